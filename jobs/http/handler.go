@@ -1,0 +1,158 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+// What a run is told, and who tells it.
+const (
+	headerKey       = "Idempotency-Key"
+	headerNamespace = "Solotick-Namespace"
+	headerJob       = "Solotick-Job"
+	headerTick      = "Solotick-Tick"
+	headerToken     = "Solotick-Fencing-Token"
+	headerAttempt   = "Solotick-Attempt"
+	headerReplica   = "Solotick-Replica"
+
+	tickLayout = "2006-01-02T15:04:05.000Z07:00"
+	userAgent  = "solotick (+https://github.com/solotick/solotick)"
+)
+
+const (
+	maxBody      = 64 << 10 // of a response that is read, in bytes
+	maxErrorText = 1 << 10  // of it that an error shows
+	maxRedirects = 10
+)
+
+// New returns a handler that makes the request which call describes. The error joins a [*jobs.Fault] for everything that
+// is wrong with call.
+//
+// A nil client means one with limits for connecting and for the size of headers, that obeys HTTP_PROXY, HTTPS_PROXY and
+// NO_PROXY and opens a connection for each request. Another client is used as it is, except that this package's rule for
+// redirects holds where it has none of its own.
+func New(call Call, client *nethttp.Client) (jobs.Handler, error) {
+	call, err := call.normalize()
+	if err != nil {
+		return nil, err
+	}
+	if client == nil {
+		client = newClient()
+	}
+	own := *client
+	if own.CheckRedirect == nil {
+		own.CheckRedirect = call.checkRedirect
+	}
+	return func(ctx context.Context, run jobs.Run) error {
+		if err := call.do(ctx, run, &own); err != nil {
+			return fmt.Errorf("%s %s: %w", call.Method, call.host(), err)
+		}
+		return nil
+	}, nil
+}
+
+func (c Call) do(ctx context.Context, run jobs.Run, client *nethttp.Client) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("not requested: %w", context.Cause(ctx))
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &jobs.TimeoutError{Setting: "http.timeout", Limit: c.Timeout})
+	defer cancel()
+
+	request, err := c.request(ctx, run)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return failure(ctx, err)
+	}
+	defer func() { _ = response.Body.Close() }() // what matters of it has been read
+
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
+	if !c.succeeded(response.StatusCode) {
+		return newStatusError(response, body) // says more than err, should there be one
+	}
+	if err != nil {
+		return fmt.Errorf("status %d, but its body broke off: %w", response.StatusCode, failure(ctx, err))
+	}
+	return nil
+}
+
+func (c Call) request(ctx context.Context, run jobs.Run) (*nethttp.Request, error) {
+	request, err := nethttp.NewRequestWithContext(ctx, c.Method, c.URL, strings.NewReader(c.Body))
+	if err != nil {
+		return nil, err
+	}
+	header := request.Header
+	header.Set("User-Agent", userAgent)
+	for name, value := range c.Headers {
+		if name == "Host" {
+			request.Host = value
+			continue
+		}
+		header.Set(name, value)
+	}
+	header.Set(headerKey, run.TickID())
+	header.Set(headerNamespace, run.Namespace)
+	header.Set(headerJob, run.Job)
+	header.Set(headerTick, run.Tick.UTC().Format(tickLayout))
+	header.Set(headerToken, strconv.FormatInt(run.Token, 10))
+	header.Set(headerAttempt, strconv.Itoa(run.Attempt))
+	header.Set(headerReplica, run.Replica)
+	return request, nil
+}
+
+// failure says why there is no response. It drops the URL that net/http puts around its errors.
+func failure(ctx context.Context, err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	if ctx.Err() == nil {
+		return err
+	}
+	return context.Cause(ctx) // and err only says that the context has ended
+}
+
+// host names the call in errors.
+func (c Call) host() string {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return hidden
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+func (c Call) checkRedirect(request *nethttp.Request, via []*nethttp.Request) error {
+	first := via[0].URL
+	switch {
+	case c.Method != nethttp.MethodGet && c.Method != nethttp.MethodHead,
+		request.URL.Scheme != first.Scheme || request.URL.Host != first.Host,
+		c.succeeded(request.Response.StatusCode):
+		return nethttp.ErrUseLastResponse
+	case len(via) > maxRedirects:
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	return nil
+}
+
+func newClient() *nethttp.Client {
+	const connecting = 10 * time.Second
+	return &nethttp.Client{Transport: &nethttp.Transport{
+		Proxy:                  nethttp.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: connecting}).DialContext,
+		TLSHandshakeTimeout:    connecting,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableKeepAlives:      true, // see "Sent once" in the package comment
+		ForceAttemptHTTP2:      true,
+	}}
+}

@@ -1,0 +1,101 @@
+package http
+
+import (
+	"bytes"
+	"fmt"
+	nethttp "net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+// StatusRange is a range of status codes, both ends included.
+type StatusRange struct{ From, To int }
+
+// ParseStatusRange reads a range as the configuration file spells it: "200-299", or "204" for one status.
+func ParseStatusRange(s string) (StatusRange, error) {
+	first, last, isRange := strings.Cut(s, "-")
+	if !isRange {
+		last = first
+	}
+	from, errFrom := strconv.Atoi(first)
+	to, errTo := strconv.Atoi(last)
+	if errFrom != nil || errTo != nil {
+		return StatusRange{}, &jobs.Fault{Field: "http.success", Value: s,
+			Rule: "must be a status or a range of them, such as 204 or 200-299"}
+	}
+	return StatusRange{From: from, To: to}, nil
+}
+
+func (r StatusRange) String() string {
+	if r.From == r.To {
+		return strconv.Itoa(r.From)
+	}
+	return fmt.Sprintf("%d-%d", r.From, r.To)
+}
+
+func (c Call) succeeded(code int) bool {
+	return slices.ContainsFunc(c.Success, func(r StatusRange) bool { return r.From <= code && code <= r.To })
+}
+
+// StatusError is the failure of a run whose response has a status outside of [Call].Success.
+type StatusError struct {
+	Code int
+	Body string        // the first KiB of the response on one line; empty unless it is text
+	Wait time.Duration // how long the server asked to wait, in Retry-After; 0 if it did not, or with a date
+}
+
+func (e *StatusError) Error() string {
+	text := "status " + strconv.Itoa(e.Code)
+	if name := nethttp.StatusText(e.Code); name != "" {
+		text += " " + name
+	}
+	if 300 <= e.Code && e.Code <= 399 {
+		text += " (redirects are followed for GET and HEAD on the same host only; use the URL that it leads to)"
+	}
+	if e.Body != "" {
+		text += ": " + e.Body
+	}
+	return text
+}
+
+// RetryAfter returns Wait; package jobs waits at least so long before another attempt.
+func (e *StatusError) RetryAfter() time.Duration { return e.Wait }
+
+// newStatusError reads what it needs from a response whose body starts with body, and marks it as permanent where the
+// same request would be refused again.
+func newStatusError(response *nethttp.Response, body []byte) error {
+	err := &StatusError{Code: response.StatusCode, Body: oneLine(body)}
+	const longest = 24 * 60 * 60 // keeps the product below in range; no policy waits longer
+	if seconds, parseErr := strconv.Atoi(response.Header.Get("Retry-After")); parseErr == nil && seconds > 0 {
+		err.Wait = time.Duration(min(seconds, longest)) * time.Second
+	}
+	switch code := err.Code; {
+	case code == nethttp.StatusRequestTimeout, code == nethttp.StatusTooEarly, code == nethttp.StatusTooManyRequests:
+		return err
+	case 400 <= code && code <= 499:
+		return jobs.Permanent(err)
+	default:
+		return err
+	}
+}
+
+// oneLine makes of a body what fits into a log line. It is empty for what is not text, such as an image.
+func oneLine(body []byte) string {
+	body = body[:min(len(body), maxErrorText)]
+	if !strings.HasPrefix(nethttp.DetectContentType(body), "text/") {
+		return ""
+	}
+	text := string(bytes.ToValidUTF8(body, nil)) // the cut may have gone through a character
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}

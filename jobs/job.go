@@ -1,0 +1,94 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/jobs/schedule"
+)
+
+// Job is a named piece of work with a schedule and policies. It is immutable and safe for concurrent use.
+type Job struct {
+	spec     Spec
+	schedule *schedule.Schedule
+	handler  Handler
+}
+
+// Option changes one policy of a job from its default; see the fields of [Spec] for meaning, unit and range.
+type Option func(*Spec)
+
+// WithTimezone evaluates the schedule in an IANA time zone instead of UTC.
+func WithTimezone(name string) Option { return func(s *Spec) { s.Timezone = name } }
+
+// WithTimeout limits one attempt. It does not limit the tick: retries have a timeout each.
+func WithTimeout(d time.Duration) Option { return func(s *Spec) { s.Timeout = d } }
+
+// WithRetry tries a failed run again under the same lease.
+func WithRetry(r Retry) Option { return func(s *Spec) { s.Retry = r } }
+
+// WithDelivery says what happens when the holder dies. See [AtLeastOnce], [AtMostOnce].
+func WithDelivery(d Delivery) Option { return func(s *Spec) { s.Delivery = d } }
+
+// WithMaxTakeovers bounds the grants of one tick after the first.
+func WithMaxTakeovers(n int) Option { return func(s *Spec) { s.MaxTakeovers = n } }
+
+// WithOverlap says what happens while an earlier tick still runs. See [Forbid], [Allow].
+func WithOverlap(o Overlap) Option { return func(s *Spec) { s.Overlap = o } }
+
+// WithMisfire says what happens to ticks that start later than grace. See [MisfireSkip], [MisfireLatest],
+// [MisfireAll].
+func WithMisfire(m Misfire, grace time.Duration) Option {
+	return func(s *Spec) { s.Misfire, s.MisfireGrace = m, grace }
+}
+
+// WithCatchUp bounds the misfires that may run at all: none older than window, and at most n.
+func WithCatchUp(window time.Duration, n int) Option {
+	return func(s *Spec) { s.CatchUpWindow, s.MaxCatchUp = window, n }
+}
+
+// WithJitter spreads the starts of ticks. It does not change the tick's identity, nor Run.Tick.
+func WithJitter(d time.Duration) Option { return func(s *Spec) { s.Jitter = d } }
+
+// WithGroups lets only replicas of one of these groups run the job.
+func WithGroups(groups ...string) Option { return func(s *Spec) { s.Groups = groups } }
+
+// New makes a job with the default policies, changed by options. The error joins every fault of the result.
+func New(name, schedule string, handler Handler, options ...Option) (*Job, error) {
+	spec := Defaults()
+	spec.Name, spec.Schedule = name, schedule
+	for _, option := range options {
+		option(&spec)
+	}
+	return FromSpec(spec, handler)
+}
+
+// FromSpec makes a job from a complete [Spec]. The error joins every fault of the spec.
+func FromSpec(spec Spec, handler Handler) (*Job, error) {
+	sched, err := spec.check()
+	if handler == nil {
+		err = errors.Join(err, errors.New("handler: nil, must be a function"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("job %q: %w", spec.Name, err)
+	}
+	spec.Groups = slices.Clone(spec.Groups)
+	return &Job{spec: spec, schedule: sched, handler: handler}, nil
+}
+
+// Spec returns a copy of the job's specification.
+func (j *Job) Spec() Spec {
+	spec := j.spec
+	spec.Groups = slices.Clone(spec.Groups)
+	return spec
+}
+
+// Name returns the job's name.
+func (j *Job) Name() string { return j.spec.Name }
+
+// Schedule returns the job's parsed schedule.
+func (j *Job) Schedule() *schedule.Schedule { return j.schedule }
+
+// Handler returns the function that does the job's work.
+func (j *Job) Handler() Handler { return j.handler }

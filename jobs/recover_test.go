@@ -1,0 +1,90 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+func TestRecoverPassesWhatTheHandlerReturns(t *testing.T) {
+	for _, want := range []error{nil, io.ErrUnexpectedEOF} {
+		var got jobs.Run
+		handler := jobs.Recover(func(ctx context.Context, run jobs.Run) error {
+			got = run
+			return want
+		})
+		require.Equal(t, want, handler(t.Context(), jobs.Run{Job: "j", Attempt: 2}))
+		require.Equal(t, jobs.Run{Job: "j", Attempt: 2}, got)
+	}
+}
+
+func TestRecoverMakesAPanicAnErrorWithValueAndStack(t *testing.T) {
+	err := jobs.Recover(panicsOnPurpose)(t.Context(), jobs.Run{})
+
+	panicked, ok := errors.AsType[*jobs.PanicError](err)
+	require.True(t, ok)
+	require.Equal(t, "two\nlines", panicked.Value)
+	require.Equal(t, "panic: two lines", err.Error())
+	require.Contains(t, string(panicked.Stack), "panicsOnPurpose")
+	require.NoError(t, errors.Unwrap(panicked))
+}
+
+func panicsOnPurpose(context.Context, jobs.Run) error { panic("two\nlines") }
+
+func TestRecoveredErrorsAreSeenThroughThePanic(t *testing.T) {
+	err := jobs.Recover(func(context.Context, jobs.Run) error { panic(io.ErrUnexpectedEOF) })(t.Context(), jobs.Run{})
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+}
+
+func TestPanicWithNilIsNoSuccess(t *testing.T) {
+	err := jobs.Recover(func(context.Context, jobs.Run) error { panic(nil) })(t.Context(), jobs.Run{})
+	require.Error(t, err)
+}
+
+func TestGoexitFailsTheRunAndSparesTheCaller(t *testing.T) {
+	returned := make(chan error, 1)
+	go func() { // a broken Recover would end this goroutine, or the test's
+		defer close(returned)
+		returned <- jobs.Recover(func(context.Context, jobs.Run) error {
+			runtime.Goexit()
+			return nil
+		})(t.Context(), jobs.Run{})
+	}()
+	err, ok := <-returned
+	require.True(t, ok, "the caller's goroutine has ended")
+	require.ErrorIs(t, err, jobs.ErrGoexit)
+}
+
+func TestRecoverWaitsForTheHandlersDefers(t *testing.T) {
+	done := false
+	err := jobs.Recover(func(context.Context, jobs.Run) error {
+		defer func() { done = true }()
+		panic("stop")
+	})(t.Context(), jobs.Run{})
+	require.Error(t, err)
+	require.True(t, done)
+}
+
+func TestPanicErrorIsOneLineWhateverTheValue(t *testing.T) {
+	for _, value := range []any{"a\r\n\tb", errors.New("a\nb"), []string{"a\nb"}, struct{ S string }{"\n"}} {
+		require.False(t, strings.ContainsAny((&jobs.PanicError{Value: value}).Error(), "\r\n\t"))
+	}
+}
+
+func BenchmarkChainWithoutTimeoutAndRetry(b *testing.B) {
+	job, err := jobs.New("j", "@hourly", func(context.Context, jobs.Run) error { return nil })
+	require.NoError(b, err)
+	handler := jobs.Chain(job, jobs.Hooks{})
+	ctx, run := b.Context(), jobs.Run{Attempt: 1}
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = handler(ctx, run)
+	}
+}

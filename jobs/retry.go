@@ -1,0 +1,122 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v7"
+)
+
+// PermanentError marks a failure that another attempt would not change. [Permanent] makes one.
+type PermanentError struct{ Err error }
+
+func (e *PermanentError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the failure that was marked.
+func (e *PermanentError) Unwrap() error { return e.Err }
+
+// Permanent marks err as a failure that another attempt would not change: a handler that returns it, however wrapped, is
+// not tried again. Permanent(nil) is nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &PermanentError{Err: err}
+}
+
+// Retrying returns a [Wrapper] that tries a failed run again, with Attempt raised by one each time, until one of these:
+//
+//   - An attempt succeeds: the error is nil.
+//   - Attempt has reached policy.MaxAttempts: the error is the last attempt's. The first attempt keeps the number that
+//     it comes with, so attempts before a takeover count.
+//   - The error is [Permanent]: it is returned.
+//   - ctx ends, also during a wait: the error wraps the last attempt's and [context.Cause] of ctx.
+//
+// The first attempt is always made. The wait after it is policy.Backoff, and twice as long after each further one; half
+// of it more or less, at random, but never more than policy.MaxBackoff. An error that has a method RetryAfter()
+// time.Duration asks for a wait of at least so long, within the same bound.
+//
+// With MaxAttempts 1 the handler is returned as it is.
+func Retrying(policy Retry, hooks Hooks) Wrapper {
+	return func(next Handler) Handler {
+		if policy.MaxAttempts <= 1 {
+			return next
+		}
+		return func(ctx context.Context, run Run) error { return policy.run(ctx, run, next, hooks) }
+	}
+}
+
+func (r Retry) run(ctx context.Context, run Run, next Handler, hooks Hooks) error {
+	waits := r.waits()
+	for attemptCtx := ctx; ; attemptCtx = NewContext(ctx, run) {
+		err := next(attemptCtx, run)
+		if err == nil || run.Attempt >= r.MaxAttempts || isPermanent(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return notRetried(ctx, err)
+		}
+
+		wait := min(max(waits.NextBackOff(), askedWait(err)), r.MaxBackoff)
+		if hooks.OnRetry != nil {
+			hooks.OnRetry(run, err, wait)
+		}
+		if !sleep(ctx, wait) {
+			return notRetried(ctx, err)
+		}
+
+		run.Attempt++
+		if hooks.Announce != nil {
+			hooks.Announce(ctx, run)
+			if ctx.Err() != nil { // it may have taken a while
+				return notRetried(ctx, err)
+			}
+		}
+	}
+}
+
+func (r Retry) waits() *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{
+		InitialInterval:     r.Backoff,
+		RandomizationFactor: backoff.DefaultRandomizationFactor,
+		Multiplier:          2,
+		MaxInterval:         r.MaxBackoff,
+	}
+}
+
+func isPermanent(err error) bool {
+	_, ok := errors.AsType[*PermanentError](err)
+	return ok
+}
+
+func askedWait(err error) time.Duration {
+	var asks interface {
+		error
+		RetryAfter() time.Duration
+	}
+	if errors.As(err, &asks) {
+		return asks.RetryAfter()
+	}
+	return 0
+}
+
+func notRetried(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w (not tried again: %w)", err, cause)
+}
+
+// sleep waits for d and reports whether ctx is still good after that.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}

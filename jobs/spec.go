@@ -1,0 +1,182 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/jobs/schedule"
+)
+
+// Delivery says what happens to a tick whose holder dies or freezes before it settles.
+type Delivery string
+
+const (
+	// AtLeastOnce grants the tick again, to any replica, when its lease has run out.
+	AtLeastOnce Delivery = "at_least_once"
+	// AtMostOnce never grants it again: it is settled as lost.
+	AtMostOnce Delivery = "at_most_once"
+)
+
+// Overlap says what happens to a tick that comes while an earlier tick of its job still runs anywhere in the fleet.
+type Overlap string
+
+const (
+	// Forbid settles the new tick as skipped. Ticks that are being caught up wait for their turn instead.
+	Forbid Overlap = "forbid"
+	// Allow runs it beside the earlier one.
+	Allow Overlap = "allow"
+)
+
+// Misfire says what happens to ticks that nobody could start in time.
+type Misfire string
+
+const (
+	// MisfireSkip runs none of them.
+	MisfireSkip Misfire = "skip"
+	// MisfireLatest runs the newest only.
+	MisfireLatest Misfire = "latest"
+	// MisfireAll runs each, oldest first.
+	MisfireAll Misfire = "all"
+)
+
+// Retry says how often and how soon a failed run is tried again by the same holder, under the same lease.
+type Retry struct {
+	MaxAttempts int           // runs of one tick in all, at least 1; 1 means no retry
+	Backoff     time.Duration // before the first retry; doubled for each further one, then half of it more or less
+	MaxBackoff  time.Duration // no wait is longer; at least Backoff
+}
+
+// Spec is a job's name, schedule and policies. Every field means what it says, zero values included: start from
+// [Defaults] and change what should differ.
+type Spec struct {
+	Name     string // unique in its namespace; matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
+	Schedule string // a cron expression, a descriptor or an interval, as package schedule reads them
+	Timezone string // an IANA name; the empty string means UTC
+
+	Timeout time.Duration // the limit of one attempt; 0 means none
+	Retry   Retry
+
+	Delivery     Delivery
+	MaxTakeovers int // grants of one tick after the first, before it is settled as lost; 0 or more
+	Overlap      Overlap
+
+	// MisfireGrace is how late, by fleet time, a tick may start and still be on time. Later it is a misfire, and
+	// Misfire decides about it. 0 or more.
+	MisfireGrace  time.Duration
+	Misfire       Misfire
+	CatchUpWindow time.Duration // misfires older than this are settled as missed; 0 or more
+	MaxCatchUp    int           // so are the oldest ones past this many; 0 or more
+
+	// Jitter shifts each tick's start by a random part of at most this, the same on every replica for one tick. It
+	// must be shorter than the time between two ticks. 0 means none.
+	Jitter time.Duration
+
+	Groups []string // only replicas that serve one of these groups run the job; empty means every replica
+	Paused bool     // every tick is settled as skipped
+}
+
+// Defaults returns the policies of a job that asks for nothing else. Name and Schedule are left empty.
+func Defaults() Spec {
+	return Spec{
+		Retry:         Retry{MaxAttempts: 1, Backoff: time.Second, MaxBackoff: time.Minute},
+		Delivery:      AtLeastOnce,
+		MaxTakeovers:  3,
+		Overlap:       Forbid,
+		MisfireGrace:  10 * time.Second,
+		Misfire:       MisfireLatest,
+		CatchUpWindow: time.Hour,
+		MaxCatchUp:    100,
+	}
+}
+
+// Fault is one thing wrong with a [Spec].
+type Fault struct {
+	Field string // as the configuration file spells it, such as retry.max_attempts
+	Value string
+	Rule  string
+}
+
+func (f *Fault) Error() string { return fmt.Sprintf("%s: %q %s", f.Field, f.Value, f.Rule) }
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// ValidName reports whether s can name a job, a group, a namespace or a replica.
+func ValidName(s string) bool { return namePattern.MatchString(s) }
+
+// NameRule says in words what [ValidName] checks.
+const NameRule = "must start with a letter or digit and hold at most 128 of A-Z a-z 0-9 . _ -"
+
+// Validate returns every fault of s, each a [*Fault], joined; nil when there is none.
+func (s Spec) Validate() error {
+	_, err := s.check()
+	return err
+}
+
+func (s Spec) check() (*schedule.Schedule, error) {
+	var faults []error
+	fault := func(field string, value any, rule string, args ...any) {
+		faults = append(faults, &Fault{Field: field, Value: fmt.Sprint(value), Rule: fmt.Sprintf(rule, args...)})
+	}
+	atLeast := func(field string, value, least time.Duration) {
+		if value < least {
+			fault(field, value, "must be at least %s", least)
+		}
+	}
+	oneOf := func(field, value string, allowed ...string) {
+		if !slices.Contains(allowed, value) {
+			fault(field, value, "must be one of %s", strings.Join(allowed, ", "))
+		}
+	}
+
+	if !ValidName(s.Name) {
+		fault("name", s.Name, NameRule)
+	}
+	zone, zoneErr := time.LoadLocation(s.Timezone)
+	if zoneErr != nil || strings.EqualFold(s.Timezone, "local") {
+		fault("timezone", s.Timezone, "must be a name of the IANA time zone database, such as Europe/Berlin")
+		zone = time.UTC
+	}
+	sched, err := schedule.Parse(s.Schedule, zone, s.Name)
+	if err != nil {
+		fault("schedule", s.Schedule, "%v", err)
+	}
+
+	atLeast("timeout", s.Timeout, 0)
+	if s.Retry.MaxAttempts < 1 {
+		fault("retry.max_attempts", s.Retry.MaxAttempts, "must be at least 1")
+	}
+	atLeast("retry.backoff", s.Retry.Backoff, 0)
+	if s.Retry.MaxBackoff < s.Retry.Backoff {
+		fault("retry.max_backoff", s.Retry.MaxBackoff, "must be at least retry.backoff, %s", s.Retry.Backoff)
+	}
+	oneOf("delivery", string(s.Delivery), string(AtLeastOnce), string(AtMostOnce))
+	if s.MaxTakeovers < 0 {
+		fault("max_takeovers", s.MaxTakeovers, "must be at least 0")
+	}
+	switch s.Overlap {
+	case "queue", "replace":
+		fault("overlap", s.Overlap, "is not supported yet; use forbid or allow")
+	default:
+		oneOf("overlap", string(s.Overlap), string(Forbid), string(Allow))
+	}
+	atLeast("misfire_grace", s.MisfireGrace, 0)
+	oneOf("misfire", string(s.Misfire), string(MisfireSkip), string(MisfireLatest), string(MisfireAll))
+	atLeast("catch_up_window", s.CatchUpWindow, 0)
+	if s.MaxCatchUp < 0 {
+		fault("max_catch_up", s.MaxCatchUp, "must be at least 0")
+	}
+	atLeast("jitter", s.Jitter, 0)
+	if s.Jitter > 0 && sched != nil && s.Jitter >= sched.MinInterval() {
+		fault("jitter", s.Jitter, "must be shorter than the time between two ticks, %s", sched.MinInterval())
+	}
+	for i, g := range s.Groups {
+		if !ValidName(g) {
+			fault(fmt.Sprintf("groups[%d]", i), g, NameRule)
+		}
+	}
+	return sched, errors.Join(faults...)
+}

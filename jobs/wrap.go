@@ -1,0 +1,45 @@
+package jobs
+
+import (
+	"context"
+	"time"
+)
+
+// Wrapper adds behaviour around a [Handler], such as [Recover], [Timeout] or [Retrying]. A wrapper keeps no state
+// between runs, so that the handler it returns is as safe for concurrent use as the one it was given.
+type Wrapper func(Handler) Handler
+
+// Hooks tell whoever runs a job about its retries. Both fields may be nil. They are called on the goroutine that runs
+// the tick, one at a time per run; runs of different ticks may call them concurrently.
+type Hooks struct {
+	// OnRetry is called when an attempt has failed and another will follow after wait. run is the attempt that failed
+	// with err. It is not called for the failure that ends the run.
+	OnRetry func(run Run, err error, wait time.Duration)
+
+	// Announce is called when the wait is over, right before the attempt that run describes. It is the place to record
+	// run.Attempt in the store, so that a takeover counts from there. The attempt is made whether or not that worked,
+	// so Announce deals with its own errors, and bounds its own time.
+	Announce func(ctx context.Context, run Run)
+}
+
+// Chain returns what a scheduler calls to run a tick of job: its handler inside the wrappers that its [Spec] asks for.
+// One chain serves all ticks of the job, and is safe for concurrent use.
+//
+// From the outside in:
+//
+//  1. The context is given the run, for [FromContext].
+//  2. [Retrying] starts the attempts. It is outside the timeout, so that each attempt has the whole of it and the waits
+//     in between have none.
+//  3. [Timeout] limits one attempt.
+//  4. [Recover] turns a panic into an error. It is innermost, so that a panic is retried like any other failure, and
+//     so that the handler's whole goroutine is what the others wait for.
+//
+// A chain always returns, once the handler has: neither a panic nor runtime.Goexit gets past it.
+func Chain(job *Job, hooks Hooks) Handler {
+	next := Recover(job.handler)
+	next = Timeout(job.spec.Timeout)(next)
+	next = Retrying(job.spec.Retry, hooks)(next)
+	return func(ctx context.Context, run Run) error {
+		return next(NewContext(ctx, run), run)
+	}
+}
