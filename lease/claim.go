@@ -1,0 +1,54 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// NameRule says in words what [ValidName] checks.
+const NameRule = "must start with a letter or digit and hold at most 128 of A-Z a-z 0-9 . _ -"
+
+// ValidName reports whether s can be a name, a holder, a request or a namespace.
+func ValidName(s string) bool {
+	if s == "" || len(s) > 128 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case '0' <= c && c <= '9', 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z':
+		case (c == '.' || c == '_' || c == '-') && i > 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// MaxOccasion is the greatest occasion: integers up to it are exact everywhere.
+const MaxOccasion = 1<<53 - 1
+
+// Validate returns every fault of c, joined; nil when there is none. Stores refuse a claim that has any.
+func (c Claim) Validate() error {
+	// The usual case costs no allocation: it is on the way of every claim.
+	if ValidName(c.Name) && ValidName(c.Holder) && ValidName(c.Request) && c.Occasion >= 0 && c.Occasion <= MaxOccasion &&
+		c.Term >= time.Millisecond && c.Takeovers >= 0 && c.Overlap >= OverlapAllow && c.Overlap <= OverlapWait &&
+		c.Known >= 0 && c.Known <= MaxOccasion {
+		return nil
+	}
+	var faults []error
+	fault := func(ok bool, field string, value any, rule string) {
+		if !ok {
+			faults = append(faults, fmt.Errorf("lease: claim %s: %q %s", field, fmt.Sprint(value), rule))
+		}
+	}
+	fault(ValidName(c.Name), "name", c.Name, NameRule)
+	fault(ValidName(c.Holder), "holder", c.Holder, NameRule)
+	fault(ValidName(c.Request), "request", c.Request, NameRule)
+	fault(c.Occasion >= 0 && c.Occasion <= MaxOccasion, "occasion", c.Occasion, "must be from 0 to 2^53-1")
+	fault(c.Term >= time.Millisecond, "term", c.Term, "must be at least 1ms")
+	fault(c.Takeovers >= 0, "takeovers", c.Takeovers, "must be at least 0")
+	fault(c.Overlap >= OverlapAllow && c.Overlap <= OverlapWait, "overlap", int(c.Overlap), "must be one of the Overlap constants")
+	fault(c.Known >= 0 && c.Known <= MaxOccasion, "known", c.Known, "must be from 0 to 2^53-1")
+	return errors.Join(faults...)
+}

@@ -1,0 +1,53 @@
+package lease
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// slept is what is known of the machine's suspensions.
+var slept struct {
+	total atomic.Int64 // in nanoseconds, since the process started
+	apart atomic.Int64 // how far the wall clock was from the monotonic clock when total was found
+
+	mu sync.Mutex // held while total is being found
+}
+
+// tolerance is how far the wall clock may have moved against the monotonic clock before sleptUntil asks the kernel.
+const tolerance = 2 * time.Millisecond
+
+// sleptUntil returns for how long the machine has been suspended since the process started. Asking the kernel costs two
+// system calls, too much to do it at each reading of the clock. But when a suspension ends, the kernel moves the wall
+// clock too, so it is enough to ask when that has moved against the monotonic clock, for whatever reason.
+func sleptUntil(t time.Time) time.Duration {
+	apart := t.UnixNano() - int64(t.Sub(start))
+	if moved := time.Duration(apart - slept.apart.Load()); moved < -tolerance || moved > tolerance {
+		slept.mu.Lock()
+		// Never less than before: a process frozen between two system calls would find too little.
+		slept.total.Store(max(slept.total.Load(), int64(bootAhead()-bootAheadAtStart)))
+		slept.apart.Store(apart)
+		slept.mu.Unlock()
+	}
+	return time.Duration(slept.total.Load())
+}
+
+var bootAheadAtStart = bootAhead() // not 0 where a container has clocks of its own
+
+// bootAhead returns how far CLOCK_BOOTTIME, which counts on while the machine is suspended, is ahead of CLOCK_MONOTONIC,
+// which Go's time is read from and which stands still.
+func bootAhead() time.Duration {
+	const monotonic, boottime = 1, 7
+	var m, b syscall.Timespec
+	if !read(boottime, &b) || !read(monotonic, &m) { // in this order: at most what it is
+		return 0
+	}
+	return time.Duration(b.Nano() - m.Nano())
+}
+
+func read(clock uintptr, t *syscall.Timespec) bool {
+	_, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clock, uintptr(unsafe.Pointer(t)), 0)
+	return errno == 0
+}

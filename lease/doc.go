@@ -1,0 +1,56 @@
+// Package lease lets one holder at a time own a name, with a memory of the occasions on which it was owned.
+//
+// A lock that is deleted when its holder is done forgets that the work was done: whoever comes a moment later does it
+// again. So a lease here is taken on an occasion of a name, an ordered number (the scheduler uses the scheduled time of
+// a tick). When the work is done the occasion is settled, not deleted, and is never granted again. Occasion 0 has no
+// memory: it is a plain lock.
+//
+// # The states of an occasion
+//
+//	               Claim                      Settle
+//	undecided ───────────────▶ held ─────────────────────────▶ settled
+//	    │                      │  ▲                               ▲
+//	    │ Pass, or a Claim     │  │ Claim: token rises,           │ Claim, when the occasion
+//	    │ that a policy        │  │ attempt + 1                   │ may not be granted again
+//	    │ refuses              ▼  │                               │
+//	    │                    open, free ──────────────────────────┘
+//	    ▼                  (the lease ran out,
+//	 settled                or was released)
+//
+// The store keeps one record per name: the last fencing token, the open occasions (held, or free after their lease ran
+// out), and the mark, the newest occasion up to which every one is decided. An occasion at or below the mark that is not
+// open is settled and is never granted again; that is why memory grows with names and not with occasions.
+//
+// # Time
+//
+// Whether a lease has run out is decided by the store's clock alone, and no client's clock ever reaches the store. The
+// holder measures the same lease on its own monotonic clock, counted from the moment at which it sent the request that
+// was granted, or the renewal that was answered. The store can only have counted from later, so the holder's deadline,
+// less a margin for clocks that run at different speeds and for late timers (a twentieth of the term), comes first.
+// At the deadline the context of the [Lease] ends, whether or not an answer is still awaited. On Linux, time during which
+// the machine was suspended counts; the monotonic clock alone would not show it.
+//
+// # What happens when
+//
+//	event                              what the holder sees             what others may do
+//	a renewal fails or hangs           nothing; it is tried again       nothing
+//	no renewal until the deadline      its context ends: LostError      claim it once the lease has run out
+//	the holder freezes past the term   its context ends when it thaws   claim it once the lease has run out
+//	the occasion was granted again     LostError at the next renewal;   run it, under a higher token
+//	                                   Settle and Release: ErrFenced
+//	the reply to a claim is lost       asks again with the same         nothing: it is held
+//	                                   request id: the same grant
+//	the reply to a settle is lost      asks again: done                 nothing: it is settled
+//	the store loses the record         renew or settle writes it anew   nothing that was decided before: the
+//	                                                                    claim brings the newest mark it knows
+//	the store goes back in time        the same                         the same
+//	(a failover lost the last writes)
+//	the store's memory is full         renew and settle work            claims fail
+//
+// # Caveats
+//
+// A process that is frozen between looking at the clock and writing can write after its lease is gone, and a failover of
+// a single Redis with asynchronous replication can forget the newest grants, so that for one term two holders exist. The
+// fencing token answers both, at the place where it is checked: there, refuse a write that carries a lower token than the
+// highest one seen. Tokens of a name rise strictly with every grant, whatever the store forgot in between.
+package lease

@@ -1,0 +1,73 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrFenced is returned to a holder whose grant is not current: another was granted the occasion since, or it is
+	// settled. Stop the work; what it still writes must carry the token, so that it can be refused.
+	ErrFenced = errors.New("lease: fenced: the grant is not current any more")
+
+	// ErrHeld is matched by the error of Acquire when another holds the name. The error is a *HeldError.
+	ErrHeld = errors.New("lease: held by another")
+
+	// ErrDecided is returned by Acquire when the occasion is settled: nobody will be granted it again.
+	ErrDecided = errors.New("lease: the occasion is decided")
+
+	// ErrLost is matched by the cause of a lease's context when the lease could not be proved held any longer. The
+	// cause is a *LostError.
+	ErrLost = errors.New("lease: lost")
+
+	// ErrReleased is the cause of a lease's context after Settle, Release or Keeper.Close.
+	ErrReleased = errors.New("lease: released")
+)
+
+// HeldError says who holds what was asked for.
+type HeldError struct {
+	Name   string
+	Holder string
+	Left   time.Duration // of the lease, unless it is renewed
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("lease: %q is held by %s for another %s unless renewed", e.Name, e.Holder, e.Left)
+}
+
+// Is makes errors.Is(err, ErrHeld) true.
+func (e *HeldError) Is(target error) bool { return target == ErrHeld }
+
+// LostReason says why a lease was lost.
+type LostReason string
+
+const (
+	// LostExpired: no renewal was answered before the deadline.
+	LostExpired LostReason = "expired"
+	// LostFenced: the store said that the grant is not current.
+	LostFenced LostReason = "fenced"
+)
+
+// LostError is the cause of a lost lease's context.
+type LostError struct {
+	Name     string
+	Occasion int64
+	Token    int64
+	Reason   LostReason
+	Last     error // what the last renewal failed with; nil when none failed
+}
+
+func (e *LostError) Error() string {
+	s := fmt.Sprintf("lease: lost %q, token %d: %s", e.Name, e.Token, e.Reason)
+	if e.Last != nil {
+		s += ": " + e.Last.Error()
+	}
+	return s
+}
+
+// Is makes errors.Is(err, ErrLost) true.
+func (e *LostError) Is(target error) bool { return target == ErrLost }
+
+// Unwrap returns what the last renewal failed with.
+func (e *LostError) Unwrap() error { return e.Last }

@@ -1,0 +1,26 @@
+// Package redislease keeps leases on Redis: it is the [lease.Store] that a fleet shares.
+//
+// # Keys
+//
+//	solotick:{NAMESPACE:NAME}   the record of a name, a hash; see lua/record.lua
+//	solotick:{NAMESPACE}        since when this server remembers the namespace
+//	solotick:NAMESPACE:wake     the channel on which waiting replicas are woken
+//
+// Every script touches one record, so the store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and of the
+// ACL rules: ~solotick:* &solotick:* +@read +@write +@scripting +@pubsub +@connection +time.
+//
+// # What it does about Redis
+//
+//   - Its client is its own, made from the options of the caller's: few connections, which no burst of the application
+//     can occupy; no retry of its own, since go-redis would run a script a second time after a lost reply; and a
+//     context's deadline is obeyed.
+//   - What is asked at the same time travels in one pipeline.
+//   - Scripts are called by their hash. A server that does not know one (a restart, a failover, SCRIPT FLUSH) gets its
+//     source, for each failed command of a pipeline by itself.
+//   - When Redis is out of memory claims fail, but what is held can still be renewed and settled.
+//   - Renewals of many leases are one script for up to 128 of them; on Cluster, one per lease, in one pipeline.
+//
+// What it can not do: with asynchronous replication a failover may forget the newest writes. The next grant then has a
+// higher token all the same, but for one term two may hold an occasion. Configure maxmemory-policy noeviction: an
+// evicted record is a forgotten one.
+package redislease

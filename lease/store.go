@@ -1,0 +1,214 @@
+package lease
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps the records. Package leasetest holds a case for each of these rules, which every implementation obeys:
+//
+//   - The methods are safe for concurrent use, and each name's record changes atomically.
+//   - Time is the store's own clock. Nothing a caller says about time is compared with anything but that clock.
+//   - Tokens of a name rise strictly: each grant's token is at least the last one + 1 and at least the store's clock in
+//     microseconds, so that they rise even when the record was lost.
+//   - At most one holder of an occasion at any instant of the store's clock.
+//   - An occasion that is decided and not open is never granted.
+//   - Every method is idempotent: the same request again (after a lost reply) changes nothing and gets the same answer.
+//   - An error means that the outcome is unknown, never that the claim was lost.
+//   - Answers come from a single round trip: one to claim, one to settle.
+//   - The methods return when ctx ends.
+type Store interface {
+	// Claim asks for an occasion. See [Status] for the answers.
+	Claim(ctx context.Context, c Claim) (Answer, error)
+
+	// Renew extends the leases of grants by their Term, counted from now, and records their Attempt. It answers for
+	// each grant: nil when extended, [ErrFenced] when the occasion was granted to another since or is settled, any
+	// other error when the outcome is unknown. A grant that the store has forgotten is written anew.
+	Renew(ctx context.Context, grants []Grant) []error
+
+	// Settle records the outcome of the occasion, finally. It returns [ErrFenced] when the grant is not current; an
+	// expired lease that nobody else was granted since is current. A grant that the store has forgotten is settled.
+	Settle(ctx context.Context, g Grant, outcome Outcome) error
+
+	// Release frees the occasion at once: the next claim is granted it, with a higher token and attempt, as a takeover
+	// that Claim.Takeovers does not count. Occasion 0 is free as if it had never been held. It returns [ErrFenced]
+	// when the grant is not current.
+	Release(ctx context.Context, g Grant) error
+
+	// Pass settles, without a grant, every occasion of a name after p.From up to p.To, provided that the mark is
+	// p.From. It returns the mark, and whether this request is the one that moved it.
+	Pass(ctx context.Context, p Pass) (mark int64, passed bool, err error)
+
+	// Sync returns the records of names, and makes those that do not exist.
+	Sync(ctx context.Context, syncs []Sync) ([]Record, error)
+
+	// Time returns the store's clock, and since when the store remembers: a later since than before tells that it has
+	// lost what it knew.
+	Time(ctx context.Context) (now, since time.Time, err error)
+}
+
+// Watcher is a [Store] that can tell when an occasion becomes free before its lease would have run out, or when what a
+// claim had to wait for has ended.
+type Watcher interface {
+	// Watch calls wake with the name of each such record until ctx ends or the connection fails. It calls it with
+	// the empty name once it listens: what happened before may have been missed. Calls can get lost: never wait
+	// for one without a limit.
+	Watch(ctx context.Context, wake func(name string)) error
+}
+
+// Inspector is a [Store] that can show records without changing them.
+type Inspector interface {
+	// Inspect returns the record of name; the zero Record, but for its name, when there is none.
+	Inspect(ctx context.Context, name string) (Record, error)
+}
+
+// Claim asks for one occasion of a name.
+type Claim struct {
+	Name     string // matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
+	Occasion int64  // 0 is a plain lock; otherwise positive and below 2^53
+	Holder   string // who asks; the same pattern as Name
+	// Request tells one grant from another: a repeated claim of the same Holder and Request gets the same grant.
+	// The same pattern as Name. Keeper.Acquire fills it in when it is empty.
+	Request string
+	Term    time.Duration // how long the lease lasts without renewal; at least 1 ms
+
+	// NotBefore and NotAfter bound the instant of the grant by the store's clock, to the millisecond. Zero means no
+	// bound.
+	NotBefore, NotAfter time.Time
+
+	// Known is the newest mark of the name that the claimer has heard of from this store, 0 for none. A record whose
+	// mark is older has lost writes, and takes Known as its mark.
+	Known int64
+
+	// Takeovers is how often the occasion may be granted again after a lease of it ran out. The value of the first grant stays in force for
+	// the occasion. 0 means never: it is then settled as lost.
+	Takeovers int
+
+	// Overlap says what happens when another occasion of the name is open.
+	Overlap Overlap
+}
+
+// Overlap is what a claim of a new occasion wants when another occasion of the name is open.
+type Overlap int
+
+const (
+	// OverlapAllow wants the grant all the same.
+	OverlapAllow Overlap = iota
+	// OverlapSkip settles the new occasion as skipped.
+	OverlapSkip
+	// OverlapWait leaves the new occasion undecided: the answer is Busy.
+	OverlapWait
+)
+
+// Status is the kind of an [Answer].
+type Status int
+
+const (
+	// Granted: the claimer holds the occasion. Token, Attempt, Takeovers and Left say how.
+	Granted Status = iota + 1
+	// Held: Holder has it, and Left remains of its lease.
+	Held
+	// Decided: it is settled, or was decided by another. Never again.
+	Decided
+	// Skipped: this claim has settled it as skipped, because another occasion is open.
+	Skipped
+	// Lost: this claim has settled it as lost, because its lease ran out and it may not be granted again.
+	Lost
+	// Busy: another occasion is open; Left remains of its lease. The claimed one is undecided.
+	Busy
+	// Early: NotBefore lies ahead; Left says how far.
+	Early
+	// Late: NotAfter has passed. The occasion is undecided.
+	Late
+	// Unknown: there is no record of the name, so whether the occasion was decided is unknown. Sync makes one.
+	Unknown
+)
+
+// Answer is what a store says to a claim.
+type Answer struct {
+	Status    Status
+	Token     int64         // the fencing token; positive and below 2^53
+	Attempt   int           // the run's number, from 1
+	Takeovers int           // takeovers that are left after this grant
+	Holder    string        // of Held and Busy
+	Left      time.Duration // see [Status]
+	Mark      int64         // the record's mark after the claim
+	Now       time.Time     // the store's clock
+	Open      []Open        // the other open occasions of the name
+	LostToo   []int64       // other occasions that this claim has settled as lost, since nobody may be granted them again
+}
+
+// Open is an occasion that was granted and is not settled.
+type Open struct {
+	Occasion int64
+	Token    int64
+	Attempt  int
+	Holder   string
+	Left     time.Duration // of its lease; 0 or less when it is free
+}
+
+// Grant identifies one grant, and holds what a store needs to write it anew.
+type Grant struct {
+	Name      string
+	Occasion  int64
+	Holder    string
+	Request   string
+	Token     int64
+	Attempt   int
+	Takeovers int
+	Term      time.Duration
+}
+
+// Outcome is how an occasion was settled: a word of lower-case letters and underscores, such as those of package scheduler.
+type Outcome string
+
+const (
+	// OutcomeSkipped is settled by a claim with OverlapSkip.
+	OutcomeSkipped Outcome = "skipped"
+	// OutcomeLost is settled by a claim of an occasion that may not be granted again.
+	OutcomeLost Outcome = "lost"
+)
+
+// Pass settles occasions that nobody runs.
+type Pass struct {
+	Name     string
+	From, To int64 // From is the mark that the caller knows; To is above it
+	Outcome  Outcome
+	Request  string // tells one pass from another, as in [Claim]
+}
+
+// Sync asks for a record, and says how to make it when there is none.
+type Sync struct {
+	Name  string
+	Mark  int64 // the mark of a new record: everything up to it counts as decided
+	Known int64 // as in [Claim]
+}
+
+// Record is what a store knows of a name.
+type Record struct {
+	Name    string
+	Made    bool  // Sync has just made it
+	Mark    int64 // every occasion up to it is settled or open
+	Token   int64 // of the last grant
+	Open    []Open
+	Settled []Settled // the last few, newest last
+}
+
+// Settled is an occasion with its outcome.
+type Settled struct {
+	Occasion int64
+	Token    int64 // of the grant that settled it; 0 when it was never granted
+	Outcome  Outcome
+}
+
+// Remembered is how many settled occasions of a name a store remembers one by one, at least: within so many, a repeated
+// settle is told apart from a fenced one.
+const Remembered = 16
+
+func (s Status) String() string {
+	names := [...]string{"none", "granted", "held", "decided", "skipped", "lost", "busy", "early", "late", "unknown"}
+	if s < 0 || int(s) >= len(names) {
+		return "invalid"
+	}
+	return names[s]
+}

@@ -1,0 +1,72 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// OutcomeRule says in words what [ValidOutcome] checks.
+const OutcomeRule = "must hold 1 to 64 of a-z _"
+
+// ValidOutcome reports whether o can be recorded.
+func ValidOutcome(o Outcome) bool {
+	if o == "" || len(o) > 64 {
+		return false
+	}
+	for i := range len(o) {
+		if c := o[i]; c != '_' && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// Validate returns every fault of g, joined; nil when there is none. Stores refuse to write anew what has any.
+func (g Grant) Validate() error {
+	if ValidName(g.Name) && ValidName(g.Holder) && ValidName(g.Request) && g.Occasion >= 0 && g.Occasion <= MaxOccasion &&
+		g.Token > 0 && g.Token <= MaxOccasion && g.Attempt >= 1 && g.Takeovers >= 0 && g.Term >= time.Millisecond {
+		return nil
+	}
+	f := faults{of: "grant"}
+	f.check(ValidName(g.Name), "name", g.Name, NameRule)
+	f.check(ValidName(g.Holder), "holder", g.Holder, NameRule)
+	f.check(ValidName(g.Request), "request", g.Request, NameRule)
+	f.check(g.Occasion >= 0 && g.Occasion <= MaxOccasion, "occasion", g.Occasion, "must be from 0 to 2^53-1")
+	f.check(g.Token > 0 && g.Token <= MaxOccasion, "token", g.Token, "must be from 1 to 2^53-1")
+	f.check(g.Attempt >= 1, "attempt", g.Attempt, "must be at least 1")
+	f.check(g.Takeovers >= 0, "takeovers", g.Takeovers, "must be at least 0")
+	f.check(g.Term >= time.Millisecond, "term", g.Term, "must be at least 1ms")
+	return errors.Join(f.all...)
+}
+
+// Validate returns every fault of p, joined; nil when there is none. Stores refuse a pass that has any.
+func (p Pass) Validate() error {
+	f := faults{of: "pass"}
+	f.check(ValidName(p.Name), "name", p.Name, NameRule)
+	f.check(p.From >= 0, "from", p.From, "must be at least 0")
+	f.check(p.To > p.From && p.To <= MaxOccasion, "to", p.To, "must be above from, and at most 2^53-1")
+	f.check(ValidOutcome(p.Outcome), "outcome", p.Outcome, OutcomeRule)
+	f.check(ValidName(p.Request), "request", p.Request, NameRule)
+	return errors.Join(f.all...)
+}
+
+// Validate returns every fault of s, joined; nil when there is none. Stores refuse a sync that has any.
+func (s Sync) Validate() error {
+	f := faults{of: "sync"}
+	f.check(ValidName(s.Name), "name", s.Name, NameRule)
+	f.check(s.Mark >= 0 && s.Mark <= MaxOccasion, "mark", s.Mark, "must be from 0 to 2^53-1")
+	f.check(s.Known >= 0 && s.Known <= MaxOccasion, "known", s.Known, "must be from 0 to 2^53-1")
+	return errors.Join(f.all...)
+}
+
+type faults struct {
+	of  string
+	all []error
+}
+
+func (f *faults) check(ok bool, field string, value any, rule string) {
+	if !ok {
+		f.all = append(f.all, fmt.Errorf("lease: %s %s: %q %s", f.of, field, fmt.Sprint(value), rule))
+	}
+}

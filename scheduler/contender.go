@@ -1,0 +1,423 @@
+package scheduler
+
+import (
+	"context"
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// contender contends for the ticks of one job. At most one goroutine does so at a time, so that the claims of a job are
+// made in order; the runs have goroutines of their own. All times are Unix ms of fleet time.
+type contender struct {
+	s       *Scheduler
+	job     *jobs.Job
+	spec    jobs.Spec
+	handler jobs.Handler
+
+	// Guarded by timers.mu.
+	actAt int64
+	index int // in the heap; -1 when not in it
+
+	mu       sync.Mutex
+	active   bool           // a goroutine contends
+	poked    bool           // something happened meanwhile: it has to look again
+	synced   bool           // mark is what the store said, and its record is there
+	made     bool           // there has been a record before
+	since    int64          // since when the store remembered when the record was read
+	mark     int64          // the newest that is known to be decided
+	next     int64          // the first tick after mark; 0 when there is none
+	caughtUp int64          // see state
+	blocked  int64          // see state
+	retryAt  int64          // not before this; 0: at once
+	asking   *asking        // a claim whose answer is not known
+	open     map[int64]look // ticks that others hold, or held
+	running  map[int64]int64
+}
+
+// look says when to look after a tick that another holds.
+type look struct {
+	at       int64
+	released bool // it may be free though its lease has not run out
+	asking   *asking
+}
+
+// asking is a claim that has to be repeated until it is answered: it may have been granted.
+type asking struct {
+	claim lease.Claim
+	began time.Time
+	busy  bool // it has been told to wait
+}
+
+func newContender(s *Scheduler, job *jobs.Job) *contender {
+	c := &contender{s: s, job: job, spec: job.Spec(), index: -1, open: map[int64]look{}, running: map[int64]int64{}}
+	c.handler = jobs.Chain(job, jobs.Hooks{OnRetry: c.onRetry, Announce: c.announce})
+	return c
+}
+
+// tickAfter returns the first tick after a time; 0 when there is none.
+func (c *contender) tickAfter(after int64) int64 {
+	t := c.job.Schedule().Next(time.UnixMilli(after))
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// due is when a tick is to start. The jitter depends on nothing but the job and the tick: it is the same everywhere.
+func (c *contender) due(tick int64) int64 {
+	jitter := c.spec.Jitter.Milliseconds()
+	if jitter <= 0 {
+		return tick
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(strconv.AppendInt([]byte(c.spec.Name), tick, 10))
+	return tick + int64(h.Sum64()%uint64(jitter+1))
+}
+
+// poke makes the contender look at once whether there is something to do.
+func (c *contender) poke() {
+	c.mu.Lock()
+	c.retryAt = 0
+	if c.active {
+		c.poked = true
+		c.mu.Unlock()
+		return
+	}
+	c.s.timers.set(c, c.actAtLocked())
+	c.mu.Unlock()
+}
+
+// released is told that one of the job's ticks may be free, or that what had to be waited for has ended.
+func (c *contender) released() {
+	c.mu.Lock()
+	now := c.s.clock.ms()
+	for tick := range c.open {
+		c.open[tick] = look{at: now, released: true}
+	}
+	c.mu.Unlock()
+	c.poke()
+}
+
+// contend does what there is to do.
+func (c *contender) contend() {
+	c.mu.Lock()
+	if c.active {
+		c.poked = true
+		c.mu.Unlock()
+		return
+	}
+	c.active = true
+	for c.s.contending() {
+		c.poked = false
+		if !c.actLocked() && !c.poked {
+			break
+		}
+	}
+	c.active = false
+	if c.s.contending() {
+		c.s.timers.set(c, c.actAtLocked()) // under the lock, so that no poke gets lost
+	}
+	c.mu.Unlock()
+}
+
+// actAtLocked is when there will be something to do.
+func (c *contender) actAtLocked() int64 {
+	if !c.synced {
+		return 0 // until the syncer has been here
+	}
+	at := int64(0)
+	earlier := func(t int64) {
+		if t != 0 && (at == 0 || t < at) {
+			at = t
+		}
+	}
+	if c.next != 0 {
+		earlier(max(c.due(c.next), c.retryAt))
+	}
+	if c.asking != nil {
+		earlier(max(c.retryAt, 1))
+	}
+	for _, l := range c.open {
+		earlier(l.at)
+	}
+	return at
+}
+
+// actLocked does one thing and reports whether there may be more to do now. It gives up the lock while it waits for the
+// store.
+func (c *contender) actLocked() bool {
+	if !c.synced {
+		return false
+	}
+	now := c.s.clock.ms()
+	if tick, ok := c.lookLocked(now); ok {
+		return c.takeOverLocked(tick)
+	}
+	if c.retryAt > now {
+		return false
+	}
+	c.retryAt = 0
+	if c.asking != nil && !c.asking.busy {
+		return c.claimLocked(c.asking)
+	}
+	busy := c.asking // a waiting claim's tick may be too late by now, or decided
+	st := plan(state{
+		spec: &c.spec, next: c.tickAfter, due: c.due,
+		mark: c.mark, now: now, caughtUp: c.caughtUp, blocked: c.blocked,
+	})
+	switch {
+	case st.pass != 0:
+		c.caughtUp, c.asking = st.caughtUp, nil
+		return c.passLocked(st)
+	case st.claim != 0:
+		c.caughtUp = st.caughtUp
+		a := &asking{claim: c.claim(st.claim), began: time.Now()}
+		a.claim.NotBefore = time.UnixMilli(c.due(st.claim))
+		a.claim.Overlap = st.overlap
+		if st.latest != 0 {
+			a.claim.NotAfter = time.UnixMilli(st.latest)
+		}
+		if busy != nil && busy.claim.Occasion == st.claim {
+			a.began, a.busy = busy.began, true
+		}
+		c.asking = a
+		return c.claimLocked(a)
+	default:
+		c.asking = nil
+		return false
+	}
+}
+
+// lookLocked returns a tick that another holds and that should be free by now.
+func (c *contender) lookLocked(now int64) (tick int64, ok bool) {
+	for t, l := range c.open {
+		if l.at <= now && (!ok || t < tick) {
+			tick, ok = t, true
+		}
+	}
+	return tick, ok
+}
+
+// retryMs is how long a contender waits after an error. It is poked as soon as the store answers again.
+const retryMs = 1000
+
+// settleGrace is how long a tick whose lease ran out is left to its holder after trouble with the store: it may have
+// finished meanwhile, and settles as soon as it can.
+const settleGrace = 500 * time.Millisecond
+
+// takeOverLocked claims a tick that another held.
+func (c *contender) takeOverLocked(tick int64) bool {
+	l := c.open[tick]
+	if wait := settleGrace - c.s.health.steady(); wait > 0 && !l.released {
+		l.at = c.s.clock.ms() + ms(wait)
+		c.open[tick] = l
+		return true
+	}
+	if l.asking == nil {
+		l.asking = &asking{claim: c.claim(tick), began: time.Now()}
+	}
+	l.at = c.s.clock.ms() + retryMs // should the claim fail
+	c.open[tick] = l
+	return c.claimLocked(l.asking)
+}
+
+func (c *contender) claim(tick int64) lease.Claim {
+	takeovers := c.spec.MaxTakeovers
+	if c.spec.Delivery == jobs.AtMostOnce {
+		takeovers = 0
+	}
+	return lease.Claim{
+		Name: c.spec.Name, Occasion: tick, Holder: c.s.replica, Request: c.s.request(), Term: c.s.term,
+		Known: c.mark, Takeovers: takeovers,
+	}
+}
+
+// claimLocked sends a claim and takes in the answer.
+func (c *contender) claimLocked(a *asking) bool {
+	c.mu.Unlock()
+	sent, began := lease.Sent(), time.Now()
+	ctx, cancel := c.s.call()
+	answer, err := c.s.store.Claim(ctx, a.claim)
+	cancel()
+	took := time.Since(began)
+	c.s.answered(took, err)
+	if err == nil {
+		c.s.clock.sample(began, began.Add(took), answer.Now)
+		c.s.observe(Claimed{Job: c.spec.Name, Tick: time.UnixMilli(a.claim.Occasion).UTC(), Status: answer.Status, Took: time.Since(a.began)})
+	}
+	c.mu.Lock()
+	tick := a.claim.Occasion
+	if err != nil {
+		c.retryAt = c.s.clock.ms() + retryMs
+		return false
+	}
+	if answer.Status == lease.Unknown {
+		c.forgottenLocked()
+		return false
+	}
+	now := c.s.clock.ms()
+	c.learnLocked(answer, tick, now)
+
+	wait := int64(0)
+	switch answer.Status {
+	case lease.Granted:
+		delete(c.open, tick)
+		c.running[tick] = answer.Token
+		c.s.begin(c, a.claim, answer, sent)
+	case lease.Held:
+		c.open[tick] = look{at: now + ms(answer.Left) + rand.Int64N(50)}
+	case lease.Skipped:
+		c.s.observe(Passed{Job: c.spec.Name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: ReasonOverlap})
+	case lease.Lost:
+		c.lost(tick)
+	case lease.Early:
+		wait = ms(answer.Left) + 1
+	case lease.Busy:
+		// Woken when the other ends, by the store or by our own run; at the latest when its lease would run out.
+		wait = ms(answer.Left) + 1 + rand.Int64N(50)
+		c.blocked = now
+	}
+	for _, t := range answer.LostToo {
+		c.lost(t)
+	}
+	if c.asking == a {
+		if a.busy && answer.Status != lease.Busy {
+			c.blocked = now
+		}
+		a.busy = answer.Status == lease.Busy
+		if !a.busy {
+			c.asking = nil
+		}
+	}
+	if wait > 0 && !c.poked { // what it would wait for may have happened
+		c.retryAt = now + wait
+	}
+	return true
+}
+
+func (c *contender) lost(tick int64) {
+	delete(c.open, tick)
+	c.s.observe(Passed{Job: c.spec.Name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Lost, Reason: ReasonTakeovers})
+}
+
+// learnLocked takes in what an answer tells of the record.
+func (c *contender) learnLocked(a lease.Answer, tick, now int64) {
+	c.advanceLocked(a.Mark)
+	if tick != 0 {
+		delete(c.open, tick)
+	}
+	c.othersLocked(a.Open, tick, now)
+}
+
+// othersLocked takes in which ticks, besides the one that was claimed, are open.
+func (c *contender) othersLocked(open []lease.Open, tick, now int64) {
+	if len(open) == 0 && len(c.open) == 0 {
+		return
+	}
+	before := c.open
+	c.open = make(map[int64]look, len(open))
+	if l, ok := before[tick]; ok {
+		c.open[tick] = l
+	}
+	for _, o := range open {
+		if o.Occasion == 0 || c.running[o.Occasion] == o.Token {
+			continue
+		}
+		l := look{at: now + ms(o.Left) + rand.Int64N(50)}
+		if b, ok := before[o.Occasion]; ok && (b.released || o.Left <= 0) {
+			l = b // it is being looked after
+		}
+		c.open[o.Occasion] = l
+	}
+}
+
+func (c *contender) advanceLocked(mark int64) {
+	if mark > c.mark || c.next == 0 {
+		c.mark = max(mark, c.mark)
+		c.next = c.tickAfter(c.mark)
+	}
+}
+
+// passLocked settles ticks that nobody runs.
+func (c *contender) passLocked(st step) bool {
+	p := lease.Pass{Name: c.spec.Name, From: c.mark, To: st.pass, Outcome: st.outcome, Request: c.s.request()}
+	for try := 0; ; try++ {
+		c.mu.Unlock()
+		began := time.Now()
+		ctx, cancel := c.s.call()
+		mark, passed, err := c.s.store.Pass(ctx, p)
+		cancel()
+		c.s.answered(time.Since(began), err)
+		c.mu.Lock()
+		switch {
+		case err != nil && try == 0:
+			continue // the same request: should it have been done already, it is ours all the same
+		case err != nil:
+			c.retryAt = c.s.clock.ms() + retryMs
+			return false
+		case passed:
+			c.s.observe(Passed{Job: c.spec.Name, To: time.UnixMilli(p.To).UTC(), Count: st.count, Outcome: st.outcome, Reason: st.reason})
+		case mark < p.From:
+			c.forgottenLocked() // the record is gone, or went back in time
+			return false
+		}
+		c.advanceLocked(mark)
+		return true
+	}
+}
+
+// forgottenLocked leaves it to the syncer to make the record anew.
+func (c *contender) forgottenLocked() {
+	c.synced, c.asking = false, nil
+	c.s.wantSync()
+}
+
+// syncedLocked takes in the record that the store has.
+func (c *contender) syncedLocked(r lease.Record) {
+	if r.Made && c.made {
+		if tick := c.tickAfter(c.mark); tick != 0 && tick <= r.Mark {
+			st := state{spec: &c.spec, next: c.tickAfter, due: func(t int64) int64 { return t }, mark: c.mark}.passUpTo(r.Mark, Missed, ReasonForgotten)
+			c.s.observe(Passed{Job: c.spec.Name, To: time.UnixMilli(st.pass).UTC(), Count: st.count, Outcome: Missed, Reason: ReasonForgotten})
+		}
+	}
+	c.synced, c.made = true, true
+	c.advanceLocked(r.Mark)
+	c.othersLocked(r.Open, 0, c.s.clock.ms())
+}
+
+// ended is told that a run of this replica is over.
+func (c *contender) ended(tick int64, open bool) {
+	c.mu.Lock()
+	delete(c.running, tick)
+	if open { // and its tick was left for whoever takes it over: look soon who does
+		c.open[tick] = look{at: c.s.clock.ms() + ms(c.s.term/10)}
+	}
+	wait := c.asking != nil || open
+	c.mu.Unlock()
+	if wait {
+		c.poke()
+	}
+}
+
+func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
+	c.s.observe(RunRetried{Run: run, Err: err, Wait: wait})
+}
+
+// announce records a retry in the store, so that a takeover counts on from it. The lease is good whether or not that
+// works.
+func (c *contender) announce(ctx context.Context, run jobs.Run) {
+	if l, ok := run.Lease.(*lease.Lease); ok {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_ = l.SetAttempt(ctx, run.Attempt)
+	}
+}
+
+// ms rounds up to whole milliseconds.
+func ms(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }

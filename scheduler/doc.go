@@ -1,0 +1,56 @@
+// Package scheduler decides when and where a job runs: it claims each tick in the store, runs it under a lease, and
+// settles it.
+//
+// Every replica of a fleet runs a [Scheduler] with the same jobs over one store. There is no leader: each replica
+// contends for each tick of the jobs it knows, and the store grants the tick to one. A replica that knows other jobs, or
+// another release of them, may share the namespace.
+//
+// # A tick's way
+//
+//	           due, by fleet time
+//	(waiting) ───────────────────▶ claim ──▶ granted ──▶ run ──▶ settle: succeeded, failed
+//	    ▲                            │                    │ lease lost ──▶ left open ─┐
+//	    │                            │                    │ stopped    ──▶ released ──┤
+//	    │                            ├─▶ held by another: look again when its lease has run out
+//	    │                            ├─▶ decided: nothing to do                       │
+//	    │                            ├─▶ refused by a policy: skipped                 │
+//	    │                            └─▶ too late: the misfire policy decides         │
+//	    └──────── next tick ◀────────────────────────────── claimed again, attempt + 1 ◀┘
+//
+// Ticks are taken in order, each from the one before: never from the clock. So replicas agree on them without talking,
+// and a gap (the fleet was down, the store was away, the process slept) shows as ticks between the store's mark and now,
+// for which the job's misfire policy is asked.
+//
+// # Fleet time
+//
+// Schedules are evaluated on the store's clock, which each replica estimates from the answers it gets: half of the best
+// round trip, on top of its own monotonic clock. A replica whose wall clock is wrong fires with the others. The estimate
+// only has to be good for punctuality: that no tick is granted early is checked by the store, on its own clock.
+//
+// # What happens when
+//
+//	event                               what follows
+//	two replicas claim a tick           one is granted it; the other is told who holds it, or that it is decided
+//	the reply to a claim is lost        the same request is sent again until it is answered, before anything else
+//	a run ends at once                  it is settled; a replica that comes later is told so
+//	a run takes longer than the term    its lease is renewed
+//	the holder dies or freezes          the lease runs out; the first to look takes the tick over, attempt + 1
+//	the lease cannot be renewed         the run's context ends before the store could grant the tick again
+//	the run ends while the store is     its outcome is sent until it arrives; once the store answers again, others wait
+//	away                                a moment before they take anything over, so that it can
+//	the store was away when a tick      it is late when the store answers again: on time within the grace, a misfire
+//	came due                            after that
+//	the store has lost everything       the records are made anew from what the replicas know; ticks from before the
+//	                                    loss are never granted again, even those that nobody ran
+//	the wall clock steps                nothing
+//	the store's clock steps             ticks follow it: forward, misfires; backward, nothing until it is past the mark
+//	a handler panics                    its run fails
+//	a handler ignores its context       Run waits for it on shutdown for a while, then names it in its error
+//	the replica is stopped              it claims nothing more, lets runs finish within the grace, cancels the others, and
+//	                                    releases their ticks, so that another replica goes on at once
+//
+// # Caveats
+//
+// Read those of package lease. A handler that goes on after its context has ended runs beside the next holder; the
+// fencing token of its [jobs.Run] is what keeps it from doing harm.
+package scheduler

@@ -1,0 +1,129 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// The outcomes of a tick.
+const (
+	Succeeded lease.Outcome = "succeeded"          // the handler returned nil
+	Failed    lease.Outcome = "failed"             // its last attempt returned an error
+	Skipped   lease.Outcome = lease.OutcomeSkipped // a policy refused it: overlap, or the job is paused
+	Missed    lease.Outcome = "missed"             // a misfire that the policy does not run
+	Lost      lease.Outcome = lease.OutcomeLost    // its holders' leases ran out too often
+)
+
+// Observer is told what happens. It is called from many goroutines and must not block.
+type Observer func(Event)
+
+// Event is something that happened: one of the types of this package whose comment says so. Later versions may add some.
+//
+//sumtype:decl
+type Event interface{ event() }
+
+// Claimed is the event that a claim was answered.
+type Claimed struct {
+	Job    string
+	Tick   time.Time
+	Status lease.Status
+	Took   time.Duration // from the claim to its answer, retries included
+}
+
+// RunStarted is the event that this replica begins to run a tick.
+type RunStarted struct {
+	Run jobs.Run
+	Lag time.Duration // since the scheduled time, by fleet time
+}
+
+// RunRetried is the event that an attempt failed and the next one follows after Wait.
+type RunRetried struct {
+	Run  jobs.Run
+	Err  error
+	Wait time.Duration
+}
+
+// RunSettled is the event that a tick this replica ran is settled, as Succeeded or Failed.
+type RunSettled struct {
+	Run     jobs.Run
+	Outcome lease.Outcome
+	Err     error         // why it failed
+	Took    time.Duration // the run, all attempts of this holder
+	Held    time.Duration // the lease, until it was settled
+}
+
+// RunLost is the event that a run ended without its holder deciding about the tick: the lease was lost, or the store says
+// that another was granted the tick since.
+type RunLost struct {
+	Run  jobs.Run
+	Err  error // what the handler returned
+	Why  error // a *lease.LostError, or lease.ErrFenced
+	Took time.Duration
+	Held time.Duration
+}
+
+// RunReleased is the event that a run was stopped with its replica, and its tick given up for another to run.
+type RunReleased struct {
+	Run  jobs.Run
+	Err  error
+	Took time.Duration
+	Held time.Duration
+}
+
+// Passed is the event that this replica settled ticks of a job that nobody ran.
+type Passed struct {
+	Job     string
+	To      time.Time // the newest of them
+	Count   int       // how many; counting ends at MostCounted
+	Outcome lease.Outcome
+	Reason  Reason
+}
+
+// MostCounted bounds [Passed].Count: counting the ticks of a year takes a while.
+const MostCounted = 100_000
+
+// Reason says in a word why ticks were settled without a run.
+type Reason string
+
+const (
+	ReasonOverlap   Reason = "overlap"   // an earlier tick was still running
+	ReasonPaused    Reason = "paused"    // the job is
+	ReasonMisfire   Reason = "misfire"   // late, and the misfire policy does not run it
+	ReasonTooOld    Reason = "too_old"   // late, and older than the catch-up window
+	ReasonTooMany   Reason = "too_many"  // late, and past the most that are caught up
+	ReasonForgotten Reason = "forgotten" // the store lost its record, so whether it ran is unknown
+	ReasonTakeovers Reason = "takeovers" // its holders' leases ran out, and it may not be granted again
+)
+
+// Renewed is the event of a round of renewals.
+type Renewed struct{ lease.Renewal }
+
+// StoreDown is the event that the store stopped to answer.
+type StoreDown struct{ Err error }
+
+// StoreUp is the event that it answers, for the first time or again.
+type StoreUp struct{ Away time.Duration }
+
+// StoreForgot is the event that the store has lost its records.
+type StoreForgot struct{ Since time.Time }
+
+// ClockSampled is the event of a new estimate of fleet time.
+type ClockSampled struct {
+	Offset time.Duration // of fleet time from this machine's wall clock
+	RTT    time.Duration
+}
+
+func (Claimed) event()      {}
+func (RunStarted) event()   {}
+func (RunRetried) event()   {}
+func (RunSettled) event()   {}
+func (RunLost) event()      {}
+func (RunReleased) event()  {}
+func (Passed) event()       {}
+func (Renewed) event()      {}
+func (StoreDown) event()    {}
+func (StoreUp) event()      {}
+func (StoreForgot) event()  {}
+func (ClockSampled) event() {}

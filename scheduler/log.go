@@ -1,0 +1,90 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+// LogEvents returns an observer that logs: what became of each tick at info, what went wrong at warn or error, and the
+// rest at debug. Messages are constant; the facts are attributes.
+func LogEvents(logger *slog.Logger) Observer {
+	return func(e Event) {
+		level, message, attrs := describe(e)
+		if message != "" {
+			logger.LogAttrs(context.Background(), level, message, attrs...)
+		}
+	}
+}
+
+func describe(e Event) (slog.Level, string, []slog.Attr) {
+	switch e := e.(type) {
+	case RunStarted:
+		return slog.LevelInfo, "run started", ofRun(e.Run, slog.Duration("lag", round(e.Lag)))
+	case RunRetried:
+		return slog.LevelWarn, "run failed, trying again", ofRun(e.Run, slog.Any("error", e.Err), slog.Duration("wait", round(e.Wait)))
+	case RunSettled:
+		attrs := ofRun(e.Run, slog.String("outcome", string(e.Outcome)), slog.Duration("took", round(e.Took)))
+		if e.Err == nil {
+			return slog.LevelInfo, "tick settled", attrs
+		}
+		attrs = append(attrs, slog.Any("error", e.Err))
+		if p, ok := errors.AsType[*jobs.PanicError](e.Err); ok {
+			attrs = append(attrs, slog.String("stack", string(p.Stack)))
+		}
+		return slog.LevelError, "tick settled", attrs
+	case RunLost:
+		attrs := ofRun(e.Run, slog.Any("why", e.Why), slog.Duration("took", round(e.Took)))
+		if e.Err != nil {
+			attrs = append(attrs, slog.Any("error", e.Err))
+		}
+		return slog.LevelError, "run lost", attrs
+	case RunReleased:
+		return slog.LevelWarn, "run stopped, tick released", ofRun(e.Run, slog.Any("error", e.Err), slog.Duration("took", round(e.Took)))
+	case Passed:
+		level := slog.LevelWarn
+		if e.Outcome == Skipped {
+			level = slog.LevelInfo
+		}
+		return level, "ticks settled without a run", []slog.Attr{
+			slog.String("job", e.Job), slog.Time("to", e.To), slog.Int("count", e.Count),
+			slog.String("outcome", string(e.Outcome)), slog.String("reason", string(e.Reason)),
+		}
+	case Claimed:
+		return slog.LevelDebug, "claim answered", []slog.Attr{
+			slog.String("job", e.Job), slog.Time("tick", e.Tick), slog.String("status", e.Status.String()), slog.Duration("took", round(e.Took)),
+		}
+	case Renewed:
+		if e.Failed > 0 {
+			return slog.LevelWarn, "leases not renewed, trying again", []slog.Attr{slog.Int("count", e.Failed), slog.Any("error", e.Err)}
+		}
+		return slog.LevelDebug, "leases renewed", []slog.Attr{slog.Int("count", e.Kept), slog.Duration("took", round(e.Took))}
+	case StoreDown:
+		return slog.LevelError, "store does not answer; nothing starts until it does", []slog.Attr{slog.Any("error", e.Err)}
+	case StoreUp:
+		return slog.LevelInfo, "store answers", []slog.Attr{slog.Duration("away", round(e.Away))}
+	case StoreForgot:
+		return slog.LevelError, "store has lost its records; making them anew", []slog.Attr{slog.Time("since", e.Since)}
+	case ClockSampled:
+		return slog.LevelDebug, "clock sampled", []slog.Attr{slog.Duration("offset", round(e.Offset)), slog.Duration("rtt", round(e.RTT))}
+	}
+	return 0, "", nil
+}
+
+func ofRun(r jobs.Run, more ...slog.Attr) []slog.Attr {
+	return append([]slog.Attr{
+		slog.String("job", r.Job), slog.Time("tick", r.Tick), slog.String("replica", r.Replica),
+		slog.Int64("token", r.Token), slog.Int("attempt", r.Attempt),
+	}, more...)
+}
+
+// round keeps durations readable.
+func round(d time.Duration) time.Duration {
+	if d.Abs() < time.Second {
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(time.Millisecond)
+}

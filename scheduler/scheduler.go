@@ -1,0 +1,287 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// Scheduler runs jobs as one replica of a fleet. Make one with [New]; it is safe for concurrent use.
+type Scheduler struct {
+	store     lease.Store
+	namespace string
+	replica   string
+	term      time.Duration
+	grace     time.Duration
+	observe   Observer
+
+	clock      *fleetClock
+	health     *health
+	timers     *timers
+	keeper     *lease.Keeper
+	contenders []*contender
+	byName     map[string]*contender
+
+	started  atomic.Bool
+	stopping atomic.Bool
+	requests atomic.Uint64
+	epoch    string // tells the requests of this Scheduler from those of others
+
+	runs, ends         context.Context // the parents of leases, and of settling
+	stopRuns, stopEnds context.CancelCauseFunc
+	syncs              chan struct{} // of size 1: someone has no record
+	ready              atomic.Bool
+	contends           sync.WaitGroup
+
+	mu     sync.Mutex
+	active map[string]int // runs by job
+	count  int
+	idle   chan struct{} // closed when count falls to 0
+	since  time.Time     // since when the store remembers
+}
+
+type options struct {
+	replica string
+	term    time.Duration
+	grace   time.Duration
+	groups  []string
+	observe []Observer
+}
+
+// Option changes a default of [New].
+type Option func(*options)
+
+// WithReplica sets the id of this replica: unique in the fleet, and of the same pattern as a job's name. The default is "replica-" and 8 random
+// characters.
+func WithReplica(id string) Option { return func(o *options) { o.replica = id } }
+
+// WithTerm sets the lease's term: how long a run outlives its replica's last word, and how long others wait to take a
+// dead replica's ticks over. From 100 ms to 24 h; the default is 15 s.
+func WithTerm(d time.Duration) Option { return func(o *options) { o.term = d } }
+
+// WithShutdownGrace sets how long runs may go on after Run's context has ended, before they are cancelled. 0 or more;
+// the default is 30 s.
+func WithShutdownGrace(d time.Duration) Option { return func(o *options) { o.grace = d } }
+
+// WithGroups makes this replica serve groups, besides the jobs that name none.
+func WithGroups(groups ...string) Option { return func(o *options) { o.groups = groups } }
+
+// WithObserver calls f with each event, after the observers given before it. See [LogEvents] for one that logs.
+func WithObserver(f Observer) Option { return func(o *options) { o.observe = append(o.observe, f) } }
+
+// New makes a scheduler of the jobs that are in the registry now, those that name groups only if this replica serves one
+// of them. It starts nothing: see [Scheduler.Run]. The error joins all faults of its arguments.
+func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
+	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), term: 15 * time.Second, grace: 30 * time.Second}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	var faults []error
+	fault := func(ok bool, field string, value any, rule string) {
+		if !ok {
+			faults = append(faults, fmt.Errorf("scheduler: %s: %q %s", field, fmt.Sprint(value), rule))
+		}
+	}
+	fault(store != nil, "store", store, "must not be nil")
+	fault(jobs.ValidName(o.replica), "replica", o.replica, jobs.NameRule)
+	fault(o.term >= 100*time.Millisecond && o.term <= 24*time.Hour, "term", o.term, "must be from 100ms to 24h")
+	fault(o.grace >= 0, "shutdown grace", o.grace, "must be at least 0s")
+	for _, g := range o.groups {
+		fault(jobs.ValidName(g), "group", g, jobs.NameRule)
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+
+	s := &Scheduler{
+		store: store, namespace: "default", replica: o.replica, term: o.term, grace: o.grace,
+		observe: func(e Event) {
+			for _, f := range o.observe {
+				f(e)
+			}
+		},
+		timers: newTimers(), byName: map[string]*contender{}, active: map[string]int{},
+		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1),
+	}
+	if n, ok := store.(interface{ Namespace() string }); ok {
+		s.namespace = n.Namespace()
+	}
+	s.clock, s.health = newFleetClock(), newHealth(s.observe)
+	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
+	if registry != nil {
+		for _, job := range registry.All() {
+			if serves(o.groups, job.Spec().Groups) {
+				c := newContender(s, job)
+				s.contenders = append(s.contenders, c)
+				s.byName[job.Name()] = c
+			}
+		}
+	}
+	return s, nil
+}
+
+func serves(mine, wanted []string) bool {
+	return len(wanted) == 0 || slices.ContainsFunc(wanted, func(g string) bool { return slices.Contains(mine, g) })
+}
+
+// Replica returns the replica's id.
+func (s *Scheduler) Replica() string { return s.replica }
+
+// Ready reports whether the store answers and every job's ticks are being contended for.
+func (s *Scheduler) Ready() bool { return s.ready.Load() && s.health.isUp() && !s.stopping.Load() }
+
+// JobStatus is what this replica knows of a job.
+type JobStatus struct {
+	Name string
+	Next time.Time // the next tick that is not decided; zero when there is none, or before the store has answered
+	Mark time.Time // every tick up to it is decided; zero before the store has answered
+}
+
+// Jobs returns the jobs that this replica contends for, sorted by name.
+func (s *Scheduler) Jobs() []JobStatus {
+	list := make([]JobStatus, len(s.contenders))
+	for i, c := range s.contenders {
+		list[i].Name = c.spec.Name
+		c.mu.Lock()
+		if c.next != 0 {
+			list[i].Next = time.UnixMilli(c.next).UTC()
+		}
+		if c.mark != 0 {
+			list[i].Mark = time.UnixMilli(c.mark).UTC()
+		}
+		c.mu.Unlock()
+	}
+	return list
+}
+
+// Held returns how many leases this replica holds.
+func (s *Scheduler) Held() int { return s.keeper.Held() }
+
+// StuckError names jobs whose runs went on after they were cancelled. Their leases run out by themselves.
+type StuckError struct{ Jobs []string }
+
+func (e *StuckError) Error() string {
+	return fmt.Sprintf("scheduler: still running after they were cancelled: %s; their handlers must return when their context ends",
+		strings.Join(e.Jobs, ", "))
+}
+
+// stopLimit is how long a cancelled run may take to return, and its tick to be released.
+const stopLimit = 10 * time.Second
+
+// Run contends for ticks and runs them until ctx ends. Then it claims nothing more, lets runs finish within the shutdown
+// grace, cancels the others with [ErrStopping] as the cause, releases their ticks, and returns nil, when everything it started
+// has ended. It returns a [*StuckError] when runs went on for 10 s after they were cancelled, and at once an error when
+// it is called a second time.
+//
+// While the store does not answer, at the start too, Run waits for it.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if s.started.Swap(true) {
+		return errors.New("scheduler: Run was called before; make another Scheduler")
+	}
+	s.runs, s.stopRuns = context.WithCancelCause(context.WithoutCancel(ctx))
+	s.ends, s.stopEnds = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer s.stopRuns(ErrStopping)
+	defer s.stopEnds(ErrStopping)
+
+	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	var helpers sync.WaitGroup
+	helpers.Go(func() { s.beat(background) })
+	helpers.Go(func() { s.sync(background) })
+	helpers.Go(func() { s.watch(background) })
+
+	s.loop(ctx)
+	s.stopping.Store(true)
+	s.contends.Wait()
+	err := s.drain()
+	s.keeper.Close()
+	stopBackground()
+	helpers.Wait()
+	return err
+}
+
+// loop starts contenders when they have to act.
+func (s *Scheduler) loop(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var due []*contender
+	for {
+		var next int64
+		due, next = s.timers.due(s.clock.ms(), due)
+		for _, c := range due {
+			s.contends.Go(c.contend)
+		}
+		// A second at most, so that a step of fleet time is noticed.
+		wait := time.Second
+		if next != 0 {
+			wait = min(wait, time.Duration(next*int64(time.Millisecond)-s.clock.nanos()))
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-s.timers.wake:
+		}
+	}
+}
+
+// drain lets runs end.
+func (s *Scheduler) drain() error {
+	idle := s.idleRuns()
+	if wait(idle, s.grace) {
+		return nil
+	}
+	s.stopRuns(ErrStopping)
+	if wait(idle, stopLimit) {
+		return nil
+	}
+	s.stopEnds(ErrStopping) // the store does not answer, or a handler does not return
+	if wait(idle, time.Second) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &StuckError{Jobs: slices.Sorted(maps.Keys(s.active))}
+}
+
+func wait(done <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+func (s *Scheduler) contending() bool { return !s.stopping.Load() }
+
+// request returns an id that no other request of the fleet has.
+func (s *Scheduler) request() string {
+	return s.epoch + "-" + strconv.FormatUint(s.requests.Add(1), 36)
+}
+
+// call bounds one call of the store.
+func (s *Scheduler) call() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), max(min(s.term/4, time.Second), 50*time.Millisecond))
+}
+
+// renewed takes in a round of renewals.
+func (s *Scheduler) renewed(r lease.Renewal) {
+	if r.Took > 0 {
+		s.answered(r.Took, r.Err)
+	}
+	s.observe(Renewed{r})
+}

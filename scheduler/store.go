@@ -1,0 +1,184 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// answered takes in how a call of the store went.
+func (s *Scheduler) answered(took time.Duration, err error) {
+	if s.health.report(took, err) {
+		for _, c := range s.contenders {
+			c.poke() // those that failed meanwhile wait for this
+		}
+	}
+}
+
+const (
+	beatEvery  = time.Second            // between two looks at the store's clock
+	probeEvery = 100 * time.Millisecond // while the store does not answer
+)
+
+// beat keeps fleet time, and notices when the store answers again and when it has lost its records.
+func (s *Scheduler) beat(ctx context.Context) {
+	for ctx.Err() == nil {
+		every := beatEvery
+		if !s.look() {
+			every = probeEvery
+		}
+		t := time.NewTimer(every)
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		case <-s.health.trouble:
+			sleep(ctx, probeEvery/2)
+		}
+		t.Stop()
+	}
+}
+
+// look asks the store for its time and reports whether it answered.
+func (s *Scheduler) look() bool {
+	ctx, cancel := s.call()
+	defer cancel()
+	sent := time.Now()
+	now, since, err := s.store.Time(ctx)
+	received := time.Now()
+	if err == nil {
+		s.clock.sample(sent, received, now)
+		s.observe(ClockSampled{Offset: s.clock.now().Sub(time.Now()), RTT: received.Sub(sent)})
+		s.remembers(since)
+	}
+	s.answered(received.Sub(sent), err)
+	return err == nil
+}
+
+// remembers takes in since when the store remembers. When that changes, the records are gone.
+func (s *Scheduler) remembers(since time.Time) {
+	s.mu.Lock()
+	before := s.since
+	s.since = since
+	s.mu.Unlock()
+	if since.Equal(before) {
+		return
+	}
+	if !before.IsZero() {
+		s.observe(StoreForgot{Since: since})
+	}
+	for _, c := range s.contenders {
+		c.mu.Lock()
+		c.synced, c.asking = false, nil
+		c.mu.Unlock()
+	}
+	s.wantSync()
+}
+
+func (s *Scheduler) wantSync() {
+	select {
+	case s.syncs <- struct{}{}:
+	default:
+	}
+}
+
+// sync reads the records of jobs at the start, and makes those that are missing, at the start or later.
+func (s *Scheduler) sync(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.syncs:
+		}
+		for !s.syncAll() {
+			if !sleep(ctx, probeEvery) {
+				return
+			}
+		}
+	}
+}
+
+// syncAll reports whether no job is left without a record.
+func (s *Scheduler) syncAll() bool {
+	var list []*contender
+	for _, c := range s.contenders {
+		c.mu.Lock()
+		if !c.synced {
+			list = append(list, c)
+		}
+		c.mu.Unlock()
+	}
+	const atOnce = 512
+	for len(list) > 0 {
+		part := list[:min(len(list), atOnce)]
+		list = list[len(part):]
+		if !s.syncSome(part) {
+			return false
+		}
+	}
+	s.ready.Store(true)
+	return true
+}
+
+func (s *Scheduler) syncSome(part []*contender) bool {
+	if !s.look() { // who forgot has to say so before a record is made anew
+		return false
+	}
+	s.mu.Lock()
+	since := s.since.UnixMilli()
+	s.mu.Unlock()
+	now := s.clock.ms()
+	syncs := make([]lease.Sync, len(part))
+	for i, c := range part {
+		c.mu.Lock()
+		syncs[i] = lease.Sync{Name: c.spec.Name, Known: c.mark, Mark: now}
+		if c.made && since > c.since {
+			// A tick after the loss cannot have been granted before it; of the others nobody knows.
+			syncs[i].Mark = max(since, c.mark)
+		}
+		c.mu.Unlock()
+	}
+	began := time.Now()
+	ctx, cancel := s.call()
+	records, err := s.store.Sync(ctx, syncs)
+	cancel()
+	s.answered(time.Since(began), err)
+	if err != nil {
+		return false
+	}
+	for i, c := range part {
+		c.mu.Lock()
+		c.since = since
+		c.syncedLocked(records[i])
+		c.mu.Unlock()
+		c.poke()
+	}
+	return true
+}
+
+// watch is told by the store what need not be waited for any longer.
+func (s *Scheduler) watch(ctx context.Context) {
+	w, ok := s.store.(lease.Watcher)
+	if !ok {
+		return
+	}
+	for ctx.Err() == nil {
+		_ = w.Watch(ctx, func(name string) { // an error shows in the other calls, if it matters
+			if c := s.byName[name]; c != nil {
+				c.released()
+			}
+		})
+		sleep(ctx, time.Second)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
