@@ -1,0 +1,122 @@
+package config
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+// Config is what a daemon runs by. [Parse], [Load] and [Default] make a complete one, in which every field means what
+// it says. It is plain data: treat it as immutable once it is shared between goroutines.
+//
+// Printing it with fmt, log/slog or encoding/json shows none of its secrets; see [Secret] and the kinds of job.
+type Config struct {
+	Namespace string   // of the fleet; valid by jobs.ValidName
+	Replica   string   // this replica's id, valid by jobs.ValidName; "" means that the worker makes one up
+	Groups    []string // what this replica serves, besides jobs that name no group; may be empty
+
+	Redis Redis
+	Lease Lease
+	HTTP  Server
+
+	ShutdownGrace time.Duration // how long runs may take to finish at shutdown; 0 cancels them at once
+	Log           Logging
+
+	Jobs []Job // in the file's order, with names that differ; never empty when it comes from a file
+}
+
+// Redis is where the fleet meets.
+type Redis struct {
+	// URL has the scheme redis, rediss or unix. The zero Secret means none was configured: ticks are then coordinated
+	// within this process only.
+	URL Secret
+}
+
+// Lease is how long a tick is held.
+type Lease struct {
+	TTL time.Duration // how long a run outlives its replica's last word; 500ms to 24h
+}
+
+// Server is where the daemon listens for HTTP.
+type Server struct {
+	Addr    string // host:port; port 0 means any free one, an empty host every interface
+	AddrSet bool   // whether someone asked for Addr; a default one may give way to a free port when it is taken
+}
+
+// Logging is what the daemon logs.
+type Logging struct {
+	Level  slog.Level
+	Format string // "text" or "json"
+}
+
+// The ranges and the default of what a Config holds beyond package jobs.
+const (
+	MinLeaseTTL = 500 * time.Millisecond
+	MaxLeaseTTL = 24 * time.Hour
+
+	DefaultNamespace = "default"
+	DefaultAddr      = "127.0.0.1:8080"
+
+	defaultLeaseTTL      = 15 * time.Second
+	defaultShutdownGrace = 30 * time.Second
+	defaultKillGrace     = 5 * time.Second
+	defaultHTTPTimeout   = 30 * time.Second
+)
+
+// Default is the configuration of a daemon that has no file at all: every default, no Redis and no jobs.
+func Default() *Config {
+	return &Config{
+		Namespace:     DefaultNamespace,
+		Lease:         Lease{TTL: defaultLeaseTTL},
+		HTTP:          Server{Addr: DefaultAddr},
+		ShutdownGrace: defaultShutdownGrace,
+		Log:           Logging{Level: slog.LevelInfo, Format: "text"},
+	}
+}
+
+// Job is one entry of the file's jobs: a complete, valid spec and exactly one kind of work.
+type Job struct {
+	Spec jobs.Spec
+	Line int // where the entry starts, from 1
+
+	// Exactly one of these is not nil.
+	Exec        *Exec
+	HTTP        *HTTP
+	RedisStream *RedisStream
+	Log         *Log
+}
+
+// Exec is a job that runs a program.
+type Exec struct {
+	Command   []string          // the program, which is not empty, and its arguments; no shell is involved
+	Dir       string            // where it runs; "" means the worker's own directory
+	Env       map[string]string // added to the worker's own environment; nil when there is none
+	KillGrace time.Duration     // between SIGTERM and SIGKILL; 0 or more
+}
+
+// HTTP is a job that sends a request.
+type HTTP struct {
+	Method  string            // upper case
+	URL     string            // absolute, http or https
+	Headers map[string]string // names as written, no two equal but for case; nil when there is none
+	Body    string
+	Success []StatusRange // never empty
+	Timeout time.Duration // of one request, above 0
+}
+
+// StatusRange is the HTTP status codes from From to To, both included; 100 to 599.
+type StatusRange struct{ From, To int }
+
+// RedisStream is a job that appends to a Redis stream. No configuration yields one yet: the loader refuses the kind
+// until the worker can run it.
+type RedisStream struct {
+	Stream string
+	MaxLen int64
+	Fields map[string]string
+}
+
+// Log is a job that writes a line to the worker's log.
+type Log struct {
+	Message string // not blank
+}

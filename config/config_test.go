@@ -1,0 +1,220 @@
+package config_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/jobs"
+)
+
+func noEnv(string) (string, bool) { return "", false }
+
+func parse(t *testing.T, yaml string) *config.Config {
+	t.Helper()
+	c, err := config.Parse("solotick.yaml", []byte(yaml), testEnv)
+	require.NoError(t, err)
+	return c
+}
+
+// withJob parses a configuration of one job that has these keys besides its name and schedule.
+func withJob(t *testing.T, keys string) config.Job {
+	t.Helper()
+	return parse(t, kind("", keys).yaml).Jobs[0]
+}
+
+func TestEveryKeyIsRead(t *testing.T) {
+	c, err := config.Load("testdata/every-key.yaml", noEnv)
+	require.NoError(t, err)
+
+	require.Equal(t, "redis://localhost:6379/0", c.Redis.URL.Reveal())
+	require.Equal(t, &config.Config{
+		Namespace:     "billing",
+		Replica:       "eu-1",
+		Groups:        []string{"eu", "batch"},
+		Redis:         config.Redis{URL: config.NewSecret("redis://localhost:6379/0")},
+		Lease:         config.Lease{TTL: 20 * time.Second},
+		HTTP:          config.Server{Addr: "0.0.0.0:8081", AddrSet: true},
+		ShutdownGrace: 45 * time.Second,
+		Log:           config.Logging{Level: slog.LevelWarn, Format: "json"},
+		Jobs: []config.Job{
+			{
+				Line: 18,
+				Spec: jobs.Spec{
+					Name:          "nightly-report",
+					Schedule:      "0 2 * * *",
+					Timezone:      "Europe/Berlin",
+					Timeout:       10 * time.Minute,
+					Retry:         jobs.Retry{MaxAttempts: 3, Backoff: 2 * time.Second, MaxBackoff: 2 * time.Minute},
+					Delivery:      jobs.AtMostOnce,
+					MaxTakeovers:  5,
+					Overlap:       jobs.Allow,
+					MisfireGrace:  20 * time.Second,
+					Misfire:       jobs.MisfireAll,
+					CatchUpWindow: 2 * time.Hour,
+					MaxCatchUp:    7,
+					Jitter:        30 * time.Second,
+					Groups:        []string{"eu"},
+					Paused:        true,
+				},
+				Exec: &config.Exec{
+					Command:   []string{"./report.sh", "--full", "5"},
+					Dir:       "/srv",
+					Env:       map[string]string{"LEVEL": "info", "PORT": "8080", "RATE": "1.10", "DRY": "true", "NONE": ""},
+					KillGrace: 7 * time.Second,
+				},
+			},
+			{
+				Line: 42,
+				Spec: defaultSpec("ping", "@every 90s"),
+				HTTP: &config.HTTP{
+					Method:  "PUT",
+					URL:     "https://example.com/hook?a=b",
+					Headers: map[string]string{"Authorization": "Bearer x", "x-count": "3"},
+					Body:    "{\"a\": 1}\n",
+					Success: []config.StatusRange{{200, 299}, {404, 404}},
+					Timeout: 3 * time.Second,
+				},
+			},
+			{
+				Line: 54,
+				Spec: defaultSpec("hello", "*/5 * * * * *"),
+				Log:  &config.Log{Message: "hello"},
+			},
+		},
+	}, c)
+}
+
+func TestTheExampleOfTheContractIsAcceptedAndMeansWhatItSays(t *testing.T) {
+	c, err := config.Load("testdata/contract.yaml", noEnv)
+	require.NoError(t, err)
+
+	want := config.Default()
+	want.Namespace, want.Groups = "billing", []string{"eu"}
+	want.Redis.URL = config.NewSecret("redis://localhost:6379/0")
+	want.HTTP.AddrSet = true
+	spec := defaultSpec("nightly-report", "0 2 * * *")
+	spec.Timezone, spec.Timeout, spec.Retry.MaxAttempts, spec.Groups = "Europe/Berlin", 10*time.Minute, 3, []string{}
+	want.Jobs = []config.Job{{Spec: spec, Line: 14, Exec: &config.Exec{
+		Command: []string{"./report.sh", "--full"}, Dir: "/srv", Env: map[string]string{"LEVEL": "info"}, KillGrace: 5 * time.Second,
+	}}}
+	require.Equal(t, want, c)
+}
+
+func defaultSpec(name, schedule string) jobs.Spec {
+	spec := jobs.Defaults()
+	spec.Name, spec.Schedule = name, schedule
+	return spec
+}
+
+func TestOnlyJobsAreRequired(t *testing.T) {
+	want := config.Default()
+	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 1, Log: &config.Log{Message: "m"}}}
+	require.Equal(t, want, parse(t, aJob))
+}
+
+func TestDefaultsAreThoseOfTheContract(t *testing.T) {
+	require.Equal(t, &config.Config{
+		Namespace:     "default",
+		Lease:         config.Lease{TTL: 15 * time.Second},
+		HTTP:          config.Server{Addr: "127.0.0.1:8080"},
+		ShutdownGrace: 30 * time.Second,
+		Log:           config.Logging{Level: slog.LevelInfo, Format: "text"},
+	}, config.Default())
+
+	require.Equal(t, &config.Exec{Command: []string{"x"}, KillGrace: 5 * time.Second}, withJob(t, "exec: {command: [x]}").Exec)
+	require.Equal(t, &config.HTTP{
+		Method: "GET", URL: "http://h", Success: []config.StatusRange{{200, 299}}, Timeout: 30 * time.Second,
+	}, withJob(t, "http: {url: http://h}").HTTP)
+}
+
+func TestARequestWithABodyIsAPOSTUnlessItSaysOtherwise(t *testing.T) {
+	require.Equal(t, "POST", withJob(t, "http: {url: http://h, body: x}").HTTP.Method)
+	require.Equal(t, "GET", withJob(t, "http: {url: http://h, body: ''}").HTTP.Method)
+	require.Equal(t, "PATCH", withJob(t, "http: {method: patch, url: http://h, body: x}").HTTP.Method)
+	require.Equal(t, "GET", withJob(t, "http: {url: http://h, body: x, method: GET}").HTTP.Method)
+}
+
+func TestAnAddressThatIsTheDefaultWasStillAskedFor(t *testing.T) {
+	require.False(t, parse(t, aJob).HTTP.AddrSet)
+	require.Equal(t, config.Server{Addr: config.DefaultAddr, AddrSet: true}, parse(t, "http: {addr: '127.0.0.1:8080'}\n"+aJob).HTTP)
+}
+
+func TestValuesAtTheEdgeOfTheirRangeAreAccepted(t *testing.T) {
+	for _, yaml := range []string{
+		"lease: {ttl: 500ms}", "lease: {ttl: 24h}", "shutdown_grace: 0s", "shutdown_grace: 0", "shutdown_grace: '1m30s'",
+		"http: {addr: ':8080'}", "http: {addr: '[::1]:0'}", "http: {addr: 'localhost:65535'}", "http: {addr: '0.0.0.0:80'}",
+		"redis: {url: redis://localhost}", "redis: {url: 'rediss://u:p%23@h:6380/15?x=y'}", "redis: {url: 'unix:///run/redis.sock?db=1'}",
+		"redis: {url: 'redis://[::1]:6379/'}", "redis: {url: '${UNSET:-redis://h}'}",
+		"log: {level: error, format: json}", "replica: 12", "namespace: true", "namespace: 1.10", "groups: []", "replica: ''",
+		"namespace: !!str 12", "lease: !!map {ttl: 1s}", "groups: !!seq [a]", "namespace: '${UNSET:-x}'",
+	} {
+		t.Run(yaml, func(t *testing.T) { parse(t, yaml+"\n"+aJob) })
+	}
+	for _, keys := range []string{
+		"timeout: 0s", "retry: {max_attempts: 1, backoff: 0s, max_backoff: 0s}", "max_takeovers: 0", "misfire_grace: 0s",
+		"catch_up_window: 0s", "max_catch_up: 0", "jitter: 23h59m59s", "timezone: ''", "timezone: UTC", "paused: false",
+		"max_catch_up: '${FIVE}'", "groups: ['${UNSET:-eu}']",
+	} {
+		t.Run(keys, func(t *testing.T) { parse(t, job("", keys).yaml) })
+	}
+	for _, keys := range []string{
+		"exec: {command: [x, ''], kill_grace: 0s, env: {}}", "http: {url: 'HTTPS://u:p@h:65535/x?y#z', success: [200, 599, 200-599], timeout: 1ns}",
+		"http: {url: http://h, headers: {host: 'example.com:80', X: \"a\\tb\", 'ZazA09!#$%&*+-.^_|~': 1}}", "log: {message: ' x '}", "log: {message: \ufffd}",
+	} {
+		t.Run(keys, func(t *testing.T) { withJob(t, keys) })
+	}
+}
+
+func TestAKeyWithoutAValueIsAsGoodAsAbsent(t *testing.T) {
+	want := config.Default()
+	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 10, Log: &config.Log{Message: "m"}}}
+	have := parse(t, "namespace:\nreplica: ~\ngroups: null\nlease: {ttl: }\nhttp:\nshutdown_grace:\nlog:\ndefaults: {timeout: , retry: ~}\njobs:\n"+
+		"- {name: a, schedule: '@daily', log: {message: m}, timeout: , groups: ~, retry: {backoff: }}\n")
+	require.Equal(t, want, have)
+}
+
+func TestAQuotedNullIsAString(t *testing.T) {
+	require.Equal(t, "null", parse(t, "namespace: 'null'\n"+aJob).Namespace)
+	require.Equal(t, map[string]string{"A": "~"}, withJob(t, "exec: {command: [x], env: {A: '~'}}").Exec.Env)
+}
+
+func TestDefaultsApplyToEveryJobWhereverTheyStandAndTheJobWins(t *testing.T) {
+	c := parse(t, `
+jobs:
+- {name: a, schedule: '@daily', log: {message: m}}
+- {name: b, schedule: '@daily', log: {message: m}, timeout: 1s, retry: {backoff: 3s}, groups: [], paused: false, timezone: ""}
+- {name: c, schedule: '@daily', log: {message: m}, retry: {}, groups: [us]}
+defaults: {timezone: Europe/Berlin, timeout: 5m, retry: {max_attempts: 4, backoff: 2s}, groups: [eu], paused: true}
+`)
+	a := defaultSpec("a", "@daily")
+	a.Timezone, a.Timeout, a.Groups, a.Paused = "Europe/Berlin", 5*time.Minute, []string{"eu"}, true
+	a.Retry.MaxAttempts, a.Retry.Backoff = 4, 2*time.Second
+	b, d := a, a
+	b.Name, b.Timezone, b.Timeout, b.Groups, b.Paused = "b", "", time.Second, []string{}, false
+	b.Retry.Backoff = 3 * time.Second
+	d.Name, d.Groups = "c", []string{"us"}
+	require.Equal(t, []jobs.Spec{a, b, d}, []jobs.Spec{c.Jobs[0].Spec, c.Jobs[1].Spec, c.Jobs[2].Spec})
+}
+
+func TestDefaultsThatOnlyWorkWithWhatTheJobsSayAreAccepted(t *testing.T) {
+	for _, retries := range [][2]string{{"backoff: 5m", "max_backoff: 5m"}, {"max_backoff: 5ms", "backoff: 5ms"}} {
+		parse(t, "defaults: {retry: {"+retries[0]+"}}\njobs: [{name: a, schedule: '@daily', log: {message: m}, retry: {"+retries[1]+"}}]\n")
+	}
+}
+
+func TestJobsDoNotShareTheGroupsOfTheDefaults(t *testing.T) {
+	c := parse(t, "defaults: {groups: [eu]}\njobs: [{name: a, schedule: '@daily', log: {message: m}}, {name: b, schedule: '@daily', log: {message: m}}]\n")
+	c.Jobs[0].Spec.Groups[0] = "changed"
+	require.Equal(t, []string{"eu"}, c.Jobs[1].Spec.Groups)
+}
+
+func TestAByteOrderMarkAndOtherLineEndsChangeNothing(t *testing.T) {
+	want := parse(t, "namespace: x\n"+aJob)
+	require.Equal(t, want, parse(t, "\ufeffnamespace: x\n"+aJob))
+	require.Equal(t, want, parse(t, "namespace: x\r\n"+aJob))
+	require.Equal(t, want, parse(t, "namespace: x\n"+aJob+"...\n"))
+}

@@ -1,0 +1,80 @@
+package config_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/config"
+)
+
+func TestLoadSaysWhichFileCannotBeRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.yaml")
+	c, err := config.Load(path, noEnv)
+	require.Nil(t, c)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorContains(t, err, "read configuration: open "+path)
+
+	_, err = config.Load(t.TempDir(), noEnv)
+	require.ErrorContains(t, err, "is a directory")
+}
+
+func TestLoadNamesTheFileAsItWasGiven(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("solotick.yaml", []byte("x: 1\n"), 0o600))
+	_, err := config.Load("./solotick.yaml", noEnv)
+	require.ErrorContains(t, err, "./solotick.yaml:1:1: x: is not a known key")
+}
+
+func TestAFileThatIsMuchTooLargeIsNotRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 64 MiB")
+	}
+	_, err := config.Load("/dev/zero", noEnv)
+	require.EqualError(t, err, "/dev/zero:1:1: is larger than 64 MiB; is it the right file?")
+}
+
+func TestSetFollowsTheRulesOfTheFile(t *testing.T) {
+	c := parse(t, "replica: x\n"+aJob)
+	for path, text := range map[string]string{
+		"namespace": "n", "replica": "r-1", "redis.url": "redis://h", "http.addr": ":0", "log.level": "debug", "log.format": "json",
+		"lease.ttl": "2s", "shutdown_grace": "1s",
+	} {
+		require.NoError(t, c.Set(path, text))
+	}
+	want := parse(t, "{namespace: n, replica: r-1, redis: {url: redis://h}, http: {addr: ':0'}, log: {level: debug, format: json}, lease: {ttl: 2s}, shutdown_grace: 1s,\n"+aJob+"}")
+	want.Jobs[0].Line = 2
+	have := *c
+	have.Jobs[0].Line = 2
+	require.Equal(t, want, &have)
+
+	require.NoError(t, c.Set("replica", ""))
+	require.Empty(t, c.Replica)
+}
+
+func TestSetLeavesAConfigAsItWasWhenItFails(t *testing.T) {
+	for path, test := range map[string]struct{ text, want string }{
+		"redis.url":        {"http://:" + secret + "@h", "redis.url: (hidden) must start with redis://, rediss:// (TLS) or unix://"},
+		"redis":            {"redis://:" + secret + "@h", "redis: (hidden) must be a mapping, not a single value"},
+		"namespace":        {"${HOME}", `namespace: "${HOME}" must start with a letter or digit and hold at most 128 of A-Z a-z 0-9 . _ -`},
+		"log.levle":        {"info", "log.levle: is not a known key; did you mean level?"},
+		"lease.ttl":        {"1", `lease.ttl: "1" needs a unit: write 1s for seconds, or use ms, m or h`},
+		"defaults.timeout": {"1s", "defaults.timeout: can be written in the configuration file only"},
+		"jobs":             {"x", "jobs: can be written in the configuration file only"},
+		"groups":           {"eu", `groups: "eu" must be a list of names such as [eu, us], not a single value`},
+		"":                 {"", `"": is not a known key; the keys here are defaults, groups, http, jobs, lease, log, namespace, redis, replica, shutdown_grace`},
+	} {
+		t.Run(path, func(t *testing.T) {
+			c := config.Default()
+			err := c.Set(path, test.text)
+			require.EqualError(t, err, test.want)
+			var errs config.Errors
+			require.ErrorAs(t, err, &errs)
+			require.Zero(t, errs[0].Line)
+			require.Equal(t, config.Default(), c)
+		})
+	}
+}

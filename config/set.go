@@ -1,0 +1,33 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Set changes one value, by the path that it has in the file, such as redis.url, and by the same rules, except that
+// ${NAME} is not replaced. It is meant for what overrides the file, such as flags. It can set every single value outside of
+// jobs and defaults. An error is an [Errors] without positions, and leaves c as it was.
+func (c *Config) Set(path, text string) error {
+	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+	for _, key := range slices.Backward(strings.Split(path, ".")) {
+		node = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{
+			{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, node,
+		}}
+	}
+	r := newReader("", nil)
+	changed := *c
+	l, _ := r.topLevel(value{node: node}, &changed)
+	for _, v := range []*value{l.defaults, l.jobs} {
+		if v != nil {
+			r.add(0, 0, path, "", "can be written in the configuration file only")
+		}
+	}
+	if err := r.err(); err != nil {
+		return err
+	}
+	*c = changed
+	return nil
+}
