@@ -31,7 +31,7 @@ func Permanent(err error) error {
 //   - An attempt succeeds: the error is nil.
 //   - Attempt has reached policy.MaxAttempts: the error is the last attempt's. The first attempt keeps the number that
 //     it comes with, so attempts before a takeover count.
-//   - The error is [Permanent]: it is returned.
+//   - The error is [Permanent], or matches [ErrLeaseEnding]: it is returned.
 //   - ctx ends, also during a wait: the error wraps the last attempt's and [context.Cause] of ctx.
 //
 // The first attempt is always made. The wait after it is policy.Backoff, and twice as long after each further one; half
@@ -88,7 +88,7 @@ func (r Retry) waits() *backoff.ExponentialBackOff {
 
 func isPermanent(err error) bool {
 	_, ok := errors.AsType[*PermanentError](err)
-	return ok
+	return ok || errors.Is(err, ErrLeaseEnding)
 }
 
 func askedWait(err error) time.Duration {

@@ -16,7 +16,8 @@ var slept struct {
 	mu sync.Mutex // held while total is being found
 }
 
-// tolerance is how far the wall clock may have moved against the monotonic clock before sleptUntil asks the kernel.
+// tolerance is how far the wall clock may have moved against the monotonic clock before sleptUntil asks the kernel, and
+// what is too short to be a suspension: two clocks cannot be read at once.
 const tolerance = 2 * time.Millisecond
 
 // sleptUntil returns for how long the machine has been suspended since the process started. Asking the kernel costs two
@@ -26,15 +27,18 @@ func sleptUntil(t time.Time) time.Duration {
 	apart := t.UnixNano() - int64(t.Sub(start))
 	if moved := time.Duration(apart - slept.apart.Load()); moved < -tolerance || moved > tolerance {
 		slept.mu.Lock()
-		// Never less than before: a process frozen between two system calls would find too little.
-		slept.total.Store(max(slept.total.Load(), int64(bootAhead()-bootAheadAtStart)))
+		// Only what is more than before is news: a process frozen between two system calls finds too little.
+		if total := int64(bootAhead() - bootAheadAtStart); total > slept.total.Load()+int64(tolerance) {
+			slept.total.Store(total)
+		}
 		slept.apart.Store(apart)
 		slept.mu.Unlock()
 	}
 	return time.Duration(slept.total.Load())
 }
 
-var bootAheadAtStart = bootAhead() // not 0 where a container has clocks of its own
+// bootAheadAtStart is not 0 after a suspension, nor where a container has clocks of its own. The best of some readings.
+var bootAheadAtStart = max(bootAhead(), bootAhead(), bootAhead())
 
 // bootAhead returns how far CLOCK_BOOTTIME, which counts on while the machine is suspended, is ahead of CLOCK_MONOTONIC,
 // which Go's time is read from and which stands still.

@@ -21,7 +21,7 @@ var (
 	// cause is a *LostError.
 	ErrLost = errors.New("lease: lost")
 
-	// ErrReleased is the cause of a lease's context after Settle, Release or Keeper.Close.
+	// ErrReleased is the cause of a lease's context after Settle, Release, Abandon or Keeper.Close.
 	ErrReleased = errors.New("lease: released")
 )
 

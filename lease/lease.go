@@ -3,7 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -24,10 +24,20 @@ type Lease struct {
 	index     int // in keeper.leases; -1 once the keeper has let go of it
 	renewAt   instant
 	renewing  bool // a renewal is under way
-	ending    bool // Settle or Release is under way: what a renewal says of the grant proves nothing
+	ending    bool // Settle or Release is under way: that a renewal is then refused is no loss
 	failures  int  // renewals that failed in a row
 	last      error
-	listeners []*func(time.Time)
+	listeners []*listener // never changed, only replaced
+}
+
+// listener is called by one goroutine at a time.
+type listener struct {
+	f func(deadline time.Time)
+
+	// Guarded by keeper.mu.
+	told    instant // the last deadline that it was called with, or the one before the first
+	busy    bool    // a call is under way
+	stopped bool
 }
 
 // Context ends when the lease is lost, with a [*LostError] as its cause; when it is settled or released, with
@@ -48,64 +58,114 @@ func (l *Lease) Attempt() int { return int(l.attempt.Load()) }
 
 // Valid reports whether the lease is proved held at this instant. Ask right before a write that cannot carry the token.
 func (l *Lease) Valid() bool {
-	return l.ctx.Err() == nil && now() < instant(l.deadline.Load())
+	return l.ctx.Err() == nil && now() < l.end()
 }
 
 // Deadline is when the lease stops to be valid unless it is renewed first, by the local clock.
 func (l *Lease) Deadline() time.Time {
-	return instant(l.deadline.Load()).time()
+	return l.end().time()
 }
 
-// OnRenewal calls f with the new deadline after each renewal until stop is called. f runs on the goroutine that received the answer,
-// and must not block.
+// OnRenewal calls f with the new deadline after each renewal until stop is called or the lease ends. The deadlines rise,
+// and calls never overlap. f runs on the goroutine that received the answer, and must not block, nor call Close of the
+// keeper. To miss no deadline, call OnRenewal before [Lease.Deadline].
+//
+// No call begins after stop has returned, but one that is under way may still end after it: stop does not wait, so that f
+// may call it.
 func (l *Lease) OnRenewal(f func(deadline time.Time)) (stop func()) {
-	p := &f
+	p := &listener{f: f}
 	l.keeper.mu.Lock()
 	defer l.keeper.mu.Unlock()
+	p.told = l.end()
 	l.listeners = append(slices.Clip(l.listeners), p)
 	return func() {
 		l.keeper.mu.Lock()
 		defer l.keeper.mu.Unlock()
-		l.listeners = slices.DeleteFunc(slices.Clone(l.listeners), func(q *func(time.Time)) bool { return p == q })
+		p.stopped = true
+		l.listeners = slices.DeleteFunc(slices.Clone(l.listeners), func(q *listener) bool { return p == q })
+	}
+}
+
+// tell calls the listeners that have not heard of the deadline. Where another goroutine is calling one, that does it.
+func (l *Lease) tell() {
+	mu := &l.keeper.mu
+	mu.Lock()
+	defer mu.Unlock()
+	for _, p := range l.listeners {
+		for !p.busy && !p.stopped && l.index >= 0 && p.told < l.end() {
+			p.busy, p.told = true, l.end()
+			func() {
+				deadline := p.told
+				mu.Unlock()
+				defer mu.Lock()
+				p.f(deadline.time())
+			}()
+			p.busy = false
+		}
 	}
 }
 
 // SetAttempt records, now and in the store, that the holder has begun another attempt under the same lease. An error
-// means that a takeover may give the same number again.
+// means that a takeover may give the same number again. It is [ErrFenced], which ends the lease, when the occasion was
+// granted to another, and the cause of the lease's context when that has ended the lease before.
 func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
+	l.keeper.mu.Lock()
+	kept := l.index >= 0
+	l.keeper.mu.Unlock()
+	if !kept {
+		return context.Cause(l.ctx) // to ask the store would renew what was let go of
+	}
 	l.attempt.Store(int64(attempt))
 	sent := now()
-	g := l.current()
-	err := l.keeper.store.Renew(ctx, []Grant{g})[0]
-	if err == nil {
+	err := l.keeper.store.Renew(ctx, []Grant{l.current()})[0]
+	switch {
+	case err == nil:
 		l.keeper.renewed(l, sent)
+	case errors.Is(err, ErrFenced):
+		l.keeper.fenced(l)
 	}
 	return err
 }
 
-// Settle records the outcome of the occasion, finally, and ends the lease. It tries again until it is done, ctx ends, or
-// the store says [ErrFenced]. Meanwhile the lease is renewed, and after it has run out Settle still succeeds unless the
-// occasion was granted to another. Use a context that is not the work's: [context.WithoutCancel].
+// Settle records the outcome of the occasion, finally. It ends the lease's context, then tries until it is done, ctx ends,
+// or the store says [ErrFenced]; the error is then that, or what ended ctx with what the last try failed with. Meanwhile
+// the store's lease is renewed, and after it has run out Settle still succeeds unless the occasion was granted to another.
+// An outcome that is not a [ValidOutcome] is not recorded. Use a context that is not the work's: [context.WithoutCancel].
 func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
-	return l.end(ctx, func(g Grant) error { return l.keeper.store.Settle(ctx, g, outcome) })
+	if !ValidOutcome(outcome) {
+		l.Abandon()
+		return fmt.Errorf("lease: settle %q: outcome %q %s", l.grant.Name, string(outcome), OutcomeRule)
+	}
+	return l.finish(ctx, func(ctx context.Context, g Grant) error { return l.keeper.store.Settle(ctx, g, outcome) })
 }
 
-// Release gives the occasion up undecided, so that it can be granted again at once, or unlocks a plain lock, and ends the
-// lease. It tries again as Settle does.
+// Release gives the occasion up undecided, so that it can be granted again at once, or unlocks a plain lock. It ends the
+// lease's context first and tries again as Settle does.
 func (l *Lease) Release(ctx context.Context) error {
-	return l.end(ctx, func(g Grant) error { return l.keeper.store.Release(ctx, g) })
+	return l.finish(ctx, l.keeper.store.Release)
 }
 
-func (l *Lease) end(ctx context.Context, verb func(Grant) error) error {
+func (l *Lease) finish(ctx context.Context, verb func(context.Context, Grant) error) error {
 	l.keeper.ending(l)
 	defer l.keeper.drop(l, ErrReleased)
+	l.cancel(ErrReleased) // first: once the store has heard of it, another can be granted the name before we know
+	var last error
 	for try := 0; ; try++ {
-		err := verb(l.current())
-		if err == nil || errors.Is(err, ErrFenced) {
+		// A try of its own limit: one that hangs would hold the lease for ever, since it is renewed meanwhile.
+		limited, cancel := context.WithTimeout(ctx, time.Second<<min(try, 5))
+		err := verb(limited, l.current())
+		cancel()
+		switch {
+		case err == nil || errors.Is(err, ErrFenced):
 			return err
+		case last == nil || ctx.Err() == nil:
+			last = err // a try that the end of ctx cut short says less than the one before
 		}
-		if !sleep(ctx, retryDelay(try, 200*time.Millisecond)) {
-			return err
+		if !sleep(ctx, retryDelay(try, 25*time.Millisecond, 200*time.Millisecond)) {
+			if cause := context.Cause(ctx); !errors.Is(last, cause) {
+				last = fmt.Errorf("%w: %w", cause, last)
+			}
+			return last
 		}
 	}
 }
@@ -119,14 +179,19 @@ func (l *Lease) current() Grant {
 	return g
 }
 
-// margin is what the deadline keeps from the lease's end: for clocks that run at different speeds, and for timers and
-// work that end late.
-func margin(term time.Duration) time.Duration { return min(term/20, time.Second) }
+// end is when the lease ends unless it is renewed first.
+func (l *Lease) end() instant { return instant(l.deadline.Load()) }
 
-// retryDelay is the wait before another try: doubling from 25 ms up to most, with a random half.
-func retryDelay(try int, most time.Duration) time.Duration {
-	d := min(25*time.Millisecond<<min(try, 10), most)
-	return d/2 + rand.N(d/2+1)
+// due is when the keeper has to do something about l.
+func (l *Lease) due() instant {
+	if l.renewing {
+		return l.end()
+	}
+	return min(l.renewAt, l.end())
+}
+
+func (l *Lease) lostLocked(reason LostReason) *LostError {
+	return &LostError{Name: l.grant.Name, Occasion: l.grant.Occasion, Token: l.grant.Token, Reason: reason, Last: l.last}
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

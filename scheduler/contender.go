@@ -35,6 +35,7 @@ type contender struct {
 	caughtUp int64          // see state
 	blocked  int64          // see state
 	retryAt  int64          // not before this; 0: at once
+	failures int            // calls that failed in a row
 	asking   *asking        // a claim whose answer is not known
 	open     map[int64]look // ticks that others hold, or held
 	running  map[int64]int64
@@ -44,14 +45,18 @@ type contender struct {
 type look struct {
 	at       int64
 	released bool // it may be free though its lease has not run out
+	putOff   int  // how often it was left to its holder for a moment though its lease had run out
 	asking   *asking
 }
 
 // asking is a claim that has to be repeated until it is answered: it may have been granted.
 type asking struct {
-	claim lease.Claim
-	began time.Time
-	busy  bool // it has been told to wait
+	claim    lease.Claim
+	began    time.Time
+	sent     time.Time // for the last time
+	failed   bool      // at least once
+	answered bool      // it was not granted
+	busy     bool      // since its tick, or this claim before it, has to wait for its turn
 }
 
 func newContender(s *Scheduler, job *jobs.Job) *contender {
@@ -97,8 +102,23 @@ func (c *contender) poke() {
 func (c *contender) released() {
 	c.mu.Lock()
 	now := c.s.clock.ms()
-	for tick := range c.open {
-		c.open[tick] = look{at: now, released: true}
+	for tick, l := range c.open {
+		l.at, l.released = now, true
+		c.open[tick] = l
+	}
+	c.mu.Unlock()
+	c.poke()
+}
+
+// recovered is told that the store answers again: what failed meanwhile is asked for at once.
+func (c *contender) recovered() {
+	c.mu.Lock()
+	now := c.s.clock.ms()
+	for tick, l := range c.open {
+		if l.asking != nil {
+			l.at = now
+			c.open[tick] = l
+		}
 	}
 	c.mu.Unlock()
 	c.poke()
@@ -163,7 +183,7 @@ func (c *contender) actLocked() bool {
 		return false
 	}
 	c.retryAt = 0
-	if c.asking != nil && !c.asking.busy {
+	if c.asking != nil && !c.asking.answered {
 		return c.claimLocked(c.asking)
 	}
 	busy := c.asking // a waiting claim's tick may be too late by now, or decided
@@ -173,7 +193,7 @@ func (c *contender) actLocked() bool {
 	})
 	switch {
 	case st.pass != 0:
-		c.caughtUp, c.asking = st.caughtUp, nil
+		c.asking = nil
 		return c.passLocked(st)
 	case st.claim != 0:
 		c.caughtUp = st.caughtUp
@@ -204,17 +224,27 @@ func (c *contender) lookLocked(now int64) (tick int64, ok bool) {
 	return tick, ok
 }
 
-// retryMs is how long a contender waits after an error. It is poked as soon as the store answers again.
-const retryMs = 1000
+// The wait after an error is doubled from one to the other, while nothing succeeds in between. After an absence of the
+// store it is cut short: see recovered.
+const firstRetry, lastRetry = 50, 1000 // ms
+
+func (c *contender) retryLocked() int64 {
+	wait := min(int64(firstRetry)<<min(c.failures, 10), lastRetry)
+	c.failures++
+	return c.s.clock.ms() + wait
+}
 
 // settleGrace is how long a tick whose lease ran out is left to its holder after trouble with the store: it may have
-// finished meanwhile, and settles as soon as it can.
-const settleGrace = 500 * time.Millisecond
+// finished meanwhile, and settles as soon as it can. A try to settle that hangs is given up after a second.
+const settleGrace = 1500 * time.Millisecond
+
+// mostPutOff bounds that when there is always some trouble.
+const mostPutOff = 3
 
 // takeOverLocked claims a tick that another held.
 func (c *contender) takeOverLocked(tick int64) bool {
 	l := c.open[tick]
-	if wait := settleGrace - c.s.health.steady(); wait > 0 && !l.released {
+	if wait := c.leaveLocked(&l); wait > 0 {
 		l.at = c.s.clock.ms() + ms(wait)
 		c.open[tick] = l
 		return true
@@ -222,9 +252,28 @@ func (c *contender) takeOverLocked(tick int64) bool {
 	if l.asking == nil {
 		l.asking = &asking{claim: c.claim(tick), began: time.Now()}
 	}
-	l.at = c.s.clock.ms() + retryMs // should the claim fail
 	c.open[tick] = l
 	return c.claimLocked(l.asking)
+}
+
+// leaveLocked returns for how long a tick whose lease ran out is to be left to its holder.
+func (c *contender) leaveLocked(l *look) time.Duration {
+	wait := settleGrace - c.s.health.steady()
+	if wait <= 0 || l.released {
+		return 0
+	}
+	up := c.s.health.isUp()
+	switch granted := l.asking != nil && time.Since(l.asking.sent) < c.s.term; {
+	case granted && up: // perhaps it was, the reply is lost, and the holder has no say any more
+		return 0
+	case granted:
+		return firstRetry * time.Millisecond
+	case l.putOff == mostPutOff:
+		return 0
+	case up:
+		l.putOff++
+	}
+	return wait
 }
 
 func (c *contender) claim(tick int64) lease.Claim {
@@ -253,16 +302,27 @@ func (c *contender) claimLocked(a *asking) bool {
 	}
 	c.mu.Lock()
 	tick := a.claim.Occasion
+	a.sent = began
 	if err != nil {
-		c.retryAt = c.s.clock.ms() + retryMs
+		a.failed = true
+		at := c.retryLocked()
+		if l, ok := c.open[tick]; ok && l.asking == a {
+			l.at = at
+			c.open[tick] = l
+		}
+		c.retryAt = at
 		return false
 	}
+	a.answered, c.failures = true, 0
 	if answer.Status == lease.Unknown {
 		c.forgottenLocked()
 		return false
 	}
 	now := c.s.clock.ms()
 	c.learnLocked(answer, tick, now)
+	if late := now - c.due(tick); late > promptly && (a.failed || ms(took) > promptly) && c.asking == a {
+		c.caughtUp = max(c.caughtUp, now) // what came due meanwhile could not be claimed either, and waits for its turn
+	}
 
 	wait := int64(0)
 	switch answer.Status {
@@ -303,6 +363,10 @@ func (c *contender) claimLocked(a *asking) bool {
 
 func (c *contender) lost(tick int64) {
 	delete(c.open, tick)
+	c.lostOne(tick)
+}
+
+func (c *contender) lostOne(tick int64) {
 	c.s.observe(Passed{Job: c.spec.Name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Lost, Reason: ReasonTakeovers})
 }
 
@@ -330,7 +394,7 @@ func (c *contender) othersLocked(open []lease.Open, tick, now int64) {
 			continue
 		}
 		l := look{at: now + ms(o.Left) + rand.Int64N(50)}
-		if b, ok := before[o.Occasion]; ok && (b.released || o.Left <= 0) {
+		if b, ok := before[o.Occasion]; ok && (b.asking != nil || b.released || o.Left <= 0) {
 			l = b // it is being looked after
 		}
 		c.open[o.Occasion] = l
@@ -359,7 +423,7 @@ func (c *contender) passLocked(st step) bool {
 		case err != nil && try == 0:
 			continue // the same request: should it have been done already, it is ours all the same
 		case err != nil:
-			c.retryAt = c.s.clock.ms() + retryMs
+			c.retryAt = c.retryLocked()
 			return false
 		case passed:
 			c.s.observe(Passed{Job: c.spec.Name, To: time.UnixMilli(p.To).UTC(), Count: st.count, Outcome: st.outcome, Reason: st.reason})
@@ -367,6 +431,7 @@ func (c *contender) passLocked(st step) bool {
 			c.forgottenLocked() // the record is gone, or went back in time
 			return false
 		}
+		c.caughtUp, c.failures = st.caughtUp, 0
 		c.advanceLocked(mark)
 		return true
 	}

@@ -12,7 +12,7 @@ type fleetClock struct {
 	offset atomic.Int64
 
 	mu      sync.Mutex
-	samples [16]sample
+	samples [16]sample // the zero sample is none
 	next    int
 }
 
@@ -46,7 +46,7 @@ func (c *fleetClock) sample(sent, received, server time.Time) {
 	for i := range c.samples {
 		o := &c.samples[i]
 		switch {
-		case o.rtt == 0:
+		case *o == sample{}:
 		case s.taken-o.taken > memory || !o.agrees(s):
 			// Too old; or a clock has stepped, or the machine was suspended: the newest is right.
 			*o = sample{}

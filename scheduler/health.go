@@ -9,48 +9,66 @@ import (
 type health struct {
 	observe Observer
 
-	mu      sync.Mutex
-	up      bool
-	since   time.Time // up: the first good answer after the last trouble; down: the first error
-	trouble chan struct{}
+	mu       sync.Mutex
+	up       bool
+	changed  time.Time     // when up did, or the health was made
+	answered time.Time     // when the latest of the calls that were answered was made
+	troubled time.Time     // when there was trouble last; zero when there never was
+	trouble  chan struct{} // of size 1
 }
 
 // slow is how long a good answer takes at most.
 const slow = 500 * time.Millisecond
 
 func newHealth(observe Observer) *health {
-	return &health{observe: observe, since: time.Now(), trouble: make(chan struct{}, 1)}
+	return &health{observe: observe, changed: time.Now(), trouble: make(chan struct{}, 1)}
 }
 
-// report takes in one call of the store. recovered tells that it is the first to succeed after an error.
+// absence is how long the store has to be down at least for its recovery to matter. One that answers some calls and fails
+// others goes down and up all the time, and what fails must not be asked for again each time.
+const absence = 200 * time.Millisecond
+
+// report takes in one call of the store, which took so long until now. recovered tells that it is the first to succeed
+// after an absence.
 func (h *health) report(took time.Duration, err error) (recovered bool) {
 	h.mu.Lock()
 	now := time.Now()
-	away := now.Sub(h.since)
-	was := h.up
+	made, away, was := now.Add(-took), now.Sub(h.changed), h.up
 	switch {
 	case err != nil:
-		if was {
-			h.up, h.since = false, now
+		h.troubled = now
+		// That a call hung says nothing about a store which has answered later ones since.
+		if was && !made.Before(h.answered) {
+			h.up, h.changed = false, now
 		}
 		select {
 		case h.trouble <- struct{}{}: // wake-ups may coalesce
 		default:
 		}
-	case !was:
-		h.up, h.since = true, now
 	case took > slow:
-		h.since = now
+		h.troubled = now
+		fallthrough
+	default:
+		if made.After(h.answered) {
+			h.answered = made
+		}
+		if !was {
+			h.up, h.changed = true, now
+			if !h.troubled.IsZero() {
+				h.troubled = now
+			}
+			recovered = away >= absence
+		}
 	}
+	is := h.up
 	h.mu.Unlock()
 	switch {
-	case err != nil && was:
+	case was && !is:
 		h.observe(StoreDown{Err: err})
-	case err == nil && !was:
+	case is && !was:
 		h.observe(StoreUp{Away: away})
-		return true
 	}
-	return false
+	return recovered
 }
 
 // steady returns for how long the store has answered without trouble.
@@ -60,7 +78,7 @@ func (h *health) steady() time.Duration {
 	if !h.up {
 		return 0
 	}
-	return time.Since(h.since)
+	return time.Since(h.troubled)
 }
 
 func (h *health) isUp() bool {

@@ -18,7 +18,7 @@ type state struct {
 	due  func(tick int64) int64  // when a tick is to start: the tick plus its jitter
 	mark int64
 	now  int64
-	// caughtUp bounds what is being caught up: ticks up to it were late when the gap was found.
+	// caughtUp bounds what is being caught up: ticks up to it were due when the gap was found.
 	caughtUp int64
 	// blocked is until when an earlier tick was in the way of those being caught up: ticks after caughtUp that came due
 	// by then overlapped it.
@@ -42,7 +42,7 @@ type step struct {
 // plan decides about the ticks after the mark that are due.
 //
 //	lateness          misfire policy   what happens
-//	prompt            any              claimed; skipped if an earlier tick runs
+//	prompt            any              claimed; skipped if an earlier tick runs, or waits if it is being caught up
 //	within the grace  any              claimed; waits for its turn if an earlier tick runs
 //	later             skip             settled as missed
 //	later             latest           the newest is claimed and waits for its turn; the older ones are missed
@@ -50,8 +50,8 @@ type step struct {
 //	beyond window     any              missed
 //	                  all              the oldest beyond max_catch_up are missed
 //
-// A tick that comes due while one being caught up waits for its turn has come due while an earlier tick was running:
-// with overlap forbid it is skipped, however late it is when its turn comes.
+// A tick that comes due while one that is being caught up waits for its turn has come due while an earlier tick was
+// running: with overlap forbid it waits for a moment, should that be over soon, and is then skipped.
 func plan(s state) step {
 	tick := s.next(s.mark)
 	if tick == 0 || s.due(tick) > s.now {
@@ -60,8 +60,9 @@ func plan(s state) step {
 	if s.spec.Paused {
 		return s.passUpTo(s.now, Skipped, ReasonPaused)
 	}
-	if s.spec.Overlap == jobs.Forbid && tick > s.caughtUp && s.due(tick) <= s.blocked {
-		return s.passUpTo(s.blocked, Skipped, ReasonOverlap)
+	overlapped := s.spec.Overlap == jobs.Forbid && tick > s.caughtUp && s.due(tick) <= s.blocked
+	if overlapped && s.now-s.due(tick) > promptly {
+		return s.passUpTo(min(s.blocked, s.now-promptly-1), Skipped, ReasonOverlap)
 	}
 	grace := max(s.spec.MisfireGrace.Milliseconds(), minGrace)
 	if late := s.now - s.due(tick); late <= grace {
@@ -71,7 +72,7 @@ func plan(s state) step {
 		}
 		if s.spec.Overlap == jobs.Forbid {
 			st.overlap = lease.OverlapSkip
-			if late > promptly {
+			if late > promptly || tick <= st.caughtUp || overlapped {
 				st.overlap = lease.OverlapWait
 			}
 		}

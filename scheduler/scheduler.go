@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,11 +43,11 @@ type Scheduler struct {
 	ready              atomic.Bool
 	contends           sync.WaitGroup
 
-	mu     sync.Mutex
-	active map[string]int // runs by job
-	count  int
-	idle   chan struct{} // closed when count falls to 0
-	since  time.Time     // since when the store remembers
+	working tally // handlers that run
+	ending  tally // runs, until the store was told of their end
+
+	mu    sync.Mutex
+	since time.Time // since when the store remembers
 }
 
 type options struct {
@@ -111,7 +110,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 				f(e)
 			}
 		},
-		timers: newTimers(), byName: map[string]*contender{}, active: map[string]int{},
+		timers: newTimers(), byName: map[string]*contender{},
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1),
 	}
 	if n, ok := store.(interface{ Namespace() string }); ok {
@@ -176,8 +175,10 @@ func (e *StuckError) Error() string {
 		strings.Join(e.Jobs, ", "))
 }
 
-// stopLimit is how long a cancelled run may take to return, and its tick to be released.
-const stopLimit = 10 * time.Second
+const (
+	stopLimit = 10 * time.Second // how long a cancelled run may take to return
+	endLimit  = 5 * time.Second  // how long after that the store may be asked to settle or release
+)
 
 // Run contends for ticks and runs them until ctx ends. Then it claims nothing more, lets runs finish within the shutdown
 // grace, cancels the others with [ErrStopping] as the cause, releases their ticks, and returns nil, when everything it started
@@ -238,32 +239,20 @@ func (s *Scheduler) loop(ctx context.Context) {
 
 // drain lets runs end.
 func (s *Scheduler) drain() error {
-	idle := s.idleRuns()
-	if wait(idle, s.grace) {
+	stuck := false
+	if !s.working.wait(s.grace) {
+		s.stopRuns(ErrStopping)
+		stuck = !s.working.wait(stopLimit)
+	}
+	if !stuck && s.ending.wait(endLimit) {
 		return nil
 	}
-	s.stopRuns(ErrStopping)
-	if wait(idle, stopLimit) {
+	s.stopEnds(ErrStopping) // what the store was not told by now, it finds out by leases that run out
+	if !stuck {
+		s.ending.wait(time.Second)
 		return nil
 	}
-	s.stopEnds(ErrStopping) // the store does not answer, or a handler does not return
-	if wait(idle, time.Second) {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return &StuckError{Jobs: slices.Sorted(maps.Keys(s.active))}
-}
-
-func wait(done <-chan struct{}, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-done:
-		return true
-	case <-t.C:
-		return false
-	}
+	return &StuckError{Jobs: s.working.left()}
 }
 
 func (s *Scheduler) contending() bool { return !s.stopping.Load() }

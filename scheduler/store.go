@@ -11,7 +11,7 @@ import (
 func (s *Scheduler) answered(took time.Duration, err error) {
 	if s.health.report(took, err) {
 		for _, c := range s.contenders {
-			c.poke() // those that failed meanwhile wait for this
+			c.recovered() // those that failed meanwhile wait for this
 		}
 	}
 }

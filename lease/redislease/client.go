@@ -10,51 +10,74 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// lanes is how many round trips the store has under way at once. More would not be faster, since what waits travels
-// together; fewer would let one hanging connection stop everything.
+// lanes is how many round trips the store has under way at once, to each server. More would not be faster, since what
+// waits travels together; fewer would let one hanging connection stop everything.
 const lanes = 4
 
 // poolSize leaves renewals, which travel beside the lanes, a connection each.
 const poolSize = lanes + 2
 
-type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+// reload is how old a client's idea of which server of a Cluster keeps what may grow.
+const reload = 5 * time.Second
 
-func within(timeout time.Duration, dial dialer) dialer {
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// within bounds a dial, which may know no bound of its own, by the timeout and by the life of the store.
+func within(life context.Context, timeout time.Duration, dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
+		defer context.AfterFunc(life, cancel)()
 		return dial(ctx, network, addr)
 	}
 }
 
 // ownClient makes the store's client from the options of another. It differs in what the leases depend on.
-func ownClient(client redis.UniversalClient, timeout time.Duration) (own redis.UniversalClient, cluster bool, err error) {
+func ownClient(life context.Context, client redis.UniversalClient, timeout time.Duration) (redis.UniversalClient, error) {
 	switch client := client.(type) {
 	case *redis.Client:
 		o := *client.Options()
 		o.MaxRetries = -1 // a second run of a script is ours to decide
 		o.ContextTimeoutEnabled = true
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
-		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = poolSize, 1, 0, 0
+		o.PoolSize, o.MaxConcurrentDials, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = poolSize, poolSize, 1, 0, 0
+		o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = 0, 0, 0
 		o.DialerRetries = 1
-		o.Dialer = within(timeout, o.Dialer) // it knows the other client's timeout only
+		o.Dialer = within(life, timeout, o.Dialer)
 		o.PoolFIFO = false
 		o.Limiter = nil
+		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 		o.DisableIdentity = true
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-		return redis.NewClient(&o), false, nil
+		return redis.NewClient(&o), nil
 	case *redis.ClusterClient:
 		o := *client.Options()
 		o.MaxRetries, o.MaxRedirects = -1, max(o.MaxRedirects, 3)
 		o.ContextTimeoutEnabled = true
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
-		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = poolSize, 1, 0, 0
+		o.PoolSize, o.MaxConcurrentDials, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = poolSize, poolSize, 1, 0, 0
+		o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = 0, 0, 0
+		o.DialerRetries = 1
+		if o.Dialer != nil {
+			o.Dialer = within(life, timeout, o.Dialer)
+		}
 		o.PoolFIFO = false
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false // a replica's answer is an old one
+		o.DisableRoutingPolicies = true
+		o.ClusterStateReloadInterval = min(o.ClusterStateReloadInterval, reload)
 		o.DisableIdentity = true
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-		return redis.NewClusterClient(&o), true, nil
+		return redis.NewClusterClient(&o), nil
 	default:
-		return nil, false, fmt.Errorf("redislease: client is a %T, must be a *redis.Client or *redis.ClusterClient", client)
+		return nil, fmt.Errorf("redislease: client is a %T, must be a *redis.Client or *redis.ClusterClient", client)
 	}
+}
+
+// addHook lets h see the commands where they are sent: by the clients of a Cluster's servers.
+func addHook(client redis.UniversalClient, h redis.Hook) {
+	if c, ok := client.(*redis.ClusterClient); ok {
+		c.OnNewNode(func(node *redis.Client) { node.AddHook(h) })
+		return
+	}
+	client.AddHook(h)
 }

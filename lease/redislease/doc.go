@@ -6,8 +6,10 @@
 //	solotick:{NAMESPACE}        since when this server remembers the namespace
 //	solotick:NAMESPACE:wake     the channel on which waiting replicas are woken
 //
-// Every script touches one record, so the store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and of the
+// Every script touches one record, but for the renewal of many leases, so the store works on Redis Cluster. It needs
+// Redis 7.0 or Valkey 7.2, and of the
 // ACL rules: ~solotick:* &solotick:* +@read +@write +@scripting +@pubsub +@connection +time.
+// On Cluster also: +cluster|slots.
 //
 // # What it does about Redis
 //
@@ -18,7 +20,8 @@
 //   - Scripts are called by their hash. A server that does not know one (a restart, a failover, SCRIPT FLUSH) gets its
 //     source, for each failed command of a pipeline by itself.
 //   - When Redis is out of memory claims fail, but what is held can still be renewed and settled.
-//   - Renewals of many leases are one script for up to 128 of them; on Cluster, one per lease, in one pipeline.
+//   - Renewals of many leases are one script for up to 128 of them; on Cluster, one per lease, in one pipeline to each
+//     server. What one server keeps does not wait for another, and a slot that has moved is followed.
 //
 // What it can not do: with asynchronous replication a failover may forget the newest writes. The next grant then has a
 // higher token all the same, but for one term two may hold an occasion. Configure maxmemory-policy noeviction: an

@@ -2,16 +2,18 @@ package redislease
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// pipe sends commands. At most lanes round trips are under way at once; what is asked meanwhile waits and leaves
+// pipe sends commands to one server. At most lanes round trips are under way at once; what is asked meanwhile waits and leaves
 // together, in one pipeline, when the next one ends.
 type pipe struct {
-	client  redis.UniversalClient
+	client  redis.UniversalClient // of one server
+	cluster *redis.ClusterClient  // that the server belongs to; nil when there is none
 	lanes   int
 	timeout time.Duration
 
@@ -22,6 +24,7 @@ type pipe struct {
 
 // call is one command that waits for its turn.
 type call struct {
+	ctx  context.Context
 	cmd  *redis.Cmd
 	done chan *redis.Cmd // of size 1; gets the command that was answered
 }
@@ -36,14 +39,18 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 		return cmd, err
 	}
 	p.mu.Lock()
-	if p.busy < p.lanes && len(p.waiting) == 0 && p.bounded(ctx) {
+	if p.busy < p.lanes && len(p.waiting) == 0 && ctx.Done() == nil {
+		// Only a call that nobody can cancel is made right here: go-redis obeys deadlines, but no cancellation.
 		p.busy++
 		p.mu.Unlock()
-		cmd = p.sendOne(ctx, cmd)
+		cmds := []*redis.Cmd{cmd}
+		ctx, cancel := context.WithTimeout(ctx, p.timeout)
+		p.send(ctx, cmds)
+		cancel()
 		p.next()
-		return cmd, cmd.Err()
+		return cmds[0], cmds[0].Err()
 	}
-	c := &call{cmd: cmd, done: make(chan *redis.Cmd, 1)}
+	c := &call{ctx: ctx, cmd: cmd, done: make(chan *redis.Cmd, 1)}
 	p.waiting = append(p.waiting, c)
 	if p.busy < p.lanes {
 		p.busy++
@@ -61,15 +68,6 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 	}
 }
 
-// bounded tells whether a read under ctx ends when ctx does: go-redis obeys deadlines, but no cancellation.
-func (p *pipe) bounded(ctx context.Context) bool {
-	if ctx.Done() == nil {
-		return true
-	}
-	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) <= p.timeout
-}
-
 // next passes a lane on to those who wait, or gives it back.
 func (p *pipe) next() {
 	p.mu.Lock()
@@ -83,16 +81,17 @@ func (p *pipe) next() {
 	go p.run(batch)
 }
 
+// takeLocked takes those who have waited for longest. Whoever has given up is not sent any more: a claim without a
+// claimer would hold its occasion for a whole term.
 func (p *pipe) takeLocked() []*call {
-	if len(p.waiting) == 0 {
-		return nil
-	}
-	batch := p.waiting
-	if len(batch) > most {
-		batch = batch[:most:most]
-		p.waiting = p.waiting[most:]
-	} else {
-		p.waiting = nil
+	var batch []*call
+	for len(p.waiting) > 0 && len(batch) < most {
+		c := p.waiting[0]
+		p.waiting[0] = nil
+		p.waiting = p.waiting[1:]
+		if c.ctx.Err() == nil {
+			batch = append(batch, c)
+		}
 	}
 	return batch
 }
@@ -110,59 +109,64 @@ func (p *pipe) run(batch []*call) {
 	}
 }
 
-func (p *pipe) sendOne(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
-	if err := p.client.Process(ctx, cmd); isNoScript(err) {
-		cmd = withSource(ctx, cmd)
-		_ = p.client.Process(ctx, cmd) // the error is the command's
-	}
-	return cmd
-}
-
 func (p *pipe) sendMany(batch []*call) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
-	defer cancel()
 	cmds := make([]*redis.Cmd, len(batch))
 	for i, c := range batch {
 		cmds[i] = c.cmd
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
 	p.send(ctx, cmds)
+	cancel()
 	for i, c := range batch {
 		c.done <- cmds[i]
 	}
 }
 
-// all sends commands that belong together, in as few pipelines as possible and beside the lanes. Commands may be
-// replaced by what was answered in their place; each has its own error.
-func (p *pipe) all(ctx context.Context, cmds []*redis.Cmd) {
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
-	defer cancel()
-	for len(cmds) > 0 {
-		n := min(len(cmds), most)
-		p.send(ctx, cmds[:n])
-		cmds = cmds[n:]
+// sendAll sends commands beside the lanes, in as few pipelines as possible. Commands may be replaced by what was
+// answered in their place; each has its own error.
+func (p *pipe) sendAll(ctx context.Context, cmds []*redis.Cmd) {
+	for part := range slices.Chunk(cmds, most) {
+		bound, cancel := context.WithTimeout(ctx, p.timeout)
+		p.send(bound, part)
+		cancel()
 	}
 }
 
+// send gives a server that does not know a script its source, and takes a command to the server of the Cluster that
+// keeps its key now.
 func (p *pipe) send(ctx context.Context, cmds []*redis.Cmd) {
-	if len(cmds) == 1 {
-		cmds[0] = p.sendOne(ctx, cmds[0])
-		return
-	}
 	exec(ctx, p.client, cmds)
-	var unknown []*redis.Cmd
+	repeat(ctx, p.client, cmds, isNoScript, withSource)
+	if p.cluster != nil && repeat(ctx, p.cluster, cmds, isRedirect, anew) {
+		repeat(ctx, p.cluster, cmds, isNoScript, withSource)
+	}
+}
+
+// repeat sends the commands that failed for that reason again, made anew. It reports whether there were any.
+func repeat(
+	ctx context.Context, client redis.UniversalClient, cmds []*redis.Cmd,
+	failed func(error) bool, anew func(context.Context, *redis.Cmd) *redis.Cmd,
+) bool {
+	var again []*redis.Cmd
 	for i, c := range cmds {
-		if isNoScript(c.Err()) {
-			cmds[i] = withSource(ctx, c)
-			unknown = append(unknown, cmds[i])
+		if err := c.Err(); err != nil && failed(err) {
+			cmds[i] = anew(ctx, c)
+			again = append(again, cmds[i])
 		}
 	}
-	if len(unknown) > 0 {
-		exec(ctx, p.client, unknown)
-	}
+	exec(ctx, client, again)
+	return len(again) > 0
 }
 
 // exec sends commands in one pipeline; each gets its own error.
 func exec(ctx context.Context, client redis.UniversalClient, cmds []*redis.Cmd) {
+	if len(cmds) == 0 {
+		return
+	}
+	if len(cmds) == 1 {
+		_ = client.Process(ctx, cmds[0])
+		return
+	}
 	pipeline := client.Pipeline()
 	for _, c := range cmds {
 		_ = pipeline.Process(ctx, c)

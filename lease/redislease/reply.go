@@ -20,7 +20,7 @@ func readAnswer(cmd *redis.Cmd) (lease.Answer, error) {
 	if err != nil {
 		return lease.Answer{}, err
 	}
-	if len(r) != 3 && len(r) != 10 {
+	if len(r) != 3 && len(r) != 8 && len(r) != 10 {
 		return lease.Answer{}, fmt.Errorf("%w: %v", errReply, r)
 	}
 	number := func(i int) int64 { n, _ := r[i].(int64); return n }
@@ -32,6 +32,9 @@ func readAnswer(cmd *redis.Cmd) (lease.Answer, error) {
 	a.Token, a.Attempt, a.Takeovers = number(3), int(number(4)), int(number(5))
 	a.Left = time.Duration(number(6)) * time.Microsecond
 	a.Holder = text(7)
+	if len(r) == 8 {
+		return a, nil
+	}
 	for text := range strings.Lines(text(8)) {
 		f := strings.Fields(text)
 		if len(f) != 5 {
@@ -50,7 +53,19 @@ func readAnswer(cmd *redis.Cmd) (lease.Answer, error) {
 	return a, err
 }
 
-// readRecord reads what sync.lua returns.
+// readNumbers reads the answer of n numbers to a command that ended with err.
+func readNumbers(cmd *redis.Cmd, err error, n int) ([]int64, error) {
+	if err != nil {
+		return nil, err
+	}
+	r, err := cmd.Int64Slice()
+	if err == nil && len(r) != n {
+		err = fmt.Errorf("%w: %v", errReply, r)
+	}
+	return r, err
+}
+
+// readRecord reads what sync.lua and inspect.lua return.
 func readRecord(name string, cmd *redis.Cmd) (lease.Record, error) {
 	r, err := cmd.Slice()
 	if err != nil {
@@ -100,9 +115,11 @@ func readSettled(lines string) ([]lease.Settled, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: settled %q", errReply, text)
 		}
-		token, err := strconv.ParseInt(f[1], 10, 64)
-		if err != nil {
-			token = 0 // settled by a request that was granted nothing
+		var token int64
+		if f[1][0] != '-' { // else settled by a request that was granted nothing
+			if token, err = strconv.ParseInt(f[1], 10, 64); err != nil {
+				return nil, fmt.Errorf("%w: settled %q", errReply, text)
+			}
 		}
 		settled = append(settled, lease.Settled{Occasion: occasion, Token: token, Outcome: lease.Outcome(f[2])})
 	}

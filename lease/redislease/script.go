@@ -30,14 +30,19 @@ var (
 	syncSource string
 	//go:embed lua/time.lua
 	timeSource string
+	//go:embed lua/inspect.lua
+	inspectSource string
 
 	// What has to work when Redis is out of memory is allowed to; a claim is refused before it has written anything.
-	claimScript  = newScript("#!lua", claimSource)
-	renewScript  = newScript("#!lua flags=allow-oom", renewSource)
-	settleScript = newScript("#!lua flags=allow-oom", settleSource)
-	passScript   = newScript("#!lua flags=allow-oom", passSource)
-	syncScript   = newScript("#!lua", syncSource)
-	timeScript   = newScript("#!lua flags=allow-oom", timeSource)
+	claimScript   = newScript("#!lua", claimSource)
+	renewScript   = newScript("#!lua flags=allow-oom", renewSource)
+	settleScript  = newScript("#!lua flags=allow-oom", settleSource)
+	passScript    = newScript("#!lua flags=allow-oom", passSource)
+	syncScript    = newScript("#!lua", syncSource)
+	timeScript    = newScript("#!lua flags=allow-oom", timeSource)
+	inspectScript = newScript("#!lua flags=no-writes,allow-oom", inspectSource)
+
+	scripts = []*script{claimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript}
 )
 
 func newScript(head, source string) *script {
@@ -55,24 +60,36 @@ func (s *script) command(ctx context.Context, keys []string, args ...any) *redis
 		all = append(all, k)
 	}
 	all = append(all, args...)
-	cmd := redis.NewCmd(ctx, all...)
-	cmd.SetFirstKeyPos(3)
+	return newCommand(ctx, all)
+}
+
+// firstKey is where in a command its first key is.
+const firstKey = 3
+
+func newCommand(ctx context.Context, args []any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, args...)
+	cmd.SetFirstKeyPos(firstKey)
 	return cmd
 }
+
+// anew makes the same call.
+func anew(ctx context.Context, cmd *redis.Cmd) *redis.Cmd { return newCommand(ctx, cmd.Args()) }
 
 // withSource makes the same call, but sends the source.
 func withSource(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 	args := append([]any(nil), cmd.Args()...)
-	for _, s := range []*script{claimScript, renewScript, settleScript, passScript, syncScript, timeScript} {
+	for _, s := range scripts {
 		if args[1] == s.hash {
 			args[0], args[1] = "eval", s.source
 		}
 	}
-	again := redis.NewCmd(ctx, args...)
-	again.SetFirstKeyPos(3)
-	return again
+	return newCommand(ctx, args)
 }
 
-func isNoScript(err error) bool {
-	return err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT")
+func isNoScript(err error) bool { return strings.HasPrefix(err.Error(), "NOSCRIPT") }
+
+// isRedirect tells that a server of a Cluster does not keep the key, or not any more, or not yet.
+func isRedirect(err error) bool {
+	s := err.Error()
+	return strings.HasPrefix(s, "MOVED ") || strings.HasPrefix(s, "ASK ") || strings.HasPrefix(s, "TRYAGAIN ")
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"net"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,19 +16,26 @@ import (
 // Store is a [lease.Store] on Redis. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	namespace string
+	end       context.CancelFunc
 	client    redis.UniversalClient
-	cluster   bool
-	pipe      *pipe
+	router    *router
 }
 
 // chunk is how many leases one script renews: more would hold up the other clients of the server.
 const chunk = 128
 
-// A record is garbage when its name has not been used for so long.
 const (
-	retention     = 400 * 24 * time.Hour // of a name with a memory: jobs may run once a year
-	lockRetention = 24 * time.Hour       // of a plain lock, after its term
+	memory     = 400 * 24 * time.Hour // jobs may run once a year
+	lockMemory = 24 * time.Hour       // besides the term
 )
+
+// retention is after how many milliseconds without use a record is garbage.
+func retention(occasion int64, term time.Duration) int64 {
+	if occasion == 0 {
+		return (lockMemory + term).Milliseconds()
+	}
+	return (memory + term).Milliseconds()
+}
 
 type options struct {
 	namespace string
@@ -62,18 +70,20 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	if o.timeout < 10*time.Millisecond {
 		faults = append(faults, fmt.Errorf("redislease: timeout %s must be at least 10ms", o.timeout))
 	}
-	own, cluster, err := ownClient(client, o.timeout)
+	life, end := context.WithCancel(context.Background())
+	own, err := ownClient(life, client, o.timeout)
 	if err = errors.Join(append(faults, err)...); err != nil {
+		end()
 		return nil, err
 	}
 	for _, h := range o.hooks {
-		own.AddHook(h)
+		addHook(own, h)
 	}
 	return &Store{
 		namespace: o.namespace,
+		end:       end,
 		client:    own,
-		cluster:   cluster,
-		pipe:      &pipe{client: own, lanes: lanes, timeout: o.timeout},
+		router:    newRouter(own, o.timeout),
 	}, nil
 }
 
@@ -81,7 +91,10 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 func (s *Store) Namespace() string { return s.namespace }
 
 // Close closes the store's connections. Calls that are under way fail.
-func (s *Store) Close() error { return s.client.Close() }
+func (s *Store) Close() error {
+	s.end()
+	return s.client.Close()
+}
 
 func (s *Store) key(name string) string { return "solotick:{" + s.namespace + ":" + name + "}" }
 func (s *Store) channel() string        { return "solotick:" + s.namespace + ":wake" }
@@ -91,13 +104,9 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 	if err := c.Validate(); err != nil {
 		return lease.Answer{}, err
 	}
-	keep := retention
-	if c.Occasion == 0 {
-		keep = lockRetention + c.Term
-	}
-	cmd, err := s.pipe.do(ctx, claimScript.command(ctx, []string{s.key(c.Name)},
+	cmd, err := s.router.do(ctx, claimScript.command(ctx, []string{s.key(c.Name)},
 		c.Occasion, c.Holder, c.Request, c.Term.Microseconds(), unixMilli(c.NotBefore), unixMilli(c.NotAfter),
-		c.Known, c.Takeovers, int(c.Overlap), keep.Milliseconds()))
+		c.Known, c.Takeovers, int(c.Overlap), retention(c.Occasion, c.Term)))
 	if err != nil {
 		return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
 	}
@@ -110,51 +119,61 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 
 // Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
+	answers := make([]error, len(grants))
+	valid := make([]int, 0, len(grants)) // indices
+	for i, g := range grants {
+		if answers[i] = g.Validate(); answers[i] == nil {
+			valid = append(valid, i)
+		}
+	}
 	size := chunk
-	if s.cluster {
+	if s.router.cluster != nil {
 		size = 1 // names live in slots of their own
 	}
-	var cmds []*redis.Cmd
-	for start := 0; start < len(grants); start += size {
-		cmds = append(cmds, s.renewal(ctx, grants[start:min(start+size, len(grants))]))
+	parts := slices.Collect(slices.Chunk(valid, size))
+	cmds := make([]*redis.Cmd, len(parts))
+	for i, part := range parts {
+		cmds[i] = s.renewal(ctx, grants, part)
 	}
-	s.pipe.all(ctx, cmds)
-	answers := make([]error, 0, len(grants))
-	for i, cmd := range cmds {
-		part := grants[i*size : min((i+1)*size, len(grants))]
-		kept, err := cmd.Int64Slice()
+	cmds, ended := s.router.all(ctx, cmds)
+	for i, part := range parts {
+		var kept []int64
+		err := ended
+		if err == nil {
+			kept, err = cmds[i].Int64Slice()
+		}
 		if err == nil && len(kept) != len(part) {
 			err = fmt.Errorf("%w: %d answers for %d leases", errReply, len(kept), len(part))
 		}
-		for j, g := range part {
+		for j, n := range part {
 			switch {
 			case err != nil:
-				answers = append(answers, fmt.Errorf("renew %q: %w", g.Name, err))
+				answers[n] = fmt.Errorf("renew %q: %w", grants[n].Name, err)
 			case kept[j] == 0:
-				answers = append(answers, lease.ErrFenced)
-			default:
-				answers = append(answers, nil)
+				answers[n] = lease.ErrFenced
 			}
 		}
 	}
 	return answers
 }
 
-func (s *Store) renewal(ctx context.Context, grants []lease.Grant) *redis.Cmd {
-	keys := make([]string, len(grants))
-	args := make([]any, 0, 1+7*len(grants))
-	args = append(args, retention.Milliseconds())
-	for i, g := range grants {
+// renewal renews those of the grants that part lists.
+func (s *Store) renewal(ctx context.Context, grants []lease.Grant, part []int) *redis.Cmd {
+	keys := make([]string, len(part))
+	args := make([]any, 0, 8*len(part))
+	for i, n := range part {
+		g := &grants[n]
 		keys[i] = s.key(g.Name)
-		args = append(args, g.Occasion, g.Token, g.Attempt, g.Takeovers, g.Term.Microseconds(), g.Holder, g.Request)
+		args = append(args, g.Occasion, g.Token, g.Attempt, g.Takeovers, g.Term.Microseconds(), g.Holder, g.Request,
+			retention(g.Occasion, g.Term))
 	}
 	return renewScript.command(ctx, keys, args...)
 }
 
 // Settle implements [lease.Store].
 func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
-	if outcome == "" {
-		return fmt.Errorf("settle %q: the outcome is empty", g.Name)
+	if !lease.ValidOutcome(outcome) {
+		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, lease.OutcomeRule)
 	}
 	return s.settle(ctx, "settle", g, outcome)
 }
@@ -165,15 +184,20 @@ func (s *Store) Release(ctx context.Context, g lease.Grant) error {
 }
 
 func (s *Store) settle(ctx context.Context, verb string, g lease.Grant, outcome lease.Outcome) error {
-	cmd, err := s.pipe.do(ctx, settleScript.command(ctx, []string{s.key(g.Name)},
-		g.Occasion, g.Token, string(outcome), retention.Milliseconds(), s.channel(), g.Name,
+	if err := g.Validate(); err != nil {
+		return err
+	}
+	cmd, err := s.router.do(ctx, settleScript.command(ctx, []string{s.key(g.Name)},
+		g.Occasion, g.Token, string(outcome), retention(g.Occasion, g.Term), s.channel(), g.Name,
 		g.Attempt, g.Takeovers, g.Holder, g.Request))
+	var done int64
+	if err == nil {
+		done, err = cmd.Int64()
+	}
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", verb, g.Name, err)
 	}
-	if n, err := cmd.Int64(); err != nil {
-		return fmt.Errorf("%s %q: %w", verb, g.Name, err)
-	} else if n == 0 {
+	if done == 0 {
 		return lease.ErrFenced
 	}
 	return nil
@@ -181,14 +205,11 @@ func (s *Store) settle(ctx context.Context, verb string, g lease.Grant, outcome 
 
 // Pass implements [lease.Store].
 func (s *Store) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
-	cmd, err := s.pipe.do(ctx, passScript.command(ctx, []string{s.key(p.Name)}, p.From, p.To, string(p.Outcome), p.Request))
-	var r []int64
-	if err == nil {
-		r, err = cmd.Int64Slice()
+	if err := p.Validate(); err != nil {
+		return 0, false, err
 	}
-	if err == nil && len(r) != 2 {
-		err = fmt.Errorf("unexpected answer %v", r)
-	}
+	cmd, err := s.router.do(ctx, passScript.command(ctx, []string{s.key(p.Name)}, p.From, p.To, string(p.Outcome), p.Request))
+	r, err := readNumbers(cmd, err, 2)
 	if err != nil {
 		return 0, false, fmt.Errorf("pass %q: %w", p.Name, err)
 	}
@@ -199,15 +220,17 @@ func (s *Store) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
 	cmds := make([]*redis.Cmd, len(syncs))
 	for i, y := range syncs {
-		if !lease.ValidName(y.Name) {
-			return nil, fmt.Errorf("sync: name %q %s", y.Name, lease.NameRule)
+		if err := y.Validate(); err != nil {
+			return nil, err
 		}
-		cmds[i] = syncScript.command(ctx, []string{s.key(y.Name)}, y.Mark, y.Known, retention.Milliseconds())
+		cmds[i] = syncScript.command(ctx, []string{s.key(y.Name)}, y.Mark, y.Known, memory.Milliseconds())
 	}
-	s.pipe.all(ctx, cmds)
+	cmds, err := s.router.all(ctx, cmds)
+	if err != nil {
+		return nil, fmt.Errorf("sync: %w", err)
+	}
 	records := make([]lease.Record, len(syncs))
 	for i, cmd := range cmds {
-		var err error
 		if records[i], err = readRecord(syncs[i].Name, cmd); err != nil {
 			return nil, fmt.Errorf("sync %q: %w", syncs[i].Name, err)
 		}
@@ -217,14 +240,8 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 
 // Time implements [lease.Store].
 func (s *Store) Time(ctx context.Context) (now, since time.Time, err error) {
-	cmd, err := s.pipe.do(ctx, timeScript.command(ctx, []string{"solotick:{" + s.namespace + "}"}))
-	var r []int64
-	if err == nil {
-		r, err = cmd.Int64Slice()
-	}
-	if err == nil && len(r) != 2 {
-		err = fmt.Errorf("unexpected answer %v", r)
-	}
+	cmd, err := s.router.do(ctx, timeScript.command(ctx, []string{"solotick:{" + s.namespace + "}"}))
+	r, err := readNumbers(cmd, err, 2)
 	if err != nil {
 		return time.Time{}, time.Time{}, fmt.Errorf("time: %w", err)
 	}
@@ -233,25 +250,15 @@ func (s *Store) Time(ctx context.Context) (now, since time.Time, err error) {
 
 // Inspect implements [lease.Inspector].
 func (s *Store) Inspect(ctx context.Context, name string) (lease.Record, error) {
-	r, err := s.client.HMGet(ctx, s.key(name), "mark", "token", "open", "settled").Result()
-	var now time.Time
+	cmd, err := s.router.do(ctx, inspectScript.command(ctx, []string{s.key(name)}))
+	var r lease.Record
 	if err == nil {
-		now, err = s.client.Time(ctx).Result()
+		r, err = readRecord(name, cmd)
 	}
 	if err != nil {
 		return lease.Record{}, fmt.Errorf("inspect %q: %w", name, err)
 	}
-	text := func(i int) string { v, _ := r[i].(string); return v }
-	number := func(i int) int64 { n, _ := strconv.ParseInt(text(i), 10, 64); return n }
-	rec := lease.Record{Name: name, Mark: number(0), Token: number(1)}
-	rec.Open, err = readLines(text(2), now.UnixMicro())
-	if err == nil {
-		rec.Settled, err = readSettled(text(3))
-	}
-	if err != nil {
-		return lease.Record{}, fmt.Errorf("inspect %q: %w", name, err)
-	}
-	return rec, nil
+	return r, nil
 }
 
 // Watch implements [lease.Watcher].
@@ -260,14 +267,23 @@ func (s *Store) Watch(ctx context.Context, wake func(name string)) error {
 	defer func() { _ = sub.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() }) // a read in progress does not see ctx
 	defer stop()
-	for {
-		m, err := sub.Receive(ctx)
+	for asked := false; ; {
+		m, err := sub.ReceiveTimeout(ctx, quiet*s.router.timeout)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		// A connection that is dead at the other end only is silent for ever: ask.
+		var timeout net.Error
+		if errors.As(err, &timeout) && timeout.Timeout() && !asked {
+			asked, err = true, sub.Ping(ctx)
+			if err == nil {
+				continue
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("watch: %w", err)
 		}
+		asked = false
 		switch m := m.(type) {
 		case *redis.Subscription:
 			wake("")
@@ -276,6 +292,9 @@ func (s *Store) Watch(ctx context.Context, wake func(name string)) error {
 		}
 	}
 }
+
+// quiet is for how many timeouts a watched connection may be silent before it is asked whether it lives.
+const quiet = 5
 
 func unixMilli(t time.Time) int64 {
 	if t.IsZero() {

@@ -6,11 +6,11 @@ local r = redis.call('HMGET', KEYS[1], 'mark', 'settled')
 if not r[1] then
   return {-1, 0}
 end
-if remembered(r[2], ARGV[2], '-' .. ARGV[4]) then
+if tonumber(r[1]) >= tonumber(ARGV[2]) and remembered(KEYS[1], r[2], ARGV[2], '-' .. ARGV[4]) then
   return {tonumber(r[1]), 1}
 end
 if r[1] ~= ARGV[1] then
   return {tonumber(r[1]), 0}
 end
-redis.call('HSET', KEYS[1], 'mark', ARGV[2], 'settled', remember(KEYS[1], r[2], ARGV[2], '-' .. ARGV[4], ARGV[3]))
+remember(KEYS[1], r[2], ARGV[2], '-' .. ARGV[4], ARGV[3], 'mark', ARGV[2])
 return {tonumber(ARGV[2]), 1}

@@ -2,8 +2,10 @@
 --   mark      every occasion up to it is settled or open; absent while nobody knows (see sync)
 --   token     the last fencing token
 --   open      a line for each open occasion: occasion token attempt takeovers-left lease-end holder request
---   settled   a line for each of the last few settled ones: occasion id outcome; the id is the token of the grant that
+--   settled   how many occasions were settled so far; the last few of them are in
+--   settled:I for I from 0 to 15, by that number modulo 16: occasion id outcome; the id is the token of the grant that
 --             settled it, or, when there was none, a hyphen and the request that did (no name starts with a hyphen)
+--   skipped   what settled was when an occasion was skipped for the last time
 --   gap_from  of the occasions after gap_from up to gap_to this record may have lost grants, since it was lost or went
 --   gap_to    back in time: their holders may write themselves anew
 --   wait      present when a claim was told to wait
@@ -28,32 +30,61 @@ local function keep(key, ms)
   end
 end
 
+-- split takes the line of an occasion out of the open ones, and returns it (nil when there is none) and the other lines.
+local function split(open, occasion)
+  local start = occasion .. ' '
+  local first = 1
+  if string.sub(open, 1, #start) ~= start then
+    first = string.find(open, '\n' .. start, 1, true)
+    if not first then
+      return nil, open
+    end
+    first = first + 1
+  end
+  local last = string.find(open, '\n', first, true)
+  return string.sub(open, first, last), string.sub(open, 1, first - 1) .. string.sub(open, last + 1)
+end
+
 -- line formats one open occasion.
 local function line(occasion, token, attempt, takeovers, ends, holder, request)
   return occasion .. ' ' .. token .. ' ' .. attempt .. ' ' .. takeovers .. ' ' .. int(ends) .. ' ' .. holder .. ' ' .. request .. '\n'
 end
 
--- remember appends an occasion to the settled ones, of which the newest 16 are kept. One that is dropped leaves the gap,
--- so that a late request for it cannot pass for a lost grant.
-local function remember(key, settled, occasion, id, outcome)
-  settled = (settled or '') .. occasion .. ' ' .. id .. ' ' .. outcome .. '\n'
-  local _, n = string.gsub(settled, '\n', '\n')
-  if n > 16 then
-    local dropped = tonumber(string.match(settled, '^%d+'))
-    local gap = redis.call('HMGET', key, 'gap_from', 'gap_to')
-    if gap[1] and dropped > tonumber(gap[1]) and dropped <= tonumber(gap[2]) then
-      redis.call('HSET', key, 'gap_from', int(dropped))
-    end
-    settled = string.sub(settled, string.find(settled, '\n', 1, true) + 1)
+-- remember takes down that an occasion was settled, in the place of the oldest of those that are remembered, and returns
+-- how many were settled by now. The oldest leaves the gap, so that a late request for it cannot pass for a lost grant.
+-- What follows outcome are further fields to set.
+local function remember(key, settled, occasion, id, outcome, ...)
+  settled = tonumber(settled or '0')
+  local slot = 'settled:' .. settled % 16
+  local v = redis.call('HMGET', key, slot, 'gap_from', 'gap_to')
+  local dropped = v[1] and v[2] and tonumber(string.match(v[1], '^%d+'))
+  if dropped and dropped > tonumber(v[2]) and dropped <= tonumber(v[3]) then
+    redis.call('HSET', key, 'gap_from', int(dropped))
   end
-  return settled
+  redis.call('HSET', key, 'settled', settled + 1, slot, occasion .. ' ' .. id .. ' ' .. outcome, ...)
+  return settled + 1
+end
+
+-- recent returns what is remembered, oldest first.
+local function recent(key, settled)
+  settled = tonumber(settled or '0')
+  local slots = {}
+  for i = math.max(settled - 16, 0), settled - 1 do
+    slots[#slots + 1] = 'settled:' .. i % 16
+  end
+  return slots[1] and redis.call('HMGET', key, unpack(slots)) or slots
 end
 
 -- remembered tells whether the occasion was settled: by id (a token, or a hyphen and a request) and with the outcome,
 -- each where given.
-local function remembered(settled, occasion, id, outcome)
-  local start = '\n' .. occasion .. ' ' .. (id and id .. ' ' or '') .. (outcome and outcome .. '\n' or '')
-  return settled and string.find('\n' .. settled, start, 1, true)
+local function remembered(key, settled, occasion, id, outcome)
+  local start = occasion .. ' ' .. (id and id .. ' ' .. (outcome or '') or '')
+  for _, e in ipairs(recent(key, settled)) do
+    if string.sub(e, 1, #start) == start and (not outcome or #e == #start) then
+      return true
+    end
+  end
+  return false
 end
 
 -- raise moves the mark to an occasion that lies ahead: the record has lost what happened in between.
@@ -70,9 +101,9 @@ end
 -- time. found is the token of another grant of the occasion that is open.
 local function forgotten(key, occasion, token, found, r)
   if found or occasion == '0' then
-    return tonumber(token) > tonumber(r.token or '0') and not remembered(r.settled, occasion, token)
+    return tonumber(token) > tonumber(r.token or '0') and not remembered(key, r.settled, occasion, token)
   end
-  if remembered(r.settled, occasion) then
+  if remembered(key, r.settled, occasion) then
     return false
   end
   local n = tonumber(occasion)

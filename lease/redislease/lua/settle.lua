@@ -5,37 +5,32 @@
 -- returns 1 when done, 0 when the grant is not current
 local key, occasion, token, outcome, attempt, takeovers = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[7], ARGV[8]
 local v = redis.call('HMGET', key, 'open', 'settled', 'mark', 'token', 'wait')
-local r = {settled = v[2], mark = v[3], token = v[4]}
 local lock = occasion == '0'
-local rest, found = '', nil
-for o, t, at, left, e, h, q in string.gmatch(v[1] or '', LINE) do
-  if o ~= occasion then
-    rest = rest .. line(o, t, at, left, tonumber(e), h, q)
-  else
-    found = t
-    if t == token then
-      attempt, takeovers = math.max(tonumber(at), tonumber(attempt)), left
-    end
+local mine, others = split(v[1] or '', occasion)
+local found
+if mine then
+  local _, t, at, left = string.match(mine, LINE)
+  found = t
+  if t == token then
+    attempt, takeovers = math.max(tonumber(at), tonumber(attempt)), left
   end
 end
 
 if found ~= token then
-  if not found and remembered(r.settled, occasion, token, not lock and outcome or nil) then
+  if not found and remembered(key, v[2], occasion, token, not lock and outcome or nil) then
     return 1
   end
+  local r = {settled = v[2], mark = v[3], token = v[4]}
   if not forgotten(key, occasion, token, found, r) then
     return 0
   end
   restore(key, occasion, token, r)
+  keep(key, ARGV[4])
 end
 if outcome ~= '' or lock then
-  local settled = remember(key, r.settled, occasion, token, outcome ~= '' and outcome or 'released')
-  redis.call('HSET', key, 'open', rest, 'settled', settled)
+  remember(key, v[2], occasion, token, outcome ~= '' and outcome or 'released', 'open', others)
 else
-  redis.call('HSET', key, 'open', rest .. line(occasion, token, attempt, takeovers, 0, ARGV[9], ARGV[10]))
-end
-if found ~= token then
-  keep(key, ARGV[4])
+  redis.call('HSET', key, 'open', others .. line(occasion, token, attempt, takeovers, 0, ARGV[9], ARGV[10]))
 end
 if v[5] then
   redis.call('HDEL', key, 'wait')

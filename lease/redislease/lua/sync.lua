@@ -1,7 +1,7 @@
 -- sync: read a record, and make it when there is none.
 -- KEYS[1] record
 -- ARGV    1 mark of a new record  2 newest mark the caller knows  3 retention in ms
--- returns {made, mark, token, now, open, settled}
+-- returns {made, mark, token, now, open, settled lines}
 local key, known = KEYS[1], tonumber(ARGV[2])
 local r = redis.call('HMGET', key, 'mark', 'token', 'open', 'settled', 'gap_from', 'gap_to')
 local mark, made = tonumber(r[1]), 0
@@ -14,4 +14,4 @@ elseif mark < known then
   mark = known
 end
 keep(key, ARGV[3])
-return {made, mark, tonumber(r[2] or '0'), clock(), r[3] or '', r[4] or ''}
+return {made, mark, tonumber(r[2] or '0'), clock(), r[3] or '', table.concat(recent(key, r[4]), '\n')}

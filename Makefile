@@ -1,0 +1,72 @@
+# `make` says what there is. What CI runs is .ci/run: make test, then make lint.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# One package's tests may take this long in all before they are stopped and every goroutine is printed.
+TESTTIMEOUT ?= 5m
+# Each fuzz target's share of `make fuzz`.
+FUZZTIME ?= 30s
+# What `make bench` runs.
+BENCH ?= .
+
+# What the worker says it is; empty, and left to what the go command records, where git has nothing to say.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+
+# This module and those nested in it.
+MODULES := $(patsubst %/go.mod,%,$(sort $(shell find . -name go.mod -not -path '*/.*' -not -path '*/testdata/*')))
+# Tools are pinned in a module file of their own, so that what they need is not what users of this module get.
+GOLANGCI_LINT := go tool -modfile=$(CURDIR)/tools.mod golangci-lint
+
+# each runs a command in every module, and shows it.
+define each
+@for module in $(MODULES); do echo "$$module: $(strip $(1))"; (cd "$$module" && $(1)); done
+endef
+
+.PHONY: help
+help: ## Say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: deps
+deps: ## Install redis-server where it is missing, and look for a C compiler
+	@scripts/deps.sh
+
+.PHONY: build
+build: ## Build the worker as bin/worker
+	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/worker ./cmd/worker
+
+.PHONY: run
+run: ## Start a worker with examples/quickstart.yaml
+	go run ./cmd/worker run --config examples/quickstart.yaml
+
+.PHONY: test
+test: deps ## Run every test, with the race detector and in random order
+	$(call each,go test -race -shuffle=on -timeout=$(TESTTIMEOUT) ./...)
+
+.PHONY: lint
+lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and what only builds on Linux
+	scripts/shell-syntax.sh
+	go mod tidy -diff # of this module only: the tests of those that benchmarks/ compares need modules that not every proxy has
+	$(call each,go vet ./...)
+	$(call each,GOOS=darwin go build ./...)
+	$(call each,$(GOLANGCI_LINT) run ./...)
+
+.PHONY: fmt
+fmt: ## Format the Go code
+	$(call each,$(GOLANGCI_LINT) fmt ./...)
+
+.PHONY: bench
+bench: deps ## Run the benchmarks whose names match BENCH (default: all)
+	$(call each,go test -run='^$$' -bench='$(BENCH)' -benchmem ./...)
+
+.PHONY: fuzz
+fuzz: deps ## Run each fuzz target for FUZZTIME (default: 30s)
+	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
+
+.PHONY: check
+check: test lint ## Do what CI does
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin dist

@@ -1,0 +1,123 @@
+package benchmarks
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// contestant takes something of its own and gives it up again.
+type contestant struct {
+	name string
+	pair func(ctx context.Context, worker, round int) error
+}
+
+// BenchmarkPairs is claim + settle beside obtain + release, each goroutine on names of its own. Each contestant has a
+// client with go-redis' default pool, as its documentation shows; Solotick makes its own from it.
+func BenchmarkPairs(b *testing.B) {
+	server := redistest.Start(b)
+	for _, goroutines := range []int{1, 16, 256} {
+		for _, c := range contestants(b, server.Addr(), goroutines) {
+			b.Run(fmt.Sprintf("%s/goroutines=%d", c.name, goroutines), func(b *testing.B) {
+				ctx := context.Background()
+				var next atomic.Int64
+				var failed atomic.Pointer[error]
+				b.ReportAllocs()
+				b.ResetTimer()
+				var wg sync.WaitGroup
+				for w := range goroutines {
+					wg.Go(func() {
+						for {
+							round := next.Add(1)
+							if round > int64(b.N) {
+								return
+							}
+							if err := c.pair(ctx, w, int(round)); err != nil {
+								failed.Store(&err)
+								return
+							}
+						}
+					})
+				}
+				wg.Wait()
+				if err := failed.Load(); err != nil {
+					b.Fatal(*err)
+				}
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
+			})
+		}
+	}
+}
+
+func contestants(b *testing.B, addr string, goroutines int) []contestant {
+	client := func() *redis.Client {
+		c := redis.NewClient(&redis.Options{Addr: addr})
+		b.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	const term = 30 * time.Second
+	run := strconv.FormatInt(time.Now().UnixNano(), 36)
+
+	store, err := redislease.New(client(), redislease.WithNamespace("bench"))
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = store.Close() })
+	names := make([]string, goroutines)
+	syncs := make([]lease.Sync, goroutines)
+	for i := range names {
+		names[i] = "job-" + run + "-" + strconv.Itoa(i)
+		syncs[i] = lease.Sync{Name: names[i], Mark: 1}
+	}
+	_, err = store.Sync(context.Background(), syncs)
+	require.NoError(b, err)
+	var occasion atomic.Int64
+	occasion.Store(time.Now().UnixMilli())
+
+	locker := redislock.New(client())
+	syncer := redsync.New(redsyncredis.NewPool(client()))
+
+	return []contestant{
+		{"solotick", func(ctx context.Context, w, round int) error {
+			c := lease.Claim{Name: names[w], Occasion: occasion.Add(1), Holder: "bench", Request: "r" + strconv.Itoa(round), Term: term}
+			a, err := store.Claim(ctx, c)
+			if err != nil {
+				return err
+			}
+			if a.Status != lease.Granted {
+				return fmt.Errorf("claim: %s", a.Status)
+			}
+			return store.Settle(ctx, lease.Grant{
+				Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
+				Token: a.Token, Attempt: a.Attempt, Term: term,
+			}, "succeeded")
+		}},
+		{"redislock", func(ctx context.Context, w, _ int) error {
+			l, err := locker.Obtain(ctx, "redislock:"+names[w], term, nil)
+			if err != nil {
+				return err
+			}
+			return l.Release(ctx)
+		}},
+		{"redsync", func(ctx context.Context, w, _ int) error {
+			m := syncer.NewMutex("redsync:"+names[w], redsync.WithExpiry(term), redsync.WithTries(1))
+			if err := m.LockContext(ctx); err != nil {
+				return err
+			}
+			_, err := m.UnlockContext(ctx)
+			return err
+		}},
+	}
+}

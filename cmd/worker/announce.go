@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/scheduler"
+)
+
+// announce logs what this replica is.
+func announce(logger *slog.Logger, cfg *config.Config, s *scheduler.Scheduler, registry *jobs.Registry) {
+	attrs := []slog.Attr{
+		slog.String("version", programVersion()), slog.String("replica", s.Replica()),
+		slog.String("namespace", cfg.Namespace), slog.Int("jobs", len(s.Jobs())),
+	}
+	if name, tick := firstTick(s.Jobs(), registry, time.Now()); name != "" {
+		attrs = append(attrs, slog.Time("next_tick", tick), slog.String("next_job", name))
+	}
+	logger.LogAttrs(context.Background(), slog.LevelInfo, "worker started", attrs...)
+
+	if left := len(registry.All()) - len(s.Jobs()); left > 0 {
+		level := slog.LevelInfo
+		if len(s.Jobs()) == 0 {
+			level = slog.LevelWarn
+		}
+		logger.Log(context.Background(), level, "some jobs are for replicas of other groups; groups says which this one serves",
+			slog.Int("jobs", left), slog.Any("groups", cfg.Groups))
+	}
+}
+
+// firstTick returns the tick after now that comes first, of those jobs that run; "" when there is none.
+func firstTick(served []scheduler.JobStatus, registry *jobs.Registry, now time.Time) (name string, tick time.Time) {
+	for _, status := range served {
+		job, ok := registry.Get(status.Name)
+		if !ok || job.Spec().Paused {
+			continue
+		}
+		if t := job.Schedule().Next(now); !t.IsZero() && (name == "" || t.Before(tick)) {
+			name, tick = status.Name, t
+		}
+	}
+	return name, tick
+}
+
+// greet logs what there is to know about the store at the start: that it coordinates nothing, or that it does not answer.
+func (s *store) greet(ctx context.Context, logger *slog.Logger) {
+	if s.addr == "" {
+		logger.Warn("no Redis is configured, so ticks are coordinated within this process only: another worker would run "+
+			"the same ticks again, and a restart forgets them",
+			slog.String("hint", "set redis.url in the configuration, or --redis redis://HOST:6379/0"))
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, _, err := s.Time(ctx); err != nil && context.Cause(ctx) != context.Canceled {
+		logger.Error("Redis does not answer, waiting for it; nothing starts until it does",
+			slog.String("redis", s.addr), slog.Any("error", err), slog.String("hint", hint(err)))
+	}
+}

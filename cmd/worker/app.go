@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.uber.org/dig"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxevent"
+
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/exec"
+	"github.com/solotick/solotick/metrics"
+	"github.com/solotick/solotick/scheduler"
+)
+
+// configFile is the name of the file that the configuration comes from.
+type configFile string
+
+// failures takes the first error of something that runs by itself and cannot go on.
+type failures chan error
+
+func (f failures) report(err error) {
+	select {
+	case f <- err:
+	default: // one is enough to stop
+	}
+}
+
+// replica is the graph of a running replica's parts.
+//
+// Parts are stopped in the opposite order of their start: the scheduler first, so that metrics and health answer while it
+// drains; then the server; then what runs needed, the store and the guard.
+var replica = fx.Options(
+	fx.Provide(
+		func() failures { return make(failures, 1) },
+		func() *metrics.Metrics { return metrics.New(metrics.WithVersion(programVersion())) },
+		func() *readiness { return new(readiness) },
+		provideStore,
+		provideGuard,
+		newRegistry,
+		provideScheduler,
+		provideServer,
+	),
+	fx.Invoke(runScheduler),
+	fx.WithLogger(func(logger *slog.Logger) fxevent.Logger {
+		l := &fxevent.SlogLogger{Logger: logger}
+		l.UseLogLevel(slog.LevelDebug)
+		l.UseErrorLevel(slog.LevelDebug) // errors are returned, too
+		return l
+	}),
+)
+
+// runReplica runs a replica until ctx ends, and then stops it within the limits that the configuration sets.
+func runReplica(ctx context.Context, cfg *config.Config, file configFile, logger *slog.Logger) error {
+	var failed failures
+	app := fx.New(replica, fx.Supply(cfg, logger, file), fx.Populate(&failed), fx.StopTimeout(stopLimit(cfg.ShutdownGrace)))
+	if err := app.Err(); err != nil {
+		return dig.RootCause(err)
+	}
+	background := context.WithoutCancel(ctx)
+	starting, cancel := context.WithTimeout(background, app.StartTimeout())
+	defer cancel()
+	if err := app.Start(starting); err != nil {
+		return err
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		logger.Error("stopping", slog.Any("error", err))
+	}
+	stopping, cancel := context.WithTimeout(background, app.StopTimeout())
+	defer cancel()
+	err = errors.Join(err, app.Stop(stopping))
+	logger.Info("worker stopped", slog.Bool("clean", err == nil))
+	return err
+}
+
+// stopLimit bounds the whole stop: runs get their grace, cancelled ones 11 s to return, the server 3 s and the guard 10 s.
+func stopLimit(grace time.Duration) time.Duration {
+	const rest = 30 * time.Second
+	return min(grace, 365*24*time.Hour) + rest // without overflow
+}
+
+func provideStore(lc fx.Lifecycle, cfg *config.Config, m *metrics.Metrics, logger *slog.Logger) (*store, error) {
+	s, err := openStore(cfg, logger, m.CountRedisCommands)
+	if err != nil {
+		return nil, err
+	}
+	lc.Append(fx.StopHook(s.Close))
+	return s, nil
+}
+
+func provideGuard(lc fx.Lifecycle, logger *slog.Logger) *exec.Guard {
+	guard := exec.NewGuard([]string{guardCommand}, exec.WithLogger(logger))
+	lc.Append(fx.StopHook(guard.Close))
+	return guard
+}
+
+func provideScheduler(
+	cfg *config.Config, s *store, registry *jobs.Registry, m *metrics.Metrics, ready *readiness, logger *slog.Logger,
+) (*scheduler.Scheduler, error) {
+	made, err := scheduler.New(s.Store, registry,
+		scheduler.WithReplica(cfg.Replica),
+		scheduler.WithTerm(cfg.Lease.TTL),
+		scheduler.WithShutdownGrace(cfg.ShutdownGrace),
+		scheduler.WithGroups(cfg.Groups...),
+		scheduler.WithObserver(ready.observe),
+		scheduler.WithObserver(m.Observe),
+		scheduler.WithObserver(scheduler.LogEvents(logger)),
+	)
+	if err != nil {
+		return nil, err
+	}
+	m.Watch(made)
+	return made, nil
+}
+
+func provideServer(
+	lc fx.Lifecycle, cfg *config.Config, s *scheduler.Scheduler, m *metrics.Metrics, ready *readiness, failed failures,
+	logger *slog.Logger,
+) *server {
+	series := prometheus.NewRegistry()
+	series.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	why := func() string { return ready.why(s.Ready()) }
+	made := newServer(cfg.HTTP, newServerHandler(series, why, logger), logger)
+	lc.Append(fx.Hook{
+		OnStart: func(ctx context.Context) error { return made.start(ctx, failed.report) },
+		OnStop:  made.stop,
+	})
+	return made
+}
+
+// runScheduler starts the scheduler last, and so stops it first. It takes the server for that order only.
+func runScheduler(
+	lc fx.Lifecycle, s *scheduler.Scheduler, _ *server, st *store, registry *jobs.Registry, cfg *config.Config,
+	ready *readiness, logger *slog.Logger,
+) {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	var greeting sync.WaitGroup
+	lc.Append(fx.Hook{
+		OnStart: func(context.Context) error {
+			announce(logger, cfg, s, registry)
+			greeting.Go(func() { st.greet(ctx, logger) })
+			go func() { ended <- s.Run(ctx) }()
+			return nil
+		},
+		OnStop: func(limit context.Context) error {
+			ready.draining.Store(true)
+			stop()
+			greeting.Wait()
+			select {
+			case err := <-ended:
+				return err
+			case <-limit.Done():
+				return fmt.Errorf("the scheduler did not stop in time: %w", context.Cause(limit))
+			}
+		},
+	})
+}

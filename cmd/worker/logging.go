@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+
+	"github.com/solotick/solotick/config"
+)
+
+// newLogger logs to w: in colours when it is a terminal, which NO_COLOR in the environment prevents.
+func newLogger(w io.Writer, l config.Logging, env func(string) (string, bool)) *slog.Logger {
+	if l.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l.Level, ReplaceAttr: inText}))
+	}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		value, _ := env("NO_COLOR")
+		return slog.New(tint.NewHandler(w, &tint.Options{Level: l.Level, TimeFormat: "15:04:05.000", NoColor: value != ""}))
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l.Level}))
+}
+
+// inText writes times and durations in JSON as they are in text, and as runs are told: to the millisecond in UTC, and with
+// a unit instead of as a bare number of nanoseconds.
+func inText(_ []string, a slog.Attr) slog.Attr {
+	switch a.Value.Kind() {
+	case slog.KindDuration:
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	case slog.KindTime:
+		a.Value = slog.StringValue(a.Value.Time().UTC().Format(tickLayout))
+	default:
+	}
+	return a
+}
+
+// redisLog takes what go-redis has to say about its connections. Errors come back to the callers as well, so it is
+// worth reading when looking for something only.
+type redisLog struct{ logger *slog.Logger }
+
+// Printf implements the interface that go-redis wants of a logger.
+func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
+	if l.logger.Enabled(ctx, slog.LevelDebug) {
+		l.logger.DebugContext(ctx, "redis client", slog.String("text", fmt.Sprintf(format, args...)))
+	}
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/schedule"
+)
+
+// mostTicks bounds what next prints of a job.
+const mostTicks = 1000
+
+func (c *cli) next() *cobra.Command {
+	var count int
+	var output string
+	cmd := &cobra.Command{
+		Use:   "next [JOB...]",
+		Short: "Print the coming ticks of each job",
+		Long: "next prints the coming ticks of the jobs that are named, or of all, in their time zones and by this machine's\n" +
+			"clock. It warns of ticks on the way that a clock change moves, skips or repeats.",
+		Example: `  worker next --config solotick.yaml
+  worker next -n 20 nightly-report
+  worker next --output json | jq '.[].ticks[0].tick'`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			var faults []error
+			if count < 1 || count > mostTicks {
+				faults = append(faults, fmt.Errorf("-n: %d must be from 1 to %d", count, mostTicks))
+			}
+			if output != "text" && output != "json" {
+				faults = append(faults, fmt.Errorf("--output: %q must be text or json", output))
+			}
+			if err := errors.Join(faults...); err != nil {
+				return &usageError{err, cmd}
+			}
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			registry, err := c.check(cfg)
+			if err != nil {
+				return err
+			}
+			chosen, err := choose(cfg, names)
+			if err != nil {
+				return &usageError{err, cmd}
+			}
+			now := time.Now()
+			outlooks := make([]outlook, len(chosen))
+			for i, name := range chosen {
+				job, _ := registry.Get(name)
+				outlooks[i] = lookAhead(job, now, count)
+			}
+			if output == "json" {
+				encoder := json.NewEncoder(c.stdout)
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(outlooks)
+			}
+			return c.print(outlooks)
+		},
+	}
+	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many `ticks` of each job")
+	cmd.Flags().StringVar(&output, "output", "text", "text or json")
+	return cmd
+}
+
+// choose returns the named jobs, each once, or all in the order of the file.
+func choose(cfg *config.Config, names []string) ([]string, error) {
+	known := make([]string, len(cfg.Jobs))
+	for i, job := range cfg.Jobs {
+		known[i] = job.Spec.Name
+	}
+	if len(names) == 0 {
+		return known, nil
+	}
+	var chosen []string
+	var faults []error
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			faults = append(faults, fmt.Errorf("%q is not a job of this configuration; there are: %s", name, strings.Join(known, ", ")))
+		} else if !slices.Contains(chosen, name) {
+			chosen = append(chosen, name)
+		}
+	}
+	return chosen, errors.Join(faults...)
+}
+
+// outlook is what next prints of one job; its fields are the JSON.
+type outlook struct {
+	Job      string         `json:"job"`
+	Schedule string         `json:"schedule"`
+	Timezone string         `json:"timezone"`
+	Paused   bool           `json:"paused"`
+	Ticks    []comingTick   `json:"ticks"`
+	Warnings []clockWarning `json:"warnings"`
+}
+
+type comingTick struct {
+	Tick  string `json:"tick"`  // UTC, as a run is told
+	Local string `json:"local"` // in the job's time zone
+
+	at   time.Time // in the job's time zone
+	note string    // of the table
+}
+
+type clockWarning struct {
+	Kind schedule.ClockChangeKind `json:"kind"`
+	Text string                   `json:"text"`
+}
+
+const tickLayout = "2006-01-02T15:04:05.000Z07:00"
+
+func lookAhead(job *jobs.Job, now time.Time, count int) outlook {
+	sched, spec := job.Schedule(), job.Spec()
+	o := outlook{
+		Job: job.Name(), Schedule: sched.String(), Timezone: sched.Location().String(), Paused: spec.Paused,
+		Ticks: []comingTick{}, Warnings: []clockWarning{},
+	}
+	for at := sched.Next(now); !at.IsZero() && len(o.Ticks) < count; at = sched.Next(at) {
+		o.Ticks = append(o.Ticks, comingTick{
+			Tick: at.Format(tickLayout), Local: at.In(sched.Location()).Format(time.RFC3339), at: at.In(sched.Location()),
+		})
+	}
+	if len(o.Ticks) == 0 {
+		return o
+	}
+	for _, change := range sched.ClockChanges(now, o.Ticks[len(o.Ticks)-1].at) {
+		o.Warnings = append(o.Warnings, clockWarning{change.Kind, change.String()})
+		for i := range o.Ticks {
+			if o.Ticks[i].at.Equal(change.RunsAt) {
+				o.Ticks[i].note = note(change)
+			}
+		}
+	}
+	return o
+}
+
+// note says in a few words what a change does to the tick that it concerns first.
+func note(change schedule.ClockChange) string {
+	switch change.Kind {
+	case schedule.Moved:
+		if change.Merged {
+			return "moved and merged by a clock change"
+		}
+		return "moved by a clock change"
+	case schedule.Repeated:
+		return "again, since a clock change repeats its time"
+	case schedule.RunsOnce:
+		return "once, though a clock change repeats its time"
+	case schedule.Skipped: // there is no tick to say it of
+	}
+	return ""
+}
+
+// print writes a table to stdout, and the warnings to stderr, where they do not get into what reads the table.
+func (c *cli) print(outlooks []outlook) error {
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "JOB\tTICK\tZONE\tNOTE\n")
+	for _, o := range outlooks {
+		if len(o.Ticks) == 0 {
+			fmt.Fprintf(w, "%s\t-\t%s\tno tick is coming\n", o.Job, o.Timezone)
+		}
+		for _, tick := range o.Ticks {
+			notes := []string{}
+			if o.Paused {
+				notes = append(notes, "paused: will be skipped")
+			}
+			if tick.note != "" {
+				notes = append(notes, tick.note)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", o.Job, tick.at.Format("2006-01-02 15:04:05 -0700"), o.Timezone, strings.Join(notes, "; "))
+		}
+	}
+	_ = w.Flush() // into memory
+	for line := range strings.Lines(table.String()) {
+		if _, err := io.WriteString(c.stdout, strings.TrimRight(line, " \n")+"\n"); err != nil {
+			return err
+		}
+	}
+	for _, o := range outlooks {
+		for _, warning := range o.Warnings {
+			fmt.Fprintf(c.stderr, "warning: job %s: %s\n", o.Job, warning.Text)
+		}
+	}
+	return nil
+}

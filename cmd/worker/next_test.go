@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// dst is what next says on the eve of a clock change.
+func dst(t *testing.T, when string, args ...string) (r result) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		at(t, when)
+		r = do(t, nil, append([]string{"next", "--config", "testdata/dst.yaml"}, args...)...)
+	})
+	return r
+}
+
+func TestNextPrintsTicksWithTheirZoneAndWhatAClockChangeDoes(t *testing.T) {
+	r := dst(t, "2026-03-27T12:00:00Z", "-n", "3")
+	require.Equal(t, 0, r.code)
+	golden(t, "next-spring.txt", r.stdout)
+	requireLines(t, r.stderr, "warning: job nightly-report: 02:30 on 2026-03-29 does not exist in Europe/Berlin")
+
+	r = dst(t, "2026-10-24T12:00:00Z", "-n", "6", "nightly-report", "quarter-past")
+	require.Equal(t, 0, r.code)
+	golden(t, "next-autumn.txt", r.stdout)
+	requireLines(t, r.stderr,
+		"warning: job nightly-report: 02:30 on 2026-10-25 comes twice in Europe/Berlin",
+		"warning: job quarter-past: 02:00 to 02:45 on 2026-10-25 (4 ticks) come twice",
+	)
+}
+
+func TestNextPrintsJSON(t *testing.T) {
+	r := dst(t, "2026-03-27T12:00:00Z", "-n", "3", "--output", "json", "once", "nightly-report", "once")
+	require.Equal(t, 0, r.code)
+	require.Empty(t, r.stderr, "warnings are part of the JSON")
+	golden(t, "next.json", r.stdout)
+	require.True(t, json.Valid([]byte(r.stdout)))
+}
+
+func TestNextPrintsFiveTicksUnlessAskedForMore(t *testing.T) {
+	ticks := func(args ...string) int {
+		r := dst(t, "2026-03-27T12:00:00Z", append(args, "often", "--output", "json")...)
+		require.Equal(t, 0, r.code, r.stderr)
+		var outlooks []outlook
+		require.NoError(t, json.Unmarshal([]byte(r.stdout), &outlooks))
+		require.Len(t, outlooks, 1)
+		return len(outlooks[0].Ticks)
+	}
+	require.Equal(t, 5, ticks())
+	require.Equal(t, 1, ticks("-n", "1"))
+	require.Equal(t, 1000, ticks("-n", "1000"))
+}
+
+func TestNextRefusesWhatItCannotDo(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"unknown jobs": {[]string{"nightly", "often", "x"}, []string{
+			`"nightly" is not a job of this configuration; there are: nightly-report, quarter-past, often, once`,
+			`"x" is not a job of this configuration`,
+		}},
+		"no ticks, no such output": {[]string{"-n", "0", "--output", "yaml"}, []string{
+			"-n: 0 must be from 1 to 1000", `--output: "yaml" must be text or json`,
+		}},
+		"too many ticks": {[]string{"-n", "1001"}, []string{"-n: 1001 must be from 1 to 1000"}},
+		"not a number":   {[]string{"-n", "five"}, []string{"invalid argument \"five\" for \"-n, --count\""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := dst(t, "2026-03-27T12:00:00Z", test.args...)
+			require.Equal(t, 2, r.code)
+			require.Empty(t, r.stdout)
+			for _, want := range test.want {
+				require.Contains(t, r.stderr, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) run() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run a replica until SIGTERM or SIGINT",
+		Long: "run runs a replica. On SIGTERM or SIGINT it starts nothing more, lets runs finish within shutdown_grace, stops\n" +
+			"the others and gives their ticks to another replica at once. A second signal ends it without waiting.\n\n" +
+			"It serves /metrics, /healthz and /readyz, and logs to standard error. It starts and waits when Redis is away.",
+		Example: `  worker run --config examples/quickstart.yaml
+  worker run --redis redis://localhost:6379/0 --http 127.0.0.1:0 --log-format json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			if cfg.Replica == "" {
+				host, _ := os.Hostname() // there are other ways to tell replicas apart
+				cfg.Replica = replicaID(host)
+			}
+			logger := newLogger(c.stderr, cfg.Log, c.env)
+			ctx, stop := untilSignalled(cmd.Context(), logger, os.Exit)
+			defer stop()
+			return runReplica(ctx, cfg, configFile(c.file), logger)
+		},
+	}
+	for _, o := range overrides {
+		cmd.Flags().String(o.flag, "", o.usage)
+	}
+	return cmd
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// untilSignalled returns a context that ends with ctx or at the first SIGTERM or SIGINT. A second signal calls exit: who
+// sends one does not want to wait any longer. Call stop when neither matters any more.
+func untilSignalled(ctx context.Context, logger *slog.Logger, exit func(code int)) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	over := make(chan struct{})
+	var listener sync.WaitGroup
+	listener.Go(func() {
+		for nth := 1; ; nth++ {
+			select {
+			case s := <-signals:
+				if nth > 1 {
+					logger.Error("second signal, stopping at once", slog.String("signal", s.String()))
+					exit(exitFailed)
+				}
+				logger.Info("stopping; another signal stops at once", slog.String("signal", s.String()))
+				cancel()
+			case <-over:
+				return
+			}
+		}
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		close(over)
+		listener.Wait()
+		cancel()
+	}
+}

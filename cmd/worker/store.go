@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// store is where the fleet meets, and what to tell people about it.
+type store struct {
+	lease.Store
+	io.Closer
+	addr string // of Redis; "" for a store in this process
+}
+
+// openStore opens the store that is configured, without connecting to it. count is told how many commands it sends.
+func openStore(cfg *config.Config, logger *slog.Logger, count func(n int)) (*store, error) {
+	if cfg.Redis.URL.Reveal() == "" {
+		s := &localStore{namespace: cfg.Namespace}
+		return &store{Store: s, Closer: s}, nil
+	}
+	options, err := redisOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	timeout := min(time.Second, cfg.Lease.TTL/6)
+	options.DialTimeout = timeout // a TLS handshake sees this one, and no context
+	redis.SetLogger(redisLog{logger})
+	client := redis.NewClient(options) // the store takes its options only
+	defer func() { _ = client.Close() }()
+	s, err := redislease.New(client,
+		redislease.WithNamespace(cfg.Namespace),
+		redislease.WithTimeout(timeout),
+		redislease.WithHook(commandCounter{count}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &store{Store: s, Closer: s, addr: options.Addr}, nil
+}
+
+// redisOptions reads redis.url. The error is a *configError that shows nothing of it: where a password is not escaped,
+// any part of the URL may be a part of the password.
+func redisOptions(cfg *config.Config) (*redis.Options, error) {
+	options, err := redis.ParseURL(cfg.Redis.URL.Reveal())
+	if err != nil {
+		return nil, &configError{&config.Error{Field: "redis.url", Value: cfg.Redis.URL.String(), Rule: "cannot be used: " +
+			"what follows a ? in it must be options of go-redis, such as ?protocol=3, and a ? in a password is written %3F"}}
+	}
+	return options, nil
+}
+
+// localStore is a store in this process. Its runs are told the configured namespace all the same.
+type localStore struct {
+	memlease.Store
+	namespace string
+}
+
+func (s *localStore) Namespace() string { return s.namespace }
+func (s *localStore) Close() error      { return nil }
+
+// commandCounter is a hook that counts what go-redis sends.
+type commandCounter struct{ count func(n int) }
+
+// DialHook implements [redis.Hook].
+func (c commandCounter) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+// ProcessHook implements [redis.Hook].
+func (c commandCounter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.count(1)
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook implements [redis.Hook].
+func (c commandCounter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.count(len(cmds))
+		return next(ctx, cmds)
+	}
+}

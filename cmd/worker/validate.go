@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/schedule"
+)
+
+func (c *cli) validate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate",
+		Short: "Say what is wrong with a configuration",
+		Long: "validate reads the configuration as run does, makes every job of it, and starts nothing. Every error goes to\n" +
+			"standard error with file, line and column; the exit code is 2 if there are any. It also warns of ticks in the\n" +
+			"coming year that a clock change moves, skips or repeats, which is no error.",
+		Example: `  worker validate --config solotick.yaml`,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			registry, err := c.check(cfg)
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			c.warnOfClockChanges(cfg, registry, now, now.AddDate(1, 0, 0))
+			_, err = fmt.Fprintf(c.stdout, "%s: %s, no errors\n", c.file, counted(len(cfg.Jobs), "job"))
+			return err
+		},
+	}
+}
+
+// check makes everything that a replica needs before it starts, and lets go of it again.
+func (c *cli) check(cfg *config.Config) (*jobs.Registry, error) {
+	if cfg.Redis.URL.Reveal() != "" {
+		if _, err := redisOptions(cfg); err != nil {
+			return nil, err
+		}
+	}
+	return newRegistry(cfg, configFile(c.file), nil, nil)
+}
+
+// mostWarnings keeps the warnings about a hundred jobs readable.
+const mostWarnings = 20
+
+// warnOfClockChanges tells of what clock changes do to ticks that was hardly meant. A tick that runs once although its
+// local time comes twice is as it should be.
+func (c *cli) warnOfClockChanges(cfg *config.Config, registry *jobs.Registry, from, to time.Time) {
+	found := 0
+	for _, entry := range cfg.Jobs {
+		job, ok := registry.Get(entry.Spec.Name)
+		if !ok {
+			continue
+		}
+		for _, change := range job.Schedule().ClockChanges(from, to) {
+			if change.Kind == schedule.RunsOnce {
+				continue
+			}
+			if found++; found <= mostWarnings {
+				fmt.Fprintf(c.stderr, "%s:%d: warning: job %s: %s\n", c.file, entry.Line, job.Name(), change)
+			}
+		}
+	}
+	if more := found - mostWarnings; more > 0 {
+		fmt.Fprintf(c.stderr, "%s: warning: and %d more like these\n", c.file, more)
+	}
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

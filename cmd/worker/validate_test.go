@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestValidatePrintsEveryErrorWithItsPlace(t *testing.T) {
+	for _, command := range []string{"validate", "run", "next"} {
+		r := do(t, nil, command, "--config", "testdata/faulty.yaml")
+		require.Equal(t, 2, r.code, command)
+		require.Empty(t, r.stdout)
+		requireLines(t, r.stderr,
+			"testdata/faulty.yaml:1:12: namespace: ",
+			"testdata/faulty.yaml:2:14: lease.ttl: ",
+			"testdata/faulty.yaml:6:15: jobs[0].timezone: ",
+			"testdata/faulty.yaml:7:48: jobs[0].exec.kill_grace: ",
+			"testdata/faulty.yaml:8:11: jobs[1].name: ",
+			"testdata/faulty.yaml:9:15: jobs[1].schedule: ",
+			"testdata/faulty.yaml:10:20: jobs[1].log.message: ",
+			"testdata/faulty.yaml:11:5: jobs[2].name: ",
+			"testdata/faulty.yaml:11:15: jobs[2].schedule: ",
+			"testdata/faulty.yaml:12:17: jobs[2].http.url: ",
+		)
+	}
+}
+
+// requireLines checks how each line begins.
+func requireLines(t *testing.T, text string, beginnings ...string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	require.Len(t, lines, len(beginnings), text)
+	for i, line := range lines {
+		require.True(t, strings.HasPrefix(line, beginnings[i]), "%q does not begin with %q", line, beginnings[i])
+	}
+}
+
+func TestValidateCountsTheJobsOfAGoodFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := do(t, nil, "validate", "--config", "../../examples/quickstart.yaml")
+		require.Equal(t, result{0, "../../examples/quickstart.yaml: 2 jobs, no errors\n", ""}, r)
+		path := file(t, oneJob)
+		r = do(t, nil, "validate", "--config", path)
+		require.Equal(t, result{0, path + ": 1 job, no errors\n", ""}, r)
+	})
+}
+
+func TestValidateReadsTheFileOfTheWorkingDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, command := range []string{"validate", "run", "next"} {
+		r := do(t, nil, command)
+		require.Equal(t, 2, r.code)
+		require.Equal(t, "no configuration: there is no solotick.yaml here; name a file with --config FILE, and see "+
+			"examples/quickstart.yaml for one to begin with\n", r.stderr)
+	}
+	require.NoError(t, os.WriteFile("solotick.yaml", []byte(oneJob), 0o600))
+	require.Equal(t, result{0, "solotick.yaml: 1 job, no errors\n", ""}, do(t, nil, "validate"))
+}
+
+func TestAFileThatCannotBeReadIsAWrongConfiguration(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing.yaml")
+	r := do(t, nil, "validate", "--config", missing)
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.stderr, missing+": no such file or directory")
+}
+
+func TestValuesComeFromTheEnvironment(t *testing.T) {
+	path := file(t, `namespace: ${NS}`+oneJob)
+	require.Equal(t, 2, do(t, nil, "validate", "--config", path).code)
+	require.Equal(t, 0, do(t, map[string]string{"NS": "billing"}, "validate", "--config", path).code)
+}
+
+func TestARedisURLThatTheClientRefusesIsAnErrorThatShowsNothingOfIt(t *testing.T) {
+	path := file(t, "redis: {url: \"redis://user:12?hunter2@localhost/0\"}\n"+oneJob) // the ? should have been %3F
+	for _, command := range []string{"validate", "next"} {
+		r := do(t, nil, command, "--config", path)
+		require.Equal(t, 2, r.code)
+		require.Contains(t, r.stderr, "redis.url: (hidden) cannot be used")
+		require.NotContains(t, r.stderr, "hunter2")
+	}
+	r := do(t, nil, "run", "--config", path, "--http", "127.0.0.1:0")
+	require.Equal(t, 2, r.code)
+	require.NotContains(t, r.stderr, "hunter2")
+}
+
+func TestValidateWarnsOfTicksThatAClockChangeMovesSkipsOrRepeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at(t, "2026-03-01T00:00:00Z")
+		r := do(t, nil, "validate", "--config", "testdata/dst.yaml")
+		require.Equal(t, 0, r.code)
+		require.Equal(t, "testdata/dst.yaml: 4 jobs, no errors\n", r.stdout)
+		requireLines(t, r.stderr,
+			"testdata/dst.yaml:2: warning: job nightly-report: 02:30 on 2026-03-29 does not exist in Europe/Berlin",
+			"testdata/dst.yaml:7: warning: job quarter-past: 02:00 to 02:45 on 2026-03-29 (4 ticks) do not exist",
+			"testdata/dst.yaml:7: warning: job quarter-past: 02:00 to 02:45 on 2026-10-25 (4 ticks) come twice",
+		) // that nightly-report runs once in autumn is as it should be
+	})
+}
+
+func TestValidateDoesNotWarnWithoutEnd(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("jobs:\n")
+	for i := range 30 {
+		fmt.Fprintf(&text, "- {name: job-%d, schedule: \"30 2 * * *\", timezone: Europe/Berlin, log: {message: x}}\n", i)
+	}
+	path := file(t, text.String())
+	synctest.Test(t, func(t *testing.T) {
+		at(t, "2026-03-01T00:00:00Z")
+		r := do(t, nil, "validate", "--config", path)
+		require.Equal(t, 0, r.code)
+		require.Equal(t, mostWarnings+1, strings.Count(r.stderr, "\n"))
+		require.True(t, strings.HasSuffix(r.stderr, path+": warning: and 10 more like these\n"), r.stderr)
+	})
+}

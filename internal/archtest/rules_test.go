@@ -1,0 +1,105 @@
+package archtest
+
+// Patterns: "./lease" is a package of this module, "./jobs/..." that one and all below it, "*" stands for any part of
+// one element. Others are import paths.
+
+// layer says what a package may import besides the standard library.
+type layer struct {
+	may    []string
+	reason string
+}
+
+// layers has the packages whose imports are listed. The longest pattern that matches a package is its layer; packages
+// without one may import whatever is not forbidden.
+var layers = map[string]layer{
+	"./lease": {
+		nil,
+		"every store and every embedder builds on it, so it imports only the standard library",
+	},
+	"./lease/memlease": {
+		[]string{"./lease"},
+		"a store knows leases and nothing of jobs",
+	},
+	"./lease/redislease/...": {
+		[]string{"./lease", "./lease/redislease/...", "github.com/redis/go-redis/..."},
+		"a store knows leases, its server and nothing of jobs",
+	},
+	"./jobs/...": {
+		[]string{"./jobs/...", "./internal/...", "github.com/cenkalti/backoff/...", "golang.org/x/sys/..."},
+		"what a job is does not depend on who runs it, when or where",
+	},
+	"./jobs/schedule": {
+		[]string{"./internal/...", "github.com/robfig/cron/..."},
+		"the arithmetic of schedules stands by itself",
+	},
+	"./scheduler/...": {
+		[]string{
+			"./scheduler/...", "./lease", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
+		},
+		"an embedder gets the scheduler without any store, kind of job or file format",
+	},
+	"./metrics/...": {
+		[]string{
+			"./metrics/...", "./scheduler/...", "./lease", "./jobs", "./jobs/schedule", "./internal/...",
+			"github.com/prometheus/...",
+		},
+		"it turns events into series, whatever store they come from",
+	},
+	"./config/...": {
+		[]string{"./config/...", "./lease", "./jobs/...", "./internal/...", "go.yaml.in/yaml/..."},
+		"it describes the daemon's parts and builds none of them",
+	},
+}
+
+// ban says why an import is forbidden, and to whom it is not.
+type ban struct {
+	reason string
+	except []string
+}
+
+// forbidden has imports that only a few packages may have, directly or by way of other modules.
+var forbidden = func() map[string]ban {
+	var (
+		programs   = []string{"./cmd/worker/...", "./examples/..."}
+		tests      = []string{"./lease/leasetest/...", "./internal/*test/...", "./test/..."}
+		daemon     = []string{"./cmd/worker/..."}
+		and        = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
+		testing    = ban{"product code must not carry test code into its users' binaries", tests}
+		store      = ban{"whoever runs the program chooses the store; others know lease.Store", and(programs, tests)}
+		wiring     = ban{"parts are wired in cmd/worker and nowhere else; an embedder never sees fx", daemon}
+		daemonOnly = ban{"the command line and its output are the daemon's", daemon}
+	)
+	return map[string]ban{
+		"./config/...": {"configuration files are the daemon's; libraries take parameters and options",
+			and(daemon, []string{"./config/..."})},
+		"./lease/memlease/...": store,
+		"./lease/redislease/...": {store.reason,
+			and(store.except, []string{"./lease/redislease/..."})},
+
+		"github.com/redis/...": {"lease/redislease is the one package that speaks Redis",
+			and(programs, tests, []string{"./lease/redislease/..."})},
+		"github.com/robfig/...": {"schedules are read and computed in jobs/schedule, which refuses what robfig's parser gets wrong",
+			[]string{"./jobs/schedule"}},
+		"github.com/prometheus/...": {"metrics turns events into series; the rest of the module only emits events",
+			and(programs, tests, []string{"./metrics/..."})},
+		"go.uber.org/dig/...":         wiring,
+		"go.uber.org/fx/...":          wiring,
+		"github.com/lmittmann/tint":   daemonOnly,
+		"github.com/spf13/cobra/...":  daemonOnly,
+		"./internal/*test/...":        testing,
+		"./lease/leasetest/...":       testing,
+		"github.com/anishathalye/...": testing,
+		"github.com/stretchr/...":     testing,
+		"go.uber.org/goleak/...":      testing,
+		"net/http/httptest":           testing,
+		"pgregory.net/rapid/...":      testing,
+		"testing/...":                 testing,
+	}
+}()
+
+func flat(lists [][]string) (all []string) {
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}

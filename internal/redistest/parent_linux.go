@@ -1,0 +1,21 @@
+package redistest
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// dieWithParent keeps the server from outliving the test process, and an interrupt at the terminal from reaching the
+// server before the test.
+func dieWithParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}
+
+// stopped reports, once for each time, that the child has come to a standstill after SIGSTOP, which takes effect a
+// moment after it was sent.
+func stopped(pid int) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOHANG, nil)
+	return err == nil && info.Signo != 0
+}

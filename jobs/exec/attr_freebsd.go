@@ -1,0 +1,7 @@
+package exec
+
+import "syscall"
+
+func commandAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}

@@ -1,0 +1,74 @@
+package exec
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Reason says why a run of a command failed.
+type Reason string
+
+const (
+	// ReasonExit means that the command ended by itself, with an exit code or by a signal that was not the guard's.
+	ReasonExit Reason = "exit"
+	// ReasonNotStarted means that the command could not be started: no such program or directory, no permission.
+	ReasonNotStarted Reason = "not_started"
+	// ReasonCancelled means that the run's context ended: a timeout, a shutdown, a lease known to be lost.
+	ReasonCancelled Reason = "cancelled"
+	// ReasonDeadline means that the lease was not renewed in time, so the guard told or killed the command. The error
+	// matches jobs.ErrLeaseEnding.
+	ReasonDeadline Reason = "deadline"
+	// ReasonGuardLost means that the guard ended or did not answer, and that the worker killed the command.
+	ReasonGuardLost Reason = "guard_lost"
+)
+
+// ExitError is the error of every run that failed in the handler that [New] returns. It wraps the cause of the run's
+// context if that had ended, and the system's error if the command could not be started.
+type ExitError struct {
+	Reason Reason
+	Code   int            // the exit code; -1 when the command was ended by a signal or never ran
+	Signal syscall.Signal // that ended the command; 0 when none did
+	Output string         // the last lines of both streams, at most 20 and 4 KiB
+
+	detail string  // what else there is to say
+	causes []error // what is wrapped
+}
+
+// Error says how the command ended and why, and ends with the last lines of its output.
+func (e *ExitError) Error() string {
+	var b strings.Builder
+	switch e.Reason {
+	case ReasonNotStarted:
+		b.WriteString("command did not start")
+	case ReasonCancelled:
+		b.WriteString("command was stopped because its run was cancelled")
+	case ReasonDeadline:
+		b.WriteString("command was stopped")
+	case ReasonGuardLost:
+		b.WriteString("command was killed because its guard was lost")
+	default:
+		b.WriteString("command failed")
+	}
+	switch {
+	case e.Signal != 0:
+		fmt.Fprintf(&b, ": ended by %s", unix.SignalName(e.Signal))
+	case e.Code >= 0:
+		fmt.Fprintf(&b, ": exit code %d", e.Code)
+	}
+	if e.detail != "" {
+		b.WriteString(": " + e.detail)
+	}
+	for _, cause := range e.causes {
+		b.WriteString(": " + cause.Error())
+	}
+	if e.Output != "" {
+		b.WriteString("; last output:\n" + e.Output)
+	}
+	return b.String()
+}
+
+// Unwrap makes errors.Is and errors.As see the causes.
+func (e *ExitError) Unwrap() []error { return e.causes }

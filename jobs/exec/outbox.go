@@ -1,0 +1,90 @@
+package exec
+
+import (
+	"bufio"
+	"encoding/gob"
+	"io"
+	"strings"
+	"sync"
+)
+
+// outboxBytes bounds the lines that wait for the worker.
+const outboxBytes = 1 << 20
+
+// outbox holds the reports that the worker has not read. Lines that would not fit are refused; other reports always
+// fit, for there are two a run.
+type outbox struct {
+	wake chan struct{} // of size 1: there is something to write
+
+	mu      sync.Mutex
+	reports []report
+	bytes   int // of lines, taken ones included until they are written
+}
+
+func newOutbox() *outbox { return &outbox{wake: make(chan struct{}, 1)} }
+
+// put queues a report.
+func (o *outbox) put(r report) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.putLocked(r)
+}
+
+// offer queues a line of output, or reports that it is dropped.
+func (o *outbox) offer(run uint64, stream string, line []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.bytes+lineCost(len(line)) > outboxBytes {
+		return false
+	}
+	o.bytes += lineCost(len(line))
+	o.putLocked(report{Run: run, Stream: stream, Line: string(line)})
+	return true
+}
+
+// lineCost counts what a short line takes besides its text.
+func lineCost(length int) int { return length + 128 }
+
+func (o *outbox) putLocked(r report) {
+	o.reports = append(o.reports, r)
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (o *outbox) take() []report {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	reports := o.reports
+	o.reports = nil
+	return reports
+}
+
+func (o *outbox) written(lineBytes int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.bytes -= lineBytes
+}
+
+// write sends reports until the worker is gone, which watch learns elsewhere.
+func (o *outbox) write(conn io.Writer) {
+	w := bufio.NewWriter(conn)
+	encoder := gob.NewEncoder(w)
+	for range o.wake {
+		lineBytes := 0
+		for _, r := range o.take() {
+			if r.Stream != "" {
+				lineBytes += lineCost(len(r.Line))
+				r.Line = strings.ToValidUTF8(r.Line, "\uFFFD")
+			}
+			if encoder.Encode(r) != nil {
+				return
+			}
+		}
+		if w.Flush() != nil {
+			return
+		}
+		o.written(lineBytes)
+	}
+}

@@ -1,0 +1,81 @@
+package exec
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const (
+	lineBound = 8 << 10 // bytes of a line that are passed on
+	tailLines = 20
+	tailBytes = 4 << 10
+)
+
+// output is what a run's command writes: it keeps the last lines of both streams, in the order they were read.
+type output struct {
+	mu      sync.Mutex
+	last    [tailLines][]byte // a ring, whose slices are used again
+	lines   int               // that were read in all
+	dropped int               // lines that were not passed on
+}
+
+func newOutput() *output { return new(output) }
+
+// read reads a stream to its end. It never waits for anything else, so a command can always write.
+func (o *output) read(stream io.Reader, to *outbox, c *charge, name string) {
+	r := bufio.NewReaderSize(stream, lineBound)
+	rest := false // of a line that was cut
+	for {
+		line, err := r.ReadSlice('\n')
+		if len(line) > 0 && !rest {
+			o.add(bytes.TrimRight(line, "\r\n"), to, c, name)
+		}
+		rest = errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && !rest {
+			return
+		}
+	}
+}
+
+func (o *output) add(line []byte, to *outbox, c *charge, name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	slot := &o.last[o.lines%tailLines]
+	*slot = append((*slot)[:0], line[:min(len(line), tailBytes)]...)
+	o.lines++
+	if c.start.Log && !to.offer(c.id, name, line) {
+		o.dropped++
+	}
+}
+
+// tail is the last lines that fit, at most tailLines and tailBytes.
+func (o *output) tail() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var lines []string
+	size := 0
+	for i := o.lines - 1; i >= max(0, o.lines-tailLines); i-- {
+		line := strings.ToValidUTF8(string(o.last[i%tailLines]), "\uFFFD")
+		size += len(line) + 1
+		if size > tailBytes {
+			if len(lines) == 0 {
+				lines = append(lines, strings.ToValidUTF8(line[:tailBytes-1], ""))
+			}
+			break
+		}
+		lines = append(lines, line)
+	}
+	slices.Reverse(lines)
+	return strings.Join(lines, "\n")
+}
+
+func (o *output) droppedLines() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.dropped
+}

@@ -1,0 +1,193 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ClockChangeKind says what a clock change does to the ticks of a schedule.
+type ClockChangeKind string
+
+const (
+	// Moved ticks of a fixed-time spec fall into a gap, and run as one at its end.
+	Moved ClockChangeKind = "moved"
+	// RunsOnce are ticks of a fixed-time spec in a repeated time; they run when the clock first shows them.
+	RunsOnce ClockChangeKind = "runs_once"
+	// Skipped ticks of a wildcard spec fall into a gap, and do not run.
+	Skipped ClockChangeKind = "skipped"
+	// Repeated ticks of a wildcard spec are in a repeated time, and run again when it is repeated.
+	Repeated ClockChangeKind = "repeated"
+)
+
+// ClockChange is what one change of a zone's clock does to a schedule's ticks. Its String is a sentence about it.
+//
+// Local times are written as 2006-01-02T15:04:05, without an offset: some of them do not exist, others do twice.
+type ClockChange struct {
+	Kind ClockChangeKind
+	Zone string    // the time zone's name
+	At   time.Time // the instant of the change, in UTC
+
+	Before string // the local time at which the clock is changed, which it never shows
+	After  string // the local time that it shows instead
+
+	First string // the local time of the first affected tick
+	Last  string // and of the last, equal to First when Ticks is 1
+	Ticks int    // how many local times are affected, at least 1
+
+	// RunsAt is when the first affected tick runs, in UTC: at the change for Moved, before it for RunsOnce, and for
+	// Repeated the second time, after it. It is the zero time for Skipped.
+	RunsAt time.Time
+	// Merged reports whether a moved tick runs as one with others: of the gap, or one due at its end anyway.
+	Merged bool
+}
+
+// ClockChanges returns what the clock changes between two instants, both included, do to the schedule's ticks, in
+// order. A change before from counts when a tick that it repeats runs after from, and one after to when a tick that
+// runs once does so before to. Wildcard specs that a change leaves evenly spaced, such as hourly ones, do not appear;
+// nor does anything for @every and @at, which no clock change concerns.
+func (s *Schedule) ClockChanges(from, to time.Time) []ClockChange {
+	c, ok := s.ticks.(*cronTicks)
+	if !ok {
+		return nil
+	}
+	const around = 48 * 60 * 60 // further from a change than any tick that it affects
+	var found []ClockChange
+	for change := range c.zone.changes(max(from.Unix(), firstInstant)-around, min(to.Unix(), lastInstant)+around) {
+		effect, ok := c.effect(change)
+		if !ok {
+			continue
+		}
+		earliest, latest := effect.At, effect.At
+		if effect.Kind == RunsOnce {
+			earliest = effect.RunsAt
+		} else if effect.Kind == Repeated {
+			latest = effect.RunsAt
+		}
+		if !latest.Before(from) && !earliest.After(to) {
+			found = append(found, effect)
+		}
+	}
+	return found
+}
+
+// effect returns what a change does, and false when it does nothing to these ticks.
+func (c *cronTicks) effect(change clockChange) (ClockChange, bool) {
+	shift := change.after - change.before
+	if c.wildcard && c.evenAcross(shift) {
+		return ClockChange{}, false
+	}
+	before, after := change.at+change.before, change.at+change.after
+	e := ClockChange{
+		Zone: c.zone.loc.String(), At: time.Unix(change.at, 0).UTC(),
+		Before: writeReading(before), After: writeReading(after),
+	}
+
+	// The readings from low up to but not including high are those that the clock jumps over or shows again.
+	low, high := before, after
+	switch {
+	case shift > 0 && c.wildcard:
+		e.Kind = Skipped
+	case shift > 0:
+		e.Kind = Moved
+		low = c.zone.highest(change.at-1) + 1
+	case c.wildcard:
+		e.Kind, low, high = Repeated, after, before
+	default:
+		e.Kind, low, high = RunsOnce, after, before
+	}
+
+	var first, last int64
+	for reading, ok := c.calendar.next(low); ok && reading < high; reading, ok = c.calendar.next(reading + 1) {
+		if e.Ticks++; e.Ticks == 1 {
+			first = reading
+		}
+		last = reading
+	}
+	if e.Ticks == 0 {
+		return ClockChange{}, false
+	}
+	e.First, e.Last = writeReading(first), writeReading(last)
+
+	switch e.Kind {
+	case Moved:
+		e.RunsAt = e.At
+		due, ok := c.calendar.next(after)
+		e.Merged = e.Ticks > 1 || ok && due == after
+	case RunsOnce:
+		e.RunsAt = time.Unix(first-change.before, 0).UTC()
+	case Repeated:
+		e.RunsAt = time.Unix(first-change.after, 0).UTC()
+	}
+	return e, true
+}
+
+// evenAcross reports whether a wildcard spec ticks on at the same pace when the clock jumps by shift seconds: it names
+// every hour, and the minutes that it names look the same after the jump.
+func (c *cronTicks) evenAcross(shift int64) bool {
+	const everyHour, everyMinute = 1<<24 - 1, 1<<60 - 1
+	if c.calendar.hour&^starBit != everyHour || shift%60 != 0 {
+		return false
+	}
+	minutes, by := c.calendar.minute&everyMinute, int(floorMod(shift/60, 60))
+	return (minutes<<by|minutes>>(60-by))&everyMinute == minutes
+}
+
+const readingLayout = "2006-01-02T15:04:05"
+
+func writeReading(reading int64) string { return time.Unix(reading, 0).UTC().Format(readingLayout) }
+
+// String says in one sentence, without a full stop, what happens to which ticks, and when.
+func (c ClockChange) String() string {
+	date, first := splitReading(c.First)
+	onDate := func(reading string) string {
+		d, clock := splitReading(reading)
+		if d == date {
+			return clock
+		}
+		return clock + " on " + d
+	}
+	direction := "goes"
+	if c.Kind == RunsOnce || c.Kind == Repeated {
+		direction = "goes back"
+	}
+	where := fmt.Sprintf("in %s, where the clock %s from %s to %s", c.Zone, direction, onDate(c.Before), onDate(c.After))
+
+	ticks, several := fmt.Sprintf("%s on %s", first, date), c.Ticks > 1
+	if several {
+		ticks = fmt.Sprintf("%s to %s on %s (%d ticks)", first, onDate(c.Last), date, c.Ticks)
+	}
+	choose := func(one, many string) string {
+		if several {
+			return many
+		}
+		return one
+	}
+	instant := c.RunsAt.Format(time.RFC3339)
+	var happens, outcome string
+	switch c.Kind {
+	case Moved:
+		happens = choose("does not exist", "do not exist")
+		outcome = choose("the tick runs at ", "they run as one at ") + onDate(c.After)
+		if c.Merged && !several {
+			outcome += ", as one with the tick due then"
+		}
+		outcome += " (" + instant + ")"
+	case Skipped:
+		happens = choose("does not exist", "do not exist")
+		outcome = choose("the tick does not run", "they do not run")
+	case RunsOnce:
+		happens = choose("comes twice", "come twice")
+		outcome = choose("the tick runs", "each runs") + " once, the first time (" + choose("", "from ") + instant + choose(")", " on)")
+	default:
+		happens = choose("comes twice", "come twice")
+		outcome = choose("the tick runs", "each runs") + " both times (again " + choose("at ", "from ") + instant + choose(")", " on)")
+	}
+	return fmt.Sprintf("%s %s %s: %s", ticks, happens, where, outcome)
+}
+
+// splitReading returns the date and the time of day, without seconds when there are none.
+func splitReading(reading string) (date, clock string) {
+	date, clock, _ = strings.Cut(reading, "T")
+	return date, strings.TrimSuffix(clock, ":00")
+}

@@ -1,0 +1,196 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func TestAcquireErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		before func(t *testing.T, store *faulty)
+		change func(c *lease.Claim)
+		is     error
+		says   string
+	}{
+		"held": {
+			before: func(t *testing.T, store *faulty) { acquire(t, newKeeper(t, store), byAnother(tick("job"))) },
+			is:     lease.ErrHeld,
+			says:   `lease: "job" is held by b for another 15s unless renewed`,
+		},
+		"busy": {
+			before: func(t *testing.T, store *faulty) { acquire(t, newKeeper(t, store), byAnother(tick("job"))) },
+			change: func(c *lease.Claim) { c.Occasion, c.Overlap = 2000, lease.OverlapWait },
+			is:     lease.ErrHeld,
+			says:   "held by b",
+		},
+		"decided": {
+			before: func(t *testing.T, store *faulty) {
+				require.NoError(t, acquire(t, newKeeper(t, store), byAnother(tick("job"))).Settle(t.Context(), "succeeded"))
+			},
+			is:   lease.ErrDecided,
+			says: `lease: the occasion is decided: "job" at 1000`,
+		},
+		"skipped": {
+			before: func(t *testing.T, store *faulty) { acquire(t, newKeeper(t, store), byAnother(tick("job"))) },
+			change: func(c *lease.Claim) { c.Occasion, c.Overlap = 2000, lease.OverlapSkip },
+			is:     lease.ErrDecided,
+		},
+		"lost": {
+			before: func(t *testing.T, store *faulty) {
+				c := tick("job")
+				c.Takeovers = 0
+				acquire(t, newKeeper(t, store), byAnother(c)).Abandon()
+				time.Sleep(c.Term)
+			},
+			is: lease.ErrDecided,
+		},
+		"early": {
+			change: func(c *lease.Claim) { c.NotBefore = time.Now().Add(time.Minute) },
+			says:   `claim of "job" at 1000 is early: the store's clock says `,
+		},
+		"late": {
+			change: func(c *lease.Claim) { c.NotAfter = time.Now().Add(-time.Minute) },
+			says:   `claim of "job" at 1000 is late: the store's clock says `,
+		},
+		"failed": {
+			before: func(_ *testing.T, store *faulty) { store.onClaim = fails },
+			is:     errDown,
+		},
+		"reply lost": {
+			before: func(_ *testing.T, store *faulty) { store.onClaim = losesTheReply },
+			is:     context.DeadlineExceeded,
+		},
+		"faulty": {
+			change: func(c *lease.Claim) { c.Name, c.Holder, c.Term = "a b", "", 0 },
+			says:   `claim name: "a b" must`,
+		},
+		"unknown is synced": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := new(faulty)
+				if test.before != nil {
+					test.before(t, store)
+				}
+				c := tick("job")
+				if test.change != nil {
+					test.change(&c)
+				}
+				k := newKeeper(t, store)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				l, err := k.Acquire(ctx, c)
+				if test.is == nil && test.says == "" {
+					require.NoError(t, err)
+					requireHeld(t, l)
+					require.Equal(t, "job", l.Name())
+					require.Equal(t, int64(1000), l.Occasion())
+					require.Equal(t, 1, l.Attempt())
+					require.Positive(t, l.Token())
+					l.Abandon()
+					return
+				}
+				require.Nil(t, l)
+				require.Error(t, err)
+				if test.is != nil {
+					require.ErrorIs(t, err, test.is)
+				}
+				require.ErrorContains(t, err, test.says)
+				require.Zero(t, k.Held())
+			})
+		})
+	}
+}
+
+// answering is a store that gives every claim the same answer.
+type answering struct {
+	faulty
+	answer lease.Answer
+	sync   error
+}
+
+func (s *answering) Claim(context.Context, lease.Claim) (lease.Answer, error) { return s.answer, nil }
+
+func (s *answering) Sync(context.Context, []lease.Sync) ([]lease.Record, error) { return nil, s.sync }
+
+func TestAcquireEndsWhateverTheStoreSays(t *testing.T) {
+	for says, store := range map[string]*answering{
+		`the store forgot "job" at once`: {answer: lease.Answer{Status: lease.Unknown}},
+		errDown.Error():                  {answer: lease.Answer{Status: lease.Unknown}, sync: errDown},
+		"unexpected answer none":         {},
+		"unexpected answer invalid":      {answer: lease.Answer{Status: 99}},
+	} {
+		_, err := lease.Acquire(t.Context(), store, tick("job"))
+		require.ErrorContains(t, err, says)
+	}
+}
+
+func TestHeldErrorSaysWhoAndHowLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(faulty)
+		acquire(t, newKeeper(t, store), byAnother(claim("job")))
+		time.Sleep(time.Second)
+		_, err := lease.Acquire(t.Context(), store, claim("job"))
+		held, ok := errors.AsType[*lease.HeldError](err)
+		require.True(t, ok)
+		require.Equal(t, lease.HeldError{Name: "job", Holder: "b", Left: 14 * time.Second}, *held)
+	})
+}
+
+func TestAcquireSameRequestSameGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &faulty{onClaim: first(1, losesTheReply)}
+		k := newKeeper(t, store)
+		c := tick("job")
+		c.Request = lease.NewRequest()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := k.Acquire(ctx, c) // syncs first, so this one is not granted
+		require.Error(t, err)
+		l := acquire(t, k, c)
+		again := acquire(t, k, c)
+		require.Equal(t, l.Token(), again.Token())
+		require.Equal(t, 1, again.Attempt())
+
+		c.Request = ""
+		_, err = k.Acquire(t.Context(), c)
+		require.ErrorIs(t, err, lease.ErrHeld, "another request of the same holder")
+	})
+}
+
+func TestGrantWhoseReplyWasLostIsFoundAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(faulty)
+		_, err := store.Sync(t.Context(), []lease.Sync{{Name: "job"}})
+		require.NoError(t, err)
+		store.onClaim = first(1, losesTheReply)
+		k := newKeeper(t, store)
+		c := tick("job")
+		c.Request = lease.NewRequest()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = k.Acquire(ctx, c)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		l := acquire(t, k, c)
+		require.Equal(t, 1, l.Attempt())
+		require.Equal(t, time.Now().Add(14*time.Second-lease.Margin(15*time.Second)), l.Deadline(), "of what is left")
+	})
+}
+
+func TestRequestsDifferFromThoseOfAnEarlierProcess(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		r := lease.NewRequest()
+		require.True(t, lease.ValidName(r), r)
+		require.False(t, seen[r])
+		seen[r] = true
+		require.Greater(t, len(r), 8, "%s: no part of it is random", r)
+	}
+}

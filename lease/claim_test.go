@@ -1,0 +1,88 @@
+package lease_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func TestEveryClaimRule(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*lease.Claim)
+		says   string // "" when the change is fine
+	}{
+		"plain":                  {func(*lease.Claim) {}, ""},
+		"no name":                {func(c *lease.Claim) { c.Name = "" }, `claim name: "" must start with`},
+		"name with a space":      {func(c *lease.Claim) { c.Name = "a b" }, `name: "a b" must start with`},
+		"name with a dot first":  {func(c *lease.Claim) { c.Name = ".a" }, `name: ".a" must start with`},
+		"name with all there is": {func(c *lease.Claim) { c.Name = "aZ09._-" }, ""},
+		"name at its limit":      {func(c *lease.Claim) { c.Name = strings.Repeat("a", 128) }, ""},
+		"name past it":           {func(c *lease.Claim) { c.Name = strings.Repeat("a", 129) }, "at most 128"},
+		"name beyond ASCII":      {func(c *lease.Claim) { c.Name = "é" }, `name: "é" must start with`},
+		"no holder":              {func(c *lease.Claim) { c.Holder = "" }, `holder: "" must start with`},
+		"no request":             {func(c *lease.Claim) { c.Request = "" }, `request: "" must start with`},
+		"greatest occasion":      {func(c *lease.Claim) { c.Occasion = 1<<53 - 1 }, ""},
+		"occasion past it":       {func(c *lease.Claim) { c.Occasion = 1 << 53 }, `occasion: "9007199254740992" must be from 0 to 2^53-1`},
+		"negative occasion":      {func(c *lease.Claim) { c.Occasion = -1 }, `occasion: "-1"`},
+		"shortest term":          {func(c *lease.Claim) { c.Term = time.Millisecond }, ""},
+		"term too short":         {func(c *lease.Claim) { c.Term = time.Millisecond - 1 }, `term: "999.999µs" must be at least 1ms`},
+		"takeovers":              {func(c *lease.Claim) { c.Takeovers = -1 }, `takeovers: "-1" must be at least 0`},
+		"overlap below":          {func(c *lease.Claim) { c.Overlap = -1 }, `overlap: "-1" must be one of`},
+		"overlap above":          {func(c *lease.Claim) { c.Overlap = lease.OverlapWait + 1 }, `overlap: "3" must be one of`},
+		"last overlap":           {func(c *lease.Claim) { c.Overlap = lease.OverlapWait }, ""},
+		"negative known":         {func(c *lease.Claim) { c.Known = -1 }, `known: "-1"`},
+		"known past the limit":   {func(c *lease.Claim) { c.Known = 1 << 53 }, `known: "9007199254740992"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := lease.Claim{Name: "job", Holder: "a", Request: "r", Term: time.Second}
+			test.change(&c)
+			err := c.Validate()
+			if test.says == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, test.says)
+			require.Len(t, err.(interface{ Unwrap() []error }).Unwrap(), 1)
+		})
+	}
+}
+
+func TestEveryFaultOfAClaimIsReportedAtOnce(t *testing.T) {
+	err := lease.Claim{Occasion: -1, Takeovers: -1, Overlap: -1, Known: -1}.Validate()
+	require.Len(t, err.(interface{ Unwrap() []error }).Unwrap(), 8)
+}
+
+func TestValidClaimCostsNoAllocation(t *testing.T) {
+	c := lease.Claim{Name: "job", Holder: "a", Request: "r", Term: time.Second}
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = c.Validate() }))
+}
+
+func TestErrorsMatchTheirSentinelsAndSayWhy(t *testing.T) {
+	lost := &lease.LostError{Name: "job", Token: 7, Reason: lease.LostExpired, Last: errDown}
+	require.ErrorIs(t, lost, lease.ErrLost)
+	require.ErrorIs(t, lost, errDown)
+	require.NotErrorIs(t, lost, lease.ErrHeld)
+	require.EqualError(t, lost, `lease: lost "job", token 7: expired: the store is down`)
+	require.EqualError(t, &lease.LostError{Name: "job", Token: 7, Reason: lease.LostFenced}, `lease: lost "job", token 7: fenced`)
+
+	held := &lease.HeldError{Name: "job", Holder: "b", Left: time.Second}
+	require.ErrorIs(t, held, lease.ErrHeld)
+	require.NotErrorIs(t, held, lease.ErrLost)
+	require.False(t, errors.Is(held, errDown))
+}
+
+func TestStatusesHaveNames(t *testing.T) {
+	seen := map[string]bool{}
+	for s := lease.Status(0); s <= lease.Unknown; s++ {
+		require.NotEqual(t, "invalid", s.String())
+		require.False(t, seen[s.String()])
+		seen[s.String()] = true
+	}
+	require.Equal(t, "invalid", lease.Status(-1).String())
+	require.Equal(t, "invalid", (lease.Unknown + 1).String())
+}

@@ -1,0 +1,209 @@
+package lease_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// With the store out of reach from the start, or from after some renewals, however it is out of reach.
+func TestContextEndsBeforeTheStoreCouldGrantAgain(t *testing.T) {
+	for name, gone := range map[string]fault{"hanging": hangs, "failing": fails, "deaf": func(context.Context, func() error) error {
+		time.Sleep(100 * 24 * time.Hour) // a store that does not even obey ctx
+		return nil
+	}} {
+		for _, renewals := range []int64{0, 3} {
+			t.Run(fmt.Sprintf("%s after %d renewals", name, renewals), func(t *testing.T) {
+				forTerms(t, func(t *testing.T, term time.Duration) {
+					synctest.Test(t, func(t *testing.T) {
+						store := new(faulty)
+						var sent time.Time // when the last request that was answered was sent
+						slowly := func(_ context.Context, do func() error) error {
+							sent = time.Now()
+							time.Sleep(term / 100)
+							err := do()
+							time.Sleep(term / 100)
+							return err
+						}
+						store.onClaim = slowly
+						store.onRenew = firstThen(renewals, slowly, gone)
+						c := claim("job")
+						c.Term = term
+						l := acquire(t, newKeeper(t, store), c)
+						store.onClaim = nil
+						require.True(t, l.Valid())
+
+						<-l.Context().Done()
+						require.Equal(t, sent.Add(term-lease.Margin(term)), time.Now(), "counted from when the last good request was sent")
+						require.Equal(t, sent.Add(term-lease.Margin(term)), l.Deadline())
+						lost, ok := context.Cause(l.Context()).(*lease.LostError)
+						require.True(t, ok)
+						require.Equal(t, lease.LostExpired, lost.Reason)
+						require.False(t, l.Valid())
+						if name == "failing" {
+							require.ErrorIs(t, lost, errDown)
+						}
+						if name == "hanging" && term >= 50*time.Millisecond {
+							require.ErrorIs(t, lost, context.DeadlineExceeded)
+						}
+
+						answer, err := store.Claim(t.Context(), byAnother(c))
+						require.NoError(t, err)
+						require.Equal(t, lease.Held, answer.Status, "the store still has it, for %s", answer.Left)
+						require.GreaterOrEqual(t, answer.Left, lease.Margin(term))
+						time.Sleep(answer.Left)
+						answer, err = store.Claim(t.Context(), byAnother(c))
+						require.NoError(t, err)
+						require.Equal(t, lease.Granted, answer.Status)
+						require.Greater(t, answer.Token, l.Token())
+					})
+				})
+			})
+		}
+	}
+}
+
+func TestMarginCoversClocksThatDiffer(t *testing.T) {
+	for _, term := range append(terms, 24*time.Hour, 10000*time.Hour) {
+		margin := lease.Margin(term)
+		require.GreaterOrEqual(t, margin, term/1000, "the worst of clocks is not a thousandth off")
+		require.LessOrEqual(t, margin, term/20, "the holder shall have most of its lease")
+	}
+}
+
+func TestValidIsFalseFromTheDeadlineOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &faulty{onRenew: hangs}
+		// The observer holds up the goroutine on which the second lease would end.
+		k := newKeeper(t, store, lease.WithObserver(func(r lease.Renewal) {
+			if len(r.Expired) > 0 {
+				time.Sleep(time.Hour)
+			}
+		}))
+		l := acquire(t, k, claim("job"))
+		deadline := l.Deadline()
+		time.Sleep(time.Until(deadline) - 1)
+		require.True(t, l.Valid())
+		time.Sleep(1) // the keeper's timer fires now, but no goroutine that it starts has to have run
+		require.False(t, l.Valid())
+		<-l.Context().Done()
+		require.Equal(t, deadline, time.Now())
+	})
+}
+
+// A reading of the clock is all that Valid needs: while nobody can fire a timer it is right all the same.
+func TestValidIsFalseThoughTheKeeperHasNotNoticed(t *testing.T) {
+	suspend := lease.Suspendable(t)
+	synctest.Test(t, func(t *testing.T) {
+		l := acquire(t, newKeeper(t, &faulty{onRenew: hangs}), claim("job"))
+		suspend(15*time.Second - lease.Margin(15*time.Second) - 1)
+		require.True(t, l.Valid())
+		suspend(1)
+		require.NoError(t, l.Context().Err(), "not noticed yet")
+		require.False(t, l.Valid())
+		<-l.Context().Done()
+	})
+}
+
+func TestDeadlineIsNeverLaterThanTheLeaseEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(faulty)
+		k := newKeeper(t, store)
+		l := acquire(t, k, claim("job"))
+		last := l.Deadline()
+		for range 1000 {
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+			record, err := store.Inspect(t.Context(), "job")
+			require.NoError(t, err)
+			ends := time.Now().Add(record.Open[0].Left)
+			deadline := l.Deadline()
+			require.False(t, deadline.Add(lease.Margin(15*time.Second)).After(ends), "%s is too near %s", deadline, ends)
+			require.False(t, deadline.Before(last), "it steps back")
+			last = deadline
+		}
+		k.Close()
+	})
+}
+
+func TestDeadlineDoesNotWander(t *testing.T) {
+	k := newKeeper(t, new(faulty))
+	defer k.Close()
+	c := claim("job")
+	c.Term = time.Hour
+	l := acquire(t, k, c)
+	deadline := l.Deadline()
+	for range 100_000 {
+		require.True(t, deadline.Equal(l.Deadline()))
+	}
+}
+
+// The answer to a repeated claim has only what is left of the lease.
+func TestRepeatedClaimIsRenewedBeforeWhatIsLeftRunsOut(t *testing.T) {
+	for _, left := range []time.Duration{15 * time.Second, 10 * time.Second, 4 * time.Second, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			store := new(faulty)
+			c := claim("job")
+			c.Request = "once"
+			_, err := store.Claim(t.Context(), c) // the reply is lost
+			require.NoError(t, err)
+			time.Sleep(c.Term - left)
+
+			k := newKeeper(t, store)
+			l := acquire(t, k, c)
+			require.Equal(t, time.Now().Add(left-lease.Margin(c.Term)), l.Deadline())
+			time.Sleep(time.Minute)
+			requireHeld(t, l)
+			k.Close()
+		})
+	}
+}
+
+func TestLeaseThatHasRunOutOnArrivalIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &faulty{onClaim: answersAfter(20 * time.Second)}
+		l := acquire(t, newKeeper(t, store), claim("job"))
+		require.False(t, l.Valid())
+		synctest.Wait()
+		requireLost(t, l, lease.LostExpired, nil)
+	})
+}
+
+func TestSuspensionEndsALeaseThoughTheMonotonicClockStoodStill(t *testing.T) {
+	suspend := lease.Suspendable(t)
+	for name, test := range map[string]struct {
+		suspended time.Duration
+		lost      bool
+	}{
+		"10 minutes": {10 * time.Minute, true},
+		"a moment":   {time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKeeper(t, new(faulty))
+				defer k.Close()
+				l := acquire(t, k, claim("job"))
+				time.Sleep(time.Second)
+				before := l.Deadline()
+				suspend(test.suspended)
+				if !test.lost {
+					require.Equal(t, before.Add(-test.suspended), l.Deadline(), "time went by")
+					time.Sleep(time.Minute)
+					requireHeld(t, l)
+					return
+				}
+				require.False(t, l.Valid(), "at once")
+				woken := time.Now()
+				<-l.Context().Done()
+				require.LessOrEqual(t, time.Since(woken), 250*time.Millisecond)
+				requireLost(t, l, lease.LostExpired, nil)
+			})
+		})
+	}
+}

@@ -1,0 +1,20 @@
+package lease
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Margin is for tests that compare instants exactly.
+var Margin = margin
+
+// Suspendable lets the test suspend the machine: what the returned function is called with passes, though the monotonic
+// clock stands still.
+func Suspendable(t *testing.T) (suspend func(time.Duration)) {
+	var total atomic.Int64
+	before := suspended
+	suspended = func(time.Time) time.Duration { return time.Duration(total.Load()) }
+	t.Cleanup(func() { suspended = before })
+	return func(d time.Duration) { total.Add(int64(d)) }
+}

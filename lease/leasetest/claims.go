@@ -1,0 +1,204 @@
+package leasetest
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func oneHolderAtATime(f *fixture) {
+	g := f.grant(100, "a")
+	for range 2 {
+		a := f.ask(lease.Held, f.of(100, "b"))
+		f.equal("holder", a.Holder, "a")
+		f.between("left", a.Left, 1, long)
+		f.ok("Renew", f.renew(g))
+	}
+	f.equal("mark", f.record().Mark, int64(100))
+}
+
+func repeatedClaimGetsTheSameGrant(f *fixture) {
+	c := f.of(100, "a", takeovers(2))
+	first := f.ask(lease.Granted, c)
+	f.equal("attempt", first.Attempt, 1)
+	f.equal("takeovers", first.Takeovers, 2)
+	f.between("left", first.Left, long-time.Second, long)
+	f.ask(lease.Held, f.of(100, "b"))
+	f.grant(200, "b")
+	again := f.ask(lease.Granted, c)
+	f.equal("token", again.Token, first.Token)
+	f.equal("attempt", again.Attempt, 1)
+	f.equal("takeovers", again.Takeovers, 2)
+	f.between("left", again.Left, 1, first.Left)
+
+	// A takeover is repeated as well as a first grant.
+	g := f.expired(300, "a")
+	c = f.of(300, "b")
+	first = f.ask(lease.Granted, c)
+	again = f.ask(lease.Granted, c)
+	f.above("token", first.Token, g.Token)
+	f.equal("token", again.Token, first.Token)
+	f.equal("attempt", again.Attempt, 2)
+	f.equal("takeovers", again.Takeovers, first.Takeovers)
+}
+
+func anotherRequestOfTheHolderIsAnotherClaim(f *fixture) {
+	f.grant(100, "a")
+	a := f.ask(lease.Held, f.of(100, "a"))
+	f.equal("holder", a.Holder, "a")
+
+	// And the same request id of another holder is another's.
+	g := f.grant(200, "a", request("same"))
+	a = f.ask(lease.Held, f.of(200, "b", request("same")))
+	f.equal("holder", a.Holder, "a")
+	f.ok("Settle", f.settle(g, "succeeded"))
+}
+
+func grantMovesTheMark(f *fixture) {
+	f.equal("mark", f.ask(lease.Granted, f.of(100, "a")).Mark, int64(100))
+	f.equal("mark", f.record().Mark, int64(100))
+	// What lies before is decided, whether or not anybody ever claimed it.
+	f.equal("mark", f.ask(lease.Decided, f.of(99, "a")).Mark, int64(100))
+	f.equal("mark", f.ask(lease.Held, f.of(100, "b")).Mark, int64(100))
+	a := f.ask(lease.Granted, f.of(101, "a"))
+	f.equal("mark", a.Mark, int64(101))
+	if len(a.Open) != 1 || a.Open[0].Occasion != 100 || a.Open[0].Holder != "a" || a.Open[0].Attempt != 1 || a.Open[0].Left <= 0 {
+		f.Fatalf("the other open occasions: %+v, want 100, held by a", a.Open)
+	}
+}
+
+func tokensRiseStrictly(f *fixture) {
+	var last int64
+	rises := func(g lease.Grant) lease.Grant {
+		f.Helper()
+		f.above("token", g.Token, last)
+		last = g.Token
+		return g
+	}
+	rises(f.grant(100, "a"))
+	rises(f.grant(101, "b"))
+	g := rises(f.expired(102, "a"))
+	g = rises(f.grant(g.Occasion, "b"))
+	f.ok("Release", f.release(g))
+	rises(f.grant(g.Occasion, "b"))
+	for range 50 { // faster than a clock in microseconds can be relied on to tell apart
+		f.ok("Release", f.release(rises(f.grant(0, "a"))))
+	}
+	rises(f.grant(103, "a"))
+}
+
+func tokensAreAtLeastTheStoresClock(f *fixture) {
+	before := f.now()
+	for _, occasion := range []int64{100, 0} {
+		g := f.grant(occasion, "a")
+		f.above("token", g.Token, before.UnixMicro()-1)
+		f.above("2^53", 1<<53, g.Token)
+	}
+}
+
+func earlyDecidesNothing(f *fixture) {
+	c := f.of(100, "a", notBefore(f.now().Add(time.Hour)))
+	a := f.ask(lease.Early, c)
+	f.between("left", a.Left, 59*time.Minute, time.Hour)
+	f.equal("mark", a.Mark, int64(0))
+	c.NotBefore = a.Now.Add(-time.Millisecond)
+	f.ask(lease.Granted, c)
+	soon := f.of(101, "a", notBefore(f.now().Add(f.term)))
+	f.until(soon.NotBefore)
+	f.ask(lease.Granted, soon)
+}
+
+func lateDecidesNothing(f *fixture) {
+	a := f.ask(lease.Late, f.of(100, "a", notAfter(f.now().Add(-2*time.Millisecond))))
+	f.equal("mark", a.Mark, int64(0))
+	f.ask(lease.Granted, f.of(100, "b", notBefore(a.Now.Add(-time.Hour)), notAfter(a.Now.Add(time.Hour))))
+}
+
+// A takeover is not late: the occasion was begun in time.
+func boundsAreOfTheFirstGrantOnly(f *fixture) {
+	g := f.expired(100, "a")
+	c := f.of(100, "b", notAfter(f.now().Add(-time.Minute)))
+	f.equal("attempt", f.ask(lease.Granted, c).Attempt, g.Attempt+1)
+	f.ask(lease.Granted, c)
+	f.ask(lease.Held, f.of(100, "c", notBefore(f.now().Add(time.Hour))))
+}
+
+func largestNumbersAreExact(f *fixture) {
+	const n = lease.MaxOccasion
+	g := f.grant(n-1, "a")
+	f.ok("Renew", f.renew(g))
+	f.equal("mark", f.record().Mark, int64(n-1))
+	a := f.ask(lease.Granted, f.of(n, "b", known(n-1)))
+	f.equal("mark", a.Mark, int64(n))
+	if len(a.Open) != 1 || a.Open[0].Occasion != n-1 || a.Open[0].Token != g.Token {
+		f.Fatalf("the other open occasions: %+v, want %d with token %d", a.Open, int64(n-1), g.Token)
+	}
+	f.ask(lease.Decided, f.of(n-2, "b"))
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.equal("settled", f.record().Settled, []lease.Settled{{Occasion: n - 1, Token: g.Token, Outcome: "succeeded"}})
+
+	r := f.sync(lease.Sync{Name: f.other("sync"), Mark: n - 2, Known: n - 1})
+	f.equal("mark", r.Mark, int64(n-1))
+	f.name = r.Name
+	mark, passed := f.pass(n-1, n, "p")
+	f.equal("passed", passed, true)
+	f.equal("mark", mark, int64(n))
+	f.ask(lease.Decided, f.of(n, "a"))
+}
+
+func faultyRequestsAreRefused(f *fixture) {
+	g := f.grant(100, "a")
+	before := f.record()
+	refused := func(what string, err error) {
+		f.Helper()
+		if err == nil {
+			f.Errorf("%s was not refused", what)
+		}
+	}
+	for what, c := range map[string]lease.Claim{
+		"a claim without a name":           f.of(101, "b", named("")),
+		"a claim without a holder":         f.of(101, ""),
+		"a claim with a space":             f.of(101, "a b"),
+		"a claim with a line break":        f.of(101, "b", request("r\n1")),
+		"a claim of a negative occasion":   f.of(-1, "b"),
+		"a claim of too great an occasion": f.of(lease.MaxOccasion+1, "b"),
+		"a claim without a term":           f.of(101, "b", term(0)),
+		"a claim with negative takeovers":  f.of(101, "b", takeovers(-1)),
+		"a claim with an unknown overlap":  f.of(101, "b", overlap(9)),
+		"a claim with a negative mark":     f.of(101, "b", known(-1)),
+	} {
+		_, err := f.store.Claim(f.ctx, c)
+		refused(what, err)
+	}
+	for what, outcome := range map[string]lease.Outcome{"no outcome": "", "an outcome with a line break": "it\nfailed"} {
+		refused("a settle with "+what, f.settle(g, outcome))
+	}
+	for what, p := range map[string]lease.Pass{
+		"a pass backwards":         {Name: f.name, From: 100, To: 100, Outcome: "missed", Request: "p"},
+		"a pass without a request": {Name: f.name, From: 100, To: 101, Outcome: "missed"},
+		"a pass without a name":    {From: 100, To: 101, Outcome: "missed", Request: "p"},
+		"a pass with a space":      {Name: f.name, From: 100, To: 101, Outcome: "mis sed", Request: "p"},
+	} {
+		_, _, err := f.store.Pass(f.ctx, p)
+		refused(what, err)
+	}
+	for what, y := range map[string]lease.Sync{
+		"a sync without a name":         {},
+		"a sync with a negative mark":   {Name: f.name, Mark: -1},
+		"a sync with too great a known": {Name: f.name, Known: lease.MaxOccasion + 1},
+	} {
+		_, err := f.store.Sync(f.ctx, []lease.Sync{y})
+		refused(what, err)
+	}
+	bad := g
+	bad.Request = "r 1"
+	refused("a renewal with a space", f.renew(bad))
+	refused("a release with a space", f.release(bad))
+	if f.Failed() {
+		f.FailNow()
+	}
+	after := f.record()
+	before.Open, after.Open = nil, nil
+	f.equal("record", after, before)
+	f.ok("Settle", f.settle(g, "succeeded"))
+}

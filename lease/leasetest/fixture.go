@@ -1,0 +1,199 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// long is a term that no case waits for.
+const long = time.Minute
+
+// fixture is what one case works with.
+type fixture struct {
+	*testing.T
+	options
+
+	store    lease.Store
+	ctx      context.Context
+	name     string // of a record that is synced, with mark 0
+	requests int
+}
+
+func newFixture(t *testing.T, s lease.Store, o options, rule string) *fixture {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	f := &fixture{
+		T: t, options: o, store: s, ctx: ctx,
+		name: fmt.Sprintf("leasetest-%.60s-%08x", rule, rand.Uint32()),
+	}
+	f.sync(lease.Sync{Name: f.name})
+	return f
+}
+
+// other returns a name of which the store has no record.
+func (f *fixture) other(suffix string) string { return f.name + "." + suffix }
+
+type change func(*lease.Claim)
+
+func named(name string) change       { return func(c *lease.Claim) { c.Name = name } }
+func term(d time.Duration) change    { return func(c *lease.Claim) { c.Term = d } }
+func request(id string) change       { return func(c *lease.Claim) { c.Request = id } }
+func takeovers(n int) change         { return func(c *lease.Claim) { c.Takeovers = n } }
+func overlap(o lease.Overlap) change { return func(c *lease.Claim) { c.Overlap = o } }
+func known(mark int64) change        { return func(c *lease.Claim) { c.Known = mark } }
+func notBefore(at time.Time) change  { return func(c *lease.Claim) { c.NotBefore = at } }
+func notAfter(at time.Time) change   { return func(c *lease.Claim) { c.NotAfter = at } }
+
+func grantOf(c lease.Claim, a lease.Answer) lease.Grant {
+	return lease.Grant{
+		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
+		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+	}
+}
+
+// of makes a claim of the occasion for holder, with a request of its own, a long term and three takeovers, but for the changes.
+func (f *fixture) of(occasion int64, holder string, changes ...change) lease.Claim {
+	f.requests++
+	c := lease.Claim{
+		Name: f.name, Occasion: occasion, Holder: holder, Request: fmt.Sprintf("r%d", f.requests), Term: long, Takeovers: 3,
+	}
+	for _, change := range changes {
+		change(&c)
+	}
+	return c
+}
+
+// ask claims and wants an answer of the given status.
+func (f *fixture) ask(want lease.Status, c lease.Claim) lease.Answer {
+	f.Helper()
+	a, err := f.store.Claim(f.ctx, c)
+	f.ok("Claim", err)
+	if a.Status != want {
+		f.Fatalf("claim of %q at %d by %s: %s, want %s: %+v", c.Name, c.Occasion, c.Holder, a.Status, want, a)
+	}
+	return a
+}
+
+// grant claims and wants to be granted.
+func (f *fixture) grant(occasion int64, holder string, changes ...change) lease.Grant {
+	f.Helper()
+	c := f.of(occasion, holder, changes...)
+	return grantOf(c, f.ask(lease.Granted, c))
+}
+
+// expired grants for a short term and returns when the lease has run out.
+func (f *fixture) expired(occasion int64, holder string, changes ...change) lease.Grant {
+	f.Helper()
+	c := f.of(occasion, holder, append([]change{term(f.term)}, changes...)...)
+	a := f.ask(lease.Granted, c)
+	f.until(a.Now.Add(a.Left))
+	return grantOf(c, a)
+}
+
+// until returns when the store's clock is past t.
+func (f *fixture) until(t time.Time) {
+	f.Helper()
+	for {
+		now := f.now()
+		if now.After(t) {
+			return
+		}
+		f.sleep(t.Sub(now) + time.Millisecond)
+	}
+}
+
+func (f *fixture) now() time.Time {
+	f.Helper()
+	now, _, err := f.store.Time(f.ctx)
+	f.ok("Time", err)
+	return now
+}
+
+func (f *fixture) sync(y lease.Sync) lease.Record {
+	f.Helper()
+	r, err := f.store.Sync(f.ctx, []lease.Sync{y})
+	f.ok("Sync", err)
+	if len(r) != 1 || r[0].Name != y.Name {
+		f.Fatalf("Sync of %q returned %+v", y.Name, r)
+	}
+	return r[0]
+}
+
+// record reads the record of the fixture's name; it is made already.
+func (f *fixture) record() lease.Record {
+	f.Helper()
+	return f.sync(lease.Sync{Name: f.name})
+}
+
+func (f *fixture) forgetAll() {
+	f.Helper()
+	if f.forget == nil {
+		f.Skip("the suite cannot make this store forget: see WithForget")
+	}
+	f.forget(f.T, f.store)
+}
+
+func (f *fixture) renew(g lease.Grant) error {
+	f.Helper()
+	errs := f.store.Renew(f.ctx, []lease.Grant{g})
+	if len(errs) != 1 {
+		f.Fatalf("Renew of one grant gave %d answers", len(errs))
+	}
+	return errs[0]
+}
+
+func (f *fixture) settle(g lease.Grant, outcome lease.Outcome) error {
+	return f.store.Settle(f.ctx, g, outcome)
+}
+
+func (f *fixture) release(g lease.Grant) error { return f.store.Release(f.ctx, g) }
+
+func (f *fixture) pass(from, to int64, request string) (int64, bool) {
+	f.Helper()
+	mark, passed, err := f.store.Pass(f.ctx, lease.Pass{Name: f.name, From: from, To: to, Outcome: "missed", Request: request})
+	f.ok("Pass", err)
+	return mark, passed
+}
+
+func (f *fixture) ok(verb string, err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatalf("%s: %v", verb, err)
+	}
+}
+
+func (f *fixture) fenced(verb string, err error) {
+	f.Helper()
+	if !errors.Is(err, lease.ErrFenced) {
+		f.Fatalf("%s: %v, want lease.ErrFenced", verb, err)
+	}
+}
+
+func (f *fixture) equal(what string, got, want any) {
+	f.Helper()
+	if !reflect.DeepEqual(got, want) {
+		f.Fatalf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+func (f *fixture) between(what string, got, low, high time.Duration) {
+	f.Helper()
+	if got < low || got > high {
+		f.Fatalf("%s: %s, want from %s to %s", what, got, low, high)
+	}
+}
+
+func (f *fixture) above(what string, got, low int64) {
+	f.Helper()
+	if got <= low {
+		f.Fatalf("%s: %d, want more than %d", what, got, low)
+	}
+}

@@ -1,0 +1,201 @@
+package leasetest
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func tokensRiseWhenTheRecordWasLost(f *fixture) {
+	g, lock := f.grant(100, "a"), f.grant(0, "a")
+	last := max(g.Token, lock.Token)
+	f.forgetAll()
+	f.until(time.UnixMicro(last)) // tokens run ahead of a clock that stands still
+	f.sync(lease.Sync{Name: f.name, Known: 100})
+	for n := range int64(3) {
+		g := f.grant(101+n, "a")
+		f.above("token", g.Token, last)
+		last = g.Token
+	}
+	f.above("token", f.grant(0, "b").Token, last)
+}
+
+func forgottenGrantIsWrittenAnewByRenew(f *fixture) {
+	g := f.expired(100, "a", takeovers(2))
+	g = f.grant(100, "b")
+	g.Attempt = 4
+	f.forgetAll()
+	f.ok("Renew", f.renew(g))
+	f.ok("Renew", f.renew(g))
+	f.ask(lease.Unknown, f.of(101, "c")) // what else was decided is still unknown
+	r := f.sync(lease.Sync{Name: f.name, Mark: 90})
+	f.equal("made", r.Made, true)
+	f.equal("mark", r.Mark, int64(100)) // since 100 was decided
+	f.equal("token", r.Token, g.Token)
+	a := f.ask(lease.Held, f.of(100, "c"))
+	f.equal("holder", a.Holder, "b")
+	f.between("left", a.Left, 1, long)
+
+	// Nothing of it is lost.
+	g.Term = f.term
+	f.ok("Renew", f.renew(g))
+	f.until(f.now().Add(f.term))
+	next := f.grant(100, "c")
+	f.equal("attempt", next.Attempt, 5)
+	f.equal("takeovers", next.Takeovers, 0)
+	f.above("token", next.Token, g.Token)
+	f.fenced("Renew", f.renew(g))
+}
+
+func forgottenGrantIsWrittenAnewBySettle(f *fixture) {
+	g := f.grant(100, "a")
+	f.forgetAll()
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.ok("Settle again", f.settle(g, "succeeded"))
+	r := f.sync(lease.Sync{Name: f.name, Mark: 90}) // by someone who has not heard of 100
+	f.equal("mark", r.Mark, int64(100))
+	f.equal("settled", r.Settled, []lease.Settled{{Occasion: 100, Token: g.Token, Outcome: "succeeded"}})
+	f.ask(lease.Decided, f.of(100, "b"))
+	f.fenced("Renew", f.renew(g))
+	f.above("token", f.grant(101, "b").Token, g.Token)
+}
+
+func forgottenGrantIsWrittenAnewByRelease(f *fixture) {
+	g := f.grant(100, "a", takeovers(0))
+	f.forgetAll()
+	f.sync(lease.Sync{Name: f.name, Mark: 100})
+	f.ok("Release", f.release(g))
+	f.ok("Release again", f.release(g))
+	f.fenced("Renew", f.renew(g))
+	next := f.grant(100, "b")
+	f.equal("attempt", next.Attempt, 2)
+	f.above("token", next.Token, g.Token)
+	f.fenced("Release", f.release(g))
+}
+
+func forgottenPlainLockIsWrittenAnew(f *fixture) {
+	g := f.grant(0, "a")
+	f.forgetAll()
+	f.ok("Renew", f.renew(g))
+	f.equal("holder", f.ask(lease.Held, f.of(0, "b")).Holder, "a")
+	f.ok("Release", f.release(g))
+	f.fenced("Renew", f.renew(g))
+
+	g = f.grant(0, "a")
+	f.forgetAll()
+	f.ok("Release", f.release(g))
+	f.fenced("Renew", f.renew(g))
+	f.above("token", f.grant(0, "b").Token, g.Token)
+
+	// Whoever was granted it since the store forgot keeps it.
+	g = f.grant(0, "a", named(f.other("x")))
+	f.forgetAll()
+	f.until(time.UnixMicro(g.Token))
+	next := f.grant(0, "b", named(g.Name))
+	f.fenced("Renew", f.renew(g))
+	f.fenced("Release", f.release(g))
+	f.ok("Renew", f.renew(next))
+}
+
+func forgottenGrantsAreWrittenAnewInAnyOrder(f *fixture) {
+	var grants []lease.Grant
+	for n := range int64(5) {
+		grants = append(grants, f.grant(100+n, "a"))
+	}
+	f.forgetAll()
+	f.sync(lease.Sync{Name: f.name, Mark: 100})
+	for i, n := range []int{2, 1, 4, 0, 3} {
+		f.ok("Renew", f.renew(grants[n]))
+		f.equal("open", len(f.record().Open), i+1)
+	}
+	f.equal("mark", f.record().Mark, int64(104))
+	f.equal("token", f.record().Token, grants[4].Token)
+	for _, g := range grants {
+		f.ask(lease.Held, f.of(g.Occasion, "b"))
+		f.ok("Settle", f.settle(g, "succeeded"))
+	}
+}
+
+// What was written anew and settled is as finally settled as anything.
+func forgottenAndSettledIsNotRevived(f *fixture) {
+	old := f.expired(100, "a")
+	current := f.grant(100, "b")
+	f.forgetAll()
+	f.sync(lease.Sync{Name: f.name, Mark: 100})
+	f.ok("Settle", f.settle(current, "succeeded"))
+	refused := func() {
+		f.Helper()
+		f.fenced("Renew", f.renew(current))
+		f.fenced("Renew by who was taken over", f.renew(old))
+		f.fenced("Settle by who was taken over", f.settle(old, "failed"))
+		f.fenced("Release by who was taken over", f.release(old))
+	}
+	refused()
+	for i := range lease.Remembered + 1 {
+		f.ok("Settle", f.settle(f.grant(int64(200+i), "b"), "succeeded"))
+		refused()
+	}
+	f.ask(lease.Decided, f.of(100, "b"))
+}
+
+// Who was taken over may be the first to come back: the higher token tells.
+func forgottenTakeoverFencesWhoIsBack(f *fixture) {
+	renew := func(g lease.Grant) error { return f.renew(g) }
+	settle := func(g lease.Grant) error { return f.settle(g, "succeeded") }
+	for verb, first := range map[string]func(lease.Grant) error{"Renew": renew, "Settle": settle, "Release": f.release} {
+		for _, occasion := range []int64{100, 0} {
+			old := f.expired(occasion, "a")
+			current := f.grant(occasion, "b")
+			f.forgetAll()
+			f.ok("Renew by who was taken over", f.renew(old)) // nothing here tells better
+			f.ok(verb, first(current))
+			f.fenced("Renew", f.renew(old))
+			f.fenced("Settle", f.settle(old, "failed"))
+			f.fenced("Release", f.release(old))
+			if verb != "Settle" {
+				f.ok("Release", f.release(current))
+			}
+			f.fenced("Settle", f.settle(old, "failed"))
+			r := f.record()
+			f.equal("mark", r.Mark, occasion)
+			f.equal("token", r.Token, current.Token)
+			f.name = f.other("x")
+			f.sync(lease.Sync{Name: f.name})
+		}
+	}
+}
+
+// A claimer's newer mark tells that the record has lost writes; the holders of what was lost may still come.
+func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
+	first, second := f.grant(100, "a"), f.grant(101, "a")
+	f.forgetAll()
+	f.sync(lease.Sync{Name: f.name, Mark: 50})
+	f.ask(lease.Decided, f.of(101, "b", known(101)))
+	f.ok("Renew", f.renew(second))
+	f.ok("Settle", f.settle(first, "succeeded"))
+	f.ask(lease.Held, f.of(101, "b"))
+	f.ask(lease.Decided, f.of(100, "b"))
+
+	// But not what this record itself has seen decided.
+	_, passed := f.pass(101, 110, "p")
+	f.equal("passed", passed, true)
+	first.Occasion = 105
+	f.fenced("Renew", f.renew(first))
+	f.ask(lease.Decided, f.of(120, "b", known(120)))
+	f.fenced("Renew", f.renew(first))
+}
+
+func timeTellsThatTheStoreForgot(f *fixture) {
+	_, since, err := f.store.Time(f.ctx)
+	f.ok("Time", err)
+	f.sleep(2 * f.term)
+	now, again, err := f.store.Time(f.ctx)
+	f.ok("Time", err)
+	f.equal("since", again, since)
+	f.forgetAll()
+	_, later, err := f.store.Time(f.ctx)
+	f.ok("Time", err)
+	if later.Before(now) || !later.After(since) {
+		f.Fatalf("since when the store remembers: %s, want %s or later", later, now)
+	}
+}

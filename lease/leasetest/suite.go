@@ -1,0 +1,151 @@
+// Package leasetest proves that a [lease.Store] keeps the rules that package lease states. It needs nothing but the
+// standard library:
+//
+//	func TestStore(t *testing.T) {
+//		leasetest.Run(t, func(t *testing.T) lease.Store { return open(t) })
+//	}
+package leasetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
+// new or shared: the cases use names that are new in each run. A store that is not a [lease.Watcher] or a
+// [lease.Inspector], or for which [WithForget] is not given, has the cases about that skipped.
+func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) {
+	o := options{
+		within: func(t *testing.T, f func(*testing.T)) { f(t) },
+		sleep:  time.Sleep,
+		term:   25 * time.Millisecond,
+	}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	for _, c := range cases {
+		t.Run(c.rule, func(t *testing.T) {
+			o.within(t, func(t *testing.T) { c.prove(newFixture(t, newStore(t), o, c.rule)) })
+		})
+	}
+}
+
+type options struct {
+	within func(t *testing.T, f func(*testing.T))
+	sleep  func(time.Duration)
+	term   time.Duration
+	forget func(t *testing.T, s lease.Store)
+}
+
+// Option changes how [Run] goes about it.
+type Option func(*options)
+
+// WithForget gives the suite a way to make s forget everything, as a crash without persistence would.
+func WithForget(forget func(t *testing.T, s lease.Store)) Option {
+	return func(o *options) { o.forget = forget }
+}
+
+// WithTerm sets the term of the leases that a case lets run out; the default is 25 ms. A store whose clock is coarse
+// wants more. No case depends on being faster than a term.
+func WithTerm(d time.Duration) Option { return func(o *options) { o.term = d } }
+
+// WithSleep replaces time.Sleep where a case lets the store's clock go on, for a store whose clock is made by hand.
+func WithSleep(sleep func(time.Duration)) Option { return func(o *options) { o.sleep = sleep } }
+
+// Within runs each case, its call of newStore included, inside run. Give synctest.Test for a store whose clock is the
+// process's: then no time is spent waiting.
+func Within(run func(t *testing.T, f func(*testing.T))) Option {
+	return func(o *options) { o.within = run }
+}
+
+var cases = []struct {
+	rule  string
+	prove func(*fixture)
+}{
+	// claims.go
+	{"OneHolderAtATime", oneHolderAtATime},
+	{"RepeatedClaimGetsTheSameGrant", repeatedClaimGetsTheSameGrant},
+	{"AnotherRequestOfTheHolderIsAnotherClaim", anotherRequestOfTheHolderIsAnotherClaim},
+	{"GrantMovesTheMark", grantMovesTheMark},
+	{"TokensRiseStrictly", tokensRiseStrictly},
+	{"TokensAreAtLeastTheStoresClock", tokensAreAtLeastTheStoresClock},
+	{"EarlyDecidesNothing", earlyDecidesNothing},
+	{"LateDecidesNothing", lateDecidesNothing},
+	{"BoundsAreOfTheFirstGrantOnly", boundsAreOfTheFirstGrantOnly},
+	{"LargestNumbersAreExact", largestNumbersAreExact},
+	{"FaultyRequestsAreRefused", faultyRequestsAreRefused},
+
+	// takeovers.go
+	{"ExpiredOccasionIsTakenOverWithHigherTokenAndAttempt", expiredOccasionIsTakenOver},
+	{"TakeoversOfTheFirstGrantStayInForce", takeoversOfTheFirstGrantStayInForce},
+	{"TakeoverLimitSettlesAsLost", takeoverLimitSettlesAsLost},
+	{"AtMostOnceIsNeverGrantedTwice", atMostOnceIsNeverGrantedTwice},
+	{"OtherLostOccasionsAreSettledOnTheWay", otherLostOccasionsAreSettledOnTheWay},
+	{"HeldIsNotLostOnTheWay", heldIsNotLostOnTheWay},
+	{"ReleasedIsGrantedAtOnceAndDoesNotCount", releasedIsGrantedAtOnceAndDoesNotCount},
+
+	// endings.go
+	{"SettledIsNeverGrantedAgain", settledIsNeverGrantedAgain},
+	{"SettledOnlyOnce", settledOnlyOnce},
+	{"RepeatedSettleSaysDone", repeatedSettleSaysDone},
+	{"RepeatedReleaseSaysDone", repeatedReleaseSaysDone},
+	{"ReleasedCanStillSettle", releasedCanStillSettle},
+	{"ExpiredButNotTakenOverCanSettle", expiredButNotTakenOverCanSettle},
+	{"FencedHolderCannotSettleRenewRelease", fencedHolderCannotSettleRenewRelease},
+	{"LostHolderCannotSettle", lostHolderCannotSettle},
+
+	// renewals.go
+	{"RenewalExtendsFromNow", renewalExtendsFromNow},
+	{"RenewalRecordsTheAttempt", renewalRecordsTheAttempt},
+	{"RenewAnswersForEachGrant", renewAnswersForEachGrant},
+	{"ExpiredButNotTakenOverCanRenew", expiredButNotTakenOverCanRenew},
+	{"LateRenewalRevivesNothing", lateRenewalRevivesNothing},
+
+	// overlap.go
+	{"OverlapAllowGrantsAllTheSame", overlapAllowGrantsAllTheSame},
+	{"OverlapSkipSettlesAsSkipped", overlapSkipSettlesAsSkipped},
+	{"RepeatedSkipSaysSkipped", repeatedSkipSaysSkipped},
+	{"OverlapWaitDecidesNothing", overlapWaitDecidesNothing},
+	{"OverlapMindsWhatMayBeTakenOver", overlapMindsWhatMayBeTakenOver},
+	{"OverlapDoesNotMindPlainLocks", overlapDoesNotMindPlainLocks},
+
+	// marks.go
+	{"UnknownUntilSynced", unknownUntilSynced},
+	{"SyncKeepsTheMark", syncKeepsTheMark},
+	{"SyncAnswersForEachName", syncAnswersForEachName},
+	{"StaleRecordTakesKnownMark", staleRecordTakesKnownMark},
+	{"PassMovesTheMarkOnlyFromWhereItIs", passMovesTheMarkOnlyFromWhereItIs},
+	{"PassLeavesTheOpenAlone", passLeavesTheOpenAlone},
+	{"RepeatedPassSaysPassed", repeatedPassSaysPassed},
+	{"RequestsAreNoTokens", requestsAreNoTokens},
+
+	// locks.go
+	{"PlainLockHasNoMemory", plainLockHasNoMemory},
+	{"PlainLockIsHeldByOne", plainLockIsHeldByOne},
+	{"PlainLockLeavesTheMarkAlone", plainLockLeavesTheMarkAlone},
+
+	// forgotten.go
+	{"TokensRiseWhenTheRecordWasLost", tokensRiseWhenTheRecordWasLost},
+	{"ForgottenGrantIsWrittenAnewByRenew", forgottenGrantIsWrittenAnewByRenew},
+	{"ForgottenGrantIsWrittenAnewBySettle", forgottenGrantIsWrittenAnewBySettle},
+	{"ForgottenGrantIsWrittenAnewByRelease", forgottenGrantIsWrittenAnewByRelease},
+	{"ForgottenPlainLockIsWrittenAnew", forgottenPlainLockIsWrittenAnew},
+	{"ForgottenGrantsAreWrittenAnewInAnyOrder", forgottenGrantsAreWrittenAnewInAnyOrder},
+	{"ForgottenAndSettledIsNotRevived", forgottenAndSettledIsNotRevived},
+	{"ForgottenTakeoverFencesWhoIsBack", forgottenTakeoverFencesWhoIsBack},
+	{"WhatWasRaisedByAnotherCanBeWrittenAnew", whatWasRaisedByAnotherCanBeWrittenAnew},
+	{"TimeTellsThatTheStoreForgot", timeTellsThatTheStoreForgot},
+
+	// together.go
+	{"NamesAreIndependent", namesAreIndependent},
+	{"CtxEndsCall", ctxEndsCall},
+	{"ManyAtOnce", manyAtOnce},
+	{"ManyTakeoversAtOnce", manyTakeoversAtOnce},
+	{"TimeGoesOn", timeGoesOn},
+	{"WatchTellsOfReleases", watchTellsOfReleases},
+	{"WatchTellsWhoWaits", watchTellsWhoWaits},
+	{"InspectShowsTheRecord", inspectShowsTheRecord},
+	{"InspectChangesNothing", inspectChangesNothing},
+}

@@ -1,0 +1,134 @@
+package leasetest
+
+import "github.com/solotick/solotick/lease"
+
+func expiredOccasionIsTakenOver(f *fixture) {
+	first := f.expired(100, "a", takeovers(2))
+	f.equal("takeovers", first.Takeovers, 2)
+	second := f.grant(100, "b")
+	f.above("token", second.Token, first.Token)
+	f.equal("attempt", second.Attempt, 2)
+	f.equal("takeovers", second.Takeovers, 1)
+	f.equal("holder", f.ask(lease.Held, f.of(100, "c")).Holder, "b")
+
+	// Later occasions do not stand in the way.
+	g := f.expired(200, "a")
+	f.grant(300, "b")
+	f.equal("attempt", f.grant(200, "c").Attempt, 2)
+	f.fenced("Settle by who was taken over", f.settle(g, "succeeded"))
+	f.equal("mark", f.record().Mark, int64(300))
+}
+
+func takeoversOfTheFirstGrantStayInForce(f *fixture) {
+	f.expired(100, "a", takeovers(1))
+	g := f.expired(100, "b", takeovers(9))
+	f.equal("takeovers", g.Takeovers, 0)
+	f.ask(lease.Lost, f.of(100, "c", takeovers(9)))
+
+	// Whatever the holder says of them.
+	g = f.grant(101, "a", takeovers(1))
+	g.Takeovers = 9
+	f.ok("Renew", f.renew(g))
+	f.ok("Release", f.release(g))
+	f.equal("takeovers", f.grant(101, "b", takeovers(9)).Takeovers, 1)
+}
+
+func takeoverLimitSettlesAsLost(f *fixture) {
+	first := f.expired(100, "a", takeovers(1))
+	second := f.expired(100, "b")
+	f.equal("attempt", second.Attempt, 2)
+	f.ask(lease.Lost, f.of(100, "c"))
+	f.ask(lease.Decided, f.of(100, "d"))
+	f.equal("settled", f.record().Settled, []lease.Settled{{Occasion: 100, Token: second.Token, Outcome: lease.OutcomeLost}})
+	for _, g := range []lease.Grant{first, second} {
+		f.fenced("Renew", f.renew(g))
+		f.fenced("Release", f.release(g))
+		f.fenced("Settle", f.settle(g, "succeeded"))
+	}
+	f.ask(lease.Decided, f.of(100, "c"))
+}
+
+func atMostOnceIsNeverGrantedTwice(f *fixture) {
+	for i, again := range []struct {
+		holder, request string
+	}{{"b", "other"}, {"a", "other"}, {"a", "first"}} {
+		n := int64(100 + i)
+		f.expired(n, "a", takeovers(0), request("first"))
+		f.ask(lease.Lost, f.of(n, again.holder, request(again.request)))
+		f.ask(lease.Decided, f.of(n, "c"))
+	}
+
+	// A settle may come late, but before anybody asked: then it is not lost.
+	g := f.expired(200, "a", takeovers(0))
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.ask(lease.Decided, f.of(200, "b"))
+}
+
+func otherLostOccasionsAreSettledOnTheWay(f *fixture) {
+	once := f.expired(100, "a", takeovers(0))
+	c := f.of(101, "a", term(f.term), takeovers(1))
+	a := f.ask(lease.Granted, c)
+	f.equal("lost on the way", a.LostToo, []int64{100})
+	f.equal("other open occasions", len(a.Open), 0)
+	f.until(a.Now.Add(a.Left))
+	f.fenced("Settle", f.settle(once, "succeeded"))
+	f.equal("settled", f.record().Settled, []lease.Settled{{Occasion: 100, Token: once.Token, Outcome: lease.OutcomeLost}})
+
+	// What may be granted again is not lost, and only the claim that settled it tells of a lost one.
+	a = f.ask(lease.Granted, f.of(102, "b"))
+	f.equal("lost on the way", len(a.LostToo), 0)
+	if len(a.Open) != 1 || a.Open[0].Occasion != 101 || a.Open[0].Left > 0 {
+		f.Fatalf("the other open occasions: %+v, want 101, free", a.Open)
+	}
+
+	// Whoever wants to skip or wait is told, too, and neither skips nor waits for it.
+	for i, o := range []lease.Overlap{lease.OverlapSkip, lease.OverlapWait} {
+		f.name = f.other("x")
+		f.sync(lease.Sync{Name: f.name})
+		n := int64(200 + 10*i)
+		f.expired(n, "a", takeovers(0))
+		a := f.ask(lease.Granted, f.of(n+1, "b", overlap(o)))
+		f.equal("lost on the way", a.LostToo, []int64{n})
+	}
+}
+
+func heldIsNotLostOnTheWay(f *fixture) {
+	once, lock := f.grant(100, "a", takeovers(0)), f.expired(0, "a", takeovers(0))
+	for i, o := range []lease.Overlap{lease.OverlapWait, lease.OverlapSkip, lease.OverlapAllow} {
+		want := []lease.Status{lease.Busy, lease.Skipped, lease.Granted}[i]
+		a := f.ask(want, f.of(int64(200+i), "b", overlap(o)))
+		f.equal("lost on the way", len(a.LostToo), 0)
+		f.equal("other open occasions", len(a.Open), 2)
+	}
+	f.ok("Renew", f.renew(once))
+	f.ok("Settle", f.settle(once, "succeeded"))
+	f.ok("Release", f.release(lock))
+
+	// Whoever has to wait for another tells of what was lost all the same, once.
+	f.grant(300, "a")
+	f.expired(301, "a", takeovers(0))
+	c := f.of(302, "b", overlap(lease.OverlapWait))
+	f.equal("lost on the way", f.ask(lease.Busy, c).LostToo, []int64{301})
+	f.equal("lost on the way", len(f.ask(lease.Busy, c).LostToo), 0)
+	f.ask(lease.Decided, f.of(301, "a"))
+	f.expired(303, "a", takeovers(0))
+	c = f.of(304, "b", overlap(lease.OverlapSkip))
+	f.equal("lost on the way", f.ask(lease.Skipped, c).LostToo, []int64{303})
+	f.ask(lease.Decided, f.of(303, "a"))
+}
+
+func releasedIsGrantedAtOnceAndDoesNotCount(f *fixture) {
+	g := f.grant(100, "a", takeovers(0))
+	for attempt := 2; attempt < 5; attempt++ {
+		f.ok("Release", f.release(g))
+		next := f.grant(100, "b")
+		f.equal("attempt", next.Attempt, attempt)
+		f.equal("takeovers", next.Takeovers, 0)
+		f.above("token", next.Token, g.Token)
+		g = next
+	}
+	// Also when the lease had run out before it was released.
+	g = f.expired(101, "a", takeovers(0))
+	f.ok("Release", f.release(g))
+	f.grant(101, "b")
+}

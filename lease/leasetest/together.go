@@ -1,0 +1,268 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func namesAreIndependent(f *fixture) {
+	x := f.other("x")
+	f.sync(lease.Sync{Name: x})
+	one, other := f.grant(100, "a"), f.grant(100, "b", named(x))
+	f.ok("Settle", f.settle(one, "succeeded"))
+	f.ask(lease.Decided, f.of(100, "c"))
+	f.equal("holder", f.ask(lease.Held, f.of(100, "c", named(x))).Holder, "b")
+	f.ask(lease.Unknown, f.of(100, "c", named(f.other("y"))))
+	wrong := other
+	wrong.Name = f.name
+	f.fenced("Renew under another name", f.renew(wrong))
+	f.ok("Renew", f.renew(other))
+	f.equal("mark", f.sync(lease.Sync{Name: x}).Mark, int64(100))
+	f.grant(101, "a")
+	f.equal("mark", f.sync(lease.Sync{Name: x}).Mark, int64(100))
+}
+
+func ctxEndsCall(f *fixture) {
+	g := f.grant(100, "a")
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(f.ctx)
+	cancel(cause)
+	calls := map[string]func() error{
+		"Claim":   func() error { _, err := f.store.Claim(ctx, f.of(101, "a")); return err },
+		"Renew":   func() error { return f.store.Renew(ctx, []lease.Grant{g})[0] },
+		"Settle":  func() error { return f.store.Settle(ctx, g, "succeeded") },
+		"Release": func() error { return f.store.Release(ctx, g) },
+		"Pass": func() error {
+			_, _, err := f.store.Pass(ctx, lease.Pass{Name: f.name, From: 100, To: 200, Outcome: "missed", Request: "p"})
+			return err
+		},
+		"Sync": func() error { _, err := f.store.Sync(ctx, []lease.Sync{{Name: f.other("x")}}); return err },
+		"Time": func() error { _, _, err := f.store.Time(ctx); return err },
+	}
+	if w, ok := f.store.(lease.Watcher); ok {
+		calls["Watch"] = func() error { return w.Watch(ctx, func(string) {}) }
+	}
+	if i, ok := f.store.(lease.Inspector); ok {
+		calls["Inspect"] = func() error { _, err := i.Inspect(ctx, f.name); return err }
+	}
+	for verb, call := range calls {
+		err := call()
+		if !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
+			f.Errorf("%s under a context that has ended: %v, want the reason why it has", verb, err)
+		}
+		if errors.Is(err, lease.ErrFenced) {
+			f.Errorf("%s under a context that has ended tells of the grant: %v", verb, err)
+		}
+	}
+}
+
+// claimAtOnce lets n holders ask at the same time, and returns their answers.
+func (f *fixture) claimAtOnce(n int, occasion int64) []lease.Answer {
+	f.Helper()
+	claims := make([]lease.Claim, n)
+	for i := range claims {
+		claims[i] = f.of(occasion, fmt.Sprintf("h%d", i))
+	}
+	answers, errs := make([]lease.Answer, n), make([]error, n)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i, c := range claims {
+		all.Go(func() {
+			<-start
+			answers[i], errs[i] = f.store.Claim(f.ctx, c)
+		})
+	}
+	close(start)
+	all.Wait()
+	f.ok("Claim", errors.Join(errs...))
+	return answers
+}
+
+// onlyOne wants exactly one grant, and the others to be told of it.
+func (f *fixture) onlyOne(answers []lease.Answer) lease.Answer {
+	f.Helper()
+	winner := -1
+	for i, a := range answers {
+		switch {
+		case a.Status == lease.Granted && winner >= 0:
+			f.Fatalf("granted to h%d and h%d: %+v and %+v", winner, i, answers[winner], a)
+		case a.Status == lease.Granted:
+			winner = i
+		case a.Status != lease.Held:
+			f.Fatalf("answer to h%d: %+v", i, a)
+		}
+	}
+	if winner < 0 {
+		f.Fatal("granted to nobody")
+	}
+	for i, a := range answers {
+		if i != winner {
+			f.equal("holder", a.Holder, fmt.Sprintf("h%d", winner))
+		}
+	}
+	return answers[winner]
+}
+
+func manyAtOnce(f *fixture) {
+	var last int64
+	for n := range int64(10) {
+		a := f.onlyOne(f.claimAtOnce(64, 100+n))
+		f.equal("attempt", a.Attempt, 1)
+		f.above("token", a.Token, last)
+		last = a.Token
+	}
+	f.onlyOne(f.claimAtOnce(64, 0))
+}
+
+func manyTakeoversAtOnce(f *fixture) {
+	g := f.expired(100, "a", takeovers(2))
+	a := f.onlyOne(f.claimAtOnce(64, 100))
+	f.equal("attempt", a.Attempt, 2)
+	f.equal("takeovers", a.Takeovers, 1)
+	f.above("token", a.Token, g.Token)
+
+	f.expired(200, "a", takeovers(0))
+	lost := 0
+	for _, a := range f.claimAtOnce(64, 200) {
+		switch a.Status {
+		case lease.Lost:
+			lost++
+		case lease.Decided:
+		default:
+			f.Fatalf("answer: %+v", a)
+		}
+	}
+	f.equal("answers that it was settled as lost", lost, 1)
+}
+
+func timeGoesOn(f *fixture) {
+	last, since, err := f.store.Time(f.ctx)
+	f.ok("Time", err)
+	if since.After(last) {
+		f.Fatalf("the store remembers since %s, but it is %s", since, last)
+	}
+	for range 20 {
+		now := f.now()
+		if now.Before(last) {
+			f.Fatalf("the store's clock went from %s to %s", last, now)
+		}
+		a := f.ask(lease.Held, f.heldBySomeone())
+		if a.Now.Before(now) {
+			f.Fatalf("an answer's clock says %s after %s", a.Now, now)
+		}
+		last = a.Now
+	}
+	f.sleep(2 * f.term)
+	f.between("the clock's progress", f.now().Sub(last), 2*f.term-time.Millisecond, long)
+}
+
+func (f *fixture) heldBySomeone() lease.Claim {
+	if _, err := f.store.Claim(f.ctx, f.of(0, "someone", request("always"))); err != nil {
+		f.Fatalf("Claim: %v", err)
+	}
+	return f.of(0, "other")
+}
+
+// watch watches until the case ends, and returns the names that it is woken with.
+func (f *fixture) watch() <-chan string {
+	f.Helper()
+	w, ok := f.store.(lease.Watcher)
+	if !ok {
+		f.Skip("the store is no lease.Watcher")
+	}
+	ctx, cancel := context.WithCancel(f.ctx)
+	woken, ended := make(chan string, 1024), make(chan error, 1)
+	go func() { ended <- w.Watch(ctx, func(name string) { woken <- name }) }()
+	f.Cleanup(func() {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			f.Errorf("Watch ended with: %v", err)
+		}
+	})
+	f.awaits(woken, "")
+	return woken
+}
+
+// awaits returns when woken brings name. Wakes get lost, but not without a reason.
+func (f *fixture) awaits(woken <-chan string, name string) {
+	f.Helper()
+	bound := time.NewTimer(20 * time.Second)
+	defer bound.Stop()
+	for {
+		select {
+		case got := <-woken:
+			if got == name {
+				return
+			}
+		case <-bound.C:
+			f.Fatalf("not woken with %q", name)
+		}
+	}
+}
+
+func watchTellsOfReleases(f *fixture) {
+	woken := f.watch()
+	g := f.grant(100, "a")
+	f.ok("Release", f.release(g))
+	f.awaits(woken, f.name)
+	for _, end := range []func(lease.Grant) error{
+		f.release,
+		func(g lease.Grant) error { return f.settle(g, "succeeded") },
+	} {
+		lock := f.other("x")
+		f.ok("end of a plain lock", end(f.grant(0, "a", named(lock))))
+		f.awaits(woken, lock)
+	}
+}
+
+func watchTellsWhoWaits(f *fixture) {
+	woken := f.watch()
+	g := f.grant(100, "a")
+	c := f.of(101, "b", overlap(lease.OverlapWait))
+	f.ask(lease.Busy, c)
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.awaits(woken, f.name)
+	f.ask(lease.Granted, c)
+}
+
+func (f *fixture) inspect(name string) lease.Record {
+	f.Helper()
+	i, ok := f.store.(lease.Inspector)
+	if !ok {
+		f.Skip("the store is no lease.Inspector")
+	}
+	r, err := i.Inspect(f.ctx, name)
+	f.ok("Inspect", err)
+	return r
+}
+
+func inspectShowsTheRecord(f *fixture) {
+	settled := f.grant(100, "a")
+	f.ok("Settle", f.settle(settled, "succeeded"))
+	held := f.grant(101, "b")
+	r := f.inspect(f.name)
+	f.equal("open", len(r.Open), 1)
+	f.between("left", r.Open[0].Left, 1, long)
+	r.Open[0].Left = 0
+	f.equal("record", r, lease.Record{
+		Name: f.name, Mark: 101, Token: held.Token,
+		Open:    []lease.Open{{Occasion: 101, Token: held.Token, Attempt: 1, Holder: "b"}},
+		Settled: []lease.Settled{{Occasion: 100, Token: settled.Token, Outcome: "succeeded"}},
+	})
+	f.ok("Release", f.release(held))
+	f.equal("left of what is released", f.inspect(f.name).Open[0].Left, time.Duration(0))
+}
+
+func inspectChangesNothing(f *fixture) {
+	name := f.other("x")
+	f.equal("record of nothing", f.inspect(name), lease.Record{Name: name})
+	f.ask(lease.Unknown, f.of(1, "a", named(name)))
+	f.equal("made", f.sync(lease.Sync{Name: name, Mark: 5}).Made, true)
+	f.equal("record", f.inspect(name), lease.Record{Name: name, Mark: 5})
+	f.ask(lease.Decided, f.of(5, "a", named(name)))
+}

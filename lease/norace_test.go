@@ -1,0 +1,7 @@
+//go:build !race
+
+package lease_test
+
+import "time"
+
+const day = 24 * time.Hour

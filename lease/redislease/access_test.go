@@ -1,0 +1,107 @@
+package redislease_test
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// documentedRights are the ACL rules that the package comment names, and those it adds for Cluster.
+func documentedRights(t *testing.T) (rights, onCluster []string) {
+	t.Helper()
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	rules := regexp.MustCompile(`ACL rules: (.*)\.\n// On Cluster also: (.*)\.\n`).FindSubmatch(doc)
+	require.NotNil(t, rules, "doc.go names no ACL rules")
+	return strings.Fields(string(rules[1])), strings.Fields(string(rules[2]))
+}
+
+// user is the configuration of a user who is called app.
+func user(rights ...string) redistest.Option {
+	return redistest.WithConf("user", append([]string{"app", "on", ">secret"}, rights...)...)
+}
+
+func TestTheDocumentedRightsAreEnough(t *testing.T) {
+	rights, _ := documentedRights(t)
+	srv := redistest.Start(t, user(rights...))
+	s := openFor(t, redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"}))
+	useEverything(t, s)
+	woken, ended := make(chan string, 16), make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { ended <- s.Watch(ctx, func(name string) { woken <- name }) }()
+	require.Empty(t, receive(t, woken))
+	g := granted(t, s, claimOf("lock", 0, "a", "r"))
+	require.NoError(t, s.Release(t.Context(), g))
+	require.Equal(t, "lock", receive(t, woken))
+	cancel()
+	require.ErrorIs(t, receive(t, ended), context.Canceled)
+}
+
+func TestWithoutTheRightToPublishOnlyWatchIsMissing(t *testing.T) {
+	rights, _ := documentedRights(t)
+	for what, lacks := range map[string][]string{"commands": {"-@pubsub"}, "channels": {"resetchannels"}} {
+		t.Run(what, func(t *testing.T) {
+			srv := redistest.Start(t, user(append(rights, lacks...)...))
+			s := openFor(t, redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"}))
+			useEverything(t, s)
+			require.ErrorContains(t, s.Watch(t.Context(), func(string) {}), "NOPERM")
+		})
+	}
+}
+
+func TestAWrongPasswordIsToldAtOnce(t *testing.T) {
+	srv := redistest.Start(t, redistest.WithConf("requirepass", "it is \"secret\""))
+	o, err := redis.ParseURL(srv.URL())
+	require.NoError(t, err)
+	useEverything(t, openFor(t, redis.NewClient(o)))
+
+	o.Password = "wrong"
+	began := time.Now()
+	_, _, err = openFor(t, redis.NewClient(o), redislease.WithTimeout(30*time.Second)).Time(t.Context())
+	require.ErrorContains(t, err, "WRONGPASS")
+	require.Less(t, time.Since(began), 20*time.Second)
+}
+
+func useEverything(t *testing.T, s *redislease.Store) {
+	t.Helper()
+	synced(t, s, "job", "other")
+	g := granted(t, s, claimOf("job", 100, "a", "r"))
+	require.NoError(t, renewed(s, t.Context(), g))
+	require.NoError(t, s.Release(t.Context(), g))
+	g = granted(t, s, claimOf("job", 100, "b", "r"))
+	waits := claimOf("job", 101, "a", "r")
+	waits.Overlap = lease.OverlapWait
+	a, err := s.Claim(t.Context(), waits)
+	require.NoError(t, err)
+	require.Equal(t, lease.Busy, a.Status)
+	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
+	_, passed, err := s.Pass(t.Context(), lease.Pass{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p"})
+	require.NoError(t, err)
+	require.True(t, passed)
+	_, _, err = s.Time(t.Context())
+	require.NoError(t, err)
+	r, err := s.Inspect(t.Context(), "job")
+	require.NoError(t, err)
+	require.EqualValues(t, 110, r.Mark)
+}
+
+// receive waits for what c brings.
+func receive[T any](t *testing.T, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing came in 20 s")
+	}
+	return v
+}

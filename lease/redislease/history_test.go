@@ -1,0 +1,260 @@
+package redislease_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/proxytest"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+var seed = flag.Uint64("seed", 0, "of the random faults and holders of the histories; 0 draws one")
+
+// Holders that contend for occasions over networks that lose, delay and cut see what a single fenced occasion could have
+// told them, in some order.
+func TestHistoriesAreThoseOfAFencedOccasion(t *testing.T) {
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	t.Logf("seed %d", *seed)
+	const rounds, atOnce = 12, 3
+	srv := redistest.Start(t)
+	h := &histories{admin: srv.Client(t)}
+	for range 2 {
+		proxy := proxytest.New(t, srv.Addr())
+		h.proxies = append(h.proxies, proxy)
+		h.stores = append(h.stores, open(t, proxy.Addr(), redislease.WithTimeout(50*time.Millisecond)))
+	}
+	direct := open(t, srv.Addr())
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var faults sync.WaitGroup
+	faults.Go(func() { h.disturb(ctx, rand.New(rand.NewPCG(*seed, 0))) })
+	defer faults.Wait()
+	defer cancel()
+
+	told := map[verdict]int{}
+	for round := 0; round < rounds; round += atOnce {
+		var running sync.WaitGroup
+		results := make([]*history, atOnce)
+		for i := range atOnce {
+			name := fmt.Sprintf("job%d", round+i)
+			synced(t, direct, name)
+			running.Go(func() { results[i] = h.play(t.Context(), name, *seed+uint64(round+i)) })
+		}
+		running.Wait()
+		for _, r := range results {
+			for _, op := range r.operations {
+				told[op.Output.(output).verdict]++
+			}
+			result := porcupine.CheckOperationsTimeout(fencedOccasion.ToModel(), r.operations, 30*time.Second)
+			if result != porcupine.Ok {
+				for _, op := range r.operations {
+					t.Logf("%d to %d, client %d: %s", op.Call, op.Return, op.ClientId, fencedOccasion.DescribeOperation(op.Input, op.Output))
+				}
+			}
+			require.Equal(t, porcupine.Ok, result)
+		}
+	}
+	t.Logf("told: %v", told)
+	// Otherwise the histories prove little.
+	for _, v := range []verdict{grantedTo, heldBy, decided, done, fenced, unknown} {
+		require.Positive(t, told[v], "no client was told %q", v)
+	}
+}
+
+// histories are played by holders behind two proxies.
+type histories struct {
+	proxies []*proxytest.Proxy
+	stores  []*redislease.Store
+	admin   *redis.Client
+}
+
+// disturb breaks the networks, and mends them, until ctx ends.
+func (h *histories) disturb(ctx context.Context, r *rand.Rand) {
+	for ctx.Err() == nil {
+		p := h.proxies[r.IntN(len(h.proxies))]
+		mended := time.Duration(10+r.IntN(60)) * time.Millisecond
+		switch r.IntN(8) {
+		case 0:
+			p.Partition()
+		case 1:
+			p.Partition(proxytest.Replies)
+		case 2:
+			p.Cut()
+			mended /= 10 // the client's pool gives itself a second after a few failures
+		case 3:
+			p.Delay(time.Duration(r.IntN(30)) * time.Millisecond)
+		case 4:
+			h.admin.ScriptFlush(ctx)
+		default:
+			p.LoseReplies(1+r.IntN(2), "EVALSHA", "EVAL")
+		}
+		pause(ctx, mended)
+		p.Heal()
+		pause(ctx, time.Duration(r.IntN(30))*time.Millisecond)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// history is what clients asked about one occasion, and what they were told.
+type history struct {
+	name string
+	term time.Duration
+
+	mu         sync.Mutex
+	operations []porcupine.Operation
+}
+
+// play lets clients contend for an occasion of name until it is settled or time is up.
+func (h *histories) play(ctx context.Context, name string, seed uint64) *history {
+	ctx, cancel := context.WithTimeout(ctx, 1500*time.Millisecond)
+	defer cancel()
+	r := &history{name: name, term: 100 * time.Millisecond}
+	var clients sync.WaitGroup
+	for id := range 4 {
+		c := &client{
+			history: r, id: id, store: h.stores[id%len(h.stores)],
+			rand: rand.New(rand.NewPCG(seed, uint64(id))),
+		}
+		clients.Go(func() { c.contend(ctx) })
+	}
+	clients.Wait()
+	return r
+}
+
+type client struct {
+	*history
+
+	id    int
+	store *redislease.Store
+	rand  *rand.Rand
+}
+
+// chance is true n times in a hundred.
+func (c *client) chance(n int) bool { return c.rand.IntN(100) < n }
+
+func (c *client) contend(ctx context.Context) {
+	for request := 0; ctx.Err() == nil; request++ {
+		claim := claimOf(c.name, 100, fmt.Sprintf("h%d", c.id), fmt.Sprintf("h%d-r%d", c.id, request))
+		claim.Term, claim.Takeovers = c.term, 1000
+		a := c.claim(claim)
+		for tries := 0; a.verdict == unknown && ctx.Err() == nil && tries < 3; tries++ {
+			a = c.claim(claim) // the same request: it may have been granted
+		}
+		switch a.verdict {
+		case decided:
+			return
+		case grantedTo:
+			c.hold(ctx, lease.Grant{
+				Name: c.name, Occasion: 100, Holder: claim.Holder, Request: claim.Request,
+				Token: a.token, Attempt: a.attempt, Takeovers: 1000, Term: c.term,
+			})
+		}
+		pause(ctx, time.Duration(c.rand.IntN(40))*time.Millisecond)
+	}
+}
+
+// hold works under a grant: it renews for a while, may freeze, and ends one way or another, or not at all.
+func (c *client) hold(ctx context.Context, g lease.Grant) {
+	for c.chance(60) && ctx.Err() == nil {
+		if c.use(renews, g) == fenced {
+			return
+		}
+		pause(ctx, c.term/4)
+	}
+	if c.chance(40) {
+		pause(ctx, c.term+c.term/4) // and wakes too late
+		if c.chance(50) {
+			c.use(renews, g)
+		}
+	}
+	end := releases
+	switch {
+	case c.chance(20):
+		return
+	case c.chance(25):
+		end = settles
+	}
+	for range 4 {
+		if c.use(end, g) != unknown {
+			return
+		}
+	}
+}
+
+func (c *client) claim(claim lease.Claim) output {
+	in := input{action: claims, request: claim.Request, sent: time.Now().UnixMicro(), term: claim.Term.Microseconds()}
+	return c.record(in, func(ctx context.Context) output {
+		a, err := c.store.Claim(ctx, claim)
+		out := output{verdict: unknown, attempt: a.Attempt, token: a.Token, now: a.Now.UnixMicro(), left: a.Left.Microseconds()}
+		switch {
+		case err != nil:
+			return output{verdict: unknown}
+		case a.Status == lease.Granted:
+			out.verdict = grantedTo
+		case a.Status == lease.Held:
+			out.verdict = heldBy
+		case a.Status == lease.Decided:
+			out.verdict = decided
+		default:
+			panic(fmt.Sprintf("unexpected answer %+v", a))
+		}
+		return out
+	})
+}
+
+func (c *client) use(action action, g lease.Grant) verdict {
+	in := input{
+		action: action, request: g.Request, attempt: g.Attempt, token: g.Token,
+		sent: time.Now().UnixMicro(), term: g.Term.Microseconds(),
+	}
+	return c.record(in, func(ctx context.Context) output {
+		var err error
+		switch action {
+		case renews:
+			err = renewed(c.store, ctx, g)
+		case releases:
+			err = c.store.Release(ctx, g)
+		default:
+			err = c.store.Settle(ctx, g, "succeeded")
+		}
+		switch {
+		case err == nil:
+			return output{verdict: done}
+		case errors.Is(err, lease.ErrFenced):
+			return output{verdict: fenced}
+		}
+		return output{verdict: unknown}
+	}).verdict
+}
+
+func (c *client) record(in input, call func(context.Context) output) output {
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Millisecond)
+	defer cancel()
+	called := time.Now().UnixNano()
+	out := call(ctx)
+	op := porcupine.Operation{ClientId: c.id, Input: in, Call: called, Output: out, Return: returned(out.verdict)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.operations = append(c.operations, op)
+	return out
+}

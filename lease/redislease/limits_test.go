@@ -1,0 +1,185 @@
+package redislease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/proxytest"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// patience is what a call may take beyond its limit on a loaded machine.
+const patience = 2 * time.Second
+
+// failsWithin calls every verb at once and wants each to fail by its limit.
+func failsWithin(t *testing.T, s *redislease.Store, limit time.Duration, newCtx func() (context.Context, context.CancelFunc)) {
+	t.Helper()
+	g := lease.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r", Token: 1, Attempt: 1, Term: long}
+	var all sync.WaitGroup
+	for verb, call := range everyVerb(s, g) {
+		all.Go(func() {
+			ctx, cancel := newCtx()
+			defer cancel()
+			began := time.Now()
+			err := call(ctx)
+			took := time.Since(began)
+			assert.Error(t, err, verb)
+			assert.NotErrorIs(t, err, lease.ErrFenced, verb)
+			assert.Less(t, took, limit+patience, verb)
+		})
+	}
+	all.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+var limits = map[string]struct {
+	timeout, limit time.Duration
+	newCtx         func() (context.Context, context.CancelFunc)
+}{
+	"by the timeout of the store": {200 * time.Millisecond, 200 * time.Millisecond, func() (context.Context, context.CancelFunc) {
+		return context.Background(), func() {}
+	}},
+	"by the deadline of ctx": {30 * time.Second, 300 * time.Millisecond, func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.Background(), 300*time.Millisecond)
+	}},
+	"when ctx is cancelled": {30 * time.Second, 300 * time.Millisecond, func() (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(context.Background())
+		stop := time.AfterFunc(300*time.Millisecond, cancel)
+		return ctx, func() { stop.Stop(); cancel() }
+	}},
+}
+
+func TestACallThatGetsNoAnswerReturns(t *testing.T) {
+	for how, l := range limits {
+		t.Run(how, func(t *testing.T) {
+			r := newRig(t, redislease.WithTimeout(l.timeout))
+			r.proxy.Blackhole()
+			failsWithin(t, r.store, l.limit, l.newCtx)
+			r.proxy.Heal()
+			require.Eventually(t, func() bool { _, _, err := r.store.Time(t.Context()); return err == nil },
+				20*time.Second, 10*time.Millisecond)
+		})
+	}
+}
+
+func TestACallThatGetsNoConnectionReturns(t *testing.T) {
+	dialers := map[string]func(t *testing.T) *redis.Options{
+		"the server does not say hello": func(t *testing.T) *redis.Options {
+			proxy := proxytest.New(t, redistest.Start(t).Addr())
+			proxy.Blackhole()
+			return &redis.Options{Addr: proxy.Addr()}
+		},
+		"the network does not connect": func(*testing.T) *redis.Options {
+			return &redis.Options{Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}}
+		},
+	}
+	for where, options := range dialers {
+		for how, l := range limits {
+			t.Run(where+" "+how, func(t *testing.T) {
+				s := openFor(t, redis.NewClient(options(t)), redislease.WithTimeout(l.timeout))
+				failsWithin(t, s, l.limit, l.newCtx)
+			})
+		}
+	}
+}
+
+func TestAFrozenServerIsWaitedForOnlySoLongAndWorksAgain(t *testing.T) {
+	srv := redistest.Start(t)
+	const holders = 8
+	var stores []*redislease.Store
+	for range holders {
+		stores = append(stores, open(t, srv.Addr(), redislease.WithTimeout(200*time.Millisecond)))
+	}
+	synced(t, stores[0], "job")
+	for _, s := range stores {
+		_, _, err := s.Time(t.Context())
+		require.NoError(t, err)
+	}
+	srv.Freeze()
+	claim := func(i int) lease.Claim { return claimOf("job", 100, fmt.Sprintf("h%d", i), "r") }
+	var all sync.WaitGroup
+	for i, s := range stores {
+		all.Go(func() {
+			began := time.Now()
+			_, err := s.Claim(t.Context(), claim(i))
+			assert.Error(t, err)
+			assert.Less(t, time.Since(began), 200*time.Millisecond+patience)
+		})
+	}
+	all.Wait()
+	srv.Thaw()
+
+	// The claims were in the server's buffers: it executes them now, though nobody waits for the answers. Asked again,
+	// they are answered as they were then.
+	holder := ""
+	for i, s := range stores {
+		a := eventuallyClaimed(t, s, claim(i))
+		switch a.Status {
+		case lease.Granted:
+			require.Empty(t, holder, "granted to two")
+			holder = fmt.Sprintf("h%d", i)
+		case lease.Held:
+		default:
+			t.Fatalf("%+v", a)
+		}
+	}
+	require.NotEmpty(t, holder)
+	for i, s := range stores {
+		if a := eventuallyClaimed(t, s, claim(i)); a.Status == lease.Held {
+			require.Equal(t, holder, a.Holder)
+		}
+	}
+}
+
+func TestWhoGaveUpIsNotClaimedFor(t *testing.T) {
+	r := newRig(t, redislease.WithTimeout(500*time.Millisecond))
+	const claimers = 100
+	r.proxy.Partition()
+	r.proxy.ResetCounts()
+	var all sync.WaitGroup
+	for i := range claimers {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err := r.store.Claim(ctx, claimOf(fmt.Sprintf("lock%d", i), 0, "a", "r"))
+			assert.Error(t, err)
+		})
+	}
+	all.Wait()
+	_, _, err := r.store.Time(t.Context()) // waits for its turn: until then the lanes have looked for more work
+	require.Error(t, err)
+	r.proxy.Heal()
+	require.Eventually(t, func() bool { _, _, err := r.store.Time(t.Context()); return err == nil },
+		20*time.Second, 10*time.Millisecond)
+	require.LessOrEqual(t, r.proxy.CommandsByName()["EVALSHA"], claimers/2, "claims were sent for those who had given up")
+}
+
+func TestErrorsKeepTheirReason(t *testing.T) {
+	r := newRig(t)
+	r.srv.Kill()
+	_, err := r.store.Claim(t.Context(), claimOf("job", 0, "a", "r"))
+	require.ErrorContains(t, err, `claim "job": `)
+
+	enough := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(enough)
+	_, err = r.store.Claim(ctx, claimOf("job", 0, "a", "r"))
+	require.ErrorIs(t, err, enough)
+	require.ErrorIs(t, renewed(r.store, ctx, lease.Grant{Name: "job", Holder: "a", Request: "r", Token: 1, Attempt: 1, Term: long}), enough)
+}

@@ -1,0 +1,137 @@
+package redislease_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/solotick/solotick/internal/proxytest"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/leasetest"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "300"); err != nil { // the command line may say otherwise
+		panic(err)
+	}
+	flag.Parse()
+	redis.SetLogger(silence{}) // what it says about connections that the tests break
+	// Closed or not, a pool that could not dial sleeps out its second before it looks again.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+func TestStore(t *testing.T) {
+	srv := redistest.Start(t)
+	leasetest.Run(t, func(t *testing.T) lease.Store { return open(t, srv.Addr()) },
+		leasetest.WithForget(func(*testing.T, lease.Store) { srv.Flush() }))
+}
+
+// open makes a store for the server at addr.
+func open(t testing.TB, addr string, opts ...redislease.Option) *redislease.Store {
+	t.Helper()
+	return openFor(t, redis.NewClient(&redis.Options{Addr: addr}), opts...)
+}
+
+// openFor makes a store from the caller's client, and closes both at the end of t.
+func openFor(t testing.TB, client redis.UniversalClient, opts ...redislease.Option) *redislease.Store {
+	t.Helper()
+	s, err := redislease.New(client, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, s.Close())
+		require.NoError(t, client.Close())
+	})
+	return s
+}
+
+// rig is a server that knows the scripts, a proxy in front of it, and a store whose connection is ready.
+type rig struct {
+	srv   *redistest.Server
+	proxy *proxytest.Proxy
+	store *redislease.Store
+}
+
+func newRig(t *testing.T, opts ...redislease.Option) *rig {
+	t.Helper()
+	srv := redistest.Start(t)
+	proxy := proxytest.New(t, srv.Addr())
+	r := &rig{srv: srv, proxy: proxy, store: open(t, proxy.Addr(), opts...)}
+	synced(t, r.store, "warm")
+	g := granted(t, r.store, claimOf("warm", 1, "a", "r"))
+	for verb, call := range everyVerb(r.store, g) {
+		if err := call(t.Context()); !errors.Is(err, lease.ErrFenced) { // the order is random
+			require.NoError(t, err, verb)
+		}
+	}
+	return r
+}
+
+const long = time.Minute
+
+func claimOf(name string, occasion int64, holder, request string) lease.Claim {
+	return lease.Claim{Name: name, Occasion: occasion, Holder: holder, Request: request, Term: long, Takeovers: 3}
+}
+
+func grantOf(c lease.Claim, a lease.Answer) lease.Grant {
+	return lease.Grant{
+		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
+		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+	}
+}
+
+func synced(t testing.TB, s lease.Store, names ...string) {
+	t.Helper()
+	syncs := make([]lease.Sync, len(names))
+	for i, name := range names {
+		syncs[i].Name = name
+	}
+	_, err := s.Sync(t.Context(), syncs)
+	require.NoError(t, err)
+}
+
+func granted(t testing.TB, s lease.Store, c lease.Claim) lease.Grant {
+	t.Helper()
+	a, err := s.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, lease.Granted, a.Status)
+	return grantOf(c, a)
+}
+
+func renewed(s lease.Store, ctx context.Context, g lease.Grant) error {
+	return s.Renew(ctx, []lease.Grant{g})[0]
+}
+
+// everyVerb is each call of a store, of which g is a grant of the name, that can fail.
+func everyVerb(s *redislease.Store, g lease.Grant) map[string]func(ctx context.Context) error {
+	return map[string]func(ctx context.Context) error{
+		"claim": func(ctx context.Context) error {
+			_, err := s.Claim(ctx, claimOf(g.Name, g.Occasion, g.Holder, g.Request))
+			return err
+		},
+		"renew":   func(ctx context.Context) error { return renewed(s, ctx, g) },
+		"release": func(ctx context.Context) error { return s.Release(ctx, g) },
+		"settle":  func(ctx context.Context) error { return s.Settle(ctx, g, "succeeded") },
+		"pass": func(ctx context.Context) error {
+			_, _, err := s.Pass(ctx, lease.Pass{Name: g.Name, From: g.Occasion, To: g.Occasion + 1, Outcome: "missed", Request: "p"})
+			return err
+		},
+		"sync": func(ctx context.Context) error {
+			_, err := s.Sync(ctx, []lease.Sync{{Name: g.Name}, {Name: "another"}})
+			return err
+		},
+		"time":    func(ctx context.Context) error { _, _, err := s.Time(ctx); return err },
+		"inspect": func(ctx context.Context) error { _, err := s.Inspect(ctx, g.Name); return err },
+	}
+}

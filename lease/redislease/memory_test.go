@@ -1,0 +1,117 @@
+package redislease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
+	srv := redistest.Start(t, redistest.WithConf("maxmemory-policy", "noeviction"))
+	admin, s := srv.Client(t), open(t, srv.Addr())
+	synced(t, s, "job")
+	settles, releases, lock := granted(t, s, claimOf("job", 100, "a", "r")), granted(t, s, claimOf("job", 101, "a", "r")), granted(t, s, claimOf("lock", 0, "a", "r"))
+	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
+
+	for range 2 { // with and without the scripts' sources to be sent
+		require.NoError(t, admin.ScriptFlush(t.Context()).Err())
+		_, err := s.Claim(t.Context(), claimOf("job", 102, "a", "r"))
+		require.ErrorContains(t, err, "OOM")
+		_, err = s.Sync(t.Context(), []lease.Sync{{Name: "other"}})
+		require.ErrorContains(t, err, "OOM")
+		for _, err := range s.Renew(t.Context(), []lease.Grant{settles, releases, lock}) {
+			require.NoError(t, err)
+		}
+		_, _, err = s.Time(t.Context())
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Settle(t.Context(), settles, "succeeded"))
+	require.NoError(t, s.Release(t.Context(), releases))
+	require.NoError(t, s.Release(t.Context(), lock))
+	mark, passed, err := s.Pass(t.Context(), lease.Pass{Name: "job", From: 101, To: 110, Outcome: "missed", Request: "p"})
+	require.NoError(t, err)
+	require.True(t, passed)
+	require.EqualValues(t, 110, mark)
+	r, err := s.Inspect(t.Context(), "job")
+	require.NoError(t, err)
+	require.Len(t, r.Settled, 2)
+
+	// What was refused has changed nothing.
+	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
+	require.Equal(t, 2, granted(t, s, claimOf("job", 101, "b", "r")).Attempt)
+	require.Equal(t, 1, granted(t, s, claimOf("job", 111, "b", "r")).Attempt)
+}
+
+func TestTheTimeIsToldOutOfMemoryEvenBeforeAnythingWasKept(t *testing.T) {
+	srv := redistest.Start(t)
+	require.NoError(t, srv.Client(t).ConfigSet(t.Context(), "maxmemory", "1").Err())
+	_, since, err := open(t, srv.Addr()).Time(t.Context())
+	require.NoError(t, err)
+	require.False(t, since.IsZero())
+}
+
+func TestTokensRiseWhenTheServersClockGoesBack(t *testing.T) {
+	srv := redistest.Start(t)
+	s := open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	synced(t, s, "job")
+	ahead := time.Now().Add(time.Hour).UnixMicro()
+	require.NoError(t, srv.Client(t).HSet(t.Context(), "solotick:{ns:job}", "token", ahead).Err())
+	for n := range int64(3) {
+		require.Equal(t, ahead+n+1, granted(t, s, claimOf("job", 100+n, "a", "r")).Token)
+	}
+}
+
+// Redis may drop a record only when nobody has used it for long.
+func TestARecordLivesAsLongAsItIsUsed(t *testing.T) {
+	srv := redistest.Start(t)
+	admin, s := srv.Client(t), open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	const day = 24 * time.Hour
+	lives := func(name string, atLeast time.Duration) {
+		t.Helper()
+		key := "solotick:{ns:" + name + "}"
+		ttl, err := admin.PTTL(t.Context(), key).Result()
+		require.NoError(t, err)
+		require.Greater(t, ttl, atLeast)
+		require.Less(t, ttl, atLeast+2*time.Minute)
+		require.NoError(t, admin.PExpire(t.Context(), key, time.Minute).Err()) // as if so much time had passed
+	}
+	synced(t, s, "job")
+	lives("job", 400*day-time.Minute)
+	g := granted(t, s, claimOf("job", 100, "a", "r"))
+	lives("job", 400*day)
+	require.NoError(t, renewed(s, t.Context(), g))
+	lives("job", 400*day)
+	synced(t, s, "job")
+	lives("job", 400*day-time.Minute)
+
+	c := claimOf("lock", 0, "a", "r")
+	c.Term = 10 * day
+	lock := granted(t, s, c)
+	lives("lock", 11*day-time.Minute)
+	require.NoError(t, renewed(s, t.Context(), lock))
+	lives("lock", 11*day-time.Minute)
+	require.NoError(t, s.Release(t.Context(), lock))
+	c.Term = time.Minute
+	lock = granted(t, s, c)
+	lives("lock", day)
+
+	// A lock beside occasions takes nothing from their record's life.
+	synced(t, s, "job")
+	granted(t, s, claimOf("job", 0, "a", "r"))
+	lives("job", 400*day-time.Minute)
+
+	// Nor does a record that is written anew live for ever.
+	for _, write := range []func() error{
+		func() error { return renewed(s, t.Context(), lock) },
+		func() error { return s.Release(t.Context(), lock) },
+	} {
+		srv.Flush()
+		require.NoError(t, write())
+		lives("lock", day)
+	}
+}

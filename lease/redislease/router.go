@@ -1,0 +1,150 @@
+package redislease
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// router finds the pipe to the server that keeps a record: there is one pipe, or, on Cluster, one to each server. What
+// goes to one server waits for no other, so that a server that hangs harms the leases that it keeps and no more.
+type router struct {
+	timeout time.Duration
+	only    *pipe                // nil on Cluster
+	cluster *redis.ClusterClient // nil but on Cluster
+	found   atomic.Bool          // the servers of the Cluster are known
+
+	mu    sync.Mutex
+	pipes map[*redis.Client]*pipe
+}
+
+func newRouter(client redis.UniversalClient, timeout time.Duration) *router {
+	r := &router{timeout: timeout, pipes: make(map[*redis.Client]*pipe)}
+	if c, ok := client.(*redis.ClusterClient); ok {
+		r.cluster = c
+	} else {
+		r.only = &pipe{client: client, lanes: lanes, timeout: timeout}
+	}
+	return r
+}
+
+// do sends cmd to where it belongs. See [pipe.do].
+func (r *router) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
+	p, err := r.pipe(ctx, cmd)
+	if err != nil {
+		return cmd, err
+	}
+	cmd, err = p.do(ctx, cmd)
+	r.mind(err)
+	return cmd, err
+}
+
+// all sends commands that belong together, in as few pipelines as possible and beside the lanes. It returns what was
+// answered in their place, each with its own error, or the reason why ctx has ended.
+func (r *router) all(ctx context.Context, cmds []*redis.Cmd) ([]*redis.Cmd, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if ctx.Done() == nil {
+		r.sendAll(ctx, cmds)
+		return cmds, nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.sendAll(ctx, cmds)
+	}()
+	select {
+	case <-done:
+		return cmds, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (r *router) sendAll(ctx context.Context, cmds []*redis.Cmd) {
+	if r.only != nil {
+		r.only.sendAll(ctx, cmds)
+		return
+	}
+	parts := make(map[*pipe][]int)
+	for i, cmd := range cmds {
+		p, err := r.pipe(ctx, cmd)
+		if err != nil {
+			cmd.SetErr(err)
+			continue
+		}
+		parts[p] = append(parts[p], i)
+	}
+	var sent sync.WaitGroup
+	for p, indices := range parts {
+		sent.Go(func() {
+			part := make([]*redis.Cmd, len(indices))
+			for i, n := range indices {
+				part[i] = cmds[n]
+			}
+			p.sendAll(ctx, part)
+			for i, n := range indices {
+				cmds[n] = part[i]
+				r.mind(part[i].Err())
+			}
+		})
+	}
+	sent.Wait()
+}
+
+// pipe finds the pipe for the record that cmd is about.
+func (r *router) pipe(ctx context.Context, cmd *redis.Cmd) (*pipe, error) {
+	if r.only != nil {
+		return r.only, nil
+	}
+	node, err := r.node(ctx, cmd.Args()[firstKey].(string))
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.pipes[node]
+	if p == nil {
+		p = &pipe{client: node, cluster: r.cluster, lanes: lanes, timeout: r.timeout}
+		r.pipes[node] = p
+	}
+	return p, nil
+}
+
+func (r *router) node(ctx context.Context, key string) (*redis.Client, error) {
+	if r.found.Load() {
+		return r.cluster.MasterForKey(ctx, key)
+	}
+	// Only at first it has to ask, and then it would not see that ctx is cancelled.
+	type answer struct {
+		node *redis.Client
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, r.timeout)
+		defer cancel()
+		node, err := r.cluster.MasterForKey(ctx, key)
+		r.found.CompareAndSwap(false, err == nil)
+		answers <- answer{node, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.node, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// mind looks anew for the servers of a Cluster when one of them has failed: another may have taken its place.
+func (r *router) mind(err error) {
+	var answered redis.Error
+	if r.cluster != nil && err != nil && !errors.As(err, &answered) {
+		r.cluster.ReloadState(context.Background())
+	}
+}

@@ -1,0 +1,136 @@
+package redislease_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+)
+
+func TestAServerThatLostItsScriptsGetsTheirSource(t *testing.T) {
+	r := newRig(t)
+	admin := r.srv.Client(t)
+	synced(t, r.store, "job")
+	g := granted(t, r.store, claimOf("job", 100, "a", "r"))
+	for _, verb := range []string{"claim", "renew", "pass", "sync", "time", "inspect", "release", "settle"} {
+		require.NoError(t, admin.ScriptFlush(t.Context()).Err())
+		r.proxy.ResetCounts()
+		require.NoError(t, everyVerb(r.store, g)[verb](t.Context()), verb)
+		require.Positive(t, r.proxy.CommandsByName()["EVAL"], verb)
+
+		r.proxy.ResetCounts()
+		require.NoError(t, everyVerb(r.store, g)["time"](t.Context()), verb)
+	}
+	r.proxy.ResetCounts()
+	_, _, err := r.store.Time(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"EVALSHA": 1}, r.proxy.CommandsByName())
+}
+
+func TestScriptsLostInTheMidstOfPipelinesCostNobodyAnAnswer(t *testing.T) {
+	r := newRig(t)
+	admin := r.srv.Client(t)
+	const callers, rounds = 64, 30
+	for i := range callers {
+		synced(t, r.store, fmt.Sprintf("job%d", i))
+	}
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+			}
+			if err := admin.ScriptFlush(t.Context()).Err(); err != nil {
+				stopped <- err
+				return
+			}
+		}
+	}()
+	var all sync.WaitGroup
+	errs := make([]error, callers)
+	for i := range callers {
+		all.Go(func() {
+			for n := range int64(rounds) {
+				c := claimOf(fmt.Sprintf("job%d", i), n+1, "a", "r")
+				a, err := r.store.Claim(t.Context(), c)
+				if err == nil && a.Status != lease.Granted {
+					err = fmt.Errorf("%+v", a)
+				}
+				g := grantOf(c, a)
+				if err == nil {
+					err = renewed(r.store, t.Context(), g)
+				}
+				if err == nil {
+					err = r.store.Settle(t.Context(), g, "succeeded")
+				}
+				if err != nil {
+					errs[i] = fmt.Errorf("%s at %d: %w", c.Name, c.Occasion, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	close(stop)
+	require.NoError(t, <-stopped)
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	require.Positive(t, r.proxy.CommandsByName()["EVAL"])
+}
+
+func TestWhatIsDurableSurvivesARestart(t *testing.T) {
+	srv := redistest.Start(t, redistest.WithAOF())
+	s := open(t, srv.Addr())
+	synced(t, s, "job")
+	c := claimOf("job", 100, "a", "r")
+	g := granted(t, s, c)
+	srv.Restart()
+	again := eventuallyClaimed(t, s, c)
+	require.Equal(t, g.Token, again.Token)
+	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
+	srv.Restart()
+	require.Equal(t, lease.Decided, eventuallyClaimed(t, s, c).Status)
+	a := eventuallyClaimed(t, s, claimOf("job", 101, "b", "r"))
+	require.Equal(t, lease.Granted, a.Status)
+	require.Greater(t, a.Token, g.Token)
+}
+
+func TestTokensRiseOverRestartsThatLoseEverything(t *testing.T) {
+	srv := redistest.Start(t)
+	s := open(t, srv.Addr())
+	_, last, err := s.Time(t.Context())
+	require.NoError(t, err)
+	var token int64
+	for range 3 {
+		synced(t, s, "job")
+		g := granted(t, s, claimOf("job", 100, "a", "r"))
+		require.Greater(t, g.Token, token)
+		token = g.Token
+		srv.Restart()
+		require.Equal(t, lease.Unknown, eventuallyClaimed(t, s, claimOf("job", 100, "b", "r")).Status)
+		_, since, err := s.Time(t.Context())
+		require.NoError(t, err)
+		require.Greater(t, since, last)
+		last = since
+	}
+}
+
+// eventuallyClaimed repeats a claim until it is answered: connections that broke are found broken only when used.
+func eventuallyClaimed(t *testing.T, s lease.Store, c lease.Claim) (a lease.Answer) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var err error
+		a, err = s.Claim(t.Context(), c)
+		return err == nil
+	}, 20*time.Second, 10*time.Millisecond)
+	return a
+}

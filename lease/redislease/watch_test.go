@@ -1,0 +1,51 @@
+package redislease_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+func TestWatchTellsThatItsConnectionFailed(t *testing.T) {
+	for how, fail := range map[string]func(r *rig){
+		"is cut":        func(r *rig) { r.proxy.Cut() },
+		"goes silent":   func(r *rig) { r.proxy.Blackhole() },
+		"is never made": func(*rig) {},
+	} {
+		t.Run(how, func(t *testing.T) {
+			r := newRig(t, redislease.WithTimeout(50*time.Millisecond))
+			if how == "is never made" {
+				r.proxy.Cut()
+			}
+			woken, ended := make(chan string, 16), make(chan error, 1)
+			go func() { ended <- r.store.Watch(t.Context(), func(name string) { woken <- name }) }()
+			if how != "is never made" {
+				require.Empty(t, receive(t, woken))
+			}
+			fail(r)
+			require.ErrorContains(t, receive(t, ended), "watch: ")
+		})
+	}
+}
+
+func TestWatchOutlivesSilence(t *testing.T) {
+	r := newRig(t, redislease.WithTimeout(200*time.Millisecond))
+	woken, ended := make(chan string, 16), make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { ended <- r.store.Watch(ctx, func(name string) { woken <- name }) }()
+	require.Empty(t, receive(t, woken))
+	require.Eventually(t, func() bool { return r.proxy.CommandsByName()["PING"] >= 2 }, 20*time.Second, 10*time.Millisecond)
+	require.NoError(t, r.store.Release(t.Context(), granted(t, r.store, claimOf("lock", 0, "a", "r"))))
+	require.Equal(t, "lock", receive(t, woken))
+
+	// It ends with ctx, whatever the connection does.
+	r.proxy.Blackhole()
+	began := time.Now()
+	cancel()
+	require.ErrorIs(t, receive(t, ended), context.Canceled)
+	require.Less(t, time.Since(began), patience)
+}

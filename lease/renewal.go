@@ -1,0 +1,235 @@
+package lease
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// Renewal tells an observer how renewals went.
+type Renewal struct {
+	Kept, Fenced, Failed int           // leases
+	Took                 time.Duration // the round trip; 0 when there was none
+	Err                  error         // one of the failures
+	Expired              []*LostError  // leases that were lost since they could not be renewed in time
+}
+
+const (
+	senders = 2    // renewals under way at once: one that hangs must not hold up the others
+	batch   = 1024 // leases of one call to the store
+
+	// The keeper looks at the clock at least so often while anything is held: its timer stands still while the machine
+	// is suspended, and leases do not.
+	lookEvery = 250 * time.Millisecond
+)
+
+// margin is what the deadline keeps from the lease's end: for clocks that run at different speeds, and for timers and
+// work that end late. A twentieth of a short term; of a long one a second, and a thousandth for the clocks.
+func margin(term time.Duration) time.Duration { return min(term/20, time.Second+term/1000) }
+
+// renewAfter is when a lease is renewed after it was granted or renewed: at a third of its term, give or take a tenth of
+// that, so that the leases of a fleet do not stay in step.
+func renewAfter(term time.Duration) time.Duration {
+	third := term / 3
+	return third - third/10 + rand.N(third/5+1)
+}
+
+// retryDelay is the wait before another try: doubling from least up to most, with a random half.
+func retryDelay(try int, least, most time.Duration) time.Duration {
+	d := min(least<<min(try, 10), most)
+	return d/2 + rand.N(d/2+1)
+}
+
+// armLocked sets the timer to when the keeper has to look again.
+func (k *Keeper) armLocked(t instant) {
+	if len(k.leases) == 0 {
+		return // disarmed
+	}
+	k.wakes = min(k.nextLocked(), t.add(lookEvery))
+	wait := t.until(k.wakes)
+	if k.timer == nil {
+		k.timer = time.AfterFunc(wait, k.look)
+		k.looks++
+	} else if !k.timer.Reset(wait) {
+		k.looks++ // otherwise this look takes the place of the one that the timer was to make
+	}
+}
+
+func (k *Keeper) disarmLocked() {
+	k.wakes = never
+	if k.timer != nil && k.timer.Stop() {
+		k.lookedLocked()
+	}
+}
+
+func (k *Keeper) lookedLocked() {
+	if k.looks--; k.looks == 0 {
+		k.changed.Broadcast()
+	}
+}
+
+// nextLocked is when there is something to do. With all senders busy, renewals have to wait for one of them.
+func (k *Keeper) nextLocked() instant {
+	if k.sending < senders {
+		return k.leases[0].due()
+	}
+	next := never
+	for _, l := range k.leases {
+		next = min(next, l.end())
+	}
+	return next
+}
+
+// look ends leases at their deadlines and sends one batch of renewals. What else is due is left to another look, which
+// the timer starts without waiting for the answer to this one: a deadline is kept whatever the store does.
+func (k *Keeper) look() {
+	k.mu.Lock()
+	t := now()
+	expired := k.expireLocked(t)
+	due := k.dueLocked(t)
+	if len(due) > 0 {
+		k.sending++
+		if k.abort == nil {
+			k.sends, k.abort = context.WithCancel(context.Background())
+		}
+	}
+	sends := k.sends
+	k.armLocked(t)
+	k.mu.Unlock()
+
+	if len(expired) > 0 {
+		k.observe(Renewal{Expired: expired})
+	}
+	if len(due) > 0 {
+		k.renew(sends, due)
+	}
+
+	k.mu.Lock()
+	k.lookedLocked()
+	k.mu.Unlock()
+}
+
+func (k *Keeper) expireLocked(t instant) (expired []*LostError) {
+	// A deadline that has come is due, and what is due is at the top of the heap.
+	var over []*Lease
+	var visit func(i int)
+	visit = func(i int) {
+		if i >= len(k.leases) || k.leases[i].due() > t {
+			return
+		}
+		if k.leases[i].end() <= t {
+			over = append(over, k.leases[i])
+		}
+		visit(2*i + 1)
+		visit(2*i + 2)
+	}
+	visit(0)
+	for _, l := range over {
+		lost := l.lostLocked(LostExpired)
+		k.dropLocked(l, lost)
+		expired = append(expired, lost)
+	}
+	return expired
+}
+
+// dueLocked takes the leases whose renewal is due, or will be soon: then they travel with the others.
+func (k *Keeper) dueLocked(t instant) (due []*Lease) {
+	if k.sending >= senders {
+		return nil
+	}
+	for len(k.leases) > 0 && len(due) < batch {
+		l := k.leases[0]
+		if l.renewing || l.due() > t.add(l.grant.Term/64) || (len(due) == 0 && l.due() > t) {
+			break
+		}
+		l.renewing = true
+		heap.Fix(&k.leases, 0)
+		due = append(due, l)
+	}
+	return due
+}
+
+// renew sends one batch and takes in the answers.
+func (k *Keeper) renew(ctx context.Context, due []*Lease) {
+	grants := make([]Grant, len(due))
+	limit := due[0].grant.Term
+	for i, l := range due {
+		grants[i] = l.current()
+		limit = min(limit, l.grant.Term)
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(limit/6, 10*time.Millisecond))
+	began := time.Now()
+	sent := at(began)
+	answers := k.store.Renew(ctx, grants)
+	cancel()
+	r := Renewal{Took: time.Since(began)}
+
+	var told []*Lease
+	k.mu.Lock()
+	k.sending--
+	t := now()
+	for i, l := range due {
+		l.renewing = false
+		if l.index < 0 {
+			continue // settled, released, or lost meanwhile
+		}
+		switch err := answers[i]; {
+		case err == nil:
+			r.Kept++
+			if k.extendLocked(l, sent, t) && len(l.listeners) > 0 {
+				told = append(told, l)
+			}
+		case errors.Is(err, ErrFenced):
+			if !l.ending {
+				r.Fenced++
+			}
+			k.dropLocked(l, l.lostLocked(LostFenced))
+		default:
+			r.Failed++
+			r.Err, l.last = err, err
+			k.againLocked(l, t)
+		}
+	}
+	k.armLocked(t)
+	k.mu.Unlock()
+
+	if r.Kept+r.Fenced+r.Failed > 0 {
+		k.observe(r)
+	}
+	for _, l := range told {
+		l.tell()
+	}
+}
+
+// extendLocked takes in a renewal that was sent then and answered at t. An answer after the deadline is too late: the
+// lease has ended, even if the timer that says so has not fired yet.
+func (k *Keeper) extendLocked(l *Lease, sent, t instant) bool {
+	extended := l.end() > t
+	if extended {
+		l.deadline.Store(int64(max(l.end(), sent.add(l.grant.Term-margin(l.grant.Term)))))
+		l.failures, l.last = 0, nil
+		l.renewAt = sent.add(renewAfter(l.grant.Term))
+	}
+	heap.Fix(&k.leases, l.index)
+	return extended
+}
+
+// againLocked has another try after a renewal that failed.
+func (k *Keeper) againLocked(l *Lease, t instant) {
+	most := max(l.grant.Term/12, time.Microsecond)
+	l.renewAt = t.add(retryDelay(l.failures, min(25*time.Millisecond, most), most))
+	l.failures++
+	heap.Fix(&k.leases, l.index)
+}
+
+// renewed takes in a renewal that the keeper did not send.
+func (k *Keeper) renewed(l *Lease, sent instant) {
+	k.mu.Lock()
+	extended := l.index >= 0 && k.extendLocked(l, sent, now())
+	k.mu.Unlock()
+	if extended {
+		l.tell()
+	}
+}

@@ -1,0 +1,98 @@
+package metrics
+
+import (
+	"errors"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/scheduler"
+)
+
+const (
+	renewalKept    = "kept"
+	renewalFenced  = "fenced"
+	renewalFailed  = "failed"
+	renewalExpired = "expired"
+
+	lostUnsettled = "unsettled" // the store did not take the run's outcome, so another may run the tick
+)
+
+var (
+	renewalResults = []string{renewalKept, renewalFenced, renewalFailed, renewalExpired}
+	lostReasons    = []string{string(lease.LostExpired), string(lease.LostFenced), lostUnsettled}
+	outcomes       = []lease.Outcome{
+		scheduler.Succeeded, scheduler.Failed, scheduler.Skipped, scheduler.Missed, scheduler.Lost,
+	}
+)
+
+// Observe takes in one event. It is a [scheduler.Observer].
+func (m *Metrics) Observe(e scheduler.Event) {
+	switch e := e.(type) {
+	case scheduler.Claimed:
+		m.claims.WithLabelValues(e.Job, e.Status.String()).Inc()
+		if e.Status != lease.Busy { // the claim goes on to wait for its turn
+			m.leaseWait.Observe(e.Took.Seconds())
+		}
+	case scheduler.RunStarted:
+		m.running.WithLabelValues(e.Run.Job).Inc()
+		m.tickLag.WithLabelValues(e.Run.Job).Observe(max(e.Lag, 0).Seconds()) // fleet time is an estimate
+		if e.Run.Attempt > 1 {                                                // a holder's own retries do not start a run
+			m.takeovers.WithLabelValues(e.Run.Job).Inc()
+		}
+	case scheduler.RunRetried:
+		m.retries.WithLabelValues(e.Run.Job).Inc()
+	case scheduler.RunSettled:
+		m.ended(e.Run, e.Took, e.Held)
+		m.ticks.WithLabelValues(e.Run.Job, string(e.Outcome)).Inc()
+		if e.Outcome == scheduler.Succeeded {
+			m.lastSuccess.WithLabelValues(e.Run.Job).Set(seconds(m.fleetTime()))
+		}
+	case scheduler.RunLost:
+		m.ended(e.Run, e.Took, e.Held)
+		m.lost.WithLabelValues(lostReason(e.Why)).Inc()
+	case scheduler.RunReleased:
+		m.ended(e.Run, e.Took, e.Held)
+	case scheduler.Passed:
+		m.ticks.WithLabelValues(e.Job, string(e.Outcome)).Add(float64(e.Count))
+	case scheduler.Renewed:
+		m.renewals.WithLabelValues(renewalKept).Add(float64(e.Kept))
+		m.renewals.WithLabelValues(renewalFenced).Add(float64(e.Fenced))
+		m.renewals.WithLabelValues(renewalFailed).Add(float64(e.Failed))
+		m.renewals.WithLabelValues(renewalExpired).Add(float64(len(e.Expired)))
+	case scheduler.StoreDown:
+		m.storeUp.Set(0)
+	case scheduler.StoreUp:
+		m.storeUp.Set(1)
+	case scheduler.StoreForgot:
+		m.storeForgotten.Inc()
+	case scheduler.ClockSampled:
+		m.offset.Store(&e.Offset)
+	}
+}
+
+func (m *Metrics) ended(run jobs.Run, took, held time.Duration) {
+	m.running.WithLabelValues(run.Job).Dec()
+	m.runDuration.WithLabelValues(run.Job).Observe(took.Seconds())
+	m.leaseHold.Observe(held.Seconds())
+}
+
+func lostReason(why error) string {
+	if lost, ok := errors.AsType[*lease.LostError](why); ok {
+		return string(lost.Reason)
+	}
+	if errors.Is(why, lease.ErrFenced) {
+		return string(lease.LostFenced)
+	}
+	return lostUnsettled
+}
+
+// fleetTime is what Prometheus's own clock is best compared with: this machine's may be wrong.
+func (m *Metrics) fleetTime() time.Time {
+	if offset := m.offset.Load(); offset != nil {
+		return time.Now().Add(*offset)
+	}
+	return time.Now()
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

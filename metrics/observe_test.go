@@ -1,0 +1,220 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/metrics"
+	"github.com/solotick/solotick/scheduler"
+)
+
+// events has one of each type of event.
+var events = map[string]scheduler.Event{
+	"Claimed":      scheduler.Claimed{Job: "a", Tick: tick, Status: lease.Granted, Took: time.Millisecond},
+	"RunStarted":   scheduler.RunStarted{Run: run(1), Lag: time.Millisecond},
+	"RunRetried":   scheduler.RunRetried{Run: run(1), Err: errors.New("no"), Wait: time.Second},
+	"RunSettled":   scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: time.Second, Held: time.Second},
+	"RunLost":      scheduler.RunLost{Run: run(1), Why: lease.ErrFenced, Took: time.Second, Held: time.Second},
+	"RunReleased":  scheduler.RunReleased{Run: run(1), Took: time.Second, Held: time.Second},
+	"Passed":       scheduler.Passed{Job: "a", To: tick, Count: 3, Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire},
+	"Renewed":      scheduler.Renewed{Renewal: lease.Renewal{Kept: 1}},
+	"StoreDown":    scheduler.StoreDown{Err: errors.New("no")},
+	"StoreUp":      scheduler.StoreUp{},
+	"StoreForgot":  scheduler.StoreForgot{Since: tick},
+	"ClockSampled": scheduler.ClockSampled{Offset: time.Second},
+}
+
+func TestEveryTypeOfEventIsExported(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../scheduler/event.go", nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	var types []string
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "event" {
+			types = append(types, f.Recv.List[0].Type.(*ast.Ident).Name)
+		}
+	}
+	require.NotEmpty(t, types)
+
+	for _, name := range types {
+		t.Run(name, func(t *testing.T) {
+			event, ok := events[name]
+			require.True(t, ok, "no example of this event: add it to events, and what it means to Observe")
+			require.Equal(t, "scheduler."+name, fmt.Sprintf("%T", event))
+			m := metrics.New()
+			if name == "StoreDown" {
+				m.Observe(scheduler.StoreUp{})
+			}
+			before := gathered(t, m)
+			m.Observe(event)
+			require.NotEqual(t, before, gathered(t, m))
+		})
+	}
+}
+
+func TestATickIsCountedByItsOutcome(t *testing.T) {
+	m := metrics.New()
+	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded})
+	m.Observe(scheduler.RunSettled{Run: run(2), Outcome: scheduler.Failed, Err: errors.New("no")})
+	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed, Err: errors.New("no")})
+	m.Observe(scheduler.Passed{Job: "a", Count: 40, Outcome: scheduler.Missed})
+	m.Observe(scheduler.Passed{Job: "b", Count: 1, Outcome: scheduler.Skipped})
+	m.Observe(scheduler.RunLost{Run: run(1), Why: lease.ErrFenced})
+	m.Observe(scheduler.RunReleased{Run: run(1)})
+	requireSeries(t, m, `
+# HELP solotick_ticks_total Ticks that this replica settled, by outcome.
+# TYPE solotick_ticks_total counter
+solotick_ticks_total{job="a",outcome="failed"} 2
+solotick_ticks_total{job="a",outcome="missed"} 40
+solotick_ticks_total{job="a",outcome="succeeded"} 1
+solotick_ticks_total{job="b",outcome="skipped"} 1
+`, "solotick_ticks_total")
+}
+
+func TestRunsInProgressFallHoweverARunEnds(t *testing.T) {
+	m := metrics.New()
+	want := func(n int) {
+		t.Helper()
+		requireSeries(t, m, fmt.Sprintf(`
+# HELP solotick_runs_in_progress Runs in progress on this replica.
+# TYPE solotick_runs_in_progress gauge
+solotick_runs_in_progress{job="a"} %d
+`, n), "solotick_runs_in_progress")
+	}
+	for range 4 {
+		m.Observe(scheduler.RunStarted{Run: run(1)})
+	}
+	want(4)
+	for i, end := range []scheduler.Event{
+		scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed},
+		scheduler.RunLost{Run: run(1), Why: lease.ErrFenced},
+		scheduler.RunReleased{Run: run(1)},
+		scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded},
+	} {
+		m.Observe(end)
+		want(3 - i)
+	}
+}
+
+func TestOnlyRunsThatAnotherHolderBeganAreTakeovers(t *testing.T) {
+	m := metrics.New()
+	m.Observe(scheduler.RunStarted{Run: run(1)})
+	m.Observe(scheduler.RunRetried{Run: run(1)})
+	m.Observe(scheduler.RunSettled{Run: run(2), Outcome: scheduler.Succeeded})
+	m.Observe(scheduler.RunStarted{Run: run(2)})
+	requireSeries(t, m, `
+# HELP solotick_run_retries_total Attempts that failed and were followed by another.
+# TYPE solotick_run_retries_total counter
+solotick_run_retries_total{job="a"} 1
+# HELP solotick_takeovers_total Runs of ticks that another holder had begun and not settled.
+# TYPE solotick_takeovers_total counter
+solotick_takeovers_total{job="a"} 1
+`, "solotick_takeovers_total", "solotick_run_retries_total")
+}
+
+func TestDurationsAreInSecondsInTheBucketTheyBelongTo(t *testing.T) {
+	m := metrics.New()
+	m.Observe(scheduler.RunStarted{Run: run(1), Lag: 7 * time.Millisecond})
+	m.Observe(scheduler.RunStarted{Run: run(1), Lag: -time.Millisecond}) // the estimate of fleet time was a bit off
+	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: 2 * time.Second, Held: 3 * time.Second})
+	m.Observe(scheduler.RunLost{Run: run(1), Why: lease.ErrFenced, Took: 2 * time.Hour, Held: 2 * time.Hour})
+	text := gathered(t, m)
+	for _, line := range []string{
+		`solotick_tick_lag_seconds_bucket{job="a",le="0.005"} 1`,
+		`solotick_tick_lag_seconds_bucket{job="a",le="0.01"} 2`,
+		`solotick_tick_lag_seconds_sum{job="a"} 0.007`,
+		`solotick_run_duration_seconds_bucket{job="a",le="1"} 0`,
+		`solotick_run_duration_seconds_bucket{job="a",le="5"} 1`,
+		`solotick_run_duration_seconds_bucket{job="a",le="3600"} 1`,
+		`solotick_run_duration_seconds_sum{job="a"} 7202`,
+		`solotick_lease_hold_seconds_sum 7203`,
+		`solotick_lease_hold_seconds_count 2`,
+	} {
+		require.Contains(t, text, line+"\n")
+	}
+}
+
+func TestAClaimThatWaitsForItsTurnHasNotWaitedLongEnough(t *testing.T) {
+	m := metrics.New()
+	m.Observe(scheduler.Claimed{Job: "a", Status: lease.Busy, Took: 10 * time.Second})
+	m.Observe(scheduler.Claimed{Job: "a", Status: lease.Busy, Took: 20 * time.Second})
+	m.Observe(scheduler.Claimed{Job: "a", Status: lease.Granted, Took: 25 * time.Second})
+	m.Observe(scheduler.Claimed{Job: "a", Status: lease.Decided, Took: time.Second})
+	requireSeries(t, m, `
+# HELP solotick_claims_total Answers to this replica's claims, by result.
+# TYPE solotick_claims_total counter
+solotick_claims_total{job="a",result="busy"} 2
+solotick_claims_total{job="a",result="decided"} 1
+solotick_claims_total{job="a",result="granted"} 1
+`, "solotick_claims_total")
+	text := gathered(t, m)
+	require.Contains(t, text, "solotick_lease_wait_seconds_count 2\n")
+	require.Contains(t, text, "solotick_lease_wait_seconds_sum 26\n")
+}
+
+func TestRenewalsAndLossesAreCountedByTheirReasons(t *testing.T) {
+	m := metrics.New()
+	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Kept: 5, Fenced: 2, Failed: 3}})
+	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Expired: []*lease.LostError{{}, {}}}})
+	m.Observe(scheduler.RunLost{Run: run(1), Why: &lease.LostError{Reason: lease.LostExpired}})
+	m.Observe(scheduler.RunLost{Run: run(1), Why: &lease.LostError{Reason: lease.LostFenced}})
+	m.Observe(scheduler.RunLost{Run: run(1), Why: fmt.Errorf("settle: %w", lease.ErrFenced)})
+	m.Observe(scheduler.RunLost{Run: run(1), Why: context.DeadlineExceeded})
+	requireSeries(t, m, `
+# HELP solotick_lease_renewals_total Leases that were to be renewed, by result.
+# TYPE solotick_lease_renewals_total counter
+solotick_lease_renewals_total{result="expired"} 2
+solotick_lease_renewals_total{result="failed"} 3
+solotick_lease_renewals_total{result="fenced"} 2
+solotick_lease_renewals_total{result="kept"} 5
+# HELP solotick_leases_lost_total Runs that ended without their holder deciding about the tick, by reason.
+# TYPE solotick_leases_lost_total counter
+solotick_leases_lost_total{reason="expired"} 1
+solotick_leases_lost_total{reason="fenced"} 2
+solotick_leases_lost_total{reason="unsettled"} 1
+`, "solotick_lease_renewals_total", "solotick_leases_lost_total")
+}
+
+func TestTheStoreIsUpFromItsFirstAnswerUntilItFails(t *testing.T) {
+	m := metrics.New()
+	want := func(up int) {
+		t.Helper()
+		require.Contains(t, gathered(t, m), fmt.Sprintf("solotick_store_up %d\n", up))
+	}
+	want(0)
+	m.Observe(scheduler.StoreUp{})
+	want(1)
+	m.Observe(scheduler.StoreForgot{})
+	want(1)
+	m.Observe(scheduler.StoreDown{})
+	want(0)
+	require.Contains(t, gathered(t, m), "solotick_store_forgotten_total 1\n")
+}
+
+func TestTheLastSuccessIsByFleetTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // where time begins at midnight of 1 January 2000
+		m := metrics.New()
+		m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed})
+		require.NotContains(t, gathered(t, m), "last_success_timestamp_seconds{")
+
+		m.Observe(scheduler.ClockSampled{Offset: 2500 * time.Millisecond})
+		m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded})
+		requireSeries(t, m, `
+# HELP solotick_clock_offset_seconds Fleet time minus this machine's wall clock.
+# TYPE solotick_clock_offset_seconds gauge
+solotick_clock_offset_seconds 2.5
+# HELP solotick_last_success_timestamp_seconds When this replica last settled a tick of the job as succeeded, in Unix time.
+# TYPE solotick_last_success_timestamp_seconds gauge
+solotick_last_success_timestamp_seconds{job="a"} 9.466848025e+08
+`, "solotick_clock_offset_seconds", "solotick_last_success_timestamp_seconds")
+	})
+}

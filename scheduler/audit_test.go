@@ -1,0 +1,219 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+)
+
+// audit is the fleet's store, with a ledger of what it did. It sits behind every fault: what it writes down has happened.
+type audit struct {
+	memlease.Store
+
+	mu     sync.Mutex
+	jobs   map[string]*ledger
+	faults []string // promises that were broken
+}
+
+// ledger is what happened to the ticks of one job.
+type ledger struct {
+	first  int64 // the mark of its first record
+	token  int64 // of the last grant
+	grants map[int64][]*grant
+	fates  map[int64]fate
+	passes []passed
+	order  []int64 // ticks in the order of their first grants
+}
+
+type grant struct {
+	token   int64
+	attempt int
+	holder  string
+	at      time.Time
+	renewed time.Time // at when it was last
+	ended   time.Time // when it was settled or released; zero: it ran out
+}
+
+// fate is what a tick was settled as.
+type fate struct {
+	outcome lease.Outcome
+	token   int64 // of the grant that settled it
+	at      time.Time
+}
+
+// passed are the ticks after from up to, that nobody ran.
+type passed struct {
+	from, to int64
+	outcome  lease.Outcome
+}
+
+// forgotten is the outcome of ticks that a store which had lost its record did not know of.
+const forgotten lease.Outcome = "forgotten"
+
+func (a *audit) faultf(format string, args ...any) {
+	a.faults = append(a.faults, fmt.Sprintf("%s ", time.Now().Format("15:04:05.000"))+fmt.Sprintf(format, args...))
+}
+
+func (a *audit) job(name string) *ledger {
+	if a.jobs == nil {
+		a.jobs = map[string]*ledger{}
+	}
+	j := a.jobs[name]
+	if j == nil {
+		j = &ledger{first: -1, grants: map[int64][]*grant{}, fates: map[int64]fate{}}
+		a.jobs[name] = j
+	}
+	return j
+}
+
+// settle notes the fate of a tick: once, and for ever.
+func (a *audit) settle(name string, tick, token int64, outcome lease.Outcome) {
+	j := a.job(name)
+	if f, ok := j.fates[tick]; ok {
+		if f.token != token || f.outcome != outcome {
+			a.faultf("%s at %d: settled as %s by %d, and again as %s by %d", name, tick, f.outcome, f.token, outcome, token)
+		}
+		return
+	}
+	j.fates[tick] = fate{outcome, token, time.Now()}
+}
+
+func (a *audit) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	answer, err := a.Store.Claim(ctx, c)
+	if err != nil {
+		return answer, err
+	}
+	j := a.job(c.Name)
+	switch answer.Status {
+	case lease.Granted:
+		a.granted(j, c, answer)
+	case lease.Skipped:
+		a.settle(c.Name, c.Occasion, 0, lease.OutcomeSkipped)
+	case lease.Lost:
+		a.settle(c.Name, c.Occasion, answer.Token, lease.OutcomeLost)
+	}
+	for _, tick := range answer.LostToo {
+		a.settle(c.Name, tick, j.grants[tick][len(j.grants[tick])-1].token, lease.OutcomeLost)
+	}
+	return answer, err
+}
+
+func (a *audit) granted(j *ledger, c lease.Claim, answer lease.Answer) {
+	now, before := time.Now(), j.grants[c.Occasion]
+	if len(before) > 0 && before[len(before)-1].token == answer.Token {
+		return // asked again
+	}
+	if answer.Token <= j.token || answer.Token >= 1<<53 {
+		a.faultf("%s at %d: token %d after %d", c.Name, c.Occasion, answer.Token, j.token)
+	}
+	j.token = answer.Token
+	if outcome := j.fate(c.Occasion); outcome != "" {
+		a.faultf("%s at %d: granted though settled as %s", c.Name, c.Occasion, outcome)
+	}
+	if now.UnixMilli() < c.Occasion {
+		a.faultf("%s at %d: granted early", c.Name, c.Occasion)
+	}
+	attempt := 0
+	if len(before) == 0 {
+		j.order = append(j.order, c.Occasion)
+	} else if last := before[len(before)-1]; last.ended.IsZero() && now.Before(last.renewed.Add(c.Term)) {
+		a.faultf("%s at %d: granted while %s held it", c.Name, c.Occasion, last.holder)
+	} else {
+		attempt = last.attempt
+	}
+	if answer.Attempt != attempt+1 {
+		a.faultf("%s at %d: attempt %d after %d", c.Name, c.Occasion, answer.Attempt, attempt)
+	}
+	j.grants[c.Occasion] = append(before, &grant{token: answer.Token, attempt: answer.Attempt, holder: c.Holder, at: now, renewed: now})
+}
+
+func (a *audit) find(g lease.Grant) *grant {
+	for _, o := range a.job(g.Name).grants[g.Occasion] {
+		if o.token == g.Token {
+			return o
+		}
+	}
+	a.faultf("%s at %d: token %d was never granted", g.Name, g.Occasion, g.Token)
+	return &grant{}
+}
+
+func (a *audit) Renew(ctx context.Context, grants []lease.Grant) []error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	answers := a.Store.Renew(ctx, grants)
+	for i, g := range grants {
+		if answers[i] == nil {
+			o := a.find(g)
+			o.renewed, o.attempt = time.Now(), max(o.attempt, g.Attempt)
+		}
+	}
+	return answers
+}
+
+func (a *audit) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.Store.Settle(ctx, g, outcome)
+	if err == nil {
+		a.find(g).ended = time.Now()
+		a.settle(g.Name, g.Occasion, g.Token, outcome)
+	}
+	return err
+}
+
+func (a *audit) Release(ctx context.Context, g lease.Grant) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.Store.Release(ctx, g)
+	if err == nil {
+		o := a.find(g)
+		o.ended, o.attempt = time.Now(), max(o.attempt, g.Attempt)
+	}
+	return err
+}
+
+func (a *audit) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	mark, moved, err := a.Store.Pass(ctx, p)
+	if j := a.job(p.Name); moved && err == nil && (len(j.passes) == 0 || j.passes[len(j.passes)-1].to < p.To) {
+		j.passes = append(j.passes, passed{p.From, p.To, p.Outcome})
+	}
+	return mark, moved, err
+}
+
+func (a *audit) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	records, err := a.Store.Sync(ctx, syncs)
+	for _, r := range records {
+		if j := a.job(r.Name); r.Made && j.first < 0 {
+			j.first = r.Mark
+		} else if r.Made {
+			j.passes = append(j.passes, passed{j.first, r.Mark, forgotten})
+		}
+	}
+	return records, err
+}
+
+// fate returns what became of a tick; empty when nothing has yet.
+func (j *ledger) fate(tick int64) lease.Outcome {
+	if f, ok := j.fates[tick]; ok {
+		return f.outcome
+	}
+	if len(j.grants[tick]) > 0 {
+		return ""
+	}
+	for _, p := range j.passes {
+		if p.from < tick && tick <= p.to {
+			return p.outcome
+		}
+	}
+	return ""
+}

@@ -1,0 +1,187 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// The verbs of a store, as faults name them.
+const (
+	verbClaim   = "claim"
+	verbRenew   = "renew"
+	verbSettle  = "settle"
+	verbRelease = "release"
+	verbPass    = "pass"
+	verbSync    = "sync"
+	verbTime    = "time"
+	verbWake    = "wake" // what Watch tells
+)
+
+// fault is what becomes of one call. The zero fault is none.
+type fault struct {
+	cut  bool          // it does not reach the store, and fails at once
+	hang bool          // it does not reach the store, and its caller waits until its context ends, or a second
+	lost bool          // the store does it, and the caller gets an error
+	slow time.Duration // it takes so long there, and so long back; the store does it even if the caller has given up
+}
+
+var (
+	errCut  = errors.New("the link is cut")
+	errLost = errors.New("the reply is lost")
+)
+
+// link is one replica's way to the store.
+type link struct {
+	store interface {
+		lease.Store
+		lease.Watcher
+	}
+	calls sync.WaitGroup // those under way whose caller may have given up
+
+	mu    sync.Mutex
+	fault func(call) fault
+}
+
+// call is what a fault can depend on.
+type call struct {
+	verb string
+	tick int64 // of a claim
+}
+
+// set decides about every call from now on; nil heals.
+func (l *link) set(f func(call) fault) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fault = f
+}
+
+func (l *link) heal() { l.set(nil) }
+func (l *link) cut()  { l.set(func(call) fault { return fault{cut: true} }) }
+func (l *link) hang() { l.set(func(call) fault { return fault{hang: true} }) }
+
+// loseReplies loses the reply to every n-th call of a verb.
+func (l *link) loseReplies(n int, verb string) {
+	calls := 0
+	l.set(func(c call) fault {
+		if c.verb != verb {
+			return fault{}
+		}
+		calls++
+		return fault{lost: calls%n == 0}
+	})
+}
+
+func (l *link) next(c call) fault {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fault == nil {
+		return fault{}
+	}
+	return l.fault(c)
+}
+
+// through makes a call that returns T, under the fault that is due.
+func through[T any](ctx context.Context, l *link, c call, apply func(context.Context) (T, error)) (T, error) {
+	var none T
+	f := l.next(c)
+	switch {
+	case f.cut:
+		return none, errCut
+	case f.hang:
+		ctx, cancel := context.WithTimeout(ctx, time.Second) // a client has a limit of its own
+		defer cancel()
+		<-ctx.Done()
+		return none, context.Cause(ctx)
+	case f.slow > 0:
+		type result struct {
+			value T
+			err   error
+		}
+		done := make(chan result, 1)
+		l.calls.Go(func() {
+			time.Sleep(f.slow)
+			value, err := apply(context.WithoutCancel(ctx))
+			time.Sleep(f.slow)
+			done <- result{value, err}
+		})
+		select {
+		case r := <-done:
+			if !f.lost {
+				return r.value, r.err
+			}
+		case <-ctx.Done():
+			return none, context.Cause(ctx)
+		}
+	default:
+		value, err := apply(ctx)
+		if !f.lost {
+			return value, err
+		}
+	}
+	return none, errLost
+}
+
+func (l *link) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+	return through(ctx, l, call{verbClaim, c.Occasion}, func(ctx context.Context) (lease.Answer, error) { return l.store.Claim(ctx, c) })
+}
+
+func (l *link) Renew(ctx context.Context, grants []lease.Grant) []error {
+	grants = slices.Clone(grants)
+	answers, err := through(ctx, l, call{verb: verbRenew}, func(ctx context.Context) ([]error, error) { return l.store.Renew(ctx, grants), nil })
+	if err != nil {
+		return slices.Repeat([]error{err}, len(grants))
+	}
+	return answers
+}
+
+func (l *link) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
+	_, err := through(ctx, l, call{verb: verbSettle}, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, l.store.Settle(ctx, g, outcome)
+	})
+	return err
+}
+
+func (l *link) Release(ctx context.Context, g lease.Grant) error {
+	_, err := through(ctx, l, call{verb: verbRelease}, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, l.store.Release(ctx, g)
+	})
+	return err
+}
+
+func (l *link) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
+	type moved struct {
+		mark   int64
+		passed bool
+	}
+	m, err := through(ctx, l, call{verb: verbPass}, func(ctx context.Context) (moved, error) {
+		mark, passed, err := l.store.Pass(ctx, p)
+		return moved{mark, passed}, err
+	})
+	return m.mark, m.passed, err
+}
+
+func (l *link) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
+	syncs = slices.Clone(syncs)
+	return through(ctx, l, call{verb: verbSync}, func(ctx context.Context) ([]lease.Record, error) { return l.store.Sync(ctx, syncs) })
+}
+
+func (l *link) Time(ctx context.Context) (now, since time.Time, err error) {
+	times, err := through(ctx, l, call{verb: verbTime}, func(ctx context.Context) ([2]time.Time, error) {
+		now, since, err := l.store.Time(ctx)
+		return [2]time.Time{now, since}, err
+	})
+	return times[0], times[1], err
+}
+
+func (l *link) Watch(ctx context.Context, wake func(name string)) error {
+	return l.store.Watch(ctx, func(name string) {
+		if l.next(call{verb: verbWake}) == (fault{}) {
+			wake(name)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// TestNoLostReplyLosesOrDoublesATick loses every n-th reply to one verb, for every replica.
+func TestNoLostReplyLosesOrDoublesATick(t *testing.T) {
+	for _, verb := range []string{verbClaim, verbRenew, verbSettle, verbRelease, verbPass, verbSync, verbTime, verbWake} {
+		for _, every := range []int{1, 2, 3} {
+			if every == 1 && verb != verbWake {
+				continue // nothing would ever be known
+			}
+			if verb == verbTime {
+				every++ // each second one is asked for before records are read
+			}
+			t.Run(fmt.Sprint(verb, " 1 in ", every), func(t *testing.T) {
+				inFleet(t, func(f *fleet) {
+					f.job("instant", "@every 10s", takes(0))
+					f.job("long", "@every 1m", takes(20*time.Second))
+					f.job("paused", "@every 10s", takes(0), paused)
+					for _, r := range f.startMany(3) {
+						r.link.loseReplies(every, verb)
+					}
+					f.sleepTo(20*time.Minute - 1)
+					f.every((*link).heal)
+					f.sleepTo(20*time.Minute + 5*time.Second)
+					require.Equal(t, map[lease.Outcome]int{"succeeded": 120}, f.fates("instant"))
+					require.Equal(t, map[lease.Outcome]int{"succeeded": 19, "": 1}, f.fates("long"))
+					require.Equal(t, map[lease.Outcome]int{"skipped": 120}, f.fates("paused"))
+					require.Equal(t, map[string]int{"skipped paused": 120}, f.passed("paused"))
+					for _, a := range f.runs.of("") {
+						require.Equal(t, 1, a.Attempt, "what was granted is run")
+						require.Less(t, a.start.Sub(a.Tick), 200*time.Millisecond)
+					}
+				})
+			})
+		}
+	}
+}
+
+func paused(s *jobs.Spec) { s.Paused = true }
+
+// TestATakeoverWhoseReplyWasLostIsAskedForAgain, not given up: it may have been granted. Its job has other ticks to ask
+// for meanwhile, whose answers show that the tick is held, and other runs that end and wake it.
+func TestATakeoverWhoseReplyWasLostIsAskedForAgain(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 1s", takes(1500*time.Millisecond), jobs.WithOverlap(jobs.Allow), jobs.WithMaxTakeovers(1))
+		f.start("dies")
+		f.sleepTo(10100 * time.Millisecond)
+		f.start("lives")
+		f.sleepTo(10200 * time.Millisecond)
+		held := f.runs.running("job")
+		require.Len(t, held, 2)
+		f.replica("dies").link.cut()
+		lost := map[int64]int{}
+		f.replica("lives").link.set(func(c call) fault {
+			for _, h := range held {
+				if c.verb == verbClaim && c.tick == h.Tick.UnixMilli() && lost[c.tick] < 2 && time.Since(h.start) > term {
+					lost[c.tick]++
+					return fault{lost: true}
+				}
+			}
+			return fault{}
+		})
+		f.sleepTo(20 * time.Second)
+		for _, h := range held {
+			require.Equal(t, 2, lost[h.Tick.UnixMilli()])
+			require.Len(t, f.grantsOf("job", h.Tick), 2)
+		}
+		require.Equal(t, map[lease.Outcome]int{"succeeded": 18, "": 2}, f.fates("job"), "the last two still run")
+	})
+}
+
+// TestAClaimThatWaitedForItsTurnIsAskedForAgain loses the reply that at last grants it.
+func TestAClaimThatWaitedForItsTurnIsAskedForAgain(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(4*time.Second), jobs.WithMisfire(jobs.MisfireAll, 10*time.Second))
+		f.start("a")
+		f.sleepTo(35 * time.Second)
+		f.stopAll()
+		f.sleepTo(65 * time.Second)
+		r := f.start("b")
+		f.sleepTo(67 * time.Second) // 40s runs, 50s waits
+		r.link.loseReplies(1, verbClaim)
+		f.sleepTo(69010 * time.Millisecond)
+		r.link.heal()
+		f.sleepTo(95 * time.Second)
+		runs := f.runs.of("job")
+		require.Equal(t, epoch.Add(50*time.Second), runs[4].Tick)
+		for _, run := range runs {
+			require.Equal(t, 1, run.Attempt, "%s", f.story("job"))
+		}
+	})
+}
+
+// TestAClaimThatFailsWhileTheRestAnswersIsNotRepeatedAllTheTime: such as those of a store that is out of memory.
+func TestAClaimThatFailsWhileTheRestAnswersIsNotRepeatedAllTheTime(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireSkip, time.Hour))
+		r := f.start("a")
+		f.sleepTo(9 * time.Second)
+		claims := 0
+		r.link.set(func(c call) fault {
+			if c.verb == verbClaim {
+				claims++
+			}
+			return fault{cut: c.verb == verbClaim}
+		})
+		f.sleepTo(69 * time.Second)
+		require.LessOrEqual(t, claims, 70)
+		require.GreaterOrEqual(t, claims, 50)
+		r.link.heal()
+		f.sleepTo(79 * time.Second)
+		require.Equal(t, map[lease.Outcome]int{"succeeded": 7}, f.fates("job"))
+	})
+}

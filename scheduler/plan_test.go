@@ -1,0 +1,184 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// every returns the ticks at the multiples of a period in ms, without jitter.
+func every(period int64) func(*state) {
+	return func(s *state) {
+		s.next = func(after int64) int64 { return (after/period + 1) * period }
+		s.due = func(tick int64) int64 { return tick }
+	}
+}
+
+// shifted makes every tick due so much later.
+func shifted(jitter int64) func(*state) {
+	return func(s *state) {
+		s.spec.Jitter = time.Duration(jitter) * time.Millisecond
+		s.due = func(tick int64) int64 { return tick + jitter }
+	}
+}
+
+func policy(f func(*jobs.Spec)) func(*state) { return func(s *state) { f(s.spec) } }
+
+func misfire(m jobs.Misfire) func(*state) { return policy(func(s *jobs.Spec) { s.Misfire = m }) }
+
+func stateOf(changes ...func(*state)) state {
+	spec := jobs.Defaults() // forbid, latest, a grace of 10 s, a window of 1 h, 100 at most
+	s := state{spec: &spec, mark: 60_000}
+	every(60_000)(&s)
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+func TestPlanDecidesAsItsCommentSays(t *testing.T) {
+	const allow, skip, wait = lease.OverlapAllow, lease.OverlapSkip, lease.OverlapWait
+	overlapAllowed := policy(func(s *jobs.Spec) { s.Overlap = jobs.Allow })
+	paused := policy(func(s *jobs.Spec) { s.Paused = true })
+	grace := func(d time.Duration) func(*state) { return policy(func(s *jobs.Spec) { s.MisfireGrace = d }) }
+	window := func(d time.Duration) func(*state) { return policy(func(s *jobs.Spec) { s.CatchUpWindow = d }) }
+	most := func(n int) func(*state) { return policy(func(s *jobs.Spec) { s.MaxCatchUp = n }) }
+	at := func(now int64) func(*state) { return func(s *state) { s.now = now } }
+	mark := func(m int64) func(*state) { return func(s *state) { s.mark = m } }
+	caughtUp := func(t int64) func(*state) { return func(s *state) { s.caughtUp = t } }
+	blocked := func(t int64) func(*state) { return func(s *state) { s.blocked = t } }
+	// The tick of the first rows is at 120 s, and those after it a minute each.
+	for name, test := range map[string]struct {
+		state []func(*state)
+		want  step
+	}{
+		"not due":      {[]func(*state){at(119_999)}, step{}},
+		"no tick left": {[]func(*state){at(1 << 50), func(s *state) { s.next = func(int64) int64 { return 0 } }}, step{}},
+		"due": {[]func(*state){at(120_000)},
+			step{claim: 120_000, overlap: skip, latest: 130_000}},
+		"not due by its jitter": {[]func(*state){shifted(700), at(120_699)}, step{}},
+		"due by its jitter": {[]func(*state){shifted(700), at(120_700)},
+			step{claim: 120_000, overlap: skip, latest: 130_700}},
+
+		"prompt to the last": {[]func(*state){at(120_500)},
+			step{claim: 120_000, overlap: skip, latest: 130_000}},
+		"prompt, overlap allowed": {[]func(*state){overlapAllowed, at(120_500)},
+			step{claim: 120_000, overlap: allow, latest: 130_000}},
+		"prompt, of a gap that is known": {[]func(*state){caughtUp(120_000), at(120_100)},
+			step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 120_000}},
+		"prompt under every misfire policy": {[]func(*state){misfire(jobs.MisfireSkip), at(120_000)},
+			step{claim: 120_000, overlap: skip, latest: 130_000}},
+		"no longer prompt": {[]func(*state){at(120_501)},
+			step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 120_501}},
+		"no longer prompt, overlap allowed": {[]func(*state){overlapAllowed, at(120_501)},
+			step{claim: 120_000, overlap: allow, latest: 130_000, caughtUp: 120_501}},
+		"no longer prompt, of a gap that is known": {[]func(*state){caughtUp(125_000), at(126_000)},
+			step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 125_000}},
+
+		"within the grace to the last": {[]func(*state){misfire(jobs.MisfireSkip), at(130_000)},
+			step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 130_000}},
+		"past the grace, skip": {[]func(*state){misfire(jobs.MisfireSkip), at(130_001)},
+			step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonMisfire}},
+		"past the grace, latest": {[]func(*state){at(130_001)},
+			step{claim: 120_000, overlap: wait, caughtUp: 130_001}},
+		"past the grace, all": {[]func(*state){misfire(jobs.MisfireAll), at(130_001)},
+			step{claim: 120_000, overlap: wait, caughtUp: 130_001}},
+		"past the grace, overlap allowed": {[]func(*state){overlapAllowed, at(130_001)},
+			step{claim: 120_000, overlap: allow, caughtUp: 130_001}},
+		"the grace counts from the jitter": {[]func(*state){misfire(jobs.MisfireSkip), shifted(700), at(130_700)},
+			step{claim: 120_000, overlap: wait, latest: 130_700, caughtUp: 130_700}},
+		"past that": {[]func(*state){misfire(jobs.MisfireSkip), shifted(700), at(130_701)},
+			step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonMisfire}},
+		"no grace is a second": {[]func(*state){misfire(jobs.MisfireSkip), grace(0), at(121_000)},
+			step{claim: 120_000, overlap: wait, latest: 121_000, caughtUp: 121_000}},
+		"and not more": {[]func(*state){misfire(jobs.MisfireSkip), grace(0), at(121_001)},
+			step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonMisfire}},
+
+		// From 120 s to 600 s there are nine ticks.
+		"skip leaves what is within the grace": {[]func(*state){misfire(jobs.MisfireSkip), at(610_000)},
+			step{pass: 540_000, count: 8, outcome: Missed, reason: ReasonMisfire}},
+		"skip": {[]func(*state){misfire(jobs.MisfireSkip), at(610_001)},
+			step{pass: 600_000, count: 9, outcome: Missed, reason: ReasonMisfire}},
+		"latest leaves the newest that is past the grace": {[]func(*state){at(610_000)},
+			step{pass: 480_000, count: 7, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_000}},
+		"latest": {[]func(*state){at(610_001)},
+			step{pass: 540_000, count: 8, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
+		"latest, the newest": {[]func(*state){mark(540_000), at(610_001)},
+			step{claim: 600_000, overlap: wait, caughtUp: 610_001}},
+		"latest of a known gap, whatever came since": {[]func(*state){mark(540_000), caughtUp(610_001), at(3_000_000)},
+			step{claim: 600_000, overlap: wait, caughtUp: 610_001}},
+		"latest, but none at most": {[]func(*state){most(0), at(610_001)},
+			step{pass: 600_000, count: 9, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
+		"all": {[]func(*state){misfire(jobs.MisfireAll), at(610_001)},
+			step{claim: 120_000, overlap: wait, caughtUp: 610_001}},
+		"all, as many as may": {[]func(*state){misfire(jobs.MisfireAll), most(9), at(610_001)},
+			step{claim: 120_000, overlap: wait, caughtUp: 610_001}},
+		"all, one too many": {[]func(*state){misfire(jobs.MisfireAll), most(8), at(610_001)},
+			step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonTooMany, caughtUp: 610_001}},
+		"all, but none at most": {[]func(*state){misfire(jobs.MisfireAll), most(0), at(610_001)},
+			step{pass: 600_000, count: 9, outcome: Missed, reason: ReasonTooMany, caughtUp: 610_001}},
+
+		"in the window to the last": {[]func(*state){window(5 * time.Minute), misfire(jobs.MisfireAll), at(420_000)},
+			step{claim: 120_000, overlap: wait, caughtUp: 420_000}},
+		"older than the window": {[]func(*state){window(5 * time.Minute), misfire(jobs.MisfireAll), at(420_001)},
+			step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonTooOld}},
+		"older than the window, several": {[]func(*state){window(5 * time.Minute), at(610_001)},
+			step{pass: 300_000, count: 4, outcome: Missed, reason: ReasonTooOld}},
+		"no window leaves what is within the grace": {[]func(*state){window(0), misfire(jobs.MisfireAll), at(610_000)},
+			step{pass: 540_000, count: 8, outcome: Missed, reason: ReasonTooOld}},
+		"no window, within the grace": {[]func(*state){window(0), mark(540_000), at(610_000)},
+			step{claim: 600_000, overlap: wait, latest: 610_000, caughtUp: 610_000}},
+
+		"paused": {[]func(*state){paused, at(120_000)},
+			step{pass: 120_000, count: 1, outcome: Skipped, reason: ReasonPaused}},
+		"paused for long": {[]func(*state){paused, at(610_001)},
+			step{pass: 600_000, count: 9, outcome: Skipped, reason: ReasonPaused}},
+		"paused, not due": {[]func(*state){paused, at(119_999)}, step{}},
+
+		"came while one waited for its turn": {[]func(*state){blocked(130_000), caughtUp(100_000), at(130_000)},
+			step{pass: 120_000, count: 1, outcome: Skipped, reason: ReasonOverlap, caughtUp: 100_000}},
+		"came at the last moment of that": {[]func(*state){blocked(120_000), at(130_000)},
+			step{pass: 120_000, count: 1, outcome: Skipped, reason: ReasonOverlap}},
+		"came while one waited, a moment ago": {[]func(*state){blocked(120_000), at(120_500)},
+			step{claim: 120_000, overlap: wait, latest: 130_000}},
+		"and a moment later": {[]func(*state){blocked(120_000), at(120_501)},
+			step{pass: 120_000, count: 1, outcome: Skipped, reason: ReasonOverlap}},
+		"came while several waited, the last a moment ago": {[]func(*state){blocked(600_000), at(600_100)},
+			step{pass: 540_000, count: 8, outcome: Skipped, reason: ReasonOverlap}},
+		"came after that": {[]func(*state){blocked(119_999), at(120_000)},
+			step{claim: 120_000, overlap: skip, latest: 130_000}},
+		"came while one waited, late or not": {[]func(*state){blocked(500_000), at(610_001)},
+			step{pass: 480_000, count: 7, outcome: Skipped, reason: ReasonOverlap}},
+		"is being caught up itself": {[]func(*state){blocked(130_000), caughtUp(120_000), at(130_000)},
+			step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 120_000}},
+		"came while one waited, overlap allowed": {[]func(*state){overlapAllowed, blocked(130_000), at(120_000)},
+			step{claim: 120_000, overlap: allow, latest: 130_000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, test.want, plan(stateOf(test.state...)))
+		})
+	}
+}
+
+func TestPassingOverAHugeGapStopsCountingAndStaysRight(t *testing.T) {
+	const jitter = 700
+	s := stateOf(every(1000), shifted(jitter), policy(func(s *jobs.Spec) { s.Paused = true }))
+	s.mark, s.now = 0, int64(MostCounted)*1000+jitter
+	st := plan(s)
+	require.Equal(t, MostCounted, st.count)
+	require.Equal(t, int64(MostCounted)*1000, st.pass, "the last that counts is the last that is due")
+
+	s.now = 40 * 365 * 24 * 3600 * 1000 // a job that has been unknown for 40 years
+	began := time.Now()
+	st = plan(s)
+	require.Less(t, time.Since(began), time.Second, "no tick is counted past MostCounted")
+	require.Equal(t, MostCounted, st.count)
+	require.LessOrEqual(t, s.due(st.pass), s.now, "nothing that is not due is passed over")
+	s.mark = st.pass
+	left := plan(s)
+	require.LessOrEqual(t, left.count, 1, "one step passes over it all, but for what the jitter may hide")
+}

@@ -1,0 +1,243 @@
+package fleet
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+)
+
+var (
+	workerPath string // the worker as users build it
+	skewedPath string // the same, but its wall clock is off by SOLOTICK_TEST_SKEW
+)
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "fleet")
+	if err == nil {
+		err = build(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fleet:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func build(dir string) error {
+	workerPath, skewedPath = filepath.Join(dir, "worker"), filepath.Join(dir, "skewed")
+	overlay, err := skewedTime(dir)
+	if err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"build", "-buildvcs=false", "-o", workerPath, "../../cmd/worker"},
+		{"build", "-buildvcs=false", "-overlay", overlay, "-o", skewedPath, "../../cmd/worker"},
+	} {
+		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	return nil
+}
+
+// skewedTime writes an overlay in which time.Now adds a duration from the environment to the wall clock, and leaves the
+// monotonic clock as it is. Libraries that fake the time do not reach Go, which makes no call that they could replace.
+func skewedTime(dir string) (overlay string, err error) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	const reading = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
+	if !bytes.Contains(source, []byte(reading)) {
+		return "", fmt.Errorf("%s: time.Now does not read as expected; adapt skewedTime", path)
+	}
+	const skewing = reading + `	sec, nsec = skewed(sec, nsec)
+`
+	const skewed = `
+var skew = sync.OnceValue(func() int64 {
+	s, _ := syscall.Getenv("SOLOTICK_TEST_SKEW")
+	d, _ := ParseDuration(s)
+	return int64(d)
+})
+
+func skewed(sec int64, nsec int32) (int64, int32) {
+	n := int64(nsec) + skew()
+	sec += n / 1e9
+	if n %= 1e9; n < 0 {
+		n += 1e9
+		sec--
+	}
+	return sec, int32(n)
+}
+`
+	changed := strings.Replace(string(source), reading, skewing, 1) + skewed
+	changed = strings.Replace(changed, "import (\n", "import (\n\t\"sync\"\n\t\"syscall\"\n", 1)
+	replacement := filepath.Join(dir, "time.go")
+	if err := os.WriteFile(replacement, []byte(changed), 0o600); err != nil {
+		return "", err
+	}
+	overlay = filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, path, replacement), 0o600)
+}
+
+// fleet is some workers with one configuration and one Redis. Its jobs write to one file.
+type fleet struct {
+	t       *testing.T
+	dir     string
+	redis   *redistest.Server
+	journal string
+	config  string
+}
+
+// Each run of a job writes a line when it starts, then one every 100 ms, and one when it ends by itself.
+const script = `
+say() { echo "$1 $SOLOTICK_JOB $SOLOTICK_TICK_UNIX_MS $SOLOTICK_FENCING_TOKEN $SOLOTICK_ATTEMPT $SOLOTICK_REPLICA $(date +%s%N)" >>"$JOURNAL"; }
+say start
+n=$TENTHS
+while [ "$n" -gt 0 ]; do sleep 0.1; n=$((n-1)); if [ "$n" -gt 0 ]; then say beat; fi; done
+if [ "$SOLOTICK_ATTEMPT" -le "${FAILURES:-0}" ]; then say fail; exit 1; fi
+say end
+`
+
+// job is one job of the configuration, which takes some tenths of a second.
+func job(name, schedule string, tenths int, more ...string) string {
+	s := fmt.Sprintf("  - name: %s\n    schedule: %q\n    exec:\n      command: [sh, \"${SCRIPT}\"]\n      env: {TENTHS: \"%d\"}\n      kill_grace: 1s\n", name, schedule, tenths)
+	for _, m := range more {
+		s += "    " + m + "\n"
+	}
+	return s
+}
+
+func newFleet(t *testing.T, redis *redistest.Server, ttl time.Duration, jobs ...string) *fleet {
+	f := &fleet{t: t, dir: t.TempDir(), redis: redis}
+	f.journal = filepath.Join(f.dir, "journal")
+	f.config = filepath.Join(f.dir, "solotick.yaml")
+	require.NoError(t, os.WriteFile(f.journal, nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(f.dir, "job.sh"), []byte(script), 0o600))
+	text := fmt.Sprintf("namespace: fleet\nredis: {url: %q}\nlease: {ttl: %s}\nhttp: {addr: \"127.0.0.1:0\"}\nlog: {level: debug}\njobs:\n%s",
+		redis.URL(), ttl, strings.Join(jobs, ""))
+	require.NoError(t, os.WriteFile(f.config, []byte(text), 0o600))
+	return f
+}
+
+// worker is one worker process.
+type worker struct {
+	f    *fleet
+	name string
+	cmd  *exec.Cmd
+	log  *safeBuffer
+	done chan struct{}
+	err  error // of the process; read it after done
+}
+
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func (f *fleet) start(name string) *worker { return f.startSkewed(name, 0) }
+
+// startSkewed starts a worker whose wall clock is off.
+func (f *fleet) startSkewed(name string, skew time.Duration) *worker {
+	f.t.Helper()
+	path := workerPath
+	if skew != 0 {
+		path = skewedPath
+	}
+	w := &worker{f: f, name: name, log: new(safeBuffer), done: make(chan struct{})}
+	w.cmd = exec.Command(path, "run", "--config", f.config, "--replica", name)
+	w.cmd.Env = append(os.Environ(), "JOURNAL="+f.journal, "SCRIPT="+filepath.Join(f.dir, "job.sh"), "SOLOTICK_TEST_SKEW="+skew.String())
+	w.cmd.Stderr, w.cmd.Stdout = w.log, w.log
+	require.NoError(f.t, w.cmd.Start())
+	go func() {
+		w.err = w.cmd.Wait()
+		close(w.done)
+	}()
+	f.t.Cleanup(func() {
+		_ = w.cmd.Process.Kill()
+		<-w.done
+		if f.t.Failed() {
+			f.t.Logf("log of %s:\n%s", name, w.log)
+		}
+	})
+	return w
+}
+
+func (f *fleet) startAll(names ...string) []*worker {
+	var ws []*worker
+	for _, n := range names {
+		ws = append(ws, f.start(n))
+	}
+	for _, w := range ws {
+		w.waitReady()
+	}
+	return ws
+}
+
+// waitReady waits until the worker has heard from Redis.
+func (w *worker) waitReady() {
+	w.f.t.Helper()
+	require.Eventually(w.f.t, func() bool { return strings.Contains(w.log.String(), "store answers") }, 20*time.Second, 10*time.Millisecond,
+		"%s: %s", w.name, w.log)
+}
+
+func (w *worker) signal(s syscall.Signal) { require.NoError(w.f.t, w.cmd.Process.Signal(s)) }
+
+// stop stops the worker with SIGTERM and returns how long that took.
+func (w *worker) stop() time.Duration {
+	w.f.t.Helper()
+	began := time.Now()
+	w.signal(syscall.SIGTERM)
+	select {
+	case <-w.done:
+	case <-time.After(60 * time.Second):
+		require.Fail(w.f.t, "the worker does not stop", "%s: %s", w.name, w.log)
+	}
+	require.NoError(w.f.t, w.err, "exit of %s:\n%s", w.name, w.log)
+	return time.Since(began)
+}
+
+func (w *worker) kill() {
+	w.signal(syscall.SIGKILL)
+	<-w.done
+}
+
+func (f *fleet) configText() string {
+	text, err := os.ReadFile(f.config)
+	require.NoError(f.t, err)
+	return string(text)
+}
+
+func (f *fleet) writeConfig(text string) {
+	require.NoError(f.t, os.WriteFile(f.config, []byte(text), 0o600))
+}
