@@ -36,14 +36,14 @@ func TestRenewalsAreBatched(t *testing.T) {
 			acquire(t, k, claim(fmt.Sprintf("job-%d", i)))
 		}
 		require.Zero(t, keeperGoroutines(), "nothing is due")
-		time.Sleep(time.Minute)
+		time.Sleep(30 * time.Second)
 		require.Equal(t, leases, k.Held(), "none was lost")
 		k.Close()
 
-		require.GreaterOrEqual(t, store.renewed.Load(), int64(leases*60/6), "a lease is renewed about each third of its term")
-		require.LessOrEqual(t, store.renewed.Load(), int64(leases*60/4))
+		require.GreaterOrEqual(t, store.renewed.Load(), int64(leases*30/6), "a lease is renewed about each third of its term")
+		require.LessOrEqual(t, store.renewed.Load(), int64(leases*30/4))
 		require.LessOrEqual(t, most, 15, "calls in one second")
-		require.LessOrEqual(t, store.renewals.Load(), int64(5*60), "calls in a minute")
+		require.LessOrEqual(t, store.renewals.Load(), int64(5*30), "calls in all")
 		require.LessOrEqual(t, goroutines, 3)
 		require.Positive(t, goroutines)
 	})
@@ -98,11 +98,11 @@ func TestHangingRenewalsGiveUpInTimeForTheOthers(t *testing.T) {
 		store := &faulty{onRenew: first(2, hangs)}
 		k := newKeeper(t, store)
 		defer k.Close()
-		for i := range 5000 {
+		for i := range 3000 {
 			acquire(t, k, claim(fmt.Sprintf("job-%d", i)))
 		}
-		time.Sleep(time.Minute)
-		require.Equal(t, 5000, k.Held())
+		time.Sleep(30 * time.Second)
+		require.Equal(t, 3000, k.Held())
 	})
 }
 
@@ -144,7 +144,7 @@ func TestAtMostTwoRenewalsAreUnderWay(t *testing.T) {
 			return err
 		}}
 		k := newKeeper(t, store)
-		for i := range 5000 {
+		for i := range 3000 {
 			acquire(t, k, claim(fmt.Sprintf("job-%d", i)))
 		}
 		time.Sleep(time.Minute)

@@ -81,10 +81,14 @@ func lostReason(why error) string {
 	if lost, ok := errors.AsType[*lease.LostError](why); ok {
 		return string(lost.Reason)
 	}
-	if errors.Is(why, lease.ErrFenced) {
+	switch {
+	case errors.Is(why, lease.ErrFenced):
 		return string(lease.LostFenced)
+	case errors.Is(why, jobs.ErrLeaseEnding): // the handler has only been quicker than the lease
+		return string(lease.LostExpired)
+	default:
+		return lostUnsettled
 	}
-	return lostUnsettled
 }
 
 // fleetTime is what Prometheus's own clock is best compared with: this machine's may be wrong.

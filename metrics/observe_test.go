@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/metrics"
 	"github.com/solotick/solotick/scheduler"
@@ -168,6 +169,7 @@ func TestRenewalsAndLossesAreCountedByTheirReasons(t *testing.T) {
 	m.Observe(scheduler.RunLost{Run: run(1), Why: &lease.LostError{Reason: lease.LostExpired}})
 	m.Observe(scheduler.RunLost{Run: run(1), Why: &lease.LostError{Reason: lease.LostFenced}})
 	m.Observe(scheduler.RunLost{Run: run(1), Why: fmt.Errorf("settle: %w", lease.ErrFenced)})
+	m.Observe(scheduler.RunLost{Run: run(1), Why: jobs.ErrLeaseEnding})
 	m.Observe(scheduler.RunLost{Run: run(1), Why: context.DeadlineExceeded})
 	requireSeries(t, m, `
 # HELP solotick_lease_renewals_total Leases that were to be renewed, by result.
@@ -178,7 +180,7 @@ solotick_lease_renewals_total{result="fenced"} 2
 solotick_lease_renewals_total{result="kept"} 5
 # HELP solotick_leases_lost_total Runs that ended without their holder deciding about the tick, by reason.
 # TYPE solotick_leases_lost_total counter
-solotick_leases_lost_total{reason="expired"} 1
+solotick_leases_lost_total{reason="expired"} 2
 solotick_leases_lost_total{reason="fenced"} 2
 solotick_leases_lost_total{reason="unsettled"} 1
 `, "solotick_lease_renewals_total", "solotick_leases_lost_total")

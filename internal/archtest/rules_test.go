@@ -16,8 +16,12 @@ var layers = map[string]layer{
 		nil,
 		"every store and every embedder builds on it, so it imports only the standard library",
 	},
-	"./lease/memlease": {
+	"./lease/record": {
 		[]string{"./lease"},
+		"any store may build on it, so it knows leases only",
+	},
+	"./lease/memlease": {
+		[]string{"./lease", "./lease/record"},
 		"a store knows leases and nothing of jobs",
 	},
 	"./lease/redislease/...": {

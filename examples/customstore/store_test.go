@@ -1,0 +1,27 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/leasetest"
+)
+
+func TestFileStoreKeepsTheContract(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) lease.Store { return &FileStore{dir: t.TempDir()} },
+		leasetest.WithForget(func(t *testing.T, s lease.Store) {
+			files, err := filepath.Glob(filepath.Join(s.(*FileStore).dir, "*"))
+			require.NoError(t, err)
+			for _, f := range append(files, filepath.Join(s.(*FileStore).dir, ".since")) {
+				if err := os.Remove(f); !os.IsNotExist(err) {
+					require.NoError(t, err)
+				}
+			}
+		}))
+}
