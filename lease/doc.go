@@ -26,7 +26,8 @@
 // Whether a lease has run out is decided by the store's clock alone, and no client's clock ever reaches the store. The
 // holder measures the same lease on its own monotonic clock, counted from the moment at which it sent the request that
 // was granted, or the renewal that was answered. The store can only have counted from later, so the holder's deadline,
-// less a margin for clocks that run at different speeds and for late timers (a twentieth of the term), comes first.
+// less a margin for clocks that run at different speeds and for late timers (a twentieth of the term, or a little more than a
+// second if that is less), comes first. Settle and Release end the context before they ask the store.
 // At the deadline the context of the [Lease] ends, whether or not an answer is still awaited. On Linux, time during which
 // the machine was suspended counts; the monotonic clock alone would not show it.
 //

@@ -190,6 +190,7 @@ func (c *contender) actLocked() bool {
 	st := plan(state{
 		spec: &c.spec, next: c.tickAfter, due: c.due,
 		mark: c.mark, now: now, caughtUp: c.caughtUp, blocked: c.blocked,
+		settling: c.s.health.steady() < settleGrace,
 	})
 	switch {
 	case st.pass != 0:

@@ -23,6 +23,9 @@ type state struct {
 	// blocked is until when an earlier tick was in the way of those being caught up: ticks after caughtUp that came due
 	// by then overlapped it.
 	blocked int64
+	// settling tells that the store was in trouble a moment ago: an earlier tick that is open may have ended meanwhile,
+	// and be settled as soon as that is possible.
+	settling bool
 }
 
 // step is what is to be done next. The zero step is nothing.
@@ -42,7 +45,8 @@ type step struct {
 // plan decides about the ticks after the mark that are due.
 //
 //	lateness          misfire policy   what happens
-//	prompt            any              claimed; skipped if an earlier tick runs, or waits if it is being caught up
+//	prompt            any              claimed; skipped if an earlier tick runs, or waits if it is being caught up or the
+//	                                   store was in trouble a moment ago
 //	within the grace  any              claimed; waits for its turn if an earlier tick runs
 //	later             skip             settled as missed
 //	later             latest           the newest is claimed and waits for its turn; the older ones are missed
@@ -61,7 +65,7 @@ func plan(s state) step {
 		return s.passUpTo(s.now, Skipped, ReasonPaused)
 	}
 	overlapped := s.spec.Overlap == jobs.Forbid && tick > s.caughtUp && s.due(tick) <= s.blocked
-	if overlapped && s.now-s.due(tick) > promptly {
+	if overlapped && s.now-s.due(tick) > promptly && !s.settling {
 		return s.passUpTo(min(s.blocked, s.now-promptly-1), Skipped, ReasonOverlap)
 	}
 	grace := max(s.spec.MisfireGrace.Milliseconds(), minGrace)
@@ -72,7 +76,7 @@ func plan(s state) step {
 		}
 		if s.spec.Overlap == jobs.Forbid {
 			st.overlap = lease.OverlapSkip
-			if late > promptly || tick <= st.caughtUp || overlapped {
+			if late > promptly || tick <= st.caughtUp || overlapped || s.settling {
 				st.overlap = lease.OverlapWait
 			}
 		}

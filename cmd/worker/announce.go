@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -55,7 +56,7 @@ func (s *store) greet(ctx context.Context, logger *slog.Logger) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if _, _, err := s.Time(ctx); err != nil && context.Cause(ctx) != context.Canceled {
+	if _, _, err := s.Time(ctx); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		logger.Error("Redis does not answer, waiting for it; nothing starts until it does",
 			slog.String("redis", s.addr), slog.Any("error", err), slog.String("hint", hint(err)))
 	}

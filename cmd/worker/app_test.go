@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -139,7 +140,7 @@ f.yaml:15:1: jobs[3]: has no kind of work that this program knows; use exec, htt
 f.yaml:19:1: jobs[4].name: must be unique: another job has this name; rename one of the two`)
 }
 
-func TestLogsAreTextInAPipeAndJSONWhereAskedFor(t *testing.T) {
+func TestLogsAreColouredOnATerminalPlainInAPipeAndJSONWhereAskedFor(t *testing.T) {
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	none := func(string) (string, bool) { return "", false }
@@ -148,6 +149,12 @@ func TestLogsAreTextInAPipeAndJSONWhereAskedFor(t *testing.T) {
 	text, err := io.ReadAll(read)
 	require.NoError(t, err)
 	require.Regexp(t, `^time=\S+ level=INFO msg=hello took=1s\n$`, string(text), "without colours")
+
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer func() { _ = terminal.Close() }()
+	handler := newLogger(terminal, config.Logging{Format: "text"}, none).Handler()
+	require.NotEqual(t, fmt.Sprintf("%T", slog.NewTextHandler(nil, nil)), fmt.Sprintf("%T", handler), "colours")
 
 	var out bytes.Buffer
 	logger := newLogger(&out, config.Logging{Format: "json", Level: slog.LevelWarn}, none)

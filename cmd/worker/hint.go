@@ -10,8 +10,8 @@ import (
 // hint says what to look at when Redis answers with err, or does not answer.
 func hint(err error) string {
 	message := err.Error()
-	has := func(any ...string) bool {
-		for _, part := range any {
+	has := func(parts ...string) bool {
+		for _, part := range parts {
 			if strings.Contains(message, part) {
 				return true
 			}

@@ -78,10 +78,8 @@ func leaves(err error) []error {
 		}
 		return all
 	}
-	if _, ok := err.(*jobs.Fault); !ok {
-		if inner := errors.Unwrap(err); inner != nil {
-			return leaves(inner)
-		}
+	if inner := errors.Unwrap(err); inner != nil {
+		return leaves(inner)
 	}
 	return []error{err}
 }

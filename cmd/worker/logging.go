@@ -20,7 +20,7 @@ func newLogger(w io.Writer, l config.Logging, env func(string) (string, bool)) *
 	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		value, _ := env("NO_COLOR")
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: l.Level, TimeFormat: "15:04:05.000", NoColor: value != ""}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: l.Level, TimeFormat: "15:04:05.000", NoColor: value != ""}))
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l.Level}))
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -88,7 +89,7 @@ func (p *process) read(stderr io.Reader) {
 func (p *process) records() []record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.log[:len(p.log):len(p.log)]
+	return slices.Clip(p.log)
 }
 
 func (p *process) text() string {

@@ -136,6 +136,24 @@ func forgottenAndSettledIsNotRevived(f *fixture) {
 		refused()
 	}
 	f.ask(lease.Decided, f.of(100, "b"))
+
+	// The same before anybody has said what else was decided.
+	f.name = f.other("x")
+	f.sync(lease.Sync{Name: f.name})
+	var grants []lease.Grant
+	for n := range int64(lease.Remembered + 2) {
+		grants = append(grants, f.grant(100+n, "a"))
+	}
+	f.forgetAll()
+	for _, g := range grants {
+		f.ok("Settle", f.settle(g, "succeeded"))
+		f.fenced("Renew", f.renew(grants[0]))
+	}
+	f.sync(lease.Sync{Name: f.name})
+	for _, g := range grants {
+		f.fenced("Renew", f.renew(g))
+		f.ask(lease.Decided, f.of(g.Occasion, "b"))
+	}
 }
 
 // Who was taken over may be the first to come back: the higher token tells.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -48,4 +49,28 @@ func TestWatchOutlivesSilence(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, receive(t, ended), context.Canceled)
 	require.Less(t, time.Since(began), patience)
+}
+
+func TestNobodyIsWokenForNothing(t *testing.T) {
+	r := newRig(t)
+	woken, ended := make(chan string, 16), make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { ended <- r.store.Watch(ctx, func(name string) { woken <- name }) }()
+	require.Empty(t, receive(t, woken))
+	synced(t, r.store, "job")
+	g := granted(t, r.store, claimOf("job", 100, "a", "r"))
+	waits := claimOf("job", 101, "b", "r")
+	waits.Overlap = lease.OverlapWait
+	a, err := r.store.Claim(t.Context(), waits)
+	require.NoError(t, err)
+	require.Equal(t, lease.Busy, a.Status)
+	require.NoError(t, r.store.Settle(t.Context(), g, "succeeded"))
+	require.Equal(t, "job", receive(t, woken))
+
+	// Nobody waits for the next: what is told next is the end of a lock.
+	require.NoError(t, r.store.Settle(t.Context(), granted(t, r.store, claimOf("job", 102, "a", "r")), "succeeded"))
+	require.NoError(t, r.store.Release(t.Context(), granted(t, r.store, claimOf("lock", 0, "a", "r"))))
+	require.Equal(t, "lock", receive(t, woken))
+	cancel()
+	require.ErrorIs(t, receive(t, ended), context.Canceled)
 }
