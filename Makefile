@@ -5,7 +5,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # One package's tests may take this long in all before they are stopped and every goroutine is printed.
-TESTTIMEOUT ?= 5m
+TESTTIMEOUT ?= 10m
 # Each fuzz target's share of `make fuzz`.
 FUZZTIME ?= 30s
 # What `make bench` runs.

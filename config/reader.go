@@ -110,8 +110,9 @@ func (v value) shape() string {
 		return "a mapping"
 	case yaml.SequenceNode:
 		return "a list"
+	default:
+		return "a single value"
 	}
-	return "a single value"
 }
 
 // is checks that v is of the kind that a reader wants, and has no tag that asks for another.
@@ -141,8 +142,9 @@ func plainTag(kind yaml.Kind) string {
 		return "!!map"
 	case yaml.SequenceNode:
 		return "!!seq"
+	default:
+		return "!!str"
 	}
-	return "!!str"
 }
 
 var plainKey = regexp.MustCompile(`^([A-Za-z0-9_.-]{1,80}|<<)$`)

@@ -35,7 +35,7 @@ func TestOptionsChangeWhatTheySayAndNothingElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want := validSpec()
 			test.change(&want)
-			require.NotEqual(t, validSpec(), want, "no change to see")
+			require.NotEqual(t, want, validSpec(), "no change to see")
 			job, err := jobs.New(want.Name, want.Schedule, func(context.Context, jobs.Run) error { return nil }, test.option)
 			require.NoError(t, err)
 			require.Equal(t, want, job.Spec())

@@ -44,7 +44,9 @@ func TestRecoveredErrorsAreSeenThroughThePanic(t *testing.T) {
 }
 
 func TestPanicWithNilIsNoSuccess(t *testing.T) {
-	err := jobs.Recover(func(context.Context, jobs.Run) error { panic(nil) })(t.Context(), jobs.Run{})
+	err := jobs.Recover(func(context.Context, jobs.Run) error {
+		panic(nil) //nolint:govet // it is what is tested
+	})(t.Context(), jobs.Run{})
 	require.Error(t, err)
 }
 

@@ -92,11 +92,11 @@ func isPermanent(err error) bool {
 }
 
 func askedWait(err error) time.Duration {
-	var asks interface {
+	type asking interface {
 		error
 		RetryAfter() time.Duration
 	}
-	if errors.As(err, &asks) {
+	if asks, ok := errors.AsType[asking](err); ok {
 		return asks.RetryAfter()
 	}
 	return 0

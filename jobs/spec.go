@@ -121,9 +121,9 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	fault := func(field string, value any, rule string, args ...any) {
 		faults = append(faults, &Fault{Field: field, Value: fmt.Sprint(value), Rule: fmt.Sprintf(rule, args...)})
 	}
-	atLeast := func(field string, value, least time.Duration) {
-		if value < least {
-			fault(field, value, "must be at least %s", least)
+	notNegative := func(field string, value time.Duration) {
+		if value < 0 {
+			fault(field, value, "must be at least 0s")
 		}
 	}
 	oneOf := func(field, value string, allowed ...string) {
@@ -145,11 +145,11 @@ func (s Spec) check() (*schedule.Schedule, error) {
 		fault("schedule", s.Schedule, "%v", err)
 	}
 
-	atLeast("timeout", s.Timeout, 0)
+	notNegative("timeout", s.Timeout)
 	if s.Retry.MaxAttempts < 1 {
 		fault("retry.max_attempts", s.Retry.MaxAttempts, "must be at least 1")
 	}
-	atLeast("retry.backoff", s.Retry.Backoff, 0)
+	notNegative("retry.backoff", s.Retry.Backoff)
 	if s.Retry.MaxBackoff < s.Retry.Backoff {
 		fault("retry.max_backoff", s.Retry.MaxBackoff, "must be at least retry.backoff, %s", s.Retry.Backoff)
 	}
@@ -163,13 +163,13 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	default:
 		oneOf("overlap", string(s.Overlap), string(Forbid), string(Allow))
 	}
-	atLeast("misfire_grace", s.MisfireGrace, 0)
+	notNegative("misfire_grace", s.MisfireGrace)
 	oneOf("misfire", string(s.Misfire), string(MisfireSkip), string(MisfireLatest), string(MisfireAll))
-	atLeast("catch_up_window", s.CatchUpWindow, 0)
+	notNegative("catch_up_window", s.CatchUpWindow)
 	if s.MaxCatchUp < 0 {
 		fault("max_catch_up", s.MaxCatchUp, "must be at least 0")
 	}
-	atLeast("jitter", s.Jitter, 0)
+	notNegative("jitter", s.Jitter)
 	if s.Jitter > 0 && sched != nil && s.Jitter >= sched.MinInterval() {
 		fault("jitter", s.Jitter, "must be shorter than the time between two ticks, %s", sched.MinInterval())
 	}

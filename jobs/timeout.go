@@ -40,7 +40,7 @@ func Timeout(limit time.Duration) Wrapper {
 			ctx, cancel := context.WithTimeoutCause(ctx, limit, cause)
 			defer cancel()
 			err := next(ctx, run)
-			if err == nil || context.Cause(ctx) != error(cause) || errors.Is(err, cause) {
+			if err == nil || !errors.Is(context.Cause(ctx), cause) || errors.Is(err, cause) {
 				return err
 			}
 			return fmt.Errorf("%w: %w", cause, err)

@@ -72,7 +72,7 @@ func TestFailuresUntilTheDeadlineEndIt(t *testing.T) {
 		start := time.Now()
 		time.Sleep(time.Until(l.Deadline()) - 1)
 		requireHeld(t, l)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		requireLost(t, l, lease.LostExpired, errDown)
 		require.Equal(t, 15*time.Second-lease.Margin(15*time.Second), time.Since(start))

@@ -343,6 +343,7 @@ func (c *contender) claimLocked(a *asking) bool {
 		// Woken when the other ends, by the store or by our own run; at the latest when its lease would run out.
 		wait = ms(answer.Left) + 1 + rand.Int64N(50)
 		c.blocked = now
+	case lease.Decided, lease.Late, lease.Unknown: // the mark, or the next plan, says what follows
 	}
 	for _, t := range answer.LostToo {
 		c.lost(t)

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -152,9 +153,9 @@ func (f *fleet) stopAll() {
 // replica returns the one with that id that was started last.
 func (f *fleet) replica(id string) *replica {
 	f.t.Helper()
-	for i := len(f.replicas) - 1; i >= 0; i-- {
-		if r := f.replicas[i]; r.Replica() == id || r.alias == id {
-			return f.replicas[i]
+	for _, r := range slices.Backward(f.replicas) {
+		if r.Replica() == id || r.alias == id {
+			return r
 		}
 	}
 	require.Fail(f.t, "no such replica", id)

@@ -14,12 +14,12 @@ import (
 
 // contenderOf returns what two replicas make of the same job.
 func contenderOf(t require.TestingT, name, schedule string, options ...jobs.Option) (a, b *contender) {
-	make := func() *contender {
+	fresh := func() *contender {
 		job, err := jobs.New(name, schedule, func(context.Context, jobs.Run) error { return nil }, options...)
 		require.NoError(t, err)
 		return newContender(&Scheduler{}, job)
 	}
-	return make(), make()
+	return fresh(), fresh()
 }
 
 func TestJitterIsTheSameOnEveryReplicaAndNeverReachesTheNextTick(t *testing.T) {

@@ -15,6 +15,7 @@ func LogEvents(logger *slog.Logger) Observer {
 	return func(e Event) {
 		level, message, attrs := describe(e)
 		if message != "" {
+			//nolint:sloglint // the messages are constants of describe
 			logger.LogAttrs(context.Background(), level, message, attrs...)
 		}
 	}

@@ -16,8 +16,6 @@ import (
 
 var errWork = errors.New("the work failed")
 
-func failing(context.Context, jobs.Run) error { return errWork }
-
 func retries(n int, backoff time.Duration) jobs.Option {
 	return jobs.WithRetry(jobs.Retry{MaxAttempts: n, Backoff: backoff, MaxBackoff: backoff})
 }

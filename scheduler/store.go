@@ -48,7 +48,7 @@ func (s *Scheduler) look() bool {
 	received := time.Now()
 	if err == nil {
 		s.clock.sample(sent, received, now)
-		s.observe(ClockSampled{Offset: s.clock.now().Sub(time.Now()), RTT: received.Sub(sent)})
+		s.observe(ClockSampled{Offset: time.Until(s.clock.now()), RTT: received.Sub(sent)})
 		s.remembers(since)
 	}
 	s.answered(received.Sub(sent), err)

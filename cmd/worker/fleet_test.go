@@ -96,6 +96,7 @@ func TestAWorkerWaitsForARedisThatIsAway(t *testing.T) {
 	p.await("store does not answer; nothing starts until it does")
 	p.signal(syscall.SIGTERM)
 	require.Equal(t, 0, p.exit(), "it need not wait for Redis to stop")
+	p.requireJSON() // whatever the client has to say about its connections
 }
 
 func TestAWorkerThatNeverMetItsRedisStopsCleanly(t *testing.T) {

@@ -128,6 +128,14 @@ func (p *process) all(message string, facts ...any) (found []record) {
 	return found
 }
 
+// requireJSON checks that nothing but the logger has written to stderr.
+func (p *process) requireJSON() {
+	p.t.Helper()
+	for _, r := range p.records() {
+		require.NotContains(p.t, r, "plain")
+	}
+}
+
 func (p *process) signal(s os.Signal) {
 	p.t.Helper()
 	require.NoError(p.t, p.cmd.Process.Signal(s))

@@ -94,8 +94,8 @@ func (s *server) serve(listener net.Listener, failed func(error)) {
 
 // bind opens the address. The default one gives way when it is taken: nobody asked for it.
 func (s *server) bind(ctx context.Context) (net.Listener, error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", s.listen.Addr)
+	var listen net.ListenConfig
+	listener, err := listen.Listen(ctx, "tcp", s.listen.Addr)
 	taken := errors.Is(err, syscall.EADDRINUSE)
 	switch {
 	case err == nil:
@@ -106,7 +106,7 @@ func (s *server) bind(ctx context.Context) (net.Listener, error) {
 			return nil, splitErr
 		}
 		s.logger.Info("default http address is taken, using a free port", slog.String("taken", s.listen.Addr))
-		return config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+		return listen.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	case taken:
 		return nil, fmt.Errorf("http.addr: %s is taken: stop what listens there, or choose another address with --http or "+
 			"http.addr (port 0 picks a free one)", s.listen.Addr)

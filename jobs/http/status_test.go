@@ -105,7 +105,7 @@ func TestRetryAfterIsReadInSecondsOnly(t *testing.T) {
 	} {
 		url := serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 			w.Header().Set("Retry-After", header)
-			w.WriteHeader(429)
+			w.WriteHeader(nethttp.StatusTooManyRequests)
 		})
 		require.Equal(t, want, requireStatus(t, do(t, t.Context(), http.Call{URL: url})).Wait, header)
 	}

@@ -18,6 +18,7 @@ func New(logger *slog.Logger, message string) jobs.Handler {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		//nolint:sloglint // the message is what the job is for
 		logger.LogAttrs(ctx, slog.LevelInfo, message,
 			slog.String("job", run.Job),
 			slog.Time("tick", run.Tick),

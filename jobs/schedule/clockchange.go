@@ -118,6 +118,7 @@ func (c *cronTicks) effect(change clockChange) (ClockChange, bool) {
 		e.RunsAt = time.Unix(first-change.before, 0).UTC()
 	case Repeated:
 		e.RunsAt = time.Unix(first-change.after, 0).UTC()
+	case Skipped: // runs at no instant
 	}
 	return e, true
 }

@@ -179,7 +179,7 @@ func TestTicksThroughClockChanges(t *testing.T) {
 			tick, err := time.Parse("2006-01-02T15:04", tc.from)
 			require.NoError(t, err)
 			var got []string
-			for range strings.Fields(tc.want) {
+			for range strings.FieldsSeq(tc.want) {
 				tick = s.Next(tick)
 				got = append(got, strings.TrimSuffix(tick.Format("02T15:04:05"), ":00"))
 			}

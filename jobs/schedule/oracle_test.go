@@ -93,12 +93,7 @@ func (p *plan) ticks(now local, due []local) bool {
 	if p.wildcard {
 		return p.matches(now)
 	}
-	for _, l := range due {
-		if p.matches(l) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(due, p.matches)
 }
 
 func TestTicksAreThoseOfAClockWatchedSecondBySecond(t *testing.T) {

@@ -21,8 +21,8 @@ func tokensRiseWhenTheRecordWasLost(f *fixture) {
 }
 
 func forgottenGrantIsWrittenAnewByRenew(f *fixture) {
-	g := f.expired(100, "a", takeovers(2))
-	g = f.grant(100, "b")
+	f.expired(100, "a", takeovers(2))
+	g := f.grant(100, "b")
 	g.Attempt = 4
 	f.forgetAll()
 	f.ok("Renew", f.renew(g))

@@ -68,10 +68,10 @@ func overlapMindsWhatMayBeTakenOver(f *fixture) {
 			return g
 		},
 	}
-	for how, make := range free {
+	for how, freeing := range free {
 		f.name = f.other(how)
 		f.sync(lease.Sync{Name: f.name})
-		g := make()
+		g := freeing()
 		a := f.ask(lease.Busy, f.of(101, "b", overlap(lease.OverlapWait)))
 		f.equal("left", a.Left, time.Duration(0))
 		f.ask(lease.Skipped, f.of(101, "b", overlap(lease.OverlapSkip)))

@@ -61,9 +61,10 @@ func ctxEndsCall(f *fixture) {
 	}
 }
 
-// claimAtOnce lets n holders ask at the same time, and returns their answers.
-func (f *fixture) claimAtOnce(n int, occasion int64) []lease.Answer {
+// claimAtOnce lets many holders ask at the same time, and returns their answers.
+func (f *fixture) claimAtOnce(occasion int64) []lease.Answer {
 	f.Helper()
+	const n = 64
 	claims := make([]lease.Claim, n)
 	for i := range claims {
 		claims[i] = f.of(occasion, fmt.Sprintf("h%d", i))
@@ -111,24 +112,24 @@ func (f *fixture) onlyOne(answers []lease.Answer) lease.Answer {
 func manyAtOnce(f *fixture) {
 	var last int64
 	for n := range int64(10) {
-		a := f.onlyOne(f.claimAtOnce(64, 100+n))
+		a := f.onlyOne(f.claimAtOnce(100+n))
 		f.equal("attempt", a.Attempt, 1)
 		f.above("token", a.Token, last)
 		last = a.Token
 	}
-	f.onlyOne(f.claimAtOnce(64, 0))
+	f.onlyOne(f.claimAtOnce(0))
 }
 
 func manyTakeoversAtOnce(f *fixture) {
 	g := f.expired(100, "a", takeovers(2))
-	a := f.onlyOne(f.claimAtOnce(64, 100))
+	a := f.onlyOne(f.claimAtOnce(100))
 	f.equal("attempt", a.Attempt, 2)
 	f.equal("takeovers", a.Takeovers, 1)
 	f.above("token", a.Token, g.Token)
 
 	f.expired(200, "a", takeovers(0))
 	lost := 0
-	for _, a := range f.claimAtOnce(64, 200) {
+	for _, a := range f.claimAtOnce(200) {
 		switch a.Status {
 		case lease.Lost:
 			lost++

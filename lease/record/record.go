@@ -228,13 +228,14 @@ func granted(e Entry, now time.Time) lease.Answer {
 
 // sweep settles what ran out and may not be granted again: it is over, and stands in nobody's way.
 func (r *Record) sweep(now time.Time) (lost []int64) {
-	for i := len(r.Open) - 1; i >= 0; i-- {
-		if e := r.Open[i]; e.Occasion > 0 && e.Takeovers == 0 && !e.Released && !e.Ends.After(now) {
-			r.remove(i)
+	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
+		over := e.Occasion > 0 && e.Takeovers == 0 && !e.Released && !e.Ends.After(now)
+		if over {
 			r.remember(e.Occasion, e.Token, "", lease.OutcomeLost)
 			lost = append(lost, e.Occasion)
 		}
-	}
+		return over
+	})
 	return lost
 }
 

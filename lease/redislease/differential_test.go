@@ -2,7 +2,6 @@ package redislease_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -167,7 +166,7 @@ func (p *pair) same(t *rapid.T, want, got error, about any) {
 		return
 	}
 	require.ErrorIs(t, want, lease.ErrFenced)
-	require.True(t, errors.Is(got, lease.ErrFenced), "%v: %+v", got, about)
+	require.ErrorIs(t, got, lease.ErrFenced, "%+v", about)
 }
 
 func (p *pair) pass(t *rapid.T) {
