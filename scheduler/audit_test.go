@@ -12,11 +12,38 @@ import (
 
 // audit is the fleet's store, with a ledger of what it did. It sits behind every fault: what it writes down has happened.
 type audit struct {
-	memlease.Store
+	*memlease.Store
 
-	mu     sync.Mutex
-	jobs   map[string]*ledger
-	faults []string // promises that were broken
+	mu      sync.Mutex
+	other   *memlease.Store // stands by; nil for none
+	lagging bool
+	jobs    map[string]*ledger
+	faults  []string // promises that were broken
+}
+
+func newAudit() *audit { return &audit{Store: new(memlease.Store)} }
+
+// standBy has another store see all writes from now on, until lag.
+func (a *audit) standBy() { a.other = new(memlease.Store) }
+
+// failOver has the other store take over, with what it has seen.
+func (a *audit) failOver() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.Store, a.lagging, a.other = a.other, false, nil
+}
+
+func (a *audit) lag() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lagging = true
+}
+
+// both does to the store that stands by what is done to the first.
+func (a *audit) both(do func(*memlease.Store)) {
+	if a.other != nil && !a.lagging {
+		do(a.other)
+	}
 }
 
 // ledger is what happened to the ticks of one job.
@@ -85,6 +112,7 @@ func (a *audit) settle(name string, tick, token int64, outcome lease.Outcome) {
 func (a *audit) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.both(func(s *memlease.Store) { _, _ = s.Claim(ctx, c) })
 	answer, err := a.Store.Claim(ctx, c)
 	if err != nil {
 		return answer, err
@@ -146,6 +174,7 @@ func (a *audit) find(g lease.Grant) *grant {
 func (a *audit) Renew(ctx context.Context, grants []lease.Grant) []error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.both(func(s *memlease.Store) { _ = s.Renew(ctx, grants) })
 	answers := a.Store.Renew(ctx, grants)
 	for i, g := range grants {
 		if answers[i] == nil {
@@ -159,6 +188,7 @@ func (a *audit) Renew(ctx context.Context, grants []lease.Grant) []error {
 func (a *audit) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.both(func(s *memlease.Store) { _ = s.Settle(ctx, g, outcome) })
 	err := a.Store.Settle(ctx, g, outcome)
 	if err == nil {
 		a.find(g).ended = time.Now()
@@ -170,6 +200,7 @@ func (a *audit) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome
 func (a *audit) Release(ctx context.Context, g lease.Grant) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.both(func(s *memlease.Store) { _ = s.Release(ctx, g) })
 	err := a.Store.Release(ctx, g)
 	if err == nil {
 		o := a.find(g)
@@ -181,6 +212,7 @@ func (a *audit) Release(ctx context.Context, g lease.Grant) error {
 func (a *audit) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.both(func(s *memlease.Store) { _, _, _ = s.Pass(ctx, p) })
 	mark, moved, err := a.Store.Pass(ctx, p)
 	if j := a.job(p.Name); moved && err == nil && (len(j.passes) == 0 || j.passes[len(j.passes)-1].to < p.To) {
 		j.passes = append(j.passes, passed{p.From, p.To, p.Outcome})
@@ -191,6 +223,7 @@ func (a *audit) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 func (a *audit) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.both(func(s *memlease.Store) { _, _ = s.Sync(ctx, syncs) })
 	records, err := a.Store.Sync(ctx, syncs)
 	for _, r := range records {
 		if j := a.job(r.Name); r.Made && j.first < 0 {
@@ -200,6 +233,13 @@ func (a *audit) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 		}
 	}
 	return records, err
+}
+
+func (a *audit) Time(ctx context.Context) (now, since time.Time, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.both(func(s *memlease.Store) { _, _, _ = s.Time(ctx) })
+	return a.Store.Time(ctx)
 }
 
 // fate returns what became of a tick; empty when nothing has yet.

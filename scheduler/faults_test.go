@@ -28,6 +28,7 @@ type fault struct {
 	hang bool          // it does not reach the store, and its caller waits until its context ends, or a second
 	lost bool          // the store does it, and the caller gets an error
 	slow time.Duration // it takes so long there, and so long back; the store does it even if the caller has given up
+	back time.Duration // and so much longer back
 }
 
 var (
@@ -97,7 +98,7 @@ func through[T any](ctx context.Context, l *link, c call, apply func(context.Con
 		defer cancel()
 		<-ctx.Done()
 		return none, context.Cause(ctx)
-	case f.slow > 0:
+	case f.slow > 0 || f.back > 0:
 		type result struct {
 			value T
 			err   error
@@ -106,7 +107,7 @@ func through[T any](ctx context.Context, l *link, c call, apply func(context.Con
 		l.calls.Go(func() {
 			time.Sleep(f.slow)
 			value, err := apply(context.WithoutCancel(ctx))
-			time.Sleep(f.slow)
+			time.Sleep(f.slow + f.back)
 			done <- result{value, err}
 		})
 		select {

@@ -53,7 +53,7 @@ type seen struct {
 func inFleet(t *testing.T, test func(f *fleet)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &fleet{t: t, store: &audit{}}
+		f := &fleet{t: t, store: newAudit()}
 		defer func() { // after a failed test too: goroutines that are left would hide why it failed
 			f.stopAll()
 			for _, fault := range f.broken() {

@@ -91,6 +91,25 @@ func TestWhatIsPassedOverNamesItsNewestTick(t *testing.T) {
 	})
 }
 
+// TestAGapThatCannotBeClosedAtOnceStaysOne lets every pass fail for 20 s after the fleet is back.
+func TestAGapThatCannotBeClosedAtOnceStaysOne(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 1s", takes(0), jobs.WithMisfire(jobs.MisfireLatest, 3*time.Second))
+		f.start("a")
+		f.sleepTo(20500 * time.Millisecond)
+		f.stopAll()
+		f.sleepTo(30600 * time.Millisecond)
+		r := f.start("b")
+		r.link.set(func(c call) fault { return fault{cut: c.verb == verbPass} })
+		f.sleepTo(50600 * time.Millisecond)
+		r.link.heal()
+		f.sleepTo(55500 * time.Millisecond)
+		fates := f.fates("job")
+		require.InDelta(t, 30-3-1, fates["missed"], 1, "all but the newest of those past the grace: %v", fates)
+		require.Equal(t, 55, fates["missed"]+fates["succeeded"])
+	})
+}
+
 func TestANewJobCatchesUpNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("old", "@every 1s", takes(0), jobs.WithMisfire(jobs.MisfireAll, 0))

@@ -190,6 +190,46 @@ func TestAReplicaOnASlowLinkAloneIsOnTime(t *testing.T) {
 	})
 }
 
+// TestAReplicaThatMisjudgesFleetTimeIsNotEarly has a lopsided link, which makes one believe that the store's clock is a
+// fifth of a second ahead of what it is.
+func TestAReplicaThatMisjudgesFleetTimeIsNotEarly(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(time.Second))
+		r := f.start("a", scheduler.WithTerm(5*time.Second))
+		r.link.set(func(call) fault { return fault{back: 400 * time.Millisecond} })
+		f.sleepTo(5*time.Minute - 1)
+		r.link.heal()
+		runs := f.runs.of("job")
+		require.Len(t, runs, 29)
+		for _, a := range runs {
+			require.GreaterOrEqual(t, f.grantsOf("job", a.Tick)[0].at, a.Tick)
+			require.LessOrEqual(t, a.start.Sub(a.Tick), time.Second, "a claim that comes too early is made again in time")
+		}
+	})
+}
+
+// TestARunThatWasStoppedByTheLossOfItsLeaseIsRunAgain, since it has not failed: here by those that all lost the store.
+func TestARunThatWasStoppedByTheLossOfItsLeaseIsRunAgain(t *testing.T) {
+	for name, fail := range away {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.job("job", "* * * * *", takes(10*time.Second))
+				f.startMany(3)
+				f.sleepTo(62 * time.Second)
+				f.every(fail)
+				time.Sleep(2 * term)
+				f.every((*link).heal)
+				f.sleepTo(119 * time.Second)
+				runs := f.runs.of("job")
+				require.Len(t, runs, 2)
+				require.ErrorIs(t, runs[0].cause, lease.ErrLost)
+				require.Equal(t, 2, runs[1].Attempt)
+				require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("job"))
+			})
+		})
+	}
+}
+
 func TestOutcomesAreSentUntilTheyArrive(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", func(context.Context, jobs.Run) error { return errCut })

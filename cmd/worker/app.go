@@ -50,12 +50,7 @@ var replica = fx.Options(
 		provideServer,
 	),
 	fx.Invoke(runScheduler),
-	fx.WithLogger(func(logger *slog.Logger) fxevent.Logger {
-		l := &fxevent.SlogLogger{Logger: logger}
-		l.UseLogLevel(slog.LevelDebug)
-		l.UseErrorLevel(slog.LevelDebug) // errors are returned, too
-		return l
-	}),
+	fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger }), // errors are returned, and the rest is ours to say
 )
 
 // runReplica runs a replica until ctx ends, and then stops it within the limits that the configuration sets.

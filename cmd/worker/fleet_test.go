@@ -151,6 +151,19 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 	p.await("run started", "job", "held")
 	p.signal(syscall.SIGINT)
 	p.await("stopping; another signal stops at once", "signal", "interrupt")
+	time.Sleep(sameSignal)
 	p.signal(syscall.SIGTERM)
 	require.Equal(t, 1, p.exit())
+}
+
+func TestASignalThatComesTwiceAtOnceIsOne(t *testing.T) {
+	t.Parallel()
+	release := filepath.Join(t.TempDir(), "release")
+	p := start(t, file(t, "shutdown_grace: 1m\n"+held(release)), "--http", "127.0.0.1:0")
+	p.await("run started", "job", "held")
+	p.signal(syscall.SIGTERM)
+	p.await("stopping; another signal stops at once", "signal", "terminated")
+	p.signal(syscall.SIGTERM) // once to the process and once to its group
+	require.NoError(t, os.WriteFile(release, nil, 0o600))
+	require.Equal(t, 0, p.exit())
 }

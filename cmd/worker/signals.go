@@ -7,7 +7,12 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
+
+// sameSignal is how soon after the first a signal is the same one, sent once to the process and once to its group, as
+// shells, timeout(1) and process managers do.
+const sameSignal = 500 * time.Millisecond
 
 // untilSignalled returns a context that ends with ctx or at the first SIGTERM or SIGINT. A second signal calls exit: who
 // sends one does not want to wait any longer. Call stop when neither matters any more.
@@ -18,15 +23,19 @@ func untilSignalled(ctx context.Context, logger *slog.Logger, exit func(code int
 	over := make(chan struct{})
 	var listener sync.WaitGroup
 	listener.Go(func() {
-		for nth := 1; ; nth++ {
+		var first time.Time
+		for {
 			select {
 			case s := <-signals:
-				if nth > 1 {
+				switch {
+				case first.IsZero():
+					first = time.Now()
+					logger.Info("stopping; another signal stops at once", slog.String("signal", s.String()))
+					cancel()
+				case time.Since(first) >= sameSignal:
 					logger.Error("second signal, stopping at once", slog.String("signal", s.String()))
 					exit(exitFailed)
 				}
-				logger.Info("stopping; another signal stops at once", slog.String("signal", s.String()))
-				cancel()
 			case <-over:
 				return
 			}

@@ -144,6 +144,7 @@ func forgottenAndSettledIsNotRevived(f *fixture) {
 	for n := range int64(lease.Remembered + 2) {
 		grants = append(grants, f.grant(100+n, "a"))
 	}
+	grants[0], grants[1] = grants[1], grants[0] // in whatever order
 	f.forgetAll()
 	for _, g := range grants {
 		f.ok("Settle", f.settle(g, "succeeded"))
@@ -188,6 +189,7 @@ func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
 	first, second := f.grant(100, "a"), f.grant(101, "a")
 	f.forgetAll()
 	f.sync(lease.Sync{Name: f.name, Mark: 50})
+	f.ok("Settle", f.settle(f.grant(60, "c"), "succeeded"))
 	f.ask(lease.Decided, f.of(101, "b", known(101)))
 	f.ok("Renew", f.renew(second))
 	f.ok("Settle", f.settle(first, "succeeded"))
@@ -195,6 +197,8 @@ func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
 	f.ask(lease.Decided, f.of(100, "b"))
 
 	// But not what this record itself has seen decided.
+	first.Occasion = 55
+	f.fenced("Renew", f.renew(first))
 	_, passed := f.pass(101, 110, "p")
 	f.equal("passed", passed, true)
 	first.Occasion = 105

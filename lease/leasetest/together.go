@@ -112,7 +112,7 @@ func (f *fixture) onlyOne(answers []lease.Answer) lease.Answer {
 func manyAtOnce(f *fixture) {
 	var last int64
 	for n := range int64(10) {
-		a := f.onlyOne(f.claimAtOnce(100+n))
+		a := f.onlyOne(f.claimAtOnce(100 + n))
 		f.equal("attempt", a.Attempt, 1)
 		f.above("token", a.Token, last)
 		last = a.Token

@@ -34,7 +34,7 @@ func failsWithin(t *testing.T, s *redislease.Store, limit time.Duration, newCtx 
 			began := time.Now()
 			err := call(ctx)
 			took := time.Since(began)
-			assert.Error(t, err, verb) //nolint:testifylint // require must not be called here
+			assert.Error(t, err, verb)                       //nolint:testifylint // require must not be called here
 			assert.NotErrorIs(t, err, lease.ErrFenced, verb) //nolint:testifylint // the same
 			assert.Less(t, took, limit+patience, verb)
 		})
@@ -158,7 +158,7 @@ func TestWhoGaveUpIsNotClaimedFor(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			_, err := r.store.Claim(ctx, claimOf(fmt.Sprintf("lock%d", i), 0, "a", "r"))
-			assert.Error(t, err) //nolint:testifylint // require must not be called here
+			assert.Error(t, err)
 		})
 	}
 	all.Wait()

@@ -66,6 +66,26 @@ func TestTokensRiseWhenTheServersClockGoesBack(t *testing.T) {
 	}
 }
 
+func TestARecordDoesNotGrow(t *testing.T) {
+	srv := redistest.Start(t)
+	s := open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	synced(t, s, "job")
+	for n := range int64(200) {
+		require.NoError(t, s.Settle(t.Context(), granted(t, s, claimOf("job", 1e12+n, "a", "r")), "succeeded"))
+	}
+	record, err := srv.Client(t).HGetAll(t.Context(), "solotick:{ns:job}").Result()
+	require.NoError(t, err)
+	size := 0
+	for field, value := range record {
+		size += len(field) + len(value)
+	}
+	require.Less(t, size, 1200, record)
+	require.Empty(t, record["open"])
+	r, err := s.Inspect(t.Context(), "job")
+	require.NoError(t, err)
+	require.Len(t, r.Settled, lease.Remembered)
+}
+
 // Redis may drop a record only when nobody has used it for long.
 func TestARecordLivesAsLongAsItIsUsed(t *testing.T) {
 	srv := redistest.Start(t)
