@@ -21,6 +21,7 @@ func TestAFailoverThatLosesTheLastWritesDoublesNothing(t *testing.T) {
 		f.store.lag() // the grants of 30 s and what follows is lost
 		f.sleepTo(32500 * time.Millisecond)
 		f.store.failOver()
+		f.sleepTo(33500 * time.Millisecond)
 		f.start("d") // it knows what the store says, and nothing else
 		f.sleepTo(60*time.Second - 1)
 		require.Equal(t, "10s, 20s, 30s, 40s, 50s", f.story("long"))

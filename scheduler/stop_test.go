@@ -50,9 +50,9 @@ func TestAStoppingReplicaWaitsUntilTheStoreKnowsItsOutcomes(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("ends", "@every 1m", takes(5*time.Second))
 		f.job("is-stopped", "@every 1m", takes(20*time.Second))
-		r := f.start("a", scheduler.WithShutdownGrace(4*time.Second))
+		r := f.start("a", scheduler.WithShutdownGrace(6*time.Second))
 		f.sleepTo(61 * time.Second)
-		r.link.set(func(call) fault { return fault{slow: 300 * time.Millisecond} })
+		r.link.set(func(call) fault { return fault{slow: 200 * time.Millisecond} })
 		r.stop()
 		<-r.done
 		require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("ends"))

@@ -33,6 +33,14 @@ func openGuard(t *testing.T, options ...Option) *Guard {
 	return g
 }
 
+// openWarmGuard returns a guard whose process has started, so that no short lease has to wait for that.
+func openWarmGuard(t *testing.T) *Guard {
+	t.Helper()
+	g := openGuard(t)
+	require.NoError(t, await(t, do(t.Context(), g, shell(nil, "exit 0"), leaseOf(time.Hour))))
+	return g
+}
+
 func guardPID(g *Guard) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -55,7 +63,12 @@ func shell(life *lifeline, script string) Command {
 // do calls the handler in a goroutine, and returns what it returned.
 func do(ctx context.Context, g *Guard, c Command, lease jobs.Lease) (result <-chan error) {
 	ended := make(chan error, 1)
-	go func() { ended <- New(g, c)(ctx, runUnder(lease)) }()
+	go func() {
+		began := time.Now()
+		err := New(g, c)(ctx, runUnder(lease))
+		fmt.Fprintf(os.Stderr, "RETURNED %s after %s: %q %v\n", c.Env["LIFE"], time.Since(began), err, lease.Deadline())
+		ended <- err
+	}()
 	return ended
 }
 
@@ -137,6 +150,7 @@ func (l *lifeline) read(file *os.File) {
 			close(l.lines)
 			return
 		default:
+			fmt.Fprintln(os.Stderr, "LIFELINE", l.path, err)
 			return
 		}
 	}

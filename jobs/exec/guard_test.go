@@ -33,11 +33,11 @@ func TestLostGuardFailsItsRunsAndIsReplaced(t *testing.T) {
 
 func TestWorkerKeepsTheDeadlineOfAFrozenGuard(t *testing.T) {
 	t.Parallel() // it has to lose its patience
-	g, life := openGuard(t), newLifeline(t)
-	lease := leaseOf(2 * time.Second)
+	g, life := openWarmGuard(t), newLifeline(t)
+	lease := leaseOf(5 * time.Second)
 	result := do(t.Context(), g, shell(life, `trap '' TERM; echo up >&9; sleep 1000; sleep 1000`), lease)
 	life.hear(t, "up")
-	require.Eventually(t, func() bool { return knowsLeader(g) }, bound, time.Millisecond)
+	require.Eventually(t, func() bool { return knowsLeader(g, 2) }, bound, time.Millisecond)
 	first := guardPID(g)
 	require.NoError(t, unix.Kill(first, unix.SIGSTOP))
 
@@ -51,8 +51,8 @@ func TestWorkerKeepsTheDeadlineOfAFrozenGuard(t *testing.T) {
 
 func TestGuardThatWasFrozenForAMomentGoesOn(t *testing.T) {
 	t.Parallel()
-	g, life := openGuard(t), newLifeline(t)
-	lease := leaseOf(4 * time.Second)
+	g, life := openWarmGuard(t), newLifeline(t)
+	lease := leaseOf(6 * time.Second)
 	first := lease.Deadline()
 	result := do(t.Context(), g, shell(life, `echo up >&9; sleep 1000`), lease)
 	life.hear(t, "up")
@@ -137,12 +137,12 @@ func TestManyRunsAtOnceLeaveNothingBehind(t *testing.T) {
 	require.Equal(t, before, descriptors(t, pid), "descriptors")
 }
 
-// knowsLeader reports whether the worker has learnt the process of the guard's first run.
-func knowsLeader(g *Guard) bool {
+// knowsLeader reports whether the worker has learnt the process of a run.
+func knowsLeader(g *Guard, run uint64) bool {
 	g.link.mu.Lock()
-	w := g.link.wards[1]
+	w := g.link.wards[run]
 	g.link.mu.Unlock()
-	return w.leader() != 0
+	return w != nil && w.leader() != 0
 }
 
 func descriptors(t *testing.T, pid int) int {

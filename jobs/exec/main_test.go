@@ -3,6 +3,7 @@
 package exec
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -24,6 +25,9 @@ func TestMain(m *testing.M) {
 	}
 	// The race detector has every process that ends wait for a second.
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	// Tests in parallel are those that wait for a deadline, and do nothing else.
+	flag.Parse()
+	_ = flag.Set("test.parallel", "16")
 	code := m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines left:", err)

@@ -187,6 +187,8 @@ func TestOnClusterACallThatGetsNoAnswerReturns(t *testing.T) {
 				n.Freeze()
 			}
 			failsWithin(t, s, l.limit, l.newCtx)
+			fresh := openFor(t, redis.NewClusterClient(c.options()), redislease.WithTimeout(l.timeout))
+			failsWithin(t, fresh, l.limit, l.newCtx)
 			for _, n := range c.nodes {
 				n.Thaw()
 			}

@@ -39,8 +39,7 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 		return cmd, err
 	}
 	p.mu.Lock()
-	if p.busy < p.lanes && len(p.waiting) == 0 && ctx.Done() == nil {
-		// Only a call that nobody can cancel is made right here: go-redis obeys deadlines, but no cancellation.
+	if p.busy < p.lanes && len(p.waiting) == 0 && p.soon(ctx) {
 		p.busy++
 		p.mu.Unlock()
 		cmds := []*redis.Cmd{cmd}
@@ -66,6 +65,19 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 	case <-ctx.Done():
 		return cmd, context.Cause(ctx)
 	}
+}
+
+// blind is for how long a call may fail to see that it is cancelled.
+const blind = time.Second
+
+// soon tells whether a call under ctx returns soon even if it is cancelled, which go-redis, unlike a deadline, does not
+// see. Then it is made on the caller's goroutine: to hand it to another costs as much as the call.
+func (p *pipe) soon(ctx context.Context) bool {
+	if p.timeout <= blind || ctx.Done() == nil {
+		return true
+	}
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) <= blind
 }
 
 // next passes a lane on to those who wait, or gives it back.

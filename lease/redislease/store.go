@@ -49,7 +49,8 @@ type Option func(*options)
 // WithNamespace keeps the records apart from those of other namespaces. The default is "default".
 func WithNamespace(name string) Option { return func(o *options) { o.namespace = name } }
 
-// WithTimeout bounds each round trip to Redis, connecting included. The default is 1 s; at least 10 ms. Choose it well
+// WithTimeout bounds each round trip to Redis, connecting included. The default is 1 s; at least 10 ms. A call whose
+// context is cancelled returns within 1 s; at a context's deadline a call returns at once. Choose the timeout well
 // below the shortest term: a lease whose renewal hangs is renewed on another connection only after this.
 func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
 
