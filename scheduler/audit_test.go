@@ -17,6 +17,7 @@ type audit struct {
 	mu      sync.Mutex
 	other   *memlease.Store // stands by; nil for none
 	lagging bool
+	skew    time.Duration // of the store's clock; 0 or less, so that nothing seems to be early
 	jobs    map[string]*ledger
 	faults  []string // promises that were broken
 }
@@ -112,8 +113,15 @@ func (a *audit) settle(name string, tick, token int64, outcome lease.Outcome) {
 func (a *audit) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if !c.NotBefore.IsZero() {
+		c.NotBefore = c.NotBefore.Add(-a.skew)
+	}
+	if !c.NotAfter.IsZero() {
+		c.NotAfter = c.NotAfter.Add(-a.skew)
+	}
 	a.both(func(s *memlease.Store) { _, _ = s.Claim(ctx, c) })
 	answer, err := a.Store.Claim(ctx, c)
+	answer.Now = answer.Now.Add(a.skew)
 	if err != nil {
 		return answer, err
 	}
@@ -239,7 +247,15 @@ func (a *audit) Time(ctx context.Context) (now, since time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.both(func(s *memlease.Store) { _, _, _ = s.Time(ctx) })
-	return a.Store.Time(ctx)
+	now, since, err = a.Store.Time(ctx)
+	return now.Add(a.skew), since, err
+}
+
+// setClock makes the store's clock run so far behind from now on.
+func (a *audit) setClock(behind time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.skew = -behind
 }
 
 // fate returns what became of a tick; empty when nothing has yet.

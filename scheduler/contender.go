@@ -54,7 +54,6 @@ type asking struct {
 	claim    lease.Claim
 	began    time.Time
 	sent     time.Time // for the last time
-	failed   bool      // at least once
 	answered bool      // it was not granted
 	busy     bool      // since its tick, or this claim before it, has to wait for its turn
 }
@@ -305,7 +304,6 @@ func (c *contender) claimLocked(a *asking) bool {
 	tick := a.claim.Occasion
 	a.sent = began
 	if err != nil {
-		a.failed = true
 		at := c.retryLocked()
 		if l, ok := c.open[tick]; ok && l.asking == a {
 			l.at = at
@@ -321,9 +319,6 @@ func (c *contender) claimLocked(a *asking) bool {
 	}
 	now := c.s.clock.ms()
 	c.learnLocked(answer, tick, now)
-	if late := now - c.due(tick); late > promptly && (a.failed || ms(took) > promptly) && c.asking == a {
-		c.caughtUp = max(c.caughtUp, now) // what came due meanwhile could not be claimed either, and waits for its turn
-	}
 
 	wait := int64(0)
 	switch answer.Status {

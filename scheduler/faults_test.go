@@ -28,7 +28,8 @@ type fault struct {
 	hang bool          // it does not reach the store, and its caller waits until its context ends, or a second
 	lost bool          // the store does it, and the caller gets an error
 	slow time.Duration // it takes so long there, and so long back; the store does it even if the caller has given up
-	back time.Duration // and so much longer back
+
+	there, back time.Duration // and so much longer there, or back
 }
 
 var (
@@ -98,14 +99,14 @@ func through[T any](ctx context.Context, l *link, c call, apply func(context.Con
 		defer cancel()
 		<-ctx.Done()
 		return none, context.Cause(ctx)
-	case f.slow > 0 || f.back > 0:
+	case f.slow+f.there+f.back > 0:
 		type result struct {
 			value T
 			err   error
 		}
 		done := make(chan result, 1)
 		l.calls.Go(func() {
-			time.Sleep(f.slow)
+			time.Sleep(f.slow + f.there)
 			value, err := apply(context.WithoutCancel(ctx))
 			time.Sleep(f.slow + f.back)
 			done <- result{value, err}

@@ -27,6 +27,9 @@ type fleet struct {
 	runs  recorder
 	jobs  []*jobs.Job
 
+	// observe, set before replicas are started, is told every event, by many goroutines.
+	observe func(replica string, e scheduler.Event)
+
 	mu       sync.Mutex
 	replicas []*replica
 	events   []seen
@@ -90,7 +93,12 @@ func (f *fleet) startWith(id string, list []*jobs.Job, options ...scheduler.Opti
 	r := &replica{link: &link{store: f.store}, done: make(chan struct{})}
 	options = append([]scheduler.Option{
 		scheduler.WithReplica(id), scheduler.WithTerm(term),
-		scheduler.WithObserver(func(e scheduler.Event) { f.note(id, e) }),
+		scheduler.WithObserver(func(e scheduler.Event) {
+			f.note(id, e)
+			if f.observe != nil {
+				f.observe(id, e)
+			}
+		}),
 	}, options...)
 	var err error
 	r.Scheduler, err = scheduler.New(r.link, &registry, options...)

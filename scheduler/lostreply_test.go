@@ -62,7 +62,7 @@ func TestATakeoverWhoseReplyWasLostIsAskedForAgain(t *testing.T) {
 		f.replica("dies").link.cut()
 		lost := map[int64]int{}
 		f.replica("lives").link.set(func(c call) fault {
-			if c.verb != verbClaim || c.tick > held[5].Tick.UnixMilli() || c.tick%2000 != 0 || lost[c.tick] == 2 {
+			if c.verb != verbClaim || c.tick > held[5].Tick.UnixMilli() || c.tick%2000 != 0 || lost[c.tick] == 5 {
 				return fault{}
 			}
 			if g := f.grantsOf("job", time.UnixMilli(c.tick)); time.Since(g[0].renewed) >= term {

@@ -91,3 +91,25 @@ func TestTicksThatAreLateWithinTheGraceWaitForTheirTurn(t *testing.T) {
 		require.Empty(t, f.passed("job"))
 	})
 }
+
+// TestAReplicaThatIsBackAfterOthersKnowsThatTheyAreCatchingUp: to it the newest tick is on time, and to find an earlier one
+// running is no reason to skip it.
+func TestAReplicaThatIsBackAfterOthersKnowsThatTheyAreCatchingUp(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 1s", takes(150*time.Millisecond))
+		a, b := f.start("a"), f.start("b")
+		f.sleepTo(9500 * time.Millisecond)
+		a.link.cut()
+		b.link.cut()
+		f.sleepTo(12 * time.Second)
+		a.link.heal()
+		f.sleepTo(12200 * time.Millisecond)
+		b.link.heal()
+		f.sleepTo(15 * time.Second)
+		var ticks []int
+		for _, run := range f.runs.of("job")[9:] {
+			ticks = append(ticks, int(run.Tick.Sub(epoch).Seconds()))
+		}
+		require.Equal(t, []int{10, 11, 12, 13, 14, 15}, ticks)
+	})
+}

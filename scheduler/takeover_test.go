@@ -167,6 +167,22 @@ func TestLeaseLossCancelsBeforeOthersAreGranted(t *testing.T) {
 	}
 }
 
+// TestALeaseCountsFromWhenItsClaimWasSent: the store granted it before the answer came.
+func TestALeaseCountsFromWhenItsClaimWasSent(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(8*time.Second))
+		r := f.start("a")
+		f.sleepTo(5 * time.Second)
+		r.link.set(func(c call) fault { return fault{cut: c.verb == verbRenew, back: 700 * time.Millisecond} })
+		f.sleepTo(18 * time.Second)
+		runs := f.runs.of("job")
+		grants := f.grantsOf("job", runs[0].Tick)
+		require.GreaterOrEqual(t, runs[0].start.Sub(grants[0].at), 700*time.Millisecond)
+		require.ErrorIs(t, runs[0].cause, lease.ErrLost)
+		require.LessOrEqual(t, runs[0].told.Sub(grants[0].at), term-term/20)
+	})
+}
+
 func TestATickIsTakenOverByAReplicaThatStartsLater(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10m", takes(5*time.Minute))

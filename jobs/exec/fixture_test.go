@@ -63,12 +63,7 @@ func shell(life *lifeline, script string) Command {
 // do calls the handler in a goroutine, and returns what it returned.
 func do(ctx context.Context, g *Guard, c Command, lease jobs.Lease) (result <-chan error) {
 	ended := make(chan error, 1)
-	go func() {
-		began := time.Now()
-		err := New(g, c)(ctx, runUnder(lease))
-		fmt.Fprintf(os.Stderr, "RETURNED %s after %s: %q %v\n", c.Env["LIFE"], time.Since(began), err, lease.Deadline())
-		ended <- err
-	}()
+	go func() { ended <- New(g, c)(ctx, runUnder(lease)) }()
 	return ended
 }
 
@@ -111,6 +106,7 @@ func newLifeline(t *testing.T) *lifeline {
 		ended: make(chan time.Time, 1),
 	}
 	require.NoError(t, unix.Mkfifo(l.path, 0o600))
+	require.NoError(t, unix.Mkfifo(l.path+".silence", 0o600))
 	file, err := os.OpenFile(l.path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	require.NoError(t, err)
 	done := make(chan struct{})
@@ -150,7 +146,6 @@ func (l *lifeline) read(file *os.File) {
 			close(l.lines)
 			return
 		default:
-			fmt.Fprintln(os.Stderr, "LIFELINE", l.path, err)
 			return
 		}
 	}

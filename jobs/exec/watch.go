@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"fmt"
 	"os"
 	"time"
 
@@ -116,11 +115,7 @@ func (w *watch) act(now instant) {
 			}
 			continue
 		}
-		ta, ka := c.plan.tellAt(), c.plan.killAt()
 		tell, kill := c.plan.due(now)
-		if tell || kill {
-			fmt.Fprintln(os.Stderr, "DEBUG", os.Getpid(), c.pid, "tell", tell, ta.until(now), "kill", kill, ka.until(now), "span", c.plan.learnt.until(c.plan.deadline), c.plan.grace, c.plan.stopped)
-		}
 		if tell {
 			_ = unix.Kill(-c.pid, unix.SIGTERM)
 			_ = unix.Kill(-c.pid, unix.SIGCONT) // a stopped process would not see the signal

@@ -172,7 +172,7 @@ func TestGuardOutlastsTheSignalsThatStopAService(t *testing.T) {
 func TestFrozenWorkersRunDiesByItsDeadline(t *testing.T) {
 	t.Parallel()
 	life := newLifeline(t)
-	const term = 12 * time.Second
+	const term = 16 * time.Second
 	began := time.Now()
 	c := shell(life, family+stubborn)
 	c.KillGrace = time.Hour
