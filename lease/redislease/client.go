@@ -17,9 +17,6 @@ const lanes = 4
 // poolSize leaves renewals, which travel beside the lanes, a connection each.
 const poolSize = lanes + 2
 
-// reload is how old a client's idea of which server of a Cluster keeps what may grow.
-const reload = 5 * time.Second
-
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // within bounds a dial, which may know no bound of its own, by the timeout and by the life of the store.
@@ -64,7 +61,6 @@ func ownClient(life context.Context, client redis.UniversalClient, timeout time.
 		o.PoolFIFO = false
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false // a replica's answer is an old one
 		o.DisableRoutingPolicies = true
-		o.ClusterStateReloadInterval = min(o.ClusterStateReloadInterval, reload)
 		o.DisableIdentity = true
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		return redis.NewClusterClient(&o), nil

@@ -148,22 +148,27 @@ func TestAFrozenServerIsWaitedForOnlySoLongAndWorksAgain(t *testing.T) {
 }
 
 func TestWhoGaveUpIsNotClaimedFor(t *testing.T) {
-	r := newRig(t, redislease.WithTimeout(500*time.Millisecond))
-	const claimers = 100
-	r.proxy.Partition()
-	r.proxy.ResetCounts()
+	r := newRig(t, redislease.WithTimeout(3*time.Second))
+	const lanes, claimers = 4, 100
 	var all sync.WaitGroup
-	for i := range claimers {
+	claim := func(name string, limit time.Duration) {
 		all.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
-			_, err := r.store.Claim(ctx, claimOf(fmt.Sprintf("lock%d", i), 0, "a", "r"))
+			_, err := r.store.Claim(ctx, claimOf(name, 0, "a", "r"))
 			assert.Error(t, err)
 		})
 	}
+	r.proxy.Partition()
+	r.proxy.ResetCounts()
+	for i := range lanes { // these occupy the lanes until the others have given up
+		claim(fmt.Sprintf("first%d", i), 2*time.Second)
+	}
+	time.Sleep(200 * time.Millisecond)
+	for i := range claimers {
+		claim(fmt.Sprintf("lock%d", i), 100*time.Millisecond)
+	}
 	all.Wait()
-	_, _, err := r.store.Time(t.Context()) // waits for its turn: until then the lanes have looked for more work
-	require.Error(t, err)
 	r.proxy.Heal()
 	require.Eventually(t, func() bool { _, _, err := r.store.Time(t.Context()); return err == nil },
 		20*time.Second, 10*time.Millisecond)

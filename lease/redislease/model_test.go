@@ -86,7 +86,7 @@ func (o occasion) claim(i input, a output) []occasion {
 			return []occasion{o}
 		}
 	case heldBy:
-		if o.settledBy == 0 && o.attempt == a.attempt && !o.free && o.sees(a.token) {
+		if o.settledBy == 0 && o.attempt == a.attempt && !o.free && o.request != i.request && o.sees(a.token) {
 			o.until = max(o.until, a.now+a.left)
 			return []occasion{o}
 		}

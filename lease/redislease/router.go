@@ -2,7 +2,6 @@ package redislease
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -143,8 +142,7 @@ func (r *router) node(ctx context.Context, key string) (*redis.Client, error) {
 
 // mind looks anew for the servers of a Cluster when one of them has failed: another may have taken its place.
 func (r *router) mind(err error) {
-	var answered redis.Error
-	if r.cluster != nil && err != nil && !errors.As(err, &answered) {
-		r.cluster.ReloadState(context.Background())
+	if r.cluster != nil && err != nil {
+		r.cluster.ReloadState(context.Background()) // in the background, and no more than five times a second
 	}
 }

@@ -42,8 +42,16 @@ func TestWatchOutlivesSilence(t *testing.T) {
 	require.Eventually(t, func() bool { return r.proxy.CommandsByName()["PING"] >= 2 }, 20*time.Second, 10*time.Millisecond)
 	require.NoError(t, r.store.Release(t.Context(), granted(t, r.store, claimOf("lock", 0, "a", "r"))))
 	require.Equal(t, "lock", receive(t, woken))
+	cancel()
+	require.ErrorIs(t, receive(t, ended), context.Canceled)
+}
 
-	// It ends with ctx, whatever the connection does.
+func TestWatchEndsWithItsContextWhateverTheConnectionDoes(t *testing.T) {
+	r := newRig(t, redislease.WithTimeout(30*time.Second))
+	woken, ended := make(chan string, 16), make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { ended <- r.store.Watch(ctx, func(name string) { woken <- name }) }()
+	require.Empty(t, receive(t, woken))
 	r.proxy.Blackhole()
 	began := time.Now()
 	cancel()
