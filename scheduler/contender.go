@@ -39,6 +39,7 @@ type contender struct {
 	asking   *asking        // a claim whose answer is not known
 	open     map[int64]look // ticks that others hold, or held
 	running  map[int64]int64
+	granted  func() // the run of a tick that was just granted
 }
 
 // look says when to look after a tick that another holds.
@@ -123,18 +124,28 @@ func (c *contender) recovered() {
 	c.poke()
 }
 
-// contend does what there is to do.
-func (c *contender) contend() {
+// contend does what there is to do, and returns the run of the last tick that was granted, if it is yet to begin: most
+// often it is the only one, and then it goes on where it was claimed.
+func (c *contender) contend() (run func()) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.active {
 		c.poked = true
-		c.mu.Unlock()
-		return
+		return nil
 	}
 	c.active = true
 	for c.s.contending() {
 		c.poked = false
-		if !c.actLocked() && !c.poked {
+		more := c.actLocked()
+		if c.granted != nil {
+			run, c.granted = c.granted, nil
+			if at := c.actAtLocked(); !c.poked && (at == 0 || at > c.s.clock.ms()) {
+				break
+			}
+			go run()
+			run = nil
+		}
+		if !more && !c.poked {
 			break
 		}
 	}
@@ -142,7 +153,7 @@ func (c *contender) contend() {
 	if c.s.contending() {
 		c.s.timers.set(c, c.actAtLocked()) // under the lock, so that no poke gets lost
 	}
-	c.mu.Unlock()
+	return run
 }
 
 // actAtLocked is when there will be something to do.
@@ -227,6 +238,10 @@ func (c *contender) lookLocked(now int64) (tick int64, ok bool) {
 // The wait after an error is doubled from one to the other, while nothing succeeds in between. After an absence of the
 // store it is cut short: see recovered.
 const firstRetry, lastRetry = 50, 1000 // ms
+
+// lateRetry is the wait after a claim that came too late by the store's clock, but not yet by our idea of it: without one
+// it would be made again and again until the two agree.
+const lateRetry = 10 // ms
 
 func (c *contender) retryLocked() int64 {
 	wait := min(int64(firstRetry)<<min(c.failures, 10), lastRetry)
@@ -325,7 +340,7 @@ func (c *contender) claimLocked(a *asking) bool {
 	case lease.Granted:
 		delete(c.open, tick)
 		c.running[tick] = answer.Token
-		c.s.begin(c, a.claim, answer, sent)
+		c.granted = c.s.begin(c, a.claim, answer, sent)
 	case lease.Held:
 		c.open[tick] = look{at: now + ms(answer.Left) + rand.Int64N(50)}
 	case lease.Skipped:
@@ -334,11 +349,13 @@ func (c *contender) claimLocked(a *asking) bool {
 		c.lost(tick)
 	case lease.Early:
 		wait = ms(answer.Left) + 1
+	case lease.Late:
+		wait = lateRetry
 	case lease.Busy:
 		// Woken when the other ends, by the store or by our own run; at the latest when its lease would run out.
 		wait = ms(answer.Left) + 1 + rand.Int64N(50)
 		c.blocked = now
-	case lease.Decided, lease.Late, lease.Unknown: // the mark, or the next plan, says what follows
+	case lease.Decided, lease.Unknown: // the mark, or the next plan, says what follows
 	}
 	for _, t := range answer.LostToo {
 		c.lost(t)

@@ -1,10 +1,13 @@
 package scheduler_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/jobs"
 )
 
 // TestTicksFollowTheStoresClock has that clock run behind by seven minutes, be put right, and fall behind again. Nobody
@@ -29,5 +32,25 @@ func TestTicksFollowTheStoresClock(t *testing.T) {
 		runs := f.runs.of("job")
 		require.Len(t, runs, 5)
 		require.Equal(t, epoch.Add(47*time.Minute), runs[4].start.UTC(), "40 min by the store's clock")
+	})
+}
+
+// TestAClaimThatIsTooLateByTheStoresClockOnlyIsNotRepeatedAllTheTime lets a tick get its turn a tenth of a millisecond
+// after its grace, which is no difference in whole milliseconds.
+func TestAClaimThatIsTooLateByTheStoresClockOnlyIsNotRepeatedAllTheTime(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(15*time.Second+100*time.Microsecond), jobs.WithMisfire(jobs.MisfireSkip, 5*time.Second))
+		r := f.start("a")
+		f.sleepTo(19 * time.Second)
+		r.link.cut() // 20 s comes due meanwhile, and waits for its turn
+		f.sleepTo(20300 * time.Millisecond)
+		var claims atomic.Int32
+		r.link.set(func(c call) fault {
+			return fault{cut: c.verb == verbClaim && claims.Add(1) > 100} // or this test would not end
+		})
+		f.sleepTo(29 * time.Second)
+		require.Less(t, claims.Load(), int32(20))
+		require.Equal(t, "10s", f.story("job"))
+		require.Len(t, f.passed("job"), 1, "missed, or skipped")
 	})
 }

@@ -15,15 +15,15 @@ import (
 // ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is over.
 var ErrStopping = errors.New("scheduler: the replica is stopping")
 
-// begin runs a tick that was granted, on a goroutine of its own.
-func (s *Scheduler) begin(c *contender, claim lease.Claim, a lease.Answer, sent lease.Moment) {
+// begin keeps the lease of a tick that was granted, and returns the run.
+func (s *Scheduler) begin(c *contender, claim lease.Claim, a lease.Answer, sent lease.Moment) (run func()) {
 	l := s.keeper.Keep(s.runs, claim, a, sent)
 	s.working.add(c.spec.Name)
 	s.ending.add(c.spec.Name)
-	go func() {
+	return func() {
 		defer s.ending.remove(c.spec.Name)
 		s.run(c, l)
-	}()
+	}
 }
 
 // run runs a tick and decides what becomes of it.

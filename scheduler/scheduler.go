@@ -220,7 +220,14 @@ func (s *Scheduler) loop(ctx context.Context) {
 		var next int64
 		due, next = s.timers.due(s.clock.ms(), due)
 		for _, c := range due {
-			s.contends.Go(c.contend)
+			s.contends.Add(1)
+			go func() {
+				run := c.contend()
+				s.contends.Done() // a run is waited for as such
+				if run != nil {
+					run()
+				}
+			}()
 		}
 		// A second at most, so that a step of fleet time is noticed.
 		wait := time.Second

@@ -181,7 +181,8 @@ func TestFrozenWorkersRunDiesByItsDeadline(t *testing.T) {
 	w.signal(t, unix.SIGSTOP)
 	ready := time.Now()
 
-	life.hear(t, "told")
+	told := life.hear(t, "told")
+	require.True(t, told.Before(began.Add(term)))
 	died := life.awaitEnd(t)
 	require.WithinRange(t, died, began.Add(term), ready.Add(term+slack))
 

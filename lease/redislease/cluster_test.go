@@ -70,6 +70,7 @@ func (c *cluster) nodeOf(t *testing.T, name string) int {
 }
 
 func TestStoreOnCluster(t *testing.T) {
+	t.Parallel() // it mostly waits for the cluster
 	c := startCluster(t)
 	leasetest.Run(t,
 		func(t *testing.T) lease.Store { return openFor(t, redis.NewClusterClient(c.options())) },
@@ -81,6 +82,7 @@ func TestStoreOnCluster(t *testing.T) {
 }
 
 func TestOnClusterTheDocumentedRightsAreEnough(t *testing.T) {
+	t.Parallel() // it mostly waits for the cluster
 	rights, onCluster := documentedRights(t)
 	c := startCluster(t, user(append(rights, onCluster...)...))
 	o := c.options()
@@ -89,6 +91,7 @@ func TestOnClusterTheDocumentedRightsAreEnough(t *testing.T) {
 }
 
 func TestOnClusterOneFrozenNodeHarmsOnlyItsOwnLeases(t *testing.T) {
+	t.Parallel() // it mostly waits for the cluster
 	c := startCluster(t)
 	s := openFor(t, redis.NewClusterClient(c.options()), redislease.WithTimeout(300*time.Millisecond))
 	var grants []lease.Grant
@@ -129,6 +132,7 @@ func TestOnClusterOneFrozenNodeHarmsOnlyItsOwnLeases(t *testing.T) {
 
 // A slot that has moved is found again, by single calls and by renewals of many.
 func TestOnClusterAMovedSlotIsFound(t *testing.T) {
+	t.Parallel() // it mostly waits for the cluster
 	c := startCluster(t)
 	s := openFor(t, redis.NewClusterClient(c.options()))
 	synced(t, s, "job")
@@ -177,6 +181,7 @@ func (c *cluster) move(t *testing.T, slot int64, from, to int, underway func()) 
 }
 
 func TestOnClusterACallThatGetsNoAnswerReturns(t *testing.T) {
+	t.Parallel() // it mostly waits for the cluster
 	c := startCluster(t)
 	for how, l := range limits {
 		t.Run(how, func(t *testing.T) {
@@ -197,6 +202,7 @@ func TestOnClusterACallThatGetsNoAnswerReturns(t *testing.T) {
 }
 
 func TestOnClusterAFailoverIsFollowed(t *testing.T) {
+	t.Parallel() // it mostly waits for the cluster
 	const nodeTimeout = 500 * time.Millisecond
 	fast := redistest.WithConf("cluster-node-timeout", fmt.Sprint(nodeTimeout.Milliseconds()))
 	c := startCluster(t, fast)
