@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
@@ -63,6 +64,7 @@ func TestEachCallIsOneCommand(t *testing.T) {
 	for i := range 300 {
 		grants = append(grants, granted(t, r.store, claimOf(fmt.Sprintf("lock%d", i), 0, "a", "r")))
 	}
+	r.proxy.Delay(100*time.Millisecond, proxytest.Replies) // so that whatever travels together does so before the first reply
 	for _, c := range []struct{ grants, commands int }{{128, 1}, {129, 2}, {300, 3}} {
 		r.proxy.ResetCounts()
 		for _, err := range r.store.Renew(t.Context(), grants[:c.grants]) {

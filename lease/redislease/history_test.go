@@ -25,10 +25,11 @@ var seed = flag.Uint64("seed", 0, "of the random faults and holders of the histo
 // Holders that contend for occasions over networks that lose, delay and cut see what a single fenced occasion could have
 // told them, in some order.
 func TestHistoriesAreThoseOfAFencedOccasion(t *testing.T) {
-	if *seed == 0 {
-		*seed = rand.Uint64()
+	seed := *seed
+	if seed == 0 {
+		seed = rand.Uint64()
 	}
-	t.Logf("seed %d", *seed)
+	t.Logf("seed %d", seed)
 	const rounds, atOnce = 12, 3
 	srv := redistest.Start(t)
 	h := &histories{admin: srv.Client(t)}
@@ -41,7 +42,7 @@ func TestHistoriesAreThoseOfAFencedOccasion(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var faults sync.WaitGroup
-	faults.Go(func() { h.disturb(ctx, rand.New(rand.NewPCG(*seed, 0))) })
+	faults.Go(func() { h.disturb(ctx, rand.New(rand.NewPCG(seed, 0))) })
 	defer faults.Wait()
 	defer cancel()
 
@@ -52,7 +53,7 @@ func TestHistoriesAreThoseOfAFencedOccasion(t *testing.T) {
 		for i := range atOnce {
 			name := fmt.Sprintf("job%d", round+i)
 			synced(t, direct, name)
-			running.Go(func() { results[i] = h.play(t.Context(), name, *seed+uint64(round+i)) })
+			running.Go(func() { results[i] = h.play(t.Context(), name, seed+uint64(round+i)) })
 		}
 		running.Wait()
 		for _, r := range results {
