@@ -21,7 +21,7 @@ func documentedRights(t *testing.T) (rights, onCluster []string) {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	rules := regexp.MustCompile(`ACL rules: (.*)\.\n// On Cluster also: (.*)\.\n`).FindSubmatch(doc)
+	rules := regexp.MustCompile(`ACL rules: (.*)\n//\s+On Cluster also: (.*)\n`).FindSubmatch(doc)
 	require.NotNil(t, rules, "doc.go names no ACL rules")
 	return strings.Fields(string(rules[1])), strings.Fields(string(rules[2]))
 }

@@ -14,8 +14,15 @@ import (
 // waits travels together; fewer would let one hanging connection stop everything.
 const lanes = 4
 
-// poolSize leaves renewals, which travel beside the lanes, a connection each.
-const poolSize = lanes + 2
+// aside is how many round trips are under way beside the lanes: renewals must not wait for anything else.
+const aside = 2
+
+// connections is how many that makes, to each server; Watch has one more.
+const connections = lanes + aside
+
+// poolSize is not what bounds the connections, but after how many failures to connect go-redis pauses for a second: an
+// outage must not last a second longer for that.
+const poolSize = 4096
 
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -37,7 +44,7 @@ func ownClient(life context.Context, client redis.UniversalClient, timeout time.
 		o.MaxRetries = -1 // a second run of a script is ours to decide
 		o.ContextTimeoutEnabled = true
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
-		o.PoolSize, o.MaxConcurrentDials, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = poolSize, poolSize, 1, 0, 0
+		o.PoolSize, o.MaxConcurrentDials, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = poolSize, connections, 1, connections, 0
 		o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = 0, 0, 0
 		o.DialerRetries = 1
 		o.Dialer = within(life, timeout, o.Dialer)
@@ -52,7 +59,7 @@ func ownClient(life context.Context, client redis.UniversalClient, timeout time.
 		o.MaxRetries, o.MaxRedirects = -1, max(o.MaxRedirects, 3)
 		o.ContextTimeoutEnabled = true
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
-		o.PoolSize, o.MaxConcurrentDials, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = poolSize, poolSize, 1, 0, 0
+		o.PoolSize, o.MaxConcurrentDials, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = poolSize, connections, 1, connections, 0
 		o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = 0, 0, 0
 		o.DialerRetries = 1
 		if o.Dialer != nil {

@@ -93,6 +93,19 @@ func TestWhatIsAskedAtOnceTravelsTogether(t *testing.T) {
 	require.LessOrEqual(t, r.proxy.Connections(), 6)
 }
 
+func TestHoweverManyRenewTheConnectionsStayFew(t *testing.T) {
+	r := newRig(t)
+	lock := granted(t, r.store, claimOf("lock", 0, "a", "r"))
+	r.proxy.Delay(5 * time.Millisecond)
+	r.proxy.ResetCounts()
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() { assert.NoError(t, renewed(r.store, t.Context(), lock)) })
+	}
+	all.Wait()
+	require.LessOrEqual(t, r.proxy.Connections(), 6)
+}
+
 // counter sees the commands of a client.
 type counter struct {
 	mu   sync.Mutex

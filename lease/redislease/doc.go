@@ -6,17 +6,20 @@
 //	solotick:{NAMESPACE}        since when this server remembers the namespace
 //	solotick:NAMESPACE:wake     the channel on which waiting replicas are woken
 //
-// Every script touches one record, but for the renewal of many leases, so the store works on Redis Cluster. It needs
-// Redis 7.0 or Valkey 7.2, and of the
-// ACL rules: ~solotick:* &solotick:* +@read +@write +@scripting +@pubsub +@connection +time.
-// On Cluster also: +cluster|slots.
+// Every script touches one record, but for the renewal of many leases, which on Cluster is a script for each. So the
+// store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
+//
+//	ACL rules: ~solotick:* &solotick:* +@read +@write +@scripting +@pubsub +@connection +time
+//	On Cluster also: +cluster|slots
+//
+// Without +@pubsub, or a channel, only Watch is missing.
 //
 // # What it does about Redis
 //
 //   - Its client is its own, made from the options of the caller's: few connections, which no burst of the application
 //     can occupy; no retry of its own, since go-redis would run a script a second time after a lost reply; and a
 //     context's deadline is obeyed.
-//   - What is asked at the same time travels in one pipeline.
+//   - What is asked at the same time travels in one pipeline. Whoever gives up waiting for that is not asked for.
 //   - Scripts are called by their hash. A server that does not know one (a restart, a failover, SCRIPT FLUSH) gets its
 //     source, for each failed command of a pipeline by itself.
 //   - When Redis is out of memory claims fail, but what is held can still be renewed and settled.

@@ -15,7 +15,8 @@ func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithConf("maxmemory-policy", "noeviction"))
 	admin, s := srv.Client(t), open(t, srv.Addr())
 	synced(t, s, "job")
-	settles, releases, lock := granted(t, s, claimOf("job", 100, "a", "r")), granted(t, s, claimOf("job", 101, "a", "r")), granted(t, s, claimOf("lock", 0, "a", "r"))
+	settles, releases := granted(t, s, claimOf("job", 100, "a", "r")), granted(t, s, claimOf("job", 101, "a", "r"))
+	lock := granted(t, s, claimOf("lock", 0, "a", "r"))
 	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
 
 	for range 2 { // with and without the scripts' sources to be sent

@@ -9,12 +9,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// pipe sends commands to one server. At most lanes round trips are under way at once; what is asked meanwhile waits and leaves
-// together, in one pipeline, when the next one ends.
+// pipe sends commands to one server. At most lanes round trips are under way at once; what is asked meanwhile waits and
+// leaves together, in one pipeline, when the next one ends.
 type pipe struct {
 	client  redis.UniversalClient // of one server
 	cluster *redis.ClusterClient  // that the server belongs to; nil when there is none
 	lanes   int
+	aside   chan struct{} // holds an element for each round trip beside the lanes
 	timeout time.Duration
 
 	mu      sync.Mutex
@@ -31,6 +32,10 @@ type call struct {
 
 // most bounds a pipeline, so that one slow batch does not hold up all others for long.
 const most = 256
+
+func newPipe(client redis.UniversalClient, cluster *redis.ClusterClient, timeout time.Duration) *pipe {
+	return &pipe{client: client, cluster: cluster, lanes: lanes, aside: make(chan struct{}, aside), timeout: timeout}
+}
 
 // do sends cmd and returns it, or what replaced it, when it is answered, has failed, or ctx has ended. The error is also
 // the command's.
@@ -139,7 +144,15 @@ func (p *pipe) sendMany(batch []*call) {
 func (p *pipe) sendAll(ctx context.Context, cmds []*redis.Cmd) {
 	for part := range slices.Chunk(cmds, most) {
 		bound, cancel := context.WithTimeout(ctx, p.timeout)
-		p.send(bound, part)
+		select {
+		case p.aside <- struct{}{}:
+			p.send(bound, part)
+			<-p.aside
+		case <-bound.Done():
+			for _, cmd := range part {
+				cmd.SetErr(context.Cause(bound))
+			}
+		}
 		cancel()
 	}
 }

@@ -26,7 +26,7 @@ func newRouter(client redis.UniversalClient, timeout time.Duration) *router {
 	if c, ok := client.(*redis.ClusterClient); ok {
 		r.cluster = c
 	} else {
-		r.only = &pipe{client: client, lanes: lanes, timeout: timeout}
+		r.only = newPipe(client, nil, timeout)
 	}
 	return r
 }
@@ -109,7 +109,7 @@ func (r *router) pipe(ctx context.Context, cmd *redis.Cmd) (*pipe, error) {
 	defer r.mu.Unlock()
 	p := r.pipes[node]
 	if p == nil {
-		p = &pipe{client: node, cluster: r.cluster, lanes: lanes, timeout: r.timeout}
+		p = newPipe(node, r.cluster, r.timeout)
 		r.pipes[node] = p
 	}
 	return p, nil

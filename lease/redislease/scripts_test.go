@@ -124,6 +124,20 @@ func TestTokensRiseOverRestartsThatLoseEverything(t *testing.T) {
 	}
 }
 
+func TestAShortOutageIsNoLongerForTheStore(t *testing.T) {
+	srv := redistest.Start(t, redistest.WithAOF())
+	s := open(t, srv.Addr())
+	lock := granted(t, s, claimOf("lock", 0, "a", "r"))
+	srv.Kill()
+	for range 100 {
+		require.Error(t, renewed(s, t.Context(), lock))
+	}
+	srv.Restart()
+	began := time.Now()
+	require.NoError(t, renewed(s, t.Context(), lock))
+	require.Less(t, time.Since(began), 900*time.Millisecond)
+}
+
 // eventuallyClaimed repeats a claim until it is answered: connections that broke are found broken only when used.
 func eventuallyClaimed(t *testing.T, s lease.Store, c lease.Claim) (a lease.Answer) {
 	t.Helper()
