@@ -1,0 +1,116 @@
+package scheduler
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// look says when to look after a tick that another holds.
+type look struct {
+	at       int64
+	released bool // it may be free though its lease has not run out
+	putOff   int  // how often it was left to its holder for a moment though its lease had run out
+	asking   *asking
+}
+
+// released is told that one of the job's ticks may be free, or that what had to be waited for has ended.
+func (c *contender) released() {
+	c.mu.Lock()
+	now := c.s.clock.ms()
+	for tick, l := range c.open {
+		l.at, l.released = now, true
+		c.open[tick] = l
+	}
+	c.mu.Unlock()
+	c.poke()
+}
+
+// recovered is told that the store answers again: what failed meanwhile is asked for at once.
+func (c *contender) recovered() {
+	c.mu.Lock()
+	now := c.s.clock.ms()
+	for tick, l := range c.open {
+		if l.asking != nil {
+			l.at = now
+			c.open[tick] = l
+		}
+	}
+	c.mu.Unlock()
+	c.poke()
+}
+
+// lookLocked returns a tick that another holds and that should be free by now.
+func (c *contender) lookLocked(now int64) (tick int64, ok bool) {
+	for t, l := range c.open {
+		if l.at <= now && (!ok || t < tick) {
+			tick, ok = t, true
+		}
+	}
+	return tick, ok
+}
+
+// settleGrace is how long a tick whose lease ran out is left to its holder after trouble with the store: it may have
+// finished meanwhile, and settles as soon as it can. A try to settle that hangs is given up after a second.
+const settleGrace = 1500 * time.Millisecond
+
+// mostPutOff bounds that when there is always some trouble.
+const mostPutOff = 3
+
+// takeOverLocked claims a tick that another held.
+func (c *contender) takeOverLocked(tick int64) bool {
+	l := c.open[tick]
+	if wait := c.leaveLocked(&l); wait > 0 {
+		l.at = c.s.clock.ms() + ms(wait)
+		c.open[tick] = l
+		return true
+	}
+	if l.asking == nil {
+		l.asking = &asking{claim: c.claim(tick), began: time.Now()}
+	}
+	c.open[tick] = l
+	return c.claimLocked(l.asking)
+}
+
+// leaveLocked returns for how long a tick whose lease ran out is to be left to its holder.
+func (c *contender) leaveLocked(l *look) time.Duration {
+	wait := settleGrace - c.s.health.steady()
+	if wait <= 0 || l.released {
+		return 0
+	}
+	up := c.s.health.isUp()
+	switch granted := l.asking != nil && time.Since(l.asking.sent) < c.s.term; {
+	case granted && up: // perhaps it was, the reply is lost, and the holder has no say any more
+		return 0
+	case granted:
+		return firstRetry * time.Millisecond
+	case l.putOff == mostPutOff:
+		return 0
+	case up:
+		l.putOff++
+	}
+	return wait
+}
+
+// othersLocked takes in which ticks, besides the one that was claimed, are open.
+func (c *contender) othersLocked(open []lease.Open, tick, now int64) {
+	if len(open) == 0 && len(c.open) == 0 {
+		return
+	}
+	before := c.open
+	c.open = make(map[int64]look, len(open))
+	if l, ok := before[tick]; ok {
+		c.open[tick] = l
+	}
+	for _, o := range open {
+		if o.Occasion == 0 || c.running[o.Occasion] == o.Token {
+			continue
+		}
+		l := look{at: now + ms(o.Left) + rand.Int64N(50)}
+		if b, ok := before[o.Occasion]; ok && (b.asking != nil || b.released || o.Left <= 0) {
+			l = b // it is being looked after
+		}
+		c.open[o.Occasion] = l
+	}
+}
