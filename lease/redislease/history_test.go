@@ -57,6 +57,11 @@ func TestHistoriesAreThoseOfAFencedOccasion(t *testing.T) {
 		}
 		running.Wait()
 		for _, r := range results {
+			last, err := direct.Inspect(t.Context(), r.name)
+			require.NoError(t, err)
+			for _, o := range last.Open {
+				r.see(o.Attempt, o.Holder)
+			}
 			for _, op := range r.operations {
 				told[op.Output.(output).verdict]++
 			}
@@ -122,6 +127,7 @@ type history struct {
 	term time.Duration
 
 	mu         sync.Mutex
+	seen       *sightings
 	operations []porcupine.Operation
 }
 
@@ -129,7 +135,10 @@ type history struct {
 func (h *histories) play(ctx context.Context, name string, seed uint64) *history {
 	ctx, cancel := context.WithTimeout(ctx, 1500*time.Millisecond)
 	defer cancel()
-	r := &history{name: name, term: 100 * time.Millisecond}
+	r := &history{
+		name: name, term: 100 * time.Millisecond,
+		seen: &sightings{holder: make(map[int]string)},
+	}
 	var clients sync.WaitGroup
 	for id := range 4 {
 		c := &client{
@@ -160,6 +169,11 @@ func (c *client) contend(ctx context.Context) {
 		a := c.claim(claim)
 		for tries := 0; a.verdict == unknown && ctx.Err() == nil && tries < 3; tries++ {
 			a = c.claim(claim) // the same request: it may have been granted
+		}
+		if c.chance(30) { // as if the answer had been lost
+			if again := c.claim(claim); again.verdict == grantedTo {
+				a = again
+			}
 		}
 		switch a.verdict {
 		case decided:
@@ -210,7 +224,10 @@ func (c *client) hold(ctx context.Context, g lease.Grant) {
 }
 
 func (c *client) claim(claim lease.Claim) output {
-	in := input{action: claims, request: claim.Request, sent: time.Now().UnixMicro(), term: claim.Term.Microseconds()}
+	in := input{
+		action: claims, holder: claim.Holder, request: claim.Request,
+		sent: time.Now().UnixMicro(), term: claim.Term.Microseconds(), seen: c.seen,
+	}
 	return c.record(in, func(ctx context.Context) output {
 		a, err := c.store.Claim(ctx, claim)
 		out := output{verdict: unknown, attempt: a.Attempt, token: a.Token, now: a.Now.UnixMicro(), left: a.Left.Microseconds()}
@@ -219,8 +236,10 @@ func (c *client) claim(claim lease.Claim) output {
 			return output{verdict: unknown}
 		case a.Status == lease.Granted:
 			out.verdict = grantedTo
+			c.see(a.Attempt, claim.Holder)
 		case a.Status == lease.Held:
 			out.verdict = heldBy
+			c.see(a.Attempt, a.Holder)
 		case a.Status == lease.Decided:
 			out.verdict = decided
 		default:
@@ -228,6 +247,12 @@ func (c *client) claim(claim lease.Claim) output {
 		}
 		return out
 	})
+}
+
+func (h *history) see(attempt int, holder string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seen.see(attempt, holder)
 }
 
 func (c *client) use(action action, g lease.Grant) verdict {

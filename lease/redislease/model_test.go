@@ -31,11 +31,31 @@ const (
 // input is what a client asked for.
 type input struct {
 	action  action
+	holder  string
 	request string
 	attempt int   // of the grant, for all but claims
 	token   int64 // of the grant, for all but claims
 	sent    int64 // us; this machine's clock is the server's
 	term    int64 // us
+	seen    *sightings
+}
+
+// sightings are the grants of an occasion that anybody was told of. They leave few of those that may have gone unnoticed,
+// and so a checker with an end.
+type sightings struct {
+	holder map[int]string // by attempt
+	last   int            // attempt
+}
+
+// unnoticed tells whether a claim of holder may have been granted that attempt without its knowing.
+func (s *sightings) unnoticed(attempt int, holder string) bool {
+	h, ok := s.holder[attempt]
+	return attempt <= s.last && (!ok || h == holder)
+}
+
+func (s *sightings) see(attempt int, holder string) {
+	s.holder[attempt] = holder
+	s.last = max(s.last, attempt)
 }
 
 type verdict string
@@ -102,7 +122,7 @@ func (o occasion) claim(i input, a output) []occasion {
 			}}
 		}
 	case unknown:
-		if o.settledBy > 0 {
+		if o.settledBy > 0 || !i.seen.unnoticed(o.attempt+1, i.holder) {
 			return []occasion{o}
 		}
 		granted := occasion{attempt: o.attempt + 1, highest: o.highest, request: i.request, until: i.sent + i.term}
