@@ -108,12 +108,12 @@ type HTTP struct {
 // StatusRange is the HTTP status codes from From to To, both included; 100 to 599.
 type StatusRange struct{ From, To int }
 
-// RedisStream is a job that appends to a Redis stream. No configuration yields one yet: the loader refuses the kind
-// until the worker can run it.
+// RedisStream is a job that adds an entry to a stream of the Redis where the fleet meets. That one is configured is not
+// checked here, since a flag may do that.
 type RedisStream struct {
-	Stream string
-	MaxLen int64
-	Fields map[string]string
+	Stream string            // the stream's key, which is not empty
+	MaxLen int64             // about how many entries to keep; 0 keeps all
+	Fields map[string]string // added to each entry; none with a name that is set for each; nil when there is none
 }
 
 // Log is a job that writes a line to the worker's log.

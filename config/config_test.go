@@ -30,6 +30,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 	c, err := config.Load("testdata/every-key.yaml", noEnv)
 	require.NoError(t, err)
 
+	leader := defaultSpec("indexer", "")
+	leader.Leader = true
 	require.Equal(t, "redis://localhost:6379/0", c.Redis.URL.Reveal())
 	require.Equal(t, &config.Config{
 		Namespace:     "billing",
@@ -57,6 +59,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 					CatchUpWindow: 2 * time.Hour,
 					MaxCatchUp:    7,
 					Jitter:        30 * time.Second,
+					Rate:          jobs.Rate{Count: 2, Per: time.Hour},
+					Burst:         3,
 					Groups:        []string{"eu"},
 					Paused:        true,
 				},
@@ -68,7 +72,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 42,
+				Line: 44,
 				Spec: defaultSpec("ping", "@every 90s"),
 				HTTP: &config.HTTP{
 					Method:  "PUT",
@@ -80,9 +84,21 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 54,
+				Line: 56,
 				Spec: defaultSpec("hello", "*/5 * * * * *"),
 				Log:  &config.Log{Message: "hello"},
+			},
+			{
+				Line: 60,
+				Spec: defaultSpec("announce", "@hourly"),
+				RedisStream: &config.RedisStream{
+					Stream: "ticks:{eu}", MaxLen: 10000, Fields: map[string]string{"zone": "eu", "version": "2"},
+				},
+			},
+			{
+				Line: 67,
+				Spec: leader,
+				Exec: &config.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
 			},
 		},
 	}, c)
@@ -156,13 +172,16 @@ func TestValuesAtTheEdgeOfTheirRangeAreAccepted(t *testing.T) {
 	}
 	for _, keys := range []string{
 		"timeout: 0s", "retry: {max_attempts: 1, backoff: 0s, max_backoff: 0s}", "max_takeovers: 0", "misfire_grace: 0s",
-		"catch_up_window: 0s", "max_catch_up: 0", "jitter: 23h59m59s", "timezone: ''", "timezone: UTC", "paused: false",
+		"catch_up_window: 0s", "max_catch_up: 0", "jitter: 23h59m59s", "timezone: ''", "overlap: queue", "overlap: replace", "overlap: ${QUEUE}",
+		"rate: 1/1ms", "rate: 1/8760h", "rate: ''", "rate: '${UNSET:-1/10m}'", "burst: 1", "rate: 1/10m\nburst: '${FIVE}'", "leader: false", "timezone: UTC", "paused: false",
 		"max_catch_up: '${FIVE}'", "groups: ['${UNSET:-eu}']",
 	} {
 		t.Run(keys, func(t *testing.T) { parse(t, job("", keys).yaml) })
 	}
 	for _, keys := range []string{
 		"exec: {command: [x, ''], kill_grace: 0s, env: {}}", "http: {url: 'HTTPS://u:p@h:65535/x?y#z', success: [200, 599, 200-599], timeout: 1ns}",
+		"redis_stream: {stream: 's', maxlen: 0, fields: {}}", "redis_stream: {stream: 'a}b{c}', maxlen: 2147483647}",
+		"redis_stream: {stream: 7, maxlen: '${FIVE}', fields: {Job: '${SECRET}', 'a b': '', 'x=': 1.10}}",
 		"http: {url: http://h, headers: {host: 'example.com:80', X: \"a\\tb\", 'ZazA09!#$%&*+-.^_|~': 1}}", "log: {message: ' x '}", "log: {message: \ufffd}",
 	} {
 		t.Run(keys, func(t *testing.T) { withJob(t, keys) })
@@ -217,4 +236,28 @@ func TestAByteOrderMarkAndOtherLineEndsChangeNothing(t *testing.T) {
 	require.Equal(t, want, parse(t, "\ufeffnamespace: x\n"+aJob))
 	require.Equal(t, want, parse(t, "namespace: x\r\n"+aJob))
 	require.Equal(t, want, parse(t, "namespace: x\n"+aJob+"...\n"))
+}
+
+func TestALeaderTaskHasNoScheduleAndTakesNoDefaultsThatAreForOthers(t *testing.T) {
+	c := parse(t, `
+defaults: {timeout: 5m, jitter: 10s, rate: 1/1h, burst: 2, groups: [eu], retry: {backoff: 3s}}
+jobs:
+- {name: a, leader: true, log: {message: m}}
+- {name: b, leader: false, schedule: "@daily", log: {message: m}}
+- {name: c, leader: "${TRUE}", timeout: 0s, jitter: 0s, rate: "", log: {message: m}}
+`)
+	want := defaultSpec("a", "")
+	want.Leader, want.Groups, want.Retry.Backoff, want.Burst = true, []string{"eu"}, 3*time.Second, 2
+	require.Equal(t, want, c.Jobs[0].Spec)
+	require.Equal(t, 5*time.Minute, c.Jobs[1].Spec.Timeout)
+	require.Equal(t, 10*time.Second, c.Jobs[1].Spec.Jitter)
+	require.Equal(t, jobs.Rate{Count: 1, Per: time.Hour}, c.Jobs[1].Spec.Rate)
+	want.Name = "c"
+	require.Equal(t, want, c.Jobs[2].Spec)
+}
+
+func TestFieldsOfAStreamTakeValuesFromTheEnvironment(t *testing.T) {
+	require.Equal(t, &config.RedisStream{Stream: "s-5", MaxLen: 5, Fields: map[string]string{"a": secret, "b": "1.10", "c": "${x"}},
+		withJob(t, "redis_stream: {stream: 's-${FIVE}', maxlen: '${FIVE}', fields: {a: '${SECRET}', b: 1.10, c: '$${x'}}").RedisStream)
+	require.Equal(t, &config.RedisStream{Stream: "s"}, withJob(t, "redis_stream: {stream: s}").RedisStream)
 }

@@ -23,7 +23,8 @@
 //
 //	jobs[]
 //	  name              required               a name that no other job has
-//	  schedule          required               see package jobs/schedule
+//	  schedule          required               see package jobs/schedule; none where leader is true
+//	  leader            false                  true: a task that runs all the time on one replica, see below
 //	  timezone *        UTC                    a name of the IANA time zone database
 //	  timeout *         0s, none               0s or more
 //	  retry *
@@ -32,12 +33,14 @@
 //	    max_backoff     1m                     backoff or more
 //	  delivery *        at_least_once          at_least_once, at_most_once
 //	  max_takeovers *   3                      0 or more
-//	  overlap *         forbid                 forbid, allow
+//	  overlap *         forbid                 forbid, allow, queue, replace
 //	  misfire_grace *   10s                    0s or more
 //	  misfire *         latest                 skip, latest, all
 //	  catch_up_window * 1h                     0s or more
 //	  max_catch_up *    100                    0 or more
 //	  jitter *          0s                     0s or more, shorter than the time between two ticks
+//	  rate *            none                   a limit of triggers such as 1/10m: at most 1 each ms, at least 1 in 8760h
+//	  burst *           1                      1 to 1000000; how many triggers may come at once
 //	  groups *          none: any replica      names
 //	  paused *          false                  true, false
 //	  exec              exactly one of exec, http, redis_stream and log
@@ -54,7 +57,13 @@
 //	    timeout         30s                    above 0s
 //	  log
 //	    message         required               not blank
-//	  redis_stream      refused: it is not supported yet
+//	  redis_stream                             needs a Redis, which the worker checks: a flag may name it
+//	    stream          required               the key of the stream; no } in it, but that of a hash tag such as {eu}
+//	    maxlen          0: all                 about how many entries to keep, 0 or more
+//	    fields          none                   names to strings; none that is set for each entry
+//
+// A leader task has no schedule, timeout, jitter and rate: written in the job they are errors, and those of defaults are
+// not for it. It is started again when it ends, after retry.backoff, which doubles up to retry.max_backoff.
 //
 // A name starts with a letter or digit and holds at most 128 of A-Z a-z 0-9 . _ -.
 //
@@ -65,24 +74,24 @@
 // booleans true or false, without quotes. A list is always a list, even of one.
 //
 // A key without a value (nothing, ~ or null) is as good as absent: the default holds. Where that would hide a mistake it
-// is an error: for redis, jobs, the kinds of job, and within lists, env and headers.
+// is an error: for redis, jobs, the kinds of job, and within lists, env, headers and fields.
 //
 // A job's keys win over those of defaults; retry is merged key by key, lists are replaced. A fault of defaults is
 // reported once, where defaults has it.
 //
 // # Environment
 //
-// In a value, also one of env or headers, ${NAME} is replaced by the environment variable of that name, which must be
-// set, though it may be empty. ${NAME:-default} is the default when the variable is unset or empty, as in a POSIX shell;
-// the default ends at the first } and holds no reference. $${ stands for ${ itself, and $NAME for itself. Keys are left
-// alone. References are replaced after YAML is parsed, so that no variable can bring structure with it, and ${NAME} can
-// be a duration, number or boolean. Within { } and [ ] YAML wants quotes around it: [sh, -c, "${SCRIPT}"].
+// In a value, also one of env, headers or fields, ${NAME} is replaced by the environment variable of that name, which
+// must be set, though it may be empty. ${NAME:-default} is the default when the variable is unset or empty, as in a POSIX
+// shell; the default ends at the first } and holds no reference. $${ stands for ${ itself, and $NAME for itself. Keys are
+// left alone. References are replaced after YAML is parsed, so that no variable can bring structure with it, and ${NAME}
+// can be a duration, number or boolean. Within { } and [ ] YAML wants quotes around it: [sh, -c, "${SCRIPT}"].
 //
 // # Secrets
 //
 // Errors show values as the file has them, never what a variable holds, and show nothing of redis.url, env, headers,
-// bodies and URLs that may hold a password. A [Config] prints without its secrets. Names, schedules and the like are not
-// treated as secrets: take none of them from a secret variable.
+// fields, bodies and URLs that may hold a password. A [Config] prints without its secrets. Names, schedules and the like
+// are not treated as secrets: take none of them from a secret variable.
 //
 // # YAML
 //

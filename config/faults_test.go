@@ -18,7 +18,7 @@ const secret = "hunter2"
 func testEnv(name string) (string, bool) {
 	value, ok := map[string]string{
 		"SECRET": secret, "EMPTY": "", "BARE": "30", "FIVE": "5", "NEG": "-5s", "BAD_NAME": "-" + secret,
-		"INJECT": "x\npaused: true", "QUEUE": "queue", "NUL": secret + "\x00", "LINES": secret + "\n" + secret, "MINUTE": "1m",
+		"INJECT": "x\npaused: true", "QUEUE": "queue", "NUL": secret + "\x00", "LINES": secret + "\n" + secret, "MINUTE": "1m", "TRUE": "true",
 		"REDIS": "http://:" + secret + "@localhost",
 	}[name]
 	return value, ok

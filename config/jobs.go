@@ -38,7 +38,7 @@ func (r *reader) defaults(v *value) (jobs.Spec, *policies) {
 		return spec, p
 	}
 	known := r.policyKeys(&spec, p)
-	for _, key := range append(strings.Split(kindList, ", "), "name", "schedule") {
+	for _, key := range append(strings.Split(kindList, ", "), "name", "schedule", "leader") {
 		known[key] = func(v value) {
 			r.add(v.line, v.column, v.path, "", "cannot have a default; write it in each job")
 		}
@@ -69,10 +69,11 @@ func (r *reader) job(v value, base jobs.Spec, inherited *policies, first map[str
 	known := r.policyKeys(&job.Spec, own)
 	known["name"] = own.note(func(v value) bool { return readString(r, v, &job.Spec.Name) })
 	known["schedule"] = own.note(func(v value) bool { return readString(r, v, &job.Spec.Schedule) })
+	known["leader"] = own.note(func(v value) bool { return r.boolean(v, &job.Spec.Leader) })
 	known["exec"] = kind(func(v value) { job.Exec = r.exec(v) })
 	known["http"] = kind(func(v value) { job.HTTP = r.http(v) })
 	known["log"] = kind(func(v value) { job.Log = r.log(v) })
-	known["redis_stream"] = kind(func(v value) { r.fault(v, "is not supported yet; use exec, http or log") })
+	known["redis_stream"] = kind(func(v value) { job.RedisStream = r.redisStream(v) })
 	if !r.fields(v, known, strings.Split(kindList, ", ")...) {
 		return Job{}, false
 	}
@@ -81,14 +82,33 @@ func (r *reader) job(v value, base jobs.Spec, inherited *policies, first map[str
 		r.missing(v, "name", "every job needs one, such as nightly-report")
 		own.bad["name"] = true
 	}
-	if !own.has("schedule") {
-		r.missing(v, "schedule", `every job needs one, such as "0 2 * * *", @hourly or @every 90s, in quotes`)
+	if !own.has("schedule") && !job.Spec.Leader {
 		own.bad["schedule"] = true
+		if !own.bad["leader"] {
+			r.missing(v, "schedule", `every job needs one, such as "0 2 * * *", @hourly or @every 90s, in quotes, `+
+				"but for a task with leader: true, which runs all the time")
+		}
+	}
+	if job.Spec.Leader {
+		notForLeaders(&job.Spec, own)
 	}
 	r.onlyOneKind(v, kinds)
 	r.specFaults(v, job.Spec, own, inherited)
 	r.uniqueName(job.Spec.Name, own, first)
 	return job, true
+}
+
+// notForLeaders takes out of a leader task what it inherits from defaults that are meant for the other jobs.
+func notForLeaders(spec *jobs.Spec, own *policies) {
+	if !own.has("timeout") {
+		spec.Timeout = 0
+	}
+	if !own.has("jitter") {
+		spec.Jitter = 0
+	}
+	if !own.has("rate") {
+		spec.Rate = jobs.Rate{}
+	}
 }
 
 func (r *reader) onlyOneKind(job value, kinds []value) {

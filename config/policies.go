@@ -50,9 +50,26 @@ func (r *reader) policyKeys(spec *jobs.Spec, p *policies) keys {
 		"catch_up_window": p.note(func(v value) bool { return r.duration(v, &spec.CatchUpWindow) }),
 		"max_catch_up":    p.note(func(v value) bool { return r.integer(v, &spec.MaxCatchUp) }),
 		"jitter":          p.note(func(v value) bool { return r.duration(v, &spec.Jitter) }),
+		"rate":            p.note(func(v value) bool { return r.rate(v, &spec.Rate) }),
+		"burst":           p.note(func(v value) bool { return r.integer(v, &spec.Burst) }),
 		"groups":          func(v value) { r.groups(v, &spec.Groups) },
 		"paused":          p.note(func(v value) bool { return r.boolean(v, &spec.Paused) }),
 	}
+}
+
+// rate reads a rate; the empty string is none, as the absent key is.
+func (r *reader) rate(v value, to *jobs.Rate) bool {
+	t, ok := r.text(v, "a rate such as 1/10m")
+	if !ok {
+		return false
+	}
+	rate, err := jobs.ParseRate(t.string)
+	if fault, is := errors.AsType[*jobs.Fault](err); is {
+		r.fault(v, "%s", fault.Rule)
+		return false
+	}
+	*to = rate
+	return true
 }
 
 // partner is the other field of each rule that relates two.

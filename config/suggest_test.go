@@ -12,6 +12,7 @@ var places = map[string]string{
 	"exec, in a job":                 "jobs: [{exec: {zzzzzzzzzz: 1}}]",
 	"http, in a job":                 "jobs: [{http: {zzzzzzzzzz: 1}}]",
 	"log, in a job":                  "jobs: [{log: {zzzzzzzzzz: 1}}]",
+	"redis_stream, in a job":         "jobs: [{redis_stream: {zzzzzzzzzz: 1}}]",
 	"retry, in a job or in defaults": "defaults: {retry: {zzzzzzzzzz: 1}}",
 	"http, at the top level":         "http: {zzzzzzzzzz: 1}",
 	"lease, at the top level":        "lease: {zzzzzzzzzz: 1}",

@@ -34,7 +34,7 @@ func WithDelivery(d Delivery) Option { return func(s *Spec) { s.Delivery = d } }
 // WithMaxTakeovers bounds the grants of one tick after the first.
 func WithMaxTakeovers(n int) Option { return func(s *Spec) { s.MaxTakeovers = n } }
 
-// WithOverlap says what happens while an earlier tick still runs. See [Forbid], [Allow].
+// WithOverlap says what happens while an earlier tick still runs. See [Forbid], [Allow], [Queue], [Replace].
 func WithOverlap(o Overlap) Option { return func(s *Spec) { s.Overlap = o } }
 
 // WithMisfire says what happens to ticks that start later than grace. See [MisfireSkip], [MisfireLatest],
@@ -50,6 +50,12 @@ func WithCatchUp(window time.Duration, n int) Option {
 
 // WithJitter spreads the starts of ticks. It does not change the tick's identity, nor Run.Tick.
 func WithJitter(d time.Duration) Option { return func(s *Spec) { s.Jitter = d } }
+
+// WithRate limits how often the job may be triggered by hand, with burst triggers at once. Scheduled ticks are not limited.
+func WithRate(r Rate, burst int) Option { return func(s *Spec) { s.Rate, s.Burst = r, burst } }
+
+// WithLeader makes the job a task that runs all the time on one replica; its schedule must be "". See [Spec].Leader.
+func WithLeader() Option { return func(s *Spec) { s.Leader = true } }
 
 // WithGroups lets only replicas of one of these groups run the job.
 func WithGroups(groups ...string) Option { return func(s *Spec) { s.Groups = groups } }
@@ -87,7 +93,8 @@ func (j *Job) Spec() Spec {
 // Name returns the job's name.
 func (j *Job) Name() string { return j.spec.Name }
 
-// Schedule returns the job's parsed schedule.
+// Schedule returns the job's parsed schedule. It is never nil: that of a leader task is one whose only tick was in the
+// year 1, so that Next returns the zero time for every instant since.
 func (j *Job) Schedule() *schedule.Schedule { return j.schedule }
 
 // Handler returns the function that does the job's work.

@@ -30,6 +30,9 @@ func TestOptionsChangeWhatTheySayAndNothingElse(t *testing.T) {
 			s.CatchUpWindow, s.MaxCatchUp = 2*time.Hour, 5
 		}},
 		"WithJitter": {jobs.WithJitter(time.Minute), func(s *jobs.Spec) { s.Jitter = time.Minute }},
+		"WithRate": {jobs.WithRate(jobs.Rate{Count: 2, Per: time.Hour}, 3), func(s *jobs.Spec) {
+			s.Rate, s.Burst = jobs.Rate{Count: 2, Per: time.Hour}, 3
+		}},
 		"WithGroups": {jobs.WithGroups("eu", "us"), func(s *jobs.Spec) { s.Groups = []string{"eu", "us"} }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,4 +63,19 @@ func TestJobIsImmutable(t *testing.T) {
 	require.Equal(t, []string{"eu"}, job.Spec().Groups, "the caller's slice is not the job's")
 	job.Spec().Groups[0] = "changed"
 	require.Equal(t, []string{"eu"}, job.Spec().Groups, "nor is the returned one")
+}
+
+func TestALeaderTaskHasAScheduleWithoutAnyTickToCome(t *testing.T) {
+	job, err := jobs.New("indexer", "", func(context.Context, jobs.Run) error { return nil }, jobs.WithLeader())
+	require.NoError(t, err)
+	require.True(t, job.Spec().Leader)
+	require.Empty(t, job.Spec().Schedule)
+	for _, after := range []time.Time{time.UnixMilli(0), time.Now(), time.Date(2, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		require.Zero(t, job.Schedule().Next(after))
+	}
+	require.Empty(t, job.Schedule().ClockChanges(time.UnixMilli(0), time.Now()))
+	require.Positive(t, job.Schedule().MinInterval())
+
+	_, err = jobs.New("indexer", "@hourly", func(context.Context, jobs.Run) error { return nil }, jobs.WithLeader())
+	require.ErrorContains(t, err, `schedule: "@hourly" must be left out of a leader task: it runs all the time`)
 }

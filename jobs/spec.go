@@ -21,7 +21,13 @@ const (
 	AtMostOnce Delivery = "at_most_once"
 )
 
-// Overlap says what happens to a tick that comes while an earlier tick of its job still runs anywhere in the fleet.
+// Overlap says what happens to a tick that comes while an earlier tick of its job still runs anywhere in the fleet:
+//
+//	          the new tick                           the earlier run
+//	forbid    is skipped                             goes on
+//	allow     runs beside it                         goes on
+//	queue     waits, and starts when it has ended    goes on
+//	replace   starts when it has ended               is cancelled and settled as replaced
 type Overlap string
 
 const (
@@ -29,6 +35,12 @@ const (
 	Forbid Overlap = "forbid"
 	// Allow runs it beside the earlier one.
 	Allow Overlap = "allow"
+	// Queue lets it wait, and start at once when the earlier one settles. One tick waits at most: when another comes, the
+	// newest waits and the one before it is settled as skipped.
+	Queue Overlap = "queue"
+	// Replace cancels the earlier one, which is settled as replaced, and then starts the new one. A holder that is dead or
+	// frozen delays it until its lease has run out, and no longer.
+	Replace Overlap = "replace"
 )
 
 // Misfire says what happens to ticks that nobody could start in time.
@@ -43,7 +55,9 @@ const (
 	MisfireAll Misfire = "all"
 )
 
-// Retry says how often and how soon a failed run is tried again by the same holder, under the same lease.
+// Retry says how often and how soon a failed run is tried again by the same holder, under the same lease. A leader task
+// that ends is started again however often it has; Backoff and MaxBackoff are the wait before that, and MaxAttempts does
+// not apply.
 type Retry struct {
 	MaxAttempts int           // runs of one tick in all, at least 1; 1 means no retry
 	Backoff     time.Duration // before the first retry; doubled for each further one, then half of it more or less
@@ -56,6 +70,15 @@ type Spec struct {
 	Name     string // unique in its namespace; matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
 	Schedule string // a cron expression, a descriptor or an interval, as package schedule reads them
 	Timezone string // an IANA name; the empty string means UTC
+
+	// Leader makes the job a task that runs all the time, on exactly one replica as long as that one holds the task's
+	// lease, and on another when it does not any more. Such a task has no ticks of its own, so:
+	//
+	//	Schedule, Timeout, Jitter, Rate        must be left at their zero values
+	//	Retry.Backoff, Retry.MaxBackoff        the wait before it is started again after it has ended
+	//	Groups, Paused                         as for any job
+	//	everything else                        does not apply
+	Leader bool
 
 	Timeout time.Duration // the limit of one attempt; 0 means none
 	Retry   Retry
@@ -75,6 +98,18 @@ type Spec struct {
 	// must be shorter than the time between two ticks. 0 means none.
 	Jitter time.Duration
 
+	// Rate limits how often the job may be triggered by hand; scheduled ticks are not limited, and not counted. The zero
+	// Rate is no limit. Burst is how many triggers may come at once after a while without any: from 1 to 1,000,000
+	// with a Rate, and without meaning otherwise.
+	//
+	//	rate    burst   triggers that are let through
+	//	        1       all
+	//	1/10m   1       one, and another when 10 minutes have passed
+	//	1/10m   3       three, then one each 10 minutes; three again after 30 minutes without any
+	//	6/1h    1       the same as 1/10m
+	Rate  Rate
+	Burst int
+
 	Groups []string // only replicas that serve one of these groups run the job; empty means every replica
 	Paused bool     // every tick is settled as skipped
 }
@@ -90,6 +125,7 @@ func Defaults() Spec {
 		Misfire:       MisfireLatest,
 		CatchUpWindow: time.Hour,
 		MaxCatchUp:    100,
+		Burst:         1,
 	}
 }
 
@@ -140,9 +176,15 @@ func (s Spec) check() (*schedule.Schedule, error) {
 		fault("timezone", s.Timezone, "must be a name of the IANA time zone database, such as Europe/Berlin")
 		zone = time.UTC
 	}
-	sched, err := schedule.Parse(s.Schedule, zone, s.Name)
-	if err != nil {
-		fault("schedule", s.Schedule, "%v", err)
+	var sched *schedule.Schedule
+	if s.Leader {
+		sched = never
+		s.checkLeader(fault)
+	} else {
+		var err error
+		if sched, err = schedule.Parse(s.Schedule, zone, s.Name); err != nil {
+			fault("schedule", s.Schedule, "%v", err)
+		}
 	}
 
 	notNegative("timeout", s.Timeout)
@@ -157,12 +199,7 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	if s.MaxTakeovers < 0 {
 		fault("max_takeovers", s.MaxTakeovers, "must be at least 0")
 	}
-	switch s.Overlap {
-	case "queue", "replace":
-		fault("overlap", s.Overlap, "is not supported yet; use forbid or allow")
-	default:
-		oneOf("overlap", string(s.Overlap), string(Forbid), string(Allow))
-	}
+	oneOf("overlap", string(s.Overlap), string(Forbid), string(Allow), string(Queue), string(Replace))
 	notNegative("misfire_grace", s.MisfireGrace)
 	oneOf("misfire", string(s.Misfire), string(MisfireSkip), string(MisfireLatest), string(MisfireAll))
 	notNegative("catch_up_window", s.CatchUpWindow)
@@ -173,10 +210,42 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	if s.Jitter > 0 && sched != nil && s.Jitter >= sched.MinInterval() {
 		fault("jitter", s.Jitter, "must be shorter than the time between two ticks, %s", sched.MinInterval())
 	}
+	if !s.Leader && !s.Rate.IsZero() && !s.Rate.valid() {
+		fault("rate", s.Rate, "%s", rateRule)
+	}
+	if s.Burst < 0 || s.Burst > maxBurst || s.Burst == 0 && !s.Rate.IsZero() {
+		fault("burst", s.Burst, "must be from 1 to %d", maxBurst)
+	}
 	for i, g := range s.Groups {
 		if !ValidName(g) {
 			fault(fmt.Sprintf("groups[%d]", i), g, NameRule)
 		}
 	}
 	return sched, errors.Join(faults...)
+}
+
+// never is the schedule of a leader task: no tick of it is to come.
+var never = func() *schedule.Schedule {
+	s, err := schedule.Parse("@at 0001-01-01T00:00:01Z", time.UTC, "")
+	if err != nil {
+		panic(err)
+	}
+	return s
+}()
+
+// checkLeader reports what a leader task must not have: it would have no effect, or end what is meant to go on.
+func (s Spec) checkLeader(fault func(field string, value any, rule string, args ...any)) {
+	const remove = "must be left out of a leader task: "
+	if s.Schedule != "" {
+		fault("schedule", s.Schedule, remove+"it runs all the time")
+	}
+	if s.Timeout > 0 {
+		fault("timeout", s.Timeout, remove+"it runs until it ends or its lease is lost")
+	}
+	if s.Jitter > 0 {
+		fault("jitter", s.Jitter, remove+"it has no ticks to shift")
+	}
+	if !s.Rate.IsZero() {
+		fault("rate", s.Rate, remove+"it is not triggered")
+	}
 }

@@ -72,9 +72,9 @@ func TestEverySpecRule(t *testing.T) {
 		"no takeovers":     {func(s *jobs.Spec) { s.MaxTakeovers = 0 }, "", "", ""},
 		"takeovers":        {func(s *jobs.Spec) { s.MaxTakeovers = -1 }, "max_takeovers", "-1", "at least 0"},
 		"overlap allowed":  {func(s *jobs.Spec) { s.Overlap = jobs.Allow }, "", "", ""},
-		"overlap unknown":  {func(s *jobs.Spec) { s.Overlap = "pile" }, "overlap", "pile", "forbid, allow"},
-		"overlap queue":    {func(s *jobs.Spec) { s.Overlap = "queue" }, "overlap", "queue", "not supported yet; use forbid or allow"},
-		"overlap replace":  {func(s *jobs.Spec) { s.Overlap = "replace" }, "overlap", "replace", "not supported yet; use forbid or allow"},
+		"overlap unknown":  {func(s *jobs.Spec) { s.Overlap = "pile" }, "overlap", "pile", "forbid, allow, queue, replace"},
+		"overlap queued":   {func(s *jobs.Spec) { s.Overlap = jobs.Queue }, "", "", ""},
+		"overlap replaced": {func(s *jobs.Spec) { s.Overlap = jobs.Replace }, "", "", ""},
 		"no misfire grace": {func(s *jobs.Spec) { s.MisfireGrace = 0 }, "", "", ""},
 		"misfire grace":    {func(s *jobs.Spec) { s.MisfireGrace = -1 }, "misfire_grace", "-1ns", "at least 0s"},
 		"misfire all":      {func(s *jobs.Spec) { s.Misfire = jobs.MisfireAll }, "", "", ""},
@@ -122,6 +122,8 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 		CatchUpWindow: -1,
 		MaxCatchUp:    -1,
 		Jitter:        -1,
+		Rate:          jobs.Rate{Count: -1},
+		Burst:         -1,
 		Groups:        []string{"-", "-"},
 	}
 	var fields []string
@@ -131,7 +133,7 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 	require.Equal(t, []string{
 		"name", "timezone", "schedule", "timeout", "retry.max_attempts", "retry.backoff", "retry.max_backoff", "delivery",
 		"max_takeovers", "overlap", "misfire_grace", "misfire", "catch_up_window", "max_catch_up", "jitter",
-		"groups[0]", "groups[1]",
+		"rate", "burst", "groups[0]", "groups[1]",
 	}, fields)
 
 	_, err := jobs.FromSpec(spec, nil)
@@ -145,4 +147,39 @@ func TestNilHandlerIsTheOnlyFaultOfAGoodSpec(t *testing.T) {
 	require.EqualError(t, err, `job "nightly-report": handler: nil, must be a function`)
 	_, err = jobs.FromSpec(validSpec(), func(context.Context, jobs.Run) error { return nil })
 	require.NoError(t, err)
+}
+
+func leaderSpec() jobs.Spec {
+	spec := jobs.Defaults()
+	spec.Name, spec.Leader = "indexer", true
+	return spec
+}
+
+func TestALeaderTaskHasNoScheduleAndNothingThatNeedsOne(t *testing.T) {
+	require.NoError(t, leaderSpec().Validate())
+
+	spec := leaderSpec()
+	spec.Schedule, spec.Timeout, spec.Jitter, spec.Rate = "@hourly", time.Minute, time.Second, jobs.Rate{Count: 1, Per: time.Hour}
+	var found []string
+	for _, fault := range faultsIn(t, spec.Validate()) {
+		require.Contains(t, fault.Rule, "must be left out of a leader task: ")
+		found = append(found, fault.Field+"="+fault.Value)
+	}
+	require.Equal(t, []string{"schedule=@hourly", "timeout=1m0s", "jitter=1s", "rate=1/1h"}, found)
+
+	spec = leaderSpec()
+	spec.Schedule = "now and then"
+	require.Len(t, faultsIn(t, spec.Validate()), 1, "one fault for one value")
+	spec = leaderSpec()
+	spec.Timeout, spec.Jitter, spec.Rate = -1, -1, jobs.Rate{Count: -1}
+	require.Len(t, faultsIn(t, spec.Validate()), 3, "one fault for each")
+}
+
+func TestALeaderTaskKeepsThePoliciesOfItsRestart(t *testing.T) {
+	spec := leaderSpec()
+	spec.Retry = jobs.Retry{MaxAttempts: 1, Backoff: 5 * time.Second, MaxBackoff: time.Minute}
+	spec.Groups, spec.Paused, spec.Timezone = []string{"eu"}, true, "Europe/Berlin"
+	require.NoError(t, spec.Validate())
+	spec.Retry.MaxBackoff = time.Second
+	require.Equal(t, "retry.max_backoff", faultsIn(t, spec.Validate())[0].Field)
 }

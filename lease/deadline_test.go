@@ -148,7 +148,9 @@ func TestDeadlineDoesNotWander(t *testing.T) {
 func TestRepeatedClaimIsRenewedBeforeWhatIsLeftRunsOut(t *testing.T) {
 	for _, left := range []time.Duration{15 * time.Second, 10 * time.Second, 4 * time.Second, time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			store := new(faulty)
+			// A renewal that is due at once must not be answered before the test has read the deadline. The bubble's
+			// clock stands still until then.
+			store := &faulty{onRenew: answersAfter(time.Millisecond)}
 			c := claim("job")
 			c.Request = "once"
 			_, err := store.Claim(t.Context(), c) // the reply is lost

@@ -128,7 +128,8 @@ func TestJobsThatCannotBeMadeAreFaultsWithTheirLine(t *testing.T) {
 		{Spec: spec, Line: 11, HTTP: &config.HTTP{URL: "https://example.com", Success: []config.StatusRange{{From: 99, To: 100}}}},
 		{Spec: spec, Line: 15},
 		{Spec: spec, Line: 19, Log: &config.Log{Message: "x"}},
-	}}, "f.yaml", nil, quiet)
+		{Spec: spec, Line: 23, RedisStream: &config.RedisStream{MaxLen: -1, Fields: map[string]string{"job": "hunter2"}}},
+	}}, "f.yaml", nil, quiet, nil)
 	_, ok := errors.AsType[*configError](err)
 	require.True(t, ok)
 	require.EqualError(t, err, `f.yaml:7:1: jobs[1].exec.env: must be the name of a variable: not empty, without = and NUL
@@ -136,8 +137,12 @@ f.yaml:7:1: jobs[1].exec.kill_grace: must be at least 0s
 f.yaml:7:1: jobs[1].name: must start with a letter or digit and hold at most 128 of A-Z a-z 0-9 . _ -
 f.yaml:7:1: jobs[1].timeout: must be at least 0s
 f.yaml:11:1: jobs[2].http.success[0]: must be a status or a range of them, from 200 to 599
-f.yaml:15:1: jobs[3]: has no kind of work that this program knows; use exec, http or log
-f.yaml:19:1: jobs[4].name: must be unique: another job has this name; rename one of the two`)
+f.yaml:15:1: jobs[3]: has no kind of work that this program knows; use exec, http, redis_stream or log
+f.yaml:19:1: jobs[4].name: must be unique: another job has this name; rename one of the two
+f.yaml:23:1: jobs[5].redis_stream.stream: must be the key of a stream
+f.yaml:23:1: jobs[5].redis_stream.maxlen: must be at least 0; 0 keeps every entry
+f.yaml:23:1: jobs[5].redis_stream.fields.job: is set for each entry; choose another name
+f.yaml:23:1: jobs[5].redis_stream: needs Redis, and none is configured: set redis.url, or start with run --redis URL`)
 }
 
 func TestLogsAreColouredOnATerminalPlainInAPipeAndJSONWhereAskedFor(t *testing.T) {

@@ -12,17 +12,20 @@ import (
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/jobs/http"
 	"github.com/solotick/solotick/jobs/log"
+	"github.com/solotick/solotick/jobs/redisstream"
 )
 
-// newRegistry makes the configured jobs. guard and logger are what their runs need: both may be nil when none is to run.
-// The error is a *configError with every fault, each with the line of its job.
-func newRegistry(cfg *config.Config, file configFile, guard *exec.Guard, logger *slog.Logger) (*jobs.Registry, error) {
+// newRegistry makes the configured jobs. guard, logger and st are what their runs need: all may be nil when none is to
+// run. The error is a *configError with every fault, each with the line of its job.
+func newRegistry(
+	cfg *config.Config, file configFile, guard *exec.Guard, logger *slog.Logger, st *store,
+) (*jobs.Registry, error) {
 	var registry jobs.Registry
 	var faults config.Errors
 	for i, job := range cfg.Jobs {
-		handler, err := newHandler(job, guard, logger)
+		handler, err := newHandler(cfg, job, guard, logger, st)
 		if handler == nil && err == nil {
-			err = errors.New("has no kind of work that this program knows; use exec, http or log")
+			err = errors.New("has no kind of work that this program knows; use exec, http, redis_stream or log")
 		}
 		if err != nil {
 			handler = notMade // to find what is wrong with the rest of it, too
@@ -42,7 +45,9 @@ func newRegistry(cfg *config.Config, file configFile, guard *exec.Guard, logger 
 }
 
 // newHandler makes what does the job's work; nil when there is no such kind.
-func newHandler(job config.Job, guard *exec.Guard, logger *slog.Logger) (jobs.Handler, error) {
+func newHandler(
+	cfg *config.Config, job config.Job, guard *exec.Guard, logger *slog.Logger, st *store,
+) (jobs.Handler, error) {
 	switch {
 	case job.Exec != nil:
 		command := exec.Command{
@@ -58,6 +63,18 @@ func newHandler(job config.Job, guard *exec.Guard, logger *slog.Logger) (jobs.Ha
 			call.Success = append(call.Success, http.StatusRange(codes))
 		}
 		return http.New(call, nil)
+	case job.RedisStream != nil:
+		stream := redisstream.Stream{
+			Name: job.RedisStream.Stream, MaxLen: job.RedisStream.MaxLen, Fields: job.RedisStream.Fields,
+		}
+		if cfg.Redis.URL.Reveal() == "" { // a flag may set it, so the file alone cannot be blamed
+			return nil, errors.Join(stream.Validate(), &jobs.Fault{Field: "redis_stream",
+				Rule: "needs Redis, and none is configured: set redis.url, or start with run --redis URL"})
+		}
+		if st == nil {
+			return notMade, stream.Validate()
+		}
+		return redisstream.New(st.streams, stream)
 	case job.Log != nil:
 		return log.New(logger, job.Log.Message), nil
 	}

@@ -100,6 +100,7 @@ type outlook struct {
 	Job      string         `json:"job"`
 	Schedule string         `json:"schedule"`
 	Timezone string         `json:"timezone"`
+	Leader   bool           `json:"leader"` // it runs all the time, and has no ticks
 	Paused   bool           `json:"paused"`
 	Ticks    []comingTick   `json:"ticks"`
 	Warnings []clockWarning `json:"warnings"`
@@ -123,9 +124,13 @@ const tickLayout = "2006-01-02T15:04:05.000Z07:00"
 func lookAhead(job *jobs.Job, now time.Time, count int) outlook {
 	sched, spec := job.Schedule(), job.Spec()
 	o := outlook{
-		Job: job.Name(), Schedule: sched.String(), Timezone: sched.Location().String(), Paused: spec.Paused,
+		Job: job.Name(), Schedule: spec.Schedule, Timezone: sched.Location().String(), Leader: spec.Leader, Paused: spec.Paused,
 		Ticks: []comingTick{}, Warnings: []clockWarning{},
 	}
+	if spec.Leader {
+		return o
+	}
+	o.Schedule = sched.String()
 	for at := sched.Next(now); !at.IsZero() && len(o.Ticks) < count; at = sched.Next(at) {
 		o.Ticks = append(o.Ticks, comingTick{
 			Tick: at.Format(tickLayout), Local: at.In(sched.Location()).Format(time.RFC3339), at: at.In(sched.Location()),
@@ -143,6 +148,21 @@ func lookAhead(job *jobs.Job, now time.Time, count int) outlook {
 		}
 	}
 	return o
+}
+
+// leaderNote says of a leader task what there is instead of ticks.
+const leaderNote = "leader task, runs all the time"
+
+// whyNoTicks says why a job has none.
+func (o outlook) whyNoTicks() string {
+	switch {
+	case o.Leader && o.Paused:
+		return "leader task, paused: does not run"
+	case o.Leader:
+		return leaderNote
+	default:
+		return "no tick is coming"
+	}
 }
 
 // note says in a few words what a change does to the tick that it concerns first.
@@ -169,7 +189,7 @@ func (c *cli) print(outlooks []outlook) error {
 	fmt.Fprint(w, "JOB\tTICK\tZONE\tNOTE\n")
 	for _, o := range outlooks {
 		if len(o.Ticks) == 0 {
-			fmt.Fprintf(w, "%s\t-\t%s\tno tick is coming\n", o.Job, o.Timezone)
+			fmt.Fprintf(w, "%s\t-\t%s\t%s\n", o.Job, o.Timezone, o.whyNoTicks())
 		}
 		for _, tick := range o.Ticks {
 			notes := []string{}

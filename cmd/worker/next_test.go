@@ -80,3 +80,22 @@ func TestNextRefusesWhatItCannotDo(t *testing.T) {
 		})
 	}
 }
+
+const leaders = `
+jobs:
+- {name: indexer, leader: true, log: {message: x}}
+- {name: sleeper, leader: true, paused: true, log: {message: x}}
+`
+
+func TestNextSaysThatALeaderTaskRunsAllTheTime(t *testing.T) {
+	path := file(t, leaders)
+	r := do(t, nil, "next", "--config", path)
+	require.Equal(t, result{0, `JOB      TICK  ZONE  NOTE
+indexer  -     UTC   leader task, runs all the time
+sleeper  -     UTC   leader task, paused: does not run
+`, ""}, r)
+
+	r = do(t, nil, "next", "--config", path, "--output", "json", "indexer")
+	require.Equal(t, 0, r.code)
+	require.JSONEq(t, `[{"job": "indexer", "schedule": "", "timezone": "UTC", "leader": true, "paused": false, "ticks": [], "warnings": []}]`, r.stdout)
+}

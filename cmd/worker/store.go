@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/lease"
@@ -19,7 +21,8 @@ import (
 type store struct {
 	lease.Store
 	io.Closer
-	addr string // of Redis; "" for a store in this process
+	addr    string                // of Redis; "" for a store in this process
+	streams redis.UniversalClient // for the runs of redis_stream jobs; nil without Redis
 }
 
 // openStore opens the store that is configured, without connecting to it. count is told how many commands it sends.
@@ -45,7 +48,34 @@ func openStore(cfg *config.Config, logger *slog.Logger, count func(n int)) (*sto
 	if err != nil {
 		return nil, err
 	}
-	return &store{Store: s, Closer: s, addr: options.Addr}, nil
+	streams := streamClient(options, timeout, count)
+	return &store{Store: s, Closer: closers{s, streams}, addr: options.Addr, streams: streams}, nil
+}
+
+// streamClient makes the client of redis_stream jobs. It is not the store's, whose leases must not wait for what jobs
+// do. A run that has to stop returns within the timeout, and what it adds after that it adds once all the same.
+func streamClient(options *redis.Options, timeout time.Duration, count func(n int)) *redis.Client {
+	o := *options
+	o.ContextTimeoutEnabled = true
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
+	o.DialerRetries = 1
+	o.MinIdleConns = 0 // where no job needs it, it connects to nothing
+	o.DisableIdentity = true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	client := redis.NewClient(&o)
+	client.AddHook(commandCounter{count})
+	return client
+}
+
+// closers are closed together.
+type closers []io.Closer
+
+func (all closers) Close() error {
+	var faults []error
+	for _, c := range all {
+		faults = append(faults, c.Close())
+	}
+	return errors.Join(faults...)
 }
 
 // redisOptions reads redis.url. The error is a *configError that shows nothing of it: where a password is not escaped,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ func (c *cli) validate() *cobra.Command {
 			}
 			now := time.Now()
 			c.warnOfClockChanges(cfg, registry, now, now.AddDate(1, 0, 0))
-			_, err = fmt.Fprintf(c.stdout, "%s: %s, no errors\n", c.file, counted(len(cfg.Jobs), "job"))
+			_, err = fmt.Fprintf(c.stdout, "%s: %s%s, no errors\n", c.file, counted(len(cfg.Jobs), "job"), leaderTasks(cfg))
 			return err
 		},
 	}
@@ -44,7 +45,7 @@ func (c *cli) check(cfg *config.Config) (*jobs.Registry, error) {
 			return nil, err
 		}
 	}
-	return newRegistry(cfg, configFile(c.file), nil, nil)
+	return newRegistry(cfg, configFile(c.file), nil, nil, nil)
 }
 
 // mostWarnings keeps the warnings about a hundred jobs readable.
@@ -71,6 +72,20 @@ func (c *cli) warnOfClockChanges(cfg *config.Config, registry *jobs.Registry, fr
 	if more := found - mostWarnings; more > 0 {
 		fmt.Fprintf(c.stderr, "%s: warning: and %d more like these\n", c.file, more)
 	}
+}
+
+// leaderTasks names the jobs that have no ticks.
+func leaderTasks(cfg *config.Config) string {
+	var names []string
+	for _, job := range cfg.Jobs {
+		if job.Spec.Leader {
+			names = append(names, job.Spec.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %s)", leaderNote, strings.Join(names, ", "))
 }
 
 func counted(n int, what string) string {

@@ -118,3 +118,9 @@ func TestValidateDoesNotWarnWithoutEnd(t *testing.T) {
 		require.True(t, strings.HasSuffix(r.stderr, path+": warning: and 10 more like these\n"), r.stderr)
 	})
 }
+
+func TestValidateNamesTheJobsThatHaveNoTicks(t *testing.T) {
+	path := file(t, leaders+"- {name: hello, schedule: \"@every 1s\", log: {message: x}}\n")
+	require.Equal(t, result{0, path + ": 3 jobs (leader task, runs all the time: indexer, sleeper), no errors\n", ""},
+		do(t, nil, "validate", "--config", path))
+}

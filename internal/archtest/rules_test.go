@@ -32,6 +32,10 @@ var layers = map[string]layer{
 		[]string{"./jobs/...", "./internal/...", "github.com/cenkalti/backoff/...", "golang.org/x/sys/..."},
 		"what a job is does not depend on who runs it, when or where",
 	},
+	"./jobs/redisstream/...": {
+		[]string{"./jobs", "./internal/...", "github.com/redis/go-redis/..."},
+		"it knows jobs and the server that it adds to, and nothing of leases",
+	},
 	"./jobs/schedule": {
 		[]string{"./internal/...", "github.com/robfig/cron/..."},
 		"the arithmetic of schedules stands by itself",
@@ -80,8 +84,11 @@ var forbidden = func() map[string]ban {
 		"./lease/redislease/...": {store.reason,
 			and(store.except, []string{"./lease/redislease/..."})},
 
-		"github.com/redis/...": {"lease/redislease is the one package that speaks Redis",
-			and(programs, tests, []string{"./lease/redislease/..."})},
+		"./jobs/redisstream/...": {"it brings a client of Redis, which only those want who run such jobs",
+			and(programs, tests, []string{"./jobs/redisstream/..."})},
+
+		"github.com/redis/...": {"lease/redislease and jobs/redisstream are the packages that speak Redis",
+			and(programs, tests, []string{"./lease/redislease/...", "./jobs/redisstream/..."})},
 		"github.com/robfig/...": {"schedules are read and computed in jobs/schedule, which refuses what robfig's parser gets wrong",
 			[]string{"./jobs/schedule"}},
 		"github.com/prometheus/...": {"metrics turns events into series; the rest of the module only emits events",

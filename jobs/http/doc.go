@@ -8,10 +8,25 @@
 // # Outcome
 //
 // The status decides, once the response has come whole or 64 KiB of it have. One outside of [Call].Success is a
-// [*StatusError]. Those from 400 to 499 are permanent, for the same request would be refused again, but for 408 (request
-// timeout), 425 (too early) and 429 (too many requests). Everything else, such as a refused connection, a timeout or a
-// 503, is retried where the job's policy allows it; a Retry-After in seconds lengthens the wait, up to the policy's
-// MaxBackoff. One that is a date is ignored, because it would have to be compared with a clock that may be wrong.
+// [*StatusError]. Where the job's policy allows another attempt, this decides whether one is made:
+//
+//	what came back                            another attempt
+//	a status of Success                       no: the run has succeeded
+//	408 Request Timeout, 425 Too Early,       yes
+//	  429 Too Many Requests
+//	any other status up to 499                no: the same request would be answered in the same way again
+//	501 Not Implemented,                      no: likewise
+//	  505 HTTP Version Not Supported
+//	any other status from 500 to 599          yes
+//	any other status                          no
+//	more than 10 redirects                    no
+//	no response, or one that breaks off:      yes
+//	  a refused or lost connection, a
+//	  timeout, an error of TLS or DNS
+//
+// A failure that is not tried again is marked with [jobs.Permanent]. A Retry-After of a response, in seconds or as a
+// date, is the least wait before the next attempt, within the policy's MaxBackoff. A date is compared with the Date of
+// the same response, and ignored without one: the clock here may not be the server's.
 //
 // # Redirects
 //

@@ -140,7 +140,7 @@ func (c Call) checkRedirect(request *nethttp.Request, via []*nethttp.Request) er
 		c.succeeded(request.Response.StatusCode):
 		return nethttp.ErrUseLastResponse
 	case len(via) > maxRedirects:
-		return fmt.Errorf("more than %d redirects", maxRedirects)
+		return jobs.Permanent(fmt.Errorf("more than %d redirects", maxRedirects))
 	}
 	return nil
 }

@@ -70,5 +70,6 @@ func TestRedirectsInACircleEnd(t *testing.T) {
 	})
 	err := do(t, t.Context(), http.Call{URL: url})
 	require.EqualError(t, err, "GET "+url+": more than 10 redirects")
+	requirePermanent(t, true, err)
 	require.EqualValues(t, 11, requests.Load())
 }

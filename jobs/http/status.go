@@ -46,7 +46,7 @@ func (c Call) succeeded(code int) bool {
 type StatusError struct {
 	Code int
 	Body string        // the first KiB of the response on one line; empty unless it is text
-	Wait time.Duration // how long the server asked to wait, in Retry-After; 0 if it did not, or with a date
+	Wait time.Duration // how long the server asked to wait, in Retry-After, at most 24h; 0 if it did not
 }
 
 func (e *StatusError) Error() string {
@@ -67,21 +67,40 @@ func (e *StatusError) Error() string {
 func (e *StatusError) RetryAfter() time.Duration { return e.Wait }
 
 // newStatusError reads what it needs from a response whose body starts with body, and marks it as permanent where the
-// same request would be refused again.
+// same request would be answered in the same way again.
 func newStatusError(response *nethttp.Response, body []byte) error {
-	err := &StatusError{Code: response.StatusCode, Body: oneLine(body)}
-	const longest = 24 * 60 * 60 // keeps the product below in range; no policy waits longer
-	if seconds, parseErr := strconv.Atoi(response.Header.Get("Retry-After")); parseErr == nil && seconds > 0 {
-		err.Wait = time.Duration(min(seconds, longest)) * time.Second
-	}
-	switch code := err.Code; {
-	case code == nethttp.StatusRequestTimeout, code == nethttp.StatusTooEarly, code == nethttp.StatusTooManyRequests:
-		return err
-	case 400 <= code && code <= 499:
-		return jobs.Permanent(err)
-	default:
+	err := &StatusError{Code: response.StatusCode, Body: oneLine(body), Wait: askedWait(response.Header)}
+	if retryable(err.Code) {
 		return err
 	}
+	return jobs.Permanent(err)
+}
+
+// retryable reports whether a status that is no success may be another one next time. The table is in the package comment.
+func retryable(code int) bool {
+	switch code {
+	case nethttp.StatusRequestTimeout, nethttp.StatusTooEarly, nethttp.StatusTooManyRequests:
+		return true
+	case nethttp.StatusNotImplemented, nethttp.StatusHTTPVersionNotSupported:
+		return false
+	}
+	return 500 <= code && code <= 599
+}
+
+// askedWait reads Retry-After. A date in it is compared with that of the response, which the same clock has written;
+// without one it says nothing, for the clock here may differ from the server's.
+func askedWait(header nethttp.Header) time.Duration {
+	const longest = 24 * time.Hour // no policy waits longer
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(value); err == nil {
+		return time.Duration(min(max(seconds, 0), int(longest/time.Second))) * time.Second
+	}
+	until, err := nethttp.ParseTime(value)
+	now, dateErr := nethttp.ParseTime(header.Get("Date"))
+	if err != nil || dateErr != nil {
+		return 0
+	}
+	return min(max(until.Sub(now), 0), longest)
 }
 
 // oneLine makes of a body what fits into a log line. It is empty for what is not text, such as an image.

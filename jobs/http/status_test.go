@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	nethttp "net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -39,7 +40,10 @@ func TestStatusDecidesTheOutcome(t *testing.T) {
 		{code: 200, ok: true},
 		{code: 204, ok: true},
 		{code: 299, ok: true},
-		{code: 302},
+		{code: 226, success: []http.StatusRange{{200, 204}}, permanent: true},
+		{code: 302, permanent: true},
+		{code: 304, permanent: true},
+		{code: 399, permanent: true},
 		{code: 400, permanent: true},
 		{code: 401, permanent: true},
 		{code: 404, permanent: true},
@@ -49,9 +53,17 @@ func TestStatusDecidesTheOutcome(t *testing.T) {
 		{code: 429},
 		{code: 499, permanent: true},
 		{code: 500},
+		{code: 501, permanent: true},
+		{code: 502},
 		{code: 503},
+		{code: 504},
+		{code: 505, permanent: true},
+		{code: 507},
+		{code: 599},
+		{code: 600, permanent: true},
+		{code: 999, permanent: true},
 		{code: 404, success: []http.StatusRange{{200, 200}, {404, 404}}, ok: true},
-		{code: 201, success: []http.StatusRange{{200, 200}, {404, 404}}},
+		{code: 201, success: []http.StatusRange{{200, 200}, {404, 404}}, permanent: true},
 		{code: 302, success: []http.StatusRange{{300, 399}}, ok: true},
 	} {
 		t.Run(fmt.Sprint(test.code, test.success), func(t *testing.T) {
@@ -93,21 +105,77 @@ func TestStatusWithoutANameIsShownAsANumber(t *testing.T) {
 	require.EqualError(t, &http.StatusError{Code: 599}, "status 599")
 }
 
-func TestRetryAfterIsReadInSecondsOnly(t *testing.T) {
-	for header, want := range map[string]time.Duration{
-		"":                              0,
-		"7":                             7 * time.Second,
-		"-7":                            0,
-		"99999999999":                   24 * time.Hour,
-		"99999999999999999999999999":    0,
-		"soon":                          0,
-		"Wed, 21 Oct 2065 07:28:00 GMT": 0,
+func TestRetryAfterIsReadInSecondsOrAsADateByTheClockOfTheServer(t *testing.T) {
+	const date = "Wed, 21 Oct 2015 07:28:00 GMT" // of the response: years from the clock here
+	for name, test := range map[string]struct {
+		header, date string
+		want         time.Duration
+	}{
+		"none":                  {"", date, 0},
+		"seconds":               {"7", date, 7 * time.Second},
+		"no seconds":            {"0", date, 0},
+		"negative seconds":      {"-7", date, 0},
+		"very many seconds":     {"99999999999", date, 24 * time.Hour},
+		"too many seconds":      {"99999999999999999999999999", date, 0},
+		"words":                 {"soon", date, 0},
+		"a date":                {"Wed, 21 Oct 2015 07:28:30 GMT", date, 30 * time.Second},
+		"the same date":         {date, date, 0},
+		"a date in the past":    {"Wed, 21 Oct 2015 07:27:59 GMT", date, 0},
+		"a date in a far year":  {"Wed, 21 Oct 2065 07:28:00 GMT", date, 24 * time.Hour},
+		"an older form of date": {"Wednesday, 21-Oct-15 07:28:10 GMT", date, 10 * time.Second},
+		"no date to compare":    {"Wed, 21 Oct 2065 07:28:00 GMT", "", 0},
+		"seconds without date":  {"7", "", 7 * time.Second},
 	} {
-		url := serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
-			w.Header().Set("Retry-After", header)
-			w.WriteHeader(nethttp.StatusTooManyRequests)
+		t.Run(name, func(t *testing.T) {
+			url := serve(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+				w.Header()["Date"] = nil // the server sends none of its own
+				if test.date != "" {
+					w.Header().Set("Date", test.date)
+				}
+				w.Header().Set("Retry-After", test.header)
+				w.WriteHeader(nethttp.StatusTooManyRequests)
+			})
+			require.Equal(t, test.want, requireStatus(t, do(t, t.Context(), http.Call{URL: url})).Wait)
 		})
-		require.Equal(t, want, requireStatus(t, do(t, t.Context(), http.Call{URL: url})).Wait, header)
+	}
+}
+
+func TestOnlyWhatMayGoBetterIsTriedAgain(t *testing.T) {
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	for name, test := range map[string]struct {
+		handler  nethttp.HandlerFunc
+		call     http.Call
+		attempts int
+	}{
+		"a request that is refused":    {answer(422, ""), http.Call{}, 1},
+		"a method that is unknown":     {answer(501, ""), http.Call{}, 1},
+		"a redirect":                   {answer(302, ""), http.Call{Method: "POST"}, 1},
+		"a success that was not meant": {answer(202, ""), http.Call{Success: []http.StatusRange{{200, 200}}}, 1},
+		"a service that is away":       {answer(503, ""), http.Call{}, 3},
+		"a service that is busy":       {answer(429, ""), http.Call{}, 3},
+		"a connection that breaks":     {func(nethttp.ResponseWriter, *nethttp.Request) { panic(nethttp.ErrAbortHandler) }, http.Call{}, 3},
+		"a connection that is refused": {nil, http.Call{URL: closed.URL}, 3},
+		"a body that breaks off": {func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+			w.Header().Set("Content-Length", "10")
+			w.WriteHeader(nethttp.StatusOK)
+		}, http.Call{}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.call.URL == "" {
+				test.call.URL = serve(t, test.handler)
+			}
+			handler, err := http.New(test.call, nil)
+			require.NoError(t, err)
+			attempts := 0
+			retrying := jobs.Retrying(jobs.Retry{MaxAttempts: 3}, jobs.Hooks{})
+			err = retrying(func(ctx context.Context, run jobs.Run) error {
+				attempts++
+				return handler(ctx, run)
+			})(t.Context(), jobs.Run{Attempt: 1})
+			require.Error(t, err)
+			require.Equal(t, test.attempts, attempts)
+		})
 	}
 }
 

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/jobs/redisstream"
+)
+
+const streamJob = `
+jobs:
+- name: announce
+  schedule: "@every 1s"
+  redis_stream: {stream: ticks, maxlen: 100, fields: {zone: "${ZONE:-eu}"}}
+`
+
+func TestAStreamNeedsRedis(t *testing.T) {
+	path := file(t, streamJob)
+	for _, command := range []string{"validate", "next", "run"} {
+		r := do(t, nil, command, "--config", path)
+		require.Equal(t, 2, r.code, command)
+		require.Equal(t, path+":3:1: jobs[0].redis_stream: needs Redis, and none is configured: set redis.url, or start with run --redis URL\n",
+			r.stderr, command)
+	}
+	path = file(t, "redis: {url: redis://localhost:1}"+streamJob)
+	require.Equal(t, result{0, path + ": 1 job, no errors\n", ""}, do(t, nil, "validate", "--config", path), "without asking it")
+}
+
+func TestEachTickIsAddedToTheStreamByOneOfTwoWorkers(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	path := file(t, streamJob)
+	first := start(t, path, "--http", "127.0.0.1:0", "--redis", server.URL(), "--replica", "first")
+	second := start(t, path, "--http", "127.0.0.1:0", "--redis", server.URL(), "--replica", "second")
+	first.ready(http.StatusOK)
+	second.ready(http.StatusOK)
+	client := server.Client(t)
+	require.Eventually(t, func() bool { return client.XLen(t.Context(), "ticks").Val() >= 3 }, patience, 10*time.Millisecond)
+	for _, p := range []*process{first, second} {
+		p.signal(syscall.SIGTERM)
+		require.Equal(t, 0, p.exit())
+	}
+
+	entries := client.XRange(t.Context(), "ticks", "-", "+").Val()
+	succeeded := len(first.all("tick settled", "outcome", "succeeded")) + len(second.all("tick settled", "outcome", "succeeded"))
+	require.GreaterOrEqual(t, len(entries), succeeded)
+	require.Positive(t, succeeded)
+	ticks := map[any]bool{}
+	for _, e := range entries {
+		require.False(t, ticks[e.Values["tick"]], "added twice: %v", e.Values)
+		ticks[e.Values["tick"]] = true
+		require.Equal(t, "announce", e.Values["job"])
+		require.Equal(t, "eu", e.Values["zone"])
+	}
+}
+
+func TestTheClientOfStreamsObeysContextsAndEndsInTime(t *testing.T) {
+	cfg := config.Default()
+	require.NoError(t, cfg.Set("redis.url", "redis://localhost:1/3?read_timeout=1h&min_idle_conns=2&dial_timeout=1h"))
+	cfg.Lease.TTL = 3 * time.Second
+	s, err := openStore(cfg, quiet, func(int) {})
+	require.NoError(t, err)
+	o := s.streams.(*redis.Client).Options()
+	require.True(t, o.ContextTimeoutEnabled)
+	require.Equal(t, 3, o.DB)
+	require.Zero(t, o.MinIdleConns)
+	for _, timeout := range []time.Duration{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout} {
+		require.Equal(t, 500*time.Millisecond, timeout)
+	}
+	require.NoError(t, s.Close())
+	require.ErrorIs(t, s.streams.Ping(t.Context()).Err(), redis.ErrClosed, "it is closed with the store")
+}
+
+func TestCommandsForStreamsAreCounted(t *testing.T) {
+	server := redistest.Start(t)
+	cfg := config.Default()
+	require.NoError(t, cfg.Set("redis.url", server.URL()))
+	commands := 0
+	s, err := openStore(cfg, quiet, func(n int) { commands += n })
+	require.NoError(t, err)
+	require.NoError(t, s.streams.Ping(t.Context()).Err())
+	require.Positive(t, commands)
+	require.NoError(t, s.Close())
+}
+
+func TestTheFileMayHoldWhatAStreamMayBe(t *testing.T) {
+	refused := 0
+	for _, stream := range []redisstream.Stream{
+		{Name: "s"}, {Name: ""}, {Name: "a}"}, {Name: "{a}"}, {Name: "{}"}, {Name: "a}b{c}"}, {Name: "{a"}, {Name: "{}{a}"},
+		{Name: "s", MaxLen: 1}, {Name: "s", MaxLen: -1},
+		{Name: "s", Fields: map[string]string{"": ""}}, {Name: "s", Fields: map[string]string{"Job": ""}},
+		{Name: "s", Fields: map[string]string{"namespace": ""}}, {Name: "s", Fields: map[string]string{"job": ""}},
+		{Name: "s", Fields: map[string]string{"tick": ""}}, {Name: "s", Fields: map[string]string{"tick_unix_ms": ""}},
+		{Name: "s", Fields: map[string]string{"tick_id": ""}}, {Name: "s", Fields: map[string]string{"fencing_token": ""}},
+		{Name: "s", Fields: map[string]string{"attempt": ""}}, {Name: "s", Fields: map[string]string{"replica": ""}},
+		{Name: "s", Fields: map[string]string{"token": ""}},
+	} {
+		fields, err := json.Marshal(stream.Fields)
+		require.NoError(t, err)
+		text := fmt.Sprintf("jobs: [{name: a, schedule: '@daily', redis_stream: {stream: %q, maxlen: %d, fields: %s}}]",
+			stream.Name, stream.MaxLen, fields)
+		_, err = config.Parse("f", []byte(text), nil)
+		require.Equal(t, stream.Validate() == nil, err == nil, "%s: %v", text, err)
+		if err != nil {
+			refused++
+		}
+	}
+	require.Equal(t, 14, refused)
+}

@@ -1,0 +1,213 @@
+package scheduler_test
+
+import (
+	"bytes"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/scheduler"
+)
+
+// logged returns what an observer that logs writes about e, less the time of each line.
+func logged(e scheduler.Event) string {
+	var out bytes.Buffer
+	scheduler.LogEvents(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	})))(e)
+	return out.String()
+}
+
+var (
+	loggedTick = time.Date(2026, 11, 2, 1, 0, 0, 0, time.UTC)
+	loggedRun  = jobs.Run{Namespace: "billing", Job: "report", Replica: "r1", Tick: loggedTick, Token: 7, Attempt: 2}
+	errLogged  = errors.New("no paper")
+)
+
+// loggedEvents holds each event with every field that it can have in that case, and its line.
+var loggedEvents = []struct {
+	name  string
+	event scheduler.Event
+	line  string
+}{
+	{
+		"claimed",
+		scheduler.Claimed{Job: "report", Tick: loggedTick, Status: lease.Held, Took: 1_234_567},
+		`level=DEBUG msg="claim answered" job=report tick=2026-11-02T01:00:00.000Z status=held took=1.23ms`,
+	},
+	{
+		"run started",
+		scheduler.RunStarted{Run: loggedRun, Lag: 12_345_678},
+		`level=INFO msg="run started" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 lag=12.35ms`,
+	},
+	{
+		"run started early by the local estimate",
+		scheduler.RunStarted{Run: loggedRun, Lag: -1_234_567_890},
+		`level=INFO msg="run started" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 lag=-1.235s`,
+	},
+	{
+		"run retried",
+		scheduler.RunRetried{Run: loggedRun, Err: errLogged, Wait: time.Second},
+		`level=WARN msg="run failed, trying again" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
+			`error="no paper" wait=1s`,
+	},
+	{
+		"run succeeded",
+		scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Succeeded, Took: 3 * time.Second, Held: 4 * time.Second},
+		`level=INFO msg="tick settled" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
+			`outcome=succeeded took=3s`,
+	},
+	{
+		"run failed",
+		scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Failed, Err: errLogged, Took: time.Second, Held: time.Minute},
+		`level=ERROR msg="tick settled" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
+			`outcome=failed took=1s error="no paper"`,
+	},
+	{
+		"run panicked",
+		scheduler.RunSettled{
+			Run: loggedRun, Outcome: scheduler.Failed, Took: time.Second,
+			Err: jobs.Permanent(&jobs.PanicError{Value: "index out of range", Stack: []byte("goroutine 1")}),
+		},
+		`level=ERROR msg="tick settled" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
+			`outcome=failed took=1s error="panic: index out of range" stack="goroutine 1"`,
+	},
+	{
+		"run lost while its handler failed",
+		scheduler.RunLost{
+			Run: loggedRun, Err: errLogged, Took: time.Second, Held: time.Minute,
+			Why: &lease.LostError{Name: "report", Token: 7, Reason: lease.LostExpired},
+		},
+		`level=ERROR msg="run lost" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
+			`why="lease: lost \"report\", token 7: expired" took=1s error="no paper"`,
+	},
+	{
+		"run lost though its handler was done",
+		scheduler.RunLost{Run: loggedRun, Why: lease.ErrFenced, Took: time.Second},
+		`level=ERROR msg="run lost" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
+			`why="lease: fenced: the grant is not current any more" took=1s`,
+	},
+	{
+		"run released",
+		scheduler.RunReleased{Run: loggedRun, Err: errLogged, Took: time.Second, Held: time.Minute},
+		`level=WARN msg="run stopped, tick released" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
+			`error="no paper" took=1s`,
+	},
+	{
+		"ticks skipped",
+		scheduler.Passed{Job: "report", To: loggedTick, Count: 1, Outcome: scheduler.Skipped, Reason: scheduler.ReasonPaused},
+		`level=INFO msg="ticks settled without a run" job=report to=2026-11-02T01:00:00.000Z count=1 outcome=skipped reason=paused`,
+	},
+	{
+		"ticks missed",
+		scheduler.Passed{Job: "report", To: loggedTick, Count: 9, Outcome: scheduler.Missed, Reason: scheduler.ReasonTooOld},
+		`level=WARN msg="ticks settled without a run" job=report to=2026-11-02T01:00:00.000Z count=9 outcome=missed reason=too_old`,
+	},
+	{
+		"leases renewed",
+		scheduler.Renewed{Renewal: lease.Renewal{Kept: 3, Took: 2 * time.Millisecond}},
+		`level=DEBUG msg="leases renewed" count=3 took=2ms`,
+	},
+	{
+		"leases not renewed",
+		scheduler.Renewed{Renewal: lease.Renewal{Kept: 1, Failed: 2, Took: time.Second, Err: errLogged}},
+		`level=WARN msg="leases not renewed, trying again" count=2 error="no paper"`,
+	},
+	{
+		"store down",
+		scheduler.StoreDown{Err: errLogged},
+		`level=ERROR msg="store does not answer; nothing starts until it does" error="no paper"`,
+	},
+	{
+		"store up",
+		scheduler.StoreUp{Away: 90 * time.Second},
+		`level=INFO msg="store answers" away=1m30s`,
+	},
+	{
+		"store forgot",
+		scheduler.StoreForgot{Since: loggedTick},
+		`level=ERROR msg="store has lost its records; making them anew" since=2026-11-02T01:00:00.000Z`,
+	},
+	{
+		"clock sampled",
+		scheduler.ClockSampled{Offset: -250 * time.Microsecond, RTT: 1_500_000},
+		`level=DEBUG msg="clock sampled" offset=-250µs rtt=1.5ms`,
+	},
+}
+
+func TestLogSaysWhatOperatorsNeedOfEachEvent(t *testing.T) {
+	for _, test := range loggedEvents {
+		t.Run(test.name, func(t *testing.T) {
+			require.Equal(t, test.line+"\n", logged(test.event))
+		})
+	}
+}
+
+func TestNoEventIsForgottenByTheLog(t *testing.T) {
+	tested := map[string]bool{}
+	for _, test := range loggedEvents {
+		tested[reflect.TypeOf(test.event).Name()] = true
+	}
+	declared := declaredEvents(t)
+	require.NotEmpty(t, declared)
+	for _, name := range declared {
+		require.True(t, tested[name], "%s needs a case in LogEvents, and in this test", name)
+	}
+}
+
+// declaredEvents returns the types of the package that have the method of an Event.
+func declaredEvents(t *testing.T) (names []string) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, d := range parsed.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || f.Name.Name != "event" {
+				continue
+			}
+			receiver, ok := f.Recv.List[0].Type.(*ast.Ident)
+			require.True(t, ok, "%s: an event is a value, not a pointer", file)
+			names = append(names, receiver.Name)
+		}
+	}
+	return names
+}
+
+func TestLogOfAnEventWithoutFactsIsALineToo(t *testing.T) {
+	for _, test := range loggedEvents {
+		zero := reflect.Zero(reflect.TypeOf(test.event)).Interface().(scheduler.Event)
+		line := logged(zero)
+		require.Regexp(t, `^level=\w+ msg="?\w.*\n$`, line, "%T", zero)
+		require.NotContains(t, line, "PANIC", "%T", zero) // slog's word for a value that panicked when it was formatted
+		require.Equal(t, 1, strings.Count(line, "\n"), "%T", zero)
+	}
+}
+
+// An observer meets events that are newer than it.
+func TestLogIgnoresWhatItDoesNotKnow(t *testing.T) {
+	type newer struct{ scheduler.Event }
+	require.Empty(t, logged(newer{}))
+	require.Empty(t, logged(nil))
+}
