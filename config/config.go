@@ -77,8 +77,8 @@ func Default() *Config {
 
 // Job is one entry of the file's jobs: a complete, valid spec and exactly one kind of work.
 type Job struct {
-	Spec jobs.Spec
-	Line int // where the entry starts, from 1
+	Spec jobs.Spec // its Definition is a digest of the kind of work as the file has it, see the package comment
+	Line int       // where the entry starts, from 1
 
 	// Exactly one of these is not nil.
 	Exec        *Exec

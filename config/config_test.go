@@ -11,6 +11,16 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
+// undefined returns c without the definitions of its jobs, which must all have one; definition_test.go is about them.
+func undefined(t *testing.T, c *config.Config) *config.Config {
+	t.Helper()
+	for i := range c.Jobs {
+		require.NotEmpty(t, c.Jobs[i].Spec.Definition)
+		c.Jobs[i].Spec.Definition = ""
+	}
+	return c
+}
+
 func noEnv(string) (string, bool) { return "", false }
 
 func parse(t *testing.T, yaml string) *config.Config {
@@ -101,7 +111,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				Exec: &config.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
 			},
 		},
-	}, c)
+	}, undefined(t, c))
 }
 
 func TestTheExampleOfTheContractIsAcceptedAndMeansWhatItSays(t *testing.T) {
@@ -117,7 +127,7 @@ func TestTheExampleOfTheContractIsAcceptedAndMeansWhatItSays(t *testing.T) {
 	want.Jobs = []config.Job{{Spec: spec, Line: 14, Exec: &config.Exec{
 		Command: []string{"./report.sh", "--full"}, Dir: "/srv", Env: map[string]string{"LEVEL": "info"}, KillGrace: 5 * time.Second,
 	}}}
-	require.Equal(t, want, c)
+	require.Equal(t, want, undefined(t, c))
 }
 
 func defaultSpec(name, schedule string) jobs.Spec {
@@ -129,7 +139,7 @@ func defaultSpec(name, schedule string) jobs.Spec {
 func TestOnlyJobsAreRequired(t *testing.T) {
 	want := config.Default()
 	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 1, Log: &config.Log{Message: "m"}}}
-	require.Equal(t, want, parse(t, aJob))
+	require.Equal(t, want, undefined(t, parse(t, aJob)))
 }
 
 func TestDefaultsAreThoseOfTheContract(t *testing.T) {
@@ -193,7 +203,7 @@ func TestAKeyWithoutAValueIsAsGoodAsAbsent(t *testing.T) {
 	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 10, Log: &config.Log{Message: "m"}}}
 	have := parse(t, "namespace:\nreplica: ~\ngroups: null\nlease: {ttl: }\nhttp:\nshutdown_grace:\nlog:\ndefaults: {timeout: , retry: ~}\njobs:\n"+
 		"- {name: a, schedule: '@daily', log: {message: m}, timeout: , groups: ~, retry: {backoff: }}\n")
-	require.Equal(t, want, have)
+	require.Equal(t, want, undefined(t, have))
 }
 
 func TestAQuotedNullIsAString(t *testing.T) {
@@ -202,13 +212,13 @@ func TestAQuotedNullIsAString(t *testing.T) {
 }
 
 func TestDefaultsApplyToEveryJobWhereverTheyStandAndTheJobWins(t *testing.T) {
-	c := parse(t, `
+	c := undefined(t, parse(t, `
 jobs:
 - {name: a, schedule: '@daily', log: {message: m}}
 - {name: b, schedule: '@daily', log: {message: m}, timeout: 1s, retry: {backoff: 3s}, groups: [], paused: false, timezone: ""}
 - {name: c, schedule: '@daily', log: {message: m}, retry: {}, groups: [us]}
 defaults: {timezone: Europe/Berlin, timeout: 5m, retry: {max_attempts: 4, backoff: 2s}, groups: [eu], paused: true}
-`)
+`))
 	a := defaultSpec("a", "@daily")
 	a.Timezone, a.Timeout, a.Groups, a.Paused = "Europe/Berlin", 5*time.Minute, []string{"eu"}, true
 	a.Retry.MaxAttempts, a.Retry.Backoff = 4, 2*time.Second
@@ -239,13 +249,13 @@ func TestAByteOrderMarkAndOtherLineEndsChangeNothing(t *testing.T) {
 }
 
 func TestALeaderTaskHasNoScheduleAndTakesNoDefaultsThatAreForOthers(t *testing.T) {
-	c := parse(t, `
+	c := undefined(t, parse(t, `
 defaults: {timeout: 5m, jitter: 10s, rate: 1/1h, burst: 2, groups: [eu], retry: {backoff: 3s}}
 jobs:
 - {name: a, leader: true, log: {message: m}}
 - {name: b, leader: false, schedule: "@daily", log: {message: m}}
 - {name: c, leader: "${TRUE}", timeout: 0s, jitter: 0s, rate: "", log: {message: m}}
-`)
+`))
 	want := defaultSpec("a", "")
 	want.Leader, want.Groups, want.Retry.Backoff, want.Burst = true, []string{"eu"}, 3*time.Second, 2
 	require.Equal(t, want, c.Jobs[0].Spec)

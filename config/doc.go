@@ -2,7 +2,8 @@
 //
 // [Load] and [Parse] return either a complete [Config], every default filled in and every rule checked, or [Errors]:
 // everything that is wrong with the file, each with file, line, column, the field, its value as written and the rule.
-// [Default] is for a daemon without a file, and [Config.Set] for the flags that override one. Nothing here opens a
+// [Default] is for a daemon without a file, and [Config.Set] for the flags that override one. [Read] and [Parse] are the
+// two halves of Load, for who wants to know whether the text has changed. Nothing here opens a
 // connection or reads the environment by itself, and nothing but the daemon imports this package.
 //
 // # Keys
@@ -92,6 +93,13 @@
 // Errors show values as the file has them, never what a variable holds, and show nothing of redis.url, env, headers,
 // fields, bodies and URLs that may hold a password. A [Config] prints without its secrets. Names, schedules and the like
 // are not treated as secrets: take none of them from a secret variable.
+//
+// # Revisions
+//
+// Two files make a job with the same revision (jobs.Job.Revision) when they say the same about it: policies count by
+// what they come to, and what is within exec, http, redis_stream or log as it is written, before ${NAME} is replaced.
+// Comments, layout, quotes, aliases and the order of keys make no difference; a key that is written with the value of its
+// default does. So replicas with other values in their environment agree, and no revision gives a variable away.
 //
 // # YAML
 //

@@ -75,6 +75,7 @@ jobs:
   http: {method: "${GET}", url: "http://${S}", headers: {X: "${S}"}, body: "${S}", success: ["${CODE}"], timeout: "${TTL}"}
 `), env)
 	require.NoError(t, err)
+	undefined(t, c)
 	require.Equal(t, "s", c.Namespace)
 	require.Equal(t, "s-7", c.Replica)
 	require.Equal(t, []string{"s"}, c.Groups)

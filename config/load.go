@@ -11,9 +11,18 @@ import (
 // maxSize bounds the file, so that a wrong path (a device, a disk image) is an error and not the end of the memory.
 const maxSize = 64 << 20
 
-// Load reads and checks the file at path, as [Parse] does. The error is that of the operating system, wrapped, when the
-// file cannot be read, and otherwise an [Errors].
+// Load reads and checks the file at path, as [Read] and [Parse] do.
 func Load(path string, env func(string) (string, bool)) (*Config, error) {
+	data, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data, env)
+}
+
+// Read returns the text of the file at path, for [Parse]: all of it, or more than Parse takes. The error is that of the
+// operating system, wrapped.
+func Read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
@@ -23,7 +32,7 @@ func Load(path string, env func(string) (string, bool)) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	return Parse(path, data, env)
+	return data, nil
 }
 
 // Parse checks data, the text of a configuration file, and returns what it says. name stands for the file in errors.

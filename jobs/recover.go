@@ -49,3 +49,28 @@ func Recover(next Handler) Handler {
 		return <-result
 	}
 }
+
+// call is the chain of a job without timeout and retry; see [ChainThen].
+func (j *Job) call(ctx context.Context, run Run, then func(error)) {
+	err := ErrGoexit // stays unless the handler returns or panics
+	defer func() { then(err) }()
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PanicError{Value: value, Stack: debug.Stack()}
+		}
+	}()
+	err = j.handler(&runContext{ctx, run}, run)
+}
+
+// runContext is what [NewContext] returns, in one piece.
+type runContext struct {
+	context.Context
+	run Run
+}
+
+func (c *runContext) Value(key any) any {
+	if _, ok := key.(runKey); ok {
+		return c.run
+	}
+	return c.Context.Value(key)
+}

@@ -112,6 +112,9 @@ type Spec struct {
 
 	Groups []string // only replicas that serve one of these groups run the job; empty means every replica
 	Paused bool     // every tick is settled as skipped
+
+	// Definition is whatever else defines the job, such as its command, for [Job.Revision]. Keep secrets out of it.
+	Definition string
 }
 
 // Defaults returns the policies of a job that asks for nothing else. Name and Schedule are left empty.

@@ -43,3 +43,14 @@ func Chain(job *Job, hooks Hooks) Handler {
 		return next(NewContext(ctx, run), run)
 	}
 }
+
+// ChainThen is [Chain] for a caller that calls it in a goroutine made for this one run, and has nothing left to do there:
+// the function that it returns calls then with the run's error, once, and ends the goroutine if the handler does. That
+// spares a goroutine for each run without timeout and retry.
+func ChainThen(job *Job, hooks Hooks) func(ctx context.Context, run Run, then func(error)) {
+	if job.spec.Timeout <= 0 && job.spec.Retry.MaxAttempts <= 1 {
+		return job.call
+	}
+	chain := Chain(job, hooks)
+	return func(ctx context.Context, run Run, then func(error)) { then(chain(ctx, run)) }
+}

@@ -11,19 +11,24 @@ const NameRule = "must start with a letter or digit and hold at most 128 of A-Z 
 
 // ValidName reports whether s can be a name, a holder, a request or a namespace.
 func ValidName(s string) bool {
-	if s == "" || len(s) > 128 {
+	if s == "" || len(s) > 128 || s[0] == '.' || s[0] == '_' || s[0] == '-' {
 		return false
 	}
 	for i := range len(s) {
-		switch c := s[i]; {
-		case '0' <= c && c <= '9', 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z':
-		case (c == '.' || c == '_' || c == '-') && i > 0:
-		default:
+		if !inNames[s[i]] {
 			return false
 		}
 	}
 	return true
 }
+
+// inNames tells which bytes names hold: they are looked at several times for each claim.
+var inNames = func() (in [256]bool) {
+	for _, c := range "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-" {
+		in[c] = true
+	}
+	return in
+}()
 
 // MaxOccasion is the greatest occasion: integers up to it are exact everywhere.
 const MaxOccasion = 1<<53 - 1
@@ -32,7 +37,7 @@ const MaxOccasion = 1<<53 - 1
 func (c Claim) Validate() error {
 	// The usual case costs no allocation: it is on the way of every claim.
 	if ValidName(c.Name) && ValidName(c.Holder) && ValidName(c.Request) && c.Occasion >= 0 && c.Occasion <= MaxOccasion &&
-		c.Term >= time.Millisecond && c.Takeovers >= 0 && c.Overlap >= OverlapAllow && c.Overlap <= OverlapWait &&
+		c.Term >= time.Millisecond && c.Takeovers >= 0 && c.Overlap >= OverlapAllow && c.Overlap <= OverlapReplace &&
 		c.Known >= 0 && c.Known <= MaxOccasion {
 		return nil
 	}
@@ -48,7 +53,7 @@ func (c Claim) Validate() error {
 	fault(c.Occasion >= 0 && c.Occasion <= MaxOccasion, "occasion", c.Occasion, "must be from 0 to 2^53-1")
 	fault(c.Term >= time.Millisecond, "term", c.Term, "must be at least 1ms")
 	fault(c.Takeovers >= 0, "takeovers", c.Takeovers, "must be at least 0")
-	fault(c.Overlap >= OverlapAllow && c.Overlap <= OverlapWait, "overlap", int(c.Overlap), "must be one of the Overlap constants")
+	fault(c.Overlap >= OverlapAllow && c.Overlap <= OverlapReplace, "overlap", int(c.Overlap), "must be one of the Overlap constants")
 	fault(c.Known >= 0 && c.Known <= MaxOccasion, "known", c.Known, "must be from 0 to 2^53-1")
 	return errors.Join(faults...)
 }

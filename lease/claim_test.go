@@ -32,8 +32,8 @@ func TestEveryClaimRule(t *testing.T) {
 		"term too short":         {func(c *lease.Claim) { c.Term = time.Millisecond - 1 }, `term: "999.999µs" must be at least 1ms`},
 		"takeovers":              {func(c *lease.Claim) { c.Takeovers = -1 }, `takeovers: "-1" must be at least 0`},
 		"overlap below":          {func(c *lease.Claim) { c.Overlap = -1 }, `overlap: "-1" must be one of`},
-		"overlap above":          {func(c *lease.Claim) { c.Overlap = lease.OverlapWait + 1 }, `overlap: "3" must be one of`},
-		"last overlap":           {func(c *lease.Claim) { c.Overlap = lease.OverlapWait }, ""},
+		"overlap above":          {func(c *lease.Claim) { c.Overlap = lease.OverlapReplace + 1 }, `overlap: "5" must be one of`},
+		"last overlap":           {func(c *lease.Claim) { c.Overlap = lease.OverlapReplace }, ""},
 		"negative known":         {func(c *lease.Claim) { c.Known = -1 }, `known: "-1"`},
 		"known past the limit":   {func(c *lease.Claim) { c.Known = 1 << 53 }, `known: "9007199254740992"`},
 	} {
@@ -77,11 +77,11 @@ func TestErrorsMatchTheirSentinelsAndSayWhy(t *testing.T) {
 
 func TestStatusesHaveNames(t *testing.T) {
 	seen := map[string]bool{}
-	for s := lease.Status(0); s <= lease.Unknown; s++ {
+	for s := lease.Status(0); s <= lease.Paused; s++ {
 		require.NotEqual(t, "invalid", s.String())
 		require.False(t, seen[s.String()])
 		seen[s.String()] = true
 	}
 	require.Equal(t, "invalid", lease.Status(-1).String())
-	require.Equal(t, "invalid", (lease.Unknown + 1).String())
+	require.Equal(t, "invalid", (lease.Paused + 1).String())
 }

@@ -9,16 +9,21 @@
 //
 //	               Claim                      Settle
 //	undecided ───────────────▶ held ─────────────────────────▶ settled
-//	    │                      │  ▲                               ▲
-//	    │ Pass, or a Claim     │  │ Claim: token rises,           │ Claim, when the occasion
-//	    │ that a policy        │  │ attempt + 1                   │ may not be granted again
-//	    │ refuses              ▼  │                               │
-//	    │                    open, free ──────────────────────────┘
-//	    ▼                  (the lease ran out,
-//	 settled                or was released)
+//	  │  │                     │  ▲                               ▲
+//	  │  │ Claim behind        │  │ Claim: token rises,           │ Claim, when the occasion
+//	  │  │ another occasion,   │  │ attempt + 1                   │ may not be granted again,
+//	  │  │ or Trigger          ▼  │                               │ or has to make room
+//	  │  │                   open, free ──────────────────────────┤
+//	  │  │                 (the lease ran out,                    │
+//	  │  │                  or was released)                      │
+//	  │  │                                                        │
+//	  │  └────────────────▶ open, waits ──────────────────────────┘
+//	  │                   (a Claim, when nothing is in its way, grants it)
+//	  │
+//	  └─ Pass, or a Claim that a policy refuses ───────────────▶ settled
 //
-// The store keeps one record per name: the last fencing token, the open occasions (held, or free after their lease ran
-// out), and the mark, the newest occasion up to which every one is decided. An occasion at or below the mark that is not
+// The store keeps one record per name: the last fencing token, the open occasions (held, free after their lease ran
+// out, or waiting), and the mark, the newest occasion up to which every one is decided. An occasion at or below the mark that is not
 // open is settled and is never granted again; that is why memory grows with names and not with occasions.
 //
 // # Time
@@ -39,6 +44,8 @@
 //	the holder freezes past the term   its context ends when it thaws   claim it once the lease has run out
 //	the occasion was granted again     LostError at the next renewal;   run it, under a higher token
 //	                                   Settle and Release: ErrFenced
+//	a newer occasion replaces it       ErrReplaced at the next renewal, claim the newer one once this is settled, or
+//	                                   which does not extend the lease  its lease has run out
 //	the reply to a claim is lost       asks again with the same         nothing: it is held
 //	                                   request id: the same grant
 //	the reply to a settle is lost      asks again: done                 nothing: it is settled

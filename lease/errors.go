@@ -21,6 +21,10 @@ var (
 	// cause is a *LostError.
 	ErrLost = errors.New("lease: lost")
 
+	// ErrReplaced is the cause of a lease's context when its occasion has to make room for a newer one. The lease is not
+	// renewed any more; until its deadline the holder can still settle it.
+	ErrReplaced = errors.New("lease: replaced by a newer occasion")
+
 	// ErrReleased is the cause of a lease's context after Settle, Release, Abandon or Keeper.Close.
 	ErrReleased = errors.New("lease: released")
 )

@@ -85,9 +85,9 @@ func (k *Keeper) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 		switch a.Status {
 		case Granted:
 			return k.Keep(ctx, c, a, sent), nil
-		case Held, Busy:
+		case Held, Busy, Queued:
 			return nil, &HeldError{Name: c.Name, Holder: a.Holder, Left: a.Left}
-		case Decided, Skipped, Lost:
+		case Decided, Skipped, Lost, Paused:
 			return nil, fmt.Errorf("%w: %q at %d", ErrDecided, c.Name, c.Occasion)
 		case Unknown:
 			if synced {
@@ -169,6 +169,7 @@ func (k *Keeper) Close() {
 func (k *Keeper) ending(l *Lease) {
 	k.mu.Lock()
 	l.ending = true
+	l.over.Store(true)
 	k.mu.Unlock()
 }
 
@@ -190,6 +191,7 @@ func (k *Keeper) dropLocked(l *Lease, cause error) {
 	if l.index < 0 {
 		return
 	}
+	l.over.Store(true)
 	heap.Remove(&k.leases, l.index)
 	if len(k.leases) == 0 {
 		k.disarmLocked()

@@ -19,13 +19,16 @@ type Lease struct {
 
 	deadline atomic.Int64 // an instant; the lease is not valid from then on
 	attempt  atomic.Int64
+	over     atomic.Bool // the keeper has let go of it, or is about to
 
 	// Guarded by keeper.mu.
 	index     int // in keeper.leases; -1 once the keeper has let go of it
 	renewAt   instant
 	renewing  bool // a renewal is under way
 	ending    bool // Settle or Release is under way: that a renewal is then refused is no loss
-	failures  int  // renewals that failed in a row
+	replaced  bool // it has to make room, and is not renewed any more
+	note      string
+	failures  int // renewals that failed in a row
 	last      error
 	listeners []*listener // never changed, only replaced
 }
@@ -40,8 +43,8 @@ type listener struct {
 	stopped bool
 }
 
-// Context ends when the lease is lost, with a [*LostError] as its cause; when it is settled or released, with
-// [ErrReleased]; and when the context that it was made from ends. It carries the values of that context.
+// Context ends when the lease is lost, with a [*LostError] as its cause; when it has to make room for a newer occasion,
+// with [ErrReplaced]; when it is settled or released, with [ErrReleased]; and when the context that it was made from ends. It carries the values of that context.
 func (l *Lease) Context() context.Context { return l.ctx }
 
 // Name returns the name that is held.
@@ -56,9 +59,11 @@ func (l *Lease) Token() int64 { return l.grant.Token }
 // Attempt returns the number of the run, from 1.
 func (l *Lease) Attempt() int { return int(l.attempt.Load()) }
 
-// Valid reports whether the lease is proved held at this instant. Ask right before a write that cannot carry the token.
+// Valid reports whether the lease is proved held at this instant. Ask right before a write that cannot carry the token. It
+// can be valid although its context has ended: there is time left to end the work in good order when the context that it
+// was made from has ended, or when the lease has to make room for a newer occasion.
 func (l *Lease) Valid() bool {
-	return l.ctx.Err() == nil && now() < l.end()
+	return !l.over.Load() && now() < l.end()
 }
 
 // Deadline is when the lease stops to be valid unless it is renewed first, by the local clock.
@@ -123,9 +128,21 @@ func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 		l.keeper.renewed(l, sent)
 	case errors.Is(err, ErrFenced):
 		l.keeper.fenced(l)
+	case errors.Is(err, ErrReplaced):
+		l.keeper.makeRoom(l)
 	}
 	return err
 }
+
+// SetNote sets what the store keeps beside the outcome when the lease is settled: see [Grant]. The default is nothing.
+func (l *Lease) SetNote(note string) {
+	l.keeper.mu.Lock()
+	l.note = note
+	l.keeper.mu.Unlock()
+}
+
+// Check renews the lease soon instead of in its time, for a holder that has heard that the store has news about it.
+func (l *Lease) Check() { l.keeper.check(l) }
 
 // Settle records the outcome of the occasion, finally. It ends the lease's context, then tries until it is done, ctx ends,
 // or the store says [ErrFenced]; the error is then that, or what ended ctx with what the last try failed with. Meanwhile
@@ -152,9 +169,9 @@ func (l *Lease) finish(ctx context.Context, verb func(context.Context, Grant) er
 	var last error
 	for try := 0; ; try++ {
 		// A try of its own limit: one that hangs would hold the lease for ever, since it is renewed meanwhile.
-		limited, cancel := context.WithTimeout(ctx, time.Second<<min(try, 5))
-		err := verb(limited, l.current())
-		cancel()
+		limit := newLimited(ctx, time.Second<<min(try, 5))
+		err := verb(limit, l.final())
+		limit.stop()
 		switch {
 		case err == nil || errors.Is(err, ErrFenced):
 			return err
@@ -179,12 +196,21 @@ func (l *Lease) current() Grant {
 	return g
 }
 
+// final is the grant with what is kept beside the outcome.
+func (l *Lease) final() Grant {
+	g := l.current()
+	l.keeper.mu.Lock()
+	g.Note = l.note
+	l.keeper.mu.Unlock()
+	return g
+}
+
 // end is when the lease ends unless it is renewed first.
 func (l *Lease) end() instant { return instant(l.deadline.Load()) }
 
 // due is when the keeper has to do something about l.
 func (l *Lease) due() instant {
-	if l.renewing {
+	if l.renewing || l.replaced {
 		return l.end()
 	}
 	return min(l.renewAt, l.end())

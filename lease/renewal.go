@@ -11,6 +11,7 @@ import (
 // Renewal tells an observer how renewals went.
 type Renewal struct {
 	Kept, Fenced, Failed int           // leases
+	Replaced             int           // leases that have to make room for a newer occasion
 	Took                 time.Duration // the round trip; 0 when there was none
 	Err                  error         // one of the failures
 	Expired              []*LostError  // leases that were lost since they could not be renewed in time
@@ -129,7 +130,9 @@ func (k *Keeper) expireLocked(t instant) (expired []*LostError) {
 	for _, l := range over {
 		lost := l.lostLocked(LostExpired)
 		k.dropLocked(l, lost)
-		expired = append(expired, lost)
+		if !l.replaced { // else its context ended before
+			expired = append(expired, lost)
+		}
 	}
 	return expired
 }
@@ -141,7 +144,7 @@ func (k *Keeper) dueLocked(t instant) (due []*Lease) {
 	}
 	for len(k.leases) > 0 && len(due) < batch {
 		l := k.leases[0]
-		if l.renewing || l.due() > t.add(l.grant.Term/64) || (len(due) == 0 && l.due() > t) {
+		if l.renewing || l.replaced || l.due() > t.add(l.grant.Term/64) || (len(due) == 0 && l.due() > t) {
 			break
 		}
 		l.renewing = true
@@ -186,6 +189,9 @@ func (k *Keeper) renew(ctx context.Context, due []*Lease) {
 				r.Fenced++
 			}
 			k.dropLocked(l, l.lostLocked(LostFenced))
+		case errors.Is(err, ErrReplaced):
+			r.Replaced++
+			k.makeRoomLocked(l)
 		default:
 			r.Failed++
 			r.Err, l.last = err, err
@@ -195,7 +201,7 @@ func (k *Keeper) renew(ctx context.Context, due []*Lease) {
 	k.armLocked(t)
 	k.mu.Unlock()
 
-	if r.Kept+r.Fenced+r.Failed > 0 {
+	if r.Kept+r.Fenced+r.Failed+r.Replaced > 0 {
 		k.observe(r)
 	}
 	for _, l := range told {
@@ -231,5 +237,36 @@ func (k *Keeper) renewed(l *Lease, sent instant) {
 	k.mu.Unlock()
 	if extended {
 		l.tell()
+	}
+}
+
+// makeRoom ends the context of a lease that has to make room, and renews it no more.
+func (k *Keeper) makeRoom(l *Lease) {
+	k.mu.Lock()
+	if l.index >= 0 {
+		k.makeRoomLocked(l)
+		k.armLocked(now())
+	}
+	k.mu.Unlock()
+}
+
+func (k *Keeper) makeRoomLocked(l *Lease) {
+	l.replaced = true
+	heap.Fix(&k.leases, l.index)
+	l.cancel(ErrReplaced)
+}
+
+// check makes the renewal of l due.
+func (k *Keeper) check(l *Lease) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if l.index < 0 || l.renewing {
+		return
+	}
+	t := now()
+	l.renewAt = min(l.renewAt, t)
+	heap.Fix(&k.leases, l.index)
+	if l.due() < k.wakes {
+		k.armLocked(t)
 	}
 }

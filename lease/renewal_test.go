@@ -206,7 +206,7 @@ func TestParentContextEndsTheLeasesContextButReleasesNothing(t *testing.T) {
 		cancel(stop)
 		<-l.Context().Done()
 		require.Equal(t, stop, context.Cause(l.Context()))
-		require.False(t, l.Valid())
+		require.True(t, l.Valid(), "the work may still be ended in good order")
 		time.Sleep(time.Hour)
 		answer, err := store.Claim(t.Context(), byAnother(claim("job")))
 		require.NoError(t, err)

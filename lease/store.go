@@ -22,12 +22,14 @@ type Store interface {
 	Claim(ctx context.Context, c Claim) (Answer, error)
 
 	// Renew extends the leases of grants by their Term, counted from now, and records their Attempt. It answers for
-	// each grant: nil when extended, [ErrFenced] when the occasion was granted to another since or is settled, any
-	// other error when the outcome is unknown. A grant that the store has forgotten is written anew.
+	// each grant: nil when extended, [ErrFenced] when the occasion was granted to another since or is settled,
+	// [ErrReplaced] when it has to make room for a newer one and was not extended, any other error when the outcome is
+	// unknown. A grant that the store has forgotten is written anew.
 	Renew(ctx context.Context, grants []Grant) []error
 
-	// Settle records the outcome of the occasion, finally. It returns [ErrFenced] when the grant is not current; an
-	// expired lease that nobody else was granted since is current. A grant that the store has forgotten is settled.
+	// Settle records the outcome of the occasion, finally, and keeps the grant's Note with it. It returns [ErrFenced]
+	// when the grant is not current; an expired lease that nobody else was granted since is current. A grant that the
+	// store has forgotten is settled.
 	Settle(ctx context.Context, g Grant, outcome Outcome) error
 
 	// Release frees the occasion at once: the next claim is granted it, with a higher token and attempt, as a takeover
@@ -47,13 +49,14 @@ type Store interface {
 	Time(ctx context.Context) (now, since time.Time, err error)
 }
 
-// Watcher is a [Store] that can tell when an occasion becomes free before its lease would have run out, or when what a
-// claim had to wait for has ended.
+// Watcher is a [Store] that can tell when something happens that those who wait need not wait for any longer: an occasion
+// becomes free before its lease would have run out, what a claim had to wait for has ended, a holder has to make room,
+// or somebody has triggered an occasion.
 type Watcher interface {
-	// Watch calls wake with the name of each such record until ctx ends or the connection fails. It calls it with
-	// the empty name once it listens: what happened before may have been missed. Calls can get lost: never wait
-	// for one without a limit.
-	Watch(ctx context.Context, wake func(name string)) error
+	// Watch calls wake with the name of each such record until ctx ends or the connection fails, and with the occasion
+	// when that was triggered, 0 otherwise. It calls it with the empty name once it listens: what happened before may
+	// have been missed. Calls can get lost or come twice: never wait for one without a limit.
+	Watch(ctx context.Context, wake func(name string, occasion int64)) error
 }
 
 // Inspector is a [Store] that can show records without changing them.
@@ -67,37 +70,57 @@ type Claim struct {
 	Name     string // matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
 	Occasion int64  // 0 is a plain lock; otherwise positive and below 2^53
 	Holder   string // who asks; the same pattern as Name
-	// Request tells one grant from another: a repeated claim of the same Holder and Request gets the same grant.
+	// Request tells one grant from another: a repeated claim of the same Holder and Request gets the same grant while
+	// its lease lasts.
 	// The same pattern as Name. Keeper.Acquire fills it in when it is empty.
 	Request string
 	Term    time.Duration // how long the lease lasts without renewal; at least 1 ms
 
-	// NotBefore and NotAfter bound the instant of the grant by the store's clock, to the millisecond. Zero means no
-	// bound.
+	// NotBefore and NotAfter bound the first decision about an occasion, by the store's clock: before NotBefore it is
+	// Early, after NotAfter Late, and undecided either way. Fractions of a millisecond may be dropped. They do not bind
+	// what was granted once (a takeover, what was released) or waits, nor occasion 0. The zero time means no bound.
 	NotBefore, NotAfter time.Time
 
 	// Known is the newest mark of the name that the claimer has heard of from this store, 0 for none. A record whose
 	// mark is older has lost writes, and takes Known as its mark.
 	Known int64
 
-	// Takeovers is how often the occasion may be granted again after a lease of it ran out. The value of the first grant stays in force for
-	// the occasion. 0 means never: it is then settled as lost.
+	// Takeovers is how often the occasion may be granted again after a lease of it ran out; what was released does not
+	// count. The value of the first grant stays in force for the occasion. 0 means never: it is then settled as lost.
+	// Occasion 0 can be granted any number of times.
 	Takeovers int
 
 	// Overlap says what happens when another occasion of the name is open.
 	Overlap Overlap
+
+	// OnlyOpen asks for the occasion only if it is open: held, free, or waiting. Otherwise it is Decided, even past the
+	// mark.
+	OnlyOpen bool
 }
 
-// Overlap is what a claim of a new occasion wants when another occasion of the name is open.
+// Overlap is what a claim of an occasion that was never granted wants when another occasion of the name is open. Plain
+// locks, and what ran out and may not be granted again, are not in its way.
+//
+//	             another was granted                     another only waits
+//	Allow        granted                                 granted
+//	Skip         settled as skipped                      settled as skipped
+//	Wait         Busy: undecided                         Busy: undecided
+//	Queue        waits; the one that waited is skipped   granted; the one that waited is skipped
+//	Replace      waits; the one that waited is           granted; the one that waited is settled as replaced
+//	             settled as replaced, and the holders
+//	             are told to end: see [ErrReplaced]
+//
+// An occasion that waits is open, and is granted to whoever claims it first (with any Overlap but Allow) when all that
+// were granted are settled. Replace does not wait for those that are free: it settles them as replaced.
 type Overlap int
 
+// The values of Overlap.
 const (
-	// OverlapAllow wants the grant all the same.
 	OverlapAllow Overlap = iota
-	// OverlapSkip settles the new occasion as skipped.
 	OverlapSkip
-	// OverlapWait leaves the new occasion undecided: the answer is Busy.
 	OverlapWait
+	OverlapQueue
+	OverlapReplace
 )
 
 // Status is the kind of an [Answer].
@@ -112,39 +135,44 @@ const (
 	Decided
 	// Skipped: this claim has settled it as skipped, because another occasion is open.
 	Skipped
-	// Lost: this claim has settled it as lost, because its lease ran out and it may not be granted again.
+	// Lost: this claim has settled it as lost, because its lease ran out and it may not be granted again. The same
+	// request again is answered with Decided.
 	Lost
 	// Busy: another occasion is open; Left remains of its lease. The claimed one is undecided.
 	Busy
-	// Early: NotBefore lies ahead; Left says how far.
+	// Early: NotBefore lies ahead; Left says how far. The occasion is undecided.
 	Early
 	// Late: NotAfter has passed. The occasion is undecided.
 	Late
 	// Unknown: there is no record of the name, so whether the occasion was decided is unknown. Sync makes one.
 	Unknown
+	// Queued: the occasion is open and waits for its turn; Holder has another one, and Left remains of that lease.
+	Queued
+	// Paused: this claim has settled it as skipped, because the name is paused.
+	Paused
 )
 
 // Answer is what a store says to a claim.
 type Answer struct {
 	Status    Status
-	Token     int64         // the fencing token; positive and below 2^53
-	Attempt   int           // the run's number, from 1
+	Token     int64         // the fencing token, below 2^53: of the grant, or of the one that is in the way; 0 for none
+	Attempt   int           // the run's number, from 1, of the same
 	Takeovers int           // takeovers that are left after this grant
-	Holder    string        // of Held and Busy
+	Holder    string        // of Held, Busy and Queued
 	Left      time.Duration // see [Status]
 	Mark      int64         // the record's mark after the claim
 	Now       time.Time     // the store's clock
 	Open      []Open        // the other open occasions of the name
-	LostToo   []int64       // other occasions that this claim has settled as lost, since nobody may be granted them again
+	Settled   []Settled     // what this claim has settled besides, told once: what may not be granted again, or has made room
 }
 
-// Open is an occasion that was granted and is not settled.
+// Open is an occasion that is not settled: it was granted, or waits for its turn.
 type Open struct {
 	Occasion int64
-	Token    int64
-	Attempt  int
-	Holder   string
-	Left     time.Duration // of its lease; 0 or less when it is free
+	Token    int64         // 0 when it waits
+	Attempt  int           // 0 when it waits
+	Holder   string        // who asked for it, when it waits
+	Left     time.Duration // of its lease; 0 when it is free or waits
 }
 
 // Grant identifies one grant, and holds what a store needs to write it anew.
@@ -157,16 +185,31 @@ type Grant struct {
 	Attempt   int
 	Takeovers int
 	Term      time.Duration
+	Note      string // kept by Settle beside the outcome, for people; at most MaxNote bytes, in UTF-8
 }
+
+// MaxNote is the greatest length of a note, in bytes. A longer one is cut.
+const MaxNote = 1024
 
 // Outcome is how an occasion was settled: a word of lower-case letters and underscores, such as those of package scheduler.
 type Outcome string
 
 const (
-	// OutcomeSkipped is settled by a claim with OverlapSkip.
+	// OutcomeSkipped is settled by a claim with OverlapSkip, or of a name that is paused, and of an occasion that waited
+	// when a newer one comes to wait.
 	OutcomeSkipped Outcome = "skipped"
 	// OutcomeLost is settled by a claim of an occasion that may not be granted again.
 	OutcomeLost Outcome = "lost"
+	// OutcomeReplaced is settled of an occasion that has made room for one with OverlapReplace.
+	OutcomeReplaced Outcome = "replaced"
+)
+
+// What a store notes of occasions that it settles on its own.
+const (
+	NoteOverlap = "overlap" // another occasion was open
+	NotePaused  = "paused"  // the name was paused
+	NoteNewer   = "newer"   // a newer one took its place in the queue
+	NoteExpired = "expired" // the lease ran out, and it may not be granted again
 )
 
 // Pass settles occasions that nobody runs.
@@ -175,6 +218,8 @@ type Pass struct {
 	From, To int64 // From is the mark that the caller knows; To is above it
 	Outcome  Outcome
 	Request  string // tells one pass from another, as in [Claim]
+	Holder   string // who passes; matches the pattern of a name
+	Note     string // as in [Grant]
 }
 
 // Sync asks for a record, and says how to make it when there is none.
@@ -182,31 +227,54 @@ type Sync struct {
 	Name  string
 	Mark  int64 // the mark of a new record: everything up to it counts as decided
 	Known int64 // as in [Claim]
+
+	// Paused, when it is not nil, pauses a new record: so a pause outlives what the store forgets.
+	Paused *Pause
+	// Revision, when it is not empty, tells one definition of what the occasions are from another, and is kept in the
+	// record: at most 64 printable characters of ASCII without spaces.
+	Revision string
 }
 
 // Record is what a store knows of a name.
 type Record struct {
-	Name    string
-	Made    bool  // Sync has just made it
-	Mark    int64 // every occasion up to it is settled or open
-	Token   int64 // of the last grant
-	Open    []Open
-	Settled []Settled // the last few, newest last
+	Name   string
+	Made   bool  // Sync has just made it
+	Mark   int64 // every occasion up to it is settled or open
+	Token  int64 // of the last grant
+	Open   []Open
+	Paused *Pause // nil when it is not
+	// Revision is the newest that a Sync has brought, and Revised when it was brought first, after another or none, by
+	// the store's clock in microseconds.
+	Revision string
+	Revised  time.Time
+
+	// Settled holds the last occasions that were settled, in that order, newest last: from Remembered to History of
+	// them. Sync returns none, Inspect all.
+	Settled []Settled
 }
 
-// Settled is an occasion with its outcome.
+// Settled is an occasion with its outcome; with From, all that were undecided after From up to it.
 type Settled struct {
 	Occasion int64
-	Token    int64 // of the grant that settled it; 0 when it was never granted
-	Outcome  Outcome
+	From     int64     // 0 for the one occasion
+	Token    int64     // of the grant that settled it; 0 when it was never granted
+	Attempt  int       // the last; 0 when it was never granted
+	Outcome  Outcome   //
+	At       time.Time // when it was settled, by the store's clock, in microseconds
+	Holder   string    // who settled it, or held it until it was lost or replaced
+	Note     string
 }
 
-// Remembered is how many settled occasions of a name a store remembers one by one, at least: within so many, a repeated
-// settle is told apart from a fenced one.
-const Remembered = 16
+const (
+	// Remembered is how many settled occasions of a name a store remembers one by one, at least: within so many, a
+	// repeated settle is told apart from a fenced one.
+	Remembered = 16
+	// History is how many it keeps to be looked at, at most.
+	History = 128
+)
 
 func (s Status) String() string {
-	names := [...]string{"none", "granted", "held", "decided", "skipped", "lost", "busy", "early", "late", "unknown"}
+	names := [...]string{"none", "granted", "held", "decided", "skipped", "lost", "busy", "early", "late", "unknown", "queued", "paused"}
 	if s < 0 || int(s) >= len(names) {
 		return "invalid"
 	}

@@ -3,7 +3,9 @@ package lease
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // OutcomeRule says in words what [ValidOutcome] checks.
@@ -48,7 +50,50 @@ func (p Pass) Validate() error {
 	f.check(p.To > p.From && p.To <= MaxOccasion, "to", p.To, "must be above from, and at most 2^53-1")
 	f.check(ValidOutcome(p.Outcome), "outcome", p.Outcome, OutcomeRule)
 	f.check(ValidName(p.Request), "request", p.Request, NameRule)
+	f.check(ValidName(p.Holder), "holder", p.Holder, NameRule)
 	return errors.Join(f.all...)
+}
+
+// Validate returns every fault of t, joined; nil when there is none. Stores refuse a trigger that has any.
+func (t Trigger) Validate() error {
+	f := faults{of: "trigger"}
+	f.check(ValidName(t.Name), "name", t.Name, NameRule)
+	f.check(ValidName(t.By), "by", t.By, NameRule)
+	f.check(ValidName(t.Request), "request", t.Request, NameRule)
+	if t.Key != "" {
+		f.check(ValidName(t.Key), "key", t.Key, NameRule)
+		f.check(t.Window >= time.Millisecond && t.Window <= maxWindow, "window", t.Window, "must be from 1ms to 720h")
+	}
+	if t.Every != 0 {
+		f.check(t.Every >= time.Millisecond && t.Every <= maxEvery, "every", t.Every, "must be from 1ms to 8760h, or 0")
+		f.check(t.Burst >= 1 && t.Burst <= maxBurst, "burst", t.Burst, "must be from 1 to 1000000")
+	}
+	return errors.Join(f.all...)
+}
+
+const (
+	maxWindow = 30 * 24 * time.Hour
+	maxEvery  = 365 * 24 * time.Hour
+	maxBurst  = 1_000_000
+)
+
+// Validate returns every fault of p, joined; nil when there is none. Stores refuse a pause that has any.
+func (p Pause) Validate() error {
+	f := faults{of: "pause"}
+	f.check(ValidName(p.By), "by", p.By, NameRule)
+	return errors.Join(f.all...)
+}
+
+// Cut shortens text to most bytes at most, at a rune's boundary, and makes it valid UTF-8.
+func Cut(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
 }
 
 // Validate returns every fault of s, joined; nil when there is none. Stores refuse a sync that has any.
@@ -57,7 +102,15 @@ func (s Sync) Validate() error {
 	f.check(ValidName(s.Name), "name", s.Name, NameRule)
 	f.check(s.Mark >= 0 && s.Mark <= MaxOccasion, "mark", s.Mark, "must be from 0 to 2^53-1")
 	f.check(s.Known >= 0 && s.Known <= MaxOccasion, "known", s.Known, "must be from 0 to 2^53-1")
+	f.check(validRevision(s.Revision), "revision", s.Revision, "must hold at most 64 of ASCII's printable characters, and no space")
+	if s.Paused != nil {
+		f.all = append(f.all, s.Paused.Validate())
+	}
 	return errors.Join(f.all...)
+}
+
+func validRevision(s string) bool {
+	return len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 type faults struct {

@@ -3,7 +3,6 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -15,39 +14,21 @@ type Source interface {
 
 var _ Source = (*scheduler.Scheduler)(nil)
 
-// Watch makes the metrics read s at each scrape, and starts the series of its jobs at 0. A later call replaces the
-// source of an earlier one.
-func (m *Metrics) Watch(s Source) {
-	for _, job := range s.Jobs() {
-		for _, outcome := range outcomes {
-			m.ticks.WithLabelValues(job.Name, string(outcome))
-		}
-		for status := lease.Granted; status <= lease.Unknown; status++ {
-			m.claims.WithLabelValues(job.Name, status.String())
-		}
-		m.runDuration.WithLabelValues(job.Name)
-		m.tickLag.WithLabelValues(job.Name)
-		m.running.WithLabelValues(job.Name)
-		m.retries.WithLabelValues(job.Name)
-		m.takeovers.WithLabelValues(job.Name)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.source = s
-}
-
 // Describe implements [prometheus.Collector].
 func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	for _, c := range m.own {
 		c.Describe(descs)
 	}
-	descs <- m.nextTick
-	descs <- m.held
-	descs <- m.clockOffset
+	for _, d := range []*prometheus.Desc{
+		m.nextTick, m.leader, m.held, m.clockOffset, m.replicas, m.jobsUnserved, m.jobsDiffering, m.reloadGood, m.reloadTime,
+	} {
+		descs <- d
+	}
 }
 
 // Collect implements [prometheus.Collector].
 func (m *Metrics) Collect(series chan<- prometheus.Metric) {
+	m.sweep()
 	for _, c := range m.own {
 		c.Collect(series)
 	}
@@ -57,6 +38,17 @@ func (m *Metrics) Collect(series chan<- prometheus.Metric) {
 	if offset := m.offset.Load(); offset != nil {
 		gauge(m.clockOffset, offset.Seconds())
 	}
+	if seen := m.fleet.Load(); seen != nil {
+		gauge(m.replicas, float64(seen.Replicas))
+		gauge(m.jobsUnserved, float64(len(seen.Unserved)))
+		gauge(m.jobsDiffering, float64(len(seen.Differ)))
+	}
+	if last := m.reloaded.Load(); last != nil {
+		gauge(m.reloadGood, oneIf(last.good))
+		if !last.at.IsZero() {
+			gauge(m.reloadTime, seconds(last.at))
+		}
+	}
 	m.mu.Lock()
 	source := m.source
 	m.mu.Unlock()
@@ -65,8 +57,18 @@ func (m *Metrics) Collect(series chan<- prometheus.Metric) {
 	}
 	gauge(m.held, float64(source.Held()))
 	for _, job := range source.Jobs() {
-		if !job.Next.IsZero() {
+		switch {
+		case job.Leader:
+			gauge(m.leader, oneIf(job.Leads), job.Name)
+		case !job.Next.IsZero():
 			gauge(m.nextTick, seconds(job.Next), job.Name)
 		}
 	}
+}
+
+func oneIf(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -17,8 +17,11 @@ import (
 // exercised returns metrics in which every series exists.
 func exercised() *metrics.Metrics {
 	m := metrics.New(metrics.WithVersion("v1.2.3"))
-	m.Watch(&fleet{jobs: []scheduler.JobStatus{{Name: "a", Next: tick.Add(1500 * time.Millisecond)}, {Name: "b"}}, held: 2})
+	m.Watch(&fleet{jobs: []scheduler.JobStatus{
+		{Name: "a", Next: tick.Add(1500 * time.Millisecond)}, {Name: "b"}, {Name: "c", Leader: true, Leads: true},
+	}, held: 2})
 	m.CountRedisCommands(3)
+	m.CountReload(metrics.ReloadApplied)
 	for _, e := range events {
 		m.Observe(e)
 	}
@@ -38,6 +41,8 @@ func TestTheSeriesAreThoseThatArePromised(t *testing.T) {
 		"lease_renewals_total": "result", "leases_lost_total": "reason",
 		"redis_commands_total": "", "store_up": "", "store_forgotten_total": "", "clock_offset_seconds": "",
 		"next_tick_timestamp_seconds": "job", "last_success_timestamp_seconds": "job",
+		"leader": "job", "replicas": "", "jobs_unserved": "", "jobs_differing": "",
+		"config_reloads_total": "result", "config_last_reload_successful": "", "config_last_reload_timestamp_seconds": "",
 		"build_info": "version",
 	}
 	got := map[string]string{}
@@ -74,6 +79,8 @@ solotick_claims_total{job="a",result="granted"} 0
 solotick_claims_total{job="a",result="held"} 0
 solotick_claims_total{job="a",result="late"} 0
 solotick_claims_total{job="a",result="lost"} 0
+solotick_claims_total{job="a",result="paused"} 0
+solotick_claims_total{job="a",result="queued"} 0
 solotick_claims_total{job="a",result="skipped"} 0
 solotick_claims_total{job="a",result="unknown"} 0
 # HELP solotick_leases_held Leases that this replica holds.
@@ -98,6 +105,7 @@ solotick_takeovers_total{job="a"} 0
 solotick_ticks_total{job="a",outcome="failed"} 0
 solotick_ticks_total{job="a",outcome="lost"} 0
 solotick_ticks_total{job="a",outcome="missed"} 0
+solotick_ticks_total{job="a",outcome="replaced"} 0
 solotick_ticks_total{job="a",outcome="skipped"} 0
 solotick_ticks_total{job="a",outcome="succeeded"} 0
 `, "solotick_claims_total", "solotick_leases_held", "solotick_leases_lost_total", "solotick_run_retries_total",

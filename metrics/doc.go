@@ -3,7 +3,7 @@
 //	m := metrics.New()
 //	s, err := scheduler.New(store, registry, scheduler.WithObserver(m.Observe))
 //	...
-//	m.Watch(s)
+//	m.Watch(s) // and after each s.Update
 //	err = prometheus.Register(m)
 //
 // Every replica exports what it did itself: sums over the replicas are what the fleet did, and each tick that is settled
@@ -12,10 +12,11 @@
 // # Series
 //
 // All names begin with solotick_. Those of the jobs that are watched start at 0, so that the first increase is seen; a
-// time that is not known yet has no series.
+// time that is not known yet has no series. Those of a job that was removed go ten minutes after its last run has ended, so
+// that a scrape sees how it ended; when it last succeeded is not told any more at once.
 //
 //	name                               type       what it says
-//	ticks_total{job,outcome}           counter    ticks that this replica settled: succeeded, failed, skipped, missed, lost
+//	ticks_total{job,outcome}           counter    ticks that this replica settled: succeeded, failed, skipped, missed, lost, replaced
 //	claims_total{job,result}           counter    answers to its claims, by the words of lease.Status
 //	run_duration_seconds{job}          histogram  runs, all attempts of one holder, however they ended
 //	tick_lag_seconds{job}              histogram  from the scheduled time to the start, by fleet time
@@ -25,22 +26,36 @@
 //	leases_held                        gauge      leases
 //	lease_wait_seconds                 histogram  from a claim to its final answer
 //	lease_hold_seconds                 histogram  from the start of a run until its lease was given up
-//	lease_renewals_total{result}       counter    leases renewed (kept), refused (fenced), tried in vain (failed), run out (expired)
+//	lease_renewals_total{result}       counter    leases renewed (kept), refused (fenced, replaced), tried in vain (failed), run out (expired)
 //	leases_lost_total{reason}          counter    runs that ended undecided: expired, fenced, or unsettled (the store did not take it)
 //	redis_commands_total               counter    commands that were sent to Redis
 //	store_up                           gauge      1 while the store answers, else 0
 //	store_forgotten_total              counter    times that the store had lost its records
 //	clock_offset_seconds               gauge      fleet time minus this machine's wall clock
 //	next_tick_timestamp_seconds{job}   gauge      the next tick that is not decided
+//	leader{job}                        gauge      1 while this replica runs the leader task, else 0
 //	last_success_timestamp_seconds{job} gauge     when this replica last settled a tick as succeeded, by fleet time
+//	replicas                           gauge      replicas of the fleet that live, itself included
+//	jobs_unserved                      gauge      jobs of its registry that no live replica serves
+//	jobs_differing                     gauge      jobs of its registry that other replicas define differently
+//	config_reloads_total{result}       counter    times the configuration was read anew: applied, unchanged, refused
+//	config_last_reload_successful      gauge      1, or 0 when it was refused the last time; no series before the first
+//	config_last_reload_timestamp_seconds gauge    when it was last read anew and not refused, by fleet time
 //	build_info{version}                gauge      1
 //
-// The label job is bounded by the configuration; no other label takes more than ten values.
+// A leader task has no ticks, and no series about them: what it does is in runs_in_progress, run_duration_seconds,
+// run_retries_total (it ended, and was started again) and leader.
+//
+// The label job is bounded by the configuration; no other label takes more than a dozen values.
 //
 // # Alerts worth having
 //
 //	solotick_store_up == 0                                         nothing starts
 //	increase(solotick_ticks_total{outcome!="succeeded"}[1h]) > 0   ticks fail, or do not run
 //	time() - max by (job) (solotick_last_success_timestamp_seconds) > the longest time you can be without
+//	sum by (job) (solotick_leader) != 1                            nobody runs the leader task, or a replica is cut off
+//	solotick_jobs_unserved > 0                                     no replica of their groups lives
+//	solotick_config_last_reload_successful == 0                    the file is wrong; an older one is in force
+//	solotick_jobs_differing > 0, for longer than a deploy          replicas run by different files
 //	abs(solotick_clock_offset_seconds) > 1                         this machine's clock is wrong; its schedule is not
 package metrics

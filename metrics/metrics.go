@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/solotick/solotick/scheduler"
 )
 
 const namespace = "solotick"
@@ -31,16 +33,24 @@ type Metrics struct {
 	redisCommands  prometheus.Counter
 	storeUp        prometheus.Gauge
 	storeForgotten prometheus.Counter
+	reloads        *prometheus.CounterVec
 	build          *prometheus.GaugeVec
 
 	own []prometheus.Collector // all of the above
 
 	// What is read at the time of the scrape.
-	nextTick, held, clockOffset *prometheus.Desc
-	offset                      atomic.Pointer[time.Duration] // nil before the first sample
+	nextTick, leader, held, clockOffset   *prometheus.Desc
+	replicas, jobsUnserved, jobsDiffering *prometheus.Desc
+	reloadGood, reloadTime                *prometheus.Desc
+	offset                                atomic.Pointer[time.Duration]       // nil before the first sample
+	fleet                                 atomic.Pointer[scheduler.FleetSeen] // nil before the first look
+	reloaded                              atomic.Pointer[reload]              // nil before the first reload
 
-	mu     sync.Mutex
-	source Source
+	mu      sync.Mutex
+	source  Source
+	watched map[string]watchedJob
+	gone    map[string]time.Time // jobs that are watched no more: since when nothing has happened to them
+	runs    map[string]int       // in progress
 }
 
 var _ prometheus.Collector = (*Metrics)(nil)
@@ -63,11 +73,19 @@ var (
 // New returns metrics that nothing has been observed for.
 func New(options ...Option) *Metrics {
 	m := &Metrics{
-		nextTick: prometheus.NewDesc(namespace+"_next_tick_timestamp_seconds",
-			"Scheduled time of the job's next tick that is not decided, in Unix time.", []string{"job"}, nil),
-		held: prometheus.NewDesc(namespace+"_leases_held", "Leases that this replica holds.", nil, nil),
-		clockOffset: prometheus.NewDesc(namespace+"_clock_offset_seconds",
-			"Fleet time minus this machine's wall clock.", nil, nil),
+		nextTick: described("next_tick_timestamp_seconds",
+			"Scheduled time of the job's next tick that is not decided, in Unix time.", "job"),
+		leader:        described("leader", "1 while this replica runs the leader task, else 0.", "job"),
+		held:          described("leases_held", "Leases that this replica holds."),
+		clockOffset:   described("clock_offset_seconds", "Fleet time minus this machine's wall clock."),
+		replicas:      described("replicas", "Replicas of the fleet that live, this one included."),
+		jobsUnserved:  described("jobs_unserved", "Jobs of this replica's configuration that no live replica serves."),
+		jobsDiffering: described("jobs_differing", "Jobs of this replica's configuration that other replicas define differently."),
+		reloadGood: described("config_last_reload_successful",
+			"1 unless the configuration was refused when it was last read anew; 0 means that an older one is in force."),
+		reloadTime: described("config_last_reload_timestamp_seconds",
+			"When the configuration was last read anew and not refused, in Unix time."),
+		watched: map[string]watchedJob{}, gone: map[string]time.Time{}, runs: map[string]int{},
 	}
 	m.ticks = counters(m, "ticks_total", "Ticks that this replica settled, by outcome.", "job", "outcome")
 	m.claims = counters(m, "claims_total", "Answers to this replica's claims, by result.", "job", "result")
@@ -103,6 +121,7 @@ func New(options ...Option) *Metrics {
 	m.storeForgotten = own(m, prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace, Name: "store_forgotten_total", Help: "Times that the store had lost its records.",
 	}))
+	m.reloads = counters(m, "config_reloads_total", "Times that the configuration was read anew, by result.", "result")
 	m.build = gauges(m, "build_info", "1, labelled with the version of the program.", "version")
 
 	for _, result := range renewalResults {
@@ -111,10 +130,17 @@ func New(options ...Option) *Metrics {
 	for _, reason := range lostReasons {
 		m.lost.WithLabelValues(reason)
 	}
+	for _, result := range reloadResults {
+		m.reloads.WithLabelValues(string(result))
+	}
 	for _, option := range options {
 		option(m)
 	}
 	return m
+}
+
+func described(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_"+name, help, labels, nil)
 }
 
 func own[C prometheus.Collector](m *Metrics, c C) C {

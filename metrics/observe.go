@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	renewalKept    = "kept"
-	renewalFenced  = "fenced"
-	renewalFailed  = "failed"
-	renewalExpired = "expired"
+	renewalKept     = "kept"
+	renewalFenced   = "fenced"
+	renewalReplaced = "replaced"
+	renewalFailed   = "failed"
+	renewalExpired  = "expired"
 
 	lostUnsettled = "unsettled" // the store did not take the run's outcome, so another may run the tick
 )
 
 var (
-	renewalResults = []string{renewalKept, renewalFenced, renewalFailed, renewalExpired}
+	renewalResults = []string{renewalKept, renewalFenced, renewalReplaced, renewalFailed, renewalExpired}
 	lostReasons    = []string{string(lease.LostExpired), string(lease.LostFenced), lostUnsettled}
 	outcomes       = []lease.Outcome{
-		scheduler.Succeeded, scheduler.Failed, scheduler.Skipped, scheduler.Missed, scheduler.Lost,
+		scheduler.Succeeded, scheduler.Failed, scheduler.Skipped, scheduler.Missed, scheduler.Lost, scheduler.Replaced,
 	}
 )
 
@@ -35,19 +36,20 @@ func (m *Metrics) Observe(e scheduler.Event) {
 			m.leaseWait.Observe(e.Took.Seconds())
 		}
 	case scheduler.RunStarted:
-		m.running.WithLabelValues(e.Run.Job).Inc()
-		m.tickLag.WithLabelValues(e.Run.Job).Observe(max(e.Lag, 0).Seconds()) // fleet time is an estimate
-		if e.Run.Attempt > 1 {                                                // a holder's own retries do not start a run
+		if m.begun(e.Run) {
+			m.tickLag.WithLabelValues(e.Run.Job).Observe(max(e.Lag, 0).Seconds()) // fleet time is an estimate
+		}
+		if e.Run.Attempt > 1 { // a holder's own retries do not start a run
 			m.takeovers.WithLabelValues(e.Run.Job).Inc()
 		}
 	case scheduler.RunRetried:
 		m.retries.WithLabelValues(e.Run.Job).Inc()
 	case scheduler.RunSettled:
-		m.ended(e.Run, e.Took, e.Held)
 		m.ticks.WithLabelValues(e.Run.Job, string(e.Outcome)).Inc()
 		if e.Outcome == scheduler.Succeeded {
 			m.lastSuccess.WithLabelValues(e.Run.Job).Set(seconds(m.fleetTime()))
 		}
+		m.ended(e.Run, e.Took, e.Held)
 	case scheduler.RunLost:
 		m.ended(e.Run, e.Took, e.Held)
 		m.lost.WithLabelValues(lostReason(e.Why)).Inc()
@@ -58,6 +60,7 @@ func (m *Metrics) Observe(e scheduler.Event) {
 	case scheduler.Renewed:
 		m.renewals.WithLabelValues(renewalKept).Add(float64(e.Kept))
 		m.renewals.WithLabelValues(renewalFenced).Add(float64(e.Fenced))
+		m.renewals.WithLabelValues(renewalReplaced).Add(float64(e.Replaced))
 		m.renewals.WithLabelValues(renewalFailed).Add(float64(e.Failed))
 		m.renewals.WithLabelValues(renewalExpired).Add(float64(len(e.Expired)))
 	case scheduler.StoreDown:
@@ -68,13 +71,9 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.storeForgotten.Inc()
 	case scheduler.ClockSampled:
 		m.offset.Store(&e.Offset)
+	case scheduler.FleetSeen:
+		m.fleet.Store(&e)
 	}
-}
-
-func (m *Metrics) ended(run jobs.Run, took, held time.Duration) {
-	m.running.WithLabelValues(run.Job).Dec()
-	m.runDuration.WithLabelValues(run.Job).Observe(took.Seconds())
-	m.leaseHold.Observe(held.Seconds())
 }
 
 func lostReason(why error) string {

@@ -33,6 +33,7 @@ var events = map[string]scheduler.Event{
 	"StoreUp":      scheduler.StoreUp{},
 	"StoreForgot":  scheduler.StoreForgot{Since: tick},
 	"ClockSampled": scheduler.ClockSampled{Offset: time.Second},
+	"FleetSeen":    scheduler.FleetSeen{Replicas: 3, Unserved: []string{"b"}},
 }
 
 func TestEveryTypeOfEventIsExported(t *testing.T) {
@@ -164,7 +165,7 @@ solotick_claims_total{job="a",result="granted"} 1
 
 func TestRenewalsAndLossesAreCountedByTheirReasons(t *testing.T) {
 	m := metrics.New()
-	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Kept: 5, Fenced: 2, Failed: 3}})
+	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Kept: 5, Fenced: 2, Replaced: 4, Failed: 3}})
 	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Expired: []*lease.LostError{{}, {}}}})
 	m.Observe(scheduler.RunLost{Run: run(1), Why: &lease.LostError{Reason: lease.LostExpired}})
 	m.Observe(scheduler.RunLost{Run: run(1), Why: &lease.LostError{Reason: lease.LostFenced}})
@@ -178,6 +179,7 @@ solotick_lease_renewals_total{result="expired"} 2
 solotick_lease_renewals_total{result="failed"} 3
 solotick_lease_renewals_total{result="fenced"} 2
 solotick_lease_renewals_total{result="kept"} 5
+solotick_lease_renewals_total{result="replaced"} 4
 # HELP solotick_leases_lost_total Runs that ended without their holder deciding about the tick, by reason.
 # TYPE solotick_leases_lost_total counter
 solotick_leases_lost_total{reason="expired"} 2
@@ -218,5 +220,50 @@ solotick_clock_offset_seconds 2.5
 # TYPE solotick_last_success_timestamp_seconds gauge
 solotick_last_success_timestamp_seconds{job="a"} 9.466848025e+08
 `, "solotick_clock_offset_seconds", "solotick_last_success_timestamp_seconds")
+	})
+}
+
+func TestTheFleetIsAsItWasSeenLast(t *testing.T) {
+	m := metrics.New()
+	require.NotContains(t, gathered(t, m), "solotick_replicas", "before the first look")
+	m.Observe(scheduler.FleetSeen{Replicas: 3, Unserved: []string{"a", "b"}, Differ: []string{"c"}})
+	m.Observe(scheduler.FleetSeen{Replicas: 2, Differ: []string{"c", "d", "e"}})
+	requireSeries(t, m, `
+# HELP solotick_jobs_differing Jobs of this replica's configuration that other replicas define differently.
+# TYPE solotick_jobs_differing gauge
+solotick_jobs_differing 3
+# HELP solotick_jobs_unserved Jobs of this replica's configuration that no live replica serves.
+# TYPE solotick_jobs_unserved gauge
+solotick_jobs_unserved 0
+# HELP solotick_replicas Replicas of the fleet that live, this one included.
+# TYPE solotick_replicas gauge
+solotick_replicas 2
+`, "solotick_replicas", "solotick_jobs_unserved", "solotick_jobs_differing")
+}
+
+func TestReloadsAreCountedAndTheLastOneIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // where time begins at midnight of 1 January 2000
+		m := metrics.New()
+		text := gathered(t, m)
+		for _, result := range []string{"applied", "unchanged", "refused"} {
+			require.Contains(t, text, `solotick_config_reloads_total{result="`+result+`"} 0`)
+		}
+		require.NotContains(t, text, "config_last_reload")
+
+		m.CountReload(metrics.ReloadRefused)
+		require.Contains(t, gathered(t, m), "solotick_config_last_reload_successful 0\n")
+		require.NotContains(t, gathered(t, m), "config_last_reload_timestamp")
+
+		m.Observe(scheduler.ClockSampled{Offset: 2500 * time.Millisecond})
+		m.CountReload(metrics.ReloadApplied)
+		require.Contains(t, gathered(t, m), "solotick_config_last_reload_successful 1\n")
+		require.Contains(t, gathered(t, m), "solotick_config_last_reload_timestamp_seconds 9.466848025e+08\n")
+		time.Sleep(time.Second)
+		m.CountReload(metrics.ReloadUnchanged)
+		m.CountReload(metrics.ReloadRefused)
+		text = gathered(t, m)
+		require.Contains(t, text, "solotick_config_last_reload_successful 0\n")
+		require.Contains(t, text, "solotick_config_last_reload_timestamp_seconds 9.466848035e+08\n", "the last good one")
+		require.Contains(t, text, `solotick_config_reloads_total{result="refused"} 2`)
 	})
 }

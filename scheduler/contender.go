@@ -6,8 +6,10 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -16,46 +18,77 @@ import (
 // made in order; the runs have goroutines of their own. All times are Unix ms of fleet time.
 type contender struct {
 	s       *Scheduler
-	job     *jobs.Job
-	spec    jobs.Spec
-	handler jobs.Handler
+	name    string
+	working atomic.Int32 // handlers that run
 
 	// Guarded by timers.mu.
 	actAt int64
 	index int // in the heap; -1 when not in it
 
 	mu       sync.Mutex
-	active   bool           // a goroutine contends
-	poked    bool           // something happened meanwhile: it has to look again
-	synced   bool           // mark is what the store said, and its record is there
-	made     bool           // there has been a record before
-	since    int64          // since when the store remembered when the record was read
-	mark     int64          // the newest that is known to be decided
-	next     int64          // the first tick after mark; 0 when there is none
-	caughtUp int64          // see state
-	blocked  int64          // see state
-	retryAt  int64          // not before this; 0: at once
-	failures int            // calls that failed in a row
-	asking   *asking        // a claim whose answer is not known
-	open     map[int64]look // ticks that others hold, or held
-	running  map[int64]int64
-	granted  func() // the run of a tick that was just granted
+	job      *jobs.Job
+	spec     jobs.Spec
+	handle   func(ctx context.Context, run jobs.Run, then func(error)) // see jobs.ChainThen
+	gone     bool                                                      // the job was removed
+	paused   *lease.Pause                                              // as the store said; nil when it is not
+	edited   int64                                                     // see state
+	active   bool                                                      // a goroutine contends
+	poked    bool                                                      // something happened meanwhile: it has to look again
+	synced   bool                                                      // mark is what the store said, and its record is there
+	made     bool                                                      // there has been a record before
+	since    int64                                                     // since when the store remembered when the record was read
+	mark     int64                                                     // the newest that is known to be decided
+	next     int64                                                     // the first tick after mark; 0 when there is none
+	caughtUp int64                                                     // see state
+	blocked  int64                                                     // see state
+	retryAt  int64                                                     // not before this; 0: at once
+	failures int                                                       // calls that failed in a row
+	asking   *asking                                                   // a claim whose answer is not known
+	ask      asking                                                    // what asking points to, if anything
+	open     map[int64]look                                            // ticks that others hold or held, or that wait
+	running  map[int64]*lease.Lease
+	began    bool // a run has
 }
 
 // asking is a claim that has to be repeated until it is answered: it may have been granted.
 type asking struct {
 	claim    lease.Claim
-	began    time.Time
+	began    time.Time // when it, or the one that it goes on from, was sent first; zero before
 	sent     time.Time // for the last time
 	answered bool      // it was not granted
 	busy     bool      // since its tick, or this claim before it, has to wait for its turn
 }
 
 func newContender(s *Scheduler, job *jobs.Job) *contender {
-	c := &contender{s: s, job: job, spec: job.Spec(), index: -1, open: map[int64]look{}, running: map[int64]int64{}}
-	c.handler = jobs.Chain(job, jobs.Hooks{OnRetry: c.onRetry, Announce: c.announce})
+	c := &contender{s: s, name: job.Name(), index: -1, open: map[int64]look{}, running: map[int64]*lease.Lease{}}
+	c.defineLocked(job)
 	return c
 }
+
+// defineLocked makes the contender one of this job.
+func (c *contender) defineLocked(job *jobs.Job) {
+	c.job, c.spec = job, job.Spec()
+	c.handle = jobs.ChainThen(job, jobs.Hooks{OnRetry: c.onRetry, Announce: c.announce})
+}
+
+// redefine goes on with another definition of the job. Runs that are under way go on under the one before.
+func (c *contender) redefine(job *jobs.Job) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.defineLocked(job)
+	c.next, c.caughtUp, c.blocked = 0, 0, 0
+	c.synced = false // the store has to say since when the schedule is what it is
+}
+
+// remove contends no more. Runs that are under way go on.
+func (c *contender) remove() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone = true
+	c.s.timers.set(c, 0)
+}
+
+func (c *contender) contendingLocked() bool { return !c.gone && c.s.contending() }
 
 // tickAfter returns the first tick after a time; 0 when there is none.
 func (c *contender) tickAfter(after int64) int64 {
@@ -66,6 +99,14 @@ func (c *contender) tickAfter(after int64) int64 {
 	return t.UnixMilli()
 }
 
+// tickAfterLocked returns the same as tickAfter, and has most often no need to ask for it.
+func (c *contender) tickAfterLocked(after int64) int64 {
+	if after == c.mark && c.next != 0 {
+		return c.next
+	}
+	return c.tickAfter(after)
+}
+
 // due is when a tick is to start. The jitter depends on nothing but the job and the tick: it is the same everywhere.
 func (c *contender) due(tick int64) int64 {
 	jitter := c.spec.Jitter.Milliseconds()
@@ -73,7 +114,7 @@ func (c *contender) due(tick int64) int64 {
 		return tick
 	}
 	h := fnv.New64a()
-	_, _ = h.Write(strconv.AppendInt([]byte(c.spec.Name), tick, 10))
+	_, _ = h.Write(strconv.AppendInt([]byte(c.name), tick, 10))
 	return tick + int64(h.Sum64()%uint64(jitter+1))
 }
 
@@ -86,40 +127,61 @@ func (c *contender) poke() {
 		c.mu.Unlock()
 		return
 	}
-	c.s.timers.set(c, c.actAtLocked())
+	if !c.gone {
+		c.s.timers.set(c, c.actAtLocked())
+	}
 	c.mu.Unlock()
 }
 
-// contend does what there is to do, and returns the run of the last tick that was granted, if it is yet to begin: most
-// often it is the only one, and then it goes on where it was claimed.
-func (c *contender) contend() (run func()) {
+// contend begins to contend, and reports whether a run has begun. Then it stops there, for others to begin theirs, and
+// goOn has to be called.
+func (c *contender) contend() (began bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.active {
 		c.poked = true
-		return nil
+		return false
 	}
-	c.active = true
-	for c.s.contending() {
+	c.active, c.began = true, false
+	return c.actAllLocked()
+}
+
+// goOn does what is left to do after a run has begun.
+func (c *contender) goOn() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.began {
+		c.began = false
+		if at := c.actAtLocked(); !c.poked && (at == 0 || at > c.s.clock.ms()) {
+			c.restLocked() // as most often
+			return
+		}
+		c.actAllLocked()
+	}
+}
+
+// actAllLocked does what there is to do, until a run begins.
+func (c *contender) actAllLocked() (began bool) {
+	for c.contendingLocked() {
 		c.poked = false
 		more := c.actLocked()
-		if c.granted != nil {
-			run, c.granted = c.granted, nil
-			if at := c.actAtLocked(); !c.poked && (at == 0 || at > c.s.clock.ms()) {
-				break
-			}
-			go run()
-			run = nil
+		if c.began {
+			return true
 		}
 		if !more && !c.poked {
 			break
 		}
 	}
+	c.restLocked()
+	return false
+}
+
+// restLocked leaves the contender alone until there is something to do.
+func (c *contender) restLocked() {
 	c.active = false
-	if c.s.contending() {
+	if c.contendingLocked() {
 		c.s.timers.set(c, c.actAtLocked()) // under the lock, so that no poke gets lost
 	}
-	return run
 }
 
 // actAtLocked is when there will be something to do.
@@ -139,8 +201,10 @@ func (c *contender) actAtLocked() int64 {
 	if c.asking != nil {
 		earlier(max(c.retryAt, 1))
 	}
-	for _, l := range c.open {
-		earlier(l.at)
+	if len(c.open) > 0 { // to range over an empty map takes a while, too
+		for _, l := range c.open {
+			earlier(l.at)
+		}
 	}
 	return at
 }
@@ -152,8 +216,10 @@ func (c *contender) actLocked() bool {
 		return false
 	}
 	now := c.s.clock.ms()
-	if tick, ok := c.lookLocked(now); ok {
-		return c.takeOverLocked(tick)
+	if len(c.open) > 0 {
+		if tick, ok := c.lookLocked(now); ok {
+			return c.takeOverLocked(tick)
+		}
 	}
 	if c.retryAt > now {
 		return false
@@ -164,24 +230,29 @@ func (c *contender) actLocked() bool {
 	}
 	busy := c.asking // a waiting claim's tick may be too late by now, or decided
 	st := plan(state{
-		spec: &c.spec, next: c.tickAfter, due: c.due,
-		mark: c.mark, now: now, caughtUp: c.caughtUp, blocked: c.blocked,
+		spec: &c.spec, next: c.tickAfterLocked, due: c.due,
+		mark: c.mark, now: now, caughtUp: c.caughtUp, blocked: c.blocked, edited: c.edited,
 		settling: c.s.health.steady() < settleGrace,
 	})
 	switch {
+	case st.wait != 0:
+		c.retryAt = st.wait
+		return false
 	case st.pass != 0:
 		c.asking = nil
 		return c.passLocked(st)
 	case st.claim != 0:
 		c.caughtUp = st.caughtUp
-		a := &asking{claim: c.claim(st.claim), began: time.Now()}
+		next := asking{claim: c.claim(st.claim)}
+		if busy != nil && busy.claim.Occasion == st.claim {
+			next.began, next.busy = busy.began, true
+		}
+		a := &c.ask
+		*a = next
 		a.claim.NotBefore = time.UnixMilli(c.due(st.claim))
 		a.claim.Overlap = st.overlap
 		if st.latest != 0 {
 			a.claim.NotAfter = time.UnixMilli(st.latest)
-		}
-		if busy != nil && busy.claim.Occasion == st.claim {
-			a.began, a.busy = busy.began, true
 		}
 		c.asking = a
 		return c.claimLocked(a)
@@ -211,7 +282,7 @@ func (c *contender) claim(tick int64) lease.Claim {
 		takeovers = 0
 	}
 	return lease.Claim{
-		Name: c.spec.Name, Occasion: tick, Holder: c.s.replica, Request: c.s.request(), Term: c.s.term,
+		Name: c.name, Occasion: tick, Holder: c.s.replica, Request: c.s.request(), Term: c.s.term,
 		Known: c.mark, Takeovers: takeovers,
 	}
 }
@@ -220,14 +291,19 @@ func (c *contender) claim(tick int64) lease.Claim {
 func (c *contender) claimLocked(a *asking) bool {
 	c.mu.Unlock()
 	sent, began := lease.Sent(), time.Now()
-	ctx, cancel := c.s.call()
-	answer, err := c.s.store.Claim(ctx, a.claim)
-	cancel()
-	took := time.Since(began)
-	c.s.answered(took, err)
+	if a.began.IsZero() {
+		a.began = began
+	}
+	c.s.crew.away()
+	answer, err := c.s.store.Claim(c.s.calls.context(began), a.claim)
+	c.s.crew.back()
+	received := time.Now()
+	c.s.answered(received.Sub(began), err)
 	if err == nil {
-		c.s.clock.sample(began, began.Add(took), answer.Now)
-		c.s.observe(Claimed{Job: c.spec.Name, Tick: time.UnixMilli(a.claim.Occasion).UTC(), Status: answer.Status, Took: time.Since(a.began)})
+		c.s.clock.sample(began, received, answer.Now)
+		if c.s.observed {
+			c.s.observe(Claimed{Job: c.name, Tick: time.UnixMilli(a.claim.Occasion).UTC(), Status: answer.Status, Took: time.Since(a.began)})
+		}
 	}
 	c.mu.Lock()
 	tick := a.claim.Occasion
@@ -246,19 +322,31 @@ func (c *contender) claimLocked(a *asking) bool {
 		c.forgottenLocked()
 		return false
 	}
-	now := c.s.clock.ms()
+	now := c.s.clock.msAt(received)
 	c.learnLocked(answer, tick, now)
 
 	wait := int64(0)
 	switch answer.Status {
 	case lease.Granted:
-		delete(c.open, tick)
-		c.running[tick] = answer.Token
-		c.granted = c.s.begin(c, a.claim, answer, sent)
-	case lease.Held:
-		c.open[tick] = look{at: now + ms(answer.Left) + rand.Int64N(50)}
+		c.began = true
+		if !a.claim.OnlyOpen { // what is open is granted while the job is paused, too
+			c.paused = nil
+		}
+		l := c.s.begin(c, a.claim, answer, sent)
+		c.running[tick] = l
+		if c.poked && c.spec.Overlap == jobs.Replace {
+			l.Check() // it may have been for this one
+		}
+	case lease.Held, lease.Queued:
+		c.open[tick] = c.lookAfterLocked(now, answer.Left, answer.Status == lease.Queued)
+	case lease.Paused:
+		if c.paused == nil { // by whom, and why: the store may forget it
+			c.synced = false
+			c.s.wantSync()
+		}
+		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: ReasonPaused})
 	case lease.Skipped:
-		c.s.observe(Passed{Job: c.spec.Name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: ReasonOverlap})
+		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: ReasonOverlap})
 	case lease.Lost:
 		c.lost(tick)
 	case lease.Early:
@@ -271,8 +359,8 @@ func (c *contender) claimLocked(a *asking) bool {
 		c.blocked = now
 	case lease.Decided, lease.Unknown: // the mark, or the next plan, says what follows
 	}
-	for _, t := range answer.LostToo {
-		c.lost(t)
+	for _, t := range answer.Settled {
+		c.settledLocked(t)
 	}
 	if c.asking == a {
 		if a.busy && answer.Status != lease.Busy {
@@ -289,19 +377,29 @@ func (c *contender) claimLocked(a *asking) bool {
 	return true
 }
 
+// settledLocked is told that a claim has settled another tick besides, or this one for another reason than its own.
+func (c *contender) settledLocked(t lease.Settled) {
+	delete(c.open, t.Occasion)
+	p := Passed{Job: c.name, To: time.UnixMilli(t.Occasion).UTC(), Count: 1, Outcome: t.Outcome, Reason: ReasonNewer}
+	if t.Outcome == Lost {
+		p.Reason = ReasonTakeovers
+	}
+	c.s.observe(p)
+}
+
 func (c *contender) lost(tick int64) {
 	delete(c.open, tick)
 	c.lostOne(tick)
 }
 
 func (c *contender) lostOne(tick int64) {
-	c.s.observe(Passed{Job: c.spec.Name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Lost, Reason: ReasonTakeovers})
+	c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Lost, Reason: ReasonTakeovers})
 }
 
 // learnLocked takes in what an answer tells of the record.
 func (c *contender) learnLocked(a lease.Answer, tick, now int64) {
 	c.advanceLocked(a.Mark)
-	if tick != 0 {
+	if tick != 0 && len(c.open) > 0 {
 		delete(c.open, tick)
 	}
 	c.othersLocked(a.Open, tick, now)
@@ -316,13 +414,16 @@ func (c *contender) advanceLocked(mark int64) {
 
 // passLocked settles ticks that nobody runs.
 func (c *contender) passLocked(st step) bool {
-	p := lease.Pass{Name: c.spec.Name, From: c.mark, To: st.pass, Outcome: st.outcome, Request: c.s.request()}
+	p := lease.Pass{
+		Name: c.name, From: c.mark, To: st.pass, Outcome: st.outcome, Request: c.s.request(), Holder: c.s.replica,
+		Note: fleet.Note{Reason: string(st.reason), Count: st.count}.String(),
+	}
 	for try := 0; ; try++ {
 		c.mu.Unlock()
 		began := time.Now()
-		ctx, cancel := c.s.call()
-		mark, passed, err := c.s.store.Pass(ctx, p)
-		cancel()
+		c.s.crew.away()
+		mark, passed, err := c.s.store.Pass(c.s.calls.context(began), p)
+		c.s.crew.back()
 		c.s.answered(time.Since(began), err)
 		c.mu.Lock()
 		switch {
@@ -332,7 +433,7 @@ func (c *contender) passLocked(st step) bool {
 			c.retryAt = c.retryLocked()
 			return false
 		case passed:
-			c.s.observe(Passed{Job: c.spec.Name, To: time.UnixMilli(p.To).UTC(), Count: st.count, Outcome: st.outcome, Reason: st.reason})
+			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(p.To).UTC(), Count: st.count, Outcome: st.outcome, Reason: st.reason})
 		case mark < p.From:
 			c.forgottenLocked() // the record is gone, or went back in time
 			return false
@@ -354,10 +455,14 @@ func (c *contender) syncedLocked(r lease.Record) {
 	if r.Made && c.made {
 		if tick := c.tickAfter(c.mark); tick != 0 && tick <= r.Mark {
 			st := state{spec: &c.spec, next: c.tickAfter, due: func(t int64) int64 { return t }, mark: c.mark}.passUpTo(r.Mark, Missed, ReasonForgotten)
-			c.s.observe(Passed{Job: c.spec.Name, To: time.UnixMilli(st.pass).UTC(), Count: st.count, Outcome: Missed, Reason: ReasonForgotten})
+			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(st.pass).UTC(), Count: st.count, Outcome: Missed, Reason: ReasonForgotten})
 		}
 	}
 	c.synced, c.made = true, true
+	c.paused, c.edited = r.Paused, 0
+	if !r.Revised.IsZero() {
+		c.edited = r.Revised.UnixMilli()
+	}
 	c.advanceLocked(r.Mark)
 	c.othersLocked(r.Open, 0, c.s.clock.ms())
 }
@@ -366,10 +471,16 @@ func (c *contender) syncedLocked(r lease.Record) {
 func (c *contender) ended(tick int64, open bool) {
 	c.mu.Lock()
 	delete(c.running, tick)
+	wait := c.asking != nil || open
+	for t, l := range c.open {
+		if l.waits { // for this one, perhaps
+			l.at = 0
+			c.open[t], wait = l, true
+		}
+	}
 	if open { // and its tick was left for whoever takes it over: look soon who does
 		c.open[tick] = look{at: c.s.clock.ms() + ms(c.s.term/10)}
 	}
-	wait := c.asking != nil || open
 	c.mu.Unlock()
 	if wait {
 		c.poke()

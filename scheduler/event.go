@@ -9,11 +9,12 @@ import (
 
 // The outcomes of a tick.
 const (
-	Succeeded lease.Outcome = "succeeded"          // the handler returned nil
-	Failed    lease.Outcome = "failed"             // its last attempt returned an error
-	Skipped   lease.Outcome = lease.OutcomeSkipped // a policy refused it: overlap, or the job is paused
-	Missed    lease.Outcome = "missed"             // a misfire that the policy does not run
-	Lost      lease.Outcome = lease.OutcomeLost    // its holders' leases ran out too often
+	Succeeded lease.Outcome = "succeeded"           // the handler returned nil
+	Failed    lease.Outcome = "failed"              // its last attempt returned an error
+	Skipped   lease.Outcome = lease.OutcomeSkipped  // a policy refused it: overlap, or the job is paused
+	Missed    lease.Outcome = "missed"              // a misfire that the policy does not run
+	Lost      lease.Outcome = lease.OutcomeLost     // its holders' leases ran out too often
+	Replaced  lease.Outcome = lease.OutcomeReplaced // it had to make room for a newer tick
 )
 
 // Observer is told what happens. It is called from many goroutines and must not block.
@@ -45,11 +46,11 @@ type RunRetried struct {
 	Wait time.Duration
 }
 
-// RunSettled is the event that a tick this replica ran is settled, as Succeeded or Failed.
+// RunSettled is the event that a tick this replica ran is settled, as Succeeded, Failed or Replaced.
 type RunSettled struct {
 	Run     jobs.Run
 	Outcome lease.Outcome
-	Err     error         // why it failed
+	Err     error         // why it failed, or what it returned when it had to make room
 	Took    time.Duration // the run, all attempts of this holder
 	Held    time.Duration // the lease, until it was settled
 }
@@ -95,6 +96,8 @@ const (
 	ReasonTooMany   Reason = "too_many"  // late, and past the most that are caught up
 	ReasonForgotten Reason = "forgotten" // the store lost its record, so whether it ran is unknown
 	ReasonTakeovers Reason = "takeovers" // its holders' leases ran out, and it may not be granted again
+	ReasonNewer     Reason = "newer"     // a newer tick took its place
+	ReasonEdited    Reason = "edited"    // late, and from before the schedule was changed
 )
 
 // Renewed is the event of a round of renewals.
@@ -115,6 +118,16 @@ type ClockSampled struct {
 	RTT    time.Duration
 }
 
+// FleetSeen is the event that the replica has looked who else lives, every few seconds. It needs a store that is a
+// [lease.Roster].
+type FleetSeen struct {
+	Replicas int      // that live
+	Unserved []string // jobs of this replica's registry that no live replica serves, sorted
+	Differ   []string // jobs that other replicas have other definitions of, sorted
+	Changed  bool     // one of these is not as it was the last time
+}
+
+func (FleetSeen) event()    {}
 func (Claimed) event()      {}
 func (RunStarted) event()   {}
 func (RunRetried) event()   {}

@@ -180,10 +180,10 @@ func (l *link) Time(ctx context.Context) (now, since time.Time, err error) {
 	return times[0], times[1], err
 }
 
-func (l *link) Watch(ctx context.Context, wake func(name string)) error {
-	return l.store.Watch(ctx, func(name string) {
+func (l *link) Watch(ctx context.Context, wake func(name string, occasion int64)) error {
+	return l.store.Watch(ctx, func(name string, occasion int64) {
 		if l.next(call{verb: verbWake}) == (fault{}) {
-			wake(name)
+			wake(name, occasion)
 		}
 	})
 }

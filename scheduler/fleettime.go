@@ -10,6 +10,8 @@ import (
 type fleetClock struct {
 	base   time.Time // with its monotonic reading, on which the estimate rests
 	offset atomic.Int64
+	rtt    atomic.Int64 // of the sample that it comes from
+	taken  atomic.Int64 // when a sample was taken in last, since base; 0 before the first
 
 	mu      sync.Mutex
 	samples [16]sample // the zero sample is none
@@ -26,6 +28,10 @@ type sample struct {
 // memory is how long a sample is good: clocks that differ in speed by 50 ppm drift apart by 1.5 ms in it.
 const memory = 30 * time.Second
 
+// often is how long after a sample another one that agrees with the estimate is left out: with thousands of claims at once,
+// taking them in would be a good part of the work, and they would push out all older ones.
+const often = 5 * time.Millisecond
+
 func newFleetClock() *fleetClock { return &fleetClock{base: time.Now()} }
 
 // now returns fleet time in UTC. Before the first sample it is meaningless.
@@ -34,12 +40,28 @@ func (c *fleetClock) now() time.Time { return time.Unix(0, c.nanos()).UTC() }
 // ms returns fleet time in Unix ms.
 func (c *fleetClock) ms() int64 { return c.nanos() / int64(time.Millisecond) }
 
+// msAt returns what ms does when the local clock says t, with its monotonic reading.
+func (c *fleetClock) msAt(t time.Time) int64 {
+	return (int64(t.Sub(c.base)) + c.offset.Load()) / int64(time.Millisecond)
+}
+
+// at returns fleet time in UTC when the local clock says t, with its monotonic reading; the zero time for the zero time.
+func (c *fleetClock) at(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return time.Unix(0, int64(t.Sub(c.base))+c.offset.Load()).UTC()
+}
+
 func (c *fleetClock) nanos() int64 { return int64(time.Since(c.base)) + c.offset.Load() }
 
 // sample takes in that the store's clock said server between sent and received.
 func (c *fleetClock) sample(sent, received, server time.Time) {
 	s := sample{taken: received.Sub(c.base), rtt: received.Sub(sent)}
 	s.offset = time.Duration(server.UnixNano()) + s.rtt/2 - s.taken
+	if c.knows(s) {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	best := s
@@ -57,6 +79,15 @@ func (c *fleetClock) sample(sent, received, server time.Time) {
 	c.samples[c.next] = s
 	c.next = (c.next + 1) % len(c.samples)
 	c.offset.Store(int64(best.offset))
+	c.rtt.Store(int64(best.rtt))
+	c.taken.Store(int64(s.taken))
+}
+
+// knows tells that s adds nothing to the estimate: it is no better, agrees, and comes soon after another.
+func (c *fleetClock) knows(s sample) bool {
+	apart, since := s.offset-time.Duration(c.offset.Load()), s.taken-time.Duration(c.taken.Load())
+	return c.taken.Load() != 0 && since >= 0 && since < often &&
+		s.rtt >= time.Duration(c.rtt.Load()) && apart.Abs() <= s.rtt/2
 }
 
 // agrees tells whether both samples can be true of clocks that do not step.

@@ -33,12 +33,12 @@ func (f *fleet) broken() []string {
 
 // judge looks at one tick.
 func (f *fleet) judge(j *ledger, tick int64, attempts []attempt, faultf func(string, ...any)) {
-	done := j.fates[tick]
+	done, grants := j.fates[tick], slices.Concat(j.grants[tick], j.grants[0]) // 0: as a leader task
 	for i, a := range attempts {
 		if a.start.UnixMilli() < tick {
 			faultf("attempt %d began early, at %s", a.Attempt, since(a.start))
 		}
-		if !slices.ContainsFunc(j.grants[tick], func(g *grant) bool { return g.token == a.Token && g.holder == a.Replica }) {
+		if !slices.ContainsFunc(grants, func(g *grant) bool { return g.token == a.Token && g.holder == a.Replica }) {
 			faultf("attempt %d ran under token %d, which %s was not granted", a.Attempt, a.Token, a.Replica)
 		}
 		if done.outcome != "" && done.token != a.Token && a.start.After(done.at) {

@@ -36,6 +36,9 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		if p, ok := errors.AsType[*jobs.PanicError](e.Err); ok {
 			attrs = append(attrs, slog.String("stack", string(p.Stack)))
 		}
+		if e.Outcome == Replaced {
+			return slog.LevelWarn, "tick settled", attrs
+		}
 		return slog.LevelError, "tick settled", attrs
 	case RunLost:
 		attrs := ofRun(e.Run, slog.Any("why", e.Why), slog.Duration("took", round(e.Took)))
@@ -62,6 +65,9 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		if e.Failed > 0 {
 			return slog.LevelWarn, "leases not renewed, trying again", []slog.Attr{slog.Int("count", e.Failed), slog.Any("error", e.Err)}
 		}
+		if lost := e.Fenced + len(e.Expired); lost > 0 {
+			return slog.LevelWarn, "leases lost", []slog.Attr{slog.Int("count", lost), slog.Int("kept", e.Kept)}
+		}
 		return slog.LevelDebug, "leases renewed", []slog.Attr{slog.Int("count", e.Kept), slog.Duration("took", round(e.Took))}
 	case StoreDown:
 		return slog.LevelError, "store does not answer; nothing starts until it does", []slog.Attr{slog.Any("error", e.Err)}
@@ -69,6 +75,17 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		return slog.LevelInfo, "store answers", []slog.Attr{slog.Duration("away", round(e.Away))}
 	case StoreForgot:
 		return slog.LevelError, "store has lost its records; making them anew", []slog.Attr{slog.Time("since", e.Since)}
+	case FleetSeen:
+		level := slog.LevelDebug
+		if e.Changed {
+			level = slog.LevelInfo
+			if len(e.Unserved)+len(e.Differ) > 0 {
+				level = slog.LevelWarn
+			}
+		}
+		return level, "fleet", []slog.Attr{
+			slog.Int("replicas", e.Replicas), slog.Any("unserved", e.Unserved), slog.Any("differ", e.Differ),
+		}
 	case ClockSampled:
 		return slog.LevelDebug, "clock sampled", []slog.Attr{slog.Duration("offset", round(e.Offset)), slog.Duration("rtt", round(e.RTT))}
 	}

@@ -81,6 +81,27 @@ var loggedEvents = []struct {
 			`outcome=failed took=1s error="no paper"`,
 	},
 	{
+		"run made room",
+		scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Replaced, Err: errLogged, Took: time.Second, Held: time.Minute},
+		`level=WARN msg="tick settled" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
+			`outcome=replaced took=1s error="no paper"`,
+	},
+	{
+		"fleet as it was",
+		scheduler.FleetSeen{Replicas: 3, Unserved: []string{"report"}},
+		`level=DEBUG msg=fleet replicas=3 unserved=[report] differ=[]`,
+	},
+	{
+		"fleet changed",
+		scheduler.FleetSeen{Replicas: 3, Changed: true},
+		`level=INFO msg=fleet replicas=3 unserved=[] differ=[]`,
+	},
+	{
+		"fleet changed for the worse",
+		scheduler.FleetSeen{Replicas: 1, Unserved: []string{"report"}, Differ: []string{"other"}, Changed: true},
+		`level=WARN msg=fleet replicas=1 unserved=[report] differ=[other]`,
+	},
+	{
 		"run panicked",
 		scheduler.RunSettled{
 			Run: loggedRun, Outcome: scheduler.Failed, Took: time.Second,

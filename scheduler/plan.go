@@ -11,6 +11,9 @@ const minGrace = 1000 // ms
 // promptly is how late a claim is when it is not made at its tick's instant, but later because something was in the way.
 const promptly = 500 // ms
 
+// editGrace is for how long a tick from before an edit of the schedule is left to others.
+const editGrace = 2000 // ms
+
 // state is what the decision about a job's next tick depends on. All times are Unix ms of fleet time.
 type state struct {
 	spec *jobs.Spec
@@ -23,6 +26,9 @@ type state struct {
 	// blocked is until when an earlier tick was in the way of those being caught up: ticks after caughtUp that came due
 	// by then overlapped it.
 	blocked int64
+	// edited is when the schedule became what it is: earlier ticks of it never came due, but nobody can tell that from
+	// the mark.
+	edited int64
 	// settling tells that the store was in trouble a moment ago: an earlier tick that is open may have ended meanwhile,
 	// and be settled as soon as that is possible.
 	settling bool
@@ -39,23 +45,29 @@ type step struct {
 	outcome lease.Outcome
 	reason  Reason
 
+	wait int64 // nothing before this time
+
 	caughtUp int64 // the new value of state.caughtUp
 }
 
 // plan decides about the ticks after the mark that are due.
 //
 //	lateness          misfire policy   what happens
-//	prompt            any              claimed; skipped if an earlier tick runs, or waits if it is being caught up or the
-//	                                   store was in trouble a moment ago
+//	prompt            any              claimed, with the job's overlap policy; but it waits for its turn if it is being
+//	                                   caught up, or overlap is forbid and the store was in trouble a moment ago
 //	within the grace  any              claimed; waits for its turn if an earlier tick runs
 //	later             skip             settled as missed
 //	later             latest           the newest is claimed and waits for its turn; the older ones are missed
 //	later             all              claimed one by one, oldest first; each waits for its turn
 //	beyond window     any              missed
 //	                  all              the oldest beyond max_catch_up are missed
+//	before an edit    any              missed: the schedule was another then; but it is left for a moment to those who
+//	                                   do not know that yet, and whose schedule may have had that tick too
 //
-// A tick that comes due while one that is being caught up waits for its turn has come due while an earlier tick was
-// running: with overlap forbid it waits for a moment, should that be over soon, and is then skipped.
+// With overlap allow no tick waits for its turn, and with replace none does either: it replaces what runs. A tick that
+// comes due while one that is being caught up waits for its turn has come due while an earlier tick was running. With
+// forbid it waits for a moment, should that be over soon, and is then skipped; with queue only the newest of them is
+// left.
 func plan(s state) step {
 	tick := s.next(s.mark)
 	if tick == 0 || s.due(tick) > s.now {
@@ -64,25 +76,56 @@ func plan(s state) step {
 	if s.spec.Paused {
 		return s.passUpTo(s.now, Skipped, ReasonPaused)
 	}
-	overlapped := s.spec.Overlap == jobs.Forbid && tick > s.caughtUp && s.due(tick) <= s.blocked
-	if overlapped && s.now-s.due(tick) > promptly && !s.settling {
-		return s.passUpTo(min(s.blocked, s.now-promptly-1), Skipped, ReasonOverlap)
+	late := s.now - s.due(tick)
+	if s.due(tick) < s.edited {
+		if late < editGrace {
+			return step{wait: s.due(tick) + editGrace, caughtUp: s.caughtUp}
+		}
+		return s.passUpTo(min(s.edited-1, s.now-editGrace), Missed, ReasonEdited)
 	}
 	grace := max(s.spec.MisfireGrace.Milliseconds(), minGrace)
-	if late := s.now - s.due(tick); late <= grace {
-		st := step{claim: tick, overlap: lease.OverlapAllow, latest: s.due(tick) + grace, caughtUp: s.caughtUp}
-		if late > promptly && tick > st.caughtUp {
-			st.caughtUp = s.now
+	overlapped := tick > s.caughtUp && s.due(tick) <= s.blocked
+	switch {
+	case overlapped && s.spec.Overlap == jobs.Forbid && late > promptly && !s.settling:
+		return s.passUpTo(min(s.blocked, s.now-promptly-1), Skipped, ReasonOverlap)
+	case overlapped && s.spec.Overlap == jobs.Queue && late > grace:
+		if st := s.passBeforeNewest(); st.pass != 0 {
+			return st
 		}
-		if s.spec.Overlap == jobs.Forbid {
-			st.overlap = lease.OverlapSkip
-			if late > promptly || tick <= st.caughtUp || overlapped || s.settling {
-				st.overlap = lease.OverlapWait
-			}
-		}
-		return st
+		return step{claim: tick, overlap: lease.OverlapQueue, caughtUp: s.caughtUp}
+	case late > grace:
+		return s.misfire(tick, grace)
 	}
-	return s.misfire(tick, grace)
+	st := step{claim: tick, overlap: overlapOf(s.spec.Overlap), latest: s.due(tick) + grace, caughtUp: s.caughtUp}
+	if late > promptly && tick > st.caughtUp && !(overlapped && s.spec.Overlap == jobs.Queue) {
+		st.caughtUp = s.now
+	}
+	switch s.spec.Overlap {
+	case jobs.Forbid:
+		if tick <= st.caughtUp || overlapped || s.settling {
+			st.overlap = lease.OverlapWait
+		}
+	case jobs.Queue:
+		if tick <= st.caughtUp {
+			st.overlap = lease.OverlapWait
+		}
+	case jobs.Allow, jobs.Replace:
+	}
+	return st
+}
+
+// overlapOf is what the policy asks of the store.
+func overlapOf(policy jobs.Overlap) lease.Overlap {
+	switch policy {
+	case jobs.Allow:
+		return lease.OverlapAllow
+	case jobs.Queue:
+		return lease.OverlapQueue
+	case jobs.Replace:
+		return lease.OverlapReplace
+	default:
+		return lease.OverlapSkip
+	}
 }
 
 // misfire decides about a late tick and those after it.
@@ -112,9 +155,21 @@ func (s state) misfire(first, grace int64) step {
 	if n := len(late) - keep; n > 0 {
 		return step{pass: late[n-1], count: n, outcome: Missed, reason: reason, caughtUp: caughtUp}
 	}
-	st := step{claim: first, overlap: lease.OverlapAllow, caughtUp: caughtUp}
-	if s.spec.Overlap == jobs.Forbid {
+	st := step{claim: first, overlap: overlapOf(s.spec.Overlap), caughtUp: caughtUp}
+	if s.spec.Overlap == jobs.Forbid || s.spec.Overlap == jobs.Queue {
 		st.overlap = lease.OverlapWait
+	}
+	return st
+}
+
+// passBeforeNewest settles the ticks that are due but for the newest, as skipped in its favour.
+func (s state) passBeforeNewest() step {
+	st := s.passUpTo(s.now, Skipped, ReasonNewer)
+	newest := st.pass
+	st.pass, st.count = 0, 0
+	for t := s.next(s.mark); t != 0 && t < newest && st.count < MostCounted; t = s.next(t) {
+		st.pass = t
+		st.count++
 	}
 	return st
 }

@@ -42,6 +42,11 @@ func stateOf(changes ...func(*state)) state {
 
 func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 	const allow, skip, wait = lease.OverlapAllow, lease.OverlapSkip, lease.OverlapWait
+	const queue, replace = lease.OverlapQueue, lease.OverlapReplace
+	queued := policy(func(s *jobs.Spec) { s.Overlap = jobs.Queue })
+	replacing := policy(func(s *jobs.Spec) { s.Overlap = jobs.Replace })
+	edited := func(t int64) func(*state) { return func(s *state) { s.edited = t } }
+	settling := func(s *state) { s.settling = true }
 	overlapAllowed := policy(func(s *jobs.Spec) { s.Overlap = jobs.Allow })
 	paused := policy(func(s *jobs.Spec) { s.Paused = true })
 	grace := func(d time.Duration) func(*state) { return policy(func(s *jobs.Spec) { s.MisfireGrace = d }) }
@@ -155,6 +160,35 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 			step{pass: 480_000, count: 7, outcome: Skipped, reason: ReasonOverlap}},
 		"is being caught up itself": {[]func(*state){blocked(130_000), caughtUp(120_000), at(130_000)},
 			step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 120_000}},
+		"queue, due":                     {[]func(*state){queued, at(120_000)}, step{claim: 120_000, overlap: queue, latest: 130_000}},
+		"queue, prompt to the last":      {[]func(*state){queued, at(120_500)}, step{claim: 120_000, overlap: queue, latest: 130_000}},
+		"queue, after trouble":           {[]func(*state){queued, settling, at(120_000)}, step{claim: 120_000, overlap: queue, latest: 130_000}},
+		"queue, came while one waited":   {[]func(*state){queued, blocked(130_000), at(120_000)}, step{claim: 120_000, overlap: queue, latest: 130_000}},
+		"queue, no longer prompt":        {[]func(*state){queued, at(120_501)}, step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 120_501}},
+		"queue, of a gap that is known":  {[]func(*state){queued, caughtUp(120_000), at(120_100)}, step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 120_000}},
+		"queue, past the grace":          {[]func(*state){queued, at(130_001)}, step{claim: 120_000, overlap: wait, caughtUp: 130_001}},
+		"queue, past the grace, skip":    {[]func(*state){queued, misfire(jobs.MisfireSkip), at(130_001)}, step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonMisfire}},
+		"queue, paused":                  {[]func(*state){queued, paused, at(120_000)}, step{pass: 120_000, count: 1, outcome: Skipped, reason: ReasonPaused}},
+		"replace, due":                   {[]func(*state){replacing, at(120_000)}, step{claim: 120_000, overlap: replace, latest: 130_000}},
+		"replace, after trouble":         {[]func(*state){replacing, settling, at(120_000)}, step{claim: 120_000, overlap: replace, latest: 130_000}},
+		"replace, came while one waited": {[]func(*state){replacing, blocked(130_000), at(120_000)}, step{claim: 120_000, overlap: replace, latest: 130_000}},
+		"forbid, after trouble":          {[]func(*state){settling, at(120_000)}, step{claim: 120_000, overlap: wait, latest: 130_000}},
+		"edited before it":               {[]func(*state){edited(120_000), at(130_001)}, step{claim: 120_000, overlap: wait, caughtUp: 130_001}},
+		"edited after it":                {[]func(*state){edited(120_001), at(130_001)}, step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonEdited}},
+		"edited after it, within the grace": {[]func(*state){edited(125_000), at(130_000)},
+			step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 130_000}},
+		"edited after its jitter":  {[]func(*state){shifted(700), edited(120_701), at(200_000)}, step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonEdited}},
+		"edited before its jitter": {[]func(*state){shifted(700), edited(120_700), at(179_000)}, step{claim: 120_000, overlap: wait, caughtUp: 179_000}},
+		"edited after several": {[]func(*state){misfire(jobs.MisfireAll), edited(300_001), at(610_001)},
+			step{pass: 300_000, count: 4, outcome: Missed, reason: ReasonEdited}},
+		"edited at one of several": {[]func(*state){misfire(jobs.MisfireAll), edited(300_000), at(610_001)},
+			step{pass: 240_000, count: 3, outcome: Missed, reason: ReasonEdited}},
+		"edited a moment ago leaves what is within the grace": {[]func(*state){misfire(jobs.MisfireAll), edited(605_000), at(610_000)},
+			step{pass: 540_000, count: 8, outcome: Missed, reason: ReasonEdited}},
+		"edited comes before skip": {[]func(*state){misfire(jobs.MisfireSkip), edited(300_001), at(610_001)},
+			step{pass: 300_000, count: 4, outcome: Missed, reason: ReasonEdited}},
+		"edited, and paused": {[]func(*state){paused, edited(300_001), at(610_001)},
+			step{pass: 600_000, count: 9, outcome: Skipped, reason: ReasonPaused}},
 		"came while one waited, overlap allowed": {[]func(*state){overlapAllowed, blocked(130_000), at(120_000)},
 			step{claim: 120_000, overlap: allow, latest: 130_000}},
 	} {

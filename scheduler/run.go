@@ -3,11 +3,9 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
+	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -15,137 +13,146 @@ import (
 // ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is over.
 var ErrStopping = errors.New("scheduler: the replica is stopping")
 
-// begin keeps the lease of a tick that was granted, and returns the run.
-func (s *Scheduler) begin(c *contender, claim lease.Claim, a lease.Answer, sent lease.Moment) (run func()) {
+// run is one run of a tick by this replica.
+type run struct {
+	c     *contender
+	lease *lease.Lease
+	about jobs.Run
+	once  bool // the job's delivery is at most once
+	work  func(ctx context.Context, run jobs.Run, then func(error))
+
+	began time.Time // the zero time when the lease had ended before
+	over  time.Time // when the handler returned
+	took  time.Duration
+	err   error // what the handler returned
+	cause error // why the lease's context had ended by then
+}
+
+// begin keeps the lease of a tick that was granted, and starts the run. The contender is locked.
+func (s *Scheduler) begin(c *contender, claim lease.Claim, a lease.Answer, sent lease.Moment) *lease.Lease {
 	l := s.keeper.Keep(s.runs, claim, a, sent)
-	s.working.add(c.spec.Name)
-	s.ending.add(c.spec.Name)
-	return func() {
-		defer s.ending.remove(c.spec.Name)
-		s.run(c, l)
+	c.working.Add(1)
+	s.working.add()
+	s.ending.add()
+	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, work: c.handle, about: jobs.Run{
+		Namespace: s.namespace, Job: c.name, Replica: s.replica,
+		Tick: time.UnixMilli(claim.Occasion).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
+	}}
+	s.crew.starts.Add(1)
+	go r.handle()
+	return l
+}
+
+// handle calls the handler, in a goroutine that nothing else has been or will be done in: a handler may leave its mark on
+// it, or end it.
+func (r *run) handle() {
+	r.c.s.crew.starts.Add(-1)
+	if !r.lease.Valid() || r.lease.Context().Err() != nil { // perhaps the answer to the claim came so late
+		r.done()
+		return
+	}
+	if r.c.s.observed {
+		r.started()
+	}
+	r.began = time.Now()
+	r.work(r.lease.Context(), r.about, r.handled)
+}
+
+// started is not part of handle, whose frame is to be small: handlers begin on a small stack.
+//
+//go:noinline
+func (r *run) started() {
+	r.c.s.observe(RunStarted{Run: r.about, Lag: r.c.s.clock.now().Sub(r.about.Tick)})
+}
+
+func (r *run) handled(err error) {
+	r.err, r.cause = err, context.Cause(r.lease.Context())
+	r.about.Attempt = r.lease.Attempt()
+	r.done()
+}
+
+// done leaves the rest to the crew.
+func (r *run) done() {
+	s := r.c.s
+	r.over = time.Now()
+	r.took = r.over.Sub(r.began)
+	r.c.working.Add(-1)
+	s.working.remove()
+	s.crew.put(after{ended: r, since: r.over})
+}
+
+// settle decides what becomes of the tick.
+func (r *run) settle() {
+	c, l, s := r.c, r.lease, r.c.s
+	defer s.ending.remove()
+	switch {
+	case r.began.IsZero():
+		r.giveBack()
+	case r.err != nil && errors.Is(r.cause, lease.ErrLost):
+		s.observe(RunLost{Run: r.about, Err: r.err, Why: r.cause, Took: r.took, Held: r.took})
+		r.giveBack()
+	case errors.Is(r.err, jobs.ErrLeaseEnding):
+		s.observe(RunLost{Run: r.about, Err: r.err, Why: jobs.ErrLeaseEnding, Took: r.took, Held: r.took})
+		r.giveBack()
+	case r.err != nil && errors.Is(r.cause, ErrStopping) && !r.once:
+		if why := s.release(l); why != nil {
+			s.observe(RunLost{Run: r.about, Err: r.err, Why: why, Took: r.took, Held: time.Since(r.began)})
+		} else {
+			s.observe(RunReleased{Run: r.about, Err: r.err, Took: r.took, Held: time.Since(r.began)})
+		}
+		c.ended(l.Occasion(), true)
+	default:
+		outcome := Succeeded
+		switch {
+		case r.err == nil:
+		case errors.Is(r.cause, lease.ErrReplaced):
+			outcome = Replaced
+		default:
+			outcome = Failed
+		}
+		why := r.end(outcome)
+		switch {
+		case why != nil:
+			s.observe(RunLost{Run: r.about, Err: r.err, Why: why, Took: r.took, Held: time.Since(r.began)})
+		case s.observed:
+			s.observe(RunSettled{Run: r.about, Outcome: outcome, Err: r.err, Took: r.took, Held: time.Since(r.began)})
+		}
+		c.ended(l.Occasion(), why != nil)
 	}
 }
 
-// run runs a tick and decides what becomes of it.
-func (s *Scheduler) run(c *contender, l *lease.Lease) {
-	tick := time.UnixMilli(l.Occasion()).UTC()
-	r := jobs.Run{
-		Namespace: s.namespace, Job: c.spec.Name, Replica: s.replica,
-		Tick: tick, Token: l.Token(), Attempt: l.Attempt(), Lease: l,
+// end settles the tick, with what people will want to know of the run.
+func (r *run) end(outcome lease.Outcome) error {
+	s := r.c.s
+	note := fleet.Note{Started: s.clock.at(r.began)}
+	if r.err != nil {
+		note.Error = r.err.Error()
 	}
-	if !l.Valid() { // the answer to the claim came so late that the lease has ended, or is about to
-		s.working.remove(c.spec.Name)
-		s.giveBack(c, l)
-		return
-	}
-	s.observe(RunStarted{Run: r, Lag: s.clock.now().Sub(tick)})
-	began := time.Now()
-	err := c.handler(l.Context(), r)
-	took := time.Since(began)
-	r.Attempt = l.Attempt()
-	s.working.remove(c.spec.Name)
+	r.lease.SetNote(note.String())
+	s.crew.away()
+	defer s.crew.back()
+	return r.lease.Settle(s.ends, outcome)
+}
 
-	cause := context.Cause(l.Context())
-	switch {
-	case err != nil && errors.Is(cause, lease.ErrLost):
-		s.observe(RunLost{Run: r, Err: err, Why: cause, Took: took, Held: took})
-		s.giveBack(c, l)
-	case errors.Is(err, jobs.ErrLeaseEnding):
-		s.observe(RunLost{Run: r, Err: err, Why: jobs.ErrLeaseEnding, Took: took, Held: took})
-		s.giveBack(c, l)
-	case err != nil && errors.Is(cause, ErrStopping) && c.spec.Delivery == jobs.AtLeastOnce:
-		if why := l.Release(s.ends); why != nil {
-			s.observe(RunLost{Run: r, Err: err, Why: why, Took: took, Held: time.Since(began)})
-		} else {
-			s.observe(RunReleased{Run: r, Err: err, Took: took, Held: time.Since(began)})
-		}
-		c.ended(tick.UnixMilli(), true)
-	default:
-		outcome := Succeeded
-		if err != nil {
-			outcome = Failed
-		}
-		why := l.Settle(s.ends, outcome)
-		if why != nil {
-			s.observe(RunLost{Run: r, Err: err, Why: why, Took: took, Held: time.Since(began)})
-		} else {
-			s.observe(RunSettled{Run: r, Outcome: outcome, Err: err, Took: took, Held: time.Since(began)})
-		}
-		c.ended(tick.UnixMilli(), why != nil)
-	}
+func (s *Scheduler) release(l *lease.Lease) error {
+	s.crew.away()
+	defer s.crew.back()
+	return l.Release(s.ends)
 }
 
 // giveBack ends a lease under which the tick was not decided and that is lost, or nearly. If nobody was granted the tick
 // since, saying so spares the others the wait, or settles it when nobody may be.
-func (s *Scheduler) giveBack(c *contender, l *lease.Lease) {
+func (r *run) giveBack() {
+	c, l := r.c, r.lease
 	switch lost, ok := errors.AsType[*lease.LostError](context.Cause(l.Context())); {
 	case ok && lost.Reason == lease.LostFenced:
 		l.Abandon()
-	case c.spec.Delivery == jobs.AtLeastOnce:
-		_ = l.Release(s.ends) // else the lease runs out
+	case !r.once:
+		_ = c.s.release(l) // else the lease runs out
 	case time.Until(l.Deadline()) <= 0: // whoever asks for the tick settles it as lost, and may have done so
 		l.Abandon()
-	case l.Settle(s.ends, Lost) == nil:
+	case r.end(Lost) == nil:
 		c.lostOne(l.Occasion())
 	}
 	c.ended(l.Occasion(), true)
-}
-
-// tally counts by job what has to end before Run returns.
-type tally struct {
-	mu    sync.Mutex
-	jobs  map[string]int
-	total int
-	zero  chan struct{} // closed when total falls to 0; nil when nobody waits
-}
-
-func (t *tally) add(job string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.jobs == nil {
-		t.jobs = make(map[string]int)
-	}
-	t.jobs[job]++
-	t.total++
-}
-
-func (t *tally) remove(job string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.jobs[job]--; t.jobs[job] == 0 {
-		delete(t.jobs, job)
-	}
-	if t.total--; t.total == 0 && t.zero != nil {
-		close(t.zero)
-		t.zero = nil
-	}
-}
-
-// wait waits until nothing is left, for d at most, and reports whether nothing is.
-func (t *tally) wait(d time.Duration) bool {
-	t.mu.Lock()
-	if t.total == 0 {
-		t.mu.Unlock()
-		return true
-	}
-	if t.zero == nil {
-		t.zero = make(chan struct{})
-	}
-	zero := t.zero
-	t.mu.Unlock()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-zero:
-		return true
-	case <-timer.C:
-		return false
-	}
-}
-
-// left returns the jobs of what is left, sorted.
-func (t *tally) left() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Sorted(maps.Keys(t.jobs))
 }

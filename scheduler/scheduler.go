@@ -24,13 +24,21 @@ type Scheduler struct {
 	term      time.Duration
 	grace     time.Duration
 	observe   Observer
+	observed  bool // somebody gets what observe is called with
 
-	clock      *fleetClock
-	health     *health
-	timers     *timers
-	keeper     *lease.Keeper
-	contenders []*contender
-	byName     map[string]*contender
+	clock   *fleetClock
+	health  *health
+	timers  *timers
+	crew    *crew
+	calls   *limiter
+	keeper  *lease.Keeper
+	groups  []string
+	version string
+
+	updating  sync.Mutex
+	jobs      atomic.Pointer[jobSet]
+	announces chan struct{} // of size 1: the roster has to hear of this replica
+	seen      FleetSeen     // the last
 
 	started  atomic.Bool
 	stopping atomic.Bool
@@ -39,9 +47,10 @@ type Scheduler struct {
 
 	runs, ends         context.Context // the parents of leases, and of settling
 	stopRuns, stopEnds context.CancelCauseFunc
-	syncs              chan struct{} // of size 1: someone has no record
+	leads              context.Context // the parent of leader tasks; nil before Run; guarded by updating
+	syncs              chan struct{}   // of size 1: someone has no record
 	ready              atomic.Bool
-	contends           sync.WaitGroup
+	contends           sync.WaitGroup // contenders that are with the crew
 
 	working tally // handlers that run
 	ending  tally // runs, until the store was told of their end
@@ -55,6 +64,7 @@ type options struct {
 	term    time.Duration
 	grace   time.Duration
 	groups  []string
+	version string
 	observe []Observer
 }
 
@@ -76,11 +86,15 @@ func WithShutdownGrace(d time.Duration) Option { return func(o *options) { o.gra
 // WithGroups makes this replica serve groups, besides the jobs that name none.
 func WithGroups(groups ...string) Option { return func(o *options) { o.groups = groups } }
 
+// WithVersion says which version of its program this replica runs, for people to see. The default is to say nothing.
+func WithVersion(version string) Option { return func(o *options) { o.version = version } }
+
 // WithObserver calls f with each event, after the observers given before it. See [LogEvents] for one that logs.
 func WithObserver(f Observer) Option { return func(o *options) { o.observe = append(o.observe, f) } }
 
 // New makes a scheduler of the jobs that are in the registry now, those that name groups only if this replica serves one
-// of them. It starts nothing: see [Scheduler.Run]. The error joins all faults of its arguments.
+// of them. Later changes of the registry have no effect but through [Scheduler.Update]. It starts nothing: see
+// [Scheduler.Run]. The error joins all faults of its arguments.
 func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
 	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), term: 15 * time.Second, grace: 30 * time.Second}
 	for _, opt := range opts {
@@ -110,23 +124,18 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 				f(e)
 			}
 		},
-		timers: newTimers(), byName: map[string]*contender{},
+		observed: len(o.observe) > 0,
+		timers:   newTimers(), crew: newCrew(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1),
+		groups: groupsOf(o.groups), version: o.version, announces: make(chan struct{}, 1),
 	}
+	s.jobs.Store(newJobSet())
 	if n, ok := store.(interface{ Namespace() string }); ok {
 		s.namespace = n.Namespace()
 	}
 	s.clock, s.health = newFleetClock(), newHealth(s.observe)
 	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
-	if registry != nil {
-		for _, job := range registry.All() {
-			if serves(o.groups, job.Spec().Groups) {
-				c := newContender(s, job)
-				s.contenders = append(s.contenders, c)
-				s.byName[job.Name()] = c
-			}
-		}
-	}
+	s.Update(registry)
 	return s, nil
 }
 
@@ -142,25 +151,33 @@ func (s *Scheduler) Ready() bool { return s.ready.Load() && s.health.isUp() && !
 
 // JobStatus is what this replica knows of a job.
 type JobStatus struct {
-	Name string
-	Next time.Time // the next tick that is not decided; zero when there is none, or before the store has answered
-	Mark time.Time // every tick up to it is decided; zero before the store has answered
+	Name   string
+	Next   time.Time // the next tick that is not decided; zero when there is none, or before the store has answered
+	Mark   time.Time // every tick up to it is decided; zero before the store has answered
+	Leader bool      // it is a leader task, which has no ticks
+	Leads  bool      // and this replica runs it
 }
 
 // Jobs returns the jobs that this replica contends for, sorted by name.
 func (s *Scheduler) Jobs() []JobStatus {
-	list := make([]JobStatus, len(s.contenders))
-	for i, c := range s.contenders {
-		list[i].Name = c.spec.Name
+	set := s.jobs.Load()
+	list := make([]JobStatus, 0, len(set.contenders)+len(set.leaders))
+	for _, c := range set.contenders {
+		status := JobStatus{Name: c.name}
 		c.mu.Lock()
 		if c.next != 0 {
-			list[i].Next = time.UnixMilli(c.next).UTC()
+			status.Next = time.UnixMilli(c.next).UTC()
 		}
 		if c.mark != 0 {
-			list[i].Mark = time.UnixMilli(c.mark).UTC()
+			status.Mark = time.UnixMilli(c.mark).UTC()
 		}
 		c.mu.Unlock()
+		list = append(list, status)
 	}
+	for _, l := range set.leaders {
+		list = append(list, JobStatus{Name: l.job.Name(), Leader: true, Leads: l.leads.Load()})
+	}
+	slices.SortFunc(list, func(a, b JobStatus) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -195,39 +212,57 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	defer s.stopRuns(ErrStopping)
 	defer s.stopEnds(ErrStopping)
 
+	leads, stopLeading := context.WithCancelCause(s.runs)
+	defer stopLeading(ErrStopping)
+	s.updating.Lock()
+	s.leads = leads
+	s.startLeaders()
+	s.updating.Unlock()
+
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers sync.WaitGroup
 	helpers.Go(func() { s.beat(background) })
 	helpers.Go(func() { s.sync(background) })
 	helpers.Go(func() { s.watch(background) })
+	helpers.Go(func() { s.announce(background) })
 
 	s.loop(ctx)
 	s.stopping.Store(true)
+	stopLeading(ErrStopping) // they would never end by themselves
 	s.contends.Wait()
 	err := s.drain()
+	if err == nil {
+		s.crew.close(time.Second)
+	} else {
+		s.crew.close(0) // those that are left wait for handlers, or for a store that ignores contexts
+	}
 	s.keeper.Close()
 	stopBackground()
 	helpers.Wait()
+	s.calls.close()
 	return err
 }
 
-// loop starts contenders when they have to act.
+// loop hands contenders to the crew when they have to act.
 func (s *Scheduler) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var due []*contender
-	for {
+	trimmed := time.Now()
+	for ctx.Err() == nil {
 		var next int64
-		due, next = s.timers.due(s.clock.ms(), due)
-		for _, c := range due {
-			s.contends.Add(1)
-			go func() {
-				run := c.contend()
-				s.contends.Done() // a run is waited for as such
-				if run != nil {
-					run()
-				}
-			}()
+		now := s.clock.ms()
+		due, next = s.timers.due(now, due)
+		if len(due) > 0 {
+			s.contends.Add(len(due))
+			s.crew.contend(due)
+		}
+		if next != 0 && next <= now {
+			continue // there are more
+		}
+		if time.Since(trimmed) >= time.Second {
+			s.crew.trim()
+			trimmed = time.Now()
 		}
 		// A second at most, so that a step of fleet time is noticed.
 		wait := time.Second
@@ -237,7 +272,6 @@ func (s *Scheduler) loop(ctx context.Context) {
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
-			return
 		case <-timer.C:
 		case <-s.timers.wake:
 		}
@@ -259,19 +293,16 @@ func (s *Scheduler) drain() error {
 		s.ending.wait(time.Second)
 		return nil
 	}
-	return &StuckError{Jobs: s.working.left()}
+	return &StuckError{Jobs: s.jobs.Load().working()}
 }
 
 func (s *Scheduler) contending() bool { return !s.stopping.Load() }
 
 // request returns an id that no other request of the fleet has.
 func (s *Scheduler) request() string {
-	return s.epoch + "-" + strconv.FormatUint(s.requests.Add(1), 36)
-}
-
-// call bounds one call of the store.
-func (s *Scheduler) call() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), max(min(s.term/4, time.Second), 50*time.Millisecond))
+	var buffer [32]byte
+	id := append(append(buffer[:0], s.epoch...), '-')
+	return string(strconv.AppendUint(id, s.requests.Add(1), 36))
 }
 
 // renewed takes in a round of renewals.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
 
 // answered takes in how a call of the store went.
 func (s *Scheduler) answered(took time.Duration, err error) {
 	if s.health.report(took, err) {
-		for _, c := range s.contenders {
+		for _, c := range s.jobs.Load().contenders {
 			c.recovered() // those that failed meanwhile wait for this
 		}
 	}
@@ -67,7 +68,7 @@ func (s *Scheduler) remembers(since time.Time) {
 	if !before.IsZero() {
 		s.observe(StoreForgot{Since: since})
 	}
-	for _, c := range s.contenders {
+	for _, c := range s.jobs.Load().contenders {
 		c.mu.Lock()
 		c.synced, c.asking = false, nil
 		c.mu.Unlock()
@@ -101,7 +102,7 @@ func (s *Scheduler) sync(ctx context.Context) {
 // syncAll reports whether no job is left without a record.
 func (s *Scheduler) syncAll() bool {
 	var list []*contender
-	for _, c := range s.contenders {
+	for _, c := range s.jobs.Load().contenders {
 		c.mu.Lock()
 		if !c.synced {
 			list = append(list, c)
@@ -129,9 +130,11 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	s.mu.Unlock()
 	now := s.clock.ms()
 	syncs := make([]lease.Sync, len(part))
+	defined := make([]*jobs.Job, len(part))
 	for i, c := range part {
 		c.mu.Lock()
-		syncs[i] = lease.Sync{Name: c.spec.Name, Known: c.mark, Mark: now}
+		defined[i] = c.job
+		syncs[i] = lease.Sync{Name: c.name, Known: c.mark, Mark: now, Revision: c.job.ScheduleRevision(), Paused: c.paused}
 		if c.made && since > c.since {
 			// A tick after the loss cannot have been granted before it; of the others nobody knows.
 			syncs[i].Mark = max(since, c.mark)
@@ -148,6 +151,11 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	}
 	for i, c := range part {
 		c.mu.Lock()
+		if c.job != defined[i] { // it was defined anew meanwhile
+			c.mu.Unlock()
+			s.wantSync()
+			continue
+		}
 		c.since = since
 		c.syncedLocked(records[i])
 		c.mu.Unlock()
@@ -163,12 +171,24 @@ func (s *Scheduler) watch(ctx context.Context) {
 		return
 	}
 	for ctx.Err() == nil {
-		_ = w.Watch(ctx, func(name string) { // an error shows in the other calls, if it matters
-			if c := s.byName[name]; c != nil {
-				c.released()
-			}
-		})
+		_ = w.Watch(ctx, s.woken) // an error shows in the other calls, if it matters
 		sleep(ctx, time.Second)
+	}
+}
+
+func (s *Scheduler) woken(name string, occasion int64) {
+	set := s.jobs.Load()
+	if name == "" { // what has happened before was not told
+		for _, c := range set.contenders {
+			c.woken(0)
+		}
+		return
+	}
+	if c := set.byName[name]; c != nil {
+		c.woken(occasion)
+	}
+	if l := set.leading[name]; l != nil {
+		l.nudge()
 	}
 }
 

@@ -4,24 +4,38 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
 
-// look says when to look after a tick that another holds.
+// look says when to look after a tick that is open, and that this replica does not run.
 type look struct {
 	at       int64
+	waits    bool // it was not granted yet, and is to start when those before it have ended
+	told     bool // it was triggered, and was not asked for yet: no answer can say that it is not open
 	released bool // it may be free though its lease has not run out
 	putOff   int  // how often it was left to its holder for a moment though its lease had run out
 	asking   *asking
 }
 
-// released is told that one of the job's ticks may be free, or that what had to be waited for has ended.
-func (c *contender) released() {
+// woken is told that something of what it waits for may have happened: one of the job's ticks is free, or has ended, or
+// has to make room, or was triggered, if it is not 0.
+func (c *contender) woken(triggered int64) {
 	c.mu.Lock()
 	now := c.s.clock.ms()
+	if triggered != 0 && c.running[triggered] == nil {
+		if _, known := c.open[triggered]; !known {
+			c.open[triggered] = look{waits: true, told: true}
+		}
+	}
 	for tick, l := range c.open {
 		l.at, l.released = now, true
 		c.open[tick] = l
+	}
+	if c.spec.Overlap == jobs.Replace {
+		for _, l := range c.running {
+			l.Check()
+		}
 	}
 	c.mu.Unlock()
 	c.poke()
@@ -68,6 +82,8 @@ func (c *contender) takeOverLocked(tick int64) bool {
 	}
 	if l.asking == nil {
 		l.asking = &asking{claim: c.claim(tick), began: time.Now()}
+		l.asking.claim.OnlyOpen = true // it may have been settled, and a triggered one is past the mark
+		l.asking.claim.Overlap = overlapOf(c.spec.Overlap)
 	}
 	c.open[tick] = l
 	return c.claimLocked(l.asking)
@@ -76,7 +92,7 @@ func (c *contender) takeOverLocked(tick int64) bool {
 // leaveLocked returns for how long a tick whose lease ran out is to be left to its holder.
 func (c *contender) leaveLocked(l *look) time.Duration {
 	wait := settleGrace - c.s.health.steady()
-	if wait <= 0 || l.released {
+	if wait <= 0 || l.released || l.waits {
 		return 0
 	}
 	up := c.s.health.isUp()
@@ -93,6 +109,15 @@ func (c *contender) leaveLocked(l *look) time.Duration {
 	return wait
 }
 
+// lookAfterLocked is when to look after a tick for which there is nothing to do before a lease runs out; but at once if
+// something has happened while the answer that says so was under way.
+func (c *contender) lookAfterLocked(now int64, left time.Duration, waits bool) look {
+	if c.poked {
+		return look{at: now, waits: waits, released: true}
+	}
+	return look{at: now + ms(left) + rand.Int64N(50), waits: waits}
+}
+
 // othersLocked takes in which ticks, besides the one that was claimed, are open.
 func (c *contender) othersLocked(open []lease.Open, tick, now int64) {
 	if len(open) == 0 && len(c.open) == 0 {
@@ -100,14 +125,25 @@ func (c *contender) othersLocked(open []lease.Open, tick, now int64) {
 	}
 	before := c.open
 	c.open = make(map[int64]look, len(open))
-	if l, ok := before[tick]; ok {
-		c.open[tick] = l
+	for t, l := range before {
+		if t == tick || l.told && l.asking == nil {
+			c.open[t] = l
+		}
+	}
+	longest := time.Duration(0)
+	for _, o := range open {
+		if o.Occasion != 0 {
+			longest = max(longest, o.Left)
+		}
 	}
 	for _, o := range open {
-		if o.Occasion == 0 || c.running[o.Occasion] == o.Token {
+		if own := c.running[o.Occasion]; o.Occasion == 0 || own != nil && own.Token() == o.Token {
 			continue
 		}
-		l := look{at: now + ms(o.Left) + rand.Int64N(50)}
+		l := c.lookAfterLocked(now, o.Left, false)
+		if o.Attempt == 0 {
+			l = c.lookAfterLocked(now, longest, true)
+		}
 		if b, ok := before[o.Occasion]; ok && (b.asking != nil || b.released || o.Left <= 0) {
 			l = b // it is being looked after
 		}

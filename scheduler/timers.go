@@ -43,12 +43,16 @@ func (t *timers) nudge() {
 	}
 }
 
-// due takes out the contenders that have to act, and returns when the next one has to; 0 when there is none.
+// atOnce bounds what due takes out: the first need not wait until thousands are.
+const atOnce = 256
+
+// due takes out the contenders that have to act, some of them when they are many, and returns when the next one has to; 0
+// when there is none.
 func (t *timers) due(now int64, into []*contender) (due []*contender, next int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	due = into[:0]
-	for len(t.heap) > 0 && t.heap[0].actAt <= now {
+	for len(t.heap) > 0 && t.heap[0].actAt <= now && len(due) < atOnce {
 		due = append(due, heap.Pop(&t.heap).(*contender))
 	}
 	t.sleeps = 1<<63 - 1

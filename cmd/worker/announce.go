@@ -17,6 +17,9 @@ func announce(logger *slog.Logger, cfg *config.Config, s *scheduler.Scheduler, r
 		slog.String("version", programVersion()), slog.String("replica", s.Replica()),
 		slog.String("namespace", cfg.Namespace), slog.Int("jobs", len(s.Jobs())),
 	}
+	if n := countLeaders(s.Jobs()); n > 0 {
+		attrs = append(attrs, slog.Int("leader_tasks", n))
+	}
 	if name, tick := firstTick(s.Jobs(), registry, time.Now()); name != "" {
 		attrs = append(attrs, slog.Time("next_tick", tick), slog.String("next_job", name))
 	}
@@ -30,6 +33,16 @@ func announce(logger *slog.Logger, cfg *config.Config, s *scheduler.Scheduler, r
 		logger.Log(context.Background(), level, "some jobs are for replicas of other groups; groups says which this one serves",
 			slog.Int("jobs", left), slog.Any("groups", cfg.Groups))
 	}
+}
+
+// countLeaders returns how many of the jobs are leader tasks, which have no ticks.
+func countLeaders(served []scheduler.JobStatus) (n int) {
+	for _, status := range served {
+		if status.Leader {
+			n++
+		}
+	}
+	return n
 }
 
 // firstTick returns the tick after now that comes first, of those jobs that run; "" when there is none.

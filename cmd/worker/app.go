@@ -36,7 +36,8 @@ func (f failures) report(err error) {
 
 // replica is the graph of a running replica's parts.
 //
-// Parts are stopped in the opposite order of their start: the scheduler first, so that metrics and health answer while it
+// Parts are stopped in the opposite order of their start: what reloads the configuration first, so that jobs stay what they
+// are; then the scheduler, so that metrics and health answer while it
 // drains; then the server; then what runs needed, the store and the guard.
 var replica = fx.Options(
 	fx.Provide(
@@ -49,14 +50,14 @@ var replica = fx.Options(
 		provideScheduler,
 		provideServer,
 	),
-	fx.Invoke(runScheduler),
+	fx.Invoke(runScheduler, runReloader),
 	fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger }), // errors are returned, and the rest is ours to say
 )
 
 // runReplica runs a replica until ctx ends, and then stops it within the limits that the configuration sets.
-func runReplica(ctx context.Context, cfg *config.Config, file configFile, logger *slog.Logger) error {
+func runReplica(ctx context.Context, cfg *config.Config, from *origin, logger *slog.Logger) error {
 	var failed failures
-	app := fx.New(replica, fx.Supply(cfg, logger, file), fx.Populate(&failed), fx.StopTimeout(stopLimit(cfg.ShutdownGrace)))
+	app := fx.New(replica, fx.Supply(cfg, logger, from, from.file), fx.Populate(&failed), fx.StopTimeout(stopLimit(cfg.ShutdownGrace)))
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
 	}
@@ -108,6 +109,7 @@ func provideScheduler(
 		scheduler.WithTerm(cfg.Lease.TTL),
 		scheduler.WithShutdownGrace(cfg.ShutdownGrace),
 		scheduler.WithGroups(cfg.Groups...),
+		scheduler.WithVersion(programVersion()),
 		scheduler.WithObserver(ready.observe),
 		scheduler.WithObserver(m.Observe),
 		scheduler.WithObserver(scheduler.LogEvents(logger)),

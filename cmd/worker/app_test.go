@@ -28,7 +28,7 @@ import (
 var quiet = slog.New(slog.DiscardHandler)
 
 func TestThePartsFitTogether(t *testing.T) {
-	require.NoError(t, fx.ValidateApp(replica, fx.Supply(config.Default(), quiet, configFile(""))))
+	require.NoError(t, fx.ValidateApp(replica, fx.Supply(config.Default(), quiet, configFile(""), new(origin))))
 }
 
 func TestTheStopTakesAsLongAsItsPartsMay(t *testing.T) {
@@ -149,7 +149,7 @@ func TestLogsAreColouredOnATerminalPlainInAPipeAndJSONWhereAskedFor(t *testing.T
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	none := func(string) (string, bool) { return "", false }
-	newLogger(write, config.Logging{Format: "text"}, none).Info("hello", slog.Duration("took", time.Second))
+	newLogger(write, "text", slog.LevelInfo, none).Info("hello", slog.Duration("took", time.Second))
 	require.NoError(t, write.Close())
 	text, err := io.ReadAll(read)
 	require.NoError(t, err)
@@ -158,11 +158,11 @@ func TestLogsAreColouredOnATerminalPlainInAPipeAndJSONWhereAskedFor(t *testing.T
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer func() { _ = terminal.Close() }()
-	handler := newLogger(terminal, config.Logging{Format: "text"}, none).Handler()
+	handler := newLogger(terminal, "text", slog.LevelInfo, none).Handler()
 	require.NotEqual(t, fmt.Sprintf("%T", slog.NewTextHandler(nil, nil)), fmt.Sprintf("%T", handler), "colours")
 
 	var out bytes.Buffer
-	logger := newLogger(&out, config.Logging{Format: "json", Level: slog.LevelWarn}, none)
+	logger := newLogger(&out, "json", slog.LevelWarn, none)
 	logger.Info("quiet")
 	tick := time.Date(2026, 3, 1, 3, 0, 0, 0, time.FixedZone("CET", 3600))
 	logger.Warn("hello", slog.Duration("took", 1500*time.Millisecond), slog.Time("tick", tick))

@@ -15,7 +15,7 @@ import (
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	root := new(cli).root()
 	commands := append([]*cobra.Command{root}, root.Commands()...)
-	require.Len(t, commands, 5, "run, validate, next, version and the root")
+	require.Len(t, commands, 12, "run, validate, next, status, history, why, trigger, pause, resume, doctor, version and the root")
 	for _, command := range commands {
 		args := append(strings.Fields(command.CommandPath())[1:], "--help")
 		r := do(t, nil, args...)
@@ -31,7 +31,7 @@ func TestAWrongCommandLineExitsWith2AndHelps(t *testing.T) {
 		want []string
 	}{
 		"nothing":            {nil, []string{"worker: which command?", "Available Commands:"}},
-		"unknown command":    {[]string{"status"}, []string{`unknown command "status"`, "Available Commands:"}},
+		"unknown command":    {[]string{"launch"}, []string{`unknown command "launch"`, "Available Commands:"}},
 		"misspelt command":   {[]string{"rnu"}, []string{`unknown command "rnu"; did you mean run?`}},
 		"unknown flag":       {[]string{"run", "--replicas", "3"}, []string{"unknown flag: --replicas", "Run 'worker run --help'"}},
 		"flag of another":    {[]string{"validate", "--redis", "x"}, []string{"unknown flag: --redis", "Run 'worker validate --help'"}},

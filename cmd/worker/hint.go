@@ -23,7 +23,8 @@ func hint(err error) string {
 	case has("NOAUTH", "WRONGPASS", "invalid username-password"):
 		return "check the user and the password in redis.url"
 	case has("NOPERM"):
-		return "let the user of redis.url use the keys and the channel solotick:*"
+		return "let the user of redis.url do what package redislease needs: ~solotick:* &solotick:* +@read +@write +@scripting " +
+			"+@pubsub +@connection +time, and use the keys of redis_stream jobs"
 	case has("tls:", "x509:", "first record does not look like a TLS handshake"):
 		return "check whether this Redis speaks TLS: rediss:// does, redis:// does not"
 	case has("unknown command", "ERR Error compiling script", "READONLY"):

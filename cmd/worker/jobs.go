@@ -74,6 +74,10 @@ func newHandler(
 		if st == nil {
 			return notMade, stream.Validate()
 		}
+		if st.streams == nil {
+			return nil, errors.Join(stream.Validate(), &jobs.Fault{Field: "redis_stream",
+				Rule: "needs Redis, and this worker was started without one: restart it"})
+		}
 		return redisstream.New(st.streams, stream)
 	case job.Log != nil:
 		return log.New(logger, job.Log.Message), nil

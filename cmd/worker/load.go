@@ -29,15 +29,32 @@ var overrides = []override{
 // load reads the configuration, with what the flags of cmd override. The error is a *configError with every fault of the
 // file and of the flags.
 func (c *cli) load(cmd *cobra.Command) (*config.Config, error) {
-	if c.file == "" {
-		if _, err := os.Stat(defaultFile); errors.Is(err, fs.ErrNotExist) {
-			return nil, &configError{fmt.Errorf("no configuration: there is no %s here; name a file with --config FILE, "+
-				"and see examples/quickstart.yaml for one to begin with", defaultFile)}
-		}
-		c.file = defaultFile
+	if err := c.chooseFile(); err != nil {
+		return nil, err
 	}
+	text, err := config.Read(c.file)
+	return c.parse(cmd, text, err)
+}
+
+func (c *cli) chooseFile() error {
+	if c.file != "" {
+		return nil
+	}
+	if _, err := os.Stat(defaultFile); errors.Is(err, fs.ErrNotExist) {
+		return &configError{fmt.Errorf("no configuration: there is no %s here; name a file with --config FILE, "+
+			"and see examples/quickstart.yaml for one to begin with", defaultFile)}
+	}
+	c.file = defaultFile
+	return nil
+}
+
+// parse makes a configuration of the file's text, or reports why it could not be read, as load does.
+func (c *cli) parse(cmd *cobra.Command, text []byte, readErr error) (*config.Config, error) {
 	var faults []error
-	cfg, err := config.Load(c.file, c.env)
+	cfg, err := config.Default(), readErr
+	if err == nil {
+		cfg, err = config.Parse(c.file, text, c.env)
+	}
 	if err != nil {
 		faults = append(faults, err)
 		cfg = config.Default() // to find what is wrong with the flags, too

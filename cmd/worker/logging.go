@@ -9,20 +9,18 @@ import (
 
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
-
-	"github.com/solotick/solotick/config"
 )
 
-// newLogger logs to w: in colours when it is a terminal, which NO_COLOR in the environment prevents.
-func newLogger(w io.Writer, l config.Logging, env func(string) (string, bool)) *slog.Logger {
-	if l.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l.Level, ReplaceAttr: inText}))
+// newLogger logs to w what level lets through: in colours when it is a terminal, which NO_COLOR in the environment prevents.
+func newLogger(w io.Writer, format string, level slog.Leveler, env func(string) (string, bool)) *slog.Logger {
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: inText}))
 	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		value, _ := env("NO_COLOR")
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: l.Level, TimeFormat: "15:04:05.000", NoColor: value != ""}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: value != ""}))
 	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l.Level}))
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
 // inText writes times and durations in JSON as they are in text, and as runs are told: to the millisecond in UTC, and with

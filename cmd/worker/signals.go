@@ -14,6 +14,14 @@ import (
 // shells, timeout(1) and process managers do.
 const sameSignal = 500 * time.Millisecond
 
+// catchHangups returns a channel that gets SIGHUP. From now on that does not end this process, whoever reads the channel:
+// not while it starts, nor while it drains. Several that come before one is read are one.
+func catchHangups() <-chan os.Signal {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	return hangups
+}
+
 // untilSignalled returns a context that ends with ctx or at the first SIGTERM or SIGINT. A second signal calls exit: who
 // sends one does not want to wait any longer. Call stop when neither matters any more.
 func untilSignalled(ctx context.Context, logger *slog.Logger, exit func(code int)) (_ context.Context, stop func()) {

@@ -61,7 +61,7 @@ func (s *FileStore) Claim(ctx context.Context, c lease.Claim) (a lease.Answer, e
 		return lease.Answer{}, err
 	}
 	err = s.change(ctx, c.Name, func(r *record.Record, now time.Time) error {
-		a = r.Claim(c, now)
+		a, _ = r.Claim(c, now) // nobody can be woken; who waits, or has to make room, learns of it at the next claim or renewal
 		return nil
 	})
 	return a, err
@@ -86,8 +86,8 @@ func (s *FileStore) Settle(ctx context.Context, g lease.Grant, outcome lease.Out
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	return s.change(ctx, g.Name, func(r *record.Record, _ time.Time) error {
-		_, err := r.Settle(g, outcome) // nobody can be woken; who waits looks again when the lease ends
+	return s.change(ctx, g.Name, func(r *record.Record, now time.Time) error {
+		_, err := r.Settle(g, outcome, now)
 		return err
 	})
 }
@@ -97,8 +97,8 @@ func (s *FileStore) Release(ctx context.Context, g lease.Grant) error {
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	return s.change(ctx, g.Name, func(r *record.Record, _ time.Time) error {
-		_, err := r.Release(g)
+	return s.change(ctx, g.Name, func(r *record.Record, now time.Time) error {
+		_, err := r.Release(g, now)
 		return err
 	})
 }
@@ -108,8 +108,8 @@ func (s *FileStore) Pass(ctx context.Context, p lease.Pass) (mark int64, passed 
 	if err := p.Validate(); err != nil {
 		return 0, false, err
 	}
-	err = s.change(ctx, p.Name, func(r *record.Record, _ time.Time) error {
-		mark, passed = r.Pass(p)
+	err = s.change(ctx, p.Name, func(r *record.Record, now time.Time) error {
+		mark, passed = r.Pass(p, now)
 		return nil
 	})
 	return mark, passed, err

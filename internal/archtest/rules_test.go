@@ -40,9 +40,13 @@ var layers = map[string]layer{
 		[]string{"./internal/...", "github.com/robfig/cron/..."},
 		"the arithmetic of schedules stands by itself",
 	},
+	"./fleet/...": {
+		[]string{"./fleet/...", "./lease", "./jobs", "./jobs/schedule", "./internal/..."},
+		"whoever looks at a fleet need not be part of it, nor choose its store",
+	},
 	"./scheduler/...": {
 		[]string{
-			"./scheduler/...", "./lease", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
+			"./scheduler/...", "./fleet", "./lease", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
 		},
 		"an embedder gets the scheduler without any store, kind of job or file format",
 	},

@@ -135,7 +135,7 @@ func largestNumbersAreExact(f *fixture) {
 	}
 	f.ask(lease.Decided, f.of(n-2, "b"))
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.equal("settled", f.record().Settled, []lease.Settled{{Occasion: n - 1, Token: g.Token, Outcome: "succeeded"}})
+	f.equal("settled", f.settled(), []lease.Settled{{Occasion: n - 1, Token: g.Token, Outcome: "succeeded"}})
 
 	r := f.sync(lease.Sync{Name: f.other("sync"), Mark: n - 2, Known: n - 1})
 	f.equal("mark", r.Mark, int64(n-1))
@@ -174,10 +174,11 @@ func faultyRequestsAreRefused(f *fixture) {
 		refused("a settle with "+what, f.settle(g, outcome))
 	}
 	for what, p := range map[string]lease.Pass{
-		"a pass backwards":         {Name: f.name, From: 100, To: 100, Outcome: "missed", Request: "p"},
-		"a pass without a request": {Name: f.name, From: 100, To: 101, Outcome: "missed"},
-		"a pass without a name":    {From: 100, To: 101, Outcome: "missed", Request: "p"},
-		"a pass with a space":      {Name: f.name, From: 100, To: 101, Outcome: "mis sed", Request: "p"},
+		"a pass backwards":         {Name: f.name, From: 100, To: 100, Outcome: "missed", Request: "p", Holder: "a"},
+		"a pass without a request": {Name: f.name, From: 100, To: 101, Outcome: "missed", Holder: "a"},
+		"a pass without a name":    {From: 100, To: 101, Outcome: "missed", Request: "p", Holder: "a"},
+		"a pass with a space":      {Name: f.name, From: 100, To: 101, Outcome: "mis sed", Request: "p", Holder: "a"},
+		"a pass without a holder":  {Name: f.name, From: 100, To: 101, Outcome: "missed", Request: "p"},
 	} {
 		_, _, err := f.store.Pass(f.ctx, p)
 		refused(what, err)
@@ -186,6 +187,8 @@ func faultyRequestsAreRefused(f *fixture) {
 		"a sync without a name":         {},
 		"a sync with a negative mark":   {Name: f.name, Mark: -1},
 		"a sync with too great a known": {Name: f.name, Known: lease.MaxOccasion + 1},
+		"a sync with a faulty revision": {Name: f.name, Revision: "1 2"},
+		"a sync with a faulty pause":    {Name: f.name, Paused: &lease.Pause{By: "two words"}},
 	} {
 		_, err := f.store.Sync(f.ctx, []lease.Sync{y})
 		refused(what, err)

@@ -18,7 +18,7 @@ func settledIsNeverGrantedAgain(f *fixture) {
 		f.ask(lease.Decided, f.of(100, "b"))
 	}
 	f.ask(lease.Decided, c)
-	settled := f.record().Settled
+	settled := f.settled()
 	if len(settled) < lease.Remembered {
 		f.Fatalf("%d settled occasions are remembered, want at least %d", len(settled), lease.Remembered)
 	}
@@ -33,7 +33,7 @@ func settledOnlyOnce(f *fixture) {
 	f.fenced("Settle with another outcome", f.settle(g, "succeeded"))
 	f.fenced("Renew", f.renew(g))
 	f.fenced("Release", f.release(g))
-	f.equal("settled", f.record().Settled, []lease.Settled{{Occasion: 100, Token: g.Token, Outcome: "failed"}})
+	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 100, Token: g.Token, Outcome: "failed"}})
 	f.equal("open", len(f.record().Open), 0)
 }
 
@@ -117,7 +117,7 @@ func lostHolderCannotSettle(f *fixture) {
 	f.grant(201, "b")
 	f.fenced("Settle of what was settled as lost on the way", f.settle(g, "succeeded"))
 	f.fenced("Renew of what was settled as lost on the way", f.renew(g))
-	for _, s := range f.record().Settled {
+	for _, s := range f.settled() {
 		f.equal("outcome", s.Outcome, lease.OutcomeLost)
 	}
 }

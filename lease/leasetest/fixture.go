@@ -41,6 +41,13 @@ func newFixture(t *testing.T, s lease.Store, o options, rule string) *fixture {
 // other returns a name of which the store has no record.
 func (f *fixture) other(suffix string) string { return f.name + "." + suffix }
 
+// anew goes on with a record of another name, with mark 0.
+func (f *fixture) anew() {
+	f.Helper()
+	f.name = f.other("x")
+	f.sync(lease.Sync{Name: f.name})
+}
+
 type change func(*lease.Claim)
 
 func named(name string) change       { return func(c *lease.Claim) { c.Name = name } }
@@ -51,6 +58,7 @@ func overlap(o lease.Overlap) change { return func(c *lease.Claim) { c.Overlap =
 func known(mark int64) change        { return func(c *lease.Claim) { c.Known = mark } }
 func notBefore(at time.Time) change  { return func(c *lease.Claim) { c.NotBefore = at } }
 func notAfter(at time.Time) change   { return func(c *lease.Claim) { c.NotAfter = at } }
+func onlyOpen(c *lease.Claim)        { c.OnlyOpen = true }
 
 func grantOf(c lease.Claim, a lease.Answer) lease.Grant {
 	return lease.Grant{
@@ -158,7 +166,7 @@ func (f *fixture) release(g lease.Grant) error { return f.store.Release(f.ctx, g
 
 func (f *fixture) pass(from, to int64, request string) (int64, bool) {
 	f.Helper()
-	mark, passed, err := f.store.Pass(f.ctx, lease.Pass{Name: f.name, From: from, To: to, Outcome: "missed", Request: request})
+	mark, passed, err := f.store.Pass(f.ctx, lease.Pass{Name: f.name, From: from, To: to, Outcome: "missed", Request: request, Holder: "a"})
 	f.ok("Pass", err)
 	return mark, passed
 }
@@ -174,6 +182,20 @@ func (f *fixture) fenced(verb string, err error) {
 	f.Helper()
 	if !errors.Is(err, lease.ErrFenced) {
 		f.Fatalf("%s: %v, want lease.ErrFenced", verb, err)
+	}
+}
+
+func (f *fixture) replaced(err error) {
+	f.Helper()
+	if !errors.Is(err, lease.ErrReplaced) {
+		f.Fatalf("Renew: %v, want lease.ErrReplaced", err)
+	}
+}
+
+func (f *fixture) refused(what string, err error) {
+	f.Helper()
+	if err == nil {
+		f.Fatalf("%s was not refused", what)
 	}
 }
 

@@ -54,7 +54,7 @@ func forgottenGrantIsWrittenAnewBySettle(f *fixture) {
 	f.ok("Settle again", f.settle(g, "succeeded"))
 	r := f.sync(lease.Sync{Name: f.name, Mark: 90}) // by someone who has not heard of 100
 	f.equal("mark", r.Mark, int64(100))
-	f.equal("settled", r.Settled, []lease.Settled{{Occasion: 100, Token: g.Token, Outcome: "succeeded"}})
+	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 100, Token: g.Token, Outcome: "succeeded"}})
 	f.ask(lease.Decided, f.of(100, "b"))
 	f.fenced("Renew", f.renew(g))
 	f.above("token", f.grant(101, "b").Token, g.Token)

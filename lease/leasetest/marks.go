@@ -102,7 +102,7 @@ func passMovesTheMarkOnlyFromWhereItIs(f *fixture) {
 	f.equal("mark", mark, int64(101))
 	_, passed = f.pass(101, 200, "p4")
 	f.equal("passed", passed, true)
-	f.equal("settled", f.record().Settled, []lease.Settled{{Occasion: 100, Outcome: "missed"}, {Occasion: 200, Outcome: "missed"}})
+	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 100, Outcome: "missed"}, {Occasion: 200, Outcome: "missed"}})
 	f.ok("Settle", f.settle(g, "succeeded"))
 }
 
@@ -145,7 +145,7 @@ func requestsAreNoTokens(f *fixture) {
 	f.equal("mark", mark, int64(100))
 	_, passed = f.pass(100, 101, "9")
 	f.equal("passed", passed, true)
-	f.equal("settled", f.record().Settled, []lease.Settled{
+	f.equal("settled", f.settled(), []lease.Settled{
 		{Occasion: 100, Token: g.Token, Outcome: "succeeded"},
 		{Occasion: 101, Outcome: "missed"},
 	})

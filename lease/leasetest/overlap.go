@@ -24,7 +24,7 @@ func overlapSkipSettlesAsSkipped(f *fixture) {
 		f.Fatalf("the other open occasions: %+v, want 100, held by a", a.Open)
 	}
 	f.ask(lease.Decided, f.of(101, "c"))
-	f.equal("settled", f.record().Settled, []lease.Settled{{Occasion: 101, Outcome: lease.OutcomeSkipped}})
+	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 101, Outcome: lease.OutcomeSkipped}})
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.ask(lease.Decided, f.of(101, "c", overlap(lease.OverlapAllow)))
 	f.grant(102, "b", overlap(lease.OverlapSkip))
@@ -41,7 +41,7 @@ func repeatedSkipSaysSkipped(f *fixture) {
 		f.ok("Settle", f.settle(f.grant(int64(200+i), "a"), "succeeded"))
 	}
 	f.ask(lease.Skipped, c)
-	f.equal("settled", len(f.record().Settled), lease.Remembered)
+	f.equal("settled", len(f.settled()), lease.Remembered)
 }
 
 func overlapWaitDecidesNothing(f *fixture) {

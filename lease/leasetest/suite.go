@@ -14,8 +14,8 @@ import (
 )
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
-// new or shared: the cases use names that are new in each run. A store that is not a [lease.Watcher] or a
-// [lease.Inspector], or for which [WithForget] is not given, has the cases about that skipped.
+// new or shared: the cases use names that are new in each run. A store that is not a [lease.Watcher], [lease.Inspector],
+// [lease.Controller] or [lease.Roster], or for which [WithForget] is not given, has the cases about that skipped.
 func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) {
 	o := options{
 		within: func(t *testing.T, f func(*testing.T)) { f(t) },
@@ -81,6 +81,7 @@ var cases = []struct {
 	{"ExpiredOccasionIsTakenOverWithHigherTokenAndAttempt", expiredOccasionIsTakenOver},
 	{"TakeoversOfTheFirstGrantStayInForce", takeoversOfTheFirstGrantStayInForce},
 	{"TakeoverLimitSettlesAsLost", takeoverLimitSettlesAsLost},
+	{"RepeatedLostSaysDecided", repeatedLostSaysDecided},
 	{"AtMostOnceIsNeverGrantedTwice", atMostOnceIsNeverGrantedTwice},
 	{"OtherLostOccasionsAreSettledOnTheWay", otherLostOccasionsAreSettledOnTheWay},
 	{"HeldIsNotLostOnTheWay", heldIsNotLostOnTheWay},
@@ -111,6 +112,36 @@ var cases = []struct {
 	{"OverlapMindsWhatMayBeTakenOver", overlapMindsWhatMayBeTakenOver},
 	{"OverlapDoesNotMindPlainLocks", overlapDoesNotMindPlainLocks},
 
+	// queue.go
+	{"OverlapQueueWaits", overlapQueueWaits},
+	{"NewestInTheQueueWins", newestInTheQueueWins},
+	{"QueueTakesThePlaceOfWhatOnlyWaits", queueTakesThePlaceOfWhatOnlyWaits},
+	{"QueueWaitsForWhatMayBeTakenOver", queueWaitsForWhatMayBeTakenOver},
+	{"WaitingIsGrantedAtOnceWithAllow", waitingIsGrantedAtOnceWithAllow},
+	{"OthersMindWhatWaits", othersMindWhatWaits},
+	{"QueueDoesNotMindPlainLocks", queueDoesNotMindPlainLocks},
+	{"WaitingCannotBeRenewedOrSettled", waitingCannotBeRenewedOrSettled},
+	{"WatchTellsWhoQueues", watchTellsWhoQueues},
+
+	// replace.go
+	{"OverlapReplaceTellsTheHolder", overlapReplaceTellsTheHolder},
+	{"ReplacedHolderEndsAsItLikes", replacedHolderEndsAsItLikes},
+	{"DeadHolderDelaysReplacementUntilItsLeaseEnds", deadHolderDelaysReplacementUntilItsLeaseEnds},
+	{"ReplacedIsNotTakenOver", replacedIsNotTakenOver},
+	{"ReplaceDoesNotWaitForTheFree", replaceDoesNotWaitForTheFree},
+	{"ReplaceTakesThePlaceOfWhatWaits", replaceTakesThePlaceOfWhatWaits},
+	{"WaitingReplacesWhenItIsClaimedSo", waitingReplacesWhenItIsClaimedSo},
+	{"PlainLocksAreNotReplaced", plainLocksAreNotReplaced},
+	{"WatchTellsWhoIsReplaced", watchTellsWhoIsReplaced},
+	{"NewerIsNotReplacedByOlder", newerIsNotReplacedByOlder},
+	{"OnlyWhatIsGrantedAlreadyMakesRoom", onlyWhatIsGrantedAlreadyMakesRoom},
+	{"WhoIsReplacedStaysReplaced", whoIsReplacedStaysReplaced},
+	{"ForgottenIsReplacedAllTheSame", forgottenIsReplacedAllTheSame},
+
+	// openonly.go
+	{"OnlyOpenDecidesNothing", onlyOpenDecidesNothing},
+	{"OnlyOpenAsksForTheOpen", onlyOpenAsksForTheOpen},
+
 	// marks.go
 	{"UnknownUntilSynced", unknownUntilSynced},
 	{"SyncKeepsTheMark", syncKeepsTheMark},
@@ -137,6 +168,49 @@ var cases = []struct {
 	{"ForgottenTakeoverFencesWhoIsBack", forgottenTakeoverFencesWhoIsBack},
 	{"WhatWasRaisedByAnotherCanBeWrittenAnew", whatWasRaisedByAnotherCanBeWrittenAnew},
 	{"TimeTellsThatTheStoreForgot", timeTellsThatTheStoreForgot},
+
+	// pause.go
+	{"PauseSkipsWhatIsNew", pauseSkipsWhatIsNew},
+	{"PauseIsIdempotent", pauseIsIdempotent},
+	{"ResumeDecidesWhatCameDue", resumeDecidesWhatCameDue},
+	{"PauseLeavesTheOpenAlone", pauseLeavesTheOpenAlone},
+	{"TriggeredIsGrantedWhilePaused", triggeredIsGrantedWhilePaused},
+	{"WithoutARecordNothingIsRuled", withoutARecordNothingIsRuled},
+	{"SyncPausesOnlyNewRecords", syncPausesOnlyNewRecords},
+	{"SyncKeepsTheRevision", syncKeepsTheRevision},
+	{"FaultyPausesAreRefused", faultyPausesAreRefused},
+
+	// trigger.go
+	{"TriggerOpensAnOccasion", triggerOpensAnOccasion},
+	{"TriggeredOccasionsRiseAndAreNoTicks", triggeredOccasionsRiseAndAreNoTicks},
+	{"TriggeredOccasionsAreNew", triggeredOccasionsAreNew},
+	{"TriggeredAndScheduledAreIndependent", triggeredAndScheduledAreIndependent},
+	{"RepeatedTriggerSaysTheSame", repeatedTriggerSaysTheSame},
+	{"WhatWaitsServesOthersToo", whatWaitsServesOthersToo},
+	{"OnlySoManyWait", onlySoManyWait},
+	{"TriggersWithAKeyAreOne", triggersWithAKeyAreOne},
+	{"WindowsOfKeysEnd", windowsOfKeysEnd},
+	{"TriggersAreLimitedExactly", triggersAreLimitedExactly},
+	{"WhoWaitsForTheLimitIsAccepted", whoWaitsForTheLimitIsAccepted},
+	{"SettledTriggerIsNeverGrantedAgain", settledTriggerIsNeverGrantedAgain},
+	{"LostTriggerIsLost", lostTriggerIsLost},
+	{"ForgottenTriggerIsWrittenAnew", forgottenTriggerIsWrittenAnew},
+	{"ManyTriggersAtOnce", manyTriggersAtOnce},
+	{"WatchTellsThatWhatWaitsMayBegin", watchTellsThatWhatWaitsMayBegin},
+	{"WatchTellsOfTriggers", watchTellsOfTriggers},
+	{"FaultyTriggersAreRefused", faultyTriggersAreRefused},
+
+	// roster.go
+	{"MembersAreWhoWasAnnounced", membersAreWhoWasAnnounced},
+	{"LifeOfAMemberEnds", lifeOfAMemberEnds},
+	{"MembersSayOnlySoMuch", membersSayOnlySoMuch},
+
+	// history.go
+	{"HistoryTellsHowItWasSettled", historyTellsHowItWasSettled},
+	{"HistoryTellsOfPauses", historyTellsOfPauses},
+	{"HistoryIsBounded", historyIsBounded},
+	{"NotesAreKeptAsTheyAre", notesAreKeptAsTheyAre},
+	{"LongNotesAreCutBetweenRunes", longNotesAreCutBetweenRunes},
 
 	// together.go
 	{"NamesAreIndependent", namesAreIndependent},

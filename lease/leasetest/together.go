@@ -38,18 +38,19 @@ func ctxEndsCall(f *fixture) {
 		"Settle":  func() error { return f.store.Settle(ctx, g, "succeeded") },
 		"Release": func() error { return f.store.Release(ctx, g) },
 		"Pass": func() error {
-			_, _, err := f.store.Pass(ctx, lease.Pass{Name: f.name, From: 100, To: 200, Outcome: "missed", Request: "p"})
+			_, _, err := f.store.Pass(ctx, lease.Pass{Name: f.name, From: 100, To: 200, Outcome: "missed", Request: "p", Holder: "a"})
 			return err
 		},
 		"Sync": func() error { _, err := f.store.Sync(ctx, []lease.Sync{{Name: f.other("x")}}); return err },
 		"Time": func() error { _, _, err := f.store.Time(ctx); return err },
 	}
 	if w, ok := f.store.(lease.Watcher); ok {
-		calls["Watch"] = func() error { return w.Watch(ctx, func(string) {}) }
+		calls["Watch"] = func() error { return w.Watch(ctx, func(string, int64) {}) }
 	}
 	if i, ok := f.store.(lease.Inspector); ok {
 		calls["Inspect"] = func() error { _, err := i.Inspect(ctx, f.name); return err }
 	}
+	f.addOptional(ctx, calls)
 	for verb, call := range calls {
 		err := call()
 		if !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
@@ -58,6 +59,22 @@ func ctxEndsCall(f *fixture) {
 		if errors.Is(err, lease.ErrFenced) {
 			f.Errorf("%s under a context that has ended tells of the grant: %v", verb, err)
 		}
+	}
+}
+
+// addOptional adds the calls of what a store may be besides.
+func (f *fixture) addOptional(ctx context.Context, calls map[string]func() error) {
+	if c, ok := f.store.(lease.Controller); ok {
+		calls["Pause"] = func() error { _, err := c.Pause(ctx, f.name, lease.Pause{By: "a"}); return err }
+		calls["Resume"] = func() error { _, err := c.Resume(ctx, f.name, "a"); return err }
+		calls["Trigger"] = func() error {
+			_, err := c.Trigger(ctx, lease.Trigger{Name: f.name, By: "a", Request: "t"})
+			return err
+		}
+	}
+	if r, ok := f.store.(lease.Roster); ok {
+		calls["Announce"] = func() error { return r.Announce(ctx, f.name, nil, long) }
+		calls["Members"] = func() error { _, err := r.Members(ctx); return err }
 	}
 }
 
@@ -169,39 +186,45 @@ func (f *fixture) heldBySomeone() lease.Claim {
 	return f.of(0, "other")
 }
 
-// watch watches until the case ends, and returns the names that it is woken with.
-func (f *fixture) watch() <-chan string {
+// call is what a watcher is called with.
+type call struct {
+	name     string
+	occasion int64
+}
+
+// watch watches until the case ends, and returns what it is woken with.
+func (f *fixture) watch() <-chan call {
 	f.Helper()
 	w, ok := f.store.(lease.Watcher)
 	if !ok {
 		f.Skip("the store is no lease.Watcher")
 	}
 	ctx, cancel := context.WithCancel(f.ctx)
-	woken, ended := make(chan string, 1024), make(chan error, 1)
-	go func() { ended <- w.Watch(ctx, func(name string) { woken <- name }) }()
+	woken, ended := make(chan call, 1024), make(chan error, 1)
+	go func() { ended <- w.Watch(ctx, func(name string, occasion int64) { woken <- call{name, occasion} }) }()
 	f.Cleanup(func() {
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			f.Errorf("Watch ended with: %v", err)
 		}
 	})
-	f.awaits(woken, "")
+	f.awaits(woken, "", 0)
 	return woken
 }
 
-// awaits returns when woken brings name. Wakes get lost, but not without a reason.
-func (f *fixture) awaits(woken <-chan string, name string) {
+// awaits returns when woken brings name with occasion. Wakes get lost, but not without a reason.
+func (f *fixture) awaits(woken <-chan call, name string, occasion int64) {
 	f.Helper()
 	bound := time.NewTimer(20 * time.Second)
 	defer bound.Stop()
 	for {
 		select {
 		case got := <-woken:
-			if got == name {
+			if got == (call{name, occasion}) {
 				return
 			}
 		case <-bound.C:
-			f.Fatalf("not woken with %q", name)
+			f.Fatalf("not woken with %q, %d", name, occasion)
 		}
 	}
 }
@@ -210,14 +233,14 @@ func watchTellsOfReleases(f *fixture) {
 	woken := f.watch()
 	g := f.grant(100, "a")
 	f.ok("Release", f.release(g))
-	f.awaits(woken, f.name)
+	f.awaits(woken, f.name, 0)
 	for _, end := range []func(lease.Grant) error{
 		f.release,
 		func(g lease.Grant) error { return f.settle(g, "succeeded") },
 	} {
 		lock := f.other("x")
 		f.ok("end of a plain lock", end(f.grant(0, "a", named(lock))))
-		f.awaits(woken, lock)
+		f.awaits(woken, lock, 0)
 	}
 }
 
@@ -227,7 +250,7 @@ func watchTellsWhoWaits(f *fixture) {
 	c := f.of(101, "b", overlap(lease.OverlapWait))
 	f.ask(lease.Busy, c)
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.awaits(woken, f.name)
+	f.awaits(woken, f.name, 0)
 	f.ask(lease.Granted, c)
 }
 
@@ -244,19 +267,42 @@ func (f *fixture) inspect(name string) lease.Record {
 
 func inspectShowsTheRecord(f *fixture) {
 	settled := f.grant(100, "a")
+	settled.Note = "well done"
 	f.ok("Settle", f.settle(settled, "succeeded"))
 	held := f.grant(101, "b")
 	r := f.inspect(f.name)
 	f.equal("open", len(r.Open), 1)
 	f.between("left", r.Open[0].Left, 1, long)
 	r.Open[0].Left = 0
+	f.equal("settled", len(r.Settled), 1)
+	f.between("settled since", f.now().Sub(r.Settled[0].At), 0, long)
+	r.Settled[0].At = time.Time{}
 	f.equal("record", r, lease.Record{
 		Name: f.name, Mark: 101, Token: held.Token,
 		Open:    []lease.Open{{Occasion: 101, Token: held.Token, Attempt: 1, Holder: "b"}},
-		Settled: []lease.Settled{{Occasion: 100, Token: settled.Token, Outcome: "succeeded"}},
+		Settled: []lease.Settled{{Occasion: 100, Token: settled.Token, Attempt: 1, Outcome: "succeeded", Holder: "a", Note: "well done"}},
 	})
 	f.ok("Release", f.release(held))
 	f.equal("left of what is released", f.inspect(f.name).Open[0].Left, time.Duration(0))
+}
+
+// settled returns what is settled, as far as every store tells the same of it.
+func (f *fixture) settled() (list []lease.Settled) {
+	f.Helper()
+	for _, s := range f.inspect(f.name).Settled {
+		list = append(list, lease.Settled{Occasion: s.Occasion, Token: s.Token, Outcome: s.Outcome})
+	}
+	return list
+}
+
+// lostOf returns what the claim has settled as lost besides.
+func lostOf(a lease.Answer) (lost []int64) {
+	for _, s := range a.Settled {
+		if s.Outcome == lease.OutcomeLost {
+			lost = append(lost, s.Occasion)
+		}
+	}
+	return lost
 }
 
 func inspectChangesNothing(f *fixture) {

@@ -18,14 +18,22 @@ type Store struct {
 	mu       sync.Mutex
 	records  map[string]*record.Record
 	since    time.Time
-	watchers map[*func(string)]struct{}
+	watchers map[*watcher]struct{}
+	members  map[string]member
+}
+
+type watcher func(name string, occasion int64)
+
+type member struct {
+	info []byte
+	ends time.Time
 }
 
 // Forget drops everything, as an emptied Redis would.
 func (s *Store) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.records, s.since = nil, time.Time{}
+	s.records, s.members, s.since = nil, nil, time.Time{}
 }
 
 // recordLocked returns the record of name, a new one if need be.
@@ -47,8 +55,23 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 		return lease.Answer{}, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.recordLocked(c.Name).Claim(c, time.Now()), nil
+	a, wake := s.recordLocked(c.Name).Claim(c, time.Now())
+	s.unlock(wake, c.Name, 0)
+	return a, nil
+}
+
+// unlock ends what began with the lock, and then wakes those who watch, if wake says so.
+func (s *Store) unlock(wake bool, name string, occasion int64) {
+	var wakes []watcher
+	if wake {
+		for f := range s.watchers {
+			wakes = append(wakes, *f)
+		}
+	}
+	s.mu.Unlock()
+	for _, f := range wakes {
+		f(name, occasion)
+	}
 }
 
 // Renew implements [lease.Store].
@@ -71,30 +94,21 @@ func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome
 	if !lease.ValidOutcome(outcome) {
 		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, lease.OutcomeRule)
 	}
-	return s.end(ctx, g, func(r *record.Record) (bool, error) { return r.Settle(g, outcome) })
+	return s.end(ctx, g, func(r *record.Record, now time.Time) (bool, error) { return r.Settle(g, outcome, now) })
 }
 
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, g lease.Grant) error {
-	return s.end(ctx, g, func(r *record.Record) (bool, error) { return r.Release(g) })
+	return s.end(ctx, g, func(r *record.Record, now time.Time) (bool, error) { return r.Release(g, now) })
 }
 
-func (s *Store) end(ctx context.Context, g lease.Grant, verb func(*record.Record) (wake bool, err error)) error {
+func (s *Store) end(ctx context.Context, g lease.Grant, verb func(*record.Record, time.Time) (wake bool, err error)) error {
 	if err := cmp.Or(g.Validate(), context.Cause(ctx)); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	wake, err := verb(s.recordLocked(g.Name))
-	var wakes []func(string)
-	if wake {
-		for f := range s.watchers {
-			wakes = append(wakes, *f)
-		}
-	}
-	s.mu.Unlock()
-	for _, f := range wakes {
-		f(g.Name)
-	}
+	wake, err := verb(s.recordLocked(g.Name), time.Now())
+	s.unlock(wake, g.Name, 0)
 	return err
 }
 
@@ -105,7 +119,7 @@ func (s *Store) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	mark, passed := s.recordLocked(p.Name).Pass(p)
+	mark, passed := s.recordLocked(p.Name).Pass(p, time.Now())
 	return mark, passed, nil
 }
 
@@ -158,17 +172,18 @@ func (s *Store) Time(ctx context.Context) (now, since time.Time, err error) {
 }
 
 // Watch implements [lease.Watcher].
-func (s *Store) Watch(ctx context.Context, wake func(name string)) error {
+func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64)) error {
+	w := watcher(wake)
 	s.mu.Lock()
 	if s.watchers == nil {
-		s.watchers = make(map[*func(string)]struct{})
+		s.watchers = make(map[*watcher]struct{})
 	}
-	s.watchers[&wake] = struct{}{}
+	s.watchers[&w] = struct{}{}
 	s.mu.Unlock()
-	wake("")
+	wake("", 0)
 	<-ctx.Done()
 	s.mu.Lock()
-	delete(s.watchers, &wake)
+	delete(s.watchers, &w)
 	s.mu.Unlock()
 	return context.Cause(ctx)
 }

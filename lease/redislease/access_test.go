@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,23 +39,38 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 	useEverything(t, s)
 	woken, ended := make(chan string, 16), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { ended <- s.Watch(ctx, func(name string) { woken <- name }) }()
+	go func() { ended <- s.Watch(ctx, func(name string, _ int64) { woken <- name }) }()
 	require.Empty(t, receive(t, woken))
 	g := granted(t, s, claimOf("lock", 0, "a", "r"))
 	require.NoError(t, s.Release(t.Context(), g))
-	require.Equal(t, "lock", receive(t, woken))
+	for receive(t, woken) != "lock" { // what was triggered a moment ago is told, too
+	}
 	cancel()
 	require.ErrorIs(t, receive(t, ended), context.Canceled)
 }
 
-func TestWithoutTheRightToPublishOnlyWatchIsMissing(t *testing.T) {
+// What is triggered Watch tells all the same, since it asks.
+func TestWithoutTheRightToPublishOnlyWakingIsMissing(t *testing.T) {
 	rights, _ := documentedRights(t)
 	for what, lacks := range map[string][]string{"commands": {"-@pubsub"}, "channels": {"resetchannels"}} {
 		t.Run(what, func(t *testing.T) {
-			srv := redistest.Start(t, user(append(rights, lacks...)...))
+			t.Parallel()
+			srv := redistest.Start(t, user(append(slices.Clone(rights), lacks...)...))
 			s := openFor(t, redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"}))
 			useEverything(t, s)
-			require.ErrorContains(t, s.Watch(t.Context(), func(string) {}), "NOPERM")
+			synced(t, s, "other")
+			triggered, err := s.Trigger(t.Context(), lease.Trigger{Name: "other", By: "ops", Request: "t"})
+			require.NoError(t, err)
+			woken, ended := make(chan int64, 16), make(chan error, 1)
+			go func() {
+				ended <- s.Watch(t.Context(), func(name string, occasion int64) {
+					if name == "other" {
+						woken <- occasion
+					}
+				})
+			}()
+			require.Equal(t, triggered.Occasion, receive(t, woken))
+			require.ErrorContains(t, receive(t, ended), "NOPERM")
 		})
 	}
 }
@@ -85,7 +101,7 @@ func useEverything(t *testing.T, s *redislease.Store) {
 	require.NoError(t, err)
 	require.Equal(t, lease.Busy, a.Status)
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
-	_, passed, err := s.Pass(t.Context(), lease.Pass{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p"})
+	_, passed, err := s.Pass(t.Context(), lease.Pass{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p", Holder: "a"})
 	require.NoError(t, err)
 	require.True(t, passed)
 	_, _, err = s.Time(t.Context())
@@ -93,6 +109,36 @@ func useEverything(t *testing.T, s *redislease.Store) {
 	r, err := s.Inspect(t.Context(), "job")
 	require.NoError(t, err)
 	require.EqualValues(t, 110, r.Mark)
+
+	trigger := lease.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: long, Every: long, Burst: 1}
+	triggered, err := s.Trigger(t.Context(), trigger)
+	require.NoError(t, err)
+	require.Equal(t, lease.Opened, triggered.Status)
+	trigger.Request = "t2"
+	triggered, err = s.Trigger(t.Context(), trigger)
+	require.NoError(t, err)
+	require.Equal(t, lease.Repeated, triggered.Status)
+	g = granted(t, s, claimOf("job", triggered.Occasion, "a", "r"))
+	replaces := claimOf("job", triggered.Occasion+10, "b", "r")
+	replaces.Overlap = lease.OverlapReplace
+	a, err = s.Claim(t.Context(), replaces)
+	require.NoError(t, err)
+	require.Equal(t, lease.Queued, a.Status)
+	require.ErrorIs(t, renewed(s, t.Context(), g), lease.ErrReplaced)
+	_, err = s.Pause(t.Context(), "job", lease.Pause{By: "ops"})
+	require.NoError(t, err)
+	ended, err := s.Resume(t.Context(), "job", "ops")
+	require.NoError(t, err)
+	require.NotNil(t, ended)
+
+	require.NoError(t, s.Announce(t.Context(), "a", []byte("info"), long))
+	require.NoError(t, s.Announce(t.Context(), "b", nil, time.Millisecond))
+	require.NoError(t, s.Announce(t.Context(), "c", nil, 0))
+	require.Eventually(t, func() bool { // which takes off those whose life has ended
+		members, err := s.Members(t.Context())
+		require.NoError(t, err)
+		return len(members) == 1
+	}, 20*time.Second, time.Millisecond)
 }
 
 // receive waits for what c brings.

@@ -55,7 +55,9 @@ func TestEachCallIsOneCommand(t *testing.T) {
 	}
 	var g lease.Grant
 	one("claim", func() error { g = granted(t, r.store, claimOf("job", 100, "a", "r")); return nil })
-	for _, verb := range []string{"renew", "release", "settle", "pass", "time", "inspect"} {
+	for _, verb := range []string{
+		"renew", "release", "settle", "pass", "time", "inspect", "pause", "resume", "announce", "members",
+	} {
 		one(verb, func() error { return everyVerb(r.store, g)[verb](t.Context()) })
 	}
 
@@ -154,7 +156,7 @@ func TestNamespacesAreApart(t *testing.T) {
 	granted(t, other, claimOf("lock", 0, "b", "r"))
 	woken, ended := make(chan string, 16), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { ended <- other.Watch(ctx, func(name string) { woken <- name }) }()
+	go func() { ended <- other.Watch(ctx, func(name string, _ int64) { woken <- name }) }()
 	require.Empty(t, receive(t, woken))
 	require.NoError(t, one.Release(t.Context(), g))
 	granted(t, one, claimOf("lock", 0, "c", "r"))

@@ -2,17 +2,20 @@
 //
 // # Keys
 //
-//	solotick:{NAMESPACE:NAME}   the record of a name, a hash; see lua/record.lua
-//	solotick:{NAMESPACE}        since when this server remembers the namespace
-//	solotick:NAMESPACE:wake     the channel on which waiting replicas are woken
+//	solotick:{NAMESPACE:NAME}           the record of a name, a hash; see lua/record.lua
+//	solotick:{NAMESPACE:NAME}:key:KEY   which occasion a trigger with this key has opened
+//	solotick:{NAMESPACE}                since when this server remembers the namespace
+//	solotick:{NAMESPACE}:triggered      what was triggered within the last minute
+//	solotick:{NAMESPACE}:members        who takes part
+//	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
 //
-// Every script touches one record, but for the renewal of many leases, which on Cluster is a script for each. So the
-// store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
+// Every script touches keys of one hash tag, but for the renewal of many leases, which on Cluster is a script for each. So
+// the store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
 //
 //	ACL rules: ~solotick:* &solotick:* +@read +@write +@scripting +@pubsub +@connection +time
 //	On Cluster also: +cluster|slots
 //
-// Without +@pubsub, or a channel, only Watch is missing.
+// Without +@pubsub, or a channel, Watch tells of what was triggered, within two seconds, and of nothing else.
 //
 // # What it does about Redis
 //

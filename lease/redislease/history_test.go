@@ -165,7 +165,7 @@ func (c *client) chance(n int) bool { return c.rand.IntN(100) < n }
 func (c *client) contend(ctx context.Context) {
 	for request := 0; ctx.Err() == nil; request++ {
 		claim := claimOf(c.name, 100, fmt.Sprintf("h%d", c.id), fmt.Sprintf("h%d-r%d", c.id, request))
-		claim.Term, claim.Takeovers = c.term, 1000
+		claim.Term, claim.Takeovers, claim.OnlyOpen = c.term, 1000, c.chance(30)
 		a := c.claim(claim)
 		for tries := 0; a.verdict == unknown && ctx.Err() == nil && tries < 3; tries++ {
 			a = c.claim(claim) // the same request: it may have been granted
@@ -177,7 +177,9 @@ func (c *client) contend(ctx context.Context) {
 		}
 		switch a.verdict {
 		case decided:
-			return
+			if !claim.OnlyOpen { // else it may not have begun
+				return
+			}
 		case grantedTo:
 			c.hold(ctx, lease.Grant{
 				Name: c.name, Occasion: 100, Holder: claim.Holder, Request: claim.Request,
@@ -226,7 +228,7 @@ func (c *client) hold(ctx context.Context, g lease.Grant) {
 func (c *client) claim(claim lease.Claim) output {
 	in := input{
 		action: claims, holder: claim.Holder, request: claim.Request,
-		sent: time.Now().UnixMicro(), term: claim.Term.Microseconds(), seen: c.seen,
+		open: claim.OnlyOpen, sent: time.Now().UnixMicro(), term: claim.Term.Microseconds(), seen: c.seen,
 	}
 	return c.record(in, func(ctx context.Context) output {
 		a, err := c.store.Claim(ctx, claim)

@@ -42,7 +42,7 @@ func TestALostReplyIsAnErrorAndTheSameRequestGetsTheSameAnswer(t *testing.T) {
 	lose(func() error { return r.store.Settle(t.Context(), g, "succeeded") })
 	require.NoError(t, r.store.Settle(t.Context(), g, "succeeded"))
 
-	p := lease.Pass{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p"}
+	p := lease.Pass{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p", Holder: "a"}
 	lose(func() error { _, _, err := r.store.Pass(t.Context(), p); return err })
 	mark, passed, err := r.store.Pass(t.Context(), p)
 	require.NoError(t, err)

@@ -67,7 +67,7 @@ func newRig(t *testing.T, opts ...redislease.Option) *rig {
 	t.Helper()
 	srv := redistest.Start(t)
 	proxy := proxytest.New(t, srv.Addr())
-	warm := open(t, srv.Addr())
+	warm := open(t, srv.Addr(), redislease.WithNamespace("warm"))
 	synced(t, warm, "warm")
 	g := granted(t, warm, claimOf("warm", 1, "a", "r"))
 	for verb, call := range everyVerb(warm, g) {
@@ -133,7 +133,7 @@ func everyVerb(s *redislease.Store, g lease.Grant) map[string]func(ctx context.C
 		"release": func(ctx context.Context) error { return s.Release(ctx, g) },
 		"settle":  func(ctx context.Context) error { return s.Settle(ctx, g, "succeeded") },
 		"pass": func(ctx context.Context) error {
-			_, _, err := s.Pass(ctx, lease.Pass{Name: g.Name, From: g.Occasion, To: g.Occasion + 1, Outcome: "missed", Request: "p"})
+			_, _, err := s.Pass(ctx, lease.Pass{Name: g.Name, From: g.Occasion, To: g.Occasion + 1, Outcome: "missed", Request: "p", Holder: "a"})
 			return err
 		},
 		"sync": func(ctx context.Context) error {
@@ -142,5 +142,16 @@ func everyVerb(s *redislease.Store, g lease.Grant) map[string]func(ctx context.C
 		},
 		"time":    func(ctx context.Context) error { _, _, err := s.Time(ctx); return err },
 		"inspect": func(ctx context.Context) error { _, err := s.Inspect(ctx, g.Name); return err },
+		"pause": func(ctx context.Context) error {
+			_, err := s.Pause(ctx, g.Name, lease.Pause{By: "ops"})
+			return err
+		},
+		"resume": func(ctx context.Context) error { _, err := s.Resume(ctx, g.Name, "ops"); return err },
+		"trigger": func(ctx context.Context) error {
+			_, err := s.Trigger(ctx, lease.Trigger{Name: g.Name, By: "ops", Request: "t", Key: "k", Window: long})
+			return err
+		},
+		"announce": func(ctx context.Context) error { return s.Announce(ctx, g.Holder, []byte("info"), long) },
+		"members":  func(ctx context.Context) error { _, err := s.Members(ctx); return err },
 	}
 }

@@ -1,6 +1,9 @@
 package redislease_test
 
 import (
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +17,8 @@ import (
 func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithConf("maxmemory-policy", "noeviction"))
 	admin, s := srv.Client(t), open(t, srv.Addr())
-	synced(t, s, "job")
+	synced(t, s, "job", "ruled")
+	require.NoError(t, s.Announce(t.Context(), "a", nil, long))
 	settles, releases := granted(t, s, claimOf("job", 100, "a", "r")), granted(t, s, claimOf("job", 101, "a", "r"))
 	lock := granted(t, s, claimOf("lock", 0, "a", "r"))
 	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
@@ -34,13 +38,26 @@ func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
 	require.NoError(t, s.Settle(t.Context(), settles, "succeeded"))
 	require.NoError(t, s.Release(t.Context(), releases))
 	require.NoError(t, s.Release(t.Context(), lock))
-	mark, passed, err := s.Pass(t.Context(), lease.Pass{Name: "job", From: 101, To: 110, Outcome: "missed", Request: "p"})
+	mark, passed, err := s.Pass(t.Context(), lease.Pass{Name: "job", From: 101, To: 110, Outcome: "missed", Request: "p", Holder: "a"})
 	require.NoError(t, err)
 	require.True(t, passed)
 	require.EqualValues(t, 110, mark)
 	r, err := s.Inspect(t.Context(), "job")
 	require.NoError(t, err)
 	require.Len(t, r.Settled, 2)
+
+	// Who rules can stop what comes, but open nothing.
+	_, err = s.Trigger(t.Context(), lease.Trigger{Name: "ruled", By: "ops", Request: "t"})
+	require.ErrorContains(t, err, "OOM")
+	require.ErrorContains(t, s.Announce(t.Context(), "b", nil, long), "OOM")
+	members, err := s.Members(t.Context())
+	require.NoError(t, err)
+	require.Len(t, members, 1)
+	_, err = s.Pause(t.Context(), "ruled", lease.Pause{By: "ops"})
+	require.NoError(t, err)
+	ended, err := s.Resume(t.Context(), "ruled", "ops")
+	require.NoError(t, err)
+	require.NotNil(t, ended)
 
 	// What was refused has changed nothing.
 	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
@@ -71,8 +88,13 @@ func TestARecordDoesNotGrow(t *testing.T) {
 	srv := redistest.Start(t)
 	s := open(t, srv.Addr(), redislease.WithNamespace("ns"))
 	synced(t, s, "job")
-	for n := range int64(200) {
+	for n := range int64(2 * lease.History) {
 		require.NoError(t, s.Settle(t.Context(), granted(t, s, claimOf("job", 1e12+n, "a", "r")), "succeeded"))
+	}
+	for i := range 2 * lease.Remembered {
+		triggered, err := s.Trigger(t.Context(), lease.Trigger{Name: "job", By: "ops", Request: fmt.Sprint(i)})
+		require.NoError(t, err)
+		require.NoError(t, s.Settle(t.Context(), granted(t, s, claimOf("job", triggered.Occasion, "a", "r")), "succeeded"))
 	}
 	record, err := srv.Client(t).HGetAll(t.Context(), "solotick:{ns:job}").Result()
 	require.NoError(t, err)
@@ -80,11 +102,40 @@ func TestARecordDoesNotGrow(t *testing.T) {
 	for field, value := range record {
 		size += len(field) + len(value)
 	}
-	require.Less(t, size, 1200, record)
+	require.Less(t, size, 90*lease.History, record)
 	require.Empty(t, record["open"])
+	require.Equal(t, lease.Remembered, strings.Count(record["triggered"], "\n"))
 	r, err := s.Inspect(t.Context(), "job")
 	require.NoError(t, err)
-	require.Len(t, r.Settled, lease.Remembered)
+	require.Len(t, r.Settled, lease.History)
+}
+
+// What is kept beside the records goes on its own.
+func TestWhatIsKeptBesideRecordsEnds(t *testing.T) {
+	srv := redistest.Start(t)
+	admin, s := srv.Client(t), open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	synced(t, s, "job")
+	_, err := s.Trigger(t.Context(), lease.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: time.Hour})
+	require.NoError(t, err)
+	require.NoError(t, s.Announce(t.Context(), "a", nil, time.Minute))
+	require.NoError(t, s.Announce(t.Context(), "b", nil, time.Hour))
+	require.NoError(t, s.Announce(t.Context(), "c", nil, time.Second))
+	_, _, err = s.Time(t.Context())
+	require.NoError(t, err)
+	ends := map[string]time.Duration{
+		"solotick:{ns:job}":       400 * 24 * time.Hour,
+		"solotick:{ns:job}:key:k": time.Hour,
+		"solotick:{ns}:triggered": time.Minute,
+		"solotick:{ns}:members":   time.Hour,
+	}
+	keys, err := admin.Keys(t.Context(), "*").Result()
+	require.NoError(t, err)
+	require.Len(t, keys, len(ends)+1) // and since when the namespace is remembered
+	for key, want := range ends {
+		ttl, err := admin.PTTL(t.Context(), key).Result()
+		require.NoError(t, err)
+		require.InDelta(t, want, ttl, float64(30*time.Second), key)
+	}
 }
 
 // Redis may drop a record only when nobody has used it for long.
@@ -99,7 +150,17 @@ func TestARecordLivesAsLongAsItIsUsed(t *testing.T) {
 		require.NoError(t, err)
 		require.Greater(t, ttl, atLeast)
 		require.Less(t, ttl, atLeast+2*time.Minute)
-		require.NoError(t, admin.PExpire(t.Context(), key, time.Minute).Err()) // as if so much time had passed
+
+		// As if so much time had passed.
+		require.NoError(t, admin.PExpire(t.Context(), key, time.Minute).Err())
+		v, err := admin.HMGet(t.Context(), key, "token", "open").Result()
+		require.NoError(t, err)
+		if v[0] != nil {
+			earlier := fmt.Sprint(time.Now().Add(-time.Minute).UnixMicro())
+			since := regexp.MustCompile(`(?m)^(\S+ \S+ \S+ \S+) \S+`) // of what is open
+			open, _ := v[1].(string)
+			require.NoError(t, admin.HSet(t.Context(), key, "token", earlier, "open", since.ReplaceAllString(open, "$1 "+earlier)).Err())
+		}
 	}
 	synced(t, s, "job")
 	lives("job", 400*day-time.Minute)
@@ -120,6 +181,13 @@ func TestARecordLivesAsLongAsItIsUsed(t *testing.T) {
 	c.Term = time.Minute
 	lock = granted(t, s, c)
 	lives("lock", day)
+
+	// At once if it is to last for longer.
+	require.NoError(t, renewed(s, t.Context(), lock))
+	lock.Term = 5 * day
+	require.NoError(t, renewed(s, t.Context(), lock))
+	lives("lock", 6*day-time.Minute)
+	lock.Term = time.Minute
 
 	// A lock beside occasions takes nothing from their record's life.
 	synced(t, s, "job")

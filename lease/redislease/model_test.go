@@ -35,6 +35,7 @@ type input struct {
 	request string
 	attempt int   // of the grant, for all but claims
 	token   int64 // of the grant, for all but claims
+	open    bool  // a claim of the occasion only if it is open
 	sent    int64 // us; this machine's clock is the server's
 	term    int64 // us
 	seen    *sightings
@@ -102,7 +103,7 @@ var fencedOccasion = porcupine.NondeterministicModel{
 func (o occasion) claim(i input, a output) []occasion {
 	switch a.verdict {
 	case decided:
-		if o.settledBy > 0 {
+		if o.settledBy > 0 || i.open && o.attempt == 0 {
 			return []occasion{o}
 		}
 	case heldBy:
@@ -112,7 +113,7 @@ func (o occasion) claim(i input, a output) []occasion {
 		}
 	case grantedTo:
 		switch {
-		case o.settledBy > 0:
+		case o.settledBy > 0, i.open && o.attempt == 0:
 		case a.attempt == o.attempt && i.request == o.request && !o.free && o.sees(a.token): // asked again
 			o.until = max(o.until, a.now+a.left)
 			return []occasion{o}
@@ -122,7 +123,7 @@ func (o occasion) claim(i input, a output) []occasion {
 			}}
 		}
 	case unknown:
-		if o.settledBy > 0 || !i.seen.unnoticed(o.attempt+1, i.holder) {
+		if o.settledBy > 0 || i.open && o.attempt == 0 || !i.seen.unnoticed(o.attempt+1, i.holder) {
 			return []occasion{o}
 		}
 		granted := occasion{attempt: o.attempt + 1, highest: o.highest, request: i.request, until: i.sent + i.term}

@@ -2,6 +2,7 @@ package redislease
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -117,6 +118,7 @@ func (p *pipe) takeLocked() []*call {
 func (p *pipe) run(batch []*call) {
 	for batch != nil {
 		p.sendMany(batch)
+		runtime.Gosched() // those who were answered may have more to ask
 		p.mu.Lock()
 		batch = p.takeLocked()
 		if batch == nil {

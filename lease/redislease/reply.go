@@ -14,31 +14,40 @@ import (
 
 var errReply = errors.New("unexpected answer")
 
-// readAnswer reads what claim.lua returns.
-func readAnswer(cmd *redis.Cmd) (lease.Answer, error) {
-	r, err := cmd.Slice()
+// readAnswer reads what claim.lua returns to a claim.
+func readAnswer(cmd *redis.Cmd, c *lease.Claim) (lease.Answer, error) {
+	v, err := cmd.Result()
 	if err != nil {
 		return lease.Answer{}, err
 	}
-	if len(r) != 3 && len(r) != 8 && len(r) != 10 {
-		return lease.Answer{}, fmt.Errorf("%w: %v", errReply, r)
+	if stamp, ok := v.(string); ok {
+		token, err := strconv.ParseInt(stamp, 10, 64)
+		if err != nil {
+			return lease.Answer{}, fmt.Errorf("%w: %q", errReply, stamp)
+		}
+		return lease.Answer{
+			Status: lease.Granted, Token: token, Attempt: 1, Takeovers: c.Takeovers, Left: c.Term,
+			Mark: c.Occasion, Now: time.UnixMicro(token).UTC(),
+		}, nil
 	}
-	number := func(i int) int64 { n, _ := r[i].(int64); return n }
-	text := func(i int) string { v, _ := r[i].(string); return v }
-	a := lease.Answer{Status: lease.Status(number(0)), Mark: number(1), Now: time.UnixMicro(number(2)).UTC()}
+	r, ok := v.([]any)
+	if !ok || len(r) != 3 && len(r) != 8 && len(r) != 10 {
+		return lease.Answer{}, fmt.Errorf("%w: %v", errReply, v)
+	}
+	a := lease.Answer{Status: lease.Status(number(r[0])), Mark: number(r[1]), Now: time.UnixMicro(number(r[2])).UTC()}
 	if len(r) == 3 {
 		return a, nil
 	}
-	a.Token, a.Attempt, a.Takeovers = number(3), int(number(4)), int(number(5))
-	a.Left = time.Duration(number(6)) * time.Microsecond
-	a.Holder = text(7)
+	a.Token, a.Attempt, a.Takeovers = number(r[3]), int(number(r[4])), int(number(r[5]))
+	a.Left = time.Duration(number(r[6])) * time.Microsecond
+	a.Holder = text(r[7])
 	if len(r) == 8 {
 		return a, nil
 	}
-	for text := range strings.Lines(text(8)) {
-		f := strings.Fields(text)
+	for line := range strings.Lines(text(r[8])) {
+		f := strings.Fields(line)
 		if len(f) != 5 {
-			return lease.Answer{}, fmt.Errorf("%w: open %q", errReply, text)
+			return lease.Answer{}, fmt.Errorf("%w: open %q", errReply, line)
 		}
 		n, err := numbers(f[:4])
 		if err != nil {
@@ -49,9 +58,18 @@ func readAnswer(cmd *redis.Cmd) (lease.Answer, error) {
 			Left: time.Duration(n[3]) * time.Microsecond, Holder: f[4],
 		})
 	}
-	a.LostToo, err = numbers(strings.Fields(text(9)))
-	return a, err
+	for line := range strings.Lines(text(r[9])) {
+		s, err := readSettled(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return lease.Answer{}, err
+		}
+		a.Settled = append(a.Settled, s)
+	}
+	return a, nil
 }
+
+func number(v any) int64 { n, _ := v.(int64); return n }
+func text(v any) string  { s, _ := v.(string); return s }
 
 // readNumbers reads the answer of n numbers to a command that ended with err.
 func readNumbers(cmd *redis.Cmd, err error, n int) ([]int64, error) {
@@ -71,59 +89,89 @@ func readRecord(name string, cmd *redis.Cmd) (lease.Record, error) {
 	if err != nil {
 		return lease.Record{}, err
 	}
-	if len(r) != 6 {
+	if len(r) != 8 && len(r) != 9 {
 		return lease.Record{}, fmt.Errorf("%w: %v", errReply, r)
 	}
-	number := func(i int) int64 { n, _ := r[i].(int64); return n }
-	text := func(i int) string { v, _ := r[i].(string); return v }
-	rec := lease.Record{Name: name, Made: number(0) == 1, Mark: number(1), Token: number(2)}
-	if rec.Open, err = readLines(text(4), number(3)); err != nil {
+	rec := lease.Record{Name: name, Made: number(r[0]) == 1, Mark: number(r[1]), Token: number(r[2]), Revision: text(r[5])}
+	if rec.Open, err = readLines(text(r[4]), number(r[3])); err != nil {
 		return lease.Record{}, err
 	}
-	rec.Settled, err = readSettled(text(5))
-	return rec, err
+	if at := number(r[6]); at != 0 {
+		rec.Revised = time.UnixMicro(at).UTC()
+	}
+	if rec.Paused, err = readPause(text(r[7])); err != nil || len(r) == 8 {
+		return rec, err
+	}
+	entries, _ := r[8].([]any)
+	for _, e := range entries {
+		s, err := readSettled(text(e))
+		if err != nil {
+			return lease.Record{}, err
+		}
+		rec.Settled = append(rec.Settled, s)
+	}
+	return rec, nil
 }
 
 // readLines reads a record's open occasions, as lua/record.lua describes them.
 func readLines(lines string, now int64) ([]lease.Open, error) {
 	var open []lease.Open
-	for text := range strings.Lines(lines) {
-		f := strings.Fields(text)
-		if len(f) != 7 {
-			return nil, fmt.Errorf("%w: open %q", errReply, text)
+	for line := range strings.Lines(lines) {
+		f := strings.Fields(line)
+		if len(f) != 8 {
+			return nil, fmt.Errorf("%w: open %q", errReply, line)
 		}
-		n, err := numbers(f[:5])
+		n, err := numbers(f[:6])
 		if err != nil {
 			return nil, err
 		}
 		open = append(open, lease.Open{
-			Occasion: n[0], Token: n[1], Attempt: int(n[2]), Holder: f[5],
-			Left: max(0, time.Duration(n[4]-now)*time.Microsecond),
+			Occasion: n[0], Token: n[1], Attempt: int(n[2]), Holder: f[6],
+			Left: max(0, time.Duration(n[4]+n[5]-now)*time.Microsecond),
 		})
 	}
 	return open, nil
 }
 
-func readSettled(lines string) ([]lease.Settled, error) {
-	var settled []lease.Settled
-	for text := range strings.Lines(lines) {
-		f := strings.Fields(text)
-		if len(f) != 3 {
-			return nil, fmt.Errorf("%w: settled %q", errReply, text)
-		}
-		occasion, err := strconv.ParseInt(f[0], 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%w: settled %q", errReply, text)
-		}
-		var token int64
-		if f[1][0] != '-' { // else settled by a request that was granted nothing
-			if token, err = strconv.ParseInt(f[1], 10, 64); err != nil {
-				return nil, fmt.Errorf("%w: settled %q", errReply, text)
-			}
-		}
-		settled = append(settled, lease.Settled{Occasion: occasion, Token: token, Outcome: lease.Outcome(f[2])})
+// readSettled reads one entry of what is settled.
+func readSettled(entry string) (lease.Settled, error) {
+	f := strings.SplitN(entry, " ", 8)
+	if len(f) != 8 {
+		return lease.Settled{}, fmt.Errorf("%w: settled %q", errReply, entry)
 	}
-	return settled, nil
+	id := f[1]
+	if strings.HasPrefix(id, "-") { // settled by a request that was granted nothing
+		id = "0"
+	}
+	n, err := numbers([]string{f[0], id, f[3], f[4], f[5]})
+	if err != nil {
+		return lease.Settled{}, err
+	}
+	return lease.Settled{
+		Occasion: n[0], Token: n[1], Outcome: lease.Outcome(f[2]), At: time.UnixMicro(n[2]).UTC(),
+		Attempt: int(n[3]), From: n[4], Holder: f[6], Note: f[7],
+	}, nil
+}
+
+// readPause reads a pause; nil when there is none.
+func readPause(text string) (*lease.Pause, error) {
+	if text == "" {
+		return nil, nil
+	}
+	since, rest, _ := strings.Cut(text, " ")
+	by, why, _ := strings.Cut(rest, " ")
+	at, err := strconv.ParseInt(since, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("%w: pause %q", errReply, text)
+	}
+	return &lease.Pause{Since: time.UnixMicro(at).UTC(), By: by, Why: why}, nil
+}
+
+func writePause(p *lease.Pause) string {
+	if p == nil {
+		return ""
+	}
+	return strconv.FormatInt(p.Since.UnixMicro(), 10) + " " + p.By + " " + lease.Cut(p.Why, lease.MaxNote)
 }
 
 func numbers(fields []string) ([]int64, error) {

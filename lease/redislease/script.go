@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// script is a Lua script with what is shared by all of them in front.
+// script is a Lua script.
 type script struct {
 	source, hash string
 }
@@ -18,10 +18,14 @@ type script struct {
 var (
 	//go:embed lua/record.lua
 	recordSource string
+	//go:embed lua/claim_fast.lua
+	claimFastSource string
 	//go:embed lua/claim.lua
 	claimSource string
 	//go:embed lua/renew.lua
 	renewSource string
+	//go:embed lua/settle_fast.lua
+	settleFastSource string
 	//go:embed lua/settle.lua
 	settleSource string
 	//go:embed lua/pass.lua
@@ -32,21 +36,45 @@ var (
 	timeSource string
 	//go:embed lua/inspect.lua
 	inspectSource string
+	//go:embed lua/pause.lua
+	pauseSource string
+	//go:embed lua/resume.lua
+	resumeSource string
+	//go:embed lua/trigger.lua
+	triggerSource string
+	//go:embed lua/note.lua
+	noteSource string
+	//go:embed lua/noted.lua
+	notedSource string
+	//go:embed lua/announce.lua
+	announceSource string
+	//go:embed lua/members.lua
+	membersSource string
 
 	// What has to work when Redis is out of memory is allowed to; a claim is refused before it has written anything.
-	claimScript   = newScript("#!lua", claimSource)
-	renewScript   = newScript("#!lua flags=allow-oom", renewSource)
-	settleScript  = newScript("#!lua flags=allow-oom", settleSource)
-	passScript    = newScript("#!lua flags=allow-oom", passSource)
-	syncScript    = newScript("#!lua", syncSource)
-	timeScript    = newScript("#!lua flags=allow-oom", timeSource)
-	inspectScript = newScript("#!lua flags=no-writes,allow-oom", inspectSource)
+	claimScript    = newScript("#!lua", claimFastSource, recordSource, claimSource)
+	renewScript    = newScript("#!lua flags=allow-oom", recordSource, renewSource)
+	settleScript   = newScript("#!lua flags=allow-oom", settleFastSource, recordSource, settleSource)
+	passScript     = newScript("#!lua flags=allow-oom", recordSource, passSource)
+	syncScript     = newScript("#!lua", recordSource, syncSource)
+	timeScript     = newScript("#!lua flags=allow-oom", recordSource, timeSource)
+	inspectScript  = newScript("#!lua flags=no-writes,allow-oom", recordSource, inspectSource)
+	pauseScript    = newScript("#!lua flags=allow-oom", recordSource, pauseSource)
+	resumeScript   = newScript("#!lua flags=allow-oom", recordSource, resumeSource)
+	triggerScript  = newScript("#!lua", recordSource, triggerSource)
+	noteScript     = newScript("#!lua", recordSource, noteSource)
+	notedScript    = newScript("#!lua flags=no-writes,allow-oom", recordSource, notedSource)
+	announceScript = newScript("#!lua", recordSource, announceSource)
+	membersScript  = newScript("#!lua flags=allow-oom", recordSource, membersSource)
 
-	scripts = []*script{claimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript}
+	scripts = []*script{
+		claimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript,
+		pauseScript, resumeScript, triggerScript, noteScript, notedScript, announceScript, membersScript,
+	}
 )
 
-func newScript(head, source string) *script {
-	s := &script{source: head + "\n" + recordSource + source}
+func newScript(head string, sources ...string) *script {
+	s := &script{source: head + "\n" + strings.Join(sources, "")}
 	sum := sha1.Sum([]byte(s.source)) // Redis names scripts by SHA-1
 	s.hash = hex.EncodeToString(sum[:])
 	return s

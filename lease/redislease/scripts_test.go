@@ -17,7 +17,10 @@ func TestAServerThatLostItsScriptsGetsTheirSource(t *testing.T) {
 	admin := r.srv.Client(t)
 	synced(t, r.store, "job")
 	g := granted(t, r.store, claimOf("job", 100, "a", "r"))
-	for _, verb := range []string{"claim", "renew", "pass", "sync", "time", "inspect", "release", "settle"} {
+	for _, verb := range []string{
+		"claim", "renew", "pass", "sync", "time", "inspect", "release", "settle",
+		"pause", "resume", "trigger", "announce", "members",
+	} {
 		require.NoError(t, admin.ScriptFlush(t.Context()).Err())
 		r.proxy.ResetCounts()
 		require.NoError(t, everyVerb(r.store, g)[verb](t.Context()), verb)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"time"
 
@@ -23,19 +22,6 @@ type Store struct {
 
 // chunk is how many leases one script renews: more would hold up the other clients of the server.
 const chunk = 128
-
-const (
-	memory     = 400 * 24 * time.Hour // jobs may run once a year
-	lockMemory = 24 * time.Hour       // besides the term
-)
-
-// retention is after how many milliseconds without use a record is garbage.
-func retention(occasion int64, term time.Duration) int64 {
-	if occasion == 0 {
-		return (lockMemory + term).Milliseconds()
-	}
-	return (memory + term).Milliseconds()
-}
 
 type options struct {
 	namespace string
@@ -97,25 +83,35 @@ func (s *Store) Close() error {
 	return s.client.Close()
 }
 
-func (s *Store) key(name string) string { return "solotick:{" + s.namespace + ":" + name + "}" }
-func (s *Store) channel() string        { return "solotick:" + s.namespace + ":wake" }
+// Names have no colon: so the scripts can tell the namespace and the name of a key apart.
+func (s *Store) key(name string) string      { return "solotick:{" + s.namespace + ":" + name + "}" }
+func (s *Store) fleetKey(what string) string { return "solotick:{" + s.namespace + "}" + what }
+func (s *Store) channel() string             { return "solotick:" + s.namespace + ":wake" }
 
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
 	if err := c.Validate(); err != nil {
 		return lease.Answer{}, err
 	}
-	cmd, err := s.router.do(ctx, claimScript.command(ctx, []string{s.key(c.Name)},
-		c.Occasion, c.Holder, c.Request, c.Term.Microseconds(), unixMilli(c.NotBefore), unixMilli(c.NotAfter),
-		c.Known, c.Takeovers, int(c.Overlap), retention(c.Occasion, c.Term)))
+	cmd, err := s.router.do(ctx, s.claimCmd(ctx, c))
 	if err != nil {
 		return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
 	}
-	a, err := readAnswer(cmd)
+	a, err := readAnswer(cmd, &c)
 	if err != nil {
 		return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
 	}
 	return a, nil
+}
+
+func (s *Store) claimCmd(ctx context.Context, c lease.Claim) *redis.Cmd {
+	args := make([]any, 0, 10)
+	args = append(args, c.Occasion, c.Holder, c.Request, c.Term.Microseconds(), unixMilli(c.NotBefore), unixMilli(c.NotAfter),
+		c.Known, c.Takeovers, int(c.Overlap))
+	if c.OnlyOpen {
+		args = append(args, 1)
+	}
+	return claimScript.command(ctx, []string{s.key(c.Name)}, args...)
 }
 
 // Renew implements [lease.Store].
@@ -152,6 +148,8 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 				answers[n] = fmt.Errorf("renew %q: %w", grants[n].Name, err)
 			case kept[j] == 0:
 				answers[n] = lease.ErrFenced
+			case kept[j] == 2:
+				answers[n] = lease.ErrReplaced
 			}
 		}
 	}
@@ -161,12 +159,11 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 // renewal renews those of the grants that part lists.
 func (s *Store) renewal(ctx context.Context, grants []lease.Grant, part []int) *redis.Cmd {
 	keys := make([]string, len(part))
-	args := make([]any, 0, 8*len(part))
+	args := make([]any, 0, 7*len(part))
 	for i, n := range part {
 		g := &grants[n]
 		keys[i] = s.key(g.Name)
-		args = append(args, g.Occasion, g.Token, g.Attempt, g.Takeovers, g.Term.Microseconds(), g.Holder, g.Request,
-			retention(g.Occasion, g.Term))
+		args = append(args, g.Occasion, g.Token, g.Attempt, g.Takeovers, g.Term.Microseconds(), g.Holder, g.Request)
 	}
 	return renewScript.command(ctx, keys, args...)
 }
@@ -188,9 +185,7 @@ func (s *Store) settle(ctx context.Context, verb string, g lease.Grant, outcome 
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	cmd, err := s.router.do(ctx, settleScript.command(ctx, []string{s.key(g.Name)},
-		g.Occasion, g.Token, string(outcome), retention(g.Occasion, g.Term), s.channel(), g.Name,
-		g.Attempt, g.Takeovers, g.Holder, g.Request))
+	cmd, err := s.router.do(ctx, s.settleCmd(ctx, g, outcome))
 	var done int64
 	if err == nil {
 		done, err = cmd.Int64()
@@ -204,12 +199,19 @@ func (s *Store) settle(ctx context.Context, verb string, g lease.Grant, outcome 
 	return nil
 }
 
+func (s *Store) settleCmd(ctx context.Context, g lease.Grant, outcome lease.Outcome) *redis.Cmd {
+	return settleScript.command(ctx, []string{s.key(g.Name)},
+		g.Occasion, g.Token, string(outcome), g.Attempt, g.Holder, lease.Cut(g.Note, lease.MaxNote),
+		g.Takeovers, g.Request, g.Term.Microseconds())
+}
+
 // Pass implements [lease.Store].
 func (s *Store) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 	if err := p.Validate(); err != nil {
 		return 0, false, err
 	}
-	cmd, err := s.router.do(ctx, passScript.command(ctx, []string{s.key(p.Name)}, p.From, p.To, string(p.Outcome), p.Request))
+	cmd, err := s.router.do(ctx, passScript.command(ctx, []string{s.key(p.Name)},
+		p.From, p.To, string(p.Outcome), p.Request, p.Holder, lease.Cut(p.Note, lease.MaxNote)))
 	r, err := readNumbers(cmd, err, 2)
 	if err != nil {
 		return 0, false, fmt.Errorf("pass %q: %w", p.Name, err)
@@ -224,7 +226,7 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 		if err := y.Validate(); err != nil {
 			return nil, err
 		}
-		cmds[i] = syncScript.command(ctx, []string{s.key(y.Name)}, y.Mark, y.Known, memory.Milliseconds())
+		cmds[i] = syncScript.command(ctx, []string{s.key(y.Name)}, y.Mark, y.Known, y.Revision, writePause(y.Paused))
 	}
 	cmds, err := s.router.all(ctx, cmds)
 	if err != nil {
@@ -241,7 +243,7 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 
 // Time implements [lease.Store].
 func (s *Store) Time(ctx context.Context) (now, since time.Time, err error) {
-	cmd, err := s.router.do(ctx, timeScript.command(ctx, []string{"solotick:{" + s.namespace + "}"}))
+	cmd, err := s.router.do(ctx, timeScript.command(ctx, []string{s.fleetKey("")}))
 	r, err := readNumbers(cmd, err, 2)
 	if err != nil {
 		return time.Time{}, time.Time{}, fmt.Errorf("time: %w", err)
@@ -261,41 +263,6 @@ func (s *Store) Inspect(ctx context.Context, name string) (lease.Record, error) 
 	}
 	return r, nil
 }
-
-// Watch implements [lease.Watcher].
-func (s *Store) Watch(ctx context.Context, wake func(name string)) error {
-	sub := s.client.Subscribe(ctx, s.channel())
-	defer func() { _ = sub.Close() }()
-	stop := context.AfterFunc(ctx, func() { _ = sub.Close() }) // a read in progress does not see ctx
-	defer stop()
-	for asked := false; ; {
-		m, err := sub.ReceiveTimeout(ctx, quiet*s.router.timeout)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		// A connection that is dead at the other end only is silent for ever: ask.
-		var timeout net.Error
-		if errors.As(err, &timeout) && timeout.Timeout() && !asked {
-			asked, err = true, sub.Ping(ctx)
-			if err == nil {
-				continue
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("watch: %w", err)
-		}
-		asked = false
-		switch m := m.(type) {
-		case *redis.Subscription:
-			wake("")
-		case *redis.Message:
-			wake(m.Payload)
-		}
-	}
-}
-
-// quiet is for how many timeouts a watched connection may be silent before it is asked whether it lives.
-const quiet = 5
 
 func unixMilli(t time.Time) int64 {
 	if t.IsZero() {

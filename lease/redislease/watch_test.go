@@ -2,9 +2,11 @@ package redislease_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/lease"
@@ -24,7 +26,7 @@ func TestWatchTellsThatItsConnectionFailed(t *testing.T) {
 				r.proxy.Cut()
 			}
 			woken, ended := make(chan string, 16), make(chan error, 1)
-			go func() { ended <- r.store.Watch(t.Context(), func(name string) { woken <- name }) }()
+			go func() { ended <- r.store.Watch(t.Context(), func(name string, _ int64) { woken <- name }) }()
 			if how != "is never made" {
 				require.Empty(t, receive(t, woken))
 			}
@@ -39,7 +41,7 @@ func TestWatchOutlivesSilence(t *testing.T) {
 	r := newRig(t, redislease.WithTimeout(400*time.Millisecond))
 	woken, ended := make(chan string, 16), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { ended <- r.store.Watch(ctx, func(name string) { woken <- name }) }()
+	go func() { ended <- r.store.Watch(ctx, func(name string, _ int64) { woken <- name }) }()
 	require.Empty(t, receive(t, woken))
 	require.Eventually(t, func() bool { return r.proxy.CommandsByName()["PING"] >= 2 }, 20*time.Second, 10*time.Millisecond)
 	require.NoError(t, r.store.Release(t.Context(), granted(t, r.store, claimOf("lock", 0, "a", "r"))))
@@ -52,7 +54,7 @@ func TestWatchEndsWithItsContextWhateverTheConnectionDoes(t *testing.T) {
 	r := newRig(t, redislease.WithTimeout(30*time.Second))
 	woken, ended := make(chan string, 16), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { ended <- r.store.Watch(ctx, func(name string) { woken <- name }) }()
+	go func() { ended <- r.store.Watch(ctx, func(name string, _ int64) { woken <- name }) }()
 	require.Empty(t, receive(t, woken))
 	r.proxy.Blackhole()
 	began := time.Now()
@@ -65,9 +67,15 @@ func TestNobodyIsWokenForNothing(t *testing.T) {
 	r := newRig(t)
 	woken, ended := make(chan string, 16), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { ended <- r.store.Watch(ctx, func(name string) { woken <- name }) }()
+	go func() {
+		ended <- r.store.Watch(ctx, func(name string, occasion int64) {
+			if occasion == 0 {
+				woken <- name
+			}
+		})
+	}()
 	require.Empty(t, receive(t, woken))
-	synced(t, r.store, "job")
+	synced(t, r.store, "job", "other")
 	g := granted(t, r.store, claimOf("job", 100, "a", "r"))
 	waits := claimOf("job", 101, "b", "r")
 	waits.Overlap = lease.OverlapWait
@@ -77,10 +85,47 @@ func TestNobodyIsWokenForNothing(t *testing.T) {
 	require.NoError(t, r.store.Settle(t.Context(), g, "succeeded"))
 	require.Equal(t, "job", receive(t, woken))
 
-	// Nobody waits for the next: what is told next is the end of a lock.
+	// Nobody waits for the next, or has to make room: what is told next is the end of a lock.
 	require.NoError(t, r.store.Settle(t.Context(), granted(t, r.store, claimOf("job", 102, "a", "r")), "succeeded"))
+	triggered, err := r.store.Trigger(t.Context(), lease.Trigger{Name: "job", By: "ops", Request: "t"})
+	require.NoError(t, err)
+	granted(t, r.store, claimOf("job", triggered.Occasion, "a", "r"))
+	waits.Overlap = lease.OverlapReplace
+	for range 3 {
+		waits.Occasion = 103 // older than what is held
+		a, err = r.store.Claim(t.Context(), waits)
+		require.NoError(t, err)
+		require.Equal(t, lease.Queued, a.Status)
+	}
+	require.NoError(t, r.store.Release(t.Context(), granted(t, r.store, claimOf("lock", 0, "a", "r"))))
+	require.Equal(t, "lock", receive(t, woken))
+
+	// Who has to make room is told once.
+	granted(t, r.store, claimOf("other", 100, "a", "r"))
+	waits.Name = "other"
+	for range 3 {
+		a, err = r.store.Claim(t.Context(), waits)
+		require.NoError(t, err)
+		require.Equal(t, lease.Queued, a.Status)
+	}
+	require.Equal(t, "other", receive(t, woken))
 	require.NoError(t, r.store.Release(t.Context(), granted(t, r.store, claimOf("lock", 0, "a", "r"))))
 	require.Equal(t, "lock", receive(t, woken))
 	cancel()
 	require.ErrorIs(t, receive(t, ended), context.Canceled)
+}
+
+// Whoever watches need not ask to hear of it.
+func TestATriggerIsPublished(t *testing.T) {
+	r := newRig(t)
+	synced(t, r.store, "job")
+	sub := r.srv.Client(t).Subscribe(t.Context(), "solotick:default:wake")
+	defer func() { require.NoError(t, sub.Close()) }()
+	_, err := sub.Receive(t.Context())
+	require.NoError(t, err)
+	triggered, err := r.store.Trigger(t.Context(), lease.Trigger{Name: "job", By: "ops", Request: "t"})
+	require.NoError(t, err)
+	m, err := sub.ReceiveTimeout(t.Context(), 20*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprintf("job %d", triggered.Occasion), m.(*redis.Message).Payload)
 }

@@ -1,106 +1,194 @@
 -- claim: ask for an occasion.
 -- KEYS[1] record
 -- ARGV    1 occasion  2 holder  3 request  4 term in us  5 not before, ms  6 not after, ms (0: no bound)
---         7 newest mark the claimer knows  8 takeovers  9 overlap: 0 allow, 1 skip, 2 wait  10 retention in ms
--- returns {status, mark, now}, and what is known besides: token, attempt, takeovers, left, holder; and then, if there are
---         any: the other open occasions, the others settled as lost
-local GRANTED, HELD, DECIDED, SKIPPED, LOST, BUSY, EARLY, LATE, UNKNOWN = 1, 2, 3, 4, 5, 6, 7, 8, 9
+--         7 newest mark the claimer knows  8 takeovers  9 overlap: 0 allow, 1 skip, 2 wait, 3 queue, 4 replace
+--         10 present: only if it is open
+-- returns a token alone: granted at that time, as it was asked for, and nothing else is open. Otherwise {status, mark,
+--         now}, and what is known besides: token, attempt, takeovers, left, holder; and then, if there are any: the
+--         other open occasions, entries of what was settled besides
+local GRANTED, HELD, DECIDED, SKIPPED, LOST, BUSY, EARLY, LATE, UNKNOWN, QUEUED, PAUSED = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 
-local key, occasion, holder, request = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
-local n, known = tonumber(occasion), tonumber(ARGV[7])
-local r = redis.call('HMGET', key, 'mark', 'open', 'token', 'settled', 'skipped')
-local now = clock()
-local mark, settled = tonumber(r[1] or '0'), r[4]
+local key, occasion, holder, request, overlap = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[9]
+local n = tonumber(occasion)
+local r = read(key)
 if n > 0 then
-  if not r[1] then
-    return {UNKNOWN, known, now}
+  if not r.mark then
+    return {UNKNOWN, tonumber(ARGV[7]), now}
   end
-  if mark < known then
-    raise(key, r[1], ARGV[7])
-    mark = known
+  if tonumber(r.mark) < tonumber(ARGV[7]) then
+    raise(r, ARGV[7])
   end
 end
-local mine, others = split(r[2] or '', occasion)
+local mine, others = split(r.open, occasion)
 
 -- answer lists the others as they stand: occasion token attempt left holder.
-local lost = ''
+local settled = ''
 local function answer(status, token, attempt, takeovers, left, by)
-  if others == '' and lost == '' then
-    return {status, mark, now, token or 0, attempt or 0, takeovers or 0, left or 0, by or ''}
+  local a = {status, tonumber(r.mark or '0'), now, tonumber(token or 0), tonumber(attempt or 0), tonumber(takeovers or 0), left or 0, by or ''}
+  if others ~= '' or settled ~= '' then
+    local list = ''
+    for o, t, attempt, since, term, h in string.gmatch(others, '(%d+) (%d+) (%d+) %d+ (%d+) (%d+) (%S+) %S+\n') do
+      list = list .. o .. ' ' .. t .. ' ' .. attempt .. ' ' .. int(math.max(since + term - now, 0)) .. ' ' .. h .. '\n'
+    end
+    a[9], a[10] = list, settled
   end
-  local list = ''
-  for o, t, a, _, ends, h in string.gmatch(others, LINE) do
-    list = list .. o .. ' ' .. t .. ' ' .. a .. ' ' .. int(math.max(ends - now, 0)) .. ' ' .. h .. '\n'
-  end
-  return {status, mark, now, token or 0, attempt or 0, takeovers or 0, left or 0, by or '', list, lost}
+  return a
 end
 
-local attempt, takeovers = 1, ARGV[8]
+local function over(o, t, a, h, outcome, note)
+  return remember(r, o, t, outcome, stamp, a, 0, h, note)
+end
+
+local function grant(attempt, takeovers)
+  local token = stamp
+  if r.token and tonumber(r.token) >= now then
+    token = int(r.token + 1)
+  end
+  redis.call('HSET', key, 'token', token, 'open', others .. line(occasion, token, attempt, takeovers, stamp, ARGV[4], holder, request))
+  keep(key, occasion, ARGV[4])
+  return answer(GRANTED, token, attempt, takeovers, tonumber(ARGV[4]))
+end
+
+-- sweep settles what is over and stands in nobody's way: what ran out and may not be granted again, and what is free and
+-- has to make room. It returns the line of what is granted for longest; of several, of the oldest.
+local function sweep()
+  local kept, first, last = '', nil, nil
+  for o, t, a, left, since, term, h, q in string.gmatch(others, LINE) do
+    local ends, number = since + term, tonumber(o)
+    if o ~= '0' and a ~= '0' and ends <= now then
+      if replaced(r.stop, o, t) or overlap == '4' and number < n then
+        settled = settled .. over(o, t, a, h, 'replaced', '') .. '\n'
+        o = nil
+      elseif left == '0' and since ~= '0' then
+        settled = settled .. over(o, t, a, h, 'lost', 'expired') .. '\n'
+        o = nil
+      end
+    end
+    if o then
+      kept = kept .. line(o, t, a, left, since, term, h, q)
+      if o ~= '0' and a ~= '0' and (not first or ends > last or ends == last and number < tonumber(first[1])) then
+        first, last = {o, t, a, h, ends}, ends
+      end
+    end
+  end
+  others = kept
+  return first
+end
+
+-- makeRoom settles what waits, to let a newer occasion take its place.
+local function makeRoom()
+  local kept = ''
+  for o, t, a, left, since, term, h, q in string.gmatch(others, LINE) do
+    if a == '0' then
+      settled = settled .. over(o, t, a, h, overlap == '4' and 'replaced' or 'skipped', 'newer') .. '\n'
+    else
+      kept = kept .. line(o, t, a, left, since, term, h, q)
+    end
+  end
+  others = kept
+end
+
+-- replace tells what was granted of the occasions before this one that it has to make room. What will be granted later
+-- has not: an occasion before this one may come after it, when it is caught up.
+local function replace()
+  for o, t, a in string.gmatch(others, '(%d+) (%d+) (%d+) %d+ %d+ %d+ %S+ %S+\n') do
+    if o ~= '0' and tonumber(o) < n and a ~= '0' and not replaced(r.stop, o, t) then
+      local before = r.stop and tonumber(string.match(r.stop, '%d+')) or 0
+      r.stop = int(math.max(before, n)) .. ' ' .. r.token
+      redis.call('HSET', key, 'stop', r.stop)
+      return wake(key)
+    end
+  end
+end
+
+-- behind answers that the claim has to wait for first.
+local function behind(status, first, open)
+  redis.call('HSET', key, 'open', open, 'wait', '1')
+  if overlap == '4' then
+    replace()
+  end
+  return answer(status, first[2], first[3], 0, math.max(first[5] - now, 0), first[4])
+end
+
+local function skip(status, note)
+  r.mark = occasion
+  redis.call('HSET', key, 'skipped', r.settled)
+  remember(r, occasion, '-' .. request, 'skipped', stamp, 0, 0, holder, note, 'mark', occasion, 'open', others)
+  return answer(status)
+end
+
 if mine then
-  local _, t, a, left, ends, h, q = string.match(mine, LINE)
-  ends = tonumber(ends)
+  local _, t, a, left, since, term, h, q = string.match(mine, LINE)
+  local ends = since + term
+  if a == '0' then
+    local first = sweep()
+    if first and overlap ~= '0' then
+      return behind(QUEUED, first, others .. mine)
+    end
+    return grant(1, ARGV[8])
+  end
   if ends > now then
     if h == holder and q == request then
-      return answer(GRANTED, tonumber(t), tonumber(a), tonumber(left), ends - now)
+      return answer(GRANTED, t, a, left, ends - now)
     end
-    return answer(HELD, tonumber(t), tonumber(a), 0, ends - now, h)
+    return answer(HELD, t, a, 0, ends - now, h)
   end
-  if n > 0 then
-    attempt, takeovers = a + 1, left
-    if ends > 0 then
-      if left == '0' then
-        remember(key, settled, occasion, t, 'lost', 'open', others)
-        return answer(LOST, tonumber(t), tonumber(a))
-      end
-      takeovers = int(left - 1)
+  if n == 0 then
+    return grant(1, ARGV[8])
+  end
+  if replaced(r.stop, occasion, t) then
+    redis.call('HSET', key, 'open', others)
+    settled = over(occasion, t, a, h, 'replaced', '') .. '\n'
+    return answer(DECIDED, t, a)
+  end
+  if since ~= '0' then
+    if left == '0' then
+      redis.call('HSET', key, 'open', others)
+      over(occasion, t, a, h, 'lost', 'expired')
+      return answer(LOST, t, a)
     end
+    left = int(left - 1)
   end
-elseif n > 0 then
-  if n <= mark then
-    local skipped = r[5] and r[5] + 16 >= tonumber(settled) and remembered(key, settled, occasion, '-' .. request)
-    return answer(skipped and SKIPPED or DECIDED)
-  end
-  if ARGV[5] * 1000 > now then
-    return answer(EARLY, 0, 0, 0, ARGV[5] * 1000 - now)
-  end
-  if ARGV[6] ~= '0' and ARGV[6] * 1000 < now then
-    return answer(LATE)
-  end
-  if others ~= '' then
-    local kept, first, until_when = '', nil, nil -- first is the occasion that is open for longest; of several, the oldest
-    for o, t, a, left, ends, h, q in string.gmatch(others, LINE) do
-      ends = tonumber(ends)
-      if ends > 0 and ends <= now and left == '0' and o ~= '0' then
-        -- What ran out and may not be granted again is over, and stands in nobody's way.
-        settled = remember(key, settled, o, t, 'lost')
-        lost = lost .. o .. '\n'
-      else
-        kept = kept .. line(o, t, a, left, ends, h, q)
-        if o ~= '0' and (not first or ends > until_when or ends == until_when and tonumber(o) < tonumber(first[1])) then
-          first, until_when = {o, t, a, h}, ends
-        end
-      end
-    end
-    others = kept
-    if first and ARGV[9] == '1' then
-      mark = n
-      remember(key, settled, occasion, '-' .. request, 'skipped', 'mark', occasion, 'open', others, 'skipped', settled or '0')
-      return answer(SKIPPED)
-    elseif first and ARGV[9] == '2' then
-      redis.call('HSET', key, 'open', others, 'wait', '1')
-      return answer(BUSY, tonumber(first[2]), tonumber(first[3]), 0, math.max(until_when - now, 0), first[4])
-    end
-  end
-  mark = n
+  return grant(int(a + 1), left)
 end
 
-local token = math.max(tonumber(r[3] or '0') + 1, now)
-local text = int(token)
-local open = others .. line(occasion, text, attempt, takeovers, now + ARGV[4], holder, request)
-if n > 0 then
-  redis.call('HSET', key, 'token', text, 'open', open, 'mark', int(mark))
-else
-  redis.call('HSET', key, 'token', text, 'open', open)
+if n == 0 and not ARGV[10] then
+  return grant(1, ARGV[8])
 end
-keep(key, ARGV[10])
-return answer(GRANTED, token, attempt, tonumber(takeovers), tonumber(ARGV[4]))
+if n > 0 and n <= tonumber(r.mark) then
+  local e = r.skipped and r.skipped + REMEMBERED >= r.settled and remembered(r, occasion, '-' .. request)
+  if not e then
+    return answer(DECIDED)
+  end
+  return answer(string.match(e, '^%d+ %S+ %S+ %d+ %d+ %d+ %S+ (.*)$') == 'paused' and PAUSED or SKIPPED)
+end
+if ARGV[10] then
+  return answer(DECIDED)
+end
+if ARGV[5] * 1000 > now then
+  return answer(EARLY, 0, 0, 0, ARGV[5] * 1000 - now)
+end
+if ARGV[6] ~= '0' and ARGV[6] * 1000 < now then
+  return answer(LATE)
+end
+if r.paused then
+  return skip(PAUSED, 'paused')
+end
+local first = sweep()
+local o, by = waiting(others)
+if (first or o) and overlap ~= '0' then
+  if overlap == '1' then
+    return skip(SKIPPED, 'overlap')
+  elseif overlap == '2' then
+    return behind(BUSY, first or {o, '0', '0', by, 0}, others)
+  end
+  makeRoom()
+  if first then
+    r.mark = occasion
+    redis.call('HSET', key, 'mark', occasion)
+    return behind(QUEUED, first, others .. line(occasion, 0, 0, ARGV[8], 0, 0, holder, request))
+  end
+end
+r.mark = occasion
+redis.call('HSET', key, 'mark', occasion)
+return grant(1, ARGV[8])

@@ -1,5 +1,8 @@
 -- inspect: read a record, and change nothing.
 -- KEYS[1] record
--- returns {0, mark, token, now, open, settled lines}, as sync does
-local r = redis.call('HMGET', KEYS[1], 'mark', 'token', 'open', 'settled')
-return {0, tonumber(r[1] or '0'), tonumber(r[2] or '0'), clock(), r[3] or '', table.concat(recent(KEYS[1], r[4]), '\n')}
+-- returns what sync does, and then the entries of what is settled
+local r = read(KEYS[1])
+local _, now = clock()
+local v = redis.call('HMGET', KEYS[1], 'revision', 'revised')
+return {0, tonumber(r.mark or '0'), tonumber(r.token or '0'), now, r.open, v[1] or '', tonumber(v[2] or '0'), r.paused or '',
+  recent(KEYS[1], r.settled, HISTORY)}

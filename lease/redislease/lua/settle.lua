@@ -1,12 +1,13 @@
 -- settle: record the outcome of an occasion, finally; or release it, which frees it for the next claim.
 -- KEYS[1] record
--- ARGV    1 occasion  2 token  3 outcome; empty: release  4 retention in ms  5 channel  6 name
---         7 attempt  8 takeovers  9 holder  10 request
+-- ARGV    1 occasion  2 token  3 outcome; empty: release  4 attempt  5 holder  6 note  7 takeovers  8 request
+--         9 term in us
 -- returns 1 when done, 0 when the grant is not current
-local key, occasion, token, outcome, attempt, takeovers = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[7], ARGV[8]
-local v = redis.call('HMGET', key, 'open', 'settled', 'mark', 'token', 'wait')
+local key, occasion, token, outcome, attempt, holder = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local takeovers = ARGV[7]
+local r = read(key)
 local lock = occasion == '0'
-local mine, others = split(v[1] or '', occasion)
+local mine, others = split(r.open, occasion)
 local found
 if mine then
   local _, t, at, left = string.match(mine, LINE)
@@ -17,25 +18,24 @@ if mine then
 end
 
 if found ~= token then
-  if not found and remembered(key, v[2], occasion, token, not lock and outcome or nil) then
+  if not found and (lock or outcome ~= '') and remembered(r, occasion, token, not lock and outcome or nil) then
     return 1
   end
-  local r = {settled = v[2], mark = v[3], token = v[4]}
-  if not forgotten(key, occasion, token, found, r) then
+  if not forgotten(r, occasion, token, found) then
     return 0
   end
-  restore(key, occasion, token, r)
-  keep(key, ARGV[4])
+  restore(r, occasion, token)
+  keep(key, occasion, ARGV[9])
 end
 if outcome ~= '' or lock then
-  remember(key, v[2], occasion, token, outcome ~= '' and outcome or 'released', 'open', others)
+  remember(r, occasion, token, outcome ~= '' and outcome or 'released', clock(), attempt, 0, holder, ARGV[6], 'open', others)
 else
-  redis.call('HSET', key, 'open', others .. line(occasion, token, attempt, takeovers, 0, ARGV[9], ARGV[10]))
+  redis.call('HSET', key, 'open', others .. line(occasion, token, attempt, takeovers, 0, 0, holder, ARGV[8]))
 end
-if v[5] then
+if r.wait then
   redis.call('HDEL', key, 'wait')
 end
-if v[5] or outcome == '' or lock then
-  redis.pcall('PUBLISH', ARGV[5], ARGV[6]) -- not allowed everywhere, and nothing depends on it
+if r.wait or outcome == '' or lock or waiting(others) then
+  wake(key)
 end
 return 1

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// asking is what the commands share that ask a fleet, or rule it.
+type asking struct {
+	cfg      *config.Config
+	registry *jobs.Registry
+	store    *store
+	fleet    *fleet.Fleet
+	cmd      *cobra.Command
+}
+
+// whereFlags are those that say which fleet.
+func whereFlags(cmd *cobra.Command) {
+	for _, o := range overrides {
+		if o.flag == "redis" || o.flag == "namespace" {
+			cmd.Flags().String(o.flag, "", o.usage)
+		}
+	}
+}
+
+// loadWithRedis loads a configuration that names a Redis.
+func (c *cli) loadWithRedis(cmd *cobra.Command) (*config.Config, error) {
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Redis.URL.Reveal() == "" {
+		return nil, &configError{fmt.Errorf("%s: redis.url: without redis there is no fleet to ask: set it, or name one with --redis URL", c.file)}
+	}
+	return cfg, nil
+}
+
+// ask prepares to ask the fleet that is configured. It does not connect yet. Close what it returns in the end.
+func (c *cli) ask(cmd *cobra.Command) (*asking, error) {
+	cfg, err := c.loadWithRedis(cmd)
+	if err != nil {
+		return nil, err
+	}
+	registry, err := c.check(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openStore(cfg, slog.New(slog.DiscardHandler), func(int) {})
+	if err != nil {
+		return nil, err
+	}
+	f, err := fleet.New(s.Store)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &asking{cfg: cfg, registry: registry, store: s, fleet: f, cmd: cmd}, nil
+}
+
+// close closes the connections. Nothing that was asked depends on how that goes.
+func (a *asking) close() { _ = a.store.Close() }
+
+// jobs returns the configured jobs in the order of the file.
+func (a *asking) jobs() []*jobs.Job {
+	list := make([]*jobs.Job, 0, len(a.cfg.Jobs))
+	for _, entry := range a.cfg.Jobs {
+		if j, ok := a.registry.Get(entry.Spec.Name); ok {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// job returns the named job, or nil when it is one that only replicas know. One that nobody knows is a wrong command line.
+func (a *asking) job(ctx context.Context, name string) (*jobs.Job, error) {
+	if j, ok := a.registry.Get(name); ok {
+		return j, nil
+	}
+	known := map[string]bool{}
+	for _, entry := range a.cfg.Jobs {
+		known[entry.Spec.Name] = true
+	}
+	if replicas, err := a.fleet.Replicas(ctx); err == nil { // without them, what is configured has to do
+		for _, r := range replicas {
+			for served := range r.Jobs {
+				known[served] = true
+			}
+		}
+	}
+	if known[name] {
+		return nil, nil
+	}
+	all := slices.Sorted(maps.Keys(known))
+	text := fmt.Sprintf("%q is not a job of this configuration, nor of a replica that lives", name)
+	if similar := near(name, all); len(similar) > 0 {
+		text += "; did you mean " + strings.Join(similar, " or ") + "?"
+	} else {
+		text += "; there are: " + listed(all)
+	}
+	return nil, &usageError{errors.New(text), a.cmd}
+}
+
+// listed shows some of many names.
+func listed(names []string) string {
+	const most = 20
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// failed says what to do about an error of the fleet.
+func (a *asking) failed(job string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, lease.ErrUnknown):
+		return fmt.Errorf("no replica has ever contended for job %q in namespace %q: start one first, with run", job, a.cfg.Namespace)
+	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNoTrace), errors.Is(err, context.Canceled):
+		return err
+	}
+	return fmt.Errorf("Redis at %s: %w; %s", a.store.addr, err, advice(err)) //nolint:staticcheck // Redis is a name
+}
+
+// advice says what to do about an error of Redis.
+func advice(err error) string {
+	switch text := err.Error(); {
+	case strings.Contains(text, "OOM command not allowed"):
+		return "raise maxmemory of Redis, or make room in it"
+	case strings.Contains(text, "NOREPLICAS"):
+		return "start the replicas of Redis that are away, or lower its min-replicas-to-write"
+	case strings.Contains(text, "MISCONF"):
+		return "see the log of Redis, and whether its disk is full"
+	}
+	return hint(err)
+}
+
+// jobArgument takes exactly one argument, a job.
+func jobArgument(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return &usageError{fmt.Errorf("%s takes the name of one job, and got %s", cmd.Name(), counted(len(args), "argument")), cmd}
+}
+
+// flagFaults makes a wrong command line of what is wrong with its flags.
+func flagFaults(cmd *cobra.Command, faults ...error) error {
+	if err := errors.Join(faults...); err != nil {
+		return &usageError{err, cmd}
+	}
+	return nil
+}
+
+// byFlag is who asks.
+func (c *cli) byFlag(cmd *cobra.Command, by *string) {
+	cmd.Flags().StringVar(by, "by", "", "`NAME` of who asks, for the history (default: user and host)")
+}
+
+// by returns who asks, as far as that makes a name.
+func (c *cli) by(name string) (string, error) {
+	if name != "" {
+		if !jobs.ValidName(name) {
+			return "", fmt.Errorf("--by: %q %s", name, jobs.NameRule)
+		}
+		return name, nil
+	}
+	who, _ := c.env("USER")
+	if who == "" {
+		if u, err := user.Current(); err == nil {
+			who = u.Username
+		}
+	}
+	host, _ := os.Hostname()
+	return caller(who, host), nil
+}
+
+// caller makes a name of a user and a host: it cannot hold the sign that is usually between them.
+func caller(user, host string) string {
+	clean := strings.Map(func(r rune) rune {
+		if jobs.ValidName("x" + string(r)) {
+			return r
+		}
+		return '-'
+	}, cmp.Or(user, "somebody")+"-at-"+cmp.Or(host, "some-host"))
+	clean = strings.TrimLeft(clean, "._-")
+	return clean[:min(len(clean), 128)]
+}
+
+// zone is the time zone in which a job's times are told.
+func zone(j *jobs.Job) *time.Location {
+	if j == nil {
+		return time.UTC
+	}
+	return j.Schedule().Location()
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// site is a Redis, a configuration that names it, and a store by which a test does what replicas do.
+type site struct {
+	*testing.T
+	server *redistest.Server
+	path   string
+	store  *redislease.Store
+	begin  int64 // a mark to begin with, Unix ms
+}
+
+const siteJobs = `
+jobs:
+- {name: nightly-report, schedule: "0 2 * * *", timezone: Asia/Tokyo, log: {message: x}, rate: 1/10m}
+- {name: sync-orders, schedule: "@every 1h", log: {message: x}}
+`
+
+func newSite(t *testing.T, opts ...redistest.Option) *site {
+	t.Helper()
+	s := &site{T: t, server: redistest.Start(t, opts...), begin: time.Now().Add(-time.Hour).Truncate(time.Second).UnixMilli()}
+	s.path = file(t, fmt.Sprintf("namespace: billing\nredis: {url: %q}\n%s", s.server.URL(), siteJobs))
+	client := s.server.Client(t)
+	var err error
+	s.store, err = redislease.New(client, redislease.WithNamespace("billing"), redislease.WithTimeout(10*time.Second))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
+	return s
+}
+
+// ask calls a command.
+func (s *site) ask(args ...string) result {
+	s.Helper()
+	return do(s.T, map[string]string{"USER": "anna"}, append(args, "--config", s.path)...)
+}
+
+// json calls a command that succeeds, and reads the JSON that it prints.
+func (s *site) json(v any, args ...string) {
+	s.Helper()
+	r := s.ask(append(args, "--output", "json")...)
+	require.Equal(s, 0, r.code, r.stderr)
+	require.NoError(s, json.Unmarshal([]byte(r.stdout), v), r.stdout)
+}
+
+func (s *site) contended(names ...string) {
+	s.Helper()
+	for _, name := range names {
+		_, err := s.store.Sync(s.Context(), []lease.Sync{{Name: name, Mark: s.begin}})
+		require.NoError(s, err)
+	}
+}
+
+// claim claims an occasion so many ms after the beginning, as a replica called r1.
+func (s *site) claim(name string, occasion int64) lease.Grant {
+	s.Helper()
+	g, err := claimAs(s.Context(), s.store, name, occasion, "r1")
+	require.NoError(s, err)
+	return g
+}
+
+func claimAs(ctx context.Context, store lease.Store, name string, occasion int64, holder string) (lease.Grant, error) {
+	c := lease.Claim{Name: name, Occasion: occasion, Holder: holder, Request: fmt.Sprint("r-", occasion), Term: time.Minute, Overlap: lease.OverlapSkip}
+	a, err := store.Claim(ctx, c)
+	if err == nil && a.Status != lease.Granted && a.Status != lease.Skipped {
+		err = fmt.Errorf("%s", a.Status)
+	}
+	return lease.Grant{Name: name, Occasion: occasion, Holder: holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Term: c.Term}, err
+}
+
+func (s *site) settle(g lease.Grant, outcome lease.Outcome, note fleet.Note) {
+	s.Helper()
+	g.Note = note.String()
+	require.NoError(s, s.store.Settle(s.Context(), g, outcome))
+}
+
+func (s *site) announce(r fleet.Replica) {
+	s.Helper()
+	require.NoError(s, s.store.Announce(s.Context(), r.ID, r.Encode(), time.Minute))
+}
+
+// asksFleet are the commands that ask or rule a fleet.
+var asksFleet = map[string][]string{
+	"status": nil, "doctor": nil, "history": {"sync-orders"}, "why": {"sync-orders"}, "trigger": {"sync-orders"},
+	"pause": {"sync-orders"}, "resume": {"sync-orders"},
+}
+
+func TestWithoutRedisThereIsNoFleetToAsk(t *testing.T) {
+	path := file(t, siteJobs)
+	for command, args := range asksFleet {
+		t.Run(command, func(t *testing.T) {
+			r := do(t, nil, append([]string{command, "--config", path}, args...)...)
+			require.Equal(t, 2, r.code)
+			require.Empty(t, r.stdout)
+			require.Contains(t, r.stderr, "redis.url: without redis there is no fleet to ask")
+		})
+	}
+}
+
+func TestARedisThatIsAwayFailsWithAHint(t *testing.T) {
+	s := newSite(t)
+	s.server.Kill()
+	for command, args := range asksFleet {
+		t.Run(command, func(t *testing.T) {
+			r := s.ask(append([]string{command}, args...)...)
+			require.Equal(t, 1, r.code)
+			require.Contains(t, r.stdout+r.stderr, "check that Redis runs, and its address in redis.url")
+			require.Contains(t, r.stderr, s.server.Addr())
+		})
+	}
+}
+
+func TestAWrongCommandLineForTheFleetExitsWith2(t *testing.T) {
+	s := newSite(t)
+	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
+	for name, test := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"output":             {[]string{"status", "--output", "yaml"}, []string{`--output: "yaml" must be text or json`}},
+		"argument":           {[]string{"status", "x"}, []string{"status takes no arguments"}},
+		"no job":             {[]string{"history"}, []string{"history takes the name of one job, and got 0 arguments"}},
+		"two jobs":           {[]string{"pause", "a", "b"}, []string{"pause takes the name of one job, and got 2 arguments"}},
+		"misspelt job":       {[]string{"history", "sync-odrers"}, []string{`"sync-odrers" is not a job`, "did you mean sync-orders?"}},
+		"part of a job":      {[]string{"trigger", "report"}, []string{"did you mean nightly-report?"}},
+		"job of a replica":   {[]string{"pause", "elswhere"}, []string{"did you mean elsewhere?"}},
+		"unknown job":        {[]string{"why", "zzz"}, []string{`"zzz" is not a job`, "there are: elsewhere, nightly-report, sync-orders"}},
+		"count":              {[]string{"history", "sync-orders", "-n", "0"}, []string{"-n: 0 must be from 1 to 128"}},
+		"tick":               {[]string{"why", "sync-orders", "soon"}, []string{`"soon" must be a time`}},
+		"tick of another":    {[]string{"why", "sync-orders", "billing/nightly-report/1795175158387"}, []string{"or a tick's id of this job"}},
+		"two ticks":          {[]string{"why", "sync-orders", "02:00", "03:00"}, []string{"got 3 arguments"}},
+		"by":                 {[]string{"resume", "sync-orders", "--by", "a b"}, []string{`--by: "a b" must start with a letter or digit`}},
+		"long reason":        {[]string{"pause", "sync-orders", "--reason", strings.Repeat("x", 1025)}, []string{"--reason: has 1025 bytes, must have at most 1024"}},
+		"key, by":            {[]string{"trigger", "sync-orders", "--key", "a b", "--by", "?"}, []string{`--key: "a b" must`, `--by: "?" must`}},
+		"window without key": {[]string{"trigger", "sync-orders", "--window", "1h"}, []string{"--window: needs a --key"}},
+		"window":             {[]string{"trigger", "sync-orders", "--key", "k", "--window", "721h"}, []string{`--window: "721h0m0s" must be from 1ms to 720h0m0s`}},
+		"trigger elsewhere":  {[]string{"trigger", "elsewhere"}, []string{"its rate and overlap are needed to trigger it"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := s.ask(test.args...)
+			require.Equal(t, 2, r.code, r.stderr)
+			require.Empty(t, r.stdout)
+			for _, want := range test.want {
+				require.Contains(t, r.stderr, want)
+			}
+		})
+	}
+}
+
+func TestTheFlagsSayWhichFleet(t *testing.T) {
+	s := newSite(t)
+	s.contended("sync-orders")
+	_, err := s.store.Pause(t.Context(), "sync-orders", lease.Pause{By: "anna"})
+	require.NoError(t, err)
+	path := file(t, siteJobs)
+	paused := func(args ...string) bool {
+		r := do(t, nil, append([]string{"status", "--config", path, "--redis", s.server.URL()}, args...)...)
+		require.Equal(t, 0, r.code, r.stderr)
+		return strings.Contains(r.stdout, "paused by anna")
+	}
+	require.True(t, paused("--namespace", "billing"))
+	require.False(t, paused())
+}
+
+func TestNamesThatMayHaveBeenMeantAreFound(t *testing.T) {
+	known := []string{"nightly-report", "nightly-backup", "sync-orders", "a"}
+	for name, want := range map[string][]string{
+		"nightly-raport": {"nightly-report"}, "NIGHTLY-REPORT": {"nightly-report"}, "report": {"nightly-report"}, "syncorders": {"sync-orders"},
+		"nightly": {"nightly-report", "nightly-backup"}, "zzz": nil, "": nil, "b": {"a"},
+	} {
+		require.Equal(t, want, near(name, known), name)
+	}
+}
+
+func TestWhoAsksIsAName(t *testing.T) {
+	for want, who := range map[string][2]string{
+		"anna-at-web-1": {"anna", "web-1"}, "CORP-anna-at-web.example.com": {`CORP\anna`, "web.example.com"},
+		"somebody-at-some-host": {}, "x-at-h": {"-x", "h"}, "j-rg-at-h": {"jörg", "h"},
+	} {
+		got := caller(who[0], who[1])
+		require.Equal(t, want, got)
+	}
+	require.True(t, jobs.ValidName(caller(strings.Repeat("x", 300), "h")))
+}
+
+func TestJobsThatOnlyReplicasKnowCanBePausedAndLookedAt(t *testing.T) {
+	s := newSite(t)
+	s.contended("elsewhere")
+	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
+	r := s.ask("pause", "elsewhere")
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Contains(t, s.ask("status").stdout, "not in this configuration")
+	require.Equal(t, 0, s.ask("history", "elsewhere").code)
+	require.Equal(t, 0, s.ask("why", "elsewhere").code)
+}
+
+// raw looks inside.
+func (s *site) raw() *redis.Client { return s.server.Client(s.T) }

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// finding is what doctor has found out about one thing.
+type finding struct {
+	Check   string `json:"check"`
+	Result  grade  `json:"result"`
+	Finding string `json:"finding"`
+	Change  string `json:"change"` // what to do about it; empty when there is nothing to do
+}
+
+// grade is how a check has ended.
+type grade string
+
+const (
+	isOK      grade = "ok"
+	isWarn    grade = "warn"      // it works, and may not in trouble
+	isFail    grade = "fail"      // it does not work, or will lose ticks
+	isUnknown grade = "unchecked" // the user of redis.url may not ask
+)
+
+// examination is what doctor prints as JSON.
+type examination struct {
+	Redis     string    `json:"redis"`
+	Namespace string    `json:"namespace"`
+	OK        bool      `json:"ok"` // nothing has failed
+	Checks    []finding `json:"checks"`
+}
+
+func (c *cli) doctor() *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the Redis that coordinates the fleet, and say what to change",
+		Long: "doctor checks what the configuration names: that Redis answers, and how fast; its version, mode and role; that it does\n" +
+			"not evict records, and has memory left; what a restart or a failover loses; this machine's clock; and whether its\n" +
+			"user may do all that a replica does, with a record of its own that it removes again. It exits with 1 if any fails.",
+		Example: `  worker doctor --config solotick.yaml
+  worker doctor --redis redis://localhost:6379/0 --output json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flagFaults(cmd, out.check()); err != nil {
+				return err
+			}
+			cfg, err := c.loadWithRedis(cmd)
+			if err != nil {
+				return err
+			}
+			s, err := openStore(cfg, slog.New(slog.DiscardHandler), func(int) {})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = s.Close() }()
+			ctx, cancel := context.WithTimeout(cmd.Context(), longestExamination)
+			defer cancel()
+			x := examine(ctx, s, cfg.Namespace)
+			if out == asJSON {
+				err = c.printJSON(x)
+			} else {
+				err = c.printExamination(x)
+			}
+			if err != nil || x.OK {
+				return err
+			}
+			return fmt.Errorf("%s of Redis at %s failed", counted(x.failed(), "check"), x.Redis)
+		},
+	}
+	whereFlags(cmd)
+	out.flag(cmd)
+	return cmd
+}
+
+const longestExamination = 30 * time.Second
+
+// examine does every check that makes sense.
+func examine(ctx context.Context, s *store, namespace string) examination {
+	p := &patient{client: s.streams, store: s.Store, namespace: namespace}
+	x := examination{Redis: s.addr, Namespace: namespace}
+	x.Checks = append(x.Checks, p.reachable(ctx, s.addr))
+	if x.Checks[0].Result != isFail {
+		p.ask(ctx)
+		x.Checks = append(x.Checks, p.version(), p.mode(), p.role(ctx), p.eviction(), p.memory(), p.persistence(ctx), p.clock(ctx))
+		x.Checks = append(x.Checks, p.rights(ctx)...)
+	}
+	x.OK = x.failed() == 0
+	return x
+}
+
+func (x examination) failed() int {
+	n := 0
+	for _, f := range x.Checks {
+		if f.Result == isFail {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *cli) printExamination(x examination) error {
+	styles := map[grade]style{isOK: green, isWarn: yellow, isFail: red, isUnknown: cyan}
+	t := newTable("CHECK", "RESULT", "FINDING")
+	for _, f := range x.Checks {
+		t.add(cell{f.Check, plain}, cell{string(f.Result), styles[f.Result]}, cell{f.Finding, plain})
+	}
+	colours := c.colours(c.stdout)
+	text := strings.SplitAfter(t.text(colours), "\n")
+	var b strings.Builder
+	b.WriteString(text[0])
+	for i, f := range x.Checks {
+		b.WriteString(text[i+1])
+		if f.Change != "" {
+			fmt.Fprintf(&b, "  %s %s\n", paint("change:", bold, colours), oneLine(f.Change))
+		}
+	}
+	_, err := io.WriteString(c.stdout, b.String())
+	return err
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+)
+
+// diagnose asks doctor, and returns its findings by check.
+func (s *site) diagnose(code int, args ...string) map[string]finding {
+	s.Helper()
+	var x examination
+	r := s.ask(append([]string{"doctor", "--output", "json"}, args...)...)
+	require.Equal(s, code, r.code, r.stdout+r.stderr)
+	require.NoError(s, json.Unmarshal([]byte(r.stdout), &x))
+	require.Equal(s, code == 0, x.OK)
+	require.Equal(s, "billing", x.Namespace)
+	found := map[string]finding{}
+	for _, f := range x.Checks {
+		found[f.Check] = f
+		require.NotContains(s, []grade{isWarn, isFail}, map[bool]grade{true: f.Result}[f.Change == ""], "%s says what to change", f.Check)
+	}
+	return found
+}
+
+func TestDoctorFindsNothingWrongWithAGoodRedisAndLeavesNothingBehind(t *testing.T) {
+	s := newSite(t, redistest.WithAOF())
+	r := s.ask("doctor")
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Empty(t, r.stderr)
+	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	require.Equal(t, []string{"CHECK", "RESULT", "FINDING"}, strings.Fields(lines[0]))
+	var checks []string
+	for _, line := range lines[1:] {
+		f := strings.Fields(line)
+		require.Equal(t, "ok", f[1], line)
+		checks = append(checks, f[0])
+	}
+	require.Equal(t, []string{
+		"reachable", "version", "mode", "replication", "eviction", "memory", "persistence", "clock", "permissions", "messages",
+	}, checks)
+
+	keys, err := s.raw().Keys(t.Context(), "*doctor-*").Result()
+	require.NoError(t, err)
+	for _, key := range keys {
+		left, err := s.raw().PTTL(t.Context(), key).Result()
+		require.NoError(t, err)
+		require.LessOrEqual(t, left, time.Second, key)
+	}
+	members, err := s.store.Members(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, members)
+}
+
+func TestDoctorSaysWhatToChange(t *testing.T) {
+	for name, test := range map[string]struct {
+		conf   []redistest.Option
+		config map[string]string
+		code   int
+		check  string
+		result grade
+		find   string
+		change string
+	}{
+		"a cache": {
+			config: map[string]string{"maxmemory": "64mb", "maxmemory-policy": "allkeys-lru"}, code: 1,
+			check: "eviction", result: isFail, find: "maxmemory-policy is allkeys-lru: when memory runs out, records of jobs are lost", change: "set maxmemory-policy noeviction",
+		},
+		"a cache without a limit": {
+			config: map[string]string{"maxmemory-policy": "volatile-ttl"},
+			check:  "eviction", result: isWarn, find: "volatile-ttl", change: "set maxmemory-policy noeviction",
+		},
+		"little memory left": {
+			config: map[string]string{"maxmemory": "MOST"},
+			check:  "memory", result: isWarn, find: "of maxmemory", change: "raise maxmemory",
+		},
+		"no memory left": {
+			config: map[string]string{"maxmemory": "1mb"}, code: 1,
+			check: "memory", result: isFail, find: "of maxmemory 1.0 MiB used", change: "raise maxmemory: nothing new can be claimed",
+		},
+		"no memory left, calls": {
+			config: map[string]string{"maxmemory": "1mb"}, code: 1,
+			check: "permissions", result: isFail, find: "OOM", change: "raise maxmemory",
+		},
+		"nothing kept": {
+			check: "persistence", result: isWarn, find: "nothing is kept: a restart is empty", change: "set appendonly yes",
+		},
+		"snapshots": {
+			config: map[string]string{"save": "3600 1"},
+			check:  "persistence", result: isWarn, find: "snapshots only (save 3600 1)", change: "set appendonly yes",
+		},
+		"append-only": {
+			config: map[string]string{"appendonly": "yes"},
+			check:  "persistence", result: isOK, find: "append-only file: a crash of the machine loses a second at most", change: "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, test.conf...)
+			client := s.raw()
+			for key, value := range test.config {
+				if value == "MOST" {
+					require.NoError(t, client.SetRange(t.Context(), "much", 32<<20, "x").Err()) // beside which connections are little
+					used, err := strconv.Atoi(client.InfoMap(t.Context(), "memory").Item("Memory", "used_memory"))
+					require.NoError(t, err)
+					value = strconv.Itoa(used * 10 / 9)
+				}
+				require.NoError(t, client.ConfigSet(t.Context(), key, value).Err())
+			}
+			f := s.diagnose(test.code)[test.check]
+			require.Equal(t, test.result, f.Result, f.Finding)
+			require.Contains(t, f.Finding, test.find)
+			require.Contains(t, f.Change, test.change)
+		})
+	}
+}
+
+func TestDoctorKnowsAReplicaAndItsPrimary(t *testing.T) {
+	primary := newSite(t)
+	replica := newSite(t)
+	host, port, _ := strings.Cut(primary.server.Addr(), ":")
+	require.NoError(t, replica.raw().ReplicaOf(t.Context(), host, port).Err())
+	require.Eventually(t, func() bool {
+		return primary.raw().InfoMap(t.Context(), "replication").Item("Replication", "connected_slaves") == "1"
+	}, patience, 50*time.Millisecond)
+
+	f := replica.diagnose(1)
+	require.Equal(t, isFail, f["replication"].Result)
+	require.Contains(t, f["replication"].Finding, "this is a replica of "+primary.server.Addr())
+	require.Equal(t, isFail, f["permissions"].Result)
+
+	f = primary.diagnose(0)
+	require.Equal(t, isWarn, f["replication"].Result)
+	require.Contains(t, f["replication"].Change, "min-replicas-to-write 1")
+	require.NoError(t, primary.raw().ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	good := func() bool {
+		return primary.raw().InfoMap(t.Context(), "replication").Item("Replication", "min_slaves_good_slaves") == "1"
+	}
+	require.Eventually(t, good, patience, 50*time.Millisecond)
+	require.Equal(t, isOK, primary.diagnose(0)["replication"].Result)
+
+	require.NoError(t, primary.raw().ConfigSet(t.Context(), "min-replicas-to-write", "2").Err())
+	f = primary.diagnose(1)
+	require.Equal(t, isFail, f["replication"].Result)
+	require.Contains(t, f["replication"].Finding, "wants 2")
+	require.Contains(t, f["permissions"].Change, "start the replicas of Redis that are away")
+}
+
+func TestDoctorKnowsAServerOfACluster(t *testing.T) {
+	s := newSite(t, redistest.WithConf("cluster-enabled", "yes"))
+	f := s.diagnose(1)["mode"]
+	require.Equal(t, isFail, f.Result)
+	require.Contains(t, f.Finding, "Redis Cluster")
+}
+
+// documentedRights are those that package redislease says it needs.
+var documentedRights = []string{"~solotick:*", "&solotick:*", "+@read", "+@write", "+@scripting", "+@pubsub", "+@connection", "+time"}
+
+func TestDoctorTellsMissingRightsFromWhatItMayNotAsk(t *testing.T) {
+	user := func(rights ...string) redistest.Option {
+		return redistest.WithConf("user", append([]string{"app", "on", ">secret"}, rights...)...)
+	}
+	as := func(s *site) []string {
+		return []string{"--redis", strings.Replace(s.server.URL(), "redis://", "redis://app:secret@", 1)}
+	}
+	s := newSite(t, user(documentedRights...))
+	f := s.diagnose(0, as(s)...)
+	for _, check := range []string{"version", "mode", "replication", "eviction", "memory", "persistence"} {
+		require.Equal(t, isUnknown, f[check].Result, check)
+		require.Contains(t, f[check].Change, "let the user of redis.url call INFO")
+	}
+	for _, check := range []string{"reachable", "clock", "permissions", "messages"} {
+		require.Equal(t, isOK, f[check].Result, f[check].Finding)
+	}
+
+	s = newSite(t, user(append(documentedRights, "+info", "-@pubsub")...))
+	f = s.diagnose(0, as(s)...)
+	require.Equal(t, isWarn, f["messages"].Result)
+	require.Contains(t, f["messages"].Change, "+@pubsub")
+	require.Equal(t, isOK, f["permissions"].Result)
+	require.Equal(t, isOK, f["eviction"].Result)
+	require.Contains(t, f["persistence"].Finding, "no append-only file")
+
+	for _, missing := range []string{"-@scripting", "resetkeys"} {
+		s = newSite(t, user(append(documentedRights, missing)...))
+		f = s.diagnose(1, as(s)...)
+		require.Equal(t, isFail, f["permissions"].Result, missing)
+		require.Contains(t, f["permissions"].Finding, "NOPERM")
+		require.Contains(t, f["permissions"].Change, "let the user of redis.url")
+	}
+
+	s = newSite(t, redistest.WithConf("requirepass", "secret"))
+	r := s.ask("doctor", "--redis", "redis://:wrong@"+s.server.Addr())
+	require.Equal(t, 1, r.code)
+	require.Regexp(t, `reachable  fail .*\n  change: check the user and the password in redis.url\n`, r.stdout)
+}
+
+func TestDoctorTellsHowWrongThisMachinesClockIs(t *testing.T) {
+	require.True(t, older("6.2.14", [2]int{7, 0}))
+	require.False(t, older("7.0.0", [2]int{7, 0}))
+	require.True(t, older("7.0", [2]int{7, 2}))
+	require.False(t, older("10.1", [2]int{7, 2}))
+	require.Equal(t, "1.5 KiB", size(1536))
+	require.Equal(t, "12 B", size(12))
+	require.Equal(t, "2.0 GiB", size(2<<30))
+
+	s := newSite(t)
+	f := s.diagnose(0)["clock"]
+	require.Equal(t, isOK, f.Result)
+	require.Contains(t, f.Finding, "this machine's")
+}

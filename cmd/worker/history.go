@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
+)
+
+func (c *cli) history() *cobra.Command {
+	var count int
+	var out output
+	cmd := &cobra.Command{
+		Use:   "history JOB",
+		Short: "Print what became of a job's last ticks",
+		Long: "history prints the ticks of a job: those that run or wait, and then the last ones that were settled, newest first,\n" +
+			fmt.Sprintf("as the fleet remembers them: the last %d, none older than %d days. Times are fleet time in the job's time zone.",
+				lease.History, int(fleet.DefaultAge/(24*time.Hour))),
+		Example: `  worker history nightly-report --config solotick.yaml
+  worker history nightly-report -n 100
+  worker history nightly-report --output json | jq '.[] | select(.outcome == "failed") | .error'`,
+		Args: jobArgument,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var fault error
+			if count < 1 || count > lease.History {
+				fault = fmt.Errorf("-n: %d must be from 1 to %d", count, lease.History)
+			}
+			if err := flagFaults(cmd, fault, out.check()); err != nil {
+				return err
+			}
+			a, err := c.ask(cmd)
+			if err != nil {
+				return err
+			}
+			defer a.close()
+			job, err := a.job(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			list, err := a.fleet.History(cmd.Context(), args[0], count)
+			if err != nil {
+				return a.failed(args[0], err)
+			}
+			if out == asJSON {
+				return c.printJSON(list)
+			}
+			if len(list) == 0 {
+				fmt.Fprintf(c.stderr, "no tick of %s is open or was settled\n", args[0])
+			}
+			return c.printTable(historyTable(list, zone(job)))
+		},
+	}
+	whereFlags(cmd)
+	cmd.Flags().IntVarP(&count, "count", "n", 20, "how many settled `ticks`")
+	out.flag(cmd)
+	return cmd
+}
+
+func historyTable(list []fleet.Entry, zone *time.Location) *table {
+	t := newTable("SCHEDULED", "STARTED", "ENDED", "TOOK", "REPLICA", "TOKEN", "ATTEMPT", "OUTCOME", "WHY")
+	for _, e := range list {
+		row := []cell{
+			{local(e.Scheduled, zone), plain}, {brief(e.Started, e.Scheduled, zone), plain}, {brief(e.Ended, e.Scheduled, zone), plain},
+			{"", plain}, {e.Replica, plain}, {"", plain}, {"", plain}, verdict(e), {why(e, zone), plain},
+		}
+		if !e.Started.IsZero() && e.State == fleet.Settled {
+			row[3].text = e.Took().Round(time.Millisecond).String()
+		}
+		if e.Token != 0 {
+			row[5].text, row[6].text = fmt.Sprint(e.Token), fmt.Sprint(e.Attempts)
+		}
+		t.add(row...)
+	}
+	return t
+}
+
+// why says about an entry what the other columns do not.
+func why(e fleet.Entry, zone *time.Location) string {
+	var parts []string
+	if e.Triggered {
+		parts = append(parts, "triggered")
+	}
+	if e.Reason != "" {
+		parts = append(parts, fleet.Words(e.Reason))
+	}
+	if e.IsRange() && e.Count != 1 {
+		what := "all undecided ticks"
+		if e.Count > 1 {
+			what = fmt.Sprintf("%d ticks", e.Count)
+		}
+		parts = append(parts, fmt.Sprintf("%s after %s", what, local(e.From, zone)))
+	}
+	if e.Error != "" {
+		parts = append(parts, e.Error)
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// near returns at most three of the known names that may have been meant by name, the nearest first.
+func near(name string, known []string) []string {
+	type candidate struct {
+		name string
+		far  int
+	}
+	var found []candidate
+	lower := strings.ToLower(name)
+	for _, k := range known {
+		other := strings.ToLower(k)
+		far := distance(lower, other)
+		if len(lower) >= 3 && strings.Contains(other, lower) { // a part of it, such as report of nightly-report
+			far = min(far, 1)
+		}
+		if far <= (len(name)+2)/3 {
+			found = append(found, candidate{k, far})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })
+	var names []string
+	for _, c := range found[:min(len(found), 3)] {
+		if c.far <= found[0].far+1 { // beside a near one, a far one was hardly meant
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// distance is the least number of bytes to insert, delete or replace that turns a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

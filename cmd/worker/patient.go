@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// patient is a Redis that is examined.
+type patient struct {
+	client    redis.UniversalClient
+	store     lease.Store
+	namespace string
+
+	info    map[string]string // what INFO says
+	infoErr error
+}
+
+// reachable measures the best of a few round trips: the first connects.
+func (p *patient) reachable(ctx context.Context, addr string) finding {
+	var best time.Duration
+	for i := range 5 {
+		began := time.Now()
+		if err := p.client.Ping(ctx).Err(); err != nil && !isForbidden(err) {
+			return finding{"reachable", isFail, fmt.Sprintf("%s: %v", addr, err), advice(err)}
+		}
+		if took := time.Since(began); i == 0 || took < best {
+			best = took
+		}
+	}
+	f := finding{Check: "reachable", Result: isOK, Finding: fmt.Sprintf("%s answers in %s", addr, best.Round(10*time.Microsecond))}
+	if best > 100*time.Millisecond {
+		f.Result, f.Change = isWarn, "run the replicas nearer to Redis: every claim waits for it"
+	}
+	return f
+}
+
+// ask asks for what most checks look at.
+func (p *patient) ask(ctx context.Context) {
+	var text string
+	if text, p.infoErr = p.client.Info(ctx).Result(); p.infoErr != nil {
+		return
+	}
+	p.info = map[string]string{}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			p.info[key] = value
+		}
+	}
+}
+
+func isForbidden(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "NOPERM") || strings.Contains(err.Error(), "unknown command"))
+}
+
+// unchecked is a finding that could not be made, for want of INFO.
+func (p *patient) unchecked(check string) finding {
+	change := ""
+	if isForbidden(p.infoErr) {
+		change = "to have it checked, let the user of redis.url call INFO"
+	}
+	return finding{check, isUnknown, fmt.Sprintf("could not be checked: INFO: %v", p.infoErr), change}
+}
+
+func (p *patient) number(key string) int64 {
+	n, _ := strconv.ParseInt(p.info[key], 10, 64)
+	return n
+}
+
+func (p *patient) version() finding {
+	if p.infoErr != nil {
+		return p.unchecked("version")
+	}
+	name, version, least := "Redis", p.info["redis_version"], [2]int{7, 0}
+	if v, ok := p.info["valkey_version"]; ok {
+		name, version, least = "Valkey", v, [2]int{7, 2}
+	}
+	f := finding{Check: "version", Result: isOK, Finding: name + " " + version}
+	if older(version, least) {
+		f.Result = isFail
+		f.Change = "use Redis 7.0 or Valkey 7.2, or later: the scripts of this program need it"
+	}
+	return f
+}
+
+func older(version string, least [2]int) bool {
+	parts := strings.SplitN(version, ".", 3)
+	var v [2]int
+	for i := range min(2, len(parts)) {
+		v[i], _ = strconv.Atoi(parts[i])
+	}
+	return v[0] < least[0] || v[0] == least[0] && v[1] < least[1]
+}
+
+func (p *patient) mode() finding {
+	if p.infoErr != nil {
+		return p.unchecked("mode")
+	}
+	f := finding{Check: "mode", Result: isOK, Finding: "a server of its own"}
+	_, clusterClient := p.client.(*redis.ClusterClient)
+	switch {
+	case p.info["redis_mode"] == "sentinel":
+		f.Result, f.Finding = isFail, "this is a Sentinel, which keeps no records"
+		f.Change = "name the primary that it watches in redis.url"
+	case p.info["cluster_enabled"] == "1" && !clusterClient:
+		f.Result, f.Finding = isFail, "this is a server of a Redis Cluster, and redis.url names one server: records that others keep are out of reach"
+		f.Change = "name a server that is not part of a Cluster in redis.url"
+	case clusterClient:
+		f.Finding = "Redis Cluster"
+	}
+	return f
+}
+
+func (p *patient) role(ctx context.Context) finding {
+	if p.infoErr != nil {
+		return p.unchecked("replication")
+	}
+	f := finding{Check: "replication", Result: isOK}
+	count := int(p.number("connected_slaves"))
+	switch {
+	case p.info["role"] == "slave":
+		f.Result = isFail
+		f.Finding = fmt.Sprintf("this is a replica of %s:%s: nothing can be claimed here", p.info["master_host"], p.info["master_port"])
+		f.Change = "name the primary in redis.url"
+	case p.info["min_slaves_good_slaves"] != "" && p.number("min_slaves_good_slaves") < p.least(ctx):
+		f.Result = isFail
+		f.Finding = fmt.Sprintf("primary, with %s good replicas, and min-replicas-to-write wants %d: it refuses writes", p.info["min_slaves_good_slaves"], p.least(ctx))
+		f.Change = advice(errNoReplicas)
+	case count == 0:
+		f.Finding = "primary, without replicas"
+	default:
+		f.Finding = fmt.Sprintf("primary, with %s", counted(count, "replica"))
+		if p.least(ctx) == 0 {
+			f.Result = isWarn
+			f.Finding += "; a failover forgets what they have not received, however long they lag: for one term two replicas may run a tick"
+			f.Change = "set min-replicas-to-write 1, and min-replicas-max-lag to a few seconds, and let jobs check fencing tokens"
+		}
+	}
+	return f
+}
+
+var errNoReplicas = errors.New("NOREPLICAS")
+
+// least is how many replicas Redis wants before it accepts writes; -1 when it does not tell.
+func (p *patient) least(ctx context.Context) int64 {
+	value, err := p.config(ctx, "min-replicas-to-write")
+	if err != nil {
+		return -1
+	}
+	n, _ := strconv.ParseInt(value, 10, 64)
+	return n
+}
+
+// config asks for one setting.
+func (p *patient) config(ctx context.Context, name string) (string, error) {
+	values, err := p.client.ConfigGet(ctx, name).Result()
+	return values[name], err
+}
+
+func (p *patient) eviction() finding {
+	if p.infoErr != nil {
+		return p.unchecked("eviction")
+	}
+	policy, known := p.info["maxmemory_policy"]
+	f := finding{Check: "eviction", Result: isOK, Finding: "maxmemory-policy is " + policy}
+	switch {
+	case !known:
+		f.Result, f.Finding = isUnknown, "could not be checked: this server does not tell its maxmemory-policy"
+	case policy == "noeviction":
+	case p.number("maxmemory") == 0:
+		f.Result = isWarn
+		f.Finding += ", and would lose records if maxmemory were set"
+		f.Change = "set maxmemory-policy noeviction"
+	default:
+		f.Result = isFail
+		f.Finding += ": when memory runs out, records of jobs are lost"
+		f.Change = "set maxmemory-policy noeviction, or use a Redis that is not a cache"
+	}
+	return f
+}
+
+func (p *patient) memory() finding {
+	if p.infoErr != nil {
+		return p.unchecked("memory")
+	}
+	used, most := p.number("used_memory"), p.number("maxmemory")
+	f := finding{Check: "memory", Result: isOK, Finding: size(used) + " used, no maxmemory"}
+	if most == 0 {
+		return f
+	}
+	share := float64(used) / float64(most)
+	f.Finding = fmt.Sprintf("%s of maxmemory %s used, %.0f%%", size(used), size(most), 100*share)
+	switch {
+	case share >= 1:
+		f.Result, f.Change = isFail, "raise maxmemory: nothing new can be claimed until there is room"
+	case share >= 0.8:
+		f.Result, f.Change = isWarn, "raise maxmemory: when it is used up nothing new can be claimed"
+	}
+	return f
+}
+
+func size(bytes int64) string {
+	const unit = 1024
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	n, i := float64(bytes), 0
+	for ; n >= unit && i < len(units)-1; i++ {
+		n /= unit
+	}
+	if i == 0 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	return fmt.Sprintf("%.1f %s", n, units[i])
+}
+
+func (p *patient) persistence(ctx context.Context) finding {
+	if p.infoErr != nil {
+		return p.unchecked("persistence")
+	}
+	const tells = "No tick runs twice for that while a replica lives, but history, pauses and triggers are gone"
+	f := finding{Check: "persistence", Result: isOK}
+	save, saveErr := p.config(ctx, "save")
+	switch {
+	case p.info["aof_enabled"] == "1" && p.info["aof_last_write_status"] == "err":
+		f.Result, f.Finding, f.Change = isFail, "the append-only file cannot be written: Redis refuses writes", "see the log of Redis, and whether its disk is full"
+	case p.info["aof_enabled"] == "1":
+		f.Finding = "append-only file"
+		if sync, err := p.config(ctx, "appendfsync"); err == nil {
+			f.Finding += map[string]string{
+				"always": ", each write on disk before its answer", "everysec": ": a crash of the machine loses a second at most",
+				"no": ": a crash of the machine loses what the system has not written",
+			}[sync]
+		}
+	case p.info["rdb_last_bgsave_status"] == "err":
+		f.Result, f.Finding, f.Change = isFail, "the last snapshot failed: Redis may refuse writes", "see the log of Redis, and whether its disk is full"
+	case saveErr == nil && save == "":
+		f.Result, f.Finding = isWarn, "nothing is kept: a restart is empty. "+tells
+		f.Change = "set appendonly yes"
+	case saveErr == nil:
+		f.Result, f.Finding = isWarn, fmt.Sprintf("snapshots only (save %s): a restart goes back to the last one. %s", save, strings.Replace(tells, "are", "since then are", 1))
+		f.Change = "set appendonly yes"
+	default:
+		f.Result, f.Finding = isWarn, "no append-only file: a restart goes back to the last snapshot, or is empty. "+tells
+		f.Change = "set appendonly yes"
+	}
+	return f
+}
+
+// clock compares this machine's with that of Redis, by the best of a few samples.
+func (p *patient) clock(ctx context.Context) finding {
+	var offset, best time.Duration
+	for i := range 5 {
+		began := time.Now()
+		now, _, err := p.store.Time(ctx)
+		took := time.Since(began)
+		if err != nil {
+			return finding{"clock", isUnknown, fmt.Sprintf("could not be checked: %v", err), ""}
+		}
+		if i == 0 || took < best {
+			offset, best = began.Add(took/2).Round(0).Sub(now), took
+		}
+	}
+	// Half the round trip is how well it can be known.
+	f := finding{Check: "clock", Result: isOK}
+	switch {
+	case offset.Abs() <= best:
+		f.Finding = fmt.Sprintf("this machine's agrees with that of Redis, within %s", best.Round(10*time.Microsecond))
+	case offset > 0:
+		f.Finding = fmt.Sprintf("this machine's is %s ahead of that of Redis; ticks come by that of Redis", offset.Round(100*time.Microsecond))
+	default:
+		f.Finding = fmt.Sprintf("this machine's is %s behind that of Redis; ticks come by that of Redis", -offset.Round(100*time.Microsecond))
+	}
+	return f
+}

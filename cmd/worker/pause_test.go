@@ -1,0 +1,50 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPauseAndResumeHoldForTheFleetAndSayWho(t *testing.T) {
+	s := newSite(t)
+	r := s.ask("pause", "sync-orders")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, `no replica has ever contended for job "sync-orders" in namespace "billing": start one first, with run`)
+
+	s.contended("sync-orders")
+	r = s.ask("pause", "sync-orders", "--reason", "the database moves")
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Regexp(t, `^sync-orders is paused: by anna-at-[\w.-]+ since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000, the database moves\n$`, r.stdout)
+	r = s.ask("pause", "sync-orders", "--by", "bob", "--reason", "me\x1b[31m too")
+	require.Equal(t, 0, r.code)
+	require.Regexp(t, `^sync-orders was paused before: by anna-.*, the database moves\n$`, r.stdout)
+
+	var p struct {
+		Job             string
+		Paused, Changed bool
+		Pause           *struct{ By, Why, Since string }
+	}
+	s.json(&p, "pause", "sync-orders")
+	require.Equal(t, "sync-orders", p.Job)
+	require.True(t, p.Paused)
+	require.False(t, p.Changed)
+	require.Equal(t, "the database moves", p.Pause.Why)
+
+	record, err := s.store.Inspect(t.Context(), "sync-orders")
+	require.NoError(t, err)
+	require.Equal(t, "the database moves", record.Paused.Why)
+
+	r = s.ask("resume", "sync-orders", "--by", "bob")
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Regexp(t, `^sync-orders is resumed; it was paused by anna-.*, the database moves\n$`, r.stdout)
+	require.Equal(t, result{0, "sync-orders was not paused\n", ""}, s.ask("resume", "sync-orders"))
+	s.json(&p, "resume", "sync-orders")
+	require.False(t, p.Paused)
+	require.False(t, p.Changed)
+	require.Nil(t, p.Pause)
+
+	s.json(&p, "pause", "sync-orders", "--by", "bob")
+	require.True(t, p.Changed)
+	require.Equal(t, "bob", p.Pause.By)
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// rights tries, on a record of its own, everything that a replica and these commands do.
+func (p *patient) rights(ctx context.Context) []finding {
+	name := "doctor-" + strings.ToLower(rand.Text()[:16])
+	defer p.cleanUp(ctx, name)
+	began := time.Now()
+	done, faults := p.tryAll(ctx, name)
+	f := finding{Check: "permissions", Result: isOK,
+		Finding: fmt.Sprintf("all %d kinds of calls work, in %s", done, time.Since(began).Round(time.Millisecond))}
+	if len(faults) > 0 {
+		f.Result = isFail
+		f.Finding = errors.Join(faults...).Error()
+		f.Change = advice(faults[0])
+	}
+	return []finding{f, p.messages(ctx, name)}
+}
+
+// tryAll calls each verb of the store, and returns how many it called. A verb that others build on ends it.
+func (p *patient) tryAll(ctx context.Context, name string) (done int, faults []error) {
+	try := func(err error) bool {
+		done++
+		if err != nil {
+			faults = append(faults, err)
+		}
+		return err == nil
+	}
+	s := p.store
+	now, _, err := s.Time(ctx)
+	if !try(err) {
+		return done, faults
+	}
+	mark := now.UnixMilli() - 1000
+	if _, err = s.Sync(ctx, []lease.Sync{{Name: name, Mark: mark}}); !try(err) {
+		return done, faults
+	}
+	grant := func(occasion int64) (lease.Grant, error) {
+		c := lease.Claim{Name: name, Occasion: occasion, Holder: name, Request: fmt.Sprint("r", occasion), Term: time.Minute, Takeovers: 1}
+		a, err := s.Claim(ctx, c)
+		if err == nil && a.Status != lease.Granted {
+			err = fmt.Errorf("claim %q: %s, must be granted", name, a.Status)
+		}
+		return lease.Grant{
+			Name: name, Occasion: occasion, Holder: name, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+		}, err
+	}
+	g, err := grant(mark + 1)
+	if !try(err) {
+		return done, faults
+	}
+	try(s.Renew(ctx, []lease.Grant{g})[0])
+	try(s.Release(ctx, g))
+	if g, err = grant(mark + 1); try(err) {
+		try(s.Settle(ctx, g, "succeeded"))
+	}
+	_, _, err = s.Pass(ctx, lease.Pass{Name: name, From: mark + 1, To: mark + 2, Outcome: "missed", Request: "pass", Holder: name})
+	try(err)
+	if i, ok := s.(lease.Inspector); ok {
+		_, err := i.Inspect(ctx, name)
+		try(err)
+	}
+	if c, ok := s.(lease.Controller); ok {
+		_, err := c.Pause(ctx, name, lease.Pause{By: name})
+		try(err)
+		_, err = c.Resume(ctx, name, name)
+		try(err)
+		_, err = c.Trigger(ctx, lease.Trigger{Name: name, By: name, Request: "trigger", Key: "key", Window: time.Second})
+		try(err)
+	}
+	if r, ok := s.(lease.Roster); ok {
+		try(r.Announce(ctx, name, []byte("{}"), 0)) // it takes part in nothing
+		_, err := r.Members(ctx)
+		try(err)
+	}
+	return done, faults
+}
+
+// cleanUp removes the record. Where that is not allowed, the store does so some day.
+func (p *patient) cleanUp(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	key := "solotick:{" + p.namespace + ":" + name + "}" // as package redislease says
+	_ = p.client.Del(ctx, key).Err()
+}
+
+// messages tries whether the fleet's channel works.
+func (p *patient) messages(ctx context.Context, name string) finding {
+	f := finding{Check: "messages", Result: isOK, Finding: "replicas can wake each other"}
+	if err := p.publish(ctx, name); err != nil {
+		f.Result = isWarn
+		f.Finding = fmt.Sprintf("%v: replicas cannot wake each other, and find out by asking, about a second later", err)
+		f.Change = "let the user of redis.url use +@pubsub and the channels &solotick:*"
+	}
+	return f
+}
+
+func (p *patient) publish(ctx context.Context, name string) error {
+	channel := "solotick:" + p.namespace + ":wake" // as package redislease says
+	sub := p.client.Subscribe(ctx, channel)
+	defer func() { _ = sub.Close() }()
+	const patience = 2 * time.Second
+	if _, err := sub.ReceiveTimeout(ctx, patience); err != nil {
+		return err
+	}
+	if err := p.client.Publish(ctx, channel, name).Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		m, err := sub.ReceiveMessage(ctx)
+		if err != nil {
+			return err
+		}
+		if m.Payload == name { // the fleet may be busy meanwhile
+			return nil
+		}
+	}
+}

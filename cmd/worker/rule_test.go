@@ -1,0 +1,52 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+)
+
+// What the commands ask for is done by workers that are processes of their own.
+func TestWorkersDoWhatTheCommandsAskFor(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	path := file(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n"+
+		"- {name: rare, schedule: '@yearly', log: {message: x}}\n"+
+		"- {name: often, schedule: '@every 1s', log: {message: x}}\n")
+	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	first.ready(http.StatusOK)
+	second.ready(http.StatusOK)
+	ask := func(args ...string) string {
+		r := do(t, map[string]string{"USER": "anna"}, append(args, "--config", path)...)
+		require.Equal(t, 0, r.code, r.stderr)
+		return r.stdout
+	}
+
+	out := ask("trigger", "rare", "--wait")
+	id, outcome, _ := strings.Cut(out, "\n")
+	require.Regexp(t, `^succeeded on (first|second) after .*, attempt 1\n$`, outcome)
+	require.Len(t, append(first.all("tick settled", "job", "rare"), second.all("tick settled", "job", "rare")...), 1)
+	require.Contains(t, ask("why", "rare", id), "It was triggered by hand. It was won by ")
+	require.Contains(t, ask("history", "rare"), "triggered")
+
+	ask("pause", "often", "--reason", "enough")
+	require.Eventually(t, func() bool {
+		return strings.Contains(ask("why", "often"), `skipped because the job is paused: by anna-`)
+	}, patience, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		status := ask("status")
+		return strings.Contains(status, "paused by anna-") && strings.Contains(status, "\nfirst ") && strings.Contains(status, "\nsecond ")
+	}, patience, 100*time.Millisecond)
+	ask("resume", "often")
+	settled := func() int {
+		return len(first.all("tick settled", "job", "often")) + len(second.all("tick settled", "job", "often"))
+	}
+	before := settled()
+	require.Eventually(t, func() bool { return settled() > before }, patience, 100*time.Millisecond)
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+func TestStatusPrintsJobsAndReplicas(t *testing.T) {
+	s := newSite(t)
+	s.contended("sync-orders", "nightly-report")
+	s.announce(fleet.Replica{ID: "r1", Groups: []string{"eu"}, ClockOffset: -2 * time.Second, Term: 15 * time.Second, Running: 1, Version: "v1.2.3",
+		Jobs: map[string]string{"sync-orders": "aaaaaaaaaaaa"}})
+	s.announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "bbbbbbbbbbbb", "other": "c"}})
+	s.settle(s.claim("sync-orders", s.begin+1000), "succeeded", fleet.Note{})
+	s.claim("sync-orders", s.begin+2000)
+	_, err := s.store.Pause(t.Context(), "nightly-report", lease.Pause{By: "anna", Why: "the database moves"})
+	require.NoError(t, err)
+
+	r := s.ask("status")
+	require.Equal(t, 0, r.code, r.stderr)
+	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	require.Len(t, lines, 10)
+	require.Regexp(t, `^namespace billing, fleet time .* \+0000, 2 replicas$`, lines[0])
+	require.Regexp(t, `^JOB +NEXT +LAST +OUTCOME +REPLICA +NOW +NOTE$`, lines[2])
+	require.Regexp(t, `^nightly-report  \d{4}-\d\d-\d\d 02:00:00 \+0900  -  .*paused by anna since .* \+0900, the database moves; no replica serves it$`, lines[3])
+	require.Regexp(t, `^sync-orders .* succeeded  r1 .* on r1  replicas define it differently: aaaaaaaaaaaa on r1, bbbbbbbbbbbb on r2$`, lines[4])
+	require.Regexp(t, `^other .* not in this configuration$`, lines[5])
+	require.Regexp(t, `^REPLICA +GROUPS +JOBS +RUNNING +TERM +CLOCK +VERSION +STARTED$`, lines[7])
+	require.Regexp(t, `^r1 +eu +1 +1 +15s +2s fast +v1.2.3$`, strings.TrimRight(strings.TrimSuffix(lines[8], "-"), " "))
+
+	var j struct {
+		Namespace string
+		Now       time.Time
+		Replicas  []struct {
+			ID          string
+			ClockOffset int64 `json:"clock_offset_ms"`
+			Groups      []string
+		}
+		Jobs []struct {
+			Job                          string
+			Configured, Unserved, Leader bool
+			Next                         *time.Time
+			Last                         *struct{ Outcome, Replica string }
+			Open                         []struct{ State, Replica string }
+			Paused                       *struct{ By, Why string }
+			Replicas                     []string
+			Revisions                    map[string][]string
+		}
+	}
+	s.json(&j, "status")
+	require.Equal(t, "billing", j.Namespace)
+	require.WithinDuration(t, time.Now(), j.Now, time.Minute)
+	require.Len(t, j.Replicas, 2)
+	require.EqualValues(t, -2000, j.Replicas[0].ClockOffset)
+	require.Equal(t, []string{"eu"}, j.Replicas[0].Groups)
+	require.NotNil(t, j.Replicas[1].Groups)
+	require.Len(t, j.Jobs, 3)
+	require.Equal(t, "the database moves", j.Jobs[0].Paused.Why)
+	require.True(t, j.Jobs[0].Unserved)
+	require.Nil(t, j.Jobs[0].Last)
+	require.Equal(t, "succeeded", j.Jobs[1].Last.Outcome)
+	require.Equal(t, "running", j.Jobs[1].Open[0].State)
+	require.Equal(t, "r1", j.Jobs[1].Open[0].Replica)
+	require.Equal(t, []string{"r1", "r2"}, j.Jobs[1].Replicas)
+	require.Len(t, j.Jobs[1].Revisions, 2)
+	require.Zero(t, j.Jobs[1].Next.UnixMilli()%time.Hour.Milliseconds())
+	require.False(t, j.Jobs[2].Configured)
+	require.Nil(t, j.Jobs[2].Next)
+}
+
+func TestStatusSaysWhatIsOutOfTheOrdinary(t *testing.T) {
+	at := time.Date(2026, 11, 20, 1, 30, 0, 0, time.UTC)
+	entry := func(state fleet.State, minutes int) fleet.Entry {
+		return fleet.Entry{State: state, Scheduled: at.Add(time.Duration(minutes) * time.Minute), Replica: "r1"}
+	}
+	s := fleet.Status{
+		Namespace: "billing", Now: at,
+		Replicas: []fleet.Replica{
+			{ID: "r1", Groups: []string{"eu", "us"}, Started: at.Add(123 * time.Millisecond), Term: 15 * time.Second, Running: 2, Stopping: true, JobCount: 6, Version: "v1.2.3", ClockOffset: 1500 * time.Millisecond},
+			{ID: "r2", JobCount: -1},
+			{ID: "r3", Started: at, Term: 15 * time.Second},
+		},
+		Jobs: []fleet.JobStatus{
+			{Name: "fine", Given: true, Next: at.Add(time.Minute), Last: &fleet.Entry{State: fleet.Settled, Scheduled: at, Outcome: "succeeded", Replica: "r1"}},
+			{Name: "never", Given: true, Unserved: true},
+			{Name: "late", Given: true, Overdue: at.Add(-time.Hour), Next: at},
+			{Name: "busy", Given: true, Open: []fleet.Entry{entry(fleet.Running, 4), entry(fleet.Running, 3), entry(fleet.Waiting, 2), entry(fleet.Free, 1), entry(fleet.Free, 0)}},
+			{Name: "leader", Given: true, Spec: jobs.Spec{Leader: true, Paused: true}, Open: []fleet.Entry{{State: fleet.Running, Replica: "r1"}}},
+			{Name: "foreign", Paused: &lease.Pause{By: "anna", Since: at}},
+		},
+	}
+	golden(t, "status.txt", jobsTable(s, nil).text(false)+"\n"+replicasTable(s.Replicas).text(false))
+	coloured := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(jobsTable(s, nil).text(true), "")
+	require.Equal(t, jobsTable(s, nil).text(false), coloured, "colours do not move columns")
+}

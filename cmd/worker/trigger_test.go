@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
+)
+
+// accepted is the id that trigger prints.
+func (s *site) accepted(args ...string) string {
+	s.Helper()
+	r := s.ask(append([]string{"trigger"}, args...)...)
+	require.Equal(s, 0, r.code, r.stderr)
+	return strings.TrimSpace(r.stdout)
+}
+
+func TestTriggerPrintsTheTicksIDOnceForAKey(t *testing.T) {
+	s := newSite(t)
+	s.contended("sync-orders")
+	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
+	r := s.ask("trigger", "sync-orders", "--key", "deploy-1", "--by", "bob")
+	require.Equal(t, 0, r.code)
+	require.Empty(t, r.stderr)
+	require.Regexp(t, `^billing/sync-orders/\d{13}\n$`, r.stdout)
+	record, err := s.store.Inspect(t.Context(), "sync-orders")
+	require.NoError(t, err)
+	require.Len(t, record.Open, 1)
+	require.Equal(t, "bob", record.Open[0].Holder)
+	require.Equal(t, fmt.Sprintf("billing/sync-orders/%d\n", record.Open[0].Occasion), r.stdout)
+
+	again := s.ask("trigger", "sync-orders", "--key", "deploy-1")
+	require.Equal(t, result{0, r.stdout, "a trigger with this key came before: this is its tick\n"}, again)
+	again = s.ask("trigger", "sync-orders")
+	require.Equal(t, result{0, r.stdout, "a triggered tick waits already to be run, and serves this trigger too\n"}, again)
+
+	var j struct{ Status, ID, Tick string }
+	s.json(&j, "trigger", "sync-orders", "--key", "deploy-1")
+	require.Equal(t, "repeated", j.Status)
+	require.Equal(t, strings.TrimSpace(r.stdout), j.ID)
+	tick, err := time.Parse(time.RFC3339, j.Tick)
+	require.NoError(t, err)
+	require.Equal(t, record.Open[0].Occasion, tick.UnixMilli())
+}
+
+func TestATriggerOfWhatNobodyServesWarns(t *testing.T) {
+	s := newSite(t)
+	r := s.ask("trigger", "sync-orders")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "no replica has ever contended")
+	s.contended("sync-orders")
+	r = s.ask("trigger", "sync-orders")
+	require.Equal(t, 0, r.code)
+	require.Equal(t, "warning: no replica that lives serves this job: it runs when one comes\n", r.stderr)
+}
+
+func TestATriggerBeyondTheRateIsRefusedAndSaysWhenTheNextMayCome(t *testing.T) {
+	s := newSite(t)
+	s.contended("nightly-report")
+	id := s.accepted("nightly-report")
+	occasion := int64(0)
+	_, err := fmt.Sscanf(id, "billing/nightly-report/%d", &occasion)
+	require.NoError(t, err)
+	s.settle(s.claim("nightly-report", occasion), "succeeded", fleet.Note{})
+
+	r := s.ask("trigger", "nightly-report")
+	require.Equal(t, 1, r.code)
+	require.Empty(t, r.stdout)
+	require.Regexp(t, `^worker: nightly-report: refused: its rate is 1/10m with a burst of 1; the next trigger may come at `+
+		`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{3})? \+0900, in 9m5\d(\.\d+)?s\n$`, r.stderr)
+
+	r = s.ask("trigger", "nightly-report", "--output", "json")
+	require.Equal(t, 1, r.code)
+	var j struct {
+		Status, ID string
+		Tick       *string
+		Wait       int64 `json:"wait_ms"`
+		Next       time.Time
+	}
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &j))
+	require.Equal(t, "limited", j.Status)
+	require.Empty(t, j.ID)
+	require.Nil(t, j.Tick)
+	require.InDelta(t, 10*time.Minute.Milliseconds(), j.Wait, 60_000)
+	require.WithinDuration(t, time.Now().Add(10*time.Minute), j.Next, time.Minute)
+}
+
+func TestTriggerWaitsForTheOutcome(t *testing.T) {
+	for outcome, test := range map[lease.Outcome]struct {
+		code   int
+		stderr string
+	}{
+		"succeeded": {0, ""},
+		"failed":    {1, "worker: ID: failed: exit status 3\n"},
+	} {
+		t.Run(string(outcome), func(t *testing.T) {
+			s := newSite(t)
+			s.contended("sync-orders")
+			s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
+			ran := make(chan error, 1)
+			go func() { // what a replica does
+				ran <- func() error {
+					for {
+						r, err := s.store.Inspect(t.Context(), "sync-orders")
+						if err != nil {
+							return err
+						}
+						if len(r.Open) == 0 {
+							time.Sleep(5 * time.Millisecond)
+							continue
+						}
+						g, err := claimAs(t.Context(), s.store, "sync-orders", r.Open[0].Occasion, "r1")
+						if err != nil {
+							return err
+						}
+						n := fleet.Note{Started: time.Now().Add(-2 * time.Second)}
+						if outcome == "failed" {
+							n.Error = "exit status 3"
+						}
+						g.Note = n.String()
+						return s.store.Settle(t.Context(), g, outcome)
+					}
+				}()
+			}()
+			r := s.ask("trigger", "sync-orders", "--wait")
+			require.NoError(t, <-ran)
+			require.Equal(t, test.code, r.code)
+			id, rest, _ := strings.Cut(r.stdout, "\n")
+			require.Regexp(t, `^billing/sync-orders/\d+$`, id)
+			require.Regexp(t, `^`+string(outcome)+` on r1 after [\d.]+s, attempt 1\n$`, rest)
+			require.Equal(t, strings.Replace(test.stderr, "ID", id, 1), r.stderr)
+		})
+	}
+}

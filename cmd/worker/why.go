@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+func (c *cli) why() *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:   "why JOB [TICK]",
+		Short: "Say in words what became of a tick, and why",
+		Long: "why says who ran a tick, or why nobody did: skipped because an earlier one still ran, missed because nobody was\n" +
+			"there, paused, lost, not due. Without a TICK it tells of the oldest that is due, or else of the newest that was\n" +
+			"decided. A TICK is a time, with or without a zone, else in the job's; a time of today or yesterday; Unix ms; or\n" +
+			"the id that trigger prints.",
+		Example: `  worker why nightly-report --config solotick.yaml
+  worker why nightly-report 02:00
+  worker why nightly-report '2026-11-20 02:00:00'
+  worker why nightly-report 2026-11-20T01:00:00Z --output json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 || len(args) == 2 {
+				return nil
+			}
+			return &usageError{fmt.Errorf("why takes the name of a job and perhaps a tick, and got %s", counted(len(args), "argument")), cmd}
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := flagFaults(cmd, out.check()); err != nil {
+				return err
+			}
+			a, err := c.ask(cmd)
+			if err != nil {
+				return err
+			}
+			defer a.close()
+			ctx, name := cmd.Context(), args[0]
+			job, err := a.job(ctx, name)
+			if err != nil {
+				return err
+			}
+			var tick time.Time
+			if len(args) == 2 {
+				now, err := a.fleet.Now(ctx)
+				if err != nil {
+					return a.failed(name, err)
+				}
+				prefix := jobs.Run{Namespace: a.cfg.Namespace, Job: name}.TickID()
+				prefix = prefix[:strings.LastIndex(prefix, "/")+1]
+				if tick, err = readTick(strings.TrimPrefix(args[1], prefix), now, zone(job)); err != nil {
+					return &usageError{err, cmd}
+				}
+			}
+			e, err := a.fleet.Why(ctx, name, job, tick)
+			if err != nil {
+				return a.failed(name, err)
+			}
+			if out == asJSON {
+				return c.printJSON(e)
+			}
+			_, err = fmt.Fprintln(c.stdout, oneLine(e.String()))
+			return err
+		},
+	}
+	whereFlags(cmd)
+	out.flag(cmd)
+	return cmd
+}
+
+// readTick reads the time of a tick. A time without a date is the last one before now.
+func readTick(text string, now time.Time, zone *time.Location) (time.Time, error) {
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 && len(text) >= 12 {
+		return time.UnixMilli(ms), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05 -0700"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02T15:04", time.DateTime, "2006-01-02T15:04:05"} {
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return t, nil
+		}
+	}
+	for _, layout := range []string{"15:04", time.TimeOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			n := now.In(zone)
+			on := func(day int) time.Time {
+				return time.Date(n.Year(), n.Month(), day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), zone)
+			}
+			if today := on(n.Day()); !today.After(now) {
+				return today, nil
+			}
+			return on(n.Day() - 1), nil
+		}
+	}
+	return time.Time{}, errors.New(strconv.Quote(text) + ` must be a time, such as "2026-11-20 02:00", 02:00 or 2026-11-20T01:00:00Z, Unix ms, or a tick's id of this job`)
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+)
+
+func TestWhySaysWhatBecameOfATick(t *testing.T) {
+	s := newSite(t)
+	s.contended("sync-orders", "nightly-report")
+	tick := time.UnixMilli(s.begin).Truncate(time.Hour).Add(time.Hour).UnixMilli() // one of the schedule
+	s.settle(s.claim("sync-orders", tick), "failed", fleet.Note{Started: time.UnixMilli(tick + 100), Error: "exit status 3"})
+
+	r := s.ask("why", "sync-orders")
+	require.Equal(t, 0, r.code, r.stderr)
+	head := "sync-orders, tick of " + time.UnixMilli(tick).UTC().Format(printed) + ", failed: It was won by r1, and ran from "
+	require.Contains(t, r.stdout, head)
+	require.Contains(t, r.stdout, `and failed at attempt 1, token `)
+	require.Contains(t, r.stdout, `: "exit status 3".`)
+	for _, same := range []string{
+		fmt.Sprint(tick), fmt.Sprintf("billing/sync-orders/%d", tick), time.UnixMilli(tick).UTC().Format(time.RFC3339),
+		time.UnixMilli(tick).UTC().Format(time.DateTime), time.UnixMilli(tick).UTC().Format("15:04"),
+	} {
+		require.Equal(t, r, s.ask("why", "sync-orders", same), same)
+	}
+	r = s.ask("why", "nightly-report", "2026-01-01 02:30")
+	require.Contains(t, r.stdout, "nightly-report, tick of 2026-01-01 02:30:00 +0900, not scheduled: ")
+
+	var j struct {
+		Job, ID, Verdict, Text string
+		Tick                   time.Time
+		Entry                  *struct{ Error string }
+	}
+	s.json(&j, "why", "sync-orders")
+	require.Equal(t, "failed", j.Verdict)
+	require.Equal(t, fmt.Sprintf("billing/sync-orders/%d", tick), j.ID)
+	require.Equal(t, tick, j.Tick.UnixMilli())
+	require.Equal(t, "exit status 3", j.Entry.Error)
+	require.Contains(t, j.Text, "It was won by r1")
+}
+
+func TestATickIsReadInManyWays(t *testing.T) {
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	require.NoError(t, err)
+	now := time.Date(2026, 11, 20, 3, 0, 0, 0, tokyo)
+	want := time.Date(2026, 11, 20, 2, 0, 0, 0, tokyo)
+	for _, text := range []string{
+		"2026-11-19T17:00:00Z", "2026-11-20 02:00:00 +0900", "2026-11-20 02:00", "2026-11-20T02:00", "2026-11-20 02:00:00", "2026-11-20T02:00:00", "02:00",
+		"02:00:00", fmt.Sprint(want.UnixMilli()),
+	} {
+		got, err := readTick(text, now, tokyo)
+		require.NoError(t, err, text)
+		require.True(t, want.Equal(got), "%s: %s", text, got)
+	}
+	yesterday, err := readTick("03:01", now, tokyo)
+	require.NoError(t, err)
+	require.Equal(t, "2026-11-19T03:01:00+09:00", yesterday.Format(time.RFC3339))
+	exactly, err := readTick("2026-11-20 02:00:00.123", now, tokyo)
+	require.NoError(t, err)
+	require.Equal(t, want.Add(123*time.Millisecond), exactly)
+	for _, wrong := range []string{"", "12", "soon", "2026-11-20", "-1795175158387", "25:00"} {
+		_, err := readTick(wrong, now, tokyo)
+		require.Error(t, err, wrong)
+	}
+}

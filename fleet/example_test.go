@@ -1,0 +1,43 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+)
+
+// With a redislease.Store in its place, this rules a fleet of any size.
+func ExampleFleet_Trigger() {
+	ctx := context.Background()
+	store := new(memlease.Store)
+	f, err := fleet.New(store)
+	if err != nil {
+		panic(err)
+	}
+	report, err := jobs.New("report", "@daily", func(context.Context, jobs.Run) error { return nil },
+		jobs.WithRate(jobs.Rate{Count: 1, Per: 10 * time.Minute}, 1))
+	if err != nil {
+		panic(err)
+	}
+
+	_, err = f.Trigger(ctx, report.Spec(), fleet.TriggerOptions{By: "anna"})
+	fmt.Println("nobody serves it yet:", errors.Is(err, lease.ErrUnknown))
+
+	if _, err := store.Sync(ctx, []lease.Sync{{Name: "report"}}); err != nil { // as a replica does when it starts
+		panic(err)
+	}
+	for _, key := range []string{"deploy-1", "deploy-1"} {
+		t, err := f.Trigger(ctx, report.Spec(), fleet.TriggerOptions{By: "anna", Key: key})
+		fmt.Println(key, t.Status, err)
+	}
+	// Output:
+	// nobody serves it yet: true
+	// deploy-1 opened <nil>
+	// deploy-1 repeated <nil>
+}

@@ -1,0 +1,145 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// DefaultAge is how long outcomes are shown unless [WithAge] says otherwise.
+const DefaultAge = 30 * 24 * time.Hour
+
+// Fleet asks and rules the replicas that share a store. It is safe for concurrent use.
+type Fleet struct {
+	store     lease.Store
+	namespace string
+	age       time.Duration
+}
+
+// Option changes a default of [New].
+type Option func(*Fleet)
+
+// WithAge hides outcomes that were settled longer ago, by fleet time; above 0. The default is [DefaultAge]. Nothing is
+// removed: the store keeps a job's last [lease.History] outcomes, however old.
+func WithAge(d time.Duration) Option { return func(f *Fleet) { f.age = d } }
+
+// New makes a Fleet on the store that the replicas use. The namespace is that of a store which has one, else "default".
+//
+// Not every store can do everything: a method whose ability store lacks returns an error that matches
+// [errors.ErrUnsupported] and names what is missing, a [lease.Inspector], [lease.Controller] or [lease.Roster].
+func New(store lease.Store, opts ...Option) (*Fleet, error) {
+	f := &Fleet{store: store, namespace: "default", age: DefaultAge}
+	for _, opt := range opts {
+		opt(f)
+	}
+	var faults []error
+	if store == nil {
+		faults = append(faults, errors.New("fleet: store: nil, must be a store"))
+	}
+	if f.age <= 0 {
+		faults = append(faults, fmt.Errorf("fleet: age: %q must be above 0s", f.age))
+	}
+	if n, ok := store.(interface{ Namespace() string }); ok {
+		f.namespace = n.Namespace()
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return f, nil
+}
+
+// Namespace returns the fleet's namespace.
+func (f *Fleet) Namespace() string { return f.namespace }
+
+// Now returns fleet time.
+func (f *Fleet) Now(ctx context.Context) (time.Time, error) {
+	now, _, err := f.store.Time(ctx)
+	return now, err
+}
+
+// Paused is the answer to [Fleet.Pause].
+type Paused struct {
+	lease.Pause
+	Before bool // the job was paused before, so By, Why and Since are those of that pause
+}
+
+// Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything included. What runs goes
+// on, and triggers run. by names who asks, and matches the pattern of a name; why is for people. It returns
+// [lease.ErrUnknown] for a job that no replica has ever contended for.
+func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) {
+	c, err := ability[lease.Controller](f.store, "pause a job", "lease.Controller")
+	if err != nil {
+		return Paused{}, err
+	}
+	before, _, err := f.store.Time(ctx)
+	if err != nil {
+		return Paused{}, err
+	}
+	p, err := c.Pause(ctx, job, lease.Pause{By: by, Why: why})
+	if err != nil {
+		return Paused{}, err
+	}
+	return Paused{Pause: p, Before: p.Since.Before(before)}, nil
+}
+
+// Resume ends a pause, and skips every tick that came due in it. It returns the pause that it ended; nil when the job was
+// not paused. by names who asks.
+func (f *Fleet) Resume(ctx context.Context, job, by string) (*lease.Pause, error) {
+	c, err := ability[lease.Controller](f.store, "resume a job", "lease.Controller")
+	if err != nil {
+		return nil, err
+	}
+	return c.Resume(ctx, job, by)
+}
+
+// Replicas returns the replicas that live, sorted by id. Of one that says nothing this program understands, only the id is
+// known.
+func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
+	r, err := ability[lease.Roster](f.store, "tell who takes part", "lease.Roster")
+	if err != nil {
+		return nil, err
+	}
+	members, err := r.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Replica, len(members))
+	for i, m := range members {
+		if list[i], err = DecodeReplica(m.Info); err != nil {
+			list[i] = Replica{JobCount: -1}
+		}
+		list[i].ID = m.Holder // by which its leases are known
+	}
+	return list, nil
+}
+
+// inspect returns the record of a job.
+func (f *Fleet) inspect(ctx context.Context, job string) (lease.Record, error) {
+	i, err := ability[lease.Inspector](f.store, "show a job's record", "lease.Inspector")
+	if err != nil {
+		return lease.Record{}, err
+	}
+	return i.Inspect(ctx, job)
+}
+
+// tickID is what jobs.Run.TickID says of a tick.
+func (f *Fleet) tickID(job string, tick time.Time) string {
+	return jobs.Run{Namespace: f.namespace, Job: job, Tick: tick}.TickID()
+}
+
+func ability[T any](store lease.Store, what, name string) (T, error) {
+	able, ok := store.(T)
+	if !ok {
+		return able, fmt.Errorf("fleet: this store cannot %s: a %T is no %s: %w", what, store, name, errors.ErrUnsupported)
+	}
+	return able, nil
+}
+
+// request returns an id that no other request has.
+func request() string { return strings.ToLower(rand.Text()) }

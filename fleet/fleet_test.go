@@ -1,0 +1,423 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+)
+
+// world is a fleet on a store in memory, in a bubble whose clock begins at 2000-01-01 00:00 UTC.
+type world struct {
+	*testing.T
+	store *memlease.Store
+	fleet *fleet.Fleet
+}
+
+func inWorld(t *testing.T, test func(w world), opts ...fleet.Option) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(memlease.Store)
+		f, err := fleet.New(store, opts...)
+		require.NoError(t, err)
+		w := world{t, store, f}
+		test(w)
+	})
+}
+
+// contended makes the records that a replica would.
+func (w world) contended(names ...string) {
+	for _, name := range names {
+		_, err := w.store.Sync(w.Context(), []lease.Sync{{Name: name, Mark: time.Now().UnixMilli()}})
+		require.NoError(w, err)
+	}
+}
+
+// claim claims an occasion, and returns the grant.
+func (w world) claim(name string, occasion int64, holder string) lease.Grant {
+	c := lease.Claim{
+		Name: name, Occasion: occasion, Holder: holder, Request: fmt.Sprintf("%s-%d", holder, occasion), Term: time.Minute,
+		Overlap: lease.OverlapSkip, Takeovers: 1,
+	}
+	a, err := w.store.Claim(w.Context(), c)
+	require.NoError(w, err)
+	if a.Status != lease.Granted {
+		require.Equal(w, lease.Skipped, a.Status)
+		return lease.Grant{}
+	}
+	return lease.Grant{
+		Name: name, Occasion: occasion, Holder: holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+	}
+}
+
+func (w world) settle(g lease.Grant, outcome lease.Outcome, note fleet.Note) {
+	g.Note = note.String()
+	require.NoError(w, w.store.Settle(w.Context(), g, outcome))
+}
+
+func (w world) history(name string, n int) []fleet.Entry {
+	list, err := w.fleet.History(w.Context(), name, n)
+	require.NoError(w, err)
+	return list
+}
+
+func TestHistoryTellsEverythingOfATick(t *testing.T) {
+	inWorld(t, func(w world) {
+		begin := time.Now().UTC()
+		w.contended("report")
+		time.Sleep(10 * time.Second)
+		first := w.claim("report", begin.Add(10*time.Second).UnixMilli(), "r1")
+		time.Sleep(10 * time.Second)
+		w.claim("report", begin.Add(20*time.Second).UnixMilli(), "r2")
+		w.settle(first, "failed", fleet.Note{Started: begin.Add(11 * time.Second), Error: "exit status 1"})
+		_, passed, err := w.store.Pass(w.Context(), lease.Pass{
+			Name: "report", From: begin.Add(20 * time.Second).UnixMilli(), To: begin.Add(25 * time.Second).UnixMilli(),
+			Outcome: "missed", Request: "p", Holder: "r3", Note: fleet.Note{Reason: "misfire", Count: 5}.String(),
+		})
+		require.NoError(w, err)
+		require.True(w, passed)
+		running := w.claim("report", begin.Add(30*time.Second).UnixMilli(), "r1")
+
+		list := w.history("report", 0)
+		id := func(after time.Duration) string {
+			return fmt.Sprintf("default/report/%d", begin.Add(after).UnixMilli())
+		}
+		now := time.Now().UTC()
+		require.Equal(w, []fleet.Entry{
+			{
+				Job: "report", ID: id(30 * time.Second), Scheduled: begin.Add(30 * time.Second), Count: 1, State: fleet.Running,
+				Started: time.UnixMicro(running.Token).UTC(), Replica: "r1", Left: time.Minute, Token: running.Token, Attempts: 1,
+			}, {
+				Job: "report", ID: id(25 * time.Second), Scheduled: begin.Add(25 * time.Second), From: begin.Add(20 * time.Second), Count: 5,
+				State: fleet.Settled, Outcome: "missed", Ended: now, Replica: "r3", Reason: "misfire",
+			}, {
+				Job: "report", ID: id(10 * time.Second), Scheduled: begin.Add(10 * time.Second), Count: 1, State: fleet.Settled, Outcome: "failed",
+				Started: begin.Add(11 * time.Second), Ended: now, Replica: "r1", Token: first.Token, Attempts: 1, Error: "exit status 1",
+			}, {
+				Job: "report", ID: id(20 * time.Second), Scheduled: begin.Add(20 * time.Second), Count: 1, State: fleet.Settled, Outcome: "skipped",
+				Ended: now, Replica: "r2", Reason: "overlap",
+			},
+		}, list)
+		require.Equal(w, 9*time.Second, list[2].Took())
+		require.Zero(w, list[0].Took())
+		require.True(w, list[1].IsRange())
+		require.Len(w, w.history("report", 1), 2, "what is open does not count")
+		require.Empty(w, w.history("nobody-knows-it", 0))
+
+		time.Sleep(2 * time.Minute)
+		require.Equal(w, fleet.Free, w.history("report", 1)[0].State)
+	})
+}
+
+func TestHistoryIsBoundedInAge(t *testing.T) {
+	inWorld(t, func(w world) {
+		w.contended("report")
+		for range 4 {
+			time.Sleep(time.Hour)
+			w.settle(w.claim("report", time.Now().UnixMilli(), "r1"), "succeeded", fleet.Note{})
+		}
+		require.Len(w, w.history("report", 0), 3)
+		require.Len(w, w.history("report", 2), 2)
+		time.Sleep(time.Hour)
+		require.Len(w, w.history("report", 0), 2)
+	}, fleet.WithAge(150*time.Minute))
+}
+
+func TestPauseTellsWhoPausedBeforeAndResumeWhatItEnded(t *testing.T) {
+	inWorld(t, func(w world) {
+		_, err := w.fleet.Pause(w.Context(), "report", "anna", "")
+		require.ErrorIs(w, err, lease.ErrUnknown)
+		w.contended("report")
+		p, err := w.fleet.Pause(w.Context(), "report", "anna", "the database moves")
+		require.NoError(w, err)
+		want := lease.Pause{By: "anna", Why: "the database moves", Since: time.Now().UTC()}
+		require.Equal(w, fleet.Paused{Pause: want}, p)
+
+		time.Sleep(time.Minute)
+		p, err = w.fleet.Pause(w.Context(), "report", "bob", "me too")
+		require.NoError(w, err)
+		require.Equal(w, fleet.Paused{Pause: want, Before: true}, p)
+		s, err := w.fleet.Status(w.Context(), nil)
+		require.NoError(w, err)
+		require.Empty(w, s.Jobs)
+		s, err = w.fleet.Status(w.Context(), []*jobs.Job{job(w.T, "@every 10s")})
+		require.NoError(w, err)
+		require.Equal(w, &want, s.Jobs[0].Paused)
+
+		ended, err := w.fleet.Resume(w.Context(), "report", "bob")
+		require.NoError(w, err)
+		require.Equal(w, &want, ended)
+		ended, err = w.fleet.Resume(w.Context(), "report", "bob")
+		require.NoError(w, err)
+		require.Nil(w, ended)
+		e, err := w.fleet.Why(w.Context(), "report", job(w.T, "@every 10s"), time.Now().Add(-30*time.Second))
+		require.NoError(w, err)
+		require.Contains(w, e.Text, "It was skipped because the job was paused, until bob resumed it at 00:01:00.")
+	})
+}
+
+func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
+	inWorld(t, func(w world) {
+		limited := job(w.T, "@hourly", jobs.WithRate(jobs.Rate{Count: 2, Per: 20 * time.Minute}, 2)).Spec()
+		_, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "anna"})
+		require.ErrorIs(w, err, lease.ErrUnknown)
+		w.contended("report")
+
+		first, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "anna", Key: "k", Window: time.Hour})
+		require.NoError(w, err)
+		require.Equal(w, lease.Opened, first.Status)
+		require.Equal(w, fmt.Sprintf("default/report/%d", first.Tick.UnixMilli()), first.ID)
+		list := w.history("report", 0)
+		require.Len(w, list, 1)
+		require.Equal(w, fleet.Waiting, list[0].State)
+		require.True(w, list[0].Triggered)
+		require.Equal(w, "anna", list[0].Replica)
+
+		again, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "bob"})
+		require.NoError(w, err)
+		require.Equal(w, fleet.Triggered{Status: lease.Waiting, Tick: first.Tick, ID: first.ID}, again)
+		g := w.claim("report", first.Tick.UnixMilli(), "r1")
+		time.Sleep(time.Second)
+		again, err = w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "bob", Key: "k"})
+		require.NoError(w, err)
+		require.Equal(w, fleet.Triggered{Status: lease.Repeated, Tick: first.Tick, ID: first.ID}, again)
+		require.True(w, again.Accepted())
+
+		second, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "bob"})
+		require.NoError(w, err)
+		require.Equal(w, lease.Opened, second.Status)
+		w.settle(g, "succeeded", fleet.Note{})
+		g = w.claim("report", second.Tick.UnixMilli(), "r1")
+		refused, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "bob"})
+		require.NoError(w, err)
+		require.False(w, refused.Accepted())
+		require.InDelta(w, 10*time.Minute-time.Second, refused.Wait, float64(10*time.Millisecond))
+		require.Equal(w, time.Now().Add(refused.Wait).UTC(), refused.Next)
+		require.Empty(w, refused.ID)
+		w.settle(g, "succeeded", fleet.Note{})
+
+		time.Sleep(refused.Wait)
+		third, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "bob"})
+		require.NoError(w, err)
+		require.Equal(w, lease.Opened, third.Status)
+	})
+}
+
+func TestTriggersOfAJobThatMayOverlapDoNotShareARun(t *testing.T) {
+	inWorld(t, func(w world) {
+		w.contended("report")
+		spec := job(w.T, "@hourly", jobs.WithOverlap(jobs.Allow)).Spec()
+		first, err := w.fleet.Trigger(w.Context(), spec, fleet.TriggerOptions{By: "anna"})
+		require.NoError(w, err)
+		second, err := w.fleet.Trigger(w.Context(), spec, fleet.TriggerOptions{By: "anna"})
+		require.NoError(w, err)
+		require.Equal(w, lease.Opened, second.Status)
+		require.NotEqual(w, first.ID, second.ID)
+	})
+}
+
+func TestATriggerRefusesWhatMakesNoSense(t *testing.T) {
+	inWorld(t, func(w world) {
+		_, err := w.fleet.Trigger(w.Context(), job(w.T, "@hourly").Spec(), fleet.TriggerOptions{By: "a b", Key: "c d", Window: time.Nanosecond})
+		for _, field := range []string{"by", "key", "window"} {
+			require.ErrorContains(w, err, "trigger "+field+":")
+		}
+		leader, err := jobs.New("leader", "", func(context.Context, jobs.Run) error { return nil }, jobs.WithLeader())
+		require.NoError(w, err)
+		_, err = w.fleet.Trigger(w.Context(), leader.Spec(), fleet.TriggerOptions{By: "anna"})
+		require.ErrorIs(w, err, fleet.ErrLeaderTask)
+	})
+}
+
+// forgetful is a store whose first answers to triggers get lost.
+type forgetful struct {
+	*memlease.Store
+	lost int
+}
+
+func (s *forgetful) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, error) {
+	a, err := s.Store.Trigger(ctx, t)
+	if s.lost > 0 {
+		s.lost--
+		return lease.Triggered{}, errors.New("connection reset")
+	}
+	return a, err
+}
+
+func TestATriggerWhoseAnswerGotLostRunsOnce(t *testing.T) {
+	inWorld(t, func(w world) {
+		w.contended("report")
+		store := &forgetful{w.store, 2}
+		f, err := fleet.New(store)
+		require.NoError(w, err)
+		a, err := f.Trigger(w.Context(), job(w.T, "@hourly", jobs.WithOverlap(jobs.Allow)).Spec(), fleet.TriggerOptions{By: "anna"})
+		require.NoError(w, err)
+		require.Equal(w, lease.Opened, a.Status)
+		require.Len(w, w.history("report", 0), 1)
+
+		store.lost = 3
+		_, err = f.Trigger(w.Context(), job(w.T, "@hourly").Spec(), fleet.TriggerOptions{By: "anna"})
+		require.ErrorContains(w, err, "connection reset", "it does not try for ever")
+	})
+}
+
+func TestAwaitReturnsTheOutcome(t *testing.T) {
+	inWorld(t, func(w world) {
+		w.contended("report")
+		a, err := w.fleet.Trigger(w.Context(), job(w.T, "@hourly").Spec(), fleet.TriggerOptions{By: "anna"})
+		require.NoError(w, err)
+		done := make(chan fleet.Entry)
+		go func() {
+			e, err := w.fleet.Await(w.Context(), "report", a.Tick)
+			if err == nil {
+				done <- e
+			}
+			close(done)
+		}()
+		time.Sleep(time.Minute)
+		g := w.claim("report", a.Tick.UnixMilli(), "r1")
+		time.Sleep(time.Minute / 2)
+		select {
+		case <-done:
+			require.Fail(w, "it has not ended")
+		default:
+		}
+		w.settle(g, "failed", fleet.Note{Error: "exit status 1"})
+		began := time.Now()
+		e := <-done
+		require.LessOrEqual(w, time.Since(began), time.Second)
+		require.EqualValues(w, "failed", e.Outcome)
+		require.Equal(w, "exit status 1", e.Error)
+
+		_, err = w.fleet.Await(w.Context(), "report", a.Tick.Add(time.Hour))
+		require.ErrorIs(w, err, fleet.ErrNoTrace)
+		w.claim("report", a.Tick.Add(time.Minute).UnixMilli(), "r1")
+		ctx, cancel := context.WithTimeoutCause(w.Context(), time.Minute, errors.New("enough"))
+		defer cancel()
+		_, err = w.fleet.Await(ctx, "report", a.Tick.Add(time.Minute))
+		require.ErrorContains(w, err, "enough")
+	})
+}
+
+func TestStatusShowsWhoServesWhatAndWhoDisagrees(t *testing.T) {
+	inWorld(t, func(w world) {
+		begin := time.Now().UTC()
+		announce := func(r fleet.Replica) {
+			require.NoError(w, w.store.Announce(w.Context(), r.ID, r.Encode(), time.Minute))
+		}
+		announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"report": "bbb", "other": "ccc"}})
+		announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"report": "aaa", "other": "ccc"}})
+		require.NoError(w, w.store.Announce(w.Context(), "later", []byte("?"), time.Minute))
+		w.contended("report", "other")
+		time.Sleep(10 * time.Second)
+		w.settle(w.claim("report", begin.Add(10*time.Second).UnixMilli(), "r1"), "succeeded", fleet.Note{})
+		time.Sleep(10 * time.Second)
+		w.claim("report", begin.Add(20*time.Second).UnixMilli(), "r2")
+
+		report := job(w.T, "@every 10s")
+		alone, err := jobs.New("alone", "@every 10s", report.Handler())
+		require.NoError(w, err)
+		s, err := w.fleet.Status(w.Context(), []*jobs.Job{report, alone})
+		require.NoError(w, err)
+		require.Equal(w, "default", s.Namespace)
+		require.Equal(w, time.Now().UTC(), s.Now)
+		require.Equal(w, []string{"later", "r1", "r2"}, []string{s.Replicas[0].ID, s.Replicas[1].ID, s.Replicas[2].ID})
+		require.Equal(w, 2, s.Replicas[1].JobCount)
+		require.Len(w, s.Jobs, 3)
+
+		r := s.Jobs[0]
+		require.Equal(w, "report", r.Name)
+		require.True(w, r.Given)
+		require.True(w, r.Known)
+		require.EqualValues(w, "succeeded", r.Last.Outcome)
+		require.Len(w, r.Open, 1)
+		require.Equal(w, "r2", r.Open[0].Replica)
+		require.Equal(w, begin.Add(30*time.Second), r.Next)
+		require.Equal(w, []string{"r1", "r2"}, r.Replicas)
+		require.Equal(w, map[string][]string{"aaa": {"r1"}, "bbb": {"r2"}}, r.Revisions)
+		require.False(w, r.Unserved)
+
+		require.Equal(w, "alone", s.Jobs[1].Name)
+		require.False(w, s.Jobs[1].Known)
+		require.Empty(w, s.Jobs[1].Replicas)
+		require.False(w, s.Jobs[1].Unserved, "one replica does not say what it serves")
+		require.Equal(w, "other", s.Jobs[2].Name)
+		require.False(w, s.Jobs[2].Given)
+		require.True(w, s.Jobs[2].Known)
+		require.Nil(w, s.Jobs[2].Revisions)
+		require.Zero(w, s.Jobs[2].Next)
+
+		require.NoError(w, w.store.Announce(w.Context(), "later", nil, 0))
+		s, err = w.fleet.Status(w.Context(), []*jobs.Job{report, alone})
+		require.NoError(w, err)
+		require.True(w, s.Jobs[1].Unserved)
+		require.False(w, s.Jobs[0].Unserved)
+
+		announce(fleet.Replica{ID: "r2", Stopping: true, Jobs: map[string]string{"report": "bbb", "other": "ccc"}})
+		s, err = w.fleet.Status(w.Context(), []*jobs.Job{report})
+		require.NoError(w, err)
+		require.Equal(w, []string{"r1"}, s.Jobs[0].Replicas)
+		require.Nil(w, s.Jobs[0].Revisions, "the next release may differ")
+	})
+}
+
+func TestStatusShowsTicksThatNobodyDecidesAbout(t *testing.T) {
+	inWorld(t, func(w world) {
+		begin := time.Now().UTC()
+		w.contended("report")
+		overdue := func() time.Time {
+			s, err := w.fleet.Status(w.Context(), []*jobs.Job{job(w.T, "@every 1m")})
+			require.NoError(w, err)
+			return s.Jobs[0].Overdue
+		}
+		time.Sleep(70 * time.Second)
+		require.Zero(w, overdue(), "within the grace")
+		time.Sleep(10 * time.Second)
+		require.Equal(w, begin.Add(time.Minute), overdue())
+		time.Sleep(time.Minute)
+		require.Equal(w, begin.Add(time.Minute), overdue(), "the oldest")
+		w.claim("report", begin.Add(time.Minute).UnixMilli(), "r1")
+		require.Zero(w, overdue(), "what waits for its turn is not")
+	})
+}
+
+// bare is a store that can do no more than it has to.
+type bare struct{ lease.Store }
+
+func TestAStoreThatLacksAnAbilityIsNamedWithIt(t *testing.T) {
+	store := new(memlease.Store)
+	f, err := fleet.New(bare{store})
+	require.NoError(t, err)
+	ctx := t.Context()
+	for missing, call := range map[string]func() error{
+		"lease.Controller": func() error { _, err := f.Pause(ctx, "a", "b", ""); return err },
+		"lease.Inspector":  func() error { _, err := f.History(ctx, "a", 0); return err },
+		"lease.Roster":     func() error { _, err := f.Replicas(ctx); return err },
+	} {
+		err := call()
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, "a fleet_test.bare is no "+missing)
+	}
+	_, err = f.Resume(ctx, "a", "b")
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = f.Trigger(ctx, jobs.Spec{Name: "a"}, fleet.TriggerOptions{By: "b"})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = f.Await(ctx, "a", time.Now())
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = f.Why(ctx, "a", nil, time.Time{})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = f.Status(ctx, nil)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+
+	_, err = fleet.New(nil, fleet.WithAge(0))
+	require.ErrorContains(t, err, "store: nil")
+	require.ErrorContains(t, err, `age: "0s" must be above 0s`)
+}

@@ -1,0 +1,156 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// State is what a tick is doing.
+type State string
+
+// The values of State.
+const (
+	Running State = "running" // a replica holds it
+	Waiting State = "waiting" // it waits for its turn, or was triggered and waits to be claimed
+	Free    State = "free"    // its holder gave it up, or let its lease run out: whoever claims it runs it
+	Settled State = "settled"
+)
+
+// Entry is a tick in a job's history, or a range of ticks that were settled together.
+type Entry struct {
+	Job       string
+	ID        string    // as jobs.Run.TickID; of a range, that of its end
+	Scheduled time.Time // of a range, its end; zero for a plain lock, which has no time
+	From      time.Time // the range begins after it; zero for one tick
+	Count     int       // ticks in the range, where whoever settled it has counted them; otherwise 0. 1 for one tick
+	Triggered bool      // asked for by hand, not by the schedule
+
+	State   State
+	Outcome lease.Outcome // empty unless settled
+	// Started is when the last run began, by fleet time. Where its replica did not come to tell, it is when the tick was
+	// granted. Zero when it never ran.
+	Started  time.Time
+	Ended    time.Time     // when it was settled; zero while it is not
+	Replica  string        // that runs or settled it; of one that waits, who asked for it
+	Left     time.Duration // of the lease of one that runs, unless it is renewed
+	Token    int64         // 0 when it was never granted
+	Attempts int           // runs so far, across retries and takeovers; 0 when it was never granted
+	Reason   string        // why there was no run, or why it ended, in a word: those of package scheduler
+	Error    string        // what the last run failed with, shortened
+}
+
+// Took is from the start of the last run to its end; 0 when it did not run, or has not ended.
+func (e Entry) Took() time.Duration {
+	if e.Started.IsZero() || e.Ended.IsZero() {
+		return 0
+	}
+	return max(0, e.Ended.Sub(e.Started))
+}
+
+// IsRange reports whether e stands for all ticks after From up to Scheduled that were undecided then.
+func (e Entry) IsRange() bool { return !e.From.IsZero() }
+
+// History returns the ticks of a job: first those that are open, newest first, then the last n that were settled, newest
+// first by when they were. Those that were settled longer ago than [WithAge] allows are left out. n below 1 means all
+// that the store keeps, [lease.History] of them. There are none for a job that nobody has contended for.
+func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error) {
+	r, err := f.inspect(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	now, _, err := f.store.Time(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := entries(f.namespace, r)
+	open := len(r.Open)
+	for i, e := range list {
+		if e.State == Settled && (e.Ended.Before(now.Add(-f.age)) || n >= 1 && i >= open+n) {
+			return list[:i], nil
+		}
+	}
+	return list, nil
+}
+
+// entries lists what a record holds, as History does.
+func entries(namespace string, r lease.Record) []Entry {
+	list := make([]Entry, 0, len(r.Open)+len(r.Settled))
+	for _, o := range r.Open {
+		list = append(list, opened(namespace, r.Name, o))
+	}
+	slices.SortStableFunc(list, func(a, b Entry) int { return cmp.Compare(b.Scheduled.UnixMilli(), a.Scheduled.UnixMilli()) })
+	for _, s := range slices.Backward(r.Settled) {
+		list = append(list, settled(namespace, r.Name, s))
+	}
+	return list
+}
+
+func entry(namespace, job string, occasion int64) Entry {
+	e := Entry{Job: job, Scheduled: fromMilli(occasion), Count: 1, Triggered: byHand(occasion)}
+	if occasion != 0 {
+		e.ID = jobs.Run{Namespace: namespace, Job: job, Tick: e.Scheduled}.TickID()
+	}
+	return e
+}
+
+func opened(namespace, job string, o lease.Open) Entry {
+	e := entry(namespace, job, o.Occasion)
+	e.Replica, e.Token, e.Attempts = o.Holder, o.Token, o.Attempt
+	switch {
+	case o.Attempt == 0:
+		e.State = Waiting
+	case o.Left > 0:
+		e.State, e.Left = Running, o.Left
+	default:
+		e.State = Free
+	}
+	e.Started = granted(o.Token)
+	return e
+}
+
+func settled(namespace, job string, s lease.Settled) Entry {
+	e := entry(namespace, job, s.Occasion)
+	note := ParseNote(s.Note)
+	e.State, e.Outcome, e.Ended = Settled, s.Outcome, s.At
+	e.Replica, e.Token, e.Attempts = s.Holder, s.Token, s.Attempt
+	e.Reason, e.Error = note.Reason, note.Error
+	if e.Started = note.Started; e.Started.IsZero() && s.Token != 0 {
+		e.Started = granted(min(s.Token, s.At.UnixMicro()))
+	}
+	if s.From != 0 {
+		e.From, e.Count, e.Triggered = time.UnixMilli(s.From).UTC(), note.Count, false
+	}
+	return e
+}
+
+// granted is about when a token was: tokens are the store's time in microseconds, or a little more.
+func granted(token int64) time.Time {
+	if token == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(token).UTC()
+}
+
+// byHand tells an occasion that was triggered: the ticks of schedules are whole seconds, and stores give no such
+// occasion to a trigger.
+func byHand(occasion int64) bool { return occasion%1000 != 0 }
+
+// find returns the newest entry that tells of an occasion: its own before a range that holds it.
+func find(list []Entry, occasion int64) (Entry, bool) {
+	for _, e := range list {
+		if !e.IsRange() && e.Scheduled.UnixMilli() == occasion {
+			return e, true
+		}
+	}
+	for _, e := range list {
+		if e.IsRange() && e.From.UnixMilli() < occasion && occasion <= e.Scheduled.UnixMilli() && !byHand(occasion) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}

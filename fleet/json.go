@@ -1,0 +1,145 @@
+package fleet
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// In JSON times are RFC 3339 with milliseconds in UTC, null where there is none; durations are whole milliseconds, in
+// fields whose names end in _ms. Fields may be added, and none goes.
+
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// stamp is a time in JSON.
+type stamp time.Time
+
+// MarshalJSON implements [json.Marshaler].
+func (s stamp) MarshalJSON() ([]byte, error) {
+	t := time.Time(s)
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(t.UTC().Format(`"` + timeLayout + `"`)), nil
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (e Entry) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Job       string        `json:"job"`
+		ID        string        `json:"id"`
+		Scheduled stamp         `json:"scheduled"`
+		From      stamp         `json:"from"`
+		Count     int           `json:"count"`
+		Triggered bool          `json:"triggered"`
+		State     State         `json:"state"`
+		Outcome   lease.Outcome `json:"outcome"`
+		Started   stamp         `json:"started"`
+		Ended     stamp         `json:"ended"`
+		Took      int64         `json:"took_ms"`
+		Replica   string        `json:"replica"`
+		Left      int64         `json:"left_ms"`
+		Token     int64         `json:"token"`
+		Attempt   int           `json:"attempt"`
+		Reason    string        `json:"reason"`
+		Error     string        `json:"error"`
+	}{
+		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
+		e.Took().Milliseconds(), e.Replica, e.Left.Milliseconds(), e.Token, e.Attempts, e.Reason, e.Error,
+	})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (t Triggered) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Status string `json:"status"`
+		ID     string `json:"id"`
+		Tick   stamp  `json:"tick"`
+		Wait   int64  `json:"wait_ms"`
+		Next   stamp  `json:"next"`
+		Entry  *Entry `json:"entry"`
+	}{t.Status.String(), t.ID, stamp(t.Tick), t.Wait.Milliseconds(), stamp(t.Next), t.Entry})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (e Explanation) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Job     string  `json:"job"`
+		ID      string  `json:"id"`
+		Tick    stamp   `json:"tick"`
+		Verdict Verdict `json:"verdict"`
+		Text    string  `json:"text"`
+		Entry   *Entry  `json:"entry"`
+	}{e.Job, e.ID, stamp(e.Tick), e.Verdict, e.Text, e.Entry})
+}
+
+// PauseView is a pause in JSON.
+type PauseView struct{ lease.Pause }
+
+// MarshalJSON implements [json.Marshaler].
+func (p PauseView) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		By    string `json:"by"`
+		Why   string `json:"why"`
+		Since stamp  `json:"since"`
+	}{p.By, p.Why, stamp(p.Since)})
+}
+
+// MarshalJSON implements [json.Marshaler]. What is announced is not this, but what Encode writes.
+func (r Replica) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		ID          string   `json:"id"`
+		Groups      []string `json:"groups"`
+		Started     stamp    `json:"started"`
+		Version     string   `json:"version"`
+		ClockOffset int64    `json:"clock_offset_ms"`
+		Term        int64    `json:"term_ms"`
+		Running     int      `json:"running"`
+		Stopping    bool     `json:"stopping"`
+		JobCount    int      `json:"job_count"`
+	}{
+		r.ID, append([]string{}, r.Groups...), stamp(r.Started), r.Version, r.ClockOffset.Milliseconds(), r.Term.Milliseconds(),
+		r.Running, r.Stopping, r.JobCount,
+	})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (s JobStatus) MarshalJSON() ([]byte, error) {
+	view := struct {
+		Job         string              `json:"job"`
+		Configured  bool                `json:"configured"`
+		Known       bool                `json:"known"`
+		Schedule    string              `json:"schedule"`
+		Timezone    string              `json:"timezone"`
+		Leader      bool                `json:"leader"`
+		Next        stamp               `json:"next"`
+		Overdue     stamp               `json:"overdue"`
+		Last        *Entry              `json:"last"`
+		Open        []Entry             `json:"open"`
+		Paused      *PauseView          `json:"paused"`
+		PausedHere  bool                `json:"paused_by_configuration"`
+		Replicas    []string            `json:"replicas"`
+		Unserved    bool                `json:"unserved"`
+		Disagreeing map[string][]string `json:"revisions"`
+	}{
+		Job: s.Name, Configured: s.Given, Known: s.Known, Schedule: s.Spec.Schedule, Timezone: s.Spec.Timezone, Leader: s.Spec.Leader,
+		Next: stamp(s.Next), Overdue: stamp(s.Overdue), Last: s.Last, Open: append([]Entry{}, s.Open...),
+		PausedHere: s.Spec.Paused, Replicas: append([]string{}, s.Replicas...), Unserved: s.Unserved, Disagreeing: s.Revisions,
+	}
+	if s.Paused != nil {
+		view.Paused = &PauseView{*s.Paused}
+	}
+	return json.Marshal(view)
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (s Status) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Namespace string      `json:"namespace"`
+		Now       stamp       `json:"now"`
+		Since     stamp       `json:"since"`
+		Replicas  []Replica   `json:"replicas"`
+		Jobs      []JobStatus `json:"jobs"`
+	}{s.Namespace, stamp(s.Now), stamp(s.Since), append([]Replica{}, s.Replicas...), append([]JobStatus{}, s.Jobs...)})
+}

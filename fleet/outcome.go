@@ -1,0 +1,292 @@
+package fleet
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// The outcomes and reasons of package scheduler, which this one must not import, and those that stores note.
+const (
+	succeeded = "succeeded"
+	failed    = "failed"
+	missed    = "missed"
+
+	reasonMisfire   = "misfire"
+	reasonTooOld    = "too_old"
+	reasonTooMany   = "too_many"
+	reasonForgotten = "forgotten"
+)
+
+// entry explains a tick that the store has something of.
+func (r *reasoner) entry(e Entry) (Verdict, string) {
+	text := ""
+	if e.Triggered {
+		text = "It was triggered by hand. "
+	}
+	if e.State != Settled {
+		return Verdict(e.State), text + r.open(e)
+	}
+	return Verdict(e.Outcome), text + r.outcome(e)
+}
+
+func (r *reasoner) open(e Entry) string {
+	switch e.State {
+	case Running:
+		return fmt.Sprintf("It was won by %s, and runs since %s: attempt %d, token %d. Its lease lasts another %s unless it is renewed.",
+			e.Replica, r.when(e.Started), e.Attempts, e.Token, rough(e.Left))
+	case Free:
+		return fmt.Sprintf("%s began to run it at %s (attempt %d, token %d), and gave it up, or let its lease run out. "+
+			"The next replica to claim it runs attempt %d. %s", e.Replica, r.when(e.Started), e.Attempts, e.Token, e.Attempts+1, r.service())
+	default:
+		for _, other := range r.list {
+			if other.State == Running || other.State == Free {
+				return fmt.Sprintf("It waits for its turn behind the tick of %s, which %s. %s asked for it.",
+					r.at(other.Scheduled), r.doing(other), e.Replica)
+			}
+		}
+		return fmt.Sprintf("It waits to be claimed. %s asked for it. %s", e.Replica, r.service())
+	}
+}
+
+// doing says what an open tick does.
+func (r *reasoner) doing(e Entry) string {
+	switch e.State {
+	case Running:
+		return fmt.Sprintf("runs on %s since %s", e.Replica, r.when(e.Started))
+	case Free:
+		return fmt.Sprintf("%s gave up, or let its lease run out", e.Replica)
+	default:
+		return "waits itself"
+	}
+}
+
+func (r *reasoner) outcome(e Entry) string {
+	switch e.Outcome {
+	case succeeded:
+		return fmt.Sprintf("It was won by %s, and ran from %s to %s, which took %s, and succeeded: attempt %d, token %d.",
+			e.Replica, r.when(e.Started), r.when(e.Ended), rough(e.Took()), e.Attempts, e.Token)
+	case failed:
+		return fmt.Sprintf("It was won by %s, and ran from %s to %s, which took %s, and failed at attempt %d, token %d%s",
+			e.Replica, r.when(e.Started), r.when(e.Ended), rough(e.Took()), e.Attempts, e.Token, quoted(e.Error))
+	case lease.OutcomeSkipped:
+		return r.skipped(e)
+	case lease.OutcomeReplaced:
+		return r.replaced(e)
+	case missed:
+		return r.missed(e)
+	case lease.OutcomeLost:
+		return r.lost(e)
+	}
+	return fmt.Sprintf("%s settled it at %s as %s%s", e.Replica, r.when(e.Ended), e.Outcome, quoted(e.Error))
+}
+
+func (r *reasoner) skipped(e Entry) string {
+	switch e.Reason {
+	case lease.NoteOverlap:
+		text := "It was skipped because "
+		if b, ok := r.blocker(e); ok {
+			text += fmt.Sprintf("%s still ran %s", b.Replica, r.at(b.Scheduled))
+			switch {
+			case b.State != Settled && b.State != Waiting:
+				text += ", and it still does"
+				if b.State == Free {
+					text = fmt.Sprintf("It was skipped because the tick of %s was still open: %s gave it up, or let its lease run out",
+						r.at(b.Scheduled), b.Replica)
+				}
+			case !b.Ended.IsZero():
+				text += fmt.Sprintf(", until %s", r.when(b.Ended))
+			}
+		} else {
+			text += "an earlier tick was still open, which is not in the history any more"
+		}
+		return text + r.policy(", and the job's overlap policy is %s", func(s jobs.Spec) any { return s.Overlap }) + "." + r.together(e)
+	case lease.NotePaused:
+		return r.paused(e)
+	case lease.NoteNewer:
+		text := "It was skipped: while it waited for its turn, a newer one took its place"
+		if n, ok := r.newer(e); ok {
+			text += ", " + r.at(n.Scheduled)
+		}
+		return text + "."
+	}
+	return fmt.Sprintf("%s skipped it at %s%s%s", e.Replica, r.when(e.Ended), reason(e), r.together(e))
+}
+
+// blocker finds the tick that stood in the way of e when that was skipped: the newest earlier one that was open then.
+func (r *reasoner) blocker(e Entry) (found Entry, ok bool) {
+	// What follows a skip of several ticks may have been decided when the obstacle was gone: look at the tick's own time.
+	then := e.Ended
+	if e.IsRange() {
+		then = r.tick
+	}
+	for _, b := range r.list {
+		if b.IsRange() || b.Token == 0 || b.ID == e.ID || !b.Scheduled.Before(r.tick) {
+			continue
+		}
+		began := b.Started
+		if b.Attempts > 1 { // only the last one's start is known
+			began = b.Scheduled
+		}
+		// A replica's estimate of fleet time is off by a moment.
+		if began.After(then.Add(time.Second)) || b.State == Settled && b.Ended.Before(then) {
+			continue
+		}
+		if !ok || b.Scheduled.After(found.Scheduled) {
+			found, ok = b, true
+		}
+	}
+	return found, ok
+}
+
+func (r *reasoner) paused(e Entry) string {
+	if p := r.Record.Paused; p != nil && !p.Since.After(e.Ended) {
+		return "It was skipped because the job is paused: " + r.pause(*p) + "." + r.together(e)
+	}
+	// A pause is over when somebody ends it, which settles what came due in it and was not claimed.
+	for _, over := range r.Record.Settled {
+		if over.From != 0 && over.Token == 0 && over.Note == lease.NotePaused && !over.At.Before(e.Ended) {
+			return fmt.Sprintf("It was skipped because the job was paused, until %s resumed it at %s.", over.Holder, r.when(over.At))
+		}
+	}
+	if r.Job != nil && r.Job.Spec().Paused {
+		return fmt.Sprintf("It was skipped because the configuration of %s pauses the job.", e.Replica) + r.together(e)
+	}
+	return fmt.Sprintf("It was skipped by %s at %s because the job was paused then.", e.Replica, r.when(e.Ended)) + r.together(e)
+}
+
+func (r *reasoner) pause(p lease.Pause) string {
+	return fmt.Sprintf("by %s since %s%s", p.By, r.when(p.Since), quotedBare(p.Why))
+}
+
+func (r *reasoner) replaced(e Entry) string {
+	by := "a newer one"
+	if n, ok := r.newer(e); ok {
+		by = "the newer one of " + r.at(n.Scheduled)
+	}
+	if e.Token == 0 {
+		return fmt.Sprintf("It never ran: while it waited for its turn, %s took its place.", by)
+	}
+	return fmt.Sprintf("It was won by %s, ran from %s, and was stopped at %s to make room for %s: attempt %d, token %d.",
+		e.Replica, r.when(e.Started), r.when(e.Ended), by, e.Attempts, e.Token)
+}
+
+// newer finds the tick that e had to make room for: the next one that was granted or waits.
+func (r *reasoner) newer(e Entry) (found Entry, ok bool) {
+	for _, n := range r.list {
+		if !n.IsRange() && n.Scheduled.After(e.Scheduled) && (n.Token != 0 || n.State == Waiting || n.Reason == lease.NoteNewer) &&
+			(!ok || n.Scheduled.Before(found.Scheduled)) {
+			found, ok = n, true
+		}
+	}
+	return found, ok
+}
+
+func (r *reasoner) missed(e Entry) string {
+	var text string
+	if e.Reason == reasonForgotten {
+		text = fmt.Sprintf("Whether it ran is not known: Redis had lost the record of the job, and %s settled it as missed at %s.", e.Replica, r.when(e.Ended))
+		return text + r.together(e)
+	}
+	from, quiet := r.lastWord(e)
+	switch {
+	case !quiet:
+		text = fmt.Sprintf("It was missed because nobody started it in time. %s found it at %s, %s after its time",
+			e.Replica, r.when(e.Ended), rough(e.Ended.Sub(r.tick)))
+	case from.IsZero():
+		text = fmt.Sprintf("It was missed because nobody was there until %s, when %s found it, %s after its time",
+			r.when(e.Ended), e.Replica, rough(e.Ended.Sub(r.tick)))
+	default:
+		text = fmt.Sprintf("It was missed because nobody was there from %s to %s, when %s found it, %s after its time",
+			r.when(from), r.when(e.Ended), e.Replica, rough(e.Ended.Sub(r.tick)))
+	}
+	switch e.Reason {
+	case reasonMisfire:
+		text += r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire })
+	case reasonTooOld:
+		text += "; that is too late to catch up" + r.policy(", which ends after %s", func(s jobs.Spec) any { return s.CatchUpWindow })
+	case reasonTooMany:
+		text += "; there were too many to catch up" + r.policy(", at most %d", func(s jobs.Spec) any { return s.MaxCatchUp })
+	}
+	return text + "." + r.together(e)
+}
+
+// lastWord returns when somebody did something about the job for the last time before a tick that was missed, zero when
+// that is not in the history, and whether nobody did between the tick and when it was found.
+func (r *reasoner) lastWord(e Entry) (last time.Time, quiet bool) {
+	quiet = true
+	// What happened in the same breath is a part of finding e: replicas estimate fleet time, and to the millisecond.
+	found := e.Ended.Add(-time.Second)
+	see := func(t time.Time) {
+		switch {
+		case t.IsZero() || !t.Before(found):
+		case t.After(r.tick):
+			quiet = false
+		case t.After(last):
+			last = t
+		}
+	}
+	for _, other := range r.list {
+		if other.State == Settled && other.ID == e.ID {
+			continue
+		}
+		if other.Token != 0 {
+			see(other.Started)
+		}
+		see(other.Ended)
+	}
+	return last, quiet
+}
+
+func (r *reasoner) lost(e Entry) string {
+	if e.Error != "" || e.Reason == "" {
+		return fmt.Sprintf("%s ran it from %s and lost its lease (attempt %d, token %d), and it may not be run again%s%s", e.Replica,
+			r.when(e.Started), e.Attempts, e.Token, r.limit(), quoted(e.Error))
+	}
+	times := "its lease ran out"
+	if e.Attempts > 1 {
+		times = fmt.Sprintf("after %d attempts the last lease ran out", e.Attempts)
+	}
+	return fmt.Sprintf("It was lost: %s, that of %s since %s (token %d), and it may not be run again%s. That was noticed at %s.",
+		times, e.Replica, r.when(e.Started), e.Token, r.limit(), r.when(e.Ended))
+}
+
+// limit says why a tick that was lost is not run again.
+func (r *reasoner) limit() string {
+	if r.Job == nil {
+		return ""
+	}
+	if spec := r.Job.Spec(); spec.Delivery == jobs.AtMostOnce {
+		return " (delivery: at_most_once)"
+	}
+	return fmt.Sprintf(" (max_takeovers: %d)", r.Job.Spec().MaxTakeovers)
+}
+
+// policy tells one policy of the job, if its definition is known.
+func (r *reasoner) policy(format string, of func(jobs.Spec) any) string {
+	if r.Job == nil {
+		return ""
+	}
+	return fmt.Sprintf(format, of(r.Job.Spec()))
+}
+
+// together says that e was settled with others.
+func (r *reasoner) together(e Entry) string {
+	if !e.IsRange() || e.Count == 1 {
+		return ""
+	}
+	what := "all that were undecided"
+	if e.Count > 1 {
+		what = fmt.Sprintf("%d ticks", e.Count)
+	}
+	return fmt.Sprintf(" %s settled %s after %s up to %s together.", e.Replica, what, r.at(e.From), r.at(e.Scheduled))
+}
+
+func reason(e Entry) string {
+	if e.Reason == "" {
+		return "."
+	}
+	return ": " + e.Reason + "."
+}

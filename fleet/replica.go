@@ -1,0 +1,91 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Replica is what a replica says about itself, every few seconds, by [lease.Roster].
+type Replica struct {
+	ID          string
+	Groups      []string      // that it serves, besides the jobs that name none
+	Started     time.Time     // by fleet time, in milliseconds
+	Version     string        // of its program
+	ClockOffset time.Duration // of fleet time from its machine's clock: above 0 where that one is slow
+	Term        time.Duration // of its leases
+	Running     int           // how many runs it has under way
+	Stopping    bool          // it starts nothing more
+
+	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of what is configured for
+	// it, so that replicas whose configurations differ are found out. It is nil in what was decoded when they were too
+	// many to announce; JobCount says how many there are.
+	Jobs     map[string]string
+	JobCount int // filled in by Encode
+}
+
+// replicaJSON is how a Replica is announced. It is read by other versions of this program: a field may be added, and none
+// changes its meaning.
+type replicaJSON struct {
+	ID          string            `json:"id"`
+	Groups      []string          `json:"groups,omitempty"`
+	Started     int64             `json:"started_ms"` // Unix time
+	Version     string            `json:"version,omitempty"`
+	ClockOffset int64             `json:"clock_offset_ms"`
+	Term        int64             `json:"term_ms"`
+	Running     int               `json:"running"`
+	Stopping    bool              `json:"stopping,omitempty"`
+	Jobs        map[string]string `json:"jobs,omitempty"`
+	JobCount    int               `json:"job_count"`
+}
+
+// Encode writes r for [lease.Roster], times and durations in whole milliseconds. It leaves the jobs out when they would
+// take more than [lease.MaxInfo] bytes.
+func (r Replica) Encode() []byte {
+	w := replicaJSON{
+		ID: r.ID, Groups: r.Groups, Started: unixMilli(r.Started), Version: r.Version,
+		ClockOffset: r.ClockOffset.Round(time.Millisecond).Milliseconds(), Term: r.Term.Milliseconds(),
+		Running: r.Running, Stopping: r.Stopping, Jobs: r.Jobs, JobCount: len(r.Jobs),
+	}
+	text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
+	if len(text) > lease.MaxInfo {
+		w.Jobs = nil
+		text, _ = json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
+	}
+	return text
+}
+
+// DecodeReplica reads what Encode wrote.
+func DecodeReplica(text []byte) (Replica, error) {
+	var r replicaJSON
+	if err := json.Unmarshal(text, &r); err != nil {
+		return Replica{}, fmt.Errorf("fleet: what a replica says about itself: %w", err)
+	}
+	return Replica{
+		ID: r.ID, Groups: r.Groups, Started: fromMilli(r.Started), Version: r.Version,
+		ClockOffset: time.Duration(r.ClockOffset) * time.Millisecond, Term: time.Duration(r.Term) * time.Millisecond,
+		Running: r.Running, Stopping: r.Stopping, Jobs: r.Jobs, JobCount: r.JobCount,
+	}, nil
+}
+
+// serves tells whether r serves a job, and whether that is known.
+func (r Replica) serves(job string) (serves, known bool) {
+	_, serves = r.Jobs[job]
+	return serves, serves || len(r.Jobs) == r.JobCount
+}
+
+func unixMilli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMilli(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

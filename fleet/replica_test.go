@@ -1,0 +1,44 @@
+package fleet_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
+)
+
+func TestAReplicaIsReadAsItWasAnnounced(t *testing.T) {
+	r := fleet.Replica{
+		ID: "web-1", Groups: []string{"eu", "us"}, Started: time.UnixMilli(1795175158387).UTC(), Version: "v1.2.3",
+		ClockOffset: -1500 * time.Millisecond, Term: 15 * time.Second, Running: 3, Stopping: true,
+		Jobs: map[string]string{"report": "0123456789ab"}, JobCount: 1,
+	}
+	read, err := fleet.DecodeReplica(r.Encode())
+	require.NoError(t, err)
+	require.Equal(t, r, read)
+	require.JSONEq(t, `{"id": "web-1", "groups": ["eu", "us"], "started_ms": 1795175158387, "version": "v1.2.3",
+		"clock_offset_ms": -1500, "term_ms": 15000, "running": 3, "stopping": true, "jobs": {"report": "0123456789ab"}, "job_count": 1}`,
+		string(r.Encode()), "other versions read it")
+
+	read, err = fleet.DecodeReplica([]byte(`{"id": "x", "of_a_later_version": 1}`))
+	require.NoError(t, err)
+	require.Equal(t, fleet.Replica{ID: "x"}, read)
+	_, err = fleet.DecodeReplica([]byte("?"))
+	require.Error(t, err)
+}
+
+func TestAReplicaOfVeryManyJobsIsAnnouncedWithoutThem(t *testing.T) {
+	r := fleet.Replica{ID: "big", Jobs: map[string]string{}}
+	for i := range 50_000 {
+		r.Jobs[fmt.Sprintf("a-job-with-a-number-%d", i)] = "0123456789ab"
+	}
+	text := r.Encode()
+	require.LessOrEqual(t, len(text), lease.MaxInfo)
+	read, err := fleet.DecodeReplica(text)
+	require.NoError(t, err)
+	require.Equal(t, fleet.Replica{ID: "big", JobCount: 50_000}, read)
+}

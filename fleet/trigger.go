@@ -1,0 +1,135 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// TriggerOptions are what a trigger needs besides the job. By is required.
+type TriggerOptions struct {
+	By string // who asks; matches the pattern of a name
+
+	// Key, when it is not empty, makes triggers with the same key within Window one: the first runs the job, the others
+	// are told its tick. It matches the pattern of a name.
+	Key    string
+	Window time.Duration // from 1 ms to 30 days; 0 means DefaultWindow
+}
+
+// DefaultWindow is for how long a key is remembered unless a trigger says otherwise.
+const DefaultWindow = 24 * time.Hour
+
+// Triggered is the answer to a trigger.
+type Triggered struct {
+	Status lease.TriggerStatus
+	Tick   time.Time // of the run that serves the trigger; zero when it was refused
+	ID     string    // the tick's identity, as jobs.Run.TickID; empty when it was refused
+
+	// Wait and Next say when the next trigger may be accepted, of one that was refused as [lease.Limited].
+	Wait time.Duration
+	Next time.Time // by fleet time
+
+	Entry *Entry // what became of the tick, for those who have awaited it; Trigger leaves it nil
+}
+
+// Accepted reports whether a run serves the trigger.
+func (t Triggered) Accepted() bool { return t.Status != lease.Limited }
+
+// ErrLeaderTask is returned by [Fleet.Trigger] for a leader task, which runs all the time anyway.
+var ErrLeaderTask = errors.New("fleet: a leader task runs all the time, so it cannot be triggered")
+
+// triggerTries is how often a trigger is asked for: whether one whose answer got lost was accepted is unknown, and the
+// same request again is told.
+const triggerTries = 3
+
+// Trigger asks the fleet to run a job once, now, on one replica. The job's rate and overlap hold across the fleet: with
+// overlap allow the run starts beside what runs, else after it, and then triggers that come while one waits are served by
+// that one. A pause does not stop it. It returns [lease.ErrUnknown] for a job that no replica has ever contended for, and
+// otherwise returns before the run has started: see [Fleet.Await].
+func (f *Fleet) Trigger(ctx context.Context, spec jobs.Spec, o TriggerOptions) (Triggered, error) {
+	if spec.Leader {
+		return Triggered{}, fmt.Errorf("job %q: %w", spec.Name, ErrLeaderTask)
+	}
+	c, err := ability[lease.Controller](f.store, "trigger a job", "lease.Controller")
+	if err != nil {
+		return Triggered{}, err
+	}
+	t := lease.Trigger{
+		Name: spec.Name, By: o.By, Request: request(), Key: o.Key, Beside: spec.Overlap == jobs.Allow,
+	}
+	if o.Key != "" {
+		t.Window = o.Window
+		if t.Window == 0 {
+			t.Window = DefaultWindow
+		}
+	}
+	if !spec.Rate.IsZero() {
+		t.Every, t.Burst = spec.Rate.Per/time.Duration(max(spec.Rate.Count, 1)), max(spec.Burst, 1)
+	}
+	if err := t.Validate(); err != nil {
+		return Triggered{}, err
+	}
+	var a lease.Triggered
+	for try := 1; ; try++ {
+		a, err = c.Trigger(ctx, t)
+		if err == nil || errors.Is(err, lease.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
+			break
+		}
+	}
+	if err != nil {
+		return Triggered{}, err
+	}
+	answer := Triggered{Status: a.Status, Wait: a.Wait}
+	if a.Status == lease.Limited {
+		now, _, err := f.store.Time(ctx)
+		answer.Next = now.Add(a.Wait)
+		return answer, err
+	}
+	answer.Tick = time.UnixMilli(a.Occasion).UTC()
+	answer.ID = f.tickID(spec.Name, answer.Tick)
+	return answer, nil
+}
+
+// The limits of how often Await asks.
+const (
+	firstAsk = 50 * time.Millisecond
+	lastAsk  = time.Second
+)
+
+// ErrNoTrace is returned by [Fleet.Await] for a tick that is neither open nor among the outcomes that the store keeps.
+var ErrNoTrace = errors.New("fleet: the store knows nothing of this tick: it is not due, or too old, or was forgotten")
+
+// Await returns the entry of a tick as soon as that is settled. It asks again and again, at least once a second, until
+// then, or until ctx ends; a store that does not answer for a while only delays it, and is the error when ctx has ended.
+func (f *Fleet) Await(ctx context.Context, job string, tick time.Time) (Entry, error) {
+	var last error
+	for wait := firstAsk; ; wait = min(2*wait, lastAsk) {
+		r, err := f.inspect(ctx, job)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			return Entry{}, err
+		case err != nil && ctx.Err() == nil:
+			last = err
+		case err == nil:
+			last = nil
+			e, found := find(entries(f.namespace, r), tick.UnixMilli())
+			if !found {
+				return Entry{}, fmt.Errorf("job %q, tick %s: %w", job, tick.UTC().Format(time.RFC3339Nano), ErrNoTrace)
+			}
+			if e.State == Settled {
+				return e, nil
+			}
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return Entry{}, errors.Join(context.Cause(ctx), last)
+		case <-t.C:
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// Verdict says in a word what is known of a tick: an outcome, a [State], or one of these.
+type Verdict string
+
+// What can be known of a tick that is neither open nor among the outcomes that the store keeps.
+const (
+	NotScheduled Verdict = "not_scheduled" // the schedule has no such tick, and nobody triggered it
+	Future       Verdict = "future"        // its time has not come
+	Undecided    Verdict = "undecided"     // its time has come, and nobody has decided about it
+	NotKept      Verdict = "not_kept"      // it was decided, and how is not known any more
+	NoTick       Verdict = "no_tick"       // the job has none at all
+)
+
+// Explanation says what became of a tick, and why.
+type Explanation struct {
+	Job     string
+	Tick    time.Time // in the job's time zone; zero when the job has none
+	ID      string    // as jobs.Run.TickID
+	Verdict Verdict
+	Text    string // in words: one or more sentences about the tick. Times of its day stand without their date
+	Entry   *Entry // what the store has of the tick; nil when it has nothing
+}
+
+// Question is all that an [Explanation] depends on.
+type Question struct {
+	Namespace string
+	Record    lease.Record
+	Job       *jobs.Job // nil when its definition is not known: then any whole second counts as one of its ticks
+	Replicas  []Replica // that live
+	Tick      time.Time // zero for the oldest that is due and undecided, or else the newest that was decided
+	Now       time.Time // fleet time
+	Since     time.Time // since when the store remembers the fleet
+}
+
+// Why explains what became of a tick of a job. job may be nil when only replicas know its definition. A zero tick means
+// the oldest that is due and undecided, or else the newest that was decided, or else the next.
+func (f *Fleet) Why(ctx context.Context, name string, job *jobs.Job, tick time.Time) (Explanation, error) {
+	r, err := f.inspect(ctx, name)
+	if err != nil {
+		return Explanation{}, err
+	}
+	q := Question{Namespace: f.namespace, Record: r, Job: job, Tick: tick}
+	if q.Now, q.Since, err = f.store.Time(ctx); err != nil {
+		return Explanation{}, err
+	}
+	if q.Replicas, err = f.Replicas(ctx); err != nil {
+		return Explanation{}, err
+	}
+	return Explain(q), nil
+}
+
+// Explain answers q. It is a pure function.
+func Explain(q Question) Explanation {
+	r := reasoner{Question: q, list: entries(q.Namespace, q.Record), zone: time.UTC}
+	if q.Job != nil {
+		r.zone = q.Job.Schedule().Location()
+	}
+	tick := q.Tick
+	if tick.IsZero() && (q.Job == nil || !q.Job.Spec().Leader) {
+		tick = r.choose()
+	}
+	r.tick = tick.In(r.zone)
+	e := Explanation{Job: q.Record.Name, Tick: r.tick}
+	if tick.IsZero() {
+		e.Tick, e.Verdict, e.Text = time.Time{}, NoTick, r.noTick()
+		return e
+	}
+	e.ID = jobs.Run{Namespace: q.Namespace, Job: e.Job, Tick: tick}.TickID()
+	if found, ok := find(r.list, tick.UnixMilli()); ok && (!found.IsRange() || r.scheduled(tick)) {
+		e.Entry = &found
+		e.Verdict, e.Text = r.entry(found)
+		return e
+	}
+	e.Verdict, e.Text = r.absent()
+	return e
+}
+
+type reasoner struct {
+	Question
+	list []Entry
+	zone *time.Location // in which times are told
+	tick time.Time
+}
+
+// choose returns the tick to tell of when none was named.
+func (r *reasoner) choose() time.Time {
+	if r.Job != nil && r.Record.Mark != 0 {
+		if due := r.Job.Schedule().Next(time.UnixMilli(r.Record.Mark)); !due.IsZero() && !due.After(r.Now) {
+			return due
+		}
+	}
+	var newest time.Time
+	for _, e := range r.list {
+		at := e.Scheduled
+		if e.IsRange() && r.Job != nil {
+			at = r.before(at.Add(time.Millisecond)) // the range may end between two ticks
+		}
+		if at.After(newest) {
+			newest = at
+		}
+	}
+	if newest.IsZero() && r.Job != nil {
+		newest = r.Job.Schedule().Next(r.Now)
+	}
+	return newest
+}
+
+func (r *reasoner) noTick() string {
+	if r.Job != nil && r.Job.Spec().Leader {
+		return "It is a leader task, which runs all the time and has no ticks. " + r.leading()
+	}
+	return "It has no tick that is due or to come, and none that was decided is in its history."
+}
+
+// leading says which replica runs a leader task.
+func (r *reasoner) leading() string {
+	for _, e := range r.list {
+		if e.State == Running {
+			return fmt.Sprintf("It runs on %s since %s: token %d. Its lease lasts another %s unless it is renewed.",
+				e.Replica, r.when(e.Started), e.Token, rough(e.Left))
+		}
+	}
+	switch {
+	case r.Record.Paused != nil:
+		return "It does not run, since it is paused: " + r.pause(*r.Record.Paused) + "."
+	case r.Job.Spec().Paused:
+		return "It does not run, since the configuration pauses it."
+	}
+	return "No replica runs it now. " + r.service()
+}
+
+// scheduled tells whether the schedule has a tick, as far as that is known.
+func (r *reasoner) scheduled(tick time.Time) bool {
+	if r.Job == nil {
+		return !byHand(tick.UnixMilli())
+	}
+	return r.Job.Schedule().Next(tick.Add(-time.Nanosecond)).Equal(tick)
+}
+
+// before returns the newest tick of the schedule before an instant; zero when there is none in the forty years before it.
+func (r *reasoner) before(t time.Time) time.Time {
+	const longest = 40 * 365 * 24 * time.Hour
+	next := r.Job.Schedule().Next
+	for back := time.Second; back < longest; back *= 2 {
+		var last time.Time
+		for at := next(t.Add(-back)); !at.IsZero() && at.Before(t); at = next(at) {
+			last = at
+		}
+		if !last.IsZero() {
+			return last
+		}
+	}
+	return time.Time{}
+}
+
+// absent explains a tick of which the store has nothing.
+func (r *reasoner) absent() (Verdict, string) {
+	switch tick := r.tick; {
+	case !r.scheduled(tick):
+		return NotScheduled, r.notScheduled()
+	case tick.After(r.Now):
+		text := fmt.Sprintf("Its time has not come: it is due in %s.", rough(tick.Sub(r.Now)))
+		return Future, text + r.hindrance()
+	case tick.UnixMilli() > r.Record.Mark:
+		return Undecided, r.undecided()
+	default:
+		return NotKept, r.notKept()
+	}
+}
+
+func (r *reasoner) notScheduled() string {
+	if r.Job == nil {
+		return "No such tick was triggered: those of schedules are whole seconds."
+	}
+	if r.Job.Spec().Leader {
+		return "It is a leader task, which runs all the time and has no ticks."
+	}
+	text := fmt.Sprintf("The schedule %q has no such tick, and nobody triggered it.", r.Job.Schedule())
+	earlier, later := r.before(r.tick), r.Job.Schedule().Next(r.tick)
+	switch {
+	case !earlier.IsZero() && !later.IsZero():
+		text += fmt.Sprintf(" The ticks around it are %s and %s.", r.at(earlier), r.at(later))
+	case !later.IsZero():
+		text += fmt.Sprintf(" Its first one is %s.", r.at(later))
+	case !earlier.IsZero():
+		text += fmt.Sprintf(" Its last one was %s.", r.at(earlier))
+	}
+	return text
+}
+
+// hindrance warns of what a future tick will meet.
+func (r *reasoner) hindrance() string {
+	switch {
+	case r.Record.Paused != nil:
+		return " It will be skipped unless the job is resumed before: " + r.pause(*r.Record.Paused) + "."
+	case r.Job != nil && r.Job.Spec().Paused:
+		return " It will be skipped, since the configuration pauses the job."
+	}
+	if _, unserved, _ := service(r.Record.Name, r.Replicas); unserved {
+		return " " + r.service()
+	}
+	return ""
+}
+
+func (r *reasoner) undecided() string {
+	late := r.Now.Sub(r.tick)
+	serving, unserved, _ := service(r.Record.Name, r.Replicas)
+	head := fmt.Sprintf("It was due %s ago, and nobody has decided about it yet. ", rough(late))
+	switch {
+	case r.Record.Mark == 0 && len(serving) == 0:
+		return head + "No replica has ever contended for this job in this namespace, as far as Redis remembers, which is since " +
+			r.at(r.Since) + ". " + r.service()
+	case unserved:
+		return head + r.service() + " When one comes, the job's misfire policy decides."
+	case r.Job != nil && late <= r.Job.Spec().Jitter:
+		return head + fmt.Sprintf("The job's jitter shifts its start by up to %s.", r.Job.Spec().Jitter)
+	}
+	for _, e := range r.list {
+		if e.State != Settled {
+			return head + fmt.Sprintf("It waits for its turn behind the tick of %s, which %s.", r.at(e.Scheduled), r.doing(e))
+		}
+	}
+	switch {
+	case r.Record.Mark == 0:
+		return head + "Redis has no record of this job, and remembers since " + r.at(r.Since) + ". " + r.service()
+	case late <= slack:
+		return head + r.service()
+	default:
+		return head + r.service() + " It should have been claimed: see whether those replicas reach Redis, and what they log."
+	}
+}
+
+// service says who would run the job.
+func (r *reasoner) service() string {
+	serving, unserved, _ := service(r.Record.Name, r.Replicas)
+	switch {
+	case len(r.Replicas) == 0:
+		return "No replica lives."
+	case unserved:
+		return fmt.Sprintf("None of the replicas that live (%s) serves this job.", these(ids(r.Replicas)))
+	case len(serving) == 0:
+		return "Which replicas serve this job is not known."
+	case len(serving) == 1:
+		return serving[0] + " serves it."
+	default:
+		return these(serving) + " serve it."
+	}
+}
+
+// notKept explains a tick that the mark has passed, and that is not in the history.
+func (r *reasoner) notKept() string {
+	settled := r.Record.Settled
+	if len(settled) == 0 {
+		return "It was decided, or passed over when the fleet began to keep the record of this job; the history holds nothing yet."
+	}
+	oldest := settled[0].At
+	switch {
+	case len(settled) >= lease.History && r.tick.Before(oldest):
+		return fmt.Sprintf("It was decided, and the history does not go back so far: it holds the last %d outcomes, since %s.",
+			len(settled), r.at(oldest))
+	case r.tick.Before(oldest):
+		return fmt.Sprintf("It was decided, or passed over when the fleet began to keep the record of this job; the first outcome in its history is of %s.",
+			r.at(oldest))
+	default:
+		return fmt.Sprintf("It was decided, but its outcome is not in the history: Redis has lost it, in a failover or a restart. Redis remembers since %s.",
+			r.at(r.Since))
+	}
+}

@@ -1,0 +1,103 @@
+package fleet
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	dateLayout  = "2006-01-02 15:04:05 -0700"
+	clockLayout = "15:04:05"
+)
+
+// String is the explanation for people: job, tick, verdict and text.
+func (e Explanation) String() string {
+	if e.Tick.IsZero() {
+		return fmt.Sprintf("%s: %s", e.Job, e.Text)
+	}
+	return fmt.Sprintf("%s, tick of %s, %s: %s", e.Job, e.Tick.Format(layout(dateLayout, e.Tick)), Words(string(e.Verdict)), e.Text)
+}
+
+// Words makes words of an outcome, a verdict or a reason, which have underscores in place of spaces.
+func Words(s string) string { return strings.ReplaceAll(s, "_", " ") }
+
+// layout adds milliseconds where a time has some.
+func layout(base string, t time.Time) string {
+	if t.Truncate(time.Millisecond).Equal(t.Truncate(time.Second)) {
+		return base
+	}
+	return strings.Replace(base, ":05", ":05.000", 1)
+}
+
+// at tells the time of a tick, exactly.
+func (r *reasoner) at(t time.Time) string { return t.In(r.zone).Format(layout(r.shortest(t), t)) }
+
+// when tells when something happened, to the second.
+func (r *reasoner) when(t time.Time) string { return t.In(r.zone).Format(r.shortest(t)) }
+
+func (r *reasoner) shortest(t time.Time) string {
+	if t.In(r.zone).Format(time.DateOnly+" -0700") == r.tick.Format(time.DateOnly+" -0700") {
+		return clockLayout
+	}
+	return dateLayout
+}
+
+// rough shortens a duration to what people want to know of it.
+func rough(d time.Duration) string {
+	unit := time.Millisecond
+	switch {
+	case d >= time.Minute:
+		unit = time.Second
+	case d >= 10*time.Second:
+		unit = 100 * time.Millisecond
+	}
+	text := d.Round(unit).String()
+	if days := d / (24 * time.Hour); days >= 2 {
+		text = strconv.Itoa(int(days)) + "d" + (d % (24 * time.Hour)).Round(time.Minute).String()
+	}
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// these lists names in words.
+func these(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+func ids(replicas []Replica) []string {
+	list := make([]string, len(replicas))
+	for i, r := range replicas {
+		list[i] = r.ID
+	}
+	return list
+}
+
+// quoted ends a sentence with a text from elsewhere.
+func quoted(text string) string {
+	if text == "" {
+		return "."
+	}
+	return ": " + strconv.Quote(text) + "."
+}
+
+// quotedBare adds a text from elsewhere to a sentence that goes on.
+func quotedBare(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " because " + strconv.Quote(text)
+}

@@ -1,0 +1,110 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Controller is a [Store] by which people, and programs on their behalf, rule a name that others contend for.
+type Controller interface {
+	// Pause makes every claim of a new occasion settle it as skipped, until Resume. What is open goes on, and what is
+	// triggered is granted. A name that is paused already stays as it is. It returns the pause in force, or
+	// [ErrUnknown] when there is no record.
+	Pause(ctx context.Context, name string, p Pause) (Pause, error)
+
+	// Resume ends the pause, and decides every occasion up to now in Unix ms: those that nobody has claimed meanwhile
+	// are skipped as well. It returns the pause that it has ended; nil when there was none, also when an answer was
+	// lost and the same is asked again. By says who asks.
+	Resume(ctx context.Context, name, by string) (*Pause, error)
+
+	// Trigger opens an occasion, now in Unix ms or a little more, that waits to be claimed, or says why not. See
+	// [TriggerStatus]. The same request again gets the same answer, while the occasion waits or is one of the last
+	// Remembered that were triggered. It returns [ErrUnknown] when there is no record.
+	//
+	// The occasion may be past the mark. Whoever claims it asks with OnlyOpen, so that it is not granted again when it
+	// is settled.
+	Trigger(ctx context.Context, t Trigger) (Triggered, error)
+}
+
+// ErrUnknown is returned by a [Controller] for a name that has no record: nobody has ever contended for it.
+var ErrUnknown = errors.New("lease: there is no record of this name")
+
+// Pause says since when, by whom and why a name is paused.
+type Pause struct {
+	By    string    // matches the pattern of a name
+	Why   string    // at most MaxNote bytes, in UTF-8; a longer one is cut
+	Since time.Time // by the store's clock, in microseconds; Controller.Pause fills it in
+}
+
+// Trigger asks for an occasion that no schedule names.
+type Trigger struct {
+	Name    string // of the record
+	By      string // who asks; matches the pattern of a name
+	Request string // as in [Claim]
+
+	// Key, when it is not empty, makes triggers with the same key within Window of the first one the same: only that
+	// opens an occasion. It matches the pattern of a name.
+	Key    string
+	Window time.Duration // at least 1 ms with a Key; at most 30 days
+
+	// Every and Burst limit how often triggers are accepted: one per Every on average, and at most Burst of them at
+	// once after a rest (the generic cell rate algorithm, ITU-T I.371). Every 0 means no limit. Every is at most 365
+	// days, Burst from 1 to 1,000,000.
+	Every time.Duration
+	Burst int
+
+	// Beside opens an occasion even if another that was triggered waits already. Otherwise that one serves both.
+	Beside bool
+}
+
+// TriggerStatus is the kind of an answer to a [Trigger].
+type TriggerStatus int
+
+const (
+	// Opened: Occasion is open and waits to be claimed.
+	Opened TriggerStatus = iota + 1
+	// Repeated: a trigger with the same key opened Occasion within the window.
+	Repeated
+	// Waiting: Occasion waits already to be claimed, for another trigger or in a queue, and serves this one too.
+	Waiting
+	// Limited: there were too many. Wait says when the next one may be accepted.
+	Limited
+)
+
+// Triggered is what a store says to a trigger.
+type Triggered struct {
+	Status   TriggerStatus
+	Occasion int64
+	Wait     time.Duration
+}
+
+// MaxWaiting is how many occasions of a name may wait to be claimed at once; a further trigger is Limited.
+const MaxWaiting = 100
+
+func (s TriggerStatus) String() string {
+	names := [...]string{"none", "opened", "repeated", "waiting", "limited"}
+	if s < 0 || int(s) >= len(names) {
+		return "invalid"
+	}
+	return names[s]
+}
+
+// Roster is a [Store] that knows who takes part.
+type Roster interface {
+	// Announce says that holder lives, for the given time, and keeps info about it: at most MaxInfo bytes. A life of 0
+	// takes holder off at once.
+	Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
+	// Members returns those who live, sorted by holder.
+	Members(ctx context.Context) ([]Member, error)
+}
+
+// MaxInfo is the greatest length of what a member says about itself, in bytes.
+const MaxInfo = 1 << 20
+
+// Member is one who takes part.
+type Member struct {
+	Holder string
+	Info   []byte
+	Left   time.Duration // of its life, unless it is announced again
+}

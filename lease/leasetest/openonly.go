@@ -1,0 +1,51 @@
+package leasetest
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func onlyOpenDecidesNothing(f *fixture) {
+	for range 2 {
+		a := f.ask(lease.Decided, f.of(100, "a", onlyOpen))
+		f.equal("mark", a.Mark, int64(0))
+		f.ask(lease.Decided, f.of(0, "a", onlyOpen))
+	}
+	f.ask(lease.Decided, f.of(100, "a", onlyOpen, overlap(lease.OverlapSkip)))
+	f.ask(lease.Decided, f.of(100, "a", onlyOpen, notBefore(f.now().Add(time.Hour))))
+	r := f.inspect(f.name)
+	f.equal("record", r, lease.Record{Name: f.name})
+	f.grant(100, "b")
+	f.ask(lease.Unknown, f.of(100, "a", onlyOpen, named(f.other("x"))))
+	f.equal("mark", f.ask(lease.Decided, f.of(150, "a", onlyOpen, known(200))).Mark, int64(200))
+}
+
+func onlyOpenAsksForTheOpen(f *fixture) {
+	for _, occasion := range []int64{100, 0} {
+		g := f.grant(occasion, "a", request("first"))
+		f.equal("holder", f.ask(lease.Held, f.of(occasion, "b", onlyOpen)).Holder, "a")
+		again := f.ask(lease.Granted, f.of(occasion, "a", onlyOpen, request("first")))
+		f.equal("token", again.Token, g.Token)
+		f.ok("Settle", f.settle(g, "succeeded"))
+		f.ask(lease.Decided, f.of(occasion, "a", onlyOpen, request("first")))
+	}
+
+	g := f.expired(101, "a", takeovers(1))
+	next := f.grant(101, "b", onlyOpen)
+	f.equal("attempt", next.Attempt, g.Attempt+1)
+	f.ok("Release", f.release(next))
+	next = f.grant(101, "c", onlyOpen)
+	f.equal("attempt", next.Attempt, g.Attempt+2)
+
+	c := f.of(102, "b", queue)
+	f.ask(lease.Queued, c)
+	c.OnlyOpen = true
+	f.ask(lease.Queued, c)
+	f.ok("Settle", f.settle(next, "succeeded"))
+	f.ask(lease.Granted, c)
+
+	f.expired(103, "a", takeovers(0))
+	f.ask(lease.Lost, f.of(103, "b", onlyOpen))
+	f.ask(lease.Decided, f.of(103, "b", onlyOpen))
+}

@@ -1,0 +1,210 @@
+package leasetest
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func (f *fixture) controller() lease.Controller {
+	f.Helper()
+	c, ok := f.store.(lease.Controller)
+	if !ok {
+		f.Skip("the store is no lease.Controller")
+	}
+	return c
+}
+
+func (f *fixture) pause(by, why string) lease.Pause {
+	f.Helper()
+	p, err := f.controller().Pause(f.ctx, f.name, lease.Pause{By: by, Why: why})
+	f.ok("Pause", err)
+	return p
+}
+
+func (f *fixture) resume(by string) *lease.Pause {
+	f.Helper()
+	p, err := f.controller().Resume(f.ctx, f.name, by)
+	f.ok("Resume", err)
+	return p
+}
+
+func pauseSkipsWhatIsNew(f *fixture) {
+	before := f.now()
+	p := f.pause("ops", "taking stock")
+	f.equal("pause", p, lease.Pause{By: "ops", Why: "taking stock", Since: p.Since})
+	f.between("paused since", p.Since.Sub(before.Truncate(time.Microsecond)), 0, f.now().Sub(before))
+	f.equal("pause", f.record().Paused, &p)
+	f.equal("pause", f.inspect(f.name).Paused, &p)
+	for i, o := range []lease.Overlap{
+		lease.OverlapAllow, lease.OverlapSkip, lease.OverlapWait, lease.OverlapQueue, lease.OverlapReplace,
+	} {
+		n := int64(100 + i)
+		c := f.of(n, "a", overlap(o))
+		for range 2 {
+			f.equal("mark", f.ask(lease.Paused, c).Mark, n)
+		}
+		f.ask(lease.Decided, f.of(n, "b", overlap(o)))
+	}
+	// What could not be granted anyway is not decided either.
+	f.ask(lease.Early, f.of(200, "a", notBefore(f.now().Add(time.Hour))))
+	f.ask(lease.Late, f.of(200, "a", notAfter(f.now().Add(-time.Hour))))
+	f.ask(lease.Decided, f.of(200, "a", onlyOpen))
+	f.equal("mark", f.record().Mark, int64(104))
+	f.grant(0, "a") // a plain lock is no occasion
+}
+
+func pauseIsIdempotent(f *fixture) {
+	p := f.pause("ops", "taking stock")
+	f.until(p.Since.Add(time.Millisecond))
+	f.equal("pause", f.pause("ops", "taking stock"), p)
+	f.equal("pause of another", f.pause("other", "what for"), p)
+	f.equal("ended", f.resume("ops"), &p)
+	mark := f.record().Mark
+	f.until(time.UnixMilli(mark + 2))
+	if again := f.resume("ops"); again != nil {
+		f.Fatalf("a resume of what is not paused ended %+v", again)
+	}
+	f.equal("mark", f.record().Mark, mark)
+	f.equal("settled", len(f.settled()), 1)
+
+	later := f.pause("other", "")
+	f.above("paused since", later.Since.UnixMicro(), p.Since.UnixMicro())
+	f.equal("pause", later, lease.Pause{By: "other", Since: later.Since})
+}
+
+func resumeDecidesWhatCameDue(f *fixture) {
+	f.grant(100, "a")
+	f.pause("ops", "")
+	before := f.now()
+	f.resume("ops")
+	mark := f.record().Mark
+	if mark < before.UnixMilli() || mark > f.now().UnixMilli() {
+		f.Fatalf("mark: %d, want the clock's %d or little more", mark, before.UnixMilli())
+	}
+	if p := f.record().Paused; p != nil {
+		f.Fatalf("still paused: %+v", p)
+	}
+	f.ask(lease.Decided, f.of(mark, "a"))
+	f.grant(mark+1, "a")
+
+	// A mark that lies ahead stays where it is.
+	ahead := mark + time.Hour.Milliseconds()
+	_, passed := f.pass(mark+1, ahead, "p")
+	f.equal("passed", passed, true)
+	f.pause("ops", "")
+	settled := f.settled()
+	f.resume("ops")
+	f.equal("mark", f.record().Mark, ahead)
+	f.equal("settled", f.settled(), settled)
+}
+
+func pauseLeavesTheOpenAlone(f *fixture) {
+	held, free := f.grant(100, "a"), f.expired(101, "a")
+	c := f.of(102, "b", queue)
+	f.ask(lease.Queued, c)
+	f.pause("ops", "")
+	f.ok("Renew", f.renew(held))
+	f.ask(lease.Held, f.of(100, "b"))
+	next := f.grant(101, "b")
+	f.equal("attempt", next.Attempt, free.Attempt+1)
+	f.ok("Release", f.release(next))
+	f.ok("Settle", f.settle(held, "succeeded"))
+	f.ok("Settle", f.settle(next, "succeeded"))
+	f.ask(lease.Granted, c)
+	f.resume("ops")
+	f.ask(lease.Granted, c)
+}
+
+func triggeredIsGrantedWhilePaused(f *fixture) {
+	f.pause("ops", "")
+	g := f.granted(f.open())
+	f.ok("Settle", f.settle(g, "succeeded"))
+	n := f.open()
+	f.resume("ops")
+	f.granted(n) // and after the resume, whether or not the mark has gone past it
+}
+
+func withoutARecordNothingIsRuled(f *fixture) {
+	c := f.controller()
+	name := f.other("x")
+	for range 2 {
+		_, pause := c.Pause(f.ctx, name, lease.Pause{By: "ops"})
+		_, resume := c.Resume(f.ctx, name, "ops")
+		_, trigger := c.Trigger(f.ctx, lease.Trigger{Name: name, By: "ops", Request: "t", Key: "k", Window: long})
+		for verb, err := range map[string]error{"Pause": pause, "Resume": resume, "Trigger": trigger} {
+			if !errors.Is(err, lease.ErrUnknown) {
+				f.Fatalf("%s: %v, want lease.ErrUnknown", verb, err)
+			}
+		}
+		f.grant(0, "a", named(name), request("lock")) // a plain lock makes no record
+	}
+	r := f.sync(lease.Sync{Name: name, Mark: 5})
+	f.equal("made", r.Made, true)
+	if r.Paused != nil {
+		f.Fatalf("paused: %+v", r.Paused)
+	}
+}
+
+func syncPausesOnlyNewRecords(f *fixture) {
+	p := lease.Pause{By: "ops", Why: "taking stock", Since: f.now().Add(-time.Hour + 123*time.Nanosecond)}
+	other := lease.Pause{By: "other", Since: f.now()}
+	want := p
+	want.Since = p.Since.Truncate(time.Microsecond)
+	name := f.other("x")
+	for i, paused := range []*lease.Pause{&p, nil, &other} {
+		r := f.sync(lease.Sync{Name: name, Mark: 50, Paused: paused})
+		f.equal("made", r.Made, i == 0)
+		f.equal("pause", r.Paused, &want)
+	}
+	f.name = name
+	f.ask(lease.Paused, f.of(100, "a"))
+	f.equal("ended", f.resume("ops"), &want)
+	if r := f.sync(lease.Sync{Name: name, Paused: &p}); r.Paused != nil {
+		f.Fatalf("a record that was there is paused: %+v", r.Paused)
+	}
+}
+
+func syncKeepsTheRevision(f *fixture) {
+	f.equal("revision", f.record(), lease.Record{Name: f.name})
+	const odd = "v1/a=3:{}%'~"
+	var last lease.Record
+	for _, y := range []struct {
+		brought, want string
+		newer         bool
+	}{{odd, odd, true}, {"", odd, false}, {odd, odd, false}, {"2", "2", true}, {odd, odd, true}} {
+		asked := f.now()
+		f.until(asked.Add(time.Millisecond))
+		r := f.sync(lease.Sync{Name: f.name, Revision: y.brought})
+		f.equal("revision", r.Revision, y.want)
+		f.equal("newer", r.Revised.After(last.Revised), y.newer)
+		f.equal("newer", r.Revised.After(asked), y.newer)
+		if r.Revised.After(f.now()) {
+			f.Fatalf("revised at %s, which lies ahead", r.Revised)
+		}
+		f.equal("record", f.record(), r)
+		f.equal("record", f.inspect(f.name), r)
+		last = r
+	}
+}
+
+func faultyPausesAreRefused(f *fixture) {
+	c := f.controller()
+	for what, p := range map[string]struct{ name, by string }{
+		"nobody":             {f.name, ""},
+		"two words":          {f.name, "two words"},
+		"a name with a line": {"a\nb", "ops"},
+		"no name":            {"", "ops"},
+	} {
+		_, err := c.Pause(f.ctx, p.name, lease.Pause{By: p.by})
+		f.refused("a pause: "+what, err)
+		_, err = c.Resume(f.ctx, p.name, p.by)
+		f.refused("a resume: "+what, err)
+	}
+	if p := f.record().Paused; p != nil {
+		f.Fatalf("paused: %+v", p)
+	}
+	f.equal("length", len(f.pause("ops", strings.Repeat("x", lease.MaxNote+1)).Why), lease.MaxNote)
+}

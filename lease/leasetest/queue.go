@@ -1,0 +1,183 @@
+package leasetest
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+var (
+	queue   = overlap(lease.OverlapQueue)
+	replace = overlap(lease.OverlapReplace)
+)
+
+// skippedAs is how an occasion that never was granted was settled.
+func skippedAs(occasion int64, outcome lease.Outcome, holder, note string) lease.Settled {
+	return lease.Settled{Occasion: occasion, Outcome: outcome, Holder: holder, Note: note}
+}
+
+// settledToo wants that the claim has settled nothing besides but want.
+func (f *fixture) settledToo(a lease.Answer, want ...lease.Settled) {
+	f.Helper()
+	var got []lease.Settled
+	for _, s := range a.Settled {
+		f.between("settled since", a.Now.Sub(s.At), 0, time.Millisecond)
+		s.At = time.Time{}
+		got = append(got, s)
+	}
+	f.equal("what the claim has settled besides", got, want)
+}
+
+func overlapQueueWaits(f *fixture) {
+	g := f.grant(100, "a")
+	c := f.of(101, "b", queue)
+	for range 2 {
+		a := f.ask(lease.Queued, c)
+		f.equal("mark", a.Mark, int64(101))
+		f.equal("holder", a.Holder, "a")
+		f.between("left", a.Left, 1, long)
+		f.equal("other open occasions", len(a.Open), 1)
+		f.settledToo(a)
+	}
+	f.ask(lease.Queued, f.of(101, "c", queue)) // it is still b's
+	open := f.record().Open
+	f.equal("open", len(open), 2)
+	f.equal("what waits", open[1], lease.Open{Occasion: 101, Holder: "b"})
+	f.ok("Renew", f.renew(g))
+	f.ok("Settle", f.settle(g, "succeeded"))
+
+	// Whoever claims it first is granted it.
+	next := f.grant(101, "c", queue, takeovers(2))
+	f.equal("attempt", next.Attempt, 1)
+	f.equal("takeovers", next.Takeovers, 2)
+	f.above("token", next.Token, g.Token)
+	f.equal("holder", f.ask(lease.Held, c).Holder, "c")
+	f.ok("Settle", f.settle(next, "succeeded"))
+	f.ask(lease.Decided, c)
+}
+
+func newestInTheQueueWins(f *fixture) {
+	g := f.grant(100, "a")
+	first, second := f.of(101, "b", queue), f.of(102, "c", queue)
+	f.ask(lease.Queued, first)
+	skipped := skippedAs(101, lease.OutcomeSkipped, "b", lease.NoteNewer)
+	f.settledToo(f.ask(lease.Queued, second), skipped)
+	f.settledToo(f.ask(lease.Queued, second)) // only the claim that settled it tells
+	f.ask(lease.Decided, first)
+	f.equal("open", len(f.record().Open), 2)
+
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.ask(lease.Granted, second)
+	f.equal("settled", f.settled(), []lease.Settled{
+		{Occasion: 101, Outcome: lease.OutcomeSkipped}, {Occasion: 100, Token: g.Token, Outcome: "succeeded"},
+	})
+}
+
+func queueTakesThePlaceOfWhatOnlyWaits(f *fixture) {
+	g := f.grant(100, "a")
+	f.ask(lease.Queued, f.of(101, "b", queue))
+	f.ok("Settle", f.settle(g, "succeeded"))
+	a := f.ask(lease.Granted, f.of(102, "c", queue))
+	f.equal("attempt", a.Attempt, 1)
+	f.settledToo(a, skippedAs(101, lease.OutcomeSkipped, "b", lease.NoteNewer))
+	f.equal("other open occasions", len(a.Open), 0)
+}
+
+func queueWaitsForWhatMayBeTakenOver(f *fixture) {
+	for _, free := range []func() lease.Grant{
+		func() lease.Grant { return f.expired(100, "a") },
+		func() lease.Grant {
+			g := f.grant(100, "a", takeovers(0))
+			f.ok("Release", f.release(g))
+			return g
+		},
+	} {
+		free()
+		c := f.of(101, "b", queue)
+		for range 2 {
+			a := f.ask(lease.Queued, c)
+			f.equal("holder", a.Holder, "a")
+			f.equal("left", a.Left, time.Duration(0))
+		}
+		g := f.grant(100, "c", queue)
+		f.equal("attempt", g.Attempt, 2)
+		f.equal("holder", f.ask(lease.Queued, c).Holder, "c")
+		f.ok("Settle", f.settle(g, "succeeded"))
+		f.ask(lease.Granted, c)
+		f.anew()
+	}
+
+	// But not for what may not.
+	g := f.expired(100, "a", takeovers(0))
+	f.settledToo(f.ask(lease.Granted, f.of(101, "b", queue)), lease.Settled{
+		Occasion: 100, Token: g.Token, Attempt: 1, Outcome: lease.OutcomeLost, Holder: "a", Note: lease.NoteExpired,
+	})
+
+	// Nor when the one that waits is claimed again.
+	f.anew()
+	held := f.grant(99, "a")
+	f.grant(100, "a", term(f.term), takeovers(0), request("once"))
+	c := f.of(101, "b", queue)
+	f.ask(lease.Queued, c)
+	f.until(f.now().Add(f.term))
+	f.ok("Settle", f.settle(held, "succeeded"))
+	f.ask(lease.Granted, c)
+	f.ask(lease.Decided, f.of(100, "c"))
+}
+
+func waitingIsGrantedAtOnceWithAllow(f *fixture) {
+	g := f.grant(100, "a")
+	f.ask(lease.Queued, f.of(101, "b", queue))
+	for _, o := range []lease.Overlap{lease.OverlapSkip, lease.OverlapWait} {
+		f.ask(lease.Queued, f.of(101, "c", overlap(o)))
+	}
+	next := f.grant(101, "c", overlap(lease.OverlapAllow))
+	f.ok("Renew", f.renew(g))
+	f.ok("Renew", f.renew(next))
+	f.ask(lease.Held, f.of(101, "b", queue))
+}
+
+func othersMindWhatWaits(f *fixture) {
+	g := f.grant(100, "a")
+	f.ask(lease.Queued, f.of(101, "b", queue))
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.ask(lease.Skipped, f.of(102, "c", overlap(lease.OverlapSkip)))
+	a := f.ask(lease.Busy, f.of(103, "c", overlap(lease.OverlapWait)))
+	f.equal("holder", a.Holder, "b")
+	f.equal("left", a.Left, time.Duration(0))
+	g = f.grant(104, "c", overlap(lease.OverlapAllow))
+	f.equal("holder", f.ask(lease.Queued, f.of(101, "b", queue)).Holder, "c")
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.grant(101, "b", queue)
+}
+
+func queueDoesNotMindPlainLocks(f *fixture) {
+	f.grant(0, "a")
+	g := f.grant(100, "b", queue)
+	f.ask(lease.Held, f.of(0, "c", queue))
+	f.ask(lease.Queued, f.of(101, "b", queue))
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.grant(101, "b", queue)
+}
+
+// Nobody has a grant of what waits, whatever it says.
+func waitingCannotBeRenewedOrSettled(f *fixture) {
+	g := f.grant(100, "a")
+	c := f.of(101, "b", queue)
+	f.ask(lease.Queued, c)
+	forged := grantOf(c, lease.Answer{Token: g.Token, Attempt: 1})
+	f.fenced("Renew", f.renew(forged))
+	f.fenced("Release", f.release(forged))
+	f.fenced("Settle", f.settle(forged, "succeeded"))
+	f.ask(lease.Queued, c)
+}
+
+func watchTellsWhoQueues(f *fixture) {
+	woken := f.watch()
+	g := f.grant(100, "a")
+	c := f.of(101, "b", queue)
+	f.ask(lease.Queued, c)
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.awaits(woken, f.name, 0)
+	f.ask(lease.Granted, c)
+}

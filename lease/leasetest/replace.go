@@ -1,0 +1,222 @@
+package leasetest
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// replacedOf is how the store settles a grant that has made room on its own account.
+func replacedOf(g lease.Grant) lease.Settled {
+	return lease.Settled{
+		Occasion: g.Occasion, Token: g.Token, Attempt: g.Attempt, Outcome: lease.OutcomeReplaced, Holder: g.Holder,
+	}
+}
+
+func overlapReplaceTellsTheHolder(f *fixture) {
+	g := f.grant(100, "a")
+	c := f.of(101, "b", replace)
+	a := f.ask(lease.Queued, c)
+	f.equal("mark", a.Mark, int64(101))
+	f.equal("holder", a.Holder, "a")
+	f.between("left", a.Left, 1, long)
+	f.settledToo(a)
+	g.Term = 3 * long
+	for range 2 {
+		f.replaced(f.renew(g))
+		f.between("left", f.ask(lease.Queued, c).Left, 1, long) // it was not extended
+	}
+	f.equal("holder", f.ask(lease.Held, f.of(100, "c")).Holder, "a")
+	g.Note = "made room"
+	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
+	f.ok("Settle again", f.settle(g, lease.OutcomeReplaced))
+	f.ask(lease.Granted, c)
+	f.fenced("Renew", f.renew(g))
+	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 100, Token: g.Token, Outcome: lease.OutcomeReplaced}})
+}
+
+// Who has to make room may have just succeeded, or give it up.
+func replacedHolderEndsAsItLikes(f *fixture) {
+	g := f.grant(100, "a")
+	c := f.of(101, "b", replace)
+	f.ask(lease.Queued, c)
+	f.ok("Settle", f.settle(g, "succeeded"))
+	next := grantOf(c, f.ask(lease.Granted, c))
+
+	c = f.of(102, "b", replace)
+	f.ask(lease.Queued, c)
+	f.ok("Release", f.release(next))
+	f.fenced("Renew of what is released", f.renew(next))
+	f.settledToo(f.ask(lease.Granted, c), replacedOf(next))
+}
+
+// replacing lets c, of 101, wait to replace the grant it returns, of 100, until the lease has run out.
+func (f *fixture) replacing() (g lease.Grant, c lease.Claim) {
+	f.Helper()
+	for d := 4 * f.term; d <= long; d *= 2 { // however slow the machine
+		f.anew()
+		g = f.grant(100, "a", term(d))
+		c = f.of(101, "b", replace)
+		a, err := f.store.Claim(f.ctx, c)
+		f.ok("Claim", err)
+		if a.Status == lease.Queued {
+			f.until(a.Now.Add(a.Left))
+			return g, c
+		}
+	}
+	f.Fatal("who has a lease was never waited for")
+	return g, c
+}
+
+func deadHolderDelaysReplacementUntilItsLeaseEnds(f *fixture) {
+	g, c := f.replacing()
+	a := f.ask(lease.Granted, c)
+	f.equal("attempt", a.Attempt, 1)
+	f.settledToo(a, replacedOf(g))
+	f.settledToo(f.ask(lease.Granted, c)) // the claim that settled it has told of it
+	f.ask(lease.Decided, f.of(100, "c"))
+	f.fenced("Renew", f.renew(g))
+	f.fenced("Release", f.release(g))
+	f.fenced("Settle", f.settle(g, "succeeded"))
+}
+
+func replacedIsNotTakenOver(f *fixture) {
+	g, c := f.replacing()
+	a := f.ask(lease.Decided, f.of(100, "c"))
+	f.settledToo(a, replacedOf(g))
+	f.settledToo(f.ask(lease.Decided, f.of(100, "c")))
+	f.fenced("Settle", f.settle(g, "succeeded"))
+	f.ask(lease.Granted, c)
+
+	// Nor does anybody who asks in another way wait for it.
+	for _, ask := range []change{queue, overlap(lease.OverlapSkip), overlap(lease.OverlapAllow)} {
+		g, c = f.replacing()
+		f.settledToo(f.ask(lease.Granted, f.of(c.Occasion, "c", ask)), replacedOf(g))
+	}
+
+	// A holder that comes back before anybody asked ends it on its own.
+	g, c = f.replacing()
+	f.replaced(f.renew(g))
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.ask(lease.Granted, c)
+}
+
+func replaceDoesNotWaitForTheFree(f *fixture) {
+	g := f.expired(100, "a")
+	f.settledToo(f.ask(lease.Granted, f.of(101, "b", replace)), replacedOf(g))
+	f.fenced("Settle", f.settle(g, "succeeded"))
+	f.ask(lease.Decided, f.of(100, "c"))
+
+	f.anew()
+	g = f.grant(100, "a", takeovers(0))
+	f.ok("Release", f.release(g))
+	held := f.grant(101, "a", overlap(lease.OverlapAllow))
+	f.settledToo(f.ask(lease.Queued, f.of(102, "b", replace)), replacedOf(g))
+	f.fenced("Settle", f.settle(g, "succeeded"))
+	f.replaced(f.renew(held))
+}
+
+func replaceTakesThePlaceOfWhatWaits(f *fixture) {
+	g := f.grant(100, "a")
+	first, second := f.of(101, "b", queue), f.of(102, "c", replace)
+	f.ask(lease.Queued, first)
+	f.ok("Renew", f.renew(g))
+	f.settledToo(f.ask(lease.Queued, second), skippedAs(101, lease.OutcomeReplaced, "b", lease.NoteNewer))
+	f.ask(lease.Decided, first)
+	f.replaced(f.renew(g))
+	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
+
+	// And when there is nothing else.
+	f.settledToo(f.ask(lease.Granted, f.of(103, "d", replace)), skippedAs(102, lease.OutcomeReplaced, "c", lease.NoteNewer))
+}
+
+// What waits replaces for whoever claims it so, and only then.
+func waitingReplacesWhenItIsClaimedSo(f *fixture) {
+	g := f.grant(100, "a")
+	f.ask(lease.Queued, f.of(101, "b", queue))
+	f.ok("Renew", f.renew(g))
+	f.ask(lease.Queued, f.of(101, "b", replace))
+	f.replaced(f.renew(g))
+}
+
+func plainLocksAreNotReplaced(f *fixture) {
+	held := f.grant(0, "a")
+	g := f.grant(100, "b", replace)
+	f.ok("Renew", f.renew(held))
+	f.ask(lease.Queued, f.of(101, "b", replace))
+	f.ok("Renew", f.renew(held))
+	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
+	f.ok("Release", f.release(held))
+
+	free := f.expired(0, "a")
+	f.settledToo(f.ask(lease.Granted, f.of(101, "b", replace)))
+	f.ok("Renew", f.renew(free))
+}
+
+func watchTellsWhoIsReplaced(f *fixture) {
+	woken := f.watch()
+	f.grant(100, "a")
+	f.ask(lease.Queued, f.of(101, "b", replace))
+	f.awaits(woken, f.name, 0)
+}
+
+func newerIsNotReplacedByOlder(f *fixture) {
+	newer := f.granted(f.open())
+	c := f.of(100, "b", replace)
+	f.equal("holder", f.ask(lease.Queued, c).Holder, newer.Holder)
+	f.ok("Renew", f.renew(newer))
+	f.ok("Settle", f.settle(newer, "succeeded"))
+	g := grantOf(c, f.ask(lease.Granted, c))
+	f.ok("Renew", f.renew(g))
+}
+
+// Occasions that are caught up come after a newer one that was triggered.
+func onlyWhatIsGrantedAlreadyMakesRoom(f *fixture) {
+	g := f.grant(100, "a")
+	newer := f.open()
+	c := f.of(newer, "b", replace, onlyOpen)
+	f.ask(lease.Queued, c)
+	f.replaced(f.renew(g))
+	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
+	f.ok("Settle", f.settle(grantOf(c, f.ask(lease.Granted, c)), "succeeded"))
+
+	g = f.grant(101, "a", replace)
+	f.ok("Renew", f.renew(g))
+	later := f.of(102, "b", replace)
+	f.ask(lease.Queued, later)
+	f.replaced(f.renew(g))
+	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
+	f.ok("Renew", f.renew(grantOf(later, f.ask(lease.Granted, later))))
+	g = f.expired(103, "a")
+	f.equal("attempt", f.grant(103, "b").Attempt, g.Attempt+1)
+}
+
+// Whatever else is told to make room later, and for an older one.
+func whoIsReplacedStaysReplaced(f *fixture) {
+	old := f.granted(f.open())
+	newer := f.open()
+	f.ask(lease.Queued, f.of(newer, "b", replace, onlyOpen))
+	f.replaced(f.renew(old))
+	beside := f.grant(100, "c", overlap(lease.OverlapAllow))
+	f.ok("Renew", f.renew(beside))
+	f.ask(lease.Queued, f.of(101, "d", replace))
+	f.replaced(f.renew(beside))
+	f.replaced(f.renew(old))
+}
+
+func forgottenIsReplacedAllTheSame(f *fixture) {
+	g := f.grant(100, "a")
+	f.forgetAll()
+	f.until(time.UnixMicro(g.Token))
+	f.sync(lease.Sync{Name: f.name, Mark: 100})
+	held := f.grant(101, "b")
+	c := f.of(102, "c", replace)
+	f.ask(lease.Queued, c)
+	for range 2 {
+		f.replaced(f.renew(g))
+	}
+	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
+	f.replaced(f.renew(held))
+	f.ok("Settle", f.settle(held, lease.OutcomeReplaced))
+	f.ask(lease.Granted, c)
+}

@@ -1,0 +1,239 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Claim answers a valid claim. wake tells that a holder has to be told to make room.
+func (r *Record) Claim(c lease.Claim, now time.Time) (a lease.Answer, wake bool) {
+	if c.Occasion > 0 && !r.Known {
+		return lease.Answer{Status: lease.Unknown, Mark: c.Known, Now: now.UTC()}, false
+	}
+	if c.Occasion > 0 {
+		r.learn(c.Known)
+	}
+	stop := r.Stop
+	if i := r.find(c.Occasion); i >= 0 {
+		a = r.claimOpen(c, i, now)
+	} else {
+		a = r.claimNew(c, now)
+	}
+	a.Mark, a.Now = r.Mark, now.UTC()
+	for _, e := range r.Open {
+		if e.Occasion != c.Occasion {
+			a.Open = append(a.Open, e.view(now))
+		}
+	}
+	return a, r.Stop != stop
+}
+
+// claimOpen answers the claim of an occasion that is open.
+func (r *Record) claimOpen(c lease.Claim, i int, now time.Time) lease.Answer {
+	e := r.Open[i]
+	if e.waits() {
+		return r.turn(c, now)
+	}
+	if e.Ends.After(now) {
+		if e.Holder == c.Holder && e.Request == c.Request {
+			return granted(e, now)
+		}
+		return lease.Answer{Status: lease.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: e.Ends.Sub(now)}
+	}
+	r.remove(i)
+	if c.Occasion == 0 {
+		return r.grant(c, 1, c.Takeovers, now)
+	}
+	takeovers := e.Takeovers
+	if r.Stop.has(e) {
+		return lease.Answer{
+			Status: lease.Decided, Token: e.Token, Attempt: e.Attempt,
+			Settled: []lease.Settled{r.over(e, lease.OutcomeReplaced, "", now)},
+		}
+	}
+	if !e.Released {
+		if takeovers == 0 {
+			r.over(e, lease.OutcomeLost, lease.NoteExpired, now)
+			return lease.Answer{Status: lease.Lost, Token: e.Token, Attempt: e.Attempt}
+		}
+		takeovers--
+	}
+	return r.grant(c, e.Attempt+1, takeovers, now)
+}
+
+// turn answers the claim of an occasion that waits.
+func (r *Record) turn(c lease.Claim, now time.Time) lease.Answer {
+	settled := r.sweep(c, now)
+	var a lease.Answer
+	if first := r.longest(); first != nil && c.Overlap != lease.OverlapAllow {
+		if c.Overlap == lease.OverlapReplace {
+			r.replace(c.Occasion)
+		}
+		a = r.behind(lease.Queued, *first, now)
+		r.toEnd(r.Open[r.find(c.Occasion)])
+	} else {
+		r.remove(r.find(c.Occasion))
+		a = r.grant(c, 1, c.Takeovers, now)
+	}
+	a.Settled = settled
+	return a
+}
+
+// claimNew answers the claim of an occasion that is not open.
+func (r *Record) claimNew(c lease.Claim, now time.Time) lease.Answer {
+	n := c.Occasion
+	switch {
+	case n == 0 && !c.OnlyOpen:
+		return r.grant(c, 1, c.Takeovers, now)
+	case n > 0 && n <= r.Mark:
+		switch s := r.skipped(n, c.Request); {
+		case s == nil:
+		case s.Note == lease.NotePaused:
+			return lease.Answer{Status: lease.Paused}
+		default:
+			return lease.Answer{Status: lease.Skipped}
+		}
+		return lease.Answer{Status: lease.Decided}
+	case c.OnlyOpen:
+		return lease.Answer{Status: lease.Decided}
+	case c.NotBefore.After(now):
+		return lease.Answer{Status: lease.Early, Left: c.NotBefore.Sub(now)}
+	case !c.NotAfter.IsZero() && now.After(c.NotAfter):
+		return lease.Answer{Status: lease.Late}
+	case r.Paused != nil:
+		return r.skip(c, lease.Paused, lease.NotePaused, now)
+	}
+	settled := r.sweep(c, now)
+	a := r.overlap(c, &settled, now)
+	a.Settled = settled
+	return a
+}
+
+// overlap answers the claim of a new occasion by what else is open.
+func (r *Record) overlap(c lease.Claim, settled *[]lease.Settled, now time.Time) lease.Answer {
+	first := r.longest()
+	other := first
+	if other == nil {
+		other = r.waiting()
+	}
+	switch {
+	case other == nil || c.Overlap == lease.OverlapAllow:
+	case c.Overlap == lease.OverlapSkip:
+		return r.skip(c, lease.Skipped, lease.NoteOverlap, now)
+	case c.Overlap == lease.OverlapWait:
+		return r.behind(lease.Busy, *other, now)
+	default:
+		*settled = append(*settled, r.makeRoom(c, now)...)
+		if first = r.longest(); first == nil { // it may have moved
+			break
+		}
+		if c.Overlap == lease.OverlapReplace {
+			r.replace(c.Occasion)
+		}
+		r.Mark = c.Occasion
+		r.Open = append(r.Open, Entry{Grant: lease.Grant{
+			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request, Takeovers: c.Takeovers,
+		}})
+		return r.behind(lease.Queued, *first, now)
+	}
+	r.Mark = c.Occasion
+	return r.grant(c, 1, c.Takeovers, now)
+}
+
+func (r *Record) skip(c lease.Claim, status lease.Status, note string, now time.Time) lease.Answer {
+	r.Mark = c.Occasion
+	r.remember(lease.Settled{Occasion: c.Occasion, Outcome: lease.OutcomeSkipped, Holder: c.Holder, Note: note}, c.Request, now)
+	return lease.Answer{Status: status}
+}
+
+// behind makes the answer to a claim that has to wait for e.
+func (r *Record) behind(status lease.Status, e Entry, now time.Time) lease.Answer {
+	r.Wait = true
+	return lease.Answer{Status: status, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: max(0, e.Ends.Sub(now))}
+}
+
+func (r *Record) grant(c lease.Claim, attempt, takeovers int, now time.Time) lease.Answer {
+	r.Token = max(r.Token+1, now.UnixMicro())
+	e := Entry{
+		Grant: lease.Grant{
+			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
+			Token: r.Token, Attempt: attempt, Takeovers: takeovers, Term: c.Term,
+		},
+		Ends: now.Add(c.Term),
+	}
+	r.Open = append(r.Open, e)
+	return granted(e, now)
+}
+
+func granted(e Entry, now time.Time) lease.Answer {
+	return lease.Answer{Status: lease.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Left: e.Ends.Sub(now)}
+}
+
+// sweep settles what is over and stands in nobody's way: what ran out and may not be granted again, and what is free and
+// has to make room.
+func (r *Record) sweep(c lease.Claim, now time.Time) (settled []lease.Settled) {
+	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
+		switch {
+		case e.Occasion == 0 || e.waits() || e.Ends.After(now):
+			return false
+		case r.Stop.has(e) || c.Overlap == lease.OverlapReplace && e.Occasion < c.Occasion:
+			settled = append(settled, r.over(e, lease.OutcomeReplaced, "", now))
+		case e.Takeovers == 0 && !e.Released:
+			settled = append(settled, r.over(e, lease.OutcomeLost, lease.NoteExpired, now))
+		default:
+			return false
+		}
+		return true
+	})
+	return settled
+}
+
+// replace tells what was granted of the occasions before n that it has to make room. What will be granted later has not:
+// an occasion before n may come after it, when it is caught up.
+func (r *Record) replace(n int64) {
+	if slices.ContainsFunc(r.Open, func(e Entry) bool {
+		return 0 < e.Occasion && e.Occasion < n && !e.waits() && !r.Stop.has(e)
+	}) {
+		r.Stop = Stop{Before: max(r.Stop.Before, n), Token: r.Token}
+	}
+}
+
+// makeRoom settles what waits, to let a newer occasion take its place.
+func (r *Record) makeRoom(c lease.Claim, now time.Time) (settled []lease.Settled) {
+	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
+		if !e.waits() {
+			return false
+		}
+		outcome := lease.OutcomeSkipped
+		if c.Overlap == lease.OverlapReplace {
+			outcome = lease.OutcomeReplaced
+		}
+		settled = append(settled, r.over(e, outcome, lease.NoteNewer, now))
+		return true
+	})
+	return settled
+}
+
+// longest returns the occasion that is granted for longest; of several, the oldest.
+func (r *Record) longest() (first *Entry) {
+	for i := range r.Open {
+		e := &r.Open[i]
+		if e.Occasion > 0 && !e.waits() &&
+			(first == nil || e.Ends.After(first.Ends) || e.Ends.Equal(first.Ends) && e.Occasion < first.Occasion) {
+			first = e
+		}
+	}
+	return first
+}
+
+// waiting returns the oldest occasion that waits.
+func (r *Record) waiting() (first *Entry) {
+	for i := range r.Open {
+		if e := &r.Open[i]; e.waits() && (first == nil || e.Occasion < first.Occasion) {
+			first = e
+		}
+	}
+	return first
+}

@@ -1,0 +1,116 @@
+package record
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Pause answers a valid pause.
+func (r *Record) Pause(p lease.Pause, now time.Time) (lease.Pause, error) {
+	if !r.Known {
+		return lease.Pause{}, lease.ErrUnknown
+	}
+	if r.Paused == nil {
+		p.Why, p.Since = lease.Cut(p.Why, lease.MaxNote), now.UTC().Truncate(time.Microsecond)
+		r.Paused = &p
+	}
+	return *r.Paused, nil
+}
+
+// Resume ends a pause; by is valid.
+func (r *Record) Resume(by string, now time.Time) (*lease.Pause, error) {
+	if !r.Known {
+		return nil, lease.ErrUnknown
+	}
+	was := r.Paused
+	r.Paused = nil
+	if was != nil && now.UnixMilli() > r.Mark {
+		from := r.Mark
+		r.Mark = now.UnixMilli()
+		r.remember(lease.Settled{
+			Occasion: r.Mark, From: from, Outcome: lease.OutcomeSkipped, Holder: by, Note: lease.NotePaused,
+		}, "resume", now)
+	}
+	return was, nil
+}
+
+// Trigger answers a valid trigger. wake tells that an occasion was opened.
+func (r *Record) Trigger(t lease.Trigger, now time.Time) (a lease.Triggered, wake bool, err error) {
+	if !r.Known {
+		return a, false, lease.ErrUnknown
+	}
+	if n := r.opened(t.Request); n > 0 {
+		return lease.Triggered{Status: lease.Opened, Occasion: n}, false, nil
+	}
+	r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return !k.Ends.After(now) })
+	if i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Key == t.Key }); t.Key != "" && i >= 0 {
+		return lease.Triggered{Status: lease.Repeated, Occasion: r.Keys[i].Occasion}, false, nil
+	}
+	waiting := 0
+	for _, e := range r.Open {
+		if e.waits() {
+			waiting++
+		}
+	}
+	if first := r.waiting(); first != nil && !t.Beside {
+		return lease.Triggered{Status: lease.Waiting, Occasion: first.Occasion}, false, nil
+	}
+	if waiting >= lease.MaxWaiting {
+		return lease.Triggered{Status: lease.Limited, Wait: time.Second}, false, nil
+	}
+	if t.Every > 0 {
+		next := now.Add(t.Every)
+		if r.Theoretical.After(now) {
+			next = r.Theoretical.Add(t.Every)
+		}
+		if wait := next.Sub(now) - times(t.Every, t.Burst); wait > 0 {
+			return lease.Triggered{Status: lease.Limited, Wait: wait}, false, nil
+		}
+		r.Theoretical = next
+	}
+	n := max(now.UnixMilli(), r.triggered()+1)
+	for n%1000 == 0 || r.find(n) >= 0 || r.remembers(n) { // whole seconds are ticks of schedules
+		n++
+	}
+	r.Triggered = append(r.Triggered, Triggered{n, t.Request})
+	r.Triggered = r.Triggered[max(0, len(r.Triggered)-lease.Remembered):]
+	r.Open = append(r.Open, Entry{Grant: lease.Grant{Name: t.Name, Occasion: n, Holder: t.By, Request: t.Request}})
+	if t.Key != "" {
+		r.Keys = append(r.Keys, Key{Key: t.Key, Occasion: n, Ends: now.Add(t.Window)})
+	}
+	return lease.Triggered{Status: lease.Opened, Occasion: n}, true, nil
+}
+
+// triggered returns the last occasion that was triggered, 0 when none was.
+func (r *Record) triggered() int64 {
+	if len(r.Triggered) == 0 {
+		return 0
+	}
+	return r.Triggered[len(r.Triggered)-1].Occasion
+}
+
+// opened returns the occasion that request has opened, 0 when it has not.
+func (r *Record) opened(request string) int64 {
+	for _, t := range r.Triggered {
+		if t.Request == request {
+			return t.Occasion
+		}
+	}
+	for _, e := range r.Open {
+		if e.waits() && e.Request == request {
+			return e.Occasion
+		}
+	}
+	return 0
+}
+
+// times is n times d, or the longest duration if that is less.
+func times(d time.Duration, n int) time.Duration {
+	if d > math.MaxInt64/time.Duration(n) {
+		return math.MaxInt64
+	}
+	return d * time.Duration(n)
+}

@@ -1,0 +1,104 @@
+package record
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Renew answers the renewal of a valid grant.
+func (r *Record) Renew(g lease.Grant, now time.Time) error {
+	e := r.current(g)
+	if e == nil || e.Released {
+		return lease.ErrFenced
+	}
+	if r.Stop.has(*e) {
+		return lease.ErrReplaced
+	}
+	e = r.toEnd(*e)
+	e.Ends = now.Add(g.Term)
+	e.Attempt = max(e.Attempt, g.Attempt)
+	return nil
+}
+
+// Settle settles the occasion of a valid grant with a valid outcome. wake tells that someone may be waiting for that.
+func (r *Record) Settle(g lease.Grant, outcome lease.Outcome, now time.Time) (wake bool, err error) {
+	return r.end(g, outcome, now)
+}
+
+// Release frees the occasion of a valid grant.
+func (r *Record) Release(g lease.Grant, now time.Time) (wake bool, err error) {
+	return r.end(g, "", now)
+}
+
+func (r *Record) end(g lease.Grant, outcome lease.Outcome, now time.Time) (wake bool, err error) {
+	lock := g.Occasion == 0
+	if r.find(g.Occasion) < 0 && (lock && r.settledBy(g, "") || outcome != "" && r.settledBy(g, outcome)) {
+		return false, nil
+	}
+	e := r.current(g)
+	if e == nil {
+		return false, lease.ErrFenced
+	}
+	attempt := max(e.Attempt, g.Attempt)
+	if outcome == "" && !lock {
+		e = r.toEnd(*e)
+		e.Ends, e.Released, e.Attempt = time.Time{}, true, attempt
+	} else {
+		r.remove(r.find(g.Occasion))
+		r.remember(lease.Settled{
+			Occasion: g.Occasion, Token: g.Token, Attempt: attempt, Outcome: cmp.Or(outcome, "released"),
+			Holder: g.Holder, Note: lease.Cut(g.Note, lease.MaxNote),
+		}, "", now)
+	}
+	wake = r.Wait || outcome == "" || lock || r.waiting() != nil
+	r.Wait = false
+	return wake, nil
+}
+
+// forgotten tells whether g, which is not open, may be missing only because the record was lost or went back in time.
+// other tells that another grant of the occasion is open.
+func (r *Record) forgotten(g lease.Grant, other bool) bool {
+	if other || g.Occasion == 0 {
+		return g.Token > r.Token && !r.settledBy(g, "")
+	}
+	if r.remembers(g.Occasion) {
+		return false
+	}
+	newest := max(r.Mark, r.triggered())
+	if !r.Known {
+		newest = r.Gap.To
+	}
+	return g.Occasion > newest || r.Gap.has(g.Occasion)
+}
+
+// current finds the open entry of g, and writes it anew when it was forgotten; nil when g is not current.
+func (r *Record) current(g lease.Grant) *Entry {
+	i := r.find(g.Occasion)
+	if i >= 0 && r.Open[i].Token == g.Token {
+		return &r.Open[i]
+	}
+	if !r.forgotten(g, i >= 0) {
+		return nil
+	}
+	r.Token = max(r.Token, g.Token)
+	if r.Known {
+		r.learn(g.Occasion)
+	} else {
+		r.Gap.To = max(r.Gap.To, g.Occasion)
+	}
+	if i >= 0 {
+		r.remove(i)
+	}
+	g.Note = ""
+	r.Open = append(r.Open, Entry{Grant: g})
+	return &r.Open[len(r.Open)-1]
+}
+
+// toEnd moves an open entry behind the others, which was heard of last.
+func (r *Record) toEnd(e Entry) *Entry {
+	r.remove(r.find(e.Occasion))
+	r.Open = append(r.Open, e)
+	return &r.Open[len(r.Open)-1]
+}

@@ -1,0 +1,139 @@
+package redislease
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Pause implements [lease.Controller].
+func (s *Store) Pause(ctx context.Context, name string, p lease.Pause) (lease.Pause, error) {
+	if err := errors.Join(checkName(name), p.Validate()); err != nil {
+		return lease.Pause{}, err
+	}
+	cmd, err := s.router.do(ctx, pauseScript.command(ctx, []string{s.key(name)}, p.By, lease.Cut(p.Why, lease.MaxNote)))
+	pause, err := answeredPause(cmd, err)
+	if err != nil {
+		return lease.Pause{}, fmt.Errorf("pause %q: %w", name, err)
+	}
+	return *pause, nil
+}
+
+// Resume implements [lease.Controller].
+func (s *Store) Resume(ctx context.Context, name, by string) (*lease.Pause, error) {
+	if err := errors.Join(checkName(name), lease.Pause{By: by}.Validate()); err != nil {
+		return nil, err
+	}
+	cmd, err := s.router.do(ctx, resumeScript.command(ctx, []string{s.key(name)}, by))
+	pause, err := answeredPause(cmd, err)
+	if err != nil {
+		return nil, fmt.Errorf("resume %q: %w", name, err)
+	}
+	return pause, nil
+}
+
+func answeredPause(cmd *redis.Cmd, err error) (*lease.Pause, error) {
+	text := ""
+	if err == nil {
+		text, err = cmd.Text()
+	}
+	switch {
+	case errors.Is(err, redis.Nil):
+		return nil, lease.ErrUnknown
+	case err != nil:
+		return nil, err
+	}
+	return readPause(text)
+}
+
+// Trigger implements [lease.Controller].
+func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, error) {
+	if err := t.Validate(); err != nil {
+		return lease.Triggered{}, err
+	}
+	keys := []string{s.key(t.Name)}
+	if t.Key != "" {
+		keys = append(keys, keys[0]+":key:"+t.Key)
+	}
+	beside := 0
+	if t.Beside {
+		beside = 1
+	}
+	cmd, err := s.router.do(ctx, triggerScript.command(ctx, keys,
+		t.Request, t.By, t.Window.Milliseconds(), t.Every.Microseconds(), t.Burst, beside, lease.MaxWaiting))
+	if errors.Is(err, redis.Nil) {
+		return lease.Triggered{}, fmt.Errorf("trigger %q: %w", t.Name, lease.ErrUnknown)
+	}
+	r, err := readNumbers(cmd, err, 3)
+	var a lease.Triggered
+	if err == nil {
+		a = lease.Triggered{Status: lease.TriggerStatus(r[0]), Occasion: r[1], Wait: time.Duration(r[2]) * time.Microsecond}
+		if a.Status == lease.Opened {
+			err = s.note(ctx, t.Name, a.Occasion)
+		}
+	}
+	if err != nil {
+		return lease.Triggered{}, fmt.Errorf("trigger %q: %w", t.Name, err)
+	}
+	return a, nil
+}
+
+// Announce implements [lease.Roster].
+func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+	if !lease.ValidName(holder) {
+		return fmt.Errorf("redislease: holder %q %s", holder, lease.NameRule)
+	}
+	if len(info) > lease.MaxInfo {
+		return fmt.Errorf("redislease: %d bytes about %s, must be at most %d", len(info), holder, lease.MaxInfo)
+	}
+	_, err := s.router.do(ctx, announceScript.command(ctx, []string{s.fleetKey(":members")}, holder, max(0, life.Milliseconds()), info))
+	if err != nil {
+		return fmt.Errorf("announce %s: %w", holder, err)
+	}
+	return nil
+}
+
+// Members implements [lease.Roster].
+func (s *Store) Members(ctx context.Context) ([]lease.Member, error) {
+	cmd, err := s.router.do(ctx, membersScript.command(ctx, []string{s.fleetKey(":members")}))
+	var r []any
+	if err == nil {
+		r, err = cmd.Slice()
+	}
+	if err == nil && len(r)%2 != 1 {
+		err = errReply
+	}
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
+	now, _ := r[0].(int64)
+	list := make([]lease.Member, 0, len(r)/2)
+	for i := 1; i < len(r); i += 2 {
+		holder, _ := r[i].(string)
+		text, _ := r[i+1].(string)
+		ends, info, _ := strings.Cut(text, " ")
+		end, err := strconv.ParseInt(ends, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("members: %w: %q", errReply, text)
+		}
+		list = append(list, lease.Member{Holder: holder, Info: []byte(info), Left: time.Duration(end-now) * time.Microsecond})
+	}
+	slices.SortFunc(list, func(a, b lease.Member) int { return cmp.Compare(a.Holder, b.Holder) })
+	return list, nil
+}
+
+func checkName(name string) error {
+	if !lease.ValidName(name) {
+		return fmt.Errorf("redislease: name %q %s", name, lease.NameRule)
+	}
+	return nil
+}

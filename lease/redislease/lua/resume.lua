@@ -1,0 +1,18 @@
+-- resume: end a pause, and with it whatever came due in it.
+-- KEYS[1] record
+-- ARGV    1 by
+-- returns the pause that ended, empty when there was none; nil when there is no record
+local r = read(KEYS[1])
+if not r.mark then
+  return false
+end
+if not r.paused then
+  return ''
+end
+redis.call('HDEL', KEYS[1], 'paused')
+local stamp, now = clock()
+local ms = math.floor(now / 1000)
+if ms > tonumber(r.mark) then
+  remember(r, int(ms), '-resume', 'skipped', stamp, 0, r.mark, ARGV[1], 'paused', 'mark', int(ms))
+end
+return r.paused

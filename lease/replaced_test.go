@@ -1,0 +1,86 @@
+package lease_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+)
+
+func replacing(t *testing.T, store lease.Store, keeper *lease.Keeper) *lease.Lease {
+	t.Helper()
+	c := lease.Claim{Name: "job", Occasion: 1000, Holder: "a", Term: 15 * time.Second, Takeovers: 3}
+	l, err := keeper.Acquire(t.Context(), c)
+	require.NoError(t, err)
+	newer := lease.Claim{
+		Name: "job", Occasion: 2000, Holder: "b", Request: "newer", Term: 15 * time.Second, Overlap: lease.OverlapReplace,
+	}
+	a, err := store.Claim(t.Context(), newer)
+	require.NoError(t, err)
+	require.Equal(t, lease.Queued, a.Status)
+	require.NoError(t, context.Cause(l.Context()), "the holder has not heard of it")
+	return l
+}
+
+func TestReplacedLeaseEndsAtItsNextRenewalAndCanBeSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var store memlease.Store
+		var told []lease.Renewal
+		keeper := lease.NewKeeper(&store, lease.WithObserver(func(r lease.Renewal) { told = append(told, r) }))
+		defer keeper.Close()
+		l := replacing(t, &store, keeper)
+		began := time.Now()
+		<-l.Context().Done()
+		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrReplaced)
+		require.Less(t, time.Since(began), 6*time.Second)
+		require.True(t, l.Valid(), "it is held until it is settled, or runs out")
+		synctest.Wait()
+		require.Equal(t, 1, told[len(told)-1].Replaced)
+		l.SetNote("made room")
+		require.NoError(t, l.Settle(t.Context(), lease.OutcomeReplaced))
+		r, err := store.Inspect(t.Context(), "job")
+		require.NoError(t, err)
+		require.Equal(t, "made room", r.Settled[0].Note)
+	})
+}
+
+func TestReplacedLeaseHearsOfItAtOnceWhenItChecks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var store memlease.Store
+		keeper := lease.NewKeeper(&store)
+		defer keeper.Close()
+		l := replacing(t, &store, keeper)
+		began := time.Now()
+		l.Check()
+		<-l.Context().Done()
+		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrReplaced)
+		require.Zero(t, time.Since(began))
+	})
+}
+
+func TestReplacedLeaseIsNotRenewedAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var store memlease.Store
+		keeper := lease.NewKeeper(&store)
+		defer keeper.Close()
+		l := replacing(t, &store, keeper)
+		<-l.Context().Done()
+		time.Sleep(time.Until(l.Deadline()))
+		synctest.Wait()
+		require.Zero(t, keeper.Held())
+		require.False(t, l.Valid())
+		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrReplaced, "what came first stays the cause")
+		time.Sleep(time.Second)
+		a, err := store.Claim(t.Context(), lease.Claim{
+			Name: "job", Occasion: 2000, Holder: "b", Request: "again", Term: time.Second, Overlap: lease.OverlapReplace, OnlyOpen: true,
+		})
+		require.NoError(t, err)
+		require.Equal(t, lease.Granted, a.Status)
+		require.Equal(t, lease.OutcomeReplaced, a.Settled[0].Outcome)
+	})
+}

@@ -1,0 +1,84 @@
+package scheduler_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+)
+
+// Pause implements [lease.Controller].
+func (a *audit) Pause(ctx context.Context, name string, p lease.Pause) (lease.Pause, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.both(func(s *memlease.Store) { _, _ = s.Pause(ctx, name, p) })
+	return a.Store.Pause(ctx, name, p)
+}
+
+// Resume implements [lease.Controller].
+func (a *audit) Resume(ctx context.Context, name, by string) (*lease.Pause, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.both(func(s *memlease.Store) { _, _ = s.Resume(ctx, name, by) })
+	before, _ := a.Store.Inspect(ctx, name)
+	p, err := a.Store.Resume(ctx, name, by)
+	after, _ := a.Store.Inspect(ctx, name)
+	if j := a.job(name); err == nil && after.Mark > before.Mark {
+		j.passes = append(j.passes, passed{before.Mark, after.Mark, lease.OutcomeSkipped})
+	}
+	return p, err
+}
+
+// Trigger implements [lease.Controller].
+func (a *audit) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.both(func(s *memlease.Store) { _, _ = s.Trigger(ctx, t) })
+	return a.Store.Trigger(ctx, t)
+}
+
+func (f *fleet) pause(job string) {
+	f.t.Helper()
+	_, err := f.store.Pause(context.Background(), job, lease.Pause{By: "ops", Why: "to see"})
+	require.NoError(f.t, err)
+}
+
+func (f *fleet) resume(job string) {
+	f.t.Helper()
+	was, err := f.store.Resume(context.Background(), job, "ops")
+	require.NoError(f.t, err)
+	require.NotNil(f.t, was, "it was paused")
+	require.Equal(f.t, "ops", was.By)
+}
+
+// trigger asks for a run of the job now, and returns its tick.
+func (f *fleet) trigger(job string) time.Time {
+	f.t.Helper()
+	answer, err := f.store.Trigger(context.Background(), lease.Trigger{Name: job, By: "ops", Request: lease.NewRequest(), Burst: 1, Beside: true})
+	require.NoError(f.t, err)
+	require.Equal(f.t, lease.Opened, answer.Status)
+	return time.UnixMilli(answer.Occasion).UTC()
+}
+
+// runsOf returns the attempts of one tick.
+func (f *fleet) runsOf(job string, tick time.Time) (list []attempt) {
+	for _, a := range f.runs.of(job) {
+		if a.Tick.Equal(tick) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// inspect returns the store's record of a job.
+func (f *fleet) inspect(job string) lease.Record {
+	f.t.Helper()
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	r, err := f.store.Store.Inspect(context.Background(), job)
+	require.NoError(f.t, err)
+	return r
+}

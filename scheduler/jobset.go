@@ -1,0 +1,148 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+// ErrRemoved is the cause of a leader task's context when the job was removed from its scheduler, or defined anew. Runs of
+// ticks are not cancelled then.
+var ErrRemoved = errors.New("scheduler: the job was removed or defined anew")
+
+// jobSet is what a replica knows of jobs at one time. It is never changed, only replaced.
+type jobSet struct {
+	contenders []*contender
+	leaders    []*leader
+	byName     map[string]*contender
+	leading    map[string]*leader
+	all        map[string]string // the revisions of all jobs of the registry
+	revisions  map[string]string // of those that this replica serves
+}
+
+func newJobSet() *jobSet {
+	return &jobSet{
+		byName: map[string]*contender{}, leading: map[string]*leader{},
+		all: map[string]string{}, revisions: map[string]string{},
+	}
+}
+
+// Changes are what [Scheduler.Update] has done: the names of jobs, sorted.
+type Changes struct {
+	Added, Redefined, Removed []string
+}
+
+// Update makes the jobs of the scheduler those of the registry, before or while it runs: it adds, defines anew and removes
+// what differs by name and [jobs.Job.Revision], and leaves the rest alone, whose handlers stay as they are. The new jobs
+// are complete when it returns; their ticks are contended for a moment later.
+//
+//	a job that is     a run of it that is under way
+//	defined anew      goes on as it was begun; a leader task is cancelled with [ErrRemoved] and begins anew
+//	removed           goes on, and is settled; a leader task is cancelled with [ErrRemoved]
+//
+// A job that was defined anew with another schedule has missed none of the ticks that the new one had in the past. A nil
+// registry is an empty one.
+func (s *Scheduler) Update(registry *jobs.Registry) Changes {
+	s.updating.Lock()
+	defer s.updating.Unlock()
+	var changes Changes
+	before, after := s.jobs.Load(), newJobSet()
+	var list []*jobs.Job
+	if registry != nil {
+		list = registry.All()
+	}
+	for _, job := range list {
+		name, revision := job.Name(), job.Revision()
+		after.all[name] = revision
+		if !serves(s.groups, job.Spec().Groups) {
+			continue
+		}
+		after.revisions[name] = revision
+		was, known := before.revisions[name]
+		switch {
+		case !known:
+			changes.Added = append(changes.Added, name)
+		case was != revision:
+			changes.Redefined = append(changes.Redefined, name)
+		}
+		if job.Spec().Leader {
+			l := before.leading[name]
+			if l == nil || was != revision {
+				l = newLeader(s, job)
+			}
+			after.leaders = append(after.leaders, l)
+			after.leading[name] = l
+			continue
+		}
+		c := before.byName[name]
+		switch {
+		case c == nil:
+			c = newContender(s, job)
+		case was != revision:
+			c.redefine(job)
+		}
+		after.contenders = append(after.contenders, c)
+		after.byName[name] = c
+	}
+	for name := range before.revisions {
+		if _, ok := after.revisions[name]; !ok {
+			changes.Removed = append(changes.Removed, name)
+		}
+	}
+	slices.Sort(changes.Removed)
+
+	s.jobs.Store(after)
+	for name, c := range before.byName {
+		if after.byName[name] != c {
+			c.remove()
+		}
+	}
+	for name, l := range before.leading {
+		if after.leading[name] != l {
+			l.end(ErrRemoved)
+		}
+	}
+	if s.leads != nil {
+		s.startLeaders()
+	}
+	s.wantSync()
+	select {
+	case s.announces <- struct{}{}:
+	default:
+	}
+	return changes
+}
+
+// startLeaders starts those that are not.
+func (s *Scheduler) startLeaders() {
+	for _, l := range s.jobs.Load().leaders {
+		if l.cancel == nil {
+			ctx, cancel := context.WithCancelCause(s.leads)
+			l.cancel = cancel
+			s.ending.add()
+			go func() {
+				defer s.ending.remove()
+				l.run(ctx)
+			}()
+		}
+	}
+}
+
+// working returns the names of jobs whose handlers run.
+func (s *jobSet) working() []string {
+	names := map[string]bool{}
+	for _, c := range s.contenders {
+		if c.working.Load() > 0 {
+			names[c.name] = true
+		}
+	}
+	for _, l := range s.leaders {
+		if l.leads.Load() {
+			names[l.job.Name()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

@@ -1,0 +1,210 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// leader runs a leader task on this replica whenever it holds the job's lease, a plain lock. One goroutine does it all.
+//
+//	it                      meanwhile another replica
+//	holds the lease         waits: until the lease would run out, or until it is told of its end
+//	stops with its replica  takes over at once: the handler is cancelled first, without waiting for the shutdown grace
+//	dies or freezes         takes over within a term
+//	has its handler return  waits: the handler is called again, later each time, under the same lease
+type leader struct {
+	s       *Scheduler
+	job     *jobs.Job
+	handler jobs.Handler
+	wake    chan struct{}           // of size 1
+	leads   atomic.Bool             // the handler runs, or will again
+	cancel  context.CancelCauseFunc // nil before it is started; guarded by Scheduler.updating
+
+	since  time.Time // since when the store remembered at the last claim; zero before the first
+	forgot bool      // that was not always so
+}
+
+func newLeader(s *Scheduler, job *jobs.Job) *leader {
+	return &leader{s: s, job: job, handler: jobs.Recover(job.Handler()), wake: make(chan struct{}, 1)}
+}
+
+// end makes it give up the lease for good. Scheduler.updating is locked.
+func (l *leader) end(cause error) {
+	if l.cancel != nil {
+		l.cancel(cause)
+	}
+}
+
+func (l *leader) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+const (
+	leaderSoon  = 20 * time.Millisecond  // at the start
+	leaderRetry = 200 * time.Millisecond // between two claims that fail
+	leaderLook  = 5 * time.Second        // while the job is paused
+	restAfter   = 2                      // a handler that ran for so many of the longest waits has done well
+)
+
+// run contends until ctx ends.
+func (l *leader) run(ctx context.Context) {
+	spec := l.job.Spec()
+	c := lease.Claim{Name: spec.Name, Holder: l.s.replica, Request: l.s.request(), Term: l.s.term}
+	for ctx.Err() == nil {
+		if l.s.clock.offset.Load() == 0 { // fleet time is not known yet
+			l.waitFor(ctx, leaderSoon)
+			continue
+		}
+		answer, sent, err := l.claim(c)
+		wait := leaderRetry + rand.N(leaderRetry)
+		switch {
+		case err != nil: // the same request again: it may have been granted
+		case answer.Status == lease.Granted:
+			l.hold(ctx, l.s.keeper.Keep(ctx, c, answer, sent), answer.Now)
+			c.Request, wait = l.s.request(), 0
+		case answer.Status == lease.Held:
+			c.Request = l.s.request()
+			wait = answer.Left + rand.N(50*time.Millisecond)
+		default: // it is paused
+			wait = leaderLook
+			c.Request = l.s.request()
+		}
+		l.waitFor(ctx, wait)
+	}
+}
+
+// claim makes the record if there is none, so that the job can be paused, and asks for the lock unless it is. No store minds
+// a pause when it is asked for a plain lock.
+func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err error) {
+	left, err := l.unsure()
+	if err != nil || left > 0 {
+		return lease.Answer{Status: lease.Held, Left: left}, sent, err
+	}
+	ctx, cancel := l.s.call()
+	defer cancel()
+	began := time.Now()
+	y := lease.Sync{Name: c.Name, Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision()}
+	records, err := l.s.store.Sync(ctx, []lease.Sync{y})
+	l.s.answered(time.Since(began), err)
+	switch {
+	case err != nil:
+		return a, sent, err
+	case l.job.Spec().Paused || records[0].Paused != nil:
+		return lease.Answer{Status: lease.Paused}, sent, nil
+	}
+	sent, began = lease.Sent(), time.Now()
+	a, err = l.s.store.Claim(ctx, c)
+	l.s.answered(time.Since(began), err)
+	return a, sent, err
+}
+
+// unsure returns for how long a store that has forgotten everything is not to be asked: it would grant the lock, and whoever
+// holds it goes on until its next renewal, by which the store hears of it again.
+func (l *leader) unsure() (time.Duration, error) {
+	if !l.s.look() {
+		return 0, errors.New("scheduler: the store does not tell its time")
+	}
+	l.s.mu.Lock()
+	since := l.s.since
+	l.s.mu.Unlock()
+	if !l.since.IsZero() && !since.Equal(l.since) {
+		l.forgot = true
+	}
+	l.since = since
+	if !l.forgot {
+		return 0, nil
+	}
+	return since.Add(l.s.term).Sub(l.s.clock.now()), nil
+}
+
+func (l *leader) waitFor(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-l.wake:
+	case <-t.C:
+	}
+}
+
+// hold calls the handler, and again when it returns, until the lease is lost or ctx ends.
+func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
+	if ctx.Err() != nil { // the answer came too late
+		_ = held.Release(l.s.ends) // else the lease runs out
+		return
+	}
+	spec := l.job.Spec()
+	l.s.working.add()
+	l.leads.Store(true)
+	run := jobs.Run{
+		Namespace: l.s.namespace, Job: spec.Name, Replica: l.s.replica,
+		Tick: since.Truncate(time.Millisecond), Token: held.Token(), Attempt: held.Attempt(), Lease: held,
+	}
+	l.s.observe(RunStarted{Run: run})
+	began := time.Now()
+	err := l.keepUp(held, &run, spec.Retry)
+	took := time.Since(began)
+	l.leads.Store(false)
+	l.s.working.remove()
+
+	cause := context.Cause(held.Context())
+	note := fleet.Note{Started: since}
+	if err != nil {
+		note.Error = err.Error()
+	}
+	held.SetNote(note.String())
+	if lost, ok := errors.AsType[*lease.LostError](cause); ok && lost.Reason == lease.LostFenced {
+		held.Abandon()
+		l.s.observe(RunLost{Run: run, Err: err, Why: cause, Took: took, Held: took})
+		return
+	}
+	why := held.Release(l.s.ends)
+	switch {
+	case errors.Is(cause, lease.ErrLost):
+		l.s.observe(RunLost{Run: run, Err: err, Why: cause, Took: took, Held: took})
+	case why != nil:
+		l.s.observe(RunLost{Run: run, Err: err, Why: why, Took: took, Held: time.Since(began)})
+	default:
+		l.s.observe(RunReleased{Run: run, Err: err, Took: took, Held: time.Since(began)})
+	}
+}
+
+// keepUp calls the handler until the lease's context ends, and returns what it returned last.
+func (l *leader) keepUp(held *lease.Lease, run *jobs.Run, policy jobs.Retry) error {
+	ctx := held.Context()
+	wait := policy.Backoff
+	for {
+		began := time.Now()
+		err := l.handler(jobs.NewContext(ctx, *run), *run)
+		if ctx.Err() != nil {
+			return err
+		}
+		if time.Since(began) > restAfter*policy.MaxBackoff {
+			wait = policy.Backoff
+		}
+		if err == nil {
+			err = fmt.Errorf("the handler of leader task %q returned", run.Job)
+		}
+		pause := wait/2 + rand.N(wait/2+1)
+		l.s.observe(RunRetried{Run: *run, Err: err, Wait: pause})
+		if !sleep(ctx, pause) {
+			return err
+		}
+		wait = min(2*wait, policy.MaxBackoff)
+		run.Attempt++
+		limited, cancel := context.WithTimeout(ctx, time.Second)
+		_ = held.SetAttempt(limited, run.Attempt) // the lease is good whether or not that works
+		cancel()
+	}
+}

@@ -1,0 +1,181 @@
+package scheduler_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/scheduler"
+)
+
+var replacing = jobs.WithOverlap(jobs.Replace)
+
+// deaf is a store that cannot tell what happens.
+type deaf struct{ lease.Store }
+
+// startDeaf starts a replica whose store is no [lease.Watcher].
+func (f *fleet) startDeaf(id string, options ...scheduler.Option) *replica {
+	f.t.Helper()
+	return f.startOver(id, func(l *link) lease.Store { return deaf{l} }, options...)
+}
+
+// replacedBefore holds that a tick was settled as replaced, once, before the next one was granted.
+func (f *fleet) replacedBefore(job string, tick, next time.Time) {
+	f.t.Helper()
+	done, granted := f.fateOf(job, tick), f.grantOf(job, next)
+	require.Equal(f.t, lease.OutcomeReplaced, done.outcome, "of %s", since(tick))
+	require.False(f.t, done.at.After(granted.at), "%s was settled at %s, %s granted at %s", since(tick), since(done.at), since(next), since(granted.at))
+}
+
+func TestANewTickReplacesTheRunningOneAtOnce(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(time.Hour), replacing)
+		f.startMany(3)
+		f.sleepTo(10*time.Minute - time.Second)
+		require.Empty(t, f.beside("job"))
+		runs := f.runs.of("job")
+		require.Len(t, runs, 59)
+		for i, run := range runs {
+			require.Equal(t, run.Tick, run.start.UTC(), "at its instant")
+			if i == 58 {
+				break
+			}
+			require.ErrorIs(t, run.cause, lease.ErrReplaced)
+			require.Equal(t, runs[i+1].Tick, run.told.UTC(), "at that of the next")
+			f.replacedBefore("job", run.Tick, runs[i+1].Tick)
+		}
+		require.Equal(t, map[lease.Outcome]int{"replaced": 58, "": 1}, f.fates("job"))
+		require.Empty(t, f.passed("job"))
+		settled, _ := eventsOf[scheduler.RunSettled](f)
+		require.Len(t, settled, 58, "by those who ran them")
+		for _, e := range settled {
+			require.Equal(t, scheduler.Replaced, e.Outcome)
+			require.ErrorIs(t, e.Err, lease.ErrReplaced)
+		}
+	})
+}
+
+func TestWithoutWakesARunIsReplacedWithinAThirdOfATerm(t *testing.T) {
+	for name, start := range map[string]func(*fleet, string) *replica{
+		"a store that cannot tell": func(f *fleet, id string) *replica { return f.startDeaf(id) },
+		"wakes get lost": func(f *fleet, id string) *replica {
+			r := f.start(id)
+			r.link.set(func(c call) fault { return fault{cut: c.verb == verbWake} })
+			return r
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.job("job", "@every 10s", takes(time.Hour), replacing)
+				for _, id := range []string{"a", "b", "c"} {
+					start(f, id)
+				}
+				f.sleepTo(5*time.Minute - time.Second)
+				runs := f.runs.of("job")
+				require.Len(t, runs, 29)
+				for i, run := range runs[:28] {
+					require.ErrorIs(t, run.cause, lease.ErrReplaced)
+					next := runs[i+1]
+					require.LessOrEqual(t, run.told.Sub(next.Tick), term/3+term/10)
+					require.Less(t, next.start.Sub(next.Tick), term+100*time.Millisecond, "when the lease would have run out, at the latest")
+					f.replacedBefore("job", run.Tick, next.Tick)
+				}
+				require.Empty(t, f.beside("job"))
+			})
+		})
+	}
+}
+
+// TestAHandlerThatIgnoresItsContextDelaysTheNextUntilItsLeaseEnds, and no longer.
+func TestAHandlerThatIgnoresItsContextDelaysTheNextUntilItsLeaseEnds(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 30s", func(ctx context.Context, run jobs.Run) error {
+			if run.Tick.Equal(at(30 * time.Second)) {
+				return ignoring(time.Minute)(ctx, run)
+			}
+			return takes(time.Second)(ctx, run)
+		}, replacing)
+		f.startMany(3)
+		f.sleepTo(95 * time.Second)
+		runs := f.runs.of("job")
+		require.Len(t, runs, 3)
+		require.Equal(t, at(60*time.Second), runs[0].told.UTC())
+		require.WithinRange(t, runs[1].start, at(60*time.Second+term/2), at(60*time.Second+term+100*time.Millisecond))
+		f.replacedBefore("job", runs[0].Tick, runs[1].Tick)
+		require.Equal(t, map[string]int{"replaced newer": 1}, f.passed("job"), "since its holder did not")
+		lost, _ := eventsOf[scheduler.RunLost](f)
+		require.Len(t, lost, 1, "it is told that it came too late")
+		require.ErrorIs(t, lost[0].Why, lease.ErrFenced)
+	})
+}
+
+// TestADeadHolderIsReplacedWhenItsLeaseHasRunOut cuts it off a second before the next tick.
+func TestADeadHolderIsReplacedWhenItsLeaseHasRunOut(t *testing.T) {
+	for name, delivery := range map[string]jobs.Delivery{"at least once": jobs.AtLeastOnce, "at most once": jobs.AtMostOnce} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.job("job", "@every 30s", takes(time.Hour), replacing, jobs.WithDelivery(delivery))
+				f.startMany(3)
+				f.sleepTo(59 * time.Second)
+				f.replica(f.runs.running("job")[0].Replica).link.cut()
+				f.sleepTo(65 * time.Second)
+				runs := f.runs.of("job")
+				require.Len(t, runs, 2, "it is not taken over")
+				require.ErrorIs(t, runs[0].cause, lease.ErrLost)
+				require.WithinRange(t, runs[1].start, runs[0].told, at(59*time.Second+term+100*time.Millisecond))
+				f.replacedBefore("job", runs[0].Tick, runs[1].Tick)
+				require.Equal(t, map[string]int{"replaced newer": 1}, f.passed("job"))
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
+func TestAHandlerThatSucceedsThoughItIsCancelledHasSucceeded(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", func(ctx context.Context, run jobs.Run) error {
+			if takes(time.Hour)(ctx, run) != nil {
+				time.Sleep(100 * time.Millisecond) // it saves what it has
+			}
+			return nil
+		}, replacing)
+		f.startMany(3)
+		f.sleepTo(35 * time.Second)
+		require.Equal(t, "10s, 20s at 20.1s, 30s at 30.1s", f.story("job"))
+		require.Equal(t, map[lease.Outcome]int{"succeeded": 2, "": 1}, f.fates("job"))
+	})
+}
+
+func TestWhatWaitedIsReplacedByWhatIsNewer(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 1s", ignoring(2500*time.Millisecond), replacing)
+		f.startMany(3, scheduler.WithTerm(30*time.Second))
+		f.sleepTo(9 * time.Second)
+		f.store.mu.Lock()
+		defer f.store.mu.Unlock()
+		j := f.store.job("job")
+		require.Equal(t, lease.OutcomeReplaced, j.fate(2000+epoch.UnixMilli()))
+		require.Empty(t, j.grants[2000+epoch.UnixMilli()], "3s took its place")
+		require.NotEmpty(t, j.grants[3000+epoch.UnixMilli()])
+	})
+}
+
+// TestARetryIsNotMadeOfWhatHasToMakeRoom: it waits for its backoff when the next tick comes.
+func TestARetryIsNotMadeOfWhatHasToMakeRoom(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", func(_ context.Context, run jobs.Run) error {
+			if run.Tick.Equal(at(10 * time.Second)) {
+				return errWork
+			}
+			return nil
+		}, replacing, retries(5, time.Minute))
+		f.startMany(3)
+		f.sleepTo(25 * time.Second)
+		require.Equal(t, "10s, 20s", f.story("job"))
+		require.Equal(t, map[lease.Outcome]int{"replaced": 1, "succeeded": 1}, f.fates("job"))
+	})
+}

@@ -1,0 +1,105 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
+)
+
+const (
+	announceEvery = 5 * time.Second
+	announceLife  = 3 * announceEvery // a replica that is not heard of for so long is gone
+)
+
+// announce says that this replica lives, and looks who else does, until ctx ends.
+func (s *Scheduler) announce(ctx context.Context) {
+	roster, ok := s.store.(lease.Roster)
+	if !ok {
+		return
+	}
+	started := time.Time{}
+	for {
+		if s.health.isUp() {
+			if started.IsZero() {
+				started = s.clock.now()
+			}
+			s.announceOnce(roster, started)
+		}
+		wait := announceEvery
+		if started.IsZero() { // as soon as there is somebody to tell it
+			wait = probeEvery
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			limited, cancel := s.call()
+			_ = roster.Announce(limited, s.replica, nil, 0) // else it is gone a little later
+			cancel()
+			t.Stop()
+			return
+		case <-t.C:
+		case <-s.announces:
+		}
+		t.Stop()
+	}
+}
+
+// announceOnce ignores errors: others hear of this replica a little later.
+func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) {
+	ctx, cancel := s.call()
+	defer cancel()
+	jobs := s.jobs.Load()
+	me := fleet.Replica{
+		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, ClockOffset: time.Until(s.clock.now()),
+		Term: s.term, Running: s.keeper.Held(), Stopping: s.stopping.Load(), Jobs: jobs.revisions,
+	}
+	if roster.Announce(ctx, s.replica, me.Encode(), announceLife) != nil {
+		return
+	}
+	members, err := roster.Members(ctx)
+	if err != nil {
+		return
+	}
+	seen := FleetSeen{Replicas: len(members)}
+	served := make(map[string]bool)
+	differ := make(map[string]bool)
+	unsure := false // somebody serves more jobs than it can say
+	for _, m := range members {
+		r, err := fleet.DecodeReplica(m.Info)
+		if err != nil {
+			unsure = true
+			continue
+		}
+		unsure = unsure || len(r.Jobs) < r.JobCount
+		for name, revision := range r.Jobs {
+			served[name] = true
+			if mine, ok := jobs.all[name]; ok && mine != revision && !r.Stopping {
+				differ[name] = true
+			}
+		}
+	}
+	for name := range jobs.all {
+		if !served[name] && !unsure {
+			seen.Unserved = append(seen.Unserved, name)
+		}
+	}
+	for name := range differ {
+		seen.Differ = append(seen.Differ, name)
+	}
+	slices.Sort(seen.Unserved)
+	slices.Sort(seen.Differ)
+	seen.Changed = seen.Replicas != s.seen.Replicas || !slices.Equal(seen.Unserved, s.seen.Unserved) || !slices.Equal(seen.Differ, s.seen.Differ)
+	s.seen = seen
+	s.observe(seen)
+}
+
+// groupsOf returns groups, sorted, each once.
+func groupsOf(groups []string) []string {
+	groups = slices.Clone(groups)
+	slices.SortFunc(groups, strings.Compare)
+	return slices.Compact(groups)
+}

@@ -1,0 +1,224 @@
+package scheduler_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	tools "github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/scheduler"
+)
+
+// The verbs of a roster, as faults name them.
+const (
+	verbAnnounce = "announce"
+	verbMembers  = "members"
+)
+
+// Announce implements [lease.Roster].
+func (a *audit) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.Store.Announce(ctx, holder, info, life)
+}
+
+// Members implements [lease.Roster].
+func (a *audit) Members(ctx context.Context) ([]lease.Member, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.Store.Members(ctx)
+}
+
+func (l *link) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+	_, err := through(ctx, l, call{verb: verbAnnounce}, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, l.store.(lease.Roster).Announce(ctx, holder, info, life)
+	})
+	return err
+}
+
+func (l *link) Members(ctx context.Context) ([]lease.Member, error) {
+	return through(ctx, l, call{verb: verbMembers}, func(ctx context.Context) ([]lease.Member, error) {
+		return l.store.(lease.Roster).Members(ctx)
+	})
+}
+
+// lastSeen returns what a replica saw last, and how often since the given time that was something else.
+func (f *fleet) lastSeen(replica string, after time.Duration) (last scheduler.FleetSeen, changes int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.events {
+		if e, ok := s.event.(scheduler.FleetSeen); ok && s.replica == replica {
+			last = e
+			if e.Changed && s.at.After(at(after)) {
+				changes++
+			}
+		}
+	}
+	last.Changed = false
+	return last, changes
+}
+
+func TestEachReplicaKnowsHowManyLive(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(0))
+		a := f.start("a")
+		f.sleepTo(12 * time.Second)
+		seen, changes := f.lastSeen("a", 0)
+		require.Equal(t, scheduler.FleetSeen{Replicas: 1}, seen)
+		require.LessOrEqual(t, changes, 1)
+
+		b, _ := f.start("b"), f.start("c")
+		f.sleepTo(18 * time.Second)
+		for _, id := range []string{"a", "b", "c"} {
+			seen, _ = f.lastSeen(id, 0)
+			require.Equal(t, scheduler.FleetSeen{Replicas: 3}, seen)
+		}
+		f.sleepTo(5 * time.Minute)
+		_, changes = f.lastSeen("a", 18*time.Second)
+		require.Zero(t, changes, "nothing has")
+
+		f.halt(b)
+		time.Sleep(6 * time.Second)
+		seen, changes = f.lastSeen("a", 5*time.Minute)
+		require.Equal(t, scheduler.FleetSeen{Replicas: 2}, seen, "one that stops says goodbye")
+		require.Equal(t, 1, changes)
+
+		a.link.cut()
+		time.Sleep(21 * time.Second)
+		seen, changes = f.lastSeen("c", 5*time.Minute+7*time.Second)
+		require.Equal(t, scheduler.FleetSeen{Replicas: 1}, seen, "one that is not heard of for 15 s is gone")
+		require.Equal(t, 1, changes)
+		a.link.heal()
+		time.Sleep(6 * time.Second)
+		seen, _ = f.lastSeen("c", 0)
+		require.Equal(t, 2, seen.Replicas)
+	})
+}
+
+func TestAReplicaTellsOfJobsThatNobodyServes(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("everywhere", "@every 10s", takes(0))
+		f.job("in-eu", "@every 10s", takes(0), jobs.WithGroups("eu"))
+		f.job("in-us", "@every 10s", takes(0), jobs.WithGroups("us"))
+		f.leader("leads-in-us", leads, jobs.WithGroups("us"))
+		f.start("a")
+		f.start("b", scheduler.WithGroups("eu"))
+		f.sleepTo(12 * time.Second)
+		for _, id := range []string{"a", "b"} {
+			seen, _ := f.lastSeen(id, 0)
+			require.Equal(t, scheduler.FleetSeen{Replicas: 2, Unserved: []string{"in-us", "leads-in-us"}}, seen)
+		}
+		us := f.start("c", scheduler.WithGroups("us", "asia"))
+		f.sleepTo(20 * time.Second)
+		seen, changes := f.lastSeen("a", 12*time.Second)
+		require.Equal(t, scheduler.FleetSeen{Replicas: 3}, seen)
+		require.Equal(t, 1, changes, "once")
+		f.halt(us)
+		f.sleepTo(30 * time.Second)
+		seen, changes = f.lastSeen("a", 20*time.Second)
+		require.Equal(t, scheduler.FleetSeen{Replicas: 2, Unserved: []string{"in-us", "leads-in-us"}}, seen)
+		require.Equal(t, 1, changes)
+	})
+}
+
+func TestAReplicaTellsOfJobsThatAreDefinedDifferently(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		old := []*jobs.Job{
+			f.newJob("same", "@every 10s", takes(0)), f.newJob("job", "@every 10s", takes(0)), f.newJob("gone", "@every 10s", takes(0)),
+		}
+		edited := []*jobs.Job{
+			f.newJob("same", "@every 10s", takes(0)), f.newJob("job", "@every 10s", takes(0), jobs.WithTimeout(time.Minute)),
+			f.newJob("added", "@every 10s", takes(0)),
+		}
+		f.jobs = old
+		f.startMany(2)
+		f.sleepTo(12 * time.Second)
+		seen, _ := f.lastSeen("a", 0)
+		require.Equal(t, scheduler.FleetSeen{Replicas: 2}, seen)
+
+		f.replica("b").Update(f.registry(edited...))
+		f.sleepTo(13 * time.Second)
+		seen, _ = f.lastSeen("b", 0)
+		require.Equal(t, scheduler.FleetSeen{Replicas: 2, Differ: []string{"job"}}, seen, "at once, of those that both know")
+		f.sleepTo(21 * time.Second)
+		seen, changes := f.lastSeen("a", 12*time.Second)
+		require.Equal(t, scheduler.FleetSeen{Replicas: 2, Differ: []string{"job"}}, seen)
+		require.Equal(t, 1, changes)
+
+		f.replica("a").Update(f.registry(edited...))
+		f.sleepTo(30 * time.Second)
+		for _, id := range []string{"a", "b"} {
+			seen, changes = f.lastSeen(id, 20900*time.Millisecond)
+			require.Equal(t, scheduler.FleetSeen{Replicas: 2}, seen)
+			require.Equal(t, 1, changes)
+		}
+	})
+}
+
+// TestAReplicaThatStopsIsNoReasonToWarn: in a rolling update the old ones that still run something differ.
+func TestAReplicaThatStopsIsNoReasonToWarn(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(time.Minute))
+		old := f.start("old", scheduler.WithShutdownGrace(time.Hour))
+		f.sleepTo(11 * time.Second)
+		old.stop()
+		f.sleepTo(17 * time.Second)
+		f.jobs = nil
+		f.job("job", "@every 10s", takes(0), jobs.WithTimeout(time.Hour))
+		f.start("new")
+		f.sleepTo(40 * time.Second)
+		seen, _ := f.lastSeen("new", 0)
+		require.Equal(t, scheduler.FleetSeen{Replicas: 2}, seen)
+		<-old.done
+	})
+}
+
+func TestWhatAReplicaAnnounces(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(time.Minute))
+		f.job("elsewhere", "@every 10s", takes(0), jobs.WithGroups("us"))
+		f.start("a", scheduler.WithGroups("eu", "asia", "eu"), scheduler.WithVersion("1.2.3"))
+		f.sleepTo(16 * time.Second)
+		tool, err := tools.New(f.store)
+		require.NoError(t, err)
+		list, err := tool.Replicas(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, []tools.Replica{{
+			ID: "a", Groups: []string{"asia", "eu"}, Started: list[0].Started, Version: "1.2.3", Term: term, Running: 1,
+			Jobs: map[string]string{"job": f.jobs[0].Revision()}, JobCount: 1,
+		}}, list)
+		require.WithinDuration(t, epoch, list[0].Started, 6*time.Second)
+	})
+}
+
+// TestWhatAReplicaCannotReadIsNoReasonToWarn: another release may say more than this one understands.
+func TestWhatAReplicaCannotReadIsNoReasonToWarn(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("in-us", "@every 10s", takes(0), jobs.WithGroups("us"))
+		f.start("a")
+		f.sleepTo(time.Second)
+		require.NoError(t, f.store.Announce(context.Background(), "other", []byte("?"), time.Hour))
+		f.sleepTo(12 * time.Second)
+		seen, _ := f.lastSeen("a", 0)
+		require.Equal(t, scheduler.FleetSeen{Replicas: 2}, seen)
+	})
+}
+
+// TestARosterThatIsAwayIsNoTroubleOfTheStores: nothing that runs depends on it.
+func TestARosterThatIsAwayIsNoTroubleOfTheStores(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(0))
+		f.startMany(3)
+		f.every(func(l *link) {
+			l.set(func(c call) fault { return fault{hang: c.verb == verbAnnounce || c.verb == verbMembers} })
+		})
+		f.sleepTo(65 * time.Second)
+		require.Len(t, f.runs.of("job"), 6)
+		downs, _ := eventsOf[scheduler.StoreDown](f)
+		require.Empty(t, downs)
+	})
+}

@@ -1,0 +1,51 @@
+package scheduler
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// tally counts what has to end before Run returns.
+type tally struct {
+	total atomic.Int64
+
+	mu   sync.Mutex
+	zero chan struct{} // closed when total falls to 0; nil when nobody waits
+}
+
+func (t *tally) add() { t.total.Add(1) }
+
+func (t *tally) remove() {
+	if t.total.Add(-1) > 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.zero != nil && t.total.Load() == 0 {
+		close(t.zero)
+		t.zero = nil
+	}
+}
+
+// wait waits until nothing is left, for d at most, and reports whether nothing is.
+func (t *tally) wait(d time.Duration) bool {
+	t.mu.Lock()
+	if t.total.Load() == 0 {
+		t.mu.Unlock()
+		return true
+	}
+	if t.zero == nil {
+		t.zero = make(chan struct{})
+	}
+	zero := t.zero
+	t.mu.Unlock()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-zero:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
