@@ -26,14 +26,14 @@ func ExampleFleet_Trigger() {
 		panic(err)
 	}
 
-	_, err = f.Trigger(ctx, report.Spec(), fleet.TriggerOptions{By: "anna"})
+	_, err = f.Trigger(ctx, report.Spec(), fleet.TriggerOptions{By: "ops1"})
 	fmt.Println("nobody serves it yet:", errors.Is(err, lease.ErrUnknown))
 
 	if _, err := store.Sync(ctx, []lease.Sync{{Name: "report"}}); err != nil { // as a replica does when it starts
 		panic(err)
 	}
 	for _, key := range []string{"deploy-1", "deploy-1"} {
-		t, err := f.Trigger(ctx, report.Spec(), fleet.TriggerOptions{By: "anna", Key: key})
+		t, err := f.Trigger(ctx, report.Spec(), fleet.TriggerOptions{By: "ops1", Key: key})
 		fmt.Println(key, t.Status, err)
 	}
 	// Output:

@@ -133,16 +133,16 @@ func TestHistoryIsBoundedInAge(t *testing.T) {
 
 func TestPauseTellsWhoPausedBeforeAndResumeWhatItEnded(t *testing.T) {
 	inWorld(t, func(w world) {
-		_, err := w.fleet.Pause(w.Context(), "report", "anna", "")
+		_, err := w.fleet.Pause(w.Context(), "report", "ops1", "")
 		require.ErrorIs(w, err, lease.ErrUnknown)
 		w.contended("report")
-		p, err := w.fleet.Pause(w.Context(), "report", "anna", "the database moves")
+		p, err := w.fleet.Pause(w.Context(), "report", "ops1", "the database moves")
 		require.NoError(w, err)
-		want := lease.Pause{By: "anna", Why: "the database moves", Since: time.Now().UTC()}
+		want := lease.Pause{By: "ops1", Why: "the database moves", Since: time.Now().UTC()}
 		require.Equal(w, fleet.Paused{Pause: want}, p)
 
 		time.Sleep(time.Minute)
-		p, err = w.fleet.Pause(w.Context(), "report", "bob", "me too")
+		p, err = w.fleet.Pause(w.Context(), "report", "ops2", "me too")
 		require.NoError(w, err)
 		require.Equal(w, fleet.Paused{Pause: want, Before: true}, p)
 		s, err := w.fleet.Status(w.Context(), nil)
@@ -152,26 +152,26 @@ func TestPauseTellsWhoPausedBeforeAndResumeWhatItEnded(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, &want, s.Jobs[0].Paused)
 
-		ended, err := w.fleet.Resume(w.Context(), "report", "bob")
+		ended, err := w.fleet.Resume(w.Context(), "report", "ops2")
 		require.NoError(w, err)
 		require.Equal(w, &want, ended)
-		ended, err = w.fleet.Resume(w.Context(), "report", "bob")
+		ended, err = w.fleet.Resume(w.Context(), "report", "ops2")
 		require.NoError(w, err)
 		require.Nil(w, ended)
 		e, err := w.fleet.Why(w.Context(), "report", job(w.T, "@every 10s"), time.Now().Add(-30*time.Second))
 		require.NoError(w, err)
-		require.Contains(w, e.Text, "It was skipped because the job was paused, until bob resumed it at 00:01:00.")
+		require.Contains(w, e.Text, "It was skipped because the job was paused, until ops2 resumed it at 00:01:00.")
 	})
 }
 
 func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
 	inWorld(t, func(w world) {
 		limited := job(w.T, "@hourly", jobs.WithRate(jobs.Rate{Count: 2, Per: 20 * time.Minute}, 2)).Spec()
-		_, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "anna"})
+		_, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops1"})
 		require.ErrorIs(w, err, lease.ErrUnknown)
 		w.contended("report")
 
-		first, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "anna", Key: "k", Window: time.Hour})
+		first, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops1", Key: "k", Window: time.Hour})
 		require.NoError(w, err)
 		require.Equal(w, lease.Opened, first.Status)
 		require.Equal(w, fmt.Sprintf("default/report/%d", first.Tick.UnixMilli()), first.ID)
@@ -179,24 +179,24 @@ func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
 		require.Len(w, list, 1)
 		require.Equal(w, fleet.Waiting, list[0].State)
 		require.True(w, list[0].Triggered)
-		require.Equal(w, "anna", list[0].Replica)
+		require.Equal(w, "ops1", list[0].Replica)
 
-		again, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "bob"})
+		again, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
 		require.Equal(w, fleet.Triggered{Status: lease.Waiting, Tick: first.Tick, ID: first.ID}, again)
 		g := w.claim("report", first.Tick.UnixMilli(), "r1")
 		time.Sleep(time.Second)
-		again, err = w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "bob", Key: "k"})
+		again, err = w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2", Key: "k"})
 		require.NoError(w, err)
 		require.Equal(w, fleet.Triggered{Status: lease.Repeated, Tick: first.Tick, ID: first.ID}, again)
 		require.True(w, again.Accepted())
 
-		second, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "bob"})
+		second, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
 		require.Equal(w, lease.Opened, second.Status)
 		w.settle(g, "succeeded", fleet.Note{})
 		g = w.claim("report", second.Tick.UnixMilli(), "r1")
-		refused, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "bob"})
+		refused, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
 		require.False(w, refused.Accepted())
 		require.InDelta(w, 10*time.Minute-time.Second, refused.Wait, float64(10*time.Millisecond))
@@ -205,7 +205,7 @@ func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
 		w.settle(g, "succeeded", fleet.Note{})
 
 		time.Sleep(refused.Wait)
-		third, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "bob"})
+		third, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
 		require.Equal(w, lease.Opened, third.Status)
 	})
@@ -215,9 +215,9 @@ func TestTriggersOfAJobThatMayOverlapDoNotShareARun(t *testing.T) {
 	inWorld(t, func(w world) {
 		w.contended("report")
 		spec := job(w.T, "@hourly", jobs.WithOverlap(jobs.Allow)).Spec()
-		first, err := w.fleet.Trigger(w.Context(), spec, fleet.TriggerOptions{By: "anna"})
+		first, err := w.fleet.Trigger(w.Context(), spec, fleet.TriggerOptions{By: "ops1"})
 		require.NoError(w, err)
-		second, err := w.fleet.Trigger(w.Context(), spec, fleet.TriggerOptions{By: "anna"})
+		second, err := w.fleet.Trigger(w.Context(), spec, fleet.TriggerOptions{By: "ops1"})
 		require.NoError(w, err)
 		require.Equal(w, lease.Opened, second.Status)
 		require.NotEqual(w, first.ID, second.ID)
@@ -232,7 +232,7 @@ func TestATriggerRefusesWhatMakesNoSense(t *testing.T) {
 		}
 		leader, err := jobs.New("leader", "", func(context.Context, jobs.Run) error { return nil }, jobs.WithLeader())
 		require.NoError(w, err)
-		_, err = w.fleet.Trigger(w.Context(), leader.Spec(), fleet.TriggerOptions{By: "anna"})
+		_, err = w.fleet.Trigger(w.Context(), leader.Spec(), fleet.TriggerOptions{By: "ops1"})
 		require.ErrorIs(w, err, fleet.ErrLeaderTask)
 	})
 }
@@ -258,13 +258,13 @@ func TestATriggerWhoseAnswerGotLostRunsOnce(t *testing.T) {
 		store := &forgetful{w.store, 2}
 		f, err := fleet.New(store)
 		require.NoError(w, err)
-		a, err := f.Trigger(w.Context(), job(w.T, "@hourly", jobs.WithOverlap(jobs.Allow)).Spec(), fleet.TriggerOptions{By: "anna"})
+		a, err := f.Trigger(w.Context(), job(w.T, "@hourly", jobs.WithOverlap(jobs.Allow)).Spec(), fleet.TriggerOptions{By: "ops1"})
 		require.NoError(w, err)
 		require.Equal(w, lease.Opened, a.Status)
 		require.Len(w, w.history("report", 0), 1)
 
 		store.lost = 3
-		_, err = f.Trigger(w.Context(), job(w.T, "@hourly").Spec(), fleet.TriggerOptions{By: "anna"})
+		_, err = f.Trigger(w.Context(), job(w.T, "@hourly").Spec(), fleet.TriggerOptions{By: "ops1"})
 		require.ErrorContains(w, err, "connection reset", "it does not try for ever")
 	})
 }
@@ -272,7 +272,7 @@ func TestATriggerWhoseAnswerGotLostRunsOnce(t *testing.T) {
 func TestAwaitReturnsTheOutcome(t *testing.T) {
 	inWorld(t, func(w world) {
 		w.contended("report")
-		a, err := w.fleet.Trigger(w.Context(), job(w.T, "@hourly").Spec(), fleet.TriggerOptions{By: "anna"})
+		a, err := w.fleet.Trigger(w.Context(), job(w.T, "@hourly").Spec(), fleet.TriggerOptions{By: "ops1"})
 		require.NoError(w, err)
 		done := make(chan fleet.Entry)
 		go func() {

@@ -41,8 +41,11 @@ type replicaJSON struct {
 	JobCount    int               `json:"job_count"`
 }
 
-// Encode writes r for [lease.Roster], times and durations in whole milliseconds. It leaves the jobs out when they would
-// take more than [lease.MaxInfo] bytes.
+// MostJobs is how many jobs a replica names at most: all replicas read what each says every few seconds.
+const MostJobs = 1000
+
+// Encode writes r for [lease.Roster], times and durations in whole milliseconds. It leaves the jobs out when they are
+// more than [MostJobs].
 func (r Replica) Encode() []byte {
 	w := replicaJSON{
 		ID: r.ID, Groups: r.Groups, Started: unixMilli(r.Started), Version: r.Version,

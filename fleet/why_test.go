@@ -121,8 +121,8 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 			verdict: "waiting", text: "It waits for its turn behind the tick of 11:00:00, which runs on r1 since 11:00:20. r2 asked for it.",
 		},
 		"triggered, to be claimed": {
-			tick: "12:00:00.123", mark: "11:00:00", open: []lease.Open{s.open("12:00:00.123", "", "anna", 0, 0)}, now: "12:00:30", replicas: []fleet.Replica{},
-			verdict: "waiting", text: "It was triggered by hand. It waits to be claimed. anna asked for it. No replica lives.",
+			tick: "12:00:00.123", mark: "11:00:00", open: []lease.Open{s.open("12:00:00.123", "", "ops1", 0, 0)}, now: "12:00:30", replicas: []fleet.Replica{},
+			verdict: "waiting", text: "It was triggered by hand. It waits to be claimed. ops1 asked for it. No replica lives.",
 		},
 		"skipped, the earlier one has ended": {
 			tick: "12:00:00", mark: "12:00:00", job: job(t, "@hourly"),
@@ -159,21 +159,21 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 		},
 		"paused": {
 			tick: "12:00:00", mark: "12:00:00", settled: []lease.Settled{s.skipped("12:00:00", "12:00:00.050", "r2", "paused")},
-			paused:  &lease.Pause{By: "anna", Why: "the database moves", Since: s.at("11:30:00")},
-			verdict: "skipped", text: `It was skipped because the job is paused: by anna since 11:30:00 because "the database moves".`,
+			paused:  &lease.Pause{By: "ops1", Why: "the database moves", Since: s.at("11:30:00")},
+			verdict: "skipped", text: `It was skipped because the job is paused: by ops1 since 11:30:00 because "the database moves".`,
 		},
 		"paused then": {
 			tick: "12:00:00", mark: "12:30:00",
-			settled: []lease.Settled{s.skipped("12:00:00", "12:00:00.050", "r2", "paused"), s.passed("12:00:00", "12:30:00.123", "12:30:00.123", "bob", "skipped", "", 0)},
-			paused:  &lease.Pause{By: "anna", Since: s.at("12:40:00")},
+			settled: []lease.Settled{s.skipped("12:00:00", "12:00:00.050", "r2", "paused"), s.passed("12:00:00", "12:30:00.123", "12:30:00.123", "ops2", "skipped", "", 0)},
+			paused:  &lease.Pause{By: "ops1", Since: s.at("12:40:00")},
 			verdict: "skipped", text: "It was skipped by r2 at 12:00:00 because the job was paused then.",
 		},
 		"paused until it was resumed": {
 			tick: "12:00:00", mark: "12:30:00.123",
 			settled: []lease.Settled{{
-				Occasion: s.ms("12:30:00.123"), From: s.ms("11:00:00"), Outcome: "skipped", At: s.at("12:30:00.123"), Holder: "bob", Note: "paused",
+				Occasion: s.ms("12:30:00.123"), From: s.ms("11:00:00"), Outcome: "skipped", At: s.at("12:30:00.123"), Holder: "ops2", Note: "paused",
 			}},
-			verdict: "skipped", text: "It was skipped because the job was paused, until bob resumed it at 12:30:00.",
+			verdict: "skipped", text: "It was skipped because the job was paused, until ops2 resumed it at 12:30:00.",
 		},
 		"paused by the configuration": {
 			tick: "12:00:00", mark: "12:00:00", job: job(t, "@hourly", func(s *jobs.Spec) { s.Paused = true }),
@@ -279,8 +279,8 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 			verdict: "future", text: "Its time has not come: it is due in 1h.",
 		},
 		"future, paused": {
-			tick: "17:00:00", mark: "12:00:00", now: "16:00:00", paused: &lease.Pause{By: "anna", Since: s.at("11:30:00")},
-			verdict: "future", text: "It will be skipped unless the job is resumed before: by anna since 11:30:00.",
+			tick: "17:00:00", mark: "12:00:00", now: "16:00:00", paused: &lease.Pause{By: "ops1", Since: s.at("11:30:00")},
+			verdict: "future", text: "It will be skipped unless the job is resumed before: by ops1 since 11:30:00.",
 		},
 		"future, nobody to run it": {
 			tick: "17:00:00", mark: "12:00:00", now: "16:00:00", replicas: []fleet.Replica{{ID: "r9"}},
@@ -398,8 +398,8 @@ func TestWhyChoosesWhatIsDueOrElseTheNewestThatWasDecided(t *testing.T) {
 	require.Equal(t, fleet.NoTick, e.Verdict)
 	const what = "report: It is a leader task, which runs all the time and has no ticks. "
 	require.Equal(t, what+"No replica runs it now. No replica lives.", e.String())
-	q.Record.Paused = &lease.Pause{By: "anna", Since: s.at("13:00:00")}
-	require.Equal(t, what+"It does not run, since it is paused: by anna since 2026-11-20 13:00:00 +0000.", fleet.Explain(q).String())
+	q.Record.Paused = &lease.Pause{By: "ops1", Since: s.at("13:00:00")}
+	require.Equal(t, what+"It does not run, since it is paused: by ops1 since 2026-11-20 13:00:00 +0000.", fleet.Explain(q).String())
 	q.Record.Open = []lease.Open{{Token: s.ms("13:00:01") * 1000, Attempt: 1, Holder: "r2", Left: time.Second}}
 	require.Equal(t, what+"It runs on r2 since 2026-11-20 13:00:01 +0000: token 1795179601000000. "+
 		"Its lease lasts another 1s unless it is renewed.", fleet.Explain(q).String())

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -47,24 +48,50 @@ func TestNoTickOfAScheduleRunsFromBeforeItCameIntoForce(t *testing.T) {
 			f.startMany(3)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inFleet(t, func(f *fleet) {
-				edited := f.editions("@every 1h", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Second))
-				f.startMany(3)
-				f.sleepTo(25 * time.Second)
-				edit(f, edited)
-				f.sleepTo(75 * time.Second)
-				f.jobs = []*jobs.Job{edited}
-				if name == "while nobody is there" {
-					require.Equal(t, "50s, 1m0s, 1m10s", f.story("job"))
-					require.Equal(t, map[string]int{"missed edited": 4}, f.passed("job"))
-					return
-				}
-				require.Equal(t, "30s, 40s, 50s, 1m0s, 1m10s", f.story("job"))
-				require.Equal(t, map[string]int{"missed edited": 2}, f.passed("job"), "each told by one replica")
+		for _, grace := range []time.Duration{time.Second, time.Minute} {
+			t.Run(fmt.Sprint(name, "/grace of ", grace), func(t *testing.T) {
+				inFleet(t, func(f *fleet) {
+					edited := f.editions("@every 1h", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, grace))
+					f.startMany(3)
+					f.sleepTo(25 * time.Second)
+					edit(f, edited)
+					f.sleepTo(75 * time.Second)
+					if name == "while nobody is there" {
+						require.Equal(t, "50s, 1m0s, 1m10s", f.story("job"))
+						require.Equal(t, map[string]int{"missed edited": 4}, f.passed("job"))
+						return
+					}
+					require.Equal(t, "30s, 40s, 50s, 1m0s, 1m10s", f.story("job"))
+					require.Equal(t, map[string]int{"missed edited": 2}, f.passed("job"), "each told by one replica")
+				})
 			})
-		})
+		}
 	}
+}
+
+// TestATickRightBeforeAnEditIsLeftToThoseWhoDoNotKnowOfItYet: their schedule may have had it, and did here.
+func TestATickRightBeforeAnEditIsLeftToThoseWhoDoNotKnowOfItYet(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		edited := f.editions("@every 20s", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Second))
+		a, b := f.start("a"), f.start("b")
+		f.sleepTo(19 * time.Second)
+		b.link.set(func(c call) fault { // it takes a moment
+			if c.verb == verbClaim {
+				return fault{there: 700 * time.Millisecond}
+			}
+			return fault{}
+		})
+		a.link.set(func(c call) fault { return fault{cut: c.verb == verbClaim && c.tick == at(20*time.Second).UnixMilli()} })
+		f.sleepTo(20100 * time.Millisecond)
+		a.Update(f.registry(edited))
+		f.sleepTo(25 * time.Second)
+		a.link.heal()
+		b.link.heal()
+		require.Len(t, f.runsOf("job", at(20*time.Second)), 1)
+		require.Equal(t, "b", f.runsOf("job", at(20*time.Second))[0].Replica)
+		f.sleepTo(35 * time.Second)
+		require.Len(t, f.runsOf("job", at(30*time.Second)), 1)
+	})
 }
 
 // TestTicksThatTwoEditionsShareRunOnceInARollingEdit has replicas change to and fro at any instant, those of ticks too.

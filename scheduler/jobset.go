@@ -109,10 +109,7 @@ func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 		s.startLeaders()
 	}
 	s.wantSync()
-	select {
-	case s.announces <- struct{}{}:
-	default:
-	}
+	s.wantAnnounce()
 	return changes
 }
 

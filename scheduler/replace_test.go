@@ -179,3 +179,28 @@ func TestARetryIsNotMadeOfWhatHasToMakeRoom(t *testing.T) {
 		require.Equal(t, map[lease.Outcome]int{"replaced": 1, "succeeded": 1}, f.fates("job"))
 	})
 }
+
+// TestALateTickReplacesWhatRuns: that it is being caught up is no reason to spare a run that is older still.
+func TestALateTickReplacesWhatRuns(t *testing.T) {
+	for _, misfire := range []jobs.Misfire{jobs.MisfireSkip, jobs.MisfireLatest, jobs.MisfireAll} {
+		for name, away := range map[string]time.Duration{"within the grace": 3 * time.Second, "past it": 25 * time.Second} {
+			t.Run(string(misfire)+"/"+name, func(t *testing.T) {
+				inFleet(t, func(f *fleet) {
+					f.job("job", "@every 10s", takes(time.Hour), replacing, jobs.WithMisfire(misfire, 5*time.Second))
+					f.startMany(3, scheduler.WithTerm(time.Minute))
+					f.sleepTo(19 * time.Second)
+					f.every((*link).cut)
+					time.Sleep(away)
+					f.every((*link).heal)
+					f.sleepTo(65 * time.Second)
+					require.Empty(t, f.beside("job"))
+					running := f.runs.running("job")
+					require.Len(t, running, 1)
+					require.Equal(t, at(time.Minute), running[0].Tick, "the newest")
+					require.Equal(t, lease.OutcomeReplaced, f.fateOf("job", at(10*time.Second)).outcome)
+					require.Less(t, f.fateOf("job", at(10*time.Second)).at, at(19*time.Second+away+7*time.Second))
+				})
+			})
+		}
+	}
+}

@@ -83,7 +83,7 @@ func (s *simulation) between(least, most time.Duration) time.Duration {
 func (s *simulation) drawJob(name string) {
 	period := []int{1, 2, 5, 10, 30, 60}[s.IntN(6)]
 	options := []jobs.Option{
-		jobs.WithOverlap([]jobs.Overlap{jobs.Forbid, jobs.Allow}[s.IntN(2)]),
+		jobs.WithOverlap([]jobs.Overlap{jobs.Forbid, jobs.Allow, jobs.Queue, jobs.Replace}[s.IntN(4)]),
 		jobs.WithDelivery([]jobs.Delivery{jobs.AtLeastOnce, jobs.AtLeastOnce, jobs.AtMostOnce}[s.IntN(3)]),
 		jobs.WithMaxTakeovers(s.IntN(5)),
 		jobs.WithMisfire([]jobs.Misfire{jobs.MisfireSkip, jobs.MisfireLatest, jobs.MisfireAll}[s.IntN(3)], s.between(0, 20*time.Second)),

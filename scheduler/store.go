@@ -11,6 +11,7 @@ import (
 // answered takes in how a call of the store went.
 func (s *Scheduler) answered(took time.Duration, err error) {
 	if s.health.report(took, err) {
+		s.wantAnnounce()
 		for _, c := range s.jobs.Load().contenders {
 			c.recovered() // those that failed meanwhile wait for this
 		}
@@ -74,6 +75,13 @@ func (s *Scheduler) remembers(since time.Time) {
 		c.mu.Unlock()
 	}
 	s.wantSync()
+}
+
+func (s *Scheduler) wantAnnounce() {
+	select {
+	case s.announces <- struct{}{}:
+	default:
+	}
 }
 
 func (s *Scheduler) wantSync() {

@@ -48,7 +48,7 @@ func newSite(t *testing.T, opts ...redistest.Option) *site {
 // ask calls a command.
 func (s *site) ask(args ...string) result {
 	s.Helper()
-	return do(s.T, map[string]string{"USER": "anna"}, append(args, "--config", s.path)...)
+	return do(s.T, map[string]string{"USER": "ops1"}, append(args, "--config", s.path)...)
 }
 
 // json calls a command that succeeds, and reads the JSON that it prints.
@@ -166,13 +166,13 @@ func TestAWrongCommandLineForTheFleetExitsWith2(t *testing.T) {
 func TestTheFlagsSayWhichFleet(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
-	_, err := s.store.Pause(t.Context(), "sync-orders", lease.Pause{By: "anna"})
+	_, err := s.store.Pause(t.Context(), "sync-orders", lease.Pause{By: "ops1"})
 	require.NoError(t, err)
 	path := file(t, siteJobs)
 	paused := func(args ...string) bool {
 		r := do(t, nil, append([]string{"status", "--config", path, "--redis", s.server.URL()}, args...)...)
 		require.Equal(t, 0, r.code, r.stderr)
-		return strings.Contains(r.stdout, "paused by anna")
+		return strings.Contains(r.stdout, "paused by ops1")
 	}
 	require.True(t, paused("--namespace", "billing"))
 	require.False(t, paused())
@@ -190,7 +190,7 @@ func TestNamesThatMayHaveBeenMeantAreFound(t *testing.T) {
 
 func TestWhoAsksIsAName(t *testing.T) {
 	for want, who := range map[string][2]string{
-		"anna-at-web-1": {"anna", "web-1"}, "CORP-anna-at-web.example.com": {`CORP\anna`, "web.example.com"},
+		"ops1-at-web-1": {"ops1", "web-1"}, "CORP-ops1-at-web.example.com": {`CORP\ops1`, "web.example.com"},
 		"somebody-at-some-host": {}, "x-at-h": {"-x", "h"}, "j-rg-at-h": {"jörg", "h"},
 	} {
 		got := caller(who[0], who[1])

@@ -46,7 +46,9 @@ func (c *cli) root() *cobra.Command {
 			"each tick of each job is run by one of them, and taken over by another if that one dies.",
 		Example: `  worker run --config examples/quickstart.yaml
   worker validate --config solotick.yaml
-  worker next --config solotick.yaml -n 3`,
+  worker next --config solotick.yaml -n 3
+  worker status
+  worker why nightly-report`,
 		Version:       programVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

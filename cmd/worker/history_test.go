@@ -73,7 +73,7 @@ func entriesToPrint() []fleet.Entry {
 	}
 	return []fleet.Entry{
 		{Scheduled: at(30, 0, 0), State: fleet.Running, Started: at(30, 1, 0), Replica: "web-1", Token: 1795138201000000, Attempts: 2, Count: 1},
-		{Scheduled: at(25, 0, 123), State: fleet.Waiting, Replica: "anna", Triggered: true, Count: 1},
+		{Scheduled: at(25, 0, 123), State: fleet.Waiting, Replica: "ops1", Triggered: true, Count: 1},
 		{
 			Scheduled: at(20, 0, 0), State: fleet.Settled, Outcome: "succeeded", Started: at(20, 0, 4), Ended: at(21, 3, 120), Replica: "web-2",
 			Token: 1795137600004000, Attempts: 1, Count: 1,

@@ -27,7 +27,7 @@ func (c *cli) pause() *cobra.Command {
 		Long: "pause makes every replica skip the ticks of a job, now and after restarts, until somebody resumes it. What runs goes\n" +
 			"on, and trigger still works. Pausing what is paused changes nothing.",
 		Example: `  worker pause nightly-report --reason "the database moves" --config solotick.yaml
-  worker pause nightly-report --by anna --output json`,
+  worker pause nightly-report --by ops1 --output json`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who, fault := c.by(by)

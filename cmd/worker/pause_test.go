@@ -15,10 +15,10 @@ func TestPauseAndResumeHoldForTheFleetAndSayWho(t *testing.T) {
 	s.contended("sync-orders")
 	r = s.ask("pause", "sync-orders", "--reason", "the database moves")
 	require.Equal(t, 0, r.code, r.stderr)
-	require.Regexp(t, `^sync-orders is paused: by anna-at-[\w.-]+ since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000, the database moves\n$`, r.stdout)
-	r = s.ask("pause", "sync-orders", "--by", "bob", "--reason", "me\x1b[31m too")
+	require.Regexp(t, `^sync-orders is paused: by ops1-at-[\w.-]+ since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000, the database moves\n$`, r.stdout)
+	r = s.ask("pause", "sync-orders", "--by", "ops2", "--reason", "me\x1b[31m too")
 	require.Equal(t, 0, r.code)
-	require.Regexp(t, `^sync-orders was paused before: by anna-.*, the database moves\n$`, r.stdout)
+	require.Regexp(t, `^sync-orders was paused before: by ops1-.*, the database moves\n$`, r.stdout)
 
 	var p struct {
 		Job             string
@@ -35,16 +35,16 @@ func TestPauseAndResumeHoldForTheFleetAndSayWho(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "the database moves", record.Paused.Why)
 
-	r = s.ask("resume", "sync-orders", "--by", "bob")
+	r = s.ask("resume", "sync-orders", "--by", "ops2")
 	require.Equal(t, 0, r.code, r.stderr)
-	require.Regexp(t, `^sync-orders is resumed; it was paused by anna-.*, the database moves\n$`, r.stdout)
+	require.Regexp(t, `^sync-orders is resumed; it was paused by ops1-.*, the database moves\n$`, r.stdout)
 	require.Equal(t, result{0, "sync-orders was not paused\n", ""}, s.ask("resume", "sync-orders"))
 	s.json(&p, "resume", "sync-orders")
 	require.False(t, p.Paused)
 	require.False(t, p.Changed)
 	require.Nil(t, p.Pause)
 
-	s.json(&p, "pause", "sync-orders", "--by", "bob")
+	s.json(&p, "pause", "sync-orders", "--by", "ops2")
 	require.True(t, p.Changed)
-	require.Equal(t, "bob", p.Pause.By)
+	require.Equal(t, "ops2", p.Pause.By)
 }

@@ -21,7 +21,7 @@ func TestStatusPrintsJobsAndReplicas(t *testing.T) {
 	s.announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "bbbbbbbbbbbb", "other": "c"}})
 	s.settle(s.claim("sync-orders", s.begin+1000), "succeeded", fleet.Note{})
 	s.claim("sync-orders", s.begin+2000)
-	_, err := s.store.Pause(t.Context(), "nightly-report", lease.Pause{By: "anna", Why: "the database moves"})
+	_, err := s.store.Pause(t.Context(), "nightly-report", lease.Pause{By: "ops1", Why: "the database moves"})
 	require.NoError(t, err)
 
 	r := s.ask("status")
@@ -30,7 +30,7 @@ func TestStatusPrintsJobsAndReplicas(t *testing.T) {
 	require.Len(t, lines, 10)
 	require.Regexp(t, `^namespace billing, fleet time .* \+0000, 2 replicas$`, lines[0])
 	require.Regexp(t, `^JOB +NEXT +LAST +OUTCOME +REPLICA +NOW +NOTE$`, lines[2])
-	require.Regexp(t, `^nightly-report  \d{4}-\d\d-\d\d 02:00:00 \+0900  -  .*paused by anna since .* \+0900, the database moves; no replica serves it$`, lines[3])
+	require.Regexp(t, `^nightly-report  \d{4}-\d\d-\d\d 02:00:00 \+0900  -  .*paused by ops1 since .* \+0900, the database moves; no replica serves it$`, lines[3])
 	require.Regexp(t, `^sync-orders .* succeeded  r1 .* on r1  replicas define it differently: aaaaaaaaaaaa on r1, bbbbbbbbbbbb on r2$`, lines[4])
 	require.Regexp(t, `^other .* not in this configuration$`, lines[5])
 	require.Regexp(t, `^REPLICA +GROUPS +JOBS +RUNNING +TERM +CLOCK +VERSION +STARTED$`, lines[7])
@@ -94,7 +94,7 @@ func TestStatusSaysWhatIsOutOfTheOrdinary(t *testing.T) {
 			{Name: "late", Given: true, Overdue: at.Add(-time.Hour), Next: at},
 			{Name: "busy", Given: true, Open: []fleet.Entry{entry(fleet.Running, 4), entry(fleet.Running, 3), entry(fleet.Waiting, 2), entry(fleet.Free, 1), entry(fleet.Free, 0)}},
 			{Name: "leader", Given: true, Spec: jobs.Spec{Leader: true, Paused: true}, Open: []fleet.Entry{{State: fleet.Running, Replica: "r1"}}},
-			{Name: "foreign", Paused: &lease.Pause{By: "anna", Since: at}},
+			{Name: "foreign", Paused: &lease.Pause{By: "ops1", Since: at}},
 		},
 	}
 	golden(t, "status.txt", jobsTable(s, nil).text(false)+"\n"+replicasTable(s.Replicas).text(false))
