@@ -21,7 +21,7 @@ func (r *reader) definition(v value) string {
 	spare := r.spare
 	r.spare = math.MaxInt // what aliases stand for here is counted already
 	defer func() { r.spare = spare }()
-	text, _ := json.Marshal(r.plain(v)) // maps, lists and strings; the keys of a map are sorted
+	text, _ := json.Marshal(r.plain(v)) //nolint:errchkjson // maps, lists and strings; the keys of a map are sorted
 	sum := sha256.Sum256(text)
 	return v.path[strings.LastIndexByte(v.path, '.')+1:] + " " + hex.EncodeToString(sum[:])
 }

@@ -16,6 +16,12 @@ func (j *Job) ScheduleRevision() string {
 }
 
 func revision(s Spec) string {
+	if s.Timezone == "" {
+		s.Timezone = "UTC"
+	}
+	if len(s.Groups) == 0 {
+		s.Groups = nil
+	}
 	text, _ := json.Marshal(s) // it has nothing in it that could fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])

@@ -18,6 +18,7 @@ func TestRevisionTellsDefinitionsApart(t *testing.T) {
 	}
 	one := made("@hourly")
 	require.Equal(t, one.Revision(), made("@hourly").Revision())
+	require.Equal(t, one.Revision(), made("@hourly", jobs.WithTimezone("UTC"), jobs.WithGroups()).Revision(), "they mean the same")
 	require.Len(t, one.Revision(), 12)
 	seen := map[string]bool{one.Revision(): true}
 	for _, other := range []*jobs.Job{

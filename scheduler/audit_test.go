@@ -266,7 +266,7 @@ func (j *ledger) fate(tick int64) lease.Outcome {
 	if f, ok := j.fates[tick]; ok {
 		return f.outcome
 	}
-	if len(j.grants[tick]) > 0 {
+	if len(j.grants[tick]) > 0 || tick%1000 != 0 { // what is triggered is never passed over
 		return ""
 	}
 	for _, p := range j.passes {

@@ -43,16 +43,18 @@ func TestNoHistoryOfFaultsBreaksAPromise(t *testing.T) {
 type simulation struct {
 	*fleet
 	*rand.Rand
-	seed    uint64
-	alive   []*replica
-	started int
+	seed      uint64
+	alive     []*replica
+	started   int
+	triggered map[string][]int64
+
 	forgets bool // the store may lose everything; then nothing travels so slowly that it arrives after that
 }
 
 func simulate(t *testing.T, seed uint64) {
 	t.Logf("repeat with %s=%d", seedVariable, seed)
 	inFleet(t, func(f *fleet) {
-		s := &simulation{fleet: f, Rand: rand.New(rand.NewPCG(seed, 1)), seed: seed}
+		s := &simulation{fleet: f, Rand: rand.New(rand.NewPCG(seed, 1)), seed: seed, triggered: map[string][]int64{}}
 		s.forgets = s.IntN(3) == 0
 		for i := range 3 + s.IntN(6) {
 			s.drawJob(fmt.Sprint("job-", i))
@@ -82,8 +84,12 @@ func (s *simulation) between(least, most time.Duration) time.Duration {
 
 func (s *simulation) drawJob(name string) {
 	period := []int{1, 2, 5, 10, 30, 60}[s.IntN(6)]
+	overlap := []jobs.Overlap{jobs.Forbid, jobs.Allow, jobs.Queue, jobs.Replace}[s.IntN(4)]
+	if s.forgets && overlap == jobs.Replace {
+		overlap = jobs.Queue // at any time a run may have lost its lease, and not have returned: see forget
+	}
 	options := []jobs.Option{
-		jobs.WithOverlap([]jobs.Overlap{jobs.Forbid, jobs.Allow, jobs.Queue, jobs.Replace}[s.IntN(4)]),
+		jobs.WithOverlap(overlap),
 		jobs.WithDelivery([]jobs.Delivery{jobs.AtLeastOnce, jobs.AtLeastOnce, jobs.AtMostOnce}[s.IntN(3)]),
 		jobs.WithMaxTakeovers(s.IntN(5)),
 		jobs.WithMisfire([]jobs.Misfire{jobs.MisfireSkip, jobs.MisfireLatest, jobs.MisfireAll}[s.IntN(3)], s.between(0, 20*time.Second)),
@@ -165,6 +171,7 @@ func (s *simulation) disturb() {
 			}
 		}
 	}
+	s.rule()
 	switch s.IntN(6) {
 	case 0:
 		time.Sleep(s.between(0, 2*term))
@@ -183,6 +190,25 @@ func (s *simulation) disturb() {
 			<-old.done
 		}
 		s.add()
+	}
+}
+
+// rule pauses, resumes or triggers a job, as people do.
+func (s *simulation) rule() {
+	ctx, job := context.Background(), s.jobs[s.IntN(len(s.jobs))].Name()
+	switch s.IntN(4) {
+	case 0:
+		_, _ = s.store.Pause(ctx, job, lease.Pause{By: "ops"})
+	case 1:
+		_, _ = s.store.Resume(ctx, job, "ops")
+	case 2:
+		if time.Now().UnixMilli()%1000 == 0 {
+			time.Sleep(time.Millisecond) // else the tick is the next millisecond, and seems to be early
+		}
+		answer, err := s.store.Trigger(ctx, lease.Trigger{Name: job, By: "ops", Request: lease.NewRequest(), Beside: true})
+		if err == nil && answer.Status == lease.Opened {
+			s.triggered[job] = append(s.triggered[job], answer.Occasion)
+		}
 	}
 }
 
@@ -214,6 +240,11 @@ func (s *simulation) settle() {
 		}
 		open := func(tick int64) bool {
 			return slices.ContainsFunc(record.Open, func(o lease.Open) bool { return o.Occasion == tick })
+		}
+		for _, tick := range s.triggered[name] {
+			if ledger.fate(tick) == "" && !s.forgets {
+				s.t.Errorf("%s, triggered at %s: not decided; open %v", name, since(time.UnixMilli(tick)), open(tick))
+			}
 		}
 		for t := job.Schedule().Next(time.UnixMilli(ledger.first)); t.Before(now.Add(-2 * time.Minute)); t = job.Schedule().Next(t) {
 			tick := t.UnixMilli()

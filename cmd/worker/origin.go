@@ -60,10 +60,17 @@ func isFile(path string) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("read configuration: %w", err)
-	case !info.Mode().IsRegular(), strings.HasPrefix(filepath.Clean(path), "/dev/"): // such as /dev/stdin, whatever that is
+	case !info.Mode().IsRegular(), inherited(path):
 		return fmt.Errorf("read configuration: %s is not a file, so it cannot be read again; restart the worker instead", path)
 	}
 	return nil
+}
+
+// inherited reports whether path stands for a file that this process was started with. Some systems go on reading it where
+// they were, and nobody could replace it.
+func inherited(path string) bool {
+	path = filepath.Clean(path)
+	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/")
 }
 
 // reading is what was in the file at one time.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,9 @@ const (
 	// file system says about it: that is right for editors that rename, for the symbolic links of Kubernetes, for network
 	// file systems, and for files that were touched only. A file of a thousand jobs takes a millisecond.
 	lookEvery = time.Second
+
+	// mostNamed keeps the line about an edit of all jobs readable.
+	mostNamed = 100
 
 	// reloadStopLimit is how long a stop waits for a look at the file, which may hang on a network file system.
 	reloadStopLimit = 2 * time.Second
@@ -134,6 +139,9 @@ func (r *reloader) reload(ctx context.Context, now reading, asked bool) {
 
 	attrs := []slog.Attr{slog.String("file", string(r.from.file))}
 	note := func(key string, names []string) {
+		if more := len(names) - mostNamed; more > 0 {
+			names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("and %d more", more))
+		}
 		if len(names) > 0 {
 			attrs = append(attrs, slog.Any(key, names))
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -35,8 +37,8 @@ type reloading struct {
 	jobs    *scheduler.Scheduler
 
 	mu      sync.Mutex
-	updates int
-	results []metrics.Reload
+	updated int
+	counted []metrics.Reload
 	out     bytes.Buffer
 }
 
@@ -63,10 +65,16 @@ func newReloading(t *testing.T, path string, flags ...string) *reloading {
 	made := newReloader(from, logger)
 	made.make = func(cfg *config.Config) (*jobs.Registry, error) { return newRegistry(cfg, from.file, nil, quiet, nil) }
 	made.update = func(registry *jobs.Registry) scheduler.Changes {
-		r.updates++
+		r.mu.Lock()
+		r.updated++
+		r.mu.Unlock()
 		return r.jobs.Update(registry)
 	}
-	made.count = func(result metrics.Reload) { r.results = append(r.results, result) }
+	made.count = func(result metrics.Reload) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.counted = append(r.counted, result)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); made.run(ctx) }()
@@ -104,6 +112,18 @@ func (r *reloading) logged() (lines []record) {
 	return lines
 }
 
+func (r *reloading) updates() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.updated
+}
+
+func (r *reloading) results() []metrics.Reload {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.counted)
+}
+
 func (r *reloading) names() (names []string) {
 	for _, j := range r.jobs.Jobs() {
 		names = append(names, j.Name)
@@ -121,11 +141,11 @@ func TestAChangedFileChangesTheJobsThatDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, file(t, "jobs:\n"+jobA+jobB))
 		r.looks(5)
-		require.Zero(t, r.updates, "nothing changed")
+		require.Zero(t, r.updates(), "nothing changed")
 
 		r.write("jobs:\n" + strings.Replace(jobB, "message: b", "message: other", 1) + jobC)
 		r.looks(1)
-		require.Zero(t, r.updates, "it may be half of a file")
+		require.Zero(t, r.updates(), "it may be half of a file")
 		r.looks(1)
 		require.Equal(t, []string{"b", "c"}, r.names())
 		lines := r.logged()
@@ -135,9 +155,26 @@ func TestAChangedFileChangesTheJobsThatDiffer(t *testing.T) {
 		require.Equal(t, []any{"c"}, lines[0]["added"])
 		require.Equal(t, []any{"b"}, lines[0]["redefined"])
 		require.Equal(t, []any{"a"}, lines[0]["removed"])
-		require.Equal(t, []metrics.Reload{metrics.ReloadApplied}, r.results)
+		require.Equal(t, []metrics.Reload{metrics.ReloadApplied}, r.results())
 		r.looks(10)
-		require.Equal(t, 1, r.updates, "once")
+		require.Equal(t, 1, r.updates(), "once")
+	})
+}
+
+func TestAnEditOfAllJobsNamesSomeOfThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReloading(t, file(t, "jobs:\n"+jobA))
+		text := "jobs:\n" + jobA
+		for i := range mostNamed + 7 {
+			text += fmt.Sprintf("- {name: j%03d, schedule: '@hourly', log: {message: b}}\n", i)
+		}
+		r.write(text)
+		r.looks(2)
+		added := r.logged()[0]["added"].([]any)
+		require.Len(t, added, mostNamed+1)
+		require.Equal(t, "j000", added[0])
+		require.Equal(t, "and 7 more", added[mostNamed])
+		require.Len(t, r.names(), mostNamed+8)
 	})
 }
 
@@ -180,8 +217,8 @@ func TestABrokenFileIsRefusedAsAWholeAndSaidOnce(t *testing.T) {
 		require.Contains(t, faults[0], r.path+":1:1: nothing: is not a known key")
 		require.Contains(t, faults[1], r.path+":4:")
 		require.Contains(t, faults[2], r.path+":5:")
-		require.Zero(t, r.updates)
-		require.Equal(t, []metrics.Reload{metrics.ReloadRefused}, r.results)
+		require.Zero(t, r.updates())
+		require.Equal(t, []metrics.Reload{metrics.ReloadRefused}, r.results())
 
 		r.write("jobs: [")
 		r.looks(5)
@@ -210,6 +247,15 @@ func TestWhatCannotBeMadeIsRefused(t *testing.T) {
 	})
 }
 
+func TestStreamsAreRefusedWhereTheWorkerWasStartedWithoutRedis(t *testing.T) {
+	cfg, err := config.Parse("f", []byte("redis: {url: redis://localhost:1}"+streamJob), nil)
+	require.NoError(t, err)
+	s, err := openStore(config.Default(), quiet, func(int) {})
+	require.NoError(t, err)
+	_, err = newRegistry(cfg, "f", nil, quiet, s)
+	require.EqualError(t, err, "f:3:1: jobs[0].redis_stream: needs Redis, and this worker was started without one: restart it")
+}
+
 func TestAFileThatSaysTheSameChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, file(t, "log: {level: debug}\njobs:\n"+jobA))
@@ -219,7 +265,7 @@ func TestAFileThatSaysTheSameChangesNothing(t *testing.T) {
 		lines := r.logged()
 		require.Len(t, lines, 1)
 		require.True(t, lines[0].is("configuration read again, nothing changed", "level", "DEBUG"), "%v", lines)
-		require.Equal(t, []metrics.Reload{metrics.ReloadUnchanged}, r.results)
+		require.Equal(t, []metrics.Reload{metrics.ReloadUnchanged}, r.results())
 		require.Equal(t, before, r.jobs.Jobs())
 
 		r.hangup()
@@ -237,7 +283,7 @@ func TestOnSIGHUPTheFileIsReadAtOnceAndFaultsAreSaidEachTime(t *testing.T) {
 		require.Equal(t, []string{"b"}, r.names())
 		require.Len(t, r.logged(), 1)
 		r.looks(5)
-		require.Equal(t, 1, r.updates, "what SIGHUP dealt with is no news to the looks")
+		require.Equal(t, 1, r.updates(), "what SIGHUP dealt with is no news to the looks")
 
 		r.write("jobs: 1")
 		r.looks(5)
@@ -388,20 +434,27 @@ func TestAPipeIsReadOnce(t *testing.T) {
 	})
 }
 
-func TestStandardInputIsNoFile(t *testing.T) {
+func TestWhatAProcessWasStartedWithIsNoFile(t *testing.T) {
+	path := file(t, "")
+	require.NoError(t, isFile(path))
+	open, err := os.Open(path)
+	require.NoError(t, err)
+	defer func() { _ = open.Close() }()
+	require.ErrorContains(t, isFile(fmt.Sprintf("/dev/fd/%d", open.Fd())), "is not a file", "though it is one")
 	require.ErrorContains(t, isFile("/dev/stdin"), "is not a file")
-	require.ErrorContains(t, isFile("/dev/../dev/stdin"), "is not a file")
-	require.NoError(t, isFile(file(t, "")))
+	require.ErrorContains(t, isFile(filepath.Join(path, "none")), "read configuration: ")
 }
 
 func TestAReloadThatComesWithTheStopChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, file(t, "jobs:\n"+jobA))
 		reloader := newReloader(&origin{
-			parse: func(reading) (*config.Config, error) { return config.Default(), nil },
+			parse:  func(reading) (*config.Config, error) { return config.Default(), nil },
+			loaded: config.Default(), level: new(slog.LevelVar),
 		}, quiet)
 		reloader.make = func(*config.Config) (*jobs.Registry, error) { return new(jobs.Registry), nil }
 		reloader.update = r.jobs.Update
+		reloader.count = func(metrics.Reload) {}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		reloader.reload(ctx, reading{}, true)
