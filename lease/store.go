@@ -51,13 +51,17 @@ type Store interface {
 
 // Watcher is a [Store] that can tell when something happens that those who wait need not wait for any longer: an occasion
 // becomes free before its lease would have run out, what a claim had to wait for has ended, a holder has to make room,
-// or somebody has triggered an occasion.
+// somebody has triggered an occasion, or a pause has begun or ended.
 type Watcher interface {
 	// Watch calls wake with the name of each such record until ctx ends or the connection fails, and with the occasion
-	// when that was triggered, 0 otherwise. It calls it with the empty name once it listens: what happened before may
-	// have been missed. Calls can get lost or come twice: never wait for one without a limit.
+	// when that was triggered, [Ruled] when it is about a pause, 0 otherwise. It calls it with the empty name once it
+	// listens: what happened before may have been missed. Calls can get lost or come twice: never wait for one without
+	// a limit.
 	Watch(ctx context.Context, wake func(name string, occasion int64)) error
 }
+
+// Ruled is what a [Watcher] tells in place of an occasion when a name was paused or resumed.
+const Ruled = -1
 
 // Inspector is a [Store] that can show records without changing them.
 type Inspector interface {

@@ -472,14 +472,15 @@ func (c *contender) ended(tick int64, open bool) {
 	c.mu.Lock()
 	delete(c.running, tick)
 	wait := c.asking != nil || open
+	now := c.s.clock.ms()
 	for t, l := range c.open {
 		if l.waits { // for this one, perhaps
-			l.at = 0
+			l.at = now
 			c.open[t], wait = l, true
 		}
 	}
 	if open { // and its tick was left for whoever takes it over: look soon who does
-		c.open[tick] = look{at: c.s.clock.ms() + ms(c.s.term/10)}
+		c.open[tick] = look{at: now + ms(c.s.term/10)}
 	}
 	c.mu.Unlock()
 	if wait {

@@ -51,7 +51,6 @@ func (l *leader) nudge() {
 }
 
 const (
-	leaderSoon  = 20 * time.Millisecond  // at the start
 	leaderRetry = 200 * time.Millisecond // between two claims that fail
 	leaderLook  = 5 * time.Second        // while the job is paused
 	restAfter   = 2                      // a handler that ran for so many of the longest waits has done well
@@ -62,10 +61,6 @@ func (l *leader) run(ctx context.Context) {
 	spec := l.job.Spec()
 	c := lease.Claim{Name: spec.Name, Holder: l.s.replica, Request: l.s.request(), Term: l.s.term}
 	for ctx.Err() == nil {
-		if l.s.clock.offset.Load() == 0 { // fleet time is not known yet
-			l.waitFor(ctx, leaderSoon)
-			continue
-		}
 		answer, sent, err := l.claim(c)
 		wait := leaderRetry + rand.N(leaderRetry)
 		switch {
@@ -109,7 +104,7 @@ func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err er
 	return a, sent, err
 }
 
-// unsure returns for how long a store that has forgotten everything is not to be asked: it would grant the lock, and whoever
+// unsure asks for fleet time, which may not be known yet, and returns for how long a store that has forgotten everything is not to be asked: it would grant the lock, and whoever
 // holds it goes on until its next renewal, by which the store hears of it again.
 func (l *leader) unsure() (time.Duration, error) {
 	if !l.s.look() {

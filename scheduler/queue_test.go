@@ -245,6 +245,22 @@ func TestWhatEndsWhileAClaimIsUnderWayIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestWhatWaitsStartsAtOnceAfterTroubleToo: only what others held is left to them for a moment then.
+func TestWhatWaitsStartsAtOnceAfterTroubleToo(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(14*time.Second), queued)
+		r := f.startDeaf("a", scheduler.WithTerm(time.Minute))
+		f.sleepTo(22900 * time.Millisecond)
+		r.link.cut()
+		f.sleepTo(23300 * time.Millisecond)
+		r.link.heal()
+		f.sleepTo(29 * time.Second)
+		require.Equal(t, "10s, 20s at 24s", f.story("job"))
+		downs, _ := eventsOf[scheduler.StoreDown](f)
+		require.Len(t, downs, 1, "there was some")
+	})
+}
+
 // firstTakes is a handler whose first attempts need so long, and later ones another time.
 func firstTakes(first, later time.Duration) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) error {

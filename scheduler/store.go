@@ -193,7 +193,11 @@ func (s *Scheduler) woken(name string, occasion int64) {
 		return
 	}
 	if c := set.byName[name]; c != nil {
-		c.woken(occasion)
+		if occasion == lease.Ruled {
+			c.reread()
+		} else {
+			c.woken(occasion)
+		}
 	}
 	if l := set.leading[name]; l != nil {
 		l.nudge()

@@ -41,6 +41,16 @@ func (c *contender) woken(triggered int64) {
 	c.poke()
 }
 
+// reread is told that the job was paused or resumed: by whom, and why, is told again to a store that forgets it.
+func (c *contender) reread() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.synced {
+		c.synced = false
+		c.s.wantSync()
+	}
+}
+
 // recovered is told that the store answers again: what failed meanwhile is asked for at once.
 func (c *contender) recovered() {
 	c.mu.Lock()

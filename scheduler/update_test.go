@@ -120,6 +120,22 @@ func TestARunOfAJobThatIsRemovedFinishesAndIsSettledOnce(t *testing.T) {
 	}
 }
 
+// TestWhatWaitsForItsTurnWhenItsJobIsRemovedRunsWhenThatComesBack, and not before.
+func TestWhatWaitsForItsTurnWhenItsJobIsRemovedRunsWhenThatComesBack(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(15*time.Second), queued)
+		r := f.start("a")
+		f.sleepTo(21 * time.Second)
+		r.Update(nil)
+		f.sleepTo(42 * time.Second)
+		require.Equal(t, "10s", f.story("job"))
+		r.Update(f.registry(f.jobs...))
+		f.sleepTo(43 * time.Second)
+		require.Len(t, f.runs.of("job"), 2)
+		require.Equal(t, at(20*time.Second), f.runs.of("job")[1].Tick)
+	})
+}
+
 // TestWhatIsRemovedFromOneReplicaGoesOnOnOthers: there is no job of the fleet, only jobs of replicas.
 func TestWhatIsRemovedFromOneReplicaGoesOnOnOthers(t *testing.T) {
 	inFleet(t, func(f *fleet) {

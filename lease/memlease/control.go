@@ -16,8 +16,9 @@ func (s *Store) Pause(ctx context.Context, name string, p lease.Pause) (lease.Pa
 		return lease.Pause{}, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.recordLocked(name).Pause(p, time.Now())
+	in, err := s.recordLocked(name).Pause(p, time.Now())
+	s.unlock(err == nil, name, lease.Ruled)
+	return in, err
 }
 
 // Resume implements [lease.Controller].
@@ -26,8 +27,9 @@ func (s *Store) Resume(ctx context.Context, name, by string) (*lease.Pause, erro
 		return nil, err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.recordLocked(name).Resume(by, time.Now())
+	was, err := s.recordLocked(name).Resume(by, time.Now())
+	s.unlock(err == nil, name, lease.Ruled)
+	return was, err
 }
 
 // Trigger implements [lease.Controller].

@@ -22,6 +22,9 @@ func (s *Store) Pause(ctx context.Context, name string, p lease.Pause) (lease.Pa
 	}
 	cmd, err := s.router.do(ctx, pauseScript.command(ctx, []string{s.key(name)}, p.By, lease.Cut(p.Why, lease.MaxNote)))
 	pause, err := answeredPause(cmd, err)
+	if err == nil {
+		_ = s.note(ctx, name, lease.Ruled) // claims tell of it, too
+	}
 	if err != nil {
 		return lease.Pause{}, fmt.Errorf("pause %q: %w", name, err)
 	}
@@ -35,6 +38,9 @@ func (s *Store) Resume(ctx context.Context, name, by string) (*lease.Pause, erro
 	}
 	cmd, err := s.router.do(ctx, resumeScript.command(ctx, []string{s.key(name)}, by))
 	pause, err := answeredPause(cmd, err)
+	if err == nil {
+		_ = s.note(ctx, name, lease.Ruled)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("resume %q: %w", name, err)
 	}

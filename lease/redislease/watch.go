@@ -16,13 +16,13 @@ const (
 	// quiet is for how many timeouts a watched connection may be silent before it is asked whether it lives.
 	quiet = 5
 
-	// askEvery is how often Watch asks what was triggered: messages get lost, and are not allowed everywhere.
+	// askEvery is how often Watch asks what people have ruled: messages get lost, and are not allowed everywhere.
 	askEvery = 2 * time.Second
 	// notedFor is for how long that can be asked.
 	notedFor = time.Minute
 )
 
-// Watch implements [lease.Watcher]. What was triggered it tells within two seconds even if Redis does not deliver
+// Watch implements [lease.Watcher]. What was triggered, paused or resumed it tells within two seconds even if Redis does not deliver
 // messages.
 func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64)) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -117,7 +117,7 @@ func (s *Store) noted(ctx context.Context, after int64) (now int64, noted []stri
 	return now, noted, nil
 }
 
-// note takes down that an occasion was triggered, for those who ask.
+// note takes down that an occasion was triggered, or that a name was paused or resumed, for those who ask.
 func (s *Store) note(ctx context.Context, name string, occasion int64) error {
 	_, err := s.router.do(ctx, noteScript.command(ctx, []string{s.fleetKey(":triggered")},
 		name+" "+strconv.FormatInt(occasion, 10), notedFor.Microseconds()))

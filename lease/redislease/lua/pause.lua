@@ -10,4 +10,5 @@ if not v[2] then
   v[2] = clock() .. ' ' .. ARGV[1] .. ' ' .. ARGV[2]
   redis.call('HSET', KEYS[1], 'paused', v[2])
 end
+wake(KEYS[1], '-1')
 return v[2]

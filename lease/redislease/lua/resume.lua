@@ -15,4 +15,5 @@ local ms = math.floor(now / 1000)
 if ms > tonumber(r.mark) then
   remember(r, int(ms), '-resume', 'skipped', stamp, 0, r.mark, ARGV[1], 'paused', 'mark', int(ms))
 end
+wake(KEYS[1], '-1')
 return r.paused
