@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/solotick/solotick/lease"
 )
 
-// Replica is what a replica says about itself, every few seconds, by [lease.Roster].
+// Replica is what a replica says about itself, every few seconds, by lease.Roster.
 type Replica struct {
 	ID          string
 	Groups      []string      // that it serves, besides the jobs that name none
@@ -44,7 +42,7 @@ type replicaJSON struct {
 // MostJobs is how many jobs a replica names at most: all replicas read what each says every few seconds.
 const MostJobs = 1000
 
-// Encode writes r for [lease.Roster], times and durations in whole milliseconds. It leaves the jobs out when they are
+// Encode writes r for lease.Roster, times and durations in whole milliseconds. It leaves the jobs out when they are
 // more than [MostJobs].
 func (r Replica) Encode() []byte {
 	w := replicaJSON{
@@ -52,11 +50,10 @@ func (r Replica) Encode() []byte {
 		ClockOffset: r.ClockOffset.Round(time.Millisecond).Milliseconds(), Term: r.Term.Milliseconds(),
 		Running: r.Running, Stopping: r.Stopping, Jobs: r.Jobs, JobCount: len(r.Jobs),
 	}
-	text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
-	if len(text) > lease.MaxInfo {
+	if len(w.Jobs) > MostJobs {
 		w.Jobs = nil
-		text, _ = json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
 	}
+	text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
 	return text
 }
 
