@@ -270,3 +270,17 @@ func (k *Keeper) check(l *Lease) {
 		k.armLocked(t)
 	}
 }
+
+// Check renews all leases soon instead of in their time, for a holder that has heard that the store may have lost them.
+func (k *Keeper) Check() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := now()
+	for _, l := range k.leases {
+		l.renewAt = min(l.renewAt, t)
+	}
+	heap.Init(&k.leases)
+	if len(k.leases) > 0 && k.leases[0].due() < k.wakes {
+		k.armLocked(t)
+	}
+}

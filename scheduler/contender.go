@@ -25,29 +25,30 @@ type contender struct {
 	actAt int64
 	index int // in the heap; -1 when not in it
 
-	mu       sync.Mutex
-	job      *jobs.Job
-	spec     jobs.Spec
-	handle   func(ctx context.Context, run jobs.Run, then func(error)) // see jobs.ChainThen
-	gone     bool                                                      // the job was removed
-	paused   *lease.Pause                                              // as the store said; nil when it is not
-	edited   int64                                                     // see state
-	active   bool                                                      // a goroutine contends
-	poked    bool                                                      // something happened meanwhile: it has to look again
-	synced   bool                                                      // mark is what the store said, and its record is there
-	made     bool                                                      // there has been a record before
-	since    int64                                                     // since when the store remembered when the record was read
-	mark     int64                                                     // the newest that is known to be decided
-	next     int64                                                     // the first tick after mark; 0 when there is none
-	caughtUp int64                                                     // see state
-	blocked  int64                                                     // see state
-	retryAt  int64                                                     // not before this; 0: at once
-	failures int                                                       // calls that failed in a row
-	asking   *asking                                                   // a claim whose answer is not known
-	ask      asking                                                    // what asking points to, if anything
-	open     map[int64]look                                            // ticks that others hold or held, or that wait
-	running  map[int64]*lease.Lease
-	began    bool // a run has
+	mu        sync.Mutex
+	job       *jobs.Job
+	spec      jobs.Spec
+	handle    func(ctx context.Context, run jobs.Run, then func(error)) // see jobs.ChainThen
+	gone      bool                                                      // the job was removed
+	paused    *lease.Pause                                              // as the store said; nil when it is not
+	edited    int64                                                     // see state
+	active    bool                                                      // a goroutine contends
+	poked     bool                                                      // something happened meanwhile: it has to look again
+	synced    bool                                                      // mark is what the store said, and its record is there
+	made      bool                                                      // there has been a record before
+	since     int64                                                     // since when the store remembered when the record was read
+	mark      int64                                                     // the newest that is known to be decided
+	next      int64                                                     // the first tick after mark; 0 when there is none
+	caughtUp  int64                                                     // see state
+	blocked   int64                                                     // see state
+	notBefore int64                                                     // no new tick is claimed before this
+	retryAt   int64                                                     // not before this; 0: at once
+	failures  int                                                       // calls that failed in a row
+	asking    *asking                                                   // a claim whose answer is not known
+	ask       asking                                                    // what asking points to, if anything
+	open      map[int64]look                                            // ticks that others hold or held, or that wait
+	running   map[int64]*lease.Lease
+	began     bool // a run has
 }
 
 // asking is a claim that has to be repeated until it is answered: it may have been granted.
@@ -196,7 +197,7 @@ func (c *contender) actAtLocked() int64 {
 		}
 	}
 	if c.next != 0 {
-		earlier(max(c.due(c.next), c.retryAt))
+		earlier(max(c.due(c.next), c.retryAt, c.notBefore))
 	}
 	if c.asking != nil {
 		earlier(max(c.retryAt, 1))
@@ -227,6 +228,9 @@ func (c *contender) actLocked() bool {
 	c.retryAt = 0
 	if c.asking != nil && !c.asking.answered {
 		return c.claimLocked(c.asking)
+	}
+	if c.notBefore > now {
+		return false
 	}
 	busy := c.asking // a waiting claim's tick may be too late by now, or decided
 	st := plan(state{
@@ -456,6 +460,9 @@ func (c *contender) syncedLocked(r lease.Record) {
 		if tick := c.tickAfter(c.mark); tick != 0 && tick <= r.Mark {
 			st := state{spec: &c.spec, next: c.tickAfter, due: func(t int64) int64 { return t }, mark: c.mark}.passUpTo(r.Mark, Missed, ReasonForgotten)
 			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(st.pass).UTC(), Count: st.count, Outcome: Missed, Reason: ReasonForgotten})
+		}
+		if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
+			c.notBefore = c.since + ms(heardOf)
 		}
 	}
 	c.synced, c.made = true, true

@@ -117,8 +117,8 @@ func (l *leader) unsure() (time.Duration, error) {
 		l.forgot = true
 	}
 	l.since = since
-	if !l.forgot {
-		return 0, nil
+	if !l.forgot { // but it may have done so right before this replica was there to notice
+		return since.Add(heardOf).Sub(l.s.clock.now()), nil
 	}
 	return since.Add(l.s.term).Sub(l.s.clock.now()), nil
 }

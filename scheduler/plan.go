@@ -58,7 +58,8 @@ type step struct {
 //	within the grace  any              claimed; waits for its turn if an earlier tick runs
 //	later             skip             settled as missed
 //	later             latest           the newest is claimed and waits for its turn; the older ones are missed
-//	later             all              claimed one by one, oldest first; each waits for its turn
+//	later             all              claimed one by one, oldest first; each waits for its turn. With overlap replace it
+//	                                   is the same as latest
 //	beyond window     any              missed
 //	                  all              the oldest beyond max_catch_up are missed
 //	before an edit    any              missed: the schedule was another then; but it is left for a moment to those who
@@ -144,7 +145,7 @@ func (s state) misfire(first, grace int64) step {
 	// What is left may run, newest max_catch_up of it at most.
 	keep := s.spec.MaxCatchUp
 	reason := ReasonTooMany
-	if s.spec.Misfire == jobs.MisfireLatest {
+	if s.spec.Misfire == jobs.MisfireLatest || s.spec.Overlap == jobs.Replace { // else each would be stopped by the next
 		keep = min(keep, 1)
 		reason = ReasonMisfire
 	}

@@ -174,7 +174,7 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 		"replace, came while one waited": {[]func(*state){replacing, blocked(130_000), at(120_000)}, step{claim: 120_000, overlap: replace, latest: 130_000}},
 		"replace, no longer prompt":      {[]func(*state){replacing, at(120_501)}, step{claim: 120_000, overlap: replace, latest: 130_000, caughtUp: 120_501}},
 		"replace, past the grace":        {[]func(*state){replacing, at(130_001)}, step{claim: 120_000, overlap: replace, caughtUp: 130_001}},
-		"replace, all":                   {[]func(*state){replacing, misfire(jobs.MisfireAll), at(610_001)}, step{claim: 120_000, overlap: replace, caughtUp: 610_001}},
+		"replace, all":                   {[]func(*state){replacing, misfire(jobs.MisfireAll), at(610_001)}, step{pass: 540_000, count: 8, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
 		"queue, came while one waited that was caught up": {[]func(*state){queued, blocked(130_000), caughtUp(100_000), at(125_000)},
 			step{claim: 120_000, overlap: queue, latest: 130_000, caughtUp: 100_000}},
 		"queue, the newest of those that came while one waited": {[]func(*state){queued, mark(540_000), blocked(700_000), caughtUp(100_000), at(610_001)},

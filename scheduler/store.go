@@ -75,7 +75,11 @@ func (s *Scheduler) remembers(since time.Time) {
 		c.mu.Unlock()
 	}
 	s.wantSync()
+	s.keeper.Check() // what this replica runs
 }
+
+// heardOf is for how long after a loss others may not have noticed it, and told the store of what they run.
+const heardOf = beatEvery + 500*time.Millisecond
 
 func (s *Scheduler) wantAnnounce() {
 	select {

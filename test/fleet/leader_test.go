@@ -1,0 +1,100 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// leaderTask is a leader task that ends by itself after some tenths of a second.
+func leaderTask(name string, tenths int, more ...string) string {
+	return strings.Replace(job(name, "", tenths, more...), `schedule: ""`, "leader: true", 1)
+}
+
+func TestLeaderTaskRunsOnOneReplicaThroughAStopAKillAndAFreeze(t *testing.T) {
+	t.Parallel()
+	const term = 2 * time.Second
+	f := orderlyFleet(t, term, leaderTask("led", 100000))
+	ws := byName(f.startAll("r1", "r2", "r3"))
+	after := func(token int64) *run {
+		return f.waitRun("it runs", 20*time.Second, func(r *run) bool { return r.token > token && r.entries >= 2 })
+	}
+	leads := after(0)
+	for _, c := range []struct {
+		harm  string
+		do    func(*worker)
+		limit time.Duration
+	}{
+		{"stopped", func(w *worker) { w.signal(syscall.SIGTERM) }, time.Second},
+		{"killed", (*worker).kill, term + time.Second},
+		{"frozen", func(w *worker) { w.freeze(3 * term) }, term + time.Second},
+	} {
+		w, since := ws[leads.replica], time.Now()
+		c.do(w)
+		next := after(leads.token)
+		require.NotEqual(t, leads.replica, next.replica)
+		require.Less(t, next.at.Sub(since), c.limit, "its replica was %s", c.harm)
+		if c.harm != "frozen" {
+			<-w.done
+			restart(ws, w)
+		}
+		leads = next
+	}
+	time.Sleep(time.Second) // for what the thawed one may do yet
+	f.judge()
+	f.oneAtATime("led")
+	require.Len(t, f.runs("led"), 4)
+	require.Less(t, time.Since(f.runs("led")[3].last), time.Second, "it does not run any more")
+}
+
+func TestLeaderTaskThatEndsIsStartedAgainWithABackOff(t *testing.T) {
+	t.Parallel()
+	const again = 5
+	first, most := 200*time.Millisecond, 800*time.Millisecond
+	retry := fmt.Sprintf("retry: {backoff: %s, max_backoff: %s}", first, most)
+	f := orderlyFleet(t, 2*time.Second, leaderTask("ends", 1, retry), with(`FAILURES: "9999"`, leaderTask("fails", 1, retry)))
+	f.startAll("r1", "r2", "r3")
+	for _, name := range []string{"ends", "fails"} {
+		f.waitFor("it is started again and again", 30*time.Second, func(runs []*run) bool {
+			n := 0
+			for _, r := range runs {
+				if r.job == name {
+					n++
+				}
+			}
+			return n > again
+		})
+		f.oneAtATime(name)
+		runs := f.runs(name)
+		wait := first
+		for i, after := range runs[1 : again+1] {
+			before := runs[i]
+			require.Equal(t, i+2, after.attempt)
+			require.Equal(t, before.replica, after.replica)
+			require.Equal(t, before.token, after.token)
+			pause := after.at.Sub(before.last)
+			require.GreaterOrEqual(t, pause, wait/2, "%s: before attempt %d", name, after.attempt)
+			require.Less(t, pause, wait+time.Second, "%s: before attempt %d", name, after.attempt)
+			wait = min(2*wait, most)
+		}
+	}
+}
+
+func TestLeaderTaskStaysWhereItIsWhenRedisHasLostItsRecords(t *testing.T) {
+	t.Parallel()
+	f := orderlyFleet(t, 2*time.Second, leaderTask("led", 100000))
+	f.startAll("r1", "r2", "r3")
+	f.waitRun("it runs", 20*time.Second, func(r *run) bool { return r.entries >= 2 })
+	for range 3 {
+		f.redis.Kill()
+		f.redis.Restart()
+		time.Sleep(2300 * time.Millisecond)
+	}
+	f.judge()
+	require.Len(t, f.runs("led"), 1)
+	require.Less(t, time.Since(f.runs("led")[0].last), time.Second, "it does not run any more")
+}
