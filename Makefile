@@ -29,7 +29,7 @@ help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: deps
-deps: ## Install redis-server where it is missing, and look for a C compiler
+deps: ## Install the servers that the tests need and are missing, and look for a C compiler
 	@scripts/deps.sh
 
 .PHONY: build
@@ -47,10 +47,14 @@ test: deps ## Run every test, with the race detector and in random order
 .PHONY: lint
 lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and what only builds on Linux
 	scripts/shell-syntax.sh
-	go mod tidy -diff # of this module only: the tests of those that benchmarks/ compares need modules that not every proxy has
+	go mod tidy -diff # of this module only: the tests of what benchmarks/ and test/guards/ use need modules that not every proxy has
 	$(call each,go vet ./...)
 	$(call each,GOOS=darwin go build ./...)
 	$(call each,$(GOLANGCI_LINT) run ./...)
+
+.PHONY: linter
+linter: ## Build what make lint needs
+	GOMAXPROCS=1 go build -p 1 -modfile=tools.mod -o /dev/null tool
 
 .PHONY: fmt
 fmt: ## Format the Go code

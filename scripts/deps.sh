@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes sure that there is what the tests need besides Go: redis-server, and a C compiler for the race detector.
+# Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, and, where they
+# are to be had, the servers that the guards are tested against: PostgreSQL and MariaDB.
 set -eu
 
 cc=$(go env CC)
@@ -8,24 +9,48 @@ if ! command -v "${cc%% *}" >/dev/null; then
 	exit 1
 fi
 
-if command -v redis-server >/dev/null; then
+# there says whether there is a program, on the PATH or where Debian puts what is not.
+there() {
+	command -v "$1" >/dev/null && return
+	for found in /usr/lib/postgresql/*/bin/"$1" /usr/sbin/"$1" /opt/homebrew/bin/"$1"; do
+		[ ! -x "$found" ] || return 0
+	done
+	return 1
+}
+missing= # what the tests cannot do without
+databases= # what some of them are skipped without
+there redis-server || missing="$missing redis-server"
+{ there postgres && there initdb; } || databases="$databases postgresql"
+there mariadbd || databases="$databases mariadb-server-core"
+if [ -z "$missing$databases" ]; then
 	exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "deps: no redis-server and no apt-get: install Redis 7.0 or later (dnf install redis, brew install redis, ...)" >&2
-	exit 1
+	echo "deps: missing:$missing$databases, and no apt-get: install Redis 7.0, and for the tests of package guard" \
+		"PostgreSQL 12 and MariaDB 10.5, or later (brew install redis postgresql mariadb, dnf install redis ...)" >&2
+	[ -z "$missing" ]
+	exit
 fi
 root=
 if [ "$(id -u)" != 0 ]; then
 	if ! command -v sudo >/dev/null; then
-		echo "deps: no redis-server, and neither root nor sudo to install it: apt-get install redis-server" >&2
-		exit 1
+		echo "deps: missing, and neither root nor sudo to install it: apt-get install$missing$databases" >&2
+		[ -z "$missing" ]
+		exit
 	fi
 	root=sudo
 fi
 install() {
-	echo "deps: apt-get install redis-server"
-	$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends redis-server </dev/null
+	echo "deps: apt-get install $*"
+	$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" </dev/null
 }
 # The lists of packages may be missing or old.
-install || { $root apt-get update -q </dev/null && install; }
+# shellcheck disable=SC2086 # one word for each package
+if [ -n "$missing" ]; then
+	install $missing || { $root apt-get update -q </dev/null && install $missing; }
+fi
+# shellcheck disable=SC2086
+if [ -n "$databases" ]; then
+	install $databases || { $root apt-get update -q </dev/null && install $databases; } ||
+		echo "deps: not to be had:$databases; some tests of package guard will be skipped" >&2
+fi

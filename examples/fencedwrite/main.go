@@ -1,6 +1,9 @@
 // Command fencedwrite shows what the fencing token is for: a holder that froze and was taken over writes once more when
 // it thaws, and the place where it writes refuses it.
 //
+// The place is a variable, behind a guard.Memory. For databases there is guard/sqlguard, for Redis guard/redisguard, for a
+// service of your own guard/httpguard: docs/fencing.md has each in some lines.
+//
 //	go run ./examples/fencedwrite
 package main
 
@@ -10,34 +13,26 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
+	"github.com/solotick/solotick/guard"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// ErrStale is returned for a write that carries a lower token than one before it.
-var ErrStale = errors.New("stale fencing token")
-
-// Account is what jobs write to. In a database the check is a condition of the update itself:
-//
-//	UPDATE account SET balance = $1, token = $2 WHERE id = $3 AND token <= $2
-type Account struct {
-	mu      sync.Mutex
+// account is what jobs write to.
+type account struct {
+	name    string
 	balance int
-	token   int64 // the highest that was seen
+	guard   guard.Memory
 }
 
-// Set stores the balance, unless a holder with a higher token has written.
-func (a *Account) Set(balance int, token int64) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if token < a.token {
-		return fmt.Errorf("%w: the account has seen a higher one", ErrStale)
-	}
-	a.balance, a.token = balance, token
-	return nil
+// set stores the balance, unless a holder with a higher token has written.
+func (a *account) set(ctx context.Context, balance int, token int64) error {
+	return a.guard.Do(ctx, a.name, token, func() error {
+		a.balance = balance
+		return nil
+	})
 }
 
 func main() {
@@ -48,8 +43,8 @@ func main() {
 }
 
 func demo(ctx context.Context, out io.Writer) error {
-	store, account := new(memlease.Store), new(Account)
-	claim := lease.Claim{Name: "account-7", Term: 200 * time.Millisecond}
+	store, account := new(memlease.Store), &account{name: "account-7"}
+	claim := lease.Claim{Name: account.name, Term: 200 * time.Millisecond}
 
 	// A process that is frozen renews nothing; to play one, take the lease without a keeper.
 	claim.Holder, claim.Request = "frozen", "1"
@@ -72,10 +67,11 @@ func demo(ctx context.Context, out io.Writer) error {
 	}
 	defer func() { _ = awake.Release(context.WithoutCancel(ctx)) }()
 	fmt.Fprintln(out, "awake: granted, token is higher:", awake.Token() > frozen.Token)
-	fmt.Fprintln(out, "awake writes 100:", account.Set(100, awake.Token()))
+	fmt.Fprintln(out, "awake writes 100:", account.set(ctx, 100, awake.Token()))
 
 	// The first thaws in the middle of what it was doing, and writes. No lease can stop that; the account does.
-	fmt.Fprintln(out, "frozen writes 50:", account.Set(50, frozen.Token))
+	err = account.set(ctx, 50, frozen.Token)
+	fmt.Fprintln(out, "frozen writes 50, and is refused as stale:", errors.Is(err, guard.ErrStale))
 	fmt.Fprintln(out, "balance:", account.balance)
 	return nil
 }

@@ -14,6 +14,6 @@ func Example() {
 	// frozen: granted
 	// awake: granted, token is higher: true
 	// awake writes 100: <nil>
-	// frozen writes 50: stale fencing token: the account has seen a higher one
+	// frozen writes 50, and is refused as stale: true
 	// balance: 100
 }

@@ -39,6 +39,10 @@ func TestRulesRefuse(t *testing.T) {
 		"./lease":               {"golang.org/x/sys/unix", "./jobs", "./lease/memlease", "./internal/clock", "github.com/google/uuid"},
 		"./lease/memlease":      {"./jobs", "github.com/redis/go-redis/v9", "./internal/redistest"},
 		"./lease/redislease":    {"./jobs", "./scheduler", "./lease/memlease", "github.com/prometheus/client_golang/prometheus"},
+		"./guard":               {"./jobs", "./lease", "./guard/sqlguard", "github.com/redis/go-redis/v9"},
+		"./guard/sqlguard":      {"./jobs", "./guard/httpguard", "github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9"},
+		"./guard/redisguard":    {"./jobs", "./lease", "./guard/sqlguard", "./internal/redistest"},
+		"./guard/httpguard":     {"./lease", "./guard/sqlguard", "./guard/redisguard", "github.com/redis/go-redis/v9"},
 		"./jobs":                {"github.com/robfig/cron/v3", "./lease", "./scheduler", "./config", "github.com/google/uuid"},
 		"./jobs/exec":           {"./lease/redislease", "github.com/robfig/cron/v3", "github.com/redis/go-redis/v9"},
 		"./jobs/http":           {"./jobs/redisstream", "github.com/redis/go-redis/v9"},
@@ -71,7 +75,7 @@ func TestRulesRefuse(t *testing.T) {
 func TestProductRefusesTestCode(t *testing.T) {
 	for _, pkg := range []string{
 		"./lease", "./lease/memlease", "./lease/redislease", "./jobs", "./jobs/http", "./scheduler", "./metrics", "./config",
-		"./internal/heap", "./cmd/worker", "./examples/quickstart", "./new",
+		"./guard", "./guard/httpguard", "./guard/sqlguard", "./internal/heap", "./cmd/worker", "./examples/quickstart", "./new",
 	} {
 		for _, imported := range []string{
 			"testing", "testing/synctest", "net/http/httptest", "github.com/stretchr/testify/require", "go.uber.org/goleak",
@@ -91,6 +95,10 @@ func TestRulesAllow(t *testing.T) {
 		"./lease/memlease":      {"./lease"},
 		"./lease/redislease":    {"./lease", "github.com/redis/go-redis/v9/maintnotifications", "embed"},
 		"./lease/leasetest":     {"./lease", "testing", "github.com/stretchr/testify/require", "pgregory.net/rapid"},
+		"./guard":               {"context", "sync"},
+		"./guard/sqlguard":      {"./guard", "database/sql"},
+		"./guard/redisguard":    {"./guard", "github.com/redis/go-redis/v9", "embed"},
+		"./guard/httpguard":     {"./guard", "./jobs", "net/http"},
 		"./jobs":                {"./jobs/schedule", "github.com/cenkalti/backoff/v7", "os/exec"},
 		"./jobs/exec":           {"./jobs", "golang.org/x/sys/unix", "./internal/heap"},
 		"./jobs/redisstream":    {"./jobs", "github.com/redis/go-redis/v9", "embed"},

@@ -28,6 +28,22 @@ var layers = map[string]layer{
 		[]string{"./lease", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
+	"./guard": {
+		nil,
+		"what a job writes to need know nothing of leases or jobs, so it imports only the standard library",
+	},
+	"./guard/sqlguard/...": {
+		[]string{"./guard"},
+		"it speaks database/sql, and leaves the driver to whoever opens the database",
+	},
+	"./guard/redisguard/...": {
+		[]string{"./guard", "github.com/redis/go-redis/..."},
+		"it knows the server that it guards, and nothing of leases",
+	},
+	"./guard/httpguard/...": {
+		[]string{"./guard", "./jobs"},
+		"it takes tokens from runs, and nothing of what remembers them",
+	},
 	"./jobs/...": {
 		[]string{"./jobs/...", "./internal/...", "github.com/cenkalti/backoff/...", "golang.org/x/sys/..."},
 		"what a job is does not depend on who runs it, when or where",
@@ -88,11 +104,13 @@ var forbidden = func() map[string]ban {
 		"./lease/redislease/...": {store.reason,
 			and(store.except, []string{"./lease/redislease/..."})},
 
+		"./guard/redisguard/...": {"it brings a client of Redis, which only those want who write to one",
+			and(programs, tests, []string{"./guard/redisguard/..."})},
 		"./jobs/redisstream/...": {"it brings a client of Redis, which only those want who run such jobs",
 			and(programs, tests, []string{"./jobs/redisstream/..."})},
 
-		"github.com/redis/...": {"lease/redislease and jobs/redisstream are the packages that speak Redis",
-			and(programs, tests, []string{"./lease/redislease/...", "./jobs/redisstream/..."})},
+		"github.com/redis/...": {"lease/redislease, jobs/redisstream and guard/redisguard are the packages that speak Redis",
+			and(programs, tests, []string{"./lease/redislease/...", "./jobs/redisstream/...", "./guard/redisguard/..."})},
 		"github.com/robfig/...": {"schedules are read and computed in jobs/schedule, which refuses what robfig's parser gets wrong",
 			[]string{"./jobs/schedule"}},
 		"github.com/prometheus/...": {"metrics turns events into series; the rest of the module only emits events",
