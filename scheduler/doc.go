@@ -8,18 +8,22 @@
 // # A tick's way
 //
 //	           due, by fleet time
-//	(waiting) ───────────────────▶ claim ──▶ granted ──▶ run ──▶ settle: succeeded, failed
+//	(waiting) ───────────────────▶ claim ──▶ granted ──▶ run ──▶ settle: succeeded, failed, replaced
 //	    ▲                            │                    │ lease lost ──▶ left open ─┐
 //	    │                            │                    │ stopped    ──▶ released ──┤
 //	    │                            ├─▶ held by another: look again when its lease has run out
 //	    │                            ├─▶ decided: nothing to do                       │
 //	    │                            ├─▶ refused by a policy: skipped                 │
+//	    │                            ├─▶ queued behind another: claimed when that ends│
 //	    │                            └─▶ too late: the misfire policy decides         │
 //	    └──────── next tick ◀────────────────────────────── claimed again, attempt + 1 ◀┘
 //
 // Ticks are taken in order, each from the one before: never from the clock. So replicas agree on them without talking,
 // and a gap (the fleet was down, the store was away, the process slept) shows as ticks between the store's mark and now,
-// for which the job's misfire policy is asked.
+// for which the job's misfire policy is asked. A tick that somebody triggers is in no such order: it waits in the store
+// until a replica claims it, as one that is queued does.
+//
+// A leader task has no ticks. It is a plain lock of the job's name, held as long as its handler runs or is to run again.
 //
 // # Fleet time
 //
@@ -41,7 +45,11 @@
 //	the store was away when a tick      it is late when the store answers again: on time within the grace, a misfire
 //	came due                            after that
 //	the store has lost everything       the records are made anew from what the replicas know; ticks from before the
-//	                                    loss are never granted again, even those that nobody ran
+//	                                    loss are never granted again, even those that nobody ran. Who runs something
+//	                                    says so at once, and others wait a moment for that
+//	a newer tick replaces the run       its context ends; it is settled, or its lease runs out, before the newer one starts
+//	the job is paused                   claims settle its ticks as skipped; what runs goes on
+//	the job is defined anew             runs go on; the ticks that the new schedule had before are missed
 //	the wall clock steps                nothing
 //	the store's clock steps             ticks follow it: forward, misfires; backward, nothing until it is past the mark
 //	a handler panics                    its run fails
