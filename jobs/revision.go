@@ -8,21 +8,27 @@ import (
 
 // Revision tells one definition of the job from another, for people to compare: 12 hexadecimal digits of a hash over the
 // whole [Spec]. Replicas with different revisions run what each knows, no tick twice.
-func (j *Job) Revision() string { return revision(j.spec) }
+func (j *Job) Revision() string { return hash(normal(j.spec)) }
 
 // ScheduleRevision is the same over what decides at which instants the ticks are.
 func (j *Job) ScheduleRevision() string {
-	return revision(Spec{Name: j.spec.Name, Schedule: j.spec.Schedule, Timezone: j.spec.Timezone, Leader: j.spec.Leader})
+	s := normal(j.spec)
+	return hash([]any{s.Name, s.Schedule, s.Timezone, s.Leader}) // these alone, whatever else later versions know
 }
 
-func revision(s Spec) string {
+// normal writes what means the same the same way.
+func normal(s Spec) Spec {
 	if s.Timezone == "" {
 		s.Timezone = "UTC"
 	}
 	if len(s.Groups) == 0 {
 		s.Groups = nil
 	}
-	text, _ := json.Marshal(s) // it has nothing in it that could fail
+	return s
+}
+
+func hash(v any) string {
+	text, _ := json.Marshal(v) // it has nothing in it that could fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])
 }

@@ -43,8 +43,8 @@ type Trigger struct {
 	By      string // who asks; matches the pattern of a name
 	Request string // as in [Claim]
 
-	// Key, when it is not empty, makes triggers with the same key within Window of the first one the same: only that
-	// opens an occasion. It matches the pattern of a name.
+	// Key, when it is not empty, makes triggers with the same key within Window of the first one the same: they are
+	// served by the occasion that serves that one, whatever becomes of it. It matches the pattern of a name.
 	Key    string
 	Window time.Duration // at least 1 ms with a Key; at most 30 days
 
@@ -64,7 +64,7 @@ type TriggerStatus int
 const (
 	// Opened: Occasion is open and waits to be claimed.
 	Opened TriggerStatus = iota + 1
-	// Repeated: a trigger with the same key opened Occasion within the window.
+	// Repeated: Occasion serves, or has served, a trigger with the same key within the window.
 	Repeated
 	// Waiting: Occasion waits already to be claimed, for another trigger or in a queue, and serves this one too.
 	Waiting

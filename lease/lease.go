@@ -25,6 +25,7 @@ type Lease struct {
 	index     int // in keeper.leases; -1 once the keeper has let go of it
 	renewAt   instant
 	renewing  bool // a renewal is under way
+	again     bool // and another is to follow at once: see Check
 	ending    bool // Settle or Release is under way: that a renewal is then refused is no loss
 	replaced  bool // it has to make room, and is not renewed any more
 	note      string

@@ -192,10 +192,14 @@ func (k *Keeper) renew(ctx context.Context, due []*Lease) {
 		case errors.Is(err, ErrReplaced):
 			r.Replaced++
 			k.makeRoomLocked(l)
-		default:
+		default: // which is tried again soon
 			r.Failed++
 			r.Err, l.last = err, err
 			k.againLocked(l, t)
+		}
+		if l.again && l.index >= 0 {
+			l.again, l.renewAt = false, min(l.renewAt, t)
+			heap.Fix(&k.leases, l.index)
 		}
 	}
 	k.armLocked(t)
@@ -260,7 +264,11 @@ func (k *Keeper) makeRoomLocked(l *Lease) {
 func (k *Keeper) check(l *Lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if l.index < 0 || l.renewing {
+	if l.index < 0 {
+		return
+	}
+	if l.renewing { // the store may have answered before what the holder has heard of
+		l.again = true
 		return
 	}
 	t := now()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -464,6 +465,11 @@ func (c *contender) syncedLocked(r lease.Record) {
 		if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
 			c.notBefore = c.since + ms(heardOf)
 		}
+		for t, l := range c.open { // nobody can tell whether it was granted
+			if l.waits && !l.told && !slices.ContainsFunc(r.Open, func(o lease.Open) bool { return o.Occasion == t }) {
+				c.s.observe(Passed{Job: c.name, To: time.UnixMilli(t).UTC(), Count: 1, Outcome: Missed, Reason: ReasonForgotten})
+			}
+		}
 	}
 	c.synced, c.made = true, true
 	c.paused, c.edited = r.Paused, 0
@@ -475,9 +481,12 @@ func (c *contender) syncedLocked(r lease.Record) {
 }
 
 // ended is told that a run of this replica is over.
-func (c *contender) ended(tick int64, open bool) {
+func (c *contender) ended(l *lease.Lease, open bool) {
+	tick := l.Occasion()
 	c.mu.Lock()
-	delete(c.running, tick)
+	if c.running[tick] == l { // else it is a later attempt's by now
+		delete(c.running, tick)
+	}
 	wait := c.asking != nil || open
 	now := c.s.clock.ms()
 	for t, l := range c.open {

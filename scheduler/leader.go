@@ -28,8 +28,9 @@ type leader struct {
 	leads   atomic.Bool             // the handler runs, or will again
 	cancel  context.CancelCauseFunc // nil before it is started; guarded by Scheduler.updating
 
-	since  time.Time // since when the store remembered at the last claim; zero before the first
-	forgot bool      // that was not always so
+	since  time.Time    // since when the store remembered at the last claim; zero before the first
+	forgot bool         // that was not always so
+	paused *lease.Pause // as the store said last, should it forget it
 }
 
 func newLeader(s *Scheduler, job *jobs.Job) *leader {
@@ -54,6 +55,7 @@ const (
 	leaderRetry = 200 * time.Millisecond // between two claims that fail
 	leaderLook  = 5 * time.Second        // while the job is paused
 	restAfter   = 2                      // a handler that ran for so many of the longest waits has done well
+	leastRest   = 100 * time.Millisecond // before the handler is called again, whatever the policy says
 )
 
 // run contends until ctx ends.
@@ -89,13 +91,15 @@ func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err er
 	ctx, cancel := l.s.call()
 	defer cancel()
 	began := time.Now()
-	y := lease.Sync{Name: c.Name, Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision()}
+	y := lease.Sync{Name: c.Name, Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Paused: l.paused}
 	records, err := l.s.store.Sync(ctx, []lease.Sync{y})
 	l.s.answered(time.Since(began), err)
-	switch {
-	case err != nil:
+	if err != nil {
 		return a, sent, err
-	case l.job.Spec().Paused || records[0].Paused != nil:
+	}
+	l.paused = records[0].Paused
+	switch {
+	case l.job.Spec().Paused || l.paused != nil:
 		return lease.Answer{Status: lease.Paused}, sent, nil
 	}
 	sent, began = lease.Sent(), time.Now()
@@ -178,15 +182,16 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 // keepUp calls the handler until the lease's context ends, and returns what it returned last.
 func (l *leader) keepUp(held *lease.Lease, run *jobs.Run, policy jobs.Retry) error {
 	ctx := held.Context()
-	wait := policy.Backoff
+	least, most := max(policy.Backoff, leastRest), max(policy.MaxBackoff, leastRest)
+	wait := least
 	for {
 		began := time.Now()
 		err := l.handler(jobs.NewContext(ctx, *run), *run)
 		if ctx.Err() != nil {
 			return err
 		}
-		if time.Since(began) > restAfter*policy.MaxBackoff {
-			wait = policy.Backoff
+		if time.Since(began) > restAfter*most {
+			wait = least
 		}
 		if err == nil {
 			err = fmt.Errorf("the handler of leader task %q returned", run.Job)
@@ -196,7 +201,7 @@ func (l *leader) keepUp(held *lease.Lease, run *jobs.Run, policy jobs.Retry) err
 		if !sleep(ctx, pause) {
 			return err
 		}
-		wait = min(2*wait, policy.MaxBackoff)
+		wait = min(2*wait, most)
 		run.Attempt++
 		limited, cancel := context.WithTimeout(ctx, time.Second)
 		_ = held.SetAttempt(limited, run.Attempt) // the lease is good whether or not that works

@@ -55,7 +55,8 @@ type step struct {
 //	lateness          misfire policy   what happens
 //	prompt            any              claimed, with the job's overlap policy; but it waits for its turn if it is being
 //	                                   caught up, or overlap is forbid and the store was in trouble a moment ago
-//	within the grace  any              claimed; waits for its turn if an earlier tick runs
+//	within the grace  any              claimed; waits for its turn if an earlier tick runs, with forbid; with queue, in the
+//	                                   queue, unless older ones are being caught up
 //	later             skip             settled as missed
 //	later             latest           the newest is claimed and waits for its turn; the older ones are missed
 //	later             all              claimed one by one, oldest first; each waits for its turn. With overlap replace it
@@ -98,7 +99,7 @@ func plan(s state) step {
 		return s.misfire(tick, grace)
 	}
 	st := step{claim: tick, overlap: overlapOf(s.spec.Overlap), latest: s.due(tick) + grace, caughtUp: s.caughtUp}
-	if late > promptly && tick > st.caughtUp && !(overlapped && s.spec.Overlap == jobs.Queue) {
+	if late > promptly && tick > st.caughtUp && s.spec.Overlap != jobs.Queue {
 		st.caughtUp = s.now
 	}
 	switch s.spec.Overlap {

@@ -164,7 +164,7 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 		"queue, prompt to the last":      {[]func(*state){queued, at(120_500)}, step{claim: 120_000, overlap: queue, latest: 130_000}},
 		"queue, after trouble":           {[]func(*state){queued, settling, at(120_000)}, step{claim: 120_000, overlap: queue, latest: 130_000}},
 		"queue, came while one waited":   {[]func(*state){queued, blocked(130_000), at(120_000)}, step{claim: 120_000, overlap: queue, latest: 130_000}},
-		"queue, no longer prompt":        {[]func(*state){queued, at(120_501)}, step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 120_501}},
+		"queue, no longer prompt":        {[]func(*state){queued, at(120_501)}, step{claim: 120_000, overlap: queue, latest: 130_000}},
 		"queue, of a gap that is known":  {[]func(*state){queued, caughtUp(120_000), at(120_100)}, step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 120_000}},
 		"queue, past the grace":          {[]func(*state){queued, at(130_001)}, step{claim: 120_000, overlap: wait, caughtUp: 130_001}},
 		"queue, past the grace, skip":    {[]func(*state){queued, misfire(jobs.MisfireSkip), at(130_001)}, step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonMisfire}},

@@ -100,7 +100,7 @@ func (r *run) settle() {
 		} else {
 			s.observe(RunReleased{Run: r.about, Err: r.err, Took: r.took, Held: time.Since(r.began)})
 		}
-		c.ended(l.Occasion(), true)
+		c.ended(l, true)
 	default:
 		outcome := Succeeded
 		switch {
@@ -117,7 +117,7 @@ func (r *run) settle() {
 		case s.observed:
 			s.observe(RunSettled{Run: r.about, Outcome: outcome, Err: r.err, Took: r.took, Held: time.Since(r.began)})
 		}
-		c.ended(l.Occasion(), why != nil)
+		c.ended(l, why != nil)
 	}
 }
 
@@ -154,5 +154,5 @@ func (r *run) giveBack() {
 	case r.end(Lost) == nil:
 		c.lostOne(l.Occasion())
 	}
-	c.ended(l.Occasion(), true)
+	c.ended(l, true)
 }

@@ -194,6 +194,9 @@ func (s *Scheduler) woken(name string, occasion int64) {
 		for _, c := range set.contenders {
 			c.woken(0)
 		}
+		for _, l := range set.leaders {
+			l.nudge()
+		}
 		return
 	}
 	if c := set.byName[name]; c != nil {

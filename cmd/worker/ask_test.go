@@ -29,7 +29,7 @@ type site struct {
 
 const siteJobs = `
 jobs:
-- {name: nightly-report, schedule: "0 2 * * *", timezone: Asia/Tokyo, log: {message: x}, rate: 1/10m}
+- {name: nightly-report, schedule: "0 2 31 12 *", timezone: Asia/Tokyo, log: {message: x}, rate: 1/10m}
 - {name: sync-orders, schedule: "@every 1h", log: {message: x}}
 `
 

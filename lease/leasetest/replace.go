@@ -10,6 +10,7 @@ import (
 func replacedOf(g lease.Grant) lease.Settled {
 	return lease.Settled{
 		Occasion: g.Occasion, Token: g.Token, Attempt: g.Attempt, Outcome: lease.OutcomeReplaced, Holder: g.Holder,
+		Note: lease.NoteExpired,
 	}
 }
 
@@ -78,6 +79,7 @@ func deadHolderDelaysReplacementUntilItsLeaseEnds(f *fixture) {
 	f.fenced("Renew", f.renew(g))
 	f.fenced("Release", f.release(g))
 	f.fenced("Settle", f.settle(g, "succeeded"))
+	f.fenced("Settle", f.settle(g, lease.OutcomeReplaced)) // it is settled so, but not by the holder
 }
 
 func replacedIsNotTakenOver(f *fixture) {

@@ -204,10 +204,10 @@ func triggersWithAKeyAreOne(f *fixture) {
 	f.equal("occasion", f.trigger(lease.Repeated, one).Occasion, n)
 	f.equal("occasion", f.trigger(lease.Waiting, lease.Trigger{}).Occasion, other)
 
-	// What opened nothing is not remembered.
+	// What opened nothing, but is served by one that waits, is remembered as that; what was refused is not.
 	f.trigger(lease.Waiting, lease.Trigger{Key: "three", Window: time.Hour})
 	f.done(other)
-	f.trigger(lease.Opened, lease.Trigger{Key: "three", Window: time.Hour})
+	f.equal("occasion", f.trigger(lease.Repeated, lease.Trigger{Key: "three", Window: time.Hour}).Occasion, other)
 
 	f.anew() // the keys of names are apart
 	f.trigger(lease.Opened, one)

@@ -50,7 +50,7 @@ func (r *Record) claimOpen(c lease.Claim, i int, now time.Time) lease.Answer {
 	if r.Stop.has(e) {
 		return lease.Answer{
 			Status: lease.Decided, Token: e.Token, Attempt: e.Attempt,
-			Settled: []lease.Settled{r.over(e, lease.OutcomeReplaced, "", now)},
+			Settled: []lease.Settled{r.over(e, lease.OutcomeReplaced, lease.NoteExpired, now)},
 		}
 	}
 	if !e.Released {
@@ -179,7 +179,7 @@ func (r *Record) sweep(c lease.Claim, now time.Time) (settled []lease.Settled) {
 		case e.Occasion == 0 || e.waits() || e.Ends.After(now):
 			return false
 		case r.Stop.has(e) || c.Overlap == lease.OverlapReplace && e.Occasion < c.Occasion:
-			settled = append(settled, r.over(e, lease.OutcomeReplaced, "", now))
+			settled = append(settled, r.over(e, lease.OutcomeReplaced, lease.NoteExpired, now))
 		case e.Takeovers == 0 && !e.Released:
 			settled = append(settled, r.over(e, lease.OutcomeLost, lease.NoteExpired, now))
 		default:

@@ -56,6 +56,7 @@ func (r *Record) Trigger(t lease.Trigger, now time.Time) (a lease.Triggered, wak
 		}
 	}
 	if first := r.waiting(); first != nil && !t.Beside {
+		r.noteKey(t, first.Occasion, now)
 		return lease.Triggered{Status: lease.Waiting, Occasion: first.Occasion}, false, nil
 	}
 	if waiting >= lease.MaxWaiting {
@@ -78,10 +79,15 @@ func (r *Record) Trigger(t lease.Trigger, now time.Time) (a lease.Triggered, wak
 	r.Triggered = append(r.Triggered, Triggered{n, t.Request})
 	r.Triggered = r.Triggered[max(0, len(r.Triggered)-lease.Remembered):]
 	r.Open = append(r.Open, Entry{Grant: lease.Grant{Name: t.Name, Occasion: n, Holder: t.By, Request: t.Request}})
-	if t.Key != "" {
-		r.Keys = append(r.Keys, Key{Key: t.Key, Occasion: n, Ends: now.Add(t.Window)})
-	}
+	r.noteKey(t, n, now)
 	return lease.Triggered{Status: lease.Opened, Occasion: n}, true, nil
+}
+
+// noteKey remembers which occasion serves the triggers with t's key.
+func (r *Record) noteKey(t lease.Trigger, occasion int64, now time.Time) {
+	if t.Key != "" {
+		r.Keys = append(r.Keys, Key{Key: t.Key, Occasion: occasion, Ends: now.Add(t.Window)})
+	}
 }
 
 // triggered returns the last occasion that was triggered, 0 when none was.

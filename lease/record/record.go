@@ -104,6 +104,9 @@ func (r *Record) Sync(y lease.Sync, now time.Time) lease.Record {
 	}
 	if y.Revision != "" && y.Revision != r.Revision {
 		r.Revision, r.Revised = y.Revision, now.UTC().Truncate(time.Microsecond)
+		if made { // what is past the mark came due under it, for all that is known
+			r.Revised = time.UnixMilli(r.Mark).UTC()
+		}
 	}
 	r.learn(y.Known)
 	v := r.View(y.Name, now)
@@ -190,9 +193,10 @@ func (r *Record) skipped(occasion int64, request string) *Settled {
 	return nil
 }
 
-// settledBy tells whether g has settled its occasion, with the outcome where there is one.
+// settledBy tells whether g has settled its occasion, with the outcome where there is one. What the store has settled when
+// its lease had run out, it has not.
 func (r *Record) settledBy(g lease.Grant, outcome lease.Outcome) bool {
 	return slices.ContainsFunc(r.recent(), func(s Settled) bool {
-		return s.Occasion == g.Occasion && s.Token == g.Token && (outcome == "" || s.Outcome == outcome)
+		return s.Occasion == g.Occasion && s.Token == g.Token && s.Note != lease.NoteExpired && (outcome == "" || s.Outcome == outcome)
 	})
 }

@@ -33,7 +33,8 @@ func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64
 		s.ask(ctx, wake)
 	}()
 	err := s.listen(ctx, wake)
-	if ctx.Err() == nil {
+	var refused redis.Error
+	if errors.As(err, &refused) && !strings.HasPrefix(refused.Error(), "LOADING") && ctx.Err() == nil {
 		// Without messages: nothing else can be told, so the caller may as well try again later.
 		t := time.NewTimer(quiet * askEvery)
 		select {
@@ -81,9 +82,9 @@ func (s *Store) listen(ctx context.Context, wake func(name string, occasion int6
 
 // ask tells what was triggered.
 func (s *Store) ask(ctx context.Context, wake func(name string, occasion int64)) {
-	t := time.NewTicker(askEvery)
+	t := time.NewTimer(askEvery / 10) // soon: Watch may be called again and again
 	defer t.Stop()
-	for after := int64(0); ; {
+	for after := int64(0); ; t.Reset(askEvery) {
 		select {
 		case <-ctx.Done():
 			return

@@ -90,7 +90,7 @@ func TestRollingEditsLoseNoTickAndRunNoneTwice(t *testing.T) {
 		}
 		changed = append(changed, time.Now())
 	}
-	time.Sleep(5 * time.Second)
+	time.Sleep(6 * time.Second) // so that there is a tick every four seconds in it
 	to := time.Now().Add(-1500 * time.Millisecond)
 
 	f.judge()

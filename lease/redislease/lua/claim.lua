@@ -57,7 +57,7 @@ local function sweep()
     local ends, number = since + term, tonumber(o)
     if o ~= '0' and a ~= '0' and ends <= now then
       if replaced(r.stop, o, t) or overlap == '4' and number < n then
-        settled = settled .. over(o, t, a, h, 'replaced', '') .. '\n'
+        settled = settled .. over(o, t, a, h, 'replaced', 'expired') .. '\n'
         o = nil
       elseif left == '0' and since ~= '0' then
         settled = settled .. over(o, t, a, h, 'lost', 'expired') .. '\n'
@@ -138,7 +138,7 @@ if mine then
   end
   if replaced(r.stop, occasion, t) then
     redis.call('HSET', key, 'open', others)
-    settled = over(occasion, t, a, h, 'replaced', '') .. '\n'
+    settled = over(occasion, t, a, h, 'replaced', 'expired') .. '\n'
     return answer(DECIDED, t, a)
   end
   if since ~= '0' then

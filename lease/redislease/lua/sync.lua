@@ -19,7 +19,7 @@ end
 local stamp, now = clock()
 local v = redis.call('HMGET', key, 'revision', 'revised')
 if ARGV[3] ~= '' and ARGV[3] ~= v[1] then
-  v = {ARGV[3], stamp}
+  v = {ARGV[3], made == 1 and int(r.mark * 1000) or stamp} -- of a new one, what is past the mark came due under it
   redis.call('HSET', key, 'revision', v[1], 'revised', v[2])
 end
 keep(key, '1', 0)

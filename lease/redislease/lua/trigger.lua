@@ -33,6 +33,9 @@ if before then
 end
 local first, _, waits = waiting(r.open)
 if first and ARGV[6] ~= '1' then
+  if KEYS[2] then
+    redis.call('SET', KEYS[2], first, 'PX', ARGV[3])
+  end
   return {WAITING, tonumber(first), 0}
 end
 if waits >= tonumber(ARGV[7]) then
