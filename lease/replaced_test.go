@@ -84,3 +84,30 @@ func TestReplacedLeaseIsNotRenewedAnyMore(t *testing.T) {
 		require.Equal(t, lease.OutcomeReplaced, a.Settled[0].Outcome)
 	})
 }
+
+func TestACheckDuringARenewalIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &faulty{}
+		store.onRenew = func(_ context.Context, do func() error) error {
+			err := do()
+			time.Sleep(50 * time.Millisecond) // on the way back
+			return err
+		}
+		keeper := lease.NewKeeper(store)
+		defer keeper.Close()
+		const term = time.Hour
+		l, err := keeper.Acquire(t.Context(), lease.Claim{Name: "job", Occasion: 1000, Holder: "a", Term: term, Takeovers: 3})
+		require.NoError(t, err)
+		for store.renewals.Load() == 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		// the renewal has been done; its answer is under way
+		_, err = store.Store.Claim(t.Context(), lease.Claim{Name: "job", Occasion: 2000, Holder: "b", Request: "n", Term: term, Overlap: lease.OverlapReplace})
+		require.NoError(t, err)
+		l.Check()
+		began := time.Now()
+		<-l.Context().Done()
+		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrReplaced)
+		require.Less(t, time.Since(began), time.Second)
+	})
+}

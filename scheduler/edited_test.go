@@ -211,3 +211,22 @@ func TestAnotherEditionOfTheSameScheduleMissesNothing(t *testing.T) {
 		require.Empty(t, f.passed("job"))
 	})
 }
+
+func TestTicksAfterALossAreNotFromBeforeAnEdit(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
+		f.startMany(2)
+		f.sleepTo(18 * time.Second)
+		f.every((*link).cut)
+		f.store.Forget()
+		// another one, of other jobs, is there first
+		other, err := jobs.New("other", "@every 1h", takes(0))
+		require.NoError(t, err)
+		f.startWith("x", []*jobs.Job{other})
+		f.sleepTo(23 * time.Second)
+		f.replica("a").link.heal()
+		f.replica("b").link.heal()
+		f.sleepTo(29 * time.Second)
+		require.Regexp(t, "^10s, 20s at 2", f.story("job"), f.passed("job"))
+	})
+}

@@ -270,3 +270,27 @@ func firstTakes(first, later time.Duration) jobs.Handler {
 		return takes(later)(ctx, run)
 	}
 }
+
+func TestATickWithinTheGraceIsQueued(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 1m", firstTakes(90*time.Second, 0), queued, jobs.WithMisfire(jobs.MisfireSkip, 10*time.Second))
+		a := f.start("a", scheduler.WithShutdownGrace(time.Hour))
+		f.sleepTo(119 * time.Second)
+		a.stop() // it finishes its run
+		f.sleepTo(121 * time.Second)
+		f.start("b") // 2m0s is on time
+		f.sleepTo(170 * time.Second)
+		require.Equal(t, "1m0s, 2m0s at 2m30s", f.story("job"), f.passed("job"))
+	})
+}
+
+func TestAQueuedTickThatTheStoreForgotIsTold(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", firstTakes(14*time.Second, 0), queued)
+		f.startMany(2)
+		f.sleepTo(21 * time.Second)
+		f.store.Forget()
+		f.sleepTo(45 * time.Second)
+		require.Equal(t, map[string]int{"missed forgotten": 1}, f.passed("job"))
+	})
+}

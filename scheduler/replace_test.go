@@ -204,3 +204,31 @@ func TestALateTickReplacesWhatRuns(t *testing.T) {
 		}
 	}
 }
+
+func TestAReplacedTickIsToldOnce(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(time.Hour), replacing)
+		f.start("a", scheduler.WithTerm(3*time.Second))
+		f.sleepTo(11 * time.Second)
+		a := f.replica("a")
+		f.start("b", scheduler.WithTerm(3*time.Second))
+		a.link.set(func(c call) fault {
+			switch c.verb {
+			case verbSettle, verbClaim, verbWake:
+				return fault{cut: true}
+			}
+			return fault{}
+		})
+		f.sleepTo(28 * time.Second)
+		a.link.heal()
+		f.sleepTo(29 * time.Second)
+		n := f.passed("job")["replaced newer"]
+		ev, _ := eventsOf[scheduler.RunSettled](f)
+		for _, e := range ev {
+			if e.Outcome == lease.OutcomeReplaced && e.Run.Tick.Equal(at(10*time.Second)) {
+				n++
+			}
+		}
+		require.Equal(t, 1, n)
+	})
+}

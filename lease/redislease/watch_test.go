@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
 )
@@ -128,4 +129,33 @@ func TestATriggerIsPublished(t *testing.T) {
 	m, err := sub.ReceiveTimeout(t.Context(), 20*time.Second)
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("job %d", triggered.Occasion), m.(*redis.Message).Payload)
+}
+
+func TestWatchHearsAgainSoonAfterItsConnectionWasLost(t *testing.T) {
+	srv := redistest.Start(t)
+	s, admin := open(t, srv.Addr()), srv.Client(t)
+	heard := make(chan string, 100)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil { // as the scheduler does
+			_ = s.Watch(ctx, func(name string, _ int64) { heard <- name })
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	require.Empty(t, <-heard)
+	require.NoError(t, admin.ClientKillByFilter(ctx, "TYPE", "pubsub").Err())
+	began := time.Now()
+	select {
+	case <-heard:
+	case <-time.After(30 * time.Second):
+	}
+	require.Less(t, time.Since(began), 3*time.Second)
+	stop()
+	<-done
 }
