@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"runtime"
 	"testing"
@@ -51,7 +52,7 @@ func TestChainThenTellsWhatChainReturns(t *testing.T) {
 					return
 				}
 				require.EqualError(t, got, want.Error())
-				require.IsType(t, want, got)
+				require.Equal(t, fmt.Sprintf("%T", want), fmt.Sprintf("%T", got))
 			})
 		}
 	}

@@ -136,10 +136,11 @@ func TestALeaderTaskThatEndsIsStartedAgainLaterEachTime(t *testing.T) {
 				f.sleepTo(2 * time.Minute)
 				runs := f.inOrder("job")
 				require.Greater(t, len(runs), 12)
-				for i, most := range []time.Duration{1, 2, 4, 8, 8, 8, 8, 8, 8, 8} {
+				for i, seconds := range []int{1, 2, 4, 8, 8, 8, 8, 8, 8, 8} {
+					most := time.Duration(seconds) * time.Second
 					wait := runs[i+1].start.Sub(runs[i].end)
-					require.GreaterOrEqual(t, wait, most*time.Second/2)
-					require.LessOrEqual(t, wait, most*time.Second)
+					require.GreaterOrEqual(t, wait, most/2)
+					require.LessOrEqual(t, wait, most)
 					require.Equal(t, i+2, runs[i+1].Attempt)
 					require.Equal(t, runs[0].Token, runs[i+1].Token, "under the same lease")
 				}
