@@ -421,3 +421,20 @@ func TestAStoreThatLacksAnAbilityIsNamedWithIt(t *testing.T) {
 	require.ErrorContains(t, err, "store: nil")
 	require.ErrorContains(t, err, `age: "0s" must be above 0s`)
 }
+
+func TestAResumeAloneIsNoTick(t *testing.T) {
+	hourly, err := jobs.New("report", "@hourly", func(context.Context, jobs.Run) error { return nil })
+	require.NoError(t, err)
+	leads, err := jobs.New("report", "", func(context.Context, jobs.Run) error { return nil }, jobs.WithLeader())
+	require.NoError(t, err)
+	hour := time.Date(2026, 11, 2, 1, 0, 0, 0, time.UTC)
+	within := fleet.Entry{From: hour, Scheduled: hour.Add(59 * time.Minute)}
+	across := fleet.Entry{From: hour, Scheduled: hour.Add(time.Hour)}
+	require.True(t, within.IsEmpty(hourly))
+	require.False(t, across.IsEmpty(hourly))
+	require.True(t, across.IsEmpty(leads))
+	require.False(t, within.IsEmpty(nil), "nobody can tell")
+	within.Count = 1
+	require.False(t, within.IsEmpty(hourly), "somebody has counted")
+	require.False(t, fleet.Entry{Scheduled: hour}.IsEmpty(hourly))
+}

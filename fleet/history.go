@@ -55,6 +55,17 @@ func (e Entry) Took() time.Duration {
 // IsRange reports whether e stands for all ticks after From up to Scheduled that were undecided then.
 func (e Entry) IsRange() bool { return !e.From.IsZero() }
 
+// IsEmpty reports whether e is a range in which job has no tick: who resumes a job settles whatever came due meanwhile,
+// without knowing the schedule.
+func (e Entry) IsEmpty(job *jobs.Job) bool {
+	return job != nil && e.IsRange() && e.Count == 0 && (job.Spec().Leader || !inRange(job, e))
+}
+
+func inRange(job *jobs.Job, e Entry) bool {
+	next := job.Schedule().Next(e.From)
+	return !next.IsZero() && !next.After(e.Scheduled)
+}
+
 // History returns the ticks of a job: first those that are open, newest first, then the last n that were settled, newest
 // first by when they were. Those that were settled longer ago than [WithAge] allows are left out. n below 1 means all
 // that the store keeps, [lease.History] of them. There are none for a job that nobody has contended for.

@@ -87,8 +87,11 @@ func (f *Fleet) jobStatus(name string, job *jobs.Job, r lease.Record, replicas [
 	s := JobStatus{Name: name, Given: job != nil, Known: r.Mark != 0 || r.Token != 0, Paused: r.Paused}
 	list := entries(f.namespace, r)
 	s.Open = list[:len(r.Open):len(r.Open)]
-	if len(list) > len(r.Open) && !list[len(r.Open)].Ended.Before(now.Add(-f.age)) {
-		s.Last = &list[len(r.Open)]
+	for i, e := range list[len(r.Open):] {
+		if !e.IsEmpty(job) && !e.Ended.Before(now.Add(-f.age)) {
+			s.Last = &list[len(r.Open)+i]
+			break
+		}
 	}
 	if job != nil {
 		s.Spec = job.Spec()

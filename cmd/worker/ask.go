@@ -97,6 +97,9 @@ func (a *asking) job(ctx context.Context, name string) (*jobs.Job, error) {
 	}
 	if replicas, err := a.fleet.Replicas(ctx); err == nil { // without them, what is configured has to do
 		for _, r := range replicas {
+			if r.JobCount > len(r.Jobs) { // they were too many to name
+				known[name] = true
+			}
 			for served := range r.Jobs {
 				known[served] = true
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ func (c *cli) history() *cobra.Command {
 			if err != nil {
 				return a.failed(args[0], err)
 			}
+			list = slices.DeleteFunc(list, func(e fleet.Entry) bool { return e.IsEmpty(job) })
 			if out == asJSON {
 				return c.printJSON(list)
 			}
