@@ -121,6 +121,8 @@ func TestRenewalsOfAFleetDoNotStayInStep(t *testing.T) {
 			acquire(t, newKeeper(t, store), claim(fmt.Sprintf("job-%d", i)))
 		}
 		time.Sleep(15 * time.Second / 2)
+		mu.Lock()
+		defer mu.Unlock()
 		require.Greater(t, len(times), 50)
 		for at := range times {
 			require.InDelta(t, 5*time.Second, at, float64(600*time.Millisecond))
