@@ -124,3 +124,17 @@ func TestValidateNamesTheJobsThatHaveNoTicks(t *testing.T) {
 	require.Equal(t, result{0, path + ": 3 jobs (leader task, runs all the time: indexer, sleeper), no errors\n", ""},
 		do(t, nil, "validate", "--config", path))
 }
+
+func TestExamplesAreValid(t *testing.T) {
+	var files []string
+	for _, pattern := range []string{"../../examples/*.yaml", "../../examples/*/*.yaml"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		files = append(files, found...)
+	}
+	require.GreaterOrEqual(t, len(files), 3)
+	for _, file := range files {
+		r := do(t, nil, "validate", "--config", file)
+		require.Equal(t, 0, r.code, "%s: %s", file, r.stderr)
+	}
+}
