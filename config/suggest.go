@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/solotick/solotick/internal/editdistance"
 )
 
 // elsewhere says where a key belongs that people put in the wrong place.
@@ -37,7 +39,7 @@ func suggestion(key string, known []string) string {
 	}
 	best, least := "", (len(key)+1)*2/5+1
 	for _, candidate := range known {
-		if d := distance(fold(key), fold(candidate)); d < least {
+		if d := editdistance.Of(fold(key), fold(candidate)); d < least {
 			best, least = candidate, d
 		}
 	}
@@ -50,35 +52,6 @@ func suggestion(key string, known []string) string {
 // fold makes maxAttempts, max-attempts and max_attempts equal.
 func fold(key string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key))
-}
-
-// distance is the least number of bytes to insert, delete, replace or swap with their neighbour that turns a into b.
-// A long a is not worth the work: it comes out as far from everything.
-func distance(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
-	}
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			replace := rows[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				replace++
-			}
-			rows[i][j] = min(replace, rows[i-1][j]+1, rows[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }
 
 // keys is what a mapping may hold: what reads each key's value.

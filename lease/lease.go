@@ -148,11 +148,15 @@ func (l *Lease) Check() { l.keeper.check(l) }
 // Settle records the outcome of the occasion, finally. It ends the lease's context, then tries until it is done, ctx ends,
 // or the store says [ErrFenced]; the error is then that, or what ended ctx with what the last try failed with. Meanwhile
 // the store's lease is renewed, and after it has run out Settle still succeeds unless the occasion was granted to another.
-// An outcome that is not a [ValidOutcome] is not recorded. Use a context that is not the work's: [context.WithoutCancel].
+// An outcome that is not a [ValidOutcome], or a note that is [NoteExpired], is not recorded. Use a context that is not the work's: [context.WithoutCancel].
 func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 	if !ValidOutcome(outcome) {
 		l.Abandon()
 		return fmt.Errorf("lease: settle %q: outcome %q %s", l.grant.Name, string(outcome), OutcomeRule)
+	}
+	if err := l.final().Validate(); err != nil { // no store would ever take it
+		l.Abandon()
+		return err
 	}
 	return l.finish(ctx, func(ctx context.Context, g Grant) error { return l.keeper.store.Settle(ctx, g, outcome) })
 }

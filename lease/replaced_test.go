@@ -111,3 +111,16 @@ func TestACheckDuringARenewalIsNotLost(t *testing.T) {
 		require.Less(t, time.Since(began), time.Second)
 	})
 }
+
+func TestANoteThatOnlyStoresMayMakeIsRefusedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var store memlease.Store
+		keeper := lease.NewKeeper(&store)
+		defer keeper.Close()
+		l, err := keeper.Acquire(t.Context(), lease.Claim{Name: "job", Occasion: 1000, Holder: "a", Term: time.Minute})
+		require.NoError(t, err)
+		l.SetNote(lease.NoteExpired)
+		require.ErrorContains(t, l.Settle(t.Context(), "succeeded"), "note")
+		require.Zero(t, keeper.Held())
+	})
+}

@@ -213,7 +213,7 @@ const (
 	NoteOverlap = "overlap" // another occasion was open
 	NotePaused  = "paused"  // the name was paused
 	NoteNewer   = "newer"   // a newer one took its place in the queue
-	NoteExpired = "expired" // the lease had run out or was released, and it may not be granted again; no holder may note this
+	NoteExpired = "expired" // the lease had run out or was released, and it may not be granted again; a grant with this note is refused
 )
 
 // Pass settles occasions that nobody runs.

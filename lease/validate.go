@@ -27,7 +27,8 @@ func ValidOutcome(o Outcome) bool {
 // Validate returns every fault of g, joined; nil when there is none. Stores refuse to write anew what has any.
 func (g Grant) Validate() error {
 	if ValidName(g.Name) && ValidName(g.Holder) && ValidName(g.Request) && g.Occasion >= 0 && g.Occasion <= MaxOccasion &&
-		g.Token > 0 && g.Token <= MaxOccasion && g.Attempt >= 1 && g.Takeovers >= 0 && g.Term >= time.Millisecond {
+		g.Token > 0 && g.Token <= MaxOccasion && g.Attempt >= 1 && g.Takeovers >= 0 && g.Term >= time.Millisecond &&
+		g.Note != NoteExpired {
 		return nil
 	}
 	f := faults{of: "grant"}
@@ -39,6 +40,7 @@ func (g Grant) Validate() error {
 	f.check(g.Attempt >= 1, "attempt", g.Attempt, "must be at least 1")
 	f.check(g.Takeovers >= 0, "takeovers", g.Takeovers, "must be at least 0")
 	f.check(g.Term >= time.Millisecond, "term", g.Term, "must be at least 1ms")
+	f.check(g.Note != NoteExpired, "note", g.Note, "is what stores note on their own: say it in other words")
 	return errors.Join(f.all...)
 }
 

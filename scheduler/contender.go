@@ -3,14 +3,11 @@ package scheduler
 import (
 	"context"
 	"hash/fnv"
-	"math/rand/v2"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -26,28 +23,29 @@ type contender struct {
 	actAt int64
 	index int // in the heap; -1 when not in it
 
-	mu        sync.Mutex
+	mu     sync.Mutex
+	handle func(ctx context.Context, run jobs.Run, then func(error)) // see jobs.ChainThen
+
 	job       *jobs.Job
 	spec      jobs.Spec
-	handle    func(ctx context.Context, run jobs.Run, then func(error)) // see jobs.ChainThen
-	gone      bool                                                      // the job was removed
-	paused    *lease.Pause                                              // as the store said; nil when it is not
-	edited    int64                                                     // see state
-	active    bool                                                      // a goroutine contends
-	poked     bool                                                      // something happened meanwhile: it has to look again
-	synced    bool                                                      // mark is what the store said, and its record is there
-	made      bool                                                      // there has been a record before
-	since     int64                                                     // since when the store remembered when the record was read
-	mark      int64                                                     // the newest that is known to be decided
-	next      int64                                                     // the first tick after mark; 0 when there is none
-	caughtUp  int64                                                     // see state
-	blocked   int64                                                     // see state
-	notBefore int64                                                     // no new tick is claimed before this
-	retryAt   int64                                                     // not before this; 0: at once
-	failures  int                                                       // calls that failed in a row
-	asking    *asking                                                   // a claim whose answer is not known
-	ask       asking                                                    // what asking points to, if anything
-	open      map[int64]look                                            // ticks that others hold or held, or that wait
+	gone      bool           // the job was removed
+	paused    *lease.Pause   // as the store said; nil when it is not
+	edited    int64          // see state
+	active    bool           // a goroutine contends
+	poked     bool           // something happened meanwhile: it has to look again
+	synced    bool           // mark is what the store said, and its record is there
+	made      bool           // there has been a record before
+	since     int64          // since when the store remembered when the record was read
+	mark      int64          // the newest that is known to be decided
+	next      int64          // the first tick after mark; 0 when there is none
+	caughtUp  int64          // see state
+	blocked   int64          // see state
+	notBefore int64          // no new tick is claimed before this
+	retryAt   int64          // not before this; 0: at once
+	failures  int            // calls that failed in a row
+	asking    *asking        // a claim whose answer is not known
+	ask       asking         // what asking points to, if anything
+	open      map[int64]look // ticks that others hold or held, or that wait
 	running   map[int64]*lease.Lease
 	began     bool // a run has
 }
@@ -265,219 +263,6 @@ func (c *contender) actLocked() bool {
 		c.asking = nil
 		return false
 	}
-}
-
-// The wait after an error is doubled from one to the other, while nothing succeeds in between. After an absence of the
-// store it is cut short: see recovered.
-const firstRetry, lastRetry = 50, 1000 // ms
-
-// lateRetry is the wait after a claim that came too late by the store's clock, but not yet by our idea of it: without one
-// it would be made again and again until the two agree.
-const lateRetry = 10 // ms
-
-func (c *contender) retryLocked() int64 {
-	wait := min(int64(firstRetry)<<min(c.failures, 10), lastRetry)
-	c.failures++
-	return c.s.clock.ms() + wait
-}
-
-func (c *contender) claim(tick int64) lease.Claim {
-	takeovers := c.spec.MaxTakeovers
-	if c.spec.Delivery == jobs.AtMostOnce {
-		takeovers = 0
-	}
-	return lease.Claim{
-		Name: c.name, Occasion: tick, Holder: c.s.replica, Request: c.s.request(), Term: c.s.term,
-		Known: c.mark, Takeovers: takeovers,
-	}
-}
-
-// claimLocked sends a claim and takes in the answer.
-func (c *contender) claimLocked(a *asking) bool {
-	c.mu.Unlock()
-	sent, began := lease.Sent(), time.Now()
-	if a.began.IsZero() {
-		a.began = began
-	}
-	c.s.crew.away()
-	answer, err := c.s.store.Claim(c.s.calls.context(began), a.claim)
-	c.s.crew.back()
-	received := time.Now()
-	c.s.answered(received.Sub(began), err)
-	if err == nil {
-		c.s.clock.sample(began, received, answer.Now)
-		if c.s.observed {
-			c.s.observe(Claimed{Job: c.name, Tick: time.UnixMilli(a.claim.Occasion).UTC(), Status: answer.Status, Took: time.Since(a.began)})
-		}
-	}
-	c.mu.Lock()
-	tick := a.claim.Occasion
-	a.sent = began
-	if err != nil {
-		at := c.retryLocked()
-		if l, ok := c.open[tick]; ok && l.asking == a {
-			l.at = at
-			c.open[tick] = l
-		}
-		c.retryAt = at
-		return false
-	}
-	a.answered, c.failures = true, 0
-	if answer.Status == lease.Unknown {
-		c.forgottenLocked()
-		return false
-	}
-	now := c.s.clock.msAt(received)
-	c.learnLocked(answer, tick, now)
-
-	wait := int64(0)
-	switch answer.Status {
-	case lease.Granted:
-		c.began = true
-		if !a.claim.OnlyOpen { // what is open is granted while the job is paused, too
-			c.paused = nil
-		}
-		l := c.s.begin(c, a.claim, answer, sent)
-		c.running[tick] = l
-		if c.poked && c.spec.Overlap == jobs.Replace {
-			l.Check() // it may have been for this one
-		}
-	case lease.Held, lease.Queued:
-		c.open[tick] = c.lookAfterLocked(now, answer.Left, answer.Status == lease.Queued)
-	case lease.Paused:
-		if c.paused == nil { // by whom, and why: the store may forget it
-			c.synced = false
-			c.s.wantSync()
-		}
-		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: ReasonPaused})
-	case lease.Skipped:
-		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: ReasonOverlap})
-	case lease.Lost:
-		c.lost(tick)
-	case lease.Early:
-		wait = ms(answer.Left) + 1
-	case lease.Late:
-		wait = lateRetry
-	case lease.Busy:
-		// Woken when the other ends, by the store or by our own run; at the latest when its lease would run out.
-		wait = ms(answer.Left) + 1 + rand.Int64N(50)
-		c.blocked = now
-	case lease.Decided, lease.Unknown: // the mark, or the next plan, says what follows
-	}
-	for _, t := range answer.Settled {
-		c.settledLocked(t)
-	}
-	if c.asking == a {
-		if a.busy && answer.Status != lease.Busy {
-			c.blocked = now
-		}
-		a.busy = answer.Status == lease.Busy
-		if !a.busy {
-			c.asking = nil
-		}
-	}
-	if wait > 0 && !c.poked { // what it would wait for may have happened
-		c.retryAt = now + wait
-	}
-	return true
-}
-
-// settledLocked is told that a claim has settled another tick besides, or this one for another reason than its own.
-func (c *contender) settledLocked(t lease.Settled) {
-	delete(c.open, t.Occasion)
-	p := Passed{Job: c.name, To: time.UnixMilli(t.Occasion).UTC(), Count: 1, Outcome: t.Outcome, Reason: ReasonNewer}
-	if t.Outcome == Lost {
-		p.Reason = ReasonTakeovers
-	}
-	c.s.observe(p)
-}
-
-func (c *contender) lost(tick int64) {
-	delete(c.open, tick)
-	c.lostOne(tick)
-}
-
-func (c *contender) lostOne(tick int64) {
-	c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Lost, Reason: ReasonTakeovers})
-}
-
-// learnLocked takes in what an answer tells of the record.
-func (c *contender) learnLocked(a lease.Answer, tick, now int64) {
-	c.advanceLocked(a.Mark)
-	if tick != 0 && len(c.open) > 0 {
-		delete(c.open, tick)
-	}
-	c.othersLocked(a.Open, tick, now)
-}
-
-func (c *contender) advanceLocked(mark int64) {
-	if mark > c.mark || c.next == 0 {
-		c.mark = max(mark, c.mark)
-		c.next = c.tickAfter(c.mark)
-	}
-}
-
-// passLocked settles ticks that nobody runs.
-func (c *contender) passLocked(st step) bool {
-	p := lease.Pass{
-		Name: c.name, From: c.mark, To: st.pass, Outcome: st.outcome, Request: c.s.request(), Holder: c.s.replica,
-		Note: fleet.Note{Reason: string(st.reason), Count: st.count}.String(),
-	}
-	for try := 0; ; try++ {
-		c.mu.Unlock()
-		began := time.Now()
-		c.s.crew.away()
-		mark, passed, err := c.s.store.Pass(c.s.calls.context(began), p)
-		c.s.crew.back()
-		c.s.answered(time.Since(began), err)
-		c.mu.Lock()
-		switch {
-		case err != nil && try == 0:
-			continue // the same request: should it have been done already, it is ours all the same
-		case err != nil:
-			c.retryAt = c.retryLocked()
-			return false
-		case passed:
-			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(p.To).UTC(), Count: st.count, Outcome: st.outcome, Reason: st.reason})
-		case mark < p.From:
-			c.forgottenLocked() // the record is gone, or went back in time
-			return false
-		}
-		c.caughtUp, c.failures = st.caughtUp, 0
-		c.advanceLocked(mark)
-		return true
-	}
-}
-
-// forgottenLocked leaves it to the syncer to make the record anew.
-func (c *contender) forgottenLocked() {
-	c.synced, c.asking = false, nil
-	c.s.wantSync()
-}
-
-// syncedLocked takes in the record that the store has.
-func (c *contender) syncedLocked(r lease.Record) {
-	if r.Made && c.made {
-		if tick := c.tickAfter(c.mark); tick != 0 && tick <= r.Mark {
-			st := state{spec: &c.spec, next: c.tickAfter, due: func(t int64) int64 { return t }, mark: c.mark}.passUpTo(r.Mark, Missed, ReasonForgotten)
-			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(st.pass).UTC(), Count: st.count, Outcome: Missed, Reason: ReasonForgotten})
-		}
-		if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
-			c.notBefore = c.since + ms(heardOf)
-		}
-		for t, l := range c.open { // nobody can tell whether it was granted
-			if l.waits && !l.told && !slices.ContainsFunc(r.Open, func(o lease.Open) bool { return o.Occasion == t }) {
-				c.s.observe(Passed{Job: c.name, To: time.UnixMilli(t).UTC(), Count: 1, Outcome: Missed, Reason: ReasonForgotten})
-			}
-		}
-	}
-	c.synced, c.made = true, true
-	c.paused, c.edited = r.Paused, 0
-	if !r.Revised.IsZero() {
-		c.edited = r.Revised.UnixMilli()
-	}
-	c.advanceLocked(r.Mark)
-	c.othersLocked(r.Open, 0, c.s.clock.ms())
 }
 
 // ended is told that a run of this replica is over.

@@ -88,31 +88,7 @@ func (f *fleet) start(id string, options ...scheduler.Option) *replica {
 
 func (f *fleet) startWith(id string, list []*jobs.Job, options ...scheduler.Option) *replica {
 	f.t.Helper()
-	var registry jobs.Registry
-	require.NoError(f.t, registry.Add(list...))
-	r := &replica{link: &link{store: f.store}, done: make(chan struct{})}
-	options = append([]scheduler.Option{
-		scheduler.WithReplica(id), scheduler.WithTerm(term),
-		scheduler.WithObserver(func(e scheduler.Event) {
-			f.note(id, e)
-			if f.observe != nil {
-				f.observe(id, e)
-			}
-		}),
-	}, options...)
-	var err error
-	r.Scheduler, err = scheduler.New(r.link, &registry, options...)
-	require.NoError(f.t, err)
-	var ctx context.Context
-	ctx, r.stop = context.WithCancel(context.Background())
-	go func() {
-		defer close(r.done)
-		r.err = r.Run(ctx)
-	}()
-	f.mu.Lock()
-	f.replicas = append(f.replicas, r)
-	f.mu.Unlock()
-	return r
+	return f.startBoth(id, list, func(l *link) lease.Store { return l }, options...)
 }
 
 // startMany starts replicas named a, b, c and so on.

@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -317,4 +319,19 @@ func TestTheRecordOfALeaderTaskIsMadeWhenFleetTimeIsKnown(t *testing.T) {
 		downs, _ := eventsOf[scheduler.StoreDown](f)
 		require.Empty(t, downs)
 	})
+}
+
+func TestALeaderTaskWithoutBackoffDoesNotSpin(t *testing.T) {
+	var n atomic.Int64
+	job, err := jobs.New("l", "", func(context.Context, jobs.Run) error { n.Add(1); return errors.New("x") }, jobs.WithLeader(),
+		func(s *jobs.Spec) { s.Retry.Backoff, s.Retry.MaxBackoff = 0, 0 })
+	require.NoError(t, err)
+	var r jobs.Registry
+	require.NoError(t, r.Add(job))
+	s, err := scheduler.New(new(memlease.Store), &r)
+	require.NoError(t, err)
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	require.NoError(t, s.Run(ctx))
+	require.Less(t, n.Load(), int64(100))
 }

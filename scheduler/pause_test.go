@@ -168,3 +168,19 @@ func TestAJobThatItsConfigurationPausesSkipsItsTicks(t *testing.T) {
 		require.Equal(t, scheduler.ReasonPaused, scheduler.Reason(lease.NotePaused), "one word for both")
 	})
 }
+
+func TestALeadersPauseOutlivesTheStore(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.leader("job", leads)
+		f.startMany(3)
+		f.sleepTo(10 * time.Second)
+		f.pause("job")
+		f.sleepTo(20 * time.Second)
+		f.halt(f.leading("job"))
+		f.sleepTo(40 * time.Second)
+		require.Len(t, f.runs.of("job"), 1)
+		f.store.Forget()
+		f.sleepTo(90 * time.Second)
+		require.Len(t, f.runs.of("job"), 1, "it is paused")
+	})
+}

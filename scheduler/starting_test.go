@@ -13,8 +13,13 @@ import (
 // startOver starts a replica of the fleet's jobs over what wrap makes of its link.
 func (f *fleet) startOver(id string, wrap func(*link) lease.Store, options ...scheduler.Option) *replica {
 	f.t.Helper()
+	return f.startBoth(id, f.jobs, wrap, options...)
+}
+
+func (f *fleet) startBoth(id string, list []*jobs.Job, wrap func(*link) lease.Store, options ...scheduler.Option) *replica {
+	f.t.Helper()
 	var registry jobs.Registry
-	require.NoError(f.t, registry.Add(f.jobs...))
+	require.NoError(f.t, registry.Add(list...))
 	r := &replica{link: &link{store: f.store}, done: make(chan struct{})}
 	options = append([]scheduler.Option{
 		scheduler.WithReplica(id), scheduler.WithTerm(term),

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/solotick/solotick/internal/editdistance"
 )
 
 // near returns at most three of the known names that may have been meant by name, the nearest first.
@@ -16,7 +18,7 @@ func near(name string, known []string) []string {
 	lower := strings.ToLower(name)
 	for _, k := range known {
 		other := strings.ToLower(k)
-		far := distance(lower, other)
+		far := editdistance.Of(lower, other)
 		if len(lower) >= 3 && strings.Contains(other, lower) { // a part of it, such as report of nightly-report
 			far = min(far, 1)
 		}
@@ -32,25 +34,4 @@ func near(name string, known []string) []string {
 		}
 	}
 	return names
-}
-
-// distance is the least number of bytes to insert, delete or replace that turns a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

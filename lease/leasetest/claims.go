@@ -173,6 +173,9 @@ func faultyRequestsAreRefused(f *fixture) {
 	for what, outcome := range map[string]lease.Outcome{"no outcome": "", "an outcome with a line break": "it\nfailed"} {
 		refused("a settle with "+what, f.settle(g, outcome))
 	}
+	noted := g
+	noted.Note = lease.NoteExpired
+	refused("a settle with the note of stores", f.settle(noted, "succeeded"))
 	for what, p := range map[string]lease.Pass{
 		"a pass backwards":         {Name: f.name, From: 100, To: 100, Outcome: "missed", Request: "p", Holder: "a"},
 		"a pass without a request": {Name: f.name, From: 100, To: 101, Outcome: "missed", Holder: "a"},

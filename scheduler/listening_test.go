@@ -2,48 +2,14 @@ package scheduler_test
 
 import (
 	"context"
-	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/scheduler"
 )
-
-func TestALeadersPauseOutlivesTheStore(t *testing.T) {
-	inFleet(t, func(f *fleet) {
-		f.leader("job", leads)
-		f.startMany(3)
-		f.sleepTo(10 * time.Second)
-		f.pause("job")
-		f.sleepTo(20 * time.Second)
-		f.halt(f.leading("job"))
-		f.sleepTo(40 * time.Second)
-		require.Len(t, f.runs.of("job"), 1)
-		f.store.Forget()
-		f.sleepTo(90 * time.Second)
-		require.Len(t, f.runs.of("job"), 1, "it is paused")
-	})
-}
-
-func TestALeaderTaskWithoutBackoffDoesNotSpin(t *testing.T) {
-	var n atomic.Int64
-	job, err := jobs.New("l", "", func(context.Context, jobs.Run) error { n.Add(1); return errors.New("x") }, jobs.WithLeader(),
-		func(s *jobs.Spec) { s.Retry.Backoff, s.Retry.MaxBackoff = 0, 0 })
-	require.NoError(t, err)
-	var r jobs.Registry
-	require.NoError(t, r.Add(job))
-	s, err := scheduler.New(new(memlease.Store), &r)
-	require.NoError(t, err)
-	ctx, stop := context.WithTimeout(t.Context(), time.Second)
-	defer stop()
-	require.NoError(t, s.Run(ctx))
-	require.Less(t, n.Load(), int64(100))
-}
 
 // earless is a store whose Watch fails while it is earless, and listens again when it is not.
 type earless struct {
