@@ -51,6 +51,9 @@ const (
 	LostExpired LostReason = "expired"
 	// LostFenced: the store said that the grant is not current.
 	LostFenced LostReason = "fenced"
+	// LostMaxHold: it was held for as long as Claim.MaxHold allows. In the store it runs out by itself unless it is
+	// released.
+	LostMaxHold LostReason = "max_hold"
 )
 
 // LostError is the cause of a lost lease's context.

@@ -67,7 +67,8 @@ func NewRequest() string { return process + strconv.FormatUint(requests.Add(1), 
 // lease's context; its end does not release the lease. The name's first occasion ever is granted whatever its number.
 //
 // The error is a [*HeldError] when another holds the name, or another occasion of it that the claim's overlap minds;
-// [ErrDecided] when the occasion is settled; and says why else the claim was not granted. Any other error leaves it open
+// [ErrDecided] when the occasion is settled; and says why else the claim was not granted. With a Ticket the claim of a
+// lock that another holds waits in line: see package lock, which waits for the turn. Any other error leaves it open
 // whether it was granted: the same claim with the same Request gets the same grant.
 func (k *Keeper) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	if c.Request == "" {
@@ -111,19 +112,25 @@ type Moment struct{ at instant }
 func Sent() Moment { return Moment{now()} }
 
 // Keep renews what a granted for c, from now on. sent must have been taken right before the request was sent that a
-// answers: a repeated claim is answered with what is left of the lease then. ctx is the parent of the lease's context.
+// answers: a repeated claim is answered with what is left of the lease then. ctx is the parent of the lease's context. With
+// a MaxHold the lease is lost so long after sent.
 func (k *Keeper) Keep(ctx context.Context, c Claim, a Answer, sent Moment) *Lease {
 	l := &Lease{
 		keeper: k,
 		grant: Grant{
 			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
 			Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+			Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
 		},
+		heldUntil: never,
 	}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.attempt.Store(int64(a.Attempt))
 	left := min(a.Left, c.Term)
-	l.deadline.Store(int64(sent.at.add(left - margin(c.Term))))
+	if c.MaxHold > 0 {
+		l.heldUntil = sent.at.add(c.MaxHold)
+	}
+	l.deadline.Store(int64(min(sent.at.add(left-margin(c.Term)), l.heldUntil)))
 	l.renewAt = sent.at.add(left - c.Term + renewAfter(c.Term)) // an old lease is due sooner
 
 	k.mu.Lock()

@@ -17,6 +17,8 @@ type Lease struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
+	heldUntil instant // never prolonged beyond this
+
 	deadline atomic.Int64 // an instant; the lease is not valid from then on
 	attempt  atomic.Int64
 	over     atomic.Bool // the keeper has let go of it, or is about to

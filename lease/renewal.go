@@ -128,7 +128,11 @@ func (k *Keeper) expireLocked(t instant) (expired []*LostError) {
 	}
 	visit(0)
 	for _, l := range over {
-		lost := l.lostLocked(LostExpired)
+		reason := LostExpired
+		if t >= l.heldUntil {
+			reason = LostMaxHold
+		}
+		lost := l.lostLocked(reason)
 		k.dropLocked(l, lost)
 		if !l.replaced { // else its context ended before
 			expired = append(expired, lost)
@@ -218,7 +222,7 @@ func (k *Keeper) renew(ctx context.Context, due []*Lease) {
 func (k *Keeper) extendLocked(l *Lease, sent, t instant) bool {
 	extended := l.end() > t
 	if extended {
-		l.deadline.Store(int64(max(l.end(), sent.add(l.grant.Term-margin(l.grant.Term)))))
+		l.deadline.Store(int64(max(l.end(), min(sent.add(l.grant.Term-margin(l.grant.Term)), l.heldUntil))))
 		l.failures, l.last = 0, nil
 		l.renewAt = sent.add(renewAfter(l.grant.Term))
 	}

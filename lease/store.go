@@ -35,6 +35,9 @@ type Store interface {
 	// Release frees the occasion at once: the next claim is granted it, with a higher token and attempt, as a takeover
 	// that Claim.Takeovers does not count. Occasion 0 is free as if it had never been held. It returns [ErrFenced]
 	// when the grant is not current.
+	//
+	// What is held of a lock is given back, by Settle as well. With Token 0 that is whatever the Holder and Request
+	// have: a grant, or a place in the line.
 	Release(ctx context.Context, g Grant) error
 
 	// Pass settles, without a grant, every occasion of a name after p.From up to p.To, provided that the mark is
@@ -72,7 +75,7 @@ type Inspector interface {
 // Claim asks for one occasion of a name.
 type Claim struct {
 	Name     string // matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
-	Occasion int64  // 0 is a plain lock; otherwise positive and below 2^53
+	Occasion int64  // 0 is a plain lock, or with a Limit the lock of that name; otherwise positive and below 2^53
 	Holder   string // who asks; the same pattern as Name
 	// Request tells one grant from another: a repeated claim of the same Holder and Request gets the same grant while
 	// its lease lasts.
@@ -100,7 +103,27 @@ type Claim struct {
 	// OnlyOpen asks for the occasion only if it is open: held, free, or waiting. Otherwise it is Decided, even past the
 	// mark.
 	OnlyOpen bool
+
+	// Limit, when positive, makes this a claim of the lock of that name, of which Permits are asked for: no grant makes all
+	// that are held more than its Limit. The lock is a thing of its own, apart from the occasions: it has no memory, several can
+	// hold it, and others wait in its line. Of what is above, only the Name, Holder, Request and Term matter
+	// to it; Occasion is 0. From 1 of 1 to MaxPermits of MaxPermits.
+	Permits, Limit int
+	// Turn, of a lock, says whom the claim lets go first.
+	Turn Turn
+	// Ticket, of a lock, makes a claim that is not granted wait in line: the answer is Queued, and the place is kept for
+	// so long, counted anew whenever the same claim comes again. From 1 ms to MaxTicket; 0 means not to wait.
+	Ticket time.Duration
+	// Tell, of a lock, tells those who listen when it is granted, and when that ends otherwise than by running out.
+	Tell bool
+
+	// MaxHold bounds for how long the keeper renews the grant: then its context ends, with [LostMaxHold]. The store does not
+	// know of it. 0 means no bound.
+	MaxHold time.Duration
 }
+
+// MaxTicket is the longest life of a place in line.
+const MaxTicket = time.Hour
 
 // Overlap is what a claim of an occasion that was never granted wants when another occasion of the name is open. Plain
 // locks, and what ran out and may not be granted again, are not in its way.
@@ -133,7 +156,7 @@ type Status int
 const (
 	// Granted: the claimer holds the occasion. Token, Attempt, Takeovers and Left say how.
 	Granted Status = iota + 1
-	// Held: Holder has it, and Left remains of its lease.
+	// Held: Holder has it, and Left remains of its lease. Of a lock: of the first lease or ticket in the way to end.
 	Held
 	// Decided: it is settled, or was decided by another. Never again.
 	Decided
@@ -150,7 +173,8 @@ const (
 	Late
 	// Unknown: there is no record of the name, so whether the occasion was decided is unknown. Sync makes one.
 	Unknown
-	// Queued: the occasion is open and waits for its turn; Holder has another one, and Left remains of that lease.
+	// Queued: the occasion is open and waits for its turn; Holder has another one, and Left remains of that lease. A lock:
+	// as Held, and the claim waits in line.
 	Queued
 	// Paused: this claim has settled it as skipped, because the name is paused.
 	Paused
@@ -190,6 +214,9 @@ type Grant struct {
 	Takeovers int
 	Term      time.Duration
 	Note      string // kept by Settle beside the outcome, for people; at most MaxNote bytes, in UTF-8
+
+	Permits, Limit int  // of a lock; as in [Claim]
+	Tell           bool // of a lock; as in [Claim]
 }
 
 // MaxNote is the greatest length of a note, in bytes. A longer one is cut.

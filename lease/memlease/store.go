@@ -20,6 +20,7 @@ type Store struct {
 	since    time.Time
 	watchers map[*watcher]struct{}
 	members  map[string]member
+	listens  map[*listener]struct{}
 }
 
 type watcher func(name string, occasion int64)
@@ -55,12 +56,15 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 		return lease.Answer{}, err
 	}
 	s.mu.Lock()
-	a, wake := s.recordLocked(c.Name).Claim(c, time.Now())
+	r := s.recordLocked(c.Name)
+	a, wake := r.Claim(c, time.Now())
+	tell := s.tellLocked(c.Name, r.Woken())
 	s.unlock(wake, c.Name, 0)
+	tell()
 	return a, nil
 }
 
-// unlock ends what began with the lock, and then wakes those who watch, if wake says so.
+// unlock ends what began with the mutex held, and then wakes those who watch, if wake says so.
 func (s *Store) unlock(wake bool, name string, occasion int64) {
 	var wakes []watcher
 	if wake {
@@ -94,6 +98,9 @@ func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome
 	if !lease.ValidOutcome(outcome) {
 		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, lease.OutcomeRule)
 	}
+	if err := g.Validate(); err != nil {
+		return err
+	}
 	return s.end(ctx, g, func(r *record.Record, now time.Time) (bool, error) { return r.Settle(g, outcome, now) })
 }
 
@@ -103,12 +110,15 @@ func (s *Store) Release(ctx context.Context, g lease.Grant) error {
 }
 
 func (s *Store) end(ctx context.Context, g lease.Grant, verb func(*record.Record, time.Time) (wake bool, err error)) error {
-	if err := cmp.Or(g.Validate(), context.Cause(ctx)); err != nil {
+	if err := cmp.Or(g.ValidateRelease(), context.Cause(ctx)); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	wake, err := verb(s.recordLocked(g.Name), time.Now())
+	r := s.recordLocked(g.Name)
+	wake, err := verb(r, time.Now())
+	tell := s.tellLocked(g.Name, r.Woken())
 	s.unlock(wake, g.Name, 0)
+	tell()
 	return err
 }
 

@@ -9,6 +9,10 @@ import (
 
 // Claim answers a valid claim. wake tells that a holder has to be told to make room.
 func (r *Record) Claim(c lease.Claim, now time.Time) (a lease.Answer, wake bool) {
+	if c.Limit > 0 {
+		a, r.woken = r.Lock.Claim(c, now)
+		return a, false
+	}
 	if c.Occasion > 0 && !r.Known {
 		return lease.Answer{Status: lease.Unknown, Mark: c.Known, Now: now.UTC()}, false
 	}

@@ -9,6 +9,9 @@ import (
 
 // Renew answers the renewal of a valid grant.
 func (r *Record) Renew(g lease.Grant, now time.Time) error {
+	if g.Limit > 0 {
+		return r.Lock.Renew(g, now)
+	}
 	e := r.current(g)
 	if e == nil || e.Released {
 		return lease.ErrFenced
@@ -27,12 +30,16 @@ func (r *Record) Settle(g lease.Grant, outcome lease.Outcome, now time.Time) (wa
 	return r.end(g, outcome, now)
 }
 
-// Release frees the occasion of a valid grant.
+// Release frees the occasion of a valid grant, or gives back what it has of the lock.
 func (r *Record) Release(g lease.Grant, now time.Time) (wake bool, err error) {
 	return r.end(g, "", now)
 }
 
 func (r *Record) end(g lease.Grant, outcome lease.Outcome, now time.Time) (wake bool, err error) {
+	if g.Limit > 0 {
+		r.woken, err = r.Lock.Release(g, now)
+		return false, err
+	}
 	lock := g.Occasion == 0
 	if r.find(g.Occasion) < 0 && (lock && r.settledBy(g, "") || outcome != "" && r.settledBy(g, outcome)) {
 		return false, nil

@@ -1,5 +1,5 @@
-// Package record decides what a store answers: it is the state of one name as a value, with each verb of [lease.Store] and
-// [lease.Controller] as a method.
+// Package record decides what a store answers: it is the state of one name as a value, with each verb of [lease.Store],
+// [lease.Controller] and [lease.Locker] as a method.
 //
 // A store that can change a value atomically (a transaction, a compare and swap, a lock) needs nothing else: it loads the
 // value, calls the method with its clock's time, and saves the value before it passes the answer on. The value is plain
@@ -31,6 +31,17 @@ type Record struct {
 	Triggered   []Triggered // the last few, newest last
 	Theoretical time.Time   // when the next trigger would come if they came evenly
 	Keys        []Key
+
+	Lock  Lock `json:",omitzero"` // the lock of that name, a thing of its own
+	woken []string
+}
+
+// Woken returns the requests that those who listen to the lock have to be told of since it was asked last, where an empty
+// list, but not nil, means any. See [lease.Locker].
+func (r *Record) Woken() []string {
+	woken := r.woken
+	r.woken = nil
+	return woken
 }
 
 // Entry is an occasion that is open. It waits if it has no attempt.
