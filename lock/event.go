@@ -1,0 +1,61 @@
+package lock
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Event is something that has happened to a lock in this process: one of the types below.
+type Event interface{ event() }
+
+// Waiting: Acquire has to wait, for Holder before others.
+type Waiting struct{ Name, Holder string }
+
+// Granted: the lock is held.
+type Granted struct {
+	Name   string
+	Token  int64
+	Waited time.Duration
+	// TakenOver are those whose leases had run out, and who made room so: holders that died, or were cut off.
+	TakenOver []lease.Settled
+}
+
+// GaveUp: the lock was not granted. Err matches [lease.ErrHeld] when another held it until the wait limit, or was not to be
+// waited for.
+type GaveUp struct {
+	Name   string
+	Waited time.Duration
+	Err    error
+}
+
+// Renewed: the lease was renewed when so much of it was Left.
+type Renewed struct {
+	Name  string
+	Token int64
+	Left  time.Duration
+}
+
+// Lost: the lease was lost while it was held. Err says why: expired; fenced, that is, taken over or taken away; or held for
+// MaxHold.
+type Lost struct {
+	Name  string
+	Token int64
+	Held  time.Duration
+	Err   *lease.LostError
+}
+
+// Released: the holder has given the lock back. Err is nil unless that failed: then it runs out by itself.
+type Released struct {
+	Name  string
+	Token int64
+	Held  time.Duration
+	Err   error
+}
+
+func (Waiting) event()  {}
+func (Granted) event()  {}
+func (GaveUp) event()   {}
+func (Renewed) event()  {}
+func (Lost) event()     {}
+func (Released) event() {}

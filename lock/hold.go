@@ -1,0 +1,111 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Hold is a lock that is held, until it is released or lost. Always release it, also when it was lost. It is safe for
+// concurrent use.
+type Hold struct {
+	lease *lease.Lease
+	ctx   context.Context
+	once  sync.Once
+	err   error // of the release
+	give  func(context.Context) error
+}
+
+// Context ends when the lock is lost or released: see [lease.Lease.Context]. It ends as well with the context that the lock
+// was acquired with, though the lock is then still held: release it.
+func (h *Hold) Context() context.Context { return h.ctx }
+
+// Name returns the name of the lock.
+func (h *Hold) Name() string { return h.lease.Name() }
+
+// Token returns the fencing token: higher for every later grant of the name.
+func (h *Hold) Token() int64 { return h.lease.Token() }
+
+// Valid reports whether the lock is proved held at this instant: see [lease.Lease.Valid].
+func (h *Hold) Valid() bool { return h.lease.Valid() }
+
+// Deadline is when the hold stops to be valid unless it is renewed first, by the local clock.
+func (h *Hold) Deadline() time.Time { return h.lease.Deadline() }
+
+// OnRenewal calls f after each renewal: see [lease.Lease.OnRenewal].
+func (h *Hold) OnRenewal(f func(deadline time.Time)) (stop func()) { return h.lease.OnRenewal(f) }
+
+// Release gives the lock back, and tells whoever is next. It can be called with a context that has ended: it then tries for
+// another second. Later calls return what the first one did. The error matches [lease.ErrFenced] when the lock was not
+// held any more.
+func (h *Hold) Release(ctx context.Context) error {
+	h.once.Do(func() { h.err = h.give(ctx) })
+	return h.err
+}
+
+// lastSecond is how long a release is tried when its context has ended.
+const lastSecond = time.Second
+
+// keep makes the hold of what was granted.
+func (s *Locks) keep(ctx context.Context, c lease.Claim, a lease.Answer, sent lease.Moment, waited time.Duration) *Hold {
+	l := s.keeper.Keep(ctx, c, a, sent)
+	h := &Hold{lease: l, ctx: l.Context()}
+	began := time.Now()
+	var given atomic.Bool
+	ended := func() {
+		s.mu.Lock()
+		delete(s.holds, c.Request)
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	s.holds[c.Request] = h
+	s.mu.Unlock()
+	stop := context.AfterFunc(h.ctx, func() {
+		ended()
+		var lost *lease.LostError
+		if s.observe != nil && errors.As(context.Cause(h.ctx), &lost) && !given.Load() {
+			s.observe(Lost{Name: c.Name, Token: a.Token, Held: time.Since(began), Err: lost})
+		}
+	})
+	h.give = func(ctx context.Context) error {
+		given.Store(true)
+		stop()
+		ended()
+		lost := context.Cause(h.ctx)
+		ctx, cancel := lasting(ctx, c.Term)
+		defer cancel()
+		err := l.Release(ctx)
+		if s.observe != nil && !errors.Is(lost, lease.ErrLost) {
+			s.observe(Released{Name: c.Name, Token: a.Token, Held: time.Since(began), Err: err})
+		}
+		return err
+	}
+	if s.observe != nil {
+		s.observe(Granted{Name: c.Name, Token: a.Token, Waited: waited, TakenOver: a.Settled})
+		before := l.Deadline()
+		l.OnRenewal(func(deadline time.Time) { // calls never overlap
+			s.observe(Renewed{Name: c.Name, Token: a.Token, Left: time.Until(before)})
+			before = deadline
+		})
+	}
+	return h
+}
+
+// lasting returns a context for what has to be done although ctx may have ended, within a limit that is at least a second.
+func lasting(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	lasts, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(limit, lastSecond))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.NewTimer(lastSecond)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel()
+		case <-lasts.Done():
+		}
+	})
+	return lasts, func() { stop(); cancel() }
+}

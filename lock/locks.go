@@ -1,0 +1,174 @@
+package lock
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Locks makes the locks that are kept in one store. All of them share a keeper, which renews what is held, and one
+// subscription, by which those who wait are told. It is safe for concurrent use.
+type Locks struct {
+	store   lease.Store
+	locker  lease.Locker // nil when the store is none
+	keeper  *lease.Keeper
+	holder  string
+	observe func(Event)
+
+	life context.Context
+	end  context.CancelFunc
+	work sync.WaitGroup // what goes on in the background; Add under mu and only while life has not ended
+
+	mu        sync.Mutex
+	waiters   map[string]*waiter // by request
+	watches   map[*waiter]struct{}
+	gates     map[gateKey]*gate
+	holds     map[string]*Hold // by request
+	listens   bool             // the goroutine that listens runs
+	listening bool             // and hears
+}
+
+// LocksOption changes a default of [New].
+type LocksOption func(*Locks)
+
+// WithHolder says under what name locks are held and waited for: for people to see, not to tell holders apart. It matches the
+// pattern of [lease.ValidName]. The default is made from the host's name and the process id.
+func WithHolder(name string) LocksOption { return func(s *Locks) { s.holder = name } }
+
+// WithObserver calls f with every [Event]. f must not block, and may be called by several goroutines at once.
+func WithObserver(f func(Event)) LocksOption { return func(s *Locks) { s.observe = f } }
+
+// New returns a maker of the locks that are kept in store. Nothing is asked of the store before a lock is acquired.
+func New(store lease.Store, opts ...LocksOption) *Locks {
+	s := &Locks{
+		store:   store,
+		keeper:  lease.NewKeeper(store),
+		holder:  defaultHolder(),
+		waiters: make(map[string]*waiter),
+		watches: make(map[*waiter]struct{}),
+		gates:   make(map[gateKey]*gate),
+		holds:   make(map[string]*Hold),
+	}
+	s.locker, _ = store.(lease.Locker)
+	s.life, s.end = context.WithCancel(context.Background())
+	for _, o := range opts {
+		o(s)
+	}
+	return s
+}
+
+// Close ends the subscription, gives up all waiting, lets go of what is held without telling the store, and waits for all
+// that goes on in the background. Release what is held before.
+func (s *Locks) Close() {
+	s.mu.Lock()
+	s.end()
+	s.mu.Unlock()
+	s.keeper.Close()
+	s.work.Wait()
+}
+
+// background runs f in a goroutine that Close waits for, and reports whether it does: not after Close.
+func (s *Locks) background(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.life.Err() != nil {
+		return false
+	}
+	s.work.Go(f)
+	return true
+}
+
+// Inspect shows who holds and who waits for the lock of that name. The error is [ErrUnsupported] when the store cannot
+// tell.
+func (s *Locks) Inspect(ctx context.Context, name string) (lease.Lock, error) {
+	if s.locker == nil {
+		return lease.Lock{}, ErrUnsupported
+	}
+	return s.locker.Lock(ctx, name)
+}
+
+// List lists the locks that are held or waited for: see [lease.Locker]. The error is [ErrUnsupported] when the store
+// cannot tell.
+func (s *Locks) List(ctx context.Context, prefix, cursor string, count int) (locks []lease.Lock, next string, err error) {
+	if s.locker == nil {
+		return nil, "", ErrUnsupported
+	}
+	return s.locker.Locks(ctx, prefix, cursor, count)
+}
+
+// ForceRelease takes the grant with this token away from its holder, and reports whether it was held: see [lease.Locker]. The
+// error is [ErrUnsupported] when the store cannot do that.
+func (s *Locks) ForceRelease(ctx context.Context, name string, token int64) (held bool, err error) {
+	if s.locker == nil {
+		return false, ErrUnsupported
+	}
+	return s.locker.ForceRelease(ctx, name, token)
+}
+
+func defaultHolder() string {
+	host, _ := os.Hostname()
+	host = strings.Map(func(r rune) rune {
+		if r < 128 && lease.ValidName("a"+string(r)) {
+			return r
+		}
+		return '-'
+	}, host)
+	return "p" + strconv.Itoa(os.Getpid()) + "." + host[:min(len(host), 100)]
+}
+
+// Option changes a default of one lock.
+type Option func(*settings)
+
+type settings struct {
+	term, ticket, maxHold, waitLimit time.Duration
+	turn                             lease.Turn
+	tell                             bool
+}
+
+const (
+	defaultTerm   = 15 * time.Second
+	defaultTicket = 3 * time.Second
+)
+
+func settingsOf(turn lease.Turn, opts []Option) settings {
+	o := settings{term: defaultTerm, ticket: defaultTicket, turn: turn}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o
+}
+
+// Term sets how long a hold lasts without renewal: how long others wait when the holder dies. The default is 15 s; at least
+// 1 ms. Choose several times the timeout of the store.
+func Term(d time.Duration) Option { return func(o *settings) { o.term = d } }
+
+// Ticket sets how long a place in line is kept without being asked for again, which happens three times as often: how long a
+// waiter that has died delays those behind it. The default is 3 s; from 1 ms to an hour.
+func Ticket(d time.Duration) Option { return func(o *settings) { o.ticket = d } }
+
+// MaxHold bounds how long the lock is held: then it is lost, with [lease.LostMaxHold], however well it can be renewed. 0, the
+// default, means no bound.
+func MaxHold(d time.Duration) Option { return func(o *settings) { o.maxHold = d } }
+
+// WaitLimit bounds how long Acquire waits; the error then matches [lease.ErrHeld]. 0, the default, means no bound but that of
+// the context. Unlike the context's it does not bound what is done while the lock is held.
+func WaitLimit(d time.Duration) Option { return func(o *settings) { o.waitLimit = d } }
+
+// Turn sets whom an acquisition lets go first. All who share a lock had better use the same. The default is
+// [lease.TurnAny]; for a [ReadWrite] it is [lease.TurnArrival].
+func Turn(t lease.Turn) Option { return func(o *settings) { o.turn = t } }
+
+// Fair lets those go first who came before: [lease.TurnArrival].
+func Fair() Option { return Turn(lease.TurnArrival) }
+
+// WritersFirst lets writers go before readers, and generally those who want more permits: [lease.TurnLargest].
+func WritersFirst() Option { return Turn(lease.TurnLargest) }
+
+// Tell tells everyone who listens when the lock is granted and released, not only those whose turn it is. Package election uses
+// it.
+func Tell() Option { return func(o *settings) { o.tell = true } }

@@ -1,0 +1,140 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Multi is several locks that are held together or not at all: of any kind and with any names. No order has to be agreed on:
+// while it waits for one it holds none of the others. It is safe for concurrent use.
+type Multi struct{ locks []Lock }
+
+// Multi returns the lock of all these. Each waits for as long as its own wait limit says.
+func (s *Locks) Multi(locks ...Lock) *Multi { return &Multi{slices.Clone(locks)} }
+
+// MultiHold holds all locks of a [Multi]. Always release it, also when one was lost. It is safe for concurrent use.
+type MultiHold struct {
+	holds  []*Hold // in the order of the locks
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	once   sync.Once
+	err    error
+}
+
+// Context ends when the first of the locks is lost or released, for the same cause.
+func (h *MultiHold) Context() context.Context { return h.ctx }
+
+// Holds returns the hold of each lock, in their order, with their tokens. Release them together.
+func (h *MultiHold) Holds() []*Hold { return slices.Clone(h.holds) }
+
+// Valid reports whether all locks are proved held at this instant.
+func (h *MultiHold) Valid() bool {
+	return !slices.ContainsFunc(h.holds, func(h *Hold) bool { return !h.Valid() })
+}
+
+// Release gives all locks back, as [Hold.Release] does. The error joins theirs.
+func (h *MultiHold) Release(ctx context.Context) error {
+	h.once.Do(func() {
+		h.err = releaseAll(ctx, h.holds)
+		h.cancel(context.Cause(h.holds[0].ctx))
+	})
+	return h.err
+}
+
+func (l *Multi) check() error {
+	if len(l.locks) == 0 {
+		return errors.New("lock: several at once: there must be at least one")
+	}
+	seen := make(map[string]bool)
+	for _, m := range l.locks {
+		if seen[m.Name()] {
+			return fmt.Errorf("lock: several at once: %q is there twice and would wait for itself", m.Name())
+		}
+		seen[m.Name()] = true
+	}
+	return nil
+}
+
+// TryAcquire asks for all locks at the same time, and gives back what it got unless that is all. The error is that of the
+// first lock that was not granted: see [Lock].
+func (l *Multi) TryAcquire(ctx context.Context) (*MultiHold, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	holds := make([]*Hold, len(l.locks))
+	if _, err := l.others(ctx, holds); err != nil {
+		return nil, err
+	}
+	return l.held(ctx, holds), nil
+}
+
+// Acquire waits until all locks are granted. It waits for one that is held by another while it holds none, and then asks
+// for the others. The error is that of the lock which was not granted: see [Lock].
+func (l *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	for first, tries := 0, 0; ; tries++ {
+		h, err := l.locks[first].Acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		holds := make([]*Hold, len(l.locks))
+		holds[first] = h
+		if first, err = l.others(ctx, holds); err == nil {
+			return l.held(ctx, holds), nil
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		// Those who give way to each other must not do so in step. The lock that is held is waited for anyway.
+		t := time.NewTimer(rand.N(time.Millisecond << min(tries, 6)))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+		}
+	}
+}
+
+// others asks for those locks that are not held yet. If one is not granted it gives back all, and returns which.
+func (l *Multi) others(ctx context.Context, holds []*Hold) (failed int, err error) {
+	errs := make([]error, len(l.locks))
+	var asking sync.WaitGroup
+	for i, m := range l.locks {
+		if holds[i] == nil {
+			asking.Go(func() { holds[i], errs[i] = m.TryAcquire(ctx) })
+		}
+	}
+	asking.Wait()
+	failed = slices.IndexFunc(errs, func(err error) bool { return err != nil })
+	if failed < 0 {
+		return 0, nil
+	}
+	_ = releaseAll(ctx, slices.DeleteFunc(slices.Clone(holds), func(h *Hold) bool { return h == nil }))
+	return failed, errs[failed]
+}
+
+func (l *Multi) held(ctx context.Context, holds []*Hold) *MultiHold {
+	h := &MultiHold{holds: holds}
+	h.ctx, h.cancel = context.WithCancelCause(ctx)
+	for _, one := range holds {
+		context.AfterFunc(one.ctx, func() { h.cancel(context.Cause(one.ctx)) })
+	}
+	return h
+}
+
+func releaseAll(ctx context.Context, holds []*Hold) error {
+	errs := make([]error, len(holds))
+	var giving sync.WaitGroup
+	for i, h := range holds {
+		giving.Go(func() { errs[i] = h.Release(ctx) })
+	}
+	giving.Wait()
+	return errors.Join(errs...)
+}

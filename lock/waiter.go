@@ -1,0 +1,179 @@
+package lock
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// waiter is a claim that waits in line.
+type waiter struct {
+	claim lease.Claim
+	told  chan struct{} // of size 1
+}
+
+// enter lets a waiter be told, from now on if the subscription is there already.
+func (s *Locks) enter(c lease.Claim) *waiter {
+	w := &waiter{claim: c, told: make(chan struct{}, 1)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiters[c.Request] = w
+	s.listenLocked()
+	return w
+}
+
+// listenLocked starts to listen, if that has not happened yet.
+func (s *Locks) listenLocked() {
+	if !s.listens && s.locker != nil && s.life.Err() == nil {
+		s.listens = true
+		s.work.Go(s.listen)
+	}
+}
+
+func (s *Locks) leave(w *waiter) {
+	s.mu.Lock()
+	delete(s.waiters, w.claim.Request)
+	s.mu.Unlock()
+}
+
+func (w *waiter) tell() {
+	select {
+	case w.told <- struct{}{}:
+	default: // it was told, and has not asked since
+	}
+}
+
+// sleep returns when the waiter is told, d has passed, or ctx has ended.
+func (w *waiter) sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-w.told:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// hears reports whether those who wait are told at the moment.
+func (s *Locks) hears() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listening
+}
+
+// listen tells those who wait until Close.
+func (s *Locks) listen() {
+	for pause := 50 * time.Millisecond; s.life.Err() == nil; pause = min(2*pause, 5*time.Second) {
+		_ = s.locker.Listen(s.life, func(name string, requests []string) {
+			pause = 50 * time.Millisecond
+			s.tell(name, requests)
+		})
+		s.mu.Lock()
+		s.listening = false
+		s.mu.Unlock()
+		t := time.NewTimer(pause/2 + rand.N(pause/2+1))
+		select {
+		case <-t.C:
+		case <-s.life.Done():
+			t.Stop()
+		}
+	}
+}
+
+// tell is what a [lease.Locker] calls.
+func (s *Locks) tell(name string, requests []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if name == "" { // what happened before may have been missed
+		s.listening = true
+	}
+	for w := range s.watches {
+		if name == "" || w.claim.Name == name {
+			w.tell()
+		}
+	}
+	if len(requests) == 0 {
+		for _, w := range s.waiters {
+			if name == "" || w.claim.Name == name {
+				w.tell()
+			}
+		}
+		return
+	}
+	for _, r := range requests {
+		if w := s.waiters[r]; w != nil {
+			w.tell()
+		} else if h := s.holds[r]; h != nil {
+			h.lease.Check() // it may have been taken away
+		}
+	}
+}
+
+// gateKey tells apart those who need not wait for each other.
+type gateKey struct {
+	name           string
+	permits, limit int
+}
+
+// gate lets few of those who wait in this process for the same, in no order that anybody has asked for, wait in the store's line: for
+// the others nothing would come of it but work. They follow one by one, in the order in which they came.
+type gate struct {
+	free    int
+	waiting []chan struct{}
+}
+
+// mostInLine is how many of a process wait in the store's line at once, when so many can hold the lock together.
+const mostInLine = 16
+
+// queue returns when the claim may wait in the store's line, and what it has to call afterwards; false when ctx ends before.
+func (s *Locks) queue(ctx context.Context, c lease.Claim) (pass func(), ok bool) {
+	if c.Turn != lease.TurnAny {
+		return func() {}, ctx.Err() == nil
+	}
+	key := gateKey{c.Name, c.Permits, c.Limit}
+	s.mu.Lock()
+	g := s.gates[key]
+	if g == nil {
+		g = &gate{free: min(c.Limit/c.Permits, mostInLine)}
+		s.gates[key] = g
+	}
+	width := min(c.Limit/c.Permits, mostInLine)
+	pass = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(g.waiting) > 0 {
+			close(g.waiting[0])
+			g.waiting = g.waiting[1:]
+			return
+		}
+		if g.free++; g.free == width {
+			delete(s.gates, key)
+		}
+	}
+	if g.free > 0 {
+		g.free--
+		s.mu.Unlock()
+		return pass, true
+	}
+	turn := make(chan struct{})
+	g.waiting = append(g.waiting, turn)
+	s.mu.Unlock()
+	select {
+	case <-turn:
+		return pass, true
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	for i, t := range g.waiting {
+		if t == turn {
+			g.waiting = append(g.waiting[:i], g.waiting[i+1:]...)
+			s.mu.Unlock()
+			return nil, false
+		}
+	}
+	s.mu.Unlock()
+	pass() // its turn came as it gave up
+	return nil, false
+}

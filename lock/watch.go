@@ -1,0 +1,73 @@
+package lock
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// lookEvery is how often a lock that is watched is looked at though nothing was heard of it.
+const lookEvery = time.Second
+
+// Watch yields who holds the lock of that name: at once, and whenever that has changed, until ctx ends. A change is noticed
+// at once where locks acquired with [Tell] are granted and released, else within about a second; changes that follow each other quickly may
+// be seen as one. What the store fails with is yielded as well, once in a row, and the next success after it. Who waits is shown
+// as it was then; that it has changed is not told. It yields [ErrUnsupported] alone when the store cannot tell.
+func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[lease.Lock, error] {
+	return func(yield func(lease.Lock, error) bool) {
+		if s.locker == nil {
+			yield(lease.Lock{Name: name}, ErrUnsupported)
+			return
+		}
+		w := s.watch(name)
+		defer s.unwatch(w)
+		var last []int64 // tokens
+		for told := false; ctx.Err() == nil; {
+			pause := jittered(lookEvery)
+			v, err := s.locker.Lock(ctx, name)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err != nil:
+				if last != nil || !told {
+					last, told = nil, true
+					if !yield(lease.Lock{Name: name}, err) {
+						return
+					}
+				}
+			default:
+				v.Holds = slices.DeleteFunc(v.Holds, func(h lease.Hold) bool { return h.Left == 0 })
+				tokens := []int64{}
+				for _, h := range v.Holds {
+					tokens = append(tokens, h.Token)
+					pause = min(pause, h.Left+time.Millisecond)
+				}
+				if last == nil || !slices.Equal(tokens, last) {
+					last, told = tokens, false
+					if !yield(v, nil) {
+						return
+					}
+				}
+			}
+			w.sleep(ctx, pause)
+		}
+	}
+}
+
+func (s *Locks) watch(name string) *waiter {
+	w := &waiter{claim: lease.Claim{Name: name}, told: make(chan struct{}, 1)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watches[w] = struct{}{}
+	s.listenLocked()
+	return w
+}
+
+func (s *Locks) unwatch(w *waiter) {
+	s.mu.Lock()
+	delete(s.watches, w)
+	s.mu.Unlock()
+}
