@@ -56,6 +56,10 @@ lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and wha
 linter: ## Build what make lint needs
 	GOMAXPROCS=1 go build -p 1 -modfile=tools.mod -o /dev/null tool
 
+.PHONY: model
+model: ## Check the model of the protocol in docs/model with spin
+	@scripts/model.sh
+
 .PHONY: fmt
 fmt: ## Format the Go code
 	$(call each,$(GOLANGCI_LINT) fmt ./...)

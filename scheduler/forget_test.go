@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -85,5 +86,30 @@ func TestAReplicaThatStartsRightAfterTheStoreForgotBringsNothingBack(t *testing.
 		f.start("c")
 		f.sleepTo(35 * time.Second)
 		require.Equal(t, "10s, 20s, 30s", f.story("job"))
+	})
+}
+
+// TestWhatWasTakenOverIsNotGivenBackToAStoreThatForgot cuts a holder off until another has settled its tick and the store has
+// forgotten that: when the holder is back, a release of its would be believed.
+func TestWhatWasTakenOverIsNotGivenBackToAStoreThatForgot(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "* * * * *", func(ctx context.Context, run jobs.Run) error {
+			if run.Attempt > 1 {
+				return nil
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		f.startMany(3)
+		f.sleepTo(61 * time.Second)
+		held := f.runs.running("job")
+		require.Len(t, held, 1)
+		f.replica(held[0].Replica).link.cut()
+		f.sleepTo(85 * time.Second)
+		require.Len(t, f.runs.of("job"), 2)
+		f.store.Forget()
+		f.replica(held[0].Replica).link.heal()
+		f.sleepTo(119 * time.Second)
+		require.Len(t, f.runs.of("job"), 2, "and no third time")
 	})
 }

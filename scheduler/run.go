@@ -147,10 +147,12 @@ func (r *run) giveBack() {
 	switch lost, ok := errors.AsType[*lease.LostError](context.Cause(l.Context())); {
 	case ok && lost.Reason == lease.LostFenced:
 		l.Abandon()
+	case time.Until(l.Deadline()) <= 0:
+		// Whoever asks for the tick takes it over or settles it as lost, and may have done so: a store that has
+		// forgotten that would believe a release.
+		l.Abandon()
 	case !r.once:
 		_ = c.s.release(l) // else the lease runs out
-	case time.Until(l.Deadline()) <= 0: // whoever asks for the tick settles it as lost, and may have done so
-		l.Abandon()
 	case r.end(Lost) == nil:
 		c.lostOne(l.Occasion())
 	}
