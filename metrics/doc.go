@@ -1,9 +1,15 @@
-// Package metrics turns the events of a scheduler into Prometheus series.
+// Package metrics turns the events of a scheduler, and those of locks, into Prometheus series.
 //
 //	m := metrics.New()
 //	s, err := scheduler.New(store, registry, scheduler.WithObserver(m.Observe))
 //	...
 //	m.Watch(s) // and after each s.Update
+//	err = prometheus.Register(m)
+//
+// Locks have metrics of their own, which need no scheduler:
+//
+//	m := metrics.NewLocks()
+//	locks := lock.New(store, lock.WithObserver(m.Observe))
 //	err = prometheus.Register(m)
 //
 // Every replica exports what it did itself: sums over the replicas are what the fleet did, and each tick that is settled
@@ -48,6 +54,24 @@
 //
 // The label job is bounded by the configuration; no other label takes more than a dozen values.
 //
+// # Series of locks
+//
+// Locks are named by their users, often with a key in the name. So the label lock is empty unless [WithLockLabel] says what it is.
+// Its series start at 0 when something is heard of it for the first time; those of the empty label at once.
+//
+//	name                                       type       what it says
+//	lock_acquisitions_total{lock}              counter    locks that were granted
+//	lock_failures_total{lock,reason}           counter    locks that were not: held, timeout or cancelled (the context; a timeout may be the store's), closed, error
+//	lock_waits_total{lock}                     counter    acquisitions that had to wait
+//	lock_wait_seconds{lock}                    histogram  from asking until the grant
+//	lock_hold_seconds{lock}                    histogram  from the grant until the lock was released or lost
+//	locks_lost_total{lock,reason}              counter    locks lost while they were held: expired, fenced, max_hold
+//	lock_takeovers_total{lock}                 counter    holds of others that had run out, and made room
+//	lock_renewal_margin_seconds{lock}          histogram  what was left of the lease when it was renewed
+//	lock_release_failures_total{lock,reason}   counter    releases that failed: fenced (it was not held any more), error
+//
+// A context that was ended with a cause of its own counts as held, or as an error, by what was in the way.
+//
 // # Alerts worth having
 //
 //	solotick_store_up == 0                                         nothing starts
@@ -58,4 +82,5 @@
 //	solotick_config_last_reload_successful == 0                    the file is wrong; an older one is in force
 //	solotick_jobs_differing > 0, for longer than a deploy          replicas run by different files
 //	abs(solotick_clock_offset_seconds) > 1                         this machine's clock is wrong; its schedule is not
+//	increase(solotick_locks_lost_total[1h]) > 0                    the store was away for a term, or this process was frozen
 package metrics

@@ -39,6 +39,9 @@ func TestRulesRefuse(t *testing.T) {
 		"./lease":               {"golang.org/x/sys/unix", "./jobs", "./lease/memlease", "./internal/clock", "github.com/google/uuid"},
 		"./lease/memlease":      {"./jobs", "github.com/redis/go-redis/v9", "./internal/redistest"},
 		"./lease/redislease":    {"./jobs", "./scheduler", "./lease/memlease", "github.com/prometheus/client_golang/prometheus"},
+		"./lease/quorum":        {"./jobs", "./lock", "./lease/memlease", "./lease/redislease", "github.com/redis/go-redis/v9"},
+		"./lock":                {"./lease/memlease", "./lease/redislease", "./jobs", "./election", "./internal/heap", "github.com/redis/go-redis/v9", "github.com/prometheus/client_golang/prometheus"},
+		"./election":            {"./lease/redislease", "./lease/quorum", "./jobs", "./scheduler", "./metrics", "github.com/redis/go-redis/v9"},
 		"./guard":               {"./jobs", "./lease", "./guard/sqlguard", "github.com/redis/go-redis/v9"},
 		"./guard/sqlguard":      {"./jobs", "./guard/httpguard", "github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9"},
 		"./guard/redisguard":    {"./jobs", "./lease", "./guard/sqlguard", "./internal/redistest"},
@@ -74,8 +77,9 @@ func TestRulesRefuse(t *testing.T) {
 
 func TestProductRefusesTestCode(t *testing.T) {
 	for _, pkg := range []string{
-		"./lease", "./lease/memlease", "./lease/redislease", "./jobs", "./jobs/http", "./scheduler", "./metrics", "./config",
-		"./guard", "./guard/httpguard", "./guard/sqlguard", "./internal/heap", "./cmd/worker", "./examples/quickstart", "./new",
+		"./lease", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lock", "./election", "./jobs", "./jobs/http",
+		"./scheduler", "./metrics", "./config", "./guard", "./guard/httpguard", "./guard/sqlguard", "./internal/heap",
+		"./cmd/worker", "./examples/quickstart", "./new",
 	} {
 		for _, imported := range []string{
 			"testing", "testing/synctest", "net/http/httptest", "github.com/stretchr/testify/require", "go.uber.org/goleak",
@@ -95,6 +99,9 @@ func TestRulesAllow(t *testing.T) {
 		"./lease/memlease":      {"./lease"},
 		"./lease/redislease":    {"./lease", "github.com/redis/go-redis/v9/maintnotifications", "embed"},
 		"./lease/leasetest":     {"./lease", "testing", "github.com/stretchr/testify/require", "pgregory.net/rapid"},
+		"./lease/quorum":        {"./lease", "./lease/record"},
+		"./lock":                {"./lease", "hash/fnv"},
+		"./election":            {"./lock", "./lease"},
 		"./guard":               {"context", "sync"},
 		"./guard/sqlguard":      {"./guard", "database/sql"},
 		"./guard/redisguard":    {"./guard", "github.com/redis/go-redis/v9", "embed"},
@@ -105,7 +112,7 @@ func TestRulesAllow(t *testing.T) {
 		"./jobs/schedule":       {"github.com/robfig/cron/v3", "time/tzdata"},
 		"./fleet":               {"./lease", "./jobs", "./jobs/schedule"},
 		"./scheduler":           {"./fleet", "./lease", "./jobs", "./jobs/schedule", "./internal/heap", "github.com/cenkalti/backoff/v7"},
-		"./metrics":             {"./scheduler", "github.com/prometheus/client_golang/prometheus/promhttp"},
+		"./metrics":             {"./scheduler", "./lock", "github.com/prometheus/client_golang/prometheus/promhttp"},
 		"./config":              {"./jobs/http", "go.yaml.in/yaml/v4"},
 		"./internal/heap":       {"container/heap"},
 		"./internal/redistest":  {"testing", "github.com/redis/go-redis/v9", "./lease/memlease", "net/http/httptest"},

@@ -28,6 +28,18 @@ var layers = map[string]layer{
 		[]string{"./lease", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
+	"./lease/quorum/...": {
+		[]string{"./lease", "./lease/record", "./lease/quorum/..."},
+		"a store knows leases, and of its servers only what is asked of them",
+	},
+	"./lock/...": {
+		[]string{"./lease"},
+		"locks work on any store, so they know leases only",
+	},
+	"./election/...": {
+		[]string{"./lease", "./lock"},
+		"an election is a lock, and works on any store as locks do",
+	},
 	"./guard": {
 		nil,
 		"what a job writes to need know nothing of leases or jobs, so it imports only the standard library",
@@ -68,7 +80,7 @@ var layers = map[string]layer{
 	},
 	"./metrics/...": {
 		[]string{
-			"./metrics/...", "./scheduler/...", "./lease", "./jobs", "./jobs/schedule", "./internal/...",
+			"./metrics/...", "./scheduler/...", "./lock", "./lease", "./jobs", "./jobs/schedule", "./internal/...",
 			"github.com/prometheus/...",
 		},
 		"it turns events into series, whatever store they come from",
@@ -103,6 +115,8 @@ var forbidden = func() map[string]ban {
 		"./lease/memlease/...": store,
 		"./lease/redislease/...": {store.reason,
 			and(store.except, []string{"./lease/redislease/..."})},
+		"./lease/quorum/...": {store.reason,
+			and(store.except, []string{"./lease/quorum/..."})},
 
 		"./guard/redisguard/...": {"it brings a client of Redis, which only those want who write to one",
 			and(programs, tests, []string{"./guard/redisguard/..."})},
