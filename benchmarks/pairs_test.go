@@ -18,6 +18,7 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
+	"github.com/solotick/solotick/lock"
 )
 
 // contestant takes something of its own and gives it up again.
@@ -26,7 +27,7 @@ type contestant struct {
 	pair func(ctx context.Context, worker, round int) error
 }
 
-// BenchmarkPairs is claim + settle beside obtain + release, each goroutine on names of its own. Each contestant has a
+// BenchmarkPairs is claim + settle of a tick, and acquire + release of a mutex, beside obtain + release of the peers, each goroutine on names of its own. Each contestant has a
 // client with go-redis' default pool, as its documentation shows; Solotick makes its own from it. It reports also what a
 // pair costs each side in processor time, which depends less on how the machine places the two.
 func BenchmarkPairs(b *testing.B) {
@@ -107,6 +108,13 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 	var occasion atomic.Int64
 	occasion.Store(time.Now().UnixMilli())
 
+	locks := lock.New(store)
+	b.Cleanup(locks.Close)
+	mutexes := make([]*lock.Mutex, goroutines)
+	for i := range mutexes {
+		mutexes[i] = locks.Mutex(names[i], lock.Term(term))
+	}
+	rueidislocker := newRueidislock(b, addr, nil)
 	locker := redislock.New(client())
 	syncer := redsync.New(redsyncredis.NewPool(client()))
 
@@ -125,6 +133,13 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 				Token: a.Token, Attempt: a.Attempt, Term: term,
 			}, "succeeded")
 		}},
+		{"solotick-mutex", func(ctx context.Context, w, _ int) error {
+			h, err := mutexes[w].Acquire(ctx)
+			if err != nil {
+				return err
+			}
+			return h.Release(ctx)
+		}},
 		{"redislock", func(ctx context.Context, w, _ int) error {
 			l, err := locker.Obtain(ctx, "redislock:"+names[w], term, nil)
 			if err != nil {
@@ -139,6 +154,14 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 			}
 			_, err := m.UnlockContext(ctx)
 			return err
+		}},
+		{"rueidislock", func(ctx context.Context, w, _ int) error {
+			_, cancel, err := rueidislocker.WithContext(ctx, "rueidislock:"+names[w])
+			if err != nil {
+				return err
+			}
+			cancel() // gives it back in its own time
+			return nil
 		}},
 	}
 }

@@ -31,6 +31,9 @@ type Redis struct {
 	// URL has the scheme redis, rediss or unix. The zero Secret means none was configured: ticks are then coordinated
 	// within this process only.
 	URL Secret
+
+	WaitReplicas  int           // how many replicas have to have each write; 0 to MaxWaitReplicas
+	FailoverGrace time.Duration // for how long nothing new is granted after a failover; 0, or Lease.TTL to MaxFailoverGrace
 }
 
 // Lease is how long a tick is held.
@@ -54,6 +57,10 @@ type Logging struct {
 const (
 	MinLeaseTTL = 500 * time.Millisecond
 	MaxLeaseTTL = 24 * time.Hour
+
+	MaxWaitReplicas  = 16
+	MinWaitingTTL    = 2 * time.Second // the least Lease.TTL with replicas to wait for
+	MaxFailoverGrace = 25 * time.Hour
 
 	DefaultNamespace = "default"
 	DefaultAddr      = "127.0.0.1:8080"

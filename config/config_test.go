@@ -44,17 +44,19 @@ func TestEveryKeyIsRead(t *testing.T) {
 	leader.Leader = true
 	require.Equal(t, "redis://localhost:6379/0", c.Redis.URL.Reveal())
 	require.Equal(t, &config.Config{
-		Namespace:     "billing",
-		Replica:       "eu-1",
-		Groups:        []string{"eu", "batch"},
-		Redis:         config.Redis{URL: config.NewSecret("redis://localhost:6379/0")},
+		Namespace: "billing",
+		Replica:   "eu-1",
+		Groups:    []string{"eu", "batch"},
+		Redis: config.Redis{
+			URL: config.NewSecret("redis://localhost:6379/0"), WaitReplicas: 2, FailoverGrace: 30 * time.Second,
+		},
 		Lease:         config.Lease{TTL: 20 * time.Second},
 		HTTP:          config.Server{Addr: "0.0.0.0:8081", AddrSet: true},
 		ShutdownGrace: 45 * time.Second,
 		Log:           config.Logging{Level: slog.LevelWarn, Format: "json"},
 		Jobs: []config.Job{
 			{
-				Line: 18,
+				Line: 20,
 				Spec: jobs.Spec{
 					Name:          "nightly-report",
 					Schedule:      "0 2 * * *",
@@ -82,7 +84,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 44,
+				Line: 46,
 				Spec: defaultSpec("ping", "@every 90s"),
 				HTTP: &config.HTTP{
 					Method:  "PUT",
@@ -94,19 +96,19 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 56,
+				Line: 58,
 				Spec: defaultSpec("hello", "*/5 * * * * *"),
 				Log:  &config.Log{Message: "hello"},
 			},
 			{
-				Line: 60,
+				Line: 62,
 				Spec: defaultSpec("announce", "@hourly"),
 				RedisStream: &config.RedisStream{
 					Stream: "ticks:{eu}", MaxLen: 10000, Fields: map[string]string{"zone": "eu", "version": "2"},
 				},
 			},
 			{
-				Line: 67,
+				Line: 69,
 				Spec: leader,
 				Exec: &config.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
 			},
@@ -175,6 +177,9 @@ func TestValuesAtTheEdgeOfTheirRangeAreAccepted(t *testing.T) {
 		"http: {addr: ':8080'}", "http: {addr: '[::1]:0'}", "http: {addr: 'localhost:65535'}", "http: {addr: '0.0.0.0:80'}",
 		"redis: {url: redis://localhost}", "redis: {url: 'rediss://u:p%23@h:6380/15?x=y'}", "redis: {url: 'unix:///run/redis.sock?db=1'}",
 		"redis: {url: 'redis://[::1]:6379/'}", "redis: {url: '${UNSET:-redis://h}'}",
+		"redis: {url: redis://h, wait_replicas: 16, failover_grace: 25h}\nlease: {ttl: 2s}",
+		"redis: {url: redis://h, wait_replicas: 0, failover_grace: 0s}\nlease: {ttl: 500ms}",
+		"lease: {ttl: 24h}\nredis: {url: redis://h, failover_grace: 24h}", "redis: {url: redis://h, failover_grace: 1s}\nlease: {ttl: 1s}",
 		"log: {level: error, format: json}", "replica: 12", "namespace: true", "namespace: 1.10", "groups: []", "replica: ''",
 		"namespace: !!str 12", "lease: !!map {ttl: 1s}", "groups: !!seq [a]", "namespace: '${UNSET:-x}'",
 	} {

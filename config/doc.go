@@ -13,6 +13,9 @@
 //	replica             "" (the worker's own)  a name, or "" for the default
 //	groups              none                   names
 //	redis.url           without redis: none    redis://host, rediss://host or unix:///path; required within redis
+//	redis.wait_replicas 0                      0 to 16; with 1 or more, lease.ttl is 2s or more
+//	redis.failover_grace
+//	                    0s                     0s, or lease.ttl to 25h
 //	lease.ttl           15s                    500ms to 24h
 //	http.addr           127.0.0.1:8080         host:port; port 0 picks one; any interface may be named
 //	http.token          refused: it is not supported yet, for nothing that is served changes state

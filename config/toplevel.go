@@ -9,7 +9,10 @@ import (
 )
 
 // late holds what is read last: every job builds on the defaults, which may stand below them in the file.
-type late struct{ defaults, jobs *value }
+type late struct {
+	defaults, jobs *value
+	failover       failover
+}
 
 // topLevel reads everything but defaults and jobs from root into c. It reports whether root is a mapping.
 func (r *reader) topLevel(root value, c *Config) (l late, ok bool) {
@@ -17,7 +20,7 @@ func (r *reader) topLevel(root value, c *Config) (l late, ok bool) {
 		"namespace": func(v value) { r.name(v, &c.Namespace) },
 		"replica":   func(v value) { r.replica(v, &c.Replica) },
 		"groups":    func(v value) { r.groups(v, &c.Groups) },
-		"redis":     func(v value) { r.redis(v, &c.Redis) },
+		"redis":     func(v value) { l.failover = r.redis(v, &c.Redis) },
 		"lease": func(v value) {
 			r.fields(v, keys{
 				"ttl": func(v value) { r.durationWithin(v, &c.Lease.TTL, MinLeaseTTL, MaxLeaseTTL) },
@@ -42,6 +45,7 @@ func (r *reader) topLevel(root value, c *Config) (l late, ok bool) {
 		"defaults": func(v value) { l.defaults = &v },
 		"jobs":     func(v value) { l.jobs = &v },
 	}, "redis", "jobs")
+	r.failoverFaults(l.failover, c)
 	return l, ok
 }
 
@@ -69,12 +73,17 @@ func (r *reader) groups(v value, to *[]string) {
 	}
 }
 
-func (r *reader) redis(v value, to *Redis) {
+func (r *reader) redis(v value, to *Redis) (f failover) {
 	v.secret = true
 	given := false
-	if r.fields(v, keys{"url": func(v value) { given = true; r.redisURL(v, &to.URL) }}) && !given {
+	if r.fields(v, keys{
+		"url":            func(v value) { given = true; r.redisURL(v, &to.URL) },
+		"wait_replicas":  func(v value) { f.replicas = r.waitReplicas(v, &to.WaitReplicas) },
+		"failover_grace": func(v value) { f.grace = r.failoverGrace(v, &to.FailoverGrace) },
+	}) && !given {
 		r.missing(v, "url", "write one such as redis://localhost:6379/0, or remove redis to run without one")
 	}
+	return f
 }
 
 // redisURL shows nothing of the URL in errors: even one that makes no sense may hold a password.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/config"
 )
 
 // finding is what doctor has found out about one thing.
@@ -56,14 +58,16 @@ func (c *cli) doctor() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := openStore(cfg, slog.New(slog.DiscardHandler), func(int) {})
+			plain := *cfg // what it tries has to work whatever becomes of failovers
+			plain.Redis.WaitReplicas, plain.Redis.FailoverGrace = 0, 0
+			s, err := openStore(&plain, slog.New(slog.DiscardHandler), func(int) {})
 			if err != nil {
 				return err
 			}
 			defer func() { _ = s.Close() }()
 			ctx, cancel := context.WithTimeout(cmd.Context(), longestExamination)
 			defer cancel()
-			x := examine(ctx, s, cfg.Namespace)
+			x := examine(ctx, s, cfg)
 			if out == asJSON {
 				err = c.printJSON(x)
 			} else {
@@ -83,13 +87,16 @@ func (c *cli) doctor() *cobra.Command {
 const longestExamination = 30 * time.Second
 
 // examine does every check that makes sense.
-func examine(ctx context.Context, s *store, namespace string) examination {
-	p := &patient{client: s.streams, store: s.Store, namespace: namespace}
-	x := examination{Redis: s.addr, Namespace: namespace}
+func examine(ctx context.Context, s *store, cfg *config.Config) examination {
+	p := &patient{client: s.streams, store: s.Store, namespace: cfg.Namespace, waits: cfg.Redis.WaitReplicas, grace: cfg.Redis.FailoverGrace}
+	x := examination{Redis: s.addr, Namespace: cfg.Namespace}
 	x.Checks = append(x.Checks, p.reachable(ctx, s.addr))
 	if x.Checks[0].Result != isFail {
 		p.ask(ctx)
 		x.Checks = append(x.Checks, p.version(), p.mode(), p.role(ctx), p.eviction(), p.memory(), p.persistence(ctx), p.clock(ctx))
+		if cfg.Redis.WaitReplicas > 0 || cfg.Redis.FailoverGrace > 0 {
+			x.Checks = append(x.Checks, p.failover())
+		}
 		x.Checks = append(x.Checks, p.rights(ctx)...)
 	}
 	x.OK = x.failed() == 0

@@ -100,6 +100,8 @@ func fixed(a, b *config.Config) (keys []string) {
 	differ("replica", a.Replica != b.Replica)
 	differ("groups", !slices.Equal(a.Groups, b.Groups))
 	differ("redis.url", a.Redis.URL.Reveal() != b.Redis.URL.Reveal())
+	differ("redis.wait_replicas", a.Redis.WaitReplicas != b.Redis.WaitReplicas)
+	differ("redis.failover_grace", a.Redis.FailoverGrace != b.Redis.FailoverGrace)
 	differ("lease.ttl", a.Lease != b.Lease)
 	differ("http.addr", a.HTTP != b.HTTP)
 	differ("shutdown_grace", a.ShutdownGrace != b.ShutdownGrace)

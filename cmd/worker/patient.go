@@ -18,6 +18,8 @@ type patient struct {
 	client    redis.UniversalClient
 	store     lease.Store
 	namespace string
+	waits     int           // how many replicas of Redis each write waits for
+	grace     time.Duration // for how long nothing new is granted after a failover
 
 	info    map[string]string // what INFO says
 	infoErr error
@@ -137,13 +139,46 @@ func (p *patient) role(ctx context.Context) finding {
 		f.Finding = "primary, without replicas"
 	default:
 		f.Finding = fmt.Sprintf("primary, with %s", counted(count, "replica"))
-		if p.least(ctx) == 0 {
+		if p.least(ctx) == 0 && p.waits == 0 && p.grace == 0 {
 			f.Result = isWarn
 			f.Finding += "; a failover forgets what they have not received, however long they lag: for one term two replicas may run a tick"
-			f.Change = "set min-replicas-to-write 1, and min-replicas-max-lag to a few seconds, and let jobs check fencing tokens"
+			f.Change = "set redis.wait_replicas or redis.failover_grace, or min-replicas-to-write 1 and min-replicas-max-lag to a few seconds, and let jobs check fencing tokens"
 		}
 	}
 	return f
+}
+
+// failover looks at what the configuration wants to happen to writes that a failover would lose.
+func (p *patient) failover() finding {
+	f := finding{Check: "failover", Result: isOK}
+	count := int(p.number("connected_slaves"))
+	switch {
+	case p.infoErr != nil && p.grace > 0:
+		f.Result, f.Finding = isFail, fmt.Sprintf("redis.failover_grace needs INFO: %v", p.infoErr)
+		f.Change = "let the user of redis.url call INFO, or remove redis.failover_grace"
+	case p.infoErr != nil:
+		return p.unchecked("failover")
+	case p.waits > count:
+		f.Result = isFail
+		f.Finding = fmt.Sprintf("redis.wait_replicas is %d, and there %s: nothing can be claimed", p.waits, areReplicas(count))
+		f.Change = "look at the replicas of Redis, or lower redis.wait_replicas"
+	case p.waits > 0 && p.waits < count:
+		f.Result = isWarn
+		f.Finding = fmt.Sprintf("each write waits for %d of %d replicas: a failover to another one may forget it", p.waits, count)
+		f.Change = fmt.Sprintf("set redis.wait_replicas %d, or let jobs check fencing tokens", count)
+	case p.waits > 0:
+		f.Finding = "each write waits for all replicas: while one is away nothing can be claimed"
+	default:
+		f.Finding = fmt.Sprintf("nothing new is granted for %s after a failover, a restart or a loss of data", p.grace)
+	}
+	return f
+}
+
+func areReplicas(count int) string {
+	if count == 1 {
+		return "is 1 replica"
+	}
+	return fmt.Sprintf("are %d replicas", count)
 }
 
 var errNoReplicas = errors.New("NOREPLICAS")

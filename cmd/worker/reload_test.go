@@ -300,8 +300,8 @@ func TestSettingsThatNeedARestartAreNamedAndTheJobsChangeAllTheSame(t *testing.T
 		r.write(`namespace: other
 replica: the flag wins
 groups: [eu]
-redis: {url: "redis://:hunter2@localhost"}
-lease: {ttl: 1s}
+redis: {url: "redis://:hunter2@localhost", wait_replicas: 1, failover_grace: 1m}
+lease: {ttl: 3s}
 http: {addr: ":0"}
 shutdown_grace: 1s
 log: {level: debug, format: json}
@@ -317,7 +317,7 @@ jobs:
 		require.Len(t, lines, 2)
 		require.Equal(t, "WARN", lines[0]["level"])
 		require.Contains(t, lines[0]["msg"], "restart it to apply them")
-		require.Equal(t, []any{"namespace", "groups", "redis.url", "lease.ttl", "http.addr", "shutdown_grace", "log.format"}, lines[0]["keys"])
+		require.Equal(t, []any{"namespace", "groups", "redis.url", "redis.wait_replicas", "redis.failover_grace", "lease.ttl", "http.addr", "shutdown_grace", "log.format"}, lines[0]["keys"])
 		require.True(t, lines[1].is("configuration reloaded", "level", "INFO", "log_level", "debug"), "%v", lines[1])
 
 		r.write("jobs:\n" + jobA + jobB)

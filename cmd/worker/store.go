@@ -43,6 +43,8 @@ func openStore(cfg *config.Config, logger *slog.Logger, count func(n int)) (*sto
 	s, err := redislease.New(client,
 		redislease.WithNamespace(cfg.Namespace),
 		redislease.WithTimeout(timeout),
+		redislease.WithReplicas(cfg.Redis.WaitReplicas),
+		redislease.WithFailoverGrace(cfg.Redis.FailoverGrace),
 		redislease.WithHook(commandCounter{count}),
 	)
 	if err != nil {

@@ -17,6 +17,7 @@ type Option func(*options)
 
 type options struct {
 	lines    []string
+	args     []string
 	password string
 }
 

@@ -39,6 +39,7 @@ type Server struct {
 	dir      string // short, for the path of a unix socket must fit into about a hundred bytes
 	port     int
 	password string
+	args     []string
 
 	mu     sync.Mutex
 	proc   *process // nil while the server is killed
@@ -58,7 +59,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 		t.Fatalf("make a directory for redis-server: %v", err)
 	}
 	o := collect(opts)
-	s := &Server{t: t, binary: binary, dir: dir, password: o.password}
+	s := &Server{t: t, binary: binary, dir: dir, password: o.password, args: o.args}
 	t.Cleanup(s.end)
 
 	// Between choosing a free port and binding it another process may take it.
@@ -67,7 +68,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 		if err := o.write(s.path("redis.conf"), s.dir, s.port); err != nil {
 			t.Fatalf("write the configuration of redis-server: %v", err)
 		}
-		s.proc, err = launch(s.binary, s.dir)
+		s.proc, err = launch(s.binary, s.dir, s.args...)
 		if err == nil {
 			return s
 		}
@@ -148,7 +149,7 @@ func (s *Server) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.killLocked()
-	proc, err := launch(s.binary, s.dir)
+	proc, err := launch(s.binary, s.dir, s.args...)
 	if err != nil {
 		s.t.Fatalf("restart redis-server on port %d: %v", s.port, err)
 	}

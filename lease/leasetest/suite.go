@@ -15,7 +15,7 @@ import (
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
 // new or shared: the cases use names that are new in each run. A store that is not a [lease.Watcher], [lease.Inspector],
-// [lease.Controller] or [lease.Roster], or for which [WithForget] is not given, has the cases about that skipped.
+// [lease.Controller], [lease.Roster] or [lease.Locker], or for which [WithForget] is not given, has the cases about that skipped.
 func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) {
 	o := options{
 		within: func(t *testing.T, f func(*testing.T)) { f(t) },
@@ -156,6 +156,53 @@ var cases = []struct {
 	{"PlainLockHasNoMemory", plainLockHasNoMemory},
 	{"PlainLockIsHeldByOne", plainLockIsHeldByOne},
 	{"PlainLockLeavesTheMarkAlone", plainLockLeavesTheMarkAlone},
+
+	// lockgrants.go
+	{"LockIsHeldUpToItsLimit", lockIsHeldUpToItsLimit},
+	{"RepeatedLockClaimGetsTheSameGrant", repeatedLockClaimGetsTheSameGrant},
+	{"LockTokensRise", lockTokensRise},
+	{"ExpiredLockIsTakenByWhoNeedsIt", expiredLockIsTakenByWhoNeedsIt},
+	{"OwnExpiredLockIsGrantedAnew", ownExpiredLockIsGrantedAnew},
+	{"ExpiredLockThatNobodyNeedsCanBeRenewed", expiredLockThatNobodyNeedsCanBeRenewed},
+	{"RenewalExtendsTheLockFromNow", renewalExtendsTheLockFromNow},
+	{"LocksAreApartFromOccasions", locksAreApartFromOccasions},
+	{"FaultyLocksAreRefused", faultyLocksAreRefused},
+
+	// lockends.go
+	{"LockGivenBackIsFree", lockGivenBackIsFree},
+	{"WhatWasClaimedCanBeWithdrawn", whatWasClaimedCanBeWithdrawn},
+	{"ForceReleaseFencesTheHolder", forceReleaseFencesTheHolder},
+	{"ForgottenLockIsWrittenAnew", forgottenLockIsWrittenAnew},
+	{"ForgottenLockThatWasGivenBackIsNotRevived", forgottenLockThatWasGivenBackIsNotRevived},
+	{"HigherTokenWinsWhenBothWereForgotten", higherTokenWinsWhenBothWereForgotten},
+
+	// lockline.go
+	{"ArrivalGoesByTheLine", arrivalGoesByTheLine},
+	{"LargestGoesFirst", largestGoesFirst},
+	{"AnyLetsNobodyGoFirst", anyLetsNobodyGoFirst},
+	{"WhoeverHasTheTurnNeedNotAskFirst", whoeverHasTheTurnNeedNotAskFirst},
+	{"DeadTicketDelaysNobodyLongerThanItsLife", deadTicketDelaysNobodyLongerThanItsLife},
+	{"ClaimAgainKeepsTheTicket", claimAgainKeepsTheTicket},
+	{"LeftTellsWhenToAskAgain", leftTellsWhenToAskAgain},
+	{"LongLinesAreInOrder", longLinesAreInOrder},
+
+	// locktold.go
+	{"ListenTellsWhoseTurnItIs", listenTellsWhoseTurnItIs},
+	{"ListenTellsAllReadersUpToTheFirstWriter", listenTellsAllReadersUpToTheFirstWriter},
+	{"ListenPassesWhoLetsNobodyGoFirst", listenPassesWhoLetsNobodyGoFirst},
+	{"WhoLeavesTheLineLetsTheNextGo", whoLeavesTheLineLetsTheNextGo},
+	{"WhoTakesAwayLetsOthersGo", whoTakesAwayLetsOthersGo},
+	{"WhoPassesTheDeadLetsOthersPass", whoPassesTheDeadLetsOthersPass},
+	{"ListenTellsAnyWhenThereAreMany", listenTellsAnyWhenThereAreMany},
+	{"TellTellsOfGrantAndEnd", tellTellsOfGrantAndEnd},
+	{"ForceReleaseTellsTheHolderAndWhoseTurnItIs", forceReleaseTellsTheHolderAndWhoseTurnItIs},
+
+	// lockview.go
+	{"LockShowsHoldsAndLine", lockShowsHoldsAndLine},
+	{"LockShowsTheFirstOfALongLine", lockShowsTheFirstOfALongLine},
+	{"LocksListsWhatIsHeldOrWaitedFor", locksListsWhatIsHeldOrWaitedFor},
+	{"CtxEndsCallAboutLocks", ctxEndsCallAboutLocks},
+	{"ManyLocksAtOnce", manyLocksAtOnce},
 
 	// forgotten.go
 	{"TokensRiseWhenTheRecordWasLost", tokensRiseWhenTheRecordWasLost},

@@ -13,7 +13,7 @@ import (
 type Lock struct {
 	Born    int64  // when the store began to remember it, in Unix us; every token that it has granted since is at least that
 	Token   int64  // of the last grant
-	Holds   []Hold // in the order in which they were granted or written anew
+	Holds   []Hold // oldest grant first
 	Tickets map[string]Ticket
 	Line    []Place // of the tickets, in order
 	Arrived int64   // how many have come to wait
@@ -50,7 +50,7 @@ type Gone struct {
 const (
 	remembered = 64  // how many are gone at most
 	mostWoken  = 64  // how many are told that it is their turn; more of them means any
-	mostLooked = 128 // how many in the line are looked at for that
+	mostLooked = 128 // how many in the line are looked at
 )
 
 func id(holder, request string) string { return holder + " " + request }
@@ -69,16 +69,28 @@ func (l *Lock) Claim(c lease.Claim, now time.Time) (a lease.Answer, woken []stri
 		}
 		a.Settled = append(a.Settled, l.lose(i, now))
 	}
-	if !l.fits(c.Permits, c.Limit) {
-		a.Settled = append(a.Settled, l.sweep(now)...)
-	}
+	before := len(l.Line)
 	ticket, waits := l.Tickets[me]
 	waits = waits && ticket.Ends.After(now)
+	place := l.place(c, me)
+	if waits {
+		place = ticket.Place
+	}
 	first := l.first(now)
-	behind := first != nil && c.Turn != lease.TurnAny && first.ID != me &&
-		(!waits && first.before(l.place(c, me)) || waits && first.before(ticket.Place))
+	dropped := len(l.Line) < before
+	ahead, blocked := 0, false
+	if c.Turn == lease.TurnAny || first != nil && !first.before(place) {
+		first = nil
+	}
+	if first != nil {
+		ahead, blocked = l.ahead(place, now)
+	}
+	if !l.fits(ahead+c.Permits, c.Limit) {
+		a.Settled = append(a.Settled, l.sweep(now)...)
+	}
+	slices.SortFunc(a.Settled, func(a, b lease.Settled) int { return cmp.Compare(a.Token, b.Token) })
 
-	if !behind && l.fits(c.Permits, c.Limit) {
+	if !blocked && l.fits(ahead+c.Permits, c.Limit) {
 		l.Token = max(l.Token+1, now.UnixMicro())
 		l.Holds = append(l.Holds, Hold{
 			Grant: lease.Grant{
@@ -88,7 +100,9 @@ func (l *Lock) Claim(c lease.Claim, now time.Time) (a lease.Answer, woken []stri
 			Since: now, Ends: now.Add(c.Term),
 		})
 		a.Status, a.Token, a.Attempt, a.Takeovers, a.Left, a.Now = lease.Granted, l.Token, 1, c.Takeovers, c.Term, now.UTC()
-		if l.leave(me) {
+		l.leave(me)
+		// Those whose turn it was know; what was counted as held until now may be enough for others.
+		if len(a.Settled) > 0 || dropped || waits && ticket.Permits > c.Permits {
 			woken = l.turns(now)
 		}
 		if c.Tell {
@@ -99,23 +113,21 @@ func (l *Lock) Claim(c lease.Claim, now time.Time) (a lease.Answer, woken []stri
 
 	a.Status, a.Now = lease.Held, now.UTC()
 	var ends time.Time
-	if behind {
+	if first != nil {
 		a.Holder, ends = first.Holder, first.Ends
 	}
-	for i, h := range l.Holds {
-		if i == 0 {
-			a.Token, a.Attempt, a.Holder = h.Token, 1, h.Holder
-		}
-		if h.Ends.After(now) && (ends.IsZero() || h.Ends.Before(ends)) {
+	if h := l.next(now); h != nil {
+		a.Token, a.Attempt, a.Holder = h.Token, 1, h.Holder
+		if ends.IsZero() || h.Ends.Before(ends) {
 			ends = h.Ends
 		}
 	}
-	a.Left = max(0, ends.Sub(now))
+	a.Left = ends.Sub(now)
 	if c.Ticket > 0 {
 		a.Status = lease.Queued
 		l.enter(c, me, waits, now)
 	}
-	if len(a.Settled) > 0 { // what was taken away may be enough for others
+	if len(a.Settled) > 0 || dropped {
 		woken = l.turns(now)
 	}
 	return a, woken
@@ -138,32 +150,41 @@ func (l *Lock) Release(g lease.Grant, now time.Time) (woken []string, err error)
 	if i := l.find(me); i >= 0 && (g.Token == 0 || l.Holds[i].Token == g.Token) {
 		h := l.Holds[i]
 		l.Holds = slices.Delete(l.Holds, i, i+1)
+		if h.Token < l.Born { // else it could be taken for a forgotten one
+			l.bury(h.Token, true)
+		}
 		woken = l.turns(now)
 		if h.Tell {
 			woken = tell(woken, h.Request)
 		}
 		return woken, nil
 	}
-	if left {
+	held := len(l.Holds)
+	if g.Token != 0 {
+		err = l.releaseAbsent(g, now)
+	}
+	if left || len(l.Holds) < held {
 		woken = l.turns(now)
 	}
-	if g.Token == 0 {
-		return woken, nil
-	}
+	return woken, err
+}
+
+// releaseAbsent answers the release of a grant that is not held.
+func (l *Lock) releaseAbsent(g lease.Grant, now time.Time) error {
 	l.Born = cmp.Or(l.Born, now.UnixMicro())
 	i := l.gone(g.Token)
 	switch {
 	case i >= 0 && !l.Gone[i].Released:
-		return woken, lease.ErrFenced
+		return lease.ErrFenced
 	case i >= 0 || g.Token <= l.Token && g.Token >= l.Born:
-		return woken, nil // it was given back before
+		return nil // it was given back before
 	}
 	if !l.makeRoom(g, now) {
-		return woken, lease.ErrFenced
+		return lease.ErrFenced
 	}
 	l.Token = max(l.Token, g.Token)
 	l.bury(g.Token, true)
-	return woken, nil
+	return nil
 }
 
 // ForceRelease takes the grant with this token away from its holder.
@@ -210,17 +231,10 @@ func (l *Lock) turns(now time.Time) (woken []string) {
 	if l.first(now) == nil {
 		return nil
 	}
-	used := 0
-	for _, h := range l.Holds {
-		if h.Ends.After(now) {
-			used += h.Permits
-		}
-	}
-	for i, p := range l.Line {
+	used := l.live(now)
+	for _, p := range l.Line[:min(mostLooked, len(l.Line))] {
 		t := l.Tickets[p.ID]
 		switch {
-		case i >= mostLooked:
-			return woken
 		case !t.Ends.After(now):
 		case used+t.Permits <= t.Limit:
 			if len(woken) == mostWoken {
@@ -233,6 +247,49 @@ func (l *Lock) turns(now time.Time) (woken []string) {
 		}
 	}
 	return woken
+}
+
+// ahead returns how many permits those will take who come before a place in the line. It is blocked when one of them has
+// to wait: it is granted the lock first.
+func (l *Lock) ahead(place Place, now time.Time) (permits int, blocked bool) {
+	used := l.live(now)
+	for i, p := range l.Line {
+		t := l.Tickets[p.ID]
+		switch {
+		case i >= mostLooked:
+			return permits, true
+		case !p.before(place):
+			return permits, false
+		case !t.Ends.After(now):
+		case used+permits+t.Permits <= t.Limit:
+			permits += t.Permits
+		case t.Turn != lease.TurnAny:
+			return permits, true
+		}
+	}
+	return permits, false
+}
+
+// live is how many permits are held under leases that have not run out.
+func (l *Lock) live(now time.Time) (permits int) {
+	for _, h := range l.Holds {
+		if h.Ends.After(now) {
+			permits += h.Permits
+		}
+	}
+	return permits
+}
+
+// next is the hold whose lease is the next to run out, and of several at once the one whose holder and request come first.
+func (l *Lock) next(now time.Time) (next *Hold) {
+	for i := range l.Holds {
+		h := &l.Holds[i]
+		if h.Ends.After(now) && (next == nil || cmp.Or(
+			h.Ends.Compare(next.Ends), cmp.Compare(id(h.Holder, h.Request), id(next.Holder, next.Request))) < 0) {
+			next = h
+		}
+	}
+	return next
 }
 
 // tell adds a request to those that are woken, where an empty list means any.
@@ -305,27 +362,28 @@ func (l *Lock) current(g lease.Grant, now time.Time) *Hold {
 		return nil
 	}
 	l.Token = max(l.Token, g.Token)
-	l.Holds = append(l.Holds, Hold{Grant: g, Since: time.UnixMicro(g.Token).UTC()})
-	return &l.Holds[len(l.Holds)-1]
+	i, _ := slices.BinarySearchFunc(l.Holds, g.Token, func(h Hold, token int64) int { return cmp.Compare(h.Token, token) })
+	l.Holds = slices.Insert(l.Holds, i, Hold{Grant: g, Since: time.UnixMicro(g.Token).UTC()})
+	return &l.Holds[i]
 }
 
-// makeRoom takes away what has run out, and then the grants before g, for g to be written anew: when it was granted they can
-// not have been held any more, or all is lost already and the higher token tells.
+// makeRoom takes away what has run out, and then the grants before g, if that helps, for g to be written anew: when it was
+// granted they can not have been held any more, or all is lost already and the higher token tells.
 func (l *Lock) makeRoom(g lease.Grant, now time.Time) bool {
 	if !l.fits(g.Permits, g.Limit) {
 		l.sweep(now)
 	}
+	newer := 0
+	for _, h := range l.Holds {
+		if h.Token > g.Token {
+			newer += h.Permits
+		}
+	}
+	if newer+g.Permits > g.Limit {
+		return l.fits(g.Permits, g.Limit)
+	}
 	for !l.fits(g.Permits, g.Limit) {
-		oldest := -1
-		for i, h := range l.Holds {
-			if h.Token < g.Token && (oldest < 0 || h.Token < l.Holds[oldest].Token) {
-				oldest = i
-			}
-		}
-		if oldest < 0 {
-			return false
-		}
-		l.lose(oldest, now)
+		l.lose(0, now)
 	}
 	return true
 }

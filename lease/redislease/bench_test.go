@@ -3,6 +3,8 @@ package redislease_test
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -52,6 +54,48 @@ func BenchmarkClaimSettle(b *testing.B) {
 			})
 		})
 	}
+}
+
+// Each pair is a claim of a lock and its release, by many goroutines at once, each with a lock of its own: beside
+// setnx of BenchmarkClaimSettle. server-us is how long the server works for a pair.
+func BenchmarkLockRelease(b *testing.B) {
+	for _, limit := range []int{1, 100} {
+		for _, goroutines := range []int{1, 16, 256} {
+			b.Run(fmt.Sprintf("limit=%d/goroutines=%d", limit, goroutines), func(b *testing.B) {
+				srv := redistest.Start(b)
+				s, admin := open(b, srv.Addr()), srv.Client(b)
+				inParallel(b, goroutines, func(ctx context.Context, g int, n int64) error {
+					if n == 1 && limit > 1 { // another holds some of it all the time
+						c := lockOf(fmt.Sprintf("lock%d", g), "b", "r", 1, limit)
+						if _, err := s.Claim(ctx, c); err != nil {
+							return err
+						}
+					}
+					c := lockOf(fmt.Sprintf("lock%d", g), "a", "r"+strconv.FormatInt(n, 10), 1, limit)
+					a, err := s.Claim(ctx, c)
+					if err == nil && a.Status != lease.Granted {
+						err = fmt.Errorf("%+v", a)
+					}
+					if err != nil {
+						return err
+					}
+					return s.Release(ctx, lockGrantOf(c, a))
+				})
+				b.ReportMetric(serverTime(b, admin, "evalsha").Seconds()*1e6/float64(b.N), "server-us/pair")
+			})
+		}
+	}
+}
+
+// serverTime is how long the server has worked on calls of a command.
+func serverTime(b *testing.B, admin *redis.Client, command string) time.Duration {
+	info, err := admin.Info(b.Context(), "commandstats").Result()
+	require.NoError(b, err)
+	m := regexp.MustCompile(`cmdstat_` + command + `:calls=\d+,usec=(\d+)`).FindStringSubmatch(info)
+	require.NotNil(b, m, info)
+	us, err := strconv.ParseInt(m[1], 10, 64)
+	require.NoError(b, err)
+	return time.Duration(us) * time.Microsecond
 }
 
 // inParallel calls pair b.N times from so many goroutines, with the goroutine's number and a number that rises.

@@ -47,7 +47,13 @@ func ownClient(life context.Context, client redis.UniversalClient, timeout time.
 		o.PoolSize, o.MaxConcurrentDials, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = poolSize, connections, 1, connections, 0
 		o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = 0, 0, 0
 		o.DialerRetries = 1
-		o.Dialer = within(life, timeout, o.Dialer)
+		if usesSentinel(&o) {
+			f := newFollower(within(life, timeout, patiently(life, o.Dialer)))
+			o.Dialer = f.connect
+			go f.follow(life)
+		} else {
+			o.Dialer = within(life, timeout, o.Dialer)
+		}
 		o.PoolFIFO = false
 		o.Limiter = nil
 		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil

@@ -22,7 +22,7 @@ import (
 // between, the store on Redis and the one in memory answer alike, and remember alike.
 func TestRedisAndMemoryAnswerAlike(t *testing.T) {
 	srv := redistest.Start(t)
-	s, admin := open(t, srv.Addr()), srv.Client(t)
+	s, admin := open(t, srv.Addr(), redislease.WithTimeout(20*time.Second)), srv.Client(t)
 	rapid.Check(t, func(t *rapid.T) {
 		p := &pair{
 			ctx: context.Background(), redis: s, memory: new(memlease.Store), admin: admin,

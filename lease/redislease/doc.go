@@ -7,15 +7,24 @@
 //	solotick:{NAMESPACE}                since when this server remembers the namespace
 //	solotick:{NAMESPACE}:triggered      what was triggered within the last minute
 //	solotick:{NAMESPACE}:members        who takes part
+//	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
+//	solotick:{NAMESPACE:NAME}:lock      the lock of a name, a hash; see lua/lock.lua
+//	solotick:{NAMESPACE:NAME}:holds     its holds, when there are several
+//	solotick:{NAMESPACE:NAME}:line      who waits for it, in order, and
+//	solotick:{NAMESPACE:NAME}:tickets   for what and how long
+//	solotick:NAMESPACE:line             the channel on which those are told whose turn it is
 //
-// Every script touches keys of one hash tag, but for the renewal of many leases, which on Cluster is a script for each. So
+// Every script touches keys of one hash tag, those of a lock also where only its first key is named; but for the renewal
+// of many leases, which on Cluster is a script for each. So
 // the store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
 //
 //	ACL rules: ~solotick:* &solotick:* +@read +@write +@scripting +@pubsub +@connection +time
 //	On Cluster also: +cluster|slots
+//	With WithFailoverGrace also: +info
 //
-// Without +@pubsub, or a channel, Watch tells of what was triggered, within two seconds, and of nothing else.
+// Without +@pubsub, or a channel, Watch tells of what was triggered, within two seconds, and of nothing else, and Listen
+// fails: those who wait for a lock then ask from time to time.
 //
 // # What it does about Redis
 //
@@ -28,8 +37,24 @@
 //   - When Redis is out of memory claims fail, but what is held can still be renewed and settled.
 //   - Renewals of many leases are one script for up to 128 of them; on Cluster, one per lease, in one pipeline to each
 //     server. What one server keeps does not wait for another, and a slot that has moved is followed.
+//   - A client of Sentinel is asked for the master once a second, beside each new connection. When that is another server,
+//     the connections to the one before are closed, whatever that one answers: Sentinel takes ten seconds to make a
+//     replica of it. Keep such a client open for as long as the store, which uses its dialer, and give it a ReadTimeout
+//     of well below a term: for so long, and for each of its MaxRetries, a Sentinel that hangs is waited for.
 //
-// What it can not do: with asynchronous replication a failover may forget the newest writes. The next grant then has a
-// higher token all the same, but for one term two may hold an occasion. Configure maxmemory-policy noeviction: an
-// evicted record is a forgotten one.
+// # Failover
+//
+// Redis replicates asynchronously, so a failover may forget the newest writes. What was settled or renewed is then written
+// anew by those who know of it, and the next grant has a higher token all the same. But what becomes of a grant that only
+// its holder knows of is a choice:
+//
+//	by default           another may be granted the same, and for one term two hold it
+//	WithReplicas(n)      a grant counts when n replicas have it. With n = all of them, none is ever lost, but while one is
+//	                     away nothing is granted or renewed; with fewer, a replica may be promoted that has not got it
+//	WithFailoverGrace    after a failover nothing new is granted until what was forgotten is over. One server, or Sentinel.
+//	                     A master that was replaced but lives on may still grant and renew for those who reach it; bound
+//	                     that with min-replicas-to-write and min-replicas-max-lag
+//
+// A restart of Redis without its newest data is a failover in this sense; WithReplicas does not help against that.
+// Configure maxmemory-policy noeviction: an evicted record is a forgotten one.
 package redislease

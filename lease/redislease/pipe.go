@@ -19,6 +19,9 @@ type pipe struct {
 	aside   chan struct{} // holds an element for each round trip beside the lanes
 	timeout time.Duration
 
+	// confirmed has everything sent in pipelines, where replicas are asked to confirm it: see [waiter].
+	confirmed bool
+
 	mu      sync.Mutex
 	busy    int
 	waiting []*call
@@ -34,8 +37,11 @@ type call struct {
 // most bounds a pipeline, so that one slow batch does not hold up all others for long.
 const most = 256
 
-func newPipe(client redis.UniversalClient, cluster *redis.ClusterClient, timeout time.Duration) *pipe {
-	return &pipe{client: client, cluster: cluster, lanes: lanes, aside: make(chan struct{}, aside), timeout: timeout}
+func newPipe(client redis.UniversalClient, cluster *redis.ClusterClient, timeout time.Duration, confirmed bool) *pipe {
+	return &pipe{
+		client: client, cluster: cluster, lanes: lanes, aside: make(chan struct{}, aside),
+		timeout: timeout, confirmed: confirmed,
+	}
 }
 
 // do sends cmd and returns it, or what replaced it, when it is answered, has failed, or ctx has ended. The error is also
@@ -162,15 +168,15 @@ func (p *pipe) sendAll(ctx context.Context, cmds []*redis.Cmd) {
 // send gives a server that does not know a script its source, and takes a command to the server of the Cluster that
 // keeps its key now.
 func (p *pipe) send(ctx context.Context, cmds []*redis.Cmd) {
-	exec(ctx, p.client, cmds)
-	repeat(ctx, p.client, cmds, isNoScript, withSource)
-	if p.cluster != nil && repeat(ctx, p.cluster, cmds, isRedirect, anew) {
-		repeat(ctx, p.cluster, cmds, isNoScript, withSource)
+	p.exec(ctx, p.client, cmds)
+	p.repeat(ctx, p.client, cmds, isNoScript, withSource)
+	if p.cluster != nil && p.repeat(ctx, p.cluster, cmds, isRedirect, anew) {
+		p.repeat(ctx, p.cluster, cmds, isNoScript, withSource)
 	}
 }
 
 // repeat sends the commands that failed for that reason again, made anew. It reports whether there were any.
-func repeat(
+func (p *pipe) repeat(
 	ctx context.Context, client redis.UniversalClient, cmds []*redis.Cmd,
 	failed func(error) bool, anew func(context.Context, *redis.Cmd) *redis.Cmd,
 ) bool {
@@ -181,16 +187,16 @@ func repeat(
 			again = append(again, cmds[i])
 		}
 	}
-	exec(ctx, client, again)
+	p.exec(ctx, client, again)
 	return len(again) > 0
 }
 
 // exec sends commands in one pipeline; each gets its own error.
-func exec(ctx context.Context, client redis.UniversalClient, cmds []*redis.Cmd) {
+func (p *pipe) exec(ctx context.Context, client redis.UniversalClient, cmds []*redis.Cmd) {
 	if len(cmds) == 0 {
 		return
 	}
-	if len(cmds) == 1 {
+	if len(cmds) == 1 && !p.confirmed {
 		_ = client.Process(ctx, cmds[0])
 		return
 	}

@@ -16,6 +16,9 @@ var errReply = errors.New("unexpected answer")
 
 // readAnswer reads what claim.lua returns to a claim.
 func readAnswer(cmd *redis.Cmd, c *lease.Claim) (lease.Answer, error) {
+	if c.Limit > 0 {
+		return readLockAnswer(cmd, c)
+	}
 	v, err := cmd.Result()
 	if err != nil {
 		return lease.Answer{}, err

@@ -12,21 +12,22 @@ import (
 // router finds the pipe to the server that keeps a record: there is one pipe, or, on Cluster, one to each server. What
 // goes to one server waits for no other, so that a server that hangs harms the leases that it keeps and no more.
 type router struct {
-	timeout time.Duration
-	only    *pipe                // nil on Cluster
-	cluster *redis.ClusterClient // nil but on Cluster
-	found   atomic.Bool          // the servers of the Cluster are known
+	timeout   time.Duration
+	confirmed bool                 // see [pipe]
+	only      *pipe                // nil on Cluster
+	cluster   *redis.ClusterClient // nil but on Cluster
+	found     atomic.Bool          // the servers of the Cluster are known
 
 	mu    sync.Mutex
 	pipes map[*redis.Client]*pipe
 }
 
-func newRouter(client redis.UniversalClient, timeout time.Duration) *router {
-	r := &router{timeout: timeout, pipes: make(map[*redis.Client]*pipe)}
+func newRouter(client redis.UniversalClient, timeout time.Duration, confirmed bool) *router {
+	r := &router{timeout: timeout, confirmed: confirmed, pipes: make(map[*redis.Client]*pipe)}
 	if c, ok := client.(*redis.ClusterClient); ok {
 		r.cluster = c
 	} else {
-		r.only = newPipe(client, nil, timeout)
+		r.only = newPipe(client, nil, timeout, confirmed)
 	}
 	return r
 }
@@ -105,14 +106,19 @@ func (r *router) pipe(ctx context.Context, cmd *redis.Cmd) (*pipe, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.pipeTo(node), nil
+}
+
+// pipeTo is the pipe to a server of the Cluster.
+func (r *router) pipeTo(node *redis.Client) *pipe {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.pipes[node]
 	if p == nil {
-		p = newPipe(node, r.cluster, r.timeout)
+		p = newPipe(node, r.cluster, r.timeout, r.confirmed)
 		r.pipes[node] = p
 	}
-	return p, nil
+	return p
 }
 
 func (r *router) node(ctx context.Context, key string) (*redis.Client, error) {

@@ -68,8 +68,10 @@ var (
 	membersScript  = newScript("#!lua flags=allow-oom", recordSource, membersSource)
 
 	scripts = []*script{
-		claimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript,
+		claimScript, guardedClaimScript, guardedLockClaimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript,
 		pauseScript, resumeScript, triggerScript, noteScript, notedScript, announceScript, membersScript,
+		nodeScript, nodeGrowsScript,
+		lockClaimScript, lockRenewScript, lockReleaseScript, lockForceScript, lockViewScript,
 	}
 )
 

@@ -1,6 +1,7 @@
 package redislease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ type Store struct {
 	end       context.CancelFunc
 	client    redis.UniversalClient
 	router    *router
+	grace     time.Duration
+	unwanted  *unwanted // nil when no replica is waited for
 }
 
 // chunk is how many leases one script renews: more would hold up the other clients of the server.
@@ -27,6 +30,8 @@ type options struct {
 	namespace string
 	timeout   time.Duration
 	hooks     []redis.Hook
+	replicas  int
+	grace     time.Duration
 }
 
 // Option changes a default of [New].
@@ -44,7 +49,8 @@ func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout =
 func WithHook(h redis.Hook) Option { return func(o *options) { o.hooks = append(o.hooks, h) } }
 
 // New makes a store for the Redis that client is connected to. It uses the options of client, a *redis.Client (also for
-// Sentinel) or *redis.ClusterClient, for a small client of its own, and does not connect yet.
+// Sentinel) or *redis.ClusterClient, for a small client of its own, and does not connect yet. Keep a client of Sentinel open
+// for as long as the store.
 func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	o := options{namespace: "default", timeout: time.Second}
 	for _, opt := range opts {
@@ -57,6 +63,18 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	if o.timeout < 10*time.Millisecond {
 		faults = append(faults, fmt.Errorf("redislease: timeout %s must be at least 10ms", o.timeout))
 	}
+	if o.replicas < 0 || o.replicas > MaxReplicas {
+		faults = append(faults, fmt.Errorf("redislease: replicas %d must be from 0 to %d", o.replicas, MaxReplicas))
+	}
+	if o.replicas > 0 && o.timeout < minWaitingTimeout {
+		faults = append(faults, fmt.Errorf("redislease: timeout %s must be at least %s with replicas to wait for", o.timeout, minWaitingTimeout))
+	}
+	if o.grace < 0 || o.grace > MaxFailoverGrace {
+		faults = append(faults, fmt.Errorf("redislease: failover grace %s must be from 0s to %s", o.grace, MaxFailoverGrace))
+	}
+	if _, ok := client.(*redis.ClusterClient); ok && o.grace != 0 {
+		faults = append(faults, fmt.Errorf("redislease: failover grace %s must be 0s on Cluster: use WithReplicas there", o.grace))
+	}
 	life, end := context.WithCancel(context.Background())
 	own, err := ownClient(life, client, o.timeout)
 	if err = errors.Join(append(faults, err)...); err != nil {
@@ -66,12 +84,18 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	for _, h := range o.hooks {
 		addHook(own, h)
 	}
-	return &Store{
+	s := &Store{
 		namespace: o.namespace,
 		end:       end,
 		client:    own,
-		router:    newRouter(own, o.timeout),
-	}, nil
+		router:    newRouter(own, o.timeout, o.replicas > 0),
+		grace:     o.grace,
+	}
+	if o.replicas > 0 {
+		addHook(own, waiter{replicas: o.replicas, most: o.timeout})
+		s.unwanted = newUnwanted(s.Release)
+	}
+	return s, nil
 }
 
 // Namespace returns the namespace that the records are kept in.
@@ -80,6 +104,9 @@ func (s *Store) Namespace() string { return s.namespace }
 // Close closes the store's connections. Calls that are under way fail.
 func (s *Store) Close() error {
 	s.end()
+	if s.unwanted != nil {
+		s.unwanted.close()
+	}
 	return s.client.Close()
 }
 
@@ -93,33 +120,66 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 	if err := c.Validate(); err != nil {
 		return lease.Answer{}, err
 	}
-	cmd, err := s.router.do(ctx, s.claimCmd(ctx, c))
-	if err != nil {
-		return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
-	}
-	a, err := readAnswer(cmd, &c)
+	a, err := s.claim(ctx, &c)
 	if err != nil {
 		return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
 	}
 	return a, nil
 }
 
-func (s *Store) claimCmd(ctx context.Context, c lease.Claim) *redis.Cmd {
+func (s *Store) claim(ctx context.Context, c *lease.Claim) (lease.Answer, error) {
+	if s.unwanted != nil {
+		if err := s.unwanted.await(ctx, c); err != nil {
+			return lease.Answer{}, err
+		}
+	}
+	cmd, err := s.router.do(ctx, s.claimCmd(ctx, c))
+	few := short(cmd, err)
+	if err != nil && !few {
+		return lease.Answer{}, err
+	}
+	if left := refusal(cmd); left != nil {
+		return lease.Answer{}, left
+	}
+	a, fault := readAnswer(cmd, c)
+	if fault != nil || !few {
+		return a, fault
+	}
+	switch a.Status {
+	case lease.Held, lease.Decided, lease.Early, lease.Late, lease.Unknown: // these wrote nothing
+		return a, nil
+	case lease.Granted:
+		s.unwanted.add(lease.Grant{
+			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
+			Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term, Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
+		})
+	}
+	return lease.Answer{}, err
+}
+
+func (s *Store) claimCmd(ctx context.Context, c *lease.Claim) *redis.Cmd {
+	if c.Limit > 0 {
+		return s.guard(ctx, s.lockClaimCmd(ctx, c))
+	}
 	args := make([]any, 0, 10)
 	args = append(args, c.Occasion, c.Holder, c.Request, c.Term.Microseconds(), unixMilli(c.NotBefore), unixMilli(c.NotAfter),
 		c.Known, c.Takeovers, int(c.Overlap))
 	if c.OnlyOpen {
 		args = append(args, 1)
 	}
-	return claimScript.command(ctx, []string{s.key(c.Name)}, args...)
+	return s.guard(ctx, claimScript.command(ctx, []string{s.key(c.Name)}, args...))
 }
 
 // Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 	answers := make([]error, len(grants))
-	valid := make([]int, 0, len(grants)) // indices
+	valid, locks := make([]int, 0, len(grants)), []int(nil) // indices
 	for i, g := range grants {
-		if answers[i] = g.Validate(); answers[i] == nil {
+		switch answers[i] = g.Validate(); {
+		case answers[i] != nil:
+		case g.Limit > 0:
+			locks = append(locks, i)
+		default:
 			valid = append(valid, i)
 		}
 	}
@@ -127,7 +187,7 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 	if s.router.cluster != nil {
 		size = 1 // names live in slots of their own
 	}
-	parts := slices.Collect(slices.Chunk(valid, size))
+	parts := slices.AppendSeq(slices.Collect(slices.Chunk(valid, size)), slices.Chunk(locks, size))
 	cmds := make([]*redis.Cmd, len(parts))
 	for i, part := range parts {
 		cmds[i] = s.renewal(ctx, grants, part)
@@ -135,8 +195,12 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 	cmds, ended := s.router.all(ctx, cmds)
 	for i, part := range parts {
 		var kept []int64
+		var few error // of replicas
 		err := ended
 		if err == nil {
+			if failed := cmds[i].Err(); short(cmds[i], failed) {
+				few = failed
+			}
 			kept, err = cmds[i].Int64Slice()
 		}
 		if err == nil && len(kept) != len(part) {
@@ -150,6 +214,8 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 				answers[n] = lease.ErrFenced
 			case kept[j] == 2:
 				answers[n] = lease.ErrReplaced
+			case few != nil:
+				answers[n] = fmt.Errorf("renew %q: %w", grants[n].Name, few)
 			}
 		}
 	}
@@ -158,6 +224,9 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 
 // renewal renews those of the grants that part lists.
 func (s *Store) renewal(ctx context.Context, grants []lease.Grant, part []int) *redis.Cmd {
+	if grants[part[0]].Limit > 0 {
+		return s.lockRenewal(ctx, grants, part)
+	}
 	keys := make([]string, len(part))
 	args := make([]any, 0, 7*len(part))
 	for i, n := range part {
@@ -173,6 +242,9 @@ func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome
 	if !lease.ValidOutcome(outcome) {
 		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, lease.OutcomeRule)
 	}
+	if err := g.Validate(); err != nil {
+		return err
+	}
 	return s.settle(ctx, "settle", g, outcome)
 }
 
@@ -182,24 +254,31 @@ func (s *Store) Release(ctx context.Context, g lease.Grant) error {
 }
 
 func (s *Store) settle(ctx context.Context, verb string, g lease.Grant, outcome lease.Outcome) error {
-	if err := g.Validate(); err != nil {
+	if err := g.ValidateRelease(); err != nil {
 		return err
 	}
-	cmd, err := s.router.do(ctx, s.settleCmd(ctx, g, outcome))
+	cmd, few := s.router.do(ctx, s.settleCmd(ctx, g, outcome))
+	err := few
+	if short(cmd, few) {
+		err = nil
+	}
 	var done int64
 	if err == nil {
 		done, err = cmd.Int64()
 	}
-	if err != nil {
-		return fmt.Errorf("%s %q: %w", verb, g.Name, err)
-	}
-	if done == 0 {
+	if err == nil && done == 0 {
 		return lease.ErrFenced
+	}
+	if err = cmp.Or(err, few); err != nil {
+		return fmt.Errorf("%s %q: %w", verb, g.Name, err)
 	}
 	return nil
 }
 
 func (s *Store) settleCmd(ctx context.Context, g lease.Grant, outcome lease.Outcome) *redis.Cmd {
+	if g.Limit > 0 {
+		return s.lockReleaseCmd(ctx, g)
+	}
 	return settleScript.command(ctx, []string{s.key(g.Name)},
 		g.Occasion, g.Token, string(outcome), g.Attempt, g.Holder, lease.Cut(g.Note, lease.MaxNote),
 		g.Takeovers, g.Request, g.Term.Microseconds())

@@ -32,7 +32,7 @@ func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64
 		defer close(asked)
 		s.ask(ctx, wake)
 	}()
-	err := s.listen(ctx, wake)
+	err := s.subscribe(ctx, s.channel(), "watch", func(message string) { wake(readWake(message)) })
 	var refused redis.Error
 	if errors.As(err, &refused) && !strings.HasPrefix(refused.Error(), "LOADING") && ctx.Err() == nil {
 		// Without messages: nothing else can be told, so the caller may as well try again later.
@@ -48,9 +48,9 @@ func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64
 	return err
 }
 
-// listen tells what Redis publishes.
-func (s *Store) listen(ctx context.Context, wake func(name string, occasion int64)) error {
-	sub := s.client.Subscribe(ctx, s.channel())
+// subscribe tells what Redis publishes on a channel, and the empty message once it listens.
+func (s *Store) subscribe(ctx context.Context, channel, verb string, tell func(message string)) error {
+	sub := s.client.Subscribe(ctx, channel)
 	defer func() { _ = sub.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() }) // a read in progress does not see ctx
 	defer stop()
@@ -68,14 +68,14 @@ func (s *Store) listen(ctx context.Context, wake func(name string, occasion int6
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("watch: %w", err)
+			return fmt.Errorf("%s: %w", verb, err)
 		}
 		asked = false
 		switch m := m.(type) {
 		case *redis.Subscription:
-			wake("", 0)
+			tell("")
 		case *redis.Message:
-			wake(readWake(m.Payload))
+			tell(m.Payload)
 		}
 	}
 }

@@ -1,0 +1,188 @@
+package benchmarks
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease/redislease"
+	"github.com/solotick/solotick/lock"
+)
+
+// waiting takes a lock that others hold, and returns what gives it back.
+type waiting func(ctx context.Context) (release func() error, err error)
+
+// BenchmarkHandOver passes one lock around among 32 who wait for it, all in one process or each in a process of its own (a
+// client of its own, here), and reports how long it is from the call that gives it back until another has it, and how many
+// commands that costs, waiting and subscriptions included. Whoever has given it back joins those who wait when another has
+// it: to take it again at once, as some would, is no hand-over.
+func BenchmarkHandOver(b *testing.B) {
+	const waiters = 32
+	server := redistest.Start(b)
+	for _, processes := range []int{1, waiters} {
+		for name, dial := range lockers(server.Addr()) {
+			b.Run(fmt.Sprintf("%s/processes=%d", name, processes), func(b *testing.B) {
+				count := new(wire)
+				lockName := "handover-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+				acquire := make([]waiting, processes)
+				for i := range acquire {
+					acquire[i] = dial(b, count, lockName)
+				}
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				var left atomic.Int64
+				left.Store(int64(b.N))
+				var given atomic.Int64 // when, in nanoseconds; 0 before the first
+				var mu sync.Mutex
+				var took []time.Duration
+				another := make(chan struct{}) // is closed when another has it
+				var working sync.WaitGroup
+				began, before := time.Now(), int64(0)
+				for w := range waiters {
+					working.Go(func() {
+						for {
+							release, err := acquire[w%processes](ctx)
+							if err != nil {
+								if ctx.Err() == nil {
+									b.Error(err)
+								}
+								return
+							}
+							now := time.Since(began)
+							mu.Lock()
+							close(another)
+							another = make(chan struct{})
+							mine := another
+							mu.Unlock()
+							if at := given.Load(); at != 0 {
+								mu.Lock()
+								took = append(took, now-time.Duration(at))
+								mu.Unlock()
+							} else {
+								time.Sleep(500 * time.Millisecond) // until all the others wait
+								before = count.sent.Load()
+							}
+							over := left.Add(-1) <= 0
+							time.Sleep(2 * time.Millisecond) // what it is taken for
+							given.Store(int64(time.Since(began)))
+							if err := release(); err != nil {
+								b.Error(err)
+							}
+							if over {
+								cancel()
+								return
+							}
+							select {
+							case <-mine:
+							case <-ctx.Done():
+							}
+						}
+					})
+				}
+				<-ctx.Done()
+				sent := count.sent.Load() - before
+				working.Wait()
+				if len(took) == 0 {
+					return // the first round of the benchmark, which only tries
+				}
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+				b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+				b.ReportMetric(float64(sent)/float64(len(took)), "commands/hand-over")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// lockers make clients that wait for a lock, each as its documentation shows.
+func lockers(addr string) map[string]func(b *testing.B, count *wire, name string) waiting {
+	client := func(b *testing.B, count *wire) *redis.Client {
+		c := redis.NewClient(&redis.Options{Addr: addr, Dialer: count.dial})
+		b.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	solotick := func(opts ...lock.Option) func(b *testing.B, count *wire, name string) waiting {
+		return func(b *testing.B, count *wire, name string) waiting {
+			store, err := redislease.New(client(b, count), redislease.WithNamespace("handover"))
+			require.NoError(b, err)
+			locks := lock.New(store)
+			b.Cleanup(func() { locks.Close(); _ = store.Close() })
+			mutex := locks.Mutex(name, opts...)
+			return func(ctx context.Context) (func() error, error) {
+				h, err := mutex.Acquire(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return func() error { return h.Release(context.Background()) }, nil
+			}
+		}
+	}
+	return map[string]func(b *testing.B, count *wire, name string) waiting{
+		"solotick":      solotick(),
+		"solotick-fair": solotick(lock.Fair()),
+		"redislock": func(b *testing.B, count *wire, name string) waiting {
+			locker := redislock.New(client(b, count))
+			return func(ctx context.Context) (func() error, error) {
+				l, err := locker.Obtain(ctx, "redislock:"+name, 30*time.Second,
+					&redislock.Options{RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond)})
+				if err != nil {
+					return nil, err
+				}
+				return func() error { return l.Release(context.Background()) }, nil
+			}
+		},
+		"redsync": func(b *testing.B, count *wire, name string) waiting {
+			syncer := redsync.New(redsyncredis.NewPool(client(b, count)))
+			return func(ctx context.Context) (func() error, error) {
+				m := syncer.NewMutex("redsync:"+name, redsync.WithExpiry(30*time.Second), redsync.WithTries(1_000_000))
+				if err := m.LockContext(ctx); err != nil {
+					return nil, err
+				}
+				return func() error { _, err := m.UnlockContext(context.Background()); return err }, nil
+			}
+		},
+		"rueidislock": func(b *testing.B, count *wire, name string) waiting {
+			locker := newRueidislock(b, addr, count)
+			return func(ctx context.Context) (func() error, error) {
+				_, cancel, err := locker.WithContext(ctx, name)
+				if err != nil {
+					return nil, err
+				}
+				return func() error { cancel(); return nil }, nil
+			}
+		},
+	}
+}
+
+// newRueidislock makes a locker of one key a lock, since there is one server.
+func newRueidislock(b *testing.B, addr string, count *wire) rueidislock.Locker {
+	o := rueidis.ClientOption{InitAddress: []string{addr}}
+	if count != nil {
+		o.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return count.dial(ctx, "tcp", addr)
+		}
+	}
+	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
+		ClientOption: o, KeyMajority: 1, KeyValidity: 30 * time.Second, NoLoopTracking: true,
+	})
+	require.NoError(b, err)
+	b.Cleanup(locker.Close)
+	return locker
+}

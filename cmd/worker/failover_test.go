@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+)
+
+// A fleet goes on by itself when the grace after a restart of Redis is over, and not before.
+func TestAfterARestartOfRedisTheFleetWaitsForTheGraceAndGoesOn(t *testing.T) {
+	t.Parallel()
+	const grace = 3 * time.Second
+	server := redistest.Start(t, redistest.WithAOF())
+	path := file(t, "redis: {url: \""+server.URL()+"\", failover_grace: 3s}\nlease: {ttl: 2s}\n"+oneJob)
+	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	settled := func() int { return len(first.all("tick settled")) + len(second.all("tick settled")) }
+	first.ready(http.StatusOK)
+	second.ready(http.StatusOK)
+	require.Eventually(t, func() bool { return settled() >= 3 }, patience, 10*time.Millisecond)
+
+	server.Restart()
+	began, before := time.Now(), settled()
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	t.Cleanup(func() { _ = client.Close() })
+	require.Eventually(t, func() bool { // until a claim has seen it
+		known := client.Get(t.Context(), "solotick:{default}:server").Val()
+		replid := client.InfoMap(t.Context(), "replication").Item("Replication", "master_replid")
+		return strings.HasPrefix(known, replid+" ")
+	}, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return settled() > before+2 }, patience, 10*time.Millisecond)
+	require.GreaterOrEqual(t, time.Since(began), grace)
+	for _, p := range []*process{first, second} {
+		p.ready(http.StatusOK)
+	}
+}
+
+// Nothing is run of which a replica of Redis may have no trace.
+func TestWithoutItsReplicasRedisIsOfNoUseToWhoWaitsForThem(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.WithConf("repl-diskless-sync-delay", "0"))
+	replica := redistest.Start(t, redistest.WithReplicaOf(server))
+	path := file(t, "redis: {url: \""+server.URL()+"\", wait_replicas: 1}\nlease: {ttl: 3s}\n"+oneJob)
+	worker := start(t, path, "--http", "127.0.0.1:0")
+	settled := func() int { return len(worker.all("tick settled")) }
+	require.Eventually(t, func() bool { return settled() >= 2 }, patience, 10*time.Millisecond)
+
+	replica.Freeze()
+	frozen := time.Now()
+	client := server.Client(t)
+	questions := func() int {
+		stats := client.InfoMap(t.Context(), "commandstats").Item("Commandstats", "cmdstat_wait")
+		n, _ := strconv.Atoi(strings.TrimPrefix(strings.Split(stats, ",")[0], "calls="))
+		return n
+	}
+	before := questions()
+	require.Eventually(t, func() bool { return questions() >= before+6 }, patience, 10*time.Millisecond)
+	for _, r := range worker.all("tick settled") {
+		tick, err := time.Parse(time.RFC3339, r["tick"].(string))
+		require.NoError(t, err)
+		require.Less(t, tick, frozen.Add(time.Second), "it ran")
+	}
+
+	replica.Thaw()
+	began := settled()
+	require.Eventually(t, func() bool { return settled() >= began+2 }, patience, 10*time.Millisecond)
+}
+
+func TestDoctorKnowsWhatTheFailoverModesNeed(t *testing.T) {
+	s := newSite(t, redistest.WithConf("repl-diskless-sync-delay", "0"),
+		redistest.WithConf("user", append([]string{"app", "on", ">secret"}, documentedRights...)...))
+	configured := func(keys string) {
+		s.path = file(t, fmt.Sprintf("namespace: billing\nredis: {url: %q, %s}\n%s", s.server.URL(), keys, siteJobs))
+	}
+	configured("wait_replicas: 1")
+	f := s.diagnose(1)
+	require.Equal(t, isFail, f["failover"].Result)
+	require.Equal(t, "redis.wait_replicas is 1, and there are 0 replicas: nothing can be claimed", f["failover"].Finding)
+	require.Equal(t, isOK, f["permissions"].Result)
+
+	for range 2 {
+		redistest.Start(t, redistest.WithReplicaOf(s.server))
+	}
+	require.Eventually(t, func() bool {
+		return s.raw().InfoMap(t.Context(), "replication").Item("Replication", "connected_slaves") == "2"
+	}, patience, 10*time.Millisecond)
+	f = s.diagnose(0)
+	require.Equal(t, isWarn, f["failover"].Result)
+	require.Equal(t, "set redis.wait_replicas 2, or let jobs check fencing tokens", f["failover"].Change)
+	configured("wait_replicas: 2")
+	f = s.diagnose(0)
+	require.Equal(t, isOK, f["failover"].Result)
+	require.Equal(t, isOK, f["replication"].Result)
+
+	configured("failover_grace: 1m")
+	f = s.diagnose(0)
+	require.Equal(t, isOK, f["failover"].Result)
+	require.Equal(t, "nothing new is granted for 1m0s after a failover, a restart or a loss of data", f["failover"].Finding)
+	f = s.diagnose(1, "--redis", strings.Replace(s.server.URL(), "redis://", "redis://app:secret@", 1))
+	require.Equal(t, isFail, f["failover"].Result)
+	require.Contains(t, f["failover"].Change, "let the user of redis.url call INFO")
+}

@@ -1,0 +1,241 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func (f *fixture) locker() lease.Locker {
+	f.Helper()
+	l, ok := f.store.(lease.Locker)
+	if !ok {
+		f.Skip("the store is no lease.Locker")
+	}
+	return l
+}
+
+// told is a call of who listens.
+type told struct {
+	name     string
+	requests []string
+}
+
+// listen listens until the case ends. What comes is read with tells.
+func (f *fixture) listen() <-chan told {
+	f.Helper()
+	l := f.locker()
+	ctx, cancel := context.WithCancel(f.ctx)
+	heard, ended := make(chan told, 1024), make(chan error, 1)
+	go func() {
+		ended <- l.Listen(ctx, func(name string, requests []string) { heard <- told{name, slices.Clone(requests)} })
+	}()
+	f.Cleanup(func() {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			f.Errorf("Listen ended with: %v", err)
+		}
+	})
+	f.next(heard, "")
+	return heard
+}
+
+// next returns the next requests that come for a name.
+func (f *fixture) next(heard <-chan told, name string) []string {
+	f.Helper()
+	bound := time.NewTimer(20 * time.Second)
+	defer bound.Stop()
+	for {
+		select {
+		case t := <-heard:
+			if t.name == name {
+				return t.requests
+			}
+		case <-bound.C:
+			f.Fatalf("nobody was told of %q", name)
+		}
+	}
+}
+
+// tells wants the next to be told to be the requests of these claims. So nobody was told of what happened before, and not
+// already been looked at.
+func (f *fixture) tells(heard <-chan told, claims ...lease.Claim) {
+	f.Helper()
+	var want []string
+	for _, c := range claims {
+		want = append(want, c.Request)
+	}
+	if got := f.next(heard, f.name); !slices.Equal(got, want) {
+		f.Fatalf("told were %s, want %s", strings.Join(got, " "), strings.Join(want, " "))
+	}
+}
+
+func listenTellsWhoseTurnItIs(f *fixture) {
+	heard := f.listen()
+	g := f.lock("a", mutex)
+	b := f.queue("b", mutex, arrival)
+	c := f.queue("c", mutex, arrival)
+	f.ok("Release", f.release(g))
+	f.tells(heard, b) // one of many
+	g = f.grantedNow(b)
+	f.ok("Renew", f.renew(g))
+	f.ok("Release", f.release(g))
+	f.tells(heard, c)
+	g = f.grantedNow(c)
+	f.ok("Release", f.release(g)) // nobody waits
+	g = f.lock("a", mutex)
+	d := f.queue("d", mutex, waits)
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.tells(heard, d)
+
+	// What has run out is in nobody's way.
+	f.name = f.other("x")
+	g = f.lock("a", permits(1, 2))
+	old := f.lock("b", permits(1, 2))
+	both := f.queue("c", permits(2, 2), arrival)
+	f.runsOut(old)
+	f.ok("Release", f.release(g))
+	f.tells(heard, both)
+}
+
+func listenTellsAllReadersUpToTheFirstWriter(f *fixture) {
+	heard := f.listen()
+	g := f.lock("a", write)
+	r1, r2 := f.queue("r1", read, arrival), f.queue("r2", read, arrival)
+	w := f.queue("w", write, arrival)
+	r3 := f.queue("r3", read, arrival)
+	f.ok("Release", f.release(g))
+	f.tells(heard, r1, r2)
+	first, second := f.grantedNow(r1), f.grantedNow(r2)
+	f.ok("Release", f.release(first)) // nobody can go
+	f.ok("Release", f.release(second))
+	f.tells(heard, w)
+	f.ok("Release", f.release(f.grantedNow(w)))
+	f.tells(heard, r3)
+}
+
+func listenPassesWhoLetsNobodyGoFirst(f *fixture) {
+	heard := f.listen()
+	g, other := f.lock("a", permits(2, 3)), f.lock("b", permits(1, 3))
+	all := f.queue("c", permits(3, 3), waits)
+	two, one := f.queue("d", permits(2, 3), waits), f.queue("e", permits(1, 3), waits)
+	f.ok("Release", f.release(other))
+	f.tells(heard, one)
+	f.ok("Release", f.release(g))
+	f.tells(heard, all) // it is the first, and fits
+	f.ok("Release", f.release(f.grantedNow(two)))
+	f.tells(heard, all)
+}
+
+func whoLeavesTheLineLetsTheNextGo(f *fixture) {
+	heard := f.listen()
+	f.lock("a", permits(1, 3))
+	b := f.queue("b", permits(3, 3), arrival)
+	c, d := f.queue("c", permits(1, 3), arrival), f.queue("d", permits(2, 3), arrival)
+	f.ok("Release", f.release(lease.Grant{
+		Name: f.name, Holder: "d", Request: d.Request, Attempt: 1, Term: long, Permits: 2, Limit: 3,
+	})) // it was in nobody's way, and nobody can go
+	f.ok("Release", f.release(lease.Grant{
+		Name: f.name, Holder: "b", Request: b.Request, Attempt: 1, Term: long, Permits: 3, Limit: 3,
+	}))
+	f.tells(heard, c)
+}
+
+func whoTakesAwayLetsOthersGo(f *fixture) {
+	heard := f.listen()
+	f.lock("a", permits(1, 2))
+	g := f.lock("b", permits(1, 2))
+	small := f.queue("c", permits(1, 2), waits)
+	f.runsOut(g)
+	f.queue("d", permits(2, 2), waits) // for this it is not enough
+	f.tells(heard, small)
+
+	f.name = f.other("x")
+	g = f.lock("a", permits(2, 2))
+	first := f.queue("b", permits(1, 2), waits)
+	f.queue("c", permits(1, 2), waits)
+	f.runsOut(g)
+	f.lock("d", permits(1, 2)) // it does not need all
+	f.tells(heard, first)
+}
+
+// runsOut returns when the lease of a grant has run out.
+func (f *fixture) runsOut(g lease.Grant) {
+	f.Helper()
+	g.Term = f.term
+	f.ok("Renew", f.renew(g))
+	f.until(f.now().Add(f.term))
+}
+
+func whoPassesTheDeadLetsOthersPass(f *fixture) {
+	heard := f.listen()
+	f.lock("a", read)
+	dead := f.queue("dead", write, arrival)
+	r1, r2 := f.queue("r1", read, arrival), f.queue("r2", read, arrival)
+	dead.Ticket = f.term
+	f.ask(lease.Queued, dead)
+	f.until(f.now().Add(f.term))
+	f.grantedNow(r2)
+	f.tells(heard, r1)
+}
+
+func listenTellsAnyWhenThereAreMany(f *fixture) {
+	heard := f.listen()
+	g := f.lock("a", write)
+	for range 100 {
+		f.queue("r", read, arrival)
+	}
+	f.ok("Release", f.release(g))
+	f.tells(heard) // any
+}
+
+func tellIt(c *lease.Claim) { c.Tell = true }
+
+func tellTellsOfGrantAndEnd(f *fixture) {
+	heard := f.listen()
+	f.ok("Release", f.release(f.lock("a", permits(1, 4)))) // nobody is told of others
+	for _, beside := range []bool{false, true} {
+		c := f.of(0, "a", permits(1, 4), tellIt)
+		g := lockGrantOf(c, f.ask(lease.Granted, c))
+		f.tells(heard, c)
+		f.ask(lease.Granted, c) // it was told
+		waiting := f.of(0, "b", permits(4, 4), waits, tellIt)
+		f.ask(lease.Queued, waiting) // and this is no grant
+		f.ok("Renew", f.renew(g))
+		f.ok("Release", f.release(g))
+		if beside {
+			f.tells(heard, c)
+			break
+		}
+		f.tells(heard, waiting, c)
+		f.lock("c", permits(1, 4))
+	}
+
+	f.name = f.other("x")
+	for _, limit := range []int{1, 4} { // alone, and beside another
+		c := f.of(0, "a", permits(1, limit), tellIt)
+		g := lockGrantOf(c, f.ask(lease.Granted, c))
+		f.tells(heard, c)
+		f.ok("Release", f.release(g))
+		f.tells(heard, c)
+		f.lock("b", permits(1, 4))
+	}
+}
+
+func forceReleaseTellsTheHolderAndWhoseTurnItIs(f *fixture) {
+	heard := f.listen()
+	c := f.of(0, "a", mutex)
+	g := lockGrantOf(c, f.ask(lease.Granted, c))
+	b := f.queue("b", mutex, arrival)
+	f.queue("c", mutex, arrival)
+	for range 2 { // what is not held is not told
+		_, err := f.locker().ForceRelease(f.ctx, f.name, g.Token)
+		f.ok("ForceRelease", err)
+	}
+	f.tells(heard, b, c)
+	f.grantedNow(b)
+}

@@ -1,0 +1,236 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func lockShowsHoldsAndLine(f *fixture) {
+	l := f.locker()
+	show := func() lease.Lock {
+		f.Helper()
+		v, err := l.Lock(f.ctx, f.name)
+		f.ok("Lock", err)
+		return v
+	}
+	f.equal("nothing", show(), lease.Lock{Name: f.name})
+	began := f.now().Truncate(time.Microsecond)
+	one, two := f.lock("a", permits(1, 3)), f.lock("b", permits(2, 3), term(long/2))
+	w1, w2 := f.queue("c", permits(3, 3), arrival), f.queue("d", permits(1, 3), arrival, ticket(long/2))
+	big := f.queue("e", permits(2, 3), largest)
+	f.ok("Renew", f.renew(one))
+	v := show()
+	f.equal("name", v.Name, f.name)
+	f.equal("token", v.Token, two.Token)
+	f.equal("holds", len(v.Holds), 2)
+	for i, want := range []lease.Grant{one, two} { // oldest grant first, although it ends later
+		h := v.Holds[i]
+		f.between("left", h.Left, want.Term/2, want.Term)
+		if h.Since.Before(began) || h.Since.After(f.now()) {
+			f.Fatalf("held since %s, before %s or after %s", h.Since, began, f.now())
+		}
+		h.Since, h.Left = time.Time{}, 0
+		f.equal("hold", h, lease.Hold{Holder: want.Holder, Request: want.Request, Token: want.Token, Permits: want.Permits})
+	}
+	f.equal("waiters", v.Waiters, 3)
+	f.equal("line", len(v.Line), 3)
+	for i, want := range []lease.Claim{w1, w2, big} {
+		w := v.Line[i]
+		f.between("left", w.Left, want.Ticket/2, want.Ticket)
+		if w.Since.Before(began) || w.Since.After(f.now()) {
+			f.Fatalf("waits since %s, before %s or after %s", w.Since, began, f.now())
+		}
+		w.Since, w.Left = time.Time{}, 0
+		f.equal("waiter", w, lease.Waiter{Holder: want.Holder, Request: want.Request, Permits: want.Permits})
+	}
+
+	// What has run out is shown until somebody needs it; who waits no more is not.
+	one.Term, two.Term = f.term, f.term
+	f.ok("Renew", errors.Join(f.store.Renew(f.ctx, []lease.Grant{one, two})...))
+	w1.Ticket = f.term
+	f.ask(lease.Queued, w1)
+	f.until(f.now().Add(f.term))
+	v = show()
+	f.equal("holds", len(v.Holds), 2)
+	f.equal("left", v.Holds[0].Left+v.Holds[1].Left, time.Duration(0))
+	f.equal("waiters", v.Waiters, 2)
+	f.equal("first", v.Line[0].Request, w2.Request)
+	f.equal("nothing changed", show().Token, v.Token)
+
+	for _, g := range []lease.Grant{one, two} {
+		f.ok("Release", f.release(g))
+	}
+	for _, c := range []lease.Claim{w2, big} {
+		f.ok("Release", f.release(f.grantedNow(c)))
+	}
+	f.equal("nothing any more", show(), lease.Lock{Name: f.name})
+	_, err := l.Lock(f.ctx, "no name")
+	f.refused("a faulty name", err)
+}
+
+func lockShowsTheFirstOfALongLine(f *fixture) {
+	f.lock("a", mutex)
+	var line []string
+	for range lease.MaxLine + 20 {
+		line = append(line, f.queue("b", mutex, arrival).Request)
+	}
+	v, err := f.locker().Lock(f.ctx, f.name)
+	f.ok("Lock", err)
+	f.equal("waiters", v.Waiters, lease.MaxLine+20)
+	var shown []string
+	for _, w := range v.Line {
+		shown = append(shown, w.Request)
+	}
+	f.equal("line", shown, line[:lease.MaxLine])
+}
+
+func locksListsWhatIsHeldOrWaitedFor(f *fixture) {
+	l := f.locker()
+	base := f.name
+	list := func(prefix string, count int) (names []string) {
+		f.Helper()
+		cursor, pages := "", 0
+		for {
+			locks, next, err := l.Locks(f.ctx, prefix, cursor, count)
+			f.ok("Locks", err)
+			for _, v := range locks {
+				one, err := l.Lock(f.ctx, v.Name)
+				f.ok("Lock", err)
+				f.equal("holds", len(v.Holds), len(one.Holds))
+				f.equal("waiters", v.Waiters, one.Waiters)
+				names = append(names, v.Name)
+			}
+			if cursor, pages = next, pages+1; cursor == "" {
+				slices.Sort(names)
+				return slices.Compact(names)
+			}
+			if pages > 100_000 {
+				f.Fatal("Locks comes to no end")
+			}
+		}
+	}
+	var want []string
+	for i := range 30 {
+		f.name = fmt.Sprintf("%s.%02d", base, i)
+		g := f.lock("a", permits(1+i%2, 2))
+		switch i % 3 {
+		case 0:
+			f.ok("Release", f.release(g))
+			continue
+		case 1:
+			f.queue("b", permits(2, 2), arrival)
+		}
+		want = append(want, f.name)
+	}
+	f.grant(0, "a", named(base+".plain"))
+	for _, count := range []int{0, 1, 7, 1000} {
+		f.equal(fmt.Sprintf("locks, %d at a time", count), list(base+".", count), want)
+	}
+	f.equal("locks of a prefix", list(base+".1", 5), slices.DeleteFunc(slices.Clone(want), func(name string) bool {
+		return !strings.HasPrefix(name, base+".1")
+	}))
+	for _, strange := range []string{base + "?", base[:len(base)-1] + "*", "[a-z]", "\\", "}"} {
+		f.equal("locks of a prefix of no name", len(list(strange, 1000)), 0)
+	}
+}
+
+func ctxEndsCallAboutLocks(f *fixture) {
+	l := f.locker()
+	g := f.lock("a", mutex)
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(f.ctx)
+	cancel(cause)
+	for verb, call := range map[string]func() error{
+		"Claim":        func() error { _, err := f.store.Claim(ctx, f.of(0, "b", mutex)); return err },
+		"Renew":        func() error { return f.store.Renew(ctx, []lease.Grant{g})[0] },
+		"Release":      func() error { return f.store.Release(ctx, g) },
+		"Lock":         func() error { _, err := l.Lock(ctx, f.name); return err },
+		"Locks":        func() error { _, _, err := l.Locks(ctx, f.name, "", 10); return err },
+		"ForceRelease": func() error { _, err := l.ForceRelease(ctx, f.name, g.Token); return err },
+		"Listen":       func() error { return l.Listen(ctx, func(string, []string) {}) },
+	} {
+		if err := call(); !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
+			f.Errorf("%s under a context that has ended: %v, want the reason why it has", verb, err)
+		}
+	}
+	f.equal("holder", f.ask(lease.Held, f.of(0, "b", mutex)).Holder, "a")
+}
+
+func manyLocksAtOnce(f *fixture) {
+	for _, kind := range []struct {
+		limit int
+		turn  lease.Turn
+	}{{1, lease.TurnArrival}, {4, lease.TurnArrival}, {4, lease.TurnAny}, {lease.MaxPermits, lease.TurnLargest}} {
+		f.anew()
+		f.contend(kind.limit, kind.turn)
+	}
+}
+
+// contend lets many claim, wait, hold and give back at the same time, and wants never more than the limit to be held.
+func (f *fixture) contend(limit int, turn lease.Turn) {
+	f.Helper()
+	const clients, rounds = 16, 4
+	var mu sync.Mutex
+	held := 0
+	errs := make([]error, clients)
+	hold := func(n int) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if held += n; held > limit {
+			return fmt.Errorf("%d permits of %d are held", held, limit)
+		}
+		return nil
+	}
+	client := func(id int, r *rand.Rand) error {
+		for round := range rounds {
+			n := min(limit, 1+r.IntN(4))
+			if limit == lease.MaxPermits && r.IntN(4) == 0 {
+				n = limit
+			}
+			c := lease.Claim{
+				Name: f.name, Holder: fmt.Sprintf("h%d", id), Request: fmt.Sprintf("h%d-%d", id, round), Term: long,
+				Permits: n, Limit: limit, Turn: turn, Ticket: long,
+			}
+			for {
+				a, err := f.store.Claim(f.ctx, c)
+				if err != nil {
+					return err
+				}
+				if a.Status == lease.Granted {
+					if err := hold(n); err != nil {
+						return err
+					}
+					f.sleep(time.Duration(r.IntN(1000)) * time.Microsecond)
+					if err := hold(-n); err != nil {
+						return err
+					}
+					if err := f.store.Release(f.ctx, lockGrantOf(c, a)); err != nil {
+						return err
+					}
+					break
+				}
+				f.sleep(time.Duration(500+r.IntN(1000)) * time.Microsecond)
+			}
+		}
+		return nil
+	}
+	var all sync.WaitGroup
+	for id := range clients {
+		all.Go(func() { errs[id] = client(id, rand.New(rand.NewPCG(rand.Uint64(), 0))) })
+	}
+	all.Wait()
+	f.ok(fmt.Sprintf("lock of %d, turn %d", limit, turn), errors.Join(errs...))
+	if l, ok := f.store.(lease.Locker); ok {
+		v, err := l.Lock(f.ctx, f.name)
+		f.ok("Lock", err)
+		f.equal("what is left", v, lease.Lock{Name: f.name})
+	}
+}

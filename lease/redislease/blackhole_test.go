@@ -1,0 +1,56 @@
+package redislease_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/proxytest"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// The one who is cut off learns nothing, and has to know all the same. So has he when his application has taken every
+// connection of its own client.
+func TestABlackHoledHoldersContextEndsBeforeTheNextGrant(t *testing.T) {
+	t.Parallel()
+	srv := redistest.Start(t)
+	proxy := proxytest.New(t, srv.Addr())
+	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), PoolSize: 1})
+	cutOff := openFor(t, client, redislease.WithTimeout(300*time.Millisecond))
+	busy, done := context.WithCancel(t.Context())
+	defer done()
+	go client.BLPop(busy, time.Minute, "nothing")
+	other := open(t, srv.Addr())
+	keeper := lease.NewKeeper(cutOff)
+	t.Cleanup(keeper.Close)
+	synced(t, other, "job")
+	for _, occasion := range []int64{0, 100} {
+		c := lease.Claim{Name: "job", Occasion: occasion, Holder: "a", Term: 1500 * time.Millisecond, Takeovers: 1}
+		var held *lease.Lease
+		require.Eventually(t, func() bool {
+			var err error
+			held, err = keeper.Acquire(context.Background(), c)
+			return err == nil
+		}, 20*time.Second, 10*time.Millisecond)
+		time.Sleep(700 * time.Millisecond) // it is renewed once
+		require.True(t, held.Valid())
+		ended := make(chan time.Time, 1)
+		context.AfterFunc(held.Context(), func() { ended <- time.Now() })
+		proxy.Blackhole()
+		c.Holder, c.Request = "b", "r"
+		require.Eventually(t, func() bool {
+			a, err := other.Claim(t.Context(), c)
+			require.NoError(t, err)
+			return a.Status == lease.Granted
+		}, 20*time.Second, time.Millisecond)
+		next := time.Now()
+		require.Less(t, receive(t, ended), next)
+		require.ErrorIs(t, context.Cause(held.Context()), lease.ErrLost)
+		proxy.Heal()
+	}
+}

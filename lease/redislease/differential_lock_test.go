@@ -1,0 +1,302 @@
+package redislease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// Driven alike, the locks on Redis and those in memory answer alike, show alike, and tell the same of those who wait whose
+// turn it is.
+func TestLocksOnRedisAndInMemoryAnswerAlike(t *testing.T) {
+	t.Parallel()
+	srv := redistest.Start(t)
+	s, admin := open(t, srv.Addr(), redislease.WithTimeout(20*time.Second)), srv.Client(t)
+	heard := admin.Subscribe(t.Context(), lineChannel)
+	t.Cleanup(func() { _ = heard.Close() })
+	_, err := heard.Receive(t.Context())
+	require.NoError(t, err)
+	rapid.Check(t, func(t *rapid.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		p := &lockPair{ctx: ctx, redis: s, memory: new(memlease.Store), admin: admin, heard: heard}
+		listens := make(chan struct{})
+		go func() {
+			_ = p.memory.Listen(ctx, func(name string, requests []string) {
+				if name == "" {
+					close(listens)
+					return
+				}
+				p.told = append(p.told, strings.Join(append([]string{name}, requests...), " ")) // on the caller's goroutine
+			})
+		}()
+		<-listens
+		p.forget(t)
+		p.heardSince(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"":           p.compare,
+			"claim":      p.claim,
+			"claim too":  p.claim,
+			"wait":       p.claim,
+			"repeat":     p.repeat,
+			"come again": p.repeat,
+			"renew":      p.renew,
+			"release":    p.release,
+			"give back":  p.release,
+			"withdraw":   p.withdraw,
+			"force":      p.force,
+			"forget":     p.forgetSometimes,
+		})
+	})
+}
+
+const lineChannel = "solotick:default:line"
+
+// lockPair is two stores. What they say differs in times and tokens: a lease or ticket either lasts for longer than the test
+// or has run out before the next step, and tokens are compared by their rank.
+type lockPair struct {
+	ctx    context.Context
+	redis  *redislease.Store
+	memory *memlease.Store
+	admin  *redis.Client
+	heard  *redis.PubSub
+	told   []string // by memory
+
+	claims   []lease.Claim
+	grants   [][2]lease.Grant // as each store granted them
+	requests int
+}
+
+// near is by how much what is left of leases may differ, of which the terms differ by more.
+const near = 6 * time.Second
+
+var (
+	lockTerms   = []time.Duration{tiny, 60 * time.Second, 80 * time.Second, 2 * time.Hour}
+	lockTickets = []time.Duration{0, tiny, 20 * time.Second, 20 * time.Second, 40 * time.Second}
+)
+
+func (p *lockPair) claim(t *rapid.T) {
+	p.requests++
+	c := lease.Claim{
+		Name:    rapid.SampledFrom([]string{"one", "one", "one", "two"}).Draw(t, "name"),
+		Holder:  rapid.SampledFrom([]string{"a", "b"}).Draw(t, "holder"),
+		Request: fmt.Sprint(p.requests),
+		Turn:    rapid.SampledFrom([]lease.Turn{lease.TurnAny, lease.TurnArrival, lease.TurnArrival, lease.TurnLargest}).Draw(t, "turn"),
+		Tell:    rapid.IntRange(0, 4).Draw(t, "tell") == 0,
+	}
+	p.draw(t, &c)
+	p.claims = append(p.claims, c)
+	p.ask(t, c)
+}
+
+func (p *lockPair) draw(t *rapid.T, c *lease.Claim) {
+	c.Limit = rapid.SampledFrom([]int{1, 3, 3, 5, lease.MaxPermits}).Draw(t, "limit")
+	c.Permits = rapid.SampledFrom([]int{1, 1, 2, c.Limit}).Draw(t, "permits")
+	c.Permits = min(c.Permits, c.Limit)
+	c.Term = rapid.SampledFrom(lockTerms).Draw(t, "term")
+	c.Ticket = rapid.SampledFrom(lockTickets).Draw(t, "ticket")
+}
+
+func (p *lockPair) repeat(t *rapid.T) {
+	if len(p.claims) == 0 {
+		t.Skip("nothing was claimed yet")
+	}
+	c := rapid.SampledFrom(p.claims[max(0, len(p.claims)-8):]).Draw(t, "claim")
+	if rapid.IntRange(0, 4).Draw(t, "otherwise") == 0 {
+		p.draw(t, &c)
+	}
+	p.ask(t, c)
+}
+
+func (p *lockPair) ask(t *rapid.T, c lease.Claim) {
+	a, err := p.redis.Claim(p.ctx, c)
+	require.NoError(t, err)
+	b, err := p.memory.Claim(p.ctx, c)
+	require.NoError(t, err)
+	if a.Status == lease.Granted && b.Status == lease.Granted {
+		both := [2]lease.Grant{lockGrantOf(c, a), lockGrantOf(c, b)}
+		if !slices.Contains(p.grants, both) {
+			p.grants = append(p.grants, both)
+		}
+	}
+	require.Equal(t, p.answer(b, 1), p.answer(a, 0), "%+v", c)
+	require.InDelta(t, b.Left, a.Left, float64(near), "%+v", c)
+	if c.Term == tiny && a.Status == lease.Granted || c.Ticket == tiny && a.Status == lease.Queued {
+		outlast()
+	}
+}
+
+func lockGrantOf(c lease.Claim, a lease.Answer) lease.Grant {
+	g := grantOf(c, a)
+	g.Permits, g.Limit, g.Tell = c.Permits, c.Limit, c.Tell
+	return g
+}
+
+func lockOf(name, holder, request string, permits, limit int) lease.Claim {
+	c := claimOf(name, 0, holder, request)
+	c.Permits, c.Limit, c.Takeovers = permits, limit, 0
+	return c
+}
+
+func (p *lockPair) grant(t *rapid.T) [2]lease.Grant {
+	if len(p.grants) == 0 {
+		t.Skip("nothing was granted yet")
+	}
+	newest := p.grants[max(0, len(p.grants)-4):]
+	if rapid.IntRange(0, 3).Draw(t, "older") == 0 {
+		newest = p.grants
+	}
+	g := rapid.SampledFrom(newest).Draw(t, "grant")
+	g[0].Term = rapid.SampledFrom(lockTerms).Draw(t, "term")
+	g[1].Term = g[0].Term
+	return g
+}
+
+func (p *lockPair) renew(t *rapid.T) {
+	var a, b []lease.Grant
+	for range rapid.IntRange(1, 4).Draw(t, "grants") {
+		g := p.grant(t)
+		a, b = append(a, g[0]), append(b, g[1])
+	}
+	want, got := p.memory.Renew(p.ctx, b), p.redis.Renew(p.ctx, a)
+	for i := range a {
+		p.same(t, want[i], got[i], a[i])
+		if a[i].Term == tiny {
+			outlast()
+		}
+	}
+}
+
+func (p *lockPair) release(t *rapid.T) {
+	g := p.grant(t)
+	if rapid.Bool().Draw(t, "settle") {
+		p.same(t, p.memory.Settle(p.ctx, g[1], "succeeded"), p.redis.Settle(p.ctx, g[0], "succeeded"), g)
+		return
+	}
+	p.same(t, p.memory.Release(p.ctx, g[1]), p.redis.Release(p.ctx, g[0]), g)
+}
+
+func (p *lockPair) withdraw(t *rapid.T) {
+	if len(p.claims) == 0 {
+		t.Skip("nothing was claimed yet")
+	}
+	c := rapid.SampledFrom(p.claims[max(0, len(p.claims)-8):]).Draw(t, "claim")
+	g := lease.Grant{
+		Name: c.Name, Holder: c.Holder, Request: c.Request, Attempt: 1, Term: c.Term, Permits: c.Permits, Limit: c.Limit,
+	}
+	p.same(t, p.memory.Release(p.ctx, g), p.redis.Release(p.ctx, g), g)
+}
+
+func (p *lockPair) force(t *rapid.T) {
+	g := p.grant(t)
+	if rapid.IntRange(0, 2).Draw(t, "now") != 0 {
+		t.Skip("not this time")
+	}
+	want, err := p.memory.ForceRelease(p.ctx, g[1].Name, g[1].Token)
+	require.NoError(t, err)
+	got, err := p.redis.ForceRelease(p.ctx, g[0].Name, g[0].Token)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+func (p *lockPair) same(t *rapid.T, want, got error, about any) {
+	require.Equal(t, errors.Is(want, lease.ErrFenced), errors.Is(got, lease.ErrFenced), "%v, want %v: %+v", got, want, about)
+	if want == nil {
+		require.NoError(t, got, "%+v", about)
+	}
+}
+
+func (p *lockPair) forgetSometimes(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "now") != 0 {
+		t.Skip("not this time")
+	}
+	p.forget(t)
+}
+
+func (p *lockPair) forget(t *rapid.T) {
+	require.NoError(t, p.admin.FlushAll(p.ctx).Err())
+	p.memory.Forget()
+	time.Sleep(time.Millisecond) // a token is the clock's, or one more than the last: then it is above what is forgotten
+}
+
+func (p *lockPair) compare(t *rapid.T) {
+	for _, name := range []string{"one", "two"} {
+		want, err := p.memory.Lock(p.ctx, name)
+		require.NoError(t, err)
+		got, err := p.redis.Lock(p.ctx, name)
+		require.NoError(t, err)
+		require.Len(t, got.Holds, len(want.Holds), "want %+v", want)
+		require.Len(t, got.Line, len(want.Line), "want %+v", want)
+		for i := range want.Holds {
+			require.InDelta(t, want.Holds[i].Left, got.Holds[i].Left, float64(near))
+		}
+		for i := range want.Line {
+			require.InDelta(t, want.Line[i].Left, got.Line[i].Left, float64(near))
+		}
+		require.Equal(t, p.view(want, 1), p.view(got, 0))
+	}
+	require.Equal(t, p.told, p.heardSince(t))
+	p.told = nil
+}
+
+// heardSince returns what was published since it was called last.
+func (p *lockPair) heardSince(t *rapid.T) (heard []string) {
+	const mark = "the end"
+	require.NoError(t, p.admin.Publish(p.ctx, lineChannel, mark).Err())
+	for {
+		m, err := p.heard.ReceiveMessage(p.ctx)
+		require.NoError(t, err)
+		if m.Payload == mark {
+			return heard
+		}
+		heard = append(heard, m.Payload)
+	}
+}
+
+func (p *lockPair) answer(a lease.Answer, store int) lease.Answer {
+	a.Token = p.rank(a.Token, store)
+	a.Left, a.Now = boolean(a.Left), time.Time{}
+	a.Settled = slices.Clone(a.Settled)
+	for i := range a.Settled {
+		a.Settled[i].Token, a.Settled[i].At = p.rank(a.Settled[i].Token, store), time.Time{}
+	}
+	return a
+}
+
+func (p *lockPair) view(l lease.Lock, store int) lease.Lock {
+	l.Token = p.rank(l.Token, store)
+	for i := range l.Holds {
+		h := &l.Holds[i]
+		h.Token, h.Since, h.Left = p.rank(h.Token, store), time.Time{}, boolean(h.Left)
+	}
+	for i := range l.Line {
+		l.Line[i].Since, l.Line[i].Left = time.Time{}, boolean(l.Line[i].Left)
+	}
+	return l
+}
+
+// rank is the token's place among those that the store has granted.
+func (p *lockPair) rank(token int64, store int) int64 {
+	if token == 0 {
+		return 0
+	}
+	for i, g := range p.grants {
+		if g[store].Token == token {
+			return int64(i + 1)
+		}
+	}
+	return -1
+}

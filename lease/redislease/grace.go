@@ -1,0 +1,80 @@
+package redislease
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// WithFailoverGrace has new grants refused for so long after a failover, a restart or a loss of data of Redis, by the
+// server's clock: the server may not know of grants that another had made before, and all those are over when a term has
+// passed. What is held can still be renewed, settled and released, and what is decided is answered; any other claim
+// fails with an error that matches [ErrFailover], decides nothing, and can be made again. The default, 0, is no grace;
+// otherwise it must be at least the longest term in use, and the same on every replica, and at most [MaxFailoverGrace].
+//
+// Each claim asks the server for the id of its replication, which is another after a promotion, after a restart, when
+// the first replica is attached and an hour after the last one has gone, and compares it with the one that the namespace
+// remembers. So there is no grant between a failover and the moment at which somebody notices. A namespace that is used
+// for the first time begins with a grace, since it looks like one that was lost. It does not help against a master that
+// was replaced and goes on granting leases to those who can reach it: set min-replicas-to-write on the server for that,
+// or use [WithReplicas]. It cannot be used on Cluster.
+func WithFailoverGrace(d time.Duration) Option { return func(o *options) { o.grace = d } }
+
+// MaxFailoverGrace is the longest grace of [WithFailoverGrace].
+const MaxFailoverGrace = 25 * time.Hour
+
+// ErrFailover is matched by the error of a claim that is refused because of [WithFailoverGrace]. The error is a
+// [*FailoverError].
+var ErrFailover = errors.New("redislease: no new grants so soon after a failover")
+
+// FailoverError says for how long claims are refused.
+type FailoverError struct {
+	Left time.Duration // above 0
+}
+
+func (e *FailoverError) Error() string {
+	return fmt.Sprintf("redislease: Redis has failed over, was restarted or has lost data: no new grants for another %s; try again then", e.Left)
+}
+
+// Is makes errors.Is(err, ErrFailover) true.
+func (e *FailoverError) Is(target error) bool { return target == ErrFailover }
+
+// refusal returns what a claim was refused with because of the grace, nil when it was not.
+func refusal(cmd *redis.Cmd) error {
+	r, ok := cmd.Val().([]any)
+	if !ok || len(r) != 1 {
+		return nil
+	}
+	return &FailoverError{Left: time.Duration(number(r[0])) * time.Microsecond}
+}
+
+var (
+	//go:embed lua/grace.lua
+	graceSource string
+	//go:embed lua/grace_claim.lua
+	graceClaimSource string
+	//go:embed lua/grace_lock.lua
+	graceLockSource string
+
+	guardedClaimScript     = newScript("#!lua", graceSource, graceClaimSource, claimFastSource, recordSource, claimSource)
+	guardedLockClaimScript = newScript("#!lua", graceSource, graceLockSource, lockClaimFastSource, lockSource, lockClaimSource)
+)
+
+// guard makes the claim of cmd one that the grace may refuse.
+func (s *Store) guard(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
+	if s.grace == 0 {
+		return cmd
+	}
+	args := cmd.Args()
+	guarded := guardedClaimScript
+	if args[1] == lockClaimScript.hash {
+		guarded = guardedLockClaimScript
+	}
+	keys := []string{args[firstKey].(string), s.fleetKey(":server")}
+	return guarded.command(ctx, keys, append(slices.Clone(args[firstKey+1:]), s.grace.Microseconds())...)
+}

@@ -1,0 +1,274 @@
+package redislease_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/proxytest"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// refused wants a claim to be refused, and for no longer than grace.
+func refused(t *testing.T, s lease.Store, c lease.Claim, grace time.Duration) {
+	t.Helper()
+	var e *redislease.FailoverError
+	require.Eventually(t, func() bool { // connections that broke are found broken only when used
+		a, err := s.Claim(t.Context(), c)
+		require.Error(t, err, "%+v", a)
+		return errors.As(err, &e)
+	}, 20*time.Second, time.Millisecond)
+	require.ErrorIs(t, e, redislease.ErrFailover)
+	require.Positive(t, e.Left)
+	require.LessOrEqual(t, e.Left, grace)
+}
+
+// grantedInTheEnd claims until it is granted and returns how long that took.
+func grantedInTheEnd(t *testing.T, s lease.Store, c lease.Claim) (g lease.Grant, took time.Duration) {
+	t.Helper()
+	began := time.Now()
+	require.Eventually(t, func() bool {
+		a, err := s.Claim(t.Context(), c)
+		if !errors.Is(err, redislease.ErrFailover) {
+			require.NoError(t, err)
+			require.Equal(t, lease.Granted, a.Status)
+			g = grantOf(c, a)
+		}
+		return err == nil
+	}, 20*time.Second, 5*time.Millisecond)
+	return g, time.Since(began)
+}
+
+func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
+	t.Parallel()
+	const grace = time.Second
+	srv := redistest.Start(t, redistest.WithAOF())
+	s := open(t, srv.Addr(), redislease.WithFailoverGrace(grace))
+	synced(t, s, "job", "other")
+	refused(t, s, claimOf("job", 100, "a", "r"), grace) // a namespace that is new looks like one that was lost
+	held, _ := grantedInTheEnd(t, s, claimOf("job", 100, "a", "r"))
+	settles := granted(t, s, claimOf("job", 101, "a", "r"))
+	releases := granted(t, s, claimOf("job", 102, "a", "r"))
+	lock := granted(t, s, claimOf("lock", 0, "a", "r"))
+	permits := claimOf("permits", 0, "a", "r")
+	permits.Permits, permits.Limit = 1, 3
+	both := []lease.Claim{permits, permits}
+	both[1].Request = "r2"
+	first, second := granted(t, s, both[0]), granted(t, s, both[1])
+	alone := permits
+	alone.Name = "alone"
+	third := granted(t, s, alone)
+	require.NoError(t, s.Settle(t.Context(), granted(t, s, claimOf("job", 103, "a", "r")), "succeeded"))
+	short := claimOf("other", 100, "a", "r")
+	short.Term, short.Takeovers = time.Millisecond, 0
+	granted(t, s, short)
+
+	srv.Restart()
+	later := open(t, srv.Addr(), redislease.WithFailoverGrace(grace)) // as one that was started meanwhile
+	refused(t, s, claimOf("job", 104, "a", "r"), grace)
+	began := time.Now()
+	refused(t, later, claimOf("job", 104, "b", "r"), grace)
+	refused(t, s, claimOf("lock2", 0, "a", "r"), grace)
+	refused(t, later, claimOf("other", 100, "b", "r"), grace) // whose lease may have been renewed
+	before, err := s.Inspect(t.Context(), "other")
+	require.NoError(t, err)
+	require.Len(t, before.Open, 1)
+
+	// What is held is told, and to its holder granted as before.
+	require.Equal(t, held.Token, granted(t, s, claimOf("job", 100, "a", "r")).Token)
+	require.Equal(t, lock.Token, granted(t, s, claimOf("lock", 0, "a", "r")).Token)
+	require.Equal(t, first.Token, granted(t, s, both[0]).Token)
+	require.Equal(t, second.Token, granted(t, s, both[1]).Token)
+	require.Equal(t, third.Token, granted(t, s, alone).Token)
+	permits.Holder, alone.Holder = "b", "b"
+	refused(t, s, permits, grace)
+	refused(t, s, alone, grace)
+	for occasion, want := range map[int64]lease.Status{100: lease.Held, 103: lease.Decided, 50: lease.Decided} {
+		a, err := later.Claim(t.Context(), claimOf("job", occasion, "b", "r"))
+		require.NoError(t, err)
+		require.Equal(t, want, a.Status)
+	}
+	knows := claimOf("job", 110, "b", "r")
+	knows.Known = 110 // what the server has lost
+	a, err := later.Claim(t.Context(), knows)
+	require.NoError(t, err)
+	require.Equal(t, lease.Decided, a.Status)
+	a, err = later.Claim(t.Context(), claimOf("unheard-of", 100, "b", "r"))
+	require.NoError(t, err)
+	require.Equal(t, lease.Unknown, a.Status)
+	for _, err := range s.Renew(t.Context(), []lease.Grant{held, settles, releases, lock}) {
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Settle(t.Context(), settles, "succeeded"))
+	require.NoError(t, s.Release(t.Context(), releases))
+	refused(t, later, claimOf("job", 102, "b", "r"), grace)
+	onlyOpen := claimOf("job", 102, "b", "r")
+	onlyOpen.OnlyOpen = true
+	refused(t, later, onlyOpen, grace)
+	require.NoError(t, s.Release(t.Context(), lock))
+	require.Less(t, time.Since(began), grace, "too slow a machine to have seen anything")
+
+	_, took := grantedInTheEnd(t, later, claimOf("job", 111, "b", "r"))
+	require.Less(t, took, grace+patience)
+	require.GreaterOrEqual(t, time.Since(began), grace-50*time.Millisecond)
+	require.Equal(t, 2, granted(t, s, onlyOpen).Attempt)
+	a, err = later.Claim(t.Context(), claimOf("other", 100, "b", "r"))
+	require.NoError(t, err)
+	require.Equal(t, lease.Lost, a.Status)
+	granted(t, s, claimOf("other", 101, "b", "r")) // and so on, with no more grace
+	granted(t, s, permits)
+
+	srv.Flush()
+	refused(t, s, claimOf("lock", 0, "a", "r"), grace)
+}
+
+func TestWithoutAGraceNothingIsRemembered(t *testing.T) {
+	t.Parallel()
+	srv := redistest.Start(t)
+	s := open(t, srv.Addr())
+	granted(t, s, claimOf("lock", 0, "a", "r"))
+	info, err := srv.Client(t).InfoMap(t.Context(), "commandstats").Result()
+	require.NoError(t, err)
+	keys, err := srv.Client(t).Keys(t.Context(), "*").Result()
+	require.NoError(t, err)
+	require.Equal(t, []string{"solotick:{default:lock}"}, keys)
+	require.NotContains(t, info["Commandstats"], "cmdstat_info") // this one is counted when it is done
+}
+
+func TestWithAGraceTheDocumentedRightsAreEnough(t *testing.T) {
+	t.Parallel()
+	rights, _ := documentedRights(t)
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	require.Contains(t, string(doc), "With WithFailoverGrace also: +info\n")
+	srv := redistest.Start(t, user(append(slices.Clone(rights), "+info")...))
+	s := openFor(t, redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"}),
+		redislease.WithFailoverGrace(time.Millisecond))
+	grantedInTheEnd(t, s, claimOf("lock", 0, "a", "r"))
+	useEverything(t, s)
+}
+
+// lossy is a master whose replica misses what is written from some moment on, and a client that is led to the one that
+// is the master.
+type lossy struct {
+	master, replica *redistest.Server
+	link            *proxytest.Proxy
+	addr            atomic.Pointer[string]
+}
+
+func startLossy(t *testing.T) *lossy {
+	t.Helper()
+	p := &lossy{master: redistest.Start(t, redistest.WithConf("repl-diskless-sync-delay", "0"))}
+	p.link = proxytest.New(t, p.master.Addr())
+	p.replica = redistest.Start(t, redistest.WithReplicaOfAddr(p.link.Addr()))
+	awaitReplicas(t, p.master, 1)
+	p.lead(p.master)
+	return p
+}
+
+func (p *lossy) lead(to *redistest.Server) {
+	addr := to.Addr()
+	p.addr.Store(&addr)
+}
+
+func (p *lossy) connect() *redis.Client {
+	return redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, network, *p.addr.Load())
+	}})
+}
+
+// lose begins to lose what the master writes.
+func (p *lossy) lose() { p.link.Blackhole() }
+
+// failOver kills the master and promotes the replica.
+func (p *lossy) failOver(t *testing.T) {
+	t.Helper()
+	p.master.Kill()
+	require.NoError(t, p.replica.Client(t).ReplicaOf(t.Context(), "no", "one").Err())
+	p.lead(p.replica)
+}
+
+// TestWhatAFailoverLoses shows what each mode does about a grant that the promoted replica has never heard of.
+func TestWhatAFailoverLoses(t *testing.T) {
+	t.Parallel()
+	const term = 2 * time.Second
+	claim := func(holder string) lease.Claim {
+		return lease.Claim{Name: "lock", Holder: holder, Term: term}
+	}
+	// prepare returns two replicas of which nothing was granted to any, and the end of the replication.
+	prepare := func(t *testing.T, opts ...redislease.Option) (p *lossy, a, b *lease.Keeper) {
+		t.Helper()
+		p = startLossy(t)
+		for _, k := range []**lease.Keeper{&a, &b} {
+			s := openFor(t, p.connect(), append(opts, redislease.WithTimeout(500*time.Millisecond))...)
+			*k = lease.NewKeeper(s)
+			t.Cleanup((*k).Close)
+			grantedInTheEnd(t, s, claimOf("before-"+lease.NewRequest(), 0, "a", "r"))
+		}
+		awaitReplicas(t, p.master, 1)
+		p.lose()
+		return p, a, b
+	}
+	acquire := func(t *testing.T, k *lease.Keeper, c lease.Claim) *lease.Lease {
+		t.Helper()
+		var l *lease.Lease
+		require.Eventually(t, func() bool {
+			var err error
+			l, err = k.Acquire(context.Background(), c)
+			return err == nil
+		}, 20*time.Second, time.Millisecond)
+		return l
+	}
+
+	t.Run("by default two may hold the same", func(t *testing.T) {
+		t.Parallel()
+		p, a, b := prepare(t)
+		first, err := a.Acquire(t.Context(), claim("a"))
+		require.NoError(t, err)
+		p.failOver(t)
+		second := acquire(t, b, claim("b"))
+		require.True(t, first.Valid(), "the machine is too slow to show it")
+		require.Greater(t, second.Token(), first.Token()) // which is what fencing is for
+	})
+	t.Run("with a grace the first is over before the second begins", func(t *testing.T) {
+		t.Parallel()
+		p, a, b := prepare(t, redislease.WithFailoverGrace(term))
+		first, err := a.Acquire(t.Context(), claim("a"))
+		require.NoError(t, err)
+		kept, err := a.Acquire(t.Context(), lease.Claim{Name: "kept", Holder: "a", Term: term})
+		require.NoError(t, err)
+		a.Close() // it is renewed no more, which the promoted server does not know
+		kept = a.Keep(context.Background(), lease.Claim{Name: "kept", Holder: "a", Request: "r", Term: term},
+			lease.Answer{Status: lease.Granted, Token: kept.Token(), Attempt: 1, Left: time.Until(kept.Deadline())}, lease.Sent())
+		deadline := first.Deadline()
+		p.failOver(t)
+		_, err = b.Acquire(t.Context(), claim("b"))
+		require.Error(t, err)
+		second := acquire(t, b, claim("b"))
+		require.True(t, time.Now().After(deadline))
+		require.Greater(t, second.Token(), first.Token())
+		require.True(t, kept.Valid(), "what its holder renewed is written anew")
+		_, err = b.Acquire(t.Context(), lease.Claim{Name: "kept", Holder: "b", Term: term})
+		require.ErrorIs(t, err, lease.ErrHeld)
+	})
+	t.Run("with replicas to wait for nobody is told that he holds what may be lost", func(t *testing.T) {
+		t.Parallel()
+		p, a, b := prepare(t, redislease.WithReplicas(1))
+		_, err := a.Acquire(t.Context(), claim("a"))
+		require.ErrorIs(t, err, redislease.ErrReplicas)
+		p.failOver(t)
+		_, err = b.Acquire(t.Context(), claim("b"))
+		require.Error(t, err) // the promoted server has no replica itself
+	})
+}

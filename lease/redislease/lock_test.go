@@ -1,0 +1,350 @@
+package redislease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+func lockGranted(t testing.TB, s lease.Store, c lease.Claim) lease.Grant {
+	t.Helper()
+	a, err := s.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, lease.Granted, a.Status)
+	return lockGrantOf(c, a)
+}
+
+func queued(t testing.TB, s lease.Store, c lease.Claim) {
+	t.Helper()
+	a, err := s.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, lease.Queued, a.Status)
+}
+
+func waiting(c lease.Claim) lease.Claim {
+	c.Ticket, c.Turn = long, lease.TurnArrival
+	return c
+}
+
+// useLocks uses every verb of locks, in an order in which all succeed.
+func useLocks(t *testing.T, s *redislease.Store, before func(verb string), after func()) {
+	t.Helper()
+	do := func(verb string, call func()) {
+		t.Helper()
+		before(verb)
+		call()
+		after()
+	}
+	var g, other lease.Grant
+	do("claim", func() { g = lockGranted(t, s, lockOf("lock", "a", "r", 1, 2)) })
+	do("claim beside", func() { other = lockGranted(t, s, lockOf("lock", "b", "r", 1, 2)) })
+	do("wait", func() { queued(t, s, waiting(lockOf("lock", "c", "r", 2, 2))) })
+	do("renew", func() { require.NoError(t, renewed(s, t.Context(), g)) })
+	do("show", func() {
+		l, err := s.Lock(t.Context(), "lock")
+		require.NoError(t, err)
+		require.Len(t, l.Holds, 2)
+		require.Len(t, l.Line, 1)
+	})
+	do("list", func() {
+		locks, next, err := s.Locks(t.Context(), "lo", "", 1000)
+		require.NoError(t, err)
+		require.Empty(t, next)
+		require.Len(t, locks, 1)
+	})
+	do("force release", func() {
+		held, err := s.ForceRelease(t.Context(), "lock", other.Token)
+		require.NoError(t, err)
+		require.True(t, held)
+	})
+	do("release", func() { require.NoError(t, s.Release(t.Context(), g)) })
+	do("take the turn", func() {
+		c := waiting(lockOf("lock", "c", "r", 2, 2))
+		c.Term = time.Millisecond
+		lockGranted(t, s, c)
+		outlast()
+	})
+	do("take away", func() { lockGranted(t, s, lockOf("lock", "a", "r2", 2, 2)) })
+}
+
+func TestTheDocumentedRightsAreEnoughForLocks(t *testing.T) {
+	rights, _ := documentedRights(t)
+	srv := redistest.Start(t, user(rights...))
+	s := openFor(t, redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"}))
+	heard, ended := make(chan string, 64), make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { ended <- s.Listen(ctx, func(name string, _ []string) { heard <- name }) }()
+	require.Empty(t, receive(t, heard))
+	useLocks(t, s, func(string) {}, func() {})
+	require.Equal(t, "lock", receive(t, heard))
+	cancel()
+	require.ErrorIs(t, receive(t, ended), context.Canceled)
+}
+
+func TestLocksNeedNoRightToPublish(t *testing.T) {
+	rights, _ := documentedRights(t)
+	srv := redistest.Start(t, user(append(slices.Clone(rights), "-@pubsub", "resetchannels")...))
+	s := openFor(t, redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"}))
+	useLocks(t, s, func(string) {}, func() {})
+	require.ErrorContains(t, s.Listen(t.Context(), func(string, []string) {}), "NOPERM")
+}
+
+func TestListenTellsThatItsConnectionFailed(t *testing.T) {
+	r := newRig(t, redislease.WithTimeout(300*time.Millisecond))
+	heard, ended := make(chan string, 16), make(chan error, 1)
+	go func() { ended <- r.store.Listen(t.Context(), func(name string, _ []string) { heard <- name }) }()
+	require.Empty(t, receive(t, heard))
+	r.proxy.Cut()
+	require.ErrorContains(t, receive(t, ended), "listen: ")
+}
+
+func TestAServerThatLostItsScriptsGetsTheSourceOfThoseOfLocks(t *testing.T) {
+	r := newRig(t)
+	admin := r.srv.Client(t)
+	var verb string
+	useLocks(t, r.store, func(name string) {
+		verb = name
+		require.NoError(t, admin.ScriptFlush(t.Context()).Err())
+		r.proxy.ResetCounts()
+	}, func() { require.Positive(t, r.proxy.CommandsByName()["EVAL"], verb) })
+}
+
+func TestOutOfMemoryRefusesClaimsOfLocksAndKeepsWhatIsHeld(t *testing.T) {
+	srv := redistest.Start(t, redistest.WithConf("maxmemory-policy", "noeviction"))
+	admin, s := srv.Client(t), open(t, srv.Addr())
+	one := lockGranted(t, s, lockOf("mutex", "a", "r", 1, 1))
+	queued(t, s, waiting(lockOf("mutex", "b", "r", 1, 1)))
+	two := []lease.Grant{
+		lockGranted(t, s, lockOf("two", "a", "r1", 1, 2)), lockGranted(t, s, lockOf("two", "a", "r2", 1, 2)),
+	}
+	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	for _, c := range []lease.Claim{lockOf("free", "a", "r", 1, 1), waiting(lockOf("mutex", "c", "r", 1, 1))} {
+		_, err := s.Claim(t.Context(), c)
+		require.ErrorContains(t, err, "OOM")
+	}
+	require.NoError(t, errors.Join(s.Renew(t.Context(), append(two, one))...))
+	l, err := s.Lock(t.Context(), "mutex")
+	require.NoError(t, err)
+	require.Equal(t, 1, l.Waiters)
+	require.NoError(t, s.Release(t.Context(), one))
+	require.NoError(t, s.Release(t.Context(), two[0]))
+	held, err := s.ForceRelease(t.Context(), "two", two[1].Token)
+	require.NoError(t, err)
+	require.True(t, held)
+	require.NoError(t, s.Release(t.Context(), lease.Grant{
+		Name: "mutex", Holder: "b", Request: "r", Attempt: 1, Term: long, Permits: 1, Limit: 1,
+	}))
+	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
+	lockGranted(t, s, lockOf("mutex", "c", "r", 1, 1))
+	lockGranted(t, s, lockOf("two", "c", "r", 2, 2))
+	l, err = s.Lock(t.Context(), "free")
+	require.NoError(t, err)
+	require.Empty(t, l.Holds)
+}
+
+func TestLockTokensRiseWhenTheServersClockGoesBack(t *testing.T) {
+	srv := redistest.Start(t)
+	admin, s := srv.Client(t), open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	for _, limit := range []int{1, 3} {
+		name := fmt.Sprint("lock", limit)
+		lockGranted(t, s, lockOf(name, "a", "r", 1, 3))
+		ahead := time.Now().Add(time.Hour).UnixMicro()
+		require.NoError(t, admin.HSet(t.Context(), "solotick:{ns:"+name+"}:lock", "token", ahead).Err())
+		for n := range int64(3) {
+			c := lockOf(name, "b", fmt.Sprint(n), 1, 3)
+			g := lockGranted(t, s, c)
+			require.Equal(t, ahead+n+1, g.Token)
+			require.NoError(t, s.Release(t.Context(), g))
+		}
+	}
+}
+
+// A lock that nobody uses leaves nothing behind in the end, and one that is used stays.
+func TestLocksEndWhenNobodyUsesThem(t *testing.T) {
+	srv := redistest.Start(t)
+	admin, s := srv.Client(t), open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	const day = 24 * time.Hour
+	ttl := func(suffix string, want time.Duration) {
+		t.Helper()
+		got, err := admin.PTTL(t.Context(), "solotick:{ns:lock}:"+suffix).Result()
+		require.NoError(t, err)
+		require.InDelta(t, want, got, float64(2*time.Minute), suffix)
+	}
+	one := lockGranted(t, s, lockOf("lock", "a", "r1", 1, 2))
+	two := lockGranted(t, s, lockOf("lock", "a", "r2", 1, 2))
+	queued(t, s, waiting(lockOf("lock", "b", "r", 1, 2)))
+	ttl("lock", 8*day)
+	ttl("holds", 8*day+time.Hour)
+	ttl("line", time.Hour+long)
+	ttl("tickets", time.Hour+long)
+	long30 := one
+	long30.Term = 30 * day
+	require.NoError(t, renewed(s, t.Context(), long30))
+	ttl("lock", 38*day)
+	require.NoError(t, renewed(s, t.Context(), one))
+	ttl("lock", 38*day) // it is not shortened
+	ttl("holds", 38*day+time.Hour)
+
+	// Once an hour is often enough, for whatever is done.
+	for _, use := range []func(){
+		func() { require.NoError(t, renewed(s, t.Context(), one)) },
+		func() { queued(t, s, waiting(lockOf("lock", "c", "r", 1, 2))) },
+		func() { require.NoError(t, s.Release(t.Context(), one)) },
+		func() {
+			lockGranted(t, s, waiting(lockOf("lock", "b", "r", 1, 2)))
+		},
+		func() {
+			held, err := s.ForceRelease(t.Context(), "lock", two.Token)
+			require.NoError(t, err)
+			require.True(t, held)
+		},
+	} {
+		const key = "solotick:{ns:lock}:lock"
+		require.NoError(t, admin.PExpire(t.Context(), key, day).Err())
+		use()
+		ttl("lock", day)
+		require.NoError(t, admin.HSet(t.Context(), key, "kept", time.Now().Add(-61*time.Minute).UnixMicro()).Err())
+		require.NoError(t, renewed(s, t.Context(), lockGranted(t, s, lockOf("lock", "z", "r", 1, lease.MaxPermits))))
+		require.NoError(t, s.Release(t.Context(), lease.Grant{
+			Name: "lock", Holder: "z", Request: "r", Attempt: 1, Term: long, Permits: 1, Limit: lease.MaxPermits,
+		}))
+		ttl("lock", 8*day)
+	}
+
+	// Who comes to wait later makes the line last for longer.
+	require.NoError(t, admin.HSet(t.Context(), "solotick:{ns:lock}:lock", "lasts", time.Now().Add(30*time.Minute).UnixMicro()).Err())
+	late := waiting(lockOf("lock", "late", "r", 2, 2))
+	late.Ticket = lease.MaxTicket
+	queued(t, s, late)
+	ttl("line", lease.MaxTicket+time.Hour)
+	ttl("tickets", lease.MaxTicket+time.Hour)
+}
+
+func TestALockThatEndedLeavesNoFields(t *testing.T) {
+	srv := redistest.Start(t)
+	admin, s := srv.Client(t), open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	useLocks(t, s, func(string) {}, func() {})
+	l, err := s.Lock(t.Context(), "lock")
+	require.NoError(t, err)
+	for _, h := range l.Holds {
+		require.NoError(t, s.Release(t.Context(), lease.Grant{
+			Name: "lock", Holder: h.Holder, Request: h.Request, Token: h.Token, Attempt: 1, Term: long, Permits: h.Permits, Limit: 2,
+		}))
+	}
+	fields, err := admin.HKeys(t.Context(), "solotick:{ns:lock}:lock").Result()
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"token", "born", "kept", "gone", "arrived", "lasts"}, fields)
+	keys, err := admin.Keys(t.Context(), "*").Result()
+	require.NoError(t, err)
+	require.Equal(t, []string{"solotick:{ns:lock}:lock"}, keys)
+	for i := range 300 { // what it remembers is bounded
+		c := lockOf("lock", "a", fmt.Sprint(i), 2, 2)
+		g := lockGranted(t, s, c)
+		_, err := s.ForceRelease(t.Context(), "lock", g.Token)
+		require.NoError(t, err)
+	}
+	gone, err := admin.HGet(t.Context(), "solotick:{ns:lock}:lock", "gone").Result()
+	require.NoError(t, err)
+	require.Equal(t, 64, strings.Count(gone, "\n"))
+}
+
+// calls is how many commands scripts have called.
+func calls(t testing.TB, admin *redis.Client) (n int) {
+	t.Helper()
+	info, err := admin.Info(t.Context(), "commandstats").Result()
+	require.NoError(t, err)
+	for _, m := range regexp.MustCompile(`cmdstat_(\w+):calls=(\d+)`).FindAllStringSubmatch(info, -1) {
+		switch m[1] {
+		case "hmget", "hset", "hdel", "hget", "time", "zadd", "zrem", "zrange", "zscore", "zremrangebyrank", "pexpire", "unlink", "publish":
+			k, err := strconv.Atoi(m[2])
+			require.NoError(t, err)
+			n += k
+		}
+	}
+	return n
+}
+
+func TestTheUsualCasesOfLocksCallFewCommands(t *testing.T) {
+	srv := redistest.Start(t)
+	admin, s := srv.Client(t), open(t, srv.Addr())
+	for _, limit := range []int{1, 10} {
+		name := fmt.Sprint("lock", limit)
+		require.NoError(t, s.Release(t.Context(), lockGranted(t, s, lockOf(name, "a", "new", 1, limit))))
+		if limit > 1 {
+			for i := range 3 {
+				lockGranted(t, s, lockOf(name, "z", fmt.Sprint(i), 1, limit))
+			}
+		}
+		cost := func(what string, most int, call func()) {
+			t.Helper()
+			before := calls(t, admin)
+			call()
+			require.LessOrEqual(t, calls(t, admin)-before, most, "%s of %d", what, limit)
+		}
+		var g lease.Grant
+		cost("claim", 4, func() { g = lockGranted(t, s, lockOf(name, "a", "r", 1, limit)) })
+		cost("renewal", 4, func() { require.NoError(t, renewed(s, t.Context(), g)) })
+		cost("refusal", 6, func() {
+			a, err := s.Claim(t.Context(), lockOf(name, "b", "r", limit, limit))
+			require.NoError(t, err)
+			require.Equal(t, lease.Held, a.Status)
+		})
+		cost("release", 4, func() { require.NoError(t, s.Release(t.Context(), g)) })
+	}
+}
+
+// However long a line is, what it costs to ask does not grow with it.
+func TestTenThousandCanWaitInOneLine(t *testing.T) {
+	srv := redistest.Start(t)
+	admin, s := srv.Client(t), open(t, srv.Addr())
+	const many, together = 10_000, 100
+	g := lockGranted(t, s, lockOf("lock", "a", "r", 1, 1))
+	for i := 0; i < many; i += together {
+		errs := make(chan error, together)
+		for j := range together {
+			go func() {
+				_, err := s.Claim(t.Context(), waiting(lockOf("lock", "h", fmt.Sprint(i+j), 1, 1)))
+				errs <- err
+			}()
+		}
+		for range together {
+			require.NoError(t, receive(t, errs))
+		}
+	}
+	l, err := s.Lock(t.Context(), "lock")
+	require.NoError(t, err)
+	require.Equal(t, many, l.Waiters)
+
+	cost := func(what string, call func()) {
+		t.Helper()
+		before := calls(t, admin)
+		call()
+		require.LessOrEqual(t, calls(t, admin)-before, 16, what)
+	}
+	cost("a repeated claim", func() { queued(t, s, waiting(lockOf("lock", "h", l.Line[50].Request, 1, 1))) })
+	cost("a new one", func() { queued(t, s, waiting(lockOf("lock", "h", "last", 1, 1))) })
+	cost("a release", func() { require.NoError(t, s.Release(t.Context(), g)) })
+	cost("a claim that is not the first", func() { queued(t, s, waiting(lockOf("lock", "h", l.Line[1].Request, 1, 1))) })
+	cost("the first one's", func() { g = lockGranted(t, s, waiting(lockOf("lock", "h", l.Line[0].Request, 1, 1))) })
+	cost("a renewal", func() { require.NoError(t, renewed(s, t.Context(), g)) })
+	cost("a withdrawal", func() {
+		require.NoError(t, s.Release(t.Context(), lease.Grant{
+			Name: "lock", Holder: "h", Request: l.Line[2].Request, Attempt: 1, Term: long, Permits: 1, Limit: 1,
+		}))
+	})
+	cost("a release", func() { require.NoError(t, s.Release(t.Context(), g)) })
+	lockGranted(t, s, waiting(lockOf("lock", "h", l.Line[1].Request, 1, 1)))
+}

@@ -1,0 +1,36 @@
+-- Most claims of a lock: nobody waits, and nobody holds it, or there is room beside several who do; or the only hold is in
+-- the way of a claim that does not wait. The rest is below.
+local first
+if ARGV[3] == '1' then
+  first = redis.call('HMGET', KEYS[1], 'token', 'one', 'used', 'waits', 'kept')
+else
+  first = redis.call('HMGET', KEYS[1], 'token', 'one', 'used', 'waits', 'kept', 'h:' .. ARGV[1])
+end
+local seconds = redis.call('TIME')
+local stamp = seconds[1] .. string.sub('00000' .. seconds[2], -6)
+local now = tonumber(stamp)
+if first[1] and not first[4] then
+  if first[2] then
+    local id, token, permits, ends = string.match(first[2], '^(%S+ %S+) (%d+) (%d+) %d+ %d (%d+)$')
+    if tonumber(ends) > now and id ~= ARGV[1] and permits + ARGV[2] > tonumber(ARGV[3]) and ARGV[6] == '0' then
+      return {2, token, string.match(id, '%S+'), ends - now, now}
+    end
+  else
+    local age = now - (first[5] or 0)
+    if tonumber(first[1]) < now and age >= 0 and age < 3600000000 and tonumber(ARGV[4]) <= 3600000000 and ARGV[7] == '0' then
+      local ends = string.format('%.0f', now + ARGV[4])
+      if not first[3] then
+        redis.call('HSET', KEYS[1], 'token', stamp,
+          'one', ARGV[1] .. ' ' .. stamp .. ' ' .. ARGV[2] .. ' ' .. stamp .. ' 0 ' .. ends)
+        return stamp
+      end
+      local used = first[3] + ARGV[2]
+      if ARGV[3] ~= '1' and not first[6] and used <= tonumber(ARGV[3]) then
+        redis.call('HSET', KEYS[1], 'token', stamp, 'used', string.format('%.0f', used),
+          'h:' .. ARGV[1], stamp .. ' ' .. ARGV[2] .. ' ' .. stamp .. ' 0')
+        redis.call('ZADD', string.sub(KEYS[1], 1, -5) .. 'holds', ends, ARGV[1])
+        return stamp
+      end
+    end
+  end
+end

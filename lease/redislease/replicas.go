@@ -1,0 +1,143 @@
+package redislease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// tick is more than the time between two looks of Redis at what has waited for too long.
+	tick = 150 * time.Millisecond
+
+	// minWaitingTimeout is the shortest timeout in which a question about replicas is answered whatever the answer is.
+	minWaitingTimeout = 2 * tick
+)
+
+// MaxReplicas is the greatest number of replicas that [WithReplicas] waits for.
+const MaxReplicas = 16
+
+// WithReplicas makes whatever changes a record wait until n replicas of the server have it, 0 to [MaxReplicas]. The
+// default, 0, is asynchronous replication: a failover may forget the newest grants, and for one term two may then hold
+// the same. On Cluster each server has to have so many replicas.
+//
+// The question (WAIT) travels behind the commands, in their pipeline, and waits for at most half of [WithTimeout], which
+// must be at least 300 ms then. When fewer replicas answer in time the call fails with an error that matches [ErrReplicas]: a claim that was granted is
+// released, and a renewal or settlement can be tried again. So a replica that is away stops grants, and in the end
+// runs: have more replicas than n, or prefer that.
+//
+// Only n = all replicas keeps every grant through every failover, for only then has the replica that is promoted what
+// was answered. With fewer, the one that is promoted may be one that did not answer.
+func WithReplicas(n int) Option { return func(o *options) { o.replicas = n } }
+
+// ErrReplicas is matched by the error of a call that fewer replicas have confirmed than [WithReplicas] asks for. The
+// error is a [*ReplicasError].
+var ErrReplicas = errors.New("redislease: not on enough replicas")
+
+// ReplicasError says that a server has done what was asked, and how many of its replicas have confirmed it.
+type ReplicasError struct {
+	Confirmed, Wanted int
+	Err               error // why it is not known how many have; nil when it is
+}
+
+func (e *ReplicasError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("redislease: whether %d replicas have confirmed the write is unknown: %v", e.Wanted, e.Err)
+	}
+	return fmt.Sprintf("redislease: %d replicas have confirmed the write in time, %d must: look at the replicas of the server, or ask for fewer",
+		e.Confirmed, e.Wanted)
+}
+
+// Is makes errors.Is(err, ErrReplicas) true.
+func (e *ReplicasError) Is(target error) bool { return target == ErrReplicas }
+
+// Unwrap returns why it is not known how many have confirmed the write.
+func (e *ReplicasError) Unwrap() error { return e.Err }
+
+// short reports whether a command was done and too few replicas have confirmed it, and then takes that from the
+// command, so that its answer can be read.
+func short(cmd *redis.Cmd, err error) bool {
+	if !errors.Is(err, ErrReplicas) {
+		return false
+	}
+	cmd.SetErr(nil)
+	return true
+}
+
+// waiter is a hook that has the replicas confirm what a pipeline wrote. It belongs to the client of one server: what is
+// asked on another connection would be about other writes.
+type waiter struct {
+	replicas int
+	most     time.Duration
+}
+
+// DialHook implements [redis.Hook].
+func (waiter) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements [redis.Hook]. What changes a record is always sent in a pipeline: see [pipe.exec].
+func (waiter) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+// ProcessPipelineHook implements [redis.Hook].
+func (w waiter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		var writing []redis.Cmder
+		for _, cmd := range cmds {
+			if changesRecord(cmd) {
+				writing = append(writing, cmd)
+			}
+		}
+		if writing == nil {
+			return next(ctx, cmds)
+		}
+		// It counts the replicas that have everything which the server had written when the command before was done: so
+		// also what another connection wrote, and a repeated request only finds.
+		wait := redis.NewIntCmd(ctx, "wait", w.replicas, w.limit(ctx).Milliseconds())
+		all := make([]redis.Cmder, 0, len(cmds)+1)
+		err := next(ctx, append(append(all, cmds...), wait))
+		confirmed, fault := wait.Result()
+		if fault == nil && confirmed >= int64(w.replicas) {
+			return err
+		}
+		for _, cmd := range writing {
+			if cmd.Err() == nil {
+				cmd.SetErr(&ReplicasError{Confirmed: int(confirmed), Wanted: w.replicas, Err: fault})
+			}
+		}
+		return err
+	}
+}
+
+// limit leaves the answer half of the time, and more than the 100 ms after which Redis notices that a limit has passed.
+// It is never 0, which Redis takes for ever.
+func (w waiter) limit(ctx context.Context) time.Duration {
+	limit := w.most
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline))
+	}
+	return max(min(limit/2, limit-tick), time.Millisecond)
+}
+
+// changesRecord tells whether cmd calls a script that may change a record.
+func changesRecord(cmd redis.Cmder) bool {
+	args := cmd.Args()
+	if len(args) < firstKey {
+		return false
+	}
+	id, _ := args[1].(string)
+	return recordHashes[id] || recordSources[id]
+}
+
+// Scripts are called by their hash or by their source.
+var recordHashes, recordSources = func() (hashes, sources map[string]bool) {
+	hashes, sources = map[string]bool{}, map[string]bool{}
+	for _, s := range []*script{
+		claimScript, guardedClaimScript, renewScript, settleScript, passScript, syncScript, pauseScript, resumeScript, triggerScript,
+		lockClaimScript, guardedLockClaimScript, lockRenewScript, lockReleaseScript, lockForceScript,
+	} {
+		hashes[s.hash], sources[s.source] = true, true
+	}
+	return hashes, sources
+}()

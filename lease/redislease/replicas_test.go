@@ -1,0 +1,272 @@
+package redislease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/proxytest"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// startPair starts a master and a replica that is in step.
+func startPair(t testing.TB) (master, replica *redistest.Server) {
+	t.Helper()
+	master = redistest.Start(t, redistest.WithConf("repl-diskless-sync-delay", "0"))
+	replica = redistest.Start(t, redistest.WithReplicaOf(master))
+	awaitReplicas(t, master, 1)
+	return master, replica
+}
+
+// awaitReplicas waits until a master has so many replicas that are in step.
+func awaitReplicas(t testing.TB, master *redistest.Server, replicas int) {
+	t.Helper()
+	admin := master.Client(t)
+	require.Eventually(t, func() bool {
+		info, err := admin.Info(t.Context(), "replication").Result()
+		if err != nil || !strings.Contains(info, "role:master") || strings.Count(info, "state=online") != replicas {
+			return false
+		}
+		p := admin.Pipeline() // for up to a second after that they read nothing
+		p.Set(t.Context(), "in step", 1, time.Millisecond)
+		confirmed := p.Do(t.Context(), "wait", replicas, 100)
+		_, err = p.Exec(t.Context())
+		n, _ := confirmed.Int()
+		return err == nil && n == replicas
+	}, 30*time.Second, 10*time.Millisecond)
+}
+
+// tooFew wants call to fail since no replica has confirmed it. On a loaded machine it may take longer to say so than the
+// store waits, and is asked again.
+func tooFew(t *testing.T, call func() error) {
+	t.Helper()
+	var e *redislease.ReplicasError
+	assert.Eventually(t, func() bool { return errors.As(call(), &e) }, 20*time.Second, time.Millisecond)
+	if e == nil {
+		return
+	}
+	assert.ErrorIs(t, e, redislease.ErrReplicas)
+	assert.Equal(t, &redislease.ReplicasError{Confirmed: 0, Wanted: 1}, e)
+}
+
+func TestWhatTooFewReplicasHaveFails(t *testing.T) {
+	t.Parallel()
+	const timeout = 600 * time.Millisecond
+	master, replica := startPair(t)
+	s := open(t, master.Addr(), redislease.WithReplicas(1), redislease.WithTimeout(timeout))
+	plain := open(t, master.Addr())
+	synced(t, plain, "job", "other")
+	held := granted(t, plain, claimOf("job", 100, "a", "r"))
+	settles := granted(t, plain, claimOf("other", 100, "a", "r"))
+	lock := granted(t, plain, claimOf("lock", 0, "a", "r"))
+	permits := claimOf("permits", 0, "a", "r")
+	permits.Permits, permits.Limit = 1, 2
+	fenced := held
+	fenced.Token--
+	replica.Freeze()
+
+	calls := map[string]func() error{
+		"claim": func() error { _, err := s.Claim(t.Context(), claimOf("job", 101, "a", "r")); return err },
+		"lock":  func() error { _, err := s.Claim(t.Context(), permits); return err },
+		"renew": func() error {
+			errs := s.Renew(t.Context(), []lease.Grant{held, fenced})
+			if !errors.Is(errs[0], redislease.ErrReplicas) {
+				return errs[0]
+			}
+			assert.ErrorIs(t, errs[1], lease.ErrFenced) // of which there is no doubt
+			return errs[0]
+		},
+		"settle":  func() error { return s.Settle(t.Context(), settles, "succeeded") },
+		"release": func() error { return s.Release(t.Context(), lock) },
+	}
+	for _, verb := range []string{"pass", "sync", "pause", "resume", "trigger"} {
+		call := everyVerb(s, lease.Grant{Name: "other", Occasion: 100, Holder: "a", Request: "r"})[verb]
+		calls[verb] = func() error { return call(t.Context()) }
+	}
+	var all sync.WaitGroup
+	for _, call := range calls {
+		all.Go(func() { tooFew(t, call) })
+	}
+	all.Wait()
+	require.False(t, t.Failed())
+	began := time.Now()
+	_, err := s.Claim(t.Context(), claimOf("job", 102, "a", "r"))
+	require.Less(t, time.Since(began), timeout+patience)
+	if errors.Is(err, redislease.ErrReplicas) {
+		require.ErrorContains(t, err, `claim "job": redislease: 0 replicas have confirmed the write in time, 1 must: look at`)
+	}
+
+	// What was granted is free soon, not when its term is over.
+	for _, c := range []lease.Claim{claimOf("job", 101, "b", "r"), permits} {
+		c.Holder = "b"
+		if c.Limit > 0 {
+			c.Permits = c.Limit
+		}
+		require.Eventually(t, func() bool {
+			a, err := plain.Claim(t.Context(), c)
+			return err == nil && a.Status == lease.Granted
+		}, 20*time.Second, 10*time.Millisecond)
+	}
+
+	// Claims that wrote nothing are answered, and whoever only asks.
+	for occasion, want := range map[int64]lease.Status{101: lease.Held, 99: lease.Decided} {
+		require.Eventually(t, func() bool {
+			a, err := s.Claim(t.Context(), claimOf("job", occasion, "c", "r"))
+			return err == nil && a.Status == want
+		}, 20*time.Second, time.Millisecond)
+	}
+	for _, verb := range []string{"time", "inspect", "announce", "members"} {
+		require.NoError(t, everyVerb(s, held)[verb](t.Context()), verb)
+	}
+
+	// All of that can be tried again.
+	replica.Thaw()
+	for _, call := range []func() error{
+		func() error { return renewed(s, t.Context(), held) },
+		func() error { return s.Settle(t.Context(), held, "succeeded") },
+		calls["settle"], calls["release"],
+	} {
+		require.Eventually(t, func() bool { return call() == nil }, 20*time.Second, time.Millisecond)
+	}
+}
+
+// delayed holds releases back while it is locked.
+type delayed struct{ sync.RWMutex }
+
+func (*delayed) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (*delayed) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (d *delayed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if args := cmds[0].Args(); len(args) > 6 && args[6] == "" { // settle.lua, without an outcome
+			d.RLock()
+			defer d.RUnlock()
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// A repeated request must not get what is about to be released.
+func TestAClaimMadeAgainIsGrantedAnew(t *testing.T) {
+	t.Parallel()
+	master, replica := startPair(t)
+	releases := new(delayed)
+	s := open(t, master.Addr(), redislease.WithReplicas(1), redislease.WithTimeout(400*time.Millisecond), redislease.WithHook(releases))
+	synced(t, open(t, master.Addr()), "job")
+	c := claimOf("job", 100, "a", "r")
+	releases.Lock()
+	goOn := sync.OnceFunc(releases.Unlock)
+	t.Cleanup(goOn) // before the store waits for it
+	replica.Freeze()
+	tooFew(t, func() error { _, err := s.Claim(t.Context(), c); return err })
+	replica.Thaw()
+	awaitReplicas(t, master, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := s.Claim(ctx, c)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	other, err := s.Claim(t.Context(), claimOf("job", 100, "a", "another"))
+	require.NoError(t, err)
+	require.Equal(t, lease.Held, other.Status)
+
+	goOn()
+	var g lease.Grant
+	require.Eventually(t, func() bool {
+		a, err := s.Claim(t.Context(), c)
+		g = grantOf(c, a)
+		return err == nil && a.Status == lease.Granted
+	}, 20*time.Second, time.Millisecond)
+	require.Equal(t, 2, g.Attempt)
+	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
+}
+
+// The question has to follow the write on its connection, and costs no round trip of its own.
+func TestTheReplicasAreAskedInTheSamePipeline(t *testing.T) {
+	t.Parallel()
+	master, _ := startPair(t)
+	warm := open(t, master.Addr())
+	synced(t, warm, "warm")
+	for verb, call := range everyVerb(warm, granted(t, warm, claimOf("warm", 1, "a", "r"))) {
+		if err := call(t.Context()); !errors.Is(err, lease.ErrFenced) {
+			require.NoError(t, err, verb)
+		}
+	}
+	proxy := proxytest.New(t, master.Addr())
+	s := open(t, proxy.Addr(), redislease.WithReplicas(1), redislease.WithTimeout(10*time.Second))
+	synced(t, s, "job")
+	g := granted(t, s, claimOf("job", 100, "a", "r"))
+	for verb, waits := range map[string]int{
+		"claim": 1, "renew": 1, "release": 1, "pass": 1, "sync": 1, "pause": 1, "resume": 1, "trigger": 1,
+		"time": 0, "inspect": 0, "announce": 0, "members": 0,
+	} {
+		proxy.ResetCounts()
+		err := everyVerb(s, g)[verb](t.Context())
+		if !errors.Is(err, lease.ErrFenced) { // the order is random
+			require.NoError(t, err, verb)
+		}
+		require.Equal(t, waits, proxy.CommandsByName()["WAIT"], verb)
+		if verb == "claim" || verb == "renew" {
+			require.Equal(t, 1, proxy.RoundTrips()-proxy.CommandsByName()["HELLO"], verb)
+		}
+	}
+
+	// Many at once share the question.
+	grants := make([]lease.Grant, 300)
+	for i := range grants {
+		grants[i] = granted(t, s, claimOf(fmt.Sprintf("lock%d", i), 0, "a", "r"))
+	}
+	proxy.ResetCounts()
+	for _, err := range s.Renew(t.Context(), grants) {
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, proxy.CommandsByName()["WAIT"])
+	require.NoError(t, master.Client(t).ScriptFlush(t.Context()).Err())
+	granted(t, s, claimOf("again", 0, "a", "r")) // also behind the source of a script
+	require.Positive(t, proxy.CommandsByName()["EVAL"])
+}
+
+func TestAStoreThatIsClosedReleasesNothingMore(t *testing.T) {
+	t.Parallel()
+	master, _ := startPair(t)
+	proxy := proxytest.New(t, master.Addr())
+	client := redis.NewClient(&redis.Options{Addr: proxy.Addr()})
+	defer func() { require.NoError(t, client.Close()) }()
+	s, err := redislease.New(client, redislease.WithReplicas(2), redislease.WithTimeout(300*time.Millisecond))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return answers(s) }, 20*time.Second, time.Millisecond)
+	var e *redislease.ReplicasError
+	require.Eventually(t, func() bool { // the one there is may take its time on a loaded machine
+		_, err := s.Claim(t.Context(), claimOf("lock", 0, "a", "r"))
+		return errors.As(err, &e) && e.Confirmed == 1 && e.Wanted == 2
+	}, 20*time.Second, time.Millisecond)
+	proxy.Blackhole()
+	began := time.Now()
+	require.NoError(t, s.Close())
+	require.Less(t, time.Since(began), patience)
+	_, err = s.Claim(context.Background(), claimOf("lock", 0, "a", "r"))
+	require.Error(t, err)
+}
+
+func TestFailoverOptionsThatCannotWorkAreRefused(t *testing.T) {
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
+	defer func() { require.NoError(t, client.Close()) }()
+	_, err := redislease.New(client, redislease.WithReplicas(17), redislease.WithTimeout(299*time.Millisecond), redislease.WithFailoverGrace(time.Second))
+	for _, want := range []string{
+		"replicas 17 must be from 0 to 16", "timeout 299ms must be at least 300ms", "failover grace 1s must be 0s on Cluster",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	_, err = redislease.New(client, redislease.WithReplicas(-1), redislease.WithFailoverGrace(-time.Second))
+	require.ErrorContains(t, err, "replicas -1 must be")
+	require.ErrorContains(t, err, "failover grace -1s must be from 0s to 25h0m0s")
+}

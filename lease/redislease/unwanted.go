@@ -1,0 +1,102 @@
+package redislease
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// unwanted are the grants that nobody will hold: too few replicas have them, and the claims have failed. They are
+// released in the background, since the caller may not wait any longer.
+type unwanted struct {
+	release func(ctx context.Context, g lease.Grant) error
+	life    context.Context // of the store
+	end     context.CancelFunc
+
+	mu      sync.Mutex
+	closed  bool
+	pending map[claimID]chan struct{} // closed when the grant is released or has run out
+	all     sync.WaitGroup
+}
+
+// claimID is by what the server knows a claim again.
+type claimID struct {
+	name            string
+	occasion        int64
+	holder, request string
+}
+
+func newUnwanted(release func(ctx context.Context, g lease.Grant) error) *unwanted {
+	u := &unwanted{release: release, pending: map[claimID]chan struct{}{}}
+	u.life, u.end = context.WithCancel(context.Background())
+	return u
+}
+
+// add has g released. It is over at the latest when its term is.
+func (u *unwanted) add(g lease.Grant) {
+	id := claimID{g.Name, g.Occasion, g.Holder, g.Request}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed || u.pending[id] != nil {
+		return
+	}
+	done := make(chan struct{})
+	u.pending[id] = done
+	u.all.Go(func() {
+		ctx, cancel := context.WithTimeout(u.life, g.Term)
+		defer cancel()
+		u.giveUp(ctx, g)
+		u.mu.Lock()
+		delete(u.pending, id)
+		u.mu.Unlock()
+		close(done)
+	})
+}
+
+func (u *unwanted) giveUp(ctx context.Context, g lease.Grant) {
+	const least, most = 25 * time.Millisecond, time.Second
+	for wait := least; ; wait = min(2*wait, most) {
+		err := u.release(ctx, g)
+		if err == nil || errors.Is(err, lease.ErrFenced) || errors.Is(err, ErrReplicas) {
+			return // released, whether or not the replicas know
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		t.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// await waits until what a claim was granted before is released: else the same request would be granted what is about
+// to be.
+func (u *unwanted) await(ctx context.Context, c *lease.Claim) error {
+	u.mu.Lock()
+	done := u.pending[claimID{c.Name, c.Occasion, c.Holder, c.Request}]
+	u.mu.Unlock()
+	if done == nil {
+		return nil
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// close ends the releases that are under way and waits for them.
+func (u *unwanted) close() {
+	u.mu.Lock()
+	u.closed = true
+	u.mu.Unlock()
+	u.end()
+	u.all.Wait()
+}
