@@ -1,0 +1,66 @@
+package quorum
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/record"
+)
+
+// Pause implements [lease.Controller].
+func (s *Store) Pause(ctx context.Context, name string, p lease.Pause) (in lease.Pause, err error) {
+	if err := cmp.Or(checkName(name), p.Validate()); err != nil {
+		return lease.Pause{}, err
+	}
+	var answer error
+	err = s.one(ctx, "pause", name, look, false, func(r *record.Record, now time.Time) func() {
+		pause, said := r.Pause(p, now)
+		return func() {
+			in, answer = pause, said
+			s.tell(said == nil, name, lease.Ruled)
+		}
+	})
+	return in, cmp.Or(err, answer)
+}
+
+// Resume implements [lease.Controller].
+func (s *Store) Resume(ctx context.Context, name, by string) (was *lease.Pause, err error) {
+	if err := cmp.Or(checkName(name), lease.Pause{By: by}.Validate()); err != nil {
+		return nil, err
+	}
+	var answer error
+	err = s.one(ctx, "resume", name, look, false, func(r *record.Record, now time.Time) func() {
+		pause, said := r.Resume(by, now)
+		return func() {
+			was, answer = pause, said
+			s.tell(said == nil, name, lease.Ruled)
+		}
+	})
+	return was, cmp.Or(err, answer)
+}
+
+// Trigger implements [lease.Controller].
+func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (a lease.Triggered, err error) {
+	if err := t.Validate(); err != nil {
+		return lease.Triggered{}, err
+	}
+	var answer error
+	err = s.one(ctx, "trigger", t.Name, above, true, func(r *record.Record, now time.Time) func() {
+		said, wake, fault := r.Trigger(t, now)
+		return func() {
+			a, answer = said, fault
+			s.tell(wake, t.Name, said.Occasion)
+		}
+	})
+	return a, cmp.Or(err, answer)
+}
+
+func checkName(name string) error {
+	if !lease.ValidName(name) {
+		return fmt.Errorf("quorum: name %q %s", name, lease.NameRule)
+	}
+	return nil
+}

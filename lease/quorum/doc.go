@@ -1,0 +1,78 @@
+// Package quorum keeps leases on a majority of independent servers: it is the [lease.Store] of a fleet that must not
+// depend on one server, nor on what a failover may forget.
+//
+// A server that replicates asynchronously forgets its last writes when it fails over, and for one term two may then hold an
+// occasion. Here every record is kept by N nodes that know nothing of each other, and is what a majority of them says. One
+// of three, or two of five, may be gone, hang, be slow or come back empty, and nobody notices.
+//
+//	node := func(addr string) quorum.Node { … redislease.NewNode(redis.NewClient(…)) … }
+//	store, err := quorum.New([]quorum.Node{node("a:6379"), node("b:6379"), node("c:6379")}, quorum.WithTerm(15*time.Second))
+//
+// # A record
+//
+// A record is the value of a replicated register, which CASPaxos changes (D. Rystsov, "CASPaxos: Replicated State Machines
+// without logs", 2018). What the value becomes is decided by package record, as for any other store.
+//
+//	               promised by a majority              accepted by a majority
+//	read ────────▶ at a ballot: nobody can change ───▶ chosen: every later majority shows it;
+//	  │            what was read behind our back       the answer may be given, and others woken
+//	  │                     │                              ▲
+//	  │ nothing to change   │ a higher ballot was          │ by whoever comes next, when the
+//	  ▼                     ▼ promised meanwhile           │ proposer is gone
+//	answered           read anew, after a            accepted by fewer: the outcome
+//	                   random while                  is unknown
+//
+// An answer takes one round trip when nothing changes (who loses a claim, and looks), two for who renews, settles or
+// releases, and three for who is granted a claim; a node that is slower than a majority is never waited for. The token of a grant is
+// part of the value, so a majority has it before the grant returns, and every later grant's is higher.
+//
+// # Time
+//
+// No client's clock reaches a node. The quorum's clock is the median of the nodes' that answered, the lower of the two in
+// the middle: keep them together, for schedules run on it. But how long a lease has lasted is measured by each node on its own
+// clock alone, from its promise on; the shortest of these times counts. So nodes whose clocks are apart neither shorten
+// nor stretch a lease.
+//
+// A lease is kept for its term + 1 % + 2 ms. The holder counts its term from when it sent the claim, less a margin of its
+// own: validity is the term, less the time since then, less the drift of clocks. A claim that comes while the lease has
+// ended by its term but not for certain waits for that, if it is soon.
+//
+// # Nodes that forget
+//
+// Paxos relies on nodes that forget nothing, and these do when they are restarted or emptied. So a node tells since when it
+// has been the same; until that is longer than the longest term ([WithTerm]), and a little more, none of its promises,
+// acceptances and answers count. It is told of every change meanwhile, and of what it has missed when somebody looks. Every lease
+// is renewed within its term, or ends, so that no lease is unknown to a node that counts again. A promise that a node
+// has forgotten is void even after that, however late its proposal comes.
+//
+// # What happens when
+//
+//	event                              what callers see                    what is lost
+//	a minority is gone, hangs, is      nothing                             nothing
+//	slow, or cannot be reached
+//	a majority is                      a MajorityError, which says how     nothing: what was under way may have
+//	                                   many answered, within the timeout   happened, and may be asked for again
+//	a node comes back empty            nothing, while a majority counts    nothing
+//	                                   without it; else ErrRestarted
+//	a majority comes back empty        ErrRestarted for a term             what only they knew: as with any store
+//	                                                                       that forgets, holders write themselves
+//	                                                                       anew, claims bring the newest mark, and
+//	                                                                       tokens rise by the clock
+//	one node after another comes       nothing                             what nobody has looked at or changed
+//	back empty, each after a term                                          between the first and the last of them;
+//	                                                                       never a lease
+//	replies are lost, or come twice    nothing, or an error: unknown       nothing
+//	a proposer dies half way           nothing                             nothing: the next one completes its
+//	                                                                       change, or it never happened
+//	others change the same name all    ErrContended, after the timeout     nothing
+//	the time
+//	a node's clock jumps               schedules jump if the median does;  a jump forward may end a lease early if
+//	                                   see Time                            no other node with the same value answers,
+//	                                                                       and a quarantine
+//
+// # Caveats
+//
+// A new namespace can be used after a term, since its nodes cannot be told from nodes that have forgotten it:
+// see [WithFreshStart]. Terms longer than [WithTerm] are refused. What a holder does after its lease has run out, only the
+// token fences: see package lease. Of the last settled occasions, 32 are kept, since each change carries the whole record.
+package quorum

@@ -1,0 +1,69 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrRestarted is why a [MajorityError] has come about when enough nodes have answered, but too many of them were
+	// started or emptied lately: what they have forgotten may still be held. Wait for as long as the error says.
+	ErrRestarted = errors.New("quorum: nodes were started or emptied within the longest term")
+
+	// ErrContended is returned when others were faster for a call's whole timeout. Nothing is known of the outcome; the
+	// same request may be made again.
+	ErrContended = errors.New("quorum: others have changed the same name again and again")
+
+	// ErrTwice is returned when two of the nodes are one server: it would be counted twice. Give each node a server of
+	// its own.
+	ErrTwice = errors.New("quorum: two nodes are the same server")
+
+	// ErrClosed is returned by a store that is closed.
+	ErrClosed = errors.New("quorum: the store is closed")
+
+	// ErrNoLocks is returned to whoever asks for a lock with a limit: a quorum keeps occasions, and plain locks of one
+	// holder (occasion 0).
+	ErrNoLocks = errors.New("quorum: locks with a limit are not kept by a quorum: use occasion 0 without a limit")
+
+	errTimeout = fmt.Errorf("quorum: no more within the timeout: %w", context.DeadlineExceeded)
+
+	errReply = errors.New("quorum: unexpected reply")
+)
+
+// MajorityError is returned when fewer nodes could be counted than a majority. The outcome is unknown; the same request
+// may be made again.
+type MajorityError struct {
+	Nodes     int // how many there are
+	Needed    int // how many have to be counted
+	Answered  int // how many have answered and count
+	Restarted int // how many have answered, but were started or emptied within the longest term
+	// Wait is for how long it will take, if nothing else happens, until enough of those that have answered count; 0 when
+	// they are too few anyway.
+	Wait   time.Duration
+	Causes []error // what the others said, if anything
+}
+
+func (e *MajorityError) Error() string {
+	text := fmt.Sprintf("quorum: %d of %d nodes answered, %d needed", e.Answered, e.Nodes, e.Needed)
+	if e.Restarted > 0 {
+		text = fmt.Sprintf("quorum: %d of %d nodes can be counted, %d needed; %d more answered, but started or were emptied lately",
+			e.Answered, e.Nodes, e.Needed, e.Restarted)
+		if e.Wait > 0 {
+			text += fmt.Sprintf(": wait %s", e.Wait.Round(time.Millisecond))
+		}
+	}
+	for i, cause := range e.Causes {
+		text += [...]string{": ", "; "}[min(i, 1)] + cause.Error()
+	}
+	return text
+}
+
+// Unwrap returns ErrRestarted, when that is why, and what the nodes said.
+func (e *MajorityError) Unwrap() []error {
+	if e.Wait > 0 {
+		return append([]error{ErrRestarted}, e.Causes...)
+	}
+	return e.Causes
+}

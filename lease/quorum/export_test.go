@@ -1,0 +1,14 @@
+package quorum
+
+// EndQuarantine counts the nodes as they are, as if they had remembered for a term.
+func EndQuarantine(s *Store) {
+	n := s.registers.nodes
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i := range n.about {
+		n.about[i].trusted = memory(n.about[i].id, n.about[i].since)
+	}
+}
+
+// Idle waits until no node is at work for s: what is sent to those that are slow may come after the answer.
+func Idle(s *Store) { s.registers.sent.Wait() }

@@ -1,0 +1,293 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/quorum"
+)
+
+// fakeNode is a node in memory, with a clock and a network of its own.
+type fakeNode struct {
+	name string
+
+	mu        sync.Mutex
+	runs      int
+	since     time.Time // by its clock; zero until somebody asks
+	registers map[string]*fakeRegister
+	members   map[string]fakeMember
+	listeners map[*func(string)]struct{}
+	offset    time.Duration
+	rate      float64 // of its clock, beside ours; 0 is 1
+	made      time.Time
+	calls     int
+
+	fault func() fault // decides about each call; nil: none has any
+	down  bool
+	hangs chan struct{} // closed when it no longer hangs; nil while it does not
+}
+
+// fault is what happens to one call.
+type fault struct {
+	before, after time.Duration // on the way there, and back
+	drop, lose    bool          // the request, or the reply
+	twice         time.Duration // it comes again, so much later; 0: it does not
+}
+
+type fakeRegister struct {
+	promised, accepted, value string
+	promisedAt, at            time.Time
+}
+
+type fakeMember struct {
+	info []byte
+	ends time.Time
+}
+
+var (
+	errDown = errors.New("connection refused")
+	errLost = errors.New("connection reset")
+)
+
+func newFakeNodes(n int) (list []*fakeNode) {
+	for i := range n {
+		list = append(list, &fakeNode{name: fmt.Sprint("node-", i), made: time.Now()})
+	}
+	return list
+}
+
+// openFake makes a store over nodes in memory, whose namespace counts as unused, and closes it with the test.
+func openFake(t testing.TB, list []*fakeNode, opts ...quorum.Option) *quorum.Store {
+	t.Helper()
+	nodes := make([]quorum.Node, len(list))
+	for i, n := range list {
+		nodes[i] = n
+	}
+	s, err := quorum.New(nodes, append([]quorum.Option{quorum.WithFreshStart()}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func (n *fakeNode) String() string { return n.name }
+
+// empty restarts the node, which has then forgotten everything.
+func (n *fakeNode) empty() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.runs++
+	n.since, n.registers, n.members = time.Time{}, nil, nil
+}
+
+func (n *fakeNode) set(down bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = down
+}
+
+// meet decides what happens to calls from now on.
+func (n *fakeNode) meet(f func() fault) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fault = f
+}
+
+// hang lets calls wait, until it is called again or their contexts end.
+func (n *fakeNode) hang(yes bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.hangs != nil {
+		close(n.hangs)
+		n.hangs = nil
+	}
+	if yes {
+		n.hangs = make(chan struct{})
+	}
+}
+
+func (n *fakeNode) clockLocked() time.Time {
+	passed := time.Since(n.made)
+	if n.rate != 0 {
+		passed = time.Duration(float64(passed) * n.rate)
+	}
+	return n.made.Add(passed).Add(n.offset)
+}
+
+// travel is what happens to a call on its way: f is carried out, or not, once or twice.
+func (n *fakeNode) travel(ctx context.Context, f func()) error {
+	n.mu.Lock()
+	n.calls++
+	var way fault
+	if n.fault != nil {
+		way = n.fault()
+	}
+	down, hangs := n.down, n.hangs
+	n.mu.Unlock()
+	switch {
+	case down:
+		return errDown
+	case hangs != nil:
+		select {
+		case <-hangs:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if way.drop {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	if way.twice > 0 {
+		time.AfterFunc(way.before+way.twice, f)
+	}
+	if way.before > 0 {
+		arrived := make(chan struct{})
+		time.AfterFunc(way.before, func() { f(); close(arrived) }) // whether or not anybody waits
+		select {
+		case <-arrived:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	} else {
+		f()
+	}
+	if way.after > 0 {
+		select {
+		case <-time.After(way.after):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if way.lose {
+		return errLost
+	}
+	return nil
+}
+
+// Do implements quorum.Node.
+func (n *fakeNode) Do(ctx context.Context, ops []quorum.Op) (s quorum.State, err error) {
+	states := make(chan quorum.State, 2) // it may come twice
+	if err := n.travel(ctx, func() { states <- n.carryOut(ops) }); err != nil {
+		return s, err
+	}
+	return <-states, nil
+}
+
+func (n *fakeNode) carryOut(ops []quorum.Op) quorum.State {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := n.clockLocked()
+	if n.since.IsZero() {
+		n.since = now
+	}
+	if n.registers == nil {
+		n.registers = make(map[string]*fakeRegister)
+	}
+	s := quorum.State{ID: fmt.Sprint(n.name, "-", n.runs), Now: now, Since: n.since, Replies: make([]quorum.Reply, len(ops))}
+	for i, op := range ops {
+		r := n.registers[op.Key]
+		if r == nil {
+			r = new(fakeRegister)
+			n.registers[op.Key] = r
+		}
+		s.Replies[i] = r.carryOut(op, now, n.since)
+	}
+	return s
+}
+
+func (r *fakeRegister) carryOut(op quorum.Op, now, since time.Time) (a quorum.Reply) {
+	if !op.Accept {
+		if a.OK = op.Ballot != "" && op.Ballot >= r.promised; op.Ballot > r.promised {
+			r.promised, r.promisedAt = op.Ballot, now
+		}
+		a.Promised, a.Accepted, a.Value = r.promised, r.accepted, r.value
+		if r.accepted != "" {
+			a.Age = now.Sub(r.at)
+		}
+		return a
+	}
+	if a.OK = op.Ballot >= r.promised && (op.Since.IsZero() || op.Since.Equal(since)); a.OK && op.Ballot != r.accepted {
+		if r.at = now.Add(-op.Age); op.Age == 0 && r.promised == op.Ballot {
+			r.at = r.promisedAt
+		}
+		if r.promised != op.Ballot {
+			r.promised, r.promisedAt = op.Ballot, now
+		}
+		r.accepted, r.value = op.Ballot, op.Value
+	}
+	a.Promised = r.promised
+	return a
+}
+
+// Publish implements quorum.Node.
+func (n *fakeNode) Publish(ctx context.Context, message string) error {
+	return n.travel(ctx, func() {
+		n.mu.Lock()
+		heard := slices.Collect(maps.Keys(n.listeners))
+		n.mu.Unlock()
+		for _, f := range heard {
+			(*f)(message)
+		}
+	})
+}
+
+// Listen implements quorum.Node.
+func (n *fakeNode) Listen(ctx context.Context, heard func(string)) error {
+	err := n.travel(ctx, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.listeners == nil {
+			n.listeners = make(map[*func(string)]struct{})
+		}
+		n.listeners[&heard] = struct{}{}
+	})
+	defer func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.listeners, &heard)
+	}()
+	if err != nil {
+		return err
+	}
+	heard("")
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// Announce implements quorum.Node.
+func (n *fakeNode) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+	return n.travel(ctx, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.members == nil {
+			n.members = make(map[string]fakeMember)
+		}
+		n.members[holder] = fakeMember{slices.Clone(info), n.clockLocked().Add(life)}
+	})
+}
+
+// Members implements quorum.Node.
+func (n *fakeNode) Members(ctx context.Context) (list []lease.Member, err error) {
+	err = n.travel(ctx, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		list = nil
+		for holder, m := range n.members {
+			if left := m.ends.Sub(n.clockLocked()); left > 0 {
+				list = append(list, lease.Member{Holder: holder, Info: m.info, Left: left})
+			}
+		}
+	})
+	slices.SortFunc(list, func(a, b lease.Member) int { return strings.Compare(a.Holder, b.Holder) })
+	return list, err
+}

@@ -1,0 +1,444 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/quorum"
+)
+
+func claimOf(name string, occasion int64, holder string, term time.Duration) lease.Claim {
+	return lease.Claim{Name: name, Occasion: occasion, Holder: holder, Request: holder + "-r", Term: term, Takeovers: 3}
+}
+
+func grantOf(c lease.Claim, a lease.Answer) lease.Grant {
+	return lease.Grant{
+		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
+		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+	}
+}
+
+func claimed(t testing.TB, s lease.Store, want lease.Status, c lease.Claim) lease.Answer {
+	t.Helper()
+	a, err := s.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, want.String(), a.Status.String())
+	return a
+}
+
+func synced(t testing.TB, s lease.Store, names ...string) {
+	t.Helper()
+	syncs := make([]lease.Sync, len(names))
+	for i, name := range names {
+		syncs[i].Name = name
+	}
+	_, err := s.Sync(t.Context(), syncs)
+	require.NoError(t, err)
+}
+
+// settle lets nodes and stores finish what is under way.
+func settle() { synctest.Wait() }
+
+// The schedule in which a node that was emptied, had it a say, would let an occasion be granted to two: it was one of the
+// two that granted it, and the third has not heard of that.
+func TestNodeThatWasEmptiedHasNoSayForATerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list, quorum.WithTerm(20*time.Second))
+		synced(t, s, "job")
+		time.Sleep(time.Minute)
+		list[2].set(true)
+		c := claimOf("job", 100, "a", 20*time.Second)
+		grant := grantOf(c, claimed(t, s, lease.Granted, c))
+		settle()
+		emptied := time.Now()
+		list[1].empty()
+		list[2].set(false)
+		list[0].set(true)
+
+		other := openFake(t, list, quorum.WithTerm(20*time.Second))
+		_, err := other.Claim(t.Context(), claimOf("job", 100, "b", 20*time.Second))
+
+		require.ErrorIs(t, err, quorum.ErrRestarted)
+		var short *quorum.MajorityError
+		require.ErrorAs(t, err, &short)
+		require.Equal(t, 1, short.Answered)
+		require.Equal(t, 1, short.Restarted)
+		require.Greater(t, short.Wait, 20*time.Second)
+		require.LessOrEqual(t, short.Wait, 22*time.Second)
+		require.ErrorContains(t, err, "node-0: connection refused")
+
+		// With the one that remembers it goes on at once, and the one that was emptied catches up on the way.
+		list[0].set(false)
+		claimed(t, other, lease.Held, claimOf("job", 100, "b", 20*time.Second))
+		require.NoError(t, other.Renew(t.Context(), []lease.Grant{grant})[0])
+		settle()
+		time.Sleep(time.Until(emptied.Add(short.Wait)))
+		list[0].set(true)
+		require.NoError(t, other.Settle(t.Context(), grant, "succeeded"))
+		claimed(t, other, lease.Decided, claimOf("job", 100, "b", 20*time.Second))
+	})
+}
+
+// A promise that a node has forgotten does not let its proposal through later.
+func TestPromiseThatWasForgottenIsWorthNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(1)
+		n := list[0]
+		before := n.carryOut([]quorum.Op{{Key: "k", Ballot: "2"}})
+		require.True(t, before.Replies[0].OK)
+		n.empty()
+		time.Sleep(time.Second)
+		require.True(t, n.carryOut([]quorum.Op{{Key: "k", Ballot: "1", Accept: true, Value: "new"}}).Replies[0].OK)
+
+		late := n.carryOut([]quorum.Op{{Key: "k", Ballot: "2", Accept: true, Value: "old", Since: before.Since}})
+
+		require.False(t, late.Replies[0].OK)
+		require.Equal(t, "new", n.carryOut([]quorum.Op{{Key: "k"}}).Replies[0].Value)
+	})
+}
+
+func TestNewNamespaceCountsAfterATerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		nodes := []quorum.Node{list[0], list[1], list[2]}
+		s, err := quorum.New(nodes, quorum.WithTerm(10*time.Second))
+		require.NoError(t, err)
+		defer s.Close()
+		_, _, err = s.Time(t.Context())
+		require.ErrorIs(t, err, quorum.ErrRestarted)
+		var short *quorum.MajorityError
+		require.ErrorAs(t, err, &short)
+		time.Sleep(short.Wait - time.Millisecond)
+		_, _, err = s.Time(t.Context())
+		require.ErrorIs(t, err, quorum.ErrRestarted)
+		time.Sleep(time.Millisecond)
+		_, _, err = s.Time(t.Context())
+		require.NoError(t, err)
+	})
+}
+
+func TestTermsAboveTheLongestAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Second))
+		synced(t, s, "job")
+		_, err := s.Claim(t.Context(), claimOf("job", 100, "a", time.Second+1))
+		require.ErrorContains(t, err, "WithTerm")
+		c := claimOf("job", 100, "a", time.Second)
+		g := grantOf(c, claimed(t, s, lease.Granted, c))
+		g.Term++
+		require.ErrorContains(t, s.Renew(t.Context(), []lease.Grant{g})[0], "WithTerm")
+	})
+}
+
+// Two of three gone: the error says how many have answered, soon; and what was under way goes on when one is back.
+func TestWithoutAMajorityCallsFailAndGoOnWithOne(t *testing.T) {
+	for name, gone := range map[string]func(n *fakeNode, yes bool){
+		"refuses": (*fakeNode).set, "hangs": (*fakeNode).hang,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				list := newFakeNodes(3)
+				s := openFake(t, list, quorum.WithTimeout(time.Second))
+				synced(t, s, "job")
+				c := claimOf("job", 100, "a", 10*time.Second)
+				g := grantOf(c, claimed(t, s, lease.Granted, c))
+				settle()
+				gone(list[0], true)
+				gone(list[2], true)
+
+				began := time.Now()
+				_, err := s.Claim(t.Context(), claimOf("job", 101, "a", time.Second))
+				require.ErrorContains(t, err, "1 of 3 nodes answered, 2 needed")
+				require.LessOrEqual(t, time.Since(began), time.Second)
+				err = s.Renew(t.Context(), []lease.Grant{g})[0]
+				require.ErrorContains(t, err, "1 of 3 nodes answered")
+				require.NotErrorIs(t, err, lease.ErrFenced)
+				require.Error(t, s.Announce(t.Context(), "a", nil, time.Minute))
+
+				gone(list[2], false)
+				require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
+				require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
+			})
+		})
+	}
+}
+
+// One that hangs costs no time, whoever it is.
+func TestNodeThatHangsIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for i := range 3 {
+			list := newFakeNodes(3)
+			s := openFake(t, list)
+			synced(t, s, "job")
+			list[i].hang(true)
+			began := time.Now()
+			c := claimOf("job", 100, "a", 10*time.Second)
+			g := grantOf(c, claimed(t, s, lease.Granted, c))
+			require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
+			require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
+			require.Zero(t, time.Since(began))
+		}
+	})
+}
+
+// Leases last as long as they should whichever of the nodes answer, though their clocks are minutes apart: no longer than
+// the term, its drift and a round trip, and no shorter.
+func TestLeasesLastTheirTermThoughClocksAreApart(t *testing.T) {
+	const term = 10 * time.Second
+	for gone := range 3 {
+		t.Run(fmt.Sprint("without node ", gone), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				list := newFakeNodes(3)
+				list[0].offset, list[2].offset = 3*time.Minute, -4*time.Minute
+				s := openFake(t, list)
+				synced(t, s, "job")
+				c := claimOf("job", 100, "a", term)
+				g := grantOf(c, claimed(t, s, lease.Granted, c))
+				settle()
+				list[gone].set(true)
+				for range 3 { // others change the record, or look at it, and do not make the lease longer
+					time.Sleep(term - 100*time.Millisecond)
+					claimed(t, s, lease.Held, claimOf("job", 100, "b", term))
+					beside := claimOf("job", time.Now().UnixMilli(), "c", term)
+					beside.Overlap = lease.OverlapAllow
+					b := grantOf(beside, claimed(t, s, lease.Granted, beside))
+					require.NoError(t, s.Settle(t.Context(), b, "succeeded"))
+					require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
+					settle()
+					list[gone].set(false)
+					gone = (gone + 1) % 3
+					list[gone].set(true)
+				}
+				time.Sleep(term - 100*time.Millisecond)
+				claimed(t, s, lease.Held, claimOf("job", 100, "b", term))
+				time.Sleep(100*time.Millisecond + term/100 + 2*time.Millisecond)
+				a := claimed(t, s, lease.Granted, claimOf("job", 100, "b", term))
+				require.Equal(t, 2, a.Attempt)
+				require.Greater(t, a.Token, g.Token)
+			})
+		})
+	}
+}
+
+// A holder whose clock is slower than the nodes' still has its term: others are granted the occasion a drift later.
+func TestLeaseIsKeptForItsDrift(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list)
+		synced(t, s, "job")
+		c := claimOf("job", 100, "a", 20*time.Second)
+		granted := time.Now()
+		claimed(t, s, lease.Granted, c)
+		settle()
+		time.Sleep(20*time.Second + time.Millisecond)
+		a := claimed(t, s, lease.Granted, claimOf("job", 100, "b", time.Second))
+		require.Equal(t, 2, a.Attempt)
+		require.GreaterOrEqual(t, time.Since(granted), 20*time.Second+200*time.Millisecond+2*time.Millisecond)
+	})
+	synctest.Test(t, func(t *testing.T) { // of a long one nobody waits for that
+		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour))
+		synced(t, s, "job")
+		claimed(t, s, lease.Granted, claimOf("job", 100, "a", time.Hour))
+		settle()
+		time.Sleep(time.Hour + time.Second)
+		began := time.Now()
+		a := claimed(t, s, lease.Held, claimOf("job", 100, "b", time.Second))
+		require.Greater(t, a.Left, 30*time.Second)
+		require.Zero(t, time.Since(began))
+		time.Sleep(a.Left)
+		claimed(t, s, lease.Granted, claimOf("job", 100, "b", time.Second))
+	})
+}
+
+// Tokens rise though a minority, and then another, forgets everything; and by the clock though all do.
+func TestTokensRiseThoughNodesForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list, quorum.WithTerm(time.Second))
+		last := int64(0)
+		for i := range int64(12) {
+			synced(t, s, "job")
+			c := claimOf("job", 100+i, "a", time.Second)
+			g := grantOf(c, claimed(t, s, lease.Granted, c))
+			require.Greater(t, g.Token, last)
+			last = g.Token
+			require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
+			settle()
+			list[i%3].empty()
+			if i%4 == 3 {
+				list[(i+1)%3].empty()
+				list[(i+2)%3].empty()
+				_, _, err := s.Time(t.Context())
+				require.ErrorIs(t, err, quorum.ErrRestarted)
+			} else {
+				_, _, err := s.Time(t.Context()) // from here on they remember
+				require.NoError(t, err)
+			}
+			settle()
+			time.Sleep(2 * time.Second)
+		}
+	})
+}
+
+func TestTimeTellsWhenAMajorityForgot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list, quorum.WithTerm(time.Second))
+		_, since, err := s.Time(t.Context())
+		require.NoError(t, err)
+		forget := func(n *fakeNode) time.Time {
+			time.Sleep(5 * time.Second)
+			n.empty()
+			_, again, err := s.Time(t.Context())
+			require.NoError(t, err)
+			settle()
+			return again
+		}
+		require.Equal(t, since, forget(list[0]))
+		require.Equal(t, since, forget(list[0]))
+		forget(list[1])
+		_, later, err := s.Time(t.Context())
+		require.NoError(t, err)
+		require.True(t, later.After(since))
+	})
+}
+
+// Renewing and syncing many takes two rounds, whatever their number; losing a claim one.
+func TestRoundsAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list)
+		rounds := func(want int, what string, f func()) {
+			t.Helper()
+			settle()
+			before := list[1].calls
+			f()
+			settle()
+			require.Equal(t, want, list[1].calls-before, what)
+		}
+		var names []string
+		for i := range 1000 {
+			names = append(names, fmt.Sprint("job-", i))
+		}
+		rounds(2, "sync of new names", func() { synced(t, s, names...) })
+		rounds(1, "sync of known names", func() { synced(t, s, names...) })
+		var grants []lease.Grant
+		for _, name := range names {
+			c := claimOf(name, 100, "a", 10*time.Second)
+			grants = append(grants, grantOf(c, claimed(t, s, lease.Granted, c)))
+		}
+		time.Sleep(time.Second)
+		rounds(2, "renew", func() { require.NoError(t, errors.Join(s.Renew(t.Context(), grants)...)) })
+		rounds(1, "lose", func() { claimed(t, s, lease.Held, claimOf(names[0], 100, "b", time.Second)) })
+		rounds(2, "settle", func() { require.NoError(t, s.Settle(t.Context(), grants[0], "succeeded")) })
+		rounds(1, "decided", func() { claimed(t, s, lease.Decided, claimOf(names[0], 100, "b", time.Second)) })
+		rounds(3, "claim", func() { claimed(t, s, lease.Granted, claimOf(names[0], 101, "b", time.Second)) })
+	})
+}
+
+// Many stores that contend for the same occasion, over slow networks: one wins, and nobody has to give up.
+func TestContendersGetThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(5)
+		for i, n := range list {
+			n.fault = func() fault { return fault{before: time.Duration(5+i) * time.Millisecond, after: 5 * time.Millisecond} }
+		}
+		stores := []*quorum.Store{}
+		for range 8 {
+			stores = append(stores, openFake(t, list))
+		}
+		synced(t, stores[0], "job")
+		for occasion := range int64(10) {
+			var all sync.WaitGroup
+			var mu sync.Mutex
+			won := 0
+			for i, s := range stores {
+				all.Go(func() {
+					a, err := s.Claim(context.Background(), claimOf("job", 100+occasion, fmt.Sprint("h", i), 10*time.Second))
+					mu.Lock()
+					defer mu.Unlock()
+					if err != nil {
+						t.Error(err)
+					}
+					if a.Status == lease.Granted {
+						won++
+					}
+				})
+			}
+			all.Wait()
+			require.Equal(t, 1, won)
+		}
+	})
+}
+
+func TestLocksWithALimitAreRefused(t *testing.T) {
+	s := openFake(t, newFakeNodes(3))
+	c := claimOf("job", 0, "a", time.Second)
+	c.Permits, c.Limit, c.Takeovers = 1, 2, 0
+	_, err := s.Claim(t.Context(), c)
+	require.ErrorIs(t, err, quorum.ErrNoLocks)
+	g := grantOf(c, lease.Answer{Token: 1, Attempt: 1})
+	g.Permits, g.Limit = 1, 2
+	require.ErrorIs(t, s.Renew(t.Context(), []lease.Grant{g})[0], quorum.ErrNoLocks)
+	require.ErrorIs(t, s.Release(t.Context(), g), quorum.ErrNoLocks)
+}
+
+func TestServerThatIsTwoNodesIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(2)
+		s := openFake(t, []*fakeNode{list[0], list[1], list[0]})
+		_, _, err := s.Time(t.Context())
+		for range 3 {
+			settle()
+			_, _, err = s.Time(t.Context())
+		}
+		require.ErrorIs(t, err, quorum.ErrTwice)
+	})
+}
+
+func TestFaultyParametersAreRefusedAllAtOnce(t *testing.T) {
+	_, err := quorum.New(nil, quorum.WithTimeout(time.Millisecond), quorum.WithTerm(0))
+	require.ErrorContains(t, err, "0 nodes, must be at least 3")
+	require.ErrorContains(t, err, "timeout 1ms must be at least 10ms")
+	require.ErrorContains(t, err, "longest term 0s must be at least 1ms")
+}
+
+func TestClosedStoreFails(t *testing.T) {
+	s := openFake(t, newFakeNodes(3))
+	require.NoError(t, s.Close())
+	_, _, err := s.Time(t.Context())
+	require.ErrorIs(t, err, quorum.ErrClosed)
+}
+
+// A node that was emptied is told by those who look what it has forgotten, and that is as old there as anywhere.
+func TestNodeThatWasEmptiedCatchesUpWhenSomebodyLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list, quorum.WithTerm(time.Hour))
+		synced(t, s, "job")
+		claimed(t, s, lease.Granted, claimOf("job", 100, "a", time.Hour))
+		settle()
+		list[2].empty()
+		look := quorum.Op{Key: "job"}
+		for range 200 { // it has to be among the first to answer
+			time.Sleep(10 * time.Second)
+			claimed(t, s, lease.Held, claimOf("job", 100, "b", time.Second))
+			settle()
+			if list[2].carryOut([]quorum.Op{look}).Replies[0].Accepted != "" {
+				break
+			}
+		}
+		theirs, own := list[0].carryOut([]quorum.Op{look}).Replies[0], list[2].carryOut([]quorum.Op{look}).Replies[0]
+		require.Equal(t, theirs.Value, own.Value)
+		require.Equal(t, theirs.Age, own.Age)
+	})
+}

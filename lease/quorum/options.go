@@ -1,0 +1,74 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+type options struct {
+	timeout time.Duration
+	term    time.Duration
+	fresh   bool
+}
+
+// Option changes a default of [New].
+type Option func(*options)
+
+// WithTimeout bounds each call of the store, and each call of a node. The default is 2 s; at least 10 ms. A call in which
+// no majority answers fails after this, or as soon as all nodes have failed. Choose it well below the shortest term.
+func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
+
+// WithTerm says what the longest term is that anybody asks for in this namespace; longer ones are refused. The default is
+// 30 s. A node that was started or emptied does not count until it has run for that long, and a little longer. All
+// stores of a namespace need the same.
+func WithTerm(longest time.Duration) Option { return func(o *options) { o.term = longest } }
+
+// WithFreshStart says that nobody has used the namespace before: when every node answers, and none of them has remembered
+// for longer than a term, they count nevertheless. It matters once, at the store's first call. Without it a new namespace
+// can be used when the nodes have known it for a term.
+//
+// It is for tests, and for the first start ever: with it, a fleet whose nodes were all started or emptied within one term
+// forgets what was held before that.
+func WithFreshStart() Option { return func(o *options) { o.fresh = true } }
+
+// New makes a store over nodes, which are independent servers: at least three, and better an odd number of them, since of
+// four no more may be gone than of three. The same nodes have to be given to every store of the namespace, in any order.
+// It does not connect yet.
+func New(list []Node, opts ...Option) (*Store, error) {
+	o := options{timeout: 2 * time.Second, term: 30 * time.Second}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	var faults []error
+	if len(list) < 3 {
+		faults = append(faults, fmt.Errorf("quorum: %d nodes, must be at least 3: fewer cannot do without one", len(list)))
+	}
+	for i, n := range list {
+		if n == nil {
+			faults = append(faults, fmt.Errorf("quorum: node %d is nil", i))
+		}
+	}
+	if o.timeout < 10*time.Millisecond {
+		faults = append(faults, fmt.Errorf("quorum: timeout %s must be at least 10ms", o.timeout))
+	}
+	if o.term < time.Millisecond {
+		faults = append(faults, fmt.Errorf("quorum: longest term %s must be at least 1ms", o.term))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	life, end := context.WithCancel(context.Background())
+	return &Store{
+		longest: o.term,
+		registers: &registers{nodes: &nodes{
+			list: append([]Node(nil), list...), timeout: o.timeout, quarantine: quarantine(o.term), fresh: o.fresh,
+			life: life, end: end, about: make([]about, len(list)),
+		}},
+	}, nil
+}
+
+// quarantine is for how long a node does not count that has forgotten: the longest lease is kept for its drift, too, and
+// the clocks of the node and of those that remember may drift apart.
+func quarantine(longest time.Duration) time.Duration { return longest + 2*drift(longest) }

@@ -1,0 +1,69 @@
+package quorum_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/leasetest"
+	"github.com/solotick/solotick/lease/quorum"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+var _ quorum.Node = (*redislease.Node)(nil)
+
+func TestStoreOnRedis(t *testing.T) {
+	servers := startServers(t, 3)
+	s := openRedis(t, servers, quorum.WithTerm(time.Hour))
+	leasetest.Run(t, func(*testing.T) lease.Store { return s },
+		leasetest.WithTerm(120*time.Millisecond), // of which a fourth is in doubt when the nodes are slow
+		leasetest.WithForget(func(t *testing.T, _ lease.Store) {
+			quorum.Idle(s)
+			for _, srv := range servers {
+				srv.Flush()
+			}
+			_, _, err := s.Time(t.Context()) // none counts, so all are asked
+			require.ErrorIs(t, err, quorum.ErrRestarted)
+			quorum.EndQuarantine(s)
+		}))
+}
+
+func startServers(t testing.TB, n int) (list []*redistest.Server) {
+	for range n {
+		list = append(list, redistest.Start(t))
+	}
+	return list
+}
+
+// openRedis makes a store over servers that are new, and closes it with the test.
+func openRedis(t testing.TB, servers []*redistest.Server, opts ...quorum.Option) *quorum.Store {
+	t.Helper()
+	var addrs []string
+	for _, srv := range servers {
+		addrs = append(addrs, srv.Addr())
+	}
+	return openAddrs(t, addrs, opts...)
+}
+
+func openAddrs(t testing.TB, addrs []string, opts ...quorum.Option) *quorum.Store {
+	t.Helper()
+	var nodes []quorum.Node
+	for _, addr := range addrs {
+		client := redis.NewClient(&redis.Options{Addr: addr})
+		node, err := redislease.NewNode(client)
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			require.NoError(t, node.Close())
+			require.NoError(t, client.Close())
+		})
+		nodes = append(nodes, node)
+	}
+	s, err := quorum.New(nodes, append([]quorum.Option{quorum.WithFreshStart()}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}

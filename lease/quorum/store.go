@@ -1,0 +1,260 @@
+package quorum
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/record"
+)
+
+// Store is a [lease.Store] on a majority of independent nodes. It is also a [lease.Controller], [lease.Inspector],
+// [lease.Watcher] and [lease.Roster]. It is safe for concurrent use. Close it when it is no longer used.
+type Store struct {
+	registers *registers
+	longest   time.Duration // term
+}
+
+// Close ends what is under way at the nodes and waits for that. Calls fail with [ErrClosed] from then on. The nodes are
+// the caller's, and stay open.
+func (s *Store) Close() error {
+	s.registers.close()
+	return nil
+}
+
+// verb is what is done to one record. It says what to do once the result is certain; it may be called more than once.
+type verb func(i int, r *record.Record, now time.Time) (done func())
+
+// on makes a change of registers from a verb of records.
+func on(f verb) change {
+	return func(i int, at reading) (outcome, error) {
+		r, err := readRecord(at)
+		if err != nil {
+			return outcome{}, err
+		}
+		before, err := writeRecord(r)
+		if err != nil {
+			return outcome{}, err
+		}
+		done := f(i, r, at.now)
+		after, err := writeRecord(r)
+		if err != nil {
+			return outcome{}, err
+		}
+		if after == before {
+			after = ""
+		}
+		return outcome{next: after, keep: keepFor(r), done: done}, nil
+	}
+}
+
+// one applies a verb to the record of name.
+func (s *Store) one(ctx context.Context, what, name string, begin opening, grows bool, f func(r *record.Record, now time.Time) (done func())) error {
+	errs := s.registers.update(ctx, []string{name}, begin, grows, on(func(_ int, r *record.Record, now time.Time) func() { return f(r, now) }))
+	if errs[0] != nil {
+		return fmt.Errorf("%s %q: %w", what, name, errs[0])
+	}
+	return nil
+}
+
+// Claim implements [lease.Store]. A claim that meets a lease which is about to run out waits for that, for as long as the
+// clocks may disagree about it.
+func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+	if err := cmp.Or(c.Validate(), s.checkTerm(c.Name, c.Term), checkLimit(c.Limit)); err != nil {
+		return lease.Answer{}, err
+	}
+	patience := s.registers.timeout / 2
+	for {
+		a, wait, err := s.claim(ctx, c, patience)
+		if err != nil || wait == 0 {
+			return a, err
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
+		}
+		patience -= wait
+	}
+}
+
+// claim claims once, or returns for how long to wait, at most patience.
+func (s *Store) claim(ctx context.Context, c lease.Claim, patience time.Duration) (a lease.Answer, wait time.Duration, err error) {
+	err = s.one(ctx, "claim", c.Name, look, true, func(r *record.Record, now time.Time) func() {
+		if w := ending(r, c, now); w > 0 && w <= patience {
+			return func() { wait = w }
+		}
+		undo := extended(r, now)
+		answer, wake := r.Claim(c, now)
+		undo()
+		return func() {
+			a = answer
+			s.tell(wake, c.Name, 0)
+		}
+	})
+	return a, wait, err
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// checkTerm refuses terms after which a node would count that has forgotten the lease.
+func (s *Store) checkTerm(name string, term time.Duration) error {
+	if term > s.longest {
+		return fmt.Errorf("quorum: %q: term %s must be at most %s: see WithTerm", name, term, s.longest)
+	}
+	return nil
+}
+
+// checkLimit refuses locks with a limit: they are another kind of value than records.
+func checkLimit(limit int) error {
+	if limit > 0 {
+		return ErrNoLocks
+	}
+	return nil
+}
+
+// Renew implements [lease.Store].
+func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
+	answers := make([]error, len(grants))
+	names, parts := group(len(grants), func(i int) (string, bool) {
+		answers[i] = cmp.Or(grants[i].Validate(), s.checkTerm(grants[i].Name, grants[i].Term), checkLimit(grants[i].Limit))
+		return grants[i].Name, answers[i] == nil
+	})
+	errs := s.registers.update(ctx, names, above, false, on(func(n int, r *record.Record, now time.Time) func() {
+		said := make([]error, len(parts[n]))
+		for j, i := range parts[n] {
+			said[j] = r.Renew(grants[i], now)
+		}
+		return func() {
+			for j, i := range parts[n] {
+				answers[i] = said[j]
+			}
+		}
+	}))
+	for n, err := range errs {
+		for _, i := range parts[n] {
+			if err != nil {
+				answers[i] = fmt.Errorf("renew %q: %w", names[n], err)
+			}
+		}
+	}
+	return answers
+}
+
+// group returns the names of n things, each once, and which things have each.
+func group(n int, name func(i int) (name string, ok bool)) (names []string, parts [][]int) {
+	place := make(map[string]int)
+	for i := range n {
+		name, ok := name(i)
+		if !ok {
+			continue
+		}
+		at, known := place[name]
+		if !known {
+			at = len(names)
+			place[name] = at
+			names, parts = append(names, name), append(parts, nil)
+		}
+		parts[at] = append(parts[at], i)
+	}
+	return names, parts
+}
+
+// Settle implements [lease.Store].
+func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
+	if !lease.ValidOutcome(outcome) {
+		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, lease.OutcomeRule)
+	}
+	return s.finish(ctx, "settle", g, func(r *record.Record, now time.Time) (bool, error) { return r.Settle(g, outcome, now) })
+}
+
+// Release implements [lease.Store].
+func (s *Store) Release(ctx context.Context, g lease.Grant) error {
+	return s.finish(ctx, "release", g, func(r *record.Record, now time.Time) (bool, error) { return r.Release(g, now) })
+}
+
+func (s *Store) finish(ctx context.Context, what string, g lease.Grant, f func(*record.Record, time.Time) (wake bool, err error)) error {
+	if err := cmp.Or(g.Validate(), checkLimit(g.Limit)); err != nil {
+		return err
+	}
+	var answer error
+	err := s.one(ctx, what, g.Name, above, false, func(r *record.Record, now time.Time) func() {
+		wake, said := f(r, now)
+		return func() {
+			answer = said
+			s.tell(wake, g.Name, 0)
+		}
+	})
+	return cmp.Or(err, answer)
+}
+
+// Pass implements [lease.Store].
+func (s *Store) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bool, err error) {
+	if err := p.Validate(); err != nil {
+		return 0, false, err
+	}
+	err = s.one(ctx, "pass", p.Name, look, false, func(r *record.Record, now time.Time) func() {
+		m, ok := r.Pass(p, now)
+		return func() { mark, passed = m, ok }
+	})
+	return mark, passed, err
+}
+
+// Sync implements [lease.Store].
+func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
+	for _, y := range syncs {
+		if err := y.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	names, parts := group(len(syncs), func(i int) (string, bool) { return syncs[i].Name, true })
+	records := make([]lease.Record, len(syncs))
+	errs := s.registers.update(ctx, names, first, true, on(func(n int, r *record.Record, now time.Time) func() {
+		views := make([]lease.Record, len(parts[n]))
+		for j, i := range parts[n] {
+			views[j] = r.Sync(syncs[i], now)
+		}
+		return func() {
+			for j, i := range parts[n] {
+				records[i] = views[j]
+			}
+		}
+	}))
+	for n, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("sync %q: %w", names[n], err)
+		}
+	}
+	return records, nil
+}
+
+// Inspect implements [lease.Inspector].
+func (s *Store) Inspect(ctx context.Context, name string) (v lease.Record, err error) {
+	err = s.one(ctx, "inspect", name, look, false, func(r *record.Record, now time.Time) func() {
+		seen := r.View(name, now)
+		return func() { v = seen }
+	})
+	return v, err
+}
+
+// Time implements [lease.Store]. The clock is the median of those of the nodes that were the first to answer, or the
+// lower of the two in the middle: keep the nodes' clocks together. Since is when the last of a majority began to remember,
+// each by its own clock.
+func (s *Store) Time(ctx context.Context) (clock, since time.Time, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.registers.timeout, errTimeout)
+	defer cancel()
+	counted, _, err := s.registers.ask(ctx, func(int) []Op { return nil }, nil)
+	if err != nil {
+		return time.Time{}, time.Time{}, fmt.Errorf("time: %w", err)
+	}
+	return now(counted), s.registers.since(), nil
+}

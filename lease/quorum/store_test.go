@@ -1,0 +1,48 @@
+package quorum_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/leasetest"
+	"github.com/solotick/solotick/lease/quorum"
+)
+
+// long is a term that no test waits for.
+const long = time.Minute
+
+func TestStore(t *testing.T) { conforms(t, func([]*fakeNode) {}) }
+
+func TestStoreWithOneNodeGone(t *testing.T) {
+	conforms(t, func(list []*fakeNode) { list[1].set(true) })
+}
+
+// conforms proves that the store passes the suite when something has happened to its nodes.
+func conforms(t *testing.T, happens func([]*fakeNode)) {
+	t.Parallel()
+	fakes := make(map[lease.Store][]*fakeNode)
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		list := newFakeNodes(3)
+		s := openFake(t, list, quorum.WithTerm(time.Hour))
+		if _, _, err := s.Time(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		happens(list)
+		fakes[s] = list
+		t.Cleanup(func() { delete(fakes, s) })
+		return s
+	},
+		leasetest.Within(synctest.Test),
+		leasetest.WithForget(func(t *testing.T, s lease.Store) {
+			quorum.Idle(s.(*quorum.Store))
+			for _, n := range fakes[s] {
+				n.empty()
+			}
+			if _, _, err := s.Time(t.Context()); err == nil {
+				t.Error("nodes that were just emptied are counted")
+			}
+			quorum.EndQuarantine(s.(*quorum.Store))
+		}))
+}

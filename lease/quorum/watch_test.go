@@ -1,0 +1,104 @@
+package quorum_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// heard collects what a watch tells.
+type heard struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (h *heard) wake(name string, occasion int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list = append(h.list, fmt.Sprint(name, " ", occasion))
+}
+
+// take returns what was told since it was called last.
+func (h *heard) take() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := h.list
+	h.list = nil
+	return list
+}
+
+func TestWatchWorksWithAMinorityGoneAndTellsEachWakeOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list)
+		synced(t, s, "job")
+		list[0].set(true)
+		var h heard
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Watch(ctx, h.wake) }()
+		settle()
+		require.Equal(t, []string{" 0", " 0"}, h.take())
+
+		a, err := s.Trigger(t.Context(), lease.Trigger{Name: "job", By: "ops", Request: "r"})
+		require.NoError(t, err)
+		settle()
+		require.Equal(t, []string{fmt.Sprint("job ", a.Occasion)}, h.take())
+
+		list[0].set(false) // it is listened on when it is back
+		time.Sleep(2 * time.Second)
+		require.Equal(t, []string{" 0"}, h.take())
+		list[1].set(true)
+		list[2].set(true)
+		settle()
+		_, err = s.Pause(t.Context(), "job", lease.Pause{By: "ops"})
+		require.Error(t, err) // nobody is told of what is uncertain
+		settle()
+		require.Empty(t, h.take())
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
+}
+
+func TestWatchEndsWhenNoNodeIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list)
+		for _, n := range list {
+			n.set(true)
+		}
+		require.ErrorIs(t, s.Watch(t.Context(), func(string, int64) {}), errDown)
+	})
+}
+
+func TestMembersAreThoseOfAMajority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list)
+		list[0].set(true)
+		require.NoError(t, s.Announce(t.Context(), "a", []byte("old"), time.Minute))
+		list[0].set(false)
+		list[2].set(true)
+		time.Sleep(time.Second)
+		require.NoError(t, s.Announce(t.Context(), "a", []byte("new"), time.Minute))
+		require.NoError(t, s.Announce(t.Context(), "b", nil, time.Minute))
+		settle()
+		for gone := range list {
+			for i, n := range list {
+				n.set(i == gone)
+			}
+			members, err := s.Members(t.Context())
+			require.NoError(t, err)
+			require.Len(t, members, 2)
+			require.Equal(t, "new", string(members[0].Info))
+			require.Equal(t, "b", members[1].Holder)
+		}
+	})
+}

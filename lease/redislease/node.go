@@ -1,0 +1,225 @@
+package redislease
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Node is one of the independent servers of a quorum: a quorum.Node. Its methods are safe for concurrent use. Close it
+// when it is no longer used, after the quorum's store.
+//
+// It keeps its registers apart from the records of a [Store] of the same namespace, and needs the right to +info besides those of a Store:
+//
+//	solotick:{NAMESPACE:KEY}:register   what a register holds, a hash; see lua/node_registers.lua
+//	solotick:{NAMESPACE}:node           which run of the server remembers the namespace, and since when
+//	solotick:{NAMESPACE}:members        who takes part
+//	solotick:NAMESPACE:node:wake        the channel on which those who wait are woken
+type Node struct {
+	store *Store
+	addr  string
+}
+
+// NodeOp, NodeReply and NodeState are what a quorum calls Op, Reply and State.
+type (
+	NodeOp = struct {
+		Key    string
+		Ballot string
+		Accept bool
+		Value  string
+		Since  time.Time
+		Age    time.Duration
+		Keep   time.Duration
+		Grows  bool
+	}
+	NodeReply = struct {
+		OK       bool
+		Promised string
+		Accepted string
+		Value    string
+		Age      time.Duration
+	}
+	NodeState = struct {
+		ID      string
+		Now     time.Time
+		Since   time.Time
+		Replies []NodeReply
+	}
+)
+
+var (
+	//go:embed lua/node_registers.lua
+	nodeRegistersSource string
+
+	// The one is for what has to work when Redis is out of memory.
+	nodeScript      = newScript("#!lua flags=allow-oom", recordSource, nodeRegistersSource)
+	nodeGrowsScript = newScript("#!lua", recordSource, nodeRegistersSource)
+)
+
+const (
+	nodeChunk  = 64                   // how many operations one script carries out
+	nodeForget = 400 * 24 * time.Hour // for how long a register is kept when nobody says
+	nodeFields = 5                    // of an answer to one operation
+	nodeHead   = 3                    // of an answer, before those
+)
+
+// NewNode makes a node of the server that client is connected to. It uses the options of client, a *redis.Client, for a
+// small client of its own, and does not connect yet. Options are those of [New]. Give each node a server of its own: a
+// Cluster, whose servers keep different keys, is none.
+func NewNode(client redis.UniversalClient, opts ...Option) (*Node, error) {
+	if _, ok := client.(*redis.ClusterClient); ok {
+		return nil, errors.New("redislease: a node of a quorum needs a server of its own: give a *redis.Client, not a *redis.ClusterClient")
+	}
+	s, err := New(client, opts...)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{store: s}
+	if c, ok := client.(*redis.Client); ok {
+		n.addr = c.Options().Addr
+	}
+	return n, nil
+}
+
+// Close closes the node's connections. Calls that are under way fail.
+func (n *Node) Close() error { return n.store.Close() }
+
+// String returns the server's address.
+func (n *Node) String() string { return n.addr }
+
+// Do implements quorum.Node.
+func (n *Node) Do(ctx context.Context, ops []NodeOp) (NodeState, error) {
+	var cmds []*redis.Cmd
+	for start := 0; start == 0 || start < len(ops); start += nodeChunk {
+		cmds = append(cmds, n.command(ctx, ops[start:min(start+nodeChunk, len(ops))]))
+	}
+	var err error
+	if len(cmds) == 1 {
+		cmds[0], err = n.store.router.do(ctx, cmds[0])
+	} else {
+		cmds, err = n.store.router.all(ctx, cmds)
+	}
+	if err != nil {
+		return NodeState{}, err
+	}
+	var s NodeState
+	for i, cmd := range cmds {
+		part, err := readNodeState(cmd)
+		if err != nil {
+			return NodeState{}, err
+		}
+		if i == 0 {
+			s = part
+			continue
+		}
+		if part.ID != s.ID || !part.Since.Equal(s.Since) {
+			return NodeState{}, errors.New("the server was started or emptied meanwhile")
+		}
+		s.Replies = append(s.Replies, part.Replies...)
+	}
+	return s, nil
+}
+
+func (n *Node) command(ctx context.Context, ops []NodeOp) *redis.Cmd {
+	script := nodeScript
+	keys := make([]string, 1, 1+len(ops))
+	keys[0] = n.store.fleetKey(":node")
+	args := make([]any, 0, 6*len(ops))
+	for _, op := range ops {
+		what, since, keep := "p", "", op.Keep
+		if op.Accept {
+			what = "a"
+		}
+		if op.Grows {
+			script = nodeGrowsScript
+		}
+		if !op.Since.IsZero() {
+			since = strconv.FormatInt(op.Since.UnixMicro(), 10)
+		}
+		if keep <= 0 {
+			keep = nodeForget
+		}
+		keys = append(keys, n.store.key(op.Key)+":register")
+		args = append(args, what, op.Ballot, since, op.Value, op.Age.Microseconds(), keep.Milliseconds())
+	}
+	return script.command(ctx, keys, args...)
+}
+
+func readNodeState(cmd *redis.Cmd) (s NodeState, err error) {
+	r, err := cmd.Slice()
+	if err != nil {
+		return s, err
+	}
+	if len(r) < nodeHead || (len(r)-nodeHead)%nodeFields != 0 {
+		return s, fmt.Errorf("%w: %d values", errReply, len(r))
+	}
+	ok := true
+	text := func(i int) string { v, is := r[i].(string); ok = ok && is; return v }
+	number := func(i int) int64 { v, is := r[i].(int64); ok = ok && is; return v }
+	s.ID, s.Now, s.Since = text(0), time.UnixMicro(number(1)).UTC(), time.UnixMicro(number(2)).UTC()
+	s.Replies = make([]NodeReply, 0, len(r)/nodeFields)
+	for i := nodeHead; i < len(r); i += nodeFields {
+		s.Replies = append(s.Replies, NodeReply{
+			OK: number(i) == 1, Promised: text(i + 1), Accepted: text(i + 2), Value: text(i + 3),
+			Age: time.Duration(number(i+4)) * time.Microsecond,
+		})
+	}
+	if !ok {
+		return NodeState{}, fmt.Errorf("%w: %.200v", errReply, r)
+	}
+	return s, nil
+}
+
+// Publish implements quorum.Node.
+func (n *Node) Publish(ctx context.Context, message string) error {
+	return n.store.client.Publish(ctx, n.channel(), message).Err()
+}
+
+func (n *Node) channel() string { return "solotick:" + n.store.namespace + ":node:wake" }
+
+// Listen implements quorum.Node.
+func (n *Node) Listen(ctx context.Context, heard func(message string)) error {
+	sub := n.store.client.Subscribe(ctx, n.channel())
+	defer func() { _ = sub.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = sub.Close() })() // a read in progress does not see ctx
+	for asked := false; ; {
+		m, err := sub.ReceiveTimeout(ctx, quiet*n.store.router.timeout)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		// A connection that is dead at the other end only is silent for ever: ask.
+		var timeout net.Error
+		if errors.As(err, &timeout) && timeout.Timeout() && !asked {
+			asked, err = true, sub.Ping(ctx)
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		asked = false
+		switch m := m.(type) {
+		case *redis.Subscription:
+			heard("")
+		case *redis.Message:
+			heard(m.Payload)
+		}
+	}
+}
+
+// Announce implements quorum.Node.
+func (n *Node) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+	return n.store.Announce(ctx, holder, info, life)
+}
+
+// Members implements quorum.Node.
+func (n *Node) Members(ctx context.Context) ([]lease.Member, error) { return n.store.Members(ctx) }
