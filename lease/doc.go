@@ -26,6 +26,12 @@
 // out, or waiting), and the mark, the newest occasion up to which every one is decided. An occasion at or below the mark that is not
 // open is settled and is never granted again; that is why memory grows with names and not with occasions.
 //
+// # Locks
+//
+// A name has a lock as well, apart from its occasions and without a memory: permits, of which several holders may have some,
+// and a line of those who wait for them. A claim with a Limit asks for it. Package lock makes of that what programs
+// know: mutexes, semaphores, read-write locks and so on; see [Locker] for what else a store can do about them.
+//
 // # Time
 //
 // Whether a lease has run out is decided by the store's clock alone, and no client's clock ever reaches the store. The
@@ -56,6 +62,9 @@
 //	the store's memory is full         renew and settle work            claims fail
 //
 // # Caveats
+//
+// A store that has lost a record believes the holder who writes itself anew. If that one was taken over before, and does
+// not know it, an occasion that the other had settled is open again: so do not release a lease that has run out.
 //
 // A process that is frozen between looking at the clock and writing can write after its lease is gone, and a failover of
 // a single Redis with asynchronous replication can forget the newest grants, so that for one term two holders exist. The

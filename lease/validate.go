@@ -55,10 +55,11 @@ func (g *Grant) validLock() bool {
 
 // ValidateRelease is Validate for a grant that is released: of a lock, the Token may be 0.
 func (g Grant) ValidateRelease() error {
+	checked := g
 	if g.Limit > 0 && g.Token == 0 {
-		g.Token = 1
+		checked.Token = 1
 	}
-	return g.Validate()
+	return checked.Validate()
 }
 
 // Validate returns every fault of p, joined; nil when there is none. Stores refuse a pass that has any.
