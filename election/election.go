@@ -116,12 +116,17 @@ func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, term
 		if err != nil {
 			return err
 		}
-		err = lead(l.Context(), l.Term())
-		lost := l.Context().Err() != nil && ctx.Err() == nil
-		_ = l.Resign(ctx) // what fails here runs out by itself
-		switch {
-		case ctx.Err() != nil:
-			return errors.Join(err, context.Cause(ctx))
+		lost := false
+		func() {
+			defer func() { _ = l.Resign(ctx) }() // also when lead panics; what fails here runs out by itself
+			err = lead(l.Context(), l.Term())
+			lost = l.Context().Err() != nil
+		}()
+		switch cause := context.Cause(ctx); {
+		case cause != nil && errors.Is(err, cause):
+			return err
+		case cause != nil:
+			return errors.Join(err, cause)
 		case !lost:
 			return err
 		}

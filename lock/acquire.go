@@ -43,102 +43,130 @@ func (s *Locks) simple(name string, permits, limit int, o settings) simple {
 func (l simple) Name() string { return l.claim.Name }
 
 // Acquire implements [Lock].
-func (l simple) Acquire(ctx context.Context) (*Hold, error) { return l.acquire(ctx, l.claim, true) }
+func (l simple) Acquire(ctx context.Context) (*Hold, error) {
+	return l.acquire(ctx, l.settings.waitLimit, l.wait)
+}
 
 // TryAcquire implements [Lock].
-func (l simple) TryAcquire(ctx context.Context) (*Hold, error) { return l.acquire(ctx, l.claim, false) }
+func (l simple) TryAcquire(ctx context.Context) (*Hold, error) { return l.acquire(ctx, 0, l.try) }
 
-func (l simple) acquire(ctx context.Context, c lease.Claim, waits bool) (*Hold, error) {
-	s := l.locks
+// attempt is one acquisition that is under way.
+type attempt struct {
+	claim  lease.Claim
+	began  time.Time
+	parent context.Context // of the hold's context
+	ctx    context.Context // ends when it is to be given up
+}
+
+func (l simple) acquire(ctx context.Context, limit time.Duration, how func(attempt) (*Hold, error)) (*Hold, error) {
 	began := time.Now()
-	h, err := l.ask(ctx, c, waits, began)
-	if err != nil && s.observe != nil {
-		s.observe(GaveUp{Name: c.Name, Waited: time.Since(began), Err: err})
+	h, err := l.ask(ctx, limit, began, how)
+	if err != nil && l.locks.observe != nil {
+		l.locks.observe(GaveUp{Name: l.claim.Name, Waited: time.Since(began), Err: err})
 	}
 	return h, err
 }
 
-// ask asks once, and then waits if it may: a lock that is free costs one round trip.
-func (l simple) ask(ctx context.Context, c lease.Claim, waits bool, began time.Time) (*Hold, error) {
-	s := l.locks
+func (l simple) ask(ctx context.Context, limit time.Duration, began time.Time, how func(attempt) (*Hold, error)) (*Hold, error) {
+	c := l.claim
 	c.Request = lease.NewRequest()
-	valid := c
-	if waits {
-		valid.Ticket = l.settings.ticket
-	}
-	if c.Limit < 1 {
-		return nil, fmt.Errorf("lock: semaphore %q: permits: %d must be from 1 to %d", c.Name, c.Limit, lease.MaxPermits)
-	}
-	if err := valid.Validate(); err != nil {
+	if err := l.check(c); err != nil {
 		return nil, err
-	}
-	if s.life.Err() != nil {
-		return nil, ErrClosed
 	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	sent := lease.Sent()
-	a, err := s.store.Claim(ctx, c)
-	switch {
-	case err == nil && a.Status == lease.Granted:
-		return s.keep(ctx, c, a, sent, time.Since(began)), nil
-	case waits:
-		return l.wait(ctx, valid, a, err, began)
-	case err == nil:
-		return nil, &lease.HeldError{Name: c.Name, Holder: a.Holder, Left: a.Left}
-	default:
-		s.takeBack(c)
-		return nil, err
+	if !l.locks.begin() {
+		return nil, ErrClosed
 	}
+	defer l.locks.work.Done()
+	waiting, stop := l.locks.until(ctx, limit)
+	defer stop()
+	return how(attempt{claim: c, began: began, parent: ctx, ctx: waiting})
 }
 
-// wait waits for the turn of a claim that was answered so.
-func (l simple) wait(ctx context.Context, c lease.Claim, a lease.Answer, err error, began time.Time) (*Hold, error) {
-	s := l.locks
-	if s.observe != nil {
-		s.observe(Waiting{Name: c.Name, Holder: a.Holder})
+func (l simple) check(c lease.Claim) error {
+	if c.Limit < 1 {
+		return fmt.Errorf("lock: semaphore %q: permits: %d must be from 1 to %d", c.Name, c.Limit, lease.MaxPermits)
 	}
-	waiting, stop := ctx, context.CancelFunc(func() {})
-	if l.settings.waitLimit > 0 {
-		waiting, stop = context.WithTimeoutCause(ctx, l.settings.waitLimit-time.Since(began), errWaited)
+	c.Ticket = l.settings.ticket
+	err := c.Validate()
+	if l.settings.ticket == 0 { // of a claim it would mean not to wait
+		err = errors.Join(err, fmt.Errorf("lock: %q: ticket: \"0s\" must be from 1ms to 1h", c.Name))
 	}
-	defer stop()
-	waiting, end := context.WithCancelCause(waiting)
-	defer end(nil)
-	defer context.AfterFunc(s.life, func() { end(ErrClosed) })()
+	if l.settings.waitLimit < 0 {
+		err = errors.Join(err, fmt.Errorf("lock: %q: wait limit: %q must be at least 0", c.Name, l.settings.waitLimit))
+	}
+	return err
+}
 
-	pass, ok := s.queue(waiting, c)
-	if !ok {
-		return nil, l.gaveUp(waiting, c, a, err, began)
+func (l simple) try(t attempt) (*Hold, error) {
+	s := l.locks
+	sent := lease.Sent()
+	a, err := s.store.Claim(t.ctx, t.claim)
+	switch {
+	case err == nil && a.Status == lease.Granted:
+		return s.keep(t, a, sent)
+	case err == nil:
+		return nil, &lease.HeldError{Name: t.claim.Name, Holder: a.Holder, Left: a.Left}
+	case t.ctx.Err() != nil && t.parent.Err() == nil:
+		err = ErrClosed
 	}
-	defer pass()
-	w := s.enter(c)
-	defer s.leave(w)
-	asked := false
-	for failures, alone := 0, 0; ; alone++ {
+	s.takeBack(t.claim)
+	return nil, err
+}
+
+// wait asks until the lock is granted or t is to be given up. Where the first to come goes first it asks for a place in line at
+// once. Otherwise it does not before it has heard that the lock is held, and not before those of this process that wait
+// already: see gate.
+func (l simple) wait(t attempt) (*Hold, error) {
+	s := l.locks
+	var w *waiter // nil until it may wait in line
+	inLine := func() {
+		w = s.enter(t.claim)
+		t.claim.Ticket = l.settings.ticket
+	}
+	if t.claim.Turn != lease.TurnAny {
+		inLine()
+	}
+	defer func() {
+		if w != nil {
+			s.leave(w)
+		}
+	}()
+	var last lease.Answer
+	for asked, failures := 0, 0; ; asked++ {
 		sent := lease.Sent()
-		var b lease.Answer
-		b, err = s.store.Claim(waiting, c)
-		asked = true
-		pause := l.pause(b, alone)
-		switch {
-		case err != nil:
-			pause = jittered(min(25*time.Millisecond<<min(failures, 10), c.Ticket))
+		a, err := s.store.Claim(t.ctx, t.claim)
+		if err == nil && a.Status == lease.Granted {
+			return s.keep(t, a, sent)
+		}
+		if asked == 0 && s.observe != nil {
+			s.observe(Waiting{Name: t.claim.Name, Holder: a.Holder})
+		}
+		var pause time.Duration
+		if err != nil {
+			pause = jittered(min(firstPause<<min(failures, 10), l.settings.ticket/6)) // so that a short outage costs nobody a place in line
 			failures++
-		case b.Status == lease.Granted:
-			return s.keep(ctx, c, b, sent, time.Since(began)), nil
-		default:
-			a, failures = b, 0
-		}
-		if waiting.Err() == nil {
-			w.sleep(waiting, pause)
-		}
-		if waiting.Err() != nil {
-			if asked {
-				s.takeBack(c)
+		} else {
+			last, failures = a, 0
+			if w == nil {
+				pass, ok := s.queue(t.ctx, t.claim)
+				if !ok {
+					return nil, t.gaveUp(last, nil)
+				}
+				defer pass()
+				inLine()
+				continue
 			}
-			return nil, l.gaveUp(waiting, c, a, err, began)
+			pause = l.pause(a, asked)
+		}
+		if t.ctx.Err() == nil {
+			w.sleep(t.ctx, pause)
+		}
+		if t.ctx.Err() != nil {
+			s.takeBack(t.claim)
+			return nil, t.gaveUp(last, err)
 		}
 	}
 }
@@ -147,31 +175,34 @@ func (l simple) wait(ctx context.Context, c lease.Claim, a lease.Answer, err err
 var errWaited = errors.New("the wait limit has passed")
 
 // gaveUp says why the wait has ended: what ended it, and who held the lock or what the last claim failed with.
-func (l simple) gaveUp(waiting context.Context, c lease.Claim, a lease.Answer, last error, began time.Time) error {
-	cause := context.Cause(waiting)
-	waited := time.Since(began).Round(time.Millisecond)
-	if last == nil || errors.Is(last, cause) || errors.Is(last, waiting.Err()) {
+func (t attempt) gaveUp(a lease.Answer, last error) error {
+	cause := context.Cause(t.ctx)
+	waited := time.Since(t.began).Round(time.Millisecond)
+	if last == nil || errors.Is(last, cause) || errors.Is(last, t.ctx.Err()) {
 		last = nil
 		if a.Status != 0 {
-			last = &lease.HeldError{Name: c.Name, Holder: a.Holder, Left: a.Left}
+			last = &lease.HeldError{Name: t.claim.Name, Holder: a.Holder, Left: a.Left}
 		}
 	}
 	switch {
 	case last == nil:
-		return fmt.Errorf("lock: gave up %q after %s: %w", c.Name, waited, cause)
+		return fmt.Errorf("lock: gave up %q after %s: %w", t.claim.Name, waited, cause)
 	case errors.Is(cause, errWaited):
-		return fmt.Errorf("lock: gave up %q after %s, its wait limit: %w", c.Name, waited, last)
+		return fmt.Errorf("lock: gave up %q after %s, its wait limit: %w", t.claim.Name, waited, last)
 	default:
-		return fmt.Errorf("lock: gave up %q after %s: %w (%w)", c.Name, waited, cause, last)
+		return fmt.Errorf("lock: gave up %q after %s: %w (%w)", t.claim.Name, waited, cause, last)
 	}
 }
+
+// firstPause is how soon a waiter asks again at first, when it cannot be told or the store has failed.
+const firstPause = 25 * time.Millisecond
 
 // pause is how long to wait for being told before asking again. A waiter that cannot be told asks often at first, and then more
 // and more seldom.
 func (l simple) pause(a lease.Answer, asked int) time.Duration {
 	pause := l.settings.ticket / 3
 	if !l.locks.hears() {
-		pause = min(pause, 25*time.Millisecond<<min(asked, 10))
+		pause = min(pause, firstPause<<min(asked, 10))
 	}
 	pause = jittered(pause)
 	if a.Left > 0 && a.Left < pause { // then nobody tells
@@ -182,23 +213,3 @@ func (l simple) pause(a lease.Answer, asked int) time.Duration {
 
 // jittered is d give or take a fifth: so those who wait do not stay in step.
 func jittered(d time.Duration) time.Duration { return d - d/5 + rand.N(d/5*2+1) }
-
-// takeBack gives back, in the background, whatever the claim may have got: its place in line, or a grant whose answer was lost.
-func (s *Locks) takeBack(c lease.Claim) {
-	s.background(func() {
-		ctx, cancel := context.WithTimeout(s.life, max(c.Term, lastSecond))
-		defer cancel()
-		g := lease.Grant{
-			Name: c.Name, Holder: c.Holder, Request: c.Request, Attempt: 1, Term: c.Term, Permits: c.Permits, Limit: c.Limit,
-		}
-		for pause := 25 * time.Millisecond; s.store.Release(ctx, g) != nil; pause = min(2*pause, time.Second) {
-			t := time.NewTimer(jittered(pause))
-			select {
-			case <-t.C:
-			case <-ctx.Done():
-				t.Stop()
-				return
-			}
-		}
-	})
-}

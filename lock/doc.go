@@ -32,20 +32,31 @@
 //
 //	event                                what the waiter does             what others see
 //	the lock is released                 is told, and asks                nobody else is told, if it takes all
-//	the message is lost                  asks when its ticket is due      the lock is free for that long
+//	the message is lost                  asks when a third of its         the lock is free for that long
+//	                                     ticket's life has passed
 //	it cannot be told at all             asks again and again, more       the same
-//	                                     and more seldom, up to the ticket
+//	                                     and more seldom, up to that third
 //	the holder dies                      asks when its lease has run out  -
 //	the waiter dies, or freezes          -                                its ticket runs out: that is how
 //	                                                                      long it delays those behind it
 //	the waiter gives up                  takes its ticket back            the next is told
 //	the reply to a claim is lost         asks again: the same grant       nothing: it is held
 //	the reply is lost as it gives up     gives back what it may hold      nothing: it is free
-//	the store is away                    asks again and again             nothing
+//	the store is away                    asks again and again, and keeps  nothing
+//	                                     its place if that was for less
+//	                                     than a third of its ticket
 //	the store forgets everything         asks again: it is at the end of  holders write themselves anew at
 //	                                     the line, as all are             the next renewal
-//	the grant is taken away by force     its context ends, at once where  the next is told
-//	                                     it can be told
+//	the grant is taken away by force     -                                the next is told; so is the holder, whose
+//	                                                                      context ends at once, or else at the
+//	                                                                      next renewal
+//	Close                                takes its ticket back            as if its holders had died
+//
+// # What it costs
+//
+// A lock that is free costs one round trip to acquire and one to release. Of those of one process who wait for the same, as many are in
+// the store's line as can hold it together, 16 at most: so ten thousand cost little more than one. Where the first to come goes first each has
+// a place of its own, and asks three times in the life of its ticket: give long lines long tickets. Each process has one subscription.
 //
 // # Caveats
 //

@@ -5,7 +5,7 @@ import "errors"
 var (
 	// ErrUnsupported is returned for what the store cannot do: it is no [lease.Locker].
 	ErrUnsupported = errors.New("lock: the store cannot show or take away locks")
-	// ErrClosed is returned by Acquire after [Locks.Close].
+	// ErrClosed is returned by what is begun after [Locks.Close], or ended by it.
 	ErrClosed = errors.New("lock: closed")
 	// ErrOver is returned by [Reentrant.Acquire] with a context from inside a hold that has ended: what runs under it
 	// must not go on as if the lock were held, nor take it anew behind its caller's back.

@@ -9,10 +9,10 @@ import (
 // Event is something that has happened to a lock in this process: one of the types below.
 type Event interface{ event() }
 
-// Waiting: Acquire has to wait, for Holder before others.
+// Waiting says that Acquire has to wait, for Holder before others.
 type Waiting struct{ Name, Holder string }
 
-// Granted: the lock is held.
+// Granted says that the lock is held.
 type Granted struct {
 	Name   string
 	Token  int64
@@ -21,7 +21,7 @@ type Granted struct {
 	TakenOver []lease.Settled
 }
 
-// GaveUp: the lock was not granted. Err matches [lease.ErrHeld] when another held it until the wait limit, or was not to be
+// GaveUp says that the lock was not granted. Err matches [lease.ErrHeld] when another held it until the wait limit, or was not to be
 // waited for.
 type GaveUp struct {
 	Name   string
@@ -29,14 +29,14 @@ type GaveUp struct {
 	Err    error
 }
 
-// Renewed: the lease was renewed when so much of it was Left.
+// Renewed says that the lease was renewed, when so much of it was Left.
 type Renewed struct {
 	Name  string
 	Token int64
 	Left  time.Duration
 }
 
-// Lost: the lease was lost while it was held. Err says why: expired; fenced, that is, taken over or taken away; or held for
+// Lost says that the lease was lost while it was held. Err says why: expired; fenced, that is, taken over or taken away; or held for
 // MaxHold.
 type Lost struct {
 	Name  string
@@ -45,7 +45,7 @@ type Lost struct {
 	Err   *lease.LostError
 }
 
-// Released: the holder has given the lock back. Err is nil unless that failed: then it runs out by itself.
+// Released says that the holder has given the lock back. Err is nil unless that failed: then it runs out by itself.
 type Released struct {
 	Name  string
 	Token int64

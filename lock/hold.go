@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/solotick/solotick/lease"
@@ -50,49 +49,57 @@ func (h *Hold) Release(ctx context.Context) error {
 // lastSecond is how long a release is tried when its context has ended.
 const lastSecond = time.Second
 
-// keep makes the hold of what was granted.
-func (s *Locks) keep(ctx context.Context, c lease.Claim, a lease.Answer, sent lease.Moment, waited time.Duration) *Hold {
-	l := s.keeper.Keep(ctx, c, a, sent)
+// keep makes the hold of what was granted; after Close it gives that back.
+func (s *Locks) keep(t attempt, a lease.Answer, sent lease.Moment) (*Hold, error) {
+	c, began := t.claim, time.Now()
+	s.mu.Lock()
+	if s.life.Err() != nil {
+		s.mu.Unlock()
+		s.takeBack(c)
+		return nil, ErrClosed
+	}
+	l := s.keeper.Keep(t.parent, c, a, sent)
 	h := &Hold{lease: l, ctx: l.Context()}
-	began := time.Now()
-	var given atomic.Bool
-	ended := func() {
+	s.holds[c.Request] = h
+	s.listenLocked() // to hear of it when it is taken away
+	s.mu.Unlock()
+
+	forget := func() {
 		s.mu.Lock()
 		delete(s.holds, c.Request)
 		s.mu.Unlock()
 	}
-	s.mu.Lock()
-	s.holds[c.Request] = h
-	s.mu.Unlock()
-	stop := context.AfterFunc(h.ctx, func() {
-		ended()
-		var lost *lease.LostError
-		if s.observe != nil && errors.As(context.Cause(h.ctx), &lost) && !given.Load() {
-			s.observe(Lost{Name: c.Name, Token: a.Token, Held: time.Since(began), Err: lost})
-		}
-	})
-	h.give = func(ctx context.Context) error {
-		given.Store(true)
-		stop()
-		ended()
-		lost := context.Cause(h.ctx)
-		ctx, cancel := lasting(ctx, c.Term)
-		defer cancel()
-		err := l.Release(ctx)
-		if s.observe != nil && !errors.Is(lost, lease.ErrLost) {
-			s.observe(Released{Name: c.Name, Token: a.Token, Held: time.Since(began), Err: err})
-		}
-		return err
-	}
 	if s.observe != nil {
-		s.observe(Granted{Name: c.Name, Token: a.Token, Waited: waited, TakenOver: a.Settled})
+		s.observe(Granted{Name: c.Name, Token: a.Token, Waited: began.Sub(t.began), TakenOver: a.Settled})
 		before := l.Deadline()
 		l.OnRenewal(func(deadline time.Time) { // calls never overlap
 			s.observe(Renewed{Name: c.Name, Token: a.Token, Left: time.Until(before)})
 			before = deadline
 		})
 	}
-	return h
+	// Either this notices the loss, or give the release: never both, nor neither.
+	stop := context.AfterFunc(h.ctx, func() {
+		lost, ok := errors.AsType[*lease.LostError](context.Cause(h.ctx))
+		if !ok {
+			return
+		}
+		forget()
+		if s.observe != nil {
+			s.observe(Lost{Name: c.Name, Token: a.Token, Held: time.Since(began), Err: lost})
+		}
+	})
+	h.give = func(ctx context.Context) error {
+		lost := !stop() && errors.Is(context.Cause(h.ctx), lease.ErrLost)
+		forget()
+		ctx, cancel := lasting(ctx, c.Term)
+		defer cancel()
+		err := l.Release(ctx)
+		if s.observe != nil && !lost {
+			s.observe(Released{Name: c.Name, Token: a.Token, Held: time.Since(began), Err: err})
+		}
+		return err
+	}
+	return h, nil
 }
 
 // lasting returns a context for what has to be done although ctx may have ended, within a limit that is at least a second.

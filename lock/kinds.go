@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"context"
 	"hash/fnv"
 	"strconv"
 
@@ -71,15 +70,4 @@ func (l *Striped) For(key string) *Mutex {
 	return l.stripes[h.Sum64()%uint64(len(l.stripes))]
 }
 
-var _ = []Lock{(*Mutex)(nil), (*Semaphore)(nil), simple{}}
-
-// contextKey is of the ownership of one re-entrant lock.
-type contextKey struct {
-	locks *Locks
-	name  string
-}
-
-func (k contextKey) of(ctx context.Context) *ownership {
-	o, _ := ctx.Value(k).(*ownership)
-	return o
-}
+var _ = []Lock{(*Mutex)(nil), (*Semaphore)(nil), (*Reentrant)(nil), simple{}}

@@ -22,7 +22,9 @@ type Locks struct {
 
 	life context.Context
 	end  context.CancelFunc
-	work sync.WaitGroup // what goes on in the background; Add under mu and only while life has not ended
+	late context.Context // ends a little later: see closing
+	over context.CancelFunc
+	work sync.WaitGroup // what Close waits for; from 0, Add under mu and only while life has not ended
 
 	mu        sync.Mutex
 	waiters   map[string]*waiter // by request
@@ -31,6 +33,8 @@ type Locks struct {
 	holds     map[string]*Hold // by request
 	listens   bool             // the goroutine that listens runs
 	listening bool             // and hears
+	owed      []owed
+	takers    int // goroutines that give back what is owed
 }
 
 // LocksOption changes a default of [New].
@@ -40,7 +44,7 @@ type LocksOption func(*Locks)
 // pattern of [lease.ValidName]. The default is made from the host's name and the process id.
 func WithHolder(name string) LocksOption { return func(s *Locks) { s.holder = name } }
 
-// WithObserver calls f with every [Event]. f must not block, and may be called by several goroutines at once.
+// WithObserver calls f with every [Event]. f must not block, nor call Close, and may be called by several goroutines at once.
 func WithObserver(f func(Event)) LocksOption { return func(s *Locks) { s.observe = f } }
 
 // New returns a maker of the locks that are kept in store. Nothing is asked of the store before a lock is acquired.
@@ -56,31 +60,51 @@ func New(store lease.Store, opts ...LocksOption) *Locks {
 	}
 	s.locker, _ = store.(lease.Locker)
 	s.life, s.end = context.WithCancel(context.Background())
+	s.late, s.over = context.WithCancel(context.Background())
 	for _, o := range opts {
 		o(s)
 	}
 	return s
 }
 
-// Close ends the subscription, gives up all waiting, lets go of what is held without telling the store, and waits for all
-// that goes on in the background. Release what is held before.
+// closing is how long Close gives what is to be given back: a store may take a second to notice that a claim was given up.
+const closing = 2 * time.Second
+
+// Close gives up all waiting, takes back the places in line, lets go of what is held without telling the store, ends the
+// subscription, and waits for all that: while the store is away for up to two seconds. Release what is held before.
 func (s *Locks) Close() {
 	s.mu.Lock()
 	s.end()
 	s.mu.Unlock()
+	defer time.AfterFunc(closing, s.over).Stop()
 	s.keeper.Close()
 	s.work.Wait()
 }
 
-// background runs f in a goroutine that Close waits for, and reports whether it does: not after Close.
-func (s *Locks) background(f func()) bool {
+// begin tells Close to wait until work.Done is called, and reports whether it does: not after Close.
+func (s *Locks) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life.Err() != nil {
 		return false
 	}
-	s.work.Go(f)
+	s.work.Add(1)
 	return true
+}
+
+// until returns a context that ends with ctx, at Close, and when the limit has passed unless that is 0.
+func (s *Locks) until(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	waiting, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.life, func() { end(ErrClosed) })
+	cancel := context.CancelFunc(func() {})
+	if limit > 0 {
+		waiting, cancel = context.WithTimeoutCause(waiting, limit, errWaited)
+	}
+	return waiting, func() {
+		stop()
+		cancel()
+		end(nil)
+	}
 }
 
 // Inspect shows who holds and who waits for the lock of that name. The error is [ErrUnsupported] when the store cannot

@@ -8,10 +8,13 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/solotick/solotick/lease"
 )
 
 // Multi is several locks that are held together or not at all: of any kind and with any names. No order has to be agreed on:
-// while it waits for one it holds none of the others. It is safe for concurrent use.
+// while it waits for one it holds none of the others. So it can wait for very long for several fair locks whose lines are
+// never empty. It is safe for concurrent use.
 type Multi struct{ locks []Lock }
 
 // Multi returns the lock of all these. Each waits for as long as its own wait limit says.
@@ -22,6 +25,7 @@ type MultiHold struct {
 	holds  []*Hold // in the order of the locks
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	stops  []func() bool // of what waits for the contexts of holds
 	once   sync.Once
 	err    error
 }
@@ -40,8 +44,11 @@ func (h *MultiHold) Valid() bool {
 // Release gives all locks back, as [Hold.Release] does. The error joins theirs.
 func (h *MultiHold) Release(ctx context.Context) error {
 	h.once.Do(func() {
+		h.cancel(lease.ErrReleased) // before others can be granted any of them
+		for _, stop := range h.stops {
+			stop()
+		}
 		h.err = releaseAll(ctx, h.holds)
-		h.cancel(context.Cause(h.holds[0].ctx))
 	})
 	return h.err
 }
@@ -89,10 +96,7 @@ func (l *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
 		if first, err = l.others(ctx, holds); err == nil {
 			return l.held(ctx, holds), nil
 		}
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		// Those who give way to each other must not do so in step. The lock that is held is waited for anyway.
+		// Those who give way to each other must not do so in step. The lock that is held by another is waited for anyway.
 		t := time.NewTimer(rand.N(time.Millisecond << min(tries, 6)))
 		select {
 		case <-t.C:
@@ -122,11 +126,29 @@ func (l *Multi) others(ctx context.Context, holds []*Hold) (failed int, err erro
 
 func (l *Multi) held(ctx context.Context, holds []*Hold) *MultiHold {
 	h := &MultiHold{holds: holds}
-	h.ctx, h.cancel = context.WithCancelCause(ctx)
+	h.ctx, h.cancel = context.WithCancelCause(insides{ctx, holds})
 	for _, one := range holds {
-		context.AfterFunc(one.ctx, func() { h.cancel(context.Cause(one.ctx)) })
+		h.stops = append(h.stops, context.AfterFunc(one.ctx, func() { h.cancel(context.Cause(one.ctx)) }))
 	}
 	return h
+}
+
+// insides carries the ownership of those holds that can be entered again.
+type insides struct {
+	context.Context
+	holds []*Hold
+}
+
+// Value implements [context.Context].
+func (c insides) Value(key any) any {
+	if _, ok := key.(contextKey); ok {
+		for _, h := range c.holds {
+			if v := h.ctx.Value(key); v != nil {
+				return v
+			}
+		}
+	}
+	return c.Context.Value(key)
 }
 
 func releaseAll(ctx context.Context, holds []*Hold) error {

@@ -9,7 +9,8 @@ import (
 
 // Reentrant is a mutex that whoever holds it can acquire again: with the context of the hold, or one made from it. All such
 // holds are one lease with one token, are counted in this process, and cost no round trip. The lock is given back when as many
-// have been released. Goroutines that share such a context share the lock. It is safe for concurrent use.
+// have been released; until then their contexts go on, unless it is lost. Goroutines that share such a context share the lock.
+// It is safe for concurrent use.
 type Reentrant struct {
 	mutex *Mutex
 	key   contextKey
@@ -20,11 +21,20 @@ func (s *Locks) Reentrant(name string, opts ...Option) *Reentrant {
 	return &Reentrant{s.Mutex(name, opts...), contextKey{s, name}}
 }
 
+// contextKey is of the ownership of one re-entrant lock.
+type contextKey struct {
+	locks *Locks
+	name  string
+}
+
 // ownership is what the holds of one lease share. Contexts carry it.
 type ownership struct {
 	outer *Hold
-	mu    sync.Mutex
-	count int // 0: it is over
+
+	mu       sync.Mutex
+	count    int                  // of the holds that are not released; 0: it is over
+	outerIn  bool                 // the first of them is one
+	detached []context.CancelFunc // of the contexts of inner holds that were released, from which others may have been made
 }
 
 // Name implements [Lock].
@@ -42,15 +52,18 @@ func (l *Reentrant) TryAcquire(ctx context.Context) (*Hold, error) {
 }
 
 func (l *Reentrant) acquire(ctx context.Context, acquire func(context.Context) (*Hold, error)) (*Hold, error) {
-	if o := l.key.of(ctx); o != nil {
+	if o, ok := ctx.Value(l.key).(*ownership); ok {
 		return o.enter(ctx)
 	}
 	h, err := acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o := &ownership{outer: h, count: 1}
-	return o.hold(context.WithValue(h.ctx, l.key, o)), nil
+	o := &ownership{outer: h, count: 1, outerIn: true}
+	return &Hold{
+		lease: h.lease, ctx: context.WithValue(h.ctx, l.key, o),
+		give: func(ctx context.Context) error { return o.leave(ctx, true, nil) },
+	}, nil
 }
 
 // enter makes another hold.
@@ -69,19 +82,35 @@ func (o *ownership) enter(ctx context.Context) (*Hold, error) {
 		return nil, lease.ErrLost // its context is about to end
 	}
 	o.count++
-	return o.hold(ctx), nil
+	h := &Hold{lease: o.outer.lease, ctx: ctx}
+	var detach context.CancelFunc
+	if ctx.Done() != o.outer.ctx.Done() { // it may have been made with context.WithoutCancel, and must still end with the lock
+		inner, cancel := context.WithCancelCause(ctx)
+		stop := context.AfterFunc(o.outer.ctx, func() { cancel(context.Cause(o.outer.ctx)) })
+		h.ctx, detach = inner, func() { stop(); cancel(lease.ErrReleased) }
+	}
+	h.give = func(ctx context.Context) error { return o.leave(ctx, false, detach) }
+	return h, nil
 }
 
-func (o *ownership) hold(ctx context.Context) *Hold {
-	return &Hold{lease: o.outer.lease, ctx: ctx, give: o.leave}
-}
-
-// leave gives the lock back when nobody is inside any more.
-func (o *ownership) leave(ctx context.Context) error {
+// leave gives the lock back when nobody is inside any more. The contexts of inner holds end when nobody but the first is inside, who
+// cannot have made his from them.
+func (o *ownership) leave(ctx context.Context, outer bool, detach context.CancelFunc) error {
 	o.mu.Lock()
 	o.count--
+	o.outerIn = o.outerIn && !outer
+	if detach != nil {
+		o.detached = append(o.detached, detach)
+	}
 	last := o.count == 0
+	var over []context.CancelFunc
+	if last || o.count == 1 && o.outerIn {
+		over, o.detached = o.detached, nil
+	}
 	o.mu.Unlock()
+	for _, f := range over {
+		f()
+	}
 	if !last {
 		return nil
 	}

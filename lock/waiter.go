@@ -45,12 +45,16 @@ func (w *waiter) tell() {
 	}
 }
 
-// sleep returns when the waiter is told, d has passed, or ctx has ended.
+// sleep returns when the waiter is told, d has passed, or ctx has ended. A nil waiter is never told.
 func (w *waiter) sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
+	var told <-chan struct{}
+	if w != nil {
+		told = w.told
+	}
 	select {
-	case <-w.told:
+	case <-told:
 	case <-t.C:
 	case <-ctx.Done():
 	}
@@ -65,13 +69,13 @@ func (s *Locks) hears() bool {
 
 // listen tells those who wait until Close.
 func (s *Locks) listen() {
-	for pause := 50 * time.Millisecond; s.life.Err() == nil; pause = min(2*pause, 5*time.Second) {
-		_ = s.locker.Listen(s.life, func(name string, requests []string) {
-			pause = 50 * time.Millisecond
-			s.tell(name, requests)
-		})
+	const least, most = 50 * time.Millisecond, 5 * time.Second
+	for pause := least; s.life.Err() == nil; pause = min(2*pause, most) {
+		_ = s.locker.Listen(s.life, s.tell)
 		s.mu.Lock()
-		s.listening = false
+		if s.listening {
+			s.listening, pause = false, least
+		}
 		s.mu.Unlock()
 		t := time.NewTimer(pause/2 + rand.N(pause/2+1))
 		select {
@@ -86,27 +90,36 @@ func (s *Locks) listen() {
 func (s *Locks) tell(name string, requests []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if name == "" { // what happened before may have been missed
-		s.listening = true
-	}
 	for w := range s.watches {
 		if name == "" || w.claim.Name == name {
 			w.tell()
 		}
 	}
-	if len(requests) == 0 {
+	switch {
+	case name == "": // what happened before may have been missed
+		s.listening = true
 		for _, w := range s.waiters {
-			if name == "" || w.claim.Name == name {
+			w.tell()
+		}
+		s.keeper.Check()
+	case len(requests) == 0:
+		for _, w := range s.waiters {
+			if w.claim.Name == name {
 				w.tell()
 			}
 		}
-		return
-	}
-	for _, r := range requests {
-		if w := s.waiters[r]; w != nil {
-			w.tell()
-		} else if h := s.holds[r]; h != nil {
-			h.lease.Check() // it may have been taken away
+		for _, h := range s.holds {
+			if h.Name() == name {
+				h.lease.Check()
+			}
+		}
+	default:
+		for _, r := range requests {
+			if w := s.waiters[r]; w != nil {
+				w.tell()
+			} else if h := s.holds[r]; h != nil {
+				h.lease.Check() // it may have been taken away
+			}
 		}
 	}
 }
@@ -129,17 +142,14 @@ const mostInLine = 16
 
 // queue returns when the claim may wait in the store's line, and what it has to call afterwards; false when ctx ends before.
 func (s *Locks) queue(ctx context.Context, c lease.Claim) (pass func(), ok bool) {
-	if c.Turn != lease.TurnAny {
-		return func() {}, ctx.Err() == nil
-	}
 	key := gateKey{c.Name, c.Permits, c.Limit}
 	s.mu.Lock()
+	width := min(c.Limit/c.Permits, mostInLine)
 	g := s.gates[key]
 	if g == nil {
-		g = &gate{free: min(c.Limit/c.Permits, mostInLine)}
+		g = &gate{free: width}
 		s.gates[key] = g
 	}
-	width := min(c.Limit/c.Permits, mostInLine)
 	pass = func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

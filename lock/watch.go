@@ -15,7 +15,8 @@ const lookEvery = time.Second
 // Watch yields who holds the lock of that name: at once, and whenever that has changed, until ctx ends. A change is noticed
 // at once where locks acquired with [Tell] are granted and released, else within about a second; changes that follow each other quickly may
 // be seen as one. What the store fails with is yielded as well, once in a row, and the next success after it. Who waits is shown
-// as it was then; that it has changed is not told. It yields [ErrUnsupported] alone when the store cannot tell.
+// as it was then; that it has changed is not told. It yields [ErrUnsupported] alone when the store cannot tell, and [ErrClosed]
+// last after [Locks.Close].
 func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[lease.Lock, error] {
 	return func(yield func(lease.Lock, error) bool) {
 		if s.locker == nil {
@@ -24,13 +25,16 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[lease.Lock, er
 		}
 		w := s.watch(name)
 		defer s.unwatch(w)
+		outer := ctx
+		ctx, stop := s.until(ctx, 0)
+		defer stop()
 		var last []int64 // tokens
-		for told := false; ctx.Err() == nil; {
+		for told := false; ctx.Err() == nil && s.life.Err() == nil; {
 			pause := jittered(lookEvery)
 			v, err := s.locker.Lock(ctx, name)
 			switch {
 			case ctx.Err() != nil:
-				return
+				continue
 			case err != nil:
 				if last != nil || !told {
 					last, told = nil, true
@@ -53,6 +57,9 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[lease.Lock, er
 				}
 			}
 			w.sleep(ctx, pause)
+		}
+		if outer.Err() == nil {
+			yield(lease.Lock{Name: name}, ErrClosed)
 		}
 	}
 }

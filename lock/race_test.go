@@ -1,0 +1,6 @@
+//go:build race
+
+package lock_test
+
+// raceEnabled tells that the race detector makes everything some ten times as slow.
+const raceEnabled = true
