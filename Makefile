@@ -37,8 +37,8 @@ build: ## Build the worker as bin/worker
 	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/worker ./cmd/worker
 
 .PHONY: run
-run: ## Start a worker with examples/quickstart.yaml
-	go run ./cmd/worker run --config examples/quickstart.yaml
+run: build ## Start a worker with examples/quickstart.yaml
+	bin/worker run --config examples/quickstart.yaml
 
 .PHONY: test
 test: deps ## Run every test, with the race detector and in random order

@@ -159,7 +159,7 @@ func lockers(addr string) map[string]func(b *testing.B, count *wire, name string
 			}
 		},
 		"rueidislock": func(b *testing.B, count *wire, name string) waiting {
-			locker := newRueidislock(b, addr, count)
+			locker := newRueidislock(b, addr, 30*time.Second, count)
 			return func(ctx context.Context) (func() error, error) {
 				_, cancel, err := locker.WithContext(ctx, name)
 				if err != nil {
@@ -172,7 +172,7 @@ func lockers(addr string) map[string]func(b *testing.B, count *wire, name string
 }
 
 // newRueidislock makes a locker of one key a lock, since there is one server.
-func newRueidislock(b *testing.B, addr string, count *wire) rueidislock.Locker {
+func newRueidislock(b *testing.B, addr string, term time.Duration, count *wire) rueidislock.Locker {
 	o := rueidis.ClientOption{InitAddress: []string{addr}}
 	if count != nil {
 		o.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
@@ -180,7 +180,7 @@ func newRueidislock(b *testing.B, addr string, count *wire) rueidislock.Locker {
 		}
 	}
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
-		ClientOption: o, KeyMajority: 1, KeyValidity: 30 * time.Second, NoLoopTracking: true,
+		ClientOption: o, KeyMajority: 1, KeyValidity: term, NoLoopTracking: true,
 	})
 	require.NoError(b, err)
 	b.Cleanup(locker.Close)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"strconv"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,90 +13,113 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
+	"github.com/solotick/solotick/lock"
 )
 
-// commands counts what the store's client sends.
-type commands struct {
-	redis.Hook
-	n atomic.Int64
+// held is one that holds many locks. close ends that.
+type held struct {
+	acquire func(ctx context.Context, name string) (valid func() bool, err error)
+	close   func()
 }
 
-func (c *commands) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.n.Add(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (c *commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		c.n.Add(int64(len(cmds)))
-		return next(ctx, cmds)
-	}
-}
-
-// BenchmarkHeld holds 10,000 leases of a 5 s term for 15 s and reports what that costs. It runs once, whatever b.N.
+// BenchmarkHeld holds 10,000 leases of a 5 s term for 15 s, alone, as mutexes, and as a peer's locks that renew themselves,
+// and reports what that costs. It runs once, whatever b.N.
 func BenchmarkHeld(b *testing.B) {
-	const leases, term, hold = 10_000, 5 * time.Second, 15 * time.Second
+	const term = 5 * time.Second
 	server := redistest.Start(b)
-	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	defer func() { _ = client.Close() }()
-	count := new(commands)
-	store, err := redislease.New(client, redislease.WithNamespace("held"), redislease.WithHook(count))
-	require.NoError(b, err)
-	defer func() { _ = store.Close() }()
-	_, _, err = store.Time(context.Background())
-	require.NoError(b, err)
+	open := func(b *testing.B, count *wire) *redislease.Store {
+		client := redis.NewClient(&redis.Options{Addr: server.Addr(), Dialer: count.dial})
+		store, err := redislease.New(client, redislease.WithNamespace("held"))
+		require.NoError(b, err)
+		_, _, err = store.Time(context.Background())
+		require.NoError(b, err)
+		b.Cleanup(func() { _, _ = store.Close(), client.Close() })
+		return store
+	}
+	b.Run("lease", func(b *testing.B) {
+		hold(b, func(count *wire) held {
+			keeper := lease.NewKeeper(open(b, count))
+			return held{func(ctx context.Context, name string) (func() bool, error) {
+				l, err := keeper.Acquire(ctx, lease.Claim{Name: name, Holder: "bench", Term: term})
+				if err != nil {
+					return nil, err
+				}
+				return l.Valid, nil
+			}, keeper.Close}
+		})
+	})
+	b.Run("mutex", func(b *testing.B) {
+		hold(b, func(count *wire) held {
+			locks := lock.New(open(b, count))
+			return held{func(ctx context.Context, name string) (func() bool, error) {
+				h, err := locks.Mutex(name, lock.Term(term)).Acquire(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return h.Valid, nil
+			}, locks.Close}
+		})
+	})
+	b.Run("rueidislock", func(b *testing.B) {
+		hold(b, func(count *wire) held {
+			locker := newRueidislock(b, server.Addr(), term, count)
+			ctx, cancel := context.WithCancel(context.Background())
+			return held{func(_ context.Context, name string) (func() bool, error) {
+				lost, _, err := locker.WithContext(ctx, name)
+				if err != nil {
+					return nil, err
+				}
+				return func() bool { return lost.Err() == nil }, nil
+			}, cancel}
+		})
+	})
+}
+
+func hold(b *testing.B, open func(*wire) held) {
+	const leases, during = 10_000, 15 * time.Second
+	count := new(wire)
+	h := open(count)
 	names := make([]string, leases)
 	for i := range names {
 		names[i] = "lease-" + strconv.Itoa(i)
 	}
-
-	var lost atomic.Int64
-	keeper := lease.NewKeeper(store, lease.WithObserver(func(r lease.Renewal) {
-		lost.Add(int64(r.Fenced + len(r.Expired)))
-	}))
 	heap, goroutines := measure()
-	held := make([]*lease.Lease, 0, leases)
-	for start := 0; start < leases; start += 64 { // 64 at a time, so that the leases' renewals are spread as in life
-		got := make(chan *lease.Lease, 64)
+	all := make([]func() bool, 0, leases)
+	for start := 0; start < leases; start += 64 { // 64 at a time, so that the renewals are spread as in life
 		n := min(64, leases-start)
+		got := make(chan func() bool, n)
 		for i := range n {
 			go func() {
-				l, err := keeper.Acquire(context.Background(), lease.Claim{Name: names[start+i], Holder: "bench", Term: term})
+				valid, err := h.acquire(context.Background(), names[start+i])
 				if err != nil {
 					b.Error(err)
+					valid = func() bool { return false }
 				}
-				got <- l
+				got <- valid
 			}()
 		}
 		for range n {
-			held = append(held, <-got)
+			all = append(all, <-got)
 		}
 	}
-	count.n.Store(0)
-	most := 0
-	deadline := time.Now().Add(hold)
-	for time.Now().Before(deadline) {
-		time.Sleep(50 * time.Millisecond)
+	before, most := count.sent.Load(), 0
+	lost := make(map[int]bool)
+	for deadline := time.Now().Add(during); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		most = max(most, runtime.NumGoroutine())
-	}
-	perSecond := float64(count.n.Load()) / hold.Seconds()
-	heapAfter, _ := measure()
-	valid := 0
-	for _, l := range held {
-		if l != nil && l.Valid() {
-			valid++
+		for i, valid := range all {
+			if !valid() {
+				lost[i] = true
+			}
 		}
 	}
+	perSecond := float64(count.sent.Load()-before) / during.Seconds()
+	heapAfter, _ := measure()
 	b.ReportMetric(float64(heapAfter-heap)/(1<<20), "MiB")
 	b.ReportMetric(float64(most-goroutines), "goroutines")
 	b.ReportMetric(perSecond, "commands/s")
-	b.ReportMetric(float64(leases-valid)+float64(lost.Load()), "lost")
+	b.ReportMetric(float64(len(lost)), "lost")
 	b.ReportMetric(0, "ns/op")
-	keeper.Close()
+	h.close()
 }
 
 func measure() (heap int64, goroutines int) {

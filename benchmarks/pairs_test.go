@@ -114,7 +114,7 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 	for i := range mutexes {
 		mutexes[i] = locks.Mutex(names[i], lock.Term(term))
 	}
-	rueidislocker := newRueidislock(b, addr, nil)
+	rueidislocker := newRueidislock(b, addr, term, nil)
 	locker := redislock.New(client())
 	syncer := redsync.New(redsyncredis.NewPool(client()))
 
