@@ -73,21 +73,14 @@ func TestStoreOnCluster(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	leasetest.Run(t,
-		func(t *testing.T) lease.Store { return openFor(t, redis.NewClusterClient(c.options())) },
+		func(t *testing.T) lease.Store {
+			return &attentive{Store: openFor(t, redis.NewClusterClient(c.options())), heard: make(map[string]chan struct{})}
+		},
 		leasetest.WithForget(func(*testing.T, lease.Store) {
 			for _, n := range c.nodes {
 				n.Flush()
 			}
 		}))
-}
-
-func TestOnClusterTheDocumentedRightsAreEnough(t *testing.T) {
-	t.Parallel()
-	rights, onCluster := documentedRights(t)
-	c := startCluster(t, user(append(rights, onCluster...)...))
-	o := c.options()
-	o.Username, o.Password = "app", "secret"
-	useEverything(t, openFor(t, redis.NewClusterClient(o)))
 }
 
 func TestOnClusterOneFrozenNodeHarmsOnlyItsOwnLeases(t *testing.T) {
@@ -205,23 +198,27 @@ func TestOnClusterAFailoverIsFollowed(t *testing.T) {
 	t.Parallel()
 	const nodeTimeout = 500 * time.Millisecond
 	fast := redistest.WithConf("cluster-node-timeout", fmt.Sprint(nodeTimeout.Milliseconds()))
-	c := startCluster(t, fast)
+	partial := redistest.WithConf("cluster-require-full-coverage", "no")
+	c := startCluster(t, fast, partial)
 	master := 0
-	c.addReplica(t, master, fast)
+	c.addReplica(t, master, fast, partial)
 	s := openFor(t, redis.NewClusterClient(c.options()), redislease.WithTimeout(time.Second))
-	name := ""
-	for i := 0; name == "" || c.nodeOf(t, name) != master; i++ {
-		name = fmt.Sprintf("job%d", i)
-	}
+	name := c.nameOn(t, master, "job")
 	synced(t, s, name)
+	l := listen(t, openFor(t, redis.NewClusterClient(c.options())))
+	here, there := l.waitsFor(s, c.nameOn(t, master, "here"), long), l.waitsFor(s, c.nameOn(t, master+1, "there"), long)
 	g := granted(t, s, claimOf(name, 100, "a", "r"))
 	require.NoError(t, c.admins[master].Do(t.Context(), "wait", 1, 5000).Err())
 	later := granted(t, s, claimOf(name, 101, "a", "r")) // may have reached the replica or not
 	c.nodes[master].Kill()
+	l.isTold(s, there) // while there is no other
+	require.Equal(t, here.Name, l.next(here.Name))
 	require.Eventually(t, func() bool {
-		errs := s.Renew(t.Context(), []lease.Grant{g, later})
-		return errs[0] == nil && errs[1] == nil
+		errs := s.Renew(t.Context(), []lease.Grant{g, later, here})
+		return errs[0] == nil && errs[1] == nil && errs[2] == nil
 	}, 30*time.Second, 20*time.Millisecond)
+	l.isTold(s, here)
+	l.end()
 	require.NoError(t, s.Settle(t.Context(), later, "succeeded"))
 	// The replica may not even have had the record's mark: then nobody is granted anything before it is made anew.
 	a, err := s.Claim(t.Context(), claimOf(name, 101, "b", "r"))

@@ -13,7 +13,9 @@
 //	solotick:{NAMESPACE:NAME}:holds     its holds, when there are several
 //	solotick:{NAMESPACE:NAME}:line      who waits for it, in order, and
 //	solotick:{NAMESPACE:NAME}:tickets   for what and how long
-//	solotick:NAMESPACE:line             the channel on which those are told whose turn it is
+//	solotick:NAMESPACE:line             the channel on which those are told whose turn it is. On Cluster instead:
+//	solotick:{NAMESPACE:NAME}:told      the sharded channel for that lock alone, and
+//	solotick:{NAMESPACE}:told           one that shows whether anything can be told
 //
 // Every script touches keys of one hash tag, those of a lock also where only its first key is named; but for the renewal
 // of many leases, which on Cluster is a script for each. So
@@ -25,6 +27,15 @@
 //
 // Without +@pubsub, or a channel, Watch tells of what was triggered, within two seconds, and of nothing else, and Listen
 // fails: those who wait for a lock then ask from time to time.
+//
+// # Who is told on Cluster
+//
+// What is published there goes to all servers, unless its channel belongs to a slot. So each lock has a channel of its own,
+// of which only the servers that keep the lock know, and a process subscribes to those that it waits for or looks at: from
+// a claim with a Ticket until that has run out, and for five seconds after Lock. They share one connection to each server.
+// A channel that moves, or whose server fails, is subscribed to anew; then all who wait for that lock in the process are
+// told, as messages may have been missed. A hold that ForceRelease takes away from a process that neither waits for the
+// same lock nor watches it is noticed there at its next renewal.
 //
 // # What it does about Redis
 //

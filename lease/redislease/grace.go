@@ -62,7 +62,7 @@ var (
 	graceLockSource string
 
 	guardedClaimScript     = newScript("#!lua", graceSource, graceClaimSource, claimFastSource, recordSource, claimSource)
-	guardedLockClaimScript = newScript("#!lua", graceSource, graceLockSource, lockClaimFastSource, lockSource, lockClaimSource)
+	guardedLockClaimScript = newScript("#!lua", graceSource, graceLockSource, lockClaimFastSource, lockSource, lockWakeSource, lockClaimSource)
 )
 
 // guard makes the claim of cmd one that the grace may refuse.
@@ -72,7 +72,7 @@ func (s *Store) guard(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 	}
 	args := cmd.Args()
 	guarded := guardedClaimScript
-	if args[1] == lockClaimScript.hash {
+	if args[1] == published.claim.hash {
 		guarded = guardedLockClaimScript
 	}
 	keys := []string{args[firstKey].(string), s.fleetKey(":server")}

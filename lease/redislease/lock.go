@@ -13,6 +13,10 @@ import (
 var (
 	//go:embed lua/lock.lua
 	lockSource string
+	//go:embed lua/lock_wake.lua
+	lockWakeSource string
+	//go:embed lua/lock_wake_sharded.lua
+	lockShardedWakeSource string
 	//go:embed lua/lock_claim_fast.lua
 	lockClaimFastSource string
 	//go:embed lua/lock_claim.lua
@@ -28,12 +32,32 @@ var (
 	//go:embed lua/lock_view.lua
 	lockViewSource string
 
-	lockClaimScript   = newScript("#!lua", lockClaimFastSource, lockSource, lockClaimSource)
-	lockRenewScript   = newScript("#!lua flags=allow-oom", lockSource, lockRenewSource)
-	lockReleaseScript = newScript("#!lua flags=allow-oom", lockReleaseFastSource, lockSource, lockReleaseSource)
-	lockForceScript   = newScript("#!lua flags=allow-oom", lockSource, lockForceSource)
-	lockViewScript    = newScript("#!lua flags=no-writes,allow-oom", lockSource, lockViewSource)
+	lockRenewScript = newScript("#!lua flags=allow-oom", lockSource, lockRenewSource)
+	lockViewScript  = newScript("#!lua flags=no-writes,allow-oom", lockSource, lockViewSource)
+
+	published = newLockScripts(lockWakeSource)
+	sharded   = newLockScripts(lockShardedWakeSource) // on Cluster
 )
+
+// lockScripts are those that tell whose turn it is.
+type lockScripts struct {
+	claim, release, force *script
+}
+
+func newLockScripts(wake string) lockScripts {
+	return lockScripts{
+		claim:   newScript("#!lua", lockClaimFastSource, lockSource, wake, lockClaimSource),
+		release: newScript("#!lua flags=allow-oom", lockReleaseFastSource, lockSource, wake, lockReleaseSource),
+		force:   newScript("#!lua flags=allow-oom", lockSource, wake, lockForceSource),
+	}
+}
+
+func (s *Store) lockScripts() *lockScripts {
+	if s.router.cluster != nil {
+		return &sharded
+	}
+	return &published
+}
 
 const lockSuffix = ":lock"
 
@@ -43,7 +67,7 @@ func (s *Store) lockKey(name string) string { return s.key(name) + lockSuffix }
 func lockID(holder, request string) string { return holder + " " + request }
 
 func (s *Store) lockClaimCmd(ctx context.Context, c *lease.Claim) *redis.Cmd {
-	return lockClaimScript.command(ctx, []string{s.lockKey(c.Name)}, lockID(c.Holder, c.Request),
+	return s.lockScripts().claim.command(ctx, []string{s.lockKey(c.Name)}, lockID(c.Holder, c.Request),
 		c.Permits, c.Limit, c.Term.Microseconds(), int(c.Turn), c.Ticket.Microseconds(), digit(c.Tell))
 }
 
@@ -60,7 +84,7 @@ func (s *Store) lockRenewal(ctx context.Context, grants []lease.Grant, part []in
 }
 
 func (s *Store) lockReleaseCmd(ctx context.Context, g lease.Grant) *redis.Cmd {
-	return lockReleaseScript.command(ctx, []string{s.lockKey(g.Name)}, lockID(g.Holder, g.Request), g.Token, g.Permits, g.Limit)
+	return s.lockScripts().release.command(ctx, []string{s.lockKey(g.Name)}, lockID(g.Holder, g.Request), g.Token, g.Permits, g.Limit)
 }
 
 func digit(b bool) int {
@@ -75,7 +99,7 @@ func (s *Store) ForceRelease(ctx context.Context, name string, token int64) (boo
 	if err := checkName(name); err != nil {
 		return false, err
 	}
-	cmd, err := s.router.do(ctx, lockForceScript.command(ctx, []string{s.lockKey(name)}, token))
+	cmd, err := s.router.do(ctx, s.lockScripts().force.command(ctx, []string{s.lockKey(name)}, token))
 	var held int64
 	if err == nil {
 		held, err = cmd.Int64()
@@ -91,6 +115,7 @@ func (s *Store) Lock(ctx context.Context, name string) (lease.Lock, error) {
 	if err := checkName(name); err != nil {
 		return lease.Lock{}, err
 	}
+	s.interest.note(name, lookedAt)
 	cmd, err := s.router.do(ctx, s.lockViewCmd(ctx, s.lockKey(name)))
 	var l lease.Lock
 	if err == nil {

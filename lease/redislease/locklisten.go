@@ -2,13 +2,39 @@ package redislease
 
 import (
 	"context"
+	"errors"
 	"strings"
 )
 
 func (s *Store) lineChannel() string { return "solotick:" + s.namespace + ":line" }
 
-// Listen implements [lease.Locker].
+const toldSuffix = ":told"
+
+// lockChannel is the channel of a name on Cluster, which is in the slot of the name's keys. The empty name has one as well.
+func (s *Store) lockChannel(name string) string {
+	if name == "" {
+		return s.fleetKey(toldSuffix)
+	}
+	return s.key(name) + toldSuffix
+}
+
+// lockChannelName is the name of a channel of lockChannel.
+func (s *Store) lockChannelName(channel string) string {
+	name := strings.TrimSuffix(channel, "}"+toldSuffix)
+	name, _ = strings.CutPrefix(name, "solotick:{"+s.namespace)
+	return strings.TrimPrefix(name, ":")
+}
+
+// errMoved is why a channel is subscribed to anew.
+var errMoved = errors.New("another server keeps it")
+
+// Listen implements [lease.Locker]. On Cluster it tells only of the locks that are of interest to this store: those claimed
+// with a Ticket, while it lasts and a second longer, and those shown by Lock, for five seconds. It calls wake with the
+// name, and no requests, once it hears of one.
 func (s *Store) Listen(ctx context.Context, wake func(name string, requests []string)) error {
+	if s.router.cluster != nil {
+		return newEars(s, wake).run(ctx)
+	}
 	return s.subscribe(ctx, s.lineChannel(), "listen", func(message string) {
 		name, requests, _ := strings.Cut(message, " ")
 		wake(name, strings.Fields(requests))

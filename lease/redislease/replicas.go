@@ -135,7 +135,8 @@ var recordHashes, recordSources = func() (hashes, sources map[string]bool) {
 	hashes, sources = map[string]bool{}, map[string]bool{}
 	for _, s := range []*script{
 		claimScript, guardedClaimScript, renewScript, settleScript, passScript, syncScript, pauseScript, resumeScript, triggerScript,
-		lockClaimScript, guardedLockClaimScript, lockRenewScript, lockReleaseScript, lockForceScript,
+		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
+		guardedLockClaimScript, lockRenewScript,
 	} {
 		hashes[s.hash], sources[s.source] = true, true
 	}

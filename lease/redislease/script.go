@@ -71,7 +71,8 @@ var (
 		claimScript, guardedClaimScript, guardedLockClaimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript,
 		pauseScript, resumeScript, triggerScript, noteScript, notedScript, announceScript, membersScript,
 		nodeScript, nodeGrowsScript,
-		lockClaimScript, lockRenewScript, lockReleaseScript, lockForceScript, lockViewScript,
+		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
+		lockRenewScript, lockViewScript,
 	}
 )
 

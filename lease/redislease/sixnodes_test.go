@@ -1,6 +1,7 @@
 package redislease_test
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -153,7 +155,31 @@ func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 	c.settle()
 	goOn()
 
+	// Of what a server that hangs has kept is told where it is kept now, long before its silence is noticed: who waits asks,
+	// and so learns where that is.
+	l := listen(t, openFor(t, c.connect(), redislease.WithTimeout(3*time.Second)))
+	claims := make(map[string]lease.Claim)
+	for i := range 20 {
+		name := fmt.Sprint("heard", i)
+		claims["solotick:{default:"+name+"}:told"] = waiting(lockOf(name, "a", "r", 1, 1))
+		lockGranted(t, l, waiting(lockOf(name, "a", "r", 1, 1)))
+		require.Equal(t, name, l.next(name))
+	}
+	channels, err := c.admins[c.masters()[0]].PubSubShardChannels(t.Context(), "solotick:{default:*").Result()
+	require.NoError(t, err)
+	require.NotEmpty(t, channels)
 	frozen := c.failsOver((*redistest.Server).Freeze)
+	anew := make(map[string]bool)
+	require.Eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		_, _ = l.Claim(ctx, claims[channels[0]])
+		for len(l.told) > 0 {
+			anew["solotick:{default:"+<-l.told+"}:told"] = true
+		}
+		return !slices.ContainsFunc(channels, func(c string) bool { return !anew[c] })
+	}, 20*time.Second, 20*time.Millisecond)
+	l.end()
 	async.goesOn()
 	frozen.Thaw()
 	c.settle()

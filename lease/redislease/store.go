@@ -21,6 +21,7 @@ type Store struct {
 	router    *router
 	grace     time.Duration
 	unwanted  *unwanted // nil when no replica is waited for
+	interest  *interest // nil but on Cluster
 }
 
 // chunk is how many leases one script renews: more would hold up the other clients of the server.
@@ -91,6 +92,9 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 		router:    newRouter(own, o.timeout, o.replicas > 0),
 		grace:     o.grace,
 	}
+	if s.router.cluster != nil {
+		s.interest = newInterest()
+	}
 	if o.replicas > 0 {
 		addHook(own, waiter{replicas: o.replicas, most: o.timeout})
 		s.unwanted = newUnwanted(s.Release)
@@ -119,6 +123,9 @@ func (s *Store) channel() string             { return "solotick:" + s.namespace 
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
 	if err := c.Validate(); err != nil {
 		return lease.Answer{}, err
+	}
+	if c.Ticket > 0 {
+		s.interest.note(c.Name, c.Ticket+besides)
 	}
 	a, err := s.claim(ctx, &c)
 	if err != nil {

@@ -1,0 +1,195 @@
+package redislease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ear is a connection to one server of a Cluster, on which the channels of many names are subscribed to.
+type ear struct {
+	node    *redis.Client
+	sub     *redis.PubSub
+	timeout time.Duration
+	stop    context.CancelFunc
+	has     map[*channel]struct{} // belongs to ears, as stop does
+
+	some   chan struct{} // of size 1: has an element when there are orders
+	mu     sync.Mutex
+	orders []order // not sent yet
+	sent   []order // in the order in which the server answers them
+}
+
+// order is to subscribe to a channel, or not to any more. Each is a command of its own, since one cannot name channels of several slots.
+type order struct {
+	c     *channel
+	leave bool
+}
+
+// event is what an ear has heard.
+type event struct {
+	ear     *ear
+	kind    eventKind
+	c       *channel // that was subscribed to, or refused
+	channel string   // that something was told on, or that the server does not keep any more
+	payload string
+	err     error
+}
+
+type eventKind int
+
+const (
+	subscribed eventKind = iota
+	refused
+	moved
+	told
+	deaf // the connection has failed
+)
+
+func newEar(ctx context.Context, node *redis.Client, timeout time.Duration, stop context.CancelFunc) *ear {
+	return &ear{
+		node: node, sub: node.SSubscribe(ctx), timeout: timeout, stop: stop,
+		has: make(map[*channel]struct{}), some: make(chan struct{}, 1),
+	}
+}
+
+// add has an order carried out.
+func (e *ear) add(o order) {
+	e.mu.Lock()
+	e.orders = append(e.orders, o)
+	e.mu.Unlock()
+	select {
+	case e.some <- struct{}{}:
+	default:
+	}
+}
+
+// run connects and listens until ctx ends, or the connection fails: that is told last.
+func (e *ear) run(ctx context.Context, tell func(event)) {
+	own, stop := context.WithCancelCause(ctx)
+	defer context.AfterFunc(own, func() { _ = e.sub.Close() })() // a read in progress does not see ctx
+	var writing sync.WaitGroup
+	writing.Go(func() { stop(e.write(own)) })
+	stop(e.read(own, tell))
+	writing.Wait()
+	_ = e.sub.Close() // else it would connect again and again
+	if ctx.Err() == nil {
+		tell(event{ear: e, kind: deaf, err: context.Cause(own)})
+	}
+}
+
+func (e *ear) write(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-e.some:
+		}
+		for o, ok := e.nextToSend(); ok; o, ok = e.nextToSend() {
+			call := e.sub.SSubscribe
+			if o.leave {
+				call = e.sub.SUnsubscribe
+			}
+			if err := call(ctx, o.c.channel); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (e *ear) nextToSend() (o order, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.orders) == 0 {
+		return order{}, false
+	}
+	o = e.orders[0]
+	e.orders = e.orders[1:]
+	e.sent = append(e.sent, o) // before it is: the answer may be quick
+	return o, true
+}
+
+func (e *ear) read(ctx context.Context, tell func(event)) error {
+	for asked := false; ; {
+		m, err := e.sub.ReceiveTimeout(ctx, quiet*e.timeout)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		// A connection that is dead at the other end only is silent for ever: ask.
+		var timeout net.Error
+		if errors.As(err, &timeout) && timeout.Timeout() && !asked {
+			asked, err = true, e.sub.Ping(ctx)
+			if err == nil {
+				continue
+			}
+		}
+		asked = false
+		v, err := e.heard(m, err)
+		if err != nil {
+			return err
+		}
+		if v != nil {
+			v.ear = e
+			tell(*v)
+		}
+	}
+}
+
+// heard makes an event, or nil, of what has arrived.
+func (e *ear) heard(m any, err error) (*event, error) {
+	var refusal redis.Error
+	switch m := m.(type) {
+	case *redis.Message:
+		return &event{kind: told, channel: m.Channel, payload: m.Payload}, nil
+	case *redis.Subscription:
+		o, ok := e.oldest()
+		mine := ok && o.c.channel == m.Channel && o.leave == (m.Kind == "sunsubscribe")
+		switch {
+		case mine:
+			e.answered()
+			if o.leave {
+				return nil, nil
+			}
+			return &event{kind: subscribed, c: o.c}, nil
+		case m.Kind == "sunsubscribe": // nobody asked for it
+			return &event{kind: moved, channel: m.Channel}, nil
+		}
+		return nil, fmt.Errorf("%w: %s, which was not asked for", errReply, m)
+	case nil:
+		// go-redis has left the connection for another one when the server names itself as the one to go to.
+		if !errors.As(err, &refusal) || strings.HasSuffix(err.Error(), " "+e.node.Options().Addr) {
+			return nil, err
+		}
+		o, ok := e.oldest()
+		if !ok {
+			return nil, err
+		}
+		e.answered()
+		if o.leave { // what has moved is not subscribed to any more
+			return nil, nil
+		}
+		return &event{kind: refused, c: o.c, err: err}, nil
+	}
+	return nil, nil // an answer to Ping
+}
+
+func (e *ear) oldest() (o order, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.sent) == 0 {
+		return order{}, false
+	}
+	return e.sent[0], true
+}
+
+func (e *ear) answered() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sent = e.sent[1:]
+}

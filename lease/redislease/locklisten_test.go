@@ -1,0 +1,316 @@
+package redislease_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// attentive is a store on Cluster that hears of a lock before it claims it: who wants to be told of all locks, as the suite
+// does, has to look at them.
+type attentive struct {
+	*redislease.Store
+	mu      sync.Mutex
+	listens bool
+	heard   map[string]chan struct{} // closed when the store hears of that name
+}
+
+func (a *attentive) hears(name string) chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.heard[name] == nil {
+		a.heard[name] = make(chan struct{})
+	}
+	return a.heard[name]
+}
+
+func (a *attentive) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+	a.mu.Lock()
+	listens := a.listens
+	a.mu.Unlock()
+	if listens && c.Limit > 0 {
+		if _, err := a.Lock(ctx, c.Name); err != nil {
+			return lease.Answer{}, err
+		}
+		select {
+		case <-a.hears(c.Name):
+		case <-time.After(20 * time.Second):
+			return lease.Answer{}, fmt.Errorf("nothing is heard of %q", c.Name)
+		}
+	}
+	return a.Store.Claim(ctx, c)
+}
+
+func (a *attentive) Listen(ctx context.Context, wake func(name string, requests []string)) error {
+	set := func(listens bool) {
+		a.mu.Lock()
+		a.listens = listens
+		a.mu.Unlock()
+	}
+	set(true)
+	defer set(false)
+	return a.Store.Listen(ctx, func(name string, requests []string) {
+		if name != "" && requests == nil {
+			select {
+			case <-a.hears(name):
+			default:
+				close(a.hears(name))
+				return
+			}
+		}
+		wake(name, requests)
+	})
+}
+
+// listener is a store that listens, and what it is told.
+type listener struct {
+	*redislease.Store
+	t     *testing.T
+	told  chan string // name and requests
+	ended chan error
+	stop  context.CancelFunc
+}
+
+func listen(t *testing.T, s *redislease.Store) *listener {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	l := &listener{Store: s, t: t, told: make(chan string, 20_000), ended: make(chan error, 1), stop: stop}
+	go func() {
+		l.ended <- s.Listen(ctx, func(name string, requests []string) {
+			l.told <- strings.Join(append([]string{name}, requests...), " ")
+		})
+	}()
+	t.Cleanup(stop)
+	return l
+}
+
+// next waits for the next that is told of a name.
+func (l *listener) next(name string) string {
+	l.t.Helper()
+	for {
+		if told := receive(l.t, l.told); told == name || strings.HasPrefix(told, name+" ") {
+			return told
+		}
+	}
+}
+
+// end ends it, and wants it to have listened until now.
+func (l *listener) end() {
+	l.t.Helper()
+	l.stop()
+	require.ErrorIs(l.t, receive(l.t, l.ended), context.Canceled)
+}
+
+// waitsFor has l wait for a lock that other holds, until it hears of it.
+func (l *listener) waitsFor(other lease.Store, name string, ticket time.Duration) lease.Grant {
+	l.t.Helper()
+	g := lockGranted(l.t, other, lockOf(name, "a", "holds", 1, 1))
+	c := waiting(lockOf(name, "b", "waits", 1, 1))
+	c.Ticket = ticket
+	queued(l.t, l, c)
+	require.Equal(l.t, name, l.next(name))
+	return g
+}
+
+// isTold wants l to be told at once that a grant has ended.
+func (l *listener) isTold(other lease.Store, g lease.Grant) {
+	l.t.Helper()
+	began := time.Now()
+	require.NoError(l.t, other.Release(l.t.Context(), g))
+	for l.next(g.Name) != g.Name+" waits" { // it may have been subscribed to anew once more
+	}
+	require.Less(l.t, time.Since(began), patience) // tickets are of a minute
+}
+
+// nameOn is a name that a node keeps.
+func (c *cluster) nameOn(t *testing.T, node int, start string) string {
+	t.Helper()
+	for i := 0; ; i++ {
+		if name := fmt.Sprint(start, i); c.nodeOf(t, name) == node {
+			return name
+		}
+	}
+}
+
+func TestOnClusterWithTheDocumentedRights(t *testing.T) {
+	t.Parallel()
+	rights, onCluster := documentedRights(t)
+	c := startCluster(t, user(append(rights, onCluster...)...))
+	connect := func(user string) redis.UniversalClient {
+		o := c.options()
+		o.Username, o.Password = user, "secret"
+		return redis.NewClusterClient(o)
+	}
+	other := openFor(t, connect("app"))
+	subscribers := func(t *testing.T, node int, name string) int64 {
+		t.Helper()
+		channel := "solotick:{default:" + name + "}:told"
+		n, err := c.admins[node].PubSubShardNumSub(t.Context(), channel).Result()
+		require.NoError(t, err)
+		return n[channel]
+	}
+	connections := func(t *testing.T, node int) int {
+		t.Helper()
+		list, err := c.admins[node].ClientList(t.Context()).Result()
+		require.NoError(t, err)
+		return strings.Count(list, "subscribe") + strings.Count(list, "cmd=ping") // the last that each has asked
+	}
+
+	t.Run("TheDocumentedRightsAreEnough", func(t *testing.T) { useEverything(t, openFor(t, connect("app"))) })
+
+	t.Run("WhoWaitsIsTold", func(t *testing.T) {
+		l := listen(t, openFor(t, connect("app")))
+		require.Empty(t, receive(t, l.told))
+		for node := range c.nodes {
+			name := c.nameOn(t, node, "told")
+			l.isTold(other, l.waitsFor(other, name, long))
+		}
+		g := l.waitsFor(other, "forced", long)
+		held, err := other.ForceRelease(t.Context(), "forced", g.Token)
+		require.NoError(t, err)
+		require.True(t, held)
+		require.Equal(t, "forced waits holds", l.next("forced"))
+		l.end()
+	})
+
+	t.Run("WhoLooksIsTold", func(t *testing.T) {
+		l := listen(t, openFor(t, connect("app")))
+		_, err := l.Lock(t.Context(), "looked")
+		require.NoError(t, err)
+		require.Equal(t, "looked", l.next("looked"))
+		tells := lockOf("looked", "a", "tells", 1, 1)
+		tells.Tell = true
+		lockGranted(t, other, tells)
+		require.Equal(t, "looked tells", l.next("looked"))
+		l.end()
+	})
+
+	t.Run("WhoListensLaterIsTold", func(t *testing.T) {
+		s := openFor(t, connect("app"))
+		g := lockGranted(t, other, lockOf("later", "a", "holds", 1, 1))
+		queued(t, s, waiting(lockOf("later", "b", "waits", 1, 1)))
+		l := listen(t, s)
+		require.Equal(t, "later", l.next("later"))
+		l.isTold(other, g)
+		l.end()
+	})
+
+	t.Run("WhatIsOfNoInterestIsLeft", func(t *testing.T) {
+		l := listen(t, openFor(t, connect("app")))
+		require.Empty(t, receive(t, l.told))
+		var names []string
+		for node := range c.nodes {
+			name := c.nameOn(t, node, "left")
+			names = append(names, name)
+			l.waitsFor(other, name, time.Millisecond)
+			require.EqualValues(t, 1, subscribers(t, node, name))
+			require.Equal(t, 1, connections(t, node))
+		}
+		slot, err := c.admins[0].ClusterKeySlot(t.Context(), "solotick:{default}").Result()
+		require.NoError(t, err)
+		g := l.waitsFor(other, c.nameOn(t, (int(slot*3/slots)+1)%3, "stays"), long)
+		require.Eventually(t, func() bool {
+			open := 0 // where one waits still, and where it is tried whether anything is told
+			for node, name := range names {
+				if subscribers(t, node, name) != 0 {
+					return false
+				}
+				open += connections(t, node)
+			}
+			return open == 2
+		}, 20*time.Second, 10*time.Millisecond)
+		l.isTold(other, g)
+		l.end()
+		require.Eventually(t, func() bool {
+			return connections(t, 0)+connections(t, 1)+connections(t, 2) == 0
+		}, 20*time.Second, 10*time.Millisecond)
+	})
+
+	t.Run("AMovedSlotIsFollowed", func(t *testing.T) {
+		l := listen(t, openFor(t, connect("app")))
+		name := c.nameOn(t, 1, "moved")
+		g := l.waitsFor(other, name, long)
+		slot, err := c.admins[0].ClusterKeySlot(t.Context(), "solotick:{default:"+name+"}").Result()
+		require.NoError(t, err)
+		began := time.Now()
+		c.move(t, slot, 1, 2, func() {})
+		require.Equal(t, name, l.next(name))
+		require.Less(t, time.Since(began), patience)
+		require.EqualValues(t, 1, subscribers(t, 2, name))
+		l.isTold(other, g)
+		l.end()
+	})
+
+	t.Run("ManyNamesNeedOneConnectionToEachMaster", func(t *testing.T) {
+		const many, together = 10_000, 100
+		l := listen(t, openFor(t, connect("app")))
+		var all sync.WaitGroup
+		errs := make(chan error, many)
+		for i := range together {
+			all.Go(func() {
+				for j := i; j < many; j += together {
+					_, err := l.Claim(t.Context(), waiting(lockOf(fmt.Sprint("many", j), "b", "waits", 1, 1)))
+					errs <- err
+				}
+			})
+		}
+		all.Wait()
+		for range many {
+			require.NoError(t, <-errs)
+		}
+		heard := make(map[string]bool)
+		for len(heard) < many+1 {
+			heard[receive(t, l.told)] = true
+		}
+		channels := 0
+		for node := range c.nodes {
+			list, err := c.admins[node].PubSubShardChannels(t.Context(), "*").Result()
+			require.NoError(t, err)
+			channels += len(list)
+			require.Equal(t, 1, connections(t, node))
+		}
+		require.Equal(t, many+1, channels) // and one on which nothing is told
+		l.end()
+	})
+
+	t.Run("WithoutTheRightItFails", func(t *testing.T) {
+		for _, admin := range c.admins {
+			require.NoError(t, admin.Do(t.Context(), "acl", "setuser", "mute", "on", ">secret", "~*", "resetchannels", "+@all").Err())
+		}
+		s := openFor(t, connect("mute"))
+		for range 2 {
+			g := lockGranted(t, s, lockOf("mute", "a", "r", 1, 1))
+			queued(t, s, waiting(lockOf("mute", "b", "r", 1, 1)))
+			require.NoError(t, s.Release(t.Context(), g)) // what cannot be told is done all the same
+			lockGranted(t, s, waiting(lockOf("mute", "b", "r", 1, 1)))
+			require.NoError(t, s.Release(t.Context(), lease.Grant{Name: "mute", Holder: "b", Request: "r", Attempt: 1, Term: long, Permits: 1, Limit: 1}))
+			require.ErrorContains(t, s.Listen(t.Context(), func(string, []string) { t.Error("told") }), "listen: NOPERM")
+		}
+	})
+
+	t.Run("AServerThatHangsIsNoticed", func(t *testing.T) {
+		namespace := ""
+		for i := 0; ; i++ { // all that it hears of is on that server
+			namespace = fmt.Sprint("ns", i)
+			slot, err := c.admins[0].ClusterKeySlot(t.Context(), "solotick:{"+namespace+"}").Result()
+			require.NoError(t, err)
+			if slot > 2*slots/3+1 {
+				break
+			}
+		}
+		l := listen(t, openFor(t, connect("app"), redislease.WithNamespace(namespace), redislease.WithTimeout(100*time.Millisecond)))
+		require.Empty(t, receive(t, l.told))
+		c.nodes[2].Freeze()
+		require.ErrorContains(t, receive(t, l.ended), "listen: ")
+		c.nodes[2].Thaw()
+	})
+}
