@@ -26,6 +26,15 @@
 // releases, and three for who is granted a claim; a node that is slower than a majority is never waited for. The token of a grant is
 // part of the value, so a majority has it before the grant returns, and every later grant's is higher.
 //
+// # A lock
+//
+// A lock is a record of its own kind, with its holds and its line, in a register of its own. A claim that waits in line changes
+// something whatever the answer, so it takes two round trips, as a release and a renewal do, where occasions and
+// locks travel together; one that only asks takes one, or three when it is granted. One more round trip is needed when others
+// have just changed the same lock. When a change is chosen, those whose turn it is are told by way of every node.
+//
+// What is listed is what nodes have that together are in every majority: any two of three.
+//
 // # Time
 //
 // No client's clock reaches a node. The quorum's clock is the median of the nodes' that answered, the lower of the two in
@@ -35,7 +44,8 @@
 //
 // A lease is kept for its term + 1 % + 2 ms. The holder counts its term from when it sent the claim, less a margin of its
 // own: validity is the term, less the time since then, less the drift of clocks. A claim that comes while the lease has
-// ended by its term but not for certain waits for that, if it is soon.
+// ended by its term but not for certain waits for that, if it is soon. A claim of a lock does so only for as many permits as it
+// needs, in the line if it has a ticket.
 //
 // # Nodes that forget
 //
@@ -64,6 +74,8 @@
 //	replies are lost, or come twice    nothing, or an error: unknown       nothing
 //	a proposer dies half way           nothing                             nothing: the next one completes its
 //	                                                                       change, or it never happened
+//	the message of a turn is lost at   nothing: the other nodes tell       nothing
+//	one node
 //	others change the same name all    ErrContended, after the timeout     nothing
 //	the time
 //	a node's clock jumps               schedules jump if the median does;  a jump forward may end a lease early if
@@ -74,5 +86,6 @@
 //
 // A new namespace can be used after a term, since its nodes cannot be told from nodes that have forgotten it:
 // see [WithFreshStart]. Terms longer than [WithTerm] are refused. What a holder does after its lease has run out, only the
-// token fences: see package lease. Of the last settled occasions, 32 are kept, since each change carries the whole record.
+// token fences: see package lease. Of the last settled occasions, 32 are kept, since each change carries the whole record. So
+// does each change of a lock, with all who hold it and wait: a line of hundreds costs every one of them.
 package quorum

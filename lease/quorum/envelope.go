@@ -16,7 +16,10 @@ type envelope struct {
 	lineage []string  // the ballots of the last of them, newest last
 	// stamps is the time at each of the nodes that promised its ballot, by their own clocks, when it was written.
 	stamps []stamp
-	value  string
+	// round is for how long the proposer, by its own clock, had been asking for the promises: so much earlier than the value was
+	// made a node may have given its own.
+	round time.Duration
+	value string
 }
 
 // stamp is what a node's clock said.
@@ -25,10 +28,16 @@ type stamp struct {
 	at   int64  // Unix ns
 }
 
-// stampsOf reads the clocks of nodes that have just answered.
-func stampsOf(counted []answer) (list []stamp) {
+// stampsOf reads the clocks of nodes that have just answered, within round. Some may have answered before those by which the spans of
+// the value before were measured. A node that has measured these itself knows better; of the others it is supposed, lest a lease
+// become shorter with each change by whoever is slow.
+func (e envelope) stampsOf(counted []answer, round time.Duration) (list []stamp) {
 	for _, a := range counted {
-		list = append(list, stamp{shortened(a.state.ID), a.state.Now.UnixNano()})
+		s := stamp{shortened(a.state.ID), a.state.Now.UnixNano()}
+		if e.changes > 0 && !slices.ContainsFunc(e.stamps, func(old stamp) bool { return old.node == s.node }) {
+			s.at += int64(round)
+		}
+		list = append(list, s)
 	}
 	return list
 }
@@ -58,14 +67,14 @@ func (e envelope) elapsed(counted []answer) (shortest time.Duration, ok bool) {
 const remembered = 8
 
 // after makes the envelope of what becomes of e.
-func (e envelope) after(ballot, value string, now time.Time, stamps []stamp) envelope {
+func (e envelope) after(ballot, value string, now time.Time, stamps []stamp, round time.Duration) envelope {
 	lineage := append(slices.Clone(e.lineage), ballot)
-	return envelope{now, e.changes + 1, lineage[max(0, len(lineage)-remembered):], stamps, value}
+	return envelope{now, e.changes + 1, lineage[max(0, len(lineage)-remembered):], stamps, round, value}
 }
 
 func (e envelope) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d %d %s", e.written.UnixNano(), e.changes, strings.Join(e.lineage, ","))
+	fmt.Fprintf(&b, "%d %d %s %d", e.written.UnixNano(), e.changes, strings.Join(e.lineage, ","), e.round)
 	for _, s := range e.stamps {
 		fmt.Fprintf(&b, " %s:%d", s.node, s.at)
 	}
@@ -80,16 +89,17 @@ func readEnvelope(text string) (envelope, error) {
 	}
 	head, value, ok := strings.Cut(text, "\n")
 	fields := strings.Split(head, " ")
-	if !ok || len(fields) < 3 {
+	if !ok || len(fields) < 4 {
 		return envelope{}, fmt.Errorf("%w: a register holds %.40q", errReply, text)
 	}
 	written, err := strconv.ParseInt(fields[0], 10, 64)
 	changes, also := strconv.Atoi(fields[1])
-	if err != nil || also != nil {
+	round, too := strconv.ParseInt(fields[3], 10, 64)
+	if err != nil || also != nil || too != nil {
 		return envelope{}, fmt.Errorf("%w: a register holds %.40q", errReply, text)
 	}
-	e := envelope{written: time.Unix(0, written), changes: changes, lineage: strings.Split(fields[2], ","), value: value}
-	for _, field := range fields[3:] {
+	e := envelope{written: time.Unix(0, written), changes: changes, lineage: strings.Split(fields[2], ","), value: value, round: time.Duration(round)}
+	for _, field := range fields[4:] {
 		node, at, _ := strings.Cut(field, ":")
 		n, err := strconv.ParseInt(at, 10, 64)
 		if err != nil {

@@ -23,10 +23,6 @@ var (
 	// ErrClosed is returned by a store that is closed.
 	ErrClosed = errors.New("quorum: the store is closed")
 
-	// ErrNoLocks is returned to whoever asks for a lock with a limit: a quorum keeps occasions, and plain locks of one
-	// holder (occasion 0).
-	ErrNoLocks = errors.New("quorum: locks with a limit are not kept by a quorum: use occasion 0 without a limit")
-
 	errTimeout = fmt.Errorf("quorum: no more within the timeout: %w", context.DeadlineExceeded)
 
 	errReply = errors.New("quorum: unexpected reply")

@@ -229,6 +229,30 @@ func (r *fakeRegister) carryOut(op quorum.Op, now, since time.Time) (a quorum.Re
 	return a
 }
 
+// Keys implements quorum.Node. The cursor is the key that was listed last.
+func (n *fakeNode) Keys(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
+	lists := make(chan []string, 2) // it may come twice
+	err = n.travel(ctx, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		var list []string
+		for _, key := range slices.Sorted(maps.Keys(n.registers)) {
+			if key > cursor && strings.HasPrefix(key, prefix) {
+				list = append(list, key)
+			}
+		}
+		lists <- list
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if keys = <-lists; len(keys) > count {
+		keys = keys[:count]
+		next = keys[count-1]
+	}
+	return keys, next, nil
+}
+
 // Publish implements quorum.Node.
 func (n *fakeNode) Publish(ctx context.Context, message string) error {
 	return n.travel(ctx, func() {

@@ -112,7 +112,7 @@ func TestNewNamespaceCountsAfterATerm(t *testing.T) {
 		nodes := []quorum.Node{list[0], list[1], list[2]}
 		s, err := quorum.New(nodes, quorum.WithTerm(10*time.Second))
 		require.NoError(t, err)
-		defer s.Close()
+		defer func() { _ = s.Close() }()
 		_, _, err = s.Time(t.Context())
 		require.ErrorIs(t, err, quorum.ErrRestarted)
 		var short *quorum.MajorityError
@@ -378,18 +378,6 @@ func TestContendersGetThrough(t *testing.T) {
 			require.Equal(t, 1, won)
 		}
 	})
-}
-
-func TestLocksWithALimitAreRefused(t *testing.T) {
-	s := openFake(t, newFakeNodes(3))
-	c := claimOf("job", 0, "a", time.Second)
-	c.Permits, c.Limit, c.Takeovers = 1, 2, 0
-	_, err := s.Claim(t.Context(), c)
-	require.ErrorIs(t, err, quorum.ErrNoLocks)
-	g := grantOf(c, lease.Answer{Token: 1, Attempt: 1})
-	g.Permits, g.Limit = 1, 2
-	require.ErrorIs(t, s.Renew(t.Context(), []lease.Grant{g})[0], quorum.ErrNoLocks)
-	require.ErrorIs(t, s.Release(t.Context(), g), quorum.ErrNoLocks)
 }
 
 func TestServerThatIsTwoNodesIsRefused(t *testing.T) {

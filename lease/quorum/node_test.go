@@ -3,6 +3,7 @@ package quorum_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ func newRedisNode(t testing.TB, srv *redistest.Server) *redislease.Node {
 // The script does what the node in memory does, which all other tests rely on, for any sequence of operations.
 func TestRedisNodeIsLikeTheOneInMemory(t *testing.T) {
 	srv := redistest.Start(t)
-	real, fake := newRedisNode(t, srv), newFakeNodes(1)[0]
+	actual, fake := newRedisNode(t, srv), newFakeNodes(1)[0]
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	draw := rand.New(rand.NewPCG(seed, 0))
@@ -56,7 +57,7 @@ func TestRedisNodeIsLikeTheOneInMemory(t *testing.T) {
 				ops[i].Since, twin[i].Since = since[0].Add(off), since[1].Add(off)
 			}
 		}
-		got, err := real.Do(t.Context(), ops)
+		got, err := actual.Do(t.Context(), ops)
 		require.NoError(t, err)
 		want := fake.carryOut(twin)
 		since[0], since[1] = got.Since, want.Since
@@ -72,6 +73,43 @@ func TestRedisNodeIsLikeTheOneInMemory(t *testing.T) {
 			fake.empty()
 		}
 	}
+}
+
+// Each register is listed, page by page, and nothing else that the server keeps.
+func TestRedisNodeListsItsKeysAsTheOneInMemoryDoes(t *testing.T) {
+	srv := redistest.Start(t)
+	actual, fake := newRedisNode(t, srv), newFakeNodes(1)[0]
+	var ops []quorum.Op
+	for i := range 150 {
+		ops = append(ops, quorum.Op{Key: fmt.Sprint([]string{"", "lock:", "lock:b"}[i%3], i), Ballot: "1", Accept: i%2 == 0, Value: "v"})
+	}
+	_, err := actual.Do(t.Context(), ops)
+	require.NoError(t, err)
+	fake.carryOut(ops)
+	require.NoError(t, actual.Announce(t.Context(), "lock", nil, time.Minute))
+	admin := srv.Client(t)
+	for _, other := range []string{"solotick:{test:lock:x}:lock", "solotick:{test:lock:x}", "solotick:{test2:lock:x}:register"} {
+		require.NoError(t, admin.Set(t.Context(), other, "x", 0).Err())
+	}
+	list := func(n quorum.Node, prefix string, count int) (keys []string) {
+		for cursor := ""; ; {
+			page, next, err := n.Keys(t.Context(), prefix, cursor, count)
+			require.NoError(t, err)
+			keys = append(keys, page...)
+			if cursor = next; cursor == "" {
+				slices.Sort(keys)
+				return slices.Compact(keys)
+			}
+		}
+	}
+	for _, prefix := range []string{"lock:", "lock:b1", "none", ""} {
+		for _, count := range []int{1, 10, 1000} {
+			require.Equal(t, list(fake, prefix, count), list(actual, prefix, count), "%q, %d at a time", prefix, count)
+		}
+	}
+	require.Len(t, list(actual, "lock:", 10), 100)
+	_, _, err = actual.Keys(t.Context(), "lock:", "x y", 10)
+	require.Error(t, err)
 }
 
 // A value is as old as the promise of its ballot: it was made at that time. One that nobody promised is new.

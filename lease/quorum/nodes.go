@@ -216,10 +216,3 @@ func (n *nodes) since() time.Time {
 	slices.SortFunc(known, time.Time.Compare)
 	return known[min(n.majority(), len(known))-1].UTC()
 }
-
-// acquainted tells whether every node has said since when it remembers.
-func (n *nodes) acquainted() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return !slices.ContainsFunc(n.about, func(a about) bool { return a.since.IsZero() })
-}

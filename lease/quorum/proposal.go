@@ -55,10 +55,10 @@ func (p *proposal) learn(v view, f change) error {
 	case p.result.next == "":
 		// What was read was perhaps never chosen, and has to be before anybody may be told of it. Its spans end when
 		// they did: it was written as long before now as the nodes say.
-		e.written, e.stamps = e.written.Add(v.elapsed), v.stamps
+		e.written, e.stamps, e.round = e.written.Add(v.elapsed), v.stamps, v.round
 		p.next = e.String()
 	default:
-		e = e.after(p.ballot, p.result.next, v.at.now, v.stamps)
+		e = e.after(p.ballot, p.result.next, v.at.now, v.stamps, v.round)
 		p.next = e.String()
 		p.tries = append(p.tries, try{p.ballot, e.changes, p.result})
 	}

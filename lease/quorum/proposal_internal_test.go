@@ -24,20 +24,20 @@ func held(ballot string) Reply {
 
 func TestAPromiseIsOneOfAMajority(t *testing.T) {
 	p := &proposal{ballot: "5"}
-	v, err := threeNodes().view(p, 0, answers(Reply{OK: true}, Reply{Promised: "6"}))
+	v, err := threeNodes().view(p, 0, answers(Reply{OK: true}, Reply{Promised: "6"}), 0)
 	require.NoError(t, err)
 	require.False(t, v.promised)
-	v, err = threeNodes().view(p, 0, answers(Reply{OK: true}, Reply{OK: true}))
+	v, err = threeNodes().view(p, 0, answers(Reply{OK: true}, Reply{OK: true}), 0)
 	require.NoError(t, err)
 	require.True(t, v.promised)
 }
 
 func TestAValueIsChosenByAMajority(t *testing.T) {
-	v, err := threeNodes().view(&proposal{}, 0, answers(held("1"), held("2")))
+	v, err := threeNodes().view(&proposal{}, 0, answers(held("1"), held("2")), 0)
 	require.NoError(t, err)
 	require.False(t, v.chosen)
 	require.Equal(t, "2", v.newest.Accepted)
-	v, err = threeNodes().view(&proposal{}, 0, answers(held("2"), held("1"), held("2")))
+	v, err = threeNodes().view(&proposal{}, 0, answers(held("2"), held("1"), held("2")), 0)
 	require.NoError(t, err)
 	require.True(t, v.chosen)
 }
@@ -47,7 +47,7 @@ func TestNothingIsCertainWhileATryMayStillCome(t *testing.T) {
 	calls := 0
 	unchanged := func(int, reading) (outcome, error) { calls++; return outcome{}, nil }
 	p := &proposal{tries: []try{{ballot: "3", changes: 1}}}
-	v, err := threeNodes().view(p, 0, answers(held("1"), held("1")))
+	v, err := threeNodes().view(p, 0, answers(held("1"), held("1")), 0)
 	require.NoError(t, err)
 	require.NoError(t, p.learn(v, unchanged))
 	require.False(t, p.done)
@@ -57,7 +57,7 @@ func TestNothingIsCertainWhileATryMayStillCome(t *testing.T) {
 	require.False(t, p.done)
 	require.NotEmpty(t, p.next)
 
-	v, err = threeNodes().view(p, 0, answers(held("4"), held("4")))
+	v, err = threeNodes().view(p, 0, answers(held("4"), held("4")), 0)
 	require.NoError(t, err)
 	require.NoError(t, p.learn(v, unchanged))
 	require.True(t, p.done)
@@ -71,19 +71,19 @@ func TestOvertakenProposalsKnowWhetherTheyWereChosen(t *testing.T) {
 	p := &proposal{tries: []try{{ballot: "3", changes: 1, result: outcome{next: "mine", done: func() { told = true }}}}}
 	var e envelope
 	for _, ballot := range []string{"3", "4", "5"} {
-		e = e.after(ballot, "v", time.Time{}, nil)
+		e = e.after(ballot, "v", time.Time{}, nil, 0)
 	}
 	at := Reply{Accepted: "5", Value: e.String()}
-	v, err := threeNodes().view(p, 0, answers(at, at))
+	v, err := threeNodes().view(p, 0, answers(at, at), 0)
 	require.NoError(t, err)
 	require.NoError(t, p.learn(v, refused))
 	require.True(t, told)
 
 	for range remembered {
-		e = e.after("6", "v", time.Time{}, nil)
+		e = e.after("6", "v", time.Time{}, nil, 0)
 	}
 	at = Reply{Accepted: "6", Value: e.String()}
-	v, err = threeNodes().view(p, 0, answers(at, at))
+	v, err = threeNodes().view(p, 0, answers(at, at), 0)
 	require.NoError(t, err)
 	require.ErrorIs(t, p.learn(v, refused), ErrContended)
 }

@@ -39,6 +39,15 @@ func TestServersThatDie(t *testing.T) {
 			require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 			claimed(t, s, lease.Decided, claimOf("job", occasion, "b", time.Second))
 		})
+		bounded(t, 900*time.Millisecond, func() {
+			c := inLine(lockOf("lock", "a", 1, 1, 20*time.Second))
+			l := lockGrantOf(c, claimed(t, s, lease.Granted, c))
+			claimed(t, s, lease.Queued, inLine(lockOf("lock", "b", 1, 1, time.Second)))
+			require.NoError(t, s.Renew(t.Context(), []lease.Grant{l})[0])
+			require.NoError(t, s.Release(t.Context(), l))
+			l.Holder, l.Request, l.Token = "b", "b-r", 0
+			require.NoError(t, s.Release(t.Context(), l)) // leaves the line
+		})
 	}
 	works()
 	servers[0].Freeze()
@@ -73,18 +82,24 @@ func TestServersThatDie(t *testing.T) {
 	require.Greater(t, short.Wait, 20*time.Second)
 }
 
-// A node whose memory is full refuses claims; what is held can be renewed and settled.
+// A node whose memory is full refuses claims; what is held can be renewed, settled and released.
 func TestWhenMemoryIsFullWhatIsHeldCanBeRenewedAndSettled(t *testing.T) {
 	servers := startServers(t, 3)
 	s := openRedis(t, servers)
 	synced(t, s, "job")
 	c := claimOf("job", 100, "a", 20*time.Second)
 	g := grantOf(c, claimed(t, s, lease.Granted, c))
+	c = lockOf("lock", "a", 1, 2, 20*time.Second)
+	l := lockGrantOf(c, claimed(t, s, lease.Granted, c))
 	for _, srv := range servers[:2] {
 		require.NoError(t, srv.Client(t).ConfigSet(t.Context(), "maxmemory", "1").Err())
 	}
 	_, err := s.Claim(t.Context(), claimOf("job", 101, "a", time.Second))
 	require.ErrorContains(t, err, "OOM")
+	_, err = s.Claim(t.Context(), lockOf("lock", "b", 1, 2, time.Second))
+	require.ErrorContains(t, err, "OOM")
+	require.NoError(t, s.Renew(t.Context(), []lease.Grant{l})[0])
+	require.NoError(t, s.Release(t.Context(), l))
 	require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 	claimed(t, s, lease.Decided, claimOf("job", 100, "a", time.Second))

@@ -22,8 +22,18 @@ type registers struct {
 	turns turns
 
 	mu       sync.Mutex
-	counters map[string]uint64 // the highest counter seen, so that the first ballot is high enough
+	counters map[string]sight // so that the first ballot is high enough
 }
+
+// sight is the highest counter that was seen, and when.
+type sight struct {
+	counter uint64
+	at      time.Time
+}
+
+// others is how long a counter is expected to stay as it is: so much higher is the ballot of who has not looked for longer, for
+// others may have changed the value meanwhile. 48 bits last for more than a century.
+const others = 16 * time.Microsecond
 
 // opening is how a change begins.
 type opening int
@@ -58,6 +68,7 @@ func (r *registers) update(ctx context.Context, keys []string, begin opening, gr
 	for i, key := range keys {
 		open[i] = &proposal{index: i, key: key}
 		switch begin {
+		case look:
 		case first:
 			open[i].ballot = ballotAbove(0)
 		case above:
@@ -117,14 +128,16 @@ func (r *registers) round(ctx context.Context, open []*proposal, grows bool, f c
 	for i, p := range open {
 		ops[i] = Op{Key: p.key, Ballot: p.ballot}
 	}
+	began := time.Now()
 	counted, others, err := r.ask(ctx, func(int) []Op { return ops }, nil)
 	if err != nil {
 		return err
 	}
+	took := time.Since(began)
 	r.see(open, counted)
 	r.see(open, others)
 	for i, p := range open {
-		v, err := r.view(p, i, counted)
+		v, err := r.view(p, i, counted, took)
 		if err == nil {
 			err = p.learn(v, f)
 		}
@@ -148,15 +161,16 @@ func (r *registers) round(ctx context.Context, open []*proposal, grows bool, f c
 type view struct {
 	newest   Reply // with the highest ballot
 	envelope envelope
-	stamps   []stamp // of now
+	stamps   []stamp       // of now
+	round    time.Duration // how long it took to be told
 	at       reading
 	elapsed  time.Duration // since the newest was written, by the clock of a node that was there
 	chosen   bool          // the newest is
 	promised bool          // the proposal's ballot is
 }
 
-// view looks at the i-th answers of a majority.
-func (r *registers) view(p *proposal, i int, counted []answer) (v view, err error) {
+// view looks at the i-th answers of a majority, which has taken so long to answer.
+func (r *registers) view(p *proposal, i int, counted []answer, took time.Duration) (v view, err error) {
 	promises, same := 0, 0
 	for n, a := range counted {
 		reply := a.state.Replies[i]
@@ -174,19 +188,23 @@ func (r *registers) view(p *proposal, i int, counted []answer) (v view, err erro
 	}
 	v.chosen = same >= r.majority()
 	v.promised = p.ballot != "" && promises >= r.majority()
-	v.at.now, v.stamps = now(counted), stampsOf(counted)
+	v.at.now, v.round = now(counted), took
 	if v.newest.Accepted == "" {
 		v.envelope.written = v.at.now
+		v.stamps = v.envelope.stampsOf(counted, took)
 		return v, nil
 	}
 	if v.envelope, err = readEnvelope(v.newest.Value); err != nil {
 		return v, err
 	}
 	// Two majorities have a node in common, but it may have been started anew since. Then those must do that have accepted
-	// the value, perhaps a little later.
+	// the value, though they may have promised its ballot a little before it was made.
 	if d, ok := v.envelope.elapsed(counted); ok {
 		v.elapsed = d
+	} else {
+		v.elapsed = max(0, v.elapsed-v.envelope.round)
 	}
+	v.stamps = v.envelope.stampsOf(counted, took)
 	v.at.value, v.at.shift = v.envelope.value, v.at.now.Sub(v.envelope.written)-v.elapsed
 	return v, nil
 }
@@ -261,22 +279,29 @@ func (r *registers) see(open []*proposal, answers []answer) {
 		r.counters = nil
 	}
 	if r.counters == nil {
-		r.counters = make(map[string]uint64)
+		r.counters = make(map[string]sight)
 	}
+	now := time.Now()
 	for _, a := range answers {
 		for i, p := range open {
 			reply := a.state.Replies[i]
-			highest := max(reply.Promised, reply.Accepted)
-			r.counters[p.key] = max(r.counters[p.key], counterOf(highest), counterOf(p.ballot))
+			highest := max(counterOf(max(reply.Promised, reply.Accepted)), counterOf(p.ballot))
+			if highest >= r.counters[p.key].counter {
+				r.counters[p.key] = sight{highest, now}
+			}
 		}
 	}
 }
 
-// above returns a ballot that is above all that were seen of the key.
+// above returns a ballot that is above all that were seen of the key, and likely above what others have made of it since.
 func (r *registers) above(key string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return ballotAbove(r.counters[key])
+	seen, ok := r.counters[key]
+	if !ok {
+		return ballotAbove(0)
+	}
+	return ballotAbove(seen.counter + uint64(max(0, time.Since(seen.at)/others)))
 }
 
 // backOff waits for a random while, so that of several who contend one gets through.

@@ -11,7 +11,7 @@ import (
 )
 
 // Store is a [lease.Store] on a majority of independent nodes. It is also a [lease.Controller], [lease.Inspector],
-// [lease.Watcher] and [lease.Roster]. It is safe for concurrent use. Close it when it is no longer used.
+// [lease.Watcher], [lease.Roster] and [lease.Locker]. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	registers *registers
 	longest   time.Duration // term
@@ -24,35 +24,45 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// verb is what is done to one record. It says what to do once the result is certain; it may be called more than once.
-type verb func(i int, r *record.Record, now time.Time) (done func())
+// kind is a kind of value that registers hold.
+type kind[V any] struct {
+	read  func(reading) (*V, error)
+	write func(*V) (string, error)
+	keep  func(*V) time.Duration // for how long it is kept when nobody touches it
+}
 
-// on makes a change of registers from a verb of records.
-func on(f verb) change {
+// recordKind is that of the values by which registers keep what is known of a name's occasions.
+var recordKind = kind[record.Record]{readRecord, writeRecord, keepFor}
+
+// verb is what is done to one value. It says what to do once the result is certain; it may be called more than once.
+type verb[V any] func(i int, v *V, now time.Time) (done func())
+
+// on makes a change of registers from a verb of values of one kind.
+func on[V any](k kind[V], f verb[V]) change {
 	return func(i int, at reading) (outcome, error) {
-		r, err := readRecord(at)
+		v, err := k.read(at)
 		if err != nil {
 			return outcome{}, err
 		}
-		before, err := writeRecord(r)
+		before, err := k.write(v)
 		if err != nil {
 			return outcome{}, err
 		}
-		done := f(i, r, at.now)
-		after, err := writeRecord(r)
+		done := f(i, v, at.now)
+		after, err := k.write(v)
 		if err != nil {
 			return outcome{}, err
 		}
 		if after == before {
 			after = ""
 		}
-		return outcome{next: after, keep: keepFor(r), done: done}, nil
+		return outcome{next: after, keep: k.keep(v), done: done}, nil
 	}
 }
 
 // one applies a verb to the record of name.
 func (s *Store) one(ctx context.Context, what, name string, begin opening, grows bool, f func(r *record.Record, now time.Time) (done func())) error {
-	errs := s.registers.update(ctx, []string{name}, begin, grows, on(func(_ int, r *record.Record, now time.Time) func() { return f(r, now) }))
+	errs := s.registers.update(ctx, []string{name}, begin, grows, on(recordKind, func(_ int, r *record.Record, now time.Time) func() { return f(r, now) }))
 	if errs[0] != nil {
 		return fmt.Errorf("%s %q: %w", what, name, errs[0])
 	}
@@ -62,14 +72,23 @@ func (s *Store) one(ctx context.Context, what, name string, begin opening, grows
 // Claim implements [lease.Store]. A claim that meets a lease which is about to run out waits for that, for as long as the
 // clocks may disagree about it.
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
-	if err := cmp.Or(c.Validate(), s.checkTerm(c.Name, c.Term), checkLimit(c.Limit)); err != nil {
+	if err := cmp.Or(c.Validate(), s.checkTerm(c.Name, c.Term)); err != nil {
 		return lease.Answer{}, err
 	}
+	claim := s.claim
+	if c.Limit > 0 {
+		claim = s.claimLock
+	}
+	var settled []lease.Settled // on the way
 	patience := s.registers.timeout / 2
 	for {
-		a, wait, err := s.claim(ctx, c, patience)
-		if err != nil || wait == 0 {
+		a, wait, err := claim(ctx, c, patience)
+		if err != nil {
 			return a, err
+		}
+		settled = append(settled, a.Settled...)
+		if a.Settled = settled; wait == 0 {
+			return a, nil
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
@@ -114,43 +133,51 @@ func (s *Store) checkTerm(name string, term time.Duration) error {
 	return nil
 }
 
-// checkLimit refuses locks with a limit: they are another kind of value than records.
-func checkLimit(limit int) error {
-	if limit > 0 {
-		return ErrNoLocks
-	}
-	return nil
-}
-
 // Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 	answers := make([]error, len(grants))
-	names, parts := group(len(grants), func(i int) (string, bool) {
-		answers[i] = cmp.Or(grants[i].Validate(), s.checkTerm(grants[i].Name, grants[i].Term), checkLimit(grants[i].Limit))
-		return grants[i].Name, answers[i] == nil
+	keys, parts := group(len(grants), func(i int) (string, bool) {
+		g := &grants[i]
+		answers[i] = cmp.Or(g.Validate(), s.checkTerm(g.Name, g.Term))
+		if g.Limit > 0 {
+			return lockKey(g.Name), answers[i] == nil
+		}
+		return g.Name, answers[i] == nil
 	})
-	errs := s.registers.update(ctx, names, above, false, on(func(n int, r *record.Record, now time.Time) func() {
+	renewal := func(n int, renew func(lease.Grant) error) (done func()) {
 		said := make([]error, len(parts[n]))
 		for j, i := range parts[n] {
-			said[j] = r.Renew(grants[i], now)
+			said[j] = renew(grants[i])
 		}
 		return func() {
 			for j, i := range parts[n] {
 				answers[i] = said[j]
 			}
 		}
-	}))
+	}
+	ofRecords := on(recordKind, func(n int, r *record.Record, now time.Time) func() {
+		return renewal(n, func(g lease.Grant) error { return renew(r, g, now) })
+	})
+	ofLocks := on(lockKind, func(n int, l *record.Lock, now time.Time) func() {
+		return renewal(n, func(g lease.Grant) error { return renewLock(l, g, now) })
+	})
+	errs := s.registers.update(ctx, keys, above, false, func(n int, at reading) (outcome, error) {
+		if isLock(keys[n]) {
+			return ofLocks(n, at)
+		}
+		return ofRecords(n, at)
+	})
 	for n, err := range errs {
 		for _, i := range parts[n] {
 			if err != nil {
-				answers[i] = fmt.Errorf("renew %q: %w", names[n], err)
+				answers[i] = fmt.Errorf("renew %q: %w", grants[i].Name, err)
 			}
 		}
 	}
 	return answers
 }
 
-// group returns the names of n things, each once, and which things have each.
+// group returns the names or keys of n things, each once, and which things have each.
 func group(n int, name func(i int) (name string, ok bool)) (names []string, parts [][]int) {
 	place := make(map[string]int)
 	for i := range n {
@@ -174,18 +201,27 @@ func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome
 	if !lease.ValidOutcome(outcome) {
 		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, lease.OutcomeRule)
 	}
+	if err := g.Validate(); err != nil {
+		return err
+	}
+	if g.Limit > 0 {
+		return s.releaseLock(ctx, "settle", g)
+	}
 	return s.finish(ctx, "settle", g, func(r *record.Record, now time.Time) (bool, error) { return r.Settle(g, outcome, now) })
 }
 
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, g lease.Grant) error {
+	if err := g.ValidateRelease(); err != nil {
+		return err
+	}
+	if g.Limit > 0 {
+		return s.releaseLock(ctx, "release", g)
+	}
 	return s.finish(ctx, "release", g, func(r *record.Record, now time.Time) (bool, error) { return r.Release(g, now) })
 }
 
 func (s *Store) finish(ctx context.Context, what string, g lease.Grant, f func(*record.Record, time.Time) (wake bool, err error)) error {
-	if err := cmp.Or(g.Validate(), checkLimit(g.Limit)); err != nil {
-		return err
-	}
 	var answer error
 	err := s.one(ctx, what, g.Name, above, false, func(r *record.Record, now time.Time) func() {
 		wake, said := f(r, now)
@@ -218,7 +254,7 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 	}
 	names, parts := group(len(syncs), func(i int) (string, bool) { return syncs[i].Name, true })
 	records := make([]lease.Record, len(syncs))
-	errs := s.registers.update(ctx, names, first, true, on(func(n int, r *record.Record, now time.Time) func() {
+	errs := s.registers.update(ctx, names, first, true, on(recordKind, func(n int, r *record.Record, now time.Time) func() {
 		views := make([]lease.Record, len(parts[n]))
 		for j, i := range parts[n] {
 			views[j] = r.Sync(syncs[i], now)

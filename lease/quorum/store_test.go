@@ -10,9 +10,6 @@ import (
 	"github.com/solotick/solotick/lease/quorum"
 )
 
-// long is a term that no test waits for.
-const long = time.Minute
-
 func TestStore(t *testing.T) { conforms(t, func([]*fakeNode) {}) }
 
 func TestStoreWithOneNodeGone(t *testing.T) {

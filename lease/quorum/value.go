@@ -64,6 +64,17 @@ func keepFor(r *record.Record) time.Duration {
 	return keep
 }
 
+// renew renews a grant, and takes down for which term: its drift is a part of that.
+func renew(r *record.Record, g lease.Grant, now time.Time) error {
+	err := r.Renew(g, now)
+	for i := range r.Open {
+		if e := &r.Open[i]; err == nil && e.Occasion == g.Occasion {
+			e.Term = g.Term
+		}
+	}
+	return err
+}
+
 // drift is for how much longer than its term a lease is kept, since the nodes' clocks and the holder's may run at different
 // speeds.
 func drift(term time.Duration) time.Duration { return term/100 + 2*time.Millisecond }

@@ -19,10 +19,12 @@ type heard struct {
 	list []string
 }
 
-func (h *heard) wake(name string, occasion int64) {
+func (h *heard) wake(name string, occasion int64) { h.add(fmt.Sprint(name, " ", occasion)) }
+
+func (h *heard) add(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.list = append(h.list, fmt.Sprint(name, " ", occasion))
+	h.list = append(h.list, text)
 }
 
 // take returns what was told since it was called last.

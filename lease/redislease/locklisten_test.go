@@ -298,7 +298,7 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 	})
 
 	t.Run("AServerThatHangsIsNoticed", func(t *testing.T) {
-		namespace := ""
+		var namespace string
 		for i := 0; ; i++ { // all that it hears of is on that server
 			namespace = fmt.Sprint("ns", i)
 			slot, err := c.admins[0].ClusterKeySlot(t.Context(), "solotick:{"+namespace+"}").Result()

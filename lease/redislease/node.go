@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,8 +29,8 @@ type Node struct {
 	addr  string
 }
 
-// NodeOp, NodeReply and NodeState are what a quorum calls Op, Reply and State.
 type (
+	// NodeOp is what a quorum calls an Op.
 	NodeOp = struct {
 		Key    string
 		Ballot string
@@ -40,6 +41,7 @@ type (
 		Keep   time.Duration
 		Grows  bool
 	}
+	// NodeReply is what a quorum calls a Reply.
 	NodeReply = struct {
 		OK       bool
 		Promised string
@@ -47,6 +49,7 @@ type (
 		Value    string
 		Age      time.Duration
 	}
+	// NodeState is what a quorum calls a State.
 	NodeState = struct {
 		ID      string
 		Now     time.Time
@@ -69,6 +72,8 @@ const (
 	nodeForget = 400 * 24 * time.Hour // for how long a register is kept when nobody says
 	nodeFields = 5                    // of an answer to one operation
 	nodeHead   = 3                    // of an answer, before those
+
+	registerSuffix = ":register"
 )
 
 // NewNode makes a node of the server that client is connected to. It uses the options of client, a *redis.Client, for a
@@ -147,7 +152,7 @@ func (n *Node) command(ctx context.Context, ops []NodeOp) *redis.Cmd {
 		if keep <= 0 {
 			keep = nodeForget
 		}
-		keys = append(keys, n.store.key(op.Key)+":register")
+		keys = append(keys, n.store.key(op.Key)+registerSuffix)
 		args = append(args, what, op.Ballot, since, op.Value, op.Age.Microseconds(), keep.Milliseconds())
 	}
 	return script.command(ctx, keys, args...)
@@ -176,6 +181,16 @@ func readNodeState(cmd *redis.Cmd) (s NodeState, err error) {
 		return NodeState{}, fmt.Errorf("%w: %.200v", errReply, r)
 	}
 	return s, nil
+}
+
+// Keys implements quorum.Node.
+func (n *Node) Keys(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
+	start := strings.TrimSuffix(n.store.key(""), "}")
+	keys, next, err = n.store.scan(ctx, start+prefix+"*}"+registerSuffix, cursor, count)
+	for i, key := range keys {
+		keys[i] = key[len(start) : len(key)-len("}"+registerSuffix)]
+	}
+	return keys, next, err
 }
 
 // Publish implements quorum.Node.

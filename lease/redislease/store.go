@@ -160,8 +160,10 @@ func (s *Store) claim(ctx context.Context, c *lease.Claim) (lease.Answer, error)
 			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
 			Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term, Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
 		})
+		return lease.Answer{}, err
+	default: // these did
+		return lease.Answer{}, err
 	}
-	return lease.Answer{}, err
 }
 
 func (s *Store) claimCmd(ctx context.Context, c *lease.Claim) *redis.Cmd {

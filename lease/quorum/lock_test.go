@@ -1,0 +1,327 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/quorum"
+)
+
+var _ lease.Locker = (*quorum.Store)(nil)
+
+// lockOf claims n permits of a lock of so many.
+func lockOf(name, holder string, n, limit int, term time.Duration) lease.Claim {
+	return lease.Claim{Name: name, Holder: holder, Request: holder + "-r", Term: term, Permits: n, Limit: limit}
+}
+
+func inLine(c lease.Claim) lease.Claim {
+	c.Turn, c.Ticket = lease.TurnArrival, time.Minute
+	return c
+}
+
+func lockGrantOf(c lease.Claim, a lease.Answer) lease.Grant {
+	g := grantOf(c, a)
+	g.Permits, g.Limit, g.Tell = c.Permits, c.Limit, c.Tell
+	return g
+}
+
+// took wants a claim to be granted after so long.
+func took(t *testing.T, s lease.Store, want time.Duration, c lease.Claim) lease.Answer {
+	t.Helper()
+	began := time.Now()
+	a := claimed(t, s, lease.Granted, c)
+	require.Equal(t, want, time.Since(began))
+	return a
+}
+
+// A holder whose clock is slower than the nodes' still has its term: others are granted the lock a drift later.
+func TestLockIsKeptForItsDrift(t *testing.T) {
+	const term, drift = 20 * time.Second, 202 * time.Millisecond
+	for _, limit := range []int{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			s := openFake(t, newFakeNodes(3))
+			a := claimed(t, s, lease.Granted, lockOf("l", "a", limit, limit, term))
+			time.Sleep(term + time.Millisecond)
+			b := took(t, s, drift-time.Millisecond, lockOf("l", "b", 1, limit, term))
+			require.Greater(t, b.Token, a.Token)
+			require.Len(t, b.Settled, 1)
+			require.Equal(t, a.Token, b.Settled[0].Token)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // of a long one nobody waits for that
+		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour))
+		claimed(t, s, lease.Granted, lockOf("l", "a", 1, 1, time.Hour))
+		time.Sleep(time.Hour + time.Second)
+		began := time.Now()
+		a := claimed(t, s, lease.Held, lockOf("l", "b", 1, 1, time.Second))
+		require.Greater(t, a.Left, 30*time.Second)
+		require.Zero(t, time.Since(began))
+		time.Sleep(a.Left)
+		took(t, s, 0, lockOf("l", "b", 1, 1, time.Second))
+	})
+	synctest.Test(t, func(t *testing.T) { // of another term since it was renewed
+		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour))
+		c := lockOf("l", "a", 1, 1, time.Second)
+		g := lockGrantOf(c, claimed(t, s, lease.Granted, c))
+		g.Term = term
+		synced(t, s, "l")
+		o := claimOf("l", 100, "a", time.Second)
+		same := grantOf(o, claimed(t, s, lease.Granted, o))
+		same.Term = term
+		require.NoError(t, errors.Join(s.Renew(t.Context(), []lease.Grant{g, same})...))
+		time.Sleep(term)
+		took(t, s, drift, lockOf("l", "b", 1, 1, time.Second))
+		require.NoError(t, s.Renew(t.Context(), []lease.Grant{same})[0])
+		time.Sleep(term)
+		took(t, s, drift, claimOf("l", 100, "b", time.Second))
+	})
+}
+
+// Leases that may have run out are in the way only of those who need their permits, and only as many of them as they need.
+func TestClaimOfALockWaitsNoLongerThanItHasTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openFake(t, newFakeNodes(3))
+		for i := range 3 {
+			claimed(t, s, lease.Granted, lockOf("l", fmt.Sprint("old", i), 1, 5, 10*time.Second))
+			time.Sleep(20 * time.Millisecond)
+		}
+		claimed(t, s, lease.Granted, lockOf("l", "live", 1, 5, 20*time.Second))
+		time.Sleep(10*time.Second - 40*time.Millisecond)
+		// They end 20 ms ago, now, and in 20 ms, each give or take its drift of 102 ms.
+		took(t, s, 0, lockOf("l", "b", 1, 5, 20*time.Second))
+		took(t, s, 82*time.Millisecond, lockOf("l", "c", 1, 5, 20*time.Second))
+		took(t, s, 40*time.Millisecond, lockOf("l", "d", 2, 5, 20*time.Second))
+		began := time.Now()
+		require.Greater(t, claimed(t, s, lease.Held, lockOf("l", "e", 1, 5, time.Second)).Left, 9*time.Second)
+		require.Zero(t, time.Since(began))
+	})
+}
+
+// Whoever waits for a lease to have run out for certain waits in the line.
+func TestWhoWaitsForTheDriftKeepsItsPlaceInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openFake(t, newFakeNodes(3))
+		claimed(t, s, lease.Granted, lockOf("l", "dead", 1, 1, 10*time.Second))
+		time.Sleep(10 * time.Second)
+		go func() { _, _ = s.Claim(context.Background(), inLine(lockOf("l", "a", 1, 1, 10*time.Second))) }()
+		time.Sleep(10 * time.Millisecond)
+		v, err := s.Lock(t.Context(), "l")
+		require.NoError(t, err)
+		require.Equal(t, 1, v.Waiters)
+		claimed(t, s, lease.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
+		settle()
+		v, err = s.Lock(t.Context(), "l")
+		require.NoError(t, err)
+		require.Equal(t, "a", v.Holds[0].Holder)
+	})
+}
+
+// A claim that is only behind a dead ticket does not have to come again for the last of its life.
+func TestClaimWaitsForTheEndOfADeadTicket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openFake(t, newFakeNodes(3))
+		c := lockOf("l", "a", 1, 1, 10*time.Second)
+		g := lockGrantOf(c, claimed(t, s, lease.Granted, c))
+		dead := inLine(lockOf("l", "dead", 1, 1, 10*time.Second))
+		dead.Ticket = time.Second
+		claimed(t, s, lease.Queued, dead)
+		require.NoError(t, s.Release(t.Context(), g))
+		time.Sleep(time.Second - 30*time.Millisecond)
+		claimed(t, s, lease.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
+		time.Sleep(20 * time.Millisecond)
+		took(t, s, 10*time.Millisecond, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
+	})
+}
+
+// Leases and tickets last as long as they should whichever of the nodes answer, though their clocks are minutes apart.
+func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
+	const term = 10 * time.Second
+	for gone := range 3 {
+		t.Run(fmt.Sprint("without node ", gone), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				list := newFakeNodes(3)
+				list[0].offset, list[2].offset = 3*time.Minute, -4*time.Minute
+				s := openFake(t, list)
+				c := lockOf("l", "a", 1, 2, term)
+				g := lockGrantOf(c, claimed(t, s, lease.Granted, c))
+				both, ticket := inLine(lockOf("l", "b", 2, 2, term)), inLine(lockOf("l", "c", 1, 2, term))
+				ticket.Ticket = term
+				for range 4 { // others change the lock, or look at it, and neither lengthen nor shorten anything
+					settle()
+					list[gone].set(false)
+					gone = (gone + 1) % 3
+					list[gone].set(true)
+					claimed(t, s, lease.Queued, both)
+					claimed(t, s, lease.Queued, ticket)
+					time.Sleep(term - 100*time.Millisecond)
+					settle()
+					list[gone].set(false)
+					gone = (gone + 1) % 3
+					list[gone].set(true)
+					v, err := s.Lock(t.Context(), "l")
+					require.NoError(t, err)
+					require.Equal(t, 100*time.Millisecond, v.Holds[0].Left)
+					require.Equal(t, 2, v.Waiters)
+					require.Equal(t, 100*time.Millisecond, v.Line[1].Left)
+					require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
+				}
+				time.Sleep(100 * time.Millisecond)
+				v, err := s.Lock(t.Context(), "l")
+				require.NoError(t, err)
+				require.Equal(t, 1, v.Waiters)
+				time.Sleep(term - 100*time.Millisecond)
+				took(t, s, 102*time.Millisecond, both)
+			})
+		})
+	}
+}
+
+// A node that is quick to promise, and whose answer is slow, takes the spans of a value from those that were asked later: it has not
+// measured them, and must not shorten them.
+func TestSlowAnswersDoNotShortenLeases(t *testing.T) {
+	const term = 20 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list)
+		_, _, err := s.Time(t.Context())
+		require.NoError(t, err)
+		list[2].set(true)
+		granted := time.Now()
+		claimed(t, s, lease.Granted, lockOf("l", "a", 1, 1, term))
+		list[2].set(false)
+		settle()
+		list[0].set(true)
+		list[1].meet(func() fault { return fault{before: 300 * time.Millisecond} })
+		list[2].meet(func() fault { return fault{after: 300 * time.Millisecond} })
+		claimed(t, s, lease.Queued, inLine(lockOf("l", "b", 1, 1, term)))
+		list[0].set(false)
+		list[2].meet(nil)
+		list[1].set(true)
+		v, err := s.Lock(t.Context(), "l")
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, v.Holds[0].Left, term-time.Since(granted))
+	})
+}
+
+func TestWatchAndListenAreToldTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list)
+		synced(t, s, "job")
+		list[0].set(true)
+		var watched, listened heard
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 2)
+		go func() { done <- s.Watch(ctx, watched.wake) }()
+		go func() {
+			done <- s.Listen(ctx, func(name string, requests []string) {
+				listened.add(fmt.Sprint(name, " ", strings.Join(requests, ",")))
+			})
+		}()
+		settle()
+		require.Len(t, watched.take(), 2)
+		require.Equal(t, []string{" ", " "}, listened.take())
+
+		c := lockOf("job", "a", 2, 2, 20*time.Second)
+		g := lockGrantOf(c, claimed(t, s, lease.Granted, c))
+		claimed(t, s, lease.Queued, inLine(lockOf("job", "b", 1, 2, 20*time.Second)))
+		claimed(t, s, lease.Queued, inLine(lockOf("job", "c", 1, 2, 20*time.Second)))
+		settle()
+		require.Empty(t, listened.take())
+		require.NoError(t, s.Release(t.Context(), g))
+		settle()
+		require.Equal(t, []string{"job b-r,c-r"}, listened.take()) // once, though two nodes tell
+		require.Empty(t, watched.take())
+		_, err := s.Pause(t.Context(), "job", lease.Pause{By: "ops"})
+		require.NoError(t, err)
+		settle()
+		require.Len(t, watched.take(), 1)
+		require.Empty(t, listened.take())
+		require.NoError(t, list[1].Publish(t.Context(), "lock:job 7 b-r"))
+		require.NoError(t, list[1].Publish(t.Context(), "job 7 x"))
+		settle()
+		require.Equal(t, []string{"job b-r"}, listened.take())
+		require.Equal(t, []string{"job 7"}, watched.take())
+
+		list[1].set(true)
+		list[2].set(true)
+		settle()
+		require.Error(t, s.Release(t.Context(), lockGrantOf(lockOf("job", "b", 1, 2, 20*time.Second), lease.Answer{Attempt: 1})))
+		settle()
+		require.Empty(t, listened.take()) // nobody is told of what is uncertain
+		cancel()
+		for range 2 {
+			require.ErrorIs(t, <-done, context.Canceled)
+		}
+	})
+}
+
+func TestListenEndsWhenNoNodeIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s := openFake(t, list)
+		for _, n := range list {
+			n.set(true)
+		}
+		require.ErrorIs(t, s.Listen(t.Context(), func(string, []string) {}), errDown)
+	})
+}
+
+// What a lock costs, with nobody in the way; in doc.go and docs/locks.md.
+func TestRoundsOfLocksAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := newFakeNodes(3)
+		s, other := openFake(t, list), openFake(t, list)
+		rounds := func(want int, what string, f func()) {
+			t.Helper()
+			settle()
+			before := list[1].calls
+			f()
+			settle()
+			require.Equal(t, want, list[1].calls-before, what)
+		}
+		a, b := lockOf("l", "a", 1, 1, 20*time.Second), inLine(lockOf("l", "b", 1, 1, 20*time.Second))
+		var g lease.Grant
+		grant := func(s lease.Store, c lease.Claim) { g = lockGrantOf(c, claimed(t, s, lease.Granted, c)) }
+		rounds(3, "try", func() { grant(s, a) })
+		rounds(1, "lose", func() { claimed(t, other, lease.Held, lockOf("l", "c", 1, 1, 20*time.Second)) })
+		rounds(2, "enter the line", func() { claimed(t, other, lease.Queued, b) })
+		for range 2 {
+			time.Sleep(time.Second)
+			rounds(2, "stay in line", func() { claimed(t, other, lease.Queued, b) })
+			time.Sleep(time.Millisecond)
+			rounds(2, "renew", func() { require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0]) })
+		}
+		time.Sleep(time.Millisecond)
+		rounds(2+1, "release and tell", func() { require.NoError(t, s.Release(t.Context(), g)) })
+		time.Sleep(time.Millisecond)
+		rounds(2, "whose turn it is", func() { grant(other, b) })
+		rounds(2, "release", func() { require.NoError(t, other.Release(t.Context(), g)) })
+		rounds(2, "acquire by turns", func() { grant(other, b) })
+		rounds(1, "look", func() { _, _ = s.Lock(t.Context(), "l") })
+		rounds(2, "acquire by turns what is new", func() { claimed(t, s, lease.Granted, inLine(lockOf("new", "a", 1, 2, 20*time.Second))) })
+		claimed(t, s, lease.Queued, inLine(lockOf("new", "c", 2, 2, 20*time.Second)))
+		rounds(3, "acquire by turns what only others knew", func() { // the first ballot is too low
+			claimed(t, other, lease.Queued, inLine(lockOf("new", "b", 1, 2, 20*time.Second)))
+		})
+
+		grants := []lease.Grant{g}
+		for i := range 500 {
+			synced(t, s, fmt.Sprint("job-", i))
+			c := claimOf(fmt.Sprint("job-", i), 100, "a", 20*time.Second)
+			grants = append(grants, grantOf(c, claimed(t, s, lease.Granted, c)))
+			c = lockOf(fmt.Sprint("job-", i), "a", 1, 2, 20*time.Second)
+			grants = append(grants, lockGrantOf(c, claimed(t, s, lease.Granted, c)))
+		}
+		time.Sleep(time.Second)
+		rounds(2, "renew locks and occasions", func() { require.NoError(t, errors.Join(s.Renew(t.Context(), grants)...)) })
+	})
+}
