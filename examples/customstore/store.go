@@ -94,7 +94,7 @@ func (s *FileStore) Settle(ctx context.Context, g lease.Grant, outcome lease.Out
 
 // Release implements [lease.Store].
 func (s *FileStore) Release(ctx context.Context, g lease.Grant) error {
-	if err := g.Validate(); err != nil {
+	if err := g.ValidateRelease(); err != nil {
 		return err
 	}
 	return s.change(ctx, g.Name, func(r *record.Record, now time.Time) error {
