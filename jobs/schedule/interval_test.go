@@ -63,6 +63,9 @@ func TestNoTicksAreCloserThanMinInterval(t *testing.T) {
 		tick = s.Next(tick)
 		for range 500 {
 			following := s.Next(tick)
+			if following.Year() > 2060 { // MinInterval looks no further
+				break
+			}
 			require.GreaterOrEqual(t, following.Sub(tick), shortest, "%q in %s: %s and %s", p.text, loc, tick, following)
 			tick = following
 		}
