@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -202,33 +201,7 @@ func (n *Node) channel() string { return "solotick:" + n.store.namespace + ":nod
 
 // Listen implements quorum.Node.
 func (n *Node) Listen(ctx context.Context, heard func(message string)) error {
-	sub := n.store.client.Subscribe(ctx, n.channel())
-	defer func() { _ = sub.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = sub.Close() })() // a read in progress does not see ctx
-	for asked := false; ; {
-		m, err := sub.ReceiveTimeout(ctx, quiet*n.store.router.timeout)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		// A connection that is dead at the other end only is silent for ever: ask.
-		var timeout net.Error
-		if errors.As(err, &timeout) && timeout.Timeout() && !asked {
-			asked, err = true, sub.Ping(ctx)
-			if err == nil {
-				continue
-			}
-		}
-		if err != nil {
-			return err
-		}
-		asked = false
-		switch m := m.(type) {
-		case *redis.Subscription:
-			heard("")
-		case *redis.Message:
-			heard(m.Payload)
-		}
-	}
+	return n.store.subscribe(ctx, n.channel(), "listen", heard)
 }
 
 // Announce implements quorum.Node.

@@ -1,0 +1,159 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Gone is a grant that has ended by itself, or by force, or that was given back when the store had forgotten it.
+type Gone struct {
+	Token    int64
+	Released bool
+}
+
+const remembered = 64 // how many are gone at most
+
+// Renew answers the renewal of a valid grant of the lock.
+func (l *Lock) Renew(g lease.Grant, now time.Time) error {
+	h := l.current(g, now)
+	if h == nil {
+		return lease.ErrFenced
+	}
+	h.Ends = now.Add(g.Term)
+	return nil
+}
+
+// Release gives back what a grant holds of the lock, which is valid but for a token that may be 0.
+func (l *Lock) Release(g lease.Grant, now time.Time) (woken []string, err error) {
+	me := id(g.Holder, g.Request)
+	left := l.leave(me)
+	if i := l.find(me); i >= 0 && (g.Token == 0 || l.Holds[i].Token == g.Token) {
+		h := l.Holds[i]
+		l.Holds = slices.Delete(l.Holds, i, i+1)
+		if h.Token < l.Born { // else it could be taken for a forgotten one
+			l.bury(h.Token, true)
+		}
+		woken = l.turns(now)
+		if h.Tell {
+			woken = tell(woken, h.Request)
+		}
+		return woken, nil
+	}
+	held := len(l.Holds)
+	if g.Token != 0 {
+		err = l.releaseAbsent(g, now)
+	}
+	if left || len(l.Holds) < held {
+		woken = l.turns(now)
+	}
+	return woken, err
+}
+
+// releaseAbsent answers the release of a grant that is not held.
+func (l *Lock) releaseAbsent(g lease.Grant, now time.Time) error {
+	l.Born = cmp.Or(l.Born, now.UnixMicro())
+	i := l.gone(g.Token)
+	switch {
+	case i >= 0 && !l.Gone[i].Released:
+		return lease.ErrFenced
+	case i >= 0 || g.Token <= l.Token && g.Token >= l.Born:
+		return nil // it was given back before
+	}
+	if !l.makeRoom(g, now) {
+		return lease.ErrFenced
+	}
+	l.Token = max(l.Token, g.Token)
+	l.bury(g.Token, true)
+	return nil
+}
+
+// ForceRelease takes the grant with this token away from its holder.
+func (l *Lock) ForceRelease(token int64, now time.Time) (woken []string, held bool) {
+	i := slices.IndexFunc(l.Holds, func(h Hold) bool { return h.Token == token })
+	if i < 0 {
+		return nil, false
+	}
+	request := l.Holds[i].Request
+	l.lose(i, now)
+	return tell(l.turns(now), request), true
+}
+
+// lose takes a grant away.
+func (l *Lock) lose(i int, now time.Time) lease.Settled {
+	h := l.Holds[i]
+	l.Holds = slices.Delete(l.Holds, i, i+1)
+	l.bury(h.Token, false)
+	return lease.Settled{
+		Token: h.Token, Attempt: 1, Outcome: lease.OutcomeLost, At: now.UTC().Truncate(time.Microsecond),
+		Holder: h.Holder, Note: lease.NoteExpired,
+	}
+}
+
+// sweep takes away the grants whose leases have run out.
+func (l *Lock) sweep(now time.Time) (lost []lease.Settled) {
+	for i := 0; i < len(l.Holds); {
+		if l.Holds[i].Ends.After(now) {
+			i++
+			continue
+		}
+		lost = append(lost, l.lose(i, now))
+	}
+	return lost
+}
+
+// bury remembers that a grant has ended.
+func (l *Lock) bury(token int64, released bool) {
+	l.Gone = append(l.Gone, Gone{token, released})
+	l.Gone = l.Gone[max(0, len(l.Gone)-remembered):]
+}
+
+func (l *Lock) gone(token int64) int {
+	return slices.IndexFunc(l.Gone, func(g Gone) bool { return g.Token == token })
+}
+
+// current finds the hold of g, and writes it anew when it was forgotten and there is room; nil when g is not current.
+func (l *Lock) current(g lease.Grant, now time.Time) *Hold {
+	l.Born = cmp.Or(l.Born, now.UnixMicro())
+	me := id(g.Holder, g.Request)
+	if i := l.find(me); i >= 0 {
+		if l.Holds[i].Token != g.Token {
+			return nil
+		}
+		return &l.Holds[i]
+	}
+	if g.Token <= l.Token && g.Token >= l.Born || l.gone(g.Token) >= 0 {
+		return nil
+	}
+	g.Note = ""
+	if !l.makeRoom(g, now) {
+		return nil
+	}
+	l.Token = max(l.Token, g.Token)
+	i, _ := slices.BinarySearchFunc(l.Holds, g.Token, func(h Hold, token int64) int { return cmp.Compare(h.Token, token) })
+	l.Holds = slices.Insert(l.Holds, i, Hold{Grant: g, Since: time.UnixMicro(g.Token).UTC()})
+	return &l.Holds[i]
+}
+
+// makeRoom takes away what has run out, and then the grants before g, if that helps, for g to be written anew: when it was
+// granted they can not have been held any more, or all is lost already and the higher token tells.
+func (l *Lock) makeRoom(g lease.Grant, now time.Time) bool {
+	if !l.fits(g.Permits, g.Limit) {
+		l.sweep(now)
+	}
+	newer := 0
+	for _, h := range l.Holds {
+		if h.Token > g.Token {
+			newer += h.Permits
+		}
+	}
+	if newer+g.Permits > g.Limit {
+		return l.fits(g.Permits, g.Limit)
+	}
+	for !l.fits(g.Permits, g.Limit) {
+		l.lose(0, now)
+	}
+	return true
+}

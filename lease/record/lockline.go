@@ -1,0 +1,135 @@
+package record
+
+import (
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Ticket keeps a place in the line.
+type Ticket struct {
+	Place
+	Holder, Request string
+	Permits, Limit  int
+	Turn            lease.Turn
+	Since, Ends     time.Time
+}
+
+// Place is where in the line a ticket is: by rank, and among equals by arrival.
+type Place struct {
+	Rank, Arrival int64
+	ID            string // of the ticket
+}
+
+const (
+	mostWoken  = 64  // how many are told that it is their turn; more of them means any
+	mostLooked = 128 // how many in the line are looked at
+)
+
+// turns returns the requests of those who would be granted the lock if they asked now, in turn.
+func (l *Lock) turns(now time.Time) (woken []string) {
+	if l.first(now) == nil {
+		return nil
+	}
+	used := l.live(now)
+	for _, p := range l.Line[:min(mostLooked, len(l.Line))] {
+		t := l.Tickets[p.ID]
+		switch {
+		case !t.Ends.After(now):
+		case used+t.Permits <= t.Limit:
+			if len(woken) == mostWoken {
+				return []string{}
+			}
+			woken = append(woken, t.Request)
+			used += t.Permits
+		case t.Turn != lease.TurnAny:
+			return woken
+		}
+	}
+	return woken
+}
+
+// ahead returns how many permits those will take who come before a place in the line. It is blocked when one of them has
+// to wait: it is granted the lock first.
+func (l *Lock) ahead(place Place, now time.Time) (permits int, blocked bool) {
+	used := l.live(now)
+	for i, p := range l.Line {
+		t := l.Tickets[p.ID]
+		switch {
+		case i >= mostLooked:
+			return permits, true
+		case !p.before(place):
+			return permits, false
+		case !t.Ends.After(now):
+		case used+permits+t.Permits <= t.Limit:
+			permits += t.Permits
+		case t.Turn != lease.TurnAny:
+			return permits, true
+		}
+	}
+	return permits, false
+}
+
+// tell adds a request to those that are woken, where an empty list means any.
+func tell(woken []string, request string) []string {
+	if woken != nil && len(woken) == 0 {
+		return woken
+	}
+	return append(woken, request)
+}
+
+// place is where a claim that comes now would wait.
+func (l *Lock) place(c lease.Claim, me string) Place {
+	p := Place{Arrival: l.Arrived + 1, ID: me}
+	if c.Turn == lease.TurnLargest {
+		p.Rank = int64(lease.MaxPermits - c.Permits)
+	}
+	return p
+}
+
+func (p Place) before(q Place) bool {
+	return p.Rank < q.Rank || p.Rank == q.Rank && p.Arrival < q.Arrival
+}
+
+// enter puts a claim in the line, or prolongs its ticket.
+func (l *Lock) enter(c lease.Claim, me string, waits bool, now time.Time) {
+	t := l.Tickets[me]
+	if !waits {
+		l.leave(me)
+		t = Ticket{Place: l.place(c, me), Holder: c.Holder, Request: c.Request, Since: now}
+		l.Arrived++
+		i := sort.Search(len(l.Line), func(i int) bool { return t.before(l.Line[i]) })
+		l.Line = slices.Insert(l.Line, i, t.Place)
+		if l.Tickets == nil {
+			l.Tickets = make(map[string]Ticket)
+		}
+	}
+	t.Permits, t.Limit, t.Turn, t.Ends = c.Permits, c.Limit, c.Turn, now.Add(c.Ticket)
+	l.Tickets[me] = t
+}
+
+// leave takes a ticket out of the line, and reports whether there was one.
+func (l *Lock) leave(me string) bool {
+	t, ok := l.Tickets[me]
+	if !ok {
+		return false
+	}
+	delete(l.Tickets, me)
+	i := sort.Search(len(l.Line), func(i int) bool { return !l.Line[i].before(t.Place) })
+	l.Line = slices.Delete(l.Line, i, i+1)
+	return true
+}
+
+// first is the first ticket in the line; those before it whose life is over are thrown away.
+func (l *Lock) first(now time.Time) *Ticket {
+	for len(l.Line) > 0 {
+		t := l.Tickets[l.Line[0].ID]
+		if t.Ends.After(now) {
+			return &t
+		}
+		l.leave(t.ID)
+	}
+	return nil
+}
