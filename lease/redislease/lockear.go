@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
 	"time"
@@ -116,20 +115,11 @@ func (e *ear) nextToSend() (o order, ok bool) {
 }
 
 func (e *ear) read(ctx context.Context, tell func(event)) error {
-	for asked := false; ; {
-		m, err := e.sub.ReceiveTimeout(ctx, quiet*e.timeout)
+	for {
+		m, err := receive(ctx, e.sub, e.timeout)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		// A connection that is dead at the other end only is silent for ever: ask.
-		var timeout net.Error
-		if errors.As(err, &timeout) && timeout.Timeout() && !asked {
-			asked, err = true, e.sub.Ping(ctx)
-			if err == nil {
-				continue
-			}
-		}
-		asked = false
 		v, err := e.heard(m, err)
 		if err != nil {
 			return err

@@ -54,28 +54,34 @@ func (s *Store) subscribe(ctx context.Context, channel, verb string, tell func(m
 	defer func() { _ = sub.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() }) // a read in progress does not see ctx
 	defer stop()
-	for asked := false; ; {
-		m, err := sub.ReceiveTimeout(ctx, quiet*s.router.timeout)
+	for {
+		m, err := receive(ctx, sub, s.router.timeout)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
-		}
-		// A connection that is dead at the other end only is silent for ever: ask.
-		var timeout net.Error
-		if errors.As(err, &timeout) && timeout.Timeout() && !asked {
-			asked, err = true, sub.Ping(ctx)
-			if err == nil {
-				continue
-			}
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", verb, err)
 		}
-		asked = false
 		switch m := m.(type) {
 		case *redis.Subscription:
 			tell("")
 		case *redis.Message:
 			tell(m.Payload)
+		}
+	}
+}
+
+// receive returns what comes next. A connection that is dead at the other end only is silent for ever: after a while it is
+// asked, and fails if it stays silent.
+func receive(ctx context.Context, sub *redis.PubSub, timeout time.Duration) (any, error) {
+	for asked := false; ; asked = true {
+		m, err := sub.ReceiveTimeout(ctx, quiet*timeout)
+		var silent net.Error
+		if asked || ctx.Err() != nil || !errors.As(err, &silent) || !silent.Timeout() {
+			return m, err
+		}
+		if err := sub.Ping(ctx); err != nil {
+			return nil, err
 		}
 	}
 }
