@@ -101,7 +101,7 @@ type ban struct {
 var forbidden = func() map[string]ban {
 	var (
 		programs   = []string{"./cmd/worker/...", "./examples/..."}
-		tests      = []string{"./lease/leasetest/...", "./internal/*test/...", "./test/..."}
+		tests      = []string{"./lease/leasetest/...", "./internal/*test/...", "./internal/knownfail", "./test/..."}
 		daemon     = []string{"./cmd/worker/..."}
 		and        = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
 		testing    = ban{"product code must not carry test code into its users' binaries", tests}
@@ -134,6 +134,7 @@ var forbidden = func() map[string]ban {
 		"github.com/lmittmann/tint":   daemonOnly,
 		"github.com/spf13/cobra/...":  daemonOnly,
 		"./internal/*test/...":        testing,
+		"./internal/knownfail":        testing,
 		"./lease/leasetest/...":       testing,
 		"github.com/anishathalye/...": testing,
 		"github.com/stretchr/...":     testing,
