@@ -120,7 +120,7 @@ func lockers(addr string) map[string]func(b *testing.B, count *wire, name string
 	}
 	solotick := func(opts ...lock.Option) func(b *testing.B, count *wire, name string) waiting {
 		return func(b *testing.B, count *wire, name string) waiting {
-			store, err := redislease.New(client(b, count), redislease.WithNamespace("handover"))
+			store, err := redislease.New(client(b, count), "handover")
 			require.NoError(b, err)
 			locks := lock.New(store)
 			b.Cleanup(func() { locks.Close(); _ = store.Close() })

@@ -29,7 +29,7 @@ func BenchmarkHeld(b *testing.B) {
 	server := redistest.Start(b)
 	open := func(b *testing.B, count *wire) *redislease.Store {
 		client := redis.NewClient(&redis.Options{Addr: server.Addr(), Dialer: count.dial})
-		store, err := redislease.New(client, redislease.WithNamespace("held"))
+		store, err := redislease.New(client, "held")
 		require.NoError(b, err)
 		_, _, err = store.Time(context.Background())
 		require.NoError(b, err)

@@ -94,7 +94,7 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 	const term = 30 * time.Second
 	run := strconv.FormatInt(time.Now().UnixNano(), 36)
 
-	store, err := redislease.New(client(), redislease.WithNamespace("bench"))
+	store, err := redislease.New(client(), "bench")
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = store.Close() })
 	names := make([]string, goroutines)

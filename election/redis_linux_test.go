@@ -54,7 +54,7 @@ func init() {
 
 func open(addr string) (*redislease.Store, *redis.Client, error) {
 	client := redis.NewClient(&redis.Options{Addr: addr})
-	store, err := redislease.New(client, redislease.WithTimeout(300*time.Millisecond))
+	store, err := redislease.New(client, "default", redislease.WithTimeout(300*time.Millisecond))
 	return store, client, err
 }
 

@@ -29,12 +29,13 @@ type Option func(*Fleet)
 // removed: the store keeps a job's last [lease.History] outcomes, however old.
 func WithAge(d time.Duration) Option { return func(f *Fleet) { f.age = d } }
 
-// New makes a Fleet on the store that the replicas use. The namespace is that of a store which has one, else "default".
+// New makes a Fleet on the store that the replicas use. The namespace is that of
+// the store; see [lease.NamespaceOf].
 //
 // Not every store can do everything: a method whose ability store lacks returns an error that matches
 // [errors.ErrUnsupported] and names what is missing, a [lease.Inspector], [lease.Controller] or [lease.Roster].
 func New(store lease.Store, opts ...Option) (*Fleet, error) {
-	f := &Fleet{store: store, namespace: "default", age: DefaultAge}
+	f := &Fleet{store: store, age: DefaultAge}
 	for _, opt := range opts {
 		opt(f)
 	}
@@ -45,12 +46,10 @@ func New(store lease.Store, opts ...Option) (*Fleet, error) {
 	if f.age <= 0 {
 		faults = append(faults, fmt.Errorf("fleet: age: %q must be above 0s", f.age))
 	}
-	if n, ok := store.(interface{ Namespace() string }); ok {
-		f.namespace = n.Namespace()
-	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
+	f.namespace = lease.NamespaceOf(store)
 	return f, nil
 }
 

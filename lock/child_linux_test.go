@@ -27,7 +27,7 @@ func init() {
 	if addr == "" {
 		return
 	}
-	store, err := redislease.New(redis.NewClient(&redis.Options{Addr: addr}), redislease.WithTimeout(300*time.Millisecond))
+	store, err := redislease.New(redis.NewClient(&redis.Options{Addr: addr}), "default", redislease.WithTimeout(300*time.Millisecond))
 	if err != nil {
 		panic(err)
 	}

@@ -28,7 +28,7 @@ var short = []lock.Option{lock.Term(shortTerm), lock.Ticket(900 * time.Milliseco
 // connect makes the locks of a process of its own on the server that client is for.
 func connect(t testing.TB, client *redis.Client, opts ...lock.LocksOption) *lock.Locks {
 	t.Helper()
-	store, err := redislease.New(client, redislease.WithTimeout(300*time.Millisecond))
+	store, err := redislease.New(client, "default", redislease.WithTimeout(300*time.Millisecond))
 	require.NoError(t, err)
 	locks := lock.New(store, opts...)
 	t.Cleanup(func() {

@@ -70,7 +70,7 @@ func (f *redisFleet) start(id string, options ...scheduler.Option) *redisReplica
 	client := redis.NewClient(&redis.Options{Addr: f.server.Addr()})
 	r := &redisReplica{sent: &sentCommands{}}
 	var err error
-	r.store, err = redislease.New(client, redislease.WithHook(r.sent))
+	r.store, err = redislease.New(client, "default", redislease.WithHook(r.sent))
 	require.NoError(f.t, err)
 	var store lease.Store = r.store
 	if f.wrap != nil {

@@ -118,7 +118,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	}
 
 	s := &Scheduler{
-		store: store, namespace: "default", replica: o.replica, term: o.term, grace: o.grace,
+		store: store, namespace: lease.NamespaceOf(store), replica: o.replica, term: o.term, grace: o.grace,
 		observe: func(e Event) {
 			for _, f := range o.observe {
 				f(e)
@@ -130,9 +130,6 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		groups: groupsOf(o.groups), version: o.version, announces: make(chan struct{}, 1),
 	}
 	s.jobs.Store(newJobSet())
-	if n, ok := store.(interface{ Namespace() string }); ok {
-		s.namespace = n.Namespace()
-	}
 	s.clock, s.health = newFleetClock(), newHealth(s.observe)
 	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
 	s.Update(registry)

@@ -39,7 +39,7 @@ func newSite(t *testing.T, opts ...redistest.Option) *site {
 	s.path = file(t, fmt.Sprintf("namespace: billing\nredis: {url: %q}\n%s", s.server.URL(), siteJobs))
 	client := s.server.Client(t)
 	var err error
-	s.store, err = redislease.New(client, redislease.WithNamespace("billing"), redislease.WithTimeout(10*time.Second))
+	s.store, err = redislease.New(client, "billing", redislease.WithTimeout(10*time.Second))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
 	return s

@@ -28,8 +28,11 @@ type store struct {
 // openStore opens the store that is configured, without connecting to it. count is told how many commands it sends.
 func openStore(cfg *config.Config, logger *slog.Logger, count func(n int)) (*store, error) {
 	if cfg.Redis.URL.Reveal() == "" {
-		s := &localStore{namespace: cfg.Namespace}
-		return &store{Store: s, Closer: s}, nil
+		s, err := memlease.New(cfg.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		return &store{Store: s, Closer: closers{}}, nil
 	}
 	options, err := redisOptions(cfg)
 	if err != nil {
@@ -40,8 +43,7 @@ func openStore(cfg *config.Config, logger *slog.Logger, count func(n int)) (*sto
 	redis.SetLogger(redisLog{logger})
 	client := redis.NewClient(options) // the store takes its options only
 	defer func() { _ = client.Close() }()
-	s, err := redislease.New(client,
-		redislease.WithNamespace(cfg.Namespace),
+	s, err := redislease.New(client, cfg.Namespace,
 		redislease.WithTimeout(timeout),
 		redislease.WithReplicas(cfg.Redis.WaitReplicas),
 		redislease.WithFailoverGrace(cfg.Redis.FailoverGrace),
@@ -90,15 +92,6 @@ func redisOptions(cfg *config.Config) (*redis.Options, error) {
 	}
 	return options, nil
 }
-
-// localStore is a store in this process. Its runs are told the configured namespace all the same.
-type localStore struct {
-	memlease.Store
-	namespace string
-}
-
-func (s *localStore) Namespace() string { return s.namespace }
-func (s *localStore) Close() error      { return nil }
 
 // commandCounter is a hook that counts what go-redis sends.
 type commandCounter struct{ count func(n int) }

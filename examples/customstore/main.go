@@ -32,7 +32,8 @@ func main() {
 }
 
 func run(ctx context.Context, dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	store, err := NewFileStore(dir, "greetings")
+	if err != nil {
 		return fmt.Errorf("-dir: %w", err)
 	}
 	logger := slog.Default()
@@ -44,7 +45,7 @@ func run(ctx context.Context, dir string) error {
 	if err := registry.Add(job); err != nil {
 		return err
 	}
-	s, err := scheduler.New(&FileStore{dir: dir}, &registry, scheduler.WithObserver(scheduler.LogEvents(logger)))
+	s, err := scheduler.New(store, &registry, scheduler.WithObserver(scheduler.LogEvents(logger)))
 	if err != nil {
 		return err
 	}

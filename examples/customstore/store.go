@@ -18,7 +18,19 @@ import (
 
 // FileStore keeps the records of a namespace in a directory that the processes of one machine share. What a store has to
 // decide is decided by package record; this one locks, reads, and writes.
-type FileStore struct{ dir string }
+type FileStore struct{ dir, namespace string }
+
+// NewFileStore makes a store of the records of a namespace, in a directory of its own below dir.
+func NewFileStore(dir, namespace string) (*FileStore, error) {
+	if !lease.ValidName(namespace) {
+		return nil, fmt.Errorf("namespace %q %s", namespace, lease.NameRule)
+	}
+	s := &FileStore{dir: filepath.Join(dir, namespace), namespace: namespace}
+	return s, os.MkdirAll(s.dir, 0o700)
+}
+
+// Namespace implements [lease.Namespacer].
+func (s *FileStore) Namespace() string { return s.namespace }
 
 // change lets f change the record of a name, alone among all processes, and saves it unless f fails.
 func (s *FileStore) change(ctx context.Context, name string, f func(r *record.Record, now time.Time) error) error {

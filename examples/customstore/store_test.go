@@ -13,8 +13,16 @@ import (
 	"github.com/solotick/solotick/lease/leasetest"
 )
 
+// open opens a store in a directory of the test.
+func open(t *testing.T, namespace string) lease.Store {
+	t.Helper()
+	s, err := NewFileStore(t.TempDir(), namespace)
+	require.NoError(t, err)
+	return s
+}
+
 func TestFileStoreKeepsTheContract(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) lease.Store { return &FileStore{dir: t.TempDir()} },
+	leasetest.Run(t, func(t *testing.T) lease.Store { return open(t, "greetings") },
 		leasetest.WithForget(func(t *testing.T, s lease.Store) {
 			files, err := filepath.Glob(filepath.Join(s.(*FileStore).dir, "*"))
 			require.NoError(t, err)

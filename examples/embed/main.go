@@ -51,7 +51,7 @@ func openStore(url string) (lease.Store, func() error, error) {
 		return nil, nil, err
 	}
 	client := redis.NewClient(options) // the service's own; the store makes itself a small one from its options
-	store, err := redislease.New(client, redislease.WithNamespace("embed"))
+	store, err := redislease.New(client, "embed")
 	if err != nil {
 		return nil, nil, errors.Join(err, client.Close())
 	}

@@ -55,7 +55,7 @@ func open(url string) (lease.Store, stock, func() error, error) {
 		return nil, nil, nil, err
 	}
 	client := redis.NewClient(options) // the service's own; the store makes itself a small one from its options
-	store, err := redislease.New(client, redislease.WithNamespace("shop"))
+	store, err := redislease.New(client, "shop")
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, client.Close())
 	}

@@ -111,7 +111,7 @@ func TestTheShopsMayHaveRedis(t *testing.T) {
 	var stocks []stock
 	for range 3 {
 		client := redis.NewClient(&redis.Options{Addr: server.Addr()})
-		store, err := redislease.New(client)
+		store, err := redislease.New(client, "default")
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, errors.Join(store.Close(), client.Close())) })
 		stock, err := newRedisStock(client)

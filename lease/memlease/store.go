@@ -12,9 +12,11 @@ import (
 	"github.com/solotick/solotick/lease/record"
 )
 
-// Store is a [lease.Store] in memory. The zero value is ready for use. It is safe for concurrent use, and its clock is
-// the process's.
+// Store is a [lease.Store] in memory. The zero value is ready for use, in the namespace "default"; see [New] for one with a
+// name. It is safe for concurrent use, and its clock is the process's.
 type Store struct {
+	namespace string // "" is lease.DefaultNamespace
+
 	mu       sync.Mutex
 	records  map[string]*record.Record
 	since    time.Time
@@ -22,6 +24,18 @@ type Store struct {
 	members  map[string]member
 	listens  map[*listener]struct{}
 }
+
+// New makes a store whose fleet has a name: it is part of every tick's identity. It matches the pattern of a name. What is
+// in one Store no other Store sees, whatever their namespaces.
+func New(namespace string) (*Store, error) {
+	if !lease.ValidName(namespace) {
+		return nil, fmt.Errorf("memlease: namespace %q %s", namespace, lease.NameRule)
+	}
+	return &Store{namespace: namespace}, nil
+}
+
+// Namespace implements [lease.Namespacer].
+func (s *Store) Namespace() string { return cmp.Or(s.namespace, lease.DefaultNamespace) }
 
 type watcher func(name string, occasion int64)
 

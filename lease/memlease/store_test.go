@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/leasetest"
 	"github.com/solotick/solotick/lease/memlease"
@@ -13,4 +15,14 @@ func TestStore(t *testing.T) {
 	leasetest.Run(t, func(*testing.T) lease.Store { return new(memlease.Store) },
 		leasetest.Within(synctest.Test),
 		leasetest.WithForget(func(_ *testing.T, s lease.Store) { s.(*memlease.Store).Forget() }))
+}
+
+func TestNamespaceIsThatOfNew(t *testing.T) {
+	s, err := memlease.New("billing")
+	require.NoError(t, err)
+	require.Equal(t, "billing", lease.NamespaceOf(s))
+	require.Equal(t, lease.DefaultNamespace, lease.NamespaceOf(new(memlease.Store)))
+
+	_, err = memlease.New("a:b")
+	require.ErrorContains(t, err, `memlease: namespace "a:b" must start with`)
 }

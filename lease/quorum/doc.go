@@ -5,8 +5,9 @@
 // occasion. Here every record is kept by N nodes that know nothing of each other, and is what a majority of them says. One
 // of three, or two of five, may be gone, hang, be slow or come back empty, and nobody notices.
 //
-//	node := func(addr string) quorum.Node { … redislease.NewNode(redis.NewClient(…)) … }
-//	store, err := quorum.New([]quorum.Node{node("a:6379"), node("b:6379"), node("c:6379")}, quorum.WithTerm(15*time.Second))
+//	node := func(addr string) quorum.Node { … redislease.NewNode(redis.NewClient(…), "billing") … }
+//	nodes := []quorum.Node{node("a:6379"), node("b:6379"), node("c:6379")}
+//	store, err := quorum.New(nodes, "default", "billing", quorum.WithTerm(15*time.Second))
 //
 // # A record
 //

@@ -73,7 +73,7 @@ func openFake(t testing.TB, list []*fakeNode, opts ...quorum.Option) *quorum.Sto
 	for i, n := range list {
 		nodes[i] = n
 	}
-	s, err := quorum.New(nodes, append([]quorum.Option{quorum.WithFreshStart()}, opts...)...)
+	s, err := quorum.New(nodes, "default", append([]quorum.Option{quorum.WithFreshStart()}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

@@ -9,10 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/quorum"
+	"github.com/solotick/solotick/lease/redislease"
 )
 
 func claimOf(name string, occasion int64, holder string, term time.Duration) lease.Claim {
@@ -110,7 +112,7 @@ func TestNewNamespaceCountsAfterATerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
 		nodes := []quorum.Node{list[0], list[1], list[2]}
-		s, err := quorum.New(nodes, quorum.WithTerm(10*time.Second))
+		s, err := quorum.New(nodes, "default", quorum.WithTerm(10*time.Second))
 		require.NoError(t, err)
 		defer func() { _ = s.Close() }()
 		_, _, err = s.Time(t.Context())
@@ -394,8 +396,9 @@ func TestServerThatIsTwoNodesIsRefused(t *testing.T) {
 }
 
 func TestFaultyParametersAreRefusedAllAtOnce(t *testing.T) {
-	_, err := quorum.New(nil, quorum.WithTimeout(time.Millisecond), quorum.WithTerm(0))
+	_, err := quorum.New(nil, "a:b", quorum.WithTimeout(time.Millisecond), quorum.WithTerm(0))
 	require.ErrorContains(t, err, "0 nodes, must be at least 3")
+	require.ErrorContains(t, err, `namespace "a:b" must start with`)
 	require.ErrorContains(t, err, "timeout 1ms must be at least 10ms")
 	require.ErrorContains(t, err, "longest term 0s must be at least 1ms")
 }
@@ -429,4 +432,23 @@ func TestNodeThatWasEmptiedCatchesUpWhenSomebodyLooks(t *testing.T) {
 		require.Equal(t, theirs.Value, own.Value)
 		require.Equal(t, theirs.Age, own.Age)
 	})
+}
+
+func TestNodesOfAnotherNamespaceAreRefused(t *testing.T) {
+	var nodes []quorum.Node
+	for range 3 {
+		client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+		n, err := redislease.NewNode(client, "mail")
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, errors.Join(n.Close(), client.Close())) })
+		nodes = append(nodes, n)
+	}
+
+	_, err := quorum.New(nodes, "billing")
+
+	require.ErrorContains(t, err, `quorum: namespace "billing" must be that of the nodes, and node 127.0.0.1:1 has "mail"`)
+	s, err := quorum.New(nodes, "mail")
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.Equal(t, "mail", lease.NamespaceOf(s))
 }

@@ -18,7 +18,7 @@ import (
 func newRedisNode(t testing.TB, srv *redistest.Server) *redislease.Node {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
-	n, err := redislease.NewNode(client, redislease.WithNamespace("test"))
+	n, err := redislease.NewNode(client, "default")
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, n.Close())

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/solotick/solotick/lease"
 )
 
 type options struct {
@@ -36,7 +38,10 @@ func WithFreshStart() Option { return func(o *options) { o.fresh = true } }
 // New makes a store over nodes, which are independent servers: at least three, and better an odd number of them, since of
 // four no more may be gone than of three. The same nodes have to be given to every store of the namespace, in any order.
 // It does not connect yet.
-func New(list []Node, opts ...Option) (*Store, error) {
+//
+// The namespace names the fleet, as with the other stores, and matches the pattern of a name. Nodes that have one
+// (those of package redislease do) must have the same.
+func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: 2 * time.Second, term: 30 * time.Second}
 	for _, opt := range opts {
 		opt(&o)
@@ -45,9 +50,16 @@ func New(list []Node, opts ...Option) (*Store, error) {
 	if len(list) < 3 {
 		faults = append(faults, fmt.Errorf("quorum: %d nodes, must be at least 3: fewer cannot do without one", len(list)))
 	}
+	if !lease.ValidName(namespace) {
+		faults = append(faults, fmt.Errorf("quorum: namespace %q %s", namespace, lease.NameRule))
+	}
 	for i, n := range list {
 		if n == nil {
 			faults = append(faults, fmt.Errorf("quorum: node %d is nil", i))
+			continue
+		}
+		if its, ok := n.(lease.Namespacer); ok && its.Namespace() != namespace {
+			faults = append(faults, fmt.Errorf("quorum: namespace %q must be that of the nodes, and node %s has %q", namespace, n, its.Namespace()))
 		}
 	}
 	if o.timeout < 10*time.Millisecond {
@@ -61,7 +73,8 @@ func New(list []Node, opts ...Option) (*Store, error) {
 	}
 	life, end := context.WithCancel(context.Background())
 	return &Store{
-		longest: o.term,
+		namespace: namespace,
+		longest:   o.term,
 		registers: &registers{nodes: &nodes{
 			list: append([]Node(nil), list...), timeout: o.timeout, quarantine: quarantine(o.term), fresh: o.fresh,
 			life: life, end: end, about: make([]about, len(list)),

@@ -54,7 +54,7 @@ func openAddrs(t testing.TB, addrs []string, opts ...quorum.Option) *quorum.Stor
 	var nodes []quorum.Node
 	for _, addr := range addrs {
 		client := redis.NewClient(&redis.Options{Addr: addr})
-		node, err := redislease.NewNode(client)
+		node, err := redislease.NewNode(client, "default")
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			require.NoError(t, node.Close())
@@ -62,7 +62,7 @@ func openAddrs(t testing.TB, addrs []string, opts ...quorum.Option) *quorum.Stor
 		})
 		nodes = append(nodes, node)
 	}
-	s, err := quorum.New(nodes, append([]quorum.Option{quorum.WithFreshStart()}, opts...)...)
+	s, err := quorum.New(nodes, "default", append([]quorum.Option{quorum.WithFreshStart()}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

@@ -13,9 +13,13 @@ import (
 // Store is a [lease.Store] on a majority of independent nodes. It is also a [lease.Controller], [lease.Inspector],
 // [lease.Watcher], [lease.Roster] and [lease.Locker]. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
+	namespace string
 	registers *registers
 	longest   time.Duration // term
 }
+
+// Namespace implements [lease.Namespacer].
+func (s *Store) Namespace() string { return s.namespace }
 
 // Close ends what is under way at the nodes and waits for that. Calls fail with [ErrClosed] from then on. The nodes are
 // the caller's, and stay open.

@@ -155,7 +155,7 @@ func TestAHookSeesTheStoresCommands(t *testing.T) {
 
 func TestNamespacesAreApart(t *testing.T) {
 	srv := redistest.Start(t)
-	one, other := open(t, srv.Addr(), redislease.WithNamespace("one")), open(t, srv.Addr())
+	one, other := openIn(t, srv.Addr(), "one"), open(t, srv.Addr())
 	g := granted(t, one, claimOf("lock", 0, "a", "r"))
 	granted(t, other, claimOf("lock", 0, "b", "r"))
 	woken, ended := make(chan string, 16), make(chan error, 1)
@@ -174,7 +174,7 @@ func TestNamespacesAreApart(t *testing.T) {
 func TestFaultyOptionsAreToldAllAtOnce(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{})
 	defer func() { require.NoError(t, ring.Close()) }()
-	_, err := redislease.New(ring, redislease.WithNamespace("not a name"), redislease.WithTimeout(time.Millisecond))
+	_, err := redislease.New(ring, "not a name", redislease.WithTimeout(time.Millisecond))
 	for _, want := range []string{`namespace "not a name"`, "timeout 1ms", "*redis.Ring"} {
 		require.ErrorContains(t, err, want)
 	}

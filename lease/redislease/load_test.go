@@ -31,7 +31,7 @@ const (
 )
 
 // startLoad has each of some replicas, which use what connect returns, hold several of the names at once.
-func startLoad(t *testing.T, connect func() redis.UniversalClient, opts ...redislease.Option) *load {
+func startLoad(t *testing.T, connect func() redis.UniversalClient, namespace string, opts ...redislease.Option) *load {
 	t.Helper()
 	const replicas, hands, names = 2, 4, 6
 	l := &load{t: t}
@@ -41,7 +41,7 @@ func startLoad(t *testing.T, connect func() redis.UniversalClient, opts ...redis
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	for r := range replicas {
-		s := openFor(t, connect(), append(opts, redislease.WithTimeout(loadTimeout))...)
+		s := openForIn(t, connect(), namespace, append(opts, redislease.WithTimeout(loadTimeout))...)
 		l.stores = append(l.stores, s)
 		keeper := lease.NewKeeper(s)
 		t.Cleanup(keeper.Close)

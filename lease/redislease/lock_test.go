@@ -157,7 +157,7 @@ func TestOutOfMemoryRefusesClaimsOfLocksAndKeepsWhatIsHeld(t *testing.T) {
 
 func TestLockTokensRiseWhenTheServersClockGoesBack(t *testing.T) {
 	srv := redistest.Start(t)
-	admin, s := srv.Client(t), open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	admin, s := srv.Client(t), openIn(t, srv.Addr(), "ns")
 	for _, limit := range []int{1, 3} {
 		name := fmt.Sprint("lock", limit)
 		lockGranted(t, s, lockOf(name, "a", "r", 1, 3))
@@ -175,7 +175,7 @@ func TestLockTokensRiseWhenTheServersClockGoesBack(t *testing.T) {
 // A lock that nobody uses leaves nothing behind in the end, and one that is used stays.
 func TestLocksEndWhenNobodyUsesThem(t *testing.T) {
 	srv := redistest.Start(t)
-	admin, s := srv.Client(t), open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	admin, s := srv.Client(t), openIn(t, srv.Addr(), "ns")
 	const day = 24 * time.Hour
 	ttl := func(suffix string, want time.Duration) {
 		t.Helper()
@@ -235,7 +235,7 @@ func TestLocksEndWhenNobodyUsesThem(t *testing.T) {
 
 func TestALockThatEndedLeavesNoFields(t *testing.T) {
 	srv := redistest.Start(t)
-	admin, s := srv.Client(t), open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	admin, s := srv.Client(t), openIn(t, srv.Addr(), "ns")
 	useLocks(t, s, func(string) {}, func() {})
 	l, err := s.Lock(t.Context(), "lock")
 	require.NoError(t, err)

@@ -307,7 +307,7 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 				break
 			}
 		}
-		l := listen(t, openFor(t, connect("app"), redislease.WithNamespace(namespace), redislease.WithTimeout(100*time.Millisecond)))
+		l := listen(t, openForIn(t, connect("app"), namespace, redislease.WithTimeout(100*time.Millisecond)))
 		require.Empty(t, receive(t, l.told))
 		c.nodes[2].Freeze()
 		require.ErrorContains(t, receive(t, l.ended), "listen: ")

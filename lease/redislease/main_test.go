@@ -47,7 +47,18 @@ func open(t testing.TB, addr string, opts ...redislease.Option) *redislease.Stor
 // openFor makes a store from the caller's client, and closes both at the end of t.
 func openFor(t testing.TB, client redis.UniversalClient, opts ...redislease.Option) *redislease.Store {
 	t.Helper()
-	s, err := redislease.New(client, opts...)
+	return openForIn(t, client, "default", opts...)
+}
+
+// openIn and openForIn are open and openFor in another namespace.
+func openIn(t testing.TB, addr, namespace string) *redislease.Store {
+	t.Helper()
+	return openForIn(t, redis.NewClient(&redis.Options{Addr: addr}), namespace)
+}
+
+func openForIn(t testing.TB, client redis.UniversalClient, namespace string, opts ...redislease.Option) *redislease.Store {
+	t.Helper()
+	s, err := redislease.New(client, namespace, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, s.Close())
@@ -67,7 +78,7 @@ func newRig(t *testing.T, opts ...redislease.Option) *rig {
 	t.Helper()
 	srv := redistest.Start(t)
 	proxy := proxytest.New(t, srv.Addr())
-	warm := open(t, srv.Addr(), redislease.WithNamespace("warm"))
+	warm := openIn(t, srv.Addr(), "warm")
 	synced(t, warm, "warm")
 	g := granted(t, warm, claimOf("warm", 1, "a", "r"))
 	for verb, call := range everyVerb(warm, g) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/redislease"
 )
 
 func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
@@ -75,7 +74,7 @@ func TestTheTimeIsToldOutOfMemoryEvenBeforeAnythingWasKept(t *testing.T) {
 
 func TestTokensRiseWhenTheServersClockGoesBack(t *testing.T) {
 	srv := redistest.Start(t)
-	s := open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	s := openIn(t, srv.Addr(), "ns")
 	synced(t, s, "job")
 	ahead := time.Now().Add(time.Hour).UnixMicro()
 	require.NoError(t, srv.Client(t).HSet(t.Context(), "solotick:{ns:job}", "token", ahead).Err())
@@ -86,7 +85,7 @@ func TestTokensRiseWhenTheServersClockGoesBack(t *testing.T) {
 
 func TestARecordDoesNotGrow(t *testing.T) {
 	srv := redistest.Start(t)
-	s := open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	s := openIn(t, srv.Addr(), "ns")
 	synced(t, s, "job")
 	for n := range int64(2 * lease.History) {
 		require.NoError(t, s.Settle(t.Context(), granted(t, s, claimOf("job", 1e12+n, "a", "r")), "succeeded"))
@@ -113,7 +112,7 @@ func TestARecordDoesNotGrow(t *testing.T) {
 // What is kept beside the records goes on its own.
 func TestWhatIsKeptBesideRecordsEnds(t *testing.T) {
 	srv := redistest.Start(t)
-	admin, s := srv.Client(t), open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	admin, s := srv.Client(t), openIn(t, srv.Addr(), "ns")
 	synced(t, s, "job")
 	_, err := s.Trigger(t.Context(), lease.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: time.Hour})
 	require.NoError(t, err)
@@ -141,7 +140,7 @@ func TestWhatIsKeptBesideRecordsEnds(t *testing.T) {
 // Redis may drop a record only when nobody has used it for long.
 func TestARecordLivesAsLongAsItIsUsed(t *testing.T) {
 	srv := redistest.Start(t)
-	admin, s := srv.Client(t), open(t, srv.Addr(), redislease.WithNamespace("ns"))
+	admin, s := srv.Client(t), openIn(t, srv.Addr(), "ns")
 	const day = 24 * time.Hour
 	lives := func(name string, atLeast time.Duration) {
 		t.Helper()

@@ -76,13 +76,13 @@ const (
 )
 
 // NewNode makes a node of the server that client is connected to. It uses the options of client, a *redis.Client, for a
-// small client of its own, and does not connect yet. Options are those of [New]. Give each node a server of its own: a
+// small client of its own, and does not connect yet. Namespace and options are those of [New]. Give each node a server of its own: a
 // Cluster, whose servers keep different keys, is none.
-func NewNode(client redis.UniversalClient, opts ...Option) (*Node, error) {
+func NewNode(client redis.UniversalClient, namespace string, opts ...Option) (*Node, error) {
 	if _, ok := client.(*redis.ClusterClient); ok {
 		return nil, errors.New("redislease: a node of a quorum needs a server of its own: give a *redis.Client, not a *redis.ClusterClient")
 	}
-	s, err := New(client, opts...)
+	s, err := New(client, namespace, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +95,9 @@ func NewNode(client redis.UniversalClient, opts ...Option) (*Node, error) {
 
 // Close closes the node's connections. Calls that are under way fail.
 func (n *Node) Close() error { return n.store.Close() }
+
+// Namespace returns the namespace of the registers. A quorum refuses nodes of another than its own.
+func (n *Node) Namespace() string { return n.store.namespace }
 
 // String returns the server's address.
 func (n *Node) String() string { return n.addr }

@@ -13,7 +13,7 @@ func TestAClusterIsNoNode(t *testing.T) {
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 
-	_, err := redislease.NewNode(client)
+	_, err := redislease.NewNode(client, "default")
 
 	require.ErrorContains(t, err, "*redis.ClusterClient")
 }
@@ -22,7 +22,7 @@ func TestFaultyNodesAreRefused(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 
-	_, err := redislease.NewNode(client, redislease.WithNamespace("a:b"))
+	_, err := redislease.NewNode(client, "a:b")
 
 	require.ErrorContains(t, err, `namespace "a:b"`)
 }

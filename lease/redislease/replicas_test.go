@@ -239,7 +239,7 @@ func TestAStoreThatIsClosedReleasesNothingMore(t *testing.T) {
 	proxy := proxytest.New(t, master.Addr())
 	client := redis.NewClient(&redis.Options{Addr: proxy.Addr()})
 	defer func() { require.NoError(t, client.Close()) }()
-	s, err := redislease.New(client, redislease.WithReplicas(2), redislease.WithTimeout(300*time.Millisecond))
+	s, err := redislease.New(client, "default", redislease.WithReplicas(2), redislease.WithTimeout(300*time.Millisecond))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return answers(s) }, 20*time.Second, time.Millisecond)
 	var e *redislease.ReplicasError
@@ -258,13 +258,13 @@ func TestAStoreThatIsClosedReleasesNothingMore(t *testing.T) {
 func TestFailoverOptionsThatCannotWorkAreRefused(t *testing.T) {
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
 	defer func() { require.NoError(t, client.Close()) }()
-	_, err := redislease.New(client, redislease.WithReplicas(17), redislease.WithTimeout(299*time.Millisecond), redislease.WithFailoverGrace(time.Second))
+	_, err := redislease.New(client, "default", redislease.WithReplicas(17), redislease.WithTimeout(299*time.Millisecond), redislease.WithFailoverGrace(time.Second))
 	for _, want := range []string{
 		"replicas 17 must be from 0 to 16", "timeout 299ms must be at least 300ms", "failover grace 1s must be 0s on Cluster",
 	} {
 		require.ErrorContains(t, err, want)
 	}
-	_, err = redislease.New(client, redislease.WithReplicas(-1), redislease.WithFailoverGrace(-time.Second))
+	_, err = redislease.New(client, "default", redislease.WithReplicas(-1), redislease.WithFailoverGrace(-time.Second))
 	require.ErrorContains(t, err, "replicas -1 must be")
 	require.ErrorContains(t, err, "failover grace -1s must be from 0s to 25h0m0s")
 }

@@ -127,8 +127,8 @@ func TestSentinelFailoversUnderLoad(t *testing.T) {
 	w := startWatched(t)
 	w.leavesAHangingSentinel()
 	loads := map[string]*load{
-		"async":        startLoad(t, w.connect, redislease.WithNamespace("async")),
-		"all replicas": startLoad(t, w.connect, redislease.WithNamespace("all"), redislease.WithReplicas(2)),
+		"async":        startLoad(t, w.connect, "async"),
+		"all replicas": startLoad(t, w.connect, "all", redislease.WithReplicas(2)),
 	}
 	goOn := func(which ...string) {
 		t.Helper()

@@ -130,8 +130,8 @@ func (c *sixNodes) reshard(count int) {
 func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := startSixNodes(t)
-	async := startLoad(t, c.connect, redislease.WithNamespace("async"))
-	confirmed := startLoad(t, c.connect, redislease.WithNamespace("confirmed"), redislease.WithReplicas(1))
+	async := startLoad(t, c.connect, "async")
+	confirmed := startLoad(t, c.connect, "confirmed", redislease.WithReplicas(1))
 	goOn := func() { async.goesOn(); confirmed.goesOn() }
 	goOn()
 	const keeps = 40

@@ -28,18 +28,14 @@ type Store struct {
 const chunk = 128
 
 type options struct {
-	namespace string
-	timeout   time.Duration
-	hooks     []redis.Hook
-	replicas  int
-	grace     time.Duration
+	timeout  time.Duration
+	hooks    []redis.Hook
+	replicas int
+	grace    time.Duration
 }
 
 // Option changes a default of [New].
 type Option func(*options)
-
-// WithNamespace keeps the records apart from those of other namespaces. The default is "default".
-func WithNamespace(name string) Option { return func(o *options) { o.namespace = name } }
 
 // WithTimeout bounds each round trip to Redis, connecting included. The default is 1 s; at least 10 ms. A call whose
 // context is cancelled returns within 1 s; at a context's deadline a call returns at once. Choose the timeout well
@@ -52,14 +48,18 @@ func WithHook(h redis.Hook) Option { return func(o *options) { o.hooks = append(
 // New makes a store for the Redis that client is connected to. It uses the options of client, a *redis.Client (also for
 // Sentinel) or *redis.ClusterClient, for a small client of its own, and does not connect yet. Keep a client of Sentinel open
 // for as long as the store.
-func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
-	o := options{namespace: "default", timeout: time.Second}
+//
+// The namespace names the fleet: services that share a server give each one of its own, and all replicas of a service give
+// the same. Two services in one namespace take each other's ticks and locks wherever names are equal. It matches the
+// pattern of a name; see [lease.ValidName].
+func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store, error) {
+	o := options{timeout: time.Second}
 	for _, opt := range opts {
 		opt(&o)
 	}
 	var faults []error
-	if !lease.ValidName(o.namespace) {
-		faults = append(faults, fmt.Errorf("redislease: namespace %q %s", o.namespace, lease.NameRule))
+	if !lease.ValidName(namespace) {
+		faults = append(faults, fmt.Errorf("redislease: namespace %q %s", namespace, lease.NameRule))
 	}
 	if o.timeout < 10*time.Millisecond {
 		faults = append(faults, fmt.Errorf("redislease: timeout %s must be at least 10ms", o.timeout))
@@ -86,7 +86,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 		addHook(own, h)
 	}
 	s := &Store{
-		namespace: o.namespace,
+		namespace: namespace,
 		end:       end,
 		client:    own,
 		router:    newRouter(own, o.timeout, o.replicas > 0),
@@ -102,7 +102,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	return s, nil
 }
 
-// Namespace returns the namespace that the records are kept in.
+// Namespace implements [lease.Namespacer].
 func (s *Store) Namespace() string { return s.namespace }
 
 // Close closes the store's connections. Calls that are under way fail.
