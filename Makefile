@@ -72,6 +72,10 @@ bench: deps ## Run the benchmarks whose names match BENCH (default: all)
 fuzz: deps ## Run each fuzz target for FUZZTIME (default: 30s)
 	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
+.PHONY: soak
+soak: deps ## Search for hours where make test searches for seconds: histories, fleets, properties, zones
+	@scripts/soak.sh
+
 .PHONY: check
 check: test lint ## Do what CI does
 
