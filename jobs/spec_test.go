@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/knownfail"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -107,6 +108,19 @@ func TestEverySpecRule(t *testing.T) {
 			require.NotEmpty(t, faults[0].Rule)
 		})
 	}
+}
+
+func TestMaxCatchUpIsBounded(t *testing.T) {
+	spec := validSpec()
+	spec.MaxCatchUp = 10_000
+	require.NoError(t, spec.Validate())
+	spec.MaxCatchUp++
+	err := spec.Validate()
+
+	knownfail.Run(t, "issue B, finding 7: max_catch_up has no upper bound", func(t *knownfail.T) {
+		require.ErrorContains(t, err, "max_catch_up")
+		require.ErrorContains(t, err, "10000")
+	})
 }
 
 func TestEveryFaultIsReportedAtOnce(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/knownfail"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -231,4 +232,25 @@ func TestPassingOverAHugeGapStopsCountingAndStaysRight(t *testing.T) {
 	s.mark = st.pass
 	left := plan(s)
 	require.LessOrEqual(t, left.count, 1, "one step passes over it all, but for what the jitter may hide")
+}
+
+// TestBacklogIsNotWalkedAtEachPlan catches up the ticks of a day of seconds, one plan after another.
+func TestBacklogIsNotWalkedAtEachPlan(t *testing.T) {
+	const backlog, plans = 86_400, 100
+	s := stateOf(every(1000), misfire(jobs.MisfireAll), policy(func(s *jobs.Spec) {
+		s.CatchUpWindow, s.MaxCatchUp = 48*time.Hour, 10_000
+	}))
+	s.now = s.mark + 1000*backlog + 999
+	calls, next := 0, s.next
+	s.next = func(after int64) int64 { calls++; return next(after) }
+	for range plans {
+		st := plan(s)
+		require.NotEqual(t, step{}, st)
+		s.mark, s.caughtUp = max(st.pass, st.claim), st.caughtUp
+		s.now += 10
+	}
+
+	knownfail.Run(t, "issue B, finding 7: misfire looks at all that is left each time", func(t *knownfail.T) {
+		require.Less(t, calls, 2*(backlog+plans))
+	})
 }

@@ -42,6 +42,8 @@ type redisFleet struct {
 	jobs   []*jobs.Job
 	wrap   func(lease.Store) lease.Store // around each replica's store; nil for none
 
+	connect func() redis.UniversalClient
+
 	mu     sync.Mutex
 	events []scheduler.Event
 }
@@ -55,7 +57,10 @@ type redisReplica struct {
 }
 
 func newRedisFleet(t *testing.T, opts ...redistest.Option) *redisFleet {
-	return &redisFleet{t: t, server: redistest.Start(t, opts...)}
+	server := redistest.Start(t, opts...)
+	return &redisFleet{t: t, server: server, connect: func() redis.UniversalClient {
+		return redis.NewClient(&redis.Options{Addr: server.Addr()})
+	}}
 }
 
 func (f *redisFleet) job(name, schedule string, handler jobs.Handler, options ...jobs.Option) {
@@ -67,7 +72,7 @@ func (f *redisFleet) job(name, schedule string, handler jobs.Handler, options ..
 func (f *redisFleet) start(id string, options ...scheduler.Option) *redisReplica {
 	var registry jobs.Registry
 	require.NoError(f.t, registry.Add(f.jobs...))
-	client := redis.NewClient(&redis.Options{Addr: f.server.Addr()})
+	client := f.connect()
 	r := &redisReplica{sent: &sentCommands{}}
 	var err error
 	r.store, err = redislease.New(client, "default", redislease.WithHook(r.sent))

@@ -1,0 +1,48 @@
+package scheduler_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/knownfail"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/scheduler"
+)
+
+func TestInterruptedTickBeyondWindowIsMissed(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10m", takes(20*time.Second), jobs.WithMisfire(jobs.MisfireSkip, 0), jobs.WithCatchUp(10*time.Second, 100))
+		f.startMany(3, scheduler.WithShutdownGrace(0))
+		f.sleepTo(10*time.Minute + time.Second)
+		require.Len(t, f.runs.running("job"), 1)
+		f.every((*link).cut) // so that nobody gives the tick up
+		for _, r := range f.replicas {
+			f.halt(r)
+		}
+		f.sleepTo(12 * time.Minute)
+		f.startMany(3)
+		f.sleepTo(13 * time.Minute)
+
+		knownfail.Run(f.t, "issue B, finding 7: catch_up_window does not bind a takeover", func(t *knownfail.T) {
+			require.Equal(t, "10m0s", f.story("job"))
+			require.Equal(t, map[lease.Outcome]int{scheduler.Missed: 1}, f.fates("job"))
+		})
+	})
+}
+
+func TestOpenTicksOfJobAreBounded(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		const most, ticks = 256, 270
+		f.job("job", "@every 1s", takes(time.Hour), jobs.WithOverlap(jobs.Allow))
+		f.startMany(2, scheduler.WithShutdownGrace(0))
+		f.sleepTo(ticks*time.Second + 500*time.Millisecond)
+
+		knownfail.Run(f.t, "issue B, finding 7: overlap allow opens any number of ticks", func(t *knownfail.T) {
+			require.Equal(t, most, len(f.runs.of("job")), "runs") //nolint:testifylint // Len would print them all
+			require.Equal(t, map[lease.Outcome]int{"": most, scheduler.Skipped: ticks - most}, f.fates("job"))
+		})
+	})
+}
