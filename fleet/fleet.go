@@ -108,14 +108,37 @@ func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
 	if err != nil {
 		return nil, err
 	}
+	return replicas(members), nil
+}
+
+// FormerReplicas returns the replicas that stopped or died within the last [lease.FormerFor], the newest by Heard first, at
+// most [lease.MaxFormer] of them. The error matches [errors.ErrUnsupported] where the store does not keep them.
+func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
+	h, err := ability[lease.MemberHistory](f.store, "tell who took part", "lease.MemberHistory")
+	if err != nil {
+		return nil, err
+	}
+	members, err := h.FormerMembers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := replicas(members)
+	for i := range list {
+		list[i].Gone = true
+	}
+	return list, nil
+}
+
+func replicas(members []lease.Member) []Replica {
 	list := make([]Replica, len(members))
 	for i, m := range members {
+		var err error
 		if list[i], err = DecodeReplica(m.Info); err != nil {
 			list[i] = Replica{JobCount: -1}
 		}
-		list[i].ID = m.Holder // by which its leases are known
+		list[i].ID, list[i].Heard = m.Holder, m.Heard // the id by which its leases are known
 	}
-	return list, nil
+	return list
 }
 
 // inspect returns the record of a job.

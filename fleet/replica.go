@@ -17,6 +17,11 @@ type Replica struct {
 	Running     int           // how many runs it has under way
 	Stopping    bool          // it starts nothing more
 
+	// Heard is when its last heartbeat reached the store, by the store's clock; zero when that is not known. Gone says
+	// that it has stopped or died since. Neither is announced: the store knows them.
+	Heard time.Time
+	Gone  bool
+
 	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of what is configured for
 	// it, so that replicas whose configurations differ are found out. It is nil in what was decoded when they were too
 	// many to announce; JobCount says how many there are.

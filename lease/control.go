@@ -99,6 +99,20 @@ type Roster interface {
 	Members(ctx context.Context) ([]Member, error)
 }
 
+// MemberHistory is a [Roster] that keeps, for a while, who took part: evidence of who lived when.
+type MemberHistory interface {
+	// FormerMembers returns those whose life ended, or who were taken off, within the last FormerFor: the newest by Heard
+	// first, at most MaxFormer of them. Left is 0. One that is announced again is not among them.
+	FormerMembers(ctx context.Context) ([]Member, error)
+}
+
+const (
+	// FormerFor is for how long a former member is kept.
+	FormerFor = 24 * time.Hour
+	// MaxFormer is how many of them are kept.
+	MaxFormer = 64
+)
+
 // MaxInfo is the greatest length of what a member says about itself, in bytes.
 const MaxInfo = 1 << 20
 
@@ -107,4 +121,5 @@ type Member struct {
 	Holder string
 	Info   []byte
 	Left   time.Duration // of its life, unless it is announced again
+	Heard  time.Time     // when it was announced last, or taken off, by the store's clock; zero when that is not known
 }

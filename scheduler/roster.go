@@ -10,10 +10,14 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-const (
-	announceEvery = 5 * time.Second
-	announceLife  = 3 * announceEvery // a replica that is not heard of for so long is gone
-)
+// heartbeatEvery is the time between two announcements of a replica whose leases last for ttl: others learn about as soon
+// that it is gone as they may take over what it ran. The bounds keep the announcements of large fleets cheap.
+func heartbeatEvery(ttl time.Duration) time.Duration {
+	return min(max(ttl/2, 500*time.Millisecond), 5*time.Second)
+}
+
+// heartbeatLife is how many heartbeats a replica may miss before it counts as gone.
+const heartbeatLife = 3
 
 // announce says that this replica lives, and looks who else does, until ctx ends.
 func (s *Scheduler) announce(ctx context.Context) {
@@ -29,7 +33,7 @@ func (s *Scheduler) announce(ctx context.Context) {
 			}
 			s.announceOnce(roster, started)
 		}
-		wait := announceEvery
+		wait := heartbeatEvery(s.term)
 		if started.IsZero() { // as soon as there is somebody to tell it
 			wait = probeEvery
 		}
@@ -57,7 +61,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) {
 		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, ClockOffset: time.Until(s.clock.now()),
 		Term: s.term, Running: s.keeper.Held(), Stopping: s.stopping.Load(), Jobs: jobs.revisions,
 	}
-	if roster.Announce(ctx, s.replica, me.Encode(), announceLife) != nil {
+	if roster.Announce(ctx, s.replica, me.Encode(), heartbeatLife*heartbeatEvery(s.term)) != nil {
 		return
 	}
 	members, err := roster.Members(ctx)

@@ -99,6 +99,30 @@ func TestEachReplicaKnowsHowManyLive(t *testing.T) {
 	})
 }
 
+// TestADeadReplicaIsGoneSoonAfterItsLeases: by then others run what it ran.
+func TestADeadReplicaIsGoneSoonAfterItsLeases(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(0))
+		a, _ := f.start("a"), f.start("b")
+		f.sleepTo(60 * time.Second)
+		a.link.cut()
+		died := time.Now()
+		tool, err := tools.New(f.store)
+		require.NoError(t, err)
+		time.Sleep(3*term/2 + 100*time.Millisecond)
+		living, err := tool.Replicas(context.Background())
+		require.NoError(t, err)
+		require.Len(t, living, 1)
+		require.False(t, living[0].Gone)
+		former, err := tool.FormerReplicas(context.Background())
+		require.NoError(t, err)
+		require.Len(t, former, 1)
+		require.Equal(t, "a", former[0].ID)
+		require.True(t, former[0].Gone)
+		require.WithinDuration(t, died, former[0].Heard, term/2)
+	})
+}
+
 func TestAReplicaTellsOfJobsThatNobodyServes(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("everywhere", "@every 10s", takes(0))
@@ -189,8 +213,9 @@ func TestWhatAReplicaAnnounces(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []tools.Replica{{
 			ID: "a", Groups: []string{"asia", "eu"}, Started: list[0].Started, Version: "1.2.3", Term: term, Running: 1,
-			Jobs: map[string]string{"job": f.jobs[0].Revision()}, JobCount: 1,
+			Jobs: map[string]string{"job": f.jobs[0].Revision()}, JobCount: 1, Heard: list[0].Heard,
 		}}, list)
+		require.WithinDuration(t, at(16*time.Second), list[0].Heard, term/2, "a heartbeat comes every half TTL")
 		require.WithinDuration(t, epoch, list[0].Started, 6*time.Second)
 	})
 }

@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"time"
 
@@ -77,4 +78,95 @@ func membersSayOnlySoMuch(f *fixture) {
 	most := bytes.Repeat([]byte("\x00 \n"), lease.MaxInfo/3)
 	f.announce("a", string(most), long)
 	f.equal("what it says", f.members(), []string{"a=" + string(most)})
+}
+
+// announced wants that the member was announced between two looks at the store's clock.
+func (f *fixture) announced(m lease.Member, after, before time.Time) {
+	f.Helper()
+	if m.Heard.Before(after.Truncate(time.Microsecond)) || m.Heard.After(before) {
+		f.Fatalf("%s was announced at %s, want from %s to %s", m.Holder, m.Heard, after, before)
+	}
+}
+
+func membersHaveTheTimeOfTheirAnnouncement(f *fixture) {
+	before := f.now()
+	f.announce("a", "first", long)
+	between := f.now()
+	f.until(between)
+	f.announce("a", "again", long)
+	after := f.now()
+	members, err := f.roster().Members(f.ctx)
+	f.ok("Members", err)
+	for _, m := range members {
+		if m.Holder == f.other("a") {
+			if m.Heard.IsZero() && before.Before(after) {
+				f.Skip("the store does not keep it")
+			}
+			f.announced(m, between, after)
+			return
+		}
+	}
+	f.Fatal("it is no member")
+}
+
+// former returns the case's own former members, in the order in which the store returns them.
+func (f *fixture) former() (list []lease.Member) {
+	f.Helper()
+	h, ok := f.store.(lease.MemberHistory)
+	if !ok {
+		f.Skip("the store is no lease.MemberHistory")
+	}
+	all, err := h.FormerMembers(f.ctx)
+	f.ok("FormerMembers", err)
+	for i, m := range all {
+		if i > 0 && m.Heard.After(all[i-1].Heard) {
+			f.Fatalf("%s, of %s, comes after %s, of %s", m.Holder, m.Heard, all[i-1].Holder, all[i-1].Heard)
+		}
+		if strings.HasPrefix(m.Holder, f.other("")) {
+			f.equal("left", m.Left, time.Duration(0))
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func formerMembersAreKept(f *fixture) {
+	f.equal("former", len(f.former()), 0)
+	before := f.now()
+	f.announce("dead", "it said\nthis", f.term)
+	announced := f.now()
+	f.until(announced.Add(f.term))
+	f.announce("gone", "and that", long)
+	f.announce("lives", "on", long)
+	f.until(f.now())
+	left := f.now()
+	f.announce("gone", "", 0)
+	after := f.now()
+	list := f.former()
+	f.equal("how many", len(list), 2)
+	f.equal("who", []string{list[0].Holder, list[1].Holder}, []string{f.other("gone"), f.other("dead")})
+	f.equal("what they said", []string{string(list[0].Info), string(list[1].Info)}, []string{"and that", "it said\nthis"})
+	f.announced(list[0], left, after)
+	f.announced(list[1], before, announced)
+	f.equal("members", f.members(), []string{"lives=on"})
+	f.equal("again", f.former(), list)
+
+	f.announce("dead", "it is back", long)
+	list = f.former()
+	f.equal("how many", len(list), 1)
+	f.equal("who", list[0].Holder, f.other("gone"))
+}
+
+func formerMembersAreBounded(f *fixture) {
+	f.former()
+	for i := range lease.MaxFormer + 3 {
+		f.announce(fmt.Sprint(i), "x", long)
+		f.announce(fmt.Sprint(i), "", 0)
+		f.until(f.now())
+	}
+	list := f.former()
+	f.equal("how many", len(list), lease.MaxFormer)
+	f.equal("the newest", list[0].Holder, f.other(fmt.Sprint(lease.MaxFormer+2)))
+	f.announce("lives", "on", long)
+	f.equal("members", f.members(), []string{"lives=on"})
 }

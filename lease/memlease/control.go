@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/solotick/solotick/lease"
@@ -43,53 +42,9 @@ func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, 
 	return a, err
 }
 
-// Announce implements [lease.Roster].
-func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
-	if err := cmp.Or(checkMember(holder, info), context.Cause(ctx)); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.members == nil {
-		s.members = make(map[string]member)
-	}
-	s.members[holder] = member{info: slices.Clone(info), ends: time.Now().Add(life)}
-	return nil
-}
-
-// Members implements [lease.Roster].
-func (s *Store) Members(ctx context.Context) ([]lease.Member, error) {
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	var list []lease.Member
-	for holder, m := range s.members {
-		if !m.ends.After(now) {
-			delete(s.members, holder)
-			continue
-		}
-		list = append(list, lease.Member{Holder: holder, Info: slices.Clone(m.info), Left: m.ends.Sub(now)})
-	}
-	slices.SortFunc(list, func(a, b lease.Member) int { return cmp.Compare(a.Holder, b.Holder) })
-	return list, nil
-}
-
 func checkName(name string) error {
 	if !lease.ValidName(name) {
 		return fmt.Errorf("memlease: name %q %s", name, lease.NameRule)
-	}
-	return nil
-}
-
-func checkMember(holder string, info []byte) error {
-	switch {
-	case !lease.ValidName(holder):
-		return fmt.Errorf("memlease: holder %q %s", holder, lease.NameRule)
-	case len(info) > lease.MaxInfo:
-		return fmt.Errorf("memlease: %d bytes about %s, must be at most %d", len(info), holder, lease.MaxInfo)
 	}
 	return nil
 }

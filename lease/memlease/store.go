@@ -39,11 +39,6 @@ func (s *Store) Namespace() string { return cmp.Or(s.namespace, lease.DefaultNam
 
 type watcher func(name string, occasion int64)
 
-type member struct {
-	info []byte
-	ends time.Time
-}
-
 // Forget drops everything, as an emptied Redis would.
 func (s *Store) Forget() {
 	s.mu.Lock()

@@ -1,13 +1,9 @@
 package redislease
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -91,50 +87,6 @@ func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, 
 		return lease.Triggered{}, fmt.Errorf("trigger %q: %w", t.Name, err)
 	}
 	return a, nil
-}
-
-// Announce implements [lease.Roster].
-func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
-	if !lease.ValidName(holder) {
-		return fmt.Errorf("redislease: holder %q %s", holder, lease.NameRule)
-	}
-	if len(info) > lease.MaxInfo {
-		return fmt.Errorf("redislease: %d bytes about %s, must be at most %d", len(info), holder, lease.MaxInfo)
-	}
-	_, err := s.router.do(ctx, announceScript.command(ctx, []string{s.fleetKey(":members")}, holder, max(0, life.Milliseconds()), info))
-	if err != nil {
-		return fmt.Errorf("announce %s: %w", holder, err)
-	}
-	return nil
-}
-
-// Members implements [lease.Roster].
-func (s *Store) Members(ctx context.Context) ([]lease.Member, error) {
-	cmd, err := s.router.do(ctx, membersScript.command(ctx, []string{s.fleetKey(":members")}))
-	var r []any
-	if err == nil {
-		r, err = cmd.Slice()
-	}
-	if err == nil && len(r)%2 != 1 {
-		err = errReply
-	}
-	if err != nil {
-		return nil, fmt.Errorf("members: %w", err)
-	}
-	now, _ := r[0].(int64)
-	list := make([]lease.Member, 0, len(r)/2)
-	for i := 1; i < len(r); i += 2 {
-		holder, _ := r[i].(string)
-		text, _ := r[i+1].(string)
-		ends, info, _ := strings.Cut(text, " ")
-		end, err := strconv.ParseInt(ends, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("members: %w: %q", errReply, text)
-		}
-		list = append(list, lease.Member{Holder: holder, Info: []byte(info), Left: time.Duration(end-now) * time.Microsecond})
-	}
-	slices.SortFunc(list, func(a, b lease.Member) int { return cmp.Compare(a.Holder, b.Holder) })
-	return list, nil
 }
 
 func checkName(name string) error {

@@ -6,7 +6,9 @@
 //	solotick:{NAMESPACE:NAME}:key:KEY   which occasion a trigger with this key has opened
 //	solotick:{NAMESPACE}                since when this server remembers the namespace
 //	solotick:{NAMESPACE}:triggered      what was triggered within the last minute
-//	solotick:{NAMESPACE}:members        who takes part
+//	solotick:{NAMESPACE}:members        who takes part,
+//	solotick:{NAMESPACE}:heard          when each was announced last, and
+//	solotick:{NAMESPACE}:former         who took part within the last day
 //	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
 //	solotick:{NAMESPACE:NAME}:lock      the lock of a name, a hash; see lua/lock.lua

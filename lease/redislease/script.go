@@ -50,6 +50,8 @@ var (
 	announceSource string
 	//go:embed lua/members.lua
 	membersSource string
+	//go:embed lua/former.lua
+	formerSource string
 
 	// What has to work when Redis is out of memory is allowed to; a claim is refused before it has written anything.
 	claimScript    = newScript("#!lua", claimFastSource, recordSource, claimSource)
@@ -64,8 +66,8 @@ var (
 	triggerScript  = newScript("#!lua", recordSource, triggerSource)
 	noteScript     = newScript("#!lua", recordSource, noteSource)
 	notedScript    = newScript("#!lua flags=no-writes,allow-oom", recordSource, notedSource)
-	announceScript = newScript("#!lua", recordSource, announceSource)
-	membersScript  = newScript("#!lua flags=allow-oom", recordSource, membersSource)
+	announceScript = newScript("#!lua", recordSource, formerSource, announceSource)
+	membersScript  = newScript("#!lua flags=allow-oom", recordSource, formerSource, membersSource)
 
 	scripts = []*script{
 		claimScript, guardedClaimScript, guardedLockClaimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript,

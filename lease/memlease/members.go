@@ -1,0 +1,85 @@
+package memlease
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// member is one who takes part, or did.
+type member struct {
+	info  []byte
+	heard time.Time
+	ends  time.Time // of its life
+}
+
+// Announce implements [lease.Roster].
+func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+	if err := cmp.Or(checkMember(holder, info), context.Cause(ctx)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if life <= 0 {
+		if m, ok := s.members[holder]; ok && m.ends.After(now) {
+			s.members[holder] = member{info: m.info, heard: now, ends: now}
+		}
+		return nil
+	}
+	if s.members == nil {
+		s.members = make(map[string]member)
+	}
+	s.members[holder] = member{info: slices.Clone(info), heard: now, ends: now.Add(life)}
+	return nil
+}
+
+// Members implements [lease.Roster].
+func (s *Store) Members(ctx context.Context) ([]lease.Member, error) {
+	list, err := s.membersWhere(ctx, func(m member, now time.Time) bool { return m.ends.After(now) })
+	slices.SortFunc(list, func(a, b lease.Member) int { return cmp.Compare(a.Holder, b.Holder) })
+	return list, err
+}
+
+// FormerMembers implements [lease.MemberHistory].
+func (s *Store) FormerMembers(ctx context.Context) ([]lease.Member, error) {
+	list, err := s.membersWhere(ctx, func(m member, now time.Time) bool { return !m.ends.After(now) })
+	slices.SortFunc(list, func(a, b lease.Member) int {
+		return cmp.Or(b.Heard.Compare(a.Heard), cmp.Compare(a.Holder, b.Holder))
+	})
+	return list[:min(len(list), lease.MaxFormer)], err
+}
+
+func (s *Store) membersWhere(ctx context.Context, wanted func(m member, now time.Time) bool) ([]lease.Member, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(s.members, func(_ string, m member) bool { return !m.ends.Add(lease.FormerFor).After(now) })
+	var list []lease.Member
+	for holder, m := range s.members {
+		if wanted(m, now) {
+			list = append(list, lease.Member{
+				Holder: holder, Info: slices.Clone(m.info), Left: max(0, m.ends.Sub(now)), Heard: m.heard.UTC().Truncate(time.Microsecond),
+			})
+		}
+	}
+	return list, nil
+}
+
+func checkMember(holder string, info []byte) error {
+	switch {
+	case !lease.ValidName(holder):
+		return fmt.Errorf("memlease: holder %q %s", holder, lease.NameRule)
+	case len(info) > lease.MaxInfo:
+		return fmt.Errorf("memlease: %d bytes about %s, must be at most %d", len(info), holder, lease.MaxInfo)
+	}
+	return nil
+}
