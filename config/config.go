@@ -26,14 +26,37 @@ type Config struct {
 	Jobs []Job // in the file's order, with names that differ; never empty when it comes from a file
 }
 
-// Redis is where the fleet meets.
+// Redis is where the fleet meets: at one of URL, Addrs and Quorum. Without any of them ticks are coordinated within this
+// process only.
 type Redis struct {
-	// URL has the scheme redis, rediss or unix. The zero Secret means none was configured: ticks are then coordinated
-	// within this process only.
-	URL Secret
+	URL     Secret   // of one server: the scheme is redis, rediss or unix
+	Addrs   []string // host:port: of some servers of a Redis Cluster, or of the Sentinels that know Master
+	Cluster bool     // Addrs are those of a Redis Cluster
+	Master  string   // the name by which Sentinel knows the primary; Addrs are those of Sentinels
+	Quorum  []Secret // URLs of MinQuorum to MaxQuorum servers that know nothing of each other
 
-	WaitReplicas  int           // how many replicas have to have each write; 0 to MaxWaitReplicas
-	FailoverGrace time.Duration // for how long nothing new is granted after a failover; 0, or Lease.TTL to MaxFailoverGrace
+	Username string // with Password, for every server; "" is the default user
+	Password Secret
+	Database int // 0 on a Redis Cluster
+
+	SentinelUsername string // with SentinelPassword, for the Sentinels themselves
+	SentinelPassword Secret
+
+	TLS *TLS // nil: no TLS at Addrs, and what the URLs say; never with a URL that is not rediss
+
+	WaitReplicas  int           // how many replicas have to have each write; 0 to MaxWaitReplicas; 0 with Quorum
+	FailoverGrace time.Duration // for how long nothing new is granted after a failover; 0, or Lease.TTL to MaxFailoverGrace; 0 with Cluster and Quorum
+}
+
+// Configured reports whether there is a Redis at all.
+func (r *Redis) Configured() bool { return r.URL.Reveal() != "" || r.Addrs != nil || r.Quorum != nil }
+
+// TLS is how connections to Redis are secured. The zero TLS trusts the authorities that the system trusts.
+type TLS struct {
+	CAFile     string // PEM, the authorities to trust instead
+	CertFile   string // PEM, to show to the server; with KeyFile
+	KeyFile    string
+	ServerName string // in the servers' certificates, where it is not the host that is connected to
 }
 
 // Lease is how long a tick is held.
@@ -61,6 +84,8 @@ const (
 	MaxWaitReplicas  = 16
 	MinWaitingTTL    = 2 * time.Second // the least Lease.TTL with replicas to wait for
 	MaxFailoverGrace = 25 * time.Hour
+
+	MinQuorum, MaxQuorum = 3, 9 // servers of a quorum
 
 	DefaultNamespace = "default"
 	DefaultAddr      = "127.0.0.1:8080"

@@ -12,10 +12,24 @@
 //	namespace           default                a name, see below
 //	replica             "" (the worker's own)  a name, or "" for the default
 //	groups              none                   names
-//	redis.url           without redis: none    redis://host, rediss://host or unix:///path; required within redis
-//	redis.wait_replicas 0                      0 to 16; with 1 or more, lease.ttl is 2s or more
-//	redis.failover_grace
-//	                    0s                     0s, or lease.ttl to 25h
+//	redis               none                   exactly one of url, addrs and quorum
+//	  url                                      redis://host, rediss://host or unix:///path
+//	  addrs                                    host:port of some servers, with cluster: true, or of Sentinels, with master
+//	  cluster           false                  true: addrs are those of a Redis Cluster
+//	  master                                   the name by which the Sentinels in addrs know the primary
+//	  quorum                                   3 to 9 URLs of servers that know nothing of each other
+//	  username          the default user       with password; both not where a URL has them
+//	  password          none                   not empty
+//	  database          0                      0 or more, and 0 with cluster; not where a URL has one
+//	  sentinel_username the default user       with master and sentinel_password
+//	  sentinel_password none                   with master
+//	  tls               none                   with addrs, and where every URL is rediss; {} trusts what the system trusts
+//	    ca_file         the system's           PEM; the authorities to trust instead
+//	    cert_file       none                   PEM, with key_file
+//	    key_file        none                   PEM, with cert_file
+//	    server_name     the host               in the servers' certificates
+//	  wait_replicas     0                      0 to 16; with 1 or more, lease.ttl is 2s or more; 0 with quorum
+//	  failover_grace    0s                     0s, or lease.ttl to 25h; 0s with cluster and quorum
 //	lease.ttl           15s                    500ms to 24h
 //	http.addr           127.0.0.1:8080         host:port; port 0 picks one; any interface may be named
 //	http.token          refused: it is not supported yet, for nothing that is served changes state
@@ -93,8 +107,8 @@
 //
 // # Secrets
 //
-// Errors show values as the file has them, never what a variable holds, and show nothing of redis.url, env, headers,
-// fields, bodies and URLs that may hold a password. A [Config] prints without its secrets. Names, schedules and the like
+// Errors show values as the file has them, never what a variable holds, and show nothing of the URLs, addresses that
+// hold an @, and passwords of redis, of env, headers, fields, bodies and URLs that may hold a password. A [Config] prints without its secrets. Names, schedules and the like
 // are not treated as secrets: take none of them from a secret variable.
 //
 // # Revisions

@@ -7,7 +7,6 @@ import "time"
 type failover struct{ replicas, grace *value }
 
 func (r *reader) waitReplicas(v value, to *int) *value {
-	v.secret = false
 	var n int
 	if !r.integer(v, &n) {
 		return nil
@@ -21,7 +20,6 @@ func (r *reader) waitReplicas(v value, to *int) *value {
 }
 
 func (r *reader) failoverGrace(v value, to *time.Duration) *value {
-	v.secret = false
 	before := len(r.faults)
 	r.durationWithin(v, to, 0, MaxFailoverGrace)
 	if len(r.faults) > before {
@@ -37,5 +35,14 @@ func (r *reader) failoverFaults(f failover, c *Config) {
 	}
 	if f.grace != nil && c.Redis.FailoverGrace > 0 && c.Redis.FailoverGrace < c.Lease.TTL {
 		r.fault(*f.grace, "must be 0s or at least lease.ttl, %s: what a failover forgets lasts as long", short(c.Lease.TTL))
+	}
+	if f.replicas != nil && c.Redis.WaitReplicas > 0 && c.Redis.Quorum != nil {
+		r.fault(*f.replicas, "must be 0 with quorum: a majority of its servers has each write")
+	}
+	if f.grace != nil && c.Redis.FailoverGrace > 0 && c.Redis.Quorum != nil {
+		r.fault(*f.grace, "must be 0s with quorum: its servers do not fail over")
+	}
+	if f.grace != nil && c.Redis.FailoverGrace > 0 && c.Redis.Cluster {
+		r.fault(*f.grace, "must be 0s with cluster: its servers fail over one by one; use wait_replicas")
 	}
 }

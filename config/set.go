@@ -9,7 +9,8 @@ import (
 
 // Set changes one value, by the path that it has in the file, such as redis.url, and by the same rules, except that
 // ${NAME} is not replaced. It is meant for what overrides the file, such as flags. It can set every single value outside of
-// jobs and defaults. An error is an [Errors] without positions, and leaves c as it was.
+// jobs and defaults. Setting redis.url replaces all that says where and as whom to connect; tls stays for a rediss URL,
+// and what is to happen at a failover stays. An error is an [Errors] without positions, and leaves c as it was.
 func (c *Config) Set(path, text string) error {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	for _, key := range slices.Backward(strings.Split(path, ".")) {
@@ -19,6 +20,13 @@ func (c *Config) Set(path, text string) error {
 	}
 	r := newReader("", nil)
 	changed := *c
+	if path == "redis.url" {
+		was := changed.Redis
+		changed.Redis = Redis{WaitReplicas: was.WaitReplicas, FailoverGrace: was.FailoverGrace}
+		if strings.HasPrefix(text, "rediss:") {
+			changed.Redis.TLS = was.TLS
+		}
+	}
 	l, _ := r.topLevel(value{node: node}, &changed)
 	for _, v := range []*value{l.defaults, l.jobs} {
 		if v != nil {

@@ -3,8 +3,6 @@ package config
 import (
 	"log/slog"
 	"net"
-	"net/url"
-	"strconv"
 	"strings"
 )
 
@@ -71,69 +69,6 @@ func (r *reader) groups(v value, to *[]string) {
 	if ok {
 		*to = groups
 	}
-}
-
-func (r *reader) redis(v value, to *Redis) (f failover) {
-	v.secret = true
-	given := false
-	if r.fields(v, keys{
-		"url":            func(v value) { given = true; r.redisURL(v, &to.URL) },
-		"wait_replicas":  func(v value) { f.replicas = r.waitReplicas(v, &to.WaitReplicas) },
-		"failover_grace": func(v value) { f.grace = r.failoverGrace(v, &to.FailoverGrace) },
-	}) && !given {
-		r.missing(v, "url", "write one such as redis://localhost:6379/0, or remove redis to run without one")
-	}
-	return f
-}
-
-// redisURL shows nothing of the URL in errors: even one that makes no sense may hold a password.
-func (r *reader) redisURL(v value, to *Secret) {
-	t, ok := r.text(v, "a URL such as redis://localhost:6379/0")
-	if !ok {
-		return
-	}
-	if rule := redisURLRule(t.string); rule != "" {
-		r.fault(v, "%s", rule)
-		return
-	}
-	*to = NewSecret(t.string)
-}
-
-func redisURLRule(s string) string {
-	u, err := url.Parse(s)
-	if err != nil {
-		return "must be a URL such as redis://localhost:6379/0; characters such as / and # in a password are written %2F and %23"
-	}
-	switch u.Scheme {
-	case "redis", "rediss":
-		if u.Hostname() == "" {
-			return "must name a host, such as redis://localhost:6379/0"
-		}
-		if !validPort(u.Port(), true) {
-			return "must have a port from 1 to 65535"
-		}
-		if db := strings.Trim(u.Path, "/"); db != "" {
-			if n, err := strconv.Atoi(db); err != nil || n < 0 {
-				return "must end in the number of a database, such as /0"
-			}
-		}
-	case "unix":
-		if u.Path == "" {
-			return "must name a socket by its absolute path, such as unix:///run/redis.sock"
-		}
-	default:
-		return "must start with redis://, rediss:// (TLS) or unix://"
-	}
-	return ""
-}
-
-// validPort accepts 1 to 65535, and no port at all if that is optional.
-func validPort(port string, optional bool) bool {
-	if port == "" {
-		return optional
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	return err == nil && n > 0
 }
 
 func (r *reader) listen(v value, to *Server) {
