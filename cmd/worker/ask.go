@@ -45,8 +45,8 @@ func (c *cli) loadWithRedis(cmd *cobra.Command) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Redis.URL.Reveal() == "" {
-		return nil, &configError{fmt.Errorf("%s: redis.url: without redis there is no fleet to ask: set it, or name one with --redis URL", c.file)}
+	if !cfg.Redis.Configured() {
+		return nil, &configError{fmt.Errorf("%s: redis: without it there is no fleet to ask: set redis.url, or name one with --redis URL", c.file)}
 	}
 	return cfg, nil
 }

@@ -67,7 +67,11 @@ func newHandler(
 		stream := redisstream.Stream{
 			Name: job.RedisStream.Stream, MaxLen: job.RedisStream.MaxLen, Fields: job.RedisStream.Fields,
 		}
-		if cfg.Redis.URL.Reveal() == "" { // a flag may set it, so the file alone cannot be blamed
+		if cfg.Redis.Quorum != nil {
+			return nil, errors.Join(stream.Validate(), &jobs.Fault{Field: "redis_stream",
+				Rule: "needs one Redis, and redis.quorum names several that know nothing of each other: which of them has the stream? Use an exec or http job"})
+		}
+		if !cfg.Redis.Configured() { // a flag may set it, so the file alone cannot be blamed
 			return nil, errors.Join(stream.Validate(), &jobs.Fault{Field: "redis_stream",
 				Rule: "needs Redis, and none is configured: set redis.url, or start with run --redis URL"})
 		}

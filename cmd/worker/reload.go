@@ -54,8 +54,8 @@ func runReloader(
 	r := newReloader(from, logger)
 	r.count = m.CountReload
 	r.make = func(cfg *config.Config) (*jobs.Registry, error) {
-		if cfg.Redis.URL.Reveal() != "" {
-			if _, err := redisOptions(cfg); err != nil {
+		if cfg.Redis.Configured() {
+			if _, err := newConnection(cfg); err != nil {
 				return nil, err // a start with it would be refused
 			}
 		}

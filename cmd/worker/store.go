@@ -9,40 +9,47 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// store is where the fleet meets, and what to tell people about it.
+// store is where the fleet meets, and what there is to know of it.
 type store struct {
 	lease.Store
 	io.Closer
-	addr    string                // of Redis; "" for a store in this process
-	streams redis.UniversalClient // for the runs of redis_stream jobs; nil without Redis
+	addr       string                // of Redis, for people; "" for a store in this process
+	connection *connection           // nil for a store in this process
+	streams    redis.UniversalClient // for the runs of redis_stream jobs; nil without Redis and for a quorum
+	nodes      []*redis.Client       // of a quorum, for doctor
 }
 
-// openStore opens the store that is configured, without connecting to it. count is told how many commands it sends.
+// openStore opens the store that is configured, without connecting to it. count is called with the number of commands
+// that it sends.
 func openStore(cfg *config.Config, logger *slog.Logger, count func(n int)) (*store, error) {
-	if cfg.Redis.URL.Reveal() == "" {
+	if !cfg.Redis.Configured() {
 		s, err := memlease.New(cfg.Namespace)
 		if err != nil {
 			return nil, err
 		}
 		return &store{Store: s, Closer: closers{}}, nil
 	}
-	options, err := redisOptions(cfg)
+	c, err := newConnection(cfg)
 	if err != nil {
 		return nil, err
 	}
-	timeout := min(time.Second, cfg.Lease.TTL/6)
-	options.DialTimeout = timeout // a TLS handshake sees this one, and no context
+	timeout := min(time.Second, cfg.Lease.TTL/6) // a TLS handshake sees this one, and no context
+	c.bound(timeout)
 	redis.SetLogger(redisLog{logger})
-	client := redis.NewClient(options) // the store takes its options only
-	defer func() { _ = client.Close() }()
+	if c.quorum != nil {
+		return openQuorum(cfg, c, timeout, count)
+	}
+	// The leases must not wait for what jobs do, so the store makes a client of its own, from the options of this one. A
+	// run that has to stop returns within the timeout, and what it adds after that it adds once all the same.
+	client := c.client()
 	s, err := redislease.New(client, cfg.Namespace,
 		redislease.WithTimeout(timeout),
 		redislease.WithReplicas(cfg.Redis.WaitReplicas),
@@ -50,28 +57,38 @@ func openStore(cfg *config.Config, logger *slog.Logger, count func(n int)) (*sto
 		redislease.WithHook(commandCounter{count}),
 	)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, client.Close())
 	}
-	streams := streamClient(options, timeout, count)
-	return &store{Store: s, Closer: closers{s, streams}, addr: options.Addr, streams: streams}, nil
+	addCounter(client, count)
+	return &store{Store: s, Closer: closers{s, client}, addr: c.String(), connection: c, streams: client}, nil
 }
 
-// streamClient makes the client of redis_stream jobs. It is not the store's, whose leases must not wait for what jobs
-// do. A run that has to stop returns within the timeout, and what it adds after that it adds once all the same.
-func streamClient(options *redis.Options, timeout time.Duration, count func(n int)) *redis.Client {
-	o := *options
-	o.ContextTimeoutEnabled = true
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
-	o.DialerRetries = 1
-	o.MinIdleConns = 0 // where no job needs it, it connects to nothing
-	o.DisableIdentity = true
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	client := redis.NewClient(&o)
-	client.AddHook(commandCounter{count})
-	return client
+// openQuorum opens a store over independent servers.
+func openQuorum(cfg *config.Config, c *connection, timeout time.Duration, count func(n int)) (*store, error) {
+	made := &store{addr: c.String(), connection: c}
+	var nodes []quorum.Node
+	var opened closers
+	for _, o := range c.quorum {
+		client := redis.NewClient(o)
+		opened = append(opened, client)
+		made.nodes = append(made.nodes, client)
+		node, err := redislease.NewNode(client, cfg.Namespace,
+			redislease.WithTimeout(timeout), redislease.WithHook(commandCounter{count}))
+		if err != nil {
+			return nil, errors.Join(err, opened.Close())
+		}
+		opened = append(opened, node)
+		nodes = append(nodes, node)
+	}
+	s, err := quorum.New(nodes, cfg.Namespace, quorum.WithTerm(cfg.Lease.TTL), quorum.WithTimeout(2*timeout))
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	made.Store, made.Closer = s, append(closers{s}, opened...)
+	return made, nil
 }
 
-// closers are closed together.
+// closers are closed together, in order.
 type closers []io.Closer
 
 func (all closers) Close() error {
@@ -82,19 +99,17 @@ func (all closers) Close() error {
 	return errors.Join(faults...)
 }
 
-// redisOptions reads redis.url. The error is a *configError that shows nothing of it: where a password is not escaped,
-// any part of the URL may be a part of the password.
-func redisOptions(cfg *config.Config) (*redis.Options, error) {
-	options, err := redis.ParseURL(cfg.Redis.URL.Reveal())
-	if err != nil {
-		return nil, &configError{&config.Error{Field: "redis.url", Value: cfg.Redis.URL.String(), Rule: "cannot be used: " +
-			"what follows a ? in it must be options of go-redis, such as ?protocol=3, and a ? in a password is written %3F"}}
-	}
-	return options, nil
-}
-
 // commandCounter is a hook that counts what go-redis sends.
 type commandCounter struct{ count func(n int) }
+
+// addCounter counts the commands where they are sent: by the clients of a Cluster's servers.
+func addCounter(client redis.UniversalClient, count func(n int)) {
+	if c, ok := client.(*redis.ClusterClient); ok {
+		c.OnNewNode(func(node *redis.Client) { node.AddHook(commandCounter{count}) })
+		return
+	}
+	client.AddHook(commandCounter{count})
+}
 
 // DialHook implements [redis.Hook].
 func (c commandCounter) DialHook(next redis.DialHook) redis.DialHook {

@@ -40,8 +40,8 @@ func (c *cli) validate() *cobra.Command {
 
 // check makes everything that a replica needs before it starts, and lets go of it again.
 func (c *cli) check(cfg *config.Config) (*jobs.Registry, error) {
-	if cfg.Redis.URL.Reveal() != "" {
-		if _, err := redisOptions(cfg); err != nil {
+	if cfg.Redis.Configured() {
+		if _, err := newConnection(cfg); err != nil {
 			return nil, err
 		}
 	}
