@@ -107,9 +107,10 @@
 //
 // # Secrets
 //
-// Errors show values as the file has them, never what a variable holds, and show nothing of the URLs, addresses that
-// hold an @, and passwords of redis, of env, headers, fields, bodies and URLs that may hold a password. A [Config] prints without its secrets. Names, schedules and the like
-// are not treated as secrets: take none of them from a secret variable.
+// Errors show values as the file has them, never what a variable holds. They show nothing of URLs and passwords of redis, of
+// its addresses that hold an @, of env, headers, fields and bodies, and of URLs that may hold a password. A [Config]
+// prints without its secrets. Names, schedules and the like are not treated as secrets: take none of them from a secret
+// variable.
 //
 // # Revisions
 //

@@ -46,7 +46,7 @@ func (c *cli) loadWithRedis(cmd *cobra.Command) (*config.Config, error) {
 		return nil, err
 	}
 	if !cfg.Redis.Configured() {
-		return nil, &configError{fmt.Errorf("%s: redis: without it there is no fleet to ask: set redis.url, or name one with --redis URL", c.file)}
+		return nil, &configError{fmt.Errorf("%s: redis.url: without redis there is no fleet to ask: set it, or name one with --redis URL", c.file)}
 	}
 	return cfg, nil
 }
