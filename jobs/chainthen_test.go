@@ -70,7 +70,7 @@ func TestChainThenKeepsTheValuesOfItsContext(t *testing.T) {
 		return context.Cause(child)
 	})
 	require.NoError(t, err)
-	jobs.ChainThen(job, jobs.Hooks{})(ctx, jobs.Run{}, func(err error) { require.Equal(t, context.Canceled, err) })
+	jobs.ChainThen(job, jobs.Hooks{})(ctx, jobs.Run{}, func(err error) { require.ErrorIs(t, err, context.Canceled) })
 }
 
 func BenchmarkChainThenWithoutTimeoutAndRetry(b *testing.B) {

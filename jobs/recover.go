@@ -29,6 +29,8 @@ func (e *PanicError) Unwrap() error {
 }
 
 // Recover is a [Wrapper] that turns a panic of the handler into a [*PanicError], and runtime.Goexit into [ErrGoexit].
+// Every error that it returns is a [*Failure], which matches these, or what the handler returned, with errors.Is and
+// errors.As.
 //
 // Nothing can stop a goroutine that has called runtime.Goexit from ending. The handler therefore has a goroutine of its
 // own, which Recover waits for: otherwise such a handler would end its caller too, and its tick would stay held, neither
@@ -46,14 +48,14 @@ func Recover(next Handler) Handler {
 			}()
 			err = next(ctx, run)
 		}()
-		return <-result
+		return failureOf(<-result)
 	}
 }
 
 // call is the chain of a job without timeout and retry; see [ChainThen].
 func (j *Job) call(ctx context.Context, run Run, then func(error)) {
 	err := ErrGoexit // stays unless the handler returns or panics
-	defer func() { then(err) }()
+	defer func() { then(failureOf(err)) }()
 	defer func() {
 		if value := recover(); value != nil {
 			err = &PanicError{Value: value, Stack: debug.Stack()}

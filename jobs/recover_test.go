@@ -20,7 +20,7 @@ func TestRecoverPassesWhatTheHandlerReturns(t *testing.T) {
 			got = run
 			return want
 		})
-		require.Equal(t, want, handler(t.Context(), jobs.Run{Job: "j", Attempt: 2}))
+		require.ErrorIs(t, handler(t.Context(), jobs.Run{Job: "j", Attempt: 2}), want)
 		require.Equal(t, jobs.Run{Job: "j", Attempt: 2}, got)
 	}
 }

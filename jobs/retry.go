@@ -51,7 +51,7 @@ func Retrying(policy Retry, hooks Hooks) Wrapper {
 func (r Retry) run(ctx context.Context, run Run, next Handler, hooks Hooks) error {
 	waits := r.waits()
 	for attemptCtx := ctx; ; attemptCtx = NewContext(ctx, run) {
-		err := next(attemptCtx, run)
+		err := failureOf(next(attemptCtx, run))
 		if err == nil || run.Attempt >= r.MaxAttempts || isPermanent(err) {
 			return err
 		}
@@ -91,13 +91,10 @@ func isPermanent(err error) bool {
 	return ok || errors.Is(err, ErrLeaseEnding)
 }
 
+// askedWait returns the wait that err asks for; 0 when it asks for none.
 func askedWait(err error) time.Duration {
-	type asking interface {
-		error
-		RetryAfter() time.Duration
-	}
-	if asks, ok := errors.AsType[asking](err); ok {
-		return asks.RetryAfter()
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return f.retryAfter()
 	}
 	return 0
 }

@@ -113,6 +113,7 @@ func TestRetryTellsOfNoRetryThatWillNotBe(t *testing.T) {
 	cancel(errLost)
 	r := &recorder{fail: 9, err: errLost}
 	err := jobs.Retrying(attempts(3), r.hooks())(r.handle)(ctx, jobs.Run{Attempt: 1})
-	require.Equal(t, errLost, err, "a handler that returned the cause has said it all")
+	require.ErrorIs(t, err, errLost)
+	require.EqualError(t, err, errLost.Error(), "a handler that returned the cause has said it all")
 	require.Equal(t, []string{"run 1"}, r.calls)
 }

@@ -72,7 +72,8 @@ func TestRetryCountsAttemptsFromTheFirstAndAnnouncesEach(t *testing.T) {
 				err := jobs.Retrying(test.policy, r.hooks())(r.handle)(t.Context(), jobs.Run{Attempt: test.first})
 				require.Equal(t, test.want, r.calls)
 				if test.failed {
-					require.Equal(t, r.err, err, "the last attempt's own error")
+					require.ErrorIs(t, err, r.err)
+					require.EqualError(t, err, r.err.Error(), "the last attempt's own error")
 				} else {
 					require.NoError(t, err)
 				}

@@ -39,7 +39,7 @@ func Timeout(limit time.Duration) Wrapper {
 		return func(ctx context.Context, run Run) error {
 			ctx, cancel := context.WithTimeoutCause(ctx, limit, cause)
 			defer cancel()
-			err := next(ctx, run)
+			err := failureOf(next(ctx, run))
 			if err == nil || !errors.Is(context.Cause(ctx), cause) || errors.Is(err, cause) {
 				return err
 			}

@@ -66,7 +66,7 @@ func TestTimeoutLeavesOtherFailuresAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limited := jobs.Timeout(time.Minute)
 		early := limited(func(context.Context, jobs.Run) error { return io.ErrUnexpectedEOF })
-		require.Equal(t, io.ErrUnexpectedEOF, early(t.Context(), jobs.Run{}))
+		require.EqualError(t, early(t.Context(), jobs.Run{}), io.ErrUnexpectedEOF.Error())
 
 		lost := errors.New("lease lost")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -76,7 +76,8 @@ func TestTimeoutLeavesOtherFailuresAlone(t *testing.T) {
 			time.Sleep(time.Hour) // past the limit; the first cause stays
 			return context.Cause(ctx)
 		})(ctx, jobs.Run{})
-		require.Equal(t, lost, err)
+		require.ErrorIs(t, err, lost)
+		require.EqualError(t, err, "lease lost")
 	})
 }
 

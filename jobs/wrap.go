@@ -31,10 +31,11 @@ type Hooks struct {
 //  2. [Retrying] starts the attempts. It is outside the timeout, so that each attempt has the whole of it and the waits
 //     in between have none.
 //  3. [Timeout] limits one attempt.
-//  4. [Recover] turns a panic into an error. It is innermost, so that a panic is retried like any other failure, and
-//     so that the handler's whole goroutine is what the others wait for.
+//  4. [Recover] turns a panic into an error, and every error into a [*Failure]. It is innermost, so that a panic is
+//     retried like any other failure, and so that the handler's whole goroutine is what the others wait for.
 //
-// A chain always returns, once the handler has: neither a panic nor runtime.Goexit gets past it.
+// A chain always returns, once the handler has: neither a panic nor runtime.Goexit gets past it, of the handler or of
+// the methods of the error that it returns.
 func Chain(job *Job, hooks Hooks) Handler {
 	next := Recover(job.handler)
 	next = Timeout(job.spec.Timeout)(next)
