@@ -4,6 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/jobs/schedule"
 )
 
 // Revision tells one definition of the job from another, for people to compare: 12 hexadecimal digits of a hash over the
@@ -14,6 +19,29 @@ func (j *Job) Revision() string { return hash(normal(j.spec)) }
 func (j *Job) ScheduleRevision() string {
 	s := normal(j.spec)
 	return hash([]any{s.Name, s.Schedule, s.Timezone, s.Leader}) // these alone, whatever else later versions know
+}
+
+// ScheduleText is the time zone and the schedule, for [ParseSchedule] to read. It is empty for a leader task.
+func (j *Job) ScheduleText() string {
+	if j.spec.Leader {
+		return ""
+	}
+	return normal(j.spec).Timezone + " " + j.schedule.String()
+}
+
+// ParseSchedule reads the ScheduleText of a job of that name. The error says what is wrong with it, or that this machine
+// does not know the time zone.
+func ParseSchedule(job, text string) (*schedule.Schedule, error) {
+	name, spec, _ := strings.Cut(text, " ")
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("schedule %q: %w", text, err)
+	}
+	s, err := schedule.Parse(spec, zone, job)
+	if err != nil {
+		return nil, fmt.Errorf("schedule %q: %w", text, err)
+	}
+	return s, nil
 }
 
 // normal writes what means the same the same way.

@@ -75,3 +75,28 @@ func TestZoneDataBelongsToScheduleRevision(t *testing.T) {
 		require.NotEqual(t, revision, elsewhere)
 	})
 }
+
+func TestScheduleTextMakesTheSameTicks(t *testing.T) {
+	for _, test := range []struct{ spec, zone, text string }{
+		{"H  2 * * *", "", "UTC H 2 * * *"},
+		{"30 2 * * *", "Europe/Berlin", "Europe/Berlin 30 2 * * *"},
+		{"*/10 * * * * *", "UTC", "UTC */10 * * * * *"},
+		{"@every 90s", "", "UTC @every 90s"},
+		{"@at 2027-03-28T02:30:00Z", "", "UTC @at 2027-03-28T02:30:00Z"},
+	} {
+		job, err := jobs.New("job", test.spec, func(context.Context, jobs.Run) error { return nil }, jobs.WithTimezone(test.zone))
+		require.NoError(t, err)
+		require.Equal(t, test.text, job.ScheduleText())
+		again, err := jobs.ParseSchedule("job", job.ScheduleText())
+		require.NoError(t, err)
+		at := time.Date(2027, 3, 26, 0, 0, 0, 0, time.UTC)
+		for range 10 {
+			require.Equal(t, job.Schedule().Next(at), again.Next(at), test.text)
+			at = at.Add(9 * time.Hour)
+		}
+	}
+	for _, text := range []string{"", "UTC", "Nowhere/None 0 * * * *", "UTC 0 * * *"} {
+		_, err := jobs.ParseSchedule("job", text)
+		require.ErrorContains(t, err, text)
+	}
+}

@@ -264,6 +264,21 @@ type Sync struct {
 	// Revision, when it is not empty, tells one definition of what the occasions are from another, and is kept in the
 	// record: at most 64 printable characters of ASCII without spaces.
 	Revision string
+	// Schedule is what the Revision stands for, in words that the caller can read again: see [Record]. At most
+	// MaxSchedule printable characters of ASCII.
+	Schedule string
+}
+
+// MaxSchedule is the greatest length of a Sync's Schedule, in bytes.
+const MaxSchedule = 512
+
+// MaxSchedules is how many schedules a record keeps at most.
+const MaxSchedules = 4
+
+// Schedule is one schedule that a name has had.
+type Schedule struct {
+	Since time.Time // when a Sync first brought it, after another or none, by the store's clock in microseconds
+	Text  string    // empty when the Sync did not say
 }
 
 // Record is what a store knows of a name.
@@ -278,6 +293,10 @@ type Record struct {
 	// the store's clock in microseconds.
 	Revision string
 	Revised  time.Time
+	// Schedules are those that were in force since the mark, oldest first: the last is that of Revision. When there are
+	// more than MaxSchedules, the second oldest is dropped, so that what was in force at the mark stays known while
+	// replicas that disagree start one after the other.
+	Schedules []Schedule
 
 	// Settled holds the last occasions that were settled, in that order, newest last: from Remembered to History of
 	// them. Sync returns none, Inspect all.

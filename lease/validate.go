@@ -123,6 +123,7 @@ func (s Sync) Validate() error {
 	f.check(s.Mark >= 0 && s.Mark <= MaxOccasion, "mark", s.Mark, "must be from 0 to 2^53-1")
 	f.check(s.Known >= 0 && s.Known <= MaxOccasion, "known", s.Known, "must be from 0 to 2^53-1")
 	f.check(validRevision(s.Revision), "revision", s.Revision, "must hold at most 64 of ASCII's printable characters, and no space")
+	f.check(validSchedule(s.Schedule), "schedule", s.Schedule, "must hold at most 512 of ASCII's printable characters")
 	if s.Paused != nil {
 		f.all = append(f.all, s.Paused.Validate())
 	}
@@ -131,6 +132,10 @@ func (s Sync) Validate() error {
 
 func validRevision(s string) bool {
 	return len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+func validSchedule(s string) bool {
+	return len(s) <= MaxSchedule && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 type faults struct {

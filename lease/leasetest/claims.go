@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/solotick/solotick/lease"
@@ -187,11 +188,13 @@ func faultyRequestsAreRefused(f *fixture) {
 		refused(what, err)
 	}
 	for what, y := range map[string]lease.Sync{
-		"a sync without a name":         {},
-		"a sync with a negative mark":   {Name: f.name, Mark: -1},
-		"a sync with too great a known": {Name: f.name, Known: lease.MaxOccasion + 1},
-		"a sync with a faulty revision": {Name: f.name, Revision: "1 2"},
-		"a sync with a faulty pause":    {Name: f.name, Paused: &lease.Pause{By: "two words"}},
+		"a sync without a name":           {},
+		"a sync with a negative mark":     {Name: f.name, Mark: -1},
+		"a sync with too great a known":   {Name: f.name, Known: lease.MaxOccasion + 1},
+		"a sync with a faulty revision":   {Name: f.name, Revision: "1 2"},
+		"a sync with a faulty schedule":   {Name: f.name, Revision: "1", Schedule: "0 * * * *\n1"},
+		"a sync with too long a schedule": {Name: f.name, Revision: "1", Schedule: strings.Repeat("0", lease.MaxSchedule+1)},
+		"a sync with a faulty pause":      {Name: f.name, Paused: &lease.Pause{By: "two words"}},
 	} {
 		_, err := f.store.Sync(f.ctx, []lease.Sync{y})
 		refused(what, err)

@@ -190,6 +190,37 @@ func syncKeepsTheRevision(f *fixture) {
 	}
 }
 
+func syncKeepsTheSchedulesSinceTheMark(f *fixture) {
+	bring := func(revision string) (texts []string) {
+		asked := f.now()
+		f.until(asked.Add(2 * time.Millisecond))
+		r := f.sync(lease.Sync{Name: f.name, Revision: revision, Schedule: "UTC @every " + revision + "s"})
+		f.equal("schedules", f.inspect(f.name).Schedules, r.Schedules)
+		f.equal("the last one's since", r.Schedules[len(r.Schedules)-1].Since, r.Revised)
+		for i, s := range r.Schedules {
+			texts = append(texts, strings.TrimSuffix(strings.TrimPrefix(s.Text, "UTC @every "), "s"))
+			if i > 0 {
+				f.above("since", s.Since.UnixMicro(), r.Schedules[i-1].Since.UnixMicro())
+			}
+		}
+		return texts
+	}
+	f.record()
+	f.equal("schedules", bring("1"), []string{"1"})
+	f.equal("schedules", bring("1"), []string{"1"})
+	f.equal("schedules", bring("2"), []string{"1", "2"})
+	f.equal("schedules", bring("1"), []string{"1", "2", "1"})
+	f.equal("schedules", bring("3"), []string{"1", "2", "1", "3"})
+	f.equal("schedules", bring("4"), []string{"1", "1", "3", "4"})
+	f.equal("schedules", bring("5"), []string{"1", "3", "4", "5"})
+	f.pass(0, f.record().Schedules[2].Since.UnixMilli()+1, "p") // the third was in force
+	f.equal("schedules", bring("6"), []string{"4", "5", "6"})
+	f.pass(f.record().Mark, f.now().UnixMilli(), "q")
+	f.equal("schedules", bring("7"), []string{"6", "7"})
+	f.sync(lease.Sync{Name: f.name, Revision: "8"}) // without a word about its schedule
+	f.equal("schedules", f.record().Schedules[2], lease.Schedule{Since: f.record().Revised})
+}
+
 func faultyPausesAreRefused(f *fixture) {
 	c := f.controller()
 	for what, p := range map[string]struct{ name, by string }{

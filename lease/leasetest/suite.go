@@ -226,6 +226,7 @@ var cases = []struct {
 	{"WithoutARecordNothingIsRuled", withoutARecordNothingIsRuled},
 	{"SyncPausesOnlyNewRecords", syncPausesOnlyNewRecords},
 	{"SyncKeepsTheRevision", syncKeepsTheRevision},
+	{"SyncKeepsTheSchedulesSinceTheMark", syncKeepsTheSchedulesSinceTheMark},
 	{"FaultyPausesAreRefused", faultyPausesAreRefused},
 
 	// trigger.go

@@ -27,6 +27,8 @@ type Record struct {
 	Paused   *lease.Pause
 	Revision string
 	Revised  time.Time
+	// Schedules are those that were in force since the mark, oldest first.
+	Schedules []lease.Schedule
 
 	Triggered   []Triggered // the last few, newest last
 	Theoretical time.Time   // when the next trigger would come if they came evenly
@@ -113,21 +115,39 @@ func (r *Record) Sync(y lease.Sync, now time.Time) lease.Record {
 			r.Paused = &p
 		}
 	}
-	if y.Revision != "" && y.Revision != r.Revision {
-		r.Revision, r.Revised = y.Revision, now.UTC().Truncate(time.Microsecond)
-		if made { // what is past the mark came due under it, for all that is known
-			r.Revised = time.UnixMilli(r.Mark).UTC()
-		}
-	}
 	r.learn(y.Known)
+	if y.Revision != "" && (y.Revision != r.Revision || len(r.Schedules) == 0) {
+		since := now.UTC().Truncate(time.Microsecond)
+		switch {
+		case made: // what is past the mark came due under it, for all that is known
+			since = time.UnixMilli(r.Mark).UTC()
+		case y.Revision == r.Revision: // written by a version that kept no schedules
+			since = r.Revised
+		}
+		r.Revision, r.Revised = y.Revision, since
+		r.reschedule(lease.Schedule{Since: since, Text: y.Schedule})
+	}
 	v := r.View(y.Name, now)
 	v.Made, v.Settled = made, nil
 	return v
 }
 
+// reschedule appends a schedule, and drops those that no tick past the mark came due under.
+func (r *Record) reschedule(s lease.Schedule) {
+	list := append(slices.Clip(r.Schedules), s)
+	for len(list) > 1 && list[1].Since.UnixMilli() <= r.Mark {
+		list = list[1:]
+	}
+	if len(list) > lease.MaxSchedules {
+		list = slices.Delete(list, 1, 2)
+	}
+	r.Schedules = list
+}
+
 // View shows the record of name.
 func (r *Record) View(name string, now time.Time) lease.Record {
 	v := lease.Record{Name: name, Mark: r.Mark, Token: r.Token, Revision: r.Revision, Revised: r.Revised}
+	v.Schedules = slices.Clone(r.Schedules)
 	if r.Paused != nil {
 		p := *r.Paused
 		v.Paused = &p

@@ -115,6 +115,10 @@ func (p *pair) record(r lease.Record, store int) lease.Record {
 	r.Paused, r.Revised = paused(r.Paused), time.Time{}
 	r.Open = p.open(r.Open, store)
 	r.Settled = p.settled(r.Settled, store)
+	r.Schedules = slices.Clone(r.Schedules)
+	for i := range r.Schedules {
+		r.Schedules[i].Since = time.Time{}
+	}
 	return r
 }
 

@@ -220,7 +220,9 @@ func (p *pair) pass(t *rapid.T) {
 }
 
 func (p *pair) sync(t *rapid.T) {
-	y := lease.Sync{Name: drawName(t), Revision: rapid.SampledFrom([]string{"", "r1", "r2"}).Draw(t, "revision")}
+	y := lease.Sync{Name: drawName(t), Revision: rapid.SampledFrom([]string{"", "r1", "r2", "r3"}).Draw(t, "revision")}
+	y.Schedule = rapid.SampledFrom([]string{"", "UTC @every 1s", "Europe/Berlin 0 2 * * %-1,'"}).Draw(t, "schedule")
+	p.advance() // a schedule's since is compared with marks
 	if rapid.IntRange(0, 4).Draw(t, "paused") == 0 {
 		y.Paused = &lease.Pause{By: "ops", Why: drawNote(t), Since: time.Now()}
 	}

@@ -92,7 +92,7 @@ func readRecord(name string, cmd *redis.Cmd) (lease.Record, error) {
 	if err != nil {
 		return lease.Record{}, err
 	}
-	if len(r) != 8 && len(r) != 9 {
+	if len(r) != 9 && len(r) != 10 {
 		return lease.Record{}, fmt.Errorf("%w: %v", errReply, r)
 	}
 	rec := lease.Record{Name: name, Made: number(r[0]) == 1, Mark: number(r[1]), Token: number(r[2]), Revision: text(r[5])}
@@ -102,10 +102,13 @@ func readRecord(name string, cmd *redis.Cmd) (lease.Record, error) {
 	if at := number(r[6]); at != 0 {
 		rec.Revised = time.UnixMicro(at).UTC()
 	}
-	if rec.Paused, err = readPause(text(r[7])); err != nil || len(r) == 8 {
+	if rec.Schedules, err = readSchedules(text(r[8])); err != nil {
+		return lease.Record{}, err
+	}
+	if rec.Paused, err = readPause(text(r[7])); err != nil || len(r) == 9 {
 		return rec, err
 	}
-	entries, _ := r[8].([]any)
+	entries, _ := r[9].([]any)
 	for _, e := range entries {
 		s, err := readSettled(text(e))
 		if err != nil {
@@ -134,6 +137,20 @@ func readLines(lines string, now int64) ([]lease.Open, error) {
 		})
 	}
 	return open, nil
+}
+
+// readSchedules reads the schedules of a record, as lua/record.lua describes them.
+func readSchedules(lines string) ([]lease.Schedule, error) {
+	var list []lease.Schedule
+	for line := range strings.Lines(lines) {
+		since, schedule, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		at, err := strconv.ParseInt(since, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%w: schedule %q", errReply, line)
+		}
+		list = append(list, lease.Schedule{Since: time.UnixMicro(at).UTC(), Text: schedule})
+	}
+	return list, nil
 }
 
 // readSettled reads one entry of what is settled.

@@ -314,7 +314,7 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 		if err := y.Validate(); err != nil {
 			return nil, err
 		}
-		cmds[i] = syncScript.command(ctx, []string{s.key(y.Name)}, y.Mark, y.Known, y.Revision, writePause(y.Paused))
+		cmds[i] = syncScript.command(ctx, []string{s.key(y.Name)}, y.Mark, y.Known, y.Revision, writePause(y.Paused), y.Schedule)
 	}
 	cmds, err := s.router.all(ctx, cmds)
 	if err != nil {

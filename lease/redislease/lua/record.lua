@@ -18,6 +18,7 @@
 --   tat       when the next trigger would come if they came evenly
 --   revision  the newest that a replica has brought, and
 --   revised   since when
+--   schedules a line for each schedule that was in force since the mark, oldest first: since text
 -- Times are microseconds of this server's clock. Numbers are written in full, since Lua would print a token as 1.79e15.
 
 local LINE = '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (%S+)\n'
