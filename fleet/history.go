@@ -34,14 +34,15 @@ type Entry struct {
 	Outcome lease.Outcome // empty unless settled
 	// Started is when the last run began, by fleet time. Where its replica did not come to tell, it is when the tick was
 	// granted. Zero when it never ran.
-	Started  time.Time
-	Ended    time.Time     // when it was settled; zero while it is not
-	Replica  string        // that runs or settled it; of one that waits, who asked for it
-	Left     time.Duration // of the lease of one that runs, unless it is renewed
-	Token    int64         // 0 when it was never granted
-	Attempts int           // runs so far, across retries and takeovers; 0 when it was never granted
-	Reason   string        // why there was no run, or why it ended, in a word: those of package scheduler
-	Error    string        // what the last run failed with, shortened
+	Started     time.Time
+	Ended       time.Time     // when it was settled; zero while it is not
+	Replica     string        // that runs or settled it; of one that waits, who asked for it
+	Left        time.Duration // of the lease of one that runs, unless it is renewed
+	Token       int64         // 0 when it was never granted
+	Attempts    int           // runs so far, across retries and takeovers; 0 when it was never granted
+	CancelledBy string        // who cancelled it; the state says whether it has ended for that
+	Reason      string        // why there was no run, or why it ended, in a word: those of package scheduler
+	Error       string        // what the last run failed with, shortened
 }
 
 // Took is from the start of the last run to its end; 0 when it did not run, or has not ended.
@@ -111,7 +112,7 @@ func entry(namespace, job string, occasion int64) Entry {
 
 func opened(namespace, job string, o lease.Open) Entry {
 	e := entry(namespace, job, o.Occasion)
-	e.Replica, e.Token, e.Attempts = o.Holder, o.Token, o.Attempt
+	e.Replica, e.Token, e.Attempts, e.CancelledBy = o.Holder, o.Token, o.Attempt, o.CancelledBy
 	switch {
 	case o.Attempt == 0:
 		e.State = Waiting
@@ -129,7 +130,7 @@ func settled(namespace, job string, s lease.Settled) Entry {
 	note := ParseNote(s.Note)
 	e.State, e.Outcome, e.Ended = Settled, s.Outcome, s.At
 	e.Replica, e.Token, e.Attempts = s.Holder, s.Token, s.Attempt
-	e.Reason, e.Error = note.Reason, note.Error
+	e.Reason, e.Error, e.CancelledBy = note.Reason, note.Error, note.By
 	if e.Started = note.Started; e.Started.IsZero() && s.Token != 0 {
 		e.Started = granted(min(s.Token, s.At.UnixMicro()))
 	}

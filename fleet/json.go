@@ -27,26 +27,27 @@ func (s stamp) MarshalJSON() ([]byte, error) {
 // MarshalJSON implements [json.Marshaler].
 func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Job       string        `json:"job"`
-		ID        string        `json:"id"`
-		Scheduled stamp         `json:"scheduled"`
-		From      stamp         `json:"from"`
-		Count     int           `json:"count"`
-		Triggered bool          `json:"triggered"`
-		State     State         `json:"state"`
-		Outcome   lease.Outcome `json:"outcome"`
-		Started   stamp         `json:"started"`
-		Ended     stamp         `json:"ended"`
-		Took      int64         `json:"took_ms"`
-		Replica   string        `json:"replica"`
-		Left      int64         `json:"left_ms"`
-		Token     int64         `json:"token"`
-		Attempt   int           `json:"attempt"`
-		Reason    string        `json:"reason"`
-		Error     string        `json:"error"`
+		Job         string        `json:"job"`
+		ID          string        `json:"id"`
+		Scheduled   stamp         `json:"scheduled"`
+		From        stamp         `json:"from"`
+		Count       int           `json:"count"`
+		Triggered   bool          `json:"triggered"`
+		State       State         `json:"state"`
+		Outcome     lease.Outcome `json:"outcome"`
+		Started     stamp         `json:"started"`
+		Ended       stamp         `json:"ended"`
+		Took        int64         `json:"took_ms"`
+		Replica     string        `json:"replica"`
+		Left        int64         `json:"left_ms"`
+		Token       int64         `json:"token"`
+		Attempt     int           `json:"attempt"`
+		CancelledBy string        `json:"cancelled_by"`
+		Reason      string        `json:"reason"`
+		Error       string        `json:"error"`
 	}{
 		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
-		e.Took().Milliseconds(), e.Replica, e.Left.Milliseconds(), e.Token, e.Attempts, e.Reason, e.Error,
+		e.Took().Milliseconds(), e.Replica, e.Left.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
 	})
 }
 
@@ -60,6 +61,20 @@ func (t Triggered) MarshalJSON() ([]byte, error) {
 		Next   stamp  `json:"next"`
 		Entry  *Entry `json:"entry"`
 	}{t.Status.String(), t.ID, stamp(t.Tick), t.Wait.Milliseconds(), stamp(t.Next), t.Entry})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c Cancelled) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Job     string `json:"job"`
+		ID      string `json:"id"`
+		Tick    stamp  `json:"tick"`
+		Status  string `json:"status"`
+		By      string `json:"by"`
+		Replica string `json:"replica"`
+		Left    int64  `json:"left_ms"`
+		Entry   *Entry `json:"entry"`
+	}{c.Job, c.ID, stamp(c.Tick), c.Status.String(), c.By, c.Replica, c.Left.Milliseconds(), c.Entry})
 }
 
 // MarshalJSON implements [json.Marshaler].

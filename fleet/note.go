@@ -13,6 +13,7 @@ type Note struct {
 	Started time.Time // of the last run, by fleet time, in milliseconds; zero when none started
 	Reason  string    // why no run was made, or why it ended: a word
 	Count   int       // of how many ticks it tells; 0 for one
+	By      string    // who cancelled the run; empty when nobody did
 	Error   string    // what the last run failed with, cut to a few hundred bytes
 }
 
@@ -20,6 +21,7 @@ type noteJSON struct {
 	Started int64  `json:"started,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Count   int    `json:"count,omitempty"`
+	By      string `json:"by,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
 
@@ -31,7 +33,7 @@ func (n Note) String() string {
 	if n == (Note{}) {
 		return ""
 	}
-	w := noteJSON{Reason: n.Reason, Count: n.Count, Error: n.Error}
+	w := noteJSON{Reason: n.Reason, Count: n.Count, By: n.By, Error: n.Error}
 	if !n.Started.IsZero() {
 		w.Started = n.Started.UnixMilli()
 	}
@@ -46,11 +48,14 @@ func (n Note) String() string {
 
 // ParseNote reads what String wrote, or one of the words that stores note on their own, which it takes as the reason.
 func ParseNote(text string) Note {
+	if by, ok := lease.CancelledBy(text); ok {
+		return Note{Reason: reasonCancelled, By: by}
+	}
 	var r noteJSON
 	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &r) != nil {
 		return Note{Reason: text}
 	}
-	n := Note{Reason: r.Reason, Count: r.Count, Error: r.Error}
+	n := Note{Reason: r.Reason, Count: r.Count, By: r.By, Error: r.Error}
 	if r.Started != 0 {
 		n.Started = time.UnixMilli(r.Started).UTC()
 	}

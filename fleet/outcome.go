@@ -18,6 +18,7 @@ const (
 	reasonTooOld    = "too_old"
 	reasonTooMany   = "too_many"
 	reasonForgotten = "forgotten"
+	reasonCancelled = "cancelled"
 )
 
 // entry explains a tick that the store has something of.
@@ -36,7 +37,7 @@ func (r *reasoner) open(e Entry) string {
 	switch e.State {
 	case Running:
 		return fmt.Sprintf("It was won by %s, and runs since %s: attempt %d, token %d. Its lease lasts another %s unless it is renewed.",
-			e.Replica, r.when(e.Started), e.Attempts, e.Token, rough(e.Left))
+			e.Replica, r.when(e.Started), e.Attempts, e.Token, rough(e.Left)) + cancelling(e)
 	case Free:
 		return fmt.Sprintf("%s began to run it at %s (attempt %d, token %d), and gave it up, or let its lease run out. "+
 			"The next replica to claim it runs attempt %d. %s", e.Replica, r.when(e.Started), e.Attempts, e.Token, e.Attempts+1, r.service())
@@ -75,6 +76,8 @@ func (r *reasoner) outcome(e Entry) string {
 		return r.skipped(e)
 	case lease.OutcomeReplaced:
 		return r.replaced(e)
+	case lease.OutcomeCancelled:
+		return r.cancelled(e)
 	case missed:
 		return r.missed(e)
 	case lease.OutcomeLost:

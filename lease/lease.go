@@ -29,7 +29,7 @@ type Lease struct {
 	renewing  bool // a renewal is under way
 	again     bool // and another is to follow at once: see Check
 	ending    bool // Settle or Release is under way: that a renewal is then refused is no loss
-	replaced  bool // it has to make room, and is not renewed any more
+	yielding  bool // it has to make room or was cancelled, and is not renewed any more
 	note      string
 	failures  int // renewals that failed in a row
 	last      error
@@ -47,7 +47,7 @@ type listener struct {
 }
 
 // Context ends when the lease is lost, with a [*LostError] as its cause; when it has to make room for a newer occasion,
-// with [ErrReplaced]; when it is settled or released, with [ErrReleased]; and when the context that it was made from ends. It carries the values of that context.
+// with [ErrReplaced]; when somebody has cancelled its occasion, with a [*CancelledError]; when it is settled or released, with [ErrReleased]; and when the context that it was made from ends. It carries the values of that context.
 func (l *Lease) Context() context.Context { return l.ctx }
 
 // Name returns the name that is held.
@@ -131,8 +131,8 @@ func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 		l.keeper.renewed(l, sent)
 	case errors.Is(err, ErrFenced):
 		l.keeper.fenced(l)
-	case errors.Is(err, ErrReplaced):
-		l.keeper.makeRoom(l)
+	case errors.Is(err, ErrReplaced), errors.Is(err, ErrCancelled):
+		l.keeper.yield(l, err)
 	}
 	return err
 }
@@ -217,7 +217,7 @@ func (l *Lease) end() instant { return instant(l.deadline.Load()) }
 
 // due is when the keeper has to do something about l.
 func (l *Lease) due() instant {
-	if l.renewing || l.replaced {
+	if l.renewing || l.yielding {
 		return l.end()
 	}
 	return min(l.renewAt, l.end())

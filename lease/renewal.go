@@ -12,6 +12,7 @@ import (
 type Renewal struct {
 	Kept, Fenced, Failed int           // leases
 	Replaced             int           // leases that have to make room for a newer occasion
+	Cancelled            int           // leases whose occasion somebody has cancelled
 	Took                 time.Duration // the round trip; 0 when there was none
 	Err                  error         // one of the failures
 	Expired              []*LostError  // leases that were lost since they could not be renewed in time
@@ -134,7 +135,7 @@ func (k *Keeper) expireLocked(t instant) (expired []*LostError) {
 		}
 		lost := l.lostLocked(reason)
 		k.dropLocked(l, lost)
-		if !l.replaced { // else its context ended before
+		if !l.yielding { // else its context ended before
 			expired = append(expired, lost)
 		}
 	}
@@ -148,7 +149,7 @@ func (k *Keeper) dueLocked(t instant) (due []*Lease) {
 	}
 	for len(k.leases) > 0 && len(due) < batch {
 		l := k.leases[0]
-		if l.renewing || l.replaced || l.due() > t.add(l.grant.Term/64) || (len(due) == 0 && l.due() > t) {
+		if l.renewing || l.yielding || l.due() > t.add(l.grant.Term/64) || (len(due) == 0 && l.due() > t) {
 			break
 		}
 		l.renewing = true
@@ -195,7 +196,10 @@ func (k *Keeper) renew(ctx context.Context, due []*Lease) {
 			k.dropLocked(l, l.lostLocked(LostFenced))
 		case errors.Is(err, ErrReplaced):
 			r.Replaced++
-			k.makeRoomLocked(l)
+			k.yieldLocked(l, err)
+		case errors.Is(err, ErrCancelled):
+			r.Cancelled++
+			k.yieldLocked(l, err)
 		default: // which is tried again soon
 			r.Failed++
 			r.Err, l.last = err, err
@@ -209,7 +213,7 @@ func (k *Keeper) renew(ctx context.Context, due []*Lease) {
 	k.armLocked(t)
 	k.mu.Unlock()
 
-	if r.Kept+r.Fenced+r.Failed+r.Replaced > 0 {
+	if r.Kept+r.Fenced+r.Failed+r.Replaced+r.Cancelled > 0 {
 		k.observe(r)
 	}
 	for _, l := range told {
@@ -248,20 +252,20 @@ func (k *Keeper) renewed(l *Lease, sent instant) {
 	}
 }
 
-// makeRoom ends the context of a lease that has to make room, and renews it no more.
-func (k *Keeper) makeRoom(l *Lease) {
+// yield ends the context of a lease that has to make room or was cancelled, as cause says, and renews it no more.
+func (k *Keeper) yield(l *Lease, cause error) {
 	k.mu.Lock()
 	if l.index >= 0 {
-		k.makeRoomLocked(l)
+		k.yieldLocked(l, cause)
 		k.armLocked(now())
 	}
 	k.mu.Unlock()
 }
 
-func (k *Keeper) makeRoomLocked(l *Lease) {
-	l.replaced = true
+func (k *Keeper) yieldLocked(l *Lease, cause error) {
+	l.yielding = true
 	heap.Fix(&k.leases, l.index)
-	l.cancel(ErrReplaced)
+	l.cancel(cause)
 }
 
 // check makes the renewal of l due.

@@ -23,8 +23,8 @@ type Store interface {
 
 	// Renew extends the leases of grants by their Term, counted from now, and records their Attempt. It answers for
 	// each grant: nil when extended, [ErrFenced] when the occasion was granted to another since or is settled,
-	// [ErrReplaced] when it has to make room for a newer one and was not extended, any other error when the outcome is
-	// unknown. A grant that the store has forgotten is written anew.
+	// [ErrReplaced] when it has to make room for a newer one and was not extended, a [*CancelledError] when it was
+	// cancelled and was not extended, any other error when the outcome is unknown. A grant that the store has forgotten is written anew.
 	Renew(ctx context.Context, grants []Grant) []error
 
 	// Settle records the outcome of the occasion, finally, and keeps the grant's Note with it. It returns [ErrFenced]
@@ -57,7 +57,7 @@ type Store interface {
 // somebody has triggered an occasion, or a pause has begun or ended.
 type Watcher interface {
 	// Watch calls wake with the name of each such record until ctx ends or the connection fails, and with the occasion
-	// when that was triggered, [Ruled] when it is about a pause, 0 otherwise. It calls it with the empty name once it
+	// when that was triggered, [Ruled] when it is about a pause, [Cancelling] when one was cancelled, 0 otherwise. It calls it with the empty name once it
 	// listens: what happened before may have been missed. Calls can get lost or come twice: never wait for one without
 	// a limit.
 	Watch(ctx context.Context, wake func(name string, occasion int64)) error
@@ -201,6 +201,8 @@ type Open struct {
 	Attempt  int           // 0 when it waits
 	Holder   string        // who asked for it, when it waits
 	Left     time.Duration // of its lease; 0 when it is free or waits
+	// CancelledBy is who cancelled it, while its holder has not settled it. Only Inspect fills it in.
+	CancelledBy string
 }
 
 // Grant identifies one grant, and holds what a store needs to write it anew.
@@ -233,6 +235,8 @@ const (
 	OutcomeLost Outcome = "lost"
 	// OutcomeReplaced is settled of an occasion that has made room for one with OverlapReplace.
 	OutcomeReplaced Outcome = "replaced"
+	// OutcomeCancelled is settled of an occasion that somebody has cancelled: see [Canceller].
+	OutcomeCancelled Outcome = "cancelled"
 )
 
 // What a store notes of occasions that it settles on its own.

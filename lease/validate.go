@@ -28,7 +28,7 @@ func ValidOutcome(o Outcome) bool {
 func (g Grant) Validate() error {
 	if ValidName(g.Name) && ValidName(g.Holder) && ValidName(g.Request) && g.Occasion >= 0 && g.Occasion <= MaxOccasion &&
 		g.Token > 0 && g.Token <= MaxOccasion && g.Attempt >= 1 && g.Takeovers >= 0 && g.Term >= time.Millisecond &&
-		g.Note != NoteExpired && g.validLock() {
+		!OfStore(g.Note) && g.validLock() {
 		return nil
 	}
 	f := faults{of: "grant"}
@@ -40,7 +40,7 @@ func (g Grant) Validate() error {
 	f.check(g.Attempt >= 1, "attempt", g.Attempt, "must be at least 1")
 	f.check(g.Takeovers >= 0, "takeovers", g.Takeovers, "must be at least 0")
 	f.check(g.Term >= time.Millisecond, "term", g.Term, "must be at least 1ms")
-	f.check(g.Note != NoteExpired, "note", g.Note, "is what stores note on their own: say it in other words")
+	f.check(!OfStore(g.Note), "note", g.Note, "is what stores note on their own: say it in other words")
 	f.check(g.validLock(), "permits, limit", fmt.Sprint(g.Permits, " of ", g.Limit),
 		"must be from 1 of 1 to 2147483647 of 2147483647 with occasion 0, or 0 of 0")
 	return errors.Join(f.all...)

@@ -22,7 +22,7 @@
 // that a scrape sees how it ended; when it last succeeded is not told any more at once.
 //
 //	name                               type       what it says
-//	ticks_total{job,outcome}           counter    ticks that this replica settled: succeeded, failed, skipped, missed, lost, replaced
+//	ticks_total{job,outcome}           counter    ticks that this replica settled: succeeded, failed, skipped, missed, lost, replaced, cancelled
 //	claims_total{job,result}           counter    answers to its claims, by the words of lease.Status
 //	run_duration_seconds{job}          histogram  runs, all attempts of one holder, however they ended
 //	tick_lag_seconds{job}              histogram  from the scheduled time to the start, by fleet time
@@ -32,7 +32,7 @@
 //	leases_held                        gauge      leases
 //	lease_wait_seconds                 histogram  from a claim to its final answer
 //	lease_hold_seconds                 histogram  from the start of a run until its lease was given up
-//	lease_renewals_total{result}       counter    leases renewed (kept), refused (fenced, replaced), tried in vain (failed), run out (expired)
+//	lease_renewals_total{result}       counter    leases renewed (kept), refused (fenced, replaced, cancelled), tried in vain (failed), run out (expired)
 //	leases_lost_total{reason}          counter    runs that ended undecided: expired, fenced, or unsettled (the store did not take it)
 //	redis_commands_total               counter    commands that were sent to Redis
 //	store_up                           gauge      1 while the store answers, else 0

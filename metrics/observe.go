@@ -10,20 +10,22 @@ import (
 )
 
 const (
-	renewalKept     = "kept"
-	renewalFenced   = "fenced"
-	renewalReplaced = "replaced"
-	renewalFailed   = "failed"
-	renewalExpired  = "expired"
+	renewalKept      = "kept"
+	renewalFenced    = "fenced"
+	renewalReplaced  = "replaced"
+	renewalCancelled = "cancelled"
+	renewalFailed    = "failed"
+	renewalExpired   = "expired"
 
 	lostUnsettled = "unsettled" // the store did not take the run's outcome, so another may run the tick
 )
 
 var (
-	renewalResults = []string{renewalKept, renewalFenced, renewalReplaced, renewalFailed, renewalExpired}
+	renewalResults = []string{renewalKept, renewalFenced, renewalReplaced, renewalCancelled, renewalFailed, renewalExpired}
 	lostReasons    = []string{string(lease.LostExpired), string(lease.LostFenced), lostUnsettled}
 	outcomes       = []lease.Outcome{
 		scheduler.Succeeded, scheduler.Failed, scheduler.Skipped, scheduler.Missed, scheduler.Lost, scheduler.Replaced,
+		scheduler.Cancelled,
 	}
 )
 
@@ -61,6 +63,7 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.renewals.WithLabelValues(renewalKept).Add(float64(e.Kept))
 		m.renewals.WithLabelValues(renewalFenced).Add(float64(e.Fenced))
 		m.renewals.WithLabelValues(renewalReplaced).Add(float64(e.Replaced))
+		m.renewals.WithLabelValues(renewalCancelled).Add(float64(e.Cancelled))
 		m.renewals.WithLabelValues(renewalFailed).Add(float64(e.Failed))
 		m.renewals.WithLabelValues(renewalExpired).Add(float64(len(e.Expired)))
 	case scheduler.StoreDown:

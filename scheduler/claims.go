@@ -129,8 +129,11 @@ func (c *contender) claimLocked(a *asking) bool {
 func (c *contender) settledLocked(t lease.Settled) {
 	delete(c.open, t.Occasion)
 	p := Passed{Job: c.name, To: time.UnixMilli(t.Occasion).UTC(), Count: 1, Outcome: t.Outcome, Reason: ReasonNewer}
-	if t.Outcome == Lost {
+	switch t.Outcome {
+	case Lost:
 		p.Reason = ReasonTakeovers
+	case Cancelled:
+		p.Reason = ReasonCancelled
 	}
 	c.s.observe(p)
 }

@@ -9,12 +9,13 @@ import (
 
 // The outcomes of a tick.
 const (
-	Succeeded lease.Outcome = "succeeded"           // the handler returned nil
-	Failed    lease.Outcome = "failed"              // its last attempt returned an error
-	Skipped   lease.Outcome = lease.OutcomeSkipped  // a policy refused it: overlap, or the job is paused
-	Missed    lease.Outcome = "missed"              // a misfire that the policy does not run
-	Lost      lease.Outcome = lease.OutcomeLost     // its holders' leases ran out too often
-	Replaced  lease.Outcome = lease.OutcomeReplaced // it had to make room for a newer tick
+	Succeeded lease.Outcome = "succeeded"            // the handler returned nil
+	Failed    lease.Outcome = "failed"               // its last attempt returned an error
+	Skipped   lease.Outcome = lease.OutcomeSkipped   // a policy refused it: overlap, or the job is paused
+	Missed    lease.Outcome = "missed"               // a misfire that the policy does not run
+	Lost      lease.Outcome = lease.OutcomeLost      // its holders' leases ran out too often
+	Replaced  lease.Outcome = lease.OutcomeReplaced  // it had to make room for a newer tick
+	Cancelled lease.Outcome = lease.OutcomeCancelled // somebody has ended it
 )
 
 // Observer is told what happens. It is called from many goroutines and must not block.
@@ -46,11 +47,12 @@ type RunRetried struct {
 	Wait time.Duration
 }
 
-// RunSettled is the event that a tick this replica ran is settled, as Succeeded, Failed or Replaced.
+// RunSettled is the event that a tick this replica ran is settled, as Succeeded, Failed, Replaced or Cancelled.
 type RunSettled struct {
 	Run     jobs.Run
 	Outcome lease.Outcome
-	Err     error         // why it failed, or what it returned when it had to make room
+	Err     error         // why it failed, or what it returned when it had to make room or was cancelled
+	By      string        // who cancelled it; empty unless the outcome is Cancelled
 	Took    time.Duration // the run, all attempts of this holder
 	Held    time.Duration // the lease, until it was settled
 }
@@ -97,6 +99,7 @@ const (
 	ReasonForgotten Reason = "forgotten" // the store lost its record, so whether it ran is unknown
 	ReasonTakeovers Reason = "takeovers" // its holders' leases ran out, and it may not be granted again
 	ReasonNewer     Reason = "newer"     // a newer tick took its place
+	ReasonCancelled Reason = "cancelled" // somebody has ended it, and its holder is gone
 	ReasonEdited    Reason = "edited"    // late, and from before the schedule was changed
 )
 

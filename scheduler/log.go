@@ -29,6 +29,9 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		return slog.LevelWarn, "run failed, trying again", ofRun(e.Run, slog.Any("error", e.Err), slog.Duration("wait", round(e.Wait)))
 	case RunSettled:
 		attrs := ofRun(e.Run, slog.String("outcome", string(e.Outcome)), slog.Duration("took", round(e.Took)))
+		if e.By != "" {
+			attrs = append(attrs, slog.String("cancelled_by", e.By))
+		}
 		if e.Err == nil {
 			return slog.LevelInfo, "tick settled", attrs
 		}
@@ -36,7 +39,7 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		if p, ok := errors.AsType[*jobs.PanicError](e.Err); ok {
 			attrs = append(attrs, slog.String("stack", string(p.Stack)))
 		}
-		if e.Outcome == Replaced {
+		if e.Outcome == Replaced || e.Outcome == Cancelled {
 			return slog.LevelWarn, "tick settled", attrs
 		}
 		return slog.LevelError, "tick settled", attrs

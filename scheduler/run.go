@@ -103,7 +103,10 @@ func (r *run) settle() {
 		c.ended(l, true)
 	default:
 		outcome := Succeeded
+		by := r.cancelledBy()
 		switch {
+		case by != "": // also without an error: the work was not done to its end
+			outcome = Cancelled
 		case r.err == nil:
 		case errors.Is(r.cause, lease.ErrReplaced):
 			outcome = Replaced
@@ -115,7 +118,7 @@ func (r *run) settle() {
 		case why != nil:
 			s.observe(RunLost{Run: r.about, Err: r.err, Why: why, Took: r.took, Held: time.Since(r.began)})
 		case s.observed:
-			s.observe(RunSettled{Run: r.about, Outcome: outcome, Err: r.err, Took: r.took, Held: time.Since(r.began)})
+			s.observe(RunSettled{Run: r.about, Outcome: outcome, Err: r.err, By: by, Took: r.took, Held: time.Since(r.began)})
 		}
 		c.ended(l, why != nil)
 	}
@@ -124,7 +127,7 @@ func (r *run) settle() {
 // end settles the tick, with what people will want to know of the run.
 func (r *run) end(outcome lease.Outcome) error {
 	s := r.c.s
-	note := fleet.Note{Started: s.clock.at(r.began)}
+	note := fleet.Note{Started: s.clock.at(r.began), By: r.cancelledBy()}
 	if r.err != nil {
 		note.Error = r.err.Error()
 	}
@@ -132,6 +135,14 @@ func (r *run) end(outcome lease.Outcome) error {
 	s.crew.away()
 	defer s.crew.back()
 	return r.lease.Settle(s.ends, outcome)
+}
+
+// cancelledBy returns who had cancelled the run when its handler returned; empty when nobody had.
+func (r *run) cancelledBy() string {
+	if e, ok := errors.AsType[*lease.CancelledError](r.cause); ok {
+		return e.By
+	}
+	return ""
 }
 
 func (s *Scheduler) release(l *lease.Lease) error {

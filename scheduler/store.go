@@ -200,9 +200,12 @@ func (s *Scheduler) woken(name string, occasion int64) {
 		return
 	}
 	if c := set.byName[name]; c != nil {
-		if occasion == lease.Ruled {
+		switch occasion {
+		case lease.Ruled:
 			c.reread()
-		} else {
+		case lease.Cancelling:
+			c.cancelled()
+		default:
 			c.woken(occasion)
 		}
 	}

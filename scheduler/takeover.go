@@ -41,6 +41,17 @@ func (c *contender) woken(triggered int64) {
 	c.poke()
 }
 
+// cancelled renews what this replica runs of the job at once, to learn which of it was cancelled, and looks at what
+// others have open.
+func (c *contender) cancelled() {
+	c.mu.Lock()
+	for _, l := range c.running {
+		l.Check()
+	}
+	c.mu.Unlock()
+	c.woken(0)
+}
+
 // reread is told that the job was paused or resumed: by whom, and why, is told again to a store that forgets it.
 func (c *contender) reread() {
 	c.mu.Lock()

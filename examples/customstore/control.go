@@ -38,6 +38,18 @@ func (s *FileStore) Resume(ctx context.Context, name, by string) (ended *lease.P
 	return ended, err
 }
 
+// Cancel implements [lease.Canceller].
+func (s *FileStore) Cancel(ctx context.Context, c lease.Cancel) (a lease.Cancelled, err error) {
+	if err := c.Validate(); err != nil {
+		return lease.Cancelled{}, err
+	}
+	err = s.change(ctx, c.Name, func(r *record.Record, now time.Time) (err error) {
+		a, _, err = r.Cancel(c, now)
+		return err
+	})
+	return a, err
+}
+
 // Trigger implements [lease.Controller].
 func (s *FileStore) Trigger(ctx context.Context, t lease.Trigger) (a lease.Triggered, err error) {
 	if err := t.Validate(); err != nil {

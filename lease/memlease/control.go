@@ -31,6 +31,17 @@ func (s *Store) Resume(ctx context.Context, name, by string) (*lease.Pause, erro
 	return was, err
 }
 
+// Cancel implements [lease.Canceller].
+func (s *Store) Cancel(ctx context.Context, c lease.Cancel) (lease.Cancelled, error) {
+	if err := cmp.Or(c.Validate(), context.Cause(ctx)); err != nil {
+		return lease.Cancelled{}, err
+	}
+	s.mu.Lock()
+	a, wake, err := s.recordLocked(c.Name).Cancel(c, time.Now())
+	s.unlock(wake, c.Name, lease.Cancelling)
+	return a, err
+}
+
 // Trigger implements [lease.Controller].
 func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, error) {
 	if err := cmp.Or(t.Validate(), context.Cause(ctx)); err != nil {

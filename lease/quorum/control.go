@@ -42,6 +42,24 @@ func (s *Store) Resume(ctx context.Context, name, by string) (was *lease.Pause, 
 	return was, cmp.Or(err, answer)
 }
 
+// Cancel implements [lease.Canceller].
+func (s *Store) Cancel(ctx context.Context, c lease.Cancel) (a lease.Cancelled, err error) {
+	if err := c.Validate(); err != nil {
+		return lease.Cancelled{}, err
+	}
+	var answer error
+	err = s.one(ctx, "cancel", c.Name, look, false, func(r *record.Record, now time.Time) func() {
+		undo := extended(r, now)
+		said, wake, fault := r.Cancel(c, now)
+		undo()
+		return func() {
+			a, answer = said, fault
+			s.tell(wake, c.Name, lease.Cancelling)
+		}
+	})
+	return a, cmp.Or(err, answer)
+}
+
 // Trigger implements [lease.Controller].
 func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (a lease.Triggered, err error) {
 	if err := t.Validate(); err != nil {

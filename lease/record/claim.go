@@ -51,11 +51,8 @@ func (r *Record) claimOpen(c lease.Claim, i int, now time.Time) lease.Answer {
 		return r.grant(c, 1, c.Takeovers, now)
 	}
 	takeovers := e.Takeovers
-	if r.Stop.has(e) {
-		return lease.Answer{
-			Status: lease.Decided, Token: e.Token, Attempt: e.Attempt,
-			Settled: []lease.Settled{r.over(e, lease.OutcomeReplaced, lease.NoteExpired, now)},
-		}
+	if settled, ok := r.ended(e, now); ok {
+		return lease.Answer{Status: lease.Decided, Token: e.Token, Attempt: e.Attempt, Settled: []lease.Settled{settled}}
 	}
 	if !e.Released {
 		if takeovers == 0 {
@@ -179,10 +176,15 @@ func granted(e Entry, now time.Time) lease.Answer {
 // has to make room.
 func (r *Record) sweep(c lease.Claim, now time.Time) (settled []lease.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
-		switch {
-		case e.Occasion == 0 || e.waits() || e.Ends.After(now):
+		if e.Occasion == 0 || e.waits() || e.Ends.After(now) {
 			return false
-		case r.Stop.has(e) || c.Overlap == lease.OverlapReplace && e.Occasion < c.Occasion:
+		}
+		if s, ok := r.ended(e, now); ok {
+			settled = append(settled, s)
+			return true
+		}
+		switch {
+		case c.Overlap == lease.OverlapReplace && e.Occasion < c.Occasion:
 			settled = append(settled, r.over(e, lease.OutcomeReplaced, lease.NoteExpired, now))
 		case e.Takeovers == 0 && !e.Released:
 			settled = append(settled, r.over(e, lease.OutcomeLost, lease.NoteExpired, now))

@@ -16,6 +16,9 @@ func (r *Record) Renew(g lease.Grant, now time.Time) error {
 	if e == nil || e.Released {
 		return lease.ErrFenced
 	}
+	if by, ok := r.cancelled(g.Occasion); ok {
+		return &lease.CancelledError{By: by}
+	}
 	if r.Stop.has(*e) {
 		return lease.ErrReplaced
 	}

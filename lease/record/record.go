@@ -24,6 +24,7 @@ type Record struct {
 	Settled  []Settled // the last few, newest last
 	Wait     bool      // a claim was told to wait
 	Stop     Stop      // what has to make room
+	Cancels  []Cancel  `json:",omitempty"` // what was cancelled while it was held
 	Paused   *lease.Pause
 	Revision string
 	Revised  time.Time
@@ -129,6 +130,9 @@ func (r *Record) Sync(y lease.Sync, now time.Time) lease.Record {
 	}
 	v := r.View(y.Name, now)
 	v.Made, v.Settled = made, nil
+	for i := range v.Open {
+		v.Open[i].CancelledBy = ""
+	}
 	return v
 }
 
@@ -153,7 +157,9 @@ func (r *Record) View(name string, now time.Time) lease.Record {
 		v.Paused = &p
 	}
 	for _, e := range r.Open {
-		v.Open = append(v.Open, e.view(now))
+		o := e.view(now)
+		o.CancelledBy, _ = r.cancelled(e.Occasion)
+		v.Open = append(v.Open, o)
 	}
 	for _, s := range r.Settled {
 		v.Settled = append(v.Settled, s.Settled)
@@ -189,6 +195,9 @@ func (r *Record) remove(i int) { r.Open = slices.Delete(r.Open, i, i+1) }
 // leaves the gap, so that a late request for it cannot pass for a lost grant.
 func (r *Record) remember(s lease.Settled, request string, now time.Time) lease.Settled {
 	s.At = now.UTC().Truncate(time.Microsecond)
+	if s.From == 0 {
+		r.forgetCancel(s.Occasion)
+	}
 	if i := len(r.Settled) - lease.Remembered; i >= 0 {
 		if dropped := r.Settled[i].Occasion; r.Gap.has(dropped) {
 			r.Gap.From = dropped
@@ -228,6 +237,6 @@ func (r *Record) skipped(occasion int64, request string) *Settled {
 // its lease had run out, it has not.
 func (r *Record) settledBy(g lease.Grant, outcome lease.Outcome) bool {
 	return slices.ContainsFunc(r.recent(), func(s Settled) bool {
-		return s.Occasion == g.Occasion && s.Token == g.Token && s.Note != lease.NoteExpired && (outcome == "" || s.Outcome == outcome)
+		return s.Occasion == g.Occasion && s.Token == g.Token && !lease.OfStore(s.Note) && (outcome == "" || s.Outcome == outcome)
 	})
 }

@@ -57,6 +57,30 @@ func answeredPause(cmd *redis.Cmd, err error) (*lease.Pause, error) {
 	return readPause(text)
 }
 
+// Cancel implements [lease.Canceller].
+func (s *Store) Cancel(ctx context.Context, c lease.Cancel) (lease.Cancelled, error) {
+	if err := c.Validate(); err != nil {
+		return lease.Cancelled{}, err
+	}
+	cmd, err := s.router.do(ctx, cancelScript.command(ctx, []string{s.key(c.Name)}, c.Occasion, c.By))
+	if errors.Is(err, redis.Nil) {
+		return lease.Cancelled{}, fmt.Errorf("cancel %q: %w", c.Name, lease.ErrUnknown)
+	}
+	var r []any
+	if err == nil {
+		r, err = cmd.Slice()
+	}
+	if err == nil && len(r) != 4 {
+		err = fmt.Errorf("%w: %v", errReply, r)
+	}
+	if err != nil {
+		return lease.Cancelled{}, fmt.Errorf("cancel %q: %w", c.Name, err)
+	}
+	return lease.Cancelled{
+		Status: lease.CancelStatus(number(r[0])), By: text(r[1]), Holder: text(r[2]), Left: time.Duration(number(r[3])) * time.Microsecond,
+	}, nil
+}
+
 // Trigger implements [lease.Controller].
 func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, error) {
 	if err := t.Validate(); err != nil {

@@ -98,6 +98,25 @@ func (p *pair) trigger(t *rapid.T) {
 	}
 }
 
+func (p *pair) cancel(t *rapid.T) {
+	c := lease.Cancel{Name: drawName(t), By: rapid.SampledFrom([]string{"ops", "other"}).Draw(t, "by")}
+	occasion := p.spot(t)
+	a, b := p.inspect(t, c.Name)
+	if open := slices.IndexFunc(b.Open, func(o lease.Open) bool { return o.Occasion != 0 }); open >= 0 && rapid.IntRange(0, 3).Draw(t, "open") > 0 {
+		occasion = [2]int64{a.Open[open].Occasion, b.Open[open].Occasion}
+	}
+	if occasion[0] == 0 || occasion[1] == 0 {
+		t.Skip("plain locks cannot be cancelled")
+	}
+	both := [2]lease.Cancel{c, c}
+	both[0].Occasion, both[1].Occasion = occasion[0], occasion[1]
+	want, wantErr := p.memory.Cancel(p.ctx, both[1])
+	got, err := p.redis.Cancel(p.ctx, both[0])
+	p.same(t, wantErr, err, both[0])
+	want.Left, got.Left = boolean(want.Left), boolean(got.Left)
+	require.Equal(t, want, got, "%+v", both[0])
+}
+
 // answer is what both stores answer.
 func (p *pair) answer(a lease.Answer, store int) lease.Answer {
 	a.Token = p.rank(a.Token, store)

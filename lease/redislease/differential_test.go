@@ -42,6 +42,7 @@ func TestRedisAndMemoryAnswerAlike(t *testing.T) {
 			"pause":   p.pause,
 			"resume":  p.resume,
 			"trigger": p.trigger,
+			"cancel":  p.cancel,
 			"forget":  p.forgetSometimes,
 		})
 	})
@@ -176,7 +177,7 @@ func (p *pair) renew(t *rapid.T) {
 func (p *pair) end(t *rapid.T) {
 	g := p.grant(t)
 	outcome := rapid.SampledFrom([]lease.Outcome{
-		"", "", "succeeded", "failed", lease.OutcomeLost, lease.OutcomeReplaced,
+		"", "", "succeeded", "failed", lease.OutcomeLost, lease.OutcomeReplaced, lease.OutcomeCancelled,
 	}).Draw(t, "outcome")
 	if outcome == "" {
 		p.same(t, p.memory.Release(p.ctx, g[1]), p.redis.Release(p.ctx, g[0]), g)
@@ -186,7 +187,7 @@ func (p *pair) end(t *rapid.T) {
 }
 
 func (p *pair) same(t *rapid.T, want, got error, about any) {
-	for _, err := range []error{lease.ErrFenced, lease.ErrReplaced, lease.ErrUnknown} {
+	for _, err := range []error{lease.ErrFenced, lease.ErrReplaced, lease.ErrCancelled, lease.ErrUnknown} {
 		if errors.Is(want, err) {
 			require.ErrorIs(t, got, err, "%+v", about)
 			return

@@ -61,7 +61,7 @@ func readAnswer(cmd *redis.Cmd, c *lease.Claim) (lease.Answer, error) {
 			Left: time.Duration(n[3]) * time.Microsecond, Holder: f[4],
 		})
 	}
-	for line := range strings.Lines(text(r[9])) {
+	for line := range strings.Lines(text(r[10])) {
 		s, err := readSettled(strings.TrimSuffix(line, "\n"))
 		if err != nil {
 			return lease.Answer{}, err
@@ -92,7 +92,7 @@ func readRecord(name string, cmd *redis.Cmd) (lease.Record, error) {
 	if err != nil {
 		return lease.Record{}, err
 	}
-	if len(r) != 9 && len(r) != 10 {
+	if len(r) != 9 && len(r) != 11 {
 		return lease.Record{}, fmt.Errorf("%w: %v", errReply, r)
 	}
 	rec := lease.Record{Name: name, Made: number(r[0]) == 1, Mark: number(r[1]), Token: number(r[2]), Revision: text(r[5])}
@@ -115,6 +115,14 @@ func readRecord(name string, cmd *redis.Cmd) (lease.Record, error) {
 			return lease.Record{}, err
 		}
 		rec.Settled = append(rec.Settled, s)
+	}
+	for line := range strings.Lines(text(r[10])) {
+		occasion, by, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		for i := range rec.Open {
+			if strconv.FormatInt(rec.Open[i].Occasion, 10) == occasion {
+				rec.Open[i].CancelledBy = by
+			}
+		}
 	}
 	return rec, nil
 }

@@ -40,6 +40,8 @@ var (
 	pauseSource string
 	//go:embed lua/resume.lua
 	resumeSource string
+	//go:embed lua/cancel.lua
+	cancelSource string
 	//go:embed lua/trigger.lua
 	triggerSource string
 	//go:embed lua/note.lua
@@ -63,6 +65,7 @@ var (
 	inspectScript  = newScript("#!lua flags=no-writes,allow-oom", recordSource, inspectSource)
 	pauseScript    = newScript("#!lua flags=allow-oom", recordSource, pauseSource)
 	resumeScript   = newScript("#!lua flags=allow-oom", recordSource, resumeSource)
+	cancelScript   = newScript("#!lua flags=allow-oom", recordSource, cancelSource)
 	triggerScript  = newScript("#!lua", recordSource, triggerSource)
 	noteScript     = newScript("#!lua", recordSource, noteSource)
 	notedScript    = newScript("#!lua flags=no-writes,allow-oom", recordSource, notedSource)
@@ -71,7 +74,7 @@ var (
 
 	scripts = []*script{
 		claimScript, guardedClaimScript, guardedLockClaimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript,
-		pauseScript, resumeScript, triggerScript, noteScript, notedScript, announceScript, membersScript,
+		pauseScript, resumeScript, cancelScript, triggerScript, noteScript, notedScript, announceScript, membersScript,
 		nodeScript, nodeGrowsScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		lockRenewScript, lockViewScript,

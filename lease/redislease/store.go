@@ -203,14 +203,14 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 	}
 	cmds, ended := s.router.all(ctx, cmds)
 	for i, part := range parts {
-		var kept []int64
+		var kept []any
 		var few error // of replicas
 		err := ended
 		if err == nil {
 			if failed := cmds[i].Err(); short(cmds[i], failed) {
 				few = failed
 			}
-			kept, err = cmds[i].Int64Slice()
+			kept, err = cmds[i].Slice()
 		}
 		if err == nil && len(kept) != len(part) {
 			err = fmt.Errorf("%w: %d answers for %d leases", errReply, len(kept), len(part))
@@ -219,10 +219,12 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 			switch {
 			case err != nil:
 				answers[n] = fmt.Errorf("renew %q: %w", grants[n].Name, err)
-			case kept[j] == 0:
+			case kept[j] == int64(0):
 				answers[n] = lease.ErrFenced
-			case kept[j] == 2:
+			case kept[j] == int64(2):
 				answers[n] = lease.ErrReplaced
+			case text(kept[j]) != "":
+				answers[n] = &lease.CancelledError{By: text(kept[j])}
 			case few != nil:
 				answers[n] = fmt.Errorf("renew %q: %w", grants[n].Name, few)
 			}

@@ -49,6 +49,15 @@ local function grant(attempt, takeovers)
   return answer(GRANTED, token, attempt, takeovers, tonumber(ARGV[4]))
 end
 
+-- ended settles what ran out and has to end: what was cancelled, or replaced. It returns the entry, or nil.
+local function ended(o, t, a, h)
+  local by = cancelled(r.cancels, o)
+  if by then
+    return over(o, t, a, h, 'cancelled', 'cancelled by ' .. by)
+  end
+  return replaced(r.stop, o, t) and over(o, t, a, h, 'replaced', 'expired')
+end
+
 -- sweep settles what is over and stands in nobody's way: what ran out and may not be granted again, and what is free and
 -- has to make room. It returns the line of what is granted for longest; of several, of the oldest.
 local function sweep()
@@ -56,7 +65,11 @@ local function sweep()
   for o, t, a, left, since, term, h, q in string.gmatch(others, LINE) do
     local ends, number = since + term, tonumber(o)
     if o ~= '0' and a ~= '0' and ends <= now then
-      if replaced(r.stop, o, t) or overlap == '4' and number < n then
+      local entry = ended(o, t, a, h)
+      if entry then
+        settled = settled .. entry .. '\n'
+        o = nil
+      elseif overlap == '4' and number < n then
         settled = settled .. over(o, t, a, h, 'replaced', 'expired') .. '\n'
         o = nil
       elseif left == '0' and since ~= '0' then
@@ -136,9 +149,10 @@ if mine then
   if n == 0 then
     return grant(1, ARGV[8])
   end
-  if replaced(r.stop, occasion, t) then
+  local entry = ended(occasion, t, a, h)
+  if entry then
     redis.call('HSET', key, 'open', others)
-    settled = over(occasion, t, a, h, 'replaced', 'expired') .. '\n'
+    settled = entry .. '\n'
     return answer(DECIDED, t, a)
   end
   if since ~= '0' then
@@ -160,7 +174,7 @@ if n > 0 and n <= tonumber(r.mark) then
   if not e then
     return answer(DECIDED)
   end
-  return answer(string.match(e, '^%d+ %S+ %S+ %d+ %d+ %d+ %S+ (.*)$') == 'paused' and PAUSED or SKIPPED)
+  return answer(note_of(e) == 'paused' and PAUSED or SKIPPED)
 end
 if ARGV[10] then
   return answer(DECIDED)

@@ -13,6 +13,7 @@
 --   check     while settled is below it, what is remembered no longer may be in the gap
 --   wait      present when a claim was told to wait
 --   stop      occasion token: what was granted, up to the token, of the occasions before that one has to make room
+--   cancels   a line for each open occasion that was cancelled while it was held: occasion by; absent when there is none
 --   paused    since by why; absent when it is not
 --   triggered a line for each of the last 16 occasions that were triggered, newest first: occasion request
 --   tat       when the next trigger would come if they came evenly
@@ -47,11 +48,11 @@ end
 -- read reads a record, but for what is settled.
 local function read(key)
   local v = redis.call('HMGET', key, 'mark', 'token', 'open', 'settled', 'skipped', 'gap_from', 'gap_to', 'check',
-    'wait', 'stop', 'paused', 'triggered')
+    'wait', 'stop', 'paused', 'triggered', 'cancels')
   return {
     key = key, mark = v[1], token = v[2], open = v[3] or '', settled = tonumber(v[4] or '0'), skipped = v[5],
     gap_from = v[6], gap_to = v[7], check = tonumber(v[8] or '0'), wait = v[9], stop = v[10],
-    paused = v[11], triggered = v[12] or '',
+    paused = v[11], triggered = v[12] or '', cancels = v[13],
   }
 end
 
@@ -103,10 +104,45 @@ local function replaced(stop, occasion, token)
   return tonumber(occasion) < tonumber(before) and tonumber(token) <= tonumber(last)
 end
 
+-- cancelled returns who cancelled an open occasion, by the cancels of its record; nil when nobody did.
+local function cancelled(cancels, occasion)
+  return cancels and string.match('\n' .. cancels, '\n' .. occasion .. ' (%S+)\n')
+end
+
+-- note_of returns the note of a settled entry.
+local function note_of(entry)
+  return string.match(entry, '^%d+ %S+ %S+ %d+ %d+ %d+ %S+ (.*)$')
+end
+
+-- of_store tells whether a note is one that only stores make: its occasion was not settled by its holder.
+local function of_store(note)
+  return note == 'expired' or string.sub(note, 1, 13) == 'cancelled by '
+end
+
+-- forget_cancel drops the cancel of an occasion that is settled.
+local function forget_cancel(r, occasion)
+  local kept = ''
+  for o, by in string.gmatch(r.cancels, '(%d+) (%S+)\n') do
+    if o ~= occasion then
+      kept = kept .. o .. ' ' .. by .. '\n'
+    end
+  end
+  if kept == '' then
+    redis.call('HDEL', r.key, 'cancels')
+    r.cancels = nil
+  elseif kept ~= r.cancels then
+    redis.call('HSET', r.key, 'cancels', kept)
+    r.cancels = kept
+  end
+end
+
 -- remember takes down that an occasion was settled, and returns the entry. What follows are further fields to set. An
 -- occasion that is remembered no longer leaves the gap, so that a late request for it cannot pass for a lost grant.
 local function remember(r, occasion, id, outcome, at, attempt, from, holder, note, ...)
   local check = {}
+  if r.cancels and tonumber(from) == 0 then
+    forget_cancel(r, occasion)
+  end
   if r.settled < r.check then
     local dropped = redis.call('HGET', r.key, 'settled:' .. (r.settled - REMEMBERED) % HISTORY)
     dropped = dropped and tonumber(string.match(dropped, '^%d+'))

@@ -1,13 +1,14 @@
 -- renew: extend leases.
 -- KEYS[i] records
 -- ARGV    for each key: occasion token attempt takeovers term-in-us holder request
--- returns for each key 1 when extended, 0 when the grant is not current, 2 when it has to make room
+-- returns for each key 1 when extended, 0 when the grant is not current, 2 when it has to make room,
+--         and who cancelled it when somebody did
 local stamp = clock()
 local answers = {}
 for i, key in ipairs(KEYS) do
   local a = (i - 1) * 7
   local occasion, token, attempt, takeovers, term = ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
-  local v = redis.call('HMGET', key, 'open', 'stop')
+  local v = redis.call('HMGET', key, 'open', 'stop', 'cancels')
   local open = v[1] or ''
   local mine, others = split(open, occasion)
   local found, last, before, current = nil, '', 0, false
@@ -28,8 +29,9 @@ for i, key in ipairs(KEYS) do
     end
   end
   answers[i] = current and 1 or 0
-  if current and replaced(v[2], occasion, token) then
-    answers[i] = 2
+  local by = current and cancelled(v[3], occasion)
+  if by or current and replaced(v[2], occasion, token) then
+    answers[i] = by or 2
     if found ~= token then
       redis.call('HSET', key, 'open', others .. line(occasion, token, attempt, takeovers, stamp, 0, ARGV[a + 6], ARGV[a + 7]))
     end

@@ -21,7 +21,7 @@ if found ~= token then
   if not found and (lock or outcome ~= '') then
     local e = remembered(r, occasion, token, not lock and outcome or nil)
     if e then -- but what the store settled when the lease had run out, the holder has not
-      return string.match(e, '^%d+ %S+ %S+ %d+ %d+ %d+ %S+ (.*)$') == 'expired' and 0 or 1
+      return of_store(note_of(e)) and 0 or 1
     end
   end
   if not forgotten(r, occasion, token, found) then

@@ -1,7 +1,7 @@
--- Most settles: the grant is current, nothing else is open, and nobody waits. The rest is below.
-local first = redis.call('HMGET', KEYS[1], 'open', 'settled', 'wait', 'check', 'gap_to')
+-- Most settles: the grant is current, nothing else is open, nobody waits, and nothing was cancelled. The rest is below.
+local first = redis.call('HMGET', KEYS[1], 'open', 'settled', 'wait', 'check', 'gap_to', 'cancels')
 local open = first[1]
-if open and ARGV[3] ~= '' and not first[3] then
+if open and ARGV[3] ~= '' and not first[3] and not first[6] then
   local settled = tonumber(first[2] or '0')
   local start = ARGV[1] .. ' ' .. ARGV[2] .. ' '
   local mine = start .. ARGV[4] .. ' '

@@ -1,0 +1,100 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Cancelled is the answer to [Fleet.Cancel].
+type Cancelled struct {
+	Status  lease.CancelStatus
+	Job     string
+	Tick    time.Time
+	ID      string        // the tick's identity, as jobs.Run.TickID
+	By      string        // who cancelled it first; empty when it was not open
+	Replica string        // that runs it, of [lease.CancelPending]
+	Left    time.Duration // of its lease, after which the tick is settled as cancelled even if that replica is gone
+
+	Entry *Entry // what became of the tick, for those who have awaited it; Cancel leaves it nil
+}
+
+// ErrNotCancellable is returned by [Fleet.Cancel] for a leader task.
+var ErrNotCancellable = errors.New("fleet: a leader task starts again wherever its run ends: pause it to end it")
+
+// Cancel ends a tick of a job that is open: it is settled as cancelled, and never runs again. A replica that runs it is
+// notified at once and cancels the run's context with a [*lease.CancelledError]; one that is frozen or gone keeps the tick
+// until its lease runs out. A tick that waits, or or for a replica to take it over, is settled at once. by names who
+// asks, and matches the pattern of a name. To repeat a cancel changes nothing.
+//
+// It returns [lease.ErrUnknown] for a job that no replica has ever contended for, and [ErrNotCancellable] for a tick that
+// is the zero time, as that of a leader task is. It returns before the run has ended: see [Fleet.Await].
+func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, by string) (Cancelled, error) {
+	if tick.IsZero() {
+		return Cancelled{}, fmt.Errorf("job %q: %w", job, ErrNotCancellable)
+	}
+	c, err := ability[lease.Canceller](f.store, "cancel a run", "lease.Canceller")
+	if err != nil {
+		return Cancelled{}, err
+	}
+	request := lease.Cancel{Name: job, Occasion: tick.UnixMilli(), By: by}
+	if err := request.Validate(); err != nil {
+		return Cancelled{}, err
+	}
+	var a lease.Cancelled
+	for try := 1; ; try++ {
+		a, err = c.Cancel(ctx, request)
+		if err == nil || errors.Is(err, lease.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
+			break
+		}
+	}
+	if err != nil {
+		return Cancelled{}, err
+	}
+	return Cancelled{
+		Status: a.Status, Job: job, Tick: tick.UTC(), ID: f.tickID(job, tick), By: a.By, Replica: a.Holder, Left: a.Left,
+	}, nil
+}
+
+// Open returns the ticks of a job that are not settled, newest first. That of a leader task has the zero time.
+func (f *Fleet) Open(ctx context.Context, job string) ([]Entry, error) {
+	r, err := f.inspect(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	if r.Mark == 0 && r.Token == 0 && len(r.Open) == 0 {
+		return nil, fmt.Errorf("job %q: %w", job, lease.ErrUnknown)
+	}
+	return entries(f.namespace, r)[:len(r.Open)], nil
+}
+
+// cancelled explains a tick that was cancelled.
+func (r *reasoner) cancelled(e Entry) string {
+	by := "It was cancelled"
+	if e.CancelledBy != "" {
+		by += " by " + e.CancelledBy
+	}
+	switch {
+	case e.Token == 0:
+		return fmt.Sprintf("%s at %s, before it ran.", by, r.when(e.Ended))
+	case e.Reason == reasonCancelled:
+		return fmt.Sprintf("%s. %s ran it from %s (attempt %d, token %d), and its lease had ended when the tick was settled at %s.",
+			by, e.Replica, r.when(e.Started), e.Attempts, e.Token, r.when(e.Ended))
+	case e.Error == "":
+		return fmt.Sprintf("%s. %s ran it from %s to %s (attempt %d, token %d), and the run ended without an error.",
+			by, e.Replica, r.when(e.Started), r.when(e.Ended), e.Attempts, e.Token)
+	}
+	return fmt.Sprintf("%s. %s ran it from %s to %s: attempt %d, token %d%s",
+		by, e.Replica, r.when(e.Started), r.when(e.Ended), e.Attempts, e.Token, quoted(e.Error))
+}
+
+// cancelling says of a tick that runs that it was cancelled.
+func cancelling(e Entry) string {
+	if e.CancelledBy == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %s has cancelled it, and the lease is not renewed any more.", e.CancelledBy)
+}

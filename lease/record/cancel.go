@@ -1,0 +1,76 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Cancel is an open occasion that was cancelled while it was held.
+type Cancel struct {
+	Occasion int64
+	By       string
+}
+
+// Cancel answers a valid cancel. wake tells that somebody has to be notified of it.
+func (r *Record) Cancel(c lease.Cancel, now time.Time) (a lease.Cancelled, wake bool, err error) {
+	if !r.Known {
+		return a, false, lease.ErrUnknown
+	}
+	i := r.find(c.Occasion)
+	if i < 0 {
+		return r.cancelledBefore(c.Occasion), false, nil
+	}
+	by, before := r.cancelled(c.Occasion)
+	if !before {
+		by = c.By
+	}
+	e := r.Open[i]
+	if e.waits() || !e.Ends.After(now) {
+		r.remove(i)
+		r.over(e, lease.OutcomeCancelled, lease.NoteCancelled(by), now)
+		return lease.Cancelled{Status: lease.CancelSettled, By: by}, true, nil
+	}
+	if !before {
+		r.Cancels = append(r.Cancels, Cancel{c.Occasion, by})
+	}
+	return lease.Cancelled{Status: lease.CancelPending, By: by, Holder: e.Holder, Left: e.Ends.Sub(now)}, true, nil
+}
+
+// cancelledBefore answers a cancel of an occasion that is not open.
+func (r *Record) cancelledBefore(occasion int64) lease.Cancelled {
+	for _, s := range r.recent() {
+		if s.Occasion == occasion && s.Outcome == lease.OutcomeCancelled {
+			by, _ := lease.CancelledBy(s.Note)
+			return lease.Cancelled{Status: lease.CancelSettled, By: by}
+		}
+	}
+	return lease.Cancelled{Status: lease.CancelNotOpen}
+}
+
+// cancelled returns who cancelled an open occasion.
+func (r *Record) cancelled(occasion int64) (by string, ok bool) {
+	for _, c := range r.Cancels {
+		if c.Occasion == occasion {
+			return c.By, true
+		}
+	}
+	return "", false
+}
+
+// ended settles, on the store's own account, what ran out and has to end: what was cancelled, or replaced.
+func (r *Record) ended(e Entry, now time.Time) (settled lease.Settled, ok bool) {
+	if by, ok := r.cancelled(e.Occasion); ok {
+		return r.over(e, lease.OutcomeCancelled, lease.NoteCancelled(by), now), true
+	}
+	if r.Stop.has(e) {
+		return r.over(e, lease.OutcomeReplaced, lease.NoteExpired, now), true
+	}
+	return settled, false
+}
+
+// forgetCancel drops the cancel of an occasion that is settled.
+func (r *Record) forgetCancel(occasion int64) {
+	r.Cancels = slices.DeleteFunc(r.Cancels, func(c Cancel) bool { return c.Occasion == occasion })
+}
