@@ -61,7 +61,7 @@ func readAnswer(cmd *redis.Cmd, c *lease.Claim) (lease.Answer, error) {
 			Left: time.Duration(n[3]) * time.Microsecond, Holder: f[4],
 		})
 	}
-	for line := range strings.Lines(text(r[10])) {
+	for line := range strings.Lines(text(r[9])) {
 		s, err := readSettled(strings.TrimSuffix(line, "\n"))
 		if err != nil {
 			return lease.Answer{}, err
