@@ -86,7 +86,7 @@ func (a *asking) jobs() []*jobs.Job {
 	return list
 }
 
-// job returns the named job, or nil when it is one that only replicas know. One that nobody knows is a wrong command line.
+// job returns the named job, or nil when it is one that only replicas know, or a record of the fleet. One that nobody knows is a wrong command line.
 func (a *asking) job(ctx context.Context, name string) (*jobs.Job, error) {
 	if j, ok := a.registry.Get(name); ok {
 		return j, nil
@@ -105,17 +105,23 @@ func (a *asking) job(ctx context.Context, name string) (*jobs.Job, error) {
 			}
 		}
 	}
-	if known[name] {
+	if known[name] || a.recorded(ctx, name) {
 		return nil, nil
 	}
 	all := slices.Sorted(maps.Keys(known))
-	text := fmt.Sprintf("%q is not a job of this configuration, nor of a replica that lives", name)
+	text := fmt.Sprintf("%q is not a job of this configuration, nor of a replica that lives, and the fleet has no record of it", name)
 	if similar := near(name, all); len(similar) > 0 {
 		text += "; did you mean " + strings.Join(similar, " or ") + "?"
 	} else {
 		text += "; there are: " + listed(all)
 	}
 	return nil, &usageError{errors.New(text), a.cmd}
+}
+
+// recorded tells whether the fleet has a record of a job, which outlasts the job.
+func (a *asking) recorded(ctx context.Context, name string) bool {
+	_, err := a.fleet.Open(ctx, name)
+	return err == nil
 }
 
 // listed shows some of many names.
@@ -134,7 +140,7 @@ func (a *asking) failed(job string, err error) error {
 		return nil
 	case errors.Is(err, lease.ErrUnknown):
 		return fmt.Errorf("no replica has ever contended for job %q in namespace %q: start one first, with run", job, a.cfg.Namespace)
-	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNoTrace), errors.Is(err, context.Canceled):
+	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace), errors.Is(err, context.Canceled):
 		return err
 	}
 	return fmt.Errorf("Redis at %s: %w; %s", a.store.addr, err, advice(err)) //nolint:staticcheck // Redis is a name

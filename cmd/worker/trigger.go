@@ -14,7 +14,7 @@ import (
 
 func (c *cli) trigger() *cobra.Command {
 	var o fleet.TriggerOptions
-	var wait bool
+	var w waiting
 	var out output
 	cmd := &cobra.Command{
 		Use:   "trigger JOB",
@@ -23,7 +23,7 @@ func (c *cli) trigger() *cobra.Command {
 			"hold across the fleet; a trigger that comes too soon is refused, with the time at which the next one may come. With\n" +
 			"a key, triggers with the same one within the window are one. A paused job can be triggered.",
 		Example: `  worker trigger nightly-report --config solotick.yaml
-  worker trigger nightly-report --wait
+  worker trigger nightly-report --wait --timeout 10m
   worker trigger nightly-report --key deploy-4711 --window 1h --output json`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,7 +40,7 @@ func (c *cli) trigger() *cobra.Command {
 			} else if window && (o.Window < time.Millisecond || o.Window > mostWindow) {
 				faults = append(faults, fmt.Errorf("--window: %q must be from 1ms to %s", o.Window, mostWindow))
 			}
-			if err := flagFaults(cmd, append(faults, out.check())...); err != nil {
+			if err := flagFaults(cmd, append(faults, w.check(cmd), out.check())...); err != nil {
 				return err
 			}
 			a, err := c.ask(cmd)
@@ -48,13 +48,13 @@ func (c *cli) trigger() *cobra.Command {
 				return err
 			}
 			defer a.close()
-			return c.triggerJob(a, args[0], o, wait, out)
+			return c.triggerJob(a, args[0], o, w, out)
 		},
 	}
 	whereFlags(cmd)
 	cmd.Flags().StringVar(&o.Key, "key", "", "`KEY` that makes triggers with the same one within the window one")
 	cmd.Flags().DurationVar(&o.Window, "window", fleet.DefaultWindow, "for how long the key is remembered, `D`")
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the tick is settled, and print its outcome; exit 1 unless it succeeded")
+	w.flags(cmd, "wait until the tick is settled, and print its outcome; exit 1 unless it succeeded")
 	c.byFlag(cmd, &o.By)
 	out.flag(cmd)
 	return cmd
@@ -62,7 +62,7 @@ func (c *cli) trigger() *cobra.Command {
 
 const mostWindow = 30 * 24 * time.Hour
 
-func (c *cli) triggerJob(a *asking, name string, o fleet.TriggerOptions, wait bool, out output) error {
+func (c *cli) triggerJob(a *asking, name string, o fleet.TriggerOptions, w waiting, out output) error {
 	ctx := a.cmd.Context()
 	job, err := a.job(ctx, name)
 	if err != nil {
@@ -87,10 +87,10 @@ func (c *cli) triggerJob(a *asking, name string, o fleet.TriggerOptions, wait bo
 		return refused(job, t)
 	}
 	c.remark(a, name, t)
-	if wait {
-		e, err := a.fleet.Await(ctx, name, t.Tick)
+	if w.wait {
+		e, err := c.await(a, name, t.Tick, w)
 		if err != nil {
-			return a.failed(name, err)
+			return err
 		}
 		t.Entry = &e
 	}
@@ -129,22 +129,22 @@ func refused(job *jobs.Job, t fleet.Triggered) error {
 		spec.Name, spec.Rate, spec.Burst, local(t.Next.Add(time.Millisecond-1).Truncate(time.Millisecond), zone(job)), t.Wait.Round(time.Millisecond))
 }
 
-// told prints the outcome that was waited for.
+// told prints the outcome that was waited for; one that is no success is the error.
 func (c *cli) told(e *fleet.Entry, out output) error {
 	if e == nil {
 		return nil
 	}
-	if out == asText {
-		text := fmt.Sprintf("%s on %s", fleet.Words(string(e.Outcome)), e.Replica)
-		if !e.Started.IsZero() {
-			text += fmt.Sprintf(" after %s, attempt %d", e.Took().Round(time.Millisecond), e.Attempts)
-		}
-		fmt.Fprintln(c.stdout, oneLine(text))
+	text := fmt.Sprintf("%s on %s", fleet.Words(string(e.Outcome)), e.Replica)
+	if !e.Started.IsZero() {
+		text += fmt.Sprintf(" after %s, attempt %d", e.Took().Round(time.Millisecond), e.Attempts)
 	}
 	if e.Outcome == "succeeded" {
+		if out == asText {
+			fmt.Fprintln(c.stdout, oneLine(text))
+		}
 		return nil
 	}
-	text := fmt.Sprintf("%s: %s", e.ID, fleet.Words(string(e.Outcome)))
+	text = e.ID + ": " + text
 	if detail := why(fleet.Entry{Reason: e.Reason, Error: e.Error}, time.UTC); detail != "" {
 		text += ": " + detail
 	}

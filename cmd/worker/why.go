@@ -4,12 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/solotick/solotick/jobs"
 )
 
 func (c *cli) why() *cobra.Command {
@@ -25,12 +22,7 @@ func (c *cli) why() *cobra.Command {
   worker why nightly-report 02:00
   worker why nightly-report '2026-11-20 02:00:00'
   worker why nightly-report 2026-11-20T01:00:00Z --output json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 || len(args) == 2 {
-				return nil
-			}
-			return &usageError{fmt.Errorf("why takes the name of a job and perhaps a tick, and got %s", counted(len(args), "argument")), cmd}
-		},
+		Args: jobAndTick,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := flagFaults(cmd, out.check()); err != nil {
 				return err
@@ -47,14 +39,8 @@ func (c *cli) why() *cobra.Command {
 			}
 			var tick time.Time
 			if len(args) == 2 {
-				now, err := a.fleet.Now(ctx)
-				if err != nil {
-					return a.failed(name, err)
-				}
-				prefix := jobs.Run{Namespace: a.cfg.Namespace, Job: name}.TickID()
-				prefix = prefix[:strings.LastIndex(prefix, "/")+1]
-				if tick, err = readTick(strings.TrimPrefix(args[1], prefix), now, zone(job)); err != nil {
-					return &usageError{err, cmd}
+				if tick, err = a.tick(ctx, name, args[1], job); err != nil {
+					return err
 				}
 			}
 			e, err := a.fleet.Why(ctx, name, job, tick)

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+)
+
+// endless is a job whose command runs until it gets SIGTERM, of which it writes that into a file.
+func endless(t *testing.T, server *redistest.Server, more string) (path, terms string) {
+	t.Helper()
+	terms = filepath.Join(t.TempDir(), "terms")
+	return file(t, fmt.Sprintf(`redis: {url: %q}
+lease: {ttl: 3s}
+jobs:
+- name: endless
+  schedule: "@yearly"
+  %s
+  exec:
+    command: [sh, -c, 'trap "echo $SOLOTICK_ATTEMPT >> %s; exit 0" TERM; while :; do sleep 0.05; done']
+- {name: lead, leader: true, log: {message: x}}
+`, server.URL(), more, terms)), terms
+}
+
+func TestCancelEndsARunOnAnotherReplica(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	path, terms := endless(t, server, "retry: {max_attempts: 3, backoff: 1s}")
+	ask := func(args ...string) result {
+		return do(t, map[string]string{"USER": "ops1"}, append(args, "--config", path)...)
+	}
+	p := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	other := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	p.ready(http.StatusOK)
+	other.ready(http.StatusOK)
+
+	r := ask("cancel", "endless")
+	require.Equal(t, result{1, "", "worker: endless: nothing runs or waits, so there is nothing to cancel\n"}, r)
+	r = ask("cancel", "lead")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "a leader task starts again wherever its run ends: pause it to end it")
+
+	r = ask("trigger", "endless")
+	require.Equal(t, 0, r.code, r.stderr)
+	id := strings.TrimSpace(r.stdout)
+	require.Eventually(t, func() bool { return strings.Contains(ask("why", "endless", id).stdout, " and runs since ") }, patience, 20*time.Millisecond)
+	time.Sleep(300 * time.Millisecond) // until the shell has set its trap
+
+	began := time.Now()
+	r = ask("cancel", "endless", "--by", "ops7", "--wait", "--timeout", "30s")
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Regexp(t, `^endless, tick of .*: cancelled on (first|second) after .*\n$`, r.stdout)
+	require.Less(t, time.Since(began), 2*time.Second, "before the lease would have run out")
+	text, err := os.ReadFile(terms)
+	require.NoError(t, err)
+	require.Equal(t, "1\n", string(text), "the command had the chance to end in good order, once")
+
+	require.Contains(t, ask("why", "endless", id).stdout, "It was cancelled by ops7. ")
+	require.Contains(t, ask("history", "endless").stdout, "cancelled")
+	settled := append(p.all("tick settled"), other.all("tick settled")...)
+	require.Len(t, settled, 1)
+	require.Equal(t, "cancelled", settled[0]["outcome"])
+	require.Equal(t, "ops7", settled[0]["cancelled_by"])
+	_, body := p.get("/metrics")
+	_, more := other.get("/metrics")
+	require.Contains(t, body+more, "solotick_ticks_total{job=\"endless\",outcome=\"cancelled\"} 1\n")
+
+	r = ask("cancel", "endless", id, "--output", "json")
+	require.Equal(t, 0, r.code, "to repeat it changes nothing: %s", r.stderr)
+	var list []struct{ Status, ID string }
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &list))
+	require.Equal(t, "settled", list[0].Status)
+	require.Equal(t, id, list[0].ID)
+}
+
+func TestACancelledRunOfAFrozenOrKilledWorkerDoesNotRunAgain(t *testing.T) {
+	t.Parallel()
+	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "frozen": syscall.SIGSTOP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			path, _ := endless(t, server, "")
+			ask := func(args ...string) result {
+				return do(t, map[string]string{"USER": "ops1"}, append(args, "--config", path)...)
+			}
+			holder := start(t, path, "--http", "127.0.0.1:0", "--replica", "holder")
+			holder.ready(http.StatusOK)
+			id := strings.TrimSpace(ask("trigger", "endless").stdout)
+			holder.await("run started", "job", "endless")
+			other := start(t, path, "--http", "127.0.0.1:0", "--replica", "other")
+			other.ready(http.StatusOK)
+
+			holder.signal(sig)
+			r := ask("cancel", "endless", id, "--wait")
+			require.Equal(t, 0, r.code, r.stderr)
+			require.Contains(t, r.stdout, "cancelled on holder")
+			require.Regexp(t, `It was cancelled by ops1-at-.*, and its lease had ended`, ask("why", "endless", id).stdout)
+			if name == "frozen" {
+				holder.signal(syscall.SIGCONT)
+				holder.await("run lost", "job", "endless")
+			}
+			require.Empty(t, other.all("run started", "job", "endless"))
+			require.Contains(t, ask("history", "endless").stdout, "cancelled")
+		})
+	}
+}
+
+func TestCancelSaysWhichTicksAreOpen(t *testing.T) {
+	s := newSite(t)
+	r := s.ask("cancel", "sync-orders")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "no replica has ever contended")
+	s.contended("sync-orders")
+	first := s.claim("sync-orders", s.begin+1000)
+	c := lease.Claim{Name: "sync-orders", Occasion: s.begin + 2000, Holder: "r2", Request: "x", Term: time.Minute}
+	_, err := s.store.Claim(t.Context(), c)
+	require.NoError(t, err)
+
+	r = s.ask("cancel", "sync-orders")
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.stderr, "sync-orders: 2 ticks are open, so name one, or all of them with --all: ")
+	r = s.ask("cancel", "sync-orders", fmt.Sprint(s.begin+1000))
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Regexp(t, `^sync-orders, tick of .*: cancelled; r1 is notified, and has (59|1m0).*s at most to end it\n$`, r.stdout)
+	r = s.ask("cancel", "sync-orders", fmt.Sprint(s.begin+1000), "--by", "ops9")
+	require.Regexp(t, `: cancelled, by ops1-at-.*; r1 is notified`, r.stdout)
+	s.settle(first, "succeeded", fleet.Note{})
+	r = s.ask("cancel", "sync-orders", fmt.Sprint(s.begin+1000))
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "does not run or wait: see worker why sync-orders '")
+	r = s.ask("cancel", "sync-orders", "--all")
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Equal(t, 1, strings.Count(r.stdout, "\n"))
+
+	require.Contains(t, s.ask("cancel", "sync-orders", "02:00", "--all", "--timeout", "1s").stderr,
+		"--all: cancels every open tick of the job, so leave the TICK out\n--timeout: needs --wait")
+}
+
+func TestAWaitForAnOutcomeIsBounded(t *testing.T) {
+	s := newSite(t)
+	s.contended("sync-orders")
+	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
+	r := s.ask("trigger", "sync-orders", "--wait", "--timeout", "300ms")
+	require.Equal(t, 1, r.code)
+	require.Equal(t, "worker: sync-orders is not settled after 300ms: see worker why sync-orders\n", r.stderr)
+	require.Equal(t, 2, s.ask("trigger", "sync-orders", "--timeout", "1s").code)
+	require.Equal(t, 2, s.ask("trigger", "sync-orders", "--wait", "--timeout", "0s").code)
+}
