@@ -83,6 +83,11 @@ func (p *patient) tryAll(ctx context.Context, name string) (done int, faults []e
 		_, err := r.Members(ctx)
 		try(err)
 	}
+	if j, ok := s.(lease.Journal); ok {
+		try(j.Append(ctx, name, "note", []byte("{}")))
+		_, err := j.Notes(ctx, name, 1)
+		try(err)
+	}
 	return done, faults
 }
 
@@ -91,7 +96,7 @@ func (p *patient) cleanUp(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	key := "solotick:{" + p.namespace + ":" + name + "}" // as package redislease says
-	_ = p.client.Del(ctx, key).Err()
+	_ = p.client.Del(ctx, key, key+":journal").Err()
 }
 
 // messages tries whether the fleet's channel works.

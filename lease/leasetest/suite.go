@@ -15,8 +15,8 @@ import (
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
 // new or shared: the cases use names that are new in each run. A store that is not a [lease.Watcher], [lease.Inspector],
-// [lease.Controller], [lease.Canceller], [lease.Roster], [lease.MemberHistory], [lease.Locker] or [lease.Namespacer], or for
-// which [WithForget] is not given, has the cases about that skipped.
+// [lease.Controller], [lease.Canceller], [lease.Roster], [lease.MemberHistory], [lease.Journal], [lease.Locker] or
+// [lease.Namespacer], or for which [WithForget] is not given, has the cases about that skipped.
 func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) {
 	o := options{
 		within: func(t *testing.T, f func(*testing.T)) { f(t) },
@@ -266,6 +266,14 @@ var cases = []struct {
 	{"MembersHaveTheTimeOfTheirAnnouncement", membersHaveTheTimeOfTheirAnnouncement},
 	{"FormerMembersAreKept", formerMembersAreKept},
 	{"FormerMembersAreBounded", formerMembersAreBounded},
+
+	// journal.go
+	{"NotesAreKeptNewestFirst", notesAreKeptNewestFirst},
+	{"RepeatedNoteIsKeptOnce", repeatedNoteIsKeptOnce},
+	{"NotesAreBounded", notesAreBounded},
+	{"NamespaceHasAJournal", namespaceHasAJournal},
+	{"FaultyNotesAreRefused", faultyNotesAreRefused},
+	{"ManyNotesAtOnce", manyNotesAtOnce},
 
 	// history.go
 	{"HistoryTellsHowItWasSettled", historyTellsHowItWasSettled},

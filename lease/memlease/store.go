@@ -22,6 +22,7 @@ type Store struct {
 	since    time.Time
 	watchers map[*watcher]struct{}
 	members  map[string]member
+	journals map[string]*record.Journal
 	listens  map[*listener]struct{}
 }
 
@@ -43,7 +44,7 @@ type watcher func(name string, occasion int64)
 func (s *Store) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.records, s.members, s.since = nil, nil, time.Time{}
+	s.records, s.members, s.journals, s.since = nil, nil, nil, time.Time{}
 }
 
 // recordLocked returns the record of name, a new one if need be.

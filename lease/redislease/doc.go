@@ -4,6 +4,8 @@
 //
 //	solotick:{NAMESPACE:NAME}           the record of a name, a hash; see lua/record.lua
 //	solotick:{NAMESPACE:NAME}:key:KEY   which occasion a trigger with this key has opened
+//	solotick:{NAMESPACE:NAME}:journal   notes about it for people, a list
+//	solotick:{NAMESPACE}:journal        those about the namespace
 //	solotick:{NAMESPACE}                since when this server remembers the namespace
 //	solotick:{NAMESPACE}:triggered      what was triggered within the last minute
 //	solotick:{NAMESPACE}:members        who takes part,

@@ -52,6 +52,10 @@ var (
 	announceSource string
 	//go:embed lua/members.lua
 	membersSource string
+	//go:embed lua/append.lua
+	appendSource string
+	//go:embed lua/notes.lua
+	notesSource string
 	//go:embed lua/former.lua
 	formerSource string
 
@@ -72,9 +76,13 @@ var (
 	announceScript = newScript("#!lua", recordSource, formerSource, announceSource)
 	membersScript  = newScript("#!lua flags=allow-oom", recordSource, formerSource, membersSource)
 
+	appendScript = newScript("#!lua", recordSource, appendSource)
+	notesScript  = newScript("#!lua flags=no-writes,allow-oom", notesSource)
+
 	scripts = []*script{
 		claimScript, guardedClaimScript, guardedLockClaimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript,
 		pauseScript, resumeScript, cancelScript, triggerScript, noteScript, notedScript, announceScript, membersScript,
+		appendScript, notesScript,
 		nodeScript, nodeGrowsScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		lockRenewScript, lockViewScript,
