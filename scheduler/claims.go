@@ -218,9 +218,9 @@ func (c *contender) syncedLocked(r lease.Record) {
 		}
 	}
 	c.synced, c.made = true, true
-	c.paused, c.edited = r.Paused, 0
+	c.paused, c.edited, c.before = r.Paused, 0, nil
 	if !r.Revised.IsZero() {
-		c.edited = r.Revised.UnixMilli()
+		c.edited, c.before = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules)
 	}
 	c.advanceLocked(r.Mark)
 	c.othersLocked(r.Open, 0, c.s.clock.ms())

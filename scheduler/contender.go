@@ -31,6 +31,7 @@ type contender struct {
 	gone      bool           // the job was removed
 	paused    *lease.Pause   // as the store said; nil when it is not
 	edited    int64          // see state
+	before    editions       // the schedules that were in force before
 	active    bool           // a goroutine contends
 	poked     bool           // something happened meanwhile: it has to look again
 	synced    bool           // mark is what the store said, and its record is there
@@ -234,7 +235,7 @@ func (c *contender) actLocked() bool {
 	busy := c.asking // a waiting claim's tick may be too late by now, or decided
 	st := plan(state{
 		spec: &c.spec, next: c.tickAfterLocked, due: c.due,
-		mark: c.mark, now: now, caughtUp: c.caughtUp, blocked: c.blocked, edited: c.edited,
+		mark: c.mark, now: now, caughtUp: c.caughtUp, blocked: c.blocked, edited: c.edited, had: c.before.had(c.due),
 		settling: c.s.health.steady() < settleGrace,
 	})
 	switch {

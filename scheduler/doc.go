@@ -49,7 +49,8 @@
 //	                                    says so at once, and others wait a moment for that
 //	a newer tick replaces the run       its context ends; it is settled, or its lease runs out, before the newer one starts
 //	the job is paused                   claims settle its ticks as skipped; what runs goes on
-//	the job is defined anew             runs go on; the ticks that the new schedule had before are missed
+//	the job is defined anew             runs go on; of the ticks from before, those that both schedules have are decided as if
+//	                                    nothing had changed, and the others that the new one has are missed
 //	the wall clock steps                nothing
 //	the store's clock steps             ticks follow it: forward, misfires; backward, nothing until it is past the mark
 //	a handler panics                    its run fails

@@ -91,7 +91,7 @@ func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err er
 	ctx, cancel := l.s.call()
 	defer cancel()
 	began := time.Now()
-	y := lease.Sync{Name: c.Name, Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Paused: l.paused}
+	y := lease.Sync{Name: c.Name, Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Schedule: scheduleText(l.job), Paused: l.paused}
 	records, err := l.s.store.Sync(ctx, []lease.Sync{y})
 	l.s.answered(time.Since(began), err)
 	if err != nil {

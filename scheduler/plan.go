@@ -11,8 +11,9 @@ const minGrace = 1000 // ms
 // promptly is how late a claim is when it is not made at its tick's instant, but later because something was in the way.
 const promptly = 500 // ms
 
-// editGrace is for how long a tick from before an edit of the schedule is left to others.
-const editGrace = 2000 // ms
+// editGrace is for how long a tick that is not owed is left to replicas of another schedule: they claim theirs when it is
+// due. It is shorter than the time between two ticks, so that the next one does not wait for it.
+const editGrace = promptly
 
 // state is what the decision about a job's next tick depends on. All times are Unix ms of fleet time.
 type state struct {
@@ -26,9 +27,10 @@ type state struct {
 	// blocked is until when an earlier tick was in the way of those being caught up: ticks after caughtUp that came due
 	// by then overlapped it.
 	blocked int64
-	// edited is when the schedule became what it is: earlier ticks of it never came due, but nobody can tell that from
-	// the mark.
+	// edited is when the schedule became what it is. Of the ticks that were due before, had reports whether the schedule
+	// of that time had them too; nil when that is not known.
 	edited int64
+	had    func(tick int64) bool
 	// settling tells that the store was in trouble a moment ago: an earlier tick that is open may have ended meanwhile,
 	// and be settled as soon as that is possible.
 	settling bool
@@ -63,8 +65,11 @@ type step struct {
 //	                                   is the same as latest
 //	beyond window     any              missed
 //	                  all              the oldest beyond max_catch_up are missed
-//	before an edit    any              missed: the schedule was another then; but it is left for a moment to those who
-//	                                   do not know that yet, and whose schedule may have had that tick too
+//	not owed          any              missed: the schedule was another when it was due, and did not have it; but it is
+//	                                   left for a moment to those whose schedule has it
+//
+// A tick from before an edit that the schedule of its time had too is owed: it is decided as if there had been no edit.
+// Where several ticks are settled together, those among them that are not owed are counted with the others.
 //
 // With overlap allow no tick waits for its turn, and with replace none does either: it replaces what runs. A tick that
 // comes due while one that is being caught up waits for its turn has come due while an earlier tick was running. With
@@ -79,11 +84,11 @@ func plan(s state) step {
 		return s.passUpTo(s.now, Skipped, ReasonPaused)
 	}
 	late := s.now - s.due(tick)
-	if s.due(tick) < s.edited {
+	if !s.owed(tick) {
 		if late < editGrace {
 			return step{wait: s.due(tick) + editGrace, caughtUp: s.caughtUp}
 		}
-		return s.passUpTo(min(s.edited-1, s.now-editGrace), Missed, ReasonEdited)
+		return s.passEdited(tick)
 	}
 	grace := max(s.spec.MisfireGrace.Milliseconds(), minGrace)
 	overlapped := tick > s.caughtUp && s.due(tick) <= s.blocked
@@ -150,12 +155,21 @@ func (s state) misfire(first, grace int64) step {
 		keep = min(keep, 1)
 		reason = ReasonMisfire
 	}
-	var late []int64
+	type misfired struct {
+		tick int64
+		nth  int
+	}
+	var late []misfired
+	nth := 0
 	for t := first; t != 0 && t <= caughtUp && s.due(t) < s.now-grace; t = s.next(t) {
-		late = append(late, t)
+		nth++
+		if s.owed(t) {
+			late = append(late, misfired{t, nth})
+		}
 	}
 	if n := len(late) - keep; n > 0 {
-		return step{pass: late[n-1], count: n, outcome: Missed, reason: reason, caughtUp: caughtUp}
+		last := late[n-1]
+		return step{pass: last.tick, count: last.nth, outcome: Missed, reason: reason, caughtUp: caughtUp}
 	}
 	st := step{claim: first, overlap: overlapOf(s.spec.Overlap), caughtUp: caughtUp}
 	if s.spec.Overlap == jobs.Forbid || s.spec.Overlap == jobs.Queue {
@@ -164,10 +178,41 @@ func (s state) misfire(first, grace int64) step {
 	return st
 }
 
-// passBeforeNewest settles the ticks that are due but for the newest, as skipped in its favour.
+// owed reports whether somebody was to run the tick at its time.
+func (s state) owed(tick int64) bool {
+	return s.due(tick) >= s.edited || s.had != nil && s.had(tick)
+}
+
+// passEdited settles the ticks from first up to the next one that is owed, as missed for the edit.
+func (s state) passEdited(first int64) step {
+	then := min(s.edited-1, s.now-editGrace)
+	// What is too old to run is not looked at one by one.
+	old := s.now - s.spec.CatchUpWindow.Milliseconds() - 1
+	if s.had == nil || s.due(first) <= old {
+		if s.had != nil {
+			then = min(then, old)
+		}
+		return s.passUpTo(then, Missed, ReasonEdited)
+	}
+	st := step{outcome: Missed, reason: ReasonEdited, caughtUp: s.caughtUp}
+	for t := first; t != 0 && s.due(t) <= then && !s.owed(t) && st.count < MostCounted; t = s.next(t) {
+		st.pass = t
+		st.count++
+	}
+	return st
+}
+
+// passBeforeNewest settles the ticks that are due but for the newest that is owed, as skipped in its favour.
 func (s state) passBeforeNewest() step {
 	st := s.passUpTo(s.now, Skipped, ReasonNewer)
 	newest := st.pass
+	if !s.owed(newest) { // nor is any tick after it that is due
+		for t, n := s.next(s.mark), 0; t != 0 && t < st.pass && n < MostCounted; t, n = s.next(t), n+1 {
+			if s.owed(t) {
+				newest = t
+			}
+		}
+	}
 	st.pass, st.count = 0, 0
 	for t := s.next(s.mark); t != 0 && t < newest && st.count < MostCounted; t = s.next(t) {
 		st.pass = t

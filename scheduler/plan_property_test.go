@@ -30,6 +30,12 @@ func drawState(t *rapid.T) state {
 	s.due = func(tick int64) int64 { return tick + tick*7919%(spec.Jitter.Milliseconds()+1) }
 	s.mark = rapid.Int64Range(0, 100).Draw(t, "mark") * period
 	s.now = s.mark + rapid.Int64Range(0, 300_000).Draw(t, "gap")
+	if rapid.Bool().Draw(t, "edited") {
+		s.edited = s.mark + rapid.Int64Range(0, s.now-s.mark).Draw(t, "edited after")
+		if common := rapid.Int64Range(0, 3).Draw(t, "of so many ticks one is owed"); common > 0 {
+			s.had = func(tick int64) bool { return tick/period%common == 0 }
+		}
+	}
 	return s
 }
 
@@ -56,6 +62,11 @@ func decisions(t *rapid.T, s state, after func(*state, step)) (claimed, passed [
 			}
 			require.Equal(t, n, st.count)
 			s.mark = st.pass
+		case st.wait != 0:
+			require.False(t, s.owed(first))
+			require.LessOrEqual(t, st.wait-s.now, int64(editGrace))
+			passed = append(passed, first)
+			s.mark = first // decided by another replica meanwhile
 		default:
 			require.Greater(t, s.due(first), s.now, "nothing is left that is due")
 			return claimed, passed
@@ -78,6 +89,7 @@ func TestPlanDecidesEveryTickOnceAndClaimsWhatThePolicySays(t *testing.T) {
 		for tick := s.next(s.mark); s.due(tick) <= s.now; tick = s.next(tick) {
 			switch lateness := s.now - s.due(tick); {
 			case s.spec.Paused:
+			case !s.owed(tick):
 			case lateness <= grace:
 				want = append(want, tick)
 			case s.spec.Misfire != jobs.MisfireSkip && lateness <= s.spec.CatchUpWindow.Milliseconds():

@@ -47,6 +47,9 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 	queued := policy(func(s *jobs.Spec) { s.Overlap = jobs.Queue })
 	replacing := policy(func(s *jobs.Spec) { s.Overlap = jobs.Replace })
 	edited := func(t int64) func(*state) { return func(s *state) { s.edited = t } }
+	had := func(period int64) func(*state) {
+		return func(s *state) { s.had = func(tick int64) bool { return tick%period == 0 } }
+	}
 	settling := func(s *state) { s.settling = true }
 	overlapAllowed := policy(func(s *jobs.Spec) { s.Overlap = jobs.Allow })
 	paused := policy(func(s *jobs.Spec) { s.Paused = true })
@@ -187,8 +190,8 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 		"edited after it":       {[]func(*state){edited(120_001), at(130_001)}, step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonEdited}},
 		"edited after it, within the grace": {[]func(*state){edited(125_000), at(130_000)},
 			step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonEdited}},
-		"edited right after it, left for a moment": {[]func(*state){edited(120_500), at(121_999)}, step{wait: 122_000}},
-		"edited right after it, and no longer": {[]func(*state){edited(120_500), at(122_000)},
+		"edited right after it, left for a moment": {[]func(*state){edited(120_400), at(120_499)}, step{wait: 120_500}},
+		"edited right after it, and no longer": {[]func(*state){edited(120_400), at(120_500)},
 			step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonEdited}},
 		"edited after its jitter":  {[]func(*state){shifted(700), edited(120_701), at(200_000)}, step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonEdited}},
 		"edited before its jitter": {[]func(*state){shifted(700), edited(120_700), at(179_000)}, step{claim: 120_000, overlap: wait, caughtUp: 179_000}},
@@ -196,16 +199,45 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 			step{pass: 300_000, count: 4, outcome: Missed, reason: ReasonEdited}},
 		"edited at one of several": {[]func(*state){misfire(jobs.MisfireAll), edited(300_000), at(610_001)},
 			step{pass: 240_000, count: 3, outcome: Missed, reason: ReasonEdited}},
-		"edited a moment ago": {[]func(*state){misfire(jobs.MisfireAll), edited(601_000), at(601_500)},
+		"edited a moment ago": {[]func(*state){misfire(jobs.MisfireAll), edited(600_300), at(600_400)},
 			step{pass: 540_000, count: 8, outcome: Missed, reason: ReasonEdited}},
-		"edited a moment ago, the newest": {[]func(*state){misfire(jobs.MisfireAll), mark(540_000), edited(601_000), at(601_500)},
-			step{wait: 602_000}},
-		"edited a moment ago, of a gap that is known": {[]func(*state){caughtUp(100_000), edited(120_500), at(121_000)},
-			step{wait: 122_000, caughtUp: 100_000}},
+		"edited a moment ago, the newest": {[]func(*state){misfire(jobs.MisfireAll), mark(540_000), edited(600_300), at(600_400)},
+			step{wait: 600_500}},
+		"edited a moment ago, of a gap that is known": {[]func(*state){caughtUp(100_000), edited(120_300), at(120_400)},
+			step{wait: 120_500, caughtUp: 100_000}},
 		"edited comes before skip": {[]func(*state){misfire(jobs.MisfireSkip), edited(300_001), at(610_001)},
 			step{pass: 300_000, count: 4, outcome: Missed, reason: ReasonEdited}},
 		"edited, and paused": {[]func(*state){paused, edited(300_001), at(610_001)},
 			step{pass: 600_000, count: 9, outcome: Skipped, reason: ReasonPaused}},
+
+		// The schedule before the edit had each second tick: 120 s, 240 s, ...
+		"owed, due": {[]func(*state){had(120_000), edited(120_001), at(120_002)},
+			step{claim: 120_000, overlap: skip, latest: 130_000}},
+		"owed, within the grace": {[]func(*state){had(120_000), edited(125_000), at(130_000)},
+			step{claim: 120_000, overlap: wait, latest: 130_000, caughtUp: 130_000}},
+		"owed, past the grace": {[]func(*state){had(120_000), edited(125_000), at(130_001)},
+			step{claim: 120_000, overlap: wait, caughtUp: 130_001}},
+		"owed, past the grace, skip": {[]func(*state){had(120_000), misfire(jobs.MisfireSkip), edited(125_000), at(130_001)},
+			step{pass: 120_000, count: 1, outcome: Missed, reason: ReasonMisfire}},
+		"owed, too old": {[]func(*state){had(120_000), window(time.Minute), edited(300_001), at(310_000)},
+			step{pass: 240_000, count: 3, outcome: Missed, reason: ReasonTooOld}},
+		"owed, by its jitter": {[]func(*state){had(120_000), shifted(700), edited(120_701), at(120_702)},
+			step{claim: 120_000, overlap: skip, latest: 130_700}},
+		"owed, latest": {[]func(*state){had(120_000), edited(610_000), at(610_001)},
+			step{pass: 480_000, count: 7, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
+		"owed, latest, the newest": {[]func(*state){had(120_000), mark(540_000), edited(610_000), at(610_001)},
+			step{claim: 600_000, overlap: wait, caughtUp: 610_001}},
+		"not owed, one of two": {[]func(*state){had(120_000), mark(120_000), misfire(jobs.MisfireAll), edited(610_000), at(610_001)},
+			step{pass: 180_000, count: 1, outcome: Missed, reason: ReasonEdited}},
+		"not owed, too old": {[]func(*state){had(120_000), mark(120_000), window(time.Minute), edited(610_000), at(610_001)},
+			step{pass: 540_000, count: 7, outcome: Missed, reason: ReasonEdited}},
+		"not owed, up to the next that is": {[]func(*state){had(300_000), mark(60_000), misfire(jobs.MisfireAll), edited(610_000), at(610_001)},
+			step{pass: 240_000, count: 3, outcome: Missed, reason: ReasonEdited}},
+		"owed, all": {[]func(*state){had(120_000), misfire(jobs.MisfireAll), most(2), edited(610_000), at(610_001)},
+			step{pass: 360_000, count: 5, outcome: Missed, reason: ReasonTooMany, caughtUp: 610_001}},
+		"owed, queue, the newest of those that came while one waited": {
+			[]func(*state){had(120_000), queued, blocked(700_000), caughtUp(100_000), edited(595_000), at(595_001)},
+			step{pass: 420_000, count: 6, outcome: Skipped, reason: ReasonNewer, caughtUp: 100_000}},
 		"came while one waited, overlap allowed": {[]func(*state){overlapAllowed, blocked(130_000), at(120_000)},
 			step{claim: 120_000, overlap: allow, latest: 130_000}},
 	} {

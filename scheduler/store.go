@@ -146,7 +146,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	for i, c := range part {
 		c.mu.Lock()
 		defined[i] = c.job
-		syncs[i] = lease.Sync{Name: c.name, Known: c.mark, Mark: now, Revision: c.job.ScheduleRevision(), Paused: c.paused}
+		syncs[i] = lease.Sync{Name: c.name, Known: c.mark, Mark: now, Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job), Paused: c.paused}
 		if c.made && since > c.since {
 			// A tick after the loss cannot have been granted before it; of the others nobody knows.
 			syncs[i].Mark = max(since, c.mark)

@@ -1,0 +1,59 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/schedule"
+	"github.com/solotick/solotick/lease"
+)
+
+// edition is a schedule that a job had from a time on, in Unix ms.
+type edition struct {
+	since    int64
+	schedule *schedule.Schedule // nil when it is not known
+}
+
+// editions are those before the one in force, oldest first.
+type editions []edition
+
+// scheduleText is what the store keeps of a job's schedule: nothing where it is too long, which costs ticks at an edit.
+func scheduleText(job *jobs.Job) string {
+	text := job.ScheduleText()
+	if len(text) > lease.MaxSchedule {
+		return ""
+	}
+	return text
+}
+
+// readEditions reads what a record keeps of a job's schedules, of which the last is in force. One that cannot be read, as
+// this machine may lack its time zone, had no ticks for all that is known.
+func readEditions(job string, kept []lease.Schedule) editions {
+	var list editions
+	for _, k := range kept[:max(0, len(kept)-1)] {
+		s, err := jobs.ParseSchedule(job, k.Text)
+		if err != nil {
+			s = nil
+		}
+		list = append(list, edition{since: k.Since.UnixMilli(), schedule: s})
+	}
+	return list
+}
+
+// had returns a function that reports whether the edition that was in force when a tick was due had the tick; nil when
+// no edition is known. So schedules are compared by the ticks that they make, however they are written.
+func (e editions) had(due func(tick int64) int64) func(tick int64) bool {
+	if len(e) == 0 {
+		return nil
+	}
+	return func(tick int64) bool {
+		for _, ed := range slices.Backward(e) {
+			if ed.since <= due(tick) {
+				at := time.UnixMilli(tick)
+				return ed.schedule != nil && ed.schedule.Next(at.Add(-time.Millisecond)).Equal(at)
+			}
+		}
+		return false
+	}
+}
