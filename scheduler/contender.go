@@ -69,7 +69,18 @@ func newContender(s *Scheduler, job *jobs.Job) *contender {
 // defineLocked makes the contender one of this job.
 func (c *contender) defineLocked(job *jobs.Job) {
 	c.job, c.spec = job, job.Spec()
-	c.handle = jobs.ChainThen(job, jobs.Hooks{OnRetry: c.onRetry, Announce: c.announce})
+	c.handle = c.chain(job)
+}
+
+func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run, then func(error)) {
+	return jobs.ChainThen(job, jobs.Hooks{OnRetry: c.onRetry, Announce: c.announce})
+}
+
+// setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.
+func (c *contender) setHandler(job *jobs.Job) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.handle = c.chain(job)
 }
 
 // redefine goes on with another definition of the job. Runs that are under way go on under the one before.

@@ -172,7 +172,7 @@ func (w *crew) close(limit time.Duration) {
 	w.closed = true
 	w.dismissLocked(len(w.idle))
 	w.mu.Unlock()
-	w.alive.wait(limit)
+	w.alive.wait(limit, nil)
 }
 
 // fifo is a queue. The zero value is empty.

@@ -106,8 +106,11 @@ const (
 // Renewed is the event of a round of renewals.
 type Renewed struct{ lease.Renewal }
 
-// StoreDown is the event that the store stopped to answer.
-type StoreDown struct{ Err error }
+// StoreDown is the event that the store does not answer: at the start, or from now on.
+type StoreDown struct {
+	Err  error
+	Hint string // what to change; "" when the store is no [lease.Checker], or does not know
+}
 
 // StoreUp is the event that it answers, for the first time or again.
 type StoreUp struct{ Away time.Duration }

@@ -8,9 +8,12 @@ import (
 // health watches how the store answers.
 type health struct {
 	observe Observer
+	hint    func(error) string
 
 	mu       sync.Mutex
 	up       bool
+	down     bool          // and an event has said so
+	last     error         // what a call failed with last; nil when none has
 	changed  time.Time     // when up did, or the health was made
 	answered time.Time     // when the latest of the calls that were answered was made
 	troubled time.Time     // when there was trouble last; zero when there never was
@@ -20,8 +23,8 @@ type health struct {
 // slow is how long a good answer takes at most.
 const slow = 500 * time.Millisecond
 
-func newHealth(observe Observer) *health {
-	return &health{observe: observe, changed: time.Now(), trouble: make(chan struct{}, 1)}
+func newHealth(observe Observer, hint func(error) string) *health {
+	return &health{observe: observe, hint: hint, changed: time.Now(), trouble: make(chan struct{}, 1)}
 }
 
 // absence is how long the store has to be down at least for its recovery to matter. One that answers some calls and fails
@@ -33,14 +36,15 @@ const absence = 200 * time.Millisecond
 func (h *health) report(took time.Duration, err error) (recovered bool) {
 	h.mu.Lock()
 	now := time.Now()
-	made, away, was := now.Add(-took), now.Sub(h.changed), h.up
+	made, away, was, said := now.Add(-took), now.Sub(h.changed), h.up, h.down
 	switch {
 	case err != nil:
-		h.troubled = now
+		h.troubled, h.last = now, err
 		// That a call hung says nothing about a store which has answered later ones since.
 		if was && !made.Before(h.answered) {
 			h.up, h.changed = false, now
 		}
+		h.down = !h.up
 		select {
 		case h.trouble <- struct{}{}: // wake-ups may coalesce
 		default:
@@ -53,18 +57,18 @@ func (h *health) report(took time.Duration, err error) (recovered bool) {
 			h.answered = made
 		}
 		if !was {
-			h.up, h.changed = true, now
+			h.up, h.down, h.changed = true, false, now
 			if !h.troubled.IsZero() {
 				h.troubled = now
 			}
 			recovered = away >= absence
 		}
 	}
-	is := h.up
+	is, down := h.up, h.down
 	h.mu.Unlock()
 	switch {
-	case was && !is:
-		h.observe(StoreDown{Err: err})
+	case down && !said:
+		h.observe(StoreDown{Err: err, Hint: h.hint(err)})
 	case is && !was:
 		h.observe(StoreUp{Away: away})
 	}
@@ -79,6 +83,13 @@ func (h *health) steady() time.Duration {
 		return 0
 	}
 	return time.Since(h.troubled)
+}
+
+// lastError returns what a call failed with last.
+func (h *health) lastError() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.last
 }
 
 func (h *health) isUp() bool {

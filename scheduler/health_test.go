@@ -9,16 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func noHint(error) string { return "none" }
+
 func TestHealthTellsOnceThatTheStoreIsDownAndOnceThatItIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events []Event
-		h := newHealth(func(e Event) { events = append(events, e) })
+		h := newHealth(func(e Event) { events = append(events, e) }, noHint)
 		first, second := errors.New("first"), errors.New("second")
 		require.False(t, h.isUp(), "unknown until it has answered")
 		require.Zero(t, h.steady())
 
 		require.False(t, h.report(0, first))
-		require.Empty(t, events, "it was not up")
+		require.Equal(t, []Event{StoreDown{Err: first, Hint: "none"}}, events, "at the start as well")
+		require.False(t, h.report(0, second))
 		time.Sleep(time.Second)
 		require.True(t, h.report(0, nil))
 		require.False(t, h.report(0, nil))
@@ -33,13 +36,14 @@ func TestHealthTellsOnceThatTheStoreIsDownAndOnceThatItIsUp(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		require.True(t, h.report(time.Minute, nil), "an answer is an answer, however slow")
 		require.Zero(t, h.steady())
-		require.Equal(t, []Event{StoreUp{Away: time.Second}, StoreDown{Err: first}, StoreUp{Away: 3 * time.Second}}, events)
+		down := StoreDown{Err: first, Hint: "none"}
+		require.Equal(t, []Event{down, StoreUp{Away: time.Second}, down, StoreUp{Away: 3 * time.Second}}, events)
 	})
 }
 
 func TestASlowAnswerIsTroubleToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHealth(func(Event) {})
+		h := newHealth(func(Event) {}, noHint)
 		h.report(0, nil)
 		h.report(0, errors.New("no"))
 		h.report(0, nil)
@@ -53,11 +57,11 @@ func TestASlowAnswerIsTroubleToo(t *testing.T) {
 }
 
 func TestAStoreThatAnswersTheFirstCallIsSteady(t *testing.T) {
-	h := newHealth(func(Event) {})
+	h := newHealth(func(Event) {}, noHint)
 	h.report(0, nil)
 	require.Greater(t, h.steady(), settleGrace, "a replica that starts has no reason to wait")
 
-	h = newHealth(func(Event) {})
+	h = newHealth(func(Event) {}, noHint)
 	h.report(0, errors.New("no"))
 	h.report(0, nil)
 	require.Less(t, h.steady(), settleGrace, "this one has")
@@ -66,7 +70,7 @@ func TestAStoreThatAnswersTheFirstCallIsSteady(t *testing.T) {
 func TestACallThatHungSaysNothingAboutAStoreThatHasAnsweredSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events []Event
-		h := newHealth(func(e Event) { events = append(events, e) })
+		h := newHealth(func(e Event) { events = append(events, e) }, noHint)
 		h.report(0, nil)
 		time.Sleep(time.Second)
 		h.report(0, nil)
@@ -83,7 +87,7 @@ func TestACallThatHungSaysNothingAboutAStoreThatHasAnsweredSince(t *testing.T) {
 
 func TestAStoreThatFailsNowAndThenDoesNotRecoverAllTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHealth(func(Event) {})
+		h := newHealth(func(Event) {}, noHint)
 		h.report(0, nil)
 		for range 100 {
 			h.report(0, errors.New("no"))

@@ -36,8 +36,9 @@ type Changes struct {
 }
 
 // Update makes the jobs of the scheduler those of the registry, before or while it runs: it adds, defines anew and removes
-// what differs by name and [jobs.Job.Revision], and leaves the rest alone, whose handlers stay as they are. The new jobs
-// are complete when it returns; their ticks are contended for a moment later.
+// what differs by name and [jobs.Job.Revision]. Of the rest it takes the new handlers, which the next runs call: a closure that
+// changed has no revision. The new jobs are complete when it returns; their ticks are claimed a moment later, see
+// [Scheduler.WaitReady].
 //
 //	a job that is     a run of it that is under way
 //	defined anew      goes on as it was begun; a leader task is cancelled with [ErrRemoved] and begins anew
@@ -72,6 +73,8 @@ func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 			l := before.leading[name]
 			if l == nil || was != revision {
 				l = newLeader(s, job)
+			} else {
+				l.setHandler(job)
 			}
 			after.leaders = append(after.leaders, l)
 			after.leading[name] = l
@@ -83,6 +86,8 @@ func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 			c = newContender(s, job)
 		case was != revision:
 			c.redefine(job)
+		default:
+			c.setHandler(job)
 		}
 		after.contenders = append(after.contenders, c)
 		after.byName[name] = c

@@ -23,7 +23,7 @@ import (
 type leader struct {
 	s       *Scheduler
 	job     *jobs.Job
-	handler jobs.Handler
+	handler atomic.Pointer[jobs.Handler]
 	wake    chan struct{}           // of size 1
 	leads   atomic.Bool             // the handler runs, or will again
 	cancel  context.CancelCauseFunc // nil before it is started; guarded by Scheduler.updating
@@ -34,7 +34,15 @@ type leader struct {
 }
 
 func newLeader(s *Scheduler, job *jobs.Job) *leader {
-	return &leader{s: s, job: job, handler: jobs.Recover(job.Handler()), wake: make(chan struct{}, 1)}
+	l := &leader{s: s, job: job, wake: make(chan struct{}, 1)}
+	l.setHandler(job)
+	return l
+}
+
+// setHandler makes the next call of a handler one of job's, which is defined as the one before.
+func (l *leader) setHandler(job *jobs.Job) {
+	handler := jobs.Recover(job.Handler())
+	l.handler.Store(&handler)
 }
 
 // end makes it give up the lease for good. Scheduler.updating is locked.
@@ -186,7 +194,7 @@ func (l *leader) keepUp(held *lease.Lease, run *jobs.Run, policy jobs.Retry) err
 	wait := least
 	for {
 		began := time.Now()
-		err := l.handler(jobs.NewContext(ctx, *run), *run)
+		err := (*l.handler.Load())(jobs.NewContext(ctx, *run), *run)
 		if ctx.Err() != nil {
 			return err
 		}

@@ -4,19 +4,62 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/solotick/solotick/jobs"
 )
 
+// LogOption changes what [LogEvents] logs.
+type LogOption func(*logOptions)
+
+type logOptions struct{ quiet bool }
+
+// Quiet leaves out what goes well: it logs failures, losses, skips, what is wrong with the store or the fleet, and that the
+// store answers again.
+func Quiet() LogOption { return func(o *logOptions) { o.quiet = true } }
+
 // LogEvents returns an observer that logs: what became of each tick at info, what went wrong at warn or error, and the
-// rest at debug. Messages are constant; the facts are attributes.
-func LogEvents(logger *slog.Logger) Observer {
+// rest at debug. Messages are constant; the facts are attributes. A nil logger is slog.Default().
+func LogEvents(logger *slog.Logger, opts ...LogOption) Observer {
+	var o logOptions
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&o)
+		}
+	}
+	if logger == nil {
+		logger = slog.Default()
+	}
+	var down atomic.Bool // and it was logged
 	return func(e Event) {
 		level, message, attrs := describe(e)
-		if message != "" {
+		again := false
+		switch e.(type) { //nolint:gochecksumtype // no other event says whether the store answers
+		case StoreDown:
+			down.Store(true)
+		case StoreUp:
+			again = down.Swap(false)
+		}
+		if message == "" || o.quiet && level < slog.LevelWarn && !isSkip(e) && !again {
+			return
+		}
+		//nolint:sloglint // the messages are constants of describe
+		logger.LogAttrs(context.Background(), level, message, attrs...)
+	}
+}
+
+func isSkip(e Event) bool {
+	p, ok := e.(Passed)
+	return ok && p.Outcome == Skipped
+}
+
+// logFailures logs what needs somebody's attention, for a program that observes nothing itself.
+func logFailures() Observer {
+	return func(e Event) {
+		if level, message, attrs := describe(e); level >= slog.LevelWarn && message != "" {
 			//nolint:sloglint // the messages are constants of describe
-			logger.LogAttrs(context.Background(), level, message, attrs...)
+			slog.Default().LogAttrs(context.Background(), level, message, attrs...) // the one of now, not of New
 		}
 	}
 }
@@ -73,7 +116,11 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		}
 		return slog.LevelDebug, "leases renewed", []slog.Attr{slog.Int("count", e.Kept), slog.Duration("took", round(e.Took))}
 	case StoreDown:
-		return slog.LevelError, "store does not answer; nothing starts until it does", []slog.Attr{slog.Any("error", e.Err)}
+		attrs := []slog.Attr{slog.Any("error", e.Err)}
+		if e.Hint != "" {
+			attrs = append(attrs, slog.String("hint", e.Hint))
+		}
+		return slog.LevelError, "store does not answer; nothing starts until it does", attrs
 	case StoreUp:
 		return slog.LevelInfo, "store answers", []slog.Attr{slog.Duration("away", round(e.Away))}
 	case StoreForgot:

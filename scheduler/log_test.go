@@ -153,8 +153,8 @@ var loggedEvents = []struct {
 	},
 	{
 		"store down",
-		scheduler.StoreDown{Err: errLogged},
-		`level=ERROR msg="store does not answer; nothing starts until it does" error="no paper"`,
+		scheduler.StoreDown{Err: errLogged, Hint: "buy some"},
+		`level=ERROR msg="store does not answer; nothing starts until it does" error="no paper" hint="buy some"`,
 	},
 	{
 		"store up",

@@ -117,7 +117,7 @@ func (r *run) settle() {
 		switch {
 		case why != nil:
 			s.observe(RunLost{Run: r.about, Err: r.err, Why: why, Took: r.took, Held: time.Since(r.began)})
-		case s.observed:
+		case s.observed || r.err != nil:
 			s.observe(RunSettled{Run: r.about, Outcome: outcome, Err: r.err, By: by, Took: r.took, Held: time.Since(r.began)})
 		}
 		c.ended(l, why != nil)

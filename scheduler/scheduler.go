@@ -24,7 +24,7 @@ type Scheduler struct {
 	term      time.Duration
 	grace     time.Duration
 	observe   Observer
-	observed  bool // somebody gets what observe is called with
+	observed  bool // somebody wants every event, not the failures only
 
 	clock   *fleetClock
 	health  *health
@@ -40,7 +40,7 @@ type Scheduler struct {
 	announces chan struct{} // of size 1: the roster has to hear of this replica
 	seen      FleetSeen     // the last
 
-	started  atomic.Bool
+	life     *life
 	stopping atomic.Bool
 	requests atomic.Uint64
 	epoch    string // tells the requests of this Scheduler from those of others
@@ -50,6 +50,7 @@ type Scheduler struct {
 	leads              context.Context // the parent of leader tasks; nil before Run; guarded by updating
 	syncs              chan struct{}   // of size 1: someone has no record
 	ready              atomic.Bool
+	news               news           // of readiness
 	contends           sync.WaitGroup // contenders that are with the crew
 
 	working tally // handlers that run
@@ -89,7 +90,8 @@ func WithGroups(groups ...string) Option { return func(o *options) { o.groups = 
 // WithVersion says which version of its program this replica runs, for people to see. The default is to say nothing.
 func WithVersion(version string) Option { return func(o *options) { o.version = version } }
 
-// WithObserver calls f with each event, after the observers given before it. See [LogEvents] for one that logs.
+// WithObserver calls f with each event, after the observers given before it. See [LogEvents] for one that logs. Without any,
+// what LogEvents logs with [Quiet] goes to slog.Default(), at warn and above.
 func WithObserver(f Observer) Option { return func(o *options) { o.observe = append(o.observe, f) } }
 
 // New makes a scheduler of the jobs that are in the registry now, those that name groups only if this replica serves one
@@ -117,20 +119,24 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		return nil, errors.Join(faults...)
 	}
 
+	observed := len(o.observe) > 0
+	if !observed {
+		o.observe = []Observer{logFailures()}
+	}
 	s := &Scheduler{
-		store: store, namespace: lease.NamespaceOf(store), replica: o.replica, term: o.term, grace: o.grace,
+		store: store, life: newLife(), namespace: lease.NamespaceOf(store), replica: o.replica, term: o.term, grace: o.grace,
 		observe: func(e Event) {
 			for _, f := range o.observe {
 				f(e)
 			}
 		},
-		observed: len(o.observe) > 0,
+		observed: observed,
 		timers:   newTimers(), crew: newCrew(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1),
 		groups: groupsOf(o.groups), version: o.version, announces: make(chan struct{}, 1),
 	}
 	s.jobs.Store(newJobSet())
-	s.clock, s.health = newFleetClock(), newHealth(s.observe)
+	s.clock, s.health = newFleetClock(), newHealth(s.storeChanged, s.hint)
 	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
 	s.Update(registry)
 	return s, nil
@@ -181,29 +187,13 @@ func (s *Scheduler) Jobs() []JobStatus {
 // Held returns how many leases this replica holds.
 func (s *Scheduler) Held() int { return s.keeper.Held() }
 
-// StuckError names jobs whose runs went on after they were cancelled. Their leases run out by themselves.
-type StuckError struct{ Jobs []string }
-
-func (e *StuckError) Error() string {
-	return fmt.Sprintf("scheduler: still running after they were cancelled: %s; their handlers must return when their context ends",
-		strings.Join(e.Jobs, ", "))
-}
-
 const (
 	stopLimit = 10 * time.Second // how long a cancelled run may take to return
 	endLimit  = 5 * time.Second  // how long after that the store may be asked to settle or release
 )
 
-// Run contends for ticks and runs them until ctx ends. Then it claims nothing more, lets runs finish within the shutdown
-// grace, cancels the others with [ErrStopping] as the cause, releases their ticks, and returns nil, when everything it started
-// has ended. It returns a [*StuckError] when runs went on for 10 s after they were cancelled, and at once an error when
-// it is called a second time.
-//
-// While the store does not answer, at the start too, Run waits for it.
-func (s *Scheduler) Run(ctx context.Context) error {
-	if s.started.Swap(true) {
-		return errors.New("scheduler: Run was called before; make another Scheduler")
-	}
+// run is Run and Start, and what Shutdown ends.
+func (s *Scheduler) run(ctx context.Context) error {
 	s.runs, s.stopRuns = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.ends, s.stopEnds = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer s.stopRuns(ErrStopping)
@@ -216,15 +206,25 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.startLeaders()
 	s.updating.Unlock()
 
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers sync.WaitGroup
 	helpers.Go(func() { s.beat(background) })
 	helpers.Go(func() { s.sync(background) })
 	helpers.Go(func() { s.watch(background) })
 	helpers.Go(func() { s.announce(background) })
+	helpers.Go(func() {
+		select {
+		case <-s.life.stop:
+			stop()
+		case <-background.Done():
+		}
+	})
 
 	s.loop(ctx)
 	s.stopping.Store(true)
+	s.news.publish()
 	stopLeading(ErrStopping) // they would never end by themselves
 	s.contends.Wait()
 	err := s.drain()
@@ -278,16 +278,16 @@ func (s *Scheduler) loop(ctx context.Context) {
 // drain lets runs end.
 func (s *Scheduler) drain() error {
 	stuck := false
-	if !s.working.wait(s.grace) {
+	if !s.working.wait(s.grace, s.life.cut) {
 		s.stopRuns(ErrStopping)
-		stuck = !s.working.wait(stopLimit)
+		stuck = !s.working.wait(stopLimit, nil)
 	}
-	if !stuck && s.ending.wait(endLimit) {
+	if !stuck && s.ending.wait(endLimit, nil) {
 		return nil
 	}
 	s.stopEnds(ErrStopping) // what the store was not told by now, it finds out by leases that run out
 	if !stuck {
-		s.ending.wait(time.Second)
+		s.ending.wait(time.Second, nil)
 		return nil
 	}
 	return &StuckError{Jobs: s.jobs.Load().working()}

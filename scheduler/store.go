@@ -8,6 +8,20 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
+// storeChanged takes in that the store began or ceased to answer.
+func (s *Scheduler) storeChanged(e Event) {
+	s.news.publish()
+	s.observe(e)
+}
+
+// hint asks the store what to change when its calls fail with err.
+func (s *Scheduler) hint(err error) string {
+	if c, ok := s.store.(lease.Checker); ok {
+		return c.Hint(err)
+	}
+	return ""
+}
+
 // answered takes in how a call of the store went.
 func (s *Scheduler) answered(took time.Duration, err error) {
 	if s.health.report(took, err) {
@@ -173,6 +187,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 		c.mu.Unlock()
 		c.poke()
 	}
+	s.news.publish()
 	return true
 }
 

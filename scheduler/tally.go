@@ -28,8 +28,8 @@ func (t *tally) remove() {
 	}
 }
 
-// wait waits until nothing is left, for d at most, and reports whether nothing is.
-func (t *tally) wait(d time.Duration) bool {
+// wait waits until nothing is left, for d at most and not after cut is closed, and reports whether nothing is.
+func (t *tally) wait(d time.Duration, cut <-chan struct{}) bool {
 	t.mu.Lock()
 	if t.total.Load() == 0 {
 		t.mu.Unlock()
@@ -46,6 +46,8 @@ func (t *tally) wait(d time.Duration) bool {
 	case <-zero:
 		return true
 	case <-timer.C:
+		return false
+	case <-cut:
 		return false
 	}
 }

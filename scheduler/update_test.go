@@ -44,7 +44,7 @@ func TestUpdateSaysWhatItHasChanged(t *testing.T) {
 		}, r.Update(registry))
 		require.Equal(t, scheduler.Changes{}, r.Update(registry), "nothing is left to change")
 		f.sleepTo(12 * time.Second)
-		require.Equal(t, []string{"first"}, called, "what is alike is left alone")
+		require.Equal(t, []string{"second"}, called, "a closure that changed has no revision")
 		var names []string
 		for _, s := range r.Jobs() {
 			names = append(names, s.Name)
@@ -347,5 +347,32 @@ func TestUpdateAfterRunStartsNothing(t *testing.T) {
 		f.sleepTo(time.Minute)
 		require.Len(t, f.runs.of(""), 1)
 		require.Equal(t, map[lease.Outcome]int{}, f.fates("job"))
+	})
+}
+
+// A leader task calls the handler of the last Update when it is called again.
+func TestALeaderTaskTakesTheNewHandler(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		ended := make(chan struct{})
+		calls := map[string]int{}
+		wait := jobs.WithRetry(jobs.Retry{MaxAttempts: 1, Backoff: time.Second, MaxBackoff: time.Second})
+		task := func(id string) *jobs.Job {
+			return f.newJob("led", "", func(ctx context.Context, _ jobs.Run) error {
+				calls[id]++
+				select {
+				case <-ended:
+				case <-ctx.Done():
+				}
+				return nil
+			}, jobs.WithLeader(), wait)
+		}
+		r := f.startWith("a", []*jobs.Job{task("first")})
+		f.sleepTo(5 * time.Second)
+		require.Equal(t, scheduler.Changes{}, r.Update(f.registry(task("second"))))
+		f.sleepTo(6 * time.Second)
+		require.Equal(t, map[string]int{"first": 1}, calls, "what runs goes on")
+		ended <- struct{}{}
+		f.sleepTo(10 * time.Second)
+		require.Equal(t, map[string]int{"first": 1, "second": 1}, calls)
 	})
 }

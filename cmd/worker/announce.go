@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -59,18 +58,11 @@ func firstTick(served []scheduler.JobStatus, registry *jobs.Registry, now time.T
 	return name, tick
 }
 
-// greet logs what there is to know about the store at the start: that it coordinates nothing, or that it does not answer.
-func (s *store) greet(ctx context.Context, logger *slog.Logger) {
+// greet logs that the store coordinates nothing, if so. That Redis does not answer is an event of the scheduler's.
+func (s *store) greet(logger *slog.Logger) {
 	if s.addr == "" {
 		logger.Warn("no Redis is configured, so ticks are coordinated within this process only: another worker would run "+
 			"the same ticks again, and a restart forgets them",
 			slog.String("hint", "set redis.url in the configuration, or --redis redis://HOST:6379/0"))
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if _, _, err := s.Time(ctx); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		logger.Error("Redis does not answer, waiting for it; nothing starts until it does",
-			slog.String("redis", s.addr), slog.Any("error", err), slog.String("hint", hint(err)))
 	}
 }

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -141,26 +139,15 @@ func runScheduler(
 	lc fx.Lifecycle, s *scheduler.Scheduler, _ *server, st *store, registry *jobs.Registry, cfg *config.Config,
 	ready *readiness, logger *slog.Logger,
 ) {
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	var greeting sync.WaitGroup
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
 			announce(logger, cfg, s, registry)
-			greeting.Go(func() { st.greet(ctx, logger) })
-			go func() { ended <- s.Run(ctx) }()
-			return nil
+			st.greet(logger)
+			return s.Start()
 		},
 		OnStop: func(limit context.Context) error {
 			ready.draining.Store(true)
-			stop()
-			greeting.Wait()
-			select {
-			case err := <-ended:
-				return err
-			case <-limit.Done():
-				return fmt.Errorf("the scheduler did not stop in time: %w", context.Cause(limit))
-			}
+			return s.Shutdown(limit)
 		},
 	})
 }

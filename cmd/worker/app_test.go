@@ -180,10 +180,10 @@ func TestHintsNameWhatToLookAt(t *testing.T) {
 		"dial tcp 192.0.2.1:6379: i/o timeout":                  "network",
 		"READONLY You can't write against a read only replica.": "primary",
 	} {
-		require.Contains(t, hint(errors.New(message)), want, message)
+		require.Contains(t, advice(errors.New(message)), want, message)
 	}
-	require.Contains(t, hint(context.DeadlineExceeded), "network")
-	require.Contains(t, hint(&net.DNSError{Err: "no such host"}), "host")
+	require.Contains(t, advice(context.DeadlineExceeded), "network")
+	require.Contains(t, advice(&net.DNSError{Err: "no such host"}), "host")
 }
 
 func TestTheFirstTickIsTheEarliestOfTheJobsThatRun(t *testing.T) {

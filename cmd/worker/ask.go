@@ -19,6 +19,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
 )
 
 // asking is what the commands share that ask a fleet, or rule it.
@@ -147,17 +148,10 @@ func (a *asking) failed(job string, err error) error {
 }
 
 // advice says what to do about an error of Redis.
-func advice(err error) string {
-	switch text := err.Error(); {
-	case strings.Contains(text, "OOM command not allowed"):
-		return "raise maxmemory of Redis, or make room in it"
-	case strings.Contains(text, "NOREPLICAS"):
-		return "start the replicas of Redis that are away, or lower its min-replicas-to-write"
-	case strings.Contains(text, "MISCONF"):
-		return "see the log of Redis, and whether its disk is full"
-	}
-	return hint(err)
-}
+func advice(err error) string { return inConfiguration.Replace(redislease.Hint(err)) }
+
+// inConfiguration says where the worker has what a program has in its own code.
+var inConfiguration = strings.NewReplacer("the URL or the options of Redis", "redis.url", "the user of Redis", "the user of redis.url")
 
 // jobArgument takes exactly one argument, a job.
 func jobArgument(cmd *cobra.Command, args []string) error {

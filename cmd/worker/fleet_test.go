@@ -78,7 +78,7 @@ func TestAWorkerWaitsForARedisThatIsAway(t *testing.T) {
 	server := redistest.Start(t)
 	server.Kill()
 	p := start(t, file(t, oneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
-	down := p.await("Redis does not answer, waiting for it; nothing starts until it does", "level", "ERROR", "redis", server.Addr())
+	down := p.await("store does not answer; nothing starts until it does", "level", "ERROR")
 	require.Contains(t, down["hint"], "check that Redis runs")
 	require.Contains(t, p.ready(http.StatusServiceUnavailable), "the store does not answer")
 	status, _ := p.get("/healthz")
@@ -104,7 +104,7 @@ func TestAWorkerThatNeverMetItsRedisStopsCleanly(t *testing.T) {
 	server := redistest.Start(t)
 	server.Kill()
 	p := start(t, file(t, oneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
-	p.await("Redis does not answer, waiting for it; nothing starts until it does")
+	p.await("store does not answer; nothing starts until it does")
 	p.signal(syscall.SIGINT)
 	require.Equal(t, 0, p.exit())
 }

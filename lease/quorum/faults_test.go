@@ -452,3 +452,24 @@ func TestNodesOfAnotherNamespaceAreRefused(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.Equal(t, "mail", lease.NamespaceOf(s))
 }
+
+func TestCheckSaysWhatTheNodesSay(t *testing.T) {
+	var nodes []quorum.Node
+	for range 3 {
+		client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+		n, err := redislease.NewNode(client, "billing")
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, errors.Join(n.Close(), client.Close())) })
+		nodes = append(nodes, n)
+	}
+	s, err := quorum.New(nodes, "billing")
+	require.NoError(t, err)
+
+	require.ErrorContains(t, s.Check(t.Context()), "0 of 3 nodes answered, 2 needed")
+	require.ErrorContains(t, s.Check(t.Context()), "; check that Redis runs")
+	require.NoError(t, s.Close())
+	require.ErrorContains(t, s.Check(t.Context()), "close the store when everything that uses it has ended")
+
+	alive := openFake(t, newFakeNodes(3))
+	require.NoError(t, alive.Check(t.Context()))
+}

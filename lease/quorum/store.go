@@ -3,6 +3,7 @@ package quorum
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,30 @@ type Store struct {
 
 // Namespace implements [lease.Namespacer].
 func (s *Store) Namespace() string { return s.namespace }
+
+// Check implements [lease.Checker]. That a minority of nodes fails is no fault.
+func (s *Store) Check(ctx context.Context) error { return lease.Check(ctx, s) }
+
+// Hint implements [lease.Checker]: it says what the first node that knows says.
+func (s *Store) Hint(err error) string {
+	var few *MajorityError
+	switch {
+	case errors.Is(err, ErrClosed):
+		return "close the store when everything that uses it has ended"
+	case errors.Is(err, ErrRestarted):
+		return "wait, or give WithFreshStart if nobody has used the namespace before"
+	case !errors.As(err, &few):
+		return ""
+	}
+	for _, n := range s.registers.list {
+		for _, cause := range few.Causes {
+			if h, ok := n.(interface{ Hint(err error) string }); ok && h.Hint(cause) != "" {
+				return h.Hint(cause)
+			}
+		}
+	}
+	return ""
+}
 
 // Close ends what is under way at the nodes and waits for that. Calls fail with [ErrClosed] from then on. The nodes are
 // the caller's, and stay open.

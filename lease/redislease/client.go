@@ -54,6 +54,7 @@ func ownClient(life context.Context, client redis.UniversalClient, timeout time.
 		} else {
 			o.Dialer = within(life, timeout, o.Dialer)
 		}
+		o.Dialer = quietly(o.Dialer)
 		o.PoolFIFO = false
 		o.Limiter = nil
 		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
@@ -68,9 +69,10 @@ func ownClient(life context.Context, client redis.UniversalClient, timeout time.
 		o.PoolSize, o.MaxConcurrentDials, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = poolSize, connections, 1, connections, 0
 		o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = 0, 0, 0
 		o.DialerRetries = 1
-		if o.Dialer != nil {
-			o.Dialer = within(life, timeout, o.Dialer)
+		if o.Dialer == nil {
+			o.Dialer = redis.NewDialer(&redis.Options{DialTimeout: timeout, TLSConfig: o.TLSConfig})
 		}
+		o.Dialer = quietly(within(life, timeout, o.Dialer))
 		o.PoolFIFO = false
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false // a replica's answer is an old one
 		o.DisableRoutingPolicies = true

@@ -1,0 +1,85 @@
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Checker is a [Store] that says what keeps it from working, and what to change.
+type Checker interface {
+	Store
+
+	// Check makes the calls that a fleet depends on, and returns nil when all of them work. Otherwise the error joins a
+	// [*CheckError] for each call that fails, or is the one of the first call when the store does not answer at all. It
+	// writes one small record, the lock solotick-check, which nobody waits for.
+	Check(ctx context.Context) error
+
+	// Hint says what to change when a call fails with err; "" when the store has nothing to say about it.
+	Hint(err error) string
+}
+
+// CheckError is a call that a store cannot do.
+type CheckError struct {
+	Call string // the method, such as "Claim"
+	Err  error
+	Hint string // what to change; "" when the store does not know
+}
+
+func (e *CheckError) Error() string {
+	text := fmt.Sprintf("lease: check: %s: %v", e.Call, e.Err)
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
+
+// Unwrap returns what the call failed with.
+func (e *CheckError) Unwrap() error { return e.Err }
+
+// checkName is of a lock that has room for everybody who checks at once.
+const checkName = "solotick-check"
+
+// Check makes the calls of any store, as [Checker.Check] says. A store implements Checker with it.
+func Check(ctx context.Context, s Store) error {
+	var faults []error
+	try := func(call string, err error) bool {
+		if err == nil {
+			return true
+		}
+		e := &CheckError{Call: call, Err: err}
+		if c, ok := s.(Checker); ok {
+			e.Hint = c.Hint(err)
+		}
+		faults = append(faults, e)
+		return false
+	}
+	if _, _, err := s.Time(ctx); !try("Time", err) {
+		return faults[0]
+	}
+	c := Claim{
+		Name: checkName, Holder: "check", Request: strings.ToLower(rand.Text()),
+		Term: time.Second, Permits: 1, Limit: MaxPermits,
+	}
+	a, err := s.Claim(ctx, c)
+	if try("Claim", err) {
+		g := Grant{
+			Name: c.Name, Holder: c.Holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers,
+			Term: c.Term, Permits: c.Permits, Limit: c.Limit,
+		}
+		try("Renew", s.Renew(ctx, []Grant{g})[0])
+		try("Release", s.Release(ctx, g))
+	}
+	if i, ok := s.(Inspector); ok {
+		_, err = i.Inspect(ctx, c.Name)
+		try("Inspect", err)
+	}
+	if r, ok := s.(Roster); ok {
+		_, err := r.Members(ctx)
+		try("Members", err)
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,64 @@
+package redislease
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Check implements [lease.Checker].
+func (s *Store) Check(ctx context.Context) error { return lease.Check(ctx, s) }
+
+// Hint implements [lease.Checker].
+func (s *Store) Hint(err error) string { return Hint(err) }
+
+// Hint is [Hint], for a quorum.
+func (n *Node) Hint(err error) string { return Hint(err) }
+
+// hints are what to change, by what an error says. The first that matches holds.
+var hints = []struct {
+	hint  string
+	parts []string
+}{
+	{"raise maxmemory of Redis, or make room in it", []string{"OOM command not allowed"}},
+	{"start the replicas of Redis that are away, or lower its min-replicas-to-write", []string{"NOREPLICAS"}},
+	{"see the log of Redis, and whether its disk is full", []string{"MISCONF"}},
+	{"check the user and the password in the URL or the options of Redis", []string{"NOAUTH", "WRONGPASS", "invalid username-password", "without any password configured"}},
+	{"let the user of Redis do what package redislease needs: ~solotick:* &solotick:* +@read +@write +@scripting " +
+		"+@pubsub +@connection +time, and use the keys of redis_stream jobs", []string{"NOPERM", "The user executing the script"}},
+	{"check whether this Redis speaks TLS: rediss:// does, redis:// does not", []string{"tls:", "x509:", "first record does not look like a TLS handshake"}},
+	{"name a database that this Redis has, such as 0: see its setting databases", []string{"DB index is out of range"}},
+	{"name the primary: this server is a replica of Redis, which cannot be written to", []string{"READONLY"}},
+	{"it must be a primary of Redis 7.0 or Valkey 7.2, or later", []string{"unknown command", "Error compiling script"}},
+	{"check the network and the firewall between here and the address of Redis", []string{"i/o timeout"}},
+}
+
+// Hint says what to change when a call of a store, or of any client of Redis, fails with err; "" when err is nil.
+func Hint(err error) string {
+	if err == nil {
+		return ""
+	}
+	message := err.Error()
+	for _, h := range hints {
+		for _, part := range h.parts {
+			if strings.Contains(message, part) {
+				return h.hint
+			}
+		}
+	}
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, redis.ErrClosed):
+		return "the store is closed: close it when everything that uses it has ended"
+	case errors.As(err, &dns):
+		return "check the host in the URL or the options of Redis"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "check the network and the firewall between here and the address of Redis"
+	}
+	return "check that Redis runs, and its address in the URL or the options of Redis"
+}

@@ -1,0 +1,162 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// life is how a Scheduler starts and stops, once each.
+type life struct {
+	mu      sync.Mutex
+	started string        // by which method; "" before
+	stopped bool          // Shutdown was called
+	stop    chan struct{} // closed by the first Shutdown
+	cut     chan struct{} // closed when runs have to end
+	done    chan struct{} // closed when everything has ended
+	err     error         // of the end; valid after done
+}
+
+func newLife() *life {
+	return &life{stop: make(chan struct{}), cut: make(chan struct{}), done: make(chan struct{})}
+}
+
+// start takes in that a method starts the Scheduler. It may be done once.
+func (l *life) start(method string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.started != "":
+		return fmt.Errorf("scheduler: %s: %s was called before; make another Scheduler", method, l.started)
+	case l.stopped:
+		return fmt.Errorf("scheduler: %s: Shutdown was called before; make another Scheduler", method)
+	}
+	l.started = method
+	return nil
+}
+
+func (l *life) isStarted() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.started != ""
+}
+
+func (l *life) end(err error) {
+	l.err = err
+	close(l.done)
+}
+
+// ErrNotStarted is returned by [Scheduler.Shutdown] when neither Start nor Run was called.
+var ErrNotStarted = errors.New("scheduler: Shutdown: neither Start nor Run was called before")
+
+// halt takes in that Shutdown was called.
+func (l *life) halt() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.stopped {
+		l.stopped = true
+		close(l.stop)
+	}
+	if l.started == "" {
+		return ErrNotStarted
+	}
+	return nil
+}
+
+// cancelRuns takes in that the time for runs is over.
+func (l *life) cancelRuns() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.cut:
+	default:
+		close(l.cut)
+	}
+}
+
+// Start is [Scheduler.Run] for those who do not want to wait: it starts everything and returns at once, also when the store
+// does not answer yet; see [Scheduler.WaitReady]. Stop with [Scheduler.Shutdown]. It returns an error when Start, Run
+// or Shutdown was called before.
+func (s *Scheduler) Start() error {
+	if err := s.life.start("Start"); err != nil {
+		return err
+	}
+	go func() { s.life.end(s.run(context.Background())) }()
+	return nil
+}
+
+// Run claims ticks and runs them until ctx ends or [Scheduler.Shutdown] is called. Then it claims nothing more, lets runs
+// finish within the shutdown grace, cancels the others with [ErrStopping] as the cause, releases their ticks, and returns nil,
+// when everything it started has ended. It returns a [*StuckError] when runs went on for 10 s after they were cancelled,
+// and at once an error when Start, Run or Shutdown was called before. Values of ctx reach the handlers.
+//
+// While the store does not answer, at the start too, Run waits for it.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if err := s.life.start("Run"); err != nil {
+		return err
+	}
+	err := s.run(ctx)
+	s.life.end(err)
+	return err
+}
+
+// The time before the end of Shutdown's context at which runs are cancelled: a fifth of what is left when it is called, and
+// at most this.
+const cutBefore = 5 * time.Second
+
+// Shutdown stops what Start or Run has started and returns when everything has ended, with what Run returns. It claims
+// nothing more and lets runs finish. It cancels the others, with [ErrStopping] as the cause, and releases their ticks when
+// the shutdown grace is over, but in time before ctx ends: when four fifths of its time have passed, or 5 s before its deadline,
+// whichever is later. Of the 15 s that fx gives, runs have 12 s to finish and 3 s to return.
+//
+// When ctx ends before everything else does, the error wraps the cause of ctx and a [*StuckError] when handlers still run; what is
+// left ends in the background, see [Scheduler.Done]. A second Shutdown waits for the same end. Before Start and Run, it
+// returns [ErrNotStarted], and neither can be called any more.
+func (s *Scheduler) Shutdown(ctx context.Context) error {
+	if err := s.life.halt(); err != nil {
+		return err
+	}
+	var cut <-chan time.Time // never without a deadline: the shutdown grace is the bound then
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		t := time.NewTimer(left - min(left/5, cutBefore))
+		defer t.Stop()
+		cut = t.C
+	}
+	select {
+	case <-s.life.done:
+		return s.life.err
+	case <-cut:
+	case <-ctx.Done():
+	}
+	s.life.cancelRuns()
+	select {
+	case <-s.life.done:
+		return s.life.err
+	case <-ctx.Done():
+	}
+	select {
+	case <-s.life.done: // both at once
+		return s.life.err
+	default:
+	}
+	err := fmt.Errorf("scheduler: Shutdown: not everything has ended: %w", context.Cause(ctx))
+	if stuck := s.jobs.Load().working(); len(stuck) > 0 {
+		err = errors.Join(err, &StuckError{Jobs: stuck})
+	}
+	return err
+}
+
+// Done returns a channel that is closed when everything that Start or Run has started has ended.
+func (s *Scheduler) Done() <-chan struct{} { return s.life.done }
+
+// StuckError names jobs whose runs went on after they were cancelled. Their leases run out by themselves.
+type StuckError struct{ Jobs []string }
+
+func (e *StuckError) Error() string {
+	return fmt.Sprintf("scheduler: still running after they were cancelled: %s; their handlers must return when their context ends",
+		strings.Join(e.Jobs, ", "))
+}

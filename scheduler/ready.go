@@ -1,0 +1,92 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// ErrStopped is why [Scheduler.WaitReady] fails on a Scheduler that stops or has stopped.
+var ErrStopped = errors.New("scheduler: the replica has stopped")
+
+// WaitReady returns nil when the store has answered and has a record of every job of the last [Scheduler.Update]: from
+// then on its ticks are claimed, and it can be triggered and paused. When ctx ends first the error wraps the cause of ctx and
+// what the store last failed with, and says what to change. It may be called before [Scheduler.Start], or beside
+// [Scheduler.Run].
+func (s *Scheduler) WaitReady(ctx context.Context) error {
+	for {
+		news := s.news.wait()
+		switch {
+		case s.stopping.Load():
+			return ErrStopped
+		case s.health.isUp() && s.known():
+			return nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return s.notReady(context.Cause(ctx))
+		}
+	}
+}
+
+// notReady explains why the wait for a ready store had to end.
+func (s *Scheduler) notReady(why error) error {
+	switch last := s.health.lastError(); {
+	case !s.life.isStarted():
+		return fmt.Errorf("scheduler: not ready: %w; neither Start nor Run was called", why)
+	case last == nil && s.health.isUp():
+		return fmt.Errorf("scheduler: not ready: %w; the store has no record of some jobs yet", why)
+	case last == nil:
+		return fmt.Errorf("scheduler: not ready: %w; the store has not answered yet", why)
+	default:
+		text := ""
+		if hint := s.hint(last); hint != "" {
+			text = "; " + hint
+		}
+		return fmt.Errorf("scheduler: not ready: %w; the store said: %w%s", why, last, text)
+	}
+}
+
+// known reports whether the store has a record of every job.
+func (s *Scheduler) known() bool {
+	if !s.life.isStarted() {
+		return false
+	}
+	for _, c := range s.jobs.Load().contenders {
+		c.mu.Lock()
+		synced := c.synced
+		c.mu.Unlock()
+		if !synced {
+			return false
+		}
+	}
+	return true
+}
+
+// news wakes those who wait until something has changed.
+type news struct {
+	mu sync.Mutex
+	ch chan struct{} // nil when nobody waits
+}
+
+// wait returns a channel that is closed at the next change.
+func (n *news) wait() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ch == nil {
+		n.ch = make(chan struct{})
+	}
+	return n.ch
+}
+
+// publish says that something has changed.
+func (n *news) publish() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ch != nil {
+		close(n.ch)
+		n.ch = nil
+	}
+}
