@@ -112,12 +112,13 @@ func (r Replica) MarshalJSON() ([]byte, error) {
 		Term        int64    `json:"term_ms"`
 		Running     int      `json:"running"`
 		Stopping    bool     `json:"stopping"`
+		Processes   int      `json:"processes"`
 		Heard       stamp    `json:"last_heartbeat"`
 		Gone        bool     `json:"gone"`
 		JobCount    int      `json:"job_count"`
 	}{
 		r.ID, append([]string{}, r.Groups...), stamp(r.Started), r.Version, r.ClockOffset.Milliseconds(), r.Term.Milliseconds(),
-		r.Running, r.Stopping, stamp(r.Heard), r.Gone, r.JobCount,
+		r.Running, r.Stopping, r.Processes(), stamp(r.Heard), r.Gone, r.JobCount,
 	})
 }
 

@@ -9,13 +9,15 @@ import (
 // Replica is what a replica says about itself, every few seconds, by lease.Roster.
 type Replica struct {
 	ID          string
-	Groups      []string      // that it serves, besides the jobs that name none
-	Started     time.Time     // by fleet time, in milliseconds
-	Version     string        // of its program
-	ClockOffset time.Duration // of fleet time from its machine's clock: above 0 where that one is slow
-	Term        time.Duration // of its leases
-	Running     int           // how many runs it has under way
-	Stopping    bool          // it starts nothing more
+	Groups      []string         // that it serves, besides the jobs that name none
+	Started     time.Time        // by fleet time, in milliseconds
+	Version     string           // of its program
+	ClockOffset time.Duration    // of fleet time from its machine's clock: above 0 where that one is slow
+	Term        time.Duration    // of its leases
+	Running     int              // how many runs it has under way
+	Stopping    bool             // it starts nothing more
+	Instance    string           // tells its process from others with the same id; empty from a version that does not say
+	Others      map[string]int64 // instances that use the same id, which is a mistake, and how long ago each was noticed, in ms
 
 	// Heard is when its last heartbeat reached the store, by the store's clock; zero when that is not known. Gone says
 	// that it has stopped or died since. Neither is announced: the store knows them.
@@ -40,6 +42,8 @@ type replicaJSON struct {
 	Term        int64             `json:"term_ms"`
 	Running     int               `json:"running"`
 	Stopping    bool              `json:"stopping,omitempty"`
+	Instance    string            `json:"instance,omitempty"`
+	Others      map[string]int64  `json:"others,omitempty"`
 	Jobs        map[string]string `json:"jobs,omitempty"`
 	JobCount    int               `json:"job_count"`
 }
@@ -53,7 +57,7 @@ func (r Replica) Encode() []byte {
 	w := replicaJSON{
 		ID: r.ID, Groups: r.Groups, Started: unixMilli(r.Started), Version: r.Version,
 		ClockOffset: r.ClockOffset.Round(time.Millisecond).Milliseconds(), Term: r.Term.Milliseconds(),
-		Running: r.Running, Stopping: r.Stopping, Jobs: r.Jobs, JobCount: len(r.Jobs),
+		Running: r.Running, Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: len(r.Jobs),
 	}
 	if len(w.Jobs) > MostJobs {
 		w.Jobs = nil
@@ -71,8 +75,17 @@ func DecodeReplica(text []byte) (Replica, error) {
 	return Replica{
 		ID: r.ID, Groups: r.Groups, Started: fromMilli(r.Started), Version: r.Version,
 		ClockOffset: time.Duration(r.ClockOffset) * time.Millisecond, Term: time.Duration(r.Term) * time.Millisecond,
-		Running: r.Running, Stopping: r.Stopping, Jobs: r.Jobs, JobCount: r.JobCount,
+		Running: r.Running, Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount,
 	}, nil
+}
+
+// Processes is how many processes use the replica's id: 1, unless that is a mistake.
+func (r Replica) Processes() int { return 1 + len(r.Others) }
+
+// Silent tells whether a replica that counts as live has missed a heartbeat by now: it may be dead, frozen or cut off.
+func (r Replica) Silent(now time.Time) bool {
+	every := min(max(r.Term/2, 500*time.Millisecond), 5*time.Second) // as package scheduler does
+	return !r.Gone && !r.Heard.IsZero() && r.Term > 0 && now.Sub(r.Heard) > every+every/2+time.Second
 }
 
 // serves tells whether r serves a job, and whether that is known.

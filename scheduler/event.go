@@ -127,22 +127,30 @@ type ClockSampled struct {
 // FleetSeen is the event that the replica has looked who else lives, every few seconds. It needs a store that is a
 // [lease.Roster].
 type FleetSeen struct {
-	Replicas int      // that live
+	Replicas int      // that live, each process with the id of another one counted as one
 	Unserved []string // jobs of this replica's registry that no live replica serves, sorted
 	Differ   []string // jobs that other replicas have other definitions of, sorted
 	Changed  bool     // one of these is not as it was the last time
 }
 
-func (FleetSeen) event()    {}
-func (Claimed) event()      {}
-func (RunStarted) event()   {}
-func (RunRetried) event()   {}
-func (RunSettled) event()   {}
-func (RunLost) event()      {}
-func (RunReleased) event()  {}
-func (Passed) event()       {}
-func (Renewed) event()      {}
-func (StoreDown) event()    {}
-func (StoreUp) event()      {}
-func (StoreForgot) event()  {}
-func (ClockSampled) event() {}
+// ReplicaShared is the event that the number of processes that use this replica's id has changed. More than one is a
+// mistake in their configurations: a replica's id is its own.
+type ReplicaShared struct {
+	Replica   string
+	Processes int // with this one
+}
+
+func (ReplicaShared) event() {}
+func (FleetSeen) event()     {}
+func (Claimed) event()       {}
+func (RunStarted) event()    {}
+func (RunRetried) event()    {}
+func (RunSettled) event()    {}
+func (RunLost) event()       {}
+func (RunReleased) event()   {}
+func (Passed) event()        {}
+func (Renewed) event()       {}
+func (StoreDown) event()     {}
+func (StoreUp) event()       {}
+func (StoreForgot) event()   {}
+func (ClockSampled) event()  {}

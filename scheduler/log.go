@@ -136,6 +136,12 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		return level, "fleet", []slog.Attr{
 			slog.Int("replicas", e.Replicas), slog.Any("unserved", e.Unserved), slog.Any("differ", e.Differ),
 		}
+	case ReplicaShared:
+		attrs := []slog.Attr{slog.String("replica", e.Replica), slog.Int("processes", e.Processes)}
+		if e.Processes > 1 {
+			return slog.LevelWarn, "other processes use this replica's id; give each its own, or leave replica out", attrs
+		}
+		return slog.LevelInfo, "no other process uses this replica's id any more", attrs
 	case ClockSampled:
 		return slog.LevelDebug, "clock sampled", []slog.Attr{slog.Duration("offset", round(e.Offset)), slog.Duration("rtt", round(e.RTT))}
 	}

@@ -41,7 +41,7 @@ func (s *Scheduler) announce(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			limited, cancel := s.call()
-			_ = roster.Announce(limited, s.replica, nil, 0) // else it is gone a little later
+			s.signOff(limited, roster, started)
 			cancel()
 			t.Stop()
 			return
@@ -52,12 +52,35 @@ func (s *Scheduler) announce(ctx context.Context) {
 	}
 }
 
+// signOff says that this replica has stopped, for those who look at it later, and then that it is gone; without that it is
+// gone a little later, and looks dead.
+func (s *Scheduler) signOff(ctx context.Context, roster lease.Roster, started time.Time) {
+	last := fleet.Replica{ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Term: s.term, Stopping: true, Instance: s.epoch,
+		Jobs: s.jobs.Load().revisions}
+	if len(s.instances.others) > 0 {
+		return // others use this id: it is theirs
+	}
+	_ = roster.Announce(ctx, s.replica, last.Encode(), heartbeatLife*heartbeatEvery(s.term))
+	_ = roster.Announce(ctx, s.replica, nil, 0)
+}
+
+// shared reports, whenever that changes, how many processes use this replica's id.
+func (s *Scheduler) shared(processes int) {
+	if processes != max(s.processes, 1) {
+		s.observe(ReplicaShared{Replica: s.replica, Processes: processes})
+	}
+	s.processes = processes
+}
+
 // announceOnce ignores errors: others hear of this replica a little later.
 func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) {
 	ctx, cancel := s.call()
 	defer cancel()
 	jobs := s.jobs.Load()
+	others := s.instances.look(ctx, roster, s.replica, s.epoch, heartbeatEvery(s.term))
+	s.shared(len(others) + 1)
 	me := fleet.Replica{
+		Instance: s.epoch, Others: others,
 		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, ClockOffset: time.Until(s.clock.now()),
 		Term: s.term, Running: s.keeper.Held(), Stopping: s.stopping.Load(), Jobs: jobs.revisions,
 	}
@@ -78,6 +101,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) {
 			unsure = true
 			continue
 		}
+		seen.Replicas += len(r.Others)
 		unsure = unsure || len(r.Jobs) < r.JobCount
 		for name, revision := range r.Jobs {
 			served[name] = true

@@ -39,6 +39,8 @@ type Scheduler struct {
 	jobs      atomic.Pointer[jobSet]
 	announces chan struct{} // of size 1: the roster has to hear of this replica
 	seen      FleetSeen     // the last
+	instances instances     // of this replica's id
+	processes int           // as ReplicaShared said last
 
 	life     *life
 	stopping atomic.Bool

@@ -1,0 +1,61 @@
+package scheduler
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
+)
+
+// instances finds other processes that use this replica's id, each of which announces itself over the others. Leases are
+// told apart by their requests all the same, so nothing runs twice for that; but people see one replica in place of many.
+type instances struct {
+	beats  int                  // heartbeats so far
+	others map[string]time.Time // when each was seen last, by the local clock
+}
+
+const (
+	instancesEvery = 4 // heartbeats between two looks, which read what all replicas announce
+	instancesLife  = 4 // looks after which another instance that was not seen is gone
+	mostInstances  = 16
+)
+
+// look reads what is announced under this replica's id before the next heartbeat takes its place: if that is another
+// instance's, it was announced after ours. It returns how long ago, in ms, each
+// other instance was noticed.
+func (i *instances) look(ctx context.Context, roster lease.Roster, replica, own string, every time.Duration) map[string]int64 {
+	if i.beats++; i.beats%instancesEvery == 2 { // the first heartbeat may find the one of a predecessor
+		members, err := roster.Members(ctx)
+		at := slices.IndexFunc(members, func(m lease.Member) bool { return m.Holder == replica })
+		if err == nil && at >= 0 {
+			i.take(members[at].Info, own, time.Now())
+		}
+	}
+	maps.DeleteFunc(i.others, func(_ string, seen time.Time) bool { return time.Since(seen) > instancesLife*instancesEvery*every })
+	ages := make(map[string]int64, len(i.others))
+	for id, seen := range i.others {
+		ages[id] = time.Since(seen).Milliseconds()
+	}
+	return ages
+}
+
+// take takes in a heartbeat under this replica's id.
+func (i *instances) take(info []byte, own string, now time.Time) {
+	r, err := fleet.DecodeReplica(info)
+	if err != nil || r.Instance == "" || r.Instance == own {
+		return
+	}
+	if i.others == nil {
+		i.others = make(map[string]time.Time)
+	}
+	i.others[r.Instance] = now
+	for id, age := range r.Others { // those that the other has noticed: each takes the place of one only
+		seen := now.Add(-time.Duration(age) * time.Millisecond)
+		if id != own && seen.After(i.others[id]) && len(i.others) < mostInstances {
+			i.others[id] = seen
+		}
+	}
+}
