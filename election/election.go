@@ -38,8 +38,8 @@ func New(locks *lock.Locks, name string, opts ...lock.Option) *Election {
 	return &Election{locks, locks.Mutex(name, append([]lock.Option{lock.Fair(), lock.Tell()}, opts...)...)}
 }
 
-// Campaign waits until this member is elected, ctx ends, or the wait limit passes: see [lock.Lock]. ctx is the parent of the
-// leadership's context.
+// Campaign waits until this member is elected, ctx ends, or the wait limit passes, and fails at once where waiting does not
+// help: see [lock.Lock]. ctx is the parent of the leadership's context.
 func (e *Election) Campaign(ctx context.Context) (*Leadership, error) {
 	h, err := e.mutex.Acquire(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 
 // Lead campaigns, and calls lead whenever this member is elected, until lead returns while the leadership is valid, or ctx
 // ends. It returns what lead did, or the cause of ctx. lead must return when its context ends: only then does this member
-// campaign again. Errors of the campaign that are no matter of time end it too.
+// campaign again. A campaign that fails with [lease.ErrPermanent] ends it too.
 func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, term int64) error) error {
 	for {
 		l, err := e.Campaign(ctx)

@@ -427,3 +427,22 @@ func TestAStoreThatCannotShowLocksStillElects(t *testing.T) {
 		require.NoError(t, l.Resign(t.Context()))
 	})
 }
+
+// refusing is a store that fails for good.
+type refusing struct{ *memlease.Store }
+
+var errRefused = lease.Permanent(errors.New("NOPERM"))
+
+func (refusing) Claim(context.Context, lease.Claim) (lease.Answer, error) {
+	return lease.Answer{}, errRefused
+}
+
+func TestCampaignEndsWhenStoreFailsForGood(t *testing.T) {
+	locks := lock.New(refusing{new(memlease.Store)})
+	defer locks.Close()
+	e := election.New(locks, "primary")
+	_, err := e.Campaign(t.Context())
+	require.ErrorIs(t, err, errRefused)
+	err = e.Lead(t.Context(), func(context.Context, int64) error { return nil })
+	require.ErrorIs(t, err, errRefused)
+}

@@ -33,7 +33,8 @@ var inNames = func() (in [256]bool) {
 // MaxOccasion is the greatest occasion: integers up to it are exact everywhere.
 const MaxOccasion = 1<<53 - 1
 
-// Validate returns every fault of c, joined; nil when there is none. Stores refuse a claim that has any.
+// Validate returns every fault of c, joined; nil when there is none. Stores refuse a claim that has any. The error matches
+// [ErrPermanent].
 func (c Claim) Validate() error {
 	// The usual case costs no allocation: it is on the way of every claim.
 	if ValidName(c.Name) && ValidName(c.Holder) && ValidName(c.Request) && c.Occasion >= 0 && c.Occasion <= MaxOccasion &&
@@ -44,7 +45,7 @@ func (c Claim) Validate() error {
 	var faults []error
 	fault := func(ok bool, field string, value any, rule string) {
 		if !ok {
-			faults = append(faults, fmt.Errorf("lease: claim %s: %q %s", field, fmt.Sprint(value), rule))
+			faults = append(faults, Permanent(fmt.Errorf("lease: claim %s: %q %s", field, fmt.Sprint(value), rule)))
 		}
 	}
 	fault(ValidName(c.Name), "name", c.Name, NameRule)

@@ -25,9 +25,26 @@ var (
 	// renewed any more; until its deadline the holder can still settle it.
 	ErrReplaced = errors.New("lease: replaced by a newer occasion")
 
+	// ErrPermanent is matched by an error of a store that the same call would get again and again until somebody changes a
+	// setting, a right, or what is kept: see [Permanent]. Who waits for something better returns it.
+	ErrPermanent = errors.New("lease: permanent")
+
 	// ErrReleased is the cause of a lease's context after Settle, Release, Abandon or Keeper.Close.
 	ErrReleased = errors.New("lease: released")
 )
+
+// Permanent returns err as one that matches [ErrPermanent], with the same text; nil for nil. It is for stores.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return permanentError{err}
+}
+
+type permanentError struct{ error }
+
+func (e permanentError) Is(target error) bool { return target == ErrPermanent }
+func (e permanentError) Unwrap() error        { return e.error }
 
 // HeldError says who holds what was asked for.
 type HeldError struct {

@@ -16,8 +16,9 @@ type Lock interface {
 	Name() string
 
 	// Acquire waits until the lock is granted, ctx ends, or the wait limit passes. While the store is away it goes on
-	// asking. ctx is the parent of the hold's context. The error matches [lease.ErrHeld] when the limit passed while
-	// another held it, or the cause of ctx when that ended, or says what is wrong with the lock's settings.
+	// asking: see [ClaimFailed]. ctx is the parent of the hold's context. The error matches [lease.ErrHeld] when the limit
+	// passed while another held it; the cause of ctx when that ended; or [lease.ErrPermanent], without a wait, when the
+	// settings of the lock are wrong or the store fails in a way that time does not cure, such as a missing right.
 	Acquire(ctx context.Context) (*Hold, error)
 
 	// TryAcquire asks once. The error matches [lease.ErrHeld], and is a [*lease.HeldError], when another holds the lock
@@ -87,7 +88,7 @@ func (l simple) ask(ctx context.Context, limit time.Duration, began time.Time, h
 
 func (l simple) check(c lease.Claim) error {
 	if c.Limit < 1 {
-		return fmt.Errorf("lock: semaphore %q: permits: %d must be from 1 to %d", c.Name, c.Limit, lease.MaxPermits)
+		return lease.Permanent(fmt.Errorf("lock: semaphore %q: permits: %d must be from 1 to %d", c.Name, c.Limit, lease.MaxPermits))
 	}
 	c.Ticket = l.settings.ticket
 	err := c.Validate()
@@ -97,7 +98,7 @@ func (l simple) check(c lease.Claim) error {
 	if l.settings.waitLimit < 0 {
 		err = errors.Join(err, fmt.Errorf("lock: %q: wait limit: %q must be at least 0", c.Name, l.settings.waitLimit))
 	}
-	return err
+	return lease.Permanent(err)
 }
 
 func (l simple) try(t attempt) (*Hold, error) {
@@ -141,6 +142,10 @@ func (l simple) wait(t attempt) (*Hold, error) {
 		if err == nil && a.Status == lease.Granted {
 			return s.keep(t, a, sent)
 		}
+		if errors.Is(err, lease.ErrPermanent) {
+			s.takeBack(t.claim)
+			return nil, fmt.Errorf("lock: gave up %q: %w", t.claim.Name, err)
+		}
 		if asked == 0 && s.observe != nil {
 			s.observe(Waiting{Name: t.claim.Name, Holder: a.Holder})
 		}
@@ -148,6 +153,9 @@ func (l simple) wait(t attempt) (*Hold, error) {
 		if err != nil {
 			pause = jittered(min(firstPause<<min(failures, 10), l.settings.ticket/6)) // so that a short outage costs nobody a place in line
 			failures++
+			if s.observe != nil && t.ctx.Err() == nil {
+				s.observe(ClaimFailed{Name: t.claim.Name, Failures: failures, Waited: time.Since(t.began), Err: err})
+			}
 		} else {
 			last, failures = a, 0
 			if w == nil {

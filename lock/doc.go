@@ -42,9 +42,12 @@
 //	the waiter gives up                  takes its ticket back            the next is told
 //	the reply to a claim is lost         asks again: the same grant       nothing: it is held
 //	the reply is lost as it gives up     gives back what it may hold      nothing: it is free
-//	the store is away                    asks again and again, and keeps  nothing
-//	                                     its place if that was for less
-//	                                     than a third of its ticket
+//	the store is away                    asks again and again, says so    nothing
+//	                                     (ClaimFailed), and keeps its
+//	                                     place if that was for less than
+//	                                     a third of its ticket
+//	the store refuses for good: a right  gives up: lease.ErrPermanent     its ticket runs out
+//	is missing, a key has another type
 //	the store forgets everything         asks again: it is at the end of  holders write themselves anew at
 //	                                     the line, as all are             the next renewal
 //	the grant is taken away by force     -                                the next is told; so is the holder, whose

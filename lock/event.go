@@ -12,6 +12,15 @@ type Event interface{ event() }
 // Waiting says that Acquire has to wait, for Holder before others.
 type Waiting struct{ Name, Holder string }
 
+// ClaimFailed says that the store failed while Acquire waits, which then asks again. Failures counts from 1 since the store
+// answered last: log the first of them and count them all.
+type ClaimFailed struct {
+	Name     string
+	Failures int
+	Waited   time.Duration
+	Err      error
+}
+
 // Granted says that the lock is held.
 type Granted struct {
 	Name   string
@@ -53,9 +62,10 @@ type Released struct {
 	Err   error
 }
 
-func (Waiting) event()  {}
-func (Granted) event()  {}
-func (GaveUp) event()   {}
-func (Renewed) event()  {}
-func (Lost) event()     {}
-func (Released) event() {}
+func (Waiting) event()     {}
+func (ClaimFailed) event() {}
+func (Granted) event()     {}
+func (GaveUp) event()      {}
+func (Renewed) event()     {}
+func (Lost) event()        {}
+func (Released) event()    {}

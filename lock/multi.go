@@ -12,13 +12,34 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// Multi is several locks that are held together or not at all: of any kind and with any names. No order has to be agreed on:
-// while it waits for one it holds none of the others. So it can wait for very long for several fair locks whose lines are
-// never empty. It is safe for concurrent use.
+// Multi is several locks that are held together or not at all: of any kind and with any names. No order has to be agreed on.
+// It is safe for concurrent use.
+//
+// Acquire waits for one lock while it holds none, and then asks for the others. When it has found one of them held several
+// times, it takes all one after another in the order of their names, and keeps what it has while it waits for the next. As
+// all do so in one order, they do not deadlock; and none waits for ever, since a Multi lets those go first who have
+// waited for longer, whatever the [Turn] of its locks. A plain mutex that others acquire alone can still be taken by them
+// again and again.
 type Multi struct{ locks []Lock }
 
-// Multi returns the lock of all these. Each waits for as long as its own wait limit says.
-func (s *Locks) Multi(locks ...Lock) *Multi { return &Multi{slices.Clone(locks)} }
+// Multi returns the lock of all these. The shortest of their wait limits bounds how long Acquire waits for all of them.
+func (s *Locks) Multi(locks ...Lock) *Multi {
+	m := &Multi{slices.Clone(locks)}
+	for i, l := range m.locks {
+		if l, ok := l.(partial); ok {
+			m.locks[i] = l.inTurn()
+		}
+	}
+	return m
+}
+
+// partial is a lock that can be a part of a [Multi]. Others can, too, but know only their own wait limits.
+type partial interface {
+	Lock
+	inTurn() partial                       // the same lock, that lets those go first who came before
+	waitLimit() time.Duration              // 0 for none
+	withWaitLimit(d time.Duration) partial // the same lock, with another
+}
 
 // MultiHold holds all locks of a [Multi]. Always release it, also when one was lost. It is safe for concurrent use.
 type MultiHold struct {
@@ -80,29 +101,29 @@ func (l *Multi) TryAcquire(ctx context.Context) (*MultiHold, error) {
 	return l.held(ctx, holds), nil
 }
 
-// Acquire waits until all locks are granted. It waits for one that is held by another while it holds none, and then asks
-// for the others. The error is that of the lock which was not granted: see [Lock].
+// Acquire waits until all locks are granted. The error is that of the lock which was not granted: see [Lock].
 func (l *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
+	w := multiWait{Multi: l, ctx: ctx, began: time.Now(), limit: l.waitLimit()}
 	for first, tries := 0, 0; ; tries++ {
-		h, err := l.locks[first].Acquire(ctx)
-		if err != nil {
-			return nil, err
+		var holds []*Hold
+		var err error
+		if tries < freeTries {
+			holds, first, err = w.one(first)
+		} else {
+			holds, err = w.inOrder()
+			tries = -1 // should one be lost: a MaxHold may be too short for that
 		}
-		holds := make([]*Hold, len(l.locks))
-		holds[first] = h
-		if first, err = l.others(ctx, holds); err == nil {
+		switch {
+		case err != nil:
+			return nil, err
+		case holds != nil:
 			return l.held(ctx, holds), nil
 		}
-		// Those who give way to each other must not do so in step. The lock that is held by another is waited for anyway.
-		t := time.NewTimer(rand.N(time.Millisecond << min(tries, 6)))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-		}
+		// Those who give way to each other must not do so in step.
+		(*waiter)(nil).sleep(ctx, rand.N(time.Millisecond<<min(max(tries, 0), 6)))
 	}
 }
 

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -174,4 +175,49 @@ func TestRedisThatForbidsMessagesIsAskedInstead(t *testing.T) {
 	release(t, w.granted(t))
 	require.Less(t, time.Since(released), slack)
 	free(t, p, "stock")
+}
+
+// TestRedisThatIsFlushedHasTwoHoldersForAThird empties Redis, whose connections stay, while one holds the lock and another
+// waits for it. Who asks first is its holder: the other is refused the next time, within a third of the term.
+func TestRedisThatIsFlushedHasTwoHoldersForAThird(t *testing.T) {
+	t.Parallel()
+	const times = 4
+	var together [times]time.Duration
+	var flushing sync.WaitGroup
+	for i := range times {
+		flushing.Go(func() {
+			t.Run("", func(t *testing.T) {
+				srv := redistest.Start(t)
+				p, q := dial(t, srv.Addr()), dial(t, srv.Addr())
+				h := acquire(t, p.Mutex("stock", short...))
+				w := begin(t.Context(), q.Mutex("stock", short...))
+				lines(t, p, "stock", 1)
+				time.Sleep(time.Duration(i) * shortTerm / 3 / times) // at one moment or another between two renewals
+				srv.Flush()
+				renewed := make(chan struct{}, 1)
+				h.OnRenewal(func(time.Time) {
+					select {
+					case renewed <- struct{}{}:
+					default:
+					}
+				})
+				select {
+				case <-renewed:
+					release(t, h)
+					release(t, w.granted(t))
+				case <-w.done:
+					next, from := w.granted(t), time.Now()
+					<-h.Context().Done()
+					together[i] = time.Since(from)
+					require.ErrorIs(t, context.Cause(h.Context()), lease.ErrLost)
+					require.Less(t, together[i], shortTerm/2+slack)
+					require.Greater(t, next.Token(), h.Token())
+					require.True(t, next.Valid())
+					release(t, next)
+				}
+			})
+		})
+	}
+	flushing.Wait()
+	t.Logf("with a term of %s, two held it for %v", shortTerm, together)
 }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/solotick/solotick/lease"
@@ -40,7 +41,7 @@ func (s *Locks) giveBack() {
 		ctx, cancel := context.WithTimeout(s.late, min(time.Until(o.until), time.Second)) // one that hangs must not hold up the others
 		err := s.store.Release(ctx, o.grant)
 		cancel()
-		if err == nil {
+		if err == nil || errors.Is(err, lease.ErrPermanent) { // then it runs out
 			pause = firstPause
 			continue
 		}

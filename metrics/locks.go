@@ -38,6 +38,7 @@ type Locks struct {
 	acquisitions    *prometheus.CounterVec
 	failures        *prometheus.CounterVec
 	waits           *prometheus.CounterVec
+	claimErrors     *prometheus.CounterVec
 	wait            *prometheus.HistogramVec
 	hold            *prometheus.HistogramVec
 	lost            *prometheus.CounterVec
@@ -68,6 +69,8 @@ func NewLocks(options ...LocksOption) *Locks {
 	m.acquisitions = m.counters("lock_acquisitions_total", "Locks that were granted.", "lock")
 	m.failures = m.counters("lock_failures_total", "Locks that were asked for and not granted, by reason.", "lock", "reason")
 	m.waits = m.counters("lock_waits_total", "Locks that were not free and were waited for.", "lock")
+	m.claimErrors = m.counters("lock_claim_errors_total",
+		"Claims that the store failed to answer while a lock was waited for; each is made again.", "lock")
 	m.wait = m.histograms("lock_wait_seconds", "Time from asking for a lock until it was granted.", waitBuckets)
 	m.hold = m.histograms("lock_hold_seconds", "Time for which a lock was held, until it was released or lost.", lockHoldBuckets)
 	m.lost = m.counters("locks_lost_total", "Locks that were lost while they were held, by reason.", "lock", "reason")
@@ -118,7 +121,7 @@ func (m *Locks) start(label string) {
 	if _, there := m.started.LoadOrStore(label, nil); there {
 		return
 	}
-	for _, c := range []*prometheus.CounterVec{m.acquisitions, m.waits, m.takeovers} {
+	for _, c := range []*prometheus.CounterVec{m.acquisitions, m.waits, m.claimErrors, m.takeovers} {
 		c.WithLabelValues(label)
 	}
 	for _, h := range []*prometheus.HistogramVec{m.wait, m.hold, m.margin} {
@@ -147,6 +150,8 @@ func (m *Locks) Observe(e lock.Event) {
 	switch e := e.(type) {
 	case lock.Waiting:
 		m.waits.WithLabelValues(m.labelOf(e.Name)).Inc()
+	case lock.ClaimFailed:
+		m.claimErrors.WithLabelValues(m.labelOf(e.Name)).Inc()
 	case lock.Granted:
 		label := m.labelOf(e.Name)
 		m.acquisitions.WithLabelValues(label).Inc()

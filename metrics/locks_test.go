@@ -26,12 +26,13 @@ import (
 
 // lockEvents has one of each type of event.
 var lockEvents = map[string]lock.Event{
-	"Waiting":  lock.Waiting{Name: "a.1", Holder: "other"},
-	"Granted":  lock.Granted{Name: "a.1", Token: 7, Waited: time.Millisecond},
-	"GaveUp":   lock.GaveUp{Name: "a.1", Waited: time.Second, Err: &lease.HeldError{}},
-	"Renewed":  lock.Renewed{Name: "a.1", Token: 7, Left: 9 * time.Second},
-	"Lost":     lock.Lost{Name: "a.1", Token: 7, Held: time.Second, Err: &lease.LostError{Reason: lease.LostExpired}},
-	"Released": lock.Released{Name: "a.1", Token: 7, Held: time.Second},
+	"Waiting":     lock.Waiting{Name: "a.1", Holder: "other"},
+	"ClaimFailed": lock.ClaimFailed{Name: "a.1", Failures: 1, Err: lease.ErrFenced},
+	"Granted":     lock.Granted{Name: "a.1", Token: 7, Waited: time.Millisecond},
+	"GaveUp":      lock.GaveUp{Name: "a.1", Waited: time.Second, Err: &lease.HeldError{}},
+	"Renewed":     lock.Renewed{Name: "a.1", Token: 7, Left: 9 * time.Second},
+	"Lost":        lock.Lost{Name: "a.1", Token: 7, Held: time.Second, Err: &lease.LostError{Reason: lease.LostExpired}},
+	"Released":    lock.Released{Name: "a.1", Token: 7, Held: time.Second},
 }
 
 func gatheredLocks(t *testing.T, m *metrics.Locks) string {
@@ -104,7 +105,8 @@ func TestTheSeriesOfLocksAreThoseThatArePromised(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"lock_acquisitions_total": "lock", "lock_failures_total": "lock reason", "lock_waits_total": "lock",
-		"lock_wait_seconds": "lock", "lock_hold_seconds": "lock", "locks_lost_total": "lock reason",
+		"lock_claim_errors_total": "lock",
+		"lock_wait_seconds":       "lock", "lock_hold_seconds": "lock", "locks_lost_total": "lock reason",
 		"lock_takeovers_total": "lock", "lock_renewal_margin_seconds": "lock", "lock_release_failures_total": "lock reason",
 	}, got)
 }

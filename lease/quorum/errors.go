@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/solotick/solotick/lease"
 )
 
 var (
@@ -18,7 +21,7 @@ var (
 
 	// ErrTwice is returned when two of the nodes are one server: it would be counted twice. Give each node a server of
 	// its own.
-	ErrTwice = errors.New("quorum: two nodes are the same server")
+	ErrTwice = lease.Permanent(errors.New("quorum: two nodes are the same server"))
 
 	// ErrClosed is returned by a store that is closed.
 	ErrClosed = errors.New("quorum: the store is closed")
@@ -29,7 +32,8 @@ var (
 )
 
 // MajorityError is returned when fewer nodes could be counted than a majority. The outcome is unknown; the same request
-// may be made again.
+// may be made again. It matches [lease.ErrPermanent] when that holds for so many of its Causes that those without could not be
+// a majority.
 type MajorityError struct {
 	Nodes     int // how many there are
 	Needed    int // how many have to be counted
@@ -58,8 +62,38 @@ func (e *MajorityError) Error() string {
 
 // Unwrap returns ErrRestarted, when that is why, and what the nodes said.
 func (e *MajorityError) Unwrap() []error {
-	if e.Wait > 0 {
-		return append([]error{ErrRestarted}, e.Causes...)
+	causes := slices.Clone(e.Causes)
+	for i, cause := range causes {
+		if errors.Is(cause, lease.ErrPermanent) && !e.permanent() {
+			causes[i] = passing{cause}
+		}
 	}
-	return e.Causes
+	if e.Wait > 0 {
+		return append([]error{ErrRestarted}, causes...)
+	}
+	return causes
 }
+
+// permanent reports whether too few nodes are left besides those that fail for good.
+func (e *MajorityError) permanent() bool {
+	left := e.Nodes
+	for _, cause := range e.Causes {
+		if errors.Is(cause, lease.ErrPermanent) {
+			left--
+		}
+	}
+	return left < e.Needed
+}
+
+// passing is a permanent error of one node, which the others can do without.
+type passing struct{ cause error }
+
+func (p passing) Error() string { return p.cause.Error() }
+
+// Is makes p match what its cause does, but for lease.ErrPermanent.
+func (p passing) Is(target error) bool {
+	return target != lease.ErrPermanent && errors.Is(p.cause, target)
+}
+
+// As makes p a value of the types that its cause is.
+func (p passing) As(target any) bool { return errors.As(p.cause, target) }

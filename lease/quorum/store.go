@@ -157,7 +157,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // checkTerm refuses terms after which a node would count that has forgotten the lease.
 func (s *Store) checkTerm(name string, term time.Duration) error {
 	if term > s.longest {
-		return fmt.Errorf("quorum: %q: term %s must be at most %s: see WithTerm", name, term, s.longest)
+		return lease.Permanent(fmt.Errorf("quorum: %q: term %s must be at most %s: see WithTerm", name, term, s.longest))
 	}
 	return nil
 }

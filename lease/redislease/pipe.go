@@ -198,11 +198,16 @@ func (p *pipe) exec(ctx context.Context, client redis.UniversalClient, cmds []*r
 	}
 	if len(cmds) == 1 && !p.confirmed {
 		_ = client.Process(ctx, cmds[0])
-		return
+	} else {
+		pipeline := client.Pipeline()
+		for _, c := range cmds {
+			_ = pipeline.Process(ctx, c)
+		}
+		_, _ = pipeline.Exec(ctx)
 	}
-	pipeline := client.Pipeline()
 	for _, c := range cmds {
-		_ = pipeline.Process(ctx, c)
+		if err := c.Err(); err != nil {
+			c.SetErr(classified(err))
+		}
 	}
-	_, _ = pipeline.Exec(ctx)
 }

@@ -36,7 +36,7 @@ func newRouter(client redis.UniversalClient, timeout time.Duration, confirmed bo
 func (r *router) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 	p, err := r.pipe(ctx, cmd)
 	if err != nil {
-		return cmd, err
+		return cmd, classified(err)
 	}
 	cmd, err = p.do(ctx, cmd)
 	r.mind(err)

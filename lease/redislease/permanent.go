@@ -1,0 +1,30 @@
+package redislease
+
+import (
+	"strings"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// permanently are beginnings of errors that the same command gets until somebody changes the server's users, the client's
+// options, or the key. READONLY, LOADING, CLUSTERDOWN, MASTERDOWN, OOM, MISCONF and the like pass.
+//
+// NOAUTH and WRONGPASS are among them: a server does not ask for a password before it has read which one, so that neither a
+// start nor a failover between servers of the same users brings them about.
+var permanently = []string{
+	"NOPERM", "NOAUTH", "WRONGPASS", "WRONGTYPE",
+	"ERR Protocol error: unauthenticated", // NOAUTH, to a command of more than ten words
+	"ERR AUTH", "ERR invalid password", "ERR DB index", "ERR unknown command", "ERR The user executing the script",
+	"ERR Error compiling script",
+}
+
+// classified is err, which matches lease.ErrPermanent when time does not cure it.
+func classified(err error) error {
+	message := err.Error()
+	for _, beginning := range permanently {
+		if strings.HasPrefix(message, beginning) {
+			return lease.Permanent(err)
+		}
+	}
+	return err
+}
