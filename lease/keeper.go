@@ -122,7 +122,7 @@ func (k *Keeper) Keep(ctx context.Context, c Claim, a Answer, sent Moment) *Leas
 			Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
 			Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
 		},
-		heldUntil: never,
+		heldUntil: never, startBy: never,
 	}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.attempt.Store(int64(a.Attempt))

@@ -18,6 +18,7 @@ type Lease struct {
 	cancel context.CancelCauseFunc
 
 	heldUntil instant // never prolonged beyond this
+	startBy   instant // not renewed after this unless the holder has started; never when that is not asked for
 
 	deadline atomic.Int64 // an instant; the lease is not valid from then on
 	attempt  atomic.Int64
@@ -137,6 +138,17 @@ func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 	return err
 }
 
+// AwaitStart has l renewed for one TTL more only, until Started is called: a holder that cannot begin its work must not
+// keep it from others. Call it right after [Keeper.Keep].
+func (l *Lease) AwaitStart() {
+	l.keeper.mu.Lock()
+	l.startBy = now().add(l.grant.Term)
+	l.keeper.mu.Unlock()
+}
+
+// Started has l renewed as long as it is held again: the work that it was granted for has begun.
+func (l *Lease) Started() { l.keeper.started(l) }
+
 // SetNote sets what the store keeps beside the outcome when the lease is settled: see [Grant]. The default is nothing.
 func (l *Lease) SetNote(note string) {
 	l.keeper.mu.Lock()
@@ -217,7 +229,7 @@ func (l *Lease) end() instant { return instant(l.deadline.Load()) }
 
 // due is when the keeper has to do something about l.
 func (l *Lease) due() instant {
-	if l.renewing || l.yielding {
+	if l.renewing || l.yielding || l.renewAt > l.startBy {
 		return l.end()
 	}
 	return min(l.renewAt, l.end())

@@ -149,7 +149,7 @@ func (k *Keeper) dueLocked(t instant) (due []*Lease) {
 	}
 	for len(k.leases) > 0 && len(due) < batch {
 		l := k.leases[0]
-		if l.renewing || l.yielding || l.due() > t.add(l.grant.Term/64) || (len(due) == 0 && l.due() > t) {
+		if l.renewing || l.yielding || l.renewAt > l.startBy || l.due() > t.add(l.grant.Term/64) || (len(due) == 0 && l.due() > t) {
 			break
 		}
 		l.renewing = true
@@ -249,6 +249,20 @@ func (k *Keeper) renewed(l *Lease, sent instant) {
 	k.mu.Unlock()
 	if extended {
 		l.tell()
+	}
+}
+
+// started ends the wait for the holder to begin.
+func (k *Keeper) started(l *Lease) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l.startBy = never
+	if l.index < 0 {
+		return
+	}
+	heap.Fix(&k.leases, l.index)
+	if l.due() < k.wakes {
+		k.armLocked(now())
 	}
 }
 

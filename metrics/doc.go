@@ -1,7 +1,7 @@
 // Package metrics turns the events of a scheduler, and those of locks, into Prometheus series.
 //
 //	m := metrics.New()
-//	s, err := scheduler.New(store, registry, scheduler.WithObserver(m.Observe))
+//	s, err := scheduler.New(store, registry, scheduler.WithSyncObserver(m.Observe))
 //	...
 //	m.Watch(s) // and after each s.Update
 //	err = prometheus.Register(m)
@@ -36,6 +36,7 @@
 //	leases_lost_total{reason}          counter    runs that ended undecided: expired, fenced, or unsettled (the store did not take it)
 //	redis_commands_total               counter    commands that were sent to Redis
 //	store_up                           gauge      1 while the store answers, else 0
+//	events_dropped_total               counter    events that an observer, such as the log, lost: too slow, or it panicked
 //	store_forgotten_total              counter    times that the store had lost its records
 //	clock_offset_seconds               gauge      fleet time minus this machine's wall clock
 //	next_tick_timestamp_seconds{job}   gauge      the next tick that is not decided

@@ -12,7 +12,7 @@ import (
 
 const namespace = "solotick"
 
-// Metrics collects what one scheduler does: give [Metrics.Observe] to scheduler.WithObserver, the scheduler to
+// Metrics collects what one scheduler does: give [Metrics.Observe] to scheduler.WithSyncObserver, the scheduler to
 // [Metrics.Watch], and register the Metrics. For two schedulers in one process make two, and register each with a
 // label of its own by [prometheus.WrapRegistererWith]. It is safe for concurrent use.
 type Metrics struct {
@@ -33,6 +33,7 @@ type Metrics struct {
 	redisCommands  prometheus.Counter
 	storeUp        prometheus.Gauge
 	storeForgotten prometheus.Counter
+	eventsDropped  prometheus.Counter
 	reloads        *prometheus.CounterVec
 	build          *prometheus.GaugeVec
 
@@ -120,6 +121,10 @@ func New(options ...Option) *Metrics {
 	}))
 	m.storeForgotten = own(m, prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace, Name: "store_forgotten_total", Help: "Times that the store had lost its records.",
+	}))
+	m.eventsDropped = own(m, prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "events_dropped_total",
+		Help: "Events that an observer, such as the log, lost because it was too slow or panicked.",
 	}))
 	m.reloads = counters(m, "config_reloads_total", "Times that the configuration was read anew, by result.", "result")
 	m.build = gauges(m, "build_info", "1, labelled with the version of the program.", "version")

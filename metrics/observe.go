@@ -29,7 +29,8 @@ var (
 	}
 )
 
-// Observe takes in one event. It is a [scheduler.Observer].
+// Observe takes in one event. It is a [scheduler.Observer] that never blocks: give it to [scheduler.WithSyncObserver], so
+// that nothing is lost.
 func (m *Metrics) Observe(e scheduler.Event) {
 	switch e := e.(type) {
 	case scheduler.Claimed:
@@ -72,6 +73,8 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.storeUp.Set(1)
 	case scheduler.StoreForgot:
 		m.storeForgotten.Inc()
+	case scheduler.EventsDropped:
+		m.eventsDropped.Add(float64(e.Count))
 	case scheduler.ClockSampled:
 		m.offset.Store(&e.Offset)
 	case scheduler.FleetSeen:

@@ -21,19 +21,20 @@ import (
 
 // events has one of each type of event.
 var events = map[string]scheduler.Event{
-	"Claimed":      scheduler.Claimed{Job: "a", Tick: tick, Status: lease.Granted, Took: time.Millisecond},
-	"RunStarted":   scheduler.RunStarted{Run: run(1), Lag: time.Millisecond},
-	"RunRetried":   scheduler.RunRetried{Run: run(1), Err: errors.New("no"), Wait: time.Second},
-	"RunSettled":   scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: time.Second, Held: time.Second},
-	"RunLost":      scheduler.RunLost{Run: run(1), Why: lease.ErrFenced, Took: time.Second, Held: time.Second},
-	"RunReleased":  scheduler.RunReleased{Run: run(1), Took: time.Second, Held: time.Second},
-	"Passed":       scheduler.Passed{Job: "a", To: tick, Count: 3, Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire},
-	"Renewed":      scheduler.Renewed{Renewal: lease.Renewal{Kept: 1}},
-	"StoreDown":    scheduler.StoreDown{Err: errors.New("no")},
-	"StoreUp":      scheduler.StoreUp{},
-	"StoreForgot":  scheduler.StoreForgot{Since: tick},
-	"ClockSampled": scheduler.ClockSampled{Offset: time.Second},
-	"FleetSeen":    scheduler.FleetSeen{Replicas: 3, Unserved: []string{"b"}},
+	"Claimed":       scheduler.Claimed{Job: "a", Tick: tick, Status: lease.Granted, Took: time.Millisecond},
+	"RunStarted":    scheduler.RunStarted{Run: run(1), Lag: time.Millisecond},
+	"RunRetried":    scheduler.RunRetried{Run: run(1), Err: errors.New("no"), Wait: time.Second},
+	"RunSettled":    scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: time.Second, Held: time.Second},
+	"RunLost":       scheduler.RunLost{Run: run(1), Why: lease.ErrFenced, Took: time.Second, Held: time.Second},
+	"RunReleased":   scheduler.RunReleased{Run: run(1), Took: time.Second, Held: time.Second},
+	"Passed":        scheduler.Passed{Job: "a", To: tick, Count: 3, Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire},
+	"Renewed":       scheduler.Renewed{Renewal: lease.Renewal{Kept: 1}},
+	"StoreDown":     scheduler.StoreDown{Err: errors.New("no")},
+	"StoreUp":       scheduler.StoreUp{},
+	"StoreForgot":   scheduler.StoreForgot{Since: tick},
+	"ClockSampled":  scheduler.ClockSampled{Offset: time.Second},
+	"EventsDropped": scheduler.EventsDropped{Count: 2},
+	"FleetSeen":     scheduler.FleetSeen{Replicas: 3, Unserved: []string{"b"}},
 }
 
 func TestEveryTypeOfEventIsExported(t *testing.T) {

@@ -30,7 +30,7 @@ func TestSixHoursOfASchedulerAddUp(t *testing.T) {
 		require.NoError(t, registry.Add(hourly, broken))
 
 		m := metrics.New()
-		s, err := scheduler.New(new(memlease.Store), &registry, scheduler.WithObserver(m.Observe))
+		s, err := scheduler.New(new(memlease.Store), &registry, scheduler.WithSyncObserver(m.Observe))
 		require.NoError(t, err)
 		m.Watch(s)
 		ctx, stop := context.WithTimeout(t.Context(), 6*time.Hour+30*time.Second)

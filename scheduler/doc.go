@@ -54,6 +54,9 @@
 //	the wall clock steps                nothing
 //	the store's clock steps             ticks follow it: forward, misfires; backward, nothing until it is past the mark
 //	a handler panics                    its run fails
+//	a handler's error is hostile        its run fails: see jobs.Failure
+//	an observer blocks or panics        it loses events, which are counted; nothing else notices
+//	a run cannot begin                  its lease is not renewed after a TTL, and another replica takes the tick over
 //	a handler ignores its context       Run waits for it on shutdown for a while, then names it in its error
 //	the replica is stopped              it claims nothing more, lets runs finish within the grace, cancels the others, and
 //	                                    releases their ticks, so that another replica goes on at once

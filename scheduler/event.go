@@ -18,7 +18,7 @@ const (
 	Cancelled lease.Outcome = lease.OutcomeCancelled // somebody has ended it
 )
 
-// Observer is told what happens. It is called from many goroutines and must not block.
+// Observer takes events. See [WithObserver] and [WithSyncObserver] for how it is called.
 type Observer func(Event)
 
 // Event is something that happened: one of the types of this package whose comment says so. Later versions may add some.
@@ -141,6 +141,15 @@ type ReplicaShared struct {
 }
 
 func (ReplicaShared) event() {}
+// EventsDropped is the event that an observer did not get Count events, because it was slower than they came for so long
+// that no more could be queued, or because it panicked. Who lost events to a full queue gets it as soon as it takes events
+// again; a panic is reported to the other observers. Those of [WithSyncObserver] get it for each event that any other lost.
+type EventsDropped struct {
+	Count int
+	Panic string // the value of the panic, on one line; "" when the queue was full
+}
+
+func (EventsDropped) event() {}
 func (FleetSeen) event()     {}
 func (Claimed) event()       {}
 func (RunStarted) event()    {}

@@ -151,6 +151,7 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 		_ = held.Release(l.s.ends) // else the lease runs out
 		return
 	}
+	held.AwaitStart()
 	spec := l.job.Spec()
 	l.s.working.add()
 	l.leads.Store(true)
@@ -160,7 +161,11 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 	}
 	l.s.observe(RunStarted{Run: run})
 	began := time.Now()
-	err := l.keepUp(held, &run, spec.Retry)
+	held.Started()
+	err := context.Cause(held.Context())
+	if err == nil { // no observer of [WithSyncObserver] has blocked for too long
+		err = l.keepUp(held, &run, spec.Retry)
+	}
 	took := time.Since(began)
 	l.leads.Store(false)
 	l.s.working.remove()

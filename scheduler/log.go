@@ -20,7 +20,9 @@ type logOptions struct{ quiet bool }
 func Quiet() LogOption { return func(o *logOptions) { o.quiet = true } }
 
 // LogEvents returns an observer that logs: what became of each tick at info, what went wrong at warn or error, and the
-// rest at debug. Messages are constant; the facts are attributes. A nil logger is slog.Default().
+// rest at debug. Messages are constant; the facts are attributes. A nil logger is slog.Default(). Give it to [WithObserver]:
+// then a handler that blocks delays log records and in the end loses some, which is logged when it works again, and
+// harms nothing else.
 func LogEvents(logger *slog.Logger, opts ...LogOption) Observer {
 	var o logOptions
 	for _, opt := range opts {
@@ -142,6 +144,12 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 			return slog.LevelWarn, "other processes use this replica's id; give each its own, or leave replica out", attrs
 		}
 		return slog.LevelInfo, "no other process uses this replica's id any more", attrs
+	case EventsDropped:
+		attrs := []slog.Attr{slog.Int("count", e.Count)}
+		if e.Panic != "" {
+			return slog.LevelError, "an observer panicked, its event is lost", append(attrs, slog.String("panic", e.Panic))
+		}
+		return slog.LevelWarn, "events dropped, the observer was too slow", attrs
 	case ClockSampled:
 		return slog.LevelDebug, "clock sampled", []slog.Attr{slog.Duration("offset", round(e.Offset)), slog.Duration("rtt", round(e.RTT))}
 	}

@@ -167,6 +167,16 @@ var loggedEvents = []struct {
 		`level=ERROR msg="store has lost its records; making them anew" since=2026-11-02T01:00:00.000Z`,
 	},
 	{
+		"events dropped",
+		scheduler.EventsDropped{Count: 3},
+		`level=WARN msg="events dropped, the observer was too slow" count=3`,
+	},
+	{
+		"an observer panicked",
+		scheduler.EventsDropped{Count: 1, Panic: "no paper"},
+		`level=ERROR msg="an observer panicked, its event is lost" count=1 panic="no paper"`,
+	},
+	{
 		"clock sampled",
 		scheduler.ClockSampled{Offset: -250 * time.Microsecond, RTT: 1_500_000},
 		`level=DEBUG msg="clock sampled" offset=-250µs rtt=1.5ms`,

@@ -81,7 +81,7 @@ func (f *redisFleet) start(id string, options ...scheduler.Option) *redisReplica
 	if f.wrap != nil {
 		store = f.wrap(store)
 	}
-	r.Scheduler, err = scheduler.New(store, &registry, append(options, scheduler.WithReplica(id), scheduler.WithObserver(f.note))...)
+	r.Scheduler, err = scheduler.New(store, &registry, append(options, scheduler.WithReplica(id), scheduler.WithSyncObserver(f.note))...)
 	require.NoError(f.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -31,6 +31,7 @@ type run struct {
 // begin keeps the lease of a tick that was granted, and starts the run. The contender is locked.
 func (s *Scheduler) begin(c *contender, claim lease.Claim, a lease.Answer, sent lease.Moment) *lease.Lease {
 	l := s.keeper.Keep(s.runs, claim, a, sent)
+	l.AwaitStart()
 	c.working.Add(1)
 	s.working.add()
 	s.ending.add()
@@ -55,6 +56,11 @@ func (r *run) handle() {
 		r.started()
 	}
 	r.began = time.Now()
+	r.lease.Started()
+	if r.lease.Context().Err() != nil { // an observer of [WithSyncObserver] has blocked for too long
+		r.handled(context.Cause(r.lease.Context()))
+		return
+	}
 	r.work(r.lease.Context(), r.about, r.handled)
 }
 

@@ -23,8 +23,9 @@ type Scheduler struct {
 	replica   string
 	term      time.Duration
 	grace     time.Duration
-	observe   Observer
-	observed  bool // somebody wants every event, not the failures only
+	observers *observers
+	observe   Observer // of observers
+	observed  bool     // somebody wants every event, not the failures only
 
 	clock   *fleetClock
 	health  *health
@@ -69,6 +70,7 @@ type options struct {
 	groups  []string
 	version string
 	observe []Observer
+	sync    []Observer
 }
 
 // Option changes a default of [New].
@@ -92,9 +94,16 @@ func WithGroups(groups ...string) Option { return func(o *options) { o.groups = 
 // WithVersion says which version of its program this replica runs, for people to see. The default is to say nothing.
 func WithVersion(version string) Option { return func(o *options) { o.version = version } }
 
-// WithObserver calls f with each event, after the observers given before it. See [LogEvents] for one that logs. Without any,
-// what LogEvents logs with [Quiet] goes to slog.Default(), at warn and above.
+// WithObserver calls f with each event, one at a time and in order, on a goroutine of its own. f may be slow, block or
+// panic: that harms neither runs nor other observers. Events that it does not take wait in a queue of 16,384; more are
+// dropped, and [EventsDropped] says how many. [Scheduler.Run] waits for f at its end, for a second at most. See
+// [LogEvents] for one that logs. Without any, what LogEvents logs with [Quiet] goes to slog.Default(), at warn and above.
 func WithObserver(f Observer) Option { return func(o *options) { o.observe = append(o.observe, f) } }
+
+// WithSyncObserver calls f with each event, on the goroutine that the event happens on, before what happens next: f misses
+// nothing, and what it waits for, claims, runs and renewals wait for. It is for counters, such as those of package metrics.
+// f is called by several goroutines at once, must not block, nor call the scheduler. A panic of f is contained.
+func WithSyncObserver(f Observer) Option { return func(o *options) { o.sync = append(o.sync, f) } }
 
 // New makes a scheduler of the jobs that are in the registry now, those that name groups only if this replica serves one
 // of them. Later changes of the registry have no effect but through [Scheduler.Update]. It starts nothing: see
@@ -127,16 +136,13 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	}
 	s := &Scheduler{
 		store: store, life: newLife(), namespace: lease.NamespaceOf(store), replica: o.replica, term: o.term, grace: o.grace,
-		observe: func(e Event) {
-			for _, f := range o.observe {
-				f(e)
-			}
-		},
-		observed: observed,
-		timers:   newTimers(), crew: newCrew(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
+		observers: newObservers(o.sync, o.observe),
+		observed:  observed || len(o.sync) > 0,
+		timers:    newTimers(), crew: newCrew(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1),
 		groups: groupsOf(o.groups), version: o.version, announces: make(chan struct{}, 1),
 	}
+	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
 	s.clock, s.health = newFleetClock(), newHealth(s.storeChanged, s.hint)
 	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
@@ -239,6 +245,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	stopBackground()
 	helpers.Wait()
 	s.calls.close()
+	s.observers.flush()
 	return err
 }
 

@@ -108,8 +108,8 @@ func provideScheduler(
 		scheduler.WithShutdownGrace(cfg.ShutdownGrace),
 		scheduler.WithGroups(cfg.Groups...),
 		scheduler.WithVersion(programVersion()),
-		scheduler.WithObserver(ready.observe),
-		scheduler.WithObserver(m.Observe),
+		scheduler.WithSyncObserver(ready.observe),
+		scheduler.WithSyncObserver(m.Observe),
 		scheduler.WithObserver(scheduler.LogEvents(logger)),
 	)
 	if err != nil {

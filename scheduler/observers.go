@@ -1,0 +1,92 @@
+package scheduler
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/internal/eventqueue"
+)
+
+// maxQueued is how many events wait for one observer; more are dropped. It is what a few thousand ticks at one instant
+// make.
+const maxQueued = 1 << 14
+
+// flushTimeout is how long Run waits at its end for observers to take the events that are queued.
+const flushTimeout = time.Second
+
+// observers hands events to those who observe: see [WithObserver] and [WithSyncObserver].
+type observers struct {
+	sync   []Observer
+	queues []*eventqueue.Queue[Event]
+}
+
+func newObservers(sync, queued []Observer) *observers {
+	o := &observers{sync: sync}
+	gap := func(dropped int) Event { return EventsDropped{Count: dropped} }
+	for i, f := range queued {
+		broken := func(value any) { o.broke(-1, i, value) }
+		o.queues = append(o.queues, eventqueue.New(maxQueued, f, gap, broken))
+	}
+	return o
+}
+
+// observe never waits, and no observer's panic gets past it.
+func (o *observers) observe(e Event) {
+	for i := range o.sync {
+		o.call(i, e)
+	}
+	for _, q := range o.queues {
+		if !q.Put(e) {
+			o.count(-1, EventsDropped{Count: 1})
+		}
+	}
+}
+
+// count tells the synchronous observers, but for one, what an observer has lost.
+func (o *observers) count(except int, e EventsDropped) {
+	for i := range o.sync {
+		if i != except {
+			o.call(i, e)
+		}
+	}
+}
+
+// call calls a synchronous observer.
+func (o *observers) call(i int, e Event) {
+	defer func() {
+		if value := recover(); value != nil {
+			if _, again := e.(EventsDropped); !again {
+				o.broke(i, -1, value)
+			}
+		}
+	}()
+	o.sync[i](e)
+}
+
+// broke reports to the others that a synchronous or a queued observer has lost an event by its own panic, or, where
+// there are no others, to the default logger.
+func (o *observers) broke(sync, queued int, value any) {
+	e := EventsDropped{Count: 1, Panic: "it ended its goroutine"}
+	if value != nil {
+		e.Panic = strings.Join(strings.Fields(fmt.Sprint(value)), " ")
+	}
+	o.count(sync, e)
+	for i, q := range o.queues {
+		if i != queued {
+			q.Put(e)
+		}
+	}
+	if queued >= 0 && len(o.sync)+len(o.queues) == 1 {
+		slog.Default().Error("solotick: an observer panicked", slog.String("panic", e.Panic))
+	}
+}
+
+// flush waits for a bounded time until the observers have taken what is queued. What comes later is dropped.
+func (o *observers) flush() {
+	until := time.Now().Add(flushTimeout)
+	for _, q := range o.queues {
+		q.Close(time.Until(until))
+	}
+}
