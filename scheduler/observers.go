@@ -27,7 +27,7 @@ func newObservers(sync, queued []Observer) *observers {
 	gap := func(dropped int) Event { return EventsDropped{Count: dropped} }
 	for i, f := range queued {
 		broken := func(value any) { o.broke(-1, i, value) }
-		o.queues = append(o.queues, eventqueue.New(maxQueued, f, gap, broken))
+		o.queues = append(o.queues, eventqueue.New(maxQueued, eventqueue.One, f, gap, broken))
 	}
 	return o
 }

@@ -53,9 +53,9 @@ var replica = fx.Options(
 )
 
 // runReplica runs a replica until ctx ends, and then stops it within the limits that the configuration sets.
-func runReplica(ctx context.Context, cfg *config.Config, from *origin, logger *slog.Logger) error {
+func runReplica(ctx context.Context, cfg *config.Config, from *origin, logger *slog.Logger, log *logWriter) error {
 	var failed failures
-	app := fx.New(replica, fx.Supply(cfg, logger, from, from.file), fx.Populate(&failed), fx.StopTimeout(stopLimit(cfg.ShutdownGrace)))
+	app := fx.New(replica, fx.Supply(cfg, logger, log, from, from.file), fx.Populate(&failed), fx.StopTimeout(stopLimit(cfg.ShutdownGrace)))
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
 	}
@@ -121,10 +121,10 @@ func provideScheduler(
 
 func provideServer(
 	lc fx.Lifecycle, cfg *config.Config, s *scheduler.Scheduler, m *metrics.Metrics, ready *readiness, failed failures,
-	logger *slog.Logger,
+	logger *slog.Logger, log *logWriter,
 ) *server {
 	series := prometheus.NewRegistry()
-	series.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	series.MustRegister(m, log.metric(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	why := func() string { return ready.why(s.Ready()) }
 	made := newServer(cfg.HTTP, newServerHandler(series, why, logger), logger)
 	lc.Append(fx.Hook{

@@ -20,7 +20,8 @@ const (
 type cli struct {
 	stdout, stderr io.Writer
 	env            func(string) (string, bool)
-	file           string // --config
+	file           string     // --config
+	log            *logWriter // what stderr is while a replica runs; nil otherwise
 }
 
 // usageError is a command line that makes no sense.

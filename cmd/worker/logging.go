@@ -13,10 +13,15 @@ import (
 
 // newLogger logs to w what level lets through: in colours when it is a terminal, which NO_COLOR in the environment prevents.
 func newLogger(w io.Writer, format string, level slog.Leveler, env func(string) (string, bool)) *slog.Logger {
+	return loggerFor(w, w, format, level, env)
+}
+
+// loggerFor logs to w in the way that suits where it is shown.
+func loggerFor(w, shown io.Writer, format string, level slog.Leveler, env func(string) (string, bool)) *slog.Logger {
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: inText}))
 	}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := shown.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		value, _ := env("NO_COLOR")
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: value != ""}))
 	}

@@ -39,5 +39,9 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, env func
 	root.SetArgs(append([]string{}, args...)) // not nil, which would mean those of the process
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return c.report(root.ExecuteContext(ctx))
+	code := c.report(root.ExecuteContext(ctx))
+	if c.log != nil {
+		c.log.flush(flushTimeout)
+	}
+	return code
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ func (c *cli) run() *cobra.Command {
   worker run --redis redis://localhost:6379/0 --http 127.0.0.1:0 --log-format json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			surviveBrokenPipes()
 			hangups := catchHangups() // before anything else, for one may come at any time
 			from, err := c.origin(cmd, hangups)
 			if err != nil {
@@ -29,10 +32,18 @@ func (c *cli) run() *cobra.Command {
 				host, _ := os.Hostname() // there are other ways to tell replicas apart
 				cfg.Replica = replicaID(host)
 			}
-			logger := newLogger(c.stderr, cfg.Log.Format, from.level, c.env)
-			ctx, stop := untilSignalled(cmd.Context(), logger, os.Exit)
+			shown := c.stderr
+			c.log = newLogWriter(shown, func(w io.Writer) *slog.Logger {
+				return loggerFor(w, shown, cfg.Log.Format, slog.LevelWarn, c.env)
+			})
+			c.stderr = c.log // for what is reported at the end, too
+			logger := loggerFor(c.log, shown, cfg.Log.Format, from.level, c.env)
+			ctx, stop := untilSignalled(cmd.Context(), logger, func(code int) {
+				c.log.flush(hurriedFlush)
+				os.Exit(code)
+			})
 			defer stop()
-			return runReplica(ctx, &cfg, from, logger)
+			return runReplica(ctx, &cfg, from, logger, c.log)
 		},
 	}
 	for _, o := range overrides {

@@ -22,6 +22,10 @@ func catchHangups() <-chan os.Signal {
 	return hangups
 }
 
+// surviveBrokenPipes has a write to standard error fail when its reader is gone, where it would end this process. Commands
+// of jobs do not inherit that, as they would if the signal were ignored.
+func surviveBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
 // untilSignalled returns a context that ends with ctx or at the first SIGTERM or SIGINT. A second signal calls exit: who
 // sends one does not want to wait any longer. Call stop when neither matters any more.
 func untilSignalled(ctx context.Context, logger *slog.Logger, exit func(code int)) (_ context.Context, stop func()) {

@@ -13,6 +13,7 @@ import (
 // Make one with [New]. It is safe for concurrent use.
 type Queue[E any] struct {
 	bound  int
+	size   func(E) int
 	handle func(E)
 	gap    func(dropped int) E
 	broken func(value any)
@@ -20,18 +21,22 @@ type Queue[E any] struct {
 	mu      sync.Mutex
 	events  []E // from head on
 	head    int
+	queued  int // the size of events
 	dropped int // since handle was called with the last gap
 	busy    bool
 	closed  bool
 	idle    chan struct{} // closed when busy becomes false; nil when nobody waits
 }
 
-// New returns a queue of at most bound events for handle. When it has room again after it had none, handle gets
+// New returns a queue for handle that holds events of at most bound in size altogether. When it has room again after it had none, handle gets
 // gap(dropped) before all that is queued. broken is called when handle has panicked with value, or has ended its
 // goroutine, in which case value is nil. gap and broken must not block.
-func New[E any](bound int, handle func(E), gap func(dropped int) E, broken func(value any)) *Queue[E] {
-	return &Queue[E]{bound: bound, handle: handle, gap: gap, broken: broken}
+func New[E any](bound int, size func(E) int, handle func(E), gap func(dropped int) E, broken func(value any)) *Queue[E] {
+	return &Queue[E]{bound: bound, size: size, handle: handle, gap: gap, broken: broken}
 }
+
+// One is the size of an event in a queue whose bound is a number of events.
+func One[E any](E) int { return 1 }
 
 // Put queues e and reports whether there was room for it.
 func (q *Queue[E]) Put(e E) bool {
@@ -40,10 +45,12 @@ func (q *Queue[E]) Put(e E) bool {
 	if q.closed {
 		return false
 	}
-	if len(q.events)-q.head >= q.bound {
+	size := q.size(e)
+	if q.queued+size > q.bound {
 		q.dropped++
 		return false
 	}
+	q.queued += size
 	q.events = append(q.events, e)
 	if !q.busy {
 		q.busy = true
@@ -72,7 +79,7 @@ func (q *Queue[E]) Close(d time.Duration) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	q.events, q.head, q.dropped = nil, 0, 0
+	q.events, q.head, q.queued, q.dropped = nil, 0, 0, 0
 	return !q.busy
 }
 
@@ -115,6 +122,7 @@ func (q *Queue[E]) next() (e E, ok bool) {
 	var zero E
 	e, q.events[q.head] = q.events[q.head], zero
 	q.head++
+	q.queued -= q.size(e)
 	switch {
 	case q.head == len(q.events):
 		q.events, q.head = q.events[:0], 0

@@ -18,7 +18,7 @@ func TestEventsComeInOrderAndGapsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []int
 		open := make(chan struct{})
-		q := eventqueue.New(3, func(e int) {
+		q := eventqueue.New(3, eventqueue.One, func(e int) {
 			<-open
 			got = append(got, e)
 		}, lost, nil)
@@ -39,7 +39,7 @@ func TestEventsComeInOrderAndGapsAreCounted(t *testing.T) {
 func TestHandlerThatBreaksGetsTheNextEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got, broken []any
-		q := eventqueue.New(9, func(e int) {
+		q := eventqueue.New(9, eventqueue.One, func(e int) {
 			switch e {
 			case 1:
 				panic("one")
@@ -61,7 +61,7 @@ func TestHandlerThatBreaksGetsTheNextEvent(t *testing.T) {
 func TestCloseDoesNotWaitForeverForAHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		forever := make(chan struct{})
-		q := eventqueue.New(9, func(int) { <-forever }, lost, nil)
+		q := eventqueue.New(9, eventqueue.One, func(int) { <-forever }, lost, nil)
 		q.Put(1)
 		q.Put(2)
 		began := time.Now()
