@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -189,6 +191,59 @@ func TestLongLineIsCut(t *testing.T) {
 	require.Len(t, logged.lines(), 2)
 	require.Contains(t, logged.lines()[0], `"`+strings.Repeat("x", lineBound)+`"`)
 	require.Contains(t, logged.lines()[1], "after\uFFFD")
+}
+
+func TestFloodIsLoggedInPartAndCounted(t *testing.T) {
+	var logged logBuffer
+	g := openGuard(t, WithLogger(logged.logger()))
+	const all = 400_000
+	began := time.Now()
+	failed := awaitExitError(t, do(t.Context(), g, shell(nil, fmt.Sprintf("seq 1 %d; exit 1", all)), leaseOf(time.Minute)))
+	seconds := int(time.Since(began)/time.Second) + 1
+	lines, dropped := 0, 0
+	for _, line := range logged.lines() {
+		var fields struct {
+			Msg   string
+			Lines int
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &fields))
+		if dropped += fields.Lines; fields.Msg == "output" {
+			lines++
+		}
+	}
+	require.Equal(t, all, lines+dropped)
+	require.GreaterOrEqual(t, lines, 1000)
+	require.LessOrEqual(t, lines, 1000+100*seconds)
+	var want []string
+	for i := all - 19; i <= all; i++ {
+		want = append(want, strconv.Itoa(i))
+	}
+	require.Equal(t, strings.Join(want, "\n"), failed.Output, "the last lines, logged or not")
+}
+
+// blockingHandler is a handler of a log that blocks for ever.
+type blockingHandler struct {
+	slog.Handler
+	forever <-chan struct{}
+}
+
+func (h blockingHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h blockingHandler) WithAttrs([]slog.Attr) slog.Handler       { return h }
+
+func (h blockingHandler) Handle(context.Context, slog.Record) error {
+	<-h.forever
+	return nil
+}
+
+func TestLoggerThatBlocksHoldsUpNoRun(t *testing.T) {
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) })
+	g := NewGuard([]string{"guard"}, WithLogger(slog.New(blockingHandler{forever: forever})))
+	for range 3 {
+		failed := awaitExitError(t, do(t.Context(), g, shell(nil, "seq 1 5000; exit 1"), leaseOf(time.Minute)))
+		require.True(t, strings.HasSuffix(failed.Output, "\n5000"))
+	}
+	require.NoError(t, g.Close())
 }
 
 func TestRunThatIsOverBeforeItBeginsStartsNothing(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/solotick/solotick/internal/eventqueue"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -29,9 +30,10 @@ type link struct {
 	process *osexec.Cmd
 	conn    *net.UnixConn
 	logger  *slog.Logger
-	nonce   string        // tells the runs of this guard process from those of any other
-	wake    chan struct{} // of size 1: there is something to write
-	gone    chan struct{} // closed when the process has ended and every run with it
+	lines   *eventqueue.Queue[logLine] // to the logger, which may be slow
+	nonce   string                     // tells the runs of this guard process from those of any other
+	wake    chan struct{}              // of size 1: there is something to write
+	gone    chan struct{}              // closed when the process has ended and every run with it
 
 	mu         sync.Mutex
 	requests   []request
@@ -54,6 +56,9 @@ func newLink(args []string, logger *slog.Logger, goroutines *sync.WaitGroup) (*l
 		wake: make(chan struct{}, 1), gone: make(chan struct{}),
 		extensions: make(map[uint64]instant), wards: make(map[uint64]*ward),
 	}
+	l.lines = eventqueue.New(outboxBytes, logLine.size, logLine.log, func(dropped int) logLine {
+		return logLine{logger: logger, dropped: dropped}
+	}, func(any) {})
 	program, err := thisProgram()
 	if err != nil {
 		return nil, errors.Join(err, ours.Close())
@@ -81,7 +86,7 @@ func (l *link) start(run jobs.Run, deadline instant, grace time.Duration, comman
 		return nil
 	}
 	l.last++
-	w := &ward{link: l, id: l.last, run: run, ended: make(chan struct{})}
+	w := &ward{link: l, id: l.last, run: run, ended: make(chan struct{}), logged: make(chan struct{})}
 	l.wards[w.id] = w
 	s := command(w.mark())
 	if s.Log = l.logger != nil && l.logger.Enabled(context.Background(), slog.LevelInfo); s.Log {
@@ -162,11 +167,11 @@ func (l *link) serve(r report) {
 		return
 	}
 	if r.Stream != "" {
-		w.logger.Info("output", "stream", r.Stream, "line", r.Line)
+		l.lines.Put(logLine{logger: w.logger, dropped: r.Dropped, stream: r.Stream, text: r.Line})
 	}
 	if r.End != nil {
-		if r.End.Dropped > 0 {
-			w.logger.Info("output dropped", "lines", r.End.Dropped)
+		if w.logger == nil || !l.lines.Put(logLine{logger: w.logger, dropped: r.End.Dropped, last: w.logged}) {
+			close(w.logged)
 		}
 		w.end = r.End
 		close(w.ended)
@@ -201,9 +206,11 @@ func (l *link) bury() {
 	l.wards = nil
 	l.mu.Unlock()
 	for _, w := range wards {
+		close(w.logged)
 		w.lost = cause
 		close(w.ended)
 	}
+	l.lines.Close(logPatience)
 	close(l.gone)
 }
 

@@ -36,11 +36,12 @@ type start struct {
 
 // report is what the guard tells its worker.
 type report struct {
-	Run    uint64
-	PID    int    // of the leader, when it has started
-	Stream string // stdout or stderr, with Line
-	Line   string
-	End    *end // the last report of a run
+	Run     uint64
+	PID     int    // of the leader, when it has started
+	Stream  string // stdout or stderr, with Line
+	Line    string
+	Dropped int  // lines before Line that were not passed on
+	End     *end // the last report of a run
 }
 
 // end is how a run ended.
@@ -49,7 +50,7 @@ type end struct {
 	Status  syscall.WaitStatus // of a leader that has ended
 	Alive   bool               // the leader was killed but has not ended: there is no Status
 	Output  string             // the last lines
-	Dropped int                // lines that were not passed on
+	Dropped int                // lines at the end that were not passed on
 	Failure string             // of ReasonNotStarted: what failed
 	Errno   syscall.Errno      // of ReasonNotStarted: why
 }

@@ -30,15 +30,15 @@ func (o *outbox) put(r report) {
 	o.putLocked(r)
 }
 
-// offer queues a line of output, or reports that it is dropped.
-func (o *outbox) offer(run uint64, stream string, line []byte) bool {
+// offer queues a line of output before which others of the run were dropped, or reports that it is dropped as well.
+func (o *outbox) offer(run uint64, stream string, line []byte, dropped int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.bytes+lineCost(len(line)) > outboxBytes {
 		return false
 	}
 	o.bytes += lineCost(len(line))
-	o.putLocked(report{Run: run, Stream: stream, Line: string(line)})
+	o.putLocked(report{Run: run, Stream: stream, Line: string(line), Dropped: dropped})
 	return true
 }
 

@@ -8,12 +8,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 const (
 	lineBound = 8 << 10 // bytes of a line that are passed on
 	tailLines = 20
 	tailBytes = 4 << 10
+
+	// How many lines of a run are passed on at once, and how many a second after that: a command may write tens of
+	// megabytes a second, and a log is for people.
+	lineBurst, lineRate = 1000, 100
 )
 
 // output is what a run's command writes: it keeps the last lines of both streams, in the order they were read.
@@ -21,10 +26,31 @@ type output struct {
 	mu      sync.Mutex
 	last    [tailLines][]byte // a ring, whose slices are used again
 	lines   int               // that were read in all
-	dropped int               // lines that were not passed on
+	dropped int               // lines that were not passed on, and not reported yet
+	limit   lineLimit
 }
 
-func newOutput() *output { return new(output) }
+func newOutput() *output { return &output{limit: lineLimit{left: lineBurst, since: time.Now()}} }
+
+// lineLimit gives lineBurst lines, and lineRate more at the end of each second up to lineBurst.
+type lineLimit struct {
+	left  int
+	since time.Time // when it was filled up last
+}
+
+func (l *lineLimit) take() bool {
+	if l.left == 0 {
+		if seconds := time.Since(l.since) / time.Second; seconds > 0 {
+			l.left = int(min(seconds, lineBurst/lineRate)) * lineRate
+			l.since = l.since.Add(seconds * time.Second)
+		}
+	}
+	if l.left == 0 {
+		return false
+	}
+	l.left--
+	return true
+}
 
 // read reads a stream to its end. It never waits for anything else, so a command can always write.
 func (o *output) read(stream io.Reader, to *outbox, c *charge, name string) {
@@ -48,7 +74,12 @@ func (o *output) add(line []byte, to *outbox, c *charge, name string) {
 	slot := &o.last[o.lines%tailLines]
 	*slot = append((*slot)[:0], line[:min(len(line), tailBytes)]...)
 	o.lines++
-	if c.start.Log && !to.offer(c.id, name, line) {
+	if !c.start.Log {
+		return
+	}
+	if o.limit.take() && to.offer(c.id, name, line, o.dropped) {
+		o.dropped = 0
+	} else {
 		o.dropped++
 	}
 }
@@ -74,6 +105,7 @@ func (o *output) tail() string {
 	return strings.Join(lines, "\n")
 }
 
+// droppedLines returns how many lines were not passed on since the last that was.
 func (o *output) droppedLines() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

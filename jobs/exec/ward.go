@@ -32,6 +32,8 @@ type ward struct {
 
 	pid int // of the leader; 0 until it has started. Guarded by link.mu.
 
+	logged chan struct{} // closed once the last line of output is logged, or never will be
+
 	ended chan struct{} // closed once one of these two is set
 	end   *end
 	lost  error
@@ -53,6 +55,7 @@ func (w *ward) await(ctx context.Context, grace time.Duration, deadline time.Tim
 	for {
 		select {
 		case <-w.ended:
+			w.awaitLog()
 			return w.outcome(ctx)
 		case <-cancelled:
 			if !lease.Valid() {

@@ -89,7 +89,7 @@ func TestOutboxRefusesLinesButNoEnds(t *testing.T) {
 	o := newOutbox()
 	line := []byte(strings.Repeat("x", 1000))
 	accepted := 0
-	for o.offer(1, "stdout", line) {
+	for o.offer(1, "stdout", line, 0) {
 		accepted++
 	}
 	require.InDelta(t, outboxBytes/1128, accepted, 1)
@@ -97,9 +97,9 @@ func TestOutboxRefusesLinesButNoEnds(t *testing.T) {
 	reports := o.take()
 	require.Len(t, reports, accepted+1)
 	require.NotNil(t, reports[accepted].End, "after the lines of its run")
-	require.False(t, o.offer(1, "stdout", line), "what was taken is not yet written")
+	require.False(t, o.offer(1, "stdout", line, 0), "what was taken is not yet written")
 	o.written(accepted * lineCost(1000))
-	require.True(t, o.offer(1, "stdout", line))
+	require.True(t, o.offer(1, "stdout", line, 0))
 }
 
 func TestBothWaysToListChildrenAgree(t *testing.T) {

@@ -55,7 +55,8 @@ func workerMain() int {
 	for _, line := range logged.lines() {
 		if _, count, found := strings.Cut(line, `"msg":"output dropped"`); found {
 			_, count, _ = strings.Cut(count, `"lines":`)
-			result.Dropped, _ = strconv.Atoi(strings.TrimRight(count, "}"))
+			lines, _ := strconv.Atoi(strings.TrimRight(count, "}"))
+			result.Dropped += lines
 		}
 	}
 	text, _ := json.Marshal(result)
