@@ -141,6 +141,7 @@ type ReplicaShared struct {
 }
 
 func (ReplicaShared) event() {}
+
 // EventsDropped is the event that an observer did not get Count events, because it was slower than they came for so long
 // that no more could be queued, or because it panicked. Who lost events to a full queue gets it as soon as it takes events
 // again; a panic is reported to the other observers. Those of [WithSyncObserver] get it for each event that any other lost.

@@ -23,6 +23,7 @@ func (f *fleet) startBoth(id string, list []*jobs.Job, wrap func(*link) lease.St
 	r := &replica{link: &link{store: f.store}, done: make(chan struct{})}
 	options = append([]scheduler.Option{
 		scheduler.WithReplica(id), scheduler.WithTerm(term),
+		scheduler.WithObserver(func(scheduler.Event) {}), // else failures are logged
 		scheduler.WithSyncObserver(func(e scheduler.Event) {
 			f.note(id, e)
 			if f.observe != nil {

@@ -186,7 +186,7 @@ func TestRetryAfterLengthensTheWaitForTheNextAttempt(t *testing.T) {
 		policy := jobs.Retry{MaxAttempts: 2, Backoff: time.Second, MaxBackoff: time.Minute}
 		hooks := jobs.Hooks{OnRetry: func(_ jobs.Run, _ error, wait time.Duration) { waits = append(waits, wait) }}
 		err := jobs.Retrying(policy, hooks)(func(context.Context, jobs.Run) error { return failure })(t.Context(), jobs.Run{Attempt: 1})
-		require.Equal(t, failure, err)
+		require.ErrorIs(t, err, failure)
 		require.Equal(t, []time.Duration{20 * time.Second}, waits)
 	})
 }
