@@ -114,8 +114,11 @@ func (r *reader) specFaults(job value, spec jobs.Spec, own, inherited *policies)
 	}
 }
 
+// goWords says what a file has for what a program calls.
+var goWords = strings.NewReplacer("jobs.WithTimezone", "timezone")
+
 func (r *reader) specFault(cause value, path string, fault *jobs.Fault, note string, own, inherited *policies) {
-	written, rule := mention(fault.Value), fault.Rule
+	written, rule := mention(fault.Value), goWords.Replace(fault.Rule)
 	for _, p := range []*policies{inherited, own} {
 		if v, ok := p.at[fault.Field]; ok {
 			written = v.written()

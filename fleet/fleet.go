@@ -36,11 +36,15 @@ func WithAge(d time.Duration) Option { return func(f *Fleet) { f.age = d } }
 // [errors.ErrUnsupported] and names what is missing, a [lease.Inspector], [lease.Controller] or [lease.Roster].
 func New(store lease.Store, opts ...Option) (*Fleet, error) {
 	f := &Fleet{store: store, age: DefaultAge}
-	for _, opt := range opts {
+	var faults []error
+	for i, opt := range opts {
+		if opt == nil {
+			faults = append(faults, fmt.Errorf("fleet: options[%d]: nil, must be an option", i))
+			continue
+		}
 		opt(f)
 	}
-	var faults []error
-	if store == nil {
+	if lease.IsNil(store) {
 		faults = append(faults, errors.New("fleet: store: nil, must be a store"))
 	}
 	if f.age <= 0 {
@@ -80,7 +84,11 @@ func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) 
 	if err != nil {
 		return Paused{}, err
 	}
-	p, err := c.Pause(ctx, job, lease.Pause{By: by, Why: why})
+	var p lease.Pause
+	err = f.whenKnown(ctx, job, func() (err error) {
+		p, err = c.Pause(ctx, job, lease.Pause{By: by, Why: why})
+		return err
+	})
 	if err != nil {
 		return Paused{}, err
 	}

@@ -161,9 +161,9 @@ func TestPauseTellsWhoPausedBeforeAndResumeWhatItEnded(t *testing.T) {
 		ended, err = w.fleet.Resume(w.Context(), "report", "ops2")
 		require.NoError(w, err)
 		require.Nil(w, ended)
-		e, err := w.fleet.Why(w.Context(), "report", job(w.T, "@every 10s"), time.Now().Add(-30*time.Second))
+		e, err := w.fleet.Why(w.Context(), "report", job(w.T, "@every 10s"), time.Now().Add(-31*time.Second))
 		require.NoError(w, err)
-		require.Contains(w, e.Text, "It was skipped because the job was paused, until ops2 resumed it at 00:01:00.")
+		require.Contains(w, e.Text, "It was skipped because the job was paused, until ops2 resumed it at 00:01:01.")
 	})
 }
 

@@ -48,8 +48,10 @@ const triggerTries = 3
 
 // Trigger asks the fleet to run a job once, now, on one replica. The job's rate and overlap hold across the fleet: with
 // overlap allow the run starts beside what runs, else after it, and then triggers that come while one waits are served by
-// that one. A pause does not stop it. It returns [lease.ErrUnknown] for a job that no replica has ever contended for, and
-// otherwise returns before the run has started: see [Fleet.Await].
+// that one. A pause does not stop it. It returns before the run has started: see [Fleet.Await].
+//
+// A job that a replica has got a moment ago has no record yet. Trigger waits for it: for a second, or for 10 s while a live
+// replica says that it serves the job. Then it returns [lease.ErrUnknown]: no replica has ever contended for the job.
 func (f *Fleet) Trigger(ctx context.Context, spec jobs.Spec, o TriggerOptions) (Triggered, error) {
 	if spec.Leader {
 		return Triggered{}, fmt.Errorf("job %q: %w", spec.Name, ErrLeaderTask)
@@ -60,6 +62,9 @@ func (f *Fleet) Trigger(ctx context.Context, spec jobs.Spec, o TriggerOptions) (
 	}
 	t := lease.Trigger{
 		Name: spec.Name, By: o.By, Request: request(), Key: o.Key, Beside: spec.Overlap == jobs.Allow,
+	}
+	if o.Key == "" && o.Window != 0 {
+		return Triggered{}, fmt.Errorf("fleet: trigger window: %q must be left out without a key", o.Window)
 	}
 	if o.Key != "" {
 		t.Window = o.Window
@@ -74,12 +79,14 @@ func (f *Fleet) Trigger(ctx context.Context, spec jobs.Spec, o TriggerOptions) (
 		return Triggered{}, err
 	}
 	var a lease.Triggered
-	for try := 1; ; try++ {
-		a, err = c.Trigger(ctx, t)
-		if err == nil || errors.Is(err, lease.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
-			break
+	err = f.whenKnown(ctx, spec.Name, func() (err error) {
+		for try := 1; ; try++ {
+			a, err = c.Trigger(ctx, t)
+			if err == nil || errors.Is(err, lease.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
+				return err
+			}
 		}
-	}
+	})
 	if err != nil {
 		return Triggered{}, err
 	}

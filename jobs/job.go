@@ -64,15 +64,23 @@ func WithGroups(groups ...string) Option { return func(s *Spec) { s.Groups = gro
 func New(name, schedule string, handler Handler, options ...Option) (*Job, error) {
 	spec := Defaults()
 	spec.Name, spec.Schedule = name, schedule
-	for _, option := range options {
+	var faults []error
+	for i, option := range options {
+		if option == nil {
+			faults = append(faults, &Fault{Field: fmt.Sprintf("options[%d]", i), Value: "nil", Rule: "must be an option"})
+			continue
+		}
 		option(&spec)
 	}
-	return FromSpec(spec, handler)
+	return fromSpec(spec, handler, faults...)
 }
 
 // FromSpec makes a job from a complete [Spec]. The error joins every fault of the spec.
-func FromSpec(spec Spec, handler Handler) (*Job, error) {
+func FromSpec(spec Spec, handler Handler) (*Job, error) { return fromSpec(spec, handler) }
+
+func fromSpec(spec Spec, handler Handler, faults ...error) (*Job, error) {
 	sched, err := spec.check()
+	err = errors.Join(append(faults, err)...)
 	if handler == nil {
 		err = errors.Join(err, errors.New("handler: nil, must be a function"))
 	}

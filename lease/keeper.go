@@ -44,7 +44,9 @@ func NewKeeper(store Store, opts ...KeeperOption) *Keeper {
 	k := &Keeper{store: store, observe: func(Renewal) {}, wakes: never}
 	k.changed = sync.NewCond(&k.mu)
 	for _, o := range opts {
-		o(k)
+		if o != nil {
+			o(k)
+		}
 	}
 	return k
 }

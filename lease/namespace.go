@@ -1,10 +1,18 @@
 package lease
 
+import "reflect"
+
 // Namespacer is a [Store] that knows the namespace which its records are kept in, as every store of this module does. The
 // namespace names the fleet: it is part of each tick's identity, which runs pass on to what they call.
 type Namespacer interface {
 	// Namespace returns the namespace, always the same. It matches the pattern of a name.
 	Namespace() string
+}
+
+// IsNil reports whether s is nil, or holds a nil pointer: whoever takes a store refuses that.
+func IsNil(s Store) bool {
+	v := reflect.ValueOf(s)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // DefaultNamespace is the namespace of a store that is no [Namespacer]. The ticks of two fleets on such stores have equal

@@ -62,6 +62,9 @@ type attempt struct {
 func (l simple) acquire(ctx context.Context, limit time.Duration, how func(attempt) (*Hold, error)) (*Hold, error) {
 	began := time.Now()
 	h, err := l.ask(ctx, limit, began, how)
+	if errors.Is(err, lease.ErrHeld) && l.locks.holdsAll(l.claim) {
+		err = fmt.Errorf("%w; it is this process itself that holds it: see lock.Reentrant", err)
+	}
 	if err != nil && l.locks.observe != nil {
 		l.locks.observe(GaveUp{Name: l.claim.Name, Waited: time.Since(began), Err: err})
 	}
@@ -87,11 +90,15 @@ func (l simple) ask(ctx context.Context, limit time.Duration, began time.Time, h
 }
 
 func (l simple) check(c lease.Claim) error {
+	faults := errors.Join(l.locks.fault, l.settings.fault, checkName(c.Name))
+	if faults != nil {
+		c.Name = "checked" // already
+	}
 	if c.Limit < 1 {
 		return lease.Permanent(fmt.Errorf("lock: semaphore %q: permits: %d must be from 1 to %d", c.Name, c.Limit, lease.MaxPermits))
 	}
 	c.Ticket = l.settings.ticket
-	err := c.Validate()
+	err := errors.Join(faults, c.Validate())
 	if l.settings.ticket == 0 { // of a claim it would mean not to wait
 		err = errors.Join(err, fmt.Errorf("lock: %q: ticket: \"0s\" must be from 1ms to 1h", c.Name))
 	}

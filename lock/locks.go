@@ -2,6 +2,8 @@ package lock
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -19,6 +21,7 @@ type Locks struct {
 	keeper  *lease.Keeper
 	holder  string
 	observe func(Event)
+	fault   error // of New's arguments, which acquiring returns
 
 	life context.Context
 	end  context.CancelFunc
@@ -47,7 +50,8 @@ func WithHolder(name string) LocksOption { return func(s *Locks) { s.holder = na
 // WithObserver calls f with every [Event]. f must not block, nor call Close, and may be called by several goroutines at once.
 func WithObserver(f func(Event)) LocksOption { return func(s *Locks) { s.observe = f } }
 
-// New returns a maker of the locks that are kept in store. Nothing is asked of the store before a lock is acquired.
+// New returns a maker of the locks that are kept in store. Nothing is asked of the store before a lock is acquired. What is
+// wrong with the arguments acquiring says.
 func New(store lease.Store, opts ...LocksOption) *Locks {
 	s := &Locks{
 		store:   store,
@@ -58,10 +62,18 @@ func New(store lease.Store, opts ...LocksOption) *Locks {
 		gates:   make(map[gateKey]*gate),
 		holds:   make(map[string]*Hold),
 	}
-	s.locker, _ = store.(lease.Locker)
+	if lease.IsNil(store) {
+		s.fault = errors.New("lock: store: nil must be a store")
+	} else {
+		s.locker, _ = store.(lease.Locker)
+	}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.late, s.over = context.WithCancel(context.Background())
-	for _, o := range opts {
+	for i, o := range opts {
+		if o == nil {
+			s.fault = errors.Join(s.fault, fmt.Errorf("lock: options[%d]: nil must be an option", i))
+			continue
+		}
 		o(s)
 	}
 	return s
@@ -152,6 +164,7 @@ type settings struct {
 	term, ticket, maxHold, waitLimit time.Duration
 	turn                             lease.Turn
 	tell                             bool
+	fault                            error // nil options
 }
 
 const (
@@ -161,7 +174,11 @@ const (
 
 func settingsOf(turn lease.Turn, opts []Option) settings {
 	o := settings{term: defaultTerm, ticket: defaultTicket, turn: turn}
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			o.fault = errors.Join(o.fault, fmt.Errorf("lock: options[%d]: nil must be an option", i))
+			continue
+		}
 		opt(&o)
 	}
 	return o

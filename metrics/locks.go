@@ -80,7 +80,9 @@ func NewLocks(options ...LocksOption) *Locks {
 	m.releaseFailures = m.counters("lock_release_failures_total",
 		"Locks that could not be released, by reason; they run out by themselves.", "lock", "reason")
 	for _, option := range options {
-		option(m)
+		if option != nil {
+			option(m)
+		}
 	}
 	if m.label == nil {
 		m.label = func(string) string { return "" }

@@ -71,7 +71,7 @@ var (
 	waitBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}
 )
 
-// New returns metrics that nothing has been observed for.
+// New returns metrics that nothing has been observed for. A nil option changes nothing.
 func New(options ...Option) *Metrics {
 	m := &Metrics{
 		nextTick: described("next_tick_timestamp_seconds",
@@ -139,7 +139,9 @@ func New(options ...Option) *Metrics {
 		m.reloads.WithLabelValues(string(result))
 	}
 	for _, option := range options {
-		option(m)
+		if option != nil {
+			option(m)
+		}
 	}
 	return m
 }

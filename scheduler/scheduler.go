@@ -110,16 +110,23 @@ func WithSyncObserver(f Observer) Option { return func(o *options) { o.sync = ap
 // [Scheduler.Run]. The error joins all faults of its arguments.
 func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
 	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), term: 15 * time.Second, grace: 30 * time.Second}
-	for _, opt := range opts {
+	var faults []error
+	for i, opt := range opts {
+		if opt == nil {
+			faults = append(faults, fmt.Errorf("scheduler: options[%d]: nil must be an option", i))
+			continue
+		}
 		opt(&o)
 	}
-	var faults []error
+	if slices.ContainsFunc(o.observe, func(f Observer) bool { return f == nil }) {
+		faults = append(faults, errors.New("scheduler: observer: nil must be a function"))
+	}
 	fault := func(ok bool, field string, value any, rule string) {
 		if !ok {
 			faults = append(faults, fmt.Errorf("scheduler: %s: %q %s", field, fmt.Sprint(value), rule))
 		}
 	}
-	fault(store != nil, "store", store, "must not be nil")
+	fault(!lease.IsNil(store), "store", store, "must not be nil")
 	fault(jobs.ValidName(o.replica), "replica", o.replica, jobs.NameRule)
 	fault(o.term >= 100*time.Millisecond && o.term <= 24*time.Hour, "term", o.term, "must be from 100ms to 24h")
 	fault(o.grace >= 0, "shutdown grace", o.grace, "must be at least 0s")

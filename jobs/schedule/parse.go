@@ -34,7 +34,7 @@ func Parse(spec string, loc *time.Location, name string) (*Schedule, error) {
 	spec = strings.Join(words, " ")
 	if len(words) > 0 {
 		if zone := strings.ToUpper(words[0]); strings.HasPrefix(zone, "TZ=") || strings.HasPrefix(zone, "CRON_TZ=") {
-			return nil, errors.New("must not name a time zone: use timezone instead")
+			return nil, errors.New("must not name a time zone: use jobs.WithTimezone")
 		}
 	}
 

@@ -132,7 +132,7 @@ func TestWeekdaysEndWithTheirMonth(t *testing.T) {
 func TestRefusedSpecsAreToldTheRule(t *testing.T) {
 	const (
 		count    = "must have 5 fields, or 6 with leading seconds, and has "
-		zone     = "must not name a time zone: use timezone instead"
+		zone     = "must not name a time zone: use jobs.WithTimezone"
 		never    = "never fires: none of its months has a day that it names"
 		minute   = " in the minute field: must be a number or a range from 0 to 59"
 		step     = " in the minute field: the step after / must be a number from 1 to 60"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/solotick/solotick/lease"
@@ -43,10 +44,14 @@ func WithFreshStart() Option { return func(o *options) { o.fresh = true } }
 // (those of package redislease do) must have the same.
 func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: 2 * time.Second, term: 30 * time.Second}
-	for _, opt := range opts {
+	var faults []error
+	for i, opt := range opts {
+		if opt == nil {
+			faults = append(faults, fmt.Errorf("quorum: options[%d]: nil must be an option", i))
+			continue
+		}
 		opt(&o)
 	}
-	var faults []error
 	if len(list) < 3 {
 		faults = append(faults, fmt.Errorf("quorum: %d nodes, must be at least 3: fewer cannot do without one", len(list)))
 	}
@@ -54,7 +59,7 @@ func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 		faults = append(faults, fmt.Errorf("quorum: namespace %q %s", namespace, lease.NameRule))
 	}
 	for i, n := range list {
-		if n == nil {
+		if v := reflect.ValueOf(n); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 			faults = append(faults, fmt.Errorf("quorum: node %d is nil", i))
 			continue
 		}

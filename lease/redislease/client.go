@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"reflect"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -38,6 +39,9 @@ func within(life context.Context, timeout time.Duration, dial dialer) dialer {
 
 // ownClient makes the store's client from the options of another. It differs in what the leases depend on.
 func ownClient(life context.Context, client redis.UniversalClient, timeout time.Duration) (redis.UniversalClient, error) {
+	if v := reflect.ValueOf(client); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("redislease: client is a nil %T, must be a *redis.Client or *redis.ClusterClient", client)
+	}
 	switch client := client.(type) {
 	case *redis.Client:
 		o := *client.Options()

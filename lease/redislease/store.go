@@ -54,10 +54,14 @@ func WithHook(h redis.Hook) Option { return func(o *options) { o.hooks = append(
 // pattern of a name; see [lease.ValidName].
 func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: time.Second}
-	for _, opt := range opts {
+	var faults []error
+	for i, opt := range opts {
+		if opt == nil {
+			faults = append(faults, fmt.Errorf("redislease: options[%d]: nil must be an option", i))
+			continue
+		}
 		opt(&o)
 	}
-	var faults []error
 	if !lease.ValidName(namespace) {
 		faults = append(faults, fmt.Errorf("redislease: namespace %q %s", namespace, lease.NameRule))
 	}

@@ -1,0 +1,53 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// How long a call waits for the record of a job that has none: its replica may have been started, or got the job by an
+// update, a moment ago.
+const (
+	newJobWait    = time.Second      // when no live replica says that it serves the job
+	servedJobWait = 10 * time.Second // when one does
+	newJobAsk     = 20 * time.Millisecond
+)
+
+// whenKnown repeats a call until the job has a record, ctx ends, or it has waited for long enough.
+func (f *Fleet) whenKnown(ctx context.Context, job string, call func() error) error {
+	began, served := time.Now(), false
+	for {
+		err := call()
+		waited := time.Since(began)
+		if waited >= newJobWait && !served {
+			served = f.serves(ctx, job)
+		}
+		if !errors.Is(err, lease.ErrUnknown) || waited >= servedJobWait || waited >= newJobWait && !served {
+			return err
+		}
+		t := time.NewTimer(newJobAsk)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return err
+		}
+	}
+}
+
+// serves reports whether a live replica says that it serves the job.
+func (f *Fleet) serves(ctx context.Context, job string) bool {
+	list, err := f.Replicas(ctx)
+	if err != nil {
+		return false
+	}
+	for _, r := range list {
+		if serves, _ := r.serves(job); serves {
+			return true
+		}
+	}
+	return false
+}

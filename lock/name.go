@@ -1,0 +1,78 @@
+package lock
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"strings"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// ValidName reports whether s can be the name of a lock or an election as it is. [Name] makes one of any strings.
+func ValidName(s string) bool { return lease.ValidName(s) }
+
+func checkName(s string) error {
+	if ValidName(s) {
+		return nil
+	}
+	return fmt.Errorf("lock: name: %q %s; lock.Name makes a name of any strings", s, lease.NameRule)
+}
+
+// Name makes a name of any strings, such as a kind and a key: Name("user", "1") is "user..1". Different parts make different
+// names, and the same parts always the same. The parts can be read in the name when they are short and hold only letters,
+// digits and hyphens; any other byte is written as an underscore and two hexadecimal digits. What would be longer than
+// 128 bytes ends in a hash of the whole, of 160 bits.
+//
+// A name that was chosen by hand can be equal to one that Name makes: use one of the two for a purpose.
+func Name(parts ...string) string {
+	var b strings.Builder
+	for i, part := range parts {
+		if i > 0 {
+			b.WriteString("..")
+		}
+		for j := range len(part) {
+			if c := part[j]; plain(c) && (c != '-' || b.Len() > 0) {
+				b.WriteByte(c)
+			} else {
+				fmt.Fprintf(&b, "_%02x", c)
+			}
+		}
+	}
+	name := b.String()
+	if len(parts) == 0 {
+		name = "0.0"
+	}
+	if name == "" || !alphanumeric(name[0]) {
+		name = "0." + name // other parts make names whose dots come in twos
+	}
+	if len(name) <= maxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	hash := strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
+	return name[:maxName-len(hash)-len(hashMark)] + hashMark + hash
+}
+
+const (
+	maxName  = 128
+	hashMark = "._." // never in a name that is not cut: an underscore comes with two digits
+)
+
+func alphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func plain(c byte) bool { return alphanumeric(c) || c == '-' }
+
+// holdsAll reports whether these Locks hold all permits of the lock that c asks for, in one hold.
+func (s *Locks) holdsAll(c lease.Claim) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.holds {
+		if h.Name() == c.Name && c.Permits == c.Limit && h.Valid() {
+			return true
+		}
+	}
+	return false
+}
