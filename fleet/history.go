@@ -35,7 +35,7 @@ type Entry struct {
 	// Started is when the last run began, by fleet time. Where its replica did not come to tell, it is when the tick was
 	// granted. Zero when it never ran.
 	Started     time.Time
-	Ended       time.Time     // when it was settled; zero while it is not
+	Ended       time.Time     // when the run ended; where none did, when it was settled; zero while it is not
 	Replica     string        // that runs or settled it; of one that waits, who asked for it
 	Left        time.Duration // of the lease of one that runs, unless it is renewed
 	Token       int64         // 0 when it was never granted
@@ -131,6 +131,9 @@ func settled(namespace, job string, s lease.Settled) Entry {
 	e.State, e.Outcome, e.Ended = Settled, s.Outcome, s.At
 	e.Replica, e.Token, e.Attempts = s.Holder, s.Token, s.Attempt
 	e.Reason, e.Error, e.CancelledBy = note.Reason, note.Error, note.By
+	if !note.Ended.IsZero() && note.Ended.Before(s.At) {
+		e.Ended = note.Ended
+	}
 	if e.Started = note.Started; e.Started.IsZero() && s.Token != 0 {
 		e.Started = granted(min(s.Token, s.At.UnixMicro()))
 	}

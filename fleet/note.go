@@ -11,6 +11,7 @@ import (
 // Note is what is kept in a job's history beside a tick's outcome.
 type Note struct {
 	Started time.Time // of the last run, by fleet time, in milliseconds; zero when none started
+	Ended   time.Time // of the same, which may be settled later; zero when none started
 	Reason  string    // why no run was made, or why it ended: a word
 	Count   int       // of how many ticks it tells; 0 for one
 	By      string    // who cancelled the run; empty when nobody did
@@ -19,6 +20,7 @@ type Note struct {
 
 type noteJSON struct {
 	Started int64  `json:"started,omitempty"`
+	Took    *int64 `json:"took,omitempty"` // ms from Started to Ended
 	Reason  string `json:"reason,omitempty"`
 	Count   int    `json:"count,omitempty"`
 	By      string `json:"by,omitempty"`
@@ -36,6 +38,9 @@ func (n Note) String() string {
 	w := noteJSON{Reason: n.Reason, Count: n.Count, By: n.By, Error: n.Error}
 	if !n.Started.IsZero() {
 		w.Started = n.Started.UnixMilli()
+		if !n.Ended.IsZero() {
+			w.Took = new(max(0, n.Ended.UnixMilli()-w.Started))
+		}
 	}
 	for most := maxError; ; most /= 2 {
 		w.Error = lease.Cut(n.Error, most)
@@ -58,6 +63,9 @@ func ParseNote(text string) Note {
 	n := Note{Reason: r.Reason, Count: r.Count, By: r.By, Error: r.Error}
 	if r.Started != 0 {
 		n.Started = time.UnixMilli(r.Started).UTC()
+		if r.Took != nil {
+			n.Ended = time.UnixMilli(r.Started + *r.Took).UTC()
+		}
 	}
 	return n
 }

@@ -18,6 +18,7 @@ const (
 	reasonTooOld    = "too_old"
 	reasonTooMany   = "too_many"
 	reasonForgotten = "forgotten"
+	reasonStopping  = "stopping"
 	reasonCancelled = "cancelled"
 )
 
@@ -99,6 +100,9 @@ func (r *reasoner) skipped(e Entry) string {
 					text = fmt.Sprintf("It was skipped because the tick of %s was still open: %s gave it up, or let its lease run out",
 						r.at(b.Scheduled), b.Replica)
 				}
+			case b.Ended.Before(r.tick) && !b.Ended.IsZero(): // the store was away
+				text = fmt.Sprintf("It was skipped because %s had run %s until %s, and could not settle it before %s",
+					b.Replica, r.at(b.Scheduled), r.when(b.Ended), r.when(r.settledAt(b)))
 			case !b.Ended.IsZero():
 				text += fmt.Sprintf(", until %s", r.when(b.Ended))
 			}
@@ -134,7 +138,7 @@ func (r *reasoner) blocker(e Entry) (found Entry, ok bool) {
 			began = b.Scheduled
 		}
 		// A replica's estimate of fleet time is off by a moment.
-		if began.After(then.Add(time.Second)) || b.State == Settled && b.Ended.Before(then) {
+		if began.After(then.Add(time.Second)) || b.State == Settled && r.settledAt(b).Before(then) {
 			continue
 		}
 		if !ok || b.Scheduled.After(found.Scheduled) {
@@ -142,6 +146,16 @@ func (r *reasoner) blocker(e Entry) (found Entry, ok bool) {
 		}
 	}
 	return found, ok
+}
+
+// settledAt returns when e was settled, which may be later than when its run ended.
+func (r *reasoner) settledAt(e Entry) time.Time {
+	for _, s := range r.Record.Settled {
+		if s.From == 0 && s.Occasion == e.Scheduled.UnixMilli() {
+			return s.At
+		}
+	}
+	return e.Ended
 }
 
 func (r *reasoner) paused(e Entry) string {
@@ -244,6 +258,10 @@ func (r *reasoner) lastWord(e Entry) (last time.Time, quiet bool) {
 }
 
 func (r *reasoner) lost(e Entry) string {
+	if e.Reason == reasonStopping {
+		return fmt.Sprintf("%s ran it from %s and stopped at %s, before the work was done (attempt %d, token %d), and it may not be run again%s%s",
+			e.Replica, r.when(e.Started), r.when(e.Ended), e.Attempts, e.Token, r.limit(), quoted(e.Error))
+	}
 	if e.Error != "" || e.Reason == "" {
 		return fmt.Sprintf("%s ran it from %s and lost its lease (attempt %d, token %d), and it may not be run again%s%s", e.Replica,
 			r.when(e.Started), e.Attempts, e.Token, r.limit(), quoted(e.Error))

@@ -26,6 +26,10 @@ func Permanent(err error) error {
 	return &PermanentError{Err: err}
 }
 
+// ErrGivenUp is matched by the error of a run that waited for its next attempt when its replica stopped: that attempt is
+// left to another replica. See [Hooks].
+var ErrGivenUp = errors.New("the replica stops: the next attempt is left to another")
+
 // Retrying returns a [Wrapper] that tries a failed run again, with Attempt raised by one each time, until one of these:
 //
 //   - An attempt succeeds: the error is nil.
@@ -33,6 +37,7 @@ func Permanent(err error) error {
 //     it comes with, so attempts before a takeover count.
 //   - The error is [Permanent], or matches [ErrLeaseEnding]: it is returned.
 //   - ctx ends, also during a wait: the error wraps the last attempt's and [context.Cause] of ctx.
+//   - hooks.Stopping is closed, also during a wait: the error wraps the last attempt's and [ErrGivenUp].
 //
 // The first attempt is always made. The wait after it is policy.Backoff, and twice as long after each further one; half
 // of it more or less, at random, but never more than policy.MaxBackoff. An error that has a method RetryAfter()
@@ -55,23 +60,23 @@ func (r Retry) run(ctx context.Context, run Run, next Handler, hooks Hooks) erro
 		if err == nil || run.Attempt >= r.MaxAttempts || isPermanent(err) {
 			return err
 		}
-		if ctx.Err() != nil {
-			return notRetried(ctx, err)
+		if why := hooks.ended(ctx); why != nil {
+			return notRetried(err, why)
 		}
 
 		wait := min(max(waits.NextBackOff(), askedWait(err)), r.MaxBackoff)
 		if hooks.OnRetry != nil {
 			hooks.OnRetry(run, err, wait)
 		}
-		if !sleep(ctx, wait) {
-			return notRetried(ctx, err)
+		if why := hooks.wait(ctx, wait); why != nil {
+			return notRetried(err, why)
 		}
 
 		run.Attempt++
 		if hooks.Announce != nil {
 			hooks.Announce(ctx, run)
-			if ctx.Err() != nil { // it may have taken a while
-				return notRetried(ctx, err)
+			if why := hooks.ended(ctx); why != nil { // it may have taken a while
+				return notRetried(err, why)
 			}
 		}
 	}
@@ -99,21 +104,34 @@ func askedWait(err error) time.Duration {
 	return 0
 }
 
-func notRetried(ctx context.Context, err error) error {
-	cause := context.Cause(ctx)
-	if errors.Is(err, cause) {
+func notRetried(err, why error) error {
+	if errors.Is(err, why) {
 		return err
 	}
-	return fmt.Errorf("%w (not tried again: %w)", err, cause)
+	return fmt.Errorf("%w (not tried again: %w)", err, why)
 }
 
-// sleep waits for d and reports whether ctx is still good after that.
-func sleep(ctx context.Context, d time.Duration) bool {
+// ended returns why no further attempt is to begin; nil when one is.
+func (h Hooks) ended(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case <-h.Stopping:
+		return ErrGivenUp
+	default:
+		return nil
+	}
+}
+
+// wait waits for d, and returns why no further attempt is to begin; nil when one is.
+func (h Hooks) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
+	case <-h.Stopping:
 	}
-	return ctx.Err() == nil
+	return h.ended(ctx)
 }

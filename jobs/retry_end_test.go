@@ -36,6 +36,35 @@ func TestPermanentFailureIsNotRetried(t *testing.T) {
 	}
 }
 
+func TestStoppingEndsRetries(t *testing.T) {
+	for name, test := range map[string]struct{ stopAt, want time.Duration }{
+		"before":         {0, time.Second},
+		"in an attempt":  {500 * time.Millisecond, time.Second},
+		"in a wait":      {1500 * time.Millisecond, 1500 * time.Millisecond},
+		"in the next":    {time.Hour + 500*time.Millisecond, 0},
+		"when all ended": {24 * time.Hour, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stopping := make(chan struct{})
+				time.AfterFunc(test.stopAt, func() { close(stopping) })
+				began := time.Now()
+				policy := jobs.Retry{MaxAttempts: 3, Backoff: time.Hour, MaxBackoff: time.Hour}
+				err := jobs.Retrying(policy, jobs.Hooks{Stopping: stopping})(func(context.Context, jobs.Run) error {
+					time.Sleep(time.Second)
+					return io.ErrUnexpectedEOF
+				})(t.Context(), jobs.Run{Attempt: 1})
+				require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+				require.Equal(t, test.stopAt < 2*time.Hour, errors.Is(err, jobs.ErrGivenUp))
+				if test.want != 0 {
+					require.Equal(t, test.want, time.Since(began))
+				}
+				time.Sleep(48 * time.Hour) // the timer
+			})
+		})
+	}
+}
+
 func TestPermanentKeepsTheErrorItMarks(t *testing.T) {
 	require.NoError(t, jobs.Permanent(nil))
 	err := jobs.Permanent(io.ErrUnexpectedEOF)

@@ -9,7 +9,7 @@ import (
 // between runs, so that the handler it returns is as safe for concurrent use as the one it was given.
 type Wrapper func(Handler) Handler
 
-// Hooks tell whoever runs a job about its retries. Both fields may be nil. They are called on the goroutine that runs
+// Hooks connect a job's retries with whoever runs it. Each field may be nil. The functions are called on the goroutine that runs
 // the tick, one at a time per run; runs of different ticks may call them concurrently.
 type Hooks struct {
 	// OnRetry is called when an attempt has failed and another will follow after wait. run is the attempt that failed
@@ -20,6 +20,10 @@ type Hooks struct {
 	// run.Attempt in the store, so that a takeover counts from there. The attempt is made whether or not that worked,
 	// so Announce deals with its own errors, and bounds its own time.
 	Announce func(ctx context.Context, run Run)
+
+	// Stopping is closed when no further attempt is to begin here: a run that waits for its next attempt, or fails
+	// later, ends at once with [ErrGivenUp]. A nil channel is never closed.
+	Stopping <-chan struct{}
 }
 
 // Chain returns what a scheduler calls to run a tick of job: its handler inside the wrappers that its [Spec] asks for.

@@ -73,7 +73,7 @@ func (c *contender) defineLocked(job *jobs.Job) {
 }
 
 func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run, then func(error)) {
-	return jobs.ChainThen(job, jobs.Hooks{OnRetry: c.onRetry, Announce: c.announce})
+	return jobs.ChainThen(job, jobs.Hooks{OnRetry: c.onRetry, Announce: c.announce, Stopping: c.s.stopped})
 }
 
 // setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.

@@ -58,8 +58,9 @@
 //	an observer blocks or panics        it loses events, which are counted; nothing else notices
 //	a run cannot begin                  its lease is not renewed after a TTL, and another replica takes the tick over
 //	a handler ignores its context       Run waits for it on shutdown for a while, then names it in its error
-//	the replica is stopped              it claims nothing more, lets runs finish within the grace, cancels the others, and
-//	                                    releases their ticks, so that another replica goes on at once
+//	the replica is stopped              it claims nothing more, begins no attempt, lets runs finish within the grace,
+//	                                    cancels the others, and releases their ticks, so that another replica goes on
+//	                                    at once; those with at most once are settled as lost
 //
 // # Caveats
 //

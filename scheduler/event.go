@@ -101,6 +101,7 @@ const (
 	ReasonNewer     Reason = "newer"     // a newer tick took its place
 	ReasonCancelled Reason = "cancelled" // somebody has ended it, and its holder is gone
 	ReasonEdited    Reason = "edited"    // late, and from before the schedule was changed
+	ReasonStopping  Reason = "stopping"  // its replica stopped before the run had ended, and it may not be granted again
 )
 
 // Renewed is the event of a round of renewals.

@@ -42,7 +42,8 @@ func TestTheHistorySaysWhenARunBeganAndWhyItFailed(t *testing.T) {
 		outcome, note := f.noteOf("good", tick)
 		require.Equal(t, scheduler.Succeeded, outcome)
 		require.WithinDuration(t, tick, note.Started, 5*time.Millisecond)
-		note.Started = time.Time{}
+		require.Equal(t, 2*time.Second, note.Ended.Sub(note.Started))
+		note.Started, note.Ended = time.Time{}, time.Time{}
 		require.Equal(t, tools.Note{}, note, "and nothing else")
 
 		outcome, note = f.noteOf("bad", tick)
@@ -54,6 +55,29 @@ func TestTheHistorySaysWhenARunBeganAndWhyItFailed(t *testing.T) {
 		require.True(t, strings.HasPrefix(note.Error, "long"))
 		_, note = f.noteOf("panics", tick)
 		require.Contains(t, note.Error, "it")
+	})
+}
+
+// TestARunEndsWhenItEndedThoughTheStoreWasAway: it is settled later.
+func TestARunEndsWhenItEndedThoughTheStoreWasAway(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 1m", takes(time.Second))
+		r := f.start("a")
+		f.sleepTo(60500 * time.Millisecond)
+		r.link.cut()
+		f.sleepTo(63500 * time.Millisecond)
+		r.link.heal()
+		f.sleepTo(70 * time.Second)
+		tick := at(time.Minute)
+		_, note := f.noteOf("job", tick)
+		require.WithinDuration(t, tick, note.Started, 5*time.Millisecond)
+		require.WithinDuration(t, tick.Add(time.Second), note.Ended, 5*time.Millisecond)
+		require.GreaterOrEqual(t, f.inspect("job").Settled[0].At, tick.Add(3500*time.Millisecond))
+		reader, err := tools.New(f.store)
+		require.NoError(t, err)
+		view, err := reader.History(t.Context(), "job", 1)
+		require.NoError(t, err)
+		require.Equal(t, time.Second, view[0].Took().Round(5*time.Millisecond))
 	})
 }
 
@@ -87,7 +111,7 @@ func TestTheHistorySaysWhyThereWasNoRun(t *testing.T) {
 		require.Equal(t, tools.Note{Reason: string(scheduler.ReasonPaused), Count: 1}, note)
 		outcome, note = f.noteOf("replace", at(20*time.Second))
 		require.Equal(t, scheduler.Replaced, outcome)
-		require.Equal(t, tools.Note{Started: at(20 * time.Second), Error: lease.ErrReplaced.Error()}, note)
+		require.Equal(t, tools.Note{Started: at(20 * time.Second), Ended: at(30 * time.Second), Error: lease.ErrReplaced.Error()}, note)
 
 		f.stopAll()
 		f.sleepTo(75 * time.Second)

@@ -100,7 +100,7 @@ func (r *run) settle() {
 	case errors.Is(r.err, jobs.ErrLeaseEnding):
 		s.observe(RunLost{Run: r.about, Err: r.err, Why: jobs.ErrLeaseEnding, Took: r.took, Held: r.took})
 		r.giveBack()
-	case r.err != nil && errors.Is(r.cause, ErrStopping) && !r.once:
+	case r.stopped() && !r.once:
 		if why := s.release(l); why != nil {
 			s.observe(RunLost{Run: r.about, Err: r.err, Why: why, Took: r.took, Held: time.Since(r.began)})
 		} else {
@@ -116,6 +116,8 @@ func (r *run) settle() {
 		case r.err == nil:
 		case errors.Is(r.cause, lease.ErrReplaced):
 			outcome = Replaced
+		case r.stopped():
+			outcome = Lost
 		default:
 			outcome = Failed
 		}
@@ -130,12 +132,21 @@ func (r *run) settle() {
 	}
 }
 
+// stopped reports whether the run failed because the replica stops: it was cancelled when the grace was over, or waited
+// for its next attempt.
+func (r *run) stopped() bool {
+	return r.err != nil && (errors.Is(r.cause, ErrStopping) || errors.Is(r.err, jobs.ErrGivenUp) && r.c.s.stopping.Load())
+}
+
 // end settles the tick, with what people will want to know of the run.
 func (r *run) end(outcome lease.Outcome) error {
 	s := r.c.s
-	note := fleet.Note{Started: s.clock.at(r.began), By: r.cancelledBy()}
+	note := fleet.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy()}
 	if r.err != nil {
 		note.Error = r.err.Error()
+	}
+	if outcome == Lost && r.stopped() {
+		note.Reason = string(ReasonStopping)
 	}
 	r.lease.SetNote(note.String())
 	s.crew.away()

@@ -45,6 +45,7 @@ type Scheduler struct {
 
 	life     *life
 	stopping atomic.Bool
+	stopped  chan struct{} // closed with it: no attempt begins any more
 	requests atomic.Uint64
 	epoch    string // tells the requests of this Scheduler from those of others
 
@@ -146,7 +147,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		observers: newObservers(o.sync, o.observe),
 		observed:  observed || len(o.sync) > 0,
 		timers:    newTimers(), crew: newCrew(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
-		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1),
+		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
 		groups: groupsOf(o.groups), version: o.version, announces: make(chan struct{}, 1),
 	}
 	s.observe = s.observers.observe
@@ -240,6 +241,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	s.loop(ctx)
 	s.stopping.Store(true)
 	s.news.publish()
+	close(s.stopped)
 	stopLeading(ErrStopping) // they would never end by themselves
 	s.contends.Wait()
 	err := s.drain()

@@ -104,7 +104,7 @@ func TestAReleasedTickIsNotATakeover(t *testing.T) {
 	})
 }
 
-func TestAStoppedRunThatMayRunOnceFails(t *testing.T) {
+func TestAStoppedRunThatMayRunOnceIsLost(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(20*time.Minute), jobs.WithDelivery(jobs.AtMostOnce))
 		f.startMany(3, scheduler.WithShutdownGrace(10*time.Second))
@@ -113,8 +113,58 @@ func TestAStoppedRunThatMayRunOnceFails(t *testing.T) {
 		f.halt(r)
 		f.sleepTo(time.Hour + 40*time.Minute)
 		require.Equal(t, "1h0m0s", f.story("job"))
-		require.Equal(t, map[lease.Outcome]int{"failed": 1}, f.fates("job"))
+		require.Equal(t, map[lease.Outcome]int{"lost": 1}, f.fates("job"))
 	})
+}
+
+// failsTwice fails its first two attempts, after a second each.
+func failsTwice(ctx context.Context, run jobs.Run) error {
+	if err := takes(time.Second)(ctx, run); err != nil || run.Attempt > 2 {
+		return err
+	}
+	return errWork
+}
+
+func TestARunThatWaitsForItsNextAttemptIsGivenUpAtOnce(t *testing.T) {
+	retry := jobs.WithRetry(jobs.Retry{MaxAttempts: 5, Backoff: 10 * time.Minute, MaxBackoff: 10 * time.Minute})
+	for name, test := range map[string]struct {
+		delivery  jobs.Delivery
+		stopAfter time.Duration
+		attempts  int
+		fate      lease.Outcome
+		took      time.Duration // of the stop
+	}{
+		"in a wait":               {jobs.AtLeastOnce, time.Minute, 3, "succeeded", 0},
+		"in an attempt":           {jobs.AtLeastOnce, 500 * time.Millisecond, 3, "succeeded", 500 * time.Millisecond},
+		"in a wait, once":         {jobs.AtMostOnce, time.Minute, 1, "lost", 0},
+		"in an attempt, and once": {jobs.AtMostOnce, 500 * time.Millisecond, 1, "lost", 500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.job("job", "@every 1h", failsTwice, retry, jobs.WithDelivery(test.delivery))
+				f.startMany(3, scheduler.WithShutdownGrace(time.Hour))
+				f.sleepTo(time.Hour + test.stopAfter)
+				for range 2 {
+					stopped := time.Now()
+					for _, r := range f.replicas {
+						if r.Held() > 0 {
+							f.halt(r)
+							break
+						}
+					}
+					require.LessOrEqual(t, time.Since(stopped), test.took+100*time.Millisecond)
+					time.Sleep(test.stopAfter)
+				}
+				f.sleepTo(time.Hour + 5*time.Minute)
+				runs := f.runs.of("job")
+				require.Len(t, runs, test.attempts)
+				for i, run := range runs {
+					require.Equal(t, i+1, run.Attempt)
+				}
+				require.Equal(t, map[lease.Outcome]int{test.fate: 1}, f.fates("job"))
+			})
+		})
+	}
 }
 
 func TestARunThatFailsOfItselfWhileItsReplicaStopsHasFailed(t *testing.T) {

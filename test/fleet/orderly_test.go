@@ -137,6 +137,7 @@ type past struct {
 	Outcome   string
 	Reason    string
 	Attempt   int
+	Took      int64 `json:"took_ms"`
 }
 
 // has reports whether the entry is about a tick.
