@@ -53,6 +53,14 @@ func (e Entry) Took() time.Duration {
 	return max(0, e.Ended.Sub(e.Started))
 }
 
+// Moment is the time by which people look for e: that of its tick, or the end of a run that has none, as of a leader task.
+func (e Entry) Moment() time.Time {
+	if e.Scheduled.IsZero() {
+		return e.Ended
+	}
+	return e.Scheduled
+}
+
 // IsRange reports whether e stands for all ticks after From up to Scheduled that were undecided then.
 func (e Entry) IsRange() bool { return !e.From.IsZero() }
 
@@ -67,8 +75,7 @@ func inRange(job *jobs.Job, e Entry) bool {
 	return !next.IsZero() && !next.After(e.Scheduled)
 }
 
-// History returns the ticks of a job: first those that are open, newest first, then the last n that were settled, newest
-// first by when they were. Those that were settled longer ago than [WithAge] allows are left out. n below 1 means all
+// History returns the ticks of a job: first those that are open, then the last n that were settled, each newest tick first. Those that were settled longer ago than [WithAge] allows are left out. n below 1 means all
 // that the store keeps, [lease.History] of them. There are none for a job that nobody has contended for.
 func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error) {
 	r, err := f.inspect(ctx, job)
@@ -83,9 +90,11 @@ func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error)
 	open := len(r.Open)
 	for i, e := range list {
 		if e.State == Settled && (e.Ended.Before(now.Add(-f.age)) || n >= 1 && i >= open+n) {
-			return list[:i], nil
+			list = list[:i]
+			break
 		}
 	}
+	slices.SortStableFunc(list[open:], func(a, b Entry) int { return b.Moment().Compare(a.Moment()) })
 	return list, nil
 }
 

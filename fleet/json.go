@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -134,6 +135,8 @@ func (s JobStatus) MarshalJSON() ([]byte, error) {
 		Next        stamp               `json:"next"`
 		Overdue     stamp               `json:"overdue"`
 		Last        *Entry              `json:"last"`
+		LastRun     *Entry              `json:"last_run"`
+		LastSuccess *Entry              `json:"last_success"`
 		Open        []Entry             `json:"open"`
 		Paused      *PauseView          `json:"paused"`
 		PausedHere  bool                `json:"paused_by_configuration"`
@@ -141,7 +144,8 @@ func (s JobStatus) MarshalJSON() ([]byte, error) {
 		Unserved    bool                `json:"unserved"`
 		Disagreeing map[string][]string `json:"revisions"`
 	}{
-		Job: s.Name, Configured: s.Given, Known: s.Known, Schedule: s.Spec.Schedule, Timezone: s.Spec.Timezone, Leader: s.Spec.Leader,
+		Job: s.Name, Configured: s.Given, Known: s.Known, Schedule: cmp.Or(s.Schedule, s.Spec.Schedule), Timezone: cmp.Or(s.Timezone, s.Spec.Timezone),
+		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Leader: s.Spec.Leader,
 		Next: stamp(s.Next), Overdue: stamp(s.Overdue), Last: s.Last, Open: append([]Entry{}, s.Open...),
 		PausedHere: s.Spec.Paused, Replicas: append([]string{}, s.Replicas...), Unserved: s.Unserved, Disagreeing: s.Revisions,
 	}
@@ -158,6 +162,7 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		Now       stamp       `json:"now"`
 		Since     stamp       `json:"since"`
 		Replicas  []Replica   `json:"replicas"`
+		Silent    []Replica   `json:"silent"`
 		Jobs      []JobStatus `json:"jobs"`
-	}{s.Namespace, stamp(s.Now), stamp(s.Since), append([]Replica{}, s.Replicas...), append([]JobStatus{}, s.Jobs...)})
+	}{s.Namespace, stamp(s.Now), stamp(s.Since), append([]Replica{}, s.Replicas...), append([]Replica{}, s.Silent...), append([]JobStatus{}, s.Jobs...)})
 }

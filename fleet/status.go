@@ -1,9 +1,12 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,18 +20,25 @@ type Status struct {
 	Now       time.Time   // fleet time
 	Since     time.Time   // since when the store remembers the fleet
 	Replicas  []Replica   // that live, sorted by id
+	Silent    []Replica   // that are gone without having signed off, the newest first, as long as the store knows them
 	Jobs      []JobStatus // the given ones in their order, then those that only replicas know, sorted by name
 }
 
 // JobStatus is what a fleet does about one job.
 type JobStatus struct {
 	Name  string
-	Given bool // Status was given the job; otherwise only replicas know it, so Spec is the zero Spec and Next unknown
+	Given bool // Status was given the job; otherwise only replicas know it, so Spec is the zero Spec, and Next that of the schedule in the record
 	Spec  jobs.Spec
+	// Schedule and Timezone are those of the given job, or else those that the record knows; empty when it knows none.
+	Schedule, Timezone string
+
 	Known bool // the store has a record: some replica has contended for the job
 
 	Open []Entry // the ticks that are not settled, newest first
 	Last *Entry  // what was settled last, not longer ago than the history goes; nil when nothing was
+
+	// LastRun is the newest settled tick that was run, and LastSuccess the newest that succeeded; nil when none is kept.
+	LastRun, LastSuccess *Entry
 
 	Next    time.Time    // the first tick after now; zero when there is none, or it is not known
 	Overdue time.Time    // the oldest tick that should have been decided by now, and waits for no other; zero when there is none
@@ -44,14 +54,18 @@ type JobStatus struct {
 // slack is how long a tick may be undecided after its time and its misfire grace before it counts as overdue.
 const slack = 5 * time.Second
 
-// Status looks at the replicas, the given jobs, and the jobs that replicas serve besides.
-func (f *Fleet) Status(ctx context.Context, given []*jobs.Job) (Status, error) {
+// Status looks at the replicas, the given jobs, and the jobs that replicas serve besides; of these, where names are given,
+// only at the jobs of those names, in their order, which may be known to the store only.
+func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) (Status, error) {
 	now, since, err := f.store.Time(ctx)
 	if err != nil {
 		return Status{}, err
 	}
 	s := Status{Namespace: f.namespace, Now: now, Since: since}
 	if s.Replicas, err = f.Replicas(ctx); err != nil {
+		return Status{}, err
+	}
+	if s.Silent, err = f.silent(ctx, s.Replicas); err != nil {
 		return Status{}, err
 	}
 	others := map[string]bool{}
@@ -72,6 +86,18 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job) (Status, error) {
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		all = append(all, asked{name: name})
 	}
+	if len(names) > 0 {
+		chosen := make([]asked, len(names))
+		for i, name := range names {
+			chosen[i].name = name
+			for _, a := range all {
+				if a.name == name {
+					chosen[i] = a
+				}
+			}
+		}
+		all = chosen
+	}
 	s.Jobs = make([]JobStatus, len(all))
 	err = together(ctx, len(all), func(ctx context.Context, i int) error {
 		r, err := f.inspect(ctx, all[i].name)
@@ -88,13 +114,23 @@ func (f *Fleet) jobStatus(name string, job *jobs.Job, r lease.Record, replicas [
 	list := entries(f.namespace, r)
 	s.Open = list[:len(r.Open):len(r.Open)]
 	for i, e := range list[len(r.Open):] {
-		if !e.IsEmpty(job) && !e.Ended.Before(now.Add(-f.age)) {
-			s.Last = &list[len(r.Open)+i]
-			break
+		if e.IsEmpty(job) || e.Ended.Before(now.Add(-f.age)) {
+			continue
+		}
+		newest := &list[len(r.Open)+i]
+		s.Last = cmp.Or(s.Last, newest)
+		if e.Token != 0 {
+			s.LastRun = cmp.Or(s.LastRun, newest)
+		}
+		if e.Outcome == succeeded {
+			s.LastSuccess = cmp.Or(s.LastSuccess, newest)
 		}
 	}
-	if job != nil {
+	if job == nil {
+		s.recorded(r, now)
+	} else {
 		s.Spec = job.Spec()
+		s.Schedule, s.Timezone = job.Schedule().String(), job.Schedule().Location().String()
 		s.Next = job.Schedule().Next(now)
 		if r.Mark != 0 {
 			s.Overdue = overdue(job, r, now)
@@ -102,6 +138,29 @@ func (f *Fleet) jobStatus(name string, job *jobs.Job, r lease.Record, replicas [
 	}
 	s.Replicas, s.Unserved, s.Revisions = service(name, replicas)
 	return s
+}
+
+// recorded takes the schedule of a job that was not given from its record.
+func (s *JobStatus) recorded(r lease.Record, now time.Time) {
+	if len(r.Schedules) == 0 || r.Schedules[len(r.Schedules)-1].Text == "" {
+		return
+	}
+	text := r.Schedules[len(r.Schedules)-1].Text
+	s.Timezone, s.Schedule, _ = strings.Cut(text, " ")
+	if known, err := jobs.ParseSchedule(s.Name, text); err == nil { // else this machine does not know the zone
+		s.Next = known.Next(now)
+	}
+}
+
+// silent returns the replicas that are gone without having signed off, and whose ids no other has taken since.
+func (f *Fleet) silent(ctx context.Context, live []Replica) ([]Replica, error) {
+	former, err := f.FormerReplicas(ctx)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(former, func(r Replica) bool {
+		return r.Stopping || slices.ContainsFunc(live, func(l Replica) bool { return l.ID == r.ID })
+	}), err
 }
 
 // overdue returns the oldest tick that is undecided although its time has long come; zero when there is none. Ticks that

@@ -134,7 +134,7 @@ func TestAWrongCommandLineForTheFleetExitsWith2(t *testing.T) {
 		want []string
 	}{
 		"output":             {[]string{"status", "--output", "yaml"}, []string{`--output: "yaml" must be text or json`}},
-		"argument":           {[]string{"status", "x"}, []string{"status takes no arguments"}},
+		"argument":           {[]string{"status", "x"}, []string{`"x" is not a job of this configuration`}},
 		"no job":             {[]string{"history"}, []string{"history takes the name of one job, and got 0 arguments"}},
 		"two jobs":           {[]string{"pause", "a", "b"}, []string{"pause takes the name of one job, and got 2 arguments"}},
 		"misspelt job":       {[]string{"history", "sync-odrers"}, []string{`"sync-odrers" is not a job`, "did you mean sync-orders?"}},

@@ -18,9 +18,11 @@ func (c *cli) history() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history JOB",
 		Short: "Print what became of a job's last ticks",
-		Long: "history prints the ticks of a job: those that run or wait, and then the last ones that were settled, newest first,\n" +
-			fmt.Sprintf("as the fleet remembers them: the last %d, none older than %d days. Times are fleet time in the job's time zone.",
-				lease.History, int(fleet.DefaultAge/(24*time.Hour))),
+		Long: "history prints the ticks of a job: those that run or wait, and then the last ones that were settled, newest tick first,\n" +
+			fmt.Sprintf("as the fleet remembers them: the last %d, none older than %d days. A job that is gone can be asked for as long as\n",
+				lease.History, int(fleet.DefaultAge/(24*time.Hour))) +
+			"the fleet has its record. Times are fleet time in the job's time zone: in a terminal as people read them, with what\n" +
+			"went wrong below each tick; in a pipe in full.",
 		Example: `  worker history nightly-report --config solotick.yaml
   worker history nightly-report -n 100
   worker history nightly-report --output json | jq '.[] | select(.outcome == "failed") | .error'`,
@@ -53,7 +55,12 @@ func (c *cli) history() *cobra.Command {
 			if len(list) == 0 {
 				fmt.Fprintf(c.stderr, "no tick of %s is open or was settled\n", args[0])
 			}
-			return c.printTable(historyTable(list, zone(job)))
+			now, err := a.fleet.Now(cmd.Context())
+			if err != nil {
+				return a.failed(args[0], err)
+			}
+			v := c.view(now)
+			return c.printTableIn(v, historyTable(v, list, zone(job)))
 		},
 	}
 	whereFlags(cmd)
@@ -62,15 +69,15 @@ func (c *cli) history() *cobra.Command {
 	return cmd
 }
 
-func historyTable(list []fleet.Entry, zone *time.Location) *table {
+func historyTable(v view, list []fleet.Entry, zone *time.Location) *table {
+	if v.human {
+		return historyForPeople(v, list, zone)
+	}
 	t := newTable("SCHEDULED", "STARTED", "ENDED", "TOOK", "REPLICA", "TOKEN", "ATTEMPT", "OUTCOME", "WHY")
 	for _, e := range list {
 		row := []cell{
 			{local(e.Scheduled, zone), plain}, {brief(e.Started, e.Scheduled, zone), plain}, {brief(e.Ended, e.Scheduled, zone), plain},
-			{"", plain}, {e.Replica, plain}, {"", plain}, {"", plain}, verdict(e), {why(e, zone), plain},
-		}
-		if !e.Started.IsZero() && e.State == fleet.Settled {
-			row[3].text = e.Took().Round(time.Millisecond).String()
+			{took(e), plain}, {e.Replica, plain}, {"", plain}, {"", plain}, verdict(e), {why(e, func(t time.Time) string { return local(t, zone) }), plain},
 		}
 		if e.Token != 0 {
 			row[5].text, row[6].text = fmt.Sprint(e.Token), fmt.Sprint(e.Attempts)
@@ -80,21 +87,54 @@ func historyTable(list []fleet.Entry, zone *time.Location) *table {
 	return t
 }
 
+// historyForPeople leaves out what they ask why and the JSON for: tokens, and when it was that a run has ended.
+func historyForPeople(v view, list []fleet.Entry, zone *time.Location) *table {
+	t := newTable("TICK", "WHEN", "STARTED", "TOOK", "REPLICA", "ATTEMPT", "OUTCOME", "WHY")
+	for _, e := range list {
+		failure := e.Error
+		e.Error = ""
+		row := []cell{
+			{v.tick(e.Moment(), zone), plain}, {v.ago(e.Moment(), zone), plain}, {v.tick(e.Started, zone), plain},
+			{took(e), plain}, {e.Replica, plain}, {"", plain}, verdict(e), {why(e, func(t time.Time) string { return v.tick(t, zone) }), plain},
+		}
+		if e.State == fleet.Running {
+			row[3].text = span(v.now.Sub(e.Started)) + " so far"
+		}
+		if e.Token != 0 {
+			row[5].text = fmt.Sprint(e.Attempts)
+		}
+		t.add(row...)
+		t.remark(failure, plain)
+	}
+	return t
+}
+
+// took says how long a run took; empty when there was none, or it has not ended.
+func took(e fleet.Entry) string {
+	if e.Started.IsZero() || e.State != fleet.Settled {
+		return ""
+	}
+	return e.Took().Round(time.Millisecond).String()
+}
+
 // why says about an entry what the other columns do not.
-func why(e fleet.Entry, zone *time.Location) string {
+func why(e fleet.Entry, tell func(time.Time) string) string {
 	var parts []string
 	if e.Triggered {
 		parts = append(parts, "triggered")
 	}
-	if e.Reason != "" {
+	if e.Reason != "" && e.Reason != string(e.Outcome) {
 		parts = append(parts, fleet.Words(e.Reason))
+	}
+	if e.CancelledBy != "" {
+		parts = append(parts, "cancelled by "+e.CancelledBy)
 	}
 	if e.IsRange() && e.Count != 1 {
 		what := "all undecided ticks"
 		if e.Count > 1 {
 			what = fmt.Sprintf("%d ticks", e.Count)
 		}
-		parts = append(parts, fmt.Sprintf("%s after %s", what, local(e.From, zone)))
+		parts = append(parts, fmt.Sprintf("%s after %s", what, tell(e.From)))
 	}
 	if e.Error != "" {
 		parts = append(parts, e.Error)

@@ -36,8 +36,8 @@ func TestHistoryPrintsEachTickWithItsOutcome(t *testing.T) {
 	require.Equal(t, []string{"SCHEDULED", "STARTED", "ENDED", "TOOK", "REPLICA", "TOKEN", "ATTEMPT", "OUTCOME", "WHY"}, strings.Fields(lines[0]))
 	require.Regexp(t, `running$`, lines[1])
 	require.Regexp(t, `  r2  .*  missed   too old; 10 ticks after `, lines[2])
-	require.Regexp(t, `  r1 .*  1 +failed   exit status 3 \?\[2J$`, lines[3])
-	require.Regexp(t, `  -  .*  r1  .*  skipped  overlap$`, lines[4])
+	require.Regexp(t, `  -  .*  r1  .*  skipped  overlap$`, lines[3])
+	require.Regexp(t, `  r1 .*  1 +failed   exit status 3 \?\[2J$`, lines[4])
 	require.Len(t, strings.Split(s.ask("history", "sync-orders", "-n", "1").stdout, "\n"), 4)
 
 	var list []struct {
@@ -54,7 +54,7 @@ func TestHistoryPrintsEachTickWithItsOutcome(t *testing.T) {
 	require.Nil(t, list[0].Ended)
 	require.Equal(t, 10, list[1].Count)
 	require.Equal(t, s.begin+2000, list[1].From.UnixMilli())
-	failed := list[2]
+	failed := list[3]
 	require.Equal(t, "failed", failed.Outcome)
 	require.Equal(t, "exit status 3\n\x1b[2J", failed.Error)
 	require.Equal(t, 1, failed.Attempt)
@@ -62,8 +62,8 @@ func TestHistoryPrintsEachTickWithItsOutcome(t *testing.T) {
 	require.Equal(t, s.begin+1000, failed.Scheduled.UnixMilli())
 	require.Equal(t, s.begin+1500, failed.Started.UnixMilli())
 	require.WithinDuration(t, time.Now(), *failed.Ended, time.Minute)
-	require.Equal(t, "overlap", list[3].Reason)
-	require.Nil(t, list[3].Started)
+	require.Equal(t, "overlap", list[2].Reason)
+	require.Nil(t, list[2].Started)
 }
 
 // entriesToPrint are of each kind.
@@ -90,8 +90,14 @@ func entriesToPrint() []fleet.Entry {
 func TestTablesAreAlignedAndInTheZoneOfTheJob(t *testing.T) {
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
 	require.NoError(t, err)
-	golden(t, "history.txt", historyTable(entriesToPrint(), tokyo).text(false))
-	golden(t, "history-colours.txt", historyTable(entriesToPrint(), tokyo).text(true))
+	v := view{now: time.Date(2026, 11, 20, 1, 31, 0, 0, time.UTC)}
+	golden(t, "history.txt", historyTable(v, entriesToPrint(), tokyo).text(false))
+	golden(t, "history-colours.txt", historyTable(v, entriesToPrint(), tokyo).text(true))
+	v.human, v.width = true, 120
+	people := historyTable(v, entriesToPrint(), tokyo)
+	people.fit(v.width)
+	golden(t, "history-people.txt", people.text(false))
+	requireWidth(t, 120, people.text(false))
 }
 
 func TestWhatComesFromElsewhereCannotHarmTheTerminal(t *testing.T) {

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +25,8 @@ func (c *cli) next() *cobra.Command {
 		Use:   "next [JOB...]",
 		Short: "Print the coming ticks of each job",
 		Long: "next prints the coming ticks of the jobs that are named, or of all, in their time zones and by this machine's\n" +
-			"clock. It warns of ticks on the way that a clock change moves, skips or repeats.",
+			"clock: in a terminal as people read times, in a pipe in full. It warns of ticks on the way that a clock change moves,\n" +
+			"skips or repeats.",
 		Example: `  worker next --config solotick.yaml
   worker next -n 20 nightly-report
   worker next --output json | jq '.[].ticks[0].tick'`,
@@ -66,7 +65,7 @@ func (c *cli) next() *cobra.Command {
 				encoder.SetIndent("", "  ")
 				return encoder.Encode(outlooks)
 			}
-			return c.print(outlooks)
+			return c.print(c.view(now), outlooks)
 		},
 	}
 	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many `ticks` of each job")
@@ -183,13 +182,37 @@ func note(change schedule.ClockChange) string {
 }
 
 // print writes a table to stdout, and the warnings to stderr, where they do not get into what reads the table.
-func (c *cli) print(outlooks []outlook) error {
-	var table strings.Builder
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "JOB\tTICK\tZONE\tNOTE\n")
+func (c *cli) print(v view, outlooks []outlook) error {
+	if err := c.printTableIn(v, nextTable(v, outlooks)); err != nil {
+		return err
+	}
 	for _, o := range outlooks {
+		for _, warning := range o.Warnings {
+			fmt.Fprintf(c.stderr, "warning: job %s: %s\n", o.Job, warning.Text)
+		}
+	}
+	return nil
+}
+
+func nextTable(v view, outlooks []outlook) *table {
+	t := newTable("JOB", "TICK", "ZONE", "NOTE")
+	if v.human {
+		t = newTable("JOB", "IN", "TICK", "ZONE", "NOTE")
+	}
+	for _, o := range outlooks {
+		row := func(tick time.Time, zone *time.Location, note string) {
+			cells := []cell{{o.Job, plain}, {v.tick(tick, zone), plain}, {o.Timezone, plain}, {note, yellow}}
+			if v.human {
+				relative := cell{}
+				if !tick.IsZero() {
+					relative.text = strings.TrimPrefix(v.relative(tick), "in ")
+				}
+				cells = slices.Insert(cells, 1, relative)
+			}
+			t.add(cells...)
+		}
 		if len(o.Ticks) == 0 {
-			fmt.Fprintf(w, "%s\t-\t%s\t%s\n", o.Job, o.Timezone, o.whyNoTicks())
+			row(time.Time{}, time.UTC, o.whyNoTicks())
 		}
 		for _, tick := range o.Ticks {
 			notes := []string{}
@@ -199,19 +222,8 @@ func (c *cli) print(outlooks []outlook) error {
 			if tick.note != "" {
 				notes = append(notes, tick.note)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", o.Job, tick.at.Format("2006-01-02 15:04:05 -0700"), o.Timezone, strings.Join(notes, "; "))
+			row(tick.at, tick.at.Location(), strings.Join(notes, "; "))
 		}
 	}
-	_ = w.Flush() // into memory
-	for line := range strings.Lines(table.String()) {
-		if _, err := io.WriteString(c.stdout, strings.TrimRight(line, " \n")+"\n"); err != nil {
-			return err
-		}
-	}
-	for _, o := range outlooks {
-		for _, warning := range o.Warnings {
-			fmt.Fprintf(c.stderr, "warning: job %s: %s\n", o.Job, warning.Text)
-		}
-	}
-	return nil
+	return t
 }

@@ -63,7 +63,19 @@ type cell struct {
 }
 
 // table is columns under headings: two spaces apart, with a hyphen for what is empty.
-type table struct{ rows [][]cell }
+type table struct {
+	rows  [][]cell
+	notes []footnote
+}
+
+// footnote is a text that stands under a row, indented.
+type footnote struct {
+	row int
+	cell
+}
+
+// noteIndent is how far.
+const noteIndent = 4
 
 func newTable(headings ...string) *table {
 	t := &table{}
@@ -77,8 +89,15 @@ func newTable(headings ...string) *table {
 
 func (t *table) add(row ...cell) { t.rows = append(t.rows, row) }
 
-// text returns the table, with colours or without.
-func (t *table) text(colours bool) string {
+// remark adds a note to the row that was added last, unless it is empty.
+func (t *table) remark(text string, s style) {
+	if text != "" {
+		t.notes = append(t.notes, footnote{len(t.rows) - 1, cell{oneLine(text), s}})
+	}
+}
+
+// widths returns how wide each column is, and makes the cells fit to be printed.
+func (t *table) widths() []int {
 	widths := make([]int, len(t.rows[0]))
 	for _, row := range t.rows {
 		for i := range row {
@@ -89,8 +108,14 @@ func (t *table) text(colours bool) string {
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i].text))
 		}
 	}
+	return widths
+}
+
+// text returns the table, with colours or without.
+func (t *table) text(colours bool) string {
+	widths := t.widths()
 	var b strings.Builder
-	for _, row := range t.rows {
+	for n, row := range t.rows {
 		var line strings.Builder
 		for i, c := range row {
 			line.WriteString(paint(c.text, c.style, colours))
@@ -100,6 +125,14 @@ func (t *table) text(colours bool) string {
 		}
 		b.WriteString(strings.TrimRight(line.String(), " "))
 		b.WriteByte('\n')
+		for _, f := range t.notes {
+			if f.row != n {
+				continue
+			}
+			for text := range strings.SplitSeq(f.text, "\n") {
+				b.WriteString(strings.Repeat(" ", noteIndent) + paint(text, f.style, colours) + "\n")
+			}
+		}
 	}
 	return b.String()
 }
@@ -133,11 +166,6 @@ func (c *cli) colours(w io.Writer) bool {
 	}
 	value, _ := c.env("NO_COLOR")
 	return value == ""
-}
-
-func (c *cli) printTable(t *table) error {
-	_, err := io.WriteString(c.stdout, t.text(c.colours(c.stdout)))
-	return err
 }
 
 // printed is how next and the others print a time.
@@ -179,9 +207,17 @@ func tickOfDay(t, now time.Time, zone *time.Location) string {
 // verdict is an entry's outcome, or what the tick is doing.
 func verdict(e fleet.Entry) cell {
 	if e.State != fleet.Settled {
-		return cell{string(e.State), cyan}
+		return cell{stateWords(e.State), cyan}
 	}
 	return cell{fleet.Words(string(e.Outcome)), outcomeStyle(e.Outcome)}
+}
+
+// stateWords says what an open tick does.
+func stateWords(s fleet.State) string {
+	if s == fleet.Free {
+		return "awaits takeover"
+	}
+	return string(s)
 }
 
 func outcomeStyle(o lease.Outcome) style {

@@ -17,16 +17,18 @@ import (
 func (c *cli) status() *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
-		Use:   "status",
+		Use:   "status [JOB...]",
 		Short: "Print the jobs and the replicas of the fleet",
-		Long: "status prints each job with its next and last tick, what became of that, and who runs it now; and each replica that\n" +
-			"lives, with what it serves and how wrong its clock is. The jobs are those of the configuration, and those that\n" +
-			"replicas serve besides. Times are fleet time, in each job's time zone.",
+		Long: "status prints each job with its schedule, its next tick, its last run, what became of that and on which replica, its\n" +
+			"last success, and what runs now; and each replica, with what it serves, how wrong its clock is and when its last\n" +
+			"heartbeat was. The jobs are those that are named, or those of the configuration and those that replicas serve\n" +
+			"besides. Times are fleet time: in a terminal as people read them, in a pipe in full, in each job's time zone.",
 		Example: `  worker status --config solotick.yaml
+  worker status nightly-report sync-orders
   worker status --redis redis://localhost:6379/0 --namespace billing
   worker status --output json | jq '.jobs[] | select(.unserved) | .job'`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, names []string) error {
 			if err := flagFaults(cmd, out.check()); err != nil {
 				return err
 			}
@@ -36,7 +38,12 @@ func (c *cli) status() *cobra.Command {
 			}
 			defer a.close()
 			given := a.jobs()
-			s, err := a.fleet.Status(cmd.Context(), given)
+			for _, name := range names {
+				if _, err := a.job(cmd.Context(), name); err != nil {
+					return err
+				}
+			}
+			s, err := a.fleet.Status(cmd.Context(), given, names...)
 			if err != nil {
 				return a.failed("", err)
 			}
@@ -52,40 +59,86 @@ func (c *cli) status() *cobra.Command {
 }
 
 func (c *cli) printStatus(s fleet.Status, given []*jobs.Job) error {
+	v := c.view(s.Now)
 	head := fmt.Sprintf("namespace %s, fleet time %s, %s\n\n", s.Namespace, s.Now.Format(printed), counted(len(s.Replicas), "replica"))
 	if _, err := io.WriteString(c.stdout, head); err != nil {
 		return err
 	}
-	if err := c.printTable(jobsTable(s, given)); err != nil || len(s.Replicas) == 0 {
+	if err := c.printTableIn(v, jobsTable(v, s, given)); err != nil || len(s.Replicas)+len(s.Silent) == 0 {
 		return err
 	}
 	if _, err := io.WriteString(c.stdout, "\n"); err != nil {
 		return err
 	}
-	return c.printTable(replicasTable(s.Replicas))
+	return c.printTableIn(v, replicasTable(v, s))
 }
 
-func jobsTable(s fleet.Status, given []*jobs.Job) *table {
-	t := newTable("JOB", "NEXT", "LAST", "OUTCOME", "REPLICA", "NOW", "NOTE")
-	for i, j := range s.Jobs {
-		zone := time.UTC
-		if i < len(given) {
-			zone = given[i].Schedule().Location()
+// jobsTable has the notes in a column, or for people under the jobs.
+func jobsTable(v view, s fleet.Status, given []*jobs.Job) *table {
+	headings := []string{"JOB", "SCHEDULE", "NEXT", "LAST", "OUTCOME", "REPLICA", "SUCCESS", "NOW", "NOTE"}
+	if v.human {
+		headings = headings[:len(headings)-1]
+	}
+	t := newTable(headings...)
+	for _, j := range s.Jobs {
+		zone := zoneOf(j, given)
+		row := []cell{
+			{j.Name, plain}, {scheduleText(j), plain}, {v.when(j.Next, zone), plain}, {}, {}, {},
+			{success(v, j, zone), plain}, {doing(v, j, zone), cyan},
 		}
-		row := []cell{{j.Name, plain}, {local(j.Next, zone), plain}, {}, {}, {}, {doing(j, s.Now, zone), cyan}, {notes(j, zone), yellow}}
 		if j.Spec.Leader {
-			row[1].text = "leader task"
+			row[2].text = ""
 		}
-		if j.Last != nil {
-			row[2].text, row[3], row[4].text = local(j.Last.Scheduled, zone), verdict(*j.Last), j.Last.Replica
+		if run := j.LastRun; run != nil {
+			row[3].text, row[4], row[5].text = v.ago(run.Moment(), zone), verdict(*run), run.Replica
 		}
-		t.add(row...)
+		if v.human {
+			open := row[len(row)-1].text
+			if len(j.Open) > 1 {
+				row[len(row)-1].text = counted(len(j.Open), "tick")
+			}
+			t.add(row...)
+			if len(j.Open) > 1 {
+				t.remark(open, cyan)
+			}
+			t.remark(notes(v, j, zone), yellow)
+		} else {
+			t.add(append(row, cell{notes(v, j, zone), yellow})...)
+		}
 	}
 	return t
 }
 
+// zoneOf is the time zone of a job, as far as it is known.
+func zoneOf(j fleet.JobStatus, given []*jobs.Job) *time.Location {
+	for _, g := range given {
+		if g.Name() == j.Name {
+			return zone(g)
+		}
+	}
+	if zone, err := time.LoadLocation(j.Timezone); err == nil {
+		return zone
+	}
+	return time.UTC
+}
+
+// scheduleText tells a schedule, with its zone unless that is UTC.
+func scheduleText(j fleet.JobStatus) string {
+	if j.Spec.Leader {
+		return "leader task"
+	}
+	return strings.TrimSuffix(strings.TrimSpace(j.Schedule+" "+j.Timezone), " UTC")
+}
+
+func success(v view, j fleet.JobStatus, zone *time.Location) string {
+	if j.LastSuccess == nil {
+		return ""
+	}
+	return v.ago(j.LastSuccess.Moment(), zone)
+}
+
 // doing says what is open of a job.
-func doing(j fleet.JobStatus, now time.Time, zone *time.Location) string {
+func doing(v view, j fleet.JobStatus, zone *time.Location) string {
 	const most = 3
 	var parts []string
 	for _, e := range j.Open {
@@ -93,23 +146,34 @@ func doing(j fleet.JobStatus, now time.Time, zone *time.Location) string {
 			parts = append(parts, fmt.Sprintf("and %d more", len(j.Open)-most))
 			break
 		}
-		switch {
-		case e.State == fleet.Running && e.Scheduled.IsZero():
-			parts = append(parts, "on "+e.Replica)
-		case e.State == fleet.Running:
-			parts = append(parts, fmt.Sprintf("%s on %s", tickOfDay(e.Scheduled, now, zone), e.Replica))
-		default:
-			parts = append(parts, fmt.Sprintf("%s %s", tickOfDay(e.Scheduled, now, zone), e.State))
+		text := tickOfDay(e.Scheduled, v.now, zone)
+		if v.human {
+			text = v.stamp(e.Scheduled, zone)
 		}
+		switch {
+		case e.Scheduled.IsZero():
+			text = "on " + e.Replica
+			if e.State != fleet.Running {
+				text = stateWords(e.State)
+			}
+		case e.State == fleet.Running:
+			text += " on " + e.Replica
+		default:
+			text += " " + stateWords(e.State)
+		}
+		if e.CancelledBy != "" {
+			text += ", cancelled"
+		}
+		parts = append(parts, text)
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, "; ")
 }
 
 // notes says what is out of the ordinary about a job.
-func notes(j fleet.JobStatus, zone *time.Location) string {
+func notes(v view, j fleet.JobStatus, zone *time.Location) string {
 	var parts []string
 	if j.Paused != nil {
-		text := fmt.Sprintf("paused by %s since %s", j.Paused.By, j.Paused.Since.In(zone).Format(printed))
+		text := fmt.Sprintf("paused by %s since %s", j.Paused.By, v.tick(j.Paused.Since.Truncate(time.Second), zone))
 		if j.Paused.Why != "" {
 			text += ", " + j.Paused.Why
 		}
@@ -118,11 +182,18 @@ func notes(j fleet.JobStatus, zone *time.Location) string {
 	if j.Spec.Paused {
 		parts = append(parts, "paused by this configuration")
 	}
+	if j.Last != nil && j.Last.Token == 0 && !j.Last.IsRange() && j.Paused == nil && !j.Spec.Paused {
+		text := fmt.Sprintf("%s %s", v.tick(j.Last.Scheduled, zone), fleet.Words(string(j.Last.Outcome)))
+		if reason := fleet.Words(j.Last.Reason); reason != "" && reason != string(j.Last.Outcome) {
+			text += ": " + reason
+		}
+		parts = append(parts, text)
+	}
 	if j.Unserved {
 		parts = append(parts, "no replica serves it")
 	}
 	if !j.Overdue.IsZero() {
-		parts = append(parts, "overdue since "+local(j.Overdue, zone))
+		parts = append(parts, "overdue since "+v.tick(j.Overdue, zone))
 	}
 	if !j.Given {
 		parts = append(parts, "not in this configuration")
@@ -137,21 +208,40 @@ func notes(j fleet.JobStatus, zone *time.Location) string {
 	return strings.Join(parts, "; ")
 }
 
-func replicasTable(replicas []fleet.Replica) *table {
-	t := newTable("REPLICA", "GROUPS", "JOBS", "RUNNING", "TERM", "CLOCK", "VERSION", "STARTED")
-	for _, r := range replicas {
+func replicasTable(v view, s fleet.Status) *table {
+	t := newTable("REPLICA", "GROUPS", "JOBS", "RUNNING", "TTL", "CLOCK", "VERSION", "STARTED", "HEARTBEAT")
+	for _, r := range slices.Concat(s.Replicas, s.Silent) {
 		if r.JobCount < 0 {
-			t.add(cell{r.ID, plain}, cell{}, cell{}, cell{}, cell{}, cell{}, cell{"of another version", yellow}, cell{})
+			t.add(cell{r.ID, plain}, cell{}, cell{}, cell{}, cell{}, cell{}, cell{"of another version", yellow}, cell{}, heartbeatCell(v, r))
 			continue
 		}
-		running := fmt.Sprint(r.Running)
-		if r.Stopping {
+		id, running := cell{r.ID, plain}, fmt.Sprint(r.Running)
+		if n := r.Processes(); n > 1 {
+			id = cell{fmt.Sprintf("%s (%d processes)", r.ID, n), red}
+		}
+		switch {
+		case r.Gone:
+			running = ""
+		case r.Stopping:
 			running += ", stopping"
 		}
-		t.add(cell{r.ID, plain}, cell{strings.Join(r.Groups, ","), plain}, cell{fmt.Sprint(r.JobCount), plain}, cell{running, plain},
-			cell{r.Term.String(), plain}, clockCell(r.ClockOffset), cell{r.Version, plain}, cell{local(r.Started.Truncate(time.Second), time.UTC), plain})
+		t.add(id, cell{strings.Join(r.Groups, ","), plain}, cell{fmt.Sprint(r.JobCount), plain}, cell{running, plain},
+			cell{r.Term.String(), plain}, clockCell(r.ClockOffset), cell{r.Version, plain},
+			cell{v.ago(r.Started.Truncate(time.Second), time.UTC), plain}, heartbeatCell(v, r))
 	}
 	return t
+}
+
+// heartbeatCell says when a replica was heard of last, and what that means.
+func heartbeatCell(v view, r fleet.Replica) cell {
+	text := v.ago(r.Heard.Truncate(time.Second), time.UTC)
+	switch {
+	case r.Gone:
+		return cell{text + ", gone", red}
+	case r.Silent(v.now):
+		return cell{text + ", silent", yellow}
+	}
+	return cell{text, plain}
 }
 
 // clockCell says how wrong a replica's own clock is.

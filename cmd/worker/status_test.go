@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,12 +30,12 @@ func TestStatusPrintsJobsAndReplicas(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 	require.Len(t, lines, 10)
 	require.Regexp(t, `^namespace billing, fleet time .* \+0000, 2 replicas$`, lines[0])
-	require.Regexp(t, `^JOB +NEXT +LAST +OUTCOME +REPLICA +NOW +NOTE$`, lines[2])
-	require.Regexp(t, `^nightly-report  \d{4}-\d\d-\d\d 02:00:00 \+0900  -  .*paused by ops1 since .* \+0900, the database moves; no replica serves it$`, lines[3])
-	require.Regexp(t, `^sync-orders .* succeeded  r1 .* on r1  replicas define it differently: aaaaaaaaaaaa on r1, bbbbbbbbbbbb on r2$`, lines[4])
+	require.Regexp(t, `^JOB +SCHEDULE +NEXT +LAST +OUTCOME +REPLICA +SUCCESS +NOW +NOTE$`, lines[2])
+	require.Regexp(t, `^nightly-report  0 2 31 12 \* Asia/Tokyo  \d{4}-\d\d-\d\d 02:00:00 \+0900  -  .*paused by ops1 since .* \+0900, the database moves; no replica serves it$`, lines[3])
+	require.Regexp(t, `^sync-orders +@every 1h .* succeeded  r1 .* on r1  replicas define it differently: aaaaaaaaaaaa on r1, bbbbbbbbbbbb on r2$`, lines[4])
 	require.Regexp(t, `^other .* not in this configuration$`, lines[5])
-	require.Regexp(t, `^REPLICA +GROUPS +JOBS +RUNNING +TERM +CLOCK +VERSION +STARTED$`, lines[7])
-	require.Regexp(t, `^r1 +eu +1 +1 +15s +2s fast +v1.2.3$`, strings.TrimRight(strings.TrimSuffix(lines[8], "-"), " "))
+	require.Regexp(t, `^REPLICA +GROUPS +JOBS +RUNNING +TTL +CLOCK +VERSION +STARTED +HEARTBEAT$`, lines[7])
+	require.Regexp(t, `^r1 +eu +1 +1 +15s +2s fast +v1.2.3 +- +\d{4}-.* \+0000$`, lines[8])
 
 	var j struct {
 		Namespace string
@@ -81,15 +82,22 @@ func TestStatusSaysWhatIsOutOfTheOrdinary(t *testing.T) {
 	entry := func(state fleet.State, minutes int) fleet.Entry {
 		return fleet.Entry{State: state, Scheduled: at.Add(time.Duration(minutes) * time.Minute), Replica: "r1"}
 	}
+	done := &fleet.Entry{State: fleet.Settled, Scheduled: at.Add(-5 * time.Second), Outcome: "succeeded", Replica: "r1", Token: 1}
+	failed := &fleet.Entry{State: fleet.Settled, Scheduled: at.Add(-72 * time.Minute), Outcome: "failed", Replica: "batch-worker-7f9c6d5b4-x2k8q", Token: 1}
 	s := fleet.Status{
 		Namespace: "billing", Now: at,
 		Replicas: []fleet.Replica{
-			{ID: "r1", Groups: []string{"eu", "us"}, Started: at.Add(123 * time.Millisecond), Term: 15 * time.Second, Running: 2, Stopping: true, JobCount: 6, Version: "v1.2.3", ClockOffset: 1500 * time.Millisecond},
-			{ID: "r2", JobCount: -1},
-			{ID: "r3", Started: at, Term: 15 * time.Second},
+			{ID: "r1", Groups: []string{"eu", "us"}, Started: at.Add(123 * time.Millisecond), Term: 15 * time.Second, Running: 2, Stopping: true,
+				JobCount: 6, Version: "v1.2.3", ClockOffset: 1500 * time.Millisecond, Heard: at.Add(-2 * time.Second)},
+			{ID: "r2", JobCount: -1, Heard: at.Add(-3 * time.Second)},
+			{ID: "r3", Started: at, Term: 15 * time.Second, Heard: at.Add(-12 * time.Second)},
+			{ID: "web", Started: at, Term: 15 * time.Second, Heard: at, Others: map[string]int64{"x": 0, "y": 0}},
 		},
+		Silent: []fleet.Replica{{ID: "r0", Started: at.Add(-time.Hour), Term: 15 * time.Second, Running: 2, JobCount: 6, Heard: at.Add(-9 * time.Minute), Gone: true}},
 		Jobs: []fleet.JobStatus{
-			{Name: "fine", Given: true, Next: at.Add(time.Minute), Last: &fleet.Entry{State: fleet.Settled, Scheduled: at, Outcome: "succeeded", Replica: "r1"}},
+			{Name: "fine", Given: true, Schedule: "*/1 * * * *", Timezone: "UTC", Next: at.Add(time.Minute), Last: done, LastRun: done, LastSuccess: done},
+			{Name: "skipping-since-then", Given: true, Schedule: "0 0-6,8-23 1,8,15,22 * mon-fri", Timezone: "Europe/Berlin", Next: at.Add(26 * time.Hour),
+				Last: &fleet.Entry{State: fleet.Settled, Scheduled: at, Outcome: "skipped", Reason: "overlap"}, LastRun: failed, LastSuccess: done},
 			{Name: "never", Given: true, Unserved: true},
 			{Name: "late", Given: true, Overdue: at.Add(-time.Hour), Next: at},
 			{Name: "busy", Given: true, Open: []fleet.Entry{entry(fleet.Running, 4), entry(fleet.Running, 3), entry(fleet.Waiting, 2), entry(fleet.Free, 1), entry(fleet.Free, 0)}},
@@ -97,7 +105,24 @@ func TestStatusSaysWhatIsOutOfTheOrdinary(t *testing.T) {
 			{Name: "foreign", Paused: &lease.Pause{By: "ops1", Since: at}},
 		},
 	}
-	golden(t, "status.txt", jobsTable(s, nil).text(false)+"\n"+replicasTable(s.Replicas).text(false))
-	coloured := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(jobsTable(s, nil).text(true), "")
-	require.Equal(t, jobsTable(s, nil).text(false), coloured, "colours do not move columns")
+	v := view{now: at}
+	golden(t, "status.txt", jobsTable(v, s, nil).text(false)+"\n"+replicasTable(v, s).text(false))
+	coloured := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(jobsTable(v, s, nil).text(true), "")
+	require.Equal(t, jobsTable(v, s, nil).text(false), coloured, "colours do not move columns")
+
+	v = view{human: true, width: 120, now: at}
+	people := jobsTable(v, s, nil)
+	people.fit(v.width)
+	replicas := replicasTable(v, s)
+	replicas.fit(v.width)
+	text := people.text(false) + "\n" + replicas.text(false)
+	golden(t, "status-people.txt", text)
+	requireWidth(t, 120, text)
+}
+
+func requireWidth(t *testing.T, width int, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), width, line)
+	}
 }

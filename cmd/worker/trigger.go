@@ -145,7 +145,7 @@ func (c *cli) told(e *fleet.Entry, out output) error {
 		return nil
 	}
 	text = e.ID + ": " + text
-	if detail := why(fleet.Entry{Reason: e.Reason, Error: e.Error}, time.UTC); detail != "" {
+	if detail := why(fleet.Entry{Reason: e.Reason, Error: e.Error}, time.Time.String); detail != "" {
 		text += ": " + detail
 	}
 	return errors.New(oneLine(text))

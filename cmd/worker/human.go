@@ -1,0 +1,198 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// view is how a command shows what it has found out: for people in a terminal, with times as they read them and within its
+// width, or in full for whatever reads a pipe.
+type view struct {
+	human   bool
+	colours bool
+	width   int       // of a line for people
+	now     time.Time // by which times are relative
+}
+
+// The widths of a table for people: of a terminal that does not say its own, and the least.
+const defaultWidth, leastWidth = 120, 80
+
+// view returns that of stdout.
+func (c *cli) view(now time.Time) view {
+	f, ok := c.stdout.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return view{now: now}
+	}
+	v := view{human: true, colours: c.colours(c.stdout), width: defaultWidth, now: now}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		v.width = max(width, leastWidth)
+	}
+	return v
+}
+
+// when tells a time: of a terminal when it is to come or was, and its short stamp; otherwise in full. It is empty for the
+// zero time.
+func (v view) when(t time.Time, zone *time.Location) string {
+	if !v.human || t.IsZero() {
+		return local(t, zone)
+	}
+	return v.relative(t) + ", " + v.stamp(t, zone)
+}
+
+// ago tells how long ago a time was, or when it is to come; otherwise the time in full.
+func (v view) ago(t time.Time, zone *time.Location) string {
+	if !v.human || t.IsZero() {
+		return local(t, zone)
+	}
+	return v.relative(t)
+}
+
+// tick tells a tick or a moment of one, which people look for by its clock time.
+func (v view) tick(t time.Time, zone *time.Location) string {
+	if !v.human || t.IsZero() {
+		return local(t, zone)
+	}
+	return v.stamp(t, zone)
+}
+
+// stamp tells a time of a day that people know by its name, or by its date: 02:00, Tue 02:00, 31 Dec 02:00,
+// 2027-12-31 02:00. It has the seconds where they are not 0, and the milliseconds of what lies within two days of now.
+func (v view) stamp(t time.Time, zone *time.Location) string {
+	t, now := t.In(zone), v.now.In(zone)
+	day := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
+	days := int(day(t).Sub(day(now)).Hours() / 24)
+	clock := "15:04:05"
+	switch {
+	case t.UnixMilli()%1000 != 0 && days >= -2 && days <= 2:
+		clock = "15:04:05.000"
+	case t.UnixMilli()%60_000 == 0:
+		clock = "15:04"
+	}
+	switch {
+	case days == 0:
+		return t.Format(clock)
+	case days > -7 && days < 7:
+		return t.Format("Mon " + clock)
+	case t.Year() == now.Year() || max(days, -days) < 300:
+		return t.Format("2 Jan " + clock)
+	default:
+		return t.Format("2006-01-02 " + clock)
+	}
+}
+
+// relative tells how far a time is from now, in its largest unit, or two where that is small: in 2 s, 1 h 19 min ago.
+func (v view) relative(t time.Time) string {
+	d := t.Sub(v.now)
+	if d.Abs() < 500*time.Millisecond {
+		return "now"
+	}
+	if d < 0 {
+		return span(-d) + " ago"
+	}
+	return "in " + span(d)
+}
+
+// span tells a duration from half a second on.
+func span(d time.Duration) string {
+	s := int64((d + 500*time.Millisecond) / time.Second)
+	two := func(n int64, unit string, rest int64, lesser string) string {
+		if n >= 10 || rest == 0 {
+			return fmt.Sprintf("%d %s", n, unit)
+		}
+		return fmt.Sprintf("%d %s %d %s", n, unit, rest, lesser)
+	}
+	const minute, hour, day = 60, 3600, 86400
+	switch {
+	case s < minute:
+		return fmt.Sprintf("%d s", max(s, 1))
+	case s < hour:
+		return two(s/minute, "min", s%minute, "s")
+	case s < 2*day:
+		return two(s/hour, "h", s%hour/minute, "min")
+	default:
+		return two(s/day, "d", s%day/hour, "h")
+	}
+}
+
+// print prints a table within the width of the view.
+func (c *cli) printTableIn(v view, t *table) error {
+	if v.human {
+		t.fit(v.width)
+	}
+	_, err := io.WriteString(c.stdout, t.text(v.colours))
+	return err
+}
+
+// leastColumn is how narrow fit makes a column at most.
+const leastColumn = 8
+
+// fit shortens the cells of the widest columns, those of times last, until the table's lines have at most so many
+// characters.
+func (t *table) fit(width int) {
+	widths := t.widths()
+	total := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	times := []string{"NEXT", "LAST", "SUCCESS", "TICK", "IN", "WHEN", "STARTED", "HEARTBEAT"}
+	shorten := func(column func(i int) bool) {
+		for ; total > width; total-- {
+			widest := -1
+			for i, w := range widths {
+				if column(i) && w > leastColumn && (widest < 0 || w > widths[widest]) {
+					widest = i
+				}
+			}
+			if widest < 0 {
+				return
+			}
+			widths[widest]--
+		}
+	}
+	shorten(func(i int) bool { return !slices.Contains(times, t.rows[0][i].text) })
+	shorten(func(int) bool { return true })
+	for _, row := range t.rows {
+		for i := range row {
+			row[i].text = shortened(row[i].text, widths[i])
+		}
+	}
+	for i, n := range t.notes {
+		t.notes[i].text = wrapped(n.text, width)
+	}
+}
+
+// shortened cuts a text to so many characters, the last of them an ellipsis.
+func shortened(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return strings.TrimRight(string([]rune(text)[:most-1]), " ,;") + "…"
+}
+
+// wrapped breaks a text at spaces into lines of at most so many characters, where that is possible.
+func wrapped(text string, width int) string {
+	var b strings.Builder
+	length := 0
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case length+1+n > width-noteIndent:
+			b.WriteByte('\n')
+			length = 0
+		default:
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(word)
+		length += n
+	}
+	return b.String()
+}
