@@ -99,14 +99,14 @@ func TestHistoryTellsEverythingOfATick(t *testing.T) {
 				Job: "report", ID: id(25 * time.Second), Scheduled: begin.Add(25 * time.Second), From: begin.Add(20 * time.Second), Count: 5,
 				State: fleet.Settled, Outcome: "missed", Ended: now, Replica: "r3", Reason: "misfire",
 			}, {
-				Job: "report", ID: id(10 * time.Second), Scheduled: begin.Add(10 * time.Second), Count: 1, State: fleet.Settled, Outcome: "failed",
-				Started: begin.Add(11 * time.Second), Ended: now, Replica: "r1", Token: first.Token, Attempts: 1, Error: "exit status 1",
-			}, {
 				Job: "report", ID: id(20 * time.Second), Scheduled: begin.Add(20 * time.Second), Count: 1, State: fleet.Settled, Outcome: "skipped",
 				Ended: now, Replica: "r2", Reason: "overlap",
+			}, {
+				Job: "report", ID: id(10 * time.Second), Scheduled: begin.Add(10 * time.Second), Count: 1, State: fleet.Settled, Outcome: "failed",
+				Started: begin.Add(11 * time.Second), Ended: now, Replica: "r1", Token: first.Token, Attempts: 1, Error: "exit status 1",
 			},
 		}, list)
-		require.Equal(w, 9*time.Second, list[2].Took())
+		require.Equal(w, 9*time.Second, list[3].Took())
 		require.Zero(w, list[0].Took())
 		require.True(w, list[1].IsRange())
 		require.Len(w, w.history("report", 1), 2, "what is open does not count")
