@@ -57,12 +57,3 @@ func firstTick(served []scheduler.JobStatus, registry *jobs.Registry, now time.T
 	}
 	return name, tick
 }
-
-// greet logs that the store coordinates nothing, if so. That Redis does not answer is an event of the scheduler's.
-func (s *store) greet(logger *slog.Logger) {
-	if s.addr == "" {
-		logger.Warn("no Redis is configured, so ticks are coordinated within this process only: another worker would run "+
-			"the same ticks again, and a restart forgets them",
-			slog.String("hint", "set redis.url in the configuration, or --redis redis://HOST:6379/0"))
-	}
-}

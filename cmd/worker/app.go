@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -137,17 +138,40 @@ func provideServer(
 // runScheduler starts the scheduler last, and so stops it first. It takes the server for that order only.
 func runScheduler(
 	lc fx.Lifecycle, s *scheduler.Scheduler, _ *server, st *store, registry *jobs.Registry, cfg *config.Config,
-	ready *readiness, logger *slog.Logger,
+	ready *readiness, failed failures, logger *slog.Logger,
 ) {
+	ctx, stop := context.WithCancel(context.Background())
+	var greeting sync.WaitGroup
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
+			verdict, away := make(chan error, 1), make(chan struct{})
+			greeting.Go(func() { verdict <- st.greet(ctx, cfg, logger, func() { close(away) }) })
+			bound := time.NewTimer(startBound)
+			defer bound.Stop()
+			select {
+			case err := <-verdict:
+				if err != nil {
+					stop()
+					return err
+				}
+				close(verdict)
+			case <-away:
+			case <-bound.C:
+			}
+			greeting.Go(func() {
+				if err := <-verdict; err != nil {
+					failed.report(err)
+				}
+			})
 			announce(logger, cfg, s, registry)
-			st.greet(logger)
 			return s.Start()
 		},
 		OnStop: func(limit context.Context) error {
 			ready.draining.Store(true)
-			return s.Shutdown(limit)
+			stop()
+			err := s.Shutdown(limit)
+			greeting.Wait()
+			return err
 		},
 	})
 }

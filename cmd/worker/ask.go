@@ -19,6 +19,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -148,10 +149,15 @@ func (a *asking) failed(job string, err error) error {
 }
 
 // advice says what to do about an error of Redis.
-func advice(err error) string { return inConfiguration.Replace(redislease.Hint(err)) }
+func advice(err error) string {
+	if errors.Is(err, quorum.ErrRestarted) {
+		return "wait: a server of a quorum counts when it has remembered the namespace for a lease's TTL"
+	}
+	return inConfiguration.Replace(redislease.Hint(err))
+}
 
 // inConfiguration says where the worker has what a program has in its own code.
-var inConfiguration = strings.NewReplacer("the URL or the options of Redis", "redis.url", "the user of Redis", "the user of redis.url")
+var inConfiguration = strings.NewReplacer("the URL or the options of Redis", "the configuration", "the user of Redis", "the user of redis")
 
 // jobArgument takes exactly one argument, a job.
 func jobArgument(cmd *cobra.Command, args []string) error {

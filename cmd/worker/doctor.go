@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +17,12 @@ import (
 // finding is what doctor has found out about one thing.
 type finding struct {
 	Check   string `json:"check"`
+	Server  string `json:"server,omitempty"` // which it is about, where there are several
 	Result  grade  `json:"result"`
 	Finding string `json:"finding"`
 	Change  string `json:"change"` // what to do about it; empty when there is nothing to do
+
+	refused error // why a replica cannot work at all; nil when it can
 }
 
 // grade is how a check has ended.
@@ -28,7 +32,7 @@ const (
 	isOK      grade = "ok"
 	isWarn    grade = "warn"      // it works, and may not in trouble
 	isFail    grade = "fail"      // it does not work, or will lose ticks
-	isUnknown grade = "unchecked" // the user of redis.url may not ask
+	isUnknown grade = "unchecked" // the user of redis may not ask
 )
 
 // examination is what doctor prints as JSON.
@@ -88,19 +92,18 @@ const longestExamination = 30 * time.Second
 
 // examine does every check that makes sense.
 func examine(ctx context.Context, s *store, cfg *config.Config) examination {
-	p := &patient{client: s.streams, store: s.Store, namespace: cfg.Namespace, waits: cfg.Redis.WaitReplicas, grace: cfg.Redis.FailoverGrace}
 	x := examination{Redis: s.addr, Namespace: cfg.Namespace}
-	x.Checks = append(x.Checks, p.reachable(ctx, s.addr))
-	if x.Checks[0].Result != isFail {
-		p.ask(ctx)
-		x.Checks = append(x.Checks, p.version(), p.mode(), p.role(ctx), p.eviction(), p.memory(), p.persistence(ctx), p.clock(ctx))
-		if cfg.Redis.WaitReplicas > 0 || cfg.Redis.FailoverGrace > 0 {
-			x.Checks = append(x.Checks, p.failover())
-		}
-		x.Checks = append(x.Checks, p.rights(ctx)...)
+	x.Checks = survey(ctx, s, cfg)
+	if answers(x.Checks) {
+		x.Checks = append(x.Checks, newPatient(s, cfg, s.streams, "").rights(ctx)...)
 	}
 	x.OK = x.failed() == 0
 	return x
+}
+
+// answers reports whether enough was found for the store to be tried.
+func answers(found []finding) bool {
+	return slices.ContainsFunc(found, func(f finding) bool { return f.Check == "clock" })
 }
 
 func (x examination) failed() int {
@@ -115,9 +118,18 @@ func (x examination) failed() int {
 
 func (c *cli) printExamination(x examination) error {
 	styles := map[grade]style{isOK: green, isWarn: yellow, isFail: red, isUnknown: cyan}
-	t := newTable("CHECK", "RESULT", "FINDING")
+	several := slices.ContainsFunc(x.Checks, func(f finding) bool { return f.Server != "" })
+	heads := []string{"CHECK", "RESULT", "FINDING"}
+	if several {
+		heads = []string{"CHECK", "SERVER", "RESULT", "FINDING"}
+	}
+	t := newTable(heads...)
 	for _, f := range x.Checks {
-		t.add(cell{f.Check, plain}, cell{string(f.Result), styles[f.Result]}, cell{f.Finding, plain})
+		cells := []cell{{f.Check, plain}, {string(f.Result), styles[f.Result]}, {f.Finding, plain}}
+		if several {
+			cells = slices.Insert(cells, 1, cell{f.Server, plain})
+		}
+		t.add(cells...)
 	}
 	colours := c.colours(c.stdout)
 	text := strings.SplitAfter(t.text(colours), "\n")

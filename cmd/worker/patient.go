@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,19 +11,43 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/config"
 )
 
-// patient is a Redis that is examined.
+// patient is one server that is examined.
 type patient struct {
 	client    redis.UniversalClient
-	store     lease.Store
+	server    string // its address, where there are several; else ""
+	store     *store
 	namespace string
 	waits     int           // how many replicas of Redis each write waits for
 	grace     time.Duration // for how long nothing new is granted after a failover
+	ttl       time.Duration // of leases
 
-	info    map[string]string // what INFO says
+	info    map[string]string // what INFO says, or the little of it that HELLO says
 	infoErr error
+	found   []finding
+}
+
+func newPatient(s *store, cfg *config.Config, client redis.UniversalClient, server string) *patient {
+	return &patient{
+		client: client, server: server, store: s, namespace: cfg.Namespace,
+		waits: cfg.Redis.WaitReplicas, grace: cfg.Redis.FailoverGrace, ttl: cfg.Lease.TTL,
+	}
+}
+
+// look checks what there is to know about one server without writing there. The first finding is whether it answers; without
+// that there is no other.
+func (p *patient) look(ctx context.Context) []finding {
+	found := []finding{p.reachable(ctx, cmp.Or(p.server, p.store.addr))}
+	if found[0].Result != isFail {
+		p.ask(ctx)
+		found = append(found, p.version(), p.mode(), p.role(ctx), p.eviction(), p.memory(), p.persistence(ctx))
+	}
+	for i := range found {
+		found[i].Server = p.server
+	}
+	return found
 }
 
 // reachable measures the best of a few round trips: the first connects.
@@ -31,7 +56,7 @@ func (p *patient) reachable(ctx context.Context, addr string) finding {
 	for i := range 5 {
 		began := time.Now()
 		if err := p.client.Ping(ctx).Err(); err != nil && !isForbidden(err) {
-			return finding{"reachable", isFail, fmt.Sprintf("%s: %v", addr, err), advice(err)}
+			return finding{Check: "reachable", Result: isFail, Finding: fmt.Sprintf("%s: %v", addr, err), Change: advice(err)}
 		}
 		if took := time.Since(began); i == 0 || took < best {
 			best = took
@@ -47,14 +72,37 @@ func (p *patient) reachable(ctx context.Context, addr string) finding {
 // ask asks for what most checks look at.
 func (p *patient) ask(ctx context.Context) {
 	var text string
+	p.info = map[string]string{}
 	if text, p.infoErr = p.client.Info(ctx).Result(); p.infoErr != nil {
+		p.greeting(ctx)
 		return
 	}
-	p.info = map[string]string{}
 	for line := range strings.Lines(text) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 			p.info[key] = value
 		}
+	}
+}
+
+// greeting asks for what every user may know: version, mode and role.
+func (p *patient) greeting(ctx context.Context) {
+	said, err := p.client.Do(ctx, "hello").Result()
+	fields, ok := said.(map[any]any)
+	if err != nil || !ok {
+		return
+	}
+	text := func(key string) string { v, _ := fields[key].(string); return v }
+	p.info["redis_mode"], p.info["role"] = text("mode"), text("role")
+	version := "redis_version"
+	if text("server") == "valkey" {
+		version = "valkey_version"
+	}
+	p.info[version] = text("version")
+	if text("mode") == "cluster" {
+		p.info["cluster_enabled"] = "1"
+	}
+	if text("role") == "replica" {
+		p.info["role"] = "slave"
 	}
 }
 
@@ -66,9 +114,9 @@ func isForbidden(err error) bool {
 func (p *patient) unchecked(check string) finding {
 	change := ""
 	if isForbidden(p.infoErr) {
-		change = "to have it checked, let the user of redis.url call INFO"
+		change = "to have it checked, let the user of redis call INFO"
 	}
-	return finding{check, isUnknown, fmt.Sprintf("could not be checked: INFO: %v", p.infoErr), change}
+	return finding{Check: check, Result: isUnknown, Finding: fmt.Sprintf("could not be checked: INFO: %v", p.infoErr), Change: change}
 }
 
 func (p *patient) number(key string) int64 {
@@ -77,7 +125,7 @@ func (p *patient) number(key string) int64 {
 }
 
 func (p *patient) version() finding {
-	if p.infoErr != nil {
+	if p.infoErr != nil && p.info["redis_version"]+p.info["valkey_version"] == "" {
 		return p.unchecked("version")
 	}
 	name, version, least := "Redis", p.info["redis_version"], [2]int{7, 0}
@@ -88,6 +136,7 @@ func (p *patient) version() finding {
 	if older(version, least) {
 		f.Result = isFail
 		f.Change = "use Redis 7.0 or Valkey 7.2, or later: the scripts of this program need it"
+		f.refused = fmt.Errorf("Redis at %s: %s is too old: %s", cmp.Or(p.server, p.store.addr), f.Finding, f.Change) //nolint:staticcheck // Redis is a name
 	}
 	return f
 }
@@ -101,36 +150,52 @@ func older(version string, least [2]int) bool {
 	return v[0] < least[0] || v[0] == least[0] && v[1] < least[1]
 }
 
+// mode checks that the server is what the configuration takes it for.
 func (p *patient) mode() finding {
-	if p.infoErr != nil {
+	if p.info["redis_mode"] == "" {
 		return p.unchecked("mode")
 	}
-	f := finding{Check: "mode", Result: isOK, Finding: "a server of its own"}
-	_, clusterClient := p.client.(*redis.ClusterClient)
-	switch {
+	f := finding{Check: "mode", Result: isOK, Finding: "a server of its own", Server: p.server}
+	inCluster := p.info["cluster_enabled"] == "1"
+	switch c := p.store.connection; {
 	case p.info["redis_mode"] == "sentinel":
 		f.Result, f.Finding = isFail, "this is a Sentinel, which keeps no records"
-		f.Change = "name the primary that it watches in redis.url"
-	case p.info["cluster_enabled"] == "1" && !clusterClient:
-		f.Result, f.Finding = isFail, "this is a server of a Redis Cluster, and redis.url names one server: records that others keep are out of reach"
-		f.Change = "name a server that is not part of a Cluster in redis.url"
-	case clusterClient:
+		f.Change = fmt.Sprintf("write addrs: [%q] with master: NAME in redis, NAME being that of its sentinel monitor", p.address())
+		f.refused = useless(f)
+	case inCluster && c.cluster == nil:
+		f.Result, f.Finding = isFail, "this is a server of a Redis Cluster, or in its mode: leases in different slots cannot be renewed together, and others keep other records"
+		f.Change = fmt.Sprintf("write addrs: [%q] with cluster: true in redis instead of url", p.address())
+		if c.quorum != nil {
+			f.Change = "name servers in redis.quorum that are not part of a Cluster"
+		}
+		f.refused = useless(f)
+	case inCluster:
 		f.Finding = "Redis Cluster"
 	}
 	return f
 }
 
+// address is the server's, for a hint of what to write.
+func (p *patient) address() string { return cmp.Or(p.server, p.store.addr) }
+
 func (p *patient) role(ctx context.Context) finding {
+	f := finding{Check: "replication", Result: isOK}
+	if p.info["role"] == "slave" {
+		f.Result, f.Finding = isFail, "this is a replica: nothing can be claimed here"
+		if host := p.info["master_host"]; host != "" {
+			f.Finding = fmt.Sprintf("this is a replica of %s:%s: nothing can be claimed here", host, p.info["master_port"])
+		}
+		f.Change = "name the primary in redis.url"
+		if c := p.store.connection; c.sentinel != nil || c.cluster != nil {
+			f.Change = "wait for the failover to end"
+		}
+		return f
+	}
 	if p.infoErr != nil {
 		return p.unchecked("replication")
 	}
-	f := finding{Check: "replication", Result: isOK}
-	count := int(p.number("connected_slaves"))
+	count, quorum := int(p.number("connected_slaves")), p.store.connection.quorum != nil
 	switch {
-	case p.info["role"] == "slave":
-		f.Result = isFail
-		f.Finding = fmt.Sprintf("this is a replica of %s:%s: nothing can be claimed here", p.info["master_host"], p.info["master_port"])
-		f.Change = "name the primary in redis.url"
 	case p.info["min_slaves_good_slaves"] != "" && p.number("min_slaves_good_slaves") < p.least(ctx):
 		f.Result = isFail
 		f.Finding = fmt.Sprintf("primary, with %s good replicas, and min-replicas-to-write wants %d: it refuses writes", p.info["min_slaves_good_slaves"], p.least(ctx))
@@ -139,10 +204,13 @@ func (p *patient) role(ctx context.Context) finding {
 		f.Finding = "primary, without replicas"
 	default:
 		f.Finding = fmt.Sprintf("primary, with %s", counted(count, "replica"))
-		if p.least(ctx) == 0 && p.waits == 0 && p.grace == 0 {
+		if p.least(ctx) == 0 && p.waits == 0 && p.grace == 0 && !quorum {
 			f.Result = isWarn
-			f.Finding += "; a failover forgets what they have not received, however long they lag: for one term two replicas may run a tick"
+			f.Finding += "; a failover forgets what they have not received, however long they lag: for one TTL two replicas may run a tick"
 			f.Change = "set redis.wait_replicas or redis.failover_grace, or min-replicas-to-write 1 and min-replicas-max-lag to a few seconds, and let jobs check fencing tokens"
+			if p.store.connection.cluster != nil {
+				f.Change = strings.Replace(f.Change, "redis.wait_replicas or redis.failover_grace", "redis.wait_replicas", 1)
+			}
 		}
 	}
 	return f
@@ -155,7 +223,7 @@ func (p *patient) failover() finding {
 	switch {
 	case p.infoErr != nil && p.grace > 0:
 		f.Result, f.Finding = isFail, fmt.Sprintf("redis.failover_grace needs INFO: %v", p.infoErr)
-		f.Change = "let the user of redis.url call INFO, or remove redis.failover_grace"
+		f.Change = "let the user of redis call INFO, or remove redis.failover_grace"
 	case p.infoErr != nil:
 		return p.unchecked("failover")
 	case p.waits > count:
@@ -258,8 +326,11 @@ func (p *patient) persistence(ctx context.Context) finding {
 	if p.infoErr != nil {
 		return p.unchecked("persistence")
 	}
-	const tells = "No tick runs twice for that while a replica lives, but history, pauses and triggers are gone"
+	tells := "No tick runs twice for that while a replica lives, but history, pauses and triggers are gone"
 	f := finding{Check: "persistence", Result: isOK}
+	if p.store.connection.quorum != nil {
+		tells = "The others know it all, but if most of them restart, history, pauses and triggers are gone"
+	}
 	save, saveErr := p.config(ctx, "save")
 	switch {
 	case p.info["aof_enabled"] == "1" && p.info["aof_last_write_status"] == "err":
@@ -295,7 +366,7 @@ func (p *patient) clock(ctx context.Context) finding {
 		now, _, err := p.store.Time(ctx)
 		took := time.Since(began)
 		if err != nil {
-			return finding{"clock", isUnknown, fmt.Sprintf("could not be checked: %v", err), ""}
+			return finding{Check: "clock", Result: isUnknown, Finding: fmt.Sprintf("could not be checked: %v", err)}
 		}
 		if i == 0 || took < best {
 			offset, best = began.Add(took/2).Round(0).Sub(now), took
@@ -310,6 +381,9 @@ func (p *patient) clock(ctx context.Context) finding {
 		f.Finding = fmt.Sprintf("this machine's is %s ahead of that of Redis; ticks come by that of Redis", offset.Round(100*time.Microsecond))
 	default:
 		f.Finding = fmt.Sprintf("this machine's is %s behind that of Redis; ticks come by that of Redis", -offset.Round(100*time.Microsecond))
+	}
+	if offset.Abs() > max(time.Second, best) {
+		f.Result, f.Change = isWarn, "let NTP keep both clocks: logs and what jobs do by this machine's clock are as wrong as that"
 	}
 	return f
 }

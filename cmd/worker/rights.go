@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/lease"
 )
@@ -36,7 +39,7 @@ func (p *patient) tryAll(ctx context.Context, name string) (done int, faults []e
 		}
 		return err == nil
 	}
-	s := p.store
+	s := p.store.Store
 	now, _, err := s.Time(ctx)
 	if !try(err) {
 		return done, faults
@@ -46,7 +49,7 @@ func (p *patient) tryAll(ctx context.Context, name string) (done int, faults []e
 		return done, faults
 	}
 	grant := func(occasion int64) (lease.Grant, error) {
-		c := lease.Claim{Name: name, Occasion: occasion, Holder: name, Request: fmt.Sprint("r", occasion), Term: time.Minute, Takeovers: 1}
+		c := lease.Claim{Name: name, Occasion: occasion, Holder: name, Request: fmt.Sprint("r", occasion), Term: min(time.Minute, p.ttl), Takeovers: 1}
 		a, err := s.Claim(ctx, c)
 		if err == nil && a.Status != lease.Granted {
 			err = fmt.Errorf("claim %q: %s, must be granted", name, a.Status)
@@ -96,29 +99,53 @@ func (p *patient) cleanUp(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	key := "solotick:{" + p.namespace + ":" + name + "}" // as package redislease says
-	_ = p.client.Del(ctx, key, key+":journal").Err()
+	for _, node := range p.store.nodes {
+		_ = node.Unlink(ctx, key+":register").Err()
+	}
+	if p.client != nil {
+		_ = p.client.Unlink(ctx, key, key+":journal").Err()
+	}
 }
 
 // messages tries whether the fleet's channel works.
 func (p *patient) messages(ctx context.Context, name string) finding {
 	f := finding{Check: "messages", Result: isOK, Finding: "replicas can wake each other"}
-	if err := p.publish(ctx, name); err != nil {
+	if err := p.publishAll(ctx, name); err != nil {
 		f.Result = isWarn
 		f.Finding = fmt.Sprintf("%v: replicas cannot wake each other, and find out by asking, about a second later", err)
-		f.Change = "let the user of redis.url use +@pubsub and the channels &solotick:*"
+		f.Change = "let the user of redis use +subscribe, +publish and the channels &solotick:*, and on a Cluster what docs/operations.md lists under Rights"
 	}
 	return f
 }
 
-func (p *patient) publish(ctx context.Context, name string) error {
-	channel := "solotick:" + p.namespace + ":wake" // as package redislease says
-	sub := p.client.Subscribe(ctx, channel)
+// publishAll tries every server of a quorum, or the only one.
+func (p *patient) publishAll(ctx context.Context, name string) error {
+	if p.client != nil {
+		return publish(ctx, p.client, "solotick:"+p.namespace+":wake", name) // as package redislease says
+	}
+	errs := make([]error, len(p.store.nodes))
+	var tries sync.WaitGroup
+	for i, node := range p.store.nodes {
+		tries.Go(func() {
+			// One that is away is another finding.
+			err, refused := publish(ctx, node, "solotick:"+p.namespace+":node:wake", name), redis.Error(nil)
+			if errors.As(err, &refused) {
+				errs[i] = fmt.Errorf("%s: %w", node.Options().Addr, err)
+			}
+		})
+	}
+	tries.Wait()
+	return errors.Join(errs...)
+}
+
+func publish(ctx context.Context, client redis.UniversalClient, channel, name string) error {
+	sub := client.Subscribe(ctx, channel)
 	defer func() { _ = sub.Close() }()
 	const patience = 2 * time.Second
 	if _, err := sub.ReceiveTimeout(ctx, patience); err != nil {
 		return err
 	}
-	if err := p.client.Publish(ctx, channel, name).Err(); err != nil {
+	if err := client.Publish(ctx, channel, name).Err(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)

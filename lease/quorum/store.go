@@ -32,7 +32,7 @@ func (s *Store) Hint(err error) string {
 	case errors.Is(err, ErrClosed):
 		return "close the store when everything that uses it has ended"
 	case errors.Is(err, ErrRestarted):
-		return "wait, or give WithFreshStart if nobody has used the namespace before"
+		return "wait: a node counts when it has remembered the namespace for the longest term; WithFreshStart does without that, at the first start ever"
 	case !errors.As(err, &few):
 		return ""
 	}

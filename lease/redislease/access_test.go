@@ -3,6 +3,7 @@ package redislease_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,9 +23,66 @@ func documentedRights(t *testing.T) (rights, onCluster []string) {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	rules := regexp.MustCompile(`ACL rules: (.*)\n//\s+On Cluster also: (.*)\n`).FindSubmatch(doc)
+	rules := regexp.MustCompile(`(?s)ACL rules: (.*?)\n//\s+On Cluster also: (.*?)\n`).FindSubmatch(doc)
 	require.NotNil(t, rules, "doc.go names no ACL rules")
-	return strings.Fields(string(rules[1])), strings.Fields(string(rules[2]))
+	return strings.Fields(strings.ReplaceAll(string(rules[1]), "//", "")), strings.Fields(string(rules[2]))
+}
+
+// What scripts call is checked against the ACL as well.
+func TestTheDocumentedRightsAreThoseOfTheScripts(t *testing.T) {
+	rights, onCluster := documentedRights(t)
+	called := map[string]bool{}
+	files, err := filepath.Glob("lua/*.lua")
+	require.NoError(t, err)
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, call := range regexp.MustCompile(`redis\.p?call\(\s*['"]([A-Za-z]+)`).FindAllStringSubmatch(string(source), -1) {
+			called["+"+strings.ToLower(call[1])] = true
+		}
+	}
+	require.Greater(t, len(called), 20)
+	for right := range called {
+		if right != "+info" { // of which doc.go says when
+			require.Contains(t, append(rights, onCluster...), right, "doc.go and docs/operations.md have to list it")
+		}
+	}
+	for _, right := range rights {
+		byTheClient := []string{"~solotick:*", "&solotick:*", "+eval", "+evalsha", "+scan", "+ping", "+select", "+subscribe", "+unsubscribe"}
+		if !slices.Contains(byTheClient, right) {
+			require.True(t, called[right], "nothing needs %s", right)
+		}
+	}
+	operations, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(t, err)
+	for _, right := range append(rights, onCluster...) {
+		require.Contains(t, string(operations), strings.ReplaceAll(right, "|", "\\|"))
+	}
+}
+
+func TestTheDocumentedRightsReachNothingElse(t *testing.T) {
+	rights, onCluster := documentedRights(t)
+	srv := redistest.Start(t, user(append(rights, onCluster...)...))
+	client := redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	require.NoError(t, srv.Client(t).Set(t.Context(), "another", "kept", 0).Err())
+	for _, command := range []string{
+		"flushall", "flushdb", "keys *", "config get *", "config set maxmemory 1", "swapdb 0 1", "shutdown nosave", "script flush",
+		"script kill", "acl list", "acl setuser app +@all", "client list", "client kill type normal", "client pause 1", "replicaof no one", "monitor", "save", "bgsave",
+		"bgrewriteaof", "slowlog reset", "latency reset", "module list", "function flush", "randomkey", "dbsize", "failover", "cluster reset", "migrate h 1 k 0 1",
+		"get another", "set another x", "unlink another", "del another", "hset another f v", "eval return(redis.call('GET',KEYS[1])) 1 another",
+		"eval return(redis.call('FLUSHALL')) 0", "publish another x", "subscribe another",
+	} {
+		words := strings.Fields(command)
+		args := make([]any, len(words))
+		for i, w := range words {
+			args[i] = w
+		}
+		err := client.Do(t.Context(), args...).Err()
+		require.Error(t, err, command)
+		require.Regexp(t, "NOPERM|can't run this command|permission", err.Error(), command)
+	}
+	require.Equal(t, "kept", srv.Client(t).Get(t.Context(), "another").Val())
 }
 
 // user is the configuration of a user who is called app.

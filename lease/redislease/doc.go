@@ -25,11 +25,15 @@
 // of many leases, which on Cluster is a script for each. So
 // the store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
 //
-//	ACL rules: ~solotick:* &solotick:* +@read +@write +@scripting +@pubsub +@connection +time
-//	On Cluster also: +cluster|slots
+//	ACL rules: ~solotick:* &solotick:* +eval +evalsha +scan +time +ping +select +publish +subscribe +unsubscribe
+//	           +get +set +hget +hset +hmget +hgetall +hdel +hexists +hlen +zadd +zrem +zscore +zrange +zrangebyscore
+//	           +zremrangebyrank +zremrangebyscore +pexpire +unlink
+//	On Cluster also: +cluster|slots +asking +spublish +ssubscribe +sunsubscribe
+//	With WithReplicas also: +wait
 //	With WithFailoverGrace also: +info
+//	For a Node also: +info
 //
-// Without +@pubsub, or a channel, Watch tells of what was triggered, within two seconds, and of nothing else, and Listen
+// None of them reaches beyond the keys of the store: no FLUSHALL, KEYS or CONFIG. Without +subscribe, or a channel, Watch tells of what was triggered, within two seconds, and of nothing else, and Listen
 // fails: those who wait for a lock then ask from time to time.
 //
 // # Who is told on Cluster

@@ -29,9 +29,9 @@ var hints = []struct {
 	{"start the replicas of Redis that are away, or lower its min-replicas-to-write", []string{"NOREPLICAS"}},
 	{"see the log of Redis, and whether its disk is full", []string{"MISCONF"}},
 	{"check the user and the password in the URL or the options of Redis", []string{"NOAUTH", "WRONGPASS", "invalid username-password", "without any password configured"}},
-	{"let the user of Redis do what package redislease needs: ~solotick:* &solotick:* +@read +@write +@scripting " +
-		"+@pubsub +@connection +time, and use the keys of redis_stream jobs", []string{"NOPERM", "The user executing the script"}},
-	{"check whether this Redis speaks TLS: rediss:// does, redis:// does not", []string{"tls:", "x509:", "first record does not look like a TLS handshake"}},
+	{"let the user of Redis do what docs/operations.md lists under Rights, with the keys ~solotick:*, those of redis_stream " +
+		"jobs and the channels &solotick:*", []string{"NOPERM", "The user executing the script"}},
+	{"check whether this Redis speaks TLS (rediss:// does, redis:// does not), and which authority and server name its certificate has", []string{"tls:", "x509:", "first record does not look like a TLS handshake"}},
 	{"name a database that this Redis has, such as 0: see its setting databases", []string{"DB index is out of range"}},
 	{"name the primary: this server is a replica of Redis, which cannot be written to", []string{"READONLY"}},
 	{"it must be a primary of Redis 7.0 or Valkey 7.2, or later", []string{"unknown command", "Error compiling script"}},

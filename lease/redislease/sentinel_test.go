@@ -2,7 +2,6 @@ package redislease_test
 
 import (
 	"context"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -16,83 +15,29 @@ import (
 
 // watched are a master, two replicas and three Sentinels that watch over them.
 type watched struct {
+	*redistest.Watched
 	t         *testing.T
-	servers   map[string]*redistest.Server // by address
 	sentinels []*redistest.Server
 }
 
-const masterName = "main"
+const masterName = redistest.MasterName
 
 func startWatched(t *testing.T) *watched {
 	t.Helper()
-	master := redistest.Start(t, redistest.WithConf("repl-diskless-sync-delay", "0"))
-	w := &watched{t: t, servers: map[string]*redistest.Server{master.Addr(): master}}
-	for range 2 {
-		r := redistest.Start(t, redistest.WithReplicaOf(master))
-		w.servers[r.Addr()] = r
-	}
-	awaitReplicas(t, master, 2)
-	for range 3 {
-		w.sentinels = append(w.sentinels, redistest.StartSentinel(t, masterName, master, 2, 500*time.Millisecond))
-	}
-	for _, s := range w.sentinels {
-		admin := s.Client(t)
-		require.Eventually(t, func() bool {
-			info, err := admin.Info(t.Context(), "sentinel").Result()
-			return err == nil && strings.Contains(info, "status=ok") && strings.Contains(info, "slaves=2,sentinels=3")
-		}, 30*time.Second, 10*time.Millisecond)
-	}
-	return w
+	w := redistest.StartWatched(t, nil, nil)
+	return &watched{w, t, w.Sentinels}
 }
 
 // connect makes a client as an application does.
 func (w *watched) connect() redis.UniversalClient {
-	o := &redis.FailoverOptions{MasterName: masterName}
-	for _, s := range w.sentinels {
-		o.SentinelAddrs = append(o.SentinelAddrs, s.Addr())
-	}
-	return redis.NewFailoverClient(o)
+	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: masterName, SentinelAddrs: w.Addrs()})
 }
 
-func (w *watched) master() *redistest.Server {
-	w.t.Helper()
-	addr, err := w.sentinels[0].Client(w.t).Do(w.t.Context(), "sentinel", "get-master-addr-by-name", masterName).StringSlice()
-	require.NoError(w.t, err)
-	return w.servers[net.JoinHostPort(addr[0], addr[1])]
-}
+func (w *watched) master() *redistest.Server { return w.Master() }
+func (w *watched) settle()                   { w.Settle() }
 
-// failsOver does something to the master and returns the old one and the new one when the Sentinels have agreed.
 func (w *watched) failsOver(do func(master *redistest.Server)) (before, after *redistest.Server) {
-	w.t.Helper()
-	before = w.master()
-	do(before)
-	require.Eventually(w.t, func() bool {
-		after = w.master()
-		return after != before
-	}, 40*time.Second, 20*time.Millisecond)
-	return before, after
-}
-
-// settle makes replicas of the masters that were replaced, and waits until the master has all replicas again. Sentinels
-// do that as well, but only after eight seconds.
-func (w *watched) settle() {
-	w.t.Helper()
-	admins := map[*redistest.Server]*redis.Client{}
-	for _, s := range w.servers {
-		admins[s] = s.Client(w.t)
-	}
-	require.Eventually(w.t, func() bool {
-		master := w.master()
-		host, port, err := net.SplitHostPort(master.Addr())
-		require.NoError(w.t, err)
-		for s, admin := range admins {
-			if info, err := admin.Info(w.t.Context(), "replication").Result(); s != master && err == nil && strings.Contains(info, "role:master") {
-				_ = admin.ReplicaOf(w.t.Context(), host, port).Err()
-			}
-		}
-		info, err := admins[master].Info(w.t.Context(), "replication").Result()
-		return err == nil && strings.Contains(info, "role:master") && strings.Count(info, "state=online") == 2
-	}, 30*time.Second, 20*time.Millisecond)
+	return w.FailOver(do)
 }
 
 // left wants nobody to claim from a server that was replaced, long before Sentinels make a replica of it.

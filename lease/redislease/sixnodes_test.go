@@ -3,9 +3,7 @@ package redislease_test
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,112 +17,27 @@ import (
 
 // sixNodes are a Cluster of three masters with a replica each.
 type sixNodes struct {
-	t      *testing.T
+	*redistest.Cluster
 	nodes  []*redistest.Server
 	admins []*redis.Client
 }
 
 func startSixNodes(t *testing.T) *sixNodes {
 	t.Helper()
-	c := &sixNodes{t: t}
-	for range 6 {
-		node := redistest.Start(t, redistest.WithConf("cluster-enabled", "yes"), redistest.WithConf("cluster-node-timeout", "500"),
-			redistest.WithConf("cluster-replica-validity-factor", "0"), redistest.WithConf("repl-diskless-sync-delay", "0"))
-		c.nodes = append(c.nodes, node)
-		c.admins = append(c.admins, node.Client(t))
-	}
-	args := []string{"--cluster", "create"}
-	for _, n := range c.nodes {
-		args = append(args, n.Addr())
-	}
-	c.cli(append(args, "--cluster-replicas", "1", "--cluster-yes")...)
-	c.settle()
-	return c
-}
-
-// cli runs redis-cli.
-func (c *sixNodes) cli(args ...string) {
-	c.t.Helper()
-	out, err := exec.CommandContext(c.t.Context(), "redis-cli", args...).CombinedOutput()
-	require.NoError(c.t, err, "redis-cli %s: %s", args, out)
+	c := redistest.StartCluster(t)
+	return &sixNodes{c, c.Nodes, c.Admins}
 }
 
 func (c *sixNodes) connect() redis.UniversalClient {
-	o := new(redis.ClusterOptions)
-	for _, n := range c.nodes {
-		o.Addrs = append(o.Addrs, n.Addr())
-	}
-	return redis.NewClusterClient(o)
+	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs()})
 }
 
-// masters are the nodes but for some that take themselves for masters and keep slots.
-func (c *sixNodes) masters(but ...int) (masters []int) {
-	for i, admin := range c.admins {
-		if slices.Contains(but, i) {
-			continue
-		}
-		nodes, err := admin.ClusterNodes(c.t.Context()).Result()
-		if myself := strings.Fields(lineWith(nodes, "myself")); err == nil && len(myself) > 8 && strings.Contains(myself[2], "master") {
-			masters = append(masters, i)
-		}
-	}
-	return masters
-}
+func (c *sixNodes) masters(but ...int) []int { return c.Masters(but...) }
+func (c *sixNodes) settle()                  { c.Settle() }
+func (c *sixNodes) reshard(count int)        { c.Reshard(count) }
 
-func lineWith(text, with string) string {
-	for l := range strings.Lines(text) {
-		if strings.Contains(l, with) {
-			return l
-		}
-	}
-	return ""
-}
-
-// settle waits until all nodes are there, agree, and each master has a replica that is in step.
-func (c *sixNodes) settle() {
-	c.t.Helper()
-	require.Eventually(c.t, func() bool {
-		for _, admin := range c.admins {
-			info, err := admin.ClusterInfo(c.t.Context()).Result()
-			if err != nil || !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_known_nodes:6") {
-				return false
-			}
-			nodes, err := admin.ClusterNodes(c.t.Context()).Result()
-			if err != nil || strings.Contains(nodes, "fail") || strings.Count(nodes, "slave") != 3 {
-				return false
-			}
-		}
-		masters := c.masters()
-		for _, i := range masters {
-			info, err := c.admins[i].Info(c.t.Context(), "replication").Result()
-			if err != nil || !strings.Contains(info, "state=online") {
-				return false
-			}
-		}
-		return len(masters) == 3
-	}, 40*time.Second, 20*time.Millisecond)
-}
-
-// failsOver does something to a master and waits for its replica to take its place.
 func (c *sixNodes) failsOver(do func(master *redistest.Server)) *redistest.Server {
-	c.t.Helper()
-	before := c.masters()
-	do(c.nodes[before[0]])
-	require.Eventually(c.t, func() bool { return len(c.masters(before[0])) == 3 }, 40*time.Second, 20*time.Millisecond)
-	return c.nodes[before[0]]
-}
-
-// reshard moves many slots from one master to another with redis-cli, which takes their keys with them one by one.
-func (c *sixNodes) reshard(count int) {
-	c.t.Helper()
-	masters := c.masters()
-	id := func(i int) string {
-		id, err := c.admins[i].ClusterMyID(c.t.Context()).Result()
-		require.NoError(c.t, err)
-		return id
-	}
-	c.cli("--cluster", "reshard", c.nodes[masters[0]].Addr(), "--cluster-from", id(masters[0]), "--cluster-to", id(masters[1]),
-		"--cluster-slots", fmt.Sprint(count), "--cluster-yes")
+	return c.FailOver(do)
 }
 
 func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {

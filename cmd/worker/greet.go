@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/config"
+)
+
+const (
+	// startBound is for how long a start waits for the answer whether this Redis can be used at all.
+	startBound = time.Second
+
+	// surveyBound is for how long all checks at the start may take. Nothing waits for them.
+	surveyBound = 20 * time.Second
+
+	// greetAgain is when a store that has not answered is tried again.
+	greetAgain = time.Second
+)
+
+// greet logs what there is to know about the store at the start: that it coordinates nothing, and, once it has answered,
+// everything that doctor would fail or warn of, each once. It returns when it has, or ctx has ended. The error
+// says that a replica cannot work with this store whatever happens next. away is called when the store does not answer, which
+// is an event of the scheduler's.
+func (s *store) greet(ctx context.Context, cfg *config.Config, logger *slog.Logger, away func()) error {
+	if s.connection == nil {
+		logger.Warn("no Redis is configured, so ticks are coordinated within this process only: another worker would run "+
+			"the same ticks again, and a restart forgets them",
+			slog.String("hint", "set redis.url in the configuration, or --redis redis://HOST:6379/0"))
+		return nil
+	}
+	said := map[string]bool{}
+	for first := true; ; first = false {
+		err := s.answers(ctx)
+		found := boundedSurvey(ctx, s, cfg)
+		if ctx.Err() != nil {
+			return nil
+		}
+		for _, f := range found {
+			if f.refused != nil {
+				return f.refused
+			}
+		}
+		if err == nil {
+			logFindings(logger, unsaid(found, said))
+			return nil
+		}
+		if first {
+			if found[0].Check != "reachable" || found[0].Result != isFail { // a server that answers, but not to this
+				logFindings(logger, unsaid(slices.DeleteFunc(found, func(f finding) bool { return f.Result != isFail }), said))
+			}
+			away()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(greetAgain):
+		}
+	}
+}
+
+func (s *store) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_, _, err := s.Time(ctx)
+	return err
+}
+
+func boundedSurvey(ctx context.Context, s *store, cfg *config.Config) []finding {
+	ctx, cancel := context.WithTimeout(ctx, surveyBound)
+	defer cancel()
+	return survey(ctx, s, cfg)
+}
+
+// unsaid are the findings that said does not list, which it does from then on.
+func unsaid(found []finding, said map[string]bool) (rest []finding) {
+	for _, f := range found {
+		if key := f.Check + " " + f.Server; !said[key] {
+			said[key] = true
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+// logFindings logs what fails or may fail, each once for all servers that it is true of.
+func logFindings(logger *slog.Logger, found []finding) {
+	var unchecked []string
+	change := ""
+	for i, f := range found {
+		same := func(g finding) bool {
+			return g.Check == f.Check && g.Result == f.Result && g.Finding == f.Finding && g.Change == f.Change
+		}
+		if slices.ContainsFunc(found[:i], same) {
+			continue
+		}
+		switch f.Result {
+		case isFail, isWarn:
+			attrs := []any{slog.String("check", f.Check), slog.String("result", string(f.Result)), slog.String("finding", f.Finding),
+				slog.String("change", f.Change)}
+			if f.Server != "" {
+				var servers []string
+				for _, g := range found[i:] {
+					if same(g) {
+						servers = append(servers, g.Server)
+					}
+				}
+				attrs = append(attrs, slog.Any("servers", servers))
+			}
+			logger.Warn("Redis is not as it should be", attrs...)
+		case isUnknown:
+			if f.Change != "" {
+				change = f.Change
+			}
+			if !slices.Contains(unchecked, f.Check) {
+				unchecked = append(unchecked, f.Check)
+			}
+		}
+	}
+	if len(unchecked) > 0 {
+		logger.Info(fmt.Sprintf("%s of Redis could not be checked", counted(len(unchecked), "thing")),
+			slog.Any("checks", unchecked), slog.String("change", change))
+	}
+}

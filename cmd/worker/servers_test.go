@@ -1,0 +1,436 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+)
+
+// list writes addresses, or what, as YAML.
+func list(before string, addrs ...string) string {
+	quoted := make([]string, len(addrs))
+	for i, a := range addrs {
+		quoted[i] = fmt.Sprintf("%q", before+a)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// asked calls every command that asks a fleet, or controls it, for a job that a worker serves.
+func asked(t *testing.T, path, job string, more ...string) {
+	t.Helper()
+	for _, args := range [][]string{
+		{"status"}, {"history", job}, {"why", job}, {"trigger", job, "--wait"}, {"pause", job}, {"resume", job}, {"doctor"},
+	} {
+		r := do(t, nil, append(append(args, "--config", path), more...)...)
+		require.Equal(t, 0, r.code, "%s: %s%s", args[0], r.stdout, r.stderr)
+	}
+}
+
+// eachTickOnce requires that no tick was settled twice.
+func eachTickOnce(t *testing.T, job string, workers ...*process) {
+	t.Helper()
+	ran := map[any]any{}
+	for _, p := range workers {
+		for _, r := range p.all("tick settled", "job", job, "outcome", "succeeded") {
+			require.NotContains(t, ran, r["tick"], "ran on both")
+			ran[r["tick"]] = r["replica"]
+		}
+	}
+}
+
+func (p *process) settled(job string) int {
+	return len(p.all("tick settled", "job", job, "outcome", "succeeded"))
+}
+
+func TestAWorkerRunsOnACluster(t *testing.T) {
+	t.Parallel()
+	rights, onCluster := documentedRights(t)
+	app := slices.Concat([]string{"app", "on", ">secret"}, rights, onCluster, streamRights)
+	c := redistest.StartCluster(t, redistest.WithAOF(), redistest.WithConf("user", app...))
+	path := file(t, "redis: {addrs: "+list("", c.Addrs()[:2]...)+", cluster: true, username: app, password: secret}\nlease: {ttl: 2s}\n"+oneJob+streamJob[len("\njobs:\n"):])
+	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	first.ready(http.StatusOK)
+	second.ready(http.StatusOK)
+	asked(t, path, "hello")
+	client := c.Connect(t)
+	require.Eventually(t, func() bool { return client.XLen(t.Context(), "ticks").Val() >= 2 }, patience, 10*time.Millisecond)
+
+	warned := first.await("Redis is not as it should be", "check", "replication")
+	require.Contains(t, warned["finding"], "a failover forgets")
+	require.Len(t, warned["servers"], 3, "once for all masters")
+	require.Contains(t, warned["change"], "set redis.wait_replicas, or")
+
+	killed := c.FailOver((*redistest.Server).Kill)
+	for _, job := range []string{"hello", "announce"} {
+		before := first.settled(job) + second.settled(job)
+		require.Eventually(t, func() bool { return first.settled(job)+second.settled(job) >= before+3 }, patience, 10*time.Millisecond)
+	}
+	r := do(t, nil, "doctor", "--config", path)
+	require.Contains(t, r.stdout, "cluster")
+	killed.Restart()
+	c.Settle()
+	for _, p := range []*process{first, second} {
+		p.signal(syscall.SIGTERM)
+		require.Equal(t, 0, p.exit())
+	}
+	eachTickOnce(t, "hello", first, second)
+	eachTickOnce(t, "announce", first, second)
+}
+
+func TestAWorkerRunsOnSentinel(t *testing.T) {
+	t.Parallel()
+	rights, _ := documentedRights(t)
+	app := slices.Concat([]string{"app", "on", ">secret"}, rights, streamRights, []string{"+wait"})
+	w := redistest.StartWatched(t, []redistest.Option{redistest.WithConf("user", app...)},
+		[]redistest.Option{redistest.WithConf("user", append([]string{"sentinel", "on", ">hidden"}, sentinelRights...)...)})
+	path := file(t, "redis: {addrs: "+list("", w.Addrs()...)+", master: main, wait_replicas: 1, username: app, password: secret, "+
+		"sentinel_username: sentinel, sentinel_password: hidden}\nlease: {ttl: 2s}\n"+oneJob+streamJob[len("\njobs:\n"):])
+	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	first.ready(http.StatusOK)
+	second.ready(http.StatusOK)
+	asked(t, path, "hello")
+
+	w.Sentinels[0].Kill()
+	r := do(t, nil, "doctor", "--config", path)
+	require.Equal(t, 0, r.code, r.stdout)
+	require.Regexp(t, `sentinel +`+w.Sentinels[0].Addr()+` +warn +.*\n  change: see whether this Sentinel runs`, r.stdout)
+	require.Regexp(t, `sentinel +`+w.Sentinels[1].Addr()+` +ok +names `+`127.0.0.1:\d+; \d usable Sentinels`, r.stdout)
+	require.Regexp(t, `persistence +127.0.0.1:\d+ +warn +no append-only file`, r.stdout)
+	w.Sentinels[0].Restart()
+
+	w.FailOver((*redistest.Server).Kill)
+	for _, job := range []string{"hello", "announce"} {
+		before := first.settled(job) + second.settled(job)
+		require.Eventually(t, func() bool { return first.settled(job)+second.settled(job) >= before+3 }, patience, 10*time.Millisecond)
+	}
+	for _, p := range []*process{first, second} {
+		p.signal(syscall.SIGTERM)
+		require.Equal(t, 0, p.exit())
+	}
+	eachTickOnce(t, "hello", first, second)
+	eachTickOnce(t, "announce", first, second)
+}
+
+// What operations.md lists for redis_stream jobs, and for Sentinels.
+var (
+	streamRights   = []string{"+type", "+xadd", "+zcard", "~ticks", "~{ticks}:solotick:*"}
+	sentinelRights = []string{"+auth", "+hello", "+ping", "+subscribe", "+psubscribe", "+sentinel", "&*"}
+)
+
+func TestTheDocumentedRightsAreEnoughForAWorker(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(t, err)
+	require.Contains(t, string(doc), "`+type +xadd +zcard`, and the keys `~STREAM ~{STREAM}:solotick:*`")
+	require.Contains(t, string(doc), "`+auth +hello +ping +subscribe +psubscribe +sentinel`, and the channels `&*`")
+	rights, _ := documentedRights(t)
+	server := redistest.Start(t, redistest.WithAOF(),
+		redistest.WithConf("user", slices.Concat([]string{"app", "on", ">secret"}, rights, streamRights)...))
+	path := file(t, "redis: {url: 'redis://"+server.Addr()+"', username: app, password: secret}\nlease: {ttl: 2s}\n"+
+		oneJob+streamJob[len("\njobs:\n"):]+leaderJob)
+	p := start(t, path, "--http", "127.0.0.1:0", "--log-level", "debug")
+	p.ready(http.StatusOK)
+	for _, job := range []string{"hello", "announce"} {
+		asked(t, path, job)
+		require.Eventually(t, func() bool { return p.settled(job) >= 2 }, patience, 10*time.Millisecond)
+	}
+	p.await("output", "job", "leads", "line", "I lead")
+	p.signal(syscall.SIGTERM)
+	require.Equal(t, 0, p.exit())
+	require.NotContains(t, p.text(), "NOPERM")
+	require.Empty(t, p.all("Redis is not as it should be"))
+}
+
+const leaderJob = `- name: leads
+  leader: true
+  exec: {command: [sh, -c, "echo I lead; sleep 60"], kill_grace: 1s}
+`
+
+func TestAWorkerRunsOnAQuorum(t *testing.T) {
+	t.Parallel()
+	var servers []*redistest.Server
+	var addrs []string
+	for range 3 {
+		s := redistest.Start(t, redistest.WithConf("user", "app", "on", ">secret", "~*", "&*", "+@all"))
+		servers, addrs = append(servers, s), append(addrs, s.Addr())
+	}
+	path := file(t, "redis: {quorum: "+list("redis://", addrs...)+", username: app, password: secret}\nlease: {ttl: 2s}\n"+oneJob)
+	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
+	down := first.await("store does not answer; nothing starts until it does")
+	require.Contains(t, down["hint"], "wait: a node counts when it has remembered the namespace")
+	first.ready(http.StatusOK)
+	second.ready(http.StatusOK)
+	asked(t, path, "hello")
+	warned := first.await("Redis is not as it should be", "check", "persistence")
+	require.Len(t, warned["servers"], 3)
+
+	servers[0].Kill()
+	before := first.settled("hello") + second.settled("hello")
+	require.Eventually(t, func() bool { return first.settled("hello")+second.settled("hello") >= before+3 }, patience, 10*time.Millisecond)
+	r := do(t, nil, "doctor", "--config", path)
+	require.Equal(t, 0, r.code, r.stdout)
+	require.Regexp(t, `reachable +`+addrs[0]+` +warn +.*refused`, r.stdout)
+	require.Regexp(t, `majority +- +ok +2 of 3 nodes answer`, r.stdout)
+	require.Regexp(t, `messages +- +ok`, r.stdout)
+	r = do(t, nil, "status", "--config", path)
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Contains(t, r.stdout, "second")
+
+	servers[1].Kill()
+	require.Contains(t, first.ready(http.StatusServiceUnavailable), "does not answer")
+	r = do(t, nil, "doctor", "--config", path)
+	require.Equal(t, 1, r.code, r.stdout)
+	require.Regexp(t, `majority +- +fail +.*1 of 3 nodes`, r.stdout)
+	r = do(t, nil, "status", "--config", path)
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "Redis at quorum "+strings.Join(addrs, ", "))
+
+	servers[1].Restart()
+	first.ready(http.StatusOK)
+	for _, p := range []*process{first, second} {
+		p.signal(syscall.SIGTERM)
+		require.Equal(t, 0, p.exit())
+	}
+	eachTickOnce(t, "hello", first, second)
+}
+
+func TestAURLOfTheCommandLineReplacesEveryServer(t *testing.T) {
+	s := newSite(t, redistest.WithAOF())
+	path := file(t, "namespace: billing\nredis: {addrs: ['127.0.0.1:1'], master: main, password: x}\n"+oneJob)
+	r := do(t, nil, "doctor", "--config", path, "--redis", s.server.URL())
+	require.Equal(t, 0, r.code, r.stdout+r.stderr)
+	require.NotContains(t, r.stdout, "sentinel")
+}
+
+func TestAStreamHasNoPlaceInAQuorum(t *testing.T) {
+	path := file(t, "redis: {quorum: "+list("redis://", "a", "b", "c")+"}"+streamJob)
+	r := do(t, nil, "validate", "--config", path)
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.stderr, path+":3:1: jobs[0].redis_stream: needs one Redis, and redis.quorum names several")
+}
+
+func TestWhatCannotWorkAtAllIsRefusedAtTheStart(t *testing.T) {
+	t.Parallel()
+	inCluster := redistest.Start(t, redistest.WithConf("cluster-enabled", "yes"))
+	slots := []int{0, 16383}
+	require.NoError(t, inCluster.Client(t).ClusterAddSlotsRange(t.Context(), slots[0], slots[1]).Err())
+	plain := redistest.Start(t)
+	sentinel := redistest.StartSentinel(t, "main", plain, 1, time.Second)
+	for name, test := range map[string]struct{ redis, want string }{
+		"a cluster-mode server at a URL": {
+			"{url: 'redis://" + inCluster.Addr() + "'}",
+			"in its mode: leases in different slots cannot be renewed together, and others keep other records: " +
+				"write addrs: [\"" + inCluster.Addr() + "\"] with cluster: true in redis instead of url",
+		},
+		"a cluster-mode server in a quorum": {
+			"{quorum: " + list("redis://", plain.Addr(), inCluster.Addr(), "127.0.0.1:1") + "}",
+			"name servers in redis.quorum that are not part of a Cluster",
+		},
+		"a Sentinel at a URL": {
+			"{url: 'redis://" + sentinel.Addr() + "'}", "this is a Sentinel, which keeps no records: write addrs: [\"" + sentinel.Addr() + "\"] with master: NAME",
+		},
+		"a server that is not part of a Cluster": {
+			"{addrs: ['" + plain.Addr() + "'], cluster: true}", "this server is not part of a Redis Cluster: write url: redis://" + plain.Addr(),
+		},
+		"a primary that Sentinel does not know": {
+			"{addrs: ['" + sentinel.Addr() + "'], master: mian}", `it knows no primary called "mian": write the name that is in its sentinel monitor as redis.master: it watches main`,
+		},
+		"a server that is no Sentinel": {
+			"{addrs: ['" + plain.Addr() + "'], master: main}", "this is no Sentinel: list the Sentinels in redis.addrs",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, file(t, "redis: "+test.redis+"\n"+oneJob), "--http", "127.0.0.1:0")
+			require.Equal(t, 2, p.exit())
+			require.Contains(t, p.plain(), test.want)
+			require.Empty(t, p.all("worker started"))
+			require.Empty(t, p.all("run started"))
+		})
+	}
+}
+
+// plain is what was written to stderr and not logged.
+func (p *process) plain() string {
+	var b strings.Builder
+	for _, r := range p.records() {
+		if text, ok := r["plain"].(string); ok {
+			b.WriteString(text + "\n")
+		}
+	}
+	return b.String()
+}
+
+func TestAClusterModeServerThatComesLaterEndsTheWorker(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.WithConf("cluster-enabled", "yes"))
+	server.Kill()
+	p := start(t, file(t, "redis: {url: 'redis://"+server.Addr()+"'}\n"+oneJob), "--http", "127.0.0.1:0")
+	p.await("store does not answer; nothing starts until it does")
+	p.await("worker started")
+	server.Restart()
+	require.Equal(t, 2, p.exit())
+	require.Contains(t, p.plain(), "with cluster: true in redis instead of url")
+}
+
+func TestTheStartSaysOnceWhatDoctorWould(t *testing.T) {
+	t.Parallel()
+	primary := redistest.Start(t)
+	for name, test := range map[string]struct {
+		conf   []redistest.Option
+		check  string
+		result string
+		find   string
+		change string
+	}{
+		"volatile-lru": {
+			[]redistest.Option{redistest.WithConf("maxmemory", "64mb"), redistest.WithConf("maxmemory-policy", "volatile-lru")},
+			"eviction", "fail", "volatile-lru: when memory runs out, records of jobs are lost", "set maxmemory-policy noeviction",
+		},
+		"no persistence": {nil, "persistence", "warn", "nothing is kept", "set appendonly yes"},
+		"a replica":      {[]redistest.Option{redistest.WithReplicaOf(primary)}, "replication", "fail", "this is a replica", "name the primary"},
+		"little memory":  {[]redistest.Option{redistest.WithAOF(), redistest.WithConf("maxmemory", "1")}, "memory", "fail", "of maxmemory", "raise maxmemory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, test.conf...)
+			p := start(t, file(t, "redis: {url: '"+server.URL()+"'}\n"+oneJob), "--http", "127.0.0.1:0", "--log-level", "debug")
+			warned := p.await("Redis is not as it should be", "check", test.check)
+			require.Equal(t, "WARN", warned["level"])
+			require.Equal(t, test.result, warned["result"])
+			require.Contains(t, warned["finding"], test.find)
+			require.Contains(t, warned["change"], test.change)
+			p.await("worker started")
+			p.signal(syscall.SIGTERM)
+			require.Equal(t, 0, p.exit())
+			require.Len(t, p.all("Redis is not as it should be", "check", test.check), 1)
+		})
+	}
+	t.Run("a good one", func(t *testing.T) {
+		t.Parallel()
+		p := start(t, file(t, "redis: {url: '"+redistest.Start(t, redistest.WithAOF()).URL()+"'}\n"+oneJob), "--http", "127.0.0.1:0")
+		p.await("tick settled")
+		require.Empty(t, p.all("Redis is not as it should be"))
+	})
+}
+
+// authority is a certificate authority that trusts nobody else.
+type authority struct {
+	t    *testing.T
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{t: t, dir: t.TempDir()}
+	a.cert, a.key = a.issue("ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	return a
+}
+
+func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
+
+// issue writes NAME.crt and NAME.key.
+func (a *authority) issue(name string, c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(a.t, err)
+	c.SerialNumber = big.NewInt(time.Now().UnixNano())
+	c.Subject = pkix.Name{CommonName: name}
+	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	parent, signer := a.cert, a.key
+	if parent == nil {
+		parent, signer = c, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
+	require.NoError(a.t, err)
+	made, err := x509.ParseCertificate(der)
+	require.NoError(a.t, err)
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(a.t, err)
+	for file, block := range map[string]*pem.Block{".crt": {Type: "CERTIFICATE", Bytes: der}, ".key": {Type: "PRIVATE KEY", Bytes: secret}} {
+		require.NoError(a.t, os.WriteFile(a.path(name+file), pem.EncodeToMemory(block), 0o600))
+	}
+	return made, key
+}
+
+func TestAWorkerSpeaksTLSAsItsUser(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	ca.issue("server", &x509.Certificate{DNSNames: []string{"redis.internal"}})
+	ca.issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	port := freePort(t)
+	documentedRights, _ := documentedRights(t)
+	redistest.Start(t, redistest.WithAOF(), redistest.WithConf("tls-port", port),
+		redistest.WithConf("tls-cert-file", ca.path("server.crt")), redistest.WithConf("tls-key-file", ca.path("server.key")),
+		redistest.WithConf("tls-ca-cert-file", ca.path("ca.crt")), redistest.WithConf("user", "default", "off"),
+		redistest.WithConf("user", append([]string{"app", "on", ">secret"}, documentedRights...)...))
+	redis := func(tls string) string {
+		return file(t, "redis:\n  url: rediss://127.0.0.1:"+port+"\n  username: app\n  password: \"${PASSWORD:-secret}\"\n  tls: {"+tls+"}\n"+oneJob)
+	}
+	all := fmt.Sprintf("ca_file: %q, cert_file: %q, key_file: %q, server_name: redis.internal", ca.path("ca.crt"), ca.path("client.crt"), ca.path("client.key"))
+	p := start(t, redis(all), "--http", "127.0.0.1:0")
+	p.ready(http.StatusOK)
+	p.await("tick settled", "job", "hello", "outcome", "succeeded")
+	require.Empty(t, p.all("Redis is not as it should be"))
+	asked(t, redis(all), "hello")
+
+	for tls, want := range map[string]string{
+		strings.Replace(all, "redis.internal", "other.internal", 1):                "not other.internal",
+		strings.Replace(all, "server_name: redis.internal", "", 1):                 "cannot validate certificate for 127.0.0.1",
+		"server_name: redis.internal":                                              "unknown authority",
+		fmt.Sprintf("ca_file: %q, server_name: redis.internal", ca.path("ca.crt")): "certificate required",
+	} {
+		r := do(t, nil, "status", "--config", redis(tls))
+		require.Equal(t, 1, r.code, tls)
+		require.Contains(t, r.stderr, want)
+		require.Contains(t, r.stderr, "check whether this Redis speaks TLS")
+	}
+	r := do(t, map[string]string{"PASSWORD": "wrong"}, "status", "--config", redis(all))
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "WRONGPASS")
+
+	for tls, want := range map[string]string{
+		"ca_file: /no/such/file":                          "redis.tls.ca_file: cannot be read: open /no/such/file: no such file or directory\n",
+		fmt.Sprintf("ca_file: %q", ca.path("server.key")): "redis.tls.ca_file: \"" + ca.path("server.key") + "\" holds no certificate in PEM\n",
+		fmt.Sprintf("cert_file: %q, key_file: %q", ca.path("server.crt"), ca.path("client.key")): "redis.tls.cert_file: cannot be used with key_file: ",
+	} {
+		for _, command := range []string{"validate", "run", "status"} {
+			r := do(t, nil, command, "--config", redis(tls))
+			require.Equal(t, 2, r.code, tls)
+			require.Contains(t, r.stderr, want)
+		}
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return port
+}

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/solotick/solotick/config"
+)
+
+// survey looks at every server that the configuration leads to. It writes nothing there.
+func survey(ctx context.Context, s *store, cfg *config.Config) []finding {
+	switch c := s.connection; {
+	case c.cluster != nil:
+		return surveyCluster(ctx, s, cfg)
+	case c.sentinel != nil:
+		return surveySentinel(ctx, s, cfg)
+	case c.quorum != nil:
+		return surveyQuorum(ctx, s, cfg)
+	default:
+		p := newPatient(s, cfg, s.streams, "")
+		found := p.look(ctx)
+		if found[0].Result == isFail {
+			return found
+		}
+		return p.coordinates(ctx, found)
+	}
+}
+
+// coordinates adds what is to be said of the store as a whole.
+func (p *patient) coordinates(ctx context.Context, found []finding) []finding {
+	found = append(found, p.clock(ctx))
+	if p.waits > 0 || p.grace > 0 {
+		found = append(found, p.failover())
+	}
+	return found
+}
+
+// surveyCluster looks at each master.
+func surveyCluster(ctx context.Context, s *store, cfg *config.Config) []finding {
+	client := s.streams.(*redis.ClusterClient)
+	masters := &patients{}
+	err := client.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
+		p := newPatient(s, cfg, node, node.Options().Addr)
+		p.found = p.look(ctx)
+		masters.add(p)
+		return nil
+	})
+	if err != nil {
+		f := finding{Check: "reachable", Result: isFail, Finding: fmt.Sprintf("%s: %v", s.addr, err), Change: advice(err)}
+		if strings.Contains(err.Error(), "cluster support disabled") {
+			f.Finding = fmt.Sprintf("%s: this server is not part of a Redis Cluster", s.addr)
+			f.Change = fmt.Sprintf("write url: redis://%s in redis instead of addrs and cluster", cfg.Redis.Addrs[0])
+			f.refused = useless(f)
+		}
+		return []finding{f}
+	}
+	found := masters.findings()
+	if len(masters.list) == 0 {
+		return found
+	}
+	found = append(found, clusterState(ctx, client), masters.clocks(ctx, "masters"))
+	least := slices.MinFunc(masters.list, func(a, b *patient) int { // which is the first that WAIT would fail at
+		return cmp.Compare(a.number("connected_slaves"), b.number("connected_slaves"))
+	})
+	return least.coordinates(ctx, found)
+}
+
+// clusterState asks whether every slot is served.
+func clusterState(ctx context.Context, client *redis.ClusterClient) finding {
+	f := finding{Check: "cluster", Result: isOK, Finding: "every slot is served"}
+	info, err := client.ClusterInfo(ctx).Result()
+	switch {
+	case isForbidden(err):
+		f.Result, f.Finding = isUnknown, fmt.Sprintf("could not be checked: CLUSTER INFO: %v", err)
+		f.Change = "to have it checked, let the user of redis call CLUSTER INFO: +cluster|info"
+	case err != nil:
+		f.Result, f.Finding, f.Change = isFail, fmt.Sprintf("CLUSTER INFO: %v", err), advice(err)
+	case !strings.Contains(info, "cluster_state:ok"):
+		f.Result, f.Finding = isFail, "a slot is not served: jobs whose records are kept there do not run"
+		f.Change = "see redis-cli --cluster check, and whether a master has failed and has no replica"
+	}
+	return f
+}
+
+// surveySentinel looks at each Sentinel, and at the primary that they name.
+func surveySentinel(ctx context.Context, s *store, cfg *config.Config) []finding {
+	sentinels := s.connection.sentinels()
+	found := make([]finding, len(sentinels))
+	named := make([]string, len(sentinels))
+	var looks sync.WaitGroup
+	for i, client := range sentinels {
+		looks.Go(func() {
+			defer func() { _ = client.Close() }()
+			found[i], named[i] = lookAtSentinel(ctx, client, cfg.Redis.Master)
+			found[i].Server = cfg.Redis.Addrs[i]
+		})
+	}
+	looks.Wait()
+	primaries := slices.Compact(slices.Sorted(slices.Values(named)))
+	primaries = slices.DeleteFunc(primaries, func(addr string) bool { return addr == "" })
+	switch len(primaries) {
+	case 0: // what a single one lacks may be a mistake there, but nobody can work with these
+		for i := range found {
+			found[i].Result = isFail
+		}
+		if !slices.ContainsFunc(found, func(f finding) bool { return f.refused == nil }) {
+			return found
+		}
+		for i := range found {
+			found[i].refused = nil
+		}
+		return found
+	case 1:
+	default:
+		found = append(found, finding{Check: "sentinel", Result: isFail,
+			Finding: fmt.Sprintf("the Sentinels do not agree about the primary: %s", strings.Join(primaries, ", ")),
+			Change:  "wait for the failover to end; if it does not, see the logs of the Sentinels"})
+	}
+	for i := range found {
+		found[i].refused = nil
+	}
+	p := newPatient(s, cfg, s.streams, primaries[0])
+	found = append(found, p.look(ctx)...)
+	return p.coordinates(ctx, found)
+}
+
+// lookAtSentinel asks one Sentinel for the primary, and whether a failover could be decided.
+func lookAtSentinel(ctx context.Context, client *redis.SentinelClient, master string) (f finding, primary string) {
+	f = finding{Check: "sentinel", Result: isWarn}
+	addr, err := client.GetMasterAddrByName(ctx, master).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		f.Finding = fmt.Sprintf("it knows no primary called %q", master)
+		f.Change = "write the name that is in its sentinel monitor as redis.master" + knownMasters(ctx, client)
+		f.refused = useless(f)
+		return f, ""
+	case err != nil && strings.Contains(err.Error(), "unknown command"):
+		f.Finding = "this is no Sentinel"
+		f.Change = "list the Sentinels in redis.addrs, whose port is 26379 by default; a server without Sentinel is written as redis.url"
+		f.refused = useless(f)
+		return f, ""
+	case err != nil:
+		f.Finding, f.Change = fmt.Sprint(err), "see whether this Sentinel runs, and redis.sentinel_password; the others are asked meanwhile"
+		return f, ""
+	}
+	primary = strings.Join(addr, ":")
+	said, err := client.CkQuorum(ctx, master).Result()
+	if err != nil {
+		f.Finding = fmt.Sprintf("names %s, but no failover can be decided: %v", primary, err)
+		f.Change = "start the Sentinels that are away"
+		return f, primary
+	}
+	f.Result, f.Finding = isOK, fmt.Sprintf("names %s; %s", primary, strings.TrimPrefix(said, "OK "))
+	return f, primary
+}
+
+// knownMasters names what a Sentinel watches, as far as it says.
+func knownMasters(ctx context.Context, client *redis.SentinelClient) string {
+	list, err := client.Masters(ctx).Result()
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, m := range list {
+		if fields, ok := m.(map[any]any); ok {
+			names = append(names, fmt.Sprint(fields["name"]))
+			continue
+		}
+		fields, _ := m.([]any)
+		for i := 0; i+1 < len(fields); i += 2 {
+			if fields[i] == "name" {
+				names = append(names, fmt.Sprint(fields[i+1]))
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": it watches " + strings.Join(names, ", ")
+}
+
+// surveyQuorum looks at each node. One that is away is no failure of the whole.
+func surveyQuorum(ctx context.Context, s *store, cfg *config.Config) []finding {
+	nodes := &patients{}
+	var looks sync.WaitGroup
+	for _, client := range s.nodes {
+		p := newPatient(s, cfg, client, client.Options().Addr)
+		nodes.add(p)
+		looks.Go(func() { p.found = p.look(ctx) })
+	}
+	looks.Wait()
+	away := 0
+	for _, p := range nodes.list {
+		if f := &p.found[0]; f.Result == isFail {
+			f.Result = isWarn
+			away++
+		}
+	}
+	found := nodes.findings()
+	f := finding{Check: "majority", Result: isOK, Finding: fmt.Sprintf("%d of %d nodes answer", len(s.nodes)-away, len(s.nodes))}
+	if _, _, err := s.Time(ctx); err != nil {
+		f.Result, f.Finding, f.Change = isFail, err.Error(), advice(err)
+		return append(found, f)
+	}
+	found = append(found, f, nodes.clocks(ctx, "nodes"))
+	return nodes.list[0].coordinates(ctx, found)
+}
+
+// patients are several servers that are examined at once.
+type patients struct {
+	mu   sync.Mutex
+	list []*patient
+}
+
+func (all *patients) add(p *patient) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.list = append(all.list, p)
+}
+
+// findings are those about each, server by server.
+func (all *patients) findings() (found []finding) {
+	slices.SortFunc(all.list, func(a, b *patient) int { return strings.Compare(a.server, b.server) })
+	for _, p := range all.list {
+		found = append(found, p.found...)
+	}
+	return found
+}
+
+// clocks compares the servers' clocks with each other.
+func (all *patients) clocks(ctx context.Context, what string) finding {
+	offsets := make([]time.Duration, len(all.list))
+	known := make([]bool, len(all.list))
+	var asks sync.WaitGroup
+	for i, p := range all.list {
+		asks.Go(func() {
+			began := time.Now()
+			if now, err := p.client.Time(ctx).Result(); err == nil {
+				offsets[i], known[i] = now.Sub(began.Add(time.Since(began)/2)), true
+			}
+		})
+	}
+	asks.Wait()
+	var first, last *time.Duration
+	for i := range offsets {
+		if !known[i] {
+			continue
+		}
+		if o := &offsets[i]; first == nil || *o < *first {
+			first = o
+		}
+		if o := &offsets[i]; last == nil || *o > *last {
+			last = o
+		}
+	}
+	f := finding{Check: "clocks", Result: isOK}
+	if first == nil {
+		f.Result, f.Finding = isUnknown, fmt.Sprintf("could not be checked: none of the %s tells its time", what)
+		return f
+	}
+	apart := *last - *first
+	f.Finding = fmt.Sprintf("those of the %s are within %s", what, max(apart.Round(time.Millisecond), time.Millisecond))
+	if apart > time.Second {
+		f.Result = isWarn
+		f.Finding = fmt.Sprintf("those of the %s are %s apart: ticks are judged by them", what, apart.Round(time.Millisecond))
+		f.Change = "let NTP keep the clocks of all servers"
+	}
+	return f
+}
+
+// useless is the error with which a replica ends that cannot work with this configuration.
+func useless(f finding) error {
+	where := ""
+	if f.Server != "" {
+		where = f.Server + ": "
+	}
+	return &configError{fmt.Errorf("redis: %s%s: %s", where, f.Finding, f.Change)}
+}
