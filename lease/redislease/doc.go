@@ -27,7 +27,7 @@
 //
 //	ACL rules: ~solotick:* &solotick:* +eval +evalsha +scan +time +ping +select +publish +subscribe +unsubscribe
 //	           +get +set +hget +hset +hmget +hgetall +hdel +hexists +hlen +zadd +zrem +zscore +zrange +zrangebyscore
-//	           +zremrangebyrank +zremrangebyscore +pexpire +unlink
+//	           +zremrangebyrank +zremrangebyscore +pexpire +unlink +lpush +lrange +ltrim
 //	On Cluster also: +cluster|slots +asking +spublish +ssubscribe +sunsubscribe
 //	With WithReplicas also: +wait
 //	With WithFailoverGrace also: +info
