@@ -64,7 +64,7 @@ func TestAWorkerRunsOnACluster(t *testing.T) {
 	t.Parallel()
 	rights, onCluster := documentedRights(t)
 	app := slices.Concat([]string{"app", "on", ">secret"}, rights, onCluster, streamRights)
-	c := redistest.StartCluster(t, redistest.WithAOF(), redistest.WithConf("user", app...))
+	c := redistest.StartCluster(t, redistest.WithConf("user", app...))
 	path := file(t, "redis: {addrs: "+list("", c.Addrs()[:2]...)+", cluster: true, username: app, password: secret}\nlease: {ttl: 2s}\n"+oneJob+streamJob[len("\njobs:\n"):])
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
@@ -74,10 +74,10 @@ func TestAWorkerRunsOnACluster(t *testing.T) {
 	client := c.Connect(t)
 	require.Eventually(t, func() bool { return client.XLen(t.Context(), "ticks").Val() >= 2 }, patience, 10*time.Millisecond)
 
-	warned := first.await("Redis is not as it should be", "check", "replication")
-	require.Contains(t, warned["finding"], "a failover forgets")
+	warned := first.await("Redis is not as it should be", "check", "persistence")
+	require.Contains(t, warned["finding"], "no append-only file")
 	require.Len(t, warned["servers"], 3, "once for all masters")
-	require.Contains(t, warned["change"], "set redis.wait_replicas, or")
+	require.Contains(t, warned["change"], "set appendonly yes")
 
 	killed := c.FailOver((*redistest.Server).Kill)
 	for _, job := range []string{"hello", "announce"} {
