@@ -113,6 +113,9 @@ type Moment struct{ at instant }
 // Sent marks the moment before a claim is sent, from which [Keeper.Keep] counts the lease.
 func Sent() Moment { return Moment{now()} }
 
+// Sub returns for how long it has been since u. The time for which the machine was suspended counts, on Linux.
+func (m Moment) Sub(u Moment) time.Duration { return u.at.until(m.at) }
+
 // Keep renews what a granted for c, from now on. sent must have been taken right before the request was sent that a
 // answers: a repeated claim is answered with what is left of the lease then. ctx is the parent of the lease's context. With
 // a MaxHold the lease is lost so long after sent.

@@ -38,10 +38,21 @@
 //
 // # Time
 //
-// No client's clock reaches a node. The quorum's clock is the median of the nodes' that answered, the lower of the two in
-// the middle: keep them together, for schedules run on it. But how long a lease has lasted is measured by each node on its own
-// clock alone, from its promise on; the shortest of these times counts. So nodes whose clocks are apart neither shorten
-// nor stretch a lease.
+// No client's clock reaches a node. Each store keeps the offset of every node's clock from the local monotonic clock, on Linux
+// with the time for which the machine was suspended. The quorum's clock is the median of the offsets of all nodes that have answered
+// within an hour, not of those that answered first; of an even number, the lower of the two in the middle. So one wrong
+// clock of three, or two of five, moves no schedule, however far it is off and whoever is away meanwhile; after an hour without
+// one node of three, the lower of the two clocks that are left counts. A store that begins while a node does not answer knows
+// only the others until it does.
+//
+// An offset is wrong by a round trip to the node at most, and too low rather than too high, so that no tick is early for a slow network.
+// A node whose clock steps is believed at its next answer.
+//
+// Which time a tick is due, what a watermark or a token is made from, and when a pause or a limit of triggers ends, compare with the
+// median. A lease does not: how long it has lasted is measured by each node on its own clock alone, from its promise on, and
+// the shortest of these times counts. So nodes whose clocks are apart, and stores that see other medians, neither shorten nor
+// stretch a lease, and one holder at a time does not depend on the median; tokens rise because each is above the last, which
+// a majority knows.
 //
 // A lease is kept for its term + 1 % + 2 ms. The holder counts its term from when it sent the claim, less a margin of its
 // own: validity is the term, less the time since then, less the drift of clocks. A claim that comes while the lease has
@@ -79,8 +90,11 @@
 //	one node
 //	others change the same name all    ErrContended, after the timeout     nothing
 //	the time
-//	a node's clock jumps               schedules jump if the median does;  a jump forward may end a lease early if
-//	                                   see Time                            no other node with the same value answers,
+//	a minority's clocks are wrong,     nothing, while a majority has       nothing
+//	behind or ahead, by any time       been heard of within an hour
+//	a majority's clocks are wrong      schedules follow the median         as with any store whose clock is wrong
+//	a node's clock jumps               nothing, of a minority              a jump forward may end a lease early if
+//	                                                                       no other node with the same value answers,
 //	                                                                       and a quarantine
 //
 // # Caveats

@@ -157,7 +157,7 @@ func TestNodeTellsSinceWhenItRemembers(t *testing.T) {
 func TestRegistersAreCollectedOneDay(t *testing.T) {
 	srv := redistest.Start(t)
 	n := newRedisNode(t, srv)
-	key, admin := "solotick:{test:k}:register", srv.Client(t)
+	key, admin := "solotick:{default:k}:register", srv.Client(t)
 	do := func(op quorum.Op) {
 		_, err := n.Do(t.Context(), []quorum.Op{op})
 		require.NoError(t, err)

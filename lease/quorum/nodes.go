@@ -15,6 +15,7 @@ type nodes struct {
 	list       []Node
 	timeout    time.Duration // of one call of a node
 	quarantine time.Duration
+	clock      *clock
 
 	life context.Context
 	end  context.CancelFunc
@@ -93,7 +94,13 @@ func (n *nodes) ask(ctx context.Context, ops func(node int) []Op, enough func(co
 	asked := n.asked
 	n.mu.Unlock()
 	err = n.call(func(ctx context.Context, i int) {
+		sent := n.clock.local()
 		state, err := n.list[i].Do(ctx, send[i])
+		if err == nil {
+			n.clock.heard(i, sent, state.Now)
+		} else {
+			n.clock.failed(i)
+		}
 		if err == nil && len(state.Replies) != len(send[i]) {
 			err = fmt.Errorf("%w: %d answers to %d operations", errReply, len(state.Replies), len(send[i]))
 		}
@@ -189,17 +196,6 @@ func (n *nodes) shortage(counted, others []answer, failed []error) error {
 		e.Wait = max(waits[missing-1], time.Millisecond)
 	}
 	return e
-}
-
-// now is the quorum's clock: the median of what those that count say, or the lower of the two in the middle, so that one
-// clock that is far ahead makes nothing early.
-func now(counted []answer) time.Time {
-	times := make([]time.Time, len(counted))
-	for i, a := range counted {
-		times[i] = a.state.Now
-	}
-	slices.SortFunc(times, time.Time.Compare)
-	return times[(len(times)-1)/2].UTC()
 }
 
 // since is the time since which a majority remembers everything, each by its own clock: of three, the second that began to.

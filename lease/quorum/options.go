@@ -82,7 +82,7 @@ func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 		longest:   o.term,
 		registers: &registers{nodes: &nodes{
 			list: append([]Node(nil), list...), timeout: o.timeout, quarantine: quarantine(o.term), fresh: o.fresh,
-			life: life, end: end, about: make([]about, len(list)),
+			life: life, end: end, about: make([]about, len(list)), clock: newClock(len(list)),
 		}},
 	}, nil
 }

@@ -8,7 +8,9 @@ import (
 )
 
 func threeNodes() *registers {
-	return &registers{nodes: &nodes{list: make([]Node, 3), timeout: time.Second, about: make([]about, 3)}}
+	c := newClock(3)
+	c.heard(0, c.local(), time.Now())
+	return &registers{nodes: &nodes{list: make([]Node, 3), timeout: time.Second, about: make([]about, 3), clock: c}}
 }
 
 func answers(replies ...Reply) (counted []answer) {

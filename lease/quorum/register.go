@@ -188,7 +188,7 @@ func (r *registers) view(p *proposal, i int, counted []answer, took time.Duratio
 	}
 	v.chosen = same >= r.majority()
 	v.promised = p.ballot != "" && promises >= r.majority()
-	v.at.now, v.round = now(counted), took
+	v.at.now, v.round = r.clock.now(), took
 	if v.newest.Accepted == "" {
 		v.envelope.written = v.at.now
 		v.stamps = v.envelope.stampsOf(counted, took)

@@ -311,15 +311,16 @@ func (s *Store) Inspect(ctx context.Context, name string) (v lease.Record, err e
 	return v, err
 }
 
-// Time implements [lease.Store]. The clock is the median of those of the nodes that were the first to answer, or the
-// lower of the two in the middle: keep the nodes' clocks together. Since is when the last of a majority began to remember,
-// each by its own clock.
+// Time implements [lease.Store]. The clock is the median of those of all nodes that have answered within an hour: see the
+// package comment. The first call waits a quarter of the timeout for each node to answer or to fail. Since is when the last of a
+// majority began to remember, each by its own clock.
 func (s *Store) Time(ctx context.Context) (clock, since time.Time, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.registers.timeout, errTimeout)
 	defer cancel()
-	counted, _, err := s.registers.ask(ctx, func(int) []Op { return nil }, nil)
+	_, _, err = s.registers.ask(ctx, func(int) []Op { return nil }, nil)
 	if err != nil {
 		return time.Time{}, time.Time{}, fmt.Errorf("time: %w", err)
 	}
-	return now(counted), s.registers.since(), nil
+	s.registers.clock.awaitAll(ctx, s.registers.timeout/4)
+	return s.registers.clock.now(), s.registers.since(), nil
 }

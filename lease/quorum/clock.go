@@ -1,0 +1,106 @@
+package quorum
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// clock is the quorum's clock: the median of the clocks of all nodes that have answered lately, whether or not they are among
+// those that answer now. So a node that is far off, and fast, is one of three and not one of two.
+type clock struct {
+	base lease.Moment // from which the local clock counts
+
+	mu      sync.Mutex
+	nodes   []nodeClock
+	unheard int           // nodes that have neither answered nor failed yet
+	all     chan struct{} // closed when unheard is 0
+}
+
+// nodeClock is what is known of one node's clock.
+type nodeClock struct {
+	tried  bool
+	known  bool
+	offset time.Duration // of its clock, as Unix time, from the local clock; at most what it is
+	heard  time.Duration // when it was confirmed last, by the local clock
+}
+
+// clockMemory is for how long a node's clock counts that has not answered: clocks that differ in speed by 50 ppm drift apart
+// by 0.2 s in it, while without the node an even number would be left, and a wrong clock could be one of two.
+const clockMemory = time.Hour
+
+func newClock(nodes int) *clock {
+	return &clock{base: lease.Sent(), nodes: make([]nodeClock, nodes), unheard: nodes, all: make(chan struct{})}
+}
+
+// local returns the local clock, which never steps.
+func (c *clock) local() time.Duration { return lease.Sent().Sub(c.base) }
+
+// heard takes in that a node's clock said at, between sent and now. The least that its offset can be by one of its answers holds
+// until another allows no more than less, or proves more: then the clock has stepped, or runs at another speed.
+func (c *clock) heard(node int, sent time.Duration, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.triedLocked(node)
+	received, n := c.local(), &c.nodes[node]
+	least, most := time.Duration(at.UnixNano())-received, time.Duration(at.UnixNano())-sent
+	if !n.known || least > n.offset || most < n.offset {
+		n.offset = least
+	}
+	n.known, n.heard = true, received
+}
+
+// failed takes in that a node did not answer.
+func (c *clock) failed(node int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.triedLocked(node)
+}
+
+func (c *clock) triedLocked(node int) {
+	if n := &c.nodes[node]; !n.tried {
+		n.tried = true
+		if c.unheard--; c.unheard == 0 {
+			close(c.all)
+		}
+	}
+}
+
+// awaitAll waits for so long until every node has answered or failed once.
+func (c *clock) awaitAll(ctx context.Context, most time.Duration) {
+	select {
+	case <-c.all:
+		return
+	default:
+	}
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case <-c.all:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// now returns the quorum's time: by the median of the offsets that are known, or the lower of the two in the middle, so that one
+// clock that is far ahead makes nothing early. Some node has to have answered.
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	local := c.local()
+	var newest time.Duration // a machine that was suspended since has heard nothing lately
+	for _, n := range c.nodes {
+		newest = max(newest, n.heard)
+	}
+	var offsets []time.Duration
+	for _, n := range c.nodes {
+		if n.known && newest-n.heard <= clockMemory {
+			offsets = append(offsets, n.offset)
+		}
+	}
+	slices.Sort(offsets)
+	return time.Unix(0, int64(local+offsets[(len(offsets)-1)/2])).UTC()
+}
