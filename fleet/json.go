@@ -123,27 +123,29 @@ func (r Replica) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// MarshalJSON implements [json.Marshaler].
-func (s JobStatus) MarshalJSON() ([]byte, error) {
-	view := struct {
-		Job         string              `json:"job"`
-		Configured  bool                `json:"configured"`
-		Known       bool                `json:"known"`
-		Schedule    string              `json:"schedule"`
-		Timezone    string              `json:"timezone"`
-		Leader      bool                `json:"leader"`
-		Next        stamp               `json:"next"`
-		Overdue     stamp               `json:"overdue"`
-		Last        *Entry              `json:"last"`
-		LastRun     *Entry              `json:"last_run"`
-		LastSuccess *Entry              `json:"last_success"`
-		Open        []Entry             `json:"open"`
-		Paused      *PauseView          `json:"paused"`
-		PausedHere  bool                `json:"paused_by_configuration"`
-		Replicas    []string            `json:"replicas"`
-		Unserved    bool                `json:"unserved"`
-		Disagreeing map[string][]string `json:"revisions"`
-	}{
+// jobStatusJSON is a JobStatus in JSON.
+type jobStatusJSON struct {
+	Job         string              `json:"job"`
+	Configured  bool                `json:"configured"`
+	Known       bool                `json:"known"`
+	Schedule    string              `json:"schedule"`
+	Timezone    string              `json:"timezone"`
+	Leader      bool                `json:"leader"`
+	Next        stamp               `json:"next"`
+	Overdue     stamp               `json:"overdue"`
+	Last        *Entry              `json:"last"`
+	LastRun     *Entry              `json:"last_run"`
+	LastSuccess *Entry              `json:"last_success"`
+	Open        []Entry             `json:"open"`
+	Paused      *PauseView          `json:"paused"`
+	PausedHere  bool                `json:"paused_by_configuration"`
+	Replicas    []string            `json:"replicas"`
+	Unserved    bool                `json:"unserved"`
+	Disagreeing map[string][]string `json:"revisions"`
+}
+
+func (s JobStatus) view() jobStatusJSON {
+	view := jobStatusJSON{
 		Job: s.Name, Configured: s.Given, Known: s.Known, Schedule: cmp.Or(s.Schedule, s.Spec.Schedule), Timezone: cmp.Or(s.Timezone, s.Spec.Timezone),
 		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Leader: s.Spec.Leader,
 		Next: stamp(s.Next), Overdue: stamp(s.Overdue), Last: s.Last, Open: append([]Entry{}, s.Open...),
@@ -152,7 +154,80 @@ func (s JobStatus) MarshalJSON() ([]byte, error) {
 	if s.Paused != nil {
 		view.Paused = &PauseView{*s.Paused}
 	}
-	return json.Marshal(view)
+	return view
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (s JobStatus) MarshalJSON() ([]byte, error) { return json.Marshal(s.view()) }
+
+// MarshalJSON implements [json.Marshaler].
+func (d Description) MarshalJSON() ([]byte, error) {
+	type definition struct {
+		Revision string   `json:"revision"`
+		Replicas []string `json:"replicas"`
+		Here     bool     `json:"of_this_configuration"`
+	}
+	definitions := []definition{}
+	for _, v := range d.Definitions {
+		definitions = append(definitions, definition{v.Revision, v.Replicas, v.Given})
+	}
+	coming := []stamp{}
+	for _, t := range d.Coming {
+		coming = append(coming, stamp(t))
+	}
+	return json.Marshal(struct {
+		Namespace string `json:"namespace"`
+		Now       stamp  `json:"now"`
+		jobStatusJSON
+		Policies    *policiesJSON         `json:"policies"`
+		Definitions []definition          `json:"definitions"`
+		Coming      []stamp               `json:"coming"`
+		Outcomes    []Entry               `json:"outcomes"`
+		Counts      map[lease.Outcome]int `json:"counts"`
+		Since       stamp                 `json:"counted_since"`
+		Runs        int                   `json:"runs"`
+		Median      int64                 `json:"median_ms"`
+		Longest     int64                 `json:"longest_ms"`
+	}{
+		d.Namespace, stamp(d.Now), d.view(), policies(d.JobStatus), definitions, coming, append([]Entry{}, d.Outcomes...), d.Counts, stamp(d.Since),
+		d.Runs, d.Median.Milliseconds(), d.Longest.Milliseconds(),
+	})
+}
+
+// policiesJSON are the policies of a given job.
+type policiesJSON struct {
+	Timeout       int64    `json:"timeout_ms"`
+	MaxAttempts   int      `json:"max_attempts"`
+	Backoff       int64    `json:"backoff_ms"`
+	MaxBackoff    int64    `json:"max_backoff_ms"`
+	Delivery      string   `json:"delivery"`
+	MaxTakeovers  int      `json:"max_takeovers"`
+	Overlap       string   `json:"overlap"`
+	MisfireGrace  int64    `json:"misfire_grace_ms"`
+	Misfire       string   `json:"misfire"`
+	CatchUpWindow int64    `json:"catch_up_window_ms"`
+	MaxCatchUp    int      `json:"max_catch_up"`
+	Jitter        int64    `json:"jitter_ms"`
+	Groups        []string `json:"groups"`
+	Rate          string   `json:"rate"`
+	Burst         int      `json:"burst"`
+}
+
+// policies are those of a job that was given; nil of another.
+func policies(s JobStatus) *policiesJSON {
+	if !s.Given {
+		return nil
+	}
+	spec := s.Spec
+	p := &policiesJSON{
+		spec.Timeout.Milliseconds(), spec.Retry.MaxAttempts, spec.Retry.Backoff.Milliseconds(), spec.Retry.MaxBackoff.Milliseconds(),
+		string(spec.Delivery), spec.MaxTakeovers, string(spec.Overlap), spec.MisfireGrace.Milliseconds(), string(spec.Misfire),
+		spec.CatchUpWindow.Milliseconds(), spec.MaxCatchUp, spec.Jitter.Milliseconds(), append([]string{}, spec.Groups...), "", spec.Burst,
+	}
+	if !spec.Rate.IsZero() {
+		p.Rate = spec.Rate.String()
+	}
+	return p
 }
 
 // MarshalJSON implements [json.Marshaler].

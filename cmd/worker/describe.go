@@ -1,0 +1,278 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
+)
+
+func (c *cli) describe() *cobra.Command {
+	var count int
+	var out output
+	cmd := &cobra.Command{
+		Use:   "describe JOB",
+		Short: "Print all that is known of one job",
+		Long: "describe prints one job: its schedule and policies, the revisions of it that the live replicas have and which of them\n" +
+			"differ, who serves it, its pause, what runs and waits, its next ticks, its newest outcomes, how often each was the\n" +
+			"outcome and how long runs took, of those that the fleet keeps. Of a job that is not in this configuration it prints\n" +
+			"what the fleet knows: all but the policies. Times are shown as status does.",
+		Example: `  worker describe nightly-report --config solotick.yaml
+  worker describe nightly-report -n 20
+  worker describe nightly-report --output json | jq .counts`,
+		Args: jobArgument,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var fault error
+			if count < 1 || count > lease.History {
+				fault = fmt.Errorf("-n: %d must be from 1 to %d", count, lease.History)
+			}
+			if err := flagFaults(cmd, fault, out.check()); err != nil {
+				return err
+			}
+			a, err := c.ask(cmd)
+			if err != nil {
+				return err
+			}
+			defer a.close()
+			job, err := a.job(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			d, err := a.fleet.Describe(cmd.Context(), args[0], job, count, count)
+			if err != nil {
+				return a.failed(args[0], err)
+			}
+			if out == asJSON {
+				return c.printJSON(d)
+			}
+			return c.printDescription(c.view(d.Now), d, zoneOf(d.JobStatus, a.jobs()))
+		},
+	}
+	whereFlags(cmd)
+	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many coming `ticks`, and how many outcomes")
+	out.flag(cmd)
+	return cmd
+}
+
+func (c *cli) printDescription(v view, d fleet.Description, zone *time.Location) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, namespace %s, fleet time %s\n\n", paint(d.Name, bold, v.colours), d.Namespace, d.Now.In(zone).Format(printed))
+	for _, f := range describedFacts(v, d, zone) {
+		lines := f.lines
+		for i, line := range lines {
+			name := ""
+			if i == 0 {
+				name = f.name
+			}
+			text := fmt.Sprintf("%-13s %s", name, oneLine(line))
+			if v.human {
+				text = strings.ReplaceAll(wrapped(text[14:], v.width-14+noteIndent), "\n", "\n"+strings.Repeat(" ", 14))
+				text = fmt.Sprintf("%-13s %s", name, text)
+			}
+			b.WriteString(strings.TrimRight(text, " ") + "\n")
+		}
+	}
+	if len(d.Outcomes) > 0 {
+		b.WriteByte('\n')
+	}
+	if _, err := io.WriteString(c.stdout, b.String()); err != nil || len(d.Outcomes) == 0 {
+		return err
+	}
+	return c.printTableIn(v, historyTable(v, d.Outcomes, zone))
+}
+
+// fact is a line of a description, or several.
+type fact struct {
+	name  string
+	lines []string
+}
+
+func describedFacts(v view, d fleet.Description, zone *time.Location) []fact {
+	facts := []fact{{"schedule", []string{scheduleOf(d)}}, {"definition", definitions(d)}}
+	if d.Given {
+		facts = append(facts, fact{"policies", policies(d)})
+	}
+	serving := strings.Join(d.Replicas, ", ")
+	if d.Unserved {
+		serving = "no live replica"
+	} else if serving == "" {
+		serving = "not known: replicas have too many jobs to name"
+	}
+	facts = append(facts, fact{"served by", []string{serving}})
+	facts = append(facts, fact{"paused", []string{pausedText(v, d, zone)}})
+	facts = append(facts, fact{"open", openLines(v, d, zone)})
+	if !d.Spec.Leader {
+		facts = append(facts, fact{"next", nextLines(v, d, zone)})
+	}
+	if !d.Overdue.IsZero() {
+		facts = append(facts, fact{"overdue", []string{"since " + v.when(d.Overdue, zone)}})
+	}
+	facts = append(facts, fact{"last run", []string{lastLine(v, d.LastRun, zone)}}, fact{"last success", []string{lastLine(v, d.LastSuccess, zone)}})
+	return append(facts, fact{"outcomes", []string{counts(v, d, zone)}}, fact{"durations", []string{durations(d)}})
+}
+
+func scheduleOf(d fleet.Description) string {
+	switch text := scheduleText(d.JobStatus); {
+	case d.Spec.Leader:
+		return "leader task: one replica runs it all the time"
+	case text == "":
+		return "not known: it is not in this configuration, and no replica has told the fleet"
+	case !strings.HasSuffix(text, d.Timezone):
+		return text + " " + d.Timezone
+	default:
+		return text
+	}
+}
+
+// definitions says which replicas have which revision of the job.
+func definitions(d fleet.Description) (lines []string) {
+	for _, def := range d.Definitions {
+		text := fmt.Sprintf("revision %s on %s", def.Revision, strings.Join(def.Replicas, ", "))
+		switch {
+		case def.Given:
+			text += ": as in this configuration"
+		case d.Given:
+			text += ": differs from this configuration"
+		}
+		lines = append(lines, text)
+	}
+	switch {
+	case len(d.Definitions) == 0:
+		lines = append(lines, "no live replica has it")
+	case len(d.Definitions) > 1:
+		lines = append(lines, "the replicas differ: bring them all the same configuration")
+	}
+	if !d.Given {
+		lines = append(lines, "it is not in this configuration, so its policies are not known here")
+	}
+	return lines
+}
+
+// policies says what this configuration says of the job.
+func policies(d fleet.Description) []string {
+	s := d.Spec
+	run := "timeout none"
+	if s.Timeout > 0 {
+		run = "timeout " + s.Timeout.String()
+	}
+	if s.Leader {
+		run = fmt.Sprintf("restarted after %s to %s", s.Retry.Backoff, s.Retry.MaxBackoff)
+	} else if s.Retry.MaxAttempts > 1 {
+		run += fmt.Sprintf("; %d attempts, %s to %s apart", s.Retry.MaxAttempts, s.Retry.Backoff, s.Retry.MaxBackoff)
+	} else {
+		run += "; 1 attempt"
+	}
+	if len(s.Groups) > 0 {
+		run += "; groups " + strings.Join(s.Groups, ", ")
+	}
+	if s.Leader {
+		return []string{run}
+	}
+	delivery := string(s.Delivery)
+	if s.Delivery == "at_least_once" {
+		delivery += fmt.Sprintf(", %s at most", counted(s.MaxTakeovers, "takeover"))
+	}
+	late := fmt.Sprintf("misfire %s after %s; caught up for %s, at most %d; jitter %s", s.Misfire, s.MisfireGrace, s.CatchUpWindow, s.MaxCatchUp, s.Jitter)
+	triggers := "triggers without a rate"
+	if !s.Rate.IsZero() {
+		triggers = fmt.Sprintf("triggers %s, burst %d", s.Rate, s.Burst)
+	}
+	return []string{fmt.Sprintf("overlap %s; %s; %s", s.Overlap, delivery, run), late, triggers}
+}
+
+func pausedText(v view, d fleet.Description, zone *time.Location) string {
+	var parts []string
+	if p := d.Paused; p != nil {
+		text := fmt.Sprintf("by %s since %s", p.By, v.tick(p.Since.Truncate(time.Second), zone))
+		if p.Why != "" {
+			text += ": " + p.Why
+		}
+		parts = append(parts, text)
+	}
+	if d.Spec.Paused {
+		parts = append(parts, "by this configuration")
+	}
+	if len(parts) == 0 {
+		return "no"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// openLines says what runs and waits.
+func openLines(v view, d fleet.Description, zone *time.Location) (lines []string) {
+	for _, e := range d.Open {
+		text := ""
+		if !e.Scheduled.IsZero() {
+			text = v.tick(e.Scheduled, zone) + ": "
+		}
+		switch e.State {
+		case fleet.Running:
+			text += fmt.Sprintf("runs on %s since %s, attempt %d, token %d", e.Replica, v.tick(e.Started.Truncate(time.Second), zone), e.Attempts, e.Token)
+		case fleet.Waiting:
+			text += "waits"
+			if e.Triggered {
+				text += ", triggered by " + e.Replica
+			}
+		default:
+			text += fmt.Sprintf("awaits takeover, after %s", e.Replica)
+		}
+		if e.CancelledBy != "" {
+			text += ", cancelled by " + e.CancelledBy
+		}
+		lines = append(lines, text)
+	}
+	if len(lines) == 0 {
+		return []string{"nothing runs or waits"}
+	}
+	return lines
+}
+
+func nextLines(v view, d fleet.Description, zone *time.Location) []string {
+	if len(d.Coming) == 0 {
+		return []string{"no tick is coming, or its schedule is not known"}
+	}
+	lines := make([]string, len(d.Coming))
+	for i, t := range d.Coming {
+		lines[i] = v.when(t, zone)
+	}
+	return lines
+}
+
+func lastLine(v view, e *fleet.Entry, zone *time.Location) string {
+	if e == nil {
+		return "none is kept"
+	}
+	return fmt.Sprintf("%s, %s on %s in %s", v.when(e.Moment(), zone), fleet.Words(string(e.Outcome)), e.Replica, took(*e))
+}
+
+// counts says how often each outcome is among those that are kept.
+func counts(v view, d fleet.Description, zone *time.Location) string {
+	if len(d.Counts) == 0 {
+		return "none is kept"
+	}
+	outcomes := slices.SortedFunc(maps.Keys(d.Counts), func(a, b lease.Outcome) int {
+		if d.Counts[a] != d.Counts[b] {
+			return d.Counts[b] - d.Counts[a]
+		}
+		return strings.Compare(string(a), string(b))
+	})
+	parts := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		parts[i] = fmt.Sprintf("%d %s", d.Counts[o], fleet.Words(string(o)))
+	}
+	return fmt.Sprintf("%s, since %s", strings.Join(parts, ", "), v.tick(d.Since.Truncate(time.Second), zone))
+}
+
+func durations(d fleet.Description) string {
+	if d.Runs == 0 {
+		return "no run is kept"
+	}
+	return fmt.Sprintf("median %s, longest %s, of %s", d.Median.Round(time.Millisecond), d.Longest.Round(time.Millisecond), counted(d.Runs, "run"))
+}

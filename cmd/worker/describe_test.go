@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+func TestDescribeIsTheOneViewOfAJob(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	config := func(schedule, more string) string {
+		return file(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 3s}\njobs:\n"+
+			"- {name: often, schedule: '"+schedule+"', timezone: Europe/Berlin, overlap: queue, rate: 1/10m, exec: {command: [sleep, '0.1']}}\n"+more)
+	}
+	path := config("* * * * * *", "")
+	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
+	second := start(t, config("*/1 * * * * *", ""), "--http", "127.0.0.1:0", "--replica", "second")
+	first.ready(http.StatusOK)
+	second.ready(http.StatusOK)
+	ask := func(config string, args ...string) string {
+		r := do(t, nil, append(args, "--config", config)...)
+		require.Equal(t, 0, r.code, r.stderr)
+		return r.stdout
+	}
+	var text string
+	require.Eventually(t, func() bool {
+		text = ask(path, "describe", "often", "-n", "2")
+		return strings.Contains(text, " on second: differs") && strings.Contains(text, "\nlast success ") && strings.Contains(text, " succeeded, ")
+	}, patience, 50*time.Millisecond)
+	for _, want := range []string{
+		`^often, namespace default, fleet time .* \+0100\n\n`,
+		`schedule      \* \* \* \* \* \* Europe/Berlin\n`,
+		`definition    revision [0-9a-f]{12} on first: as in this configuration\n`,
+		`\n              revision [0-9a-f]{12} on second: differs from this configuration\n              the replicas differ: `,
+		`policies      overlap queue; at_least_once, 3 takeovers at most; timeout none; 1 attempt\n`,
+		`triggers 1/10m, burst 1\n`,
+		`served by     first, second\n`,
+		`paused        no\n`,
+		`next          20.* \+0100\n              20.*\n`,
+		`last success  .* succeeded on (first|second) in 1\d\dms\n`,
+		`outcomes      \d+ succeeded`,
+		`durations     median 1\d\dms, longest .*, of \d+ runs?\n`,
+		`\nSCHEDULED .*\n(.*  succeeded\n){1,2}$`,
+	} {
+		require.Regexp(t, want, text)
+	}
+
+	// From a file without the job, also when nobody serves it any more.
+	without := file(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n- {name: other, schedule: '@yearly', log: {message: x}}\n")
+	text = ask(without, "describe", "often")
+	require.Contains(t, text, "it is not in this configuration, so its policies are not known here")
+	require.Regexp(t, `schedule      \S+ \* \* \* \* \* Europe/Berlin\n`, text, "the fleet's record has it")
+	require.Regexp(t, `next          20.* \+0100\n`, text)
+	for _, p := range []*process{first, second} {
+		require.NoError(t, p.cmd.Process.Kill())
+		p.exit()
+	}
+	require.Eventually(t, func() bool {
+		return strings.Contains(ask(without, "describe", "often"), "served by     no live replica\n")
+	}, patience, 100*time.Millisecond)
+	require.Contains(t, ask(without, "history", "often"), "succeeded")
+	require.Contains(t, ask(without, "status", "often"), "not in this configuration")
+	require.Regexp(t, `first .*, gone\n`, ask(without, "status"), "it did not sign off")
+	require.Equal(t, 2, do(t, nil, "describe", "nobody", "--config", without).code)
+}
+
+func TestADescriptionIsShownWithinTheWidth(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	now := time.Date(2026, 11, 20, 1, 30, 0, 0, time.UTC)
+	spec := jobs.Defaults()
+	spec.Name, spec.Schedule, spec.Groups = "nightly-report", "0 2 * * *", []string{"eu"}
+	run := &fleet.Entry{
+		State: fleet.Settled, Scheduled: now.Add(-30 * time.Minute), Started: now.Add(-30 * time.Minute), Ended: now.Add(-29 * time.Minute),
+		Outcome: "failed", Replica: "web-1", Token: 1, Attempts: 2, Count: 1, Error: "exit status 1: " + strings.Repeat("no such file ", 15),
+	}
+	d := fleet.Description{
+		Namespace: "billing", Now: now,
+		JobStatus: fleet.JobStatus{
+			Name: "nightly-report", Given: true, Spec: spec, Schedule: "0 2 * * *", Timezone: "Europe/Berlin", Known: true,
+			Open: []fleet.Entry{
+				{State: fleet.Running, Scheduled: now.Add(-time.Minute), Started: now.Add(-time.Minute), Replica: "web-2", Token: 1795137600004000, Attempts: 1, CancelledBy: "ops1"},
+				{State: fleet.Waiting, Scheduled: now.Add(-time.Second + time.Millisecond), Replica: "ops2", Triggered: true},
+				{State: fleet.Free, Scheduled: now.Add(-time.Hour), Replica: "web-3"},
+			},
+			Paused: &lease.Pause{By: "ops1", Why: "the database moves", Since: now.Add(-2 * time.Hour)}, LastRun: run,
+			Replicas: []string{"web-1", "web-2", "web-3", "web-4", "batch-worker-7f9c6d5b4-x2k8q", "batch-worker-7f9c6d5b4-x2k8r", "batch-worker-7f9c6d5b4-x2k8s"},
+		},
+		Definitions: []fleet.Definition{{Revision: "8c52154a190a", Replicas: []string{"web-1", "web-2"}, Given: true}},
+		Coming:      []time.Time{now.Add(time.Hour), now.Add(49 * time.Hour)},
+		Outcomes:    []fleet.Entry{*run}, Counts: map[lease.Outcome]int{"failed": 1, "skipped": 12}, Since: now.Add(-48 * time.Hour),
+		Runs: 1, Median: time.Minute, Longest: time.Minute,
+	}
+	var b bytes.Buffer
+	c := &cli{stdout: &b}
+	require.NoError(t, c.printDescription(view{human: true, width: 120, now: now}, d, berlin))
+	golden(t, "describe-people.txt", b.String())
+	requireWidth(t, 120, b.String())
+}

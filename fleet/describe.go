@@ -1,0 +1,125 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// Description is the one view of a job.
+type Description struct {
+	Namespace string
+	Now       time.Time // fleet time
+	JobStatus
+
+	// Definitions are those that live replicas have of the job, by revision: that of the given job first, then by how many have it. What a revision
+	// stands for is known of the one of the given job only; the schedule in force is in JobStatus.
+	Definitions []Definition
+
+	Coming   []time.Time           // the next ticks, the first of which is Next
+	Outcomes []Entry               // the newest that were settled, newest tick first
+	Counts   map[lease.Outcome]int // of the outcomes that the store keeps; a range counts for as many ticks as were counted
+	Since    time.Time             // when the oldest of them was settled; zero when there are none
+
+	// Runs is how many of the outcomes kept are of a run, and Median and Longest how long those took; 0 when there are none.
+	Runs            int
+	Median, Longest time.Duration
+}
+
+// Definition is a job as some replicas have it.
+type Definition struct {
+	Revision string
+	Replicas []string // sorted
+	Given    bool     // it is that of the given job
+}
+
+// Describe looks at one job. job may be nil when only replicas, or only the store, know its definition. ticks and outcomes
+// say how many coming ticks and settled outcomes to return. It returns [lease.ErrUnknown] for a job that no replica serves
+// and that the store has no record of, unless job is given.
+func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks, outcomes int) (Description, error) {
+	now, _, err := f.store.Time(ctx)
+	if err != nil {
+		return Description{}, err
+	}
+	d := Description{Namespace: f.namespace, Now: now, Counts: map[lease.Outcome]int{}}
+	replicas, err := f.Replicas(ctx)
+	if err != nil {
+		return Description{}, err
+	}
+	r, err := f.inspect(ctx, name)
+	if err != nil {
+		return Description{}, err
+	}
+	d.JobStatus = f.jobStatus(name, job, r, replicas, now)
+	if job == nil && !d.Known && len(d.Replicas) == 0 {
+		return Description{}, fmt.Errorf("job %q: %w", name, lease.ErrUnknown)
+	}
+	d.define(job, replicas)
+	if next := d.next(job, r); next != nil {
+		for at := next(now); !at.IsZero() && len(d.Coming) < ticks; at = next(at) {
+			d.Coming = append(d.Coming, at)
+		}
+	}
+	d.count(entries(f.namespace, r)[len(r.Open):], job, now.Add(-f.age), outcomes)
+	return d, nil
+}
+
+// define groups the live replicas by their revision of the job.
+func (d *Description) define(job *jobs.Job, replicas []Replica) {
+	by := map[string][]string{}
+	for _, r := range replicas {
+		if revision, ok := r.Jobs[d.Name]; ok && !r.Stopping {
+			by[revision] = append(by[revision], r.ID)
+		}
+	}
+	for _, revision := range slices.Sorted(maps.Keys(by)) {
+		given := job != nil && job.Revision() == revision
+		d.Definitions = append(d.Definitions, Definition{Revision: revision, Replicas: by[revision], Given: given})
+	}
+	slices.SortStableFunc(d.Definitions, func(a, b Definition) int {
+		switch {
+		case a.Given:
+			return -1
+		case b.Given:
+			return 1
+		}
+		return len(b.Replicas) - len(a.Replicas)
+	})
+}
+
+// next returns what finds the job's next tick; nil when its schedule is not known.
+func (d *Description) next(job *jobs.Job, r lease.Record) func(time.Time) time.Time {
+	if job != nil {
+		return job.Schedule().Next
+	}
+	if len(r.Schedules) > 0 {
+		if s, err := jobs.ParseSchedule(d.Name, r.Schedules[len(r.Schedules)-1].Text); err == nil {
+			return s.Next
+		}
+	}
+	return nil
+}
+
+// count takes in the settled entries, newest settled first.
+func (d *Description) count(list []Entry, job *jobs.Job, oldest time.Time, outcomes int) {
+	list = slices.DeleteFunc(slices.Clone(list), func(e Entry) bool { return e.IsEmpty(job) || e.Ended.Before(oldest) })
+	var took []time.Duration
+	for _, e := range list {
+		d.Counts[e.Outcome] += max(e.Count, 1)
+		d.Since = e.Ended
+		if e.Token != 0 && (e.Outcome == succeeded || e.Outcome == failed) { // others were cut short
+			took = append(took, e.Took())
+		}
+	}
+	slices.Sort(took)
+	if d.Runs = len(took); d.Runs > 0 {
+		d.Median, d.Longest = took[(len(took)-1)/2], took[len(took)-1]
+	}
+	slices.SortStableFunc(list, func(a, b Entry) int { return b.Moment().Compare(a.Moment()) })
+	d.Outcomes = list[:min(len(list), outcomes)]
+}
