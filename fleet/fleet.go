@@ -102,7 +102,7 @@ func (f *Fleet) Resume(ctx context.Context, job, by string) (*lease.Pause, error
 	if err != nil {
 		return nil, err
 	}
-	return c.Resume(ctx, job, by)
+	return c.Resume(ctx, job, lease.Resume{By: by})
 }
 
 // Replicas returns the replicas that live, sorted by id. Of one that says nothing this program understands, only the id is
@@ -138,13 +138,17 @@ func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
 }
 
 func replicas(members []lease.Member) []Replica {
-	list := make([]Replica, len(members))
-	for i, m := range members {
-		var err error
-		if list[i], err = DecodeReplica(m.Info); err != nil {
-			list[i] = Replica{JobCount: -1}
+	list := make([]Replica, 0, len(members))
+	for _, m := range members {
+		replica, err := DecodeReplica(m.Info)
+		if err != nil {
+			replica = Replica{JobCount: -1}
 		}
-		list[i].ID, list[i].Heard = m.Holder, m.Heard // the id by which its leases are known
+		if replica.Outlived(m.Left) {
+			continue
+		}
+		replica.ID, replica.Heard = m.Holder, m.Heard // the id by which its leases are known
+		list = append(list, replica)
 	}
 	return list
 }

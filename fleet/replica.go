@@ -29,7 +29,23 @@ type Replica struct {
 	// many to announce; JobCount says how many there are.
 	Jobs     map[string]string
 	JobCount int // filled in by Encode
+
+	Life   time.Duration // for how long a heartbeat lasts; 0 from a version that does not say
+	Clock  Clock         // what it thinks of the store's clock
+	Step   time.Duration // of ClockStepped: how far that clock stepped, above 0 when forward
+	Steady time.Duration // for how long it has not seen that clock step
 }
+
+// Clock is what a replica thinks of the store's clock; empty from a version that does not say. While a replica does not
+// trust that clock it claims nothing.
+type Clock string
+
+// The values of a Clock.
+const (
+	ClockTrusted Clock = "trusted"
+	ClockStepped Clock = "stepped" // it has stepped by more than the TTL and 5 s
+	ClockDoubted Clock = "doubted" // the replica has just started, and the clock disagrees with its machine's
+)
 
 // replicaJSON is how a Replica is announced. It is read by other versions of this program: a field may be added, and none
 // changes its meaning.
@@ -46,6 +62,10 @@ type replicaJSON struct {
 	Others      map[string]int64  `json:"others,omitempty"`
 	Jobs        map[string]string `json:"jobs,omitempty"`
 	JobCount    int               `json:"job_count"`
+	Life        int64             `json:"life_ms,omitempty"`
+	Clock       Clock             `json:"clock,omitempty"`
+	Step        int64             `json:"clock_step_ms,omitempty"`
+	Steady      int64             `json:"clock_steady_ms,omitempty"`
 }
 
 // MostJobs is how many jobs a replica names at most: all replicas read what each says every few seconds.
@@ -58,6 +78,7 @@ func (r Replica) Encode() []byte {
 		ID: r.ID, Groups: r.Groups, Started: unixMilli(r.Started), Version: r.Version,
 		ClockOffset: r.ClockOffset.Round(time.Millisecond).Milliseconds(), Term: r.Term.Milliseconds(),
 		Running: r.Running, Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: len(r.Jobs),
+		Life: r.Life.Milliseconds(), Clock: r.Clock, Step: r.Step.Milliseconds(), Steady: r.Steady.Milliseconds(),
 	}
 	if len(w.Jobs) > MostJobs {
 		w.Jobs = nil
@@ -76,6 +97,8 @@ func DecodeReplica(text []byte) (Replica, error) {
 		ID: r.ID, Groups: r.Groups, Started: fromMilli(r.Started), Version: r.Version,
 		ClockOffset: time.Duration(r.ClockOffset) * time.Millisecond, Term: time.Duration(r.Term) * time.Millisecond,
 		Running: r.Running, Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount,
+		Life: time.Duration(r.Life) * time.Millisecond, Clock: r.Clock,
+		Step: time.Duration(r.Step) * time.Millisecond, Steady: time.Duration(r.Steady) * time.Millisecond,
 	}, nil
 }
 
@@ -86,6 +109,12 @@ func (r Replica) Processes() int { return 1 + len(r.Others) }
 func (r Replica) Silent(now time.Time) bool {
 	every := min(max(r.Term/2, 500*time.Millisecond), 5*time.Second) // as package scheduler does
 	return !r.Gone && !r.Heard.IsZero() && r.Term > 0 && now.Sub(r.Heard) > every+every/2+time.Second
+}
+
+// Outlived reports whether r, of which remaining is said to be left of its life, says so only because the store's clock
+// was ahead when it was announced: one that lives announces itself again as soon as the clock is back.
+func (r Replica) Outlived(remaining time.Duration) bool {
+	return r.Life > 0 && remaining > r.Life+time.Second
 }
 
 // serves tells whether r serves a job, and whether that is known.

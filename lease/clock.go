@@ -8,6 +8,11 @@ var start = time.Now()
 // that tests can suspend the machine.
 var suspended = sleptUntil
 
+// Suspended returns for how long the machine has been suspended from the start of this process until t, a reading of the
+// local clock with its monotonic part. That part stands still meanwhile, and the clocks of others do not. It is 0 where
+// the system does not say: it does on Linux.
+func Suspended(t time.Time) time.Duration { return suspended(t) }
+
 // instant is a reading of this process's clock in nanoseconds since some fixed moment. It never steps, and on Linux it
 // counts the time that the machine was suspended.
 type instant int64

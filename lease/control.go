@@ -15,8 +15,8 @@ type Controller interface {
 
 	// Resume ends the pause, and decides every occasion up to now in Unix ms: those that nobody has claimed meanwhile
 	// are skipped as well. It returns the pause that it has ended; nil when there was none, also when an answer was
-	// lost and the same is asked again. By says who asks.
-	Resume(ctx context.Context, name, by string) (*Pause, error)
+	// lost and the same is asked again.
+	Resume(ctx context.Context, name string, r Resume) (*Pause, error)
 
 	// Trigger opens an occasion, now in Unix ms or a little more, that waits to be claimed, or says why not. See
 	// [TriggerStatus]. The same request again gets the same answer, while the occasion waits or is one of the last
@@ -35,6 +35,15 @@ type Pause struct {
 	By    string    // matches the pattern of a name
 	Why   string    // at most MaxNote bytes, in UTF-8; a longer one is cut
 	Since time.Time // by the store's clock, in microseconds; Controller.Pause fills it in
+
+	// Until is as in [Claim], for Controller.Pause, which returns a [*BoundsError] past it. It is not kept.
+	Until time.Time `json:"-"`
+}
+
+// Resume asks for the end of a pause.
+type Resume struct {
+	By    string    // who asks; matches the pattern of a name
+	Until time.Time // as in [Pause]
 }
 
 // Trigger asks for an occasion that no schedule names.
@@ -56,6 +65,8 @@ type Trigger struct {
 
 	// Beside opens an occasion even if another that was triggered waits already. Otherwise that one serves both.
 	Beside bool
+
+	Until time.Time // as in [Claim]; past it Trigger returns a [*BoundsError]
 }
 
 // TriggerStatus is the kind of an answer to a [Trigger].

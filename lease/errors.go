@@ -46,6 +46,24 @@ type permanentError struct{ error }
 func (e permanentError) Is(target error) bool { return target == ErrPermanent }
 func (e permanentError) Unwrap() error        { return e.error }
 
+// ErrOutOfBounds is matched by the error of what carries an Until, and reached the store when its clock was past that:
+// nothing has changed. The error is a [*BoundsError]. Compare the store's clock with another before asking again.
+var ErrOutOfBounds = errors.New("lease: the store's clock is past the bound of the request")
+
+// BoundsError says what time it was for the store.
+type BoundsError struct {
+	Until time.Time // the request's
+	Now   time.Time // by the store's clock
+}
+
+func (e *BoundsError) Error() string {
+	return fmt.Sprintf("lease: the store's clock says %s, %s past the bound of the request, so nothing was changed: has that clock stepped?",
+		e.Now.UTC().Format(time.RFC3339), e.Now.Sub(e.Until).Round(time.Millisecond))
+}
+
+// Is makes errors.Is(err, ErrOutOfBounds) true.
+func (e *BoundsError) Is(target error) bool { return target == ErrOutOfBounds }
+
 // HeldError says who holds what was asked for.
 type HeldError struct {
 	Name   string

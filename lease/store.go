@@ -16,6 +16,7 @@ import (
 //   - Every method is idempotent: the same request again (after a lost reply) changes nothing and gets the same answer.
 //   - An error means that the outcome is unknown, never that the claim was lost.
 //   - Answers come from a single round trip: one to claim, one to settle.
+//   - What carries an Until changes nothing when the store's clock is past it.
 //   - The methods return when ctx ends.
 type Store interface {
 	// Claim asks for an occasion. See [Status] for the answers.
@@ -87,6 +88,12 @@ type Claim struct {
 	// Early, after NotAfter Late, and undecided either way. Fractions of a millisecond may be dropped. They do not bind
 	// what was granted once (a takeover, what was released) or waits, nor occasion 0. The zero time means no bound.
 	NotBefore, NotAfter time.Time
+
+	// Until is the latest time, by the store's clock, at which the claim may change or grant anything: later the store
+	// changes nothing, and answers OutOfBounds. It is what the claimer's own idea of that time allows, so that a clock
+	// which has stepped is noticed before it does harm. Fractions of a millisecond may be dropped. A lock with a Limit
+	// has no such bound. The zero time means no bound.
+	Until time.Time
 
 	// Known is the newest mark of the name that the claimer has heard of from this store, 0 for none. A record whose
 	// mark is older has lost writes, and takes Known as its mark.
@@ -178,6 +185,8 @@ const (
 	Queued
 	// Paused: this claim has settled it as skipped, because the name is paused.
 	Paused
+	// OutOfBounds: the store's clock is past Until. Nothing has changed, whatever is asked for; Now says what time it is.
+	OutOfBounds
 )
 
 // Answer is what a store says to a claim.
@@ -252,9 +261,10 @@ type Pass struct {
 	Name     string
 	From, To int64 // From is the mark that the caller knows; To is above it
 	Outcome  Outcome
-	Request  string // tells one pass from another, as in [Claim]
-	Holder   string // who passes; matches the pattern of a name
-	Note     string // as in [Grant]
+	Request  string    // tells one pass from another, as in [Claim]
+	Holder   string    // who passes; matches the pattern of a name
+	Note     string    // as in [Grant]
+	Until    time.Time // as in [Claim]; past it Pass returns a [*BoundsError]
 }
 
 // Sync asks for a record, and says how to make it when there is none.
@@ -271,6 +281,9 @@ type Sync struct {
 	// Schedule is what the Revision stands for, in words that the caller can read again: see [Record]. At most
 	// MaxSchedule printable characters of ASCII.
 	Schedule string
+
+	// Until is as in [Claim]; past it Sync returns a [*BoundsError], and may have synced others of its names.
+	Until time.Time
 }
 
 // MaxSchedule is the greatest length of a Sync's Schedule, in bytes.
@@ -328,7 +341,7 @@ const (
 )
 
 func (s Status) String() string {
-	names := [...]string{"none", "granted", "held", "decided", "skipped", "lost", "busy", "early", "late", "unknown", "queued", "paused"}
+	names := [...]string{"none", "granted", "held", "decided", "skipped", "lost", "busy", "early", "late", "unknown", "queued", "paused", "out_of_bounds"}
 	if s < 0 || int(s) >= len(names) {
 		return "invalid"
 	}

@@ -116,6 +116,13 @@ func Cut(text string, most int) string {
 	return text[:most]
 }
 
+// Validate returns every fault of r, joined; nil when there is none. Stores refuse a resume that has any.
+func (r Resume) Validate() error {
+	f := faults{of: "resume"}
+	f.check(ValidName(r.By), "by", r.By, NameRule)
+	return errors.Join(f.all...)
+}
+
 // Validate returns every fault of s, joined; nil when there is none. Stores refuse a sync that has any.
 func (s Sync) Validate() error {
 	f := faults{of: "sync"}

@@ -34,6 +34,8 @@ type Metrics struct {
 	storeUp        prometheus.Gauge
 	storeForgotten prometheus.Counter
 	eventsDropped  prometheus.Counter
+	clockSteps     prometheus.Counter
+	clockTrusted   prometheus.Gauge
 	reloads        *prometheus.CounterVec
 	build          *prometheus.GaugeVec
 
@@ -126,6 +128,13 @@ func New(options ...Option) *Metrics {
 		Namespace: namespace, Name: "events_dropped_total",
 		Help: "Events that an observer, such as the log, lost because it was too slow or panicked.",
 	}))
+	m.clockSteps = own(m, prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "clock_steps_total", Help: "Times that the store's clock stepped by more than the TTL and 5 seconds.",
+	}))
+	m.clockTrusted = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "clock_trusted", Help: "0 while nothing is claimed because the store's clock is not trusted, else 1.",
+	}))
+	m.clockTrusted.Set(1)
 	m.reloads = counters(m, "config_reloads_total", "Times that the configuration was read anew, by result.", "result")
 	m.build = gauges(m, "build_info", "1, labelled with the version of the program.", "version")
 

@@ -75,6 +75,13 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.storeForgotten.Inc()
 	case scheduler.EventsDropped:
 		m.eventsDropped.Add(float64(e.Count))
+	case scheduler.ClockStepped:
+		m.clockTrusted.Set(0)
+		if !e.Start {
+			m.clockSteps.Inc()
+		}
+	case scheduler.ClockTrusted:
+		m.clockTrusted.Set(1)
 	case scheduler.ClockSampled:
 		m.offset.Store(&e.Offset)
 	case scheduler.FleetSeen:

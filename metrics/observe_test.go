@@ -32,6 +32,8 @@ var events = map[string]scheduler.Event{
 	"StoreDown":     scheduler.StoreDown{Err: errors.New("no")},
 	"StoreUp":       scheduler.StoreUp{},
 	"StoreForgot":   scheduler.StoreForgot{Since: tick},
+	"ClockStepped":  scheduler.ClockStepped{By: time.Hour},
+	"ClockTrusted":  scheduler.ClockTrusted{By: time.Hour},
 	"ClockSampled":  scheduler.ClockSampled{Offset: time.Second},
 	"EventsDropped": scheduler.EventsDropped{Count: 2},
 	"FleetSeen":     scheduler.FleetSeen{Replicas: 3, Unserved: []string{"b"}},
@@ -56,6 +58,9 @@ func TestEveryTypeOfEventIsExported(t *testing.T) {
 			m := metrics.New()
 			if name == "StoreDown" {
 				m.Observe(scheduler.StoreUp{})
+			}
+			if name == "ClockTrusted" {
+				m.Observe(scheduler.ClockStepped{})
 			}
 			before := gathered(t, m)
 			m.Observe(event)
@@ -267,4 +272,18 @@ func TestReloadsAreCountedAndTheLastOneIsKnown(t *testing.T) {
 		require.Contains(t, text, "solotick_config_last_reload_timestamp_seconds 9.466848035e+08\n", "the last good one")
 		require.Contains(t, text, `solotick_config_reloads_total{result="refused"} 2`)
 	})
+}
+
+func TestStepsOfTheStoresClockAreCounted(t *testing.T) {
+	m := metrics.New()
+	require.InDelta(t, 1, value(t, m, "solotick_clock_trusted"), 0)
+	m.Observe(scheduler.ClockStepped{By: time.Hour, Start: true})
+	require.InDelta(t, 0, value(t, m, "solotick_clock_trusted"), 0)
+	require.Contains(t, gathered(t, m), "solotick_clock_steps_total 0\n", "it only began with a clock that disagrees")
+	m.Observe(scheduler.ClockTrusted{})
+	m.Observe(scheduler.ClockStepped{By: -time.Hour})
+	require.InDelta(t, 0, value(t, m, "solotick_clock_trusted"), 0)
+	require.Contains(t, gathered(t, m), "solotick_clock_steps_total 1\n")
+	m.Observe(scheduler.ClockTrusted{By: -time.Hour})
+	require.InDelta(t, 1, value(t, m, "solotick_clock_trusted"), 0)
 }

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ type audit struct {
 	other   *memlease.Store // stands by; nil for none
 	lagging bool
 	skew    time.Duration // of the store's clock; 0 or less, so that nothing seems to be early
+	ahead   time.Duration // how far the store's clock was stepped
+	most    time.Duration // the most of it
 	jobs    map[string]*ledger
 	faults  []string // promises that were broken
 }
@@ -119,6 +122,9 @@ func (a *audit) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 	if !c.NotAfter.IsZero() {
 		c.NotAfter = c.NotAfter.Add(-a.skew)
 	}
+	if !c.Until.IsZero() {
+		c.Until = c.Until.Add(-a.skew)
+	}
 	a.both(func(s *memlease.Store) { _, _ = s.Claim(ctx, c) })
 	answer, err := a.Store.Claim(ctx, c)
 	answer.Now = answer.Now.Add(a.skew)
@@ -155,7 +161,7 @@ func (a *audit) granted(j *ledger, c lease.Claim, answer lease.Answer) {
 	if outcome := j.fate(c.Occasion); outcome != "" && c.Occasion != 0 {
 		a.faultf("%s at %d: granted though settled as %s", c.Name, c.Occasion, outcome)
 	}
-	if now.UnixMilli() < c.Occasion {
+	if now.Add(a.ahead).UnixMilli() < c.Occasion {
 		a.faultf("%s at %d: granted early", c.Name, c.Occasion)
 	}
 	attempt := 0
@@ -223,6 +229,9 @@ func (a *audit) Release(ctx context.Context, g lease.Grant) error {
 func (a *audit) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if !p.Until.IsZero() {
+		p.Until = p.Until.Add(-a.skew)
+	}
 	a.both(func(s *memlease.Store) { _, _, _ = s.Pass(ctx, p) })
 	mark, moved, err := a.Store.Pass(ctx, p)
 	if j := a.job(p.Name); moved && err == nil && (len(j.passes) == 0 || j.passes[len(j.passes)-1].to < p.To) {
@@ -234,6 +243,12 @@ func (a *audit) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 func (a *audit) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	syncs = slices.Clone(syncs)
+	for i := range syncs {
+		if !syncs[i].Until.IsZero() {
+			syncs[i].Until = syncs[i].Until.Add(-a.skew)
+		}
+	}
 	a.both(func(s *memlease.Store) { _, _ = s.Sync(ctx, syncs) })
 	records, err := a.Store.Sync(ctx, syncs)
 	for _, r := range records {
@@ -259,6 +274,15 @@ func (a *audit) setClock(behind time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.skew = -behind
+}
+
+// step moves the store's clock, with all that is kept by it.
+func (a *audit) step(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ahead += d
+	a.most = max(a.most, a.ahead)
+	a.Store.Step(d)
 }
 
 // fate returns what became of a tick; empty when nothing has yet.

@@ -31,9 +31,21 @@ func (c *contender) claim(tick int64) lease.Claim {
 	}
 	return lease.Claim{
 		Name: c.name, Occasion: tick, Holder: c.s.replica, Request: c.s.request(), Term: c.s.term,
-		Known: c.mark, Takeovers: takeovers,
+		Known: c.knownLocked(), Takeovers: takeovers,
 	}
 }
+
+// knownLocked is the mark as a store that has lost it gets it back. One that lies further ahead than the store's clock
+// may step without being noticed comes from a clock that was wrong, and is not written back.
+func (c *contender) knownLocked() int64 {
+	if c.aheadLocked() {
+		return 0
+	}
+	return c.mark
+}
+
+// aheadLocked reports whether the mark lies in the future.
+func (c *contender) aheadLocked() bool { return c.mark > c.s.clock.ms()+c.s.trust.limit.Milliseconds() }
 
 // claimLocked sends a claim and takes in the answer.
 func (c *contender) claimLocked(a *asking) bool {
@@ -42,13 +54,17 @@ func (c *contender) claimLocked(a *asking) bool {
 	if a.began.IsZero() {
 		a.began = began
 	}
+	a.claim.Until = c.s.until()
+	if a.claim.OnlyOpen { // which may take over what its holder is about to renew
+		a.claim.Until = c.s.untilTakeover()
+	}
 	c.s.crew.away()
 	answer, err := c.s.store.Claim(c.s.calls.context(began), a.claim)
 	c.s.crew.back()
 	received := time.Now()
 	c.s.answered(received.Sub(began), err)
 	if err == nil {
-		c.s.clock.sample(began, received, answer.Now)
+		c.s.clockSeen(began, received, answer.Now)
 		if c.s.observed {
 			c.s.observe(Claimed{Job: c.name, Tick: time.UnixMilli(a.claim.Occasion).UTC(), Status: answer.Status, Took: time.Since(a.began)})
 		}
@@ -56,7 +72,7 @@ func (c *contender) claimLocked(a *asking) bool {
 	c.mu.Lock()
 	tick := a.claim.Occasion
 	a.sent = began
-	if err != nil {
+	if err != nil || answer.Status == lease.OutOfBounds { // a look at the clock comes before the next try
 		at := c.retryLocked()
 		if l, ok := c.open[tick]; ok && l.asking == a {
 			l.at = at
@@ -105,7 +121,7 @@ func (c *contender) claimLocked(a *asking) bool {
 		// Woken when the other ends, by the store or by our own run; at the latest when its lease would run out.
 		wait = ms(answer.Left) + 1 + rand.Int64N(50)
 		c.blocked = now
-	case lease.Decided, lease.Unknown: // the mark, or the next plan, says what follows
+	case lease.Decided, lease.Unknown, lease.OutOfBounds: // the mark, or the next plan, says what follows
 	}
 	for _, t := range answer.Settled {
 		c.settledLocked(t)
@@ -172,13 +188,14 @@ func (c *contender) passLocked(st step) bool {
 	for try := 0; ; try++ {
 		c.mu.Unlock()
 		began := time.Now()
+		p.Until = c.s.until()
 		c.s.crew.away()
 		mark, passed, err := c.s.store.Pass(c.s.calls.context(began), p)
 		c.s.crew.back()
-		c.s.answered(time.Since(began), err)
+		out := c.s.bounded(began, err)
 		c.mu.Lock()
 		switch {
-		case err != nil && try == 0:
+		case err != nil && try == 0 && !out:
 			continue // the same request: should it have been done already, it is ours all the same
 		case err != nil:
 			c.retryAt = c.retryLocked()
@@ -221,6 +238,9 @@ func (c *contender) syncedLocked(r lease.Record) {
 	c.paused, c.edited, c.before = r.Paused, 0, nil
 	if !r.Revised.IsZero() {
 		c.edited, c.before = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules)
+	}
+	if r.Mark < c.mark && c.aheadLocked() { // it was brought back
+		c.mark, c.next = 0, 0
 	}
 	c.advanceLocked(r.Mark)
 	c.othersLocked(r.Open, 0, c.s.clock.ms())

@@ -198,7 +198,7 @@ func (c *contender) restLocked() {
 
 // actAtLocked is when there will be something to do.
 func (c *contender) actAtLocked() int64 {
-	if !c.synced {
+	if !c.synced || c.s.trust.holds() {
 		return 0 // until the syncer has been here
 	}
 	at := int64(0)
@@ -224,7 +224,7 @@ func (c *contender) actAtLocked() int64 {
 // actLocked does one thing and reports whether there may be more to do now. It gives up the lock while it waits for the
 // store.
 func (c *contender) actLocked() bool {
-	if !c.synced {
+	if !c.synced || c.s.trust.holds() {
 		return false
 	}
 	now := c.s.clock.ms()

@@ -19,12 +19,12 @@ func (a *audit) Pause(ctx context.Context, name string, p lease.Pause) (lease.Pa
 }
 
 // Resume implements [lease.Controller].
-func (a *audit) Resume(ctx context.Context, name, by string) (*lease.Pause, error) {
+func (a *audit) Resume(ctx context.Context, name string, r lease.Resume) (*lease.Pause, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.both(func(s *memlease.Store) { _, _ = s.Resume(ctx, name, by) })
+	a.both(func(s *memlease.Store) { _, _ = s.Resume(ctx, name, r) })
 	before, _ := a.Store.Inspect(ctx, name)
-	p, err := a.Store.Resume(ctx, name, by)
+	p, err := a.Store.Resume(ctx, name, r)
 	after, _ := a.Store.Inspect(ctx, name)
 	if j := a.job(name); err == nil && after.Mark > before.Mark {
 		j.passes = append(j.passes, passed{before.Mark, after.Mark, lease.OutcomeSkipped})
@@ -48,7 +48,7 @@ func (f *fleet) pause(job string) {
 
 func (f *fleet) resume(job string) {
 	f.t.Helper()
-	was, err := f.store.Resume(context.Background(), job, "ops")
+	was, err := f.store.Resume(context.Background(), job, lease.Resume{By: "ops"})
 	require.NoError(f.t, err)
 	require.NotNil(f.t, was, "it was paused")
 	require.Equal(f.t, "ops", was.By)

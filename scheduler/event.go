@@ -119,6 +119,20 @@ type StoreUp struct{ Away time.Duration }
 // StoreForgot is the event that the store has lost its records.
 type StoreForgot struct{ Since time.Time }
 
+// ClockStepped is the event that the store's clock cannot be trusted: it stepped by more than the TTL and 5 s, or this
+// replica has just started, and the clock disagrees with its machine's while no live replica vouches for it. Nothing is
+// claimed until [ClockTrusted].
+type ClockStepped struct {
+	By    time.Duration // above 0 when forward; at the start, how far it is ahead of this machine's clock
+	Start bool          // the replica has just started
+}
+
+// ClockTrusted is the event that the store's clock is trusted again, or for the first time.
+type ClockTrusted struct {
+	By   time.Duration // how far it is from what it was when it was trusted last; 0 when it is back there, and at the start
+	Held time.Duration // for how long nothing was claimed
+}
+
 // ClockSampled is the event of a new estimate of fleet time.
 type ClockSampled struct {
 	Offset time.Duration // of fleet time from this machine's wall clock
@@ -165,3 +179,5 @@ func (StoreDown) event()     {}
 func (StoreUp) event()       {}
 func (StoreForgot) event()   {}
 func (ClockSampled) event()  {}
+func (ClockStepped) event()  {}
+func (ClockTrusted) event()  {}

@@ -15,18 +15,18 @@ import (
 // but the replicas' clocks knows the difference.
 func TestTicksFollowTheStoresClock(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		f.store.setClock(7 * time.Minute)
+		f.store.step(-7 * time.Minute)
 		f.job("job", "@every 10m", takes(0))
 		f.startMany(3)
 		f.sleepTo(20 * time.Minute) // 13 min by the store's clock
 		require.Equal(t, "0s at 7m0s, 10m0s at 17m0s", f.story("job"))
 		f.sleepTo(22 * time.Minute)
-		f.store.setClock(0) // 22 min
-		f.sleepTo(22*time.Minute + 3*time.Second)
+		f.store.step(7 * time.Minute)              // 22 min
+		f.sleepTo(22*time.Minute + 10*time.Second) // when the clock has been steady for 5 s
 		require.Len(t, f.runs.of("job"), 3, "the tick of 20 min has become a misfire, and is run")
 		f.sleepTo(32 * time.Minute)
 		require.Len(t, f.runs.of("job"), 4)
-		f.store.setClock(7 * time.Minute) // 25 min
+		f.store.step(-7 * time.Minute) // 25 min
 		f.sleepTo(46*time.Minute + 59*time.Second)
 		require.Len(t, f.runs.of("job"), 4, "the tick of 30 min is not run again, and that of 40 min not yet")
 		f.sleepTo(47*time.Minute + 2*time.Second)

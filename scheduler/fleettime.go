@@ -4,11 +4,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/solotick/solotick/lease"
 )
 
 // fleetClock estimates the store's clock.
 type fleetClock struct {
-	base   time.Time // with its monotonic reading, on which the estimate rests
+	base   time.Time // with its monotonic reading, which the estimate is based on
 	offset atomic.Int64
 	rtt    atomic.Int64 // of the sample that it comes from
 	taken  atomic.Int64 // when a sample was taken in last, since base; 0 before the first
@@ -28,6 +30,9 @@ type sample struct {
 // memory is how long a sample is good: clocks that differ in speed by 50 ppm drift apart by 1.5 ms in it.
 const memory = 30 * time.Second
 
+// clockDrift is how far two clocks drift apart between samples that are compared.
+const clockDrift = 5 * time.Millisecond
+
 // often is how long after a sample another one that agrees with the estimate is left out: with thousands of claims at once,
 // taking them in would be a good part of the work, and they would push out all older ones.
 const often = 5 * time.Millisecond
@@ -42,7 +47,7 @@ func (c *fleetClock) ms() int64 { return c.nanos() / int64(time.Millisecond) }
 
 // msAt returns what ms does when the local clock says t, with its monotonic reading.
 func (c *fleetClock) msAt(t time.Time) int64 {
-	return (int64(t.Sub(c.base)) + c.offset.Load()) / int64(time.Millisecond)
+	return (int64(c.local(t)) + c.offset.Load()) / int64(time.Millisecond)
 }
 
 // at returns fleet time in UTC when the local clock says t, with its monotonic reading; the zero time for the zero time.
@@ -50,15 +55,42 @@ func (c *fleetClock) at(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
-	return time.Unix(0, int64(t.Sub(c.base))+c.offset.Load()).UTC()
+	return time.Unix(0, int64(c.local(t))+c.offset.Load()).UTC()
 }
 
-func (c *fleetClock) nanos() int64 { return int64(time.Since(c.base)) + c.offset.Load() }
+func (c *fleetClock) nanos() int64 { return int64(c.local(time.Now())) + c.offset.Load() }
+
+// local is a reading of this replica's own clock, which never steps, and does not stand still while the machine is
+// suspended.
+func (c *fleetClock) local(t time.Time) time.Duration { return t.Sub(c.base) + lease.Suspended(t) }
+
+// compare returns the sample of a call that was sent and answered then, and got the store's time.
+func (c *fleetClock) compare(sent, received, server time.Time) sample {
+	s := sample{taken: c.local(received), rtt: received.Sub(sent)}
+	s.offset = time.Duration(server.UnixNano()) + s.rtt/2 - s.taken
+	return s
+}
+
+// estimate returns the present estimate: of which offset, and how far it may be off.
+func (c *fleetClock) estimate() (offset, slack time.Duration) {
+	return time.Duration(c.offset.Load()), time.Duration(c.rtt.Load()) / 2
+}
+
+// restart forgets every sample but s: the store's clock is another from now on.
+func (c *fleetClock) restart(s sample) {
+	c.mu.Lock()
+	c.samples, c.next = [16]sample{}, 0
+	c.mu.Unlock()
+	c.take(s)
+}
 
 // sample takes in that the store's clock said server between sent and received.
 func (c *fleetClock) sample(sent, received, server time.Time) {
-	s := sample{taken: received.Sub(c.base), rtt: received.Sub(sent)}
-	s.offset = time.Duration(server.UnixNano()) + s.rtt/2 - s.taken
+	c.take(c.compare(sent, received, server))
+}
+
+// take takes a sample in.
+func (c *fleetClock) take(s sample) {
 	if c.knows(s) {
 		return
 	}
@@ -92,6 +124,5 @@ func (c *fleetClock) knows(s sample) bool {
 
 // agrees tells whether both samples can be true of clocks that do not step.
 func (s sample) agrees(t sample) bool {
-	const drift = 5 * time.Millisecond
-	return (s.offset - t.offset).Abs() <= (s.rtt+t.rtt)/2+drift
+	return (s.offset - t.offset).Abs() <= (s.rtt+t.rtt)/2+clockDrift
 }

@@ -35,7 +35,7 @@ func (f *fleet) broken() []string {
 func (f *fleet) judge(j *ledger, tick int64, attempts []attempt, faultf func(string, ...any)) {
 	done, grants := j.fates[tick], slices.Concat(j.grants[tick], j.grants[0]) // 0: as a leader task
 	for i, a := range attempts {
-		if a.start.UnixMilli() < tick {
+		if a.start.Add(f.store.most).UnixMilli() < tick {
 			faultf("attempt %d began early, at %s", a.Attempt, since(a.start))
 		}
 		if !slices.ContainsFunc(grants, func(g *grant) bool { return g.token == a.Token && g.holder == a.Replica }) {

@@ -81,6 +81,8 @@ func (l *leader) run(ctx context.Context) {
 		case answer.Status == lease.Held:
 			c.Request = l.s.request()
 			wait = answer.Left + rand.N(50*time.Millisecond)
+		case answer.Status == lease.OutOfBounds: // the same request again, after a look at the clock
+			l.s.clockSeen(time.Now(), time.Now(), answer.Now)
 		default: // it is paused
 			wait = leaderLook
 			c.Request = l.s.request()
@@ -99,9 +101,12 @@ func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err er
 	ctx, cancel := l.s.call()
 	defer cancel()
 	began := time.Now()
-	y := lease.Sync{Name: c.Name, Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Schedule: scheduleText(l.job), Paused: l.paused}
+	y := lease.Sync{
+		Name: c.Name, Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Schedule: scheduleText(l.job), Paused: l.paused,
+		Until: l.s.until(),
+	}
 	records, err := l.s.store.Sync(ctx, []lease.Sync{y})
-	l.s.answered(time.Since(began), err)
+	l.s.bounded(began, err)
 	if err != nil {
 		return a, sent, err
 	}
@@ -111,6 +116,7 @@ func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err er
 		return lease.Answer{Status: lease.Paused}, sent, nil
 	}
 	sent, began = lease.Sent(), time.Now()
+	c.Until = l.s.untilTakeover()
 	a, err = l.s.store.Claim(ctx, c)
 	l.s.answered(time.Since(began), err)
 	return a, sent, err
@@ -120,7 +126,13 @@ func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err er
 // holds it goes on until its next renewal, by which the store hears of it again.
 func (l *leader) unsure() (time.Duration, error) {
 	if !l.s.look() {
-		return 0, errors.New("scheduler: the store does not tell its time")
+		return 0, errors.New("scheduler: the store does not answer with its time")
+	}
+	if l.s.trust.holds() {
+		return heldEvery, nil
+	}
+	if wait := l.s.quietFor(); wait > 0 { // another may hold the lock, and be about to renew it
+		return wait, nil
 	}
 	l.s.mu.Lock()
 	since := l.s.since

@@ -150,6 +150,14 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 			return slog.LevelError, "an observer panicked, its event is lost", append(attrs, slog.String("panic", e.Panic))
 		}
 		return slog.LevelWarn, "events dropped, the observer was too slow", attrs
+	case ClockStepped:
+		attrs := []slog.Attr{slog.Duration("by", round(e.By)), slog.String("check", "the time on the store's machine, and on this one")}
+		if e.Start {
+			return slog.LevelError, "store's clock disagrees with this machine's, and no live replica vouches for it; nothing is claimed until it has been steady for a while", attrs
+		}
+		return slog.LevelError, "store's clock has stepped; nothing is claimed until it is back, or has been steady for a while", attrs
+	case ClockTrusted:
+		return slog.LevelWarn, "store's clock is trusted", []slog.Attr{slog.Duration("by", round(e.By)), slog.Duration("held", round(e.Held))}
 	case ClockSampled:
 		return slog.LevelDebug, "clock sampled", []slog.Attr{slog.Duration("offset", round(e.Offset)), slog.Duration("rtt", round(e.RTT))}
 	}

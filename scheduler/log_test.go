@@ -177,6 +177,23 @@ var loggedEvents = []struct {
 		`level=ERROR msg="an observer panicked, its event is lost" count=1 panic="no paper"`,
 	},
 	{
+		"clock stepped",
+		scheduler.ClockStepped{By: -8 * time.Hour},
+		`level=ERROR msg="store's clock has stepped; nothing is claimed until it is back, or has been steady for a while" ` +
+			`by=-8h0m0s check="the time on the store's machine, and on this one"`,
+	},
+	{
+		"clock disagrees at the start",
+		scheduler.ClockStepped{By: time.Hour, Start: true},
+		`level=ERROR msg="store's clock disagrees with this machine's, and no live replica vouches for it; nothing is claimed until it has been steady for a while" ` +
+			`by=1h0m0s check="the time on the store's machine, and on this one"`,
+	},
+	{
+		"clock trusted",
+		scheduler.ClockTrusted{By: time.Hour, Held: 15 * time.Second},
+		`level=WARN msg="store's clock is trusted" by=1h0m0s held=15s`,
+	},
+	{
 		"clock sampled",
 		scheduler.ClockSampled{Offset: -250 * time.Microsecond, RTT: 1_500_000},
 		`level=DEBUG msg="clock sampled" offset=-250µs rtt=1.5ms`,

@@ -186,7 +186,7 @@ func aPauseOutlivesTheServer(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, record.Paused)
 	require.Equal(t, "ops", record.Paused.By)
-	_, err = store.Resume(t.Context(), "job", "ops")
+	_, err = store.Resume(t.Context(), "job", lease.Resume{By: "ops"})
 	require.NoError(t, err)
 	resumed := time.Now()
 	attempts := f.eventually("job", 5*time.Second, func(list []attempt) bool { return list[len(list)-1].Tick.After(resumed) })

@@ -28,14 +28,14 @@ func (s *Scheduler) announce(ctx context.Context) {
 	started := time.Time{}
 	for {
 		if s.health.isUp() {
-			if started.IsZero() {
-				started = s.clock.now()
-			}
-			s.announceOnce(roster, started)
+			started = s.announceOnce(roster, started)
 		}
 		wait := heartbeatEvery(s.term)
-		if started.IsZero() { // as soon as there is somebody to tell it
+		switch {
+		case started.IsZero(): // as soon as somebody can read it
 			wait = probeEvery
+		case s.trust.holds():
+			wait = min(wait, beatEvery)
 		}
 		t := time.NewTimer(wait)
 		select {
@@ -72,25 +72,39 @@ func (s *Scheduler) shared(processes int) {
 	s.processes = processes
 }
 
-// announceOnce ignores errors: others hear of this replica a little later.
-func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) {
+// announceOnce sends a heartbeat and reads those of the others. It ignores errors: others know of this replica a little
+// later. It returns since when, by fleet time, this replica has taken part, and what it was given if that is not zero.
+func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Time {
+	if !s.look() { // the heartbeat says what the store's clock is like
+		return started
+	}
 	ctx, cancel := s.call()
 	defer cancel()
 	jobs := s.jobs.Load()
 	others := s.instances.look(ctx, roster, s.replica, s.epoch, heartbeatEvery(s.term))
 	s.shared(len(others) + 1)
+	now, clock := s.clockView()
+	if started.IsZero() {
+		started = now
+	}
 	me := fleet.Replica{
 		Instance: s.epoch, Others: others,
-		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, ClockOffset: time.Until(s.clock.now()),
+		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, ClockOffset: time.Until(now),
 		Term: s.term, Running: s.keeper.Held(), Stopping: s.stopping.Load(), Jobs: jobs.revisions,
+		Life: heartbeatLife * heartbeatEvery(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: clock.steady,
 	}
-	if roster.Announce(ctx, s.replica, me.Encode(), heartbeatLife*heartbeatEvery(s.term)) != nil {
-		return
+	if roster.Announce(ctx, s.replica, me.Encode(), me.Life) != nil {
+		return started
 	}
 	members, err := roster.Members(ctx)
 	if err != nil {
-		return
+		return started
 	}
+	s.judgeClock(live(members))
+	members = slices.DeleteFunc(members, func(m lease.Member) bool {
+		r, err := fleet.DecodeReplica(m.Info)
+		return err == nil && r.Outlived(m.Left)
+	})
 	seen := FleetSeen{Replicas: len(members)}
 	served := make(map[string]bool)
 	differ := make(map[string]bool)
@@ -123,6 +137,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) {
 	seen.Changed = seen.Replicas != s.seen.Replicas || !slices.Equal(seen.Unserved, s.seen.Unserved) || !slices.Equal(seen.Differ, s.seen.Differ)
 	s.seen = seen
 	s.observe(seen)
+	return started
 }
 
 // groupsOf returns groups, sorted, each once.

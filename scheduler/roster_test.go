@@ -214,8 +214,10 @@ func TestWhatAReplicaAnnounces(t *testing.T) {
 		require.Equal(t, []tools.Replica{{
 			ID: "a", Groups: []string{"asia", "eu"}, Started: list[0].Started, Version: "1.2.3", Term: term, Running: 1,
 			Jobs: map[string]string{"job": f.jobs[0].Revision()}, JobCount: 1, Heard: list[0].Heard, Instance: list[0].Instance,
+			Life: 3 * term / 2, Clock: tools.ClockTrusted, Steady: list[0].Steady,
 		}}, list)
 		require.WithinDuration(t, at(16*time.Second), list[0].Heard, term/2, "a heartbeat comes every half TTL")
+		require.InDelta(t, 15, list[0].Steady.Seconds(), 1.5)
 		require.WithinDuration(t, epoch, list[0].Started, 6*time.Second)
 	})
 }

@@ -28,6 +28,7 @@ type Scheduler struct {
 	observed  bool     // somebody wants every event, not the failures only
 
 	clock   *fleetClock
+	trust   *trust
 	health  *health
 	timers  *timers
 	crew    *crew
@@ -38,7 +39,8 @@ type Scheduler struct {
 
 	updating  sync.Mutex
 	jobs      atomic.Pointer[jobSet]
-	announces chan struct{} // of size 1: the roster has to hear of this replica
+	announces chan struct{} // of size 1: a heartbeat is to be sent now
+	looks     chan struct{} // of size 1: the store's clock is to be looked at now
 	seen      FleetSeen     // the last
 	instances instances     // of this replica's id
 	processes int           // as ReplicaShared said last
@@ -148,11 +150,11 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		observed:  observed || len(o.sync) > 0,
 		timers:    newTimers(), crew: newCrew(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
-		groups: groupsOf(o.groups), version: o.version, announces: make(chan struct{}, 1),
+		groups: groupsOf(o.groups), version: o.version, announces: make(chan struct{}, 1), looks: make(chan struct{}, 1),
 	}
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
-	s.clock, s.health = newFleetClock(), newHealth(s.storeChanged, s.hint)
+	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.term), newHealth(s.storeChanged, s.hint)
 	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
 	s.Update(registry)
 	return s, nil
@@ -165,8 +167,10 @@ func serves(mine, wanted []string) bool {
 // Replica returns the replica's id.
 func (s *Scheduler) Replica() string { return s.replica }
 
-// Ready reports whether the store answers and every job's ticks are being contended for.
-func (s *Scheduler) Ready() bool { return s.ready.Load() && s.health.isUp() && !s.stopping.Load() }
+// Ready reports whether the store answers, its clock is trusted, and every job's ticks are being contended for.
+func (s *Scheduler) Ready() bool {
+	return s.ready.Load() && s.health.isUp() && !s.trust.holds() && !s.stopping.Load()
+}
 
 // JobStatus is what this replica knows of a job.
 type JobStatus struct {

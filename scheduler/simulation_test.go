@@ -200,7 +200,7 @@ func (s *simulation) rule() {
 	case 0:
 		_, _ = s.store.Pause(ctx, job, lease.Pause{By: "ops"})
 	case 1:
-		_, _ = s.store.Resume(ctx, job, "ops")
+		_, _ = s.store.Resume(ctx, job, lease.Resume{By: "ops"})
 	case 2:
 		if time.Now().UnixMilli()%1000 == 0 {
 			time.Sleep(time.Millisecond) // else the tick is the next millisecond, and seems to be early

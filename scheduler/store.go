@@ -34,6 +34,7 @@ func (s *Scheduler) answered(took time.Duration, err error) {
 
 const (
 	beatEvery  = time.Second            // between two looks at the store's clock
+	heldEvery  = 250 * time.Millisecond // while that is not trusted
 	probeEvery = 100 * time.Millisecond // while the store does not answer
 )
 
@@ -41,13 +42,18 @@ const (
 func (s *Scheduler) beat(ctx context.Context) {
 	for ctx.Err() == nil {
 		every := beatEvery
-		if !s.look() {
+		switch {
+		case !s.look():
 			every = probeEvery
+		case s.trust.holds():
+			every = heldEvery
 		}
 		t := time.NewTimer(every)
 		select {
 		case <-ctx.Done():
 		case <-t.C:
+		case <-s.looks:
+			sleep(ctx, lateRetry*time.Millisecond) // many claims may ask for the same look
 		case <-s.health.trouble:
 			sleep(ctx, probeEvery/2)
 		}
@@ -63,8 +69,7 @@ func (s *Scheduler) look() bool {
 	now, since, err := s.store.Time(ctx)
 	received := time.Now()
 	if err == nil {
-		s.clock.sample(sent, received, now)
-		s.observe(ClockSampled{Offset: time.Until(s.clock.now()), RTT: received.Sub(sent)})
+		s.looked(sent, received, now)
 		s.remembers(since)
 	}
 	s.answered(received.Sub(sent), err)
@@ -148,7 +153,7 @@ func (s *Scheduler) syncAll() bool {
 }
 
 func (s *Scheduler) syncSome(part []*contender) bool {
-	if !s.look() { // who forgot has to say so before a record is made anew
+	if !s.look() || s.trust.holds() { // a store that forgot has to say so before a record is made anew
 		return false
 	}
 	s.mu.Lock()
@@ -160,10 +165,13 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	for i, c := range part {
 		c.mu.Lock()
 		defined[i] = c.job
-		syncs[i] = lease.Sync{Name: c.name, Known: c.mark, Mark: now, Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job), Paused: c.paused}
+		syncs[i] = lease.Sync{
+			Name: c.name, Known: c.knownLocked(), Mark: now, Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job),
+			Paused: c.paused, Until: s.until(),
+		}
 		if c.made && since > c.since {
 			// A tick after the loss cannot have been granted before it; of the others nobody knows.
-			syncs[i].Mark = max(since, c.mark)
+			syncs[i].Mark = max(since, c.knownLocked())
 		}
 		c.mu.Unlock()
 	}
@@ -171,7 +179,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	ctx, cancel := s.call()
 	records, err := s.store.Sync(ctx, syncs)
 	cancel()
-	s.answered(time.Since(began), err)
+	s.bounded(began, err)
 	if err != nil {
 		return false
 	}

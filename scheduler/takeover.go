@@ -96,7 +96,11 @@ const mostPutOff = 3
 // takeOverLocked claims a tick that another held.
 func (c *contender) takeOverLocked(tick int64) bool {
 	l := c.open[tick]
-	if wait := c.leaveLocked(&l); wait > 0 {
+	wait := c.leaveLocked(&l)
+	if !l.waits { // what waits was never granted
+		wait = max(wait, c.s.quietFor())
+	}
+	if wait > 0 {
 		l.at = c.s.clock.ms() + ms(wait)
 		c.open[tick] = l
 		return true

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/solotick/solotick/scheduler"
 )
@@ -10,15 +12,20 @@ import (
 type readiness struct {
 	up       atomic.Bool // the store answers
 	draining atomic.Bool
+	clock    atomic.Pointer[scheduler.ClockStepped] // while the store's clock is not trusted; else nil
 }
 
 // observe is a scheduler.Observer.
 func (r *readiness) observe(e scheduler.Event) {
-	switch e.(type) { //nolint:gochecksumtype // no other event says whether the store answers
+	switch e := e.(type) { //nolint:gochecksumtype // no other event says whether the store and its clock can be used
 	case scheduler.StoreUp:
 		r.up.Store(true)
 	case scheduler.StoreDown:
 		r.up.Store(false)
+	case scheduler.ClockStepped:
+		r.clock.Store(&e)
+	case scheduler.ClockTrusted:
+		r.clock.Store(nil)
 	}
 }
 
@@ -31,6 +38,12 @@ func (r *readiness) why(ready bool) string {
 		return ""
 	case !r.up.Load():
 		return "the store does not answer, so nothing starts; the log says what is wrong"
+	}
+	switch step := r.clock.Load(); {
+	case step != nil && step.Start:
+		return fmt.Sprintf("the store's clock is %s ahead of this machine's, and no live replica vouches for it: nothing is claimed until it has been steady for a while", step.By.Round(time.Millisecond))
+	case step != nil:
+		return fmt.Sprintf("the store's clock has stepped by %s: nothing is claimed until it is back, or has been steady for a while on all replicas", step.By.Round(time.Millisecond))
 	default:
 		return "starting: the records of the jobs are not read yet"
 	}

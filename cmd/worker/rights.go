@@ -76,7 +76,7 @@ func (p *patient) tryAll(ctx context.Context, name string) (done int, faults []e
 	if c, ok := s.(lease.Controller); ok {
 		_, err := c.Pause(ctx, name, lease.Pause{By: name})
 		try(err)
-		_, err = c.Resume(ctx, name, name)
+		_, err = c.Resume(ctx, name, lease.Resume{By: name})
 		try(err)
 		_, err = c.Trigger(ctx, lease.Trigger{Name: name, By: name, Request: "trigger", Key: "key", Window: time.Second})
 		try(err)

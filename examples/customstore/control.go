@@ -27,12 +27,12 @@ func (s *FileStore) Pause(ctx context.Context, name string, p lease.Pause) (inFo
 }
 
 // Resume implements [lease.Controller].
-func (s *FileStore) Resume(ctx context.Context, name, by string) (ended *lease.Pause, err error) {
-	if err := errors.Join(checkName(name), lease.Pause{By: by}.Validate()); err != nil {
+func (s *FileStore) Resume(ctx context.Context, name string, q lease.Resume) (ended *lease.Pause, err error) {
+	if err := errors.Join(checkName(name), q.Validate()); err != nil {
 		return nil, err
 	}
 	err = s.change(ctx, name, func(r *record.Record, now time.Time) (err error) {
-		ended, err = r.Resume(by, now)
+		ended, err = r.Resume(q, now)
 		return err
 	})
 	return ended, err

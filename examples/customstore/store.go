@@ -121,8 +121,8 @@ func (s *FileStore) Pass(ctx context.Context, p lease.Pass) (mark int64, passed 
 		return 0, false, err
 	}
 	err = s.change(ctx, p.Name, func(r *record.Record, now time.Time) error {
-		mark, passed = r.Pass(p, now)
-		return nil
+		mark, passed, err = r.Pass(p, now)
+		return err
 	})
 	return mark, passed, err
 }
@@ -137,8 +137,9 @@ func (s *FileStore) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Recor
 	records := make([]lease.Record, len(syncs))
 	for i, y := range syncs {
 		err := s.change(ctx, y.Name, func(r *record.Record, now time.Time) error {
-			records[i] = r.Sync(y, now)
-			return nil
+			var err error
+			records[i], err = r.Sync(y, now)
+			return err
 		})
 		if err != nil {
 			return nil, err

@@ -26,7 +26,7 @@ func (f *fixture) pause(by, why string) lease.Pause {
 
 func (f *fixture) resume(by string) *lease.Pause {
 	f.Helper()
-	p, err := f.controller().Resume(f.ctx, f.name, by)
+	p, err := f.controller().Resume(f.ctx, f.name, lease.Resume{By: by})
 	f.ok("Resume", err)
 	return p
 }
@@ -132,7 +132,7 @@ func withoutARecordNothingIsRuled(f *fixture) {
 	name := f.other("x")
 	for range 2 {
 		_, pause := c.Pause(f.ctx, name, lease.Pause{By: "ops"})
-		_, resume := c.Resume(f.ctx, name, "ops")
+		_, resume := c.Resume(f.ctx, name, lease.Resume{By: "ops"})
 		_, trigger := c.Trigger(f.ctx, lease.Trigger{Name: name, By: "ops", Request: "t", Key: "k", Window: long})
 		for verb, err := range map[string]error{"Pause": pause, "Resume": resume, "Trigger": trigger} {
 			if !errors.Is(err, lease.ErrUnknown) {
@@ -231,7 +231,7 @@ func faultyPausesAreRefused(f *fixture) {
 	} {
 		_, err := c.Pause(f.ctx, p.name, lease.Pause{By: p.by})
 		f.refused("a pause: "+what, err)
-		_, err = c.Resume(f.ctx, p.name, p.by)
+		_, err = c.Resume(f.ctx, p.name, lease.Resume{By: p.by})
 		f.refused("a resume: "+what, err)
 	}
 	if p := f.record().Paused; p != nil {

@@ -78,6 +78,11 @@ var cases = []struct {
 	{"LargestNumbersAreExact", largestNumbersAreExact},
 	{"FaultyRequestsAreRefused", faultyRequestsAreRefused},
 
+	// bounds.go
+	{"PastItsBoundNothingIsClaimed", pastItsBoundNothingIsClaimed},
+	{"PastItsBoundNothingIsPassedOrMade", pastItsBoundNothingIsPassedOrMade},
+	{"PastItsBoundNothingIsPausedOrTriggered", pastItsBoundNothingIsPausedOrTriggered},
+
 	// takeovers.go
 	{"ExpiredOccasionIsTakenOverWithHigherTokenAndAttempt", expiredOccasionIsTakenOver},
 	{"TakeoversOfTheFirstGrantStayInForce", takeoversOfTheFirstGrantStayInForce},

@@ -66,7 +66,7 @@ func ctxEndsCall(f *fixture) {
 func (f *fixture) addOptional(ctx context.Context, calls map[string]func() error) {
 	if c, ok := f.store.(lease.Controller); ok {
 		calls["Pause"] = func() error { _, err := c.Pause(ctx, f.name, lease.Pause{By: "a"}); return err }
-		calls["Resume"] = func() error { _, err := c.Resume(ctx, f.name, "a"); return err }
+		calls["Resume"] = func() error { _, err := c.Resume(ctx, f.name, lease.Resume{By: "a"}); return err }
 		calls["Trigger"] = func() error {
 			_, err := c.Trigger(ctx, lease.Trigger{Name: f.name, By: "a", Request: "t"})
 			return err

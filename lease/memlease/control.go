@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/solotick/solotick/lease"
 )
@@ -15,18 +14,18 @@ func (s *Store) Pause(ctx context.Context, name string, p lease.Pause) (lease.Pa
 		return lease.Pause{}, err
 	}
 	s.mu.Lock()
-	in, err := s.recordLocked(name).Pause(p, time.Now())
+	in, err := s.recordLocked(name).Pause(p, s.nowLocked())
 	s.unlock(err == nil, name, lease.Ruled)
 	return in, err
 }
 
 // Resume implements [lease.Controller].
-func (s *Store) Resume(ctx context.Context, name, by string) (*lease.Pause, error) {
-	if err := cmp.Or(checkName(name), lease.Pause{By: by}.Validate(), context.Cause(ctx)); err != nil {
+func (s *Store) Resume(ctx context.Context, name string, r lease.Resume) (*lease.Pause, error) {
+	if err := cmp.Or(checkName(name), r.Validate(), context.Cause(ctx)); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	was, err := s.recordLocked(name).Resume(by, time.Now())
+	was, err := s.recordLocked(name).Resume(r, s.nowLocked())
 	s.unlock(err == nil, name, lease.Ruled)
 	return was, err
 }
@@ -37,7 +36,7 @@ func (s *Store) Cancel(ctx context.Context, c lease.Cancel) (lease.Cancelled, er
 		return lease.Cancelled{}, err
 	}
 	s.mu.Lock()
-	a, wake, err := s.recordLocked(c.Name).Cancel(c, time.Now())
+	a, wake, err := s.recordLocked(c.Name).Cancel(c, s.nowLocked())
 	s.unlock(wake, c.Name, lease.Cancelling)
 	return a, err
 }
@@ -48,7 +47,7 @@ func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, 
 		return lease.Triggered{}, err
 	}
 	s.mu.Lock()
-	a, wake, err := s.recordLocked(t.Name).Trigger(t, time.Now())
+	a, wake, err := s.recordLocked(t.Name).Trigger(t, s.nowLocked())
 	s.unlock(wake, t.Name, a.Occasion)
 	return a, err
 }

@@ -3,7 +3,6 @@ package memlease
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/record"
@@ -22,7 +21,7 @@ func (s *Store) Append(ctx context.Context, name, request string, text []byte) e
 	if s.journals[name] == nil {
 		s.journals[name] = new(record.Journal)
 	}
-	s.journals[name].Append(request, text, lease.MaxNotes, time.Now())
+	s.journals[name].Append(request, text, lease.MaxNotes, s.nowLocked())
 	return nil
 }
 

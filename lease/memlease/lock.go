@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/solotick/solotick/lease"
 )
@@ -24,7 +23,7 @@ func (s *Store) Lock(ctx context.Context, name string) (lease.Lock, error) {
 	if r == nil {
 		return lease.Lock{Name: name}, nil
 	}
-	return r.Lock.View(name, time.Now()), nil
+	return r.Lock.View(name, s.nowLocked()), nil
 }
 
 // Locks implements [lease.Locker]. The cursor is the name that was looked at last.
@@ -34,7 +33,7 @@ func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (lo
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := s.nowLocked()
 	for _, name := range slices.Sorted(maps.Keys(s.records)) {
 		if name <= cursor || !strings.HasPrefix(name, prefix) {
 			continue
@@ -55,7 +54,7 @@ func (s *Store) ForceRelease(ctx context.Context, name string, token int64) (boo
 		return false, err
 	}
 	s.mu.Lock()
-	woken, held := s.recordLocked(name).Lock.ForceRelease(token, time.Now())
+	woken, held := s.recordLocked(name).Lock.ForceRelease(token, s.nowLocked())
 	tell := s.tellLocked(name, woken)
 	s.mu.Unlock()
 	tell()

@@ -25,7 +25,7 @@ func (s *Store) Announce(ctx context.Context, holder string, info []byte, life t
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := s.nowLocked()
 	if life <= 0 {
 		if m, ok := s.members[holder]; ok && m.ends.After(now) {
 			s.members[holder] = member{info: m.info, heard: now, ends: now}
@@ -61,7 +61,7 @@ func (s *Store) membersWhere(ctx context.Context, wanted func(m member, now time
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := s.nowLocked()
 	maps.DeleteFunc(s.members, func(_ string, m member) bool { return !m.ends.Add(lease.FormerFor).After(now) })
 	var list []lease.Member
 	for holder, m := range s.members {

@@ -13,7 +13,7 @@ import (
 )
 
 // Store is a [lease.Store] in memory. The zero value is ready for use, in the namespace "default"; see [New] for one with a
-// name. It is safe for concurrent use, and its clock is the process's.
+// name. It is safe for concurrent use, and its clock is the process's, unless [Store.Step] moves it.
 type Store struct {
 	namespace string // "" is lease.DefaultNamespace
 
@@ -24,6 +24,7 @@ type Store struct {
 	members  map[string]member
 	journals map[string]*record.Journal
 	listens  map[*listener]struct{}
+	ahead    time.Duration // of the process's clock
 }
 
 // New makes a store whose fleet has a name: it is part of every tick's identity. It matches the pattern of a name. What is
@@ -47,6 +48,16 @@ func (s *Store) Forget() {
 	s.records, s.members, s.journals, s.since = nil, nil, nil, time.Time{}
 }
 
+// Step moves the store's clock by d against the process's, as somebody who sets the clock of a Redis server's machine does.
+func (s *Store) Step(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ahead += d
+}
+
+// nowLocked returns the store's time.
+func (s *Store) nowLocked() time.Time { return time.Now().Add(s.ahead) }
+
 // recordLocked returns the record of name, a new one if need be.
 func (s *Store) recordLocked(name string) *record.Record {
 	r := s.records[name]
@@ -67,7 +78,7 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 	}
 	s.mu.Lock()
 	r := s.recordLocked(c.Name)
-	a, wake := r.Claim(c, time.Now())
+	a, wake := r.Claim(c, s.nowLocked())
 	tell := s.tellLocked(c.Name, r.Woken())
 	s.unlock(wake, c.Name, 0)
 	tell()
@@ -94,7 +105,7 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 	ended := context.Cause(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := s.nowLocked()
 	for i, g := range grants {
 		if answers[i] = cmp.Or(g.Validate(), ended); answers[i] == nil {
 			answers[i] = s.recordLocked(g.Name).Renew(g, now)
@@ -125,7 +136,7 @@ func (s *Store) end(ctx context.Context, g lease.Grant, verb func(*record.Record
 	}
 	s.mu.Lock()
 	r := s.recordLocked(g.Name)
-	wake, err := verb(r, time.Now())
+	wake, err := verb(r, s.nowLocked())
 	tell := s.tellLocked(g.Name, r.Woken())
 	s.unlock(wake, g.Name, 0)
 	tell()
@@ -139,8 +150,7 @@ func (s *Store) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	mark, passed := s.recordLocked(p.Name).Pass(p, time.Now())
-	return mark, passed, nil
+	return s.recordLocked(p.Name).Pass(p, s.nowLocked())
 }
 
 // Sync implements [lease.Store].
@@ -155,10 +165,13 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := s.nowLocked()
 	records := make([]lease.Record, len(syncs))
 	for i, y := range syncs {
-		records[i] = s.recordLocked(y.Name).Sync(y, now)
+		var err error
+		if records[i], err = s.recordLocked(y.Name).Sync(y, now); err != nil {
+			return nil, err
+		}
 	}
 	return records, nil
 }
@@ -174,7 +187,7 @@ func (s *Store) Inspect(ctx context.Context, name string) (lease.Record, error) 
 	if r == nil {
 		return lease.Record{Name: name}, nil
 	}
-	return r.View(name, time.Now()), nil
+	return r.View(name, s.nowLocked()), nil
 }
 
 // Time implements [lease.Store].
@@ -184,7 +197,7 @@ func (s *Store) Time(ctx context.Context) (now, since time.Time, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now = time.Now().UTC()
+	now = s.nowLocked().UTC()
 	if s.since.IsZero() {
 		s.since = now
 	}

@@ -27,13 +27,13 @@ func (s *Store) Pause(ctx context.Context, name string, p lease.Pause) (in lease
 }
 
 // Resume implements [lease.Controller].
-func (s *Store) Resume(ctx context.Context, name, by string) (was *lease.Pause, err error) {
-	if err := cmp.Or(checkName(name), lease.Pause{By: by}.Validate()); err != nil {
+func (s *Store) Resume(ctx context.Context, name string, q lease.Resume) (was *lease.Pause, err error) {
+	if err := cmp.Or(checkName(name), q.Validate()); err != nil {
 		return nil, err
 	}
 	var answer error
 	err = s.one(ctx, "resume", name, look, false, func(r *record.Record, now time.Time) func() {
-		pause, said := r.Resume(by, now)
+		pause, said := r.Resume(q, now)
 		return func() {
 			was, answer = pause, said
 			s.tell(said == nil, name, lease.Ruled)

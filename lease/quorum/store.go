@@ -267,11 +267,12 @@ func (s *Store) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bool
 	if err := p.Validate(); err != nil {
 		return 0, false, err
 	}
+	var answer error
 	err = s.one(ctx, "pass", p.Name, look, false, func(r *record.Record, now time.Time) func() {
-		m, ok := r.Pass(p, now)
-		return func() { mark, passed = m, ok }
+		m, ok, said := r.Pass(p, now)
+		return func() { mark, passed, answer = m, ok, said }
 	})
-	return mark, passed, err
+	return mark, passed, cmp.Or(err, answer)
 }
 
 // Sync implements [lease.Store].
@@ -282,21 +283,26 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 		}
 	}
 	names, parts := group(len(syncs), func(i int) (string, bool) { return syncs[i].Name, true })
-	records := make([]lease.Record, len(syncs))
+	records, answers := make([]lease.Record, len(syncs)), make([]error, len(syncs))
 	errs := s.registers.update(ctx, names, first, true, on(recordKind, func(n int, r *record.Record, now time.Time) func() {
-		views := make([]lease.Record, len(parts[n]))
+		views, said := make([]lease.Record, len(parts[n])), make([]error, len(parts[n]))
 		for j, i := range parts[n] {
-			views[j] = r.Sync(syncs[i], now)
+			views[j], said[j] = r.Sync(syncs[i], now)
 		}
 		return func() {
 			for j, i := range parts[n] {
-				records[i] = views[j]
+				records[i], answers[i] = views[j], said[j]
 			}
 		}
 	}))
 	for n, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("sync %q: %w", names[n], err)
+		}
+	}
+	for i, err := range answers {
+		if err != nil {
+			return nil, fmt.Errorf("sync %q: %w", syncs[i].Name, err)
 		}
 	}
 	return records, nil

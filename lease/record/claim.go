@@ -13,6 +13,10 @@ func (r *Record) Claim(c lease.Claim, now time.Time) (a lease.Answer, wake bool)
 		a, r.woken = r.Lock.Claim(c, now)
 		return a, false
 	}
+	if late(c.Until, now) {
+		return lease.Answer{Status: lease.OutOfBounds, Mark: r.Mark, Now: now.UTC()}, false
+	}
+	r.restart(now)
 	if c.Occasion > 0 && !r.Known {
 		return lease.Answer{Status: lease.Unknown, Mark: c.Known, Now: now.UTC()}, false
 	}

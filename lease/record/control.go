@@ -10,18 +10,25 @@ import (
 
 // Pause answers a valid pause.
 func (r *Record) Pause(p lease.Pause, now time.Time) (lease.Pause, error) {
+	if err := inBounds(p.Until, now); err != nil {
+		return lease.Pause{}, err
+	}
 	if !r.Known {
 		return lease.Pause{}, lease.ErrUnknown
 	}
 	if r.Paused == nil {
+		p.Until = time.Time{}
 		p.Why, p.Since = lease.Cut(p.Why, lease.MaxNote), now.UTC().Truncate(time.Microsecond)
 		r.Paused = &p
 	}
 	return *r.Paused, nil
 }
 
-// Resume ends a pause; by is valid.
-func (r *Record) Resume(by string, now time.Time) (*lease.Pause, error) {
+// Resume answers a valid resume.
+func (r *Record) Resume(q lease.Resume, now time.Time) (*lease.Pause, error) {
+	if err := inBounds(q.Until, now); err != nil {
+		return nil, err
+	}
 	if !r.Known {
 		return nil, lease.ErrUnknown
 	}
@@ -31,7 +38,7 @@ func (r *Record) Resume(by string, now time.Time) (*lease.Pause, error) {
 		from := r.Mark
 		r.Mark = now.UnixMilli()
 		r.remember(lease.Settled{
-			Occasion: r.Mark, From: from, Outcome: lease.OutcomeSkipped, Holder: by, Note: lease.NotePaused,
+			Occasion: r.Mark, From: from, Outcome: lease.OutcomeSkipped, Holder: q.By, Note: lease.NotePaused,
 		}, "resume", now)
 	}
 	return was, nil
@@ -39,6 +46,9 @@ func (r *Record) Resume(by string, now time.Time) (*lease.Pause, error) {
 
 // Trigger answers a valid trigger. wake tells that an occasion was opened.
 func (r *Record) Trigger(t lease.Trigger, now time.Time) (a lease.Triggered, wake bool, err error) {
+	if err := inBounds(t.Until, now); err != nil {
+		return a, false, err
+	}
 	if !r.Known {
 		return a, false, lease.ErrUnknown
 	}

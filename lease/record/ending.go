@@ -23,7 +23,7 @@ func (r *Record) Renew(g lease.Grant, now time.Time) error {
 		return lease.ErrReplaced
 	}
 	e = r.toEnd(*e)
-	e.Ends = now.Add(g.Term)
+	e.Ends, e.Term = now.Add(g.Term), g.Term
 	e.Attempt = max(e.Attempt, g.Attempt)
 	return nil
 }

@@ -86,25 +86,56 @@ type Gap struct{ From, To int64 }
 
 func (g Gap) has(occasion int64) bool { return g.From < occasion && occasion <= g.To }
 
+// late reports whether it is too late for a request with that bound.
+func late(until, now time.Time) bool { return !until.IsZero() && now.After(until) }
+
+// inBounds returns a [*lease.BoundsError] if it is too late for a request with that bound.
+func inBounds(until, now time.Time) error {
+	if late(until, now) {
+		return &lease.BoundsError{Until: until, Now: now.UTC()}
+	}
+	return nil
+}
+
+// aheadBy is how far a clock may be ahead of the store's by which a lease was renewed: the nodes of a quorum are not
+// exactly together.
+const aheadBy = time.Second
+
+// restart has each lease begin anew that was renewed when the store's clock was ahead of what it is now: no more may be
+// left of a lease than its term.
+func (r *Record) restart(now time.Time) {
+	for i := range r.Open {
+		if e := &r.Open[i]; !e.waits() && !e.Released && e.Ends.Sub(now) > e.Term+aheadBy {
+			e.Ends = now.Add(e.Term)
+		}
+	}
+}
+
 // Pass answers a valid pass.
-func (r *Record) Pass(p lease.Pass, now time.Time) (mark int64, passed bool) {
-	switch {
+func (r *Record) Pass(p lease.Pass, now time.Time) (mark int64, passed bool, err error) {
+	switch err := inBounds(p.Until, now); {
+	case err != nil:
+		return 0, false, err
 	case !r.Known:
-		return 0, false
+		return 0, false, nil
 	case r.skipped(p.To, p.Request) != nil:
-		return r.Mark, true
+		return r.Mark, true, nil
 	case r.Mark != p.From:
-		return r.Mark, false
+		return r.Mark, false, nil
 	}
 	r.Mark = p.To
 	r.remember(lease.Settled{
 		Occasion: p.To, From: p.From, Outcome: p.Outcome, Holder: p.Holder, Note: lease.Cut(p.Note, lease.MaxNote),
 	}, p.Request, now)
-	return r.Mark, true
+	return r.Mark, true, nil
 }
 
 // Sync answers a valid sync.
-func (r *Record) Sync(y lease.Sync, now time.Time) lease.Record {
+func (r *Record) Sync(y lease.Sync, now time.Time) (lease.Record, error) {
+	if err := inBounds(y.Until, now); err != nil {
+		return lease.Record{}, err
+	}
+	r.restart(now)
 	made := !r.Known
 	if made {
 		// Those who have written themselves anew meanwhile (Gap.To) prove that at least so much was decided.
@@ -133,7 +164,7 @@ func (r *Record) Sync(y lease.Sync, now time.Time) lease.Record {
 	for i := range v.Open {
 		v.Open[i].CancelledBy = ""
 	}
-	return v
+	return v, nil
 }
 
 // reschedule appends a schedule, and drops those that no tick past the mark came due under.

@@ -185,7 +185,7 @@ func useEverything(t *testing.T, s *redislease.Store) {
 	require.ErrorIs(t, renewed(s, t.Context(), g), lease.ErrReplaced)
 	_, err = s.Pause(t.Context(), "job", lease.Pause{By: "ops"})
 	require.NoError(t, err)
-	ended, err := s.Resume(t.Context(), "job", "ops")
+	ended, err := s.Resume(t.Context(), "job", lease.Resume{By: "ops"})
 	require.NoError(t, err)
 	require.NotNil(t, ended)
 

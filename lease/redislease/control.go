@@ -16,29 +16,29 @@ func (s *Store) Pause(ctx context.Context, name string, p lease.Pause) (lease.Pa
 	if err := errors.Join(checkName(name), p.Validate()); err != nil {
 		return lease.Pause{}, err
 	}
-	cmd, err := s.router.do(ctx, pauseScript.command(ctx, []string{s.key(name)}, p.By, lease.Cut(p.Why, lease.MaxNote)))
+	cmd, err := s.router.do(ctx, pauseScript.command(ctx, []string{s.key(name)}, p.By, lease.Cut(p.Why, lease.MaxNote), unixMilli(p.Until)))
 	pause, err := answeredPause(cmd, err)
 	if err == nil {
 		_ = s.note(ctx, name, lease.Ruled) // claims tell of it, too
 	}
 	if err != nil {
-		return lease.Pause{}, fmt.Errorf("pause %q: %w", name, err)
+		return lease.Pause{}, fmt.Errorf("pause %q: %w", name, outOfBounds(err, p.Until))
 	}
 	return *pause, nil
 }
 
 // Resume implements [lease.Controller].
-func (s *Store) Resume(ctx context.Context, name, by string) (*lease.Pause, error) {
-	if err := errors.Join(checkName(name), lease.Pause{By: by}.Validate()); err != nil {
+func (s *Store) Resume(ctx context.Context, name string, r lease.Resume) (*lease.Pause, error) {
+	if err := errors.Join(checkName(name), r.Validate()); err != nil {
 		return nil, err
 	}
-	cmd, err := s.router.do(ctx, resumeScript.command(ctx, []string{s.key(name)}, by))
+	cmd, err := s.router.do(ctx, resumeScript.command(ctx, []string{s.key(name)}, r.By, unixMilli(r.Until)))
 	pause, err := answeredPause(cmd, err)
 	if err == nil {
 		_ = s.note(ctx, name, lease.Ruled)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("resume %q: %w", name, err)
+		return nil, fmt.Errorf("resume %q: %w", name, outOfBounds(err, r.Until))
 	}
 	return pause, nil
 }
@@ -95,7 +95,7 @@ func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, 
 		beside = 1
 	}
 	cmd, err := s.router.do(ctx, triggerScript.command(ctx, keys,
-		t.Request, t.By, t.Window.Milliseconds(), t.Every.Microseconds(), t.Burst, beside, lease.MaxWaiting))
+		t.Request, t.By, t.Window.Milliseconds(), t.Every.Microseconds(), t.Burst, beside, lease.MaxWaiting, unixMilli(t.Until)))
 	if errors.Is(err, redis.Nil) {
 		return lease.Triggered{}, fmt.Errorf("trigger %q: %w", t.Name, lease.ErrUnknown)
 	}
@@ -108,7 +108,7 @@ func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, 
 		}
 	}
 	if err != nil {
-		return lease.Triggered{}, fmt.Errorf("trigger %q: %w", t.Name, err)
+		return lease.Triggered{}, fmt.Errorf("trigger %q: %w", t.Name, outOfBounds(err, t.Until))
 	}
 	return a, nil
 }

@@ -54,8 +54,8 @@ func (p *pair) resume(t *rapid.T) {
 	name := drawName(t)
 	a, b := p.inspect(t, name)
 	p.advance()
-	want, wantErr := p.memory.Resume(p.ctx, name, "c")
-	got, err := p.redis.Resume(p.ctx, name, "c")
+	want, wantErr := p.memory.Resume(p.ctx, name, lease.Resume{By: "c"})
+	got, err := p.redis.Resume(p.ctx, name, lease.Resume{By: "c"})
 	p.same(t, wantErr, err, name)
 	require.Equal(t, paused(want), paused(got))
 	marks := [2]int64{a.Mark, b.Mark}

@@ -102,6 +102,10 @@ func (p *pair) claim(t *rapid.T) {
 		c.NotBefore = time.Now().Add(time.Hour)
 	case 2:
 		c.NotAfter = time.Now().Add(-time.Hour)
+	case 3:
+		c.Until = time.Now().Add(-time.Hour)
+	case 4:
+		c.Until = time.Now().Add(time.Hour)
 	}
 	both := [2]lease.Claim{c, c}
 	occasion, known := p.spot(t), [2]int64{}

@@ -157,7 +157,7 @@ func everyVerb(s *redislease.Store, g lease.Grant) map[string]func(ctx context.C
 			_, err := s.Pause(ctx, g.Name, lease.Pause{By: "ops"})
 			return err
 		},
-		"resume": func(ctx context.Context) error { _, err := s.Resume(ctx, g.Name, "ops"); return err },
+		"resume": func(ctx context.Context) error { _, err := s.Resume(ctx, g.Name, lease.Resume{By: "ops"}); return err },
 		"trigger": func(ctx context.Context) error {
 			_, err := s.Trigger(ctx, lease.Trigger{Name: g.Name, By: "ops", Request: "t", Key: "k", Window: long})
 			return err

@@ -56,7 +56,7 @@ func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
 	require.Len(t, members, 1)
 	_, err = s.Pause(t.Context(), "ruled", lease.Pause{By: "ops"})
 	require.NoError(t, err)
-	ended, err := s.Resume(t.Context(), "ruled", "ops")
+	ended, err := s.Resume(t.Context(), "ruled", lease.Resume{By: "ops"})
 	require.NoError(t, err)
 	require.NotNil(t, ended)
 

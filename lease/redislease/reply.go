@@ -202,6 +202,19 @@ func writePause(p *lease.Pause) string {
 	return strconv.FormatInt(p.Since.UnixMicro(), 10) + " " + p.By + " " + lease.Cut(p.Why, lease.MaxNote)
 }
 
+// outOfBounds reads the answer to a request that came after its bound from err, and returns other errors as they are.
+func outOfBounds(err error, until time.Time) error {
+	stamp, ok := strings.CutPrefix(err.Error(), "OUTOFBOUNDS ")
+	if !ok {
+		return err
+	}
+	now, fault := strconv.ParseInt(stamp, 10, 64)
+	if fault != nil {
+		return fmt.Errorf("%w: %q", errReply, err.Error())
+	}
+	return &lease.BoundsError{Until: until, Now: time.UnixMicro(now).UTC()}
+}
+
 func numbers(fields []string) ([]int64, error) {
 	if len(fields) == 0 {
 		return nil, nil

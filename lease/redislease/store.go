@@ -157,7 +157,7 @@ func (s *Store) claim(ctx context.Context, c *lease.Claim) (lease.Answer, error)
 		return a, fault
 	}
 	switch a.Status {
-	case lease.Held, lease.Decided, lease.Early, lease.Late, lease.Unknown: // these wrote nothing
+	case lease.Held, lease.Decided, lease.Early, lease.Late, lease.Unknown, lease.OutOfBounds: // these wrote nothing
 		return a, nil
 	case lease.Granted:
 		s.unwanted.add(lease.Grant{
@@ -174,9 +174,9 @@ func (s *Store) claimCmd(ctx context.Context, c *lease.Claim) *redis.Cmd {
 	if c.Limit > 0 {
 		return s.guard(ctx, s.lockClaimCmd(ctx, c))
 	}
-	args := make([]any, 0, 10)
+	args := make([]any, 0, 11)
 	args = append(args, c.Occasion, c.Holder, c.Request, c.Term.Microseconds(), unixMilli(c.NotBefore), unixMilli(c.NotAfter),
-		c.Known, c.Takeovers, int(c.Overlap))
+		c.Known, c.Takeovers, int(c.Overlap), unixMilli(c.Until))
 	if c.OnlyOpen {
 		args = append(args, 1)
 	}
@@ -305,10 +305,10 @@ func (s *Store) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 		return 0, false, err
 	}
 	cmd, err := s.router.do(ctx, passScript.command(ctx, []string{s.key(p.Name)},
-		p.From, p.To, string(p.Outcome), p.Request, p.Holder, lease.Cut(p.Note, lease.MaxNote)))
+		p.From, p.To, string(p.Outcome), p.Request, p.Holder, lease.Cut(p.Note, lease.MaxNote), unixMilli(p.Until)))
 	r, err := readNumbers(cmd, err, 2)
 	if err != nil {
-		return 0, false, fmt.Errorf("pass %q: %w", p.Name, err)
+		return 0, false, fmt.Errorf("pass %q: %w", p.Name, outOfBounds(err, p.Until))
 	}
 	return max(r[0], 0), r[1] == 1, nil
 }
@@ -320,7 +320,8 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 		if err := y.Validate(); err != nil {
 			return nil, err
 		}
-		cmds[i] = syncScript.command(ctx, []string{s.key(y.Name)}, y.Mark, y.Known, y.Revision, writePause(y.Paused), y.Schedule)
+		cmds[i] = syncScript.command(ctx, []string{s.key(y.Name)},
+			y.Mark, y.Known, y.Revision, writePause(y.Paused), y.Schedule, unixMilli(y.Until))
 	}
 	cmds, err := s.router.all(ctx, cmds)
 	if err != nil {
@@ -329,7 +330,7 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 	records := make([]lease.Record, len(syncs))
 	for i, cmd := range cmds {
 		if records[i], err = readRecord(syncs[i].Name, cmd); err != nil {
-			return nil, fmt.Errorf("sync %q: %w", syncs[i].Name, err)
+			return nil, fmt.Errorf("sync %q: %w", syncs[i].Name, outOfBounds(err, syncs[i].Until))
 		}
 	}
 	return records, nil

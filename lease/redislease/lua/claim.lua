@@ -2,15 +2,19 @@
 -- KEYS[1] record
 -- ARGV    1 occasion  2 holder  3 request  4 term in us  5 not before, ms  6 not after, ms (0: no bound)
 --         7 newest mark the claimer knows  8 takeovers  9 overlap: 0 allow, 1 skip, 2 wait, 3 queue, 4 replace
---         10 present: only if it is open
+--         10 the latest time at which it holds, ms (0: no bound)  11 present: only if it is open
 -- returns a token alone: granted at that time, as it was asked for, and nothing else is open. Otherwise {status, mark,
 --         now}, and what is known besides: token, attempt, takeovers, left, holder; and then, if there are any: the
 --         other open occasions, entries of what was settled besides
-local GRANTED, HELD, DECIDED, SKIPPED, LOST, BUSY, EARLY, LATE, UNKNOWN, QUEUED, PAUSED = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+local GRANTED, HELD, DECIDED, SKIPPED, LOST, BUSY, EARLY, LATE, UNKNOWN, QUEUED, PAUSED, OUT_OF_BOUNDS = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 
 local key, occasion, holder, request, overlap = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[9]
 local n = tonumber(occasion)
 local r = read(key)
+if late(ARGV[10], now) then
+  return {OUT_OF_BOUNDS, tonumber(r.mark or '0'), now}
+end
+restart(r, stamp, now)
 if n > 0 then
   if not r.mark then
     return {UNKNOWN, tonumber(ARGV[7]), now}
@@ -166,7 +170,7 @@ if mine then
   return grant(int(a + 1), left)
 end
 
-if n == 0 and not ARGV[10] then
+if n == 0 and not ARGV[11] then
   return grant(1, ARGV[8])
 end
 if n > 0 and n <= tonumber(r.mark) then
@@ -176,7 +180,7 @@ if n > 0 and n <= tonumber(r.mark) then
   end
   return answer(note_of(e) == 'paused' and PAUSED or SKIPPED)
 end
-if ARGV[10] then
+if ARGV[11] then
   return answer(DECIDED)
 end
 if ARGV[5] * 1000 > now then

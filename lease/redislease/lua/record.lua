@@ -36,6 +36,16 @@ local function clock()
   return stamp, tonumber(stamp)
 end
 
+-- late tells that it is too late for a request with that bound, in ms; 0 is none.
+local function late(bound, now)
+  return bound ~= '0' and now > bound * 1000
+end
+
+-- out_of_bounds is the answer to such a request, but for a claim.
+local function out_of_bounds(stamp)
+  return redis.error_reply('OUTOFBOUNDS ' .. stamp)
+end
+
 -- keep moves the end of a record's life, for which there is no other use than to collect garbage, away from now: by a day
 -- for a plain lock, or by more than a year, since jobs may run once a year; and the term.
 local function keep(key, occasion, term)
@@ -79,6 +89,22 @@ end
 -- line formats one open occasion.
 local function line(occasion, token, attempt, takeovers, since, term, holder, request)
   return occasion .. ' ' .. token .. ' ' .. attempt .. ' ' .. takeovers .. ' ' .. since .. ' ' .. term .. ' ' .. holder .. ' ' .. request .. '\n'
+end
+
+-- restart has each lease of a record begin anew that was renewed when this server's clock was ahead of what it is now: no
+-- more may be left of a lease than its term. A second is what the clocks of a quorum may be apart.
+local function restart(r, stamp, now)
+  local changed = false
+  local open = string.gsub(r.open, LINE, function(o, t, a, left, since, term, h, q)
+    if a ~= '0' and since - now > 1000000 then
+      changed = true
+      return line(o, t, a, left, stamp, term, h, q)
+    end
+  end)
+  if changed then
+    r.open = open
+    redis.call('HSET', r.key, 'open', open)
+  end
 end
 
 -- waiting returns the oldest of the open occasions that waits, with who asked for it, and how many wait.

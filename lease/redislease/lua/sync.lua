@@ -1,7 +1,7 @@
 -- sync: read a record, and make it when there is none.
 -- KEYS[1] record
 -- ARGV    1 mark of a new record  2 newest mark the caller knows  3 revision, or empty  4 a new record's pause, or empty
---         5 schedule that the revision stands for
+--         5 schedule that the revision stands for  6 the latest time at which it holds, ms (0: no bound)
 -- returns {made, mark, token, now, open, revision, since when, pause, schedules}
 local SCHEDULES = 4
 
@@ -21,7 +21,12 @@ local function reschedule(mark, lines, since, text)
 end
 
 local key, known = KEYS[1], tonumber(ARGV[2])
+local stamp, now = clock()
+if late(ARGV[6], now) then
+  return out_of_bounds(stamp)
+end
 local r = read(key)
+restart(r, stamp, now)
 local made = 0
 if not r.mark then
   -- Those who have written themselves anew meanwhile (gap_to) prove that at least so much was decided.
@@ -34,7 +39,6 @@ if not r.mark then
 elseif tonumber(r.mark) < known then
   raise(r, ARGV[2])
 end
-local stamp, now = clock()
 local v = redis.call('HMGET', key, 'revision', 'revised', 'schedules')
 if ARGV[3] ~= '' and (ARGV[3] ~= v[1] or not v[3]) then
   local since = stamp

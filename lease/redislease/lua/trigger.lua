@@ -2,9 +2,14 @@
 -- KEYS[1] record  [2 what remembers the key]
 -- ARGV    1 request  2 by  3 for how many ms the key is remembered  4 time between two, us; 0: no limit  5 how many at once
 --         6 beside: 1 opens one even if another waits  7 how many may wait
+--         8 the latest time at which it holds, ms (0: no bound)
 -- returns {status, occasion, wait in us}; nil when there is no record
 local OPENED, REPEATED, WAITING, LIMITED = 1, 2, 3, 4
 local key = KEYS[1]
+local stamp, now = clock()
+if late(ARGV[8], now) then
+  return out_of_bounds(stamp)
+end
 local r = read(key)
 if not r.mark then
   return false
@@ -41,7 +46,6 @@ end
 if waits >= tonumber(ARGV[7]) then
   return {LIMITED, 0, 1000000}
 end
-local _, now = clock()
 local every = tonumber(ARGV[4])
 if every > 0 then
   local next = math.max(tonumber(redis.call('HGET', key, 'tat') or '0'), now) + every

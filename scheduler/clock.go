@@ -1,0 +1,165 @@
+package scheduler
+
+import (
+	"errors"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
+)
+
+// clockWords is what heartbeats call what a replica thinks of the store's clock.
+var clockWords = map[clockState]fleet.Clock{
+	clockDoubted: fleet.ClockDoubted, clockStepped: fleet.ClockStepped, clockTrusted: fleet.ClockTrusted,
+}
+
+// looked takes in what a look at the store's clock has shown.
+func (s *Scheduler) looked(sent, received, now time.Time) {
+	sample := s.clock.compare(sent, received, now)
+	defer func() { s.observe(ClockSampled{Offset: time.Until(s.clock.now()), RTT: sample.rtt}) }()
+	if s.trust.now() == clockUnknown {
+		s.firstLook(sample, received, now)
+		return
+	}
+	estimate, slack := s.clock.estimate()
+	switch s.trust.look(sample.taken, sample.offset, sample.rtt/2+slack+clockDrift, estimate) {
+	case isPlausible:
+		s.clock.take(sample)
+	case hasStepped:
+		_, v := s.clockView()
+		if v.state == clockStepped {
+			s.observe(ClockStepped{By: v.by})
+		}
+		s.wantAnnounce() // to the store's clock, the heartbeats from before may have ended
+	case hasReturned:
+		s.clockTrusted(0, sample.taken)
+	case isHeld:
+	}
+}
+
+// firstLook asks this machine's own clock and the live members whether the store's clock is to be trusted. Members that
+// cannot be asked say nothing.
+func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
+	var members []fleet.Replica
+	if roster, ok := s.store.(lease.Roster); ok {
+		ctx, cancel := s.call()
+		if list, err := roster.Members(ctx); err == nil {
+			members = live(list)
+		}
+		cancel()
+	}
+	ahead := time.Unix(0, int64(sample.taken+sample.offset)).Sub(received.Round(0))
+	agrees := ahead.Abs() <= s.trust.limit+sample.rtt/2
+	s.clock.restart(sample)
+	sum := clocksOf(members, s.replica, now, now, s.trust.limit)
+	if !s.trust.begin(sample.taken, sample.offset, agrees, sum) {
+		s.observe(ClockStepped{By: ahead, Start: true})
+		s.wantAnnounce()
+	}
+}
+
+// clockSeen takes in the store's time from the answer to a claim. One that is not plausible is left to the next look.
+func (s *Scheduler) clockSeen(sent, received, now time.Time) {
+	sample := s.clock.compare(sent, received, now)
+	estimate, slack := s.clock.estimate()
+	if s.trust.claimed(sample.taken, sample.offset, sample.rtt/2+slack+clockDrift, estimate) {
+		s.clock.take(sample)
+		return
+	}
+	select {
+	case s.looks <- struct{}{}:
+	default:
+	}
+}
+
+// until is the latest time of the store at which a request that is sent now may change anything.
+func (s *Scheduler) until() time.Time { return s.clock.now().Add(s.trust.limit) }
+
+// untilTakeover is the same for a request that may take over what another holds: a holder that lives has renewed within a
+// third of the TTL.
+func (s *Scheduler) untilTakeover() time.Time {
+	return s.clock.now().Add(max(s.term/3, minTakeoverBound))
+}
+
+// minTakeoverBound is what a request takes on its way to the store, however short the TTL.
+const minTakeoverBound = 200 * time.Millisecond
+
+// bounded takes in how a call went that carries such a bound. It reports whether the call came too late for it.
+func (s *Scheduler) bounded(began time.Time, err error) (out bool) {
+	received := time.Now()
+	if b, ok := errors.AsType[*lease.BoundsError](err); ok {
+		s.answered(received.Sub(began), nil) // the store has answered
+		s.clockSeen(began, received, b.Now)
+		return true
+	}
+	s.answered(received.Sub(began), err)
+	return false
+}
+
+// judgeClock takes in what the live members say about the store's clock.
+func (s *Scheduler) judgeClock(members []fleet.Replica) {
+	now, v := s.clockView()
+	if v.state == clockTrusted {
+		return
+	}
+	sum := clocksOf(members, s.replica, now, now.Add(-v.steady), s.trust.limit)
+	local := s.clock.local(time.Now())
+	rebase := func(offset time.Duration) { s.clock.restart(sample{taken: local, offset: offset}) }
+	if s.trust.accept(local, sum, rebase) {
+		s.clockTrusted(v.by, local)
+	}
+}
+
+// clockTrusted goes on after claims were held: what was planned by the clock as it was is planned again, from what the
+// records say now.
+func (s *Scheduler) clockTrusted(by, at time.Duration) {
+	s.observe(ClockTrusted{By: by, Held: s.trust.heldFor(at)})
+	set := s.jobs.Load()
+	for _, c := range set.contenders {
+		c.clockChanged()
+	}
+	for _, l := range set.leaders {
+		l.nudge()
+	}
+	s.wantSync()
+	s.wantAnnounce()
+}
+
+// clockView returns the store's time as it is now, trusted or not, and what this replica thinks of that clock.
+func (s *Scheduler) clockView() (time.Time, view) {
+	local := s.clock.local(time.Now())
+	estimate, _ := s.clock.estimate()
+	v := s.trust.view(local, estimate)
+	return time.Unix(0, int64(local+v.offset)).UTC(), v
+}
+
+// quietFor is for how long nothing may be taken over from now on: the store's clock has stepped, and holders that live
+// have to renew first.
+func (s *Scheduler) quietFor() time.Duration {
+	return s.trust.quietFor(s.clock.local(time.Now()))
+}
+
+// live returns what those members say that live. Of one that says nothing this program understands, nothing is known.
+func live(members []lease.Member) []fleet.Replica {
+	var list []fleet.Replica
+	for _, m := range members {
+		if r, err := fleet.DecodeReplica(m.Info); err == nil && !r.Outlived(m.Left) {
+			r.ID, r.Heard = m.Holder, m.Heard
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// clockChanged forgets what was planned by the clock as it was.
+func (c *contender) clockChanged() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.s.clock.ms()
+	c.synced = false
+	c.notBefore, c.retryAt, c.caughtUp, c.blocked = 0, 0, 0, 0
+	for tick, l := range c.open {
+		l.at = now
+		c.open[tick] = l
+	}
+}

@@ -1,0 +1,149 @@
+package scheduler_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/scheduler"
+)
+
+// clockEvents returns how often the replicas have seen the store's clock step, and how often they came to trust it.
+func (f *fleet) clockEvents() (stepped, trusted int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.events {
+		switch e.event.(type) {
+		case scheduler.ClockStepped:
+			stepped++
+		case scheduler.ClockTrusted:
+			trusted++
+		}
+	}
+	return stepped, trusted
+}
+
+func TestClockThatIsWrongForAMomentHarmsNothing(t *testing.T) {
+	for name, by := range map[string]time.Duration{
+		"8 h ahead": 8 * time.Hour, "a year ahead": 365 * 24 * time.Hour, "8 h behind": -8 * time.Hour,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.job("often", "@every 10s", takes(time.Second))
+				f.job("hourly", "@every 1h", takes(0))
+				f.job("daily", "@every 24h", takes(0))
+				f.startMany(3)
+				f.sleepTo(38 * time.Second)
+				f.store.step(by)
+				f.sleepTo(42 * time.Second)
+				f.store.step(-by)
+				f.sleepTo(43 * time.Second)
+				stepped, trusted := f.clockEvents()
+				require.Equal(t, []int{3, 3}, []int{stepped, trusted})
+				f.sleepTo(2*time.Hour + time.Second)
+				runs := f.runs.of("often")
+				require.Len(t, runs, 2*360)
+				for i, r := range runs {
+					require.Equal(t, epoch.Add(time.Duration(i+1)*10*time.Second), r.Tick, "each, once")
+					late := r.start.Sub(r.Tick)
+					require.GreaterOrEqual(t, late, time.Duration(0))
+					require.Less(t, late, 4*time.Second, "%s", r.Tick)
+				}
+				require.Equal(t, "1h0m0s, 2h0m0s", f.story("hourly"))
+				require.Empty(t, f.runs.of("daily"))
+			})
+		})
+	}
+}
+
+func TestTrueCorrectionOfTheClockIsAccepted(t *testing.T) {
+	for name, by := range map[string]time.Duration{"forward": time.Hour, "back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.job("job", "@every 2h", takes(0))
+				f.startMany(3)
+				f.sleepTo(90 * time.Minute)
+				f.store.step(by)
+				f.sleepTo(90*time.Minute + 4*time.Second)
+				stepped, trusted := f.clockEvents()
+				require.Equal(t, []int{3, 0}, []int{stepped, trusted})
+				require.Empty(t, f.runs.of("job"))
+				f.sleepTo(90*time.Minute + 8*time.Second)
+				_, trusted = f.clockEvents()
+				require.Equal(t, 3, trusted)
+				f.sleepTo(6 * time.Hour)
+				runs := f.runs.of("job")
+				require.Equal(t, epoch.Add(2*time.Hour), runs[0].Tick, "a misfire, when the clock was put forward")
+				for i, r := range runs[1:] {
+					require.Equal(t, epoch.Add(time.Duration(2*i+4)*time.Hour), r.Tick)
+					require.Equal(t, r.Tick, r.start.UTC().Add(by), "by the clock as it is now")
+				}
+			})
+		})
+	}
+}
+
+// TestForwardStepTakesNothingFromItsHolders steps by more than the TTL, once by so little that the step is taken in.
+func TestForwardStepTakesNothingFromItsHolders(t *testing.T) {
+	for name, by := range map[string]time.Duration{"taken in": term + time.Second, "held": 2*term + time.Second} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				for _, job := range []string{"a", "b", "c", "d", "e"} {
+					f.job(job, "@every 1m", takes(20*time.Second))
+				}
+				f.leader("leader", takes(time.Hour))
+				f.startMany(3)
+				f.sleepTo(65 * time.Second)
+				before := len(f.runs.of("leader"))
+				f.store.step(by)
+				f.sleepTo(100 * time.Second)
+				for _, job := range []string{"a", "b", "c", "d", "e"} {
+					require.Len(t, f.runs.of(job), 1, "%s", job)
+					require.Equal(t, map[string]int{}, f.passed(job))
+				}
+				require.Len(t, f.runs.of("leader"), before)
+			})
+		})
+	}
+}
+
+func TestReplicaThatStartsInAJumpClaimsNothing(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(0))
+		f.startMany(2)
+		f.sleepTo(35 * time.Second)
+		f.store.step(time.Hour)
+		f.start("late")
+		f.sleepTo(39 * time.Second)
+		require.Len(t, f.runs.of("job"), 3)
+		f.store.step(-time.Hour)
+		f.sleepTo(59 * time.Second)
+		require.Len(t, f.runs.of("job"), 5)
+		f.sleepTo(2 * time.Minute)
+		require.Len(t, f.runs.of("job"), 12)
+		_, trusted := f.clockEvents()
+		require.Equal(t, 3, trusted)
+	})
+}
+
+// TestReplicaWithAWrongClockOfItsOwnFiresWithTheOthers has the store's clock disagree with that of all replicas, which to
+// each is the same as a wrong clock of its own.
+func TestReplicaWithAWrongClockOfItsOwnFiresWithTheOthers(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.store.step(-time.Hour)
+		f.job("job", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Second))
+		f.start("first")
+		f.sleepTo(4 * time.Second)
+		require.False(t, f.replica("first").Ready(), "alone it waits until the clock is steady")
+		f.sleepTo(7 * time.Second)
+		require.True(t, f.replica("first").Ready())
+		f.sleepTo(29 * time.Second)
+		f.start("second")
+		f.sleepTo(30*time.Second + 500*time.Millisecond)
+		require.True(t, f.replica("second").Ready(), "with one that vouches it does not")
+		f.sleepTo(time.Minute)
+		require.Len(t, f.runs.of("job"), 6)
+	})
+}
