@@ -49,8 +49,9 @@ func (c *cli) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the Redis that coordinates the fleet, and say what to change",
 		Long: "doctor checks what the configuration names, each server of a Cluster or a quorum, Sentinels and the primary that they\n" +
-			"name: that it answers, and how fast; its version, mode and role; that it does not evict records, and has memory left; what a restart or a failover loses; this machine's clock; and whether its\n" +
-			"user may do all that a replica does, with a record of its own that it removes again. It exits with 1 if any fails.",
+			"name: that it answers, and how fast; its version, mode and role; that it does not evict records, and has memory left;\n" +
+			"what a restart or a failover loses; this machine's clock; and whether its user may do all that a replica does, with a\n" +
+			"record of its own that it removes again. It exits with 1 if any fails.",
 		Example: `  worker doctor --config solotick.yaml
   worker doctor --redis redis://localhost:6379/0 --output json`,
 		Args: noArguments,
