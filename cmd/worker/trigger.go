@@ -43,6 +43,9 @@ func (c *cli) trigger() *cobra.Command {
 			if err := flagFaults(cmd, append(faults, w.check(cmd), out.check())...); err != nil {
 				return err
 			}
+			if o.Key == "" {
+				o.Window = 0
+			}
 			a, err := c.ask(cmd)
 			if err != nil {
 				return err
