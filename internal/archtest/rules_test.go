@@ -100,13 +100,14 @@ type ban struct {
 // forbidden has imports that only a few packages may have, directly or by way of other modules.
 var forbidden = func() map[string]ban {
 	var (
-		programs   = []string{"./cmd/worker/...", "./examples/..."}
-		tests      = []string{"./lease/leasetest/...", "./internal/*test/...", "./internal/knownfail", "./test/..."}
-		daemon     = []string{"./cmd/worker/..."}
-		and        = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
-		testing    = ban{"product code must not carry test code into its users' binaries", tests}
-		store      = ban{"whoever runs the program chooses the store; others know lease.Store", and(programs, tests)}
-		wiring     = ban{"parts are wired in cmd/worker and nowhere else; an embedder never sees fx", daemon}
+		programs = []string{"./cmd/worker/...", "./examples/..."}
+		tests    = []string{"./lease/leasetest/...", "./internal/*test/...", "./internal/knownfail", "./test/..."}
+		daemon   = []string{"./cmd/worker/..."}
+		and      = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
+		testing  = ban{"product code must not carry test code into its users' binaries", tests}
+		store    = ban{"whoever runs the program chooses the store; others know lease.Store", and(programs, tests)}
+		wiring   = ban{"parts are wired in cmd/worker, and in the example for services on fx; no other embedder sees fx",
+			and(daemon, []string{"./examples/fx"})}
 		daemonOnly = ban{"the command line and its output are the daemon's", daemon}
 	)
 	return map[string]ban{
