@@ -12,6 +12,7 @@ type Replica struct {
 	Groups      []string         // that it serves, besides the jobs that name none
 	Started     time.Time        // by fleet time, in milliseconds
 	Version     string           // of its program
+	Module      string           // of its program, such as github.com/acme/billing; empty when it does not say
 	ClockOffset time.Duration    // of fleet time from its machine's clock: above 0 where that one is slow
 	Term        time.Duration    // of its leases
 	Running     int              // how many runs it has under way
@@ -54,6 +55,7 @@ type replicaJSON struct {
 	Groups      []string          `json:"groups,omitempty"`
 	Started     int64             `json:"started_ms"` // Unix time
 	Version     string            `json:"version,omitempty"`
+	Module      string            `json:"module,omitempty"`
 	ClockOffset int64             `json:"clock_offset_ms"`
 	Term        int64             `json:"term_ms"`
 	Running     int               `json:"running"`
@@ -75,7 +77,7 @@ const MostJobs = 1000
 // more than [MostJobs].
 func (r Replica) Encode() []byte {
 	w := replicaJSON{
-		ID: r.ID, Groups: r.Groups, Started: unixMilli(r.Started), Version: r.Version,
+		ID: r.ID, Groups: r.Groups, Started: unixMilli(r.Started), Version: r.Version, Module: r.Module,
 		ClockOffset: r.ClockOffset.Round(time.Millisecond).Milliseconds(), Term: r.Term.Milliseconds(),
 		Running: r.Running, Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: len(r.Jobs),
 		Life: r.Life.Milliseconds(), Clock: r.Clock, Step: r.Step.Milliseconds(), Steady: r.Steady.Milliseconds(),
@@ -94,7 +96,7 @@ func DecodeReplica(text []byte) (Replica, error) {
 		return Replica{}, fmt.Errorf("fleet: what a replica says about itself: %w", err)
 	}
 	return Replica{
-		ID: r.ID, Groups: r.Groups, Started: fromMilli(r.Started), Version: r.Version,
+		ID: r.ID, Groups: r.Groups, Started: fromMilli(r.Started), Version: r.Version, Module: r.Module,
 		ClockOffset: time.Duration(r.ClockOffset) * time.Millisecond, Term: time.Duration(r.Term) * time.Millisecond,
 		Running: r.Running, Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount,
 		Life: time.Duration(r.Life) * time.Millisecond, Clock: r.Clock,

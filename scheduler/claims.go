@@ -234,6 +234,7 @@ func (c *contender) syncedLocked(r lease.Record) {
 			}
 		}
 	}
+	fresh := r.Made && !c.made
 	c.synced, c.made = true, true
 	c.paused, c.edited, c.before = r.Paused, 0, nil
 	if !r.Revised.IsZero() {
@@ -244,4 +245,7 @@ func (c *contender) syncedLocked(r lease.Record) {
 	}
 	c.advanceLocked(r.Mark)
 	c.othersLocked(r.Open, 0, c.s.clock.ms())
+	if tick := c.tickAfter(0); fresh && c.next == 0 && tick != 0 { // a single instant, and it never runs
+		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Missed, Reason: ReasonPast})
+	}
 }

@@ -100,6 +100,7 @@ const (
 	ReasonTakeovers Reason = "takeovers" // its holders' leases ran out, and it may not be granted again
 	ReasonNewer     Reason = "newer"     // a newer tick took its place
 	ReasonCancelled Reason = "cancelled" // somebody has ended it, and its holder is gone
+	ReasonPast      Reason = "past"      // the only tick of its schedule was over when the job was first known
 	ReasonEdited    Reason = "edited"    // late, and from before the schedule was changed
 	ReasonStopping  Reason = "stopping"  // its replica stopped before the run had ended, and it may not be granted again
 )
@@ -145,7 +146,10 @@ type FleetSeen struct {
 	Replicas int      // that live, each process with the id of another one counted as one
 	Unserved []string // jobs of this replica's registry that no live replica serves, sorted
 	Differ   []string // jobs that other replicas have other definitions of, sorted
-	Changed  bool     // one of these is not as it was the last time
+	// Foreign are the jobs of this replica that programs of other modules serve as well, sorted: two services share a
+	// namespace, and take each other's ticks. See [WithModule].
+	Foreign []string
+	Changed bool // one of these is not as it was the last time
 }
 
 // ReplicaShared is the event that the number of processes that use this replica's id has changed. More than one is a

@@ -131,13 +131,16 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		level := slog.LevelDebug
 		if e.Changed {
 			level = slog.LevelInfo
-			if len(e.Unserved)+len(e.Differ) > 0 {
+			if len(e.Unserved)+len(e.Differ)+len(e.Foreign) > 0 {
 				level = slog.LevelWarn
 			}
 		}
-		return level, "fleet", []slog.Attr{
-			slog.Int("replicas", e.Replicas), slog.Any("unserved", e.Unserved), slog.Any("differ", e.Differ),
+		attrs := []slog.Attr{slog.Int("replicas", e.Replicas), slog.Any("unserved", e.Unserved), slog.Any("differ", e.Differ)}
+		if len(e.Foreign) > 0 {
+			attrs = append(attrs, slog.Any("foreign", e.Foreign), slog.String("hint",
+				"another program serves jobs of these names, and runs some of their ticks: give each service a namespace of its own"))
 		}
+		return level, "fleet", attrs
 	case ReplicaShared:
 		attrs := []slog.Attr{slog.String("replica", e.Replica), slog.Int("processes", e.Processes)}
 		if e.Processes > 1 {

@@ -102,6 +102,12 @@ var loggedEvents = []struct {
 		`level=WARN msg=fleet replicas=1 unserved=[report] differ=[other]`,
 	},
 	{
+		"another service in the namespace",
+		scheduler.FleetSeen{Replicas: 2, Foreign: []string{"cleanup"}, Changed: true},
+		`level=WARN msg=fleet replicas=2 unserved=[] differ=[] foreign=[cleanup] hint="another program serves jobs of these names, ` +
+			`and runs some of their ticks: give each service a namespace of its own"`,
+	},
+	{
 		"run panicked",
 		scheduler.RunSettled{
 			Run: loggedRun, Outcome: scheduler.Failed, Took: time.Second,
@@ -258,4 +264,26 @@ func TestLogIgnoresWhatItDoesNotKnow(t *testing.T) {
 	type newer struct{ scheduler.Event }
 	require.Empty(t, logged(newer{}))
 	require.Empty(t, logged(nil))
+}
+
+func TestQuietLogsFailuresLossesAndSkips(t *testing.T) {
+	var out bytes.Buffer
+	observe := scheduler.LogEvents(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})), scheduler.Quiet(), nil)
+	said := func(e scheduler.Event) bool {
+		out.Reset()
+		observe(e)
+		return out.Len() > 0
+	}
+	require.False(t, said(scheduler.StoreUp{}), "for the first time")
+	require.True(t, said(scheduler.StoreDown{Err: errLogged}))
+	require.True(t, said(scheduler.StoreUp{}), "again")
+	require.False(t, said(scheduler.RunStarted{Run: loggedRun}))
+	require.False(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Succeeded}))
+	require.True(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Failed, Err: errLogged}))
+	require.True(t, said(scheduler.RunLost{Run: loggedRun, Why: lease.ErrFenced}))
+	require.True(t, said(scheduler.Passed{Job: "report", Outcome: scheduler.Skipped, Reason: scheduler.ReasonOverlap}))
+	require.True(t, said(scheduler.Passed{Job: "report", Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire}))
+	require.False(t, said(scheduler.FleetSeen{Replicas: 3, Changed: true}))
+	require.True(t, said(scheduler.FleetSeen{Replicas: 3, Changed: true, Unserved: []string{"report"}}))
+	require.False(t, said(scheduler.Claimed{Job: "report"}))
 }

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -89,7 +90,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	}
 	me := fleet.Replica{
 		Instance: s.epoch, Others: others,
-		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, ClockOffset: time.Until(now),
+		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Module: s.module, ClockOffset: time.Until(now),
 		Term: s.term, Running: s.keeper.Held(), Stopping: s.stopping.Load(), Jobs: jobs.revisions,
 		Life: heartbeatLife * heartbeatEvery(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: clock.steady,
 	}
@@ -108,6 +109,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	seen := FleetSeen{Replicas: len(members)}
 	served := make(map[string]bool)
 	differ := make(map[string]bool)
+	foreign := make(map[string]bool)
 	unsure := false // somebody serves more jobs than it can say
 	for _, m := range members {
 		r, err := fleet.DecodeReplica(m.Info)
@@ -122,6 +124,9 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 			if mine, ok := jobs.all[name]; ok && mine != revision && !r.Stopping {
 				differ[name] = true
 			}
+			if _, mine := jobs.revisions[name]; mine && r.Module != "" && s.module != "" && r.Module != s.module {
+				foreign[name] = true
+			}
 		}
 	}
 	for name := range jobs.all {
@@ -129,12 +134,10 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 			seen.Unserved = append(seen.Unserved, name)
 		}
 	}
-	for name := range differ {
-		seen.Differ = append(seen.Differ, name)
-	}
 	slices.Sort(seen.Unserved)
-	slices.Sort(seen.Differ)
-	seen.Changed = seen.Replicas != s.seen.Replicas || !slices.Equal(seen.Unserved, s.seen.Unserved) || !slices.Equal(seen.Differ, s.seen.Differ)
+	seen.Differ, seen.Foreign = slices.Sorted(maps.Keys(differ)), slices.Sorted(maps.Keys(foreign))
+	seen.Changed = seen.Replicas != s.seen.Replicas || !slices.Equal(seen.Unserved, s.seen.Unserved) ||
+		!slices.Equal(seen.Differ, s.seen.Differ) || !slices.Equal(seen.Foreign, s.seen.Foreign)
 	s.seen = seen
 	s.observe(seen)
 	return started

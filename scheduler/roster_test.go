@@ -212,7 +212,7 @@ func TestWhatAReplicaAnnounces(t *testing.T) {
 		list, err := tool.Replicas(context.Background())
 		require.NoError(t, err)
 		require.Equal(t, []tools.Replica{{
-			ID: "a", Groups: []string{"asia", "eu"}, Started: list[0].Started, Version: "1.2.3", Term: term, Running: 1,
+			ID: "a", Groups: []string{"asia", "eu"}, Started: list[0].Started, Version: "1.2.3", Module: list[0].Module, Term: term, Running: 1,
 			Jobs: map[string]string{"job": f.jobs[0].Revision()}, JobCount: 1, Heard: list[0].Heard, Instance: list[0].Instance,
 			Life: 3 * term / 2, Clock: tools.ClockTrusted, Steady: list[0].Steady,
 		}}, list)
@@ -247,5 +247,40 @@ func TestARosterThatIsAwayIsNoTroubleOfTheStores(t *testing.T) {
 		require.Len(t, f.runs.of("job"), 6)
 		downs, _ := eventsOf[scheduler.StoreDown](f)
 		require.Empty(t, downs)
+	})
+}
+
+// Two services that share a namespace by mistake take each other's ticks: both say so, once.
+func TestServicesOfOneNamespaceNoticeEachOther(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("cleanup", "@every 10s", takes(0))
+		f.start("a", scheduler.WithModule("example.com/billing"))
+		f.start("b", scheduler.WithModule("example.com/billing"))
+		f.sleepTo(20 * time.Second)
+		seen, _ := f.lastSeen("a", 0)
+		require.Empty(t, seen.Foreign, "replicas of one service")
+
+		c := f.start("c", scheduler.WithModule("example.com/mail"))
+		f.sleepTo(40 * time.Second)
+		for _, id := range []string{"a", "b", "c"} {
+			seen, changes := f.lastSeen(id, 19*time.Second)
+			require.Equal(t, []string{"cleanup"}, seen.Foreign)
+			require.Equal(t, 1, changes)
+		}
+		f.halt(c)
+		f.sleepTo(60 * time.Second)
+		seen, _ = f.lastSeen("a", 0)
+		require.Empty(t, seen.Foreign)
+	})
+}
+
+func TestAnInstantThatIsOverIsMissed(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("once", "@at 1999-12-31T23:00:00Z", takes(0))
+		f.startMany(2)
+		f.sleepTo(5 * time.Second)
+		f.start("c")
+		f.sleepTo(10 * time.Second)
+		require.Equal(t, map[string]int{"missed past": 1}, f.passed("once"))
 	})
 }

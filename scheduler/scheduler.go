@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ type Scheduler struct {
 	keeper  *lease.Keeper
 	groups  []string
 	version string
+	module  string
 
 	updating  sync.Mutex
 	jobs      atomic.Pointer[jobSet]
@@ -72,6 +74,7 @@ type options struct {
 	grace   time.Duration
 	groups  []string
 	version string
+	module  string
 	observe []Observer
 	sync    []Observer
 }
@@ -91,11 +94,24 @@ func WithTerm(d time.Duration) Option { return func(o *options) { o.term = d } }
 // the default is 30 s.
 func WithShutdownGrace(d time.Duration) Option { return func(o *options) { o.grace = d } }
 
-// WithGroups makes this replica serve groups, besides the jobs that name none.
+// WithGroups makes this replica serve groups, besides the jobs that name none. Jobs of other groups are not in
+// [Scheduler.Jobs]; [FleetSeen].Unserved names those that no live replica serves.
 func WithGroups(groups ...string) Option { return func(o *options) { o.groups = groups } }
 
 // WithVersion says which version of its program this replica runs, for people to see. The default is to say nothing.
 func WithVersion(version string) Option { return func(o *options) { o.version = version } }
+
+// WithModule says which program this replica is of, for [FleetSeen].Foreign. The default is the path of the main module, by
+// [debug.ReadBuildInfo]. Give the programs of several modules that serve the same jobs on purpose one name; "" says nothing.
+func WithModule(path string) Option { return func(o *options) { o.module = path } }
+
+// mainModule returns the path of the program's main module; "" when it was built without.
+func mainModule() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Path
+	}
+	return ""
+}
 
 // WithObserver calls f with each event, one at a time and in order, on a goroutine of its own. f may be slow, block or
 // panic: that harms neither runs nor other observers. Events that it does not take wait in a queue of 16,384; more are
@@ -112,7 +128,7 @@ func WithSyncObserver(f Observer) Option { return func(o *options) { o.sync = ap
 // of them. Later changes of the registry have no effect but through [Scheduler.Update]. It starts nothing: see
 // [Scheduler.Run]. The error joins all faults of its arguments.
 func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
-	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), term: 15 * time.Second, grace: 30 * time.Second}
+	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), term: 15 * time.Second, grace: 30 * time.Second, module: mainModule()}
 	var faults []error
 	for i, opt := range opts {
 		if opt == nil {
@@ -150,7 +166,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		observed:  observed || len(o.sync) > 0,
 		timers:    newTimers(), crew: newCrew(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
-		groups: groupsOf(o.groups), version: o.version, announces: make(chan struct{}, 1), looks: make(chan struct{}, 1),
+		groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), looks: make(chan struct{}, 1),
 	}
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
