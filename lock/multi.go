@@ -27,7 +27,7 @@ func (s *Locks) Multi(locks ...Lock) *Multi {
 	m := &Multi{slices.Clone(locks)}
 	for i, l := range m.locks {
 		if l, ok := l.(partial); ok {
-			m.locks[i] = l.inTurn()
+			m.locks[i] = l.byArrival()
 		}
 	}
 	return m
@@ -36,7 +36,7 @@ func (s *Locks) Multi(locks ...Lock) *Multi {
 // partial is a lock that can be a part of a [Multi]. Others can, too, but know only their own wait limits.
 type partial interface {
 	Lock
-	inTurn() partial                       // the same lock, that lets those go first who came before
+	byArrival() partial                    // the same lock, that lets those go first who came before
 	waitLimit() time.Duration              // 0 for none
 	withWaitLimit(d time.Duration) partial // the same lock, with another
 }

@@ -101,7 +101,7 @@ func (w *multiWait) inOrder() ([]*Hold, error) {
 	return holds, nil
 }
 
-func (l simple) inTurn() partial {
+func (l simple) byArrival() partial {
 	if l.claim.Turn == lease.TurnAny {
 		l.claim.Turn = lease.TurnArrival
 	}
@@ -115,7 +115,7 @@ func (l simple) withWaitLimit(d time.Duration) partial {
 	return l
 }
 
-func (l *Reentrant) inTurn() partial { return l.with(l.mutex.inTurn()) }
+func (l *Reentrant) byArrival() partial { return l.with(l.mutex.byArrival()) }
 
 func (l *Reentrant) waitLimit() time.Duration { return l.mutex.waitLimit() }
 

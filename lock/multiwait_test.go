@@ -118,8 +118,7 @@ func joins(t *testing.T, store *memlease.Store, holder string) *process {
 	return p
 }
 
-// Multis that keep what they have do not wait for each other in a ring, whatever the order of their names and whoever
-// gives up.
+// Multis that keep what they have do not wait for each other in a ring, whatever the order of their names.
 func TestSeveralInOrderDoNotDeadlock(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		names := []string{"a", "b", "c", "d"}

@@ -19,7 +19,7 @@ import (
 
 // The tests here take from Redis a part of what it knows, or set it back, while all replicas live.
 
-const recordLost = "issue B, finding 3: a record that is missing is made anew at the present time, whatever its replicas know"
+const recordLost = "issue B, finding 3: a record that is missing is made again at the present time, whatever its replicas know"
 
 // soon returns the schedule of one tick, in three to four seconds, and that tick.
 func soon() (schedule string, tick time.Time) {

@@ -58,7 +58,7 @@ func TestKnownFailurePasses(t *testing.T) {
 }
 
 func TestPassingTestFails(t *testing.T) {
-	o, returned := run(t, func(_ *outer, t *knownfail.T) { require.Equal(t, 1, 1) })
+	o, returned := run(t, func(*outer, *knownfail.T) {})
 	require.True(t, returned)
 	require.True(t, o.failed)
 	require.Contains(t, o.said, "passes now")

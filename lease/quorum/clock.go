@@ -16,8 +16,8 @@ type clock struct {
 
 	mu      sync.Mutex
 	nodes   []nodeClock
-	unheard int           // nodes that have neither answered nor failed yet
-	all     chan struct{} // closed when unheard is 0
+	untried int           // nodes that have neither answered nor failed yet
+	all     chan struct{} // closed when untried is 0
 }
 
 // nodeClock is what is known of one node's clock.
@@ -25,7 +25,7 @@ type nodeClock struct {
 	tried  bool
 	known  bool
 	offset time.Duration // of its clock, as Unix time, from the local clock; at most what it is
-	heard  time.Duration // when it was confirmed last, by the local clock
+	at     time.Duration // of its last answer, by the local clock
 }
 
 // clockMemory is for how long a node's clock counts that has not answered: clocks that differ in speed by 50 ppm drift apart
@@ -33,15 +33,15 @@ type nodeClock struct {
 const clockMemory = time.Hour
 
 func newClock(nodes int) *clock {
-	return &clock{base: lease.Sent(), nodes: make([]nodeClock, nodes), unheard: nodes, all: make(chan struct{})}
+	return &clock{base: lease.Sent(), nodes: make([]nodeClock, nodes), untried: nodes, all: make(chan struct{})}
 }
 
 // local returns the local clock, which never steps.
 func (c *clock) local() time.Duration { return lease.Sent().Sub(c.base) }
 
-// heard takes in that a node's clock said at, between sent and now. The least that its offset can be by one of its answers holds
+// answered takes in that a node's clock said at, between sent and now. The least that its offset can be by one of its answers holds
 // until another allows no more than less, or proves more: then the clock has stepped, or runs at another speed.
-func (c *clock) heard(node int, sent time.Duration, at time.Time) {
+func (c *clock) answered(node int, sent time.Duration, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.triedLocked(node)
@@ -50,7 +50,7 @@ func (c *clock) heard(node int, sent time.Duration, at time.Time) {
 	if !n.known || least > n.offset || most < n.offset {
 		n.offset = least
 	}
-	n.known, n.heard = true, received
+	n.known, n.at = true, received
 }
 
 // failed takes in that a node did not answer.
@@ -63,7 +63,7 @@ func (c *clock) failed(node int) {
 func (c *clock) triedLocked(node int) {
 	if n := &c.nodes[node]; !n.tried {
 		n.tried = true
-		if c.unheard--; c.unheard == 0 {
+		if c.untried--; c.untried == 0 {
 			close(c.all)
 		}
 	}
@@ -91,13 +91,13 @@ func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	local := c.local()
-	var newest time.Duration // a machine that was suspended since has heard nothing lately
+	var newest time.Duration // a machine that was suspended since has had no answer since
 	for _, n := range c.nodes {
-		newest = max(newest, n.heard)
+		newest = max(newest, n.at)
 	}
 	var offsets []time.Duration
 	for _, n := range c.nodes {
-		if n.known && newest-n.heard <= clockMemory {
+		if n.known && newest-n.at <= clockMemory {
 			offsets = append(offsets, n.offset)
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answered has a node whose clock is so far from ours answer, after a round trip that took so long there and back.
-func (c *clock) answered(node int, apart, there, back time.Duration) {
+// answer has a node whose clock is so far from ours answer, after a round trip that took so long there and back.
+func (c *clock) answer(node int, apart, there, back time.Duration) {
 	sent := c.local()
 	time.Sleep(there)
 	at := time.Now().Add(apart)
 	time.Sleep(back)
-	c.heard(node, sent, at)
+	c.answered(node, sent, at)
 }
 
 func TestClockIsMedianOfAllThatAreKnown(t *testing.T) {
@@ -35,7 +35,7 @@ func TestClockIsMedianOfAllThatAreKnown(t *testing.T) {
 				c := newClock(len(test.apart))
 				for i, d := range test.apart {
 					if d != gone {
-						c.answered(i, d, 0, 0)
+						c.answer(i, d, 0, 0)
 					}
 				}
 				time.Sleep(time.Minute)
@@ -49,9 +49,9 @@ func TestNodeIsKnownForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(3)
 		for i, d := range []time.Duration{-time.Hour, 0, time.Second} {
-			c.answered(i, d, 0, 0)
+			c.answer(i, d, 0, 0)
 		}
-		both := func() { c.answered(0, -time.Hour, 0, 0); c.answered(2, time.Second, 0, 0) }
+		both := func() { c.answer(0, -time.Hour, 0, 0); c.answer(2, time.Second, 0, 0) }
 		time.Sleep(clockMemory)
 		both()
 		require.Equal(t, time.Now().UTC(), c.now())
@@ -72,16 +72,16 @@ func TestOffsetHoldsWhatAnswersProve(t *testing.T) {
 			t.Helper()
 			require.Equal(t, time.Now().Add(apart-behind).UTC(), c.now())
 		}
-		c.answered(0, 0, 0, 50*time.Millisecond)
+		c.answer(0, 0, 0, 50*time.Millisecond)
 		is(0, 50*time.Millisecond)
-		c.answered(0, 0, time.Second, 10*time.Millisecond)
+		c.answer(0, 0, time.Second, 10*time.Millisecond)
 		is(0, 10*time.Millisecond)
-		c.answered(0, 0, time.Second, time.Second) // is slow, and says nothing new
+		c.answer(0, 0, time.Second, time.Second) // is slow, and says nothing new
 		is(0, 10*time.Millisecond)
 
-		c.answered(0, -20*time.Second, time.Millisecond, time.Millisecond) // has stepped
+		c.answer(0, -20*time.Second, time.Millisecond, time.Millisecond) // has stepped
 		is(-20*time.Second, time.Millisecond)
-		c.answered(0, time.Hour, time.Millisecond, time.Millisecond)
+		c.answer(0, time.Hour, time.Millisecond, time.Millisecond)
 		is(time.Hour, time.Millisecond)
 	})
 }

@@ -104,8 +104,8 @@ func runsOf(t *testing.T, list []*fakeNode, during func(began time.Time)) *fleet
 	return r
 }
 
-// TestLeaseLastsItsTermWhateverTheMedian has two stores see other medians, four minutes apart: one has never heard of the node
-// in the middle.
+// TestLeaseLastsItsTermWhateverTheMedian has two stores see other medians, four minutes apart: one has had no answer of the
+// node in the middle.
 func TestLeaseLastsItsTermWhateverTheMedian(t *testing.T) {
 	const term = 10 * time.Second
 	synctest.Test(t, func(t *testing.T) {

@@ -41,7 +41,7 @@
 // No client's clock reaches a node. Each store keeps the offset of every node's clock from the local monotonic clock, on Linux
 // with the time for which the machine was suspended. The quorum's clock is the median of the offsets of all nodes that have answered
 // within an hour, not of those that answered first; of an even number, the lower of the two in the middle. So one wrong
-// clock of three, or two of five, moves no schedule, however far it is off and whoever is away meanwhile; after an hour without
+// clock of three, or two of five, moves no schedule, however far it is off and whichever node is away meanwhile; after an hour without
 // one node of three, the lower of the two clocks that are left counts. A store that begins while a node does not answer knows
 // only the others until it does.
 //
@@ -91,7 +91,7 @@
 //	others change the same name all    ErrContended, after the timeout     nothing
 //	the time
 //	a minority's clocks are wrong,     nothing, while a majority has       nothing
-//	behind or ahead, by any time       been heard of within an hour
+//	behind or ahead, by any time       answered within an hour
 //	a majority's clocks are wrong      schedules follow the median         as with any store whose clock is wrong
 //	a node's clock jumps               nothing, of a minority              a jump forward may end a lease early if
 //	                                                                       no other node with the same value answers,

@@ -97,7 +97,7 @@ func (n *nodes) ask(ctx context.Context, ops func(node int) []Op, enough func(co
 		sent := n.clock.local()
 		state, err := n.list[i].Do(ctx, send[i])
 		if err == nil {
-			n.clock.heard(i, sent, state.Now)
+			n.clock.answered(i, sent, state.Now)
 		} else {
 			n.clock.failed(i)
 		}

@@ -9,7 +9,7 @@ import (
 
 func threeNodes() *registers {
 	c := newClock(3)
-	c.heard(0, c.local(), time.Now())
+	c.answered(0, c.local(), time.Now())
 	return &registers{nodes: &nodes{list: make([]Node, 3), timeout: time.Second, about: make([]about, 3), clock: c}}
 }
 
