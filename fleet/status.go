@@ -159,7 +159,7 @@ func (f *Fleet) silent(ctx context.Context, live []Replica) ([]Replica, error) {
 		return nil, nil
 	}
 	return slices.DeleteFunc(former, func(r Replica) bool {
-		return r.Stopping || slices.ContainsFunc(live, func(l Replica) bool { return l.ID == r.ID })
+		return r.Stopping || r.JobCount < 0 || slices.ContainsFunc(live, func(l Replica) bool { return l.ID == r.ID })
 	}), err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/jobs"
 )
 
 // finding is what doctor has found out about one thing.
@@ -47,11 +48,13 @@ func (c *cli) doctor() *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the Redis that coordinates the fleet, and say what to change",
+		Short: "Check the Redis that coordinates the fleet, and the fleet, and say what to change",
 		Long: "doctor checks what the configuration names, each server of a Cluster or a quorum, Sentinels and the primary that they\n" +
 			"name: that it answers, and how fast; its version, mode and role; that it does not evict records, and has memory left;\n" +
 			"what a restart or a failover loses; this machine's clock; and whether its user may do all that a replica does, with a\n" +
-			"record of its own that it removes again. It exits with 1 if any fails.",
+			"record of its own that it removes again. Then it looks at the live replicas: heartbeats, ids that several processes\n" +
+			"use, clocks, versions, jobs that they define differently, jobs that none serves and overdue ones, and whether they\n" +
+			"have the configuration that doctor reads. It exits with 1 if any check fails.",
 		Example: `  worker doctor --config solotick.yaml
   worker doctor --redis redis://localhost:6379/0 --output json`,
 		Args: noArguments,
@@ -60,6 +63,10 @@ func (c *cli) doctor() *cobra.Command {
 				return err
 			}
 			cfg, err := c.loadWithRedis(cmd)
+			if err != nil {
+				return err
+			}
+			registry, err := c.check(cfg)
 			if err != nil {
 				return err
 			}
@@ -72,7 +79,7 @@ func (c *cli) doctor() *cobra.Command {
 			defer func() { _ = s.Close() }()
 			ctx, cancel := context.WithTimeout(cmd.Context(), longestExamination)
 			defer cancel()
-			x := examine(ctx, s, cfg)
+			x := examine(ctx, s, cfg, registry.All())
 			if out == asJSON {
 				err = c.printJSON(x)
 			} else {
@@ -81,7 +88,7 @@ func (c *cli) doctor() *cobra.Command {
 			if err != nil || x.OK {
 				return err
 			}
-			return fmt.Errorf("%s of Redis at %s failed", counted(x.failed(), "check"), x.Redis)
+			return fmt.Errorf("%s failed, of Redis at %s and the fleet", counted(x.failed(), "check"), x.Redis)
 		},
 	}
 	whereFlags(cmd)
@@ -92,11 +99,12 @@ func (c *cli) doctor() *cobra.Command {
 const longestExamination = 30 * time.Second
 
 // examine does every check that makes sense.
-func examine(ctx context.Context, s *store, cfg *config.Config) examination {
+func examine(ctx context.Context, s *store, cfg *config.Config, configured []*jobs.Job) examination {
 	x := examination{Redis: s.addr, Namespace: cfg.Namespace}
 	x.Checks = survey(ctx, s, cfg)
 	if answers(x.Checks) {
 		x.Checks = append(x.Checks, newPatient(s, cfg, s.streams, "").rights(ctx)...)
+		x.Checks = append(x.Checks, examineFleet(ctx, s, configured)...)
 	}
 	x.OK = x.failed() == 0
 	return x

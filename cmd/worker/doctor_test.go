@@ -46,7 +46,7 @@ func TestDoctorFindsNothingWrongWithAGoodRedisAndLeavesNothingBehind(t *testing.
 		checks = append(checks, f[0])
 	}
 	require.Equal(t, []string{
-		"reachable", "version", "mode", "replication", "eviction", "memory", "persistence", "clock", "permissions", "messages",
+		"reachable", "version", "mode", "replication", "eviction", "memory", "persistence", "clock", "permissions", "messages", "fleet",
 	}, checks)
 
 	keys, err := s.raw().Keys(t.Context(), "*doctor-*").Result()

@@ -372,7 +372,12 @@ func (p *patient) clock(ctx context.Context) finding {
 			offset, best = began.Add(took/2).Round(0).Sub(now), took
 		}
 	}
-	// Half the round trip is how well it can be known.
+	return clockFinding(offset, best)
+}
+
+// clockFinding judges by how much this machine's clock is ahead of that of Redis. Half the round trip is how well that can
+// be known.
+func clockFinding(offset, best time.Duration) finding {
 	f := finding{Check: "clock", Result: isOK}
 	switch {
 	case offset.Abs() <= best:
@@ -382,7 +387,12 @@ func (p *patient) clock(ctx context.Context) finding {
 	default:
 		f.Finding = fmt.Sprintf("this machine's is %s behind that of Redis; ticks come by that of Redis", -offset.Round(100*time.Microsecond))
 	}
-	if offset.Abs() > max(time.Second, best) {
+	switch {
+	case offset.Abs() >= max(clockFails, best):
+		f.Result = isFail
+		f.Finding += ". One of the two is wrong; if it is that of Redis, all ticks are"
+		f.Change = "find out which of the two is wrong, and let NTP keep both clocks"
+	case offset.Abs() >= max(clockWarns, best):
 		f.Result, f.Change = isWarn, "let NTP keep both clocks: logs and what jobs do by this machine's clock are as wrong as that"
 	}
 	return f

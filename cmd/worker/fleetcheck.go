@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+)
+
+// From where on a clock that is off is worth a warning, and a failure.
+const (
+	clockWarns = time.Second
+	clockFails = time.Minute
+)
+
+// goneLately is for how long a replica that is gone without having signed off is worth a warning.
+const goneLately = time.Hour
+
+// examineFleet looks at what the replicas say about themselves, and at the configured jobs.
+func examineFleet(ctx context.Context, s *store, configured []*jobs.Job) []finding {
+	f, err := fleet.New(s.Store)
+	if err == nil {
+		var status fleet.Status
+		if status, err = f.Status(ctx, configured); err == nil {
+			return fleetFindings(status, configured)
+		}
+	}
+	return []finding{{Check: "fleet", Result: isUnknown, Finding: fmt.Sprintf("could not be checked: %v", err)}}
+}
+
+// fleetFindings judges a fleet: first how many live, and then what is wrong.
+func fleetFindings(s fleet.Status, configured []*jobs.Job) []finding {
+	found := []finding{liveReplicas(s)}
+	if len(s.Replicas) == 0 {
+		return found
+	}
+	for _, check := range []func(fleet.Status) finding{heartbeats, replicaIDs, replicaClocks, versions, definitionsDiffer, unserved, overdueJobs} {
+		found = append(found, check(s))
+	}
+	return append(found, thisConfiguration(s, configured))
+}
+
+func liveReplicas(s fleet.Status) finding {
+	f := finding{Check: "fleet", Result: isOK, Finding: fmt.Sprintf("%s in namespace %s: %s", counted(len(s.Replicas), "live replica"), s.Namespace, listed(replicaNames(s.Replicas)))}
+	if len(s.Replicas) > 0 {
+		return f
+	}
+	f.Finding = fmt.Sprintf("no replica was ever started in namespace %s, as far as the store remembers", s.Namespace)
+	if slices.ContainsFunc(s.Jobs, func(j fleet.JobStatus) bool { return j.Known }) {
+		f.Result, f.Finding = isFail, fmt.Sprintf("no live replica in namespace %s: nothing runs", s.Namespace)
+		f.Change = "start a replica: worker run"
+		if len(s.Silent) > 0 {
+			f.Finding += fmt.Sprintf("; the last heartbeat was that of %s at %s", s.Silent[0].ID, local(s.Silent[0].Heard.Truncate(time.Second), time.UTC))
+		}
+	}
+	return f
+}
+
+func heartbeats(s fleet.Status) finding {
+	f := finding{Check: "heartbeats", Result: isOK, Finding: "of all live replicas in time"}
+	var late []string
+	for _, r := range s.Replicas {
+		if r.Silent(s.Now) {
+			late = append(late, fmt.Sprintf("%s is silent since %s ago", r.ID, s.Now.Sub(r.Heard).Round(time.Second)))
+		}
+	}
+	for _, r := range s.Silent {
+		if ago := s.Now.Sub(r.Heard); ago < goneLately {
+			late = append(late, fmt.Sprintf("%s was gone %s ago without signing off", r.ID, ago.Round(time.Second)))
+		}
+	}
+	if len(late) > 0 {
+		f.Result, f.Finding = isWarn, listed(late)
+		f.Change = "see whether these processes live and reach the store: what they ran was taken over, or will be"
+	}
+	return f
+}
+
+func replicaIDs(s fleet.Status) finding {
+	f := finding{Check: "replica-ids", Result: isOK, Finding: "each is that of one process"}
+	var shared []string
+	for _, r := range s.Replicas {
+		if n := r.Processes(); n > 1 {
+			shared = append(shared, fmt.Sprintf("%d processes are called %s", n, r.ID))
+		}
+	}
+	if len(shared) > 0 {
+		f.Result, f.Finding = isFail, listed(shared)
+		f.Change = "give each process an id of its own, or leave replica out of the configuration"
+	}
+	return f
+}
+
+// replicaClocks compares the replicas' own clocks with fleet time, which is the store's.
+func replicaClocks(s fleet.Status) finding {
+	var worst time.Duration
+	var off []string
+	same := true // all are wrong, and by the same
+	known := 0
+	for _, r := range s.Replicas {
+		if r.JobCount < 0 {
+			continue
+		}
+		known++
+		same = same && (r.ClockOffset-s.Replicas[0].ClockOffset).Abs() < clockWarns
+		if r.ClockOffset.Abs() >= clockWarns {
+			off = append(off, fmt.Sprintf("that of %s is %s", r.ID, clockCell(r.ClockOffset.Round(time.Millisecond)).text))
+			worst = max(worst, r.ClockOffset.Abs())
+		}
+	}
+	f := finding{Check: "replica-clocks", Result: isOK, Finding: "all agree with fleet time within " + clockWarns.String()}
+	if len(off) == 0 {
+		return f
+	}
+	f.Result, f.Finding = isWarn, listed(off)
+	f.Change = "let NTP keep the clocks of these machines: logs and what jobs do by them are as wrong as that"
+	if worst >= clockFails {
+		f.Result = isFail
+	}
+	if same && known > 1 && len(off) == known {
+		f.Finding = fmt.Sprintf("those of all %d replicas are %s, and agree with each other: it is the store's clock that is wrong, and with it all ticks",
+			known, clockCell(s.Replicas[0].ClockOffset.Round(time.Millisecond)).text)
+		f.Change = "set the clock of the store's machine, and let NTP keep it"
+	}
+	return f
+}
+
+func versions(s fleet.Status) finding {
+	by := map[string][]string{}
+	for _, r := range s.Replicas {
+		version := r.Version
+		if r.JobCount < 0 {
+			version = "a version that this one cannot read"
+		}
+		by[version] = append(by[version], r.ID)
+	}
+	f := finding{Check: "versions", Result: isOK, Finding: "all replicas run " + strings.Join(slices.Collect(maps.Keys(by)), "")}
+	if len(by) > 1 {
+		f.Result, f.Finding = isWarn, perValue(by)
+		f.Change = "finish the rollout: replicas of different versions are for its time only"
+	}
+	return f
+}
+
+// definitionsDiffer finds the jobs that live replicas define differently.
+func definitionsDiffer(s fleet.Status) finding {
+	f := finding{Check: "definitions", Result: isOK, Finding: "all replicas define the jobs alike"}
+	var differ []string
+	for _, j := range s.Jobs {
+		if len(j.Revisions) > 0 {
+			differ = append(differ, fmt.Sprintf("%s (%s)", j.Name, perValue(j.Revisions)))
+		}
+	}
+	if len(differ) > 0 {
+		f.Result, f.Finding = isFail, fmt.Sprintf("replicas differ about %s: %s", counted(len(differ), "job"), listed(differ))
+		f.Change = "bring all replicas the same configuration; those that read it again need no restart"
+	}
+	return f
+}
+
+func unserved(s fleet.Status) finding {
+	f := finding{Check: "served", Result: isOK, Finding: "each configured job is served by a live replica"}
+	var names []string
+	for _, j := range s.Jobs {
+		if j.Unserved && j.Given {
+			text := j.Name
+			if len(j.Spec.Groups) > 0 {
+				text += " (groups " + strings.Join(j.Spec.Groups, ", ") + ")"
+			}
+			names = append(names, text)
+		}
+	}
+	if len(names) > 0 {
+		f.Result, f.Finding = isFail, "no live replica serves "+listed(names)
+		f.Change = "start replicas with these jobs and groups, or take the jobs out of the configuration"
+	}
+	return f
+}
+
+func overdueJobs(s fleet.Status) finding {
+	f := finding{Check: "overdue", Result: isOK, Finding: "no tick is"}
+	var late []string
+	for _, j := range s.Jobs {
+		if !j.Overdue.IsZero() && j.Paused == nil {
+			late = append(late, fmt.Sprintf("%s since %s", j.Name, local(j.Overdue, time.UTC)))
+		}
+	}
+	if len(late) > 0 {
+		f.Result, f.Finding = isFail, listed(late)
+		f.Change = "ask worker why JOB, and see whether the replicas that serve these jobs reach the store, and what they log"
+	}
+	return f
+}
+
+// thisConfiguration compares the file that doctor reads with what the replicas have.
+func thisConfiguration(s fleet.Status, configured []*jobs.Job) finding {
+	f := finding{Check: "configuration", Result: isOK, Finding: "that of the replicas is the one that doctor reads"}
+	var differ []string
+	for _, j := range configured {
+		other := slices.ContainsFunc(s.Replicas, func(r fleet.Replica) bool {
+			revision, ok := r.Jobs[j.Name()]
+			return ok && !r.Stopping && revision != j.Revision()
+		})
+		if other {
+			differ = append(differ, j.Name())
+		}
+	}
+	for _, j := range s.Jobs {
+		if !j.Given {
+			differ = append(differ, j.Name+" (not in this one)")
+		}
+	}
+	if len(differ) > 0 {
+		f.Result, f.Finding = isWarn, "replicas have another one of "+listed(differ)
+		f.Change = "deploy this configuration, or ask doctor with the one that is deployed"
+	}
+	return f
+}
+
+// perValue says which replicas have which value.
+func perValue(by map[string][]string) string {
+	var parts []string
+	for _, value := range slices.Sorted(maps.Keys(by)) {
+		parts = append(parts, fmt.Sprintf("%s on %s", value, listed(by[value])))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func replicaNames(replicas []fleet.Replica) []string {
+	names := make([]string, len(replicas))
+	for i, r := range replicas {
+		names[i] = r.ID
+	}
+	return names
+}
