@@ -2,6 +2,7 @@ package benchmarks
 
 import (
 	"context"
+	"crypto/rand"
 	"runtime"
 	"strconv"
 	"testing"
@@ -23,7 +24,8 @@ type held struct {
 }
 
 // BenchmarkHeld holds 10,000 leases of a 5 s term for 15 s, alone, as mutexes, and as a peer's locks that renew themselves,
-// and reports what that costs. It runs once, whatever b.N.
+// and reports what that costs. It measures once, whatever -benchtime says: the benchmark is called with b.N 1 first, and what
+// is called after that reports the same.
 func BenchmarkHeld(b *testing.B) {
 	const term = 5 * time.Second
 	server := redistest.Start(b)
@@ -75,13 +77,26 @@ func BenchmarkHeld(b *testing.B) {
 	})
 }
 
+// measured has the metrics of a benchmark, by name and unit.
+var measured = map[string]map[string]float64{}
+
 func hold(b *testing.B, open func(*wire) held) {
+	if b.N == 1 {
+		measured[b.Name()] = holdOnce(b, open)
+	}
+	for unit, value := range measured[b.Name()] {
+		b.ReportMetric(value, unit)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+func holdOnce(b *testing.B, open func(*wire) held) map[string]float64 {
 	const leases, during = 10_000, 15 * time.Second
 	count := new(wire)
 	h := open(count)
 	names := make([]string, leases)
 	for i := range names {
-		names[i] = "lease-" + strconv.Itoa(i)
+		names[i] = "lease-" + rand.Text()[:8] + "-" + strconv.Itoa(i) // none that an earlier measurement left behind
 	}
 	heap, goroutines := measure()
 	all := make([]func() bool, 0, leases)
@@ -114,12 +129,11 @@ func hold(b *testing.B, open func(*wire) held) {
 	}
 	perSecond := float64(count.sent.Load()-before) / during.Seconds()
 	heapAfter, _ := measure()
-	b.ReportMetric(float64(heapAfter-heap)/(1<<20), "MiB")
-	b.ReportMetric(float64(most-goroutines), "goroutines")
-	b.ReportMetric(perSecond, "commands/s")
-	b.ReportMetric(float64(len(lost)), "lost")
-	b.ReportMetric(0, "ns/op")
 	h.close()
+	return map[string]float64{
+		"MiB": float64(heapAfter-heap) / (1 << 20), "goroutines": float64(most - goroutines),
+		"commands/s": perSecond, "lost": float64(len(lost)),
+	}
 }
 
 func measure() (heap int64, goroutines int) {
