@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/solotick/solotick/lease"
 )
@@ -15,7 +16,7 @@ type Note struct {
 	Reason  string    // why no run was made, or why it ended: a word
 	Count   int       // of how many ticks it tells; 0 for one
 	By      string    // who cancelled the run; empty when nobody did
-	Error   string    // what the last run failed with, cut to a few hundred bytes
+	Error   string    // what the last run failed with: its first line and its last ones, 3 KiB at most
 }
 
 type noteJSON struct {
@@ -24,31 +25,54 @@ type noteJSON struct {
 	Reason  string `json:"reason,omitempty"`
 	Count   int    `json:"count,omitempty"`
 	By      string `json:"by,omitempty"`
-	Error   string `json:"error,omitempty"`
+	Error   string `json:"error,omitempty"` // of earlier versions; now it follows as it is, so that no escapes lengthen it
 }
 
-// maxError bounds an error's text, so that with everything else the note stays below [lease.MaxNote], escapes included.
-const maxError = 480
+// maxError bounds an error's text, in bytes. A note has room for that beside everything else: see [lease.MaxNote].
+const maxError = 3 << 10
 
 // String writes n for [lease.Grant] and [lease.Pass]; the empty string when there is nothing to say.
 func (n Note) String() string {
 	if n == (Note{}) {
 		return ""
 	}
-	w := noteJSON{Reason: n.Reason, Count: n.Count, By: n.By, Error: n.Error}
+	w := noteJSON{Reason: n.Reason, Count: n.Count, By: n.By}
 	if !n.Started.IsZero() {
 		w.Started = n.Started.UnixMilli()
 		if !n.Ended.IsZero() {
 			w.Took = new(max(0, n.Ended.UnixMilli()-w.Started))
 		}
 	}
-	for most := maxError; ; most /= 2 {
-		w.Error = lease.Cut(n.Error, most)
-		text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
-		if len(text) <= lease.MaxNote || most == 0 {
-			return string(text)
+	text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
+	if n.Error == "" {
+		return string(text)
+	}
+	return string(text) + "\n" + shortError(n.Error, min(maxError, lease.MaxNote-len(text)-1))
+}
+
+// cutSign stands where a part of a text was left out.
+const cutSign = "[...]"
+
+// shortError cuts a text to most bytes at most. It keeps the first line, which says what failed, or the beginning of a
+// long one, and as many whole lines as fit from the end, where a command's last output is.
+func shortError(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	head, _, _ := strings.Cut(text, "\n")
+	head = lease.Cut(head, most/6) + "\n" + cutSign + "\n"
+	from := len(text) - max(0, most-len(head))
+	switch next := strings.Index(text[from:], "\n") + 1; {
+	case text[from-1] == '\n':
+	case next > 0 && from+next < len(text):
+		from += next
+	default: // the last line is longer than what there is room for
+		for from < len(text) && !utf8.RuneStart(text[from]) {
+			from++
 		}
 	}
+	return head + text[from:]
 }
 
 // ParseNote reads what String wrote, or one of the words that stores note on their own, which it takes as the reason.
@@ -57,10 +81,14 @@ func ParseNote(text string) Note {
 		return Note{Reason: reasonCancelled, By: by}
 	}
 	var r noteJSON
-	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &r) != nil {
+	facts, failure, has := strings.Cut(text, "\n")
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(facts), &r) != nil {
 		return Note{Reason: text}
 	}
 	n := Note{Reason: r.Reason, Count: r.Count, By: r.By, Error: r.Error}
+	if has {
+		n.Error = failure
+	}
 	if r.Started != 0 {
 		n.Started = time.UnixMilli(r.Started).UTC()
 		if r.Took != nil {

@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,45 @@ func TestANoteNeverOutgrowsTheStoreAndStaysReadable(t *testing.T) {
 		require.LessOrEqual(t, len(written), lease.MaxNote)
 		read := fleet.ParseNote(written)
 		require.Equal(t, n.Reason, read.Reason)
-		require.Equal(t, lease.Cut(n.Error, len(read.Error)), read.Error)
+		require.Equal(t, strings.ToValidUTF8(n.Error, "\uFFFD"), read.Error)
 	})
+}
+
+func TestNoteKeepsTheLastLinesOfAnError(t *testing.T) {
+	const what = "command failed: exit code 3; last output:"
+	for name, line := range map[string]string{
+		"plain":              "line %03d of what the command wrote, which is of some length",
+		"control characters": "\x1b[31m%03d\x00\x01\x02\x03\x04\x05\x06\x07\x1b[0m\"\\<&>\u2028",
+		"wide":               "%03d 日本語の行",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines []string
+			for i := range 400 {
+				lines = append(lines, fmt.Sprintf(line, i))
+			}
+			lines = append(lines, "FATAL: the reason")
+			n := fleet.Note{Started: time.UnixMilli(1795175158387).UTC(), By: "ops", Error: what + "\n" + strings.Join(lines, "\n")}
+			written := n.String()
+			require.LessOrEqual(t, len(written), lease.MaxNote)
+			read := fleet.ParseNote(written)
+			kept, ok := strings.CutPrefix(read.Error, what+"\n[...]\n")
+			require.True(t, ok, "what failed, and that something was cut: %q", read.Error[:100])
+			require.GreaterOrEqual(t, len(kept), 2<<10)
+			require.Equal(t, lines[len(lines)-1-strings.Count(kept, "\n"):], strings.Split(kept, "\n"), "whole lines, and the last")
+			require.Equal(t, n.Started, read.Started)
+		})
+	}
+}
+
+func TestNoteKeepsBothEndsOfALongLine(t *testing.T) {
+	read := fleet.ParseNote(fleet.Note{Error: "begin " + strings.Repeat("日", 5000) + " end"}.String())
+	require.True(t, strings.HasPrefix(read.Error, "begin 日"))
+	require.True(t, strings.HasSuffix(read.Error, "日 end"))
+	require.Contains(t, read.Error, "\n[...]\n日")
+	require.True(t, utf8.ValidString(read.Error))
+}
+
+func TestNotesOfEarlierVersionsAreRead(t *testing.T) {
+	require.Equal(t, fleet.Note{Started: time.UnixMilli(7).UTC(), Error: "exit\n1"},
+		fleet.ParseNote(`{"started":7,"error":"exit\n1"}`))
 }

@@ -31,7 +31,7 @@ func (r *reasoner) entry(e Entry) (Verdict, string) {
 	if e.State != Settled {
 		return Verdict(e.State), text + r.open(e)
 	}
-	return Verdict(e.Outcome), text + r.outcome(e)
+	return Verdict(e.Outcome), text + r.outcome(e) + below(e.Error)
 }
 
 func (r *reasoner) open(e Entry) string {

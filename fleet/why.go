@@ -27,8 +27,10 @@ type Explanation struct {
 	Tick    time.Time // in the job's time zone; zero when the job has none
 	ID      string    // as jobs.Run.TickID
 	Verdict Verdict
-	Text    string // in words: one or more sentences about the tick. Times of its day stand without their date
-	Entry   *Entry // what the store has of the tick; nil when it has nothing
+	// Text is in words: one or more sentences about the tick, in which times of its day stand without their date, and then
+	// the lines of a failed run's error after the first, indented. They may hold any character.
+	Text  string
+	Entry *Entry // what the store has of the tick; nil when it has nothing
 }
 
 // Question is all that an [Explanation] depends on.

@@ -86,12 +86,24 @@ func ids(replicas []Replica) []string {
 	return list
 }
 
-// quoted ends a sentence with a text from elsewhere.
+// quoted ends a sentence with the first line of a text from elsewhere. The others are for below.
 func quoted(text string) string {
 	if text == "" {
 		return "."
 	}
-	return ": " + strconv.Quote(text) + "."
+	first, _, _ := strings.Cut(text, "\n")
+	return ": " + strconv.Quote(first) + "."
+}
+
+// below is the lines of a text after the first, each on a line of its own and indented.
+func below(text string) string {
+	var b strings.Builder
+	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+		if i > 0 {
+			b.WriteString("\n    " + line)
+		}
+	}
+	return b.String()
 }
 
 // quotedBare adds a text from elsewhere to a sentence that goes on.

@@ -30,10 +30,13 @@ type Controller interface {
 // ErrUnknown is returned by a [Controller] for a name that has no record: nobody has ever contended for it.
 var ErrUnknown = errors.New("lease: there is no record of this name")
 
+// MaxWhy is the greatest length of the reason of a pause, in bytes. A longer one is cut.
+const MaxWhy = 1024
+
 // Pause says since when, by whom and why a name is paused.
 type Pause struct {
 	By    string    // matches the pattern of a name
-	Why   string    // at most MaxNote bytes, in UTF-8; a longer one is cut
+	Why   string    // at most MaxWhy bytes, in UTF-8; a longer one is cut
 	Since time.Time // by the store's clock, in microseconds; Controller.Pause fills it in
 
 	// Until is as in [Claim], for Controller.Pause, which returns a [*BoundsError] past it. It is not kept.

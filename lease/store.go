@@ -231,7 +231,7 @@ type Grant struct {
 }
 
 // MaxNote is the greatest length of a note, in bytes. A longer one is cut.
-const MaxNote = 1024
+const MaxNote = 4096
 
 // Outcome is how an occasion was settled: a word of lower-case letters and underscores, such as those of package scheduler.
 type Outcome string

@@ -31,8 +31,8 @@ func (c *cli) pause() *cobra.Command {
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who, fault := c.by(by)
-			if len(reason) > lease.MaxNote {
-				fault = fmt.Errorf("--reason: has %d bytes, must have at most %d", len(reason), lease.MaxNote)
+			if len(reason) > lease.MaxWhy {
+				fault = fmt.Errorf("--reason: has %d bytes, must have at most %d", len(reason), lease.MaxWhy)
 			}
 			return c.rule(cmd, args[0], out, fault, func(a *asking, job *jobs.Job) (ruled, string, error) {
 				p, err := a.fleet.Pause(cmd.Context(), args[0], who, reason)

@@ -237,5 +237,5 @@ func faultyPausesAreRefused(f *fixture) {
 	if p := f.record().Paused; p != nil {
 		f.Fatalf("paused: %+v", p)
 	}
-	f.equal("length", len(f.pause("ops", strings.Repeat("x", lease.MaxNote+1)).Why), lease.MaxNote)
+	f.equal("length", len(f.pause("ops", strings.Repeat("x", lease.MaxWhy+1)).Why), lease.MaxWhy)
 }

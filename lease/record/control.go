@@ -18,7 +18,7 @@ func (r *Record) Pause(p lease.Pause, now time.Time) (lease.Pause, error) {
 	}
 	if r.Paused == nil {
 		p.Until = time.Time{}
-		p.Why, p.Since = lease.Cut(p.Why, lease.MaxNote), now.UTC().Truncate(time.Microsecond)
+		p.Why, p.Since = lease.Cut(p.Why, lease.MaxWhy), now.UTC().Truncate(time.Microsecond)
 		r.Paused = &p
 	}
 	return *r.Paused, nil

@@ -143,7 +143,7 @@ func (r *Record) Sync(y lease.Sync, now time.Time) (lease.Record, error) {
 		r.Gap.To = r.Mark
 		if y.Paused != nil {
 			p := *y.Paused
-			p.Why, p.Since = lease.Cut(p.Why, lease.MaxNote), p.Since.UTC().Truncate(time.Microsecond)
+			p.Why, p.Since = lease.Cut(p.Why, lease.MaxWhy), p.Since.UTC().Truncate(time.Microsecond)
 			r.Paused = &p
 		}
 	}

@@ -16,7 +16,7 @@ func (s *Store) Pause(ctx context.Context, name string, p lease.Pause) (lease.Pa
 	if err := errors.Join(checkName(name), p.Validate()); err != nil {
 		return lease.Pause{}, err
 	}
-	cmd, err := s.router.do(ctx, pauseScript.command(ctx, []string{s.key(name)}, p.By, lease.Cut(p.Why, lease.MaxNote), unixMilli(p.Until)))
+	cmd, err := s.router.do(ctx, pauseScript.command(ctx, []string{s.key(name)}, p.By, lease.Cut(p.Why, lease.MaxWhy), unixMilli(p.Until)))
 	pause, err := answeredPause(cmd, err)
 	if err == nil {
 		_ = s.note(ctx, name, lease.Ruled) // claims tell of it, too

@@ -199,7 +199,7 @@ func writePause(p *lease.Pause) string {
 	if p == nil {
 		return ""
 	}
-	return strconv.FormatInt(p.Since.UnixMicro(), 10) + " " + p.By + " " + lease.Cut(p.Why, lease.MaxNote)
+	return strconv.FormatInt(p.Since.UnixMicro(), 10) + " " + p.By + " " + lease.Cut(p.Why, lease.MaxWhy)
 }
 
 // outOfBounds reads the answer to a request that came after its bound from err, and returns other errors as they are.
