@@ -441,3 +441,47 @@ func TestAResumeAloneIsNoTick(t *testing.T) {
 	require.False(t, within.IsEmpty(hourly), "somebody has counted")
 	require.False(t, fleet.Entry{Scheduled: hour}.IsEmpty(hourly))
 }
+
+// With overlap allowed a long run is settled after shorter ones of newer ticks.
+func TestHistoryAndWhyAgreeWhereTicksOverlap(t *testing.T) {
+	inWorld(t, func(w world) {
+		j := job(w.T, "* * * * * *", jobs.WithOverlap(jobs.Allow))
+		name := j.Name()
+		w.contended(name)
+		const ticks = 5
+		begin := time.Now().UnixMilli()
+		var grants []lease.Grant
+		for i := range int64(ticks) {
+			time.Sleep(time.Second)
+			c := lease.Claim{
+				Name: name, Occasion: begin + 1000*(i+1), Holder: "r1", Request: fmt.Sprint("r", i), Term: time.Minute,
+				Overlap: lease.OverlapAllow, Takeovers: 1,
+			}
+			a, err := w.store.Claim(w.Context(), c)
+			require.NoError(w, err)
+			require.Equal(w, lease.Granted, a.Status)
+			grants = append(grants, lease.Grant{
+				Name: name, Occasion: c.Occasion, Holder: "r1", Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: 1, Term: c.Term,
+			})
+		}
+		for _, i := range []int{4, 1, 3, 0} { // 2 runs on
+			time.Sleep(100 * time.Millisecond)
+			require.NoError(w, w.store.Settle(w.Context(), grants[i], "succeeded"))
+		}
+		for n, want := range map[int][]int{0: {2, 4, 3, 1, 0}, 1: {2, 4}, 2: {2, 4, 3}} {
+			list, err := w.fleet.History(w.Context(), name, n)
+			require.NoError(w, err)
+			var got []int
+			for _, e := range list {
+				got = append(got, int((e.Scheduled.UnixMilli()-begin)/1000)-1)
+				why, err := w.fleet.Why(w.Context(), name, j, e.Scheduled)
+				require.NoError(w, err)
+				require.Equal(w, e, *why.Entry, "what history shows of a tick, why explains")
+			}
+			require.Equal(w, want, got)
+		}
+		newest, err := w.fleet.Why(w.Context(), name, j, time.Time{})
+		require.NoError(w, err)
+		require.Equal(w, begin+5000, newest.Tick.UnixMilli(), "the newest that was decided")
+	})
+}

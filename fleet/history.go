@@ -75,8 +75,9 @@ func inRange(job *jobs.Job, e Entry) bool {
 	return !next.IsZero() && !next.After(e.Scheduled)
 }
 
-// History returns the ticks of a job: first those that are open, then the last n that were settled, each newest tick first. Those that were settled longer ago than [WithAge] allows are left out. n below 1 means all
-// that the store keeps, [lease.History] of them. There are none for a job that nobody has contended for.
+// History returns the ticks of a job: first those that are open, then the n newest that were settled, each newest tick
+// first. Those that were settled longer ago than [WithAge] allows are left out. n below 1 means all that the store keeps,
+// [lease.History] of them. There are none for a job that nobody has contended for.
 func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error) {
 	r, err := f.inspect(ctx, job)
 	if err != nil {
@@ -88,13 +89,12 @@ func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error)
 	}
 	list := entries(f.namespace, r)
 	open := len(r.Open)
-	for i, e := range list {
-		if e.State == Settled && (e.Ended.Before(now.Add(-f.age)) || n >= 1 && i >= open+n) {
-			list = list[:i]
-			break
-		}
-	}
+	list = slices.DeleteFunc(list, func(e Entry) bool { return e.State == Settled && e.Ended.Before(now.Add(-f.age)) })
+	// With overlap allowed ticks are not settled in their order: the last n are those of the newest ticks.
 	slices.SortStableFunc(list[open:], func(a, b Entry) int { return b.Moment().Compare(a.Moment()) })
+	if n >= 1 {
+		list = list[:min(len(list), open+n)]
+	}
 	return list, nil
 }
 

@@ -43,7 +43,7 @@ func (r *reasoner) open(e Entry) string {
 		return fmt.Sprintf("%s began to run it at %s (attempt %d, token %d), and gave it up, or let its lease run out. "+
 			"The next replica to claim it runs attempt %d. %s", e.Replica, r.when(e.Started), e.Attempts, e.Token, e.Attempts+1, r.service())
 	default:
-		for _, other := range r.list {
+		for _, other := range r.inTurn() {
 			if other.State == Running || other.State == Free {
 				return fmt.Sprintf("It waits for its turn behind the tick of %s, which %s. %s asked for it.",
 					r.at(other.Scheduled), r.doing(other), e.Replica)
@@ -109,7 +109,7 @@ func (r *reasoner) skipped(e Entry) string {
 		} else {
 			text += "an earlier tick was still open, which is not in the history any more"
 		}
-		return text + r.policy(", and the job's overlap policy is %s", func(s jobs.Spec) any { return s.Overlap }) + "." + r.together(e)
+		return text + r.overlap() + "." + r.together(e)
 	case lease.NotePaused:
 		return r.paused(e)
 	case lease.NoteNewer:
@@ -120,6 +120,22 @@ func (r *reasoner) skipped(e Entry) string {
 		return text + "."
 	}
 	return fmt.Sprintf("%s skipped it at %s%s%s", e.Replica, r.when(e.Ended), reason(e), r.together(e))
+}
+
+// overlap names the policy that skips a tick. The one of now may be another: it was changed since.
+func (r *reasoner) overlap() string {
+	if r.Job != nil && r.Job.Spec().Overlap == jobs.Allow {
+		return fmt.Sprintf(", and the job's overlap policy was another one than now, which is %s", jobs.Allow)
+	}
+	return r.policy(", and the job's overlap policy is %s", func(s jobs.Spec) any { return s.Overlap })
+}
+
+// inTurn returns the ticks that others of the job wait for: none where they may overlap.
+func (r *reasoner) inTurn() []Entry {
+	if r.Job != nil && r.Job.Spec().Overlap == jobs.Allow {
+		return nil
+	}
+	return r.list
 }
 
 // blocker finds the tick that stood in the way of e when that was skipped: the newest earlier one that was open then.

@@ -227,7 +227,7 @@ func (r *reasoner) undecided() string {
 	case r.Job != nil && late <= r.Job.Spec().Jitter:
 		return head + fmt.Sprintf("The job's jitter shifts its start by up to %s.", r.Job.Spec().Jitter)
 	}
-	for _, e := range r.list {
+	for _, e := range r.inTurn() {
 		if e.State != Settled {
 			return head + fmt.Sprintf("It waits for its turn behind the tick of %s, which %s.", r.at(e.Scheduled), r.doing(e))
 		}

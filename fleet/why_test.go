@@ -100,6 +100,32 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 			tick: "12:00:00.123", mark: "12:00:00", settled: []lease.Settled{s.ran("12:00:00.123", "12:00:01", "12:00:04", "r2", 1, "succeeded", "")},
 			verdict: "succeeded", text: "It was triggered by hand. It was won by r2, and ran from 12:00:01",
 		},
+		"failed, with output": {
+			tick: "12:00:00", mark: "12:00:00",
+			settled: []lease.Settled{s.ran("12:00:00", "12:00:01", "12:00:04", "r2", 3, "failed", "exit code 1; last output:\none\ntwo\n")},
+			verdict: "failed",
+			text: "It was won by r2, and ran from 12:00:01 to 12:00:04, which took 3s, and failed at attempt 3, token 1795176001000000: " +
+				"\"exit code 1; last output:\".\n    one\n    two",
+		},
+		"waiting where ticks may overlap": {
+			tick: "12:00:00.123", mark: "12:00:00", now: "12:00:30", job: job(t, "@hourly", jobs.WithOverlap(jobs.Allow)),
+			open:    []lease.Open{s.open("11:00:00", "11:00:20", "r1", 1, time.Second), s.open("12:00:00.123", "", "r2", 0, 0)},
+			verdict: "waiting", text: "It was triggered by hand. It waits to be claimed. r2 asked for it. r1 and r2 serve it.",
+		},
+		"undecided where ticks may overlap": {
+			tick: "12:00:00", mark: "11:00:00", now: "12:00:01", job: job(t, "@hourly", jobs.WithOverlap(jobs.Allow)),
+			open:    []lease.Open{s.open("11:00:00", "11:00:20", "r1", 1, time.Second)},
+			verdict: "undecided", text: "It was due 1s ago, and nobody has decided about it yet. r1 and r2 serve it.",
+		},
+		"skipped before overlap was allowed": {
+			tick: "12:00:00", mark: "12:00:00", job: job(t, "@hourly", jobs.WithOverlap(jobs.Allow)),
+			settled: []lease.Settled{
+				s.skipped("12:00:00", "12:00:00.050", "r2", "overlap"),
+				s.ran("11:00:00", "11:00:01", "12:10:00", "r1", 1, "succeeded", ""),
+			},
+			verdict: "skipped",
+			text:    "It was skipped because r1 still ran 11:00:00, until 12:10:00, and the job's overlap policy was another one than now, which is allow.",
+		},
 		"an outcome of another program": {
 			tick: "12:00:00", mark: "12:00:00", settled: []lease.Settled{s.ran("12:00:00", "12:00:01", "12:00:04", "r2", 1, "half_done", "ask me")},
 			verdict: "half_done", text: `r2 settled it at 12:00:04 as half_done: "ask me".`,

@@ -75,6 +75,8 @@ func historyTable(v view, list []fleet.Entry, zone *time.Location) *table {
 	}
 	t := newTable("SCHEDULED", "STARTED", "ENDED", "TOOK", "REPLICA", "TOKEN", "ATTEMPT", "OUTCOME", "WHY")
 	for _, e := range list {
+		first, rest, _ := strings.Cut(e.Error, "\n")
+		e.Error = first
 		row := []cell{
 			{local(e.Scheduled, zone), plain}, {brief(e.Started, e.Scheduled, zone), plain}, {brief(e.Ended, e.Scheduled, zone), plain},
 			{took(e), plain}, {e.Replica, plain}, {"", plain}, {"", plain}, verdict(e), {why(e, func(t time.Time) string { return local(t, zone) }), plain},
@@ -83,6 +85,7 @@ func historyTable(v view, list []fleet.Entry, zone *time.Location) *table {
 			row[5].text, row[6].text = fmt.Sprint(e.Token), fmt.Sprint(e.Attempts)
 		}
 		t.add(row...)
+		t.remark(rest, plain)
 	}
 	return t
 }

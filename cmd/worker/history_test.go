@@ -32,12 +32,13 @@ func TestHistoryPrintsEachTickWithItsOutcome(t *testing.T) {
 	r = s.ask("history", "sync-orders")
 	require.Equal(t, 0, r.code, r.stderr)
 	lines := strings.Split(r.stdout, "\n")
-	require.Len(t, lines, 6)
+	require.Len(t, lines, 7)
 	require.Equal(t, []string{"SCHEDULED", "STARTED", "ENDED", "TOOK", "REPLICA", "TOKEN", "ATTEMPT", "OUTCOME", "WHY"}, strings.Fields(lines[0]))
 	require.Regexp(t, `running$`, lines[1])
 	require.Regexp(t, `  r2  .*  missed   too old; 10 ticks after `, lines[2])
 	require.Regexp(t, `  -  .*  r1  .*  skipped  overlap$`, lines[3])
-	require.Regexp(t, `  r1 .*  1 +failed   exit status 3 \?\[2J$`, lines[4])
+	require.Regexp(t, `  r1 .*  1 +failed   exit status 3$`, lines[4])
+	require.Equal(t, "    ?[2J", lines[5])
 	require.Len(t, strings.Split(s.ask("history", "sync-orders", "-n", "1").stdout, "\n"), 4)
 
 	var list []struct {
@@ -100,7 +101,21 @@ func TestTablesAreAlignedAndInTheZoneOfTheJob(t *testing.T) {
 	requireWidth(t, 120, people.text(false))
 }
 
+func TestLinesOfAnErrorAreShownAsLines(t *testing.T) {
+	entries := entriesToPrint()[3:4]
+	entries[0].Error = "command failed: exit code 1; last output:\n[...]\n\tone\x1b[31m\nFATAL: the reason\n"
+	v := view{now: time.Date(2026, 11, 20, 1, 31, 0, 0, time.UTC)}
+	require.True(t, strings.HasSuffix(historyTable(v, entries, time.UTC).text(false),
+		"failed   command failed: exit code 1; last output:\n    [...]\n     one?[31m\n    FATAL: the reason\n"))
+	v.human, v.width = true, 120
+	people := historyTable(v, entries, time.UTC)
+	people.fit(v.width)
+	require.True(t, strings.HasSuffix(people.text(false),
+		"    command failed: exit code 1; last output:\n    [...]\n     one?[31m\n    FATAL: the reason\n"), people.text(false))
+}
+
 func TestWhatComesFromElsewhereCannotHarmTheTerminal(t *testing.T) {
+	require.Equal(t, "a\nb?[31mc\n  d", harmless("a\nb\x1b[31mc\r\n  d\n\n"))
 	require.Equal(t, "a b?[31mc?d?e", oneLine("a\nb\x1b[31mc\u202ed\xffe \n"))
 	require.Equal(t, "größe 日", oneLine("größe 日"))
 }

@@ -178,6 +178,16 @@ func shortened(text string, most int) string {
 
 // wrapped breaks a text at spaces into lines of at most so many characters, where that is possible.
 func wrapped(text string, width int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if utf8.RuneCountInString(line) > width-noteIndent { // else its columns stay as they are
+			lines[i] = wrappedLine(line, width)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func wrappedLine(text string, width int) string {
 	var b strings.Builder
 	length := 0
 	for i, word := range strings.Fields(text) {

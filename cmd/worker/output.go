@@ -92,7 +92,7 @@ func (t *table) add(row ...cell) { t.rows = append(t.rows, row) }
 // remark adds a note to the row that was added last, unless it is empty.
 func (t *table) remark(text string, s style) {
 	if text != "" {
-		t.notes = append(t.notes, footnote{len(t.rows) - 1, cell{oneLine(text), s}})
+		t.notes = append(t.notes, footnote{len(t.rows) - 1, cell{harmless(text), s}})
 	}
 }
 
@@ -142,6 +142,15 @@ func paint(text string, s style, colours bool) string {
 		return text
 	}
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// harmless makes the lines of a text from elsewhere fit for a terminal, each as oneLine does.
+func harmless(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
+	for i, line := range lines {
+		lines[i] = oneLine(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // oneLine makes a text from elsewhere fit for a terminal: without control characters, which might do anything to it.

@@ -50,7 +50,7 @@ func (c *cli) why() *cobra.Command {
 			if out == asJSON {
 				return c.printJSON(e)
 			}
-			_, err = fmt.Fprintln(c.stdout, oneLine(e.String()))
+			_, err = fmt.Fprintln(c.stdout, harmless(e.String()))
 			return err
 		},
 	}
