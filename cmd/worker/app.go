@@ -95,8 +95,14 @@ func provideStore(lc fx.Lifecycle, cfg *config.Config, m *metrics.Metrics, logge
 }
 
 func provideGuard(lc fx.Lifecycle, logger *slog.Logger) *exec.Guard {
+	reaping, stop := context.WithCancel(context.Background())
+	var reaper sync.WaitGroup
+	lc.Append(fx.StartStopHook(
+		func() { reaper.Go(func() { exec.ReapOrphans(reaping) }) },
+		func() { stop(); reaper.Wait() },
+	))
 	guard := exec.NewGuard([]string{guardCommand}, exec.WithLogger(logger))
-	lc.Append(fx.StopHook(guard.Close))
+	lc.Append(fx.StopHook(guard.Close)) // before the reaper's
 	return guard
 }
 

@@ -51,7 +51,13 @@ func (r record) is(message string, facts ...any) bool {
 func start(t *testing.T, config string, args ...string) *process {
 	t.Helper()
 	args = append([]string{"run", "--config", config, "--log-format", "json"}, args...)
-	p := &process{t: t, cmd: exec.Command(program(t), args...), ended: make(chan struct{})}
+	return watch(t, exec.Command(program(t), args...))
+}
+
+// watch starts a command that runs a worker with a log in JSON.
+func watch(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Stdout = &p.stdout
 	stderr, err := p.cmd.StderrPipe()
 	require.NoError(t, err)

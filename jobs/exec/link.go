@@ -70,7 +70,7 @@ func newLink(args []string, logger *slog.Logger, goroutines *sync.WaitGroup) (*l
 		ExtraFiles:  []*os.File{theirs},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // out of reach of what is sent to the worker's group or terminal
 	}
-	if err := l.process.Start(); err != nil {
+	if err := started.start(l.process); err != nil {
 		return nil, errors.Join(err, ours.Close())
 	}
 	goroutines.Go(l.write)
@@ -192,7 +192,7 @@ func (l *link) bury() {
 	l.mu.Unlock()
 
 	impatience := time.AfterFunc(farewell, l.condemn)
-	_ = l.process.Wait() // its state says it all
+	started.wait(l.process)
 	impatience.Stop()
 	sweepMarked(l.nonce + "/")
 	_ = l.conn.Close() // which also ends a write that is under way

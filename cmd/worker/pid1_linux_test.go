@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// subreaperCommand makes the test binary a subreaper that becomes another program.
+const subreaperCommand = "as-subreaper"
+
+func init() {
+	if len(os.Args) < 3 || os.Args[1] != subreaperCommand {
+		return
+	}
+	args := os.Args[2:]
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		panic(err)
+	}
+	panic(syscall.Exec(args[0], args, os.Environ()))
+}
+
+// asFirst returns a command that runs the worker as the first process of a PID namespace, or, where this machine allows
+// none, as a subreaper: orphans come to it too.
+func asFirst(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	args = append([]string{program(t)}, args...)
+	namespace := []string{"--pid", "--fork", "--mount-proc", "--kill-child"}
+	if exec.Command("unshare", append(namespace, "true")...).Run() == nil {
+		return exec.Command("unshare", append(namespace, args...)...)
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return exec.Command(self, append([]string{subreaperCommand}, args...)...)
+}
+
+func childrenOf(pid int) (pids []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, task := range tasks {
+		list, _ := os.ReadFile(task)
+		for field := range strings.FieldsSeq(string(list)) {
+			child, _ := strconv.Atoi(field)
+			pids = append(pids, child)
+		}
+	}
+	return pids
+}
+
+// nameOf returns the name of a process, and whether it has ended and waits to be reaped.
+func nameOf(pid int) (name string, zombie bool) {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	name, rest, _ := strings.Cut(strings.TrimPrefix(string(status), "Name:\t"), "\n")
+	return name, strings.Contains(rest, "State:\tZ")
+}
+
+// TestWorkerThatIsTheFirstProcessReapsOrphans kills the guard, so that what escaped from a command comes to the worker.
+func TestWorkerThatIsTheFirstProcessReapsOrphans(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := file(t, fmt.Sprintf(`
+jobs:
+- name: leaves-orphans
+  schedule: "@every 1s"
+  retry: {max_attempts: 1}
+  exec:
+    command: [sh, -c, "for i in 1 2 3; do env -i setsid sh -c 'until [ -e %[1]s/end ]; do sleep 0.05; done' & done; touch %[1]s/up; sleep 1000"]
+`, dir))
+	cmd := asFirst(t, "run", "--config", path, "--http", "127.0.0.1:0", "--log-format", "json")
+	p := watch(t, cmd)
+	up := func(name string) func() bool {
+		return func() bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
+	}
+	require.Eventually(t, up("up"), patience, 10*time.Millisecond)
+
+	worker := cmd.Process.Pid
+	if name, _ := nameOf(worker); name == "unshare" {
+		require.Len(t, childrenOf(worker), 1)
+		worker = childrenOf(worker)[0]
+	}
+	var guard int
+	for _, pid := range childrenOf(worker) {
+		if name, _ := nameOf(pid); name == "solotick-guard" {
+			guard = pid
+		}
+	}
+	require.NotZero(t, guard)
+	require.NoError(t, unix.Kill(guard, unix.SIGKILL))
+
+	orphans := func() (list []int) {
+		for _, pid := range childrenOf(worker) {
+			if name, _ := nameOf(pid); name == "sh" {
+				list = append(list, pid)
+			}
+		}
+		return list
+	}
+	require.Eventually(t, func() bool { return len(orphans()) >= 3 }, patience, 10*time.Millisecond, "they come to the worker")
+	p.await("tick settled", "outcome", "failed") // the worker has waited for its guard itself
+	require.Contains(t, p.text(), "its process ended unexpectedly: signal: killed", "and nobody took its exit status")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "end"), nil, 0o600))
+	require.Eventually(t, func() bool {
+		for _, pid := range childrenOf(worker) {
+			if name, zombie := nameOf(pid); zombie || name == "sh" {
+				return false
+			}
+		}
+		return true
+	}, patience, 50*time.Millisecond, "nothing is left of them")
+
+	require.NoError(t, unix.Kill(worker, unix.SIGKILL))
+	<-p.ended
+}
