@@ -74,19 +74,21 @@ type Paused struct {
 
 // Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything included. What runs goes
 // on, and triggers run. by names who asks, and matches the pattern of a name; why is for people. It returns
-// [lease.ErrUnknown] for a job that no replica has ever contended for.
+// [lease.ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's clock cannot be
+// trusted, as Resume and Trigger do.
 func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) {
 	c, err := ability[lease.Controller](f.store, "pause a job", "lease.Controller")
 	if err != nil {
 		return Paused{}, err
 	}
-	before, _, err := f.store.Time(ctx)
+	until, err := f.until(ctx)
 	if err != nil {
 		return Paused{}, err
 	}
+	before := until.Add(-clockLimit)
 	var p lease.Pause
 	err = f.whenKnown(ctx, job, func() (err error) {
-		p, err = c.Pause(ctx, job, lease.Pause{By: by, Why: why})
+		p, err = c.Pause(ctx, job, lease.Pause{By: by, Why: why, Until: until})
 		return err
 	})
 	if err != nil {
@@ -102,7 +104,11 @@ func (f *Fleet) Resume(ctx context.Context, job, by string) (*lease.Pause, error
 	if err != nil {
 		return nil, err
 	}
-	return c.Resume(ctx, job, lease.Resume{By: by})
+	until, err := f.until(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Resume(ctx, job, lease.Resume{By: by, Until: until})
 }
 
 // Replicas returns the replicas that live, sorted by id. Of one that says nothing this program understands, only the id is

@@ -81,8 +81,10 @@ func (f *Fleet) Trigger(ctx context.Context, spec jobs.Spec, o TriggerOptions) (
 	var a lease.Triggered
 	err = f.whenKnown(ctx, spec.Name, func() (err error) {
 		for try := 1; ; try++ {
-			a, err = c.Trigger(ctx, t)
-			if err == nil || errors.Is(err, lease.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
+			if t.Until, err = f.until(ctx); err == nil {
+				a, err = c.Trigger(ctx, t)
+			}
+			if err == nil || errors.Is(err, ErrClock) || errors.Is(err, lease.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
 				return err
 			}
 		}

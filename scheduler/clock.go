@@ -151,6 +151,22 @@ func live(members []lease.Member) []fleet.Replica {
 	return list
 }
 
+// lookAhead reads the records of jobs whose marks lie in the future, which a clock that was wrong has moved: they may have
+// been brought back.
+func (s *Scheduler) lookAhead() {
+	found := false
+	for _, c := range s.jobs.Load().contenders {
+		c.mu.Lock()
+		if c.synced && c.aheadLocked() {
+			c.synced, found = false, true
+		}
+		c.mu.Unlock()
+	}
+	if found {
+		s.wantSync()
+	}
+}
+
 // clockChanged forgets what was planned by the clock as it was.
 func (c *contender) clockChanged() {
 	c.mu.Lock()

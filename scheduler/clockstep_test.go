@@ -147,3 +147,26 @@ func TestReplicaWithAWrongClockOfItsOwnFiresWithTheOthers(t *testing.T) {
 		require.Len(t, f.runs.of("job"), 6)
 	})
 }
+
+// TestMarkInTheFutureIsNotWrittenBack has the clock be wrong for so long that it is accepted, and the store then lose its
+// records: the jobs go on, by the clock as it is.
+func TestMarkInTheFutureIsNotWrittenBack(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10m", takes(0))
+		f.startMany(2)
+		f.sleepTo(15 * time.Minute)
+		f.store.step(8 * time.Hour)
+		f.sleepTo(30 * time.Minute)
+		f.store.step(-8 * time.Hour)
+		f.sleepTo(45 * time.Minute)
+		before := len(f.runs.of("job"))
+		f.store.mu.Lock()
+		f.store.jobs = nil // what was settled by the wrong clock, and its tokens, are lost with the records
+		f.store.mu.Unlock()
+		f.store.Forget()
+		f.sleepTo(71 * time.Minute)
+		runs := f.runs.of("job")[before:]
+		require.Len(t, runs, 3)
+		require.Equal(t, epoch.Add(50*time.Minute), runs[0].start.UTC())
+	})
+}

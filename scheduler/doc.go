@@ -31,6 +31,22 @@
 // round trip, on top of its own monotonic clock. A replica whose wall clock is wrong fires with the others. The estimate
 // only has to be good for punctuality: that no tick is granted early is checked by the store, on its own clock.
 //
+// # Trust in the store's clock
+//
+// Each replica holds the store's clock against its own monotonic one. A step of more than the limit, which is the greater of
+// the TTL and 5 s, is not believed: nothing is claimed until the clock is back where it was, or has been steady for the
+// limit, for this replica and all live ones that may hold leases. Renewals, settlements and releases go on. What changes a
+// record carries the latest time of the store at which it may, so that a step does no harm before it is noticed.
+//
+//	the store's clock                      what follows
+//	is wrong, and soon right again         ticks that came due meanwhile are late; nothing ran early, nothing is skipped for it
+//	steps for good                         nothing is claimed for the limit; then ticks follow it: forward, misfires; backward,
+//	                                       nothing until it is past the watermark
+//	steps forward by more than a third of  nothing is taken over for a TTL, or until the clock is trusted and for a TTL after
+//	the TTL                                that, so that holders that live renew first
+//	disagrees with this machine's, at the  trusted if a live member trusts it, else when it has been steady for the limit
+//	start of a replica
+//
 // # What happens when
 //
 //	event                               what follows
@@ -52,7 +68,7 @@
 //	the job is defined anew             runs go on; of the ticks from before, those that both schedules have are decided as if
 //	                                    nothing had changed, and the others that the new one has are missed
 //	the wall clock steps                nothing
-//	the store's clock steps             ticks follow it: forward, misfires; backward, nothing until it is past the mark
+//	the store's clock steps             see above
 //	a handler panics                    its run fails
 //	a handler's error is hostile        its run fails: see jobs.Failure
 //	an observer blocks or panics        it loses events, which are counted; nothing else notices

@@ -102,6 +102,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 		return started
 	}
 	s.judgeClock(live(members))
+	s.lookAhead()
 	members = slices.DeleteFunc(members, func(m lease.Member) bool {
 		r, err := fleet.DecodeReplica(m.Info)
 		return err == nil && r.Outlived(m.Left)

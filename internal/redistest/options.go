@@ -19,6 +19,7 @@ type options struct {
 	lines    []string
 	args     []string
 	password string
+	clock    bool
 }
 
 // WithAOF makes the server durable: each write is on disk before it is acknowledged, so [Server.Restart] brings

@@ -12,7 +12,7 @@ func TestPortThatAnotherServerTookIsNotMistakenForOurs(t *testing.T) {
 	second.Kill()
 	require.NoError(t, collect(nil).write(filepath.Join(second.dir, "redis.conf"), second.dir, first.port))
 
-	_, err := launch(second.binary, second.dir)
+	_, err := launch(second.binary, second.dir, nil)
 
 	require.ErrorIs(t, err, errPortTaken)
 }

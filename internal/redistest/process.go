@@ -31,14 +31,16 @@ type process struct {
 	err  error
 }
 
-// launch starts redis-server in dir, which holds its redis.conf, with further arguments, and returns when it answers.
-func launch(binary, dir string, args ...string) (*process, error) {
+// launch starts redis-server in dir, which holds its redis.conf, with further arguments and that environment, nil
+// for that of this process, and returns when it answers.
+func launch(binary, dir string, env []string, args ...string) (*process, error) {
 	log, err := os.OpenFile(filepath.Join(dir, logName), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }() // the child has a copy
 	p := &process{cmd: exec.Command(binary, append([]string{"redis.conf"}, args...)...), dir: dir, done: make(chan struct{})}
+	p.cmd.Env = env
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, log, log
 	p.cmd.SysProcAttr = dieWithParent()
 	if err := p.start(); err != nil {

@@ -40,6 +40,7 @@ type Server struct {
 	port     int
 	password string
 	args     []string
+	env      []string // nil for that of the test process
 
 	mu     sync.Mutex
 	proc   *process // nil while the server is killed
@@ -61,6 +62,9 @@ func Start(t testing.TB, opts ...Option) *Server {
 	o := collect(opts)
 	s := &Server{t: t, binary: binary, dir: dir, password: o.password, args: o.args}
 	t.Cleanup(s.end)
+	if o.clock {
+		s.env = s.buildShim()
+	}
 
 	// Between choosing a free port and binding it another process may take it.
 	for attempt := 1; ; attempt++ {
@@ -68,7 +72,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 		if err := o.write(s.path("redis.conf"), s.dir, s.port); err != nil {
 			t.Fatalf("write the configuration of redis-server: %v", err)
 		}
-		s.proc, err = launch(s.binary, s.dir, s.args...)
+		s.proc, err = launch(s.binary, s.dir, s.env, s.args...)
 		if err == nil {
 			return s
 		}
@@ -149,7 +153,7 @@ func (s *Server) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.killLocked()
-	proc, err := launch(s.binary, s.dir, s.args...)
+	proc, err := launch(s.binary, s.dir, s.env, s.args...)
 	if err != nil {
 		s.t.Fatalf("restart redis-server on port %d: %v", s.port, err)
 	}

@@ -1,0 +1,56 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// ErrClock is matched by the error of what was refused because the store's clock cannot be trusted. The error is a
+// [*ClockError]. Nothing has changed.
+var ErrClock = errors.New("fleet: the store's clock cannot be trusted")
+
+// ClockError says how far the store's clock is from this machine's, while no live replica vouches for it.
+type ClockError struct {
+	Ahead time.Duration // of this machine's clock; below 0 when it is behind
+}
+
+func (e *ClockError) Error() string {
+	return fmt.Sprintf("fleet: the store's clock is %s ahead of this machine's, and no live replica trusts it, so nothing was changed: "+
+		"check the time on both machines, and try again", e.Ahead.Round(time.Millisecond))
+}
+
+// Is makes errors.Is(err, ErrClock) true.
+func (e *ClockError) Is(target error) bool { return target == ErrClock }
+
+// clockLimit is how far the store's clock may be from this machine's, and for how long a request holds by it.
+const clockLimit = 15 * time.Second
+
+// until returns the latest time of the store at which a request that is made now may change anything, or a [*ClockError].
+func (f *Fleet) until(ctx context.Context) (time.Time, error) {
+	began := time.Now()
+	now, _, err := f.store.Time(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	took := time.Since(began)
+	ahead := now.Sub(began.Add(took / 2).Round(0))
+	if ahead.Abs() <= clockLimit+took/2 {
+		return now.Add(clockLimit), nil
+	}
+	if r, ok := f.store.(lease.Roster); ok {
+		members, err := r.Members(ctx)
+		if err != nil {
+			return time.Time{}, err
+		}
+		for _, m := range replicas(members) {
+			if m.Clock == ClockTrusted && now.Sub(m.Heard) <= m.Life && m.Heard.Sub(now) <= clockLimit {
+				return now.Add(clockLimit), nil
+			}
+		}
+	}
+	return time.Time{}, &ClockError{Ahead: ahead}
+}

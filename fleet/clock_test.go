@@ -1,0 +1,56 @@
+package fleet_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+)
+
+func TestCommandsDoNothingByAClockThatNobodyTrusts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, store := t.Context(), new(memlease.Store)
+		_, err := store.Sync(ctx, []lease.Sync{{Name: "job", Mark: 1}})
+		require.NoError(t, err)
+		f, err := fleet.New(store)
+		require.NoError(t, err)
+		spec := jobs.Spec{Name: "job"}
+		refused := func() {
+			t.Helper()
+			_, err := f.Trigger(ctx, spec, fleet.TriggerOptions{By: "ops"})
+			require.ErrorIs(t, err, fleet.ErrClock)
+			_, err = f.Pause(ctx, "job", "ops", "")
+			require.ErrorIs(t, err, fleet.ErrClock)
+			_, err = f.Resume(ctx, "job", "ops")
+			require.ErrorIs(t, err, fleet.ErrClock)
+			require.ErrorContains(t, err, "the store's clock is 8h0m0s ahead of this machine's")
+		}
+		announce := func(clock fleet.Clock) {
+			t.Helper()
+			r := fleet.Replica{ID: "r", Clock: clock, Life: 15 * time.Second}
+			require.NoError(t, store.Announce(ctx, "r", r.Encode(), r.Life))
+		}
+		announce(fleet.ClockTrusted)
+		store.Step(8 * time.Hour)
+		refused()
+		announce(fleet.ClockStepped)
+		refused()
+		record, err := store.Inspect(ctx, "job")
+		require.NoError(t, err)
+		require.Equal(t, int64(1), record.Mark)
+		require.Empty(t, record.Open)
+
+		announce(fleet.ClockTrusted)
+		_, err = f.Trigger(ctx, spec, fleet.TriggerOptions{By: "ops"})
+		require.NoError(t, err, "a live replica vouches")
+		store.Step(-8 * time.Hour)
+		_, err = f.Pause(ctx, "job", "ops", "")
+		require.NoError(t, err, "the clocks agree")
+	})
+}

@@ -1,0 +1,72 @@
+package fleet
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+)
+
+// wrongClock is a fleet of three whose Redis has a clock of its own.
+func wrongClock(t *testing.T, ttl time.Duration, jobs ...string) *fleet {
+	t.Helper()
+	return newFleet(t, redistest.Start(t, redistest.WithClock()), ttl, jobs...)
+}
+
+// sleepToEvery sleeps to a while after the next multiple of a period.
+func sleepToEvery(period, after time.Duration) time.Time {
+	at := time.Now().Truncate(period).Add(period)
+	time.Sleep(time.Until(at.Add(after)))
+	return at
+}
+
+// TestClockOfRedisThatIsWrongForAMomentStopsNothing puts the clock of Redis 8 h ahead for 4 s.
+func TestClockOfRedisThatIsWrongForAMomentStopsNothing(t *testing.T) {
+	t.Parallel()
+	f := wrongClock(t, 5*time.Second, job("often", "@every 2s", 1), job("hourly", "@every 1h", 1), job("daily", "0 0 * * *", 1))
+	f.startAll("r1", "r2", "r3")
+	f.waitRun("often runs", 20*time.Second, func(r *run) bool { return r.job == "often" })
+	sleepToEvery(2*time.Second, 500*time.Millisecond)
+	f.redis.SetClock(8 * time.Hour)
+	time.Sleep(4 * time.Second)
+	f.redis.SetClock(0)
+	right := time.Now()
+	f.waitRun("a tick on time", 30*time.Second, func(r *run) bool {
+		return r.tick > right.UnixMilli() && r.at.Sub(time.UnixMilli(r.tick)) < time.Second
+	})
+	first := time.Now()
+	time.Sleep(8 * time.Second)
+	f.judge() // each once, none early
+	for _, r := range f.runs("") {
+		require.Less(t, r.tick, time.Now().UnixMilli(), "%s ran early", r.job)
+	}
+	f.everyTick("often", 2*time.Second, first, time.Now().Add(-2*time.Second))
+	t.Logf("the first tick on time came %s after the clock was right again", first.Sub(right))
+}
+
+// TestForwardStepOfRedisTakesNoTickFromItsHolder steps by a little more than the TTL while 20 ticks run.
+func TestForwardStepOfRedisTakesNoTickFromItsHolder(t *testing.T) {
+	t.Parallel()
+	const ttl = 5 * time.Second
+	var jobs []string
+	for i := range 20 {
+		jobs = append(jobs, job(fmt.Sprint("job-", i), "@every 20s", 120))
+	}
+	f := wrongClock(t, ttl, jobs...)
+	f.startAll("r1", "r2", "r3")
+	sleepToEvery(20*time.Second, 3*time.Second)
+	before := len(f.runs(""))
+	require.GreaterOrEqual(t, before, 20)
+	f.redis.SetClock(ttl + time.Second)
+	time.Sleep(7 * time.Second)
+	twice := 0
+	for _, r := range f.runs("") {
+		if r.attempt > 1 {
+			twice++
+		}
+	}
+	require.Zero(t, twice, "of %d ticks run on two replicas", before)
+}
