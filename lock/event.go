@@ -62,10 +62,16 @@ type Released struct {
 	Err   error
 }
 
-func (Waiting) event()     {}
-func (ClaimFailed) event() {}
-func (Granted) event()     {}
-func (GaveUp) event()      {}
-func (Renewed) event()     {}
-func (Lost) event()        {}
-func (Released) event()    {}
+// EventsDropped says that an observer lost so many events, because it was too slow for so long that no more could be queued,
+// or because it panicked. Who lost them to a full queue gets it as soon as it takes events again; observers of
+// [WithSyncObserver] get it for each event that another lost.
+type EventsDropped struct{ Count int }
+
+func (EventsDropped) event() {}
+func (Waiting) event()       {}
+func (ClaimFailed) event()   {}
+func (Granted) event()       {}
+func (GaveUp) event()        {}
+func (Renewed) event()       {}
+func (Lost) event()          {}
+func (Released) event()      {}

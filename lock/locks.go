@@ -20,8 +20,9 @@ type Locks struct {
 	locker  lease.Locker // nil when the store is none
 	keeper  *lease.Keeper
 	holder  string
-	observe func(Event)
-	fault   error // of New's arguments, which acquiring returns
+	events  observers
+	observe func(Event) // nil when nobody observes
+	fault   error       // of New's arguments, which acquiring returns
 
 	life context.Context
 	end  context.CancelFunc
@@ -47,8 +48,17 @@ type LocksOption func(*Locks)
 // pattern of [lease.ValidName]. The default is made from the host's name and the process id.
 func WithHolder(name string) LocksOption { return func(s *Locks) { s.holder = name } }
 
-// WithObserver calls f with every [Event]. f must not block, nor call Close, and may be called by several goroutines at once.
-func WithObserver(f func(Event)) LocksOption { return func(s *Locks) { s.observe = f } }
+// WithObserver calls f with every [Event], one at a time and in order, on a goroutine of its own. f may be slow, block or
+// panic: no lock waits for it. 16,384 events wait for it at most; more are dropped, and [EventsDropped] says how many. Close
+// waits for f, for a second at most, so f must not call it.
+func WithObserver(f func(Event)) LocksOption { return func(s *Locks) { s.events.add(f) } }
+
+// WithSyncObserver calls f with every [Event], on the goroutine that it happens on: f misses nothing, and locks wait for it.
+// It is for counters, such as those of package metrics. f is called by several goroutines at once, and must not block, nor
+// call Close. A panic of f is contained.
+func WithSyncObserver(f func(Event)) LocksOption {
+	return func(s *Locks) { s.events.sync = append(s.events.sync, f) }
+}
 
 // New returns a maker of the locks that are kept in store. Nothing is asked of the store before a lock is acquired. What is
 // wrong with the arguments acquiring says.
@@ -76,6 +86,9 @@ func New(store lease.Store, opts ...LocksOption) *Locks {
 		}
 		o(s)
 	}
+	if s.events.any() {
+		s.observe = s.events.observe
+	}
 	return s
 }
 
@@ -91,6 +104,7 @@ func (s *Locks) Close() {
 	defer time.AfterFunc(closing, s.over).Stop()
 	s.keeper.Close()
 	s.work.Wait()
+	s.events.flush()
 }
 
 // begin tells Close to wait until work.Done is called, and reports whether it does: not after Close.

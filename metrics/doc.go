@@ -9,7 +9,7 @@
 // Locks have metrics of their own, which need no scheduler:
 //
 //	m := metrics.NewLocks()
-//	locks := lock.New(store, lock.WithObserver(m.Observe))
+//	locks := lock.New(store, lock.WithSyncObserver(m.Observe))
 //	err = prometheus.Register(m)
 //
 // Every replica exports what it did itself: sums over the replicas are what the fleet did, and each tick that is settled

@@ -29,7 +29,7 @@ var (
 	lockMarginBucket = []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 7.5, 10, 15, 30, 60}
 )
 
-// Locks collects what happens to the locks of one [lock.Locks]: give [Locks.Observe] to [lock.WithObserver], and register the
+// Locks collects what happens to the locks of one [lock.Locks]: give [Locks.Observe] to [lock.WithSyncObserver], and register the
 // Locks. Elections are locks too. For two in one process make two, and register each with a label of its own by
 // [prometheus.WrapRegistererWith]. It is safe for concurrent use.
 type Locks struct {
@@ -45,6 +45,7 @@ type Locks struct {
 	takeovers       *prometheus.CounterVec
 	margin          *prometheus.HistogramVec
 	releaseFailures *prometheus.CounterVec
+	eventsDropped   prometheus.Counter
 
 	all []prometheus.Collector
 
@@ -79,6 +80,11 @@ func NewLocks(options ...LocksOption) *Locks {
 	m.margin = m.histograms("lock_renewal_margin_seconds", "What was left of a lock's lease when it was renewed.", lockMarginBucket)
 	m.releaseFailures = m.counters("lock_release_failures_total",
 		"Locks that could not be released, by reason; they run out by themselves.", "lock", "reason")
+	m.eventsDropped = prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "lock_events_dropped_total",
+		Help: "Events of locks that an observer lost because it was too slow or panicked.",
+	})
+	m.all = append(m.all, m.eventsDropped)
 	for _, option := range options {
 		if option != nil {
 			option(m)
@@ -147,11 +153,13 @@ func (m *Locks) labelOf(name string) string {
 	return label
 }
 
-// Observe takes in one event. It is for [lock.WithObserver].
+// Observe takes in one event. It is for [lock.WithSyncObserver].
 func (m *Locks) Observe(e lock.Event) {
 	switch e := e.(type) {
 	case lock.Waiting:
 		m.waits.WithLabelValues(m.labelOf(e.Name)).Inc()
+	case lock.EventsDropped:
+		m.eventsDropped.Add(float64(e.Count))
 	case lock.ClaimFailed:
 		m.claimErrors.WithLabelValues(m.labelOf(e.Name)).Inc()
 	case lock.Granted:

@@ -26,13 +26,14 @@ import (
 
 // lockEvents has one of each type of event.
 var lockEvents = map[string]lock.Event{
-	"Waiting":     lock.Waiting{Name: "a.1", Holder: "other"},
-	"ClaimFailed": lock.ClaimFailed{Name: "a.1", Failures: 1, Err: lease.ErrFenced},
-	"Granted":     lock.Granted{Name: "a.1", Token: 7, Waited: time.Millisecond},
-	"GaveUp":      lock.GaveUp{Name: "a.1", Waited: time.Second, Err: &lease.HeldError{}},
-	"Renewed":     lock.Renewed{Name: "a.1", Token: 7, Left: 9 * time.Second},
-	"Lost":        lock.Lost{Name: "a.1", Token: 7, Held: time.Second, Err: &lease.LostError{Reason: lease.LostExpired}},
-	"Released":    lock.Released{Name: "a.1", Token: 7, Held: time.Second},
+	"EventsDropped": lock.EventsDropped{Count: 2},
+	"Waiting":       lock.Waiting{Name: "a.1", Holder: "other"},
+	"ClaimFailed":   lock.ClaimFailed{Name: "a.1", Failures: 1, Err: lease.ErrFenced},
+	"Granted":       lock.Granted{Name: "a.1", Token: 7, Waited: time.Millisecond},
+	"GaveUp":        lock.GaveUp{Name: "a.1", Waited: time.Second, Err: &lease.HeldError{}},
+	"Renewed":       lock.Renewed{Name: "a.1", Token: 7, Left: 9 * time.Second},
+	"Lost":          lock.Lost{Name: "a.1", Token: 7, Held: time.Second, Err: &lease.LostError{Reason: lease.LostExpired}},
+	"Released":      lock.Released{Name: "a.1", Token: 7, Held: time.Second},
 }
 
 func gatheredLocks(t *testing.T, m *metrics.Locks) string {
@@ -105,7 +106,7 @@ func TestTheSeriesOfLocksAreThoseThatArePromised(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"lock_acquisitions_total": "lock", "lock_failures_total": "lock reason", "lock_waits_total": "lock",
-		"lock_claim_errors_total": "lock",
+		"lock_claim_errors_total": "lock", "lock_events_dropped_total": "",
 		"lock_wait_seconds":       "lock", "lock_hold_seconds": "lock", "locks_lost_total": "lock reason",
 		"lock_takeovers_total": "lock", "lock_renewal_margin_seconds": "lock", "lock_release_failures_total": "lock reason",
 	}, got)
@@ -178,7 +179,7 @@ func TestADayOfALockAddsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(memlease.Store)
 		m := metrics.NewLocks()
-		locks := lock.New(store, lock.WithObserver(m.Observe))
+		locks := lock.New(store, lock.WithSyncObserver(m.Observe))
 		defer locks.Close()
 		ctx := t.Context()
 

@@ -33,7 +33,7 @@ var layers = map[string]layer{
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {
-		[]string{"./lease"},
+		[]string{"./lease", "./internal/eventqueue"},
 		"locks work on any store, so they know leases only",
 	},
 	"./election/...": {
