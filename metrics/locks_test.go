@@ -107,7 +107,7 @@ func TestTheSeriesOfLocksAreThoseThatArePromised(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"lock_acquisitions_total": "lock", "lock_failures_total": "lock reason", "lock_waits_total": "lock",
 		"lock_claim_errors_total": "lock", "lock_events_dropped_total": "",
-		"lock_wait_seconds":       "lock", "lock_hold_seconds": "lock", "locks_lost_total": "lock reason",
+		"lock_wait_seconds": "lock", "lock_hold_seconds": "lock", "locks_lost_total": "lock reason",
 		"lock_takeovers_total": "lock", "lock_renewal_margin_seconds": "lock", "lock_release_failures_total": "lock reason",
 	}, got)
 }
