@@ -77,11 +77,11 @@ func TestErrorsMatchTheirSentinelsAndSayWhy(t *testing.T) {
 
 func TestStatusesHaveNames(t *testing.T) {
 	seen := map[string]bool{}
-	for s := lease.Status(0); s <= lease.Paused; s++ {
+	for s := lease.Status(0); s <= lease.OutOfBounds; s++ {
 		require.NotEqual(t, "invalid", s.String())
 		require.False(t, seen[s.String()])
 		seen[s.String()] = true
 	}
 	require.Equal(t, "invalid", lease.Status(-1).String())
-	require.Equal(t, "invalid", (lease.Paused + 1).String())
+	require.Equal(t, "invalid", (lease.OutOfBounds + 1).String())
 }

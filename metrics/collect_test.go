@@ -39,7 +39,7 @@ func TestTheSeriesAreThoseThatArePromised(t *testing.T) {
 		"runs_in_progress": "job", "run_retries_total": "job", "takeovers_total": "job",
 		"leases_held": "", "lease_wait_seconds": "", "lease_hold_seconds": "",
 		"lease_renewals_total": "result", "leases_lost_total": "reason",
-		"redis_commands_total": "", "store_up": "", "store_forgotten_total": "", "events_dropped_total": "", "clock_steps_total": "", "clock_trusted": "", "clock_offset_seconds": "",
+		"redis_commands_total": "", "replica_processes": "", "store_up": "", "store_forgotten_total": "", "events_dropped_total": "", "clock_steps_total": "", "clock_trusted": "", "clock_offset_seconds": "",
 		"next_tick_timestamp_seconds": "job", "last_success_timestamp_seconds": "job",
 		"leader": "job", "replicas": "", "jobs_unserved": "", "jobs_differing": "",
 		"config_reloads_total": "result", "config_last_reload_successful": "", "config_last_reload_timestamp_seconds": "",
@@ -102,6 +102,7 @@ solotick_runs_in_progress{job="a"} 0
 solotick_takeovers_total{job="a"} 0
 # HELP solotick_ticks_total Ticks that this replica settled, by outcome.
 # TYPE solotick_ticks_total counter
+solotick_ticks_total{job="a",outcome="cancelled"} 0
 solotick_ticks_total{job="a",outcome="failed"} 0
 solotick_ticks_total{job="a",outcome="lost"} 0
 solotick_ticks_total{job="a",outcome="missed"} 0

@@ -47,6 +47,7 @@
 //	replicas                           gauge      replicas of the fleet that live, itself included
 //	jobs_unserved                      gauge      jobs of its registry that no live replica serves
 //	jobs_differing                     gauge      jobs of its registry that other replicas define differently
+//	replica_processes                  gauge      processes that use this replica's id: more than one is a mistake
 //	config_reloads_total{result}       counter    times the configuration was read anew: applied, unchanged, refused
 //	config_last_reload_successful      gauge      1, or 0 when it was refused the last time; no series before the first
 //	config_last_reload_timestamp_seconds gauge    when it was last read anew and not refused, by fleet time

@@ -36,6 +36,7 @@ type Metrics struct {
 	eventsDropped  prometheus.Counter
 	clockSteps     prometheus.Counter
 	clockTrusted   prometheus.Gauge
+	processes      prometheus.Gauge
 	reloads        *prometheus.CounterVec
 	build          *prometheus.GaugeVec
 
@@ -135,6 +136,10 @@ func New(options ...Option) *Metrics {
 		Namespace: namespace, Name: "clock_trusted", Help: "0 while nothing is claimed because the store's clock is not trusted, else 1.",
 	}))
 	m.clockTrusted.Set(1)
+	m.processes = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "replica_processes", Help: "Processes that use this replica's id: more than one is a mistake.",
+	}))
+	m.processes.Set(1)
 	m.reloads = counters(m, "config_reloads_total", "Times that the configuration was read anew, by result.", "result")
 	m.build = gauges(m, "build_info", "1, labelled with the version of the program.", "version")
 

@@ -84,6 +84,8 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.clockTrusted.Set(1)
 	case scheduler.ClockSampled:
 		m.offset.Store(&e.Offset)
+	case scheduler.ReplicaShared:
+		m.processes.Set(float64(e.Processes))
 	case scheduler.FleetSeen:
 		m.fleet.Store(&e)
 	}

@@ -36,6 +36,7 @@ var events = map[string]scheduler.Event{
 	"ClockTrusted":  scheduler.ClockTrusted{By: time.Hour},
 	"ClockSampled":  scheduler.ClockSampled{Offset: time.Second},
 	"EventsDropped": scheduler.EventsDropped{Count: 2},
+	"ReplicaShared": scheduler.ReplicaShared{Replica: "a", Processes: 2},
 	"FleetSeen":     scheduler.FleetSeen{Replicas: 3, Unserved: []string{"b"}},
 }
 
@@ -181,6 +182,7 @@ func TestRenewalsAndLossesAreCountedByTheirReasons(t *testing.T) {
 	requireSeries(t, m, `
 # HELP solotick_lease_renewals_total Leases that were to be renewed, by result.
 # TYPE solotick_lease_renewals_total counter
+solotick_lease_renewals_total{result="cancelled"} 0
 solotick_lease_renewals_total{result="expired"} 2
 solotick_lease_renewals_total{result="failed"} 3
 solotick_lease_renewals_total{result="fenced"} 2

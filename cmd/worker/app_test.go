@@ -28,7 +28,7 @@ import (
 var quiet = slog.New(slog.DiscardHandler)
 
 func TestThePartsFitTogether(t *testing.T) {
-	require.NoError(t, fx.ValidateApp(replica, fx.Supply(config.Default(), quiet, configFile(""), new(origin))))
+	require.NoError(t, fx.ValidateApp(replica, fx.Supply(config.Default(), quiet, new(logWriter), configFile(""), new(origin))))
 }
 
 func TestTheStopTakesAsLongAsItsPartsMay(t *testing.T) {

@@ -143,7 +143,8 @@ func TestWhatIsKeptBesideRecordsEnds(t *testing.T) {
 		"solotick:{ns:job}":       400 * 24 * time.Hour,
 		"solotick:{ns:job}:key:k": time.Hour,
 		"solotick:{ns}:triggered": time.Minute,
-		"solotick:{ns}:members":   time.Hour,
+		"solotick:{ns}:members":   24 * time.Hour,
+		"solotick:{ns}:heard":     24 * time.Hour,
 	}
 	keys, err := admin.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
