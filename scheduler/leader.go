@@ -19,6 +19,7 @@ import (
 //	holds the lease         waits: until the lease would run out, or until it is told of its end
 //	stops with its replica  takes over at once: the handler is cancelled first, without waiting for the shutdown grace
 //	dies or freezes         takes over within a term
+//	finds the job paused    waits too: the handler is cancelled, and nobody runs it until the job is resumed
 //	has its handler return  waits: the handler is called again, later each time, under the same lease
 type leader struct {
 	s       *Scheduler
@@ -61,7 +62,7 @@ func (l *leader) nudge() {
 
 const (
 	leaderRetry = 200 * time.Millisecond // between two claims that fail
-	leaderLook  = 5 * time.Second        // while the job is paused
+	leaderLook  = 5 * time.Second        // between two looks whether the job is paused
 	restAfter   = 2                      // a handler that ran for so many of the longest waits has done well
 	leastRest   = 100 * time.Millisecond // before the handler is called again, whatever the policy says
 )
@@ -76,7 +77,7 @@ func (l *leader) run(ctx context.Context) {
 		switch {
 		case err != nil: // the same request again: it may have been granted
 		case answer.Status == lease.Granted:
-			l.hold(ctx, l.s.keeper.Keep(ctx, c, answer, sent), answer.Now)
+			l.holdUntilPaused(ctx, c, answer, sent)
 			c.Request, wait = l.s.request(), 0
 		case answer.Status == lease.Held:
 			c.Request = l.s.request()
@@ -100,26 +101,60 @@ func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err er
 	}
 	ctx, cancel := l.s.call()
 	defer cancel()
-	began := time.Now()
-	y := lease.Sync{
-		Name: c.Name, Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Schedule: scheduleText(l.job), Paused: l.paused,
-		Until: l.s.until(),
-	}
-	records, err := l.s.store.Sync(ctx, []lease.Sync{y})
-	l.s.bounded(began, err)
-	if err != nil {
+	switch err := l.readPause(ctx); {
+	case err != nil:
 		return a, sent, err
-	}
-	l.paused = records[0].Paused
-	switch {
 	case l.job.Spec().Paused || l.paused != nil:
 		return lease.Answer{Status: lease.Paused}, sent, nil
 	}
-	sent, began = lease.Sent(), time.Now()
+	sent, began := lease.Sent(), time.Now()
 	c.Until = l.s.untilTakeover()
 	a, err = l.s.store.Claim(ctx, c)
 	l.s.answered(time.Since(began), err)
 	return a, sent, err
+}
+
+// readPause reads from the record whether the job is paused, and makes the record if there is none.
+func (l *leader) readPause(ctx context.Context) error {
+	began := time.Now()
+	y := lease.Sync{
+		Name: l.job.Name(), Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Schedule: scheduleText(l.job), Paused: l.paused,
+		Until: l.s.until(),
+	}
+	records, err := l.s.store.Sync(ctx, []lease.Sync{y})
+	l.s.bounded(began, err)
+	if err == nil {
+		l.paused = records[0].Paused
+	}
+	return err
+}
+
+// ErrPaused is the cause of the context of a leader task whose job was paused.
+var ErrPaused = errors.New("scheduler: the job is paused")
+
+// holdUntilPaused holds what was granted until the lease is lost, ctx ends, or the job is paused: a leader task has no ticks
+// to skip, so to pause it is to end it.
+func (l *leader) holdUntilPaused(ctx context.Context, c lease.Claim, a lease.Answer, sent lease.Moment) {
+	unpaused, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	held := l.s.keeper.Keep(unpaused, c, a, sent)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for held.Context().Err() == nil {
+			l.waitFor(held.Context(), leaderLook)
+			if held.Context().Err() != nil || l.s.trust.holds() {
+				continue
+			}
+			limited, cancel := l.s.call()
+			if l.readPause(limited) == nil && l.paused != nil {
+				end(ErrPaused)
+			}
+			cancel()
+		}
+	}()
+	l.hold(unpaused, held, a.Now)
+	<-watched
 }
 
 // unsure asks for fleet time, which may not be known yet, and returns for how long a store that has forgotten everything is not to be asked: it would grant the lock, and whoever

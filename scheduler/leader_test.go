@@ -195,23 +195,37 @@ func TestALeaderThatIgnoresItsContextKeepsItsLeaseWhileItStops(t *testing.T) {
 	})
 }
 
-func TestALeaderTaskThatIsPausedIsNotStarted(t *testing.T) {
-	inFleet(t, func(f *fleet) {
-		f.leader("job", leads)
-		f.startMany(3)
-		f.sleepTo(10 * time.Second)
-		f.pause("job")
-		f.sleepTo(20 * time.Second)
-		require.Len(t, f.runs.running("job"), 1, "what runs goes on")
-		f.halt(f.leading("job"))
-		f.sleepTo(2 * time.Minute)
-		require.Len(t, f.runs.of("job"), 1)
-		require.Nil(t, f.leading("job"))
-		f.resume("job")
-		time.Sleep(6 * time.Second)
-		require.Len(t, f.inOrder("job"), 2)
-		require.NotNil(t, f.leading("job"))
-	})
+func TestAPausedLeaderTaskEndsUntilItIsResumed(t *testing.T) {
+	for name, start := range map[string]func(*fleet, string) *replica{
+		"notified":                      func(f *fleet, id string) *replica { return f.start(id) },
+		"of a store that cannot notify": func(f *fleet, id string) *replica { return f.startDeaf(id) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.leader("job", leads)
+				for _, id := range []string{"a", "b", "c"} {
+					start(f, id)
+				}
+				f.sleepTo(10 * time.Second)
+				require.Len(t, f.runs.running("job"), 1)
+				f.pause("job")
+				f.sleepTo(16 * time.Second)
+				runs := f.runs.of("job")
+				require.Len(t, runs, 1)
+				require.ErrorIs(t, runs[0].cause, scheduler.ErrPaused)
+				if name == "notified" {
+					require.Equal(t, at(10*time.Second), runs[0].told.UTC(), "at once")
+				}
+				require.Nil(t, f.leading("job"))
+				f.sleepTo(2 * time.Minute)
+				require.Len(t, f.runs.of("job"), 1)
+				f.resume("job")
+				time.Sleep(6 * time.Second)
+				require.Len(t, f.inOrder("job"), 2)
+				require.NotNil(t, f.leading("job"))
+			})
+		})
+	}
 }
 
 func TestALeaderTaskThatItsConfigurationPausesIsNotStarted(t *testing.T) {

@@ -159,6 +159,22 @@ func advice(err error) string {
 // inConfiguration says where the worker has what a program has in its own code.
 var inConfiguration = strings.NewReplacer("the URL or the options of Redis", "the configuration", "the user of Redis", "the user of redis")
 
+// completeJob completes the names of the configured jobs, for a shell.
+func (c *cli) completeJob(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const plainly = cobra.ShellCompDirectiveNoFileComp
+	cfg, err := c.load(cmd)
+	if err != nil || len(args) > 0 && !strings.Contains(cmd.Use, "...") {
+		return nil, plainly
+	}
+	var names []string
+	for _, entry := range cfg.Jobs {
+		if !slices.Contains(args, entry.Spec.Name) {
+			names = append(names, entry.Spec.Name)
+		}
+	}
+	return names, plainly
+}
+
 // jobArgument takes exactly one argument, a job.
 func jobArgument(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {

@@ -58,8 +58,6 @@ func (c *cli) root() *cobra.Command {
 			return &usageError{errors.New("which command?"), cmd}
 		},
 		SuggestionsMinimumDistance: 2,
-
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{err, cmd} })
@@ -68,6 +66,11 @@ func (c *cli) root() *cobra.Command {
 		c.run(), c.validate(), c.next(), c.status(), c.describe(), c.history(), c.why(), c.trigger(), c.cancel(), c.pause(), c.resume(), c.doctor(),
 		versionCommand(),
 	)
+	for _, cmd := range root.Commands() {
+		if strings.Contains(cmd.Use, " JOB") || strings.Contains(cmd.Use, "[JOB") {
+			cmd.ValidArgsFunction = c.completeJob
+		}
+	}
 	return root
 }
 

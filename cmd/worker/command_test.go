@@ -114,3 +114,14 @@ func TestReplicaIDsAreValidAndDiffer(t *testing.T) {
 		})
 	}
 }
+
+func TestAShellCompletesCommandsAndJobs(t *testing.T) {
+	r := do(t, nil, "completion", "bash")
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Contains(t, r.stdout, "worker")
+	require.Contains(t, do(t, nil, "--help").stdout, "\n  completion ")
+	path := file(t, "jobs:\n- {name: one, schedule: '@daily', log: {message: x}}\n- {name: two, schedule: '@daily', log: {message: x}}\n")
+	require.Equal(t, "one\ntwo\n:4\n", do(t, nil, "__complete", "describe", "--config", path, "").stdout)
+	require.Equal(t, "two\n:4\n", do(t, nil, "__complete", "status", "--config", path, "one", "").stdout)
+	require.Equal(t, ":4\n", do(t, nil, "__complete", "why", "--config", path, "one", "").stdout)
+}

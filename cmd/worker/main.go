@@ -3,9 +3,9 @@
 //	worker run --config solotick.yaml        run the jobs until SIGTERM or SIGINT
 //	worker validate --config solotick.yaml   say what is wrong with the file
 //	worker next --config solotick.yaml       print the coming ticks
-//	worker status, history, why              say what the fleet does, and did
-//	worker trigger, pause, resume            rule its jobs
-//	worker doctor                            check its Redis
+//	worker status, describe, history, why    say what the fleet does, and did
+//	worker trigger, cancel, pause, resume    control its jobs
+//	worker doctor                            check its Redis, and the fleet
 //
 // It exits with 0 when it has done what was asked, with 1 when that failed, and with 2 when the command line or the
 // configuration is wrong.

@@ -25,7 +25,8 @@ func (c *cli) pause() *cobra.Command {
 		Use:   "pause JOB",
 		Short: "Let the whole fleet skip a job's ticks, until resume",
 		Long: "pause makes every replica skip the ticks of a job, now and after restarts, until somebody resumes it. What runs goes\n" +
-			"on, and trigger still works. Pausing what is paused changes nothing.",
+			"on, and trigger still works; cancel ends what runs. A leader task has no ticks to skip: its run ends at once, and it\n" +
+			"starts again when it is resumed. Pausing what is paused changes nothing.",
 		Example: `  worker pause nightly-report --reason "the database moves" --config solotick.yaml
   worker pause nightly-report --by ops1 --output json`,
 		Args: jobArgument,
@@ -39,6 +40,9 @@ func (c *cli) pause() *cobra.Command {
 				text := fmt.Sprintf("%s is paused: %s", args[0], pauseText(p.Pause, job))
 				if p.Before {
 					text = fmt.Sprintf("%s was paused before: %s", args[0], pauseText(p.Pause, job))
+				}
+				if job != nil && job.Spec().Leader {
+					text += "; its run ends, and it starts again when it is resumed"
 				}
 				return ruled{Job: args[0], Paused: true, Changed: !p.Before, Pause: &fleet.PauseView{Pause: p.Pause}}, text, err
 			})
@@ -58,7 +62,7 @@ func (c *cli) resume() *cobra.Command {
 		Use:   "resume JOB",
 		Short: "End the pause of a job, for the whole fleet",
 		Long: "resume ends what pause began. The ticks that came due in between stay skipped. A job that the configuration pauses\n" +
-			"stays so: change its paused key, and restart the replicas.",
+			"stays so: change its paused key, which the replicas read again on SIGHUP and when the file changes.",
 		Example: `  worker resume nightly-report --config solotick.yaml`,
 		Args:    jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
