@@ -25,6 +25,10 @@ var (
 	// renewed any more; until its deadline the holder can still settle it.
 	ErrReplaced = errors.New("lease: replaced by a newer occasion")
 
+	// ErrRecord is matched by an error of a store which has answered, but cannot read what it keeps under a name: something
+	// else is there. The error says what to look at. Calls for other names work.
+	ErrRecord = errors.New("lease: not a record")
+
 	// ErrPermanent is matched by an error of a store that the same call would get again and again until somebody changes a
 	// setting, a right, or what is kept: see [Permanent]. Who waits for something better returns it.
 	ErrPermanent = errors.New("lease: permanent")

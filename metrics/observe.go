@@ -73,6 +73,7 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.storeUp.Set(1)
 	case scheduler.StoreForgot:
 		m.storeForgotten.Inc()
+	case scheduler.RecordUnreadable: // the log says which
 	case scheduler.EventsDropped:
 		m.eventsDropped.Add(float64(e.Count))
 	case scheduler.ClockStepped:

@@ -117,6 +117,10 @@ type StoreDown struct {
 // StoreUp is the event that it answers, for the first time or again.
 type StoreUp struct{ Away time.Duration }
 
+// RecordUnreadable is the event that the store has answered, but holds something else where it would keep a record: that job
+// does not run until somebody has removed it, and the others do. It comes once a minute at most.
+type RecordUnreadable struct{ Err error }
+
 // StoreForgot is the event that the store has lost its records.
 type StoreForgot struct{ Since time.Time }
 
@@ -169,19 +173,20 @@ type EventsDropped struct {
 	Panic string // the value of the panic, on one line; "" when the queue was full
 }
 
-func (EventsDropped) event() {}
-func (FleetSeen) event()     {}
-func (Claimed) event()       {}
-func (RunStarted) event()    {}
-func (RunRetried) event()    {}
-func (RunSettled) event()    {}
-func (RunLost) event()       {}
-func (RunReleased) event()   {}
-func (Passed) event()        {}
-func (Renewed) event()       {}
-func (StoreDown) event()     {}
-func (StoreUp) event()       {}
-func (StoreForgot) event()   {}
-func (ClockSampled) event()  {}
-func (ClockStepped) event()  {}
-func (ClockTrusted) event()  {}
+func (EventsDropped) event()    {}
+func (FleetSeen) event()        {}
+func (Claimed) event()          {}
+func (RunStarted) event()       {}
+func (RunRetried) event()       {}
+func (RunSettled) event()       {}
+func (RunLost) event()          {}
+func (RunReleased) event()      {}
+func (Passed) event()           {}
+func (Renewed) event()          {}
+func (StoreDown) event()        {}
+func (StoreUp) event()          {}
+func (RecordUnreadable) event() {}
+func (StoreForgot) event()      {}
+func (ClockSampled) event()     {}
+func (ClockStepped) event()     {}
+func (ClockTrusted) event()     {}

@@ -125,6 +125,8 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		return slog.LevelError, "store does not answer; nothing starts until it does", attrs
 	case StoreUp:
 		return slog.LevelInfo, "store answers", []slog.Attr{slog.Duration("away", round(e.Away))}
+	case RecordUnreadable:
+		return slog.LevelError, "a record cannot be read, so its job does not run; the others do", []slog.Attr{slog.Any("error", e.Err)}
 	case StoreForgot:
 		return slog.LevelError, "store has lost its records; making them anew", []slog.Attr{slog.Time("since", e.Since)}
 	case FleetSeen:

@@ -64,8 +64,9 @@ type Scheduler struct {
 	working tally // handlers that run
 	ending  tally // runs, until the store was told of their end
 
-	mu    sync.Mutex
-	since time.Time // since when the store remembers
+	mu     sync.Mutex
+	since  time.Time            // since when the store remembers
+	unread map[string]time.Time // errors of records that cannot be read, and when an event said so
 }
 
 type options struct {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/solotick/solotick/jobs"
@@ -24,11 +25,33 @@ func (s *Scheduler) hint(err error) string {
 
 // answered takes in how a call of the store went.
 func (s *Scheduler) answered(took time.Duration, err error) {
+	if errors.Is(err, lease.ErrRecord) { // the store has answered, though not to this
+		s.unreadable(err)
+		err = nil
+	}
 	if s.health.report(took, err) {
 		s.wantAnnounce()
 		for _, c := range s.jobs.Load().contenders {
 			c.recovered() // those that failed meanwhile wait for this
 		}
+	}
+}
+
+// unreadable says which record cannot be read, once a minute.
+func (s *Scheduler) unreadable(err error) {
+	const again = time.Minute
+	s.mu.Lock()
+	if s.unread == nil {
+		s.unread = map[string]time.Time{}
+	}
+	text, now := err.Error(), time.Now()
+	said, known := s.unread[text]
+	if known = known && now.Sub(said) < again; !known {
+		s.unread[text] = now
+	}
+	s.mu.Unlock()
+	if !known {
+		s.observe(RecordUnreadable{Err: err})
 	}
 }
 
@@ -180,6 +203,9 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	records, err := s.store.Sync(ctx, syncs)
 	cancel()
 	s.bounded(began, err)
+	if errors.Is(err, lease.ErrRecord) {
+		return s.syncSingly(part)
+	}
 	if err != nil {
 		return false
 	}
@@ -197,6 +223,17 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	}
 	s.news.publish()
 	return true
+}
+
+// syncSingly syncs jobs of which one has a record that cannot be read. That one is tried again later: the others do not
+// wait for it.
+func (s *Scheduler) syncSingly(part []*contender) bool {
+	if len(part) == 1 {
+		time.AfterFunc(time.Second, s.wantSync)
+		return true
+	}
+	half := len(part) / 2
+	return s.syncSome(part[:half]) && s.syncSome(part[half:])
 }
 
 // watch is told by the store what need not be waited for any longer.

@@ -207,7 +207,7 @@ func (p *pipe) exec(ctx context.Context, client redis.UniversalClient, cmds []*r
 	}
 	for _, c := range cmds {
 		if err := c.Err(); err != nil {
-			c.SetErr(classified(err))
+			c.SetErr(foreign(c, classified(err)))
 		}
 	}
 }

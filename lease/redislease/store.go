@@ -210,6 +210,10 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 		var kept []any
 		var few error // of replicas
 		err := ended
+		if err == nil && len(part) > 1 && errors.Is(cmds[i].Err(), lease.ErrRecord) {
+			s.renewHalves(ctx, grants, part, answers)
+			continue
+		}
 		if err == nil {
 			if failed := cmds[i].Err(); short(cmds[i], failed) {
 				few = failed
@@ -235,6 +239,20 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 		}
 	}
 	return answers
+}
+
+// renewHalves renews those of the grants that part lists by two scripts: one record that cannot be read fails the script of
+// all.
+func (s *Store) renewHalves(ctx context.Context, grants []lease.Grant, part []int, answers []error) {
+	for half := range slices.Chunk(part, (len(part)+1)/2) {
+		some := make([]lease.Grant, len(half))
+		for i, n := range half {
+			some[i] = grants[n]
+		}
+		for i, err := range s.Renew(ctx, some) {
+			answers[half[i]] = err
+		}
+	}
 }
 
 // renewal renews those of the grants that part lists.

@@ -1,0 +1,43 @@
+package redislease
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// KeyError is the error of a call that met a value which is not the store's: another program uses the same key. It matches
+// [lease.ErrRecord]. Rename or remove the key, or use another namespace.
+type KeyError struct {
+	Keys []string // one of which is meant; mostly there is one only
+	Err  error    // what the server said
+}
+
+func (e *KeyError) Error() string {
+	which := "key " + strings.Join(e.Keys, " or ")
+	return fmt.Sprintf("%s holds something else, by another program: rename or remove it: %v", which, e.Err)
+}
+
+// Unwrap returns what the server said.
+func (e *KeyError) Unwrap() error { return e.Err }
+
+// Is makes errors.Is(err, lease.ErrRecord) true.
+func (e *KeyError) Is(target error) bool { return target == lease.ErrRecord }
+
+// foreign names the keys of cmd where a value of another type is why it failed.
+func foreign(cmd *redis.Cmd, err error) error {
+	if !strings.HasPrefix(err.Error(), "WRONGTYPE") {
+		return err
+	}
+	e := &KeyError{Err: err}
+	args := cmd.Args()
+	count, _ := strconv.Atoi(fmt.Sprint(args[firstKey-1]))
+	for _, key := range args[firstKey:min(firstKey+count, len(args))] {
+		e.Keys = append(e.Keys, fmt.Sprint(key))
+	}
+	return e
+}
