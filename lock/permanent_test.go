@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -72,6 +73,21 @@ func TestWaiterWhoseRightsAreTakenAwayReturns(t *testing.T) {
 	}
 	require.ErrorIs(t, w.err, lease.ErrPermanent)
 	release(t, h)
+}
+
+func TestClosedStoreIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: redistest.Start(t).Addr()})
+	defer func() { require.NoError(t, client.Close()) }()
+	store, err := redislease.New(client, "default")
+	require.NoError(t, err)
+	locks := lock.New(store)
+	defer locks.Close()
+	h := acquire(t, locks.Mutex("stock"))
+	require.NoError(t, store.Close())
+	_, err = locks.Mutex("stock").Acquire(t.Context())
+	require.ErrorIs(t, err, lease.ErrPermanent)
+	require.Error(t, h.Release(t.Context()))
 }
 
 // What passes is waited for, and said.

@@ -24,7 +24,7 @@ var (
 	ErrTwice = lease.Permanent(errors.New("quorum: two nodes are the same server"))
 
 	// ErrClosed is returned by a store that is closed.
-	ErrClosed = errors.New("quorum: the store is closed")
+	ErrClosed = lease.Permanent(errors.New("quorum: the store is closed"))
 
 	errTimeout = fmt.Errorf("quorum: no more within the timeout: %w", context.DeadlineExceeded)
 

@@ -28,7 +28,7 @@ var hints = []struct {
 	{"raise maxmemory of Redis, or make room in it", []string{"OOM command not allowed"}},
 	{"start the replicas of Redis that are away, or lower its min-replicas-to-write", []string{"NOREPLICAS"}},
 	{"see the log of Redis, and whether its disk is full", []string{"MISCONF"}},
-	{"check the user and the password in the URL or the options of Redis", []string{"NOAUTH", "WRONGPASS", "invalid username-password", "without any password configured"}},
+	{"check the user and the password in the URL or the options of Redis", []string{"NOAUTH", "unauthenticated", "WRONGPASS", "invalid username-password", "without any password configured"}},
 	{"let the user of Redis do what docs/operations.md lists under Rights, with the keys ~solotick:*, those of redis_stream " +
 		"jobs and the channels &solotick:*", []string{"NOPERM", "The user executing the script"}},
 	{"rename or remove that key, which another program uses, or choose another namespace", []string{"WRONGTYPE"}},

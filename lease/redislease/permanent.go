@@ -1,7 +1,10 @@
 package redislease
 
 import (
+	"errors"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/lease"
 )
@@ -20,6 +23,9 @@ var permanently = []string{
 
 // classified is err, which matches lease.ErrPermanent when time does not cure it.
 func classified(err error) error {
+	if errors.Is(err, redis.ErrClosed) {
+		return lease.Permanent(err)
+	}
 	message := err.Error()
 	for _, beginning := range permanently {
 		if strings.HasPrefix(message, beginning) {
