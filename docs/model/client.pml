@@ -77,10 +77,15 @@ inline forgetAnswer(n) {
 	c[n].rTok = 0; c[n].rAtt = 0; c[n].rTko = 0; c[n].rSerial = 0; c[n].rLeft = 0; c[n].rMark = 0
 }
 
-/* Who makes a record asks first since when the store remembers. */
+/* Who makes a record asks first since when the store remembers. Where that is as it was, the record is made as of now. */
+#ifdef ALONE
+#define MADE_AS_OF due
+#else
+#define MADE_AS_OF since
+#endif
 inline lookSince(n) {
 	if
-	:: c[n].at == SYNC -> c[n].rMark = since
+	:: c[n].at == SYNC -> c[n].rMark = MADE_AS_OF
 	:: else
 	fi
 }

@@ -159,7 +159,9 @@ end:
 			for (j : 0 .. OCCASIONS) { removeEntry(j) }
 			for (j : 0 .. REMEMBERED - 1) { rec.sOcc[j] = 0; rec.sTok[j] = 0; rec.sExpired[j] = false }
 			for (j : 0 .. OCCASIONS) { settledHere[j] = false }
+#ifndef ALONE /* nobody notices, before a claim */
 			since = due;
+#endif
 			printf("the store loses everything\n") } }
 #endif
 #if FAILOVERS
