@@ -2,7 +2,6 @@ package redislease_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -67,7 +66,7 @@ func TestCheckSaysWhichCallFails(t *testing.T) {
 	err := s.Check(t.Context())
 
 	var fault *lease.CheckError
-	require.True(t, errors.As(err, &fault), "%v", err)
+	require.ErrorAs(t, err, &fault)
 	require.Contains(t, fault.Hint, "let the user of Redis do")
 	require.Equal(t, "Time", fault.Call)
 	require.Implements(t, (*lease.Checker)(nil), new(redislease.Store))

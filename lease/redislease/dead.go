@@ -14,7 +14,7 @@ func quietly(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {
-			return deadConn{&dialError{err}}, nil
+			return deadConn{&dialError{err}}, nil //nolint:nilerr // every call on it returns the error
 		}
 		return conn, nil
 	}
