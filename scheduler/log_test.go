@@ -108,6 +108,16 @@ var loggedEvents = []struct {
 			`and runs some of their ticks: give each service a namespace of its own"`,
 	},
 	{
+		"a replica's id is shared",
+		scheduler.ReplicaShared{Replica: "pod-1", Processes: 2},
+		`level=WARN msg="other processes use this replica's id; give each its own, or leave replica out" replica=pod-1 processes=2`,
+	},
+	{
+		"a replica's id is its own again",
+		scheduler.ReplicaShared{Replica: "pod-1", Processes: 1},
+		`level=INFO msg="no other process uses this replica's id any more" replica=pod-1 processes=1`,
+	},
+	{
 		"run panicked",
 		scheduler.RunSettled{
 			Run: loggedRun, Outcome: scheduler.Failed, Took: time.Second,
