@@ -263,7 +263,7 @@ func (all *patients) clocks(ctx context.Context, what string) finding {
 	}
 	f := finding{Check: "clocks", Result: isOK}
 	if first == nil {
-		f.Result, f.Finding = isUnknown, fmt.Sprintf("could not be checked: none of the %s tells its time", what)
+		f.Result, f.Finding = isUnknown, fmt.Sprintf("could not be checked: none of the %s answers TIME", what)
 		return f
 	}
 	apart := *last - *first
