@@ -32,9 +32,9 @@ type Option func(*Guard)
 // WithLogger logs each line that a command writes, at level info, with the message "output" and the attributes job,
 // tick, stream (stdout or stderr) and line. A line is cut after 8 KiB. Of one run 1,000 lines are logged, and then 100 a
 // second; the others are dropped, and so are lines that logger is too slow for. "output dropped" says how many, before
-// the next line that is logged and at the end of the run. A logger that blocks delays the end of a run by 100 ms at
-// most. The last lines that the error of a run has are those that the command wrote, dropped or not. Without this option, or with a nil logger,
-// output is kept for the errors of runs only.
+// the next line that is logged and at the end of the run. A logger that blocks delays the end of a run by a second at
+// most. The last lines that the error of a run has are those that the command wrote, dropped or not. Without this option,
+// or with a nil logger, output is kept for the errors of runs only.
 func WithLogger(logger *slog.Logger) Option { return func(g *Guard) { g.logger = logger } }
 
 // NewGuard returns a guard whose process is started at the first run, and again at the next run after it was lost.

@@ -6,7 +6,7 @@ import (
 )
 
 // logPatience is how long the end of a run waits for its lines to be logged, so that the log is in order where it can be.
-const logPatience = 100 * time.Millisecond
+const logPatience = time.Second
 
 // logLine is a line of output on its way to the log.
 type logLine struct {

@@ -40,9 +40,9 @@ type lineLimit struct {
 
 func (l *lineLimit) take() bool {
 	if l.left == 0 {
-		if seconds := time.Since(l.since) / time.Second; seconds > 0 {
-			l.left = int(min(seconds, lineBurst/lineRate)) * lineRate
-			l.since = l.since.Add(seconds * time.Second)
+		if past := time.Since(l.since).Truncate(time.Second); past > 0 {
+			l.left = min(int(past.Seconds())*lineRate, lineBurst)
+			l.since = l.since.Add(past)
 		}
 	}
 	if l.left == 0 {
