@@ -150,6 +150,7 @@ func (c *contender) settledLocked(t lease.Settled) {
 		p.Reason = ReasonTakeovers
 	case Cancelled:
 		p.Reason = ReasonCancelled
+	default: // it made room for a newer tick
 	}
 	c.s.observe(p)
 }

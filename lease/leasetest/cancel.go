@@ -35,11 +35,11 @@ func (f *fixture) cancelled(err error, by string) {
 	}
 }
 
-// cancelledOf is how the store settles a cancelled grant on its own account.
-func cancelledOf(g lease.Grant, by string) lease.Settled {
+// cancelledOf is how the store settles a grant that ops cancelled on its own account.
+func cancelledOf(g lease.Grant) lease.Settled {
 	return lease.Settled{
 		Occasion: g.Occasion, Token: g.Token, Attempt: g.Attempt, Outcome: lease.OutcomeCancelled, Holder: g.Holder,
-		Note: lease.NoteCancelled(by),
+		Note: lease.NoteCancelled("ops"),
 	}
 }
 
@@ -79,7 +79,7 @@ func cancelledHolderEndsAsItLikes(f *fixture) {
 	g = f.grant(101, "a")
 	f.cancel(lease.CancelPending, 101, "ops")
 	f.ok("Release", f.release(g))
-	f.settledToo(f.ask(lease.Decided, f.of(101, "b", onlyOpen)), cancelledOf(g, "ops"))
+	f.settledToo(f.ask(lease.Decided, f.of(101, "b", onlyOpen)), cancelledOf(g))
 	f.ask(lease.Decided, f.of(101, "b"))
 }
 
@@ -104,7 +104,7 @@ func (f *fixture) cancelling(changes ...change) (g lease.Grant) {
 func cancelledIsNotTakenOver(f *fixture) {
 	for _, takeovers := range []change{takeovers(0), takeovers(3)} {
 		g := f.cancelling(takeovers)
-		f.settledToo(f.ask(lease.Decided, f.of(100, "b")), cancelledOf(g, "ops"))
+		f.settledToo(f.ask(lease.Decided, f.of(100, "b")), cancelledOf(g))
 		f.settledToo(f.ask(lease.Decided, f.of(100, "b")))
 		f.fenced("Renew", f.renew(g))
 		f.fenced("Release", f.release(g))
@@ -117,7 +117,7 @@ func cancelledIsNotTakenOver(f *fixture) {
 func cancelledThatRanOutIsInNobodysWay(f *fixture) {
 	for _, o := range []lease.Overlap{lease.OverlapAllow, lease.OverlapSkip, lease.OverlapWait, lease.OverlapQueue, lease.OverlapReplace} {
 		g := f.cancelling()
-		f.settledToo(f.ask(lease.Granted, f.of(101, "b", overlap(o))), cancelledOf(g, "ops"))
+		f.settledToo(f.ask(lease.Granted, f.of(101, "b", overlap(o))), cancelledOf(g))
 		f.ask(lease.Decided, f.of(100, "c"))
 	}
 	// A holder that comes back before anybody asked ends it on its own.
@@ -139,7 +139,7 @@ func cancelSettlesTheFree(f *fixture) {
 		f.fenced("Settle", f.settle(g, "succeeded"))
 		s := f.inspect(f.name).Settled[i]
 		s.At = time.Time{}
-		f.equal("settled", s, cancelledOf(g, "ops"))
+		f.equal("settled", s, cancelledOf(g))
 	}
 }
 
