@@ -178,6 +178,11 @@ var loggedEvents = []struct {
 		`level=INFO msg="store answers" away=1m30s`,
 	},
 	{
+		"record unreadable",
+		scheduler.RecordUnreadable{Err: errLogged},
+		`level=ERROR msg="a record cannot be read, so its job does not run; the others do" error="no paper"`,
+	},
+	{
 		"store forgot",
 		scheduler.StoreForgot{Since: loggedTick},
 		`level=ERROR msg="store has lost its records; making them anew" since=2026-11-02T01:00:00.000Z`,
