@@ -201,6 +201,15 @@ type Answer struct {
 	Now       time.Time     // the store's clock
 	Open      []Open        // the other open occasions of the name
 	Settled   []Settled     // what this claim has settled besides, told once: what may not be granted again, or has made room
+	Former    *Former       // of Granted: who held it before, unless the answer is repeated; nil when nobody did, or a store does not say
+}
+
+// Former says who held an occasion before it was taken over.
+type Former struct {
+	Holder  string
+	Token   int64
+	Attempt int
+	Ended   time.Time // when the lease ran out, by the store's clock; zero when the holder released it
 }
 
 // Open is an occasion that is not settled: it was granted, or waits for its turn.

@@ -85,6 +85,7 @@ var cases = []struct {
 
 	// takeovers.go
 	{"ExpiredOccasionIsTakenOverWithHigherTokenAndAttempt", expiredOccasionIsTakenOver},
+	{"TakeoverNamesTheFormerHolder", takeoverNamesTheFormerHolder},
 	{"TakeoversOfTheFirstGrantStayInForce", takeoversOfTheFirstGrantStayInForce},
 	{"TakeoverLimitSettlesAsLost", takeoverLimitSettlesAsLost},
 	{"RepeatedLostSaysDecided", repeatedLostSaysDecided},

@@ -1,6 +1,10 @@
 package leasetest
 
-import "github.com/solotick/solotick/lease"
+import (
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
 
 func expiredOccasionIsTakenOver(f *fixture) {
 	first := f.expired(100, "a", takeovers(2))
@@ -140,4 +144,31 @@ func repeatedLostSaysDecided(f *fixture) {
 	c := f.of(100, "b")
 	f.ask(lease.Lost, c)
 	f.ask(lease.Decided, c)
+}
+
+func takeoverNamesTheFormerHolder(f *fixture) {
+	for _, occasion := range []int64{100, 0} {
+		first := f.grant(occasion, "a", term(f.term))
+		a := f.ask(lease.Held, f.of(occasion, "b"))
+		f.equal("while it is held", a.Former, (*lease.Former)(nil))
+		soon := f.now()
+		f.until(soon.Add(f.term))
+		c := f.of(occasion, "b")
+		a = f.ask(lease.Granted, c)
+		if a.Former == nil {
+			f.Fatal("the former holder is not named")
+		}
+		f.equal("former holder", []any{a.Former.Holder, a.Former.Token, a.Former.Attempt}, []any{"a", first.Token, 1})
+		f.between("its lease", a.Former.Ended.Sub(time.UnixMicro(first.Token)), f.term/2, time.Hour)
+		if a.Former.Ended.After(a.Now) {
+			f.Fatalf("its lease ended at %s, and was taken over at %s", a.Former.Ended, a.Now)
+		}
+		f.equal("the same again", f.ask(lease.Granted, c).Token, a.Token)
+		if occasion != 0 {
+			f.ok("Release", f.release(grantOf(c, a)))
+			again := f.ask(lease.Granted, f.of(occasion, "c"))
+			f.equal("after a release", again.Former, &lease.Former{Holder: "b", Token: a.Token, Attempt: 2})
+		}
+	}
+	f.equal("a first grant", f.ask(lease.Granted, f.of(101, "a")).Former, (*lease.Former)(nil))
 }

@@ -51,8 +51,14 @@ func (r *Record) claimOpen(c lease.Claim, i int, now time.Time) lease.Answer {
 		return lease.Answer{Status: lease.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: e.Ends.Sub(now)}
 	}
 	r.remove(i)
+	former := &lease.Former{Holder: e.Holder, Token: e.Token, Attempt: e.Attempt}
+	if !e.Released {
+		former.Ended = e.Ends.UTC().Truncate(time.Microsecond)
+	}
 	if c.Occasion == 0 {
-		return r.grant(c, 1, c.Takeovers, now)
+		a := r.grant(c, 1, c.Takeovers, now)
+		a.Former = former
+		return a
 	}
 	takeovers := e.Takeovers
 	if settled, ok := r.ended(e, now); ok {
@@ -65,7 +71,9 @@ func (r *Record) claimOpen(c lease.Claim, i int, now time.Time) lease.Answer {
 		}
 		takeovers--
 	}
-	return r.grant(c, e.Attempt+1, takeovers, now)
+	a := r.grant(c, e.Attempt+1, takeovers, now)
+	a.Former = former
+	return a
 }
 
 // turn answers the claim of an occasion that waits.

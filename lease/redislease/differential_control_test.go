@@ -120,6 +120,14 @@ func (p *pair) cancel(t *rapid.T) {
 // answer is what both stores answer.
 func (p *pair) answer(a lease.Answer, store int) lease.Answer {
 	a.Token = p.rank(a.Token, store)
+	if f := a.Former; f != nil {
+		rest := *f
+		rest.Token = p.rank(f.Token, store)
+		if !f.Ended.IsZero() {
+			rest.Ended = time.Unix(1, 0)
+		}
+		a.Former = &rest
+	}
 	a.Left = boolean(a.Left)
 	a.Mark = p.place(a.Mark, store)
 	a.Now = time.Time{}

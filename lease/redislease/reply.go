@@ -34,7 +34,7 @@ func readAnswer(cmd *redis.Cmd, c *lease.Claim) (lease.Answer, error) {
 		}, nil
 	}
 	r, ok := v.([]any)
-	if !ok || len(r) != 3 && len(r) != 8 && len(r) != 10 {
+	if !ok || len(r) != 3 && len(r) != 8 && len(r) != 10 && len(r) != 11 {
 		return lease.Answer{}, fmt.Errorf("%w: %v", errReply, v)
 	}
 	a := lease.Answer{Status: lease.Status(number(r[0])), Mark: number(r[1]), Now: time.UnixMicro(number(r[2])).UTC()}
@@ -68,7 +68,27 @@ func readAnswer(cmd *redis.Cmd, c *lease.Claim) (lease.Answer, error) {
 		}
 		a.Settled = append(a.Settled, s)
 	}
-	return a, nil
+	if len(r) == 11 {
+		a.Former, err = readFormer(text(r[10]))
+	}
+	return a, err
+}
+
+// readFormer reads who held before a takeover.
+func readFormer(text string) (*lease.Former, error) {
+	f := strings.SplitN(text, " ", 4)
+	if len(f) != 4 {
+		return nil, fmt.Errorf("%w: former holder %q", errReply, text)
+	}
+	n, err := numbers(f[:3])
+	if err != nil {
+		return nil, err
+	}
+	former := &lease.Former{Holder: f[3], Token: n[0], Attempt: int(n[1])}
+	if n[2] != 0 {
+		former.Ended = time.UnixMicro(n[2]).UTC()
+	}
+	return former, nil
 }
 
 func number(v any) int64 { n, _ := v.(int64); return n }

@@ -5,7 +5,8 @@
 --         10 the latest time at which it holds, ms (0: no bound)  11 present: only if it is open
 -- returns a token alone: granted at that time, as it was asked for, and nothing else is open. Otherwise {status, mark,
 --         now}, and what is known besides: token, attempt, takeovers, left, holder; and then, if there are any: the
---         other open occasions, entries of what was settled besides
+--         other open occasions, entries of what was settled besides; and of a takeover the former holder's token,
+--         attempt, lease end (0 if it was released) and name
 local GRANTED, HELD, DECIDED, SKIPPED, LOST, BUSY, EARLY, LATE, UNKNOWN, QUEUED, PAUSED, OUT_OF_BOUNDS = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 
 local key, occasion, holder, request, overlap = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[9]
@@ -26,7 +27,7 @@ end
 local mine, others = split(r.open, occasion)
 
 -- answer lists the others as they stand: occasion token attempt left holder.
-local settled = ''
+local settled, former = '', nil
 local function answer(status, token, attempt, takeovers, left, by)
   local a = {status, tonumber(r.mark or '0'), now, tonumber(token or 0), tonumber(attempt or 0), tonumber(takeovers or 0), left or 0, by or ''}
   if others ~= '' or settled ~= '' then
@@ -35,6 +36,9 @@ local function answer(status, token, attempt, takeovers, left, by)
       list = list .. o .. ' ' .. t .. ' ' .. attempt .. ' ' .. int(math.max(since + term - now, 0)) .. ' ' .. h .. '\n'
     end
     a[9], a[10] = list, settled
+  end
+  if former then
+    a[9], a[10], a[11] = a[9] or '', a[10] or '', former
   end
   return a
 end
@@ -150,19 +154,21 @@ if mine then
     end
     return answer(HELD, t, a, 0, ends - now, h)
   end
+  former = t .. ' ' .. a .. ' ' .. (since == '0' and '0' or int(ends)) .. ' ' .. h
   if n == 0 then
     return grant(1, ARGV[8])
   end
   local entry = ended(occasion, t, a, h)
   if entry then
     redis.call('HSET', key, 'open', others)
-    settled = entry .. '\n'
+    settled, former = entry .. '\n', nil
     return answer(DECIDED, t, a)
   end
   if since ~= '0' then
     if left == '0' then
       redis.call('HSET', key, 'open', others)
       over(occasion, t, a, h, 'lost', 'expired')
+      former = nil
       return answer(LOST, t, a)
     end
     left = int(left - 1)
