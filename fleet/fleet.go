@@ -94,6 +94,7 @@ func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) 
 	if err != nil {
 		return Paused{}, err
 	}
+	f.note(ctx, job, Fact{Kind: FactPaused, By: p.By, Why: p.Why, From: p.Since}) // perhaps that of an earlier call
 	return Paused{Pause: p, Before: p.Since.Before(before)}, nil
 }
 
@@ -108,7 +109,15 @@ func (f *Fleet) Resume(ctx context.Context, job, by string) (*lease.Pause, error
 	if err != nil {
 		return nil, err
 	}
-	return c.Resume(ctx, job, lease.Resume{By: by, Until: until})
+	was, err := c.Resume(ctx, job, lease.Resume{By: by, Until: until})
+	if err == nil && was != nil {
+		now, err := f.Now(ctx)
+		if err != nil {
+			now = time.Time{}
+		}
+		f.note(ctx, job, Fact{Kind: FactResumed, By: by, Pauser: was.By, Why: was.Why, From: was.Since, To: now})
+	}
+	return was, err
 }
 
 // Replicas returns the replicas that live, sorted by id. Of one that says nothing this program understands, only the id is

@@ -163,7 +163,7 @@ func TestPauseTellsWhoPausedBeforeAndResumeWhatItEnded(t *testing.T) {
 		require.Nil(w, ended)
 		e, err := w.fleet.Why(w.Context(), "report", job(w.T, "@every 10s"), time.Now().Add(-31*time.Second))
 		require.NoError(w, err)
-		require.Contains(w, e.Text, "It was skipped because the job was paused, until ops2 resumed it at 00:01:01.")
+		require.Contains(w, e.Text, "It was skipped because the job was paused by ops1 at 00:00:01 because \"the database moves\", until ops2 resumed it at 00:01:01.")
 	})
 }
 

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -43,6 +44,11 @@ type Entry struct {
 	CancelledBy string        // who cancelled it; the state says whether it has ended for that
 	Reason      string        // why there was no run, or why it ended, in a word: those of package scheduler
 	Error       string        // what the last run failed with, shortened
+
+	// What the job's journal holds about the tick: who triggered it first, with which key, and who held it before Replica
+	// did, first to last. Empty where that is not known.
+	TriggeredBy, Key string
+	Holders          []Holder
 }
 
 // Took is from the start of the last run to its end; 0 when it did not run, or has not ended.
@@ -87,8 +93,13 @@ func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error)
 	if err != nil {
 		return nil, err
 	}
-	list := entries(f.namespace, r)
+	facts, err := f.Facts(ctx, job)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, err
+	}
+	list := annotate(entries(f.namespace, r), facts)
 	open := len(r.Open)
+	list = append(list, crashedLeaders(f.namespace, job, facts)...)
 	list = slices.DeleteFunc(list, func(e Entry) bool { return e.State == Settled && e.Ended.Before(now.Add(-f.age)) })
 	// With overlap allowed ticks are not settled in their order: the last n are those of the newest ticks.
 	slices.SortStableFunc(list[open:], func(a, b Entry) int { return b.Moment().Compare(a.Moment()) })

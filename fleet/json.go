@@ -46,9 +46,13 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 		CancelledBy string        `json:"cancelled_by"`
 		Reason      string        `json:"reason"`
 		Error       string        `json:"error"`
+		TriggeredBy string        `json:"triggered_by"`
+		Key         string        `json:"trigger_key"`
+		Holders     []Holder      `json:"former_holders"`
 	}{
 		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
 		e.Took().Milliseconds(), e.Replica, e.Left.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
+		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...),
 	})
 }
 
@@ -87,7 +91,46 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 		Verdict Verdict `json:"verdict"`
 		Text    string  `json:"text"`
 		Entry   *Entry  `json:"entry"`
-	}{e.Job, e.ID, stamp(e.Tick), e.Verdict, e.Text, e.Entry})
+		Facts   []Fact  `json:"facts"`
+	}{e.Job, e.ID, stamp(e.Tick), e.Verdict, e.Text, e.Entry, append([]Fact{}, e.Facts...)})
+}
+
+// MarshalJSON implements [json.Marshaler]. What a journal holds is not this, but what Encode writes.
+func (f Fact) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Kind     FactKind `json:"kind"`
+		At       stamp    `json:"at"`
+		By       string   `json:"by"`
+		Tick     stamp    `json:"tick"`
+		From     stamp    `json:"from"`
+		To       stamp    `json:"to"`
+		Key      string   `json:"key,omitempty"`
+		Why      string   `json:"why,omitempty"`
+		PausedBy string   `json:"paused_by,omitempty"`
+		Replica  string   `json:"replica,omitempty"`
+		Token    int64    `json:"token,omitempty"`
+		Attempt  int      `json:"attempt,omitempty"`
+		Released bool     `json:"released,omitempty"`
+		Groups   []string `json:"groups,omitempty"`
+		Schedule string   `json:"schedule,omitempty"`
+		Before   string   `json:"before,omitempty"`
+	}{
+		f.Kind, stamp(f.At), f.By, stamp(f.Tick), stamp(f.From), stamp(f.To), f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
+		f.Released, f.Groups, f.Schedule, f.Before,
+	})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (h Holder) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Replica  string `json:"replica"`
+		Token    int64  `json:"token"`
+		Attempt  int    `json:"attempt"`
+		From     stamp  `json:"from"`
+		To       stamp  `json:"to"`
+		Released bool   `json:"released"`
+		Next     string `json:"next"`
+	}{h.Replica, h.Token, h.Attempt, stamp(h.From), stamp(h.To), h.Released, h.Next})
 }
 
 // PauseView is a pause in JSON.

@@ -19,6 +19,7 @@ const (
 	reasonTooMany   = "too_many"
 	reasonForgotten = "forgotten"
 	reasonStopping  = "stopping"
+	reasonEdited    = "edited"
 	reasonCancelled = "cancelled"
 )
 
@@ -26,12 +27,12 @@ const (
 func (r *reasoner) entry(e Entry) (Verdict, string) {
 	text := ""
 	if e.Triggered {
-		text = "It was triggered by hand. "
+		text = r.triggered(e)
 	}
 	if e.State != Settled {
-		return Verdict(e.State), text + r.open(e)
+		return Verdict(e.State), text + r.open(e) + r.takeovers(e) + r.clockChange()
 	}
-	return Verdict(e.Outcome), text + r.outcome(e) + below(e.Error)
+	return Verdict(e.Outcome), text + r.outcome(e) + r.takeovers(e) + r.clockChange() + below(e.Error)
 }
 
 func (r *reasoner) open(e Entry) string {
@@ -175,17 +176,28 @@ func (r *reasoner) settledAt(e Entry) time.Time {
 }
 
 func (r *reasoner) paused(e Entry) string {
+	if e.IsRange() && e.Count > 0 { // a replica counted them by the schedule: no store does
+		return fmt.Sprintf("It was skipped because the configuration of %s pauses the job.", e.Replica) + r.together(e)
+	}
 	if p := r.Record.Paused; p != nil && !p.Since.After(e.Ended) {
 		return "It was skipped because the job is paused: " + r.pause(*p) + "." + r.together(e)
+	}
+	paused, resumer, until := r.pauseAt(e.Ended)
+	was := "It was skipped because the job was paused, "
+	if paused != nil {
+		was = fmt.Sprintf("It was skipped because the job was paused by %s at %s%s, ", paused.By, r.when(paused.From), quotedBare(paused.Why))
 	}
 	// A pause is over when somebody ends it, which settles what came due in it and was not claimed.
 	for _, over := range r.Record.Settled {
 		if over.From != 0 && over.Token == 0 && over.Note == lease.NotePaused && !over.At.Before(e.Ended) {
-			return fmt.Sprintf("It was skipped because the job was paused, until %s resumed it at %s.", over.Holder, r.when(over.At))
+			return was + fmt.Sprintf("until %s resumed it at %s.", over.Holder, r.when(over.At))
 		}
 	}
-	if r.Job != nil && r.Job.Spec().Paused {
-		return fmt.Sprintf("It was skipped because the configuration of %s pauses the job.", e.Replica) + r.together(e)
+	switch {
+	case paused != nil && resumer != "" && !until.IsZero():
+		return was + fmt.Sprintf("until %s resumed it at %s.", resumer, r.when(until)) + r.together(e)
+	case paused != nil:
+		return was + "and was resumed since; when and by whom is not known." + r.together(e)
 	}
 	return fmt.Sprintf("It was skipped by %s at %s because the job was paused then.", e.Replica, r.when(e.Ended)) + r.together(e)
 }
@@ -201,6 +213,10 @@ func (r *reasoner) replaced(e Entry) string {
 	}
 	if e.Token == 0 {
 		return fmt.Sprintf("It never ran: while it waited for its turn, %s took its place.", by)
+	}
+	if e.Reason == lease.NoteExpired {
+		return fmt.Sprintf("It was won by %s at %s (attempt %d, token %d), and its lease had run out by %s: %s had died, was frozen, or did not reach Redis%s. "+
+			"It was not run again, to make room for %s.", e.Replica, r.when(e.Started), e.Attempts, e.Token, r.when(e.Ended), e.Replica, r.lastHeard(e.Replica), by)
 	}
 	return fmt.Sprintf("It was won by %s, ran from %s, and was stopped at %s to make room for %s: attempt %d, token %d.",
 		e.Replica, r.when(e.Started), r.when(e.Ended), by, e.Attempts, e.Token)
@@ -223,17 +239,17 @@ func (r *reasoner) missed(e Entry) string {
 		text = fmt.Sprintf("Whether it ran is not known: Redis had lost the record of the job, and %s settled it as missed at %s.", e.Replica, r.when(e.Ended))
 		return text + r.together(e)
 	}
-	from, quiet := r.lastWord(e)
-	switch {
-	case !quiet:
-		text = fmt.Sprintf("It was missed because nobody started it in time. %s found it at %s, %s after its time",
-			e.Replica, r.when(e.Ended), rough(e.Ended.Sub(r.tick)))
-	case from.IsZero():
-		text = fmt.Sprintf("It was missed because nobody was there until %s, when %s found it, %s after its time",
-			r.when(e.Ended), e.Replica, rough(e.Ended.Sub(r.tick)))
+	found := fmt.Sprintf("%s found it at %s, %s after its time", e.Replica, r.when(e.Ended), rough(e.Ended.Sub(r.tick)))
+	if e.Reason == reasonEdited {
+		return fmt.Sprintf("It was missed because %s: ticks from before an edit that only the new schedule has are not run. %s.", r.edit(e), found) + r.together(e)
+	}
+	switch cause, explains := r.hindered(e.Ended); {
+	case explains:
+		text = fmt.Sprintf("It was missed because %s. %s", cause, found)
+	case cause != "":
+		text = fmt.Sprintf("It was missed: nobody started it in time, and why is not known for all of that time. What is known: %s. %s", cause, found)
 	default:
-		text = fmt.Sprintf("It was missed because nobody was there from %s to %s, when %s found it, %s after its time",
-			r.when(from), r.when(e.Ended), e.Replica, rough(e.Ended.Sub(r.tick)))
+		text = fmt.Sprintf("It was missed: nobody started it in time, and why is not known.%s %s", r.partly(e.Ended), found)
 	}
 	switch e.Reason {
 	case reasonMisfire:
@@ -244,33 +260,6 @@ func (r *reasoner) missed(e Entry) string {
 		text += "; there were too many to catch up" + r.policy(", at most %d", func(s jobs.Spec) any { return s.MaxCatchUp })
 	}
 	return text + "." + r.together(e)
-}
-
-// lastWord returns when somebody did something about the job for the last time before a tick that was missed, zero when
-// that is not in the history, and whether nobody did between the tick and when it was found.
-func (r *reasoner) lastWord(e Entry) (last time.Time, quiet bool) {
-	quiet = true
-	// What happened in the same breath is a part of finding e: replicas estimate fleet time, and to the millisecond.
-	found := e.Ended.Add(-time.Second)
-	see := func(t time.Time) {
-		switch {
-		case t.IsZero() || !t.Before(found):
-		case t.After(r.tick):
-			quiet = false
-		case t.After(last):
-			last = t
-		}
-	}
-	for _, other := range r.list {
-		if other.State == Settled && other.ID == e.ID {
-			continue
-		}
-		if other.Token != 0 {
-			see(other.Started)
-		}
-		see(other.Ended)
-	}
-	return last, quiet
 }
 
 func (r *reasoner) lost(e Entry) string {

@@ -100,6 +100,7 @@ func (f *Fleet) Trigger(ctx context.Context, spec jobs.Spec, o TriggerOptions) (
 	}
 	answer.Tick = time.UnixMilli(a.Occasion).UTC()
 	answer.ID = f.tickID(spec.Name, answer.Tick)
+	f.note(ctx, spec.Name, Fact{Kind: FactTriggered, Tick: answer.Tick, By: o.By, Key: o.Key})
 	return answer, nil
 }
 

@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/solotick/solotick/jobs"
@@ -31,6 +33,7 @@ type Explanation struct {
 	// the lines of a failed run's error after the first, indented. They may hold any character.
 	Text  string
 	Entry *Entry // what the store has of the tick; nil when it has nothing
+	Facts []Fact // what journals hold about the tick, or about its time, newest first
 }
 
 // Question is all that an [Explanation] depends on.
@@ -42,6 +45,9 @@ type Question struct {
 	Tick      time.Time // zero for the oldest that is due and undecided, or else the newest that was decided
 	Now       time.Time // fleet time
 	Since     time.Time // since when the store remembers the fleet
+
+	Facts, FleetFacts []Fact    // of the journals of the job and of the fleet, newest first; none where the store keeps none
+	Former            []Replica // that are gone, the newest by Heard first
 }
 
 // Why explains what became of a tick of a job. job may be nil when only replicas know its definition. A zero tick means
@@ -58,12 +64,29 @@ func (f *Fleet) Why(ctx context.Context, name string, job *jobs.Job, tick time.T
 	if q.Replicas, err = f.Replicas(ctx); err != nil {
 		return Explanation{}, err
 	}
+	if err := f.evidence(ctx, name, &q); err != nil {
+		return Explanation{}, err
+	}
 	return Explain(q), nil
+}
+
+// evidence adds to q what the store keeps besides the record.
+func (f *Fleet) evidence(ctx context.Context, name string, q *Question) (err error) {
+	if q.Facts, err = f.Facts(ctx, name); err == nil {
+		q.FleetFacts, err = f.FleetFacts(ctx)
+	}
+	if err == nil || errors.Is(err, errors.ErrUnsupported) {
+		q.Former, err = f.FormerReplicas(ctx)
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
 }
 
 // Explain answers q. It is a pure function.
 func Explain(q Question) Explanation {
-	r := reasoner{Question: q, list: entries(q.Namespace, q.Record), zone: time.UTC}
+	r := reasoner{Question: q, list: annotate(entries(q.Namespace, q.Record), q.Facts), zone: time.UTC}
 	if q.Job != nil {
 		r.zone = q.Job.Schedule().Location()
 	}
@@ -81,10 +104,33 @@ func Explain(q Question) Explanation {
 	if found, ok := find(r.list, tick.UnixMilli()); ok && (!found.IsRange() || r.scheduled(tick)) {
 		e.Entry = &found
 		e.Verdict, e.Text = r.entry(found)
-		return e
+	} else {
+		e.Verdict, e.Text = r.absent()
+		e.Text += r.clockChange()
 	}
-	e.Verdict, e.Text = r.absent()
+	e.Facts = r.about(e.Entry)
 	return e
+}
+
+// about returns the facts about the tick, or about its time.
+func (r *reasoner) about(e *Entry) (list []Fact) {
+	until := r.tick
+	if e != nil && e.State == Settled && e.Ended.After(until) {
+		until = e.Ended
+	}
+	for _, f := range slices.Concat(r.Facts, r.FleetFacts) {
+		began, ended := f.From, f.To
+		if ended.IsZero() {
+			ended = r.Now
+		}
+		if f.Kind == FactEdited {
+			ended = began
+		}
+		if f.Tick.Equal(r.tick) || f.Tick.IsZero() && f.Kind != FactTakeover && !began.After(until) && !ended.Before(r.tick) {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 type reasoner struct {
@@ -129,7 +175,7 @@ func (r *reasoner) leading() string {
 	for _, e := range r.list {
 		if e.State == Running {
 			return fmt.Sprintf("It runs on %s since %s: token %d. Its lease lasts another %s unless it is renewed.",
-				e.Replica, r.when(e.Started), e.Token, rough(e.Left))
+				e.Replica, r.when(e.Started), e.Token, rough(e.Left)) + r.formerLeaders()
 		}
 	}
 	switch {
@@ -138,7 +184,7 @@ func (r *reasoner) leading() string {
 	case r.Job.Spec().Paused:
 		return "It does not run, since the configuration pauses it."
 	}
-	return "No replica runs it now. " + r.service()
+	return "No replica runs it now. " + r.service() + r.formerLeaders()
 }
 
 // scheduled tells whether the schedule has a tick, as far as that is known.
@@ -247,9 +293,9 @@ func (r *reasoner) service() string {
 	serving, unserved, _ := service(r.Record.Name, r.Replicas)
 	switch {
 	case len(r.Replicas) == 0:
-		return "No replica lives."
+		return "No replica lives." + r.lastOf()
 	case unserved:
-		return fmt.Sprintf("None of the replicas that live (%s) serves this job.", these(ids(r.Replicas)))
+		return fmt.Sprintf("None of the replicas that live (%s) serves this job.", these(ids(r.Replicas))) + r.lastOf()
 	case len(serving) == 0:
 		return "Which replicas serve this job is not known."
 	case len(serving) == 1:

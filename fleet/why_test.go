@@ -98,7 +98,7 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 		},
 		"triggered": {
 			tick: "12:00:00.123", mark: "12:00:00", settled: []lease.Settled{s.ran("12:00:00.123", "12:00:01", "12:00:04", "r2", 1, "succeeded", "")},
-			verdict: "succeeded", text: "It was triggered by hand. It was won by r2, and ran from 12:00:01",
+			verdict: "succeeded", text: "It was triggered by hand; by whom is not known. It was won by r2, and ran from 12:00:01",
 		},
 		"failed, with output": {
 			tick: "12:00:00", mark: "12:00:00",
@@ -229,7 +229,7 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 			},
 			verdict: "replaced", text: "It never ran: while it waited for its turn, the newer one of 13:00:00 took its place.",
 		},
-		"missed, nobody was there": {
+		"missed, together, nothing was noted": {
 			tick: "12:00:00", mark: "14:00:00", now: "15:30:00",
 			settled: []lease.Settled{
 				s.ran("11:00:00", "11:00:01", "11:05:03", "r1", 1, "succeeded", ""),
@@ -237,23 +237,23 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 				s.ran("15:00:00", "15:20:09.999", "15:20:11", "r2", 1, "succeeded", ""), // by the estimate of r2
 			},
 			verdict: "missed",
-			text: "It was missed because nobody was there from 11:05:03 to 15:20:10, when r2 found it, 3h20m10s after its time; " +
+			text: "It was missed: nobody started it in time, and why is not known. r2 found it at 15:20:10, 3h20m10s after its time; " +
 				"the job's misfire policy is latest. r2 settled 3 ticks after 11:00:00 up to 14:00:00 together.",
 		},
-		"missed, nobody had ever been there": {
+		"missed, too old, nothing was noted": {
 			tick: "12:00:00", mark: "12:00:00", settled: []lease.Settled{s.passed("11:00:00", "12:00:00", "15:20:10", "r2", "missed", "too_old", 1)},
 			verdict: "missed",
-			text: "It was missed because nobody was there until 15:20:10, when r2 found it, 3h20m10s after its time; " +
+			text: "It was missed: nobody started it in time, and why is not known. r2 found it at 15:20:10, 3h20m10s after its time; " +
 				"that is too late to catch up, which ends after 1h0m0s.",
 		},
-		"missed, though somebody was there": {
+		"missed, too many, nothing was noted": {
 			tick: "12:00:00", mark: "12:00:00",
 			settled: []lease.Settled{
 				s.ran("11:00:00", "11:00:01", "12:05:03", "r1", 1, "succeeded", ""),
 				s.passed("11:00:00", "12:00:00", "12:20:10", "r2", "missed", "too_many", 1),
 			},
 			verdict: "missed",
-			text: "It was missed because nobody started it in time. r2 found it at 12:20:10, 20m10s after its time; " +
+			text: "It was missed: nobody started it in time, and why is not known. r2 found it at 12:20:10, 20m10s after its time; " +
 				"there were too many to catch up, at most 100.",
 		},
 		"missed, forgotten": {
@@ -286,7 +286,7 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 		},
 		"in a range of an unknown schedule": {
 			tick: "12:30:00", mark: "14:00:00", unknown: true, settled: []lease.Settled{s.passed("11:00:00", "14:00:00", "15:20:10", "r2", "missed", "misfire", 3)},
-			verdict: "missed", text: "nobody was there until 15:20:10",
+			verdict: "missed", text: "why is not known. r2 found it at 15:20:10",
 		},
 		"before the first": {
 			tick: "12:30:00", job: job(t, "@at 2026-11-21T08:00:00Z"), mark: "12:00:00",

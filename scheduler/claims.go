@@ -96,6 +96,7 @@ func (c *contender) claimLocked(a *asking) bool {
 		if !a.claim.OnlyOpen { // what is open is granted while the job is paused, too
 			c.paused = nil
 		}
+		c.s.tookOver(c.name, tick, answer)
 		l := c.s.begin(c, a.claim, answer, sent)
 		c.running[tick] = l
 		if c.poked && c.spec.Overlap == jobs.Replace {

@@ -9,11 +9,13 @@ import (
 type health struct {
 	observe Observer
 	hint    func(error) string
+	back    func(since time.Time) // is called when the store answers again, if it is not nil
 
 	mu       sync.Mutex
 	up       bool
 	down     bool          // and an event has said so
 	last     error         // what a call failed with last; nil when none has
+	gone     time.Time     // when the first call was made that it left without an answer; zero while it is up
 	changed  time.Time     // when up did, or the health was made
 	answered time.Time     // when the latest of the calls that were answered was made
 	troubled time.Time     // when there was trouble last; zero when there never was
@@ -37,6 +39,7 @@ func (h *health) report(took time.Duration, err error) (recovered bool) {
 	h.mu.Lock()
 	now := time.Now()
 	made, away, was, said := now.Add(-took), now.Sub(h.changed), h.up, h.down
+	gone := h.gone
 	switch {
 	case err != nil:
 		h.troubled, h.last = now, err
@@ -44,7 +47,9 @@ func (h *health) report(took time.Duration, err error) (recovered bool) {
 		if was && !made.Before(h.answered) {
 			h.up, h.changed = false, now
 		}
-		h.down = !h.up
+		if h.down = !h.up; h.down && h.gone.IsZero() {
+			h.gone = made
+		}
 		select {
 		case h.trouble <- struct{}{}: // wake-ups may coalesce
 		default:
@@ -57,7 +62,7 @@ func (h *health) report(took time.Duration, err error) (recovered bool) {
 			h.answered = made
 		}
 		if !was {
-			h.up, h.down, h.changed = true, false, now
+			h.up, h.down, h.changed, h.gone = true, false, now, time.Time{}
 			if !h.troubled.IsZero() {
 				h.troubled = now
 			}
@@ -71,6 +76,9 @@ func (h *health) report(took time.Duration, err error) (recovered bool) {
 		h.observe(StoreDown{Err: err, Hint: h.hint(err)})
 	case is && !was:
 		h.observe(StoreUp{Away: away})
+		if h.back != nil && !gone.IsZero() {
+			h.back(gone)
+		}
 	}
 	return recovered
 }

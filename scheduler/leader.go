@@ -77,6 +77,7 @@ func (l *leader) run(ctx context.Context) {
 		switch {
 		case err != nil: // the same request again: it may have been granted
 		case answer.Status == lease.Granted:
+			l.s.tookOver(c.Name, 0, answer)
 			l.holdUntilPaused(ctx, c, answer, sent)
 			c.Request, wait = l.s.request(), 0
 		case answer.Status == lease.Held:

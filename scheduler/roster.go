@@ -27,9 +27,20 @@ func (s *Scheduler) announce(ctx context.Context) {
 		return
 	}
 	started := time.Time{}
+	tried := time.Now() // last; at first, when this replica came
 	for {
+		silent := time.Since(tried) // it was frozen, unless that is short
 		if s.health.isUp() {
+			switch {
+			case started.IsZero():
+				s.lookBack(roster, s.clock.at(tried))
+			case silent > 2*heartbeatEvery(s.term):
+				s.lookBack(roster, s.clock.now())
+			}
 			started = s.announceOnce(roster, started)
+		}
+		if !started.IsZero() {
+			tried = time.Now()
 		}
 		wait := heartbeatEvery(s.term)
 		switch {
@@ -107,6 +118,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 		r, err := fleet.DecodeReplica(m.Info)
 		return err == nil && r.Outlived(m.Left)
 	})
+	s.living.Store(int32(len(members)))
 	seen := FleetSeen{Replicas: len(members)}
 	served := make(map[string]bool)
 	differ := make(map[string]bool)

@@ -44,8 +44,10 @@ type Scheduler struct {
 	announces chan struct{} // of size 1: a heartbeat is to be sent now
 	looks     chan struct{} // of size 1: the store's clock is to be looked at now
 	seen      FleetSeen     // the last
-	instances instances     // of this replica's id
-	processes int           // as ReplicaShared said last
+	living    atomic.Int32  // replicas that were seen last
+	facts     *facts
+	instances instances // of this replica's id
+	processes int       // as ReplicaShared said last
 
 	life     *life
 	stopping atomic.Bool
@@ -172,6 +174,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
 	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.term), newHealth(s.storeChanged, s.hint)
+	s.facts, s.health.back = newFacts(store), s.storeIsBack
 	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
 	s.Update(registry)
 	return s, nil
@@ -251,6 +254,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	helpers.Go(func() { s.sync(background) })
 	helpers.Go(func() { s.watch(background) })
 	helpers.Go(func() { s.announce(background) })
+	helpers.Go(func() { s.writeFacts(background) })
 	helpers.Go(func() {
 		select {
 		case <-s.life.stop:

@@ -202,6 +202,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	ctx, cancel := s.call()
 	records, err := s.store.Sync(ctx, syncs)
 	cancel()
+	received := time.Now()
 	s.bounded(began, err)
 	if errors.Is(err, lease.ErrRecord) {
 		return s.syncSingly(part)
@@ -217,6 +218,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 			continue
 		}
 		c.since = since
+		s.noteEdit(c, records[i], began, received)
 		c.syncedLocked(records[i])
 		c.mu.Unlock()
 		c.poke()

@@ -71,7 +71,7 @@ func (a *asking) tick(ctx context.Context, name, text string, job *jobs.Job) (ti
 	}
 	prefix := jobs.Run{Namespace: a.cfg.Namespace, Job: name}.TickID()
 	prefix = prefix[:strings.LastIndex(prefix, "/")+1]
-	tick, err := readTick(strings.TrimPrefix(text, prefix), now, zone(job))
+	tick, err := readTick(strings.TrimPrefix(text, prefix), now, zone(job), job)
 	if err != nil {
 		return time.Time{}, &usageError{err, a.cmd}
 	}

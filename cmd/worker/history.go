@@ -123,8 +123,20 @@ func took(e fleet.Entry) string {
 // why says about an entry what the other columns do not.
 func why(e fleet.Entry, tell func(time.Time) string) string {
 	var parts []string
-	if e.Triggered {
+	switch {
+	case e.TriggeredBy != "" && e.Key != "":
+		parts = append(parts, fmt.Sprintf("triggered by %s, key %s", e.TriggeredBy, e.Key))
+	case e.TriggeredBy != "":
+		parts = append(parts, "triggered by "+e.TriggeredBy)
+	case e.Triggered:
 		parts = append(parts, "triggered")
+	}
+	for _, h := range e.Holders {
+		how := "lease ran out"
+		if h.Released {
+			how = "gave it up"
+		}
+		parts = append(parts, fmt.Sprintf("taken over from %s (%s)", h.Replica, how))
 	}
 	if e.Reason != "" && e.Reason != string(e.Outcome) {
 		parts = append(parts, fleet.Words(e.Reason))

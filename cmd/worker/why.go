@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/jobs"
 )
 
 func (c *cli) why() *cobra.Command {
@@ -59,8 +61,9 @@ func (c *cli) why() *cobra.Command {
 	return cmd
 }
 
-// readTick reads the time of a tick. A time without a date is the last one before now.
-func readTick(text string, now time.Time, zone *time.Location) (time.Time, error) {
+// readTick reads the time of a tick. A time without a date is the last one before now. Of one that a clock change repeats
+// it is that at which the job, where it is known, has a tick.
+func readTick(text string, now time.Time, zone *time.Location, job *jobs.Job) (time.Time, error) {
 	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 && len(text) >= 12 {
 		return time.UnixMilli(ms), nil
 	}
@@ -70,15 +73,16 @@ func readTick(text string, now time.Time, zone *time.Location) (time.Time, error
 		}
 	}
 	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02T15:04", time.DateTime, "2006-01-02T15:04:05"} {
-		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
-			return t, nil
+		if t, err := time.Parse(layout, text); err == nil {
+			return scheduledOne(atWall(t, zone), job), nil
 		}
 	}
 	for _, layout := range []string{"15:04", time.TimeOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			n := now.In(zone)
 			on := func(day int) time.Time {
-				return time.Date(n.Year(), n.Month(), day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), zone)
+				reading := time.Date(n.Year(), n.Month(), day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+				return scheduledOne(atWall(reading, zone), job)
 			}
 			if today := on(n.Day()); !today.After(now) {
 				return today, nil

@@ -1,0 +1,308 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Holder is a replica that held a tick before another took it over.
+type Holder struct {
+	Replica  string
+	Token    int64
+	Attempt  int
+	From     time.Time // when it was granted
+	To       time.Time // when its lease ran out, or when the next was granted what it released
+	Released bool      // it gave the tick up; otherwise its lease ran out: it died, froze, or could not reach the store
+	Next     string    // who took it over
+}
+
+// annotate adds to entries what the journal knows of them, and the leaders whose leases ran out.
+func annotate(list []Entry, facts []Fact) []Entry {
+	for i := range list {
+		e := &list[i]
+		if e.IsRange() || e.Scheduled.IsZero() {
+			continue
+		}
+		e.Holders = holders(facts, e.Scheduled)
+		for _, f := range facts {
+			if f.Kind == FactTriggered && f.Tick.Equal(e.Scheduled) { // the oldest is who opened it
+				e.TriggeredBy, e.Key = f.By, f.Key
+			}
+		}
+	}
+	return list
+}
+
+// holders returns who held a tick before its last holder, first to last. The zero tick is that of a leader task.
+func holders(facts []Fact, tick time.Time) (list []Holder) {
+	for _, f := range facts {
+		if f.Kind == FactTakeover && f.Tick.Equal(tick) {
+			list = append(list, Holder{
+				Replica: f.Replica, Token: f.Token, Attempt: f.Attempt, From: f.From, To: f.To, Released: f.Released, Next: f.By,
+			})
+		}
+	}
+	slices.SortFunc(list, func(a, b Holder) int { return cmp.Compare(a.Token, b.Token) })
+	return list
+}
+
+// crashedLeaders returns an entry for each leader whose lease ran out: such an end is in no record.
+func crashedLeaders(namespace, job string, facts []Fact) (list []Entry) {
+	for _, h := range holders(facts, time.Time{}) {
+		if h.Released {
+			continue
+		}
+		e := entry(namespace, job, 0)
+		e.State, e.Outcome, e.Reason = Settled, "lost", "expired"
+		e.Started, e.Ended, e.Replica, e.Token, e.Attempts = h.From, h.To, h.Replica, h.Token, h.Attempt
+		list = append(list, e)
+	}
+	return list
+}
+
+// triggered says who asked for a tick.
+func (r *reasoner) triggered(e Entry) string {
+	var asked []string
+	for _, f := range slices.Backward(r.Facts) {
+		if f.Kind == FactTriggered && f.Tick.Equal(e.Scheduled) {
+			text := fmt.Sprintf("by %s at %s", f.By, r.when(f.At))
+			if f.Key != "" {
+				text += " with key " + strconv.Quote(f.Key)
+			}
+			asked = append(asked, text)
+		}
+	}
+	if len(asked) == 0 && e.State == Waiting { // who asked for it is told below
+		return "It was triggered by hand. "
+	}
+	if len(asked) == 0 {
+		return "It was triggered by hand; by whom is not known. "
+	}
+	return "It was triggered by hand, " + these(asked) + ". "
+}
+
+// takeovers says who held a tick before its last holder.
+func (r *reasoner) takeovers(e Entry) (text string) {
+	for _, h := range e.Holders {
+		held := fmt.Sprintf(" %s held it from %s", h.Replica, r.when(h.From))
+		if h.Released {
+			text += fmt.Sprintf("%s (attempt %d, token %d) and gave it up; %s took it over at %s.", held, h.Attempt, h.Token, h.Next, r.when(h.To))
+			continue
+		}
+		text += fmt.Sprintf("%s until its lease ran out at %s (attempt %d, token %d): it had died, was frozen, or did not reach Redis%s. %s took it over.",
+			held, r.when(h.To), h.Attempt, h.Token, r.lastHeard(h.Replica), h.Next)
+	}
+	return text
+}
+
+// lastHeard says when the last heartbeat of a replica came that is gone.
+func (r *reasoner) lastHeard(id string) string {
+	if slices.ContainsFunc(r.Replicas, func(other Replica) bool { return other.ID == id }) {
+		return ""
+	}
+	for _, other := range r.Former {
+		if other.ID == id && !other.Heard.IsZero() {
+			return fmt.Sprintf(" (its last heartbeat came at %s)", r.when(other.Heard))
+		}
+	}
+	return ""
+}
+
+// formerLeaders says who led a leader task before.
+func (r *reasoner) formerLeaders() (text string) {
+	list := holders(r.Facts, time.Time{})
+	if len(list) == 0 {
+		return ""
+	}
+	h := list[len(list)-1]
+	how := "until its lease ran out at " + r.when(h.To) + r.lastHeard(h.Replica)
+	if h.Released {
+		how = "and gave it up"
+	}
+	return fmt.Sprintf(" Before %s, %s led from %s %s.", h.Next, h.Replica, r.when(h.From), how)
+}
+
+// pauseAt returns the pause in which something was skipped, and who ended it, and when, as far as that is known.
+func (r *reasoner) pauseAt(at time.Time) (paused *Fact, by string, until time.Time) {
+	for i, f := range r.Facts { // newest first
+		switch {
+		case f.From.After(at):
+		case f.Kind == FactResumed && (f.To.IsZero() || !f.To.Before(at)):
+			p := f
+			p.By = f.Pauser
+			return &p, f.By, f.To
+		case f.Kind == FactResumed: // the newest pause before was over
+			return nil, "", time.Time{}
+		case f.Kind == FactPaused:
+			return &r.Facts[i], "", time.Time{}
+		}
+	}
+	return nil, "", time.Time{}
+}
+
+// tolerance is by how much what is noted may be off: a claim, or the return of a replica, takes a moment.
+const tolerance = 1500 * time.Millisecond
+
+// gap is a time in which nobody could start the job.
+type gap struct {
+	from, to time.Time
+	text     string
+}
+
+// hindered says why nobody started the job from the time of r's tick until it counted as missed, by what replicas noted,
+// and whether that explains all of it.
+func (r *reasoner) hindered(found time.Time) (text string, explains bool) {
+	grace := time.Second
+	if r.Job != nil {
+		spec := r.Job.Spec()
+		grace = max(spec.MisfireGrace, time.Second) + spec.Jitter
+	}
+	end := r.tick.Add(grace)
+	if found.Before(end) {
+		end = found
+	}
+	var gaps []gap
+	if g, ok := r.away(r.tick, end); ok {
+		gaps = append(gaps, g)
+	}
+	if g, ok := r.nobody(r.tick, end); ok {
+		gaps = append(gaps, g)
+	}
+	slices.SortFunc(gaps, func(a, b gap) int { return a.from.Compare(b.from) })
+	covered := r.tick
+	var texts []string
+	for i, g := range gaps {
+		if i > 0 && !g.to.After(covered) {
+			continue // the one before says it all
+		}
+		if !g.from.After(covered.Add(tolerance)) {
+			covered = g.to
+		}
+		texts = append(texts, g.text)
+	}
+	return strings.Join(texts, "; then "), !covered.Add(tolerance).Before(end) && len(texts) > 0
+}
+
+// away returns when the store answered none of the replicas that then lived.
+func (r *reasoner) away(from, to time.Time) (g gap, ok bool) {
+	witnesses := map[string]bool{}
+	living := 1
+	for _, f := range r.FleetFacts {
+		if f.Kind != FactAway || f.To.Before(from) || f.From.After(to) {
+			continue
+		}
+		living = max(living, f.Living)
+		witnesses[f.By] = true
+		if g.from.IsZero() || f.From.After(g.from) { // by when all had noticed it
+			g.from = f.From
+		}
+		if f.To.After(g.to) {
+			g.to = f.To
+		}
+	}
+	if len(witnesses) < min(living, mostWitnesses) {
+		return g, false
+	}
+	names := make([]string, 0, len(witnesses))
+	for name := range witnesses {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	g.text = fmt.Sprintf("Redis did not answer from %s to %s, as %s noted", r.when(g.from), r.when(g.to), these(names))
+	return g, true
+}
+
+// mostWitnesses is how many replicas note the same absence of the store, of more that live.
+const mostWitnesses = 3
+
+// nobody returns when no replica lived that serves the job.
+func (r *reasoner) nobody(from, to time.Time) (g gap, ok bool) {
+	var groups []string
+	if r.Job != nil {
+		groups = slices.Clone(r.Job.Spec().Groups)
+		slices.Sort(groups)
+		groups = slices.Compact(groups)
+	}
+	for _, f := range r.FleetFacts {
+		if f.Kind != FactAbsent || f.To.Before(from) || f.From.After(to) || len(f.Groups) > 0 && !slices.Equal(f.Groups, groups) {
+			continue
+		}
+		if ok && len(f.Groups) > 0 {
+			continue // that there was no replica at all says more
+		}
+		what, last := "no replica lived", "the fleet's last heartbeat"
+		if len(f.Groups) > 0 {
+			what, last = fmt.Sprintf("no replica of %s lived", groupNames(f.Groups)), "the last heartbeat of one"
+		}
+		g = gap{f.From, f.To, fmt.Sprintf("%s: %s came at %s (%s), and the next replica at %s (%s)",
+			what, last, r.when(f.From), f.Replica, r.when(f.To), f.By)}
+		ok = true
+	}
+	return g, ok
+}
+
+func groupNames(groups []string) string {
+	if len(groups) == 1 {
+		return "group " + groups[0]
+	}
+	return "the groups " + these(groups)
+}
+
+// partly says what is known that may have been a cause, and need not.
+func (r *reasoner) partly(found time.Time) (text string) {
+	for _, f := range slices.Backward(r.FleetFacts) {
+		if f.Kind == FactAway && !f.To.Before(r.tick) && !f.From.After(found) {
+			text += fmt.Sprintf(" %s noted that Redis did not answer it from %s to %s.", f.By, r.when(f.From), r.when(f.To))
+		}
+	}
+	return text
+}
+
+// edit says which edit a tick came before.
+func (r *reasoner) edit(e Entry) string {
+	for _, f := range slices.Backward(r.Facts) { // oldest first: the first edit after the tick
+		if f.Kind != FactEdited || !f.From.After(r.tick) || f.From.After(e.Ended.Add(tolerance)) {
+			continue
+		}
+		text := fmt.Sprintf("the schedule was changed at %s, when %s was the first to bring %s", r.when(f.From), f.By, f.Schedule)
+		if f.Before != "" {
+			text += " in place of " + f.Before
+		}
+		return text
+	}
+	if revised := r.Record.Revised; revised.After(r.tick) && !revised.After(e.Ended.Add(tolerance)) {
+		return fmt.Sprintf("the schedule was changed at %s, by whom is not known", r.when(revised))
+	}
+	return "the schedule was changed since, when and by whom is not known"
+}
+
+// lastOf says when the last heartbeat came of a replica that serves the job, where none lives.
+func (r *reasoner) lastOf() string {
+	for _, other := range r.Former { // newest first
+		if serves, known := other.serves(r.Record.Name); serves && !other.Heard.IsZero() {
+			return fmt.Sprintf(" The last one that did was %s, with its last heartbeat at %s.", other.ID, r.when(other.Heard))
+		} else if !known {
+			return ""
+		}
+	}
+	return ""
+}
+
+// clockChange says what a change of the clock does to the tick.
+func (r *reasoner) clockChange() string {
+	if r.Job == nil || r.Job.Spec().Leader {
+		return ""
+	}
+	const reach = 3 * time.Hour
+	reading := r.tick.Format("2006-01-02T15:04:05")
+	for _, c := range r.Job.Schedule().ClockChanges(r.tick.Add(-reach), r.tick.Add(reach)) {
+		if c.RunsAt.Equal(r.tick) || c.At.Equal(r.tick) || c.First <= reading && reading <= c.Last {
+			return " " + c.String() + "."
+		}
+	}
+	return ""
+}

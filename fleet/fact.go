@@ -1,0 +1,168 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// FactKind says what a [Fact] is about.
+type FactKind string
+
+// The kinds of facts. Those about jobs are in the journal of the job, the others in that of the fleet.
+const (
+	FactTriggered FactKind = "triggered" // By asked for Tick, with Key
+	FactPaused    FactKind = "paused"    // By paused the job at From, because of Why
+	FactResumed   FactKind = "resumed"   // By ended at To the pause that Pauser had begun at From, because of Why
+	FactTakeover  FactKind = "takeover"  // By was granted Tick, which Replica had held from From to To
+	FactEdited    FactKind = "edited"    // By was the first to bring another schedule, at From
+	FactAway      FactKind = "away"      // the store did not answer By, from From to To
+	FactAbsent    FactKind = "absent"    // no heartbeat reached the store between From, by Replica, and To, by By
+)
+
+// Fact is what somebody did about a job, or what a replica noticed, as a store that is a [lease.Journal] keeps it. It is
+// evidence for people: nothing depends on it, and one that could not be written makes an explanation say less.
+type Fact struct {
+	At   time.Time // when it was noted, by fleet time
+	Kind FactKind
+	Tick time.Time // zero where there is none; of a takeover of a leader task, too
+	By   string    // who did it, or the replica that noticed it
+
+	Key, Why string
+	Pauser   string    // of FactResumed: who had paused the job
+	From, To time.Time // by fleet time, in milliseconds
+
+	// Of FactTakeover: the former holder, with what it was granted. Released says that it gave the tick up; otherwise its
+	// lease ran out at To. Of FactAbsent, Replica is the one whose heartbeat was the last.
+	Replica  string
+	Token    int64
+	Attempt  int
+	Released bool
+
+	Groups   []string // of FactAbsent: no replica that serves one of them; empty for no replica at all
+	Schedule string   // of FactEdited: the new one
+	Before   string   // and the one before; empty when it is not known
+	Living   int      // of FactAway: how many replicas By had seen before, itself included; 0 when it had seen none
+}
+
+// factJSON is how a Fact is kept. It is read by other versions of this program: a field may be added, and none changes its
+// meaning. Times are Unix milliseconds.
+type factJSON struct {
+	Kind     FactKind `json:"kind"`
+	Tick     int64    `json:"tick,omitempty"`
+	By       string   `json:"by,omitempty"`
+	Key      string   `json:"key,omitempty"`
+	Why      string   `json:"why,omitempty"`
+	Pauser   string   `json:"pauser,omitempty"`
+	From     int64    `json:"from,omitempty"`
+	To       int64    `json:"to,omitempty"`
+	Replica  string   `json:"replica,omitempty"`
+	Token    int64    `json:"token,omitempty"`
+	Attempt  int      `json:"attempt,omitempty"`
+	Released bool     `json:"released,omitempty"`
+	Groups   []string `json:"groups,omitempty"`
+	Schedule string   `json:"schedule,omitempty"`
+	Before   string   `json:"before,omitempty"`
+	Living   int      `json:"living,omitempty"`
+}
+
+// Request identifies what f is about, so that a fact which several notice, or somebody notes twice, is kept once.
+func (f Fact) Request() string {
+	id := []any{f.Kind}
+	switch f.Kind {
+	case FactTriggered:
+		id = append(id, unixMilli(f.Tick), f.By, f.Key)
+	case FactPaused, FactResumed, FactEdited:
+		id = append(id, unixMilli(f.From))
+	case FactTakeover:
+		id = append(id, unixMilli(f.Tick), f.Token)
+	case FactAway:
+		id = append(id, f.By, unixMilli(f.From))
+	case FactAbsent:
+		id = append(id, unixMilli(f.From), strings.Join(f.Groups, ","))
+	}
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, id...)
+	return string(f.Kind) + "-" + strconv.FormatUint(h.Sum64(), 36)
+}
+
+// Encode writes f for [lease.Journal], without At. A long Why is cut.
+func (f Fact) Encode() []byte {
+	w := factJSON{
+		Kind: f.Kind, Tick: unixMilli(f.Tick), By: f.By, Key: f.Key, Pauser: f.Pauser, From: unixMilli(f.From), To: unixMilli(f.To),
+		Replica: f.Replica, Token: f.Token, Attempt: f.Attempt, Released: f.Released, Groups: f.Groups,
+		Schedule: f.Schedule, Before: f.Before, Living: f.Living,
+	}
+	for most := lease.MaxNoteText; ; most /= 2 {
+		w.Why = lease.Cut(f.Why, most)
+		w.Schedule, w.Before = lease.Cut(f.Schedule, most), lease.Cut(f.Before, most)
+		text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
+		if len(text) <= lease.MaxNoteText || most == 0 {
+			return text
+		}
+	}
+}
+
+// decodeFact reads what Encode wrote.
+func decodeFact(n lease.Noted) (Fact, bool) {
+	var r factJSON
+	if json.Unmarshal(n.Text, &r) != nil || r.Kind == "" {
+		return Fact{}, false
+	}
+	return Fact{
+		At: n.At, Kind: r.Kind, Tick: fromMilli(r.Tick), By: r.By, Key: r.Key, Why: r.Why, Pauser: r.Pauser,
+		From: fromMilli(r.From), To: fromMilli(r.To), Replica: r.Replica, Token: r.Token, Attempt: r.Attempt, Released: r.Released,
+		Groups: r.Groups, Schedule: r.Schedule, Before: r.Before, Living: r.Living,
+	}, true
+}
+
+// Facts returns what the job's journal holds, newest first: who triggered, paused and resumed it, whose ticks were taken
+// over, and its edits. At most [lease.MaxNotes] are kept.
+func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) { return f.facts(ctx, job) }
+
+// FleetFacts returns what the fleet's journal holds, newest first: when the store did not answer a replica, and when no
+// replica lived.
+func (f *Fleet) FleetFacts(ctx context.Context) ([]Fact, error) { return f.facts(ctx, "") }
+
+func (f *Fleet) facts(ctx context.Context, name string) ([]Fact, error) {
+	j, err := ability[lease.Journal](f.store, "tell who did what", "lease.Journal")
+	if err != nil {
+		return nil, err
+	}
+	notes, err := j.Notes(ctx, name, 0)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Fact, 0, len(notes))
+	for _, n := range notes {
+		if fact, ok := decodeFact(n); ok {
+			list = append(list, fact)
+		}
+	}
+	return list, nil
+}
+
+// noteTimeout bounds how long an act waits for its fact to be noted.
+const noteTimeout = time.Second
+
+// note writes down what was done about a job, after it was done: should this fail, who did it is not known, and nothing
+// else is lost. The other order could name somebody who has done nothing.
+func (f *Fleet) note(ctx context.Context, job string, fact Fact) {
+	j, ok := f.store.(lease.Journal)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+	defer cancel()
+	for range 2 { // the same request, should the first reply have been lost
+		if j.Append(ctx, job, fact.Request(), fact.Encode()) == nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
+)
+
+// lastHeartbeat is the newest one of those who serve a set of groups.
+type lastHeartbeat struct {
+	at    time.Time
+	by    string
+	every time.Duration // between two of them
+}
+
+// lookBack notes that no replica at all, or none that serves the groups of some job, was announced for a while before this
+// one, which is about to be for the first time, or after a silence. came is since when it could have been, by fleet time:
+// what follows is the store's absence.
+func (s *Scheduler) lookBack(roster lease.Roster, came time.Time) {
+	ctx, cancel := s.call()
+	defer cancel()
+	history, ok := roster.(lease.MemberHistory)
+	if !ok {
+		return
+	}
+	living, err := roster.Members(ctx)
+	if err != nil {
+		return
+	}
+	former, err := history.FormerMembers(ctx)
+	if err != nil {
+		return
+	}
+	replicas := slices.Concat(living, former)
+	for _, groups := range s.groupSets() {
+		last := newestHeartbeat(replicas, groups)
+		// One heartbeat that is missing is not one that is late.
+		if last.by == "" || came.Sub(last.at) <= last.every+last.every/4+leastAway {
+			continue
+		}
+		s.facts.add("", fleet.Fact{
+			Kind: fleet.FactAbsent, By: s.replica, From: last.at, To: came, Replica: last.by, Groups: groups,
+		})
+	}
+}
+
+// groupSets returns the sets of groups of this replica's jobs, each sorted and once; first the empty one, which every
+// replica serves.
+func (s *Scheduler) groupSets() [][]string {
+	sets := [][]string{nil}
+	known := map[string]bool{"[]": true}
+	add := func(groups []string) {
+		groups = groupsOf(groups)
+		if text := fmt.Sprint(groups); !known[text] {
+			known[text] = true
+			sets = append(sets, groups)
+		}
+	}
+	all := s.jobs.Load()
+	for _, c := range all.contenders {
+		c.mu.Lock()
+		groups := c.spec.Groups
+		c.mu.Unlock()
+		add(groups)
+	}
+	for _, l := range all.leaders {
+		add(l.job.Spec().Groups)
+	}
+	return sets
+}
+
+// newestHeartbeat returns the newest of those who serve one of the groups, for all that is known.
+func newestHeartbeat(replicas []lease.Member, groups []string) (last lastHeartbeat) {
+	for _, m := range replicas {
+		r, err := fleet.DecodeReplica(m.Info)
+		if m.Heard.Before(last.at) || err == nil && !serves(r.Groups, groups) {
+			continue
+		}
+		last = lastHeartbeat{at: m.Heard, by: m.Holder, every: heartbeatEvery(r.Term)}
+	}
+	return last
+}
+
+// noteEdit notes that this replica was the first to bring the schedule of a job, if its sync was what changed the record.
+func (s *Scheduler) noteEdit(c *contender, r lease.Record, sent, received time.Time) {
+	const precision = 2 * time.Millisecond // of fleet time
+	if r.Made || r.Revised.Before(s.clock.at(sent).Add(-precision)) || r.Revised.After(s.clock.at(received).Add(precision)) {
+		return
+	}
+	fact := fleet.Fact{Kind: fleet.FactEdited, By: s.replica, From: r.Revised, Schedule: readable(scheduleText(c.job))}
+	if n := len(r.Schedules); n >= 2 {
+		fact.Before = readable(r.Schedules[n-2].Text)
+	}
+	s.facts.add(c.name, fact)
+}
+
+// readable makes one line of a schedule.
+func readable(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,164 @@
+package scheduler
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
+)
+
+// facts writes down what this replica notices, in the background: nothing waits for it. While the store is away a bounded
+// number of facts is kept; what is lost makes an explanation say less.
+type facts struct {
+	journal lease.Journal // nil when the store is none
+
+	mu      sync.Mutex
+	pending []pendingFact
+	wake    chan struct{} // of size 1
+}
+
+type pendingFact struct {
+	job string // empty for the fleet
+	fleet.Fact
+}
+
+const (
+	mostPending = 256
+	factTries   = 5                      // of a fact, while the store answers other calls
+	mostAway    = 3                      // how many replicas note the same absence of the store
+	leastAway   = 500 * time.Millisecond // shorter ones keep no tick from being started in time
+)
+
+func newFacts(s lease.Store) *facts {
+	j, _ := s.(lease.Journal)
+	return &facts{journal: j, wake: make(chan struct{}, 1)}
+}
+
+// add does not block.
+func (f *facts) add(job string, fact fleet.Fact) {
+	if f.journal == nil {
+		return
+	}
+	f.mu.Lock()
+	if len(f.pending) < mostPending {
+		f.pending = append(f.pending, pendingFact{job, fact})
+	}
+	f.mu.Unlock()
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (f *facts) first() (p pendingFact, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.pending) == 0 {
+		return p, false
+	}
+	return f.pending[0], true
+}
+
+func (f *facts) drop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pending = f.pending[1:]
+}
+
+// writeFacts writes until ctx ends, and then what is left, if the store answers.
+func (s *Scheduler) writeFacts(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-s.facts.wake:
+		}
+		s.writePending(ctx)
+	}
+}
+
+func (s *Scheduler) writePending(ctx context.Context) {
+	tries := 0
+	for {
+		p, ok := s.facts.first()
+		if !ok {
+			return
+		}
+		switch err := s.writeFact(ctx, p); {
+		case err == nil:
+			s.facts.drop()
+			tries = 0
+			continue
+		case ctx.Err() != nil:
+			return
+		case s.health.isUp():
+			if tries++; tries == factTries {
+				s.facts.drop()
+				tries = 0
+			}
+		}
+		sleep(ctx, time.Second)
+	}
+}
+
+func (s *Scheduler) writeFact(ctx context.Context, p pendingFact) error {
+	if p.Kind == fleet.FactAway {
+		sleep(ctx, rand.N(leastAway)) // not all of a large fleet at once
+		if s.awayIsKnown(p.Fact) {
+			return nil
+		}
+	}
+	limited, cancel := s.call()
+	defer cancel()
+	return s.facts.journal.Append(limited, p.job, p.Request(), p.Encode())
+}
+
+// awayIsKnown reports whether enough others have noted the same.
+func (s *Scheduler) awayIsKnown(mine fleet.Fact) bool {
+	view, err := fleet.New(s.store)
+	if err != nil {
+		return false
+	}
+	limited, cancel := s.call()
+	defer cancel()
+	known, err := view.FleetFacts(limited)
+	others := 0
+	for _, k := range known {
+		if k.Kind == fleet.FactAway && k.By != mine.By && k.From.Before(mine.To) && mine.From.Before(k.To) {
+			others++
+		}
+	}
+	return err == nil && others >= mostAway
+}
+
+// storeIsBack notes that the store did not answer this replica for a while, until now.
+func (s *Scheduler) storeIsBack(since time.Time) {
+	now := time.Now()
+	if now.Sub(since) < leastAway {
+		return
+	}
+	// Fleet time may not be known yet: see writeFacts.
+	s.facts.add("", fleet.Fact{
+		Kind: fleet.FactAway, By: s.replica, From: s.clock.at(since), To: s.clock.at(now), Living: int(s.living.Load()),
+	})
+}
+
+// tookOver notes who held a tick, or led, before this replica.
+func (s *Scheduler) tookOver(job string, tick int64, a lease.Answer) {
+	if a.Former == nil {
+		return
+	}
+	fact := fleet.Fact{
+		Kind: fleet.FactTakeover, By: s.replica, Replica: a.Former.Holder, Token: a.Former.Token, Attempt: a.Former.Attempt,
+		From: time.UnixMicro(a.Former.Token), To: a.Former.Ended, Released: a.Former.Ended.IsZero(),
+	}
+	if tick != 0 {
+		fact.Tick = time.UnixMilli(tick)
+	}
+	if fact.Released {
+		fact.To = a.Now
+	}
+	s.facts.add(job, fact)
+}
