@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,14 +20,14 @@ func TestHarmfulObserverHarmsNoLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				forever := make(chan struct{})
-				dropped, events := 0, 0
+				var dropped, events atomic.Int64 // observers are called by several goroutines
 				locks := lock.New(new(memlease.Store),
 					lock.WithObserver(func(lock.Event) { harm(forever) }),
 					lock.WithSyncObserver(func(e lock.Event) {
 						if d, ok := e.(lock.EventsDropped); ok {
-							dropped += d.Count
+							dropped.Add(int64(d.Count))
 						} else {
-							events++
+							events.Add(1)
 						}
 					}),
 					lock.WithSyncObserver(func(lock.Event) { panic("no") }))
@@ -37,8 +38,8 @@ func TestHarmfulObserverHarmsNoLock(t *testing.T) {
 					require.NoError(t, h.Release(t.Context()))
 				}
 				synctest.Wait()
-				require.Equal(t, 2*rounds, events)
-				require.Positive(t, dropped)
+				require.EqualValues(t, 2*rounds, events.Load())
+				require.Positive(t, dropped.Load())
 				began := time.Now()
 				locks.Close()
 				require.LessOrEqual(t, time.Since(began), 4*time.Second)
