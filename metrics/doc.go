@@ -38,6 +38,7 @@
 //	store_up                           gauge      1 while the store answers, else 0
 //	events_dropped_total               counter    events that an observer, such as the log, lost: too slow, or it panicked
 //	store_forgotten_total              counter    times that the store had lost its records
+//	records_unreadable_total           counter    times, at most one a minute, that the store held something else where a record belongs
 //	clock_steps_total                  counter    times that the store's clock stepped by more than the TTL and 5 s
 //	clock_trusted                      gauge      0 while nothing is claimed because the store's clock is not trusted, else 1
 //	clock_offset_seconds               gauge      fleet time minus this machine's wall clock

@@ -33,6 +33,7 @@ type Metrics struct {
 	redisCommands  prometheus.Counter
 	storeUp        prometheus.Gauge
 	storeForgotten prometheus.Counter
+	unreadable     prometheus.Counter
 	eventsDropped  prometheus.Counter
 	clockSteps     prometheus.Counter
 	clockTrusted   prometheus.Gauge
@@ -124,6 +125,10 @@ func New(options ...Option) *Metrics {
 	}))
 	m.storeForgotten = own(m, prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace, Name: "store_forgotten_total", Help: "Times that the store had lost its records.",
+	}))
+	m.unreadable = own(m, prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "records_unreadable_total",
+		Help: "Times, at most one a minute, that the store held something else where a record belongs.",
 	}))
 	m.eventsDropped = own(m, prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace, Name: "events_dropped_total",

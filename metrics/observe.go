@@ -71,9 +71,10 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.storeUp.Set(0)
 	case scheduler.StoreUp:
 		m.storeUp.Set(1)
+	case scheduler.RecordUnreadable:
+		m.unreadable.Inc()
 	case scheduler.StoreForgot:
 		m.storeForgotten.Inc()
-	case scheduler.RecordUnreadable: // the log says which
 	case scheduler.EventsDropped:
 		m.eventsDropped.Add(float64(e.Count))
 	case scheduler.ClockStepped:
