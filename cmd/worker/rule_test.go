@@ -31,7 +31,7 @@ func TestWorkersDoWhatTheCommandsAskFor(t *testing.T) {
 	out := ask("trigger", "rare", "--wait")
 	id, outcome, _ := strings.Cut(out, "\n")
 	require.Regexp(t, `^succeeded on (first|second) after .*, attempt 1\n$`, outcome)
-	require.Contains(t, ask("why", "rare", id), "It was triggered by hand. It was won by ")
+	require.Regexp(t, `It was triggered by hand, by \S+ at [0-9:]+\. It was won by `, ask("why", "rare", id))
 	require.Contains(t, ask("history", "rare"), "triggered")
 
 	ask("pause", "often", "--reason", "enough")

@@ -3,6 +3,7 @@ package leasetest
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,12 +84,9 @@ func namespaceHasAJournal(f *fixture) {
 	f.append("", request, f.name)
 	f.append(f.name, "own", "x")
 	f.equal("of the name", f.notes(f.name, 0), []string{"own=x"})
-	for _, n := range f.notes("", 0) {
-		if n == request+"="+f.name {
-			return
-		}
+	if notes := f.notes("", 0); !slices.Contains(notes, request+"="+f.name) {
+		f.Fatalf("the note is not there: %q", notes)
 	}
-	f.Fatalf("the note is not there: %q", f.notes("", 0))
 }
 
 func faultyNotesAreRefused(f *fixture) {
