@@ -91,7 +91,7 @@ func TestAURLThatIsSetReplacesEveryServerOfTheFile(t *testing.T) {
 		"{addrs: ['a:1'], cluster: true, tls: {ca_file: c}, password: x, wait_replicas: 1}":                true,
 		"{addrs: ['a:1'], master: main, username: u, password: x, sentinel_password: y, wait_replicas: 1}": false,
 		"{url: 'rediss://u:p@h/3', tls: {ca_file: c}, wait_replicas: 1}":                                   true,
-		"{quorum: " + threeNodes + ", wait_replicas: 0}":                                      false,
+		"{quorum: " + threeNodes + ", wait_replicas: 0}":                                                   false,
 	} {
 		t.Run(yaml, func(t *testing.T) {
 			c := parse(t, "redis: "+yaml+"\n"+aJob)

@@ -94,8 +94,8 @@ func TestHostileErrorOfLeaderTaskKeepsItsLease(t *testing.T) {
 // logging returns an observer that logs everything, in text and in JSON, to nobody.
 func logging() func(string, scheduler.Event) {
 	options := &slog.HandlerOptions{Level: slog.LevelDebug}
-	text := scheduler.LogEvents(slog.New(slog.NewTextHandler(io.Discard, options)))
-	json := scheduler.LogEvents(slog.New(slog.NewJSONHandler(io.Discard, options)))
+	text := scheduler.LogEvents(slog.New(slog.NewTextHandler(io.Discard, options))) //nolint:sloglint // DiscardHandler formats nothing
+	json := scheduler.LogEvents(slog.New(slog.NewJSONHandler(io.Discard, options))) //nolint:sloglint // the same
 	return func(_ string, e scheduler.Event) {
 		text(e)
 		json(e)

@@ -93,7 +93,7 @@ func clusterState(ctx context.Context, client *redis.ClusterClient) finding {
 // surveySentinel looks at each Sentinel, and at the primary that they name.
 func surveySentinel(ctx context.Context, s *store, cfg *config.Config) []finding {
 	sentinels := s.connection.sentinels()
-	found := make([]finding, len(sentinels))
+	found := slices.Repeat([]finding{{}}, len(sentinels))
 	named := make([]string, len(sentinels))
 	var looks sync.WaitGroup
 	for i, client := range sentinels {
