@@ -50,6 +50,18 @@ func (s *FileStore) Cancel(ctx context.Context, c lease.Cancel) (a lease.Cancell
 	return a, err
 }
 
+// Repair implements [lease.Repairer].
+func (s *FileStore) Repair(ctx context.Context, q lease.Repair) (a lease.Repaired, err error) {
+	if err := q.Validate(); err != nil {
+		return lease.Repaired{}, err
+	}
+	err = s.change(ctx, q.Name, func(r *record.Record, now time.Time) (err error) {
+		a, err = r.Repair(q, now)
+		return err
+	})
+	return a, err
+}
+
 // Trigger implements [lease.Controller].
 func (s *FileStore) Trigger(ctx context.Context, t lease.Trigger) (a lease.Triggered, err error) {
 	if err := t.Validate(); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
 // new or shared: the cases use names that are new in each run. A store that is not a [lease.Watcher], [lease.Inspector],
-// [lease.Controller], [lease.Canceller], [lease.Roster], [lease.MemberHistory], [lease.Journal], [lease.Locker] or
+// [lease.Controller], [lease.Canceller], [lease.Repairer], [lease.Roster], [lease.MemberHistory], [lease.Journal], [lease.Locker] or
 // [lease.Namespacer], or for which [WithForget] is not given, has the cases about that skipped.
 func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) {
 	o := options{
@@ -154,6 +154,15 @@ var cases = []struct {
 	{"CancelSettlesWhatWaits", cancelSettlesWhatWaits},
 	{"CancelOfWhatIsNotOpenChangesNothing", cancelOfWhatIsNotOpenChangesNothing},
 	{"WatchNotifiesOfCancels", watchNotifiesOfCancels},
+
+	// repair.go
+	{"RepairBringsTheMarkBackToNow", repairBringsTheMarkBackToNow},
+	{"RepairedDecidesWhatWasSettled", repairedDecidesWhatWasSettled},
+	{"RepairedHolderStillSettles", repairedHolderStillSettles},
+	{"LateHolderReopensNothingRepaired", lateHolderReopensNothingRepaired},
+	{"RepairBringsControlsBackToNow", repairBringsControlsBackToNow},
+	{"RepairOfNothingAheadChangesNothing", repairOfNothingAheadChangesNothing},
+	{"WatchNotifiesOfRepairs", watchNotifiesOfRepairs},
 
 	// openonly.go
 	{"OnlyOpenDecidesNothing", onlyOpenDecidesNothing},

@@ -41,6 +41,17 @@ func (s *Store) Cancel(ctx context.Context, c lease.Cancel) (lease.Cancelled, er
 	return a, err
 }
 
+// Repair implements [lease.Repairer].
+func (s *Store) Repair(ctx context.Context, q lease.Repair) (lease.Repaired, error) {
+	if err := cmp.Or(q.Validate(), context.Cause(ctx)); err != nil {
+		return lease.Repaired{}, err
+	}
+	s.mu.Lock()
+	a, err := s.recordLocked(q.Name).Repair(q, s.nowLocked())
+	s.unlock(a.Changed, q.Name, lease.Ruled)
+	return a, err
+}
+
 // Trigger implements [lease.Controller].
 func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, error) {
 	if err := cmp.Or(t.Validate(), context.Cause(ctx)); err != nil {

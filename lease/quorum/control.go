@@ -60,6 +60,22 @@ func (s *Store) Cancel(ctx context.Context, c lease.Cancel) (a lease.Cancelled, 
 	return a, cmp.Or(err, answer)
 }
 
+// Repair implements [lease.Repairer].
+func (s *Store) Repair(ctx context.Context, q lease.Repair) (a lease.Repaired, err error) {
+	if err := q.Validate(); err != nil {
+		return lease.Repaired{}, err
+	}
+	var answer error
+	err = s.one(ctx, "repair", q.Name, look, false, func(r *record.Record, now time.Time) func() {
+		repaired, fault := r.Repair(q, now)
+		return func() {
+			a, answer = repaired, fault
+			s.tell(repaired.Changed, q.Name, lease.Ruled)
+		}
+	})
+	return a, cmp.Or(err, answer)
+}
+
 // Trigger implements [lease.Controller].
 func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (a lease.Triggered, err error) {
 	if err := t.Validate(); err != nil {

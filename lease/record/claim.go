@@ -22,6 +22,7 @@ func (r *Record) Claim(c lease.Claim, now time.Time) (a lease.Answer, wake bool)
 	}
 	if c.Occasion > 0 {
 		r.learn(c.Known)
+		r.prune()
 	}
 	stop := r.Stop
 	if i := r.find(c.Occasion); i >= 0 {
@@ -113,6 +114,10 @@ func (r *Record) claimNew(c lease.Claim, now time.Time) lease.Answer {
 		return lease.Answer{Status: lease.Decided}
 	case c.NotBefore.After(now):
 		return lease.Answer{Status: lease.Early, Left: c.NotBefore.Sub(now)}
+	case r.excepted(n):
+		r.Mark = n
+		r.prune()
+		return lease.Answer{Status: lease.Decided}
 	case !c.NotAfter.IsZero() && now.After(c.NotAfter):
 		return lease.Answer{Status: lease.Late}
 	case r.Paused != nil:

@@ -56,7 +56,7 @@ func (r *Record) Trigger(t lease.Trigger, now time.Time) (a lease.Triggered, wak
 		return lease.Triggered{Status: lease.Opened, Occasion: n}, false, nil
 	}
 	r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return !k.Ends.After(now) })
-	if i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Key == t.Key }); t.Key != "" && i >= 0 {
+	if i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Key == t.Key && !r.excepted(k.Occasion) }); t.Key != "" && i >= 0 {
 		return lease.Triggered{Status: lease.Repeated, Occasion: r.Keys[i].Occasion}, false, nil
 	}
 	waiting := 0
@@ -83,7 +83,7 @@ func (r *Record) Trigger(t lease.Trigger, now time.Time) (a lease.Triggered, wak
 		r.Theoretical = next
 	}
 	n := max(now.UnixMilli(), r.triggered()+1)
-	for n%1000 == 0 || r.find(n) >= 0 || r.remembers(n) { // whole seconds are ticks of schedules
+	for n%1000 == 0 || r.find(n) >= 0 || r.remembers(n) || r.excepted(n) { // whole seconds are ticks of schedules
 		n++
 	}
 	r.Triggered = append(r.Triggered, Triggered{n, t.Request})
@@ -96,6 +96,7 @@ func (r *Record) Trigger(t lease.Trigger, now time.Time) (a lease.Triggered, wak
 // noteKey remembers which occasion serves the triggers with t's key.
 func (r *Record) noteKey(t lease.Trigger, occasion int64, now time.Time) {
 	if t.Key != "" {
+		r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return k.Key == t.Key })
 		r.Keys = append(r.Keys, Key{Key: t.Key, Occasion: occasion, Ends: now.Add(t.Window)})
 	}
 }

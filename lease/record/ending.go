@@ -73,7 +73,7 @@ func (r *Record) forgotten(g lease.Grant, other bool) bool {
 	if other || g.Occasion == 0 {
 		return g.Token > r.Token && !r.settledBy(g, "")
 	}
-	if r.remembers(g.Occasion) {
+	if r.remembers(g.Occasion) || r.excepted(g.Occasion) {
 		return false
 	}
 	newest := max(r.Mark, r.triggered())

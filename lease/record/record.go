@@ -25,7 +25,10 @@ type Record struct {
 	Wait     bool      // a claim was told to wait
 	Stop     Stop      // what has to make room
 	Cancels  []Cancel  `json:",omitempty"` // what was cancelled while it was held
-	Paused   *lease.Pause
+	// Exceptions are past the mark, in order, and yet settled or open: see [lease.Repairer]. What the mark has passed
+	// since is dropped when it is convenient.
+	Exceptions []int64 `json:",omitempty"`
+	Paused     *lease.Pause
 	Revision string
 	Revised  time.Time
 	// Schedules are those that were in force since the mark, oldest first.

@@ -81,6 +81,23 @@ func (s *Store) Cancel(ctx context.Context, c lease.Cancel) (lease.Cancelled, er
 	}, nil
 }
 
+// Repair implements [lease.Repairer].
+func (s *Store) Repair(ctx context.Context, q lease.Repair) (lease.Repaired, error) {
+	if err := q.Validate(); err != nil {
+		return lease.Repaired{}, err
+	}
+	cmd, err := s.router.do(ctx, repairScript.command(ctx, []string{s.key(q.Name)}, unixMilli(q.Until)))
+	if errors.Is(err, redis.Nil) {
+		return lease.Repaired{}, fmt.Errorf("repair %q: %w", q.Name, lease.ErrUnknown)
+	}
+	r, err := readNumbers(cmd, err, 4)
+	if err != nil {
+		return lease.Repaired{}, fmt.Errorf("repair %q: %w", q.Name, outOfBounds(err, q.Until))
+	}
+	_ = s.note(ctx, q.Name, lease.Ruled) // the next sync shows it, too
+	return lease.Repaired{Changed: r[0] == 1, Before: r[1], Mark: r[2], Exceptions: int(r[3])}, nil
+}
+
 // Trigger implements [lease.Controller].
 func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, error) {
 	if err := t.Validate(); err != nil {

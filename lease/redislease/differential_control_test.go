@@ -14,7 +14,9 @@ import (
 // the stores: an occasion is a base, which is one of those numbers or 0, and a few more.
 func (p *pair) spot(t *rapid.T) [2]int64 {
 	base, most := p.bases[0], int64(12)
-	if len(p.bases) > 1 && rapid.IntRange(0, 3).Draw(t, "late") > 0 {
+	if p.future && rapid.IntRange(0, 2).Draw(t, "ahead") == 0 {
+		base = p.bases[len(p.bases)-1]
+	} else if len(p.bases) > 1 && rapid.IntRange(0, 3).Draw(t, "late") > 0 {
 		base, most = rapid.SampledFrom(p.bases[max(1, len(p.bases)-3):]).Draw(t, "base"), apart-1
 	}
 	n := rapid.Int64Range(0, most).Draw(t, "more")
@@ -33,9 +35,45 @@ func (p *pair) place(occasion int64, store int) int64 {
 // apart is how far apart bases are at least, but for the first.
 const apart = 4
 
+// last is the newest base that does not lie in the future.
+func (p *pair) last() [2]int64 {
+	if p.future {
+		return p.bases[len(p.bases)-2]
+	}
+	return p.bases[len(p.bases)-1]
+}
+
+// addBase adds one that is newer than the last.
+func (p *pair) addBase(base [2]int64) {
+	at := len(p.bases)
+	if p.future {
+		at--
+	}
+	p.bases = slices.Insert(p.bases, at, base)
+}
+
+// repair brings marks back that lie in the future.
+func (p *pair) repair(t *rapid.T) {
+	if rapid.IntRange(0, 2).Draw(t, "now") != 0 {
+		t.Skip("not this time")
+	}
+	p.advance()
+	q := lease.Repair{Name: drawName(t)}
+	want, wantErr := p.memory.Repair(p.ctx, q)
+	got, err := p.redis.Repair(p.ctx, q)
+	p.same(t, wantErr, err, q)
+	require.Equal(t, p.place(want.Before, 1), p.place(got.Before, 0))
+	require.Equal(t, want.Mark != want.Before, got.Mark != got.Before)
+	require.Equal(t, want.Changed, got.Changed)
+	require.Equal(t, want.Exceptions, got.Exceptions)
+	if want.Mark != want.Before {
+		p.addBase([2]int64{got.Mark, want.Mark})
+	}
+}
+
 // advance returns when whatever is numbered by the time can be a base.
 func (p *pair) advance() {
-	last := p.bases[len(p.bases)-1]
+	last := p.last()
 	time.Sleep(time.Until(time.UnixMilli(max(last[0], last[1]) + apart)))
 }
 
@@ -62,7 +100,7 @@ func (p *pair) resume(t *rapid.T) {
 	a, b = p.inspect(t, name)
 	require.Equal(t, b.Mark != marks[1], a.Mark != marks[0])
 	if b.Mark != marks[1] {
-		p.bases = append(p.bases, [2]int64{a.Mark, b.Mark})
+		p.addBase([2]int64{a.Mark, b.Mark})
 	}
 }
 
@@ -87,9 +125,9 @@ func (p *pair) trigger(t *rapid.T) {
 	a, err := p.redis.Trigger(p.ctx, trigger)
 	p.same(t, wantErr, err, trigger)
 	require.Equal(t, b.Status, a.Status, "%+v", trigger)
-	if last := p.bases[len(p.bases)-1]; b.Status == lease.Opened && b.Occasion > last[1] {
+	if last := p.last(); b.Status == lease.Opened && b.Occasion > last[1] {
 		require.Greater(t, a.Occasion, last[0], "%+v", trigger)
-		p.bases = append(p.bases, [2]int64{a.Occasion, b.Occasion})
+		p.addBase([2]int64{a.Occasion, b.Occasion})
 	}
 	require.Equal(t, p.place(b.Occasion, 1), p.place(a.Occasion, 0), "%+v", trigger)
 	require.Equal(t, boolean(b.Wait), boolean(a.Wait))

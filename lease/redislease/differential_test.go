@@ -28,6 +28,10 @@ func TestRedisAndMemoryAnswerAlike(t *testing.T) {
 			ctx: context.Background(), redis: s, memory: new(memlease.Store), admin: admin,
 			bases: [][2]int64{{0, 0}},
 		}
+		if p.future = rapid.Bool().Draw(t, "with a future"); p.future {
+			ahead := time.Now().Add(24 * time.Hour).UnixMilli()
+			p.bases = append(p.bases, [2]int64{ahead, ahead})
+		}
 		p.forget(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"":        p.compare,
@@ -43,6 +47,7 @@ func TestRedisAndMemoryAnswerAlike(t *testing.T) {
 			"resume":  p.resume,
 			"trigger": p.trigger,
 			"cancel":  p.cancel,
+			"repair":  p.repair,
 			"forget":  p.forgetSometimes,
 		})
 	})
@@ -62,7 +67,8 @@ type pair struct {
 	triggers []lease.Trigger
 	requests int
 
-	bases [][2]int64 // see spot
+	bases  [][2]int64 // see spot
+	future bool       // the last of them lies in the future
 }
 
 const tiny = time.Millisecond

@@ -42,6 +42,8 @@ var (
 	resumeSource string
 	//go:embed lua/cancel.lua
 	cancelSource string
+	//go:embed lua/repair.lua
+	repairSource string
 	//go:embed lua/trigger.lua
 	triggerSource string
 	//go:embed lua/note.lua
@@ -70,6 +72,7 @@ var (
 	pauseScript    = newScript("#!lua flags=allow-oom", recordSource, pauseSource)
 	resumeScript   = newScript("#!lua flags=allow-oom", recordSource, resumeSource)
 	cancelScript   = newScript("#!lua flags=allow-oom", recordSource, cancelSource)
+	repairScript   = newScript("#!lua flags=allow-oom", recordSource, repairSource)
 	triggerScript  = newScript("#!lua", recordSource, triggerSource)
 	noteScript     = newScript("#!lua", recordSource, noteSource)
 	notedScript    = newScript("#!lua flags=no-writes,allow-oom", recordSource, notedSource)
@@ -81,7 +84,7 @@ var (
 
 	scripts = []*script{
 		claimScript, guardedClaimScript, guardedLockClaimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript,
-		pauseScript, resumeScript, cancelScript, triggerScript, noteScript, notedScript, announceScript, membersScript,
+		pauseScript, resumeScript, cancelScript, repairScript, triggerScript, noteScript, notedScript, announceScript, membersScript,
 		appendScript, notesScript,
 		nodeScript, nodeGrowsScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,

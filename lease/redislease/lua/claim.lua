@@ -23,6 +23,7 @@ if n > 0 then
   if tonumber(r.mark) < tonumber(ARGV[7]) then
     raise(r, ARGV[7])
   end
+  prune(r)
 end
 local mine, others = split(r.open, occasion)
 
@@ -191,6 +192,12 @@ if ARGV[11] then
 end
 if ARGV[5] * 1000 > now then
   return answer(EARLY, 0, 0, 0, ARGV[5] * 1000 - now)
+end
+if excepted(r, occasion) then
+  r.mark = occasion
+  redis.call('HSET', key, 'mark', occasion)
+  prune(r)
+  return answer(DECIDED)
 end
 if ARGV[6] ~= '0' and ARGV[6] * 1000 < now then
   return answer(LATE)

@@ -14,6 +14,8 @@
 --   wait      present when a claim was told to wait
 --   stop      occasion token: what was granted, up to the token, of the occasions before that one has to make room
 --   cancels   a line for each open occasion that was cancelled while it was held: occasion by; absent when there is none
+--   exceptions occasions past the mark, in order, that a repair found open or settled, each followed by a space; absent when
+--             there are none. What the mark has passed since is dropped when it is convenient
 --   paused    since by why; absent when it is not
 --   triggered a line for each of the last 16 occasions that were triggered, newest first: occasion request
 --   tat       when the next trigger would come if they came evenly
@@ -58,11 +60,11 @@ end
 -- read reads a record, but for what is settled.
 local function read(key)
   local v = redis.call('HMGET', key, 'mark', 'token', 'open', 'settled', 'skipped', 'gap_from', 'gap_to', 'check',
-    'wait', 'stop', 'paused', 'triggered', 'cancels')
+    'wait', 'stop', 'paused', 'triggered', 'cancels', 'exceptions')
   return {
     key = key, mark = v[1], token = v[2], open = v[3] or '', settled = tonumber(v[4] or '0'), skipped = v[5],
     gap_from = v[6], gap_to = v[7], check = tonumber(v[8] or '0'), wait = v[9], stop = v[10],
-    paused = v[11], triggered = v[12] or '', cancels = v[13],
+    paused = v[11], triggered = v[12] or '', cancels = v[13], exceptions = v[14],
   }
 end
 
@@ -227,13 +229,39 @@ local function raise(r, occasion)
   gap(r, from, occasion, 'mark', occasion)
 end
 
+-- excepted reports whether a repair found an occasion, which lies past the mark, open or settled.
+local function excepted(r, occasion)
+  return r.exceptions and tonumber(occasion) > tonumber(r.mark or '0') and
+    string.find(' ' .. r.exceptions, ' ' .. occasion .. ' ', 1, true)
+end
+
+-- prune drops the exceptions that the mark has passed.
+local function prune(r)
+  if not r.exceptions then
+    return
+  end
+  local kept = {}
+  for o in string.gmatch(r.exceptions, '%d+') do
+    if tonumber(o) > tonumber(r.mark) then
+      kept[#kept + 1] = o .. ' '
+    end
+  end
+  if not kept[1] then
+    redis.call('HDEL', r.key, 'exceptions')
+    r.exceptions = nil
+  elseif table.concat(kept) ~= r.exceptions then
+    r.exceptions = table.concat(kept)
+    redis.call('HSET', r.key, 'exceptions', r.exceptions)
+  end
+end
+
 -- forgotten tells whether a grant, which is not open, may be missing only because the record was lost or went back in
 -- time. found is the token of another grant of the occasion that is open.
 local function forgotten(r, occasion, token, found)
   if found or occasion == '0' then
     return tonumber(token) > tonumber(r.token or '0') and not remembered(r, occasion, token)
   end
-  if remembered(r, occasion) then
+  if remembered(r, occasion) or excepted(r, occasion) then
     return false
   end
   local n = tonumber(occasion)

@@ -33,7 +33,7 @@ for o, a, q in string.gmatch(r.open, '(%d+) %d+ (%d+) %d+ %d+ %d+ %S+ (%S+)\n') 
 end
 
 local before = KEYS[2] and redis.call('GET', KEYS[2])
-if before then
+if before and not excepted(r, before) then
   return {REPEATED, tonumber(before), 0}
 end
 local first, _, waits = waiting(r.open)
@@ -56,7 +56,7 @@ if every > 0 then
   redis.call('HSET', key, 'tat', int(next))
 end
 local n = math.max(math.floor(now / 1000), last_triggered(r) + 1)
-while n % 1000 == 0 or split(r.open, int(n)) or remembered(r, int(n)) do -- whole seconds are ticks of schedules
+while n % 1000 == 0 or split(r.open, int(n)) or remembered(r, int(n)) or excepted(r, int(n)) do -- whole seconds are ticks of schedules
   n = n + 1
 end
 local occasion = int(n)

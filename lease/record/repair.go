@@ -1,0 +1,80 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Repair answers a valid repair.
+func (r *Record) Repair(q lease.Repair, now time.Time) (lease.Repaired, error) {
+	if err := inBounds(q.Until, now); err != nil {
+		return lease.Repaired{}, err
+	}
+	if !r.Known {
+		return lease.Repaired{}, lease.ErrUnknown
+	}
+	r.prune()
+	a := lease.Repaired{Before: r.Mark, Mark: r.Mark, Exceptions: len(r.Exceptions), Changed: r.ahead(now)}
+	if !a.Changed {
+		return a, nil
+	}
+	r.restart(now)
+	mark := min(r.Mark, now.UnixMilli())
+	r.except(mark)
+	r.Mark, r.Gap = mark, Gap{From: min(r.Gap.From, mark), To: min(r.Gap.To, mark)}
+	r.Theoretical = time.Time{}
+	r.Triggered = slices.DeleteFunc(r.Triggered, func(t Triggered) bool { return t.Occasion > now.UnixMilli() })
+	since := now.UTC().Truncate(time.Microsecond)
+	if r.Paused != nil && r.Paused.Since.After(since) {
+		p := *r.Paused
+		p.Since = since
+		r.Paused = &p
+	}
+	if r.Revised.After(since) {
+		r.Revised = since
+	}
+	r.Schedules = slices.Clone(r.Schedules)
+	for i := range r.Schedules {
+		if s := &r.Schedules[i]; s.Since.After(since) {
+			s.Since = since
+		}
+	}
+	a.Mark, a.Exceptions = r.Mark, len(r.Exceptions)
+	return a, nil
+}
+
+// ahead reports whether something of the record lies in the future that only a clock which was wrong has put there.
+func (r *Record) ahead(now time.Time) bool {
+	return max(r.Mark, r.triggered()) > now.UnixMilli() || r.Revised.After(now) || r.Paused != nil && r.Paused.Since.After(now)
+}
+
+// except makes exceptions of the occasions past a mark that are open, or remembered as settled one by one.
+func (r *Record) except(mark int64) {
+	list := slices.Clone(r.Exceptions)
+	for _, e := range r.Open {
+		list = append(list, e.Occasion)
+	}
+	for _, s := range r.Settled {
+		if s.From == 0 {
+			list = append(list, s.Occasion)
+		}
+	}
+	list = slices.DeleteFunc(list, func(occasion int64) bool { return occasion <= mark })
+	slices.Sort(list)
+	list = slices.Compact(list)
+	r.Exceptions = list[:min(len(list), lease.MaxExceptions)]
+}
+
+// excepted reports whether a repair found the occasion, which lies past the mark, open or settled.
+func (r *Record) excepted(occasion int64) bool {
+	return occasion > r.Mark && slices.Contains(r.Exceptions, occasion)
+}
+
+// prune drops the exceptions that the mark has passed.
+func (r *Record) prune() {
+	if len(r.Exceptions) > 0 {
+		r.Exceptions = slices.DeleteFunc(r.Exceptions, func(occasion int64) bool { return occasion <= r.Mark })
+	}
+}
