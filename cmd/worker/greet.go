@@ -36,7 +36,7 @@ func (s *store) greet(ctx context.Context, cfg *config.Config, logger *slog.Logg
 		answers := s.answers(ctx)
 		found := boundedSurvey(ctx, s, cfg)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // that ctx has ended is no fault
 		}
 		for _, f := range found {
 			if f.refused != nil {
