@@ -79,6 +79,7 @@ solotick_claims_total{job="a",result="granted"} 0
 solotick_claims_total{job="a",result="held"} 0
 solotick_claims_total{job="a",result="late"} 0
 solotick_claims_total{job="a",result="lost"} 0
+solotick_claims_total{job="a",result="out_of_bounds"} 0
 solotick_claims_total{job="a",result="paused"} 0
 solotick_claims_total{job="a",result="queued"} 0
 solotick_claims_total{job="a",result="skipped"} 0

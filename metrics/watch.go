@@ -48,7 +48,7 @@ func (m *Metrics) perTick(f func(vec *prometheus.CounterVec, value string)) {
 	for _, outcome := range outcomes {
 		f(m.ticks, string(outcome))
 	}
-	for status := lease.Granted; status <= lease.Paused; status++ {
+	for status := lease.Granted; status <= lease.OutOfBounds; status++ {
 		f(m.claims, status.String())
 	}
 }

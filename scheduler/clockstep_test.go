@@ -148,6 +148,16 @@ func TestReplicaWithAWrongClockOfItsOwnFiresWithTheOthers(t *testing.T) {
 	})
 }
 
+// beginAgain forgets what ran and what the store did: broken judges only what follows.
+func (f *fleet) beginAgain() {
+	f.store.mu.Lock()
+	f.store.jobs = nil
+	f.store.mu.Unlock()
+	f.runs.mu.Lock()
+	f.runs.all = nil
+	f.runs.mu.Unlock()
+}
+
 // TestMarkInTheFutureIsNotWrittenBack has the clock be wrong for so long that it is accepted, and the store then lose its
 // records: the jobs go on, by the clock as it is.
 func TestMarkInTheFutureIsNotWrittenBack(t *testing.T) {
@@ -159,12 +169,9 @@ func TestMarkInTheFutureIsNotWrittenBack(t *testing.T) {
 		f.sleepTo(30 * time.Minute)
 		f.store.step(-8 * time.Hour)
 		f.sleepTo(45 * time.Minute)
-		f.store.mu.Lock()
-		f.store.jobs = nil // what was settled by the wrong clock, and its tokens, are lost with the records
-		f.store.mu.Unlock()
-		f.runs.mu.Lock()
-		f.runs.all = nil
-		f.runs.mu.Unlock()
+		require.NotEmpty(t, f.runs.of("job"))
+		require.Empty(t, f.broken(), "up to here")
+		f.beginAgain() // ticks that the wrong clock decided are lost with the records, and so are its tokens
 		f.store.Forget()
 		f.sleepTo(71 * time.Minute)
 		runs := f.runs.of("job")

@@ -88,6 +88,44 @@ func TestSteadyClockIsAcceptedByAllTogether(t *testing.T) {
 	require.False(t, c.accept(at+16*time.Second, all, rebase), "it is trusted already")
 }
 
+func TestNothingIsTakenOverOnceAClockIsAccepted(t *testing.T) {
+	const ttl = 15 * time.Second
+	doubted := func(*testing.T) *trust {
+		c := newTrust(ttl)
+		c.begin(0, time.Hour, false, memberClocks{})
+		return c
+	}
+	stepped := func(t *testing.T) *trust {
+		c := trusted(t)
+		c.look(0, time.Hour, 0, 0)
+		return c
+	}
+	for name, test := range map[string]struct {
+		clock    func(*testing.T) *trust
+		members  memberClocks
+		accepted bool
+	}{
+		"it has stepped and is steady":               {stepped, memberClocks{steady: true}, true},
+		"it has stepped and is not steady for all":   {stepped, memberClocks{}, false},
+		"a replica that starts has seen it steady":   {doubted, memberClocks{steady: true}, true},
+		"a member vouches for a replica that starts": {doubted, memberClocks{vouched: true}, true},
+		"it never stepped":                           {trusted, memberClocks{steady: true}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := test.clock(t)
+			require.Zero(t, c.quietFor(ttl))
+			require.Equal(t, test.accepted, c.accept(ttl, test.members, func(time.Duration) {}))
+			if !test.accepted {
+				require.Zero(t, c.quietFor(ttl))
+				return
+			}
+			require.Equal(t, ttl, c.quietFor(ttl))
+			require.Equal(t, time.Second, c.quietFor(2*ttl-time.Second))
+			require.Zero(t, c.quietFor(2*ttl))
+		})
+	}
+}
+
 func TestReplicaThatStartsAsksItsClockAndTheMembers(t *testing.T) {
 	for name, c := range map[string]struct {
 		agrees  bool

@@ -53,8 +53,8 @@ func (c *cli) doctor() *cobra.Command {
 			"name: that it answers, and how fast; its version, mode and role; that it does not evict records, and has memory left;\n" +
 			"what a restart or a failover loses; this machine's clock; and whether its user may do all that a replica does, with a\n" +
 			"record of its own that it removes again. Then it looks at the live replicas: heartbeats, ids that several processes\n" +
-			"use, clocks, versions, jobs that they define differently, jobs that none serves and overdue ones, and whether they\n" +
-			"have the configuration that doctor reads. It exits with 1 if any check fails.",
+			"use, Redis's clock as they see it and their own, versions, jobs that they define differently, jobs that none serves and\n" +
+			"overdue ones, and whether they have the configuration that doctor reads. It exits with 1 if any check fails.",
 		Example: `  worker doctor --config solotick.yaml
   worker doctor --redis redis://localhost:6379/0 --output json`,
 		Args: noArguments,

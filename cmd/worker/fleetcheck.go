@@ -39,7 +39,7 @@ func fleetFindings(s fleet.Status, configured []*jobs.Job) []finding {
 	if len(s.Replicas) == 0 {
 		return found
 	}
-	for _, check := range []func(fleet.Status) finding{heartbeats, replicaIDs, replicaClocks, versions, definitionsDiffer, unserved, overdueJobs} {
+	for _, check := range []func(fleet.Status) finding{heartbeats, replicaIDs, storeClock, replicaClocks, versions, definitionsDiffer, unserved, overdueJobs} {
 		found = append(found, check(s))
 	}
 	return append(found, thisConfiguration(s, configured))
@@ -92,6 +92,40 @@ func replicaIDs(s fleet.Status) finding {
 	if len(shared) > 0 {
 		f.Result, f.Finding = isFail, listed(shared)
 		f.Change = "give each process an id of its own, or leave replica out of the configuration"
+	}
+	return f
+}
+
+// storeClock says whether replicas hold their claims because they do not trust the store's clock.
+func storeClock(s fleet.Status) finding {
+	f := finding{Check: "store-clock", Result: isOK, Finding: "no replica doubts it"}
+	stepped, doubted := map[string][]string{}, []string{}
+	var limit time.Duration
+	for _, r := range s.Replicas {
+		switch r.Clock {
+		case fleet.ClockStepped:
+			by := r.Step.Round(time.Second).String()
+			stepped[by] = append(stepped[by], r.ID)
+		case fleet.ClockDoubted:
+			doubted = append(doubted, r.ID)
+		case fleet.ClockTrusted:
+			continue
+		default: // a version that does not say
+			continue
+		}
+		limit = max(limit, r.Term, 5*time.Second) // the limit of package scheduler
+	}
+	var parts []string
+	for _, by := range slices.Sorted(maps.Keys(stepped)) {
+		parts = append(parts, fmt.Sprintf("Redis's clock stepped by %s, by what %s saw", by, listed(stepped[by])))
+	}
+	if len(doubted) > 0 {
+		parts = append(parts, fmt.Sprintf("Redis's clock disagrees with that of the machine of %s, which just started", listed(doubted)))
+	}
+	if len(parts) > 0 {
+		f.Result = isFail
+		f.Finding = fmt.Sprintf("%s; nothing is claimed there until it is right again, or steady for %s on all replicas", strings.Join(parts, "; "), limit)
+		f.Change = "check the time on Redis's machine, and let NTP keep it; if it is right now, wait: claims go on by themselves"
 	}
 	return f
 }

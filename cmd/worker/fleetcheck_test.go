@@ -28,6 +28,9 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 		return r
 	}
 	off := func(d time.Duration) func(*fleet.Replica) { return func(r *fleet.Replica) { r.ClockOffset = d } }
+	clock := func(c fleet.Clock, step time.Duration) func(*fleet.Replica) {
+		return func(r *fleet.Replica) { r.Clock, r.Step = c, step }
+	}
 	served := fleet.JobStatus{Name: "report", Given: true, Known: true}
 	for name, test := range map[string]struct {
 		replicas, silent []fleet.Replica
@@ -42,10 +45,24 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 		"a clock off":       {replicas: []fleet.Replica{replica("a", off(-1500*time.Millisecond)), replica("b", nil)}, job: served, check: "replica-clocks", result: isWarn, finding: "that of a is 1.5s fast"},
 		"a clock far off":   {replicas: []fleet.Replica{replica("a", off(90*time.Second)), replica("b", nil)}, job: served, check: "replica-clocks", result: isFail, finding: "that of a is 1m30s slow"},
 		"the store's clock": {replicas: []fleet.Replica{replica("a", off(-8*time.Hour)), replica("b", off(-8*time.Hour+time.Millisecond))}, job: served, check: "replica-clocks", result: isFail, finding: "those of all 2 replicas are 8h0m0s fast, and agree with each other: it is the store's clock that is wrong"},
-		"one id for three":  {replicas: []fleet.Replica{replica("web", func(r *fleet.Replica) { r.Others = map[string]int64{"x": 0, "y": 0} })}, job: served, check: "replica-ids", result: isFail, finding: "3 processes are called web"},
-		"silent":            {replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { r.Heard = now.Add(-9 * time.Second) })}, job: served, check: "heartbeats", result: isWarn, finding: "a is silent since 9s ago"},
-		"gone":              {replicas: []fleet.Replica{replica("a", nil)}, silent: []fleet.Replica{replica("b", func(r *fleet.Replica) { r.Heard = now.Add(-time.Minute) })}, job: served, check: "heartbeats", result: isWarn, finding: "b was gone 1m0s ago without signing off"},
-		"versions":          {replicas: []fleet.Replica{replica("a", nil), replica("b", func(r *fleet.Replica) { r.Version = "v2" })}, job: served, check: "versions", result: isWarn, finding: "v1 on a; v2 on b"},
+		"the store's clock stepped": {
+			replicas: []fleet.Replica{replica("a", clock(fleet.ClockStepped, 8*time.Hour)), replica("b", clock(fleet.ClockStepped, 8*time.Hour)), replica("c", clock(fleet.ClockTrusted, 0))},
+			job:      served, check: "store-clock", result: isFail,
+			finding: "Redis's clock stepped by 8h0m0s, by what a, b saw; nothing is claimed there until it is right again, or steady for 15s on all replicas",
+		},
+		"the store's clock stepped back": {
+			replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { clock(fleet.ClockStepped, -time.Hour)(r); r.Term = time.Second })},
+			job:      served, check: "store-clock", result: isFail, finding: "stepped by -1h0m0s, by what a saw; nothing is claimed there until it is right again, or steady for 5s",
+		},
+		"the store's clock is doubted": {
+			replicas: []fleet.Replica{replica("a", clock(fleet.ClockDoubted, 0)), replica("b", nil)}, job: served, check: "store-clock", result: isFail,
+			finding: "Redis's clock disagrees with that of the machine of a, which just started; nothing is claimed there until",
+		},
+		"the store's clock is trusted": {replicas: []fleet.Replica{replica("a", clock(fleet.ClockTrusted, time.Hour))}, job: served},
+		"one id for three":             {replicas: []fleet.Replica{replica("web", func(r *fleet.Replica) { r.Others = map[string]int64{"x": 0, "y": 0} })}, job: served, check: "replica-ids", result: isFail, finding: "3 processes are called web"},
+		"silent":                       {replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { r.Heard = now.Add(-9 * time.Second) })}, job: served, check: "heartbeats", result: isWarn, finding: "a is silent since 9s ago"},
+		"gone":                         {replicas: []fleet.Replica{replica("a", nil)}, silent: []fleet.Replica{replica("b", func(r *fleet.Replica) { r.Heard = now.Add(-time.Minute) })}, job: served, check: "heartbeats", result: isWarn, finding: "b was gone 1m0s ago without signing off"},
+		"versions":                     {replicas: []fleet.Replica{replica("a", nil), replica("b", func(r *fleet.Replica) { r.Version = "v2" })}, job: served, check: "versions", result: isWarn, finding: "v1 on a; v2 on b"},
 		"definitions": {
 			replicas: []fleet.Replica{replica("a", nil), replica("b", nil)}, check: "definitions", result: isFail, finding: "replicas differ about 1 job: report (x on a; y on b)",
 			job: fleet.JobStatus{Name: "report", Given: true, Revisions: map[string][]string{"x": {"a"}, "y": {"b"}}},
@@ -119,6 +136,7 @@ func TestDoctorLooksAtRealReplicas(t *testing.T) {
 	require.Contains(t, f["served"].Finding, "in-us (groups us)")
 	require.Equal(t, "2 processes are called web", f["replica-ids"].Finding)
 	require.Equal(t, isOK, f["replica-clocks"].Result)
+	require.Equal(t, isOK, f["store-clock"].Result)
 	require.Regexp(t, `\nweb \(2 processes\) `, do(t, nil, "status", "--config", path).stdout)
 	warned := func(p *process) bool {
 		return len(p.all("other processes use this replica's id; give each its own, or leave replica out")) == 1
@@ -136,4 +154,31 @@ func TestDoctorLooksAtRealReplicas(t *testing.T) {
 		p.signal(syscall.SIGTERM)
 		require.Equal(t, 0, p.exit())
 	}
+}
+
+func TestDoctorNoticesThatTheStoresClockStepped(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.WithAOF(), redistest.WithClock())
+	path := file(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 30s}\njobs:\n- {name: often, schedule: '@every 1s', log: {message: x}}\n")
+	p := start(t, path, "--http", "127.0.0.1:0", "--replica", "web")
+	p.ready(http.StatusOK)
+	storeClock := func() (found finding) {
+		var x examination
+		r := do(t, nil, "doctor", "--config", path, "--output", "json")
+		require.NoError(t, json.Unmarshal([]byte(r.stdout), &x), r.stderr)
+		for _, f := range x.Checks {
+			if f.Check == "store-clock" {
+				found = f
+			}
+		}
+		return found
+	}
+	require.Eventually(t, func() bool { return storeClock().Result == isOK }, patience, 50*time.Millisecond)
+	server.SetClock(8 * time.Hour)
+	require.Contains(t, p.ready(http.StatusServiceUnavailable), "check the time on the store's machine")
+	require.Eventually(t, func() bool { return storeClock().Result == isFail }, patience, 50*time.Millisecond)
+	require.Contains(t, storeClock().Finding, "Redis's clock stepped by 8h0m0s, by what web saw")
+	server.SetClock(0)
+	p.ready(http.StatusOK)
+	require.Eventually(t, func() bool { return storeClock().Result == isOK }, patience, 50*time.Millisecond)
 }

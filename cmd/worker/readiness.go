@@ -41,9 +41,11 @@ func (r *readiness) why(ready bool) string {
 	}
 	switch step := r.clock.Load(); {
 	case step != nil && step.Start:
-		return fmt.Sprintf("the store's clock is %s ahead of this machine's, and no live replica vouches for it: nothing is claimed until it has been steady for a while", step.By.Round(time.Millisecond))
+		return fmt.Sprintf("the store's clock is %s ahead of this machine's, and no live replica trusts it: nothing is claimed until one does, "+
+			"or it has been steady for a while; check the time on the store's machine and on this one", step.By.Round(time.Millisecond))
 	case step != nil:
-		return fmt.Sprintf("the store's clock has stepped by %s: nothing is claimed until it is back, or has been steady for a while on all replicas", step.By.Round(time.Millisecond))
+		return fmt.Sprintf("the store's clock has stepped by %s: nothing is claimed until it is back, or has been steady for a while on all replicas; "+
+			"check the time on the store's machine", step.By.Round(time.Millisecond))
 	default:
 		return "starting: the records of the jobs are not read yet"
 	}
