@@ -146,6 +146,7 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	holds step step "1 12" -DSTEPS=1
 	holds step-middling step "1 12" -DSTEPS=1 -DSTEP=MID -DTELLS_APART
 	holds step-back step "1 12" -DBACK -DTELLS_APART
+	holds step-frozen step "1" -DSTEPS=3 -DTERM=2 -DTELLS_APART -DFROZEN
 	holds repair repair "13 14" -DACCEPTS
 	holds line line "10"
 	holds line-in-turn line "11"
@@ -169,6 +170,7 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	fails broken-step-accept step "1" -DSTEPS=1 -DBROKEN_STEP_ACCEPTS_AT_ONCE
 	fails broken-step-quiet step "1" -DSTEPS=1 -DSTEP=MID -DTELLS_APART -DBROKEN_STEP_NO_QUIET
 	fails broken-step-return step "1" -DBACK -DTELLS_APART -DBROKEN_STEP_RETURN_NO_QUIET
+	fails broken-step-frozen step "1" -DSTEPS=3 -DTERM=2 -DTELLS_APART -DFROZEN -DBROKEN_STEP_ACCEPT_NO_QUIET
 	fails broken-step-lease step "12" -DBROKEN_STEP_LEASE_LASTS
 	fails broken-repair-trust repair "13" -DBROKEN_REPAIR_TRUSTS_AT_ONCE
 	fails broken-repair-mark repair "13" -DACCEPTS -DBROKEN_REPAIR_MARK_ANYWHERE

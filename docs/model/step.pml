@@ -6,7 +6,9 @@
  */
 
 #define CLIENTS 2
+#ifndef TERM
 #define TERM 3
+#endif
 #ifndef MARGIN
 #define MARGIN 1
 #endif
@@ -41,10 +43,10 @@
 #else
 #define RETURN_QUIET QUIET
 #endif
-#ifdef QUIET_ON_ACCEPT
-#define ACCEPT_QUIET TERM
-#else
+#ifdef BROKEN_STEP_ACCEPT_NO_QUIET
 #define ACCEPT_QUIET 0
+#else
+#define ACCEPT_QUIET QUIET
 #endif
 #ifdef TELLS_APART       /* a first claim takes nothing over */
 #define TAKES(n) (c[n].over || !taken)
@@ -192,7 +194,7 @@ end:
 			/* A clock is steady when each look shows it so. */
 			if
 			:: c[j].held && c[j].looked -> MORE(c[j].steady, LIMIT)
-#ifdef UNSEEN
+#if defined(UNSEEN) || defined(FROZEN)
 			:: c[j].held && !c[j].looked -> MORE(c[j].steady, LIMIT)
 #else
 			:: c[j].held && !c[j].looked -> c[j].steady = 0
@@ -201,9 +203,12 @@ end:
 			fi;
 			c[j].looked = false
 		} } }
-	/* Nobody misses a step altogether, as a process does that was frozen while the clock went to and fro, or a message. */
+	/* Nobody misses a step altogether, as a process does that was frozen while the clock went to and fro, or a message.
+	 * With FROZEN, client 0 does while it claims nothing because of another step. */
 #ifdef UNSEEN
 #define SEEN true
+#elif defined(FROZEN)
+#define SEEN ((c[0].saw || c[0].held && c[0].claim != ASKED) && c[1].saw)
 #else
 #define SEEN (c[0].saw && c[1].saw)
 #endif
