@@ -22,6 +22,7 @@ const (
 	FactResumed   FactKind = "resumed"   // By ended at To the pause that Pauser had begun at From, because of Why
 	FactTakeover  FactKind = "takeover"  // By was granted Tick, which Replica had held from From to To
 	FactEdited    FactKind = "edited"    // By was the first to bring another schedule, at From
+	FactRepaired  FactKind = "repaired"  // By brought the watermark of the job back, at From, which lay in the future, at To
 	FactAway      FactKind = "away"      // the store did not answer By, from From to To
 	FactAbsent    FactKind = "absent"    // no heartbeat reached the store between From, by Replica, and To, by By
 )
@@ -80,6 +81,8 @@ func (f Fact) Request() string {
 		id = append(id, unixMilli(f.Tick), f.By, f.Key)
 	case FactPaused, FactResumed, FactEdited:
 		id = append(id, unixMilli(f.From))
+	case FactRepaired:
+		id = append(id, unixMilli(f.From), unixMilli(f.To))
 	case FactTakeover:
 		id = append(id, unixMilli(f.Tick), f.Token)
 	case FactAway:
@@ -123,7 +126,7 @@ func decodeFact(n lease.Noted) (Fact, bool) {
 }
 
 // Facts returns what the job's journal holds, newest first: who triggered, paused and resumed it, whose ticks were taken
-// over, and its edits. At most [lease.MaxNotes] are kept.
+// over, its edits, and who repaired it. At most [lease.MaxNotes] are kept.
 func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) { return f.facts(ctx, job) }
 
 // FleetFacts returns what the fleet's journal holds, newest first: when the store did not answer a replica, and when no

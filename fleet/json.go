@@ -176,6 +176,7 @@ type jobStatusJSON struct {
 	Leader      bool                `json:"leader"`
 	Next        stamp               `json:"next"`
 	Overdue     stamp               `json:"overdue"`
+	Ahead       int64               `json:"watermark_ahead_ms"`
 	Last        *Entry              `json:"last"`
 	LastRun     *Entry              `json:"last_run"`
 	LastSuccess *Entry              `json:"last_success"`
@@ -191,7 +192,7 @@ func (s JobStatus) view() jobStatusJSON {
 	view := jobStatusJSON{
 		Job: s.Name, Configured: s.Given, Known: s.Known, Schedule: cmp.Or(s.Schedule, s.Spec.Schedule), Timezone: cmp.Or(s.Timezone, s.Spec.Timezone),
 		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Leader: s.Spec.Leader,
-		Next: stamp(s.Next), Overdue: stamp(s.Overdue), Last: s.Last, Open: append([]Entry{}, s.Open...),
+		Next: stamp(s.Next), Overdue: stamp(s.Overdue), Ahead: s.Ahead.Milliseconds(), Last: s.Last, Open: append([]Entry{}, s.Open...),
 		PausedHere: s.Spec.Paused, Replicas: append([]string{}, s.Replicas...), Unserved: s.Unserved, Disagreeing: s.Revisions,
 	}
 	if s.Paused != nil {

@@ -40,9 +40,12 @@ type JobStatus struct {
 	// LastRun is the newest settled tick that was run, and LastSuccess the newest that succeeded; nil when none is kept.
 	LastRun, LastSuccess *Entry
 
-	Next    time.Time    // the first tick after now; zero when there is none, or it is not known
-	Overdue time.Time    // the oldest tick that should have been decided by now, and waits for no other; zero when there is none
-	Paused  *lease.Pause // for the whole fleet; nil when it is not. Spec.Paused is what the configuration says
+	Next    time.Time // the first tick after now; zero when there is none, or it is not known
+	Overdue time.Time // the oldest tick that should have been decided by now, and waits for no other; zero when there is none
+	// Ahead is how far the job's watermark lies in the future, where a clock that was wrong has left it: no tick up to then
+	// runs unless somebody calls [Fleet.Repair]. 0 when it does not, or by 5 s at most.
+	Ahead  time.Duration
+	Paused *lease.Pause // for the whole fleet; nil when it is not. Spec.Paused is what the configuration says
 
 	Replicas []string // that live and serve the job, without those that are stopping
 	Unserved bool     // no replica that lives serves the job: nobody runs it
@@ -110,7 +113,7 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 }
 
 func (f *Fleet) jobStatus(name string, job *jobs.Job, r lease.Record, replicas []Replica, now time.Time) JobStatus {
-	s := JobStatus{Name: name, Given: job != nil, Known: r.Mark != 0 || r.Token != 0, Paused: r.Paused}
+	s := JobStatus{Name: name, Given: job != nil, Known: r.Mark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: r.Paused}
 	list := entries(f.namespace, r)
 	s.Open = list[:len(r.Open):len(r.Open)]
 	for i, e := range list[len(r.Open):] {

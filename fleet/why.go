@@ -108,6 +108,7 @@ func Explain(q Question) Explanation {
 		e.Verdict, e.Text = r.absent()
 		e.Text += r.clockChange()
 	}
+	e.Text = withSentence(e.Text, r.watermark())
 	e.Facts = r.about(e.Entry)
 	return e
 }
@@ -312,6 +313,9 @@ func (r *reasoner) notKept() string {
 		return "It was decided, or passed over when the fleet began to keep the record of this job; the history holds nothing yet."
 	}
 	oldest := settled[0].At
+	if text := r.passedOver(); text != "" && (!r.tick.Before(oldest) || oldest.After(r.Now)) {
+		return text
+	}
 	switch {
 	case len(settled) >= lease.History && r.tick.Before(oldest):
 		return fmt.Sprintf("It was decided, and the history does not go back so far: it holds the last %d outcomes, since %s.",

@@ -98,7 +98,7 @@ func (s *site) announce(r fleet.Replica) {
 // asksFleet are the commands that ask or rule a fleet.
 var asksFleet = map[string][]string{
 	"status": nil, "doctor": nil, "history": {"sync-orders"}, "why": {"sync-orders"}, "trigger": {"sync-orders"},
-	"pause": {"sync-orders"}, "resume": {"sync-orders"},
+	"pause": {"sync-orders"}, "resume": {"sync-orders"}, "repair": {"sync-orders"},
 }
 
 func TestWithoutRedisThereIsNoFleetToAsk(t *testing.T) {

@@ -5,6 +5,7 @@
 //	worker next --config solotick.yaml       print the coming ticks
 //	worker status, describe, history, why    say what the fleet does, and did
 //	worker trigger, cancel, pause, resume    control its jobs
+//	worker repair                            bring a job back to now that a wrong clock has stopped
 //	worker doctor                            check its Redis, and the fleet
 //
 // It exits with 0 when it has done what was asked, with 1 when that failed, and with 2 when the command line or the

@@ -81,6 +81,10 @@ func (p *patient) tryAll(ctx context.Context, name string) (done int, faults []e
 		_, err = c.Trigger(ctx, lease.Trigger{Name: name, By: name, Request: "trigger", Key: "key", Window: time.Second})
 		try(err)
 	}
+	if c, ok := s.(lease.Repairer); ok {
+		_, err := c.Repair(ctx, lease.Repair{Name: name})
+		try(err)
+	}
 	if r, ok := s.(lease.Roster); ok {
 		try(r.Announce(ctx, name, []byte("{}"), 0)) // it takes part in nothing
 		_, err := r.Members(ctx)

@@ -37,7 +37,7 @@ func list(before string, addrs ...string) string {
 func asked(t *testing.T, path, job string, more ...string) {
 	t.Helper()
 	for _, args := range [][]string{
-		{"status"}, {"history", job}, {"why", job}, {"trigger", job, "--wait"}, {"pause", job}, {"resume", job}, {"doctor"},
+		{"status"}, {"history", job}, {"why", job}, {"trigger", job, "--wait"}, {"pause", job}, {"resume", job}, {"repair", job}, {"doctor"},
 	} {
 		r := do(t, nil, append(append(args, "--config", path), more...)...)
 		require.Equal(t, 0, r.code, "%s: %s%s", args[0], r.stdout, r.stderr)

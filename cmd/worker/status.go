@@ -195,6 +195,9 @@ func notes(v view, j fleet.JobStatus, zone *time.Location) string {
 	if !j.Overdue.IsZero() {
 		parts = append(parts, "overdue since "+v.tick(j.Overdue, zone))
 	}
+	if j.Ahead > 0 {
+		parts = append(parts, fmt.Sprintf("its watermark lies %s in the future, and no tick up to then runs: worker repair %s", span(j.Ahead), j.Name))
+	}
 	if !j.Given {
 		parts = append(parts, "not in this configuration")
 	}

@@ -16,21 +16,21 @@ import (
 // Record is what a store knows of one name. The zero value knows nothing. Callers do not look at the fields, which are
 // exported so that they can be stored, and call the methods one at a time.
 type Record struct {
-	Known    bool  // the mark is
-	Mark     int64 // every occasion up to it is settled or open
-	Gap      Gap
-	Token    int64     // of the last grant
-	Open     []Entry   // those that were heard of last are last
-	Settled  []Settled // the last few, newest last
-	Wait     bool      // a claim was told to wait
-	Stop     Stop      // what has to make room
-	Cancels  []Cancel  `json:",omitempty"` // what was cancelled while it was held
+	Known   bool  // the mark is
+	Mark    int64 // every occasion up to it is settled or open
+	Gap     Gap
+	Token   int64     // of the last grant
+	Open    []Entry   // those that were heard of last are last
+	Settled []Settled // the last few, newest last
+	Wait    bool      // a claim was told to wait
+	Stop    Stop      // what has to make room
+	Cancels []Cancel  `json:",omitempty"` // what was cancelled while it was held
 	// Exceptions are past the mark, in order, and yet settled or open: see [lease.Repairer]. What the mark has passed
 	// since is dropped when it is convenient.
 	Exceptions []int64 `json:",omitempty"`
 	Paused     *lease.Pause
-	Revision string
-	Revised  time.Time
+	Revision   string
+	Revised    time.Time
 	// Schedules are those that were in force since the mark, oldest first.
 	Schedules []lease.Schedule
 

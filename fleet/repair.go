@@ -1,0 +1,119 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// aheadLimit is how far a watermark may lie in the future before that is worth a word.
+const aheadLimit = 5 * time.Second
+
+// Repaired is the answer to [Fleet.Repair].
+type Repaired struct {
+	Changed    bool      // false when nothing lay in the future
+	Before     time.Time // the watermark that the repair found
+	Watermark  time.Time // and the one in force now
+	Exceptions int       // how many ticks past the watermark are open or settled already, and never run again
+}
+
+// Repair brings the watermark of a job back to now that lies in the future, where a clock which was wrong for so long that
+// the fleet accepted it has left it: until then no tick of the job would run. The next tick of the schedule runs again.
+// Those past the watermark that are open, or that the record remembers as settled one by one (the last
+// [lease.History]), never run again. The rate of triggers, and the time of a pause or of an edit, come back to now as
+// well. Tokens go on rising. by names who asks, and matches the pattern of a name. To repeat a repair changes nothing.
+//
+// Replicas take the new watermark in at once, or with their next heartbeat. One that lay ahead by no more than the
+// greater of their TTL and 5 s, they write back: it is over as soon.
+//
+// It returns [lease.ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's
+// clock cannot be trusted.
+func (f *Fleet) Repair(ctx context.Context, job, by string) (Repaired, error) {
+	c, err := ability[lease.Repairer](f.store, "repair a job", "lease.Repairer")
+	if err != nil {
+		return Repaired{}, err
+	}
+	if !lease.ValidName(by) {
+		return Repaired{}, fmt.Errorf("fleet: by: %q %s", by, lease.NameRule)
+	}
+	until, err := f.until(ctx)
+	if err != nil {
+		return Repaired{}, err
+	}
+	found, err := f.inspect(ctx, job)
+	if err != nil {
+		return Repaired{}, err
+	}
+	var a lease.Repaired
+	tries := 1
+	for ; ; tries++ {
+		a, err = c.Repair(ctx, lease.Repair{Name: job, Until: until})
+		if err == nil || errors.Is(err, lease.ErrUnknown) || errors.Is(err, lease.ErrOutOfBounds) || ctx.Err() != nil || tries == triggerTries {
+			break
+		}
+	}
+	if err != nil {
+		return Repaired{}, err
+	}
+	if tries > 1 && !a.Changed && found.Mark > a.Mark { // an earlier try did it, and its answer was lost
+		a.Changed, a.Before = true, found.Mark
+	}
+	r := Repaired{
+		Changed: a.Changed, Before: time.UnixMilli(a.Before).UTC(), Watermark: time.UnixMilli(a.Mark).UTC(), Exceptions: a.Exceptions,
+	}
+	if r.Changed {
+		f.note(ctx, job, Fact{Kind: FactRepaired, By: by, From: r.Watermark, To: r.Before})
+	}
+	return r, nil
+}
+
+// ahead is how far a record's watermark lies in the future; 0 when it does not, or by little.
+func ahead(r lease.Record, now time.Time) time.Duration {
+	if d := time.UnixMilli(r.Mark).Sub(now); d > aheadLimit {
+		return d.Truncate(time.Millisecond)
+	}
+	return 0
+}
+
+// watermark says that the job's watermark lies in the future, or that it did at the time of the tick and who brought it
+// back.
+func (r *reasoner) watermark() string {
+	if d := ahead(r.Record, r.Now); d > 0 {
+		return fmt.Sprintf("The job's watermark lies %s in the future, at %s, as a clock that was wrong leaves it: no tick up to then runs. "+
+			"To bring it back: worker repair %s.", rough(d), r.at(time.UnixMilli(r.Record.Mark)), r.Record.Name)
+	}
+	for _, f := range r.Facts {
+		if f.Kind == FactRepaired && r.tick.After(f.From) && !r.tick.After(f.To) {
+			return fmt.Sprintf("The job's watermark lay in the future, at %s, until %s brought it back at %s.", r.at(f.To), f.By, r.at(f.From))
+		}
+	}
+	return ""
+}
+
+// passedOver says of a tick that has no outcome that it came due while the watermark may have lain in the future; empty
+// when nobody has brought it back since.
+func (r *reasoner) passedOver() string {
+	for _, f := range r.Facts {
+		if f.Kind == FactRepaired && !r.tick.After(f.From) {
+			return fmt.Sprintf("It has no outcome in the history. Until %s brought it back at %s, the job's watermark lay in the future, at %s, "+
+				"and what came due then did not run.", f.By, r.at(f.From), r.at(f.To))
+		}
+	}
+	return ""
+}
+
+// withSentence adds a sentence to the first line of a text.
+func withSentence(text, sentence string) string {
+	if sentence == "" {
+		return text
+	}
+	first, rest, more := strings.Cut(text, "\n")
+	if more {
+		rest = "\n" + rest
+	}
+	return first + " " + sentence + rest
+}

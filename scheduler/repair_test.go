@@ -1,0 +1,85 @@
+package scheduler_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	tools "github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
+)
+
+// Repair implements [lease.Repairer]. What was passed by the wrong clock comes due again.
+func (a *audit) Repair(ctx context.Context, q lease.Repair) (lease.Repaired, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r, err := a.Store.Repair(ctx, q)
+	j := a.job(q.Name)
+	for i := range j.passes {
+		if p := &j.passes[i]; r.Changed && p.to > r.Mark {
+			p.from, p.to = min(p.from, r.Mark), r.Mark
+		}
+	}
+	return r, err
+}
+
+// after returns the runs of a job that began later than that.
+func (f *fleet) after(job string, since time.Duration) (list []attempt) {
+	for _, r := range f.runs.of(job) {
+		if r.start.After(epoch.Add(since)) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// TestRepairedJobRunsItsNextTick has the clock be 8 h ahead for so long that the fleet accepts it, and then be right: the
+// job stands still until somebody repairs it. What ran by the wrong clock does not run again.
+func TestRepairedJobRunsItsNextTick(t *testing.T) {
+	const jump = 8 * time.Hour
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10m", takes(0))
+		f.startMany(3)
+		f.sleepTo(15 * time.Minute)
+		f.store.step(jump)
+		f.sleepTo(45 * time.Minute)
+		f.store.step(-jump)
+		f.sleepTo(65 * time.Minute)
+		before := f.runs.of("job")
+		require.Equal(t, epoch.Add(jump+40*time.Minute), before[len(before)-1].Tick, "the wrong clock was accepted")
+		require.Empty(t, f.after("job", 45*time.Minute), "the job stands still")
+
+		people, err := tools.New(f.store)
+		require.NoError(t, err)
+		r, err := people.Repair(t.Context(), "job", "ops1")
+		require.NoError(t, err)
+		require.Equal(t, tools.Repaired{
+			Changed: true, Before: epoch.Add(jump + 40*time.Minute), Watermark: epoch.Add(65 * time.Minute), Exceptions: len(before) - 1,
+		}, r)
+		r, err = people.Repair(t.Context(), "job", "ops2")
+		require.NoError(t, err)
+		require.False(t, r.Changed)
+
+		f.sleepTo(70*time.Minute + 5*time.Second) // at most a heartbeat late
+		after := f.after("job", 65*time.Minute)
+		require.Len(t, after, 1)
+		require.Equal(t, epoch.Add(70*time.Minute), after[0].Tick)
+		require.Greater(t, after[0].Token, before[len(before)-1].Token)
+
+		f.sleepTo(10 * time.Hour)
+		ran := map[time.Time]int{}
+		for _, r := range f.runs.of("job") {
+			ran[r.Tick]++
+		}
+		for tick := epoch.Add(70 * time.Minute); tick.Before(epoch.Add(10 * time.Hour)); tick = tick.Add(10 * time.Minute) {
+			require.Equal(t, 1, ran[tick], "%s", tick)
+		}
+		facts, err := people.Facts(t.Context(), "job")
+		require.NoError(t, err)
+		require.Len(t, facts, 1)
+		require.Equal(t, tools.FactRepaired, facts[0].Kind)
+		require.Equal(t, "ops1", facts[0].By)
+	})
+}
