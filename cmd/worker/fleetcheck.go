@@ -39,7 +39,7 @@ func fleetFindings(s fleet.Status, configured []*jobs.Job) []finding {
 	if len(s.Replicas) == 0 {
 		return found
 	}
-	for _, check := range []func(fleet.Status) finding{heartbeats, replicaIDs, storeClock, replicaClocks, versions, definitionsDiffer, unserved, overdueJobs} {
+	for _, check := range []func(fleet.Status) finding{heartbeats, replicaIDs, storeClock, replicaClocks, versions, definitionsDiffer, unserved, overdueJobs, watermarks} {
 		found = append(found, check(s))
 	}
 	return append(found, thisConfiguration(s, configured))
@@ -227,6 +227,22 @@ func overdueJobs(s fleet.Status) finding {
 	if len(late) > 0 {
 		f.Result, f.Finding = isFail, listed(late)
 		f.Change = "ask worker why JOB, and see whether the replicas that serve these jobs reach the store, and what they log"
+	}
+	return f
+}
+
+// watermarks finds the jobs that a clock which was wrong has stopped.
+func watermarks(s fleet.Status) finding {
+	f := finding{Check: "watermarks", Result: isOK, Finding: "none lies in the future"}
+	var ahead []string
+	for _, j := range s.Jobs {
+		if j.Ahead > 0 {
+			ahead = append(ahead, fmt.Sprintf("%s by %s", j.Name, span(j.Ahead)))
+		}
+	}
+	if len(ahead) > 0 {
+		f.Result, f.Finding = isFail, "in the future, so that no tick runs up to then: "+listed(ahead)
+		f.Change = "see that the clock of the store is right, and then call worker repair JOB for each"
 	}
 	return f
 }

@@ -76,6 +76,10 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 			replicas: []fleet.Replica{replica("a", nil)}, check: "overdue", result: isFail, finding: "report since 2026-11-20 00:00:00 +0000",
 			job: fleet.JobStatus{Name: "report", Given: true, Overdue: now.Add(-90 * time.Minute)},
 		},
+		"a watermark in the future": {
+			replicas: []fleet.Replica{replica("a", nil)}, check: "watermarks", result: isFail, finding: "no tick runs up to then: report by 8 h",
+			job: fleet.JobStatus{Name: "report", Given: true, Ahead: 8 * time.Hour},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := fleet.Status{Namespace: "ns", Now: now, Replicas: test.replicas, Silent: test.silent, Jobs: []fleet.JobStatus{test.job}}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -21,7 +23,7 @@ func TestRepairBringsTheWatermarkBack(t *testing.T) {
 	ran := time.Now().Add(8 * time.Hour).Truncate(time.Second)
 	g := s.claim("sync-orders", ran.UnixMilli())
 	s.settle(g, "succeeded", fleet.Note{})
-	require.Contains(t, s.ask("repair", "sync-orders").stderr, "the store's clock is 8h0m0s ahead of this machine's")
+	require.Contains(t, s.ask("repair", "sync-orders").stderr, "no live replica trusts it, so nothing was changed")
 	s.server.SetClock(0)
 
 	r := s.ask("status")
@@ -61,4 +63,37 @@ func TestRepairBringsTheWatermarkBack(t *testing.T) {
 	record, err := s.store.Inspect(t.Context(), "sync-orders")
 	require.NoError(t, err)
 	require.Equal(t, ran.UnixMilli(), record.Mark)
+}
+
+// TestRepairedJobRunsOnItsWorker has a worker accept a clock that is 8 h ahead, which is then right again.
+func TestRepairedJobRunsOnItsWorker(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.WithClock())
+	path := file(t, fmt.Sprintf("redis: {url: %q}\nlease: {ttl: 1s}\njobs:\n- {name: often, schedule: \"@every 1s\", log: {message: x}}\n", server.URL()))
+	p := start(t, path, "--http", "127.0.0.1:0")
+	p.ready(http.StatusOK)
+	p.await("tick settled", "job", "often")
+	// settled reports whether a tick between two times was settled.
+	settled := func(after, before time.Time) bool {
+		for _, r := range p.all("tick settled", "job", "often") {
+			tick, err := time.Parse(time.RFC3339, r["tick"].(string))
+			require.NoError(t, err)
+			if tick.After(after) && tick.Before(before) {
+				return true
+			}
+		}
+		return false
+	}
+	server.SetClock(8 * time.Hour)
+	began := time.Now()
+	require.Eventually(t, func() bool { return settled(began.Add(7*time.Hour), began.Add(9*time.Hour)) }, patience, 20*time.Millisecond, "the clock is accepted")
+	trusted := len(p.all("store's clock is trusted"))
+	server.SetClock(0)
+	require.Eventually(t, func() bool { return len(p.all("store's clock is trusted")) > trusted }, patience, 20*time.Millisecond)
+
+	r := do(t, nil, "repair", "often", "--config", path)
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Contains(t, r.stdout, "often is repaired: ")
+	repaired := time.Now()
+	require.Eventually(t, func() bool { return settled(repaired, repaired.Add(time.Minute)) }, patience, 20*time.Millisecond)
 }

@@ -1,0 +1,94 @@
+package redislease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// repairing is a store whose clock can be wrong.
+type repairing interface {
+	lease.Store
+	lease.Controller
+	lease.Inspector
+	lease.Repairer
+}
+
+// TestRepairForgetsTriggersOfTheFuture does what needs a clock that is wrong, and then right again, on Redis and in memory.
+func TestRepairForgetsTriggersOfTheFuture(t *testing.T) {
+	srv := redistest.Start(t, redistest.WithClock())
+	memory := new(memlease.Store)
+	for name, test := range map[string]struct {
+		store repairing
+		jump  func(ahead time.Duration)
+	}{
+		"redis": {open(t, srv.Addr(), redislease.WithTimeout(20*time.Second)), srv.SetClock},
+		"memory": {memory, func() func(time.Duration) {
+			was := time.Duration(0)
+			return func(d time.Duration) { memory.Step(d - was); was = d }
+		}()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, ctx := test.store, t.Context()
+			trigger := func(want lease.TriggerStatus, request string) lease.Triggered {
+				t.Helper()
+				a, err := s.Trigger(ctx, lease.Trigger{
+					Name: "job", By: "ops", Request: request, Key: "k", Window: time.Hour, Every: time.Hour, Burst: 1, Beside: true,
+				})
+				require.NoError(t, err)
+				require.Equal(t, want, a.Status, "%+v", a)
+				return a
+			}
+			claim := func(occasion int64, onlyOpen bool) lease.Answer {
+				t.Helper()
+				a, err := s.Claim(ctx, lease.Claim{Name: "job", Occasion: occasion, Holder: "a", Request: "r", Term: time.Minute, OnlyOpen: onlyOpen})
+				require.NoError(t, err)
+				return a
+			}
+			now := func() int64 { return time.Now().UnixMilli() }
+			_, err := s.Sync(ctx, []lease.Sync{{Name: "job", Mark: now() - 1000, Revision: "r1", Schedule: "UTC @every 1s"}})
+			require.NoError(t, err)
+
+			test.jump(8 * time.Hour)
+			first := trigger(lease.Opened, "t1").Occasion
+			require.Greater(t, first, now()+time.Hour.Milliseconds())
+			a := claim(first, true)
+			require.NoError(t, s.Settle(ctx, lease.Grant{
+				Name: "job", Occasion: first, Holder: "a", Request: "r", Token: a.Token, Attempt: 1, Term: time.Minute,
+			}, "succeeded"))
+			_, err = s.Sync(ctx, []lease.Sync{{Name: "job", Revision: "r2", Schedule: "UTC @every 2s"}})
+			require.NoError(t, err)
+			_, err = s.Pause(ctx, "job", lease.Pause{By: "ops"})
+			require.NoError(t, err)
+			test.jump(0)
+
+			trigger(lease.Repeated, "t2")
+			r, err := s.Repair(ctx, lease.Repair{Name: "job"})
+			require.NoError(t, err)
+			require.True(t, r.Changed)
+			require.Equal(t, r.Before, r.Mark, "no tick was claimed by the wrong clock")
+			require.Equal(t, 1, r.Exceptions)
+			v, err := s.Inspect(ctx, "job")
+			require.NoError(t, err)
+			require.Len(t, v.Schedules, 2)
+			for _, since := range []time.Time{v.Paused.Since, v.Revised, v.Schedules[1].Since} {
+				require.WithinDuration(t, time.Now(), since, time.Minute)
+			}
+			require.Equal(t, lease.Decided, claim(first, true).Status)
+			second := trigger(lease.Opened, "t3").Occasion
+			require.Less(t, second, now()+time.Minute.Milliseconds())
+			trigger(lease.Repeated, "t4")
+			require.Equal(t, lease.Granted, claim(second, true).Status)
+			require.Equal(t, lease.Decided, claim(first, false).Status, "it is decided, paused or not")
+			r, err = s.Repair(ctx, lease.Repair{Name: "job"})
+			require.NoError(t, err)
+			require.True(t, r.Changed, "the watermark is that of the exception now")
+		})
+	}
+}
