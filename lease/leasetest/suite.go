@@ -16,7 +16,7 @@ import (
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
 // new or shared: the cases use names that are new in each run. A store that is not a [lease.Watcher], [lease.Inspector],
 // [lease.Controller], [lease.Canceller], [lease.Repairer], [lease.Roster], [lease.MemberHistory], [lease.Journal], [lease.Locker] or
-// [lease.Namespacer], or for which [WithForget] is not given, has the cases about that skipped.
+// [lease.Namespacer], or for which [WithForget] or [WithClockStep] is not given, has the cases about that skipped.
 func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) {
 	o := options{
 		within: func(t *testing.T, f func(*testing.T)) { f(t) },
@@ -38,6 +38,7 @@ type options struct {
 	sleep  func(time.Duration)
 	term   time.Duration
 	forget func(t *testing.T, s lease.Store)
+	step   func(t *testing.T, s lease.Store, d time.Duration)
 }
 
 // Option changes how [Run] goes about it.
@@ -46,6 +47,11 @@ type Option func(*options)
 // WithForget gives the suite a way to make s forget everything, as a crash without persistence would.
 func WithForget(forget func(t *testing.T, s lease.Store)) Option {
 	return func(o *options) { o.forget = forget }
+}
+
+// WithClockStep gives the suite a way to move the clock of s by d, as somebody who sets the clock of its machine would.
+func WithClockStep(step func(t *testing.T, s lease.Store, d time.Duration)) Option {
+	return func(o *options) { o.step = step }
 }
 
 // WithTerm sets the term of the leases that a case lets run out; the default is 25 ms. A store whose clock is coarse
@@ -82,6 +88,11 @@ var cases = []struct {
 	{"PastItsBoundNothingIsClaimed", pastItsBoundNothingIsClaimed},
 	{"PastItsBoundNothingIsPassedOrMade", pastItsBoundNothingIsPassedOrMade},
 	{"PastItsBoundNothingIsPausedOrTriggered", pastItsBoundNothingIsPausedOrTriggered},
+
+	// clock.go
+	{"LeaseRenewedAheadRestartsWithAClaim", leaseRenewedAheadRestartsWithAClaim},
+	{"LeaseRenewedAheadRestartsWithASync", leaseRenewedAheadRestartsWithASync},
+	{"LeaseOfAClockThatWentBackALittleGoesOn", leaseOfAClockThatWentBackALittleGoesOn},
 
 	// takeovers.go
 	{"ExpiredOccasionIsTakenOverWithHigherTokenAndAttempt", expiredOccasionIsTakenOver},

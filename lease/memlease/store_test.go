@@ -3,6 +3,7 @@ package memlease_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,7 +15,8 @@ import (
 func TestStore(t *testing.T) {
 	leasetest.Run(t, func(*testing.T) lease.Store { return new(memlease.Store) },
 		leasetest.Within(synctest.Test),
-		leasetest.WithForget(func(_ *testing.T, s lease.Store) { s.(*memlease.Store).Forget() }))
+		leasetest.WithForget(func(_ *testing.T, s lease.Store) { s.(*memlease.Store).Forget() }),
+		leasetest.WithClockStep(func(_ *testing.T, s lease.Store, d time.Duration) { s.(*memlease.Store).Step(d) }))
 }
 
 func TestNamespaceIsThatOfNew(t *testing.T) {

@@ -26,7 +26,7 @@ func TestRedisAndMemoryAnswerAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &pair{
 			ctx: context.Background(), redis: s, memory: new(memlease.Store), admin: admin,
-			bases: [][2]int64{{0, 0}},
+			bases: [][2]int64{{0, 0}}, terms: []time.Duration{tiny, long, long},
 		}
 		if p.future = rapid.Bool().Draw(t, "with a future"); p.future {
 			ahead := time.Now().Add(24 * time.Hour).UnixMilli()
@@ -66,6 +66,7 @@ type pair struct {
 	passes   [][2]lease.Pass
 	triggers []lease.Trigger
 	requests int
+	terms    []time.Duration // of leases
 
 	bases  [][2]int64 // see spot
 	future bool       // the last of them lies in the future
@@ -95,7 +96,7 @@ func (p *pair) claim(t *rapid.T) {
 		Name:      drawName(t),
 		Holder:    rapid.SampledFrom([]string{"a", "b"}).Draw(t, "holder"),
 		Request:   p.request(),
-		Term:      rapid.SampledFrom([]time.Duration{tiny, long, long}).Draw(t, "term"),
+		Term:      rapid.SampledFrom(p.terms).Draw(t, "term"),
 		Takeovers: rapid.IntRange(0, 2).Draw(t, "takeovers"),
 		Overlap: rapid.SampledFrom([]lease.Overlap{
 			lease.OverlapAllow, lease.OverlapAllow, lease.OverlapSkip, lease.OverlapWait,
@@ -162,7 +163,7 @@ func (p *pair) grant(t *rapid.T) [2]lease.Grant {
 	g := rapid.SampledFrom(newest).Draw(t, "grant")
 	g[0].Attempt += rapid.IntRange(0, 1).Draw(t, "attempt")
 	g[1].Attempt = g[0].Attempt
-	g[0].Term = rapid.SampledFrom([]time.Duration{tiny, long, long}).Draw(t, "term")
+	g[0].Term = rapid.SampledFrom(p.terms).Draw(t, "term")
 	g[1].Term = g[0].Term
 	g[0].Note = drawNote(t)
 	g[1].Note = g[0].Note

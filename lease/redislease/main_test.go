@@ -33,9 +33,13 @@ type silence struct{}
 func (silence) Printf(context.Context, string, ...any) {}
 
 func TestStore(t *testing.T) {
-	srv := redistest.Start(t)
+	srv, ahead := redistest.Start(t, redistest.WithClock()), time.Duration(0)
 	leasetest.Run(t, func(t *testing.T) lease.Store { return open(t, srv.Addr()) },
-		leasetest.WithForget(func(*testing.T, lease.Store) { srv.Flush() }))
+		leasetest.WithForget(func(*testing.T, lease.Store) { srv.Flush() }),
+		leasetest.WithClockStep(func(_ *testing.T, _ lease.Store, d time.Duration) {
+			ahead += d
+			srv.SetClock(ahead)
+		}))
 }
 
 // open makes a store for the server at addr.

@@ -71,3 +71,61 @@ func TestForwardStepOfRedisTakesNoTickFromItsHolder(t *testing.T) {
 	}
 	require.Zero(t, twice, "of %d ticks run on two replicas", before)
 }
+
+// TestFleetGoesThroughAJumpAndACorrection has the clock of Redis jump for a few seconds, in which a worker starts and
+// commands are given, and then be corrected for good. One worker's own clock is 5 minutes off.
+func TestFleetGoesThroughAJumpAndACorrection(t *testing.T) {
+	t.Parallel()
+	const ttl, every, correction = 8 * time.Second, 2 * time.Second, time.Hour
+	f := wrongClock(t, ttl, job("often", "@every 2s", 1), rare("limited", 1, "rate: 1/1h"))
+	f.startAll("r1", "r2")
+	f.startSkewed("skewed", 5*time.Minute).waitReady()
+	from := sleepToEvery(every, time.Second)
+	f.waitRun("the worker whose clock is wrong runs ticks", 30*time.Second, func(r *run) bool { return r.replica == "skewed" && r.ended })
+
+	jumped := time.Now()
+	f.redis.SetClock(8 * time.Hour)
+	late := f.start("late")
+	for _, command := range [][]string{{"trigger", "limited"}, {"pause", "often"}} {
+		o := f.run(command...)
+		require.Equal(t, 1, o.code, "%s: %s", command, o.stdout)
+		require.Contains(t, o.stderr, "ahead of this machine's, and no live replica trusts it, so nothing was changed", "%s", command)
+	}
+	time.Sleep(time.Until(jumped.Add(4 * time.Second)))
+	require.Empty(t, runsOf(f, "late"), "it claims nothing by a clock that is wrong")
+	f.redis.SetClock(0)
+	right := time.Now()
+	f.waitRun("a tick is on time", 20*time.Second, func(r *run) bool {
+		return r.tick > right.UnixMilli() && r.at.Sub(time.UnixMilli(r.tick)) < time.Second
+	})
+	f.waitRun("the worker that started meanwhile runs ticks", 30*time.Second, func(r *run) bool { return r.replica == "late" && r.ended })
+	late.waitReady()
+	require.NotContains(t, f.do("status"), "paused")
+	f.do("trigger", "limited") // the one that was refused took nothing of the rate, and left no time of its own
+	f.waitRun("what was triggered", 10*time.Second, func(r *run) bool { return r.job == "limited" && r.ended })
+	sleepToEvery(every, time.Second)
+	f.judge()
+	f.everyTick("often", every, from.Add(-time.Millisecond), jumped)
+	for _, r := range f.runs("") {
+		require.Equal(t, 1, r.attempt, "%s at %d", r.job, r.tick)
+	}
+
+	f.redis.SetClock(correction)
+	corrected := time.Now()
+	first := f.waitRun("ticks follow the correction", ttl+20*time.Second, func(r *run) bool {
+		due := time.UnixMilli(r.tick).Add(-correction)
+		return r.job == "often" && due.After(corrected) && r.at.Sub(due) < time.Second
+	})
+	t.Logf("the first tick on time came %s after the correction", first.at.Sub(corrected))
+	require.Greater(t, first.at.Sub(corrected), ttl, "not before it was steady for a TTL")
+}
+
+// runsOf are the runs of a replica.
+func runsOf(f *fleet, replica string) (runs []*run) {
+	for _, r := range f.runs("") {
+		if r.replica == replica {
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}

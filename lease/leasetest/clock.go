@@ -1,0 +1,52 @@
+package leasetest
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// stepClock moves the store's clock by d.
+func (f *fixture) stepClock(d time.Duration) {
+	f.Helper()
+	if f.step == nil {
+		f.Skip("the suite cannot step this store's clock: see WithClockStep")
+	}
+	f.step(f.T, f.store, d)
+}
+
+// renewedAhead grants an occasion, and renews it while the store's clock is ahead for a moment.
+func (f *fixture) renewedAhead(occasion int64, ahead time.Duration) lease.Grant {
+	f.Helper()
+	g := f.grant(occasion, "a")
+	f.stepClock(ahead)
+	f.ok("Renew", f.renew(g))
+	f.stepClock(-ahead)
+	return g
+}
+
+func leaseRenewedAheadRestartsWithAClaim(f *fixture) {
+	g := f.renewedAhead(100, time.Hour)
+	a := f.ask(lease.Held, f.of(100, "b", onlyOpen))
+	f.between("remaining", a.Left, time.Millisecond, long)
+	f.ok("Renew", f.renew(g))
+	f.ok("Settle", f.settle(g, "succeeded"))
+
+	c := f.of(200, "a")
+	f.stepClock(time.Hour)
+	f.ask(lease.Granted, c)
+	f.stepClock(-time.Hour)
+	f.between("remaining of the claim that is repeated", f.ask(lease.Granted, c).Left, time.Millisecond, long)
+}
+
+func leaseRenewedAheadRestartsWithASync(f *fixture) {
+	g := f.renewedAhead(100, time.Hour)
+	f.between("remaining", f.record().Open[0].Left, time.Millisecond, long)
+	f.ok("Renew", f.renew(g))
+}
+
+func leaseOfAClockThatWentBackALittleGoesOn(f *fixture) {
+	g := f.renewedAhead(100, 500*time.Millisecond)
+	f.between("remaining", f.record().Open[0].Left, time.Millisecond, long+500*time.Millisecond)
+	f.ok("Renew", f.renew(g))
+}
