@@ -142,7 +142,8 @@ func (a *asking) failed(job string, err error) error {
 		return nil
 	case errors.Is(err, lease.ErrUnknown):
 		return fmt.Errorf("no replica has ever contended for job %q in namespace %q: start one first, with run", job, a.cfg.Namespace)
-	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace), errors.Is(err, context.Canceled):
+	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace), errors.Is(err, fleet.ErrClock),
+		errors.Is(err, context.Canceled):
 		return err
 	}
 	return fmt.Errorf("Redis at %s: %w; %s", a.store.addr, err, advice(err)) //nolint:staticcheck // Redis is a name
@@ -150,8 +151,11 @@ func (a *asking) failed(job string, err error) error {
 
 // advice says what to do about an error of Redis.
 func advice(err error) string {
-	if errors.Is(err, quorum.ErrRestarted) {
+	switch {
+	case errors.Is(err, quorum.ErrRestarted):
 		return "wait: a server of a quorum counts when it has remembered the namespace for a lease's TTL"
+	case errors.Is(err, lease.ErrOutOfBounds):
+		return "check the time on Redis's machine, and try again: nothing was changed"
 	}
 	return inConfiguration.Replace(redislease.Hint(err))
 }
