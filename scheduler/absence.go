@@ -88,14 +88,14 @@ func newestHeartbeat(replicas []lease.Member, groups []string) (last lastHeartbe
 // noteEdit notes that this replica was the first to bring the schedule of a job, if its sync was what changed the record.
 func (s *Scheduler) noteEdit(c *contender, r lease.Record, sent, received time.Time) {
 	const precision = 2 * time.Millisecond // of fleet time
-	if r.Made || r.Revised.Before(s.clock.at(sent).Add(-precision)) || r.Revised.After(s.clock.at(received).Add(precision)) {
+	n := len(r.Schedules)                  // a record that another has just made has one, and was not edited
+	if r.Made || n < 2 || r.Revised.Before(s.clock.at(sent).Add(-precision)) || r.Revised.After(s.clock.at(received).Add(precision)) {
 		return
 	}
-	fact := fleet.Fact{Kind: fleet.FactEdited, By: s.replica, From: r.Revised, Schedule: readable(scheduleText(c.job))}
-	if n := len(r.Schedules); n >= 2 {
-		fact.Before = readable(r.Schedules[n-2].Text)
-	}
-	s.facts.add(c.name, fact)
+	s.facts.add(c.name, fleet.Fact{
+		Kind: fleet.FactEdited, By: s.replica, From: r.Revised,
+		Schedule: readable(scheduleText(c.job)), Before: readable(r.Schedules[n-2].Text),
+	})
 }
 
 // readable makes one line of a schedule.

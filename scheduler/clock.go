@@ -44,7 +44,7 @@ func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 	if roster, ok := s.store.(lease.Roster); ok {
 		ctx, cancel := s.call()
 		if list, err := roster.Members(ctx); err == nil {
-			members = live(list)
+			members, _ = heartbeats{}.live(list)
 		}
 		cancel()
 	}
@@ -137,18 +137,6 @@ func (s *Scheduler) clockView() (time.Time, view) {
 // have to renew first.
 func (s *Scheduler) quietFor() time.Duration {
 	return s.trust.quietFor(s.clock.local(time.Now()))
-}
-
-// live returns what those members say that live. Of one that says nothing this program understands, nothing is known.
-func live(members []lease.Member) []fleet.Replica {
-	var list []fleet.Replica
-	for _, m := range members {
-		if r, err := fleet.DecodeReplica(m.Info); err == nil && !r.Outlived(m.Left) {
-			r.ID, r.Heard = m.Holder, m.Heard
-			list = append(list, r)
-		}
-	}
-	return list
 }
 
 // lookAhead reads the records of jobs whose marks lie in the future, which a clock that was wrong has moved: they may have

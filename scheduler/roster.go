@@ -99,11 +99,11 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	if started.IsZero() {
 		started = now
 	}
-	me := fleet.Replica{
+	me := fleet.Replica{ // the same as before, mostly, so that others need not decode it: more than twice the limit is enough
 		Instance: s.epoch, Others: others,
 		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Module: s.module, ClockOffset: time.Until(now),
 		Term: s.term, Running: s.keeper.Held(), Stopping: s.stopping.Load(), Jobs: jobs.revisions,
-		Life: heartbeatLife * heartbeatEvery(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: clock.steady,
+		Life: heartbeatLife * heartbeatEvery(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: min(clock.steady, 2*s.trust.limit),
 	}
 	if roster.Announce(ctx, s.replica, me.Encode(), me.Life) != nil {
 		return started
@@ -112,24 +112,26 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	if err != nil {
 		return started
 	}
-	s.judgeClock(live(members))
+	replicas, unread := s.heartbeats.live(members)
+	s.judgeClock(replicas)
 	s.lookAhead()
-	members = slices.DeleteFunc(members, func(m lease.Member) bool {
-		r, err := fleet.DecodeReplica(m.Info)
-		return err == nil && r.Outlived(m.Left)
-	})
-	s.living.Store(int32(len(members)))
-	seen := FleetSeen{Replicas: len(members)}
+	s.living.Store(int32(len(replicas) + unread))
+	seen := s.seenOf(jobs, replicas, unread)
+	seen.Changed = seen.Replicas != s.seen.Replicas || !slices.Equal(seen.Unserved, s.seen.Unserved) ||
+		!slices.Equal(seen.Differ, s.seen.Differ) || !slices.Equal(seen.Foreign, s.seen.Foreign)
+	s.seen = seen
+	s.observe(seen)
+	return started
+}
+
+// seenOf sums up what the heartbeats of live replicas say about this replica's jobs. Of so many more nothing is known.
+func (s *Scheduler) seenOf(jobs *jobSet, replicas []fleet.Replica, unread int) FleetSeen {
+	seen := FleetSeen{Replicas: len(replicas) + unread}
 	served := make(map[string]bool)
 	differ := make(map[string]bool)
 	foreign := make(map[string]bool)
-	unsure := false // somebody serves more jobs than it can say
-	for _, m := range members {
-		r, err := fleet.DecodeReplica(m.Info)
-		if err != nil {
-			unsure = true
-			continue
-		}
+	unsure := unread > 0 // somebody may serve more jobs than is known
+	for _, r := range replicas {
 		seen.Replicas += len(r.Others)
 		unsure = unsure || len(r.Jobs) < r.JobCount
 		for name, revision := range r.Jobs {
@@ -149,11 +151,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	}
 	slices.Sort(seen.Unserved)
 	seen.Differ, seen.Foreign = slices.Sorted(maps.Keys(differ)), slices.Sorted(maps.Keys(foreign))
-	seen.Changed = seen.Replicas != s.seen.Replicas || !slices.Equal(seen.Unserved, s.seen.Unserved) ||
-		!slices.Equal(seen.Differ, s.seen.Differ) || !slices.Equal(seen.Foreign, s.seen.Foreign)
-	s.seen = seen
-	s.observe(seen)
-	return started
+	return seen
 }
 
 // groupsOf returns groups, sorted, each once.

@@ -39,15 +39,16 @@ type Scheduler struct {
 	version string
 	module  string
 
-	updating  sync.Mutex
-	jobs      atomic.Pointer[jobSet]
-	announces chan struct{} // of size 1: a heartbeat is to be sent now
-	looks     chan struct{} // of size 1: the store's clock is to be looked at now
-	seen      FleetSeen     // the last
-	living    atomic.Int32  // replicas that were seen last
-	facts     *facts
-	instances instances // of this replica's id
-	processes int       // as ReplicaShared said last
+	updating   sync.Mutex
+	jobs       atomic.Pointer[jobSet]
+	announces  chan struct{} // of size 1: a heartbeat is to be sent now
+	looks      chan struct{} // of size 1: the store's clock is to be looked at now
+	seen       FleetSeen     // the last
+	living     atomic.Int32  // replicas that were seen last
+	facts      *facts
+	instances  instances  // of this replica's id
+	heartbeats heartbeats // of the members
+	processes  int        // as ReplicaShared said last
 
 	life     *life
 	stopping atomic.Bool
@@ -169,7 +170,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		observed:  observed || len(o.sync) > 0,
 		timers:    newTimers(), crew: newCrew(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
-		groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), looks: make(chan struct{}, 1),
+		groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1),
 	}
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())

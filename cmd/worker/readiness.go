@@ -11,9 +11,12 @@ import (
 // readiness knows whether this replica runs what is due, and if not, why.
 type readiness struct {
 	up       atomic.Bool // the store answers
+	begun    atomic.Bool // it was ready before: the records of the jobs were read
 	draining atomic.Bool
 	clock    atomic.Pointer[scheduler.ClockStepped] // while the store's clock is not trusted; else nil
 }
+
+const storeAway = "the store does not answer, so nothing starts; the log says what is wrong"
 
 // observe is a scheduler.Observer.
 func (r *readiness) observe(e scheduler.Event) {
@@ -35,9 +38,10 @@ func (r *readiness) why(ready bool) string {
 	case r.draining.Load():
 		return "draining: it stops when its runs have ended, and starts no others"
 	case ready:
+		r.begun.Store(true)
 		return ""
 	case !r.up.Load():
-		return "the store does not answer, so nothing starts; the log says what is wrong"
+		return storeAway
 	}
 	switch step := r.clock.Load(); {
 	case step != nil && step.Start:
@@ -46,6 +50,8 @@ func (r *readiness) why(ready bool) string {
 	case step != nil:
 		return fmt.Sprintf("the store's clock has stepped by %s: nothing is claimed until it is back, or has been steady for a while on all replicas; "+
 			"check the time on the store's machine", step.By.Round(time.Millisecond))
+	case r.begun.Load(): // the event that says so is on its way
+		return storeAway
 	default:
 		return "starting: the records of the jobs are not read yet"
 	}

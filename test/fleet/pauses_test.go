@@ -44,7 +44,8 @@ func TestPauseOutlastsEveryWorkerAndNothingOfItIsCaughtUp(t *testing.T) {
 		require.Equal(t, "skipped", got.Outcome, "the tick of %s: %+v", tick, got)
 		require.Equal(t, "paused", got.Reason, "the tick of %s", tick)
 		text := f.why("job", tick)
-		require.Contains(t, text, "It was skipped because the job was paused, until bert resumed it at ")
+		require.Contains(t, text, "It was skipped because the job was paused by anna at ")
+		require.Contains(t, text, ", until bert resumed it at ")
 		n++
 	}
 	require.GreaterOrEqual(t, n, 4)

@@ -164,8 +164,8 @@ func TestTriggerThatWaitsTellsTheOutcomeAndExitsByIt(t *testing.T) {
 	r = f.runs("bad")
 	require.Len(t, r, 2)
 	require.True(t, r[1].failed)
-	require.Regexp(t, fmt.Sprintf(`^fleet/bad/%d\nfailed on %s after \S+, attempt 2$`, r[1].tick, r[1].replica), bad.stdout)
-	require.Contains(t, bad.stderr, "failed")
+	require.Equal(t, fmt.Sprintf("fleet/bad/%d", r[1].tick), strings.TrimSpace(bad.stdout))
+	require.Regexp(t, fmt.Sprintf(`failed on %s after \S+, attempt 2`, r[1].replica), bad.stderr)
 	require.Contains(t, bad.stderr, "exit code 1")
 	f.judge()
 }
