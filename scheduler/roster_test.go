@@ -217,7 +217,7 @@ func TestWhatAReplicaAnnounces(t *testing.T) {
 			Life: 3 * term / 2, Clock: tools.ClockTrusted, Steady: list[0].Steady,
 		}}, list)
 		require.WithinDuration(t, at(16*time.Second), list[0].Heard, term/2, "a heartbeat comes every half TTL")
-		require.InDelta(t, 15, list[0].Steady.Seconds(), 1.5)
+		require.Equal(t, 2*5*time.Second, list[0].Steady, "at most twice the limit")
 		require.WithinDuration(t, epoch, list[0].Started, 6*time.Second)
 	})
 }
