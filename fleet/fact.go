@@ -134,7 +134,7 @@ func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) { return 
 func (f *Fleet) FleetFacts(ctx context.Context) ([]Fact, error) { return f.facts(ctx, "") }
 
 func (f *Fleet) facts(ctx context.Context, name string) ([]Fact, error) {
-	j, err := ability[lease.Journal](f.store, "tell who did what", "lease.Journal")
+	j, err := ability[lease.Journal](f.store, "keep a journal", "lease.Journal")
 	if err != nil {
 		return nil, err
 	}

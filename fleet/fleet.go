@@ -137,7 +137,7 @@ func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
 // FormerReplicas returns the replicas that stopped or died within the last [lease.FormerFor], the newest by Heard first, at
 // most [lease.MaxFormer] of them. The error matches [errors.ErrUnsupported] where the store does not keep them.
 func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
-	h, err := ability[lease.MemberHistory](f.store, "tell who took part", "lease.MemberHistory")
+	h, err := ability[lease.MemberHistory](f.store, "list former members", "lease.MemberHistory")
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func CancelledBy(note string) (by string, ok bool) {
 	return by, true
 }
 
-// OfStore tells whether a note is one that only stores make: its occasion was not settled by its holder.
+// OfStore reports whether a note is one that only stores make: its occasion was not settled by its holder.
 func OfStore(note string) bool { return note == NoteExpired || strings.HasPrefix(note, noteCancelled) }
 
 // Validate returns every fault of c, joined; nil when there is none. Stores refuse a cancel that has any.

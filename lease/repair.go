@@ -10,8 +10,8 @@ import (
 type Repairer interface {
 	// Repair brings a mark that lies ahead of the store's clock back to it, in ms. Occasions past the new mark that are
 	// open stay so: their holders may renew and settle them. They, and those past it that the record remembers as settled
-	// one by one, are never granted anew: a claim of one is Decided, and moves the mark to it. What was passed as a range
-	// is undecided again. The rate of triggers begins anew, and what triggers and keys of the future the record remembers
+	// one by one, are never granted again: a claim of one is Decided, and moves the mark to it. What was passed as a range
+	// is undecided again. The rate of triggers starts again, and what triggers and keys of the future the record remembers
 	// does not count. A pause, a revision or a schedule of the future is in force since now. Tokens go on rising.
 	//
 	// A record of which nothing lies ahead stays as it is. It returns [ErrUnknown] when there is no record. A [Watcher]

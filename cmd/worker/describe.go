@@ -123,7 +123,7 @@ func scheduleOf(d fleet.Description) string {
 	case d.Spec.Leader:
 		return "leader task: one replica runs it all the time"
 	case text == "":
-		return "not known: it is not in this configuration, and no replica has told the fleet"
+		return "not known: this configuration has no such job, and its record does not say"
 	case !strings.HasSuffix(text, d.Timezone):
 		return text + " " + d.Timezone
 	default:
