@@ -44,33 +44,34 @@ func TestPermitsSurviveMoveOfTheirSlot(t *testing.T) {
 			"last key first":  func(keys []string) { slices.Sort(keys); slices.Reverse(keys) },
 		} {
 			t.Run(what+", "+order, func(t *testing.T) {
-				locks := lock.New(store)
-				defer locks.Close()
-				const from = 0
-				name := c.nameOn(t, from, what[:4]+order[:4])
-				l := kindOf(locks, name)
-				users := use(t, l.one, 2, permits/2) // so that some are always free
-				slot, err := c.admins[0].ClusterKeySlot(t.Context(), "solotick:{default:"+name+"}").Result()
-				require.NoError(t, err)
+				const rounds = 5 // what happens in one depends on which requests meet the move
+				knownfail.Run(t, "issue B, finding 5: the holds of a lock are in a second key, which its scripts do not declare", func(known *knownfail.T) {
+					for round := range rounds {
+						locks := lock.New(store)
+						defer locks.Close()
+						const from = 0
+						name := c.nameOn(t, from, fmt.Sprint(what[:4], order[:4], round))
+						l := kindOf(locks, name)
+						users := use(t, l.one, 2, permits/2) // so that some are always free
+						slot, err := c.admins[0].ClusterKeySlot(t.Context(), "solotick:{default:"+name+"}").Result()
+						require.NoError(t, err)
 
-				died := 0
-				goOn := func() {
-					claim := lockOf(name, "dead", fmt.Sprint("r", died), 1, l.limit)
-					claim.Term = term
-					_, _ = store.Claim(t.Context(), claim)
-					died++
-					users.goOn()
-				}
-
-				knownfail.Run(t, "issue B, finding 5: the holds of a lock are in a second key, which its scripts do not declare", func(t *knownfail.T) {
-					c.moveInUse(t, slot, from, arrange, goOn)
-					users.end()
-					require.Eventually(t, func() bool {
-						h, err := l.all.TryAcquire(t.Context())
-						return err == nil && h.Release(t.Context()) == nil
-					}, 4*term, 20*time.Millisecond, "all permits")
+						died := 0
+						goOn := func() {
+							claim := lockOf(name, "dead", fmt.Sprint("r", died), 1, l.limit)
+							claim.Term = term
+							_, _ = store.Claim(t.Context(), claim)
+							died++
+							users.goOn()
+						}
+						c.moveInUse(known, slot, from, arrange, goOn)
+						users.end()
+						require.Eventually(known, func() bool {
+							h, err := l.all.TryAcquire(t.Context())
+							return err == nil && h.Release(t.Context()) == nil
+						}, 4*term, 20*time.Millisecond, "all permits")
+					}
 				})
-				users.end()
 			})
 		}
 	}
