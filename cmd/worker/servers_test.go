@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
@@ -34,14 +35,28 @@ func list(before string, addrs ...string) string {
 }
 
 // asked calls every command that asks a fleet, or controls it, for a job that a worker serves.
-func asked(t *testing.T, path, job string, more ...string) {
+func asked(t *testing.T, path, job string) {
 	t.Helper()
 	for _, args := range [][]string{
-		{"status"}, {"history", job}, {"why", job}, {"trigger", job, "--wait"}, {"pause", job}, {"resume", job}, {"repair", job}, {"doctor"},
+		{"status"}, {"history", job}, {"why", job}, {"trigger", job, "--wait"}, {"pause", job}, {"resume", job}, {"repair", job},
 	} {
-		r := do(t, nil, append(append(args, "--config", path), more...)...)
+		r := do(t, nil, append(args, "--config", path)...)
 		require.Equal(t, 0, r.code, "%s: %s%s", args[0], r.stdout, r.stderr)
 	}
+	examined(t, path, `\nfleet +(- +)?ok +\d+ live replica`)
+}
+
+// examined calls doctor until nothing fails and it prints what each pattern matches. A worker is ready
+// before its first heartbeat is in the store, and on a busy machine a later one can be overdue.
+func examined(t *testing.T, path string, patterns ...string) {
+	t.Helper()
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		r := do(t, nil, "doctor", "--config", path)
+		require.Equal(c, 0, r.code, r.stdout+r.stderr)
+		for _, pattern := range patterns {
+			require.Regexp(c, pattern, r.stdout)
+		}
+	}, patience, 50*time.Millisecond)
 }
 
 // eachTickOnce requires that no tick was settled twice.
@@ -84,8 +99,7 @@ func TestAWorkerRunsOnACluster(t *testing.T) {
 		before := first.settled(job) + second.settled(job)
 		require.Eventually(t, func() bool { return first.settled(job)+second.settled(job) >= before+3 }, patience, 10*time.Millisecond)
 	}
-	r := do(t, nil, "doctor", "--config", path)
-	require.Contains(t, r.stdout, "cluster")
+	require.Contains(t, do(t, nil, "doctor", "--config", path).stdout, "cluster")
 	killed.Restart()
 	c.Settle()
 	for _, p := range []*process{first, second} {
@@ -111,11 +125,9 @@ func TestAWorkerRunsOnSentinel(t *testing.T) {
 	asked(t, path, "hello")
 
 	w.Sentinels[0].Kill()
-	r := do(t, nil, "doctor", "--config", path)
-	require.Equal(t, 0, r.code, r.stdout)
-	require.Regexp(t, `sentinel +`+w.Sentinels[0].Addr()+` +warn +.*\n  change: see whether this Sentinel runs`, r.stdout)
-	require.Regexp(t, `sentinel +`+w.Sentinels[1].Addr()+` +ok +names `+`127.0.0.1:\d+; \d usable Sentinels`, r.stdout)
-	require.Regexp(t, `persistence +127.0.0.1:\d+ +warn +no append-only file`, r.stdout)
+	examined(t, path, `sentinel +`+w.Sentinels[0].Addr()+` +warn +.*\n  change: see whether this Sentinel runs`,
+		`sentinel +`+w.Sentinels[1].Addr()+` +ok +names `+`127.0.0.1:\d+; \d usable Sentinels`,
+		`persistence +127.0.0.1:\d+ +warn +no append-only file`)
 	w.Sentinels[0].Restart()
 
 	w.FailOver((*redistest.Server).Kill)
@@ -188,18 +200,15 @@ func TestAWorkerRunsOnAQuorum(t *testing.T) {
 	servers[0].Kill()
 	before := first.settled("hello") + second.settled("hello")
 	require.Eventually(t, func() bool { return first.settled("hello")+second.settled("hello") >= before+3 }, patience, 10*time.Millisecond)
-	r := do(t, nil, "doctor", "--config", path)
-	require.Equal(t, 0, r.code, r.stdout)
-	require.Regexp(t, `reachable +`+addrs[0]+` +warn +.*refused`, r.stdout)
-	require.Regexp(t, `majority +- +ok +2 of 3 nodes answer`, r.stdout)
-	require.Regexp(t, `messages +- +ok`, r.stdout)
-	r = do(t, nil, "status", "--config", path)
-	require.Equal(t, 0, r.code, r.stderr)
-	require.Contains(t, r.stdout, "second")
+	examined(t, path, `reachable +`+addrs[0]+` +warn +.*refused`, `majority +- +ok +2 of 3 nodes answer`, `messages +- +ok`)
+	require.Eventually(t, func() bool {
+		r := do(t, nil, "status", "--config", path)
+		return r.code == 0 && strings.Contains(r.stdout, "\nsecond ")
+	}, patience, 50*time.Millisecond)
 
 	servers[1].Kill()
 	require.Contains(t, first.ready(http.StatusServiceUnavailable), "does not answer")
-	r = do(t, nil, "doctor", "--config", path)
+	r := do(t, nil, "doctor", "--config", path)
 	require.Equal(t, 1, r.code, r.stdout)
 	require.Regexp(t, `majority +- +fail +.*1 of 3 nodes`, r.stdout)
 	r = do(t, nil, "status", "--config", path)
