@@ -1,0 +1,138 @@
+// Package driver is what a store of leases has to do, and all that it has to do: keep small values, and change them by
+// compare-and-set at one instant of its own clock.
+//
+// The rules of leases are pure functions of a record, a request and a time (package record). A [Session] applies them over
+// a [Store]: it reads a value, decides, and asks for a [Change] that names the version it started from and the bounds of
+// the store's time within which the decision holds. So the rules stand in one place, and a store knows none of them.
+package driver
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps values under keys. All methods are safe for concurrent use. An error means that the outcome is unknown.
+type Store interface {
+	// Do carries out operations, each on one key, and returns a result for each, in order. Operations of one call are
+	// independent: one that fails or conflicts does not hold up the others. Several on one key are carried out in order.
+	Do(ctx context.Context, ops []Op) []Result
+
+	// Time returns the store's clock, and since when the store remembers: a later since than before means that it has
+	// lost its values.
+	Time(ctx context.Context) (now, since time.Time, err error)
+
+	// Subscribe calls notify with every Notification of a change until ctx ends or the connection fails: first with the
+	// zero one, once it listens. Notifications can get lost or come twice.
+	Subscribe(ctx context.Context, notify func(Notification)) error
+}
+
+// Op is one operation on a key: a read, a change or a renewal, whichever is not nil. With none set it is a read.
+type Op struct {
+	Key    string
+	Change *Change
+	Renew  *Renewal
+}
+
+// Value is what a store keeps under a key.
+type Value struct {
+	Version Version // the zero Version when there is no value
+	Data    []byte
+	Leases  []Lease // in no order
+}
+
+// Version tells one change of a key from every other, also after a snapshot came back or the key was made again.
+type Version struct {
+	// Stamp rises strictly with each change of a value: at least one more than before, at least Change.MinStamp, and at
+	// least the store's clock in microseconds. A lease that the change granted has it as its fencing token.
+	Stamp int64
+	ID    string // of the change that made it
+}
+
+// Lease is a lease on a part of a value. Its end is a field beside the data, which a renewal extends and which the store
+// compares; neither changes the version.
+type Lease struct {
+	Token  int64
+	Holder string    // who may renew it
+	Ends   time.Time // by the store's clock
+	// Stopped leases are not renewed any more: what is held is to end.
+	Stopped bool
+}
+
+// Change replaces a value if all of its conditions hold at one instant of the store's clock.
+type Change struct {
+	From Version // the present version; zero: there is no value
+	ID   string  // unique to the request: with the stamp it makes the new version. The pattern of a name
+	// NotBefore and NotAfter bound the store's time, inclusive. The zero time means no bound.
+	NotBefore, NotAfter time.Time
+	// Ended are tokens of leases that the decision takes to have ended: each must be absent, or its end must have passed.
+	Ended []int64
+
+	Data     []byte // the new value; nil removes the key with its leases
+	MinStamp int64
+	// Leases are granted, or begin again, with an end of TTL from now. Token 0 stands for the new stamp.
+	Leases []NewLease
+	Stop   []int64 // leases that are not to be renewed any more
+	Drop   []int64 // leases that are removed
+
+	// Append adds to the bounded list beside the value, in the same step where the store can.
+	Append []Entry
+	// Notify is published when the change is made.
+	Notify []Notification
+	// Keep is for how long the value is kept when nobody touches it, at least; 0 for ever.
+	Keep time.Duration
+	// Essential changes have to work when the store's memory is full: they end something.
+	Essential bool
+}
+
+// NewLease is a lease to begin.
+type NewLease struct {
+	Token  int64
+	Holder string
+	TTL    time.Duration
+}
+
+// Renewal extends a lease to TTL from now if the token is there, has that holder, and is not stopped. It changes neither
+// data nor version, even when the lease has run out.
+type Renewal struct {
+	Token  int64
+	Holder string
+	TTL    time.Duration
+}
+
+// Entry is an element of the bounded list beside a value.
+type Entry struct {
+	ID   string // an entry with the ID of a kept one changes nothing
+	Text []byte
+	Max  int // how many the list keeps at least
+}
+
+// Notification says that something happened to a name.
+type Notification struct {
+	Name    string
+	Tick    int64    // or a code below 0, as in lease.Watcher
+	Waiters []string // of a lock: requests that may be granted now; empty, but not nil, means any
+}
+
+// Status is the kind of a [Result].
+type Status int
+
+const (
+	// Done: the change was made or the lease renewed; Version is the present one. Of a read: Value is the present one.
+	Done Status = iota + 1
+	// Conflict: the version, an ended lease or a renewed one was not as named. Nothing has changed; Value is the present one.
+	Conflict
+	// OutOfBounds: the store's time is not within the bounds. Nothing has changed.
+	OutOfBounds
+	// Refused: the store grants nothing for Wait, whatever is asked for (a failover a moment ago). Nothing has changed.
+	Refused
+)
+
+// Result answers an [Op].
+type Result struct {
+	Status  Status
+	Version Version   // of Done
+	Value   Value     // of a read that is Done, and of Conflict
+	Now     time.Time // the store's clock at that instant
+	Wait    time.Duration
+	Err     error // the outcome is unknown; all else is zero
+}
