@@ -15,7 +15,13 @@ import (
 type Store interface {
 	// Do carries out operations, each on one key, and returns a result for each, in order. Operations of one call are
 	// independent: one that fails or conflicts does not hold up the others. Several on one key are carried out in order.
+	// A store whose round trips are dear sends together what concurrent calls ask for.
 	Do(ctx context.Context, ops []Op) []Result
+
+	// Scan lists keys that begin with prefix and have a value, about count at a time, in no order. Its cursor is "" at
+	// first and then what was returned as next, which is "" when there are no more. A key that has a value throughout is
+	// listed, perhaps twice.
+	Scan(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error)
 
 	// Time returns the store's clock, and since when the store remembers: a later since than before means that it has
 	// lost its values.
@@ -26,11 +32,16 @@ type Store interface {
 	Subscribe(ctx context.Context, notify func(Notification)) error
 }
 
-// Op is one operation on a key: a read, a change or a renewal, whichever is not nil. With none set it is a read.
+// Op is one operation on a key: whichever of the others is set, or a read of the value when none is.
+//
+// A key is a name, or a word, a colon and a name: "lock:" for the lock of that name, "journal:" for its journal. The key
+// "journal:" alone is that of the namespace's journal. A name matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
 type Op struct {
 	Key    string
 	Change *Change
 	Renew  *Renewal
+	Append []Entry // to the list of the key, whatever its value is
+	Newest int     // reads the newest so many of the list
 }
 
 // Value is what a store keeps under a key.
@@ -58,11 +69,13 @@ type Lease struct {
 	Stopped bool
 }
 
-// Change replaces a value if all of its conditions hold at one instant of the store's clock.
+// Change replaces a value if all of its conditions hold at one instant of the store's clock. When the present version has
+// the same ID the change was made before, and its answer was lost: it is Done, whatever its conditions say.
 type Change struct {
 	From Version // the present version; zero: there is no value
 	ID   string  // unique to the request: with the stamp it makes the new version. The pattern of a name
-	// NotBefore and NotAfter bound the store's time, inclusive. The zero time means no bound.
+	// NotBefore and NotAfter bound the store's time, inclusive. The zero time means no bound. A store whose clock has a
+	// coarser unit rounds NotBefore up and NotAfter down.
 	NotBefore, NotAfter time.Time
 	// Ended are tokens of leases that the decision takes to have ended: each must be absent, or its end must have passed.
 	Ended []int64
@@ -99,11 +112,12 @@ type Renewal struct {
 	TTL    time.Duration
 }
 
-// Entry is an element of the bounded list beside a value.
+// Entry is an element of the bounded list of a key.
 type Entry struct {
 	ID   string // an entry with the ID of a kept one changes nothing
 	Text []byte
-	Max  int // how many the list keeps at least
+	Max  int       // how many the list keeps at least, and at most twice as many; not kept
+	At   time.Time // when it was appended, by the store's clock; the store fills it in
 }
 
 // Notification says that something happened to a name.
@@ -121,7 +135,8 @@ const (
 	Done Status = iota + 1
 	// Conflict: the version, an ended lease or a renewed one was not as named. Nothing has changed; Value is the present one.
 	Conflict
-	// OutOfBounds: the store's time is not within the bounds. Nothing has changed.
+	// OutOfBounds: the version is as named, but the store's time is not within the bounds. Nothing has changed; Value is
+	// the present one.
 	OutOfBounds
 	// Refused: the store grants nothing for Wait, whatever is asked for (a failover a moment ago). Nothing has changed.
 	Refused
@@ -131,7 +146,8 @@ const (
 type Result struct {
 	Status  Status
 	Version Version   // of Done
-	Value   Value     // of a read that is Done, and of Conflict
+	Value   Value     // of a read that is Done, of Conflict, and of OutOfBounds
+	List    []Entry   // of Newest, newest first
 	Now     time.Time // the store's clock at that instant
 	Wait    time.Duration
 	Err     error // the outcome is unknown; all else is zero
