@@ -17,14 +17,15 @@ import (
 type Store struct {
 	namespace string // "" is lease.DefaultNamespace
 
-	mu       sync.Mutex
-	records  map[string]*record.Record
-	since    time.Time
-	watchers map[*watcher]struct{}
-	members  map[string]member
-	journals map[string]*record.Journal
-	listens  map[*listener]struct{}
-	ahead    time.Duration // of the process's clock
+	mu          sync.Mutex
+	records     map[string]*record.Record
+	since       time.Time
+	watchers    map[*watcher]struct{}
+	members     map[string]member
+	journals    map[string]*record.Journal
+	listens     map[*listener]struct{}
+	subscribers map[*subscriber]struct{}
+	ahead       time.Duration // of the process's clock
 }
 
 // New makes a store whose fleet has a name: it is part of every tick's identity. It matches the pattern of a name. What is

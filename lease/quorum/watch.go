@@ -32,7 +32,7 @@ const relisten = time.Second
 // Watch implements [lease.Watcher]. It listens on every node that it can, and calls wake with the empty name whenever it
 // begins to. It ends when it listens on none.
 func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64)) error {
-	return s.listen(ctx, "watch", func(message string) bool { return !isLock(message) }, func(message string) {
+	return s.listen(ctx, "watch", func(message string) bool { return !isLock(message) && !isProgress(message) }, func(message string) {
 		if message == "" {
 			wake("", 0)
 			return

@@ -13,6 +13,7 @@
 //	solotick:{NAMESPACE}:former         who took part within the last day
 //	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
+//	solotick:NAMESPACE:progress         the channel of a lease.Publisher
 //	solotick:{NAMESPACE:NAME}:lock      the lock of a name, a hash; see lua/lock.lua
 //	solotick:{NAMESPACE:NAME}:holds     its holds, when there are several
 //	solotick:{NAMESPACE:NAME}:line      who waits for it, in order, and

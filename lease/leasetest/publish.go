@@ -1,0 +1,135 @@
+package leasetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func (f *fixture) publisher() lease.Publisher {
+	f.Helper()
+	p, ok := f.store.(lease.Publisher)
+	if !ok {
+		f.Skip("the store is no lease.Publisher")
+	}
+	return p
+}
+
+// subscribe returns a channel of the messages that begin with the fixture's name, when they are received for certain, and
+// what ends that and waits for it.
+func (f *fixture) subscribe() (messages <-chan string, end func()) {
+	f.Helper()
+	p := f.publisher()
+	received := make(chan string, 128)
+	ctx, cancel := context.WithCancel(f.ctx)
+	var subscribed sync.WaitGroup
+	subscribed.Go(func() {
+		err := p.Subscribe(ctx, func(message []byte) {
+			if bytes.HasPrefix(message, []byte(f.name)) {
+				received <- string(message)
+			}
+		})
+		if !errors.Is(err, context.Canceled) {
+			f.Errorf("Subscribe: %v, want %v", err, context.Canceled)
+		}
+	})
+	end = func() {
+		cancel()
+		subscribed.Wait()
+	}
+	last := ""
+	for try := 0; ; try++ { // messages from before the subscription are lost
+		last = fmt.Sprint(f.name, " ", try)
+		f.ok("Publish", p.Publish(f.ctx, []byte(last)))
+		f.sleep(5 * time.Millisecond)
+		if len(received) > 0 {
+			break
+		}
+	}
+	for message := range received { // what was published until then
+		if message == last {
+			return received, end
+		}
+	}
+	return received, end
+}
+
+func (f *fixture) receives(messages <-chan string, want string) {
+	f.Helper()
+	select {
+	case got := <-messages:
+		if got != want {
+			f.Fatalf("received %.60q with %d bytes, want %.60q with %d", got, len(got), want, len(want))
+		}
+	case <-f.ctx.Done():
+		f.Fatalf("nothing was received, want %.60q", want)
+	}
+}
+
+func publishedReachesEverySubscriber(f *fixture) {
+	p := f.publisher()
+	a, endA := f.subscribe()
+	defer endA()
+	b, endB := f.subscribe()
+	for len(a) > 0 { // of the second subscription
+		<-a
+	}
+	odd := f.name + " two\nlines, \x00 \xff and 7 8 "
+	f.ok("Publish", p.Publish(f.ctx, []byte(odd)))
+	f.receives(b, odd)
+	for got := range a {
+		if got == odd {
+			break
+		}
+	}
+	endB()
+	f.ok("Publish", p.Publish(f.ctx, []byte(f.name+" alone")))
+	f.receives(a, f.name+" alone")
+	f.equal("after the end", len(b), 0)
+}
+
+func publishedMessagesAreBounded(f *fixture) {
+	p := f.publisher()
+	messages, end := f.subscribe()
+	defer end()
+	f.refused("an empty message", p.Publish(f.ctx, nil))
+	f.refused("a message that is too long", p.Publish(f.ctx, make([]byte, lease.MaxMessage+1)))
+	longest := f.name + string(bytes.Repeat([]byte("x"), lease.MaxMessage-len(f.name)))
+	f.ok("Publish", p.Publish(f.ctx, []byte(longest)))
+	f.receives(messages, longest)
+}
+
+func publishedChangesNoRecord(f *fixture) {
+	p := f.publisher()
+	woken := make(chan string, 16)
+	ctx, cancel := context.WithCancel(f.ctx)
+	defer cancel()
+	var watched sync.WaitGroup
+	defer watched.Wait()
+	defer cancel()
+	if w, ok := f.store.(lease.Watcher); ok {
+		listening := make(chan struct{}, 16)
+		watched.Go(func() {
+			_ = w.Watch(ctx, func(name string, _ int64) {
+				if name == "" {
+					listening <- struct{}{}
+				} else if name == f.name {
+					woken <- name
+				}
+			})
+		})
+		<-listening
+	}
+	messages, end := f.subscribe()
+	defer end()
+	before := f.record()
+	f.ok("Publish", p.Publish(f.ctx, []byte(f.name+" 7")))
+	f.receives(messages, f.name+" 7")
+	f.equal("the record", f.record(), before)
+	f.equal("wake-ups", len(woken), 0)
+}

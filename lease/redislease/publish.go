@@ -1,0 +1,30 @@
+package redislease
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func (s *Store) progressChannel() string { return "solotick:" + s.namespace + ":progress" }
+
+// Publish implements [lease.Publisher].
+func (s *Store) Publish(ctx context.Context, message []byte) error {
+	if err := lease.CheckMessage(message); err != nil {
+		return err
+	}
+	if err := s.client.Publish(ctx, s.progressChannel(), message).Err(); err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	return nil
+}
+
+// Subscribe implements [lease.Publisher].
+func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
+	return s.subscribe(ctx, s.progressChannel(), "subscribe", func(message string) {
+		if message != "" {
+			receive([]byte(message))
+		}
+	})
+}
