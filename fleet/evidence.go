@@ -166,8 +166,10 @@ func (r *reasoner) hindered(found time.Time) (text string, explains bool) {
 		end = found
 	}
 	var gaps []gap
-	if g, ok := r.away(r.tick, end); ok {
-		gaps = append(gaps, g)
+	for _, kind := range []FactKind{FactAway, FactHeld} {
+		if g, ok := r.allNoted(kind, r.tick, end); ok {
+			gaps = append(gaps, g)
+		}
 	}
 	if g, ok := r.nobody(r.tick, end); ok {
 		gaps = append(gaps, g)
@@ -187,15 +189,19 @@ func (r *reasoner) hindered(found time.Time) (text string, explains bool) {
 	return strings.Join(texts, "; then "), !covered.Add(tolerance).Before(end) && len(texts) > 0
 }
 
-// away returns when the store answered none of the replicas that then lived.
-func (r *reasoner) away(from, to time.Time) (g gap, ok bool) {
+// allNoted returns when none of the replicas that then lived could claim, for the same cause: FactAway or FactHeld.
+func (r *reasoner) allNoted(kind FactKind, from, to time.Time) (g gap, ok bool) {
 	witnesses := map[string]bool{}
 	living := 1
+	var step time.Duration
 	for _, f := range r.FleetFacts {
-		if f.Kind != FactAway || f.To.Before(from) || f.From.After(to) {
+		if f.Kind != kind || f.To.Before(from) || f.From.After(to) {
 			continue
 		}
 		living = max(living, f.Living)
+		if f.Step.Abs() > step.Abs() {
+			step = f.Step
+		}
 		witnesses[f.By] = true
 		if g.from.IsZero() || f.From.After(g.from) { // by when all had noticed it
 			g.from = f.From
@@ -212,8 +218,24 @@ func (r *reasoner) away(from, to time.Time) (g gap, ok bool) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	g.text = fmt.Sprintf("Redis did not answer from %s to %s, as %s noted", r.when(g.from), r.when(g.to), these(names))
+	if kind == FactHeld {
+		g.text = fmt.Sprintf("nothing was claimed from %s to %s, since %s, as %s noted", r.when(g.from), r.when(g.to), doubt(step), these(names))
+	} else {
+		g.text = fmt.Sprintf("Redis did not answer from %s to %s, as %s noted", r.when(g.from), r.when(g.to), these(names))
+	}
 	return g, true
+}
+
+// doubt says why a replica did not trust the store's clock.
+func doubt(step time.Duration) string {
+	switch {
+	case step > 0:
+		return "the clock of Redis had stepped forward by " + rough(step)
+	case step < 0:
+		return "the clock of Redis had stepped back by " + rough(-step)
+	default:
+		return "the clock of Redis disagreed with that of a machine where a replica had just started"
+	}
 }
 
 // mostWitnesses is how many replicas note the same absence of the store, of more that live.
@@ -255,8 +277,15 @@ func groupNames(groups []string) string {
 // partly says what is known that may have been a cause, and need not.
 func (r *reasoner) partly(found time.Time) (text string) {
 	for _, f := range slices.Backward(r.FleetFacts) {
-		if f.Kind == FactAway && !f.To.Before(r.tick) && !f.From.After(found) {
+		if f.To.Before(r.tick) || f.From.After(found) {
+			continue
+		}
+		switch f.Kind {
+		case FactAway:
 			text += fmt.Sprintf(" %s noted that Redis did not answer it from %s to %s.", f.By, r.when(f.From), r.when(f.To))
+		case FactHeld:
+			text += fmt.Sprintf(" %s noted that it claimed nothing from %s to %s, since %s.", f.By, r.when(f.From), r.when(f.To), doubt(f.Step))
+		case FactTriggered, FactPaused, FactResumed, FactTakeover, FactEdited, FactRepaired, FactAbsent:
 		}
 	}
 	return text

@@ -19,6 +19,11 @@ func (s story) away(by, from, to string, living int) fleet.Fact {
 	return fleet.Fact{Kind: fleet.FactAway, At: s.at(to), By: by, From: s.at(from), To: s.at(to), Living: living}
 }
 
+// held is what one of two replicas notes that claimed nothing.
+func (s story) held(by, from, to string, step time.Duration) fleet.Fact {
+	return fleet.Fact{Kind: fleet.FactHeld, At: s.at(to), By: by, From: s.at(from), To: s.at(to), Living: 2, Step: step}
+}
+
 // absent is what a replica notes that came when none lived.
 func (s story) absent(last, from, by, to string, groups ...string) fleet.Fact {
 	return fleet.Fact{Kind: fleet.FactAbsent, At: s.at(to), By: by, Replica: last, From: s.at(from), To: s.at(to), Groups: groups}
@@ -60,6 +65,18 @@ func TestWhyNamesOnlyCausesThatWereNoted(t *testing.T) {
 		},
 		"Redis was away at another time": {
 			settled: found, fleet: []fleet.Fact{s.away("r1", "11:58:58", "11:59:29", 1)}, text: unknown + tail, not: "Redis",
+		},
+		"claims were held": {
+			settled: found, fleet: []fleet.Fact{s.held("r1", "11:59:58", "12:00:29", 8*time.Hour), s.held("r2", "11:59:59", "12:00:28", 8*time.Hour)},
+			text: "It was missed because nothing was claimed from 11:59:59 to 12:00:29, since the clock of Redis had stepped forward by 8h, as r1 and r2 noted." + tail,
+		},
+		"claims were held from the start": {
+			settled: found, fleet: []fleet.Fact{s.absent("r2", "11:59:55", "r1", "12:00:01"), s.held("r1", "12:00:01", "12:00:30", 0), s.held("r2", "12:00:01", "12:00:30", 0)},
+			text: "then nothing was claimed from 12:00:01 to 12:00:30, since the clock of Redis disagreed with that of a machine where a replica had just started",
+		},
+		"only one of two held its claims": {
+			settled: found, fleet: []fleet.Fact{s.held("r1", "11:59:58", "12:00:29", -time.Hour)},
+			text: unknown + " r1 noted that it claimed nothing from 11:59:58 to 12:00:29, since the clock of Redis had stepped back by 1h." + tail, not: "because",
 		},
 		"Redis was away too briefly": {
 			settled: found, fleet: []fleet.Fact{s.away("r1", "12:00:00", "12:00:02", 1)},
@@ -204,7 +221,7 @@ func TestFactsSurviveTheirEncoding(t *testing.T) {
 		at := time.Now().UTC().Truncate(time.Millisecond)
 		fact := fleet.Fact{
 			Kind: fleet.FactTakeover, Tick: at, By: "r2", Key: "k", Why: "\x00 so", Pauser: "p", From: at, To: at, Replica: "r1", Token: 1<<53 - 1, Attempt: 2,
-			Released: true, Groups: []string{"eu"}, Schedule: "s", Before: "b", Living: 3,
+			Released: true, Groups: []string{"eu"}, Schedule: "s", Before: "b", Living: 3, Step: -time.Hour,
 		}
 		require.NoError(t, store.Append(t.Context(), "job", fact.Request(), fact.Encode()))
 		require.NoError(t, store.Append(t.Context(), "job", "other", []byte("of a later version")))

@@ -25,6 +25,7 @@ const (
 	FactRepaired  FactKind = "repaired"  // By brought the watermark of the job back, at From, which lay in the future, at To
 	FactAway      FactKind = "away"      // the store did not answer By, from From to To
 	FactAbsent    FactKind = "absent"    // no heartbeat reached the store between From, by Replica, and To, by By
+	FactHeld      FactKind = "held"      // By claimed nothing from From to To, because it did not trust the store's clock
 )
 
 // Fact is what somebody did about a job, or what a replica noticed, as a store that is a [lease.Journal] keeps it. It is
@@ -49,7 +50,11 @@ type Fact struct {
 	Groups   []string // of FactAbsent: no replica that serves one of them; empty for no replica at all
 	Schedule string   // of FactEdited: the new one
 	Before   string   // and the one before; empty when it is not known
-	Living   int      // of FactAway: how many replicas By had seen before, itself included; 0 when it had seen none
+	Living   int      // of FactAway and FactHeld: how many replicas By had seen before, itself included; 0 when it had seen none
+
+	// Step is of FactHeld: how far the store's clock had stepped, in milliseconds, above 0 when forward; 0 when By had just
+	// started, and the clock disagreed with its machine's.
+	Step time.Duration
 }
 
 // factJSON is how a Fact is kept. It is read by other versions of this program: a field may be added, and none changes its
@@ -71,6 +76,7 @@ type factJSON struct {
 	Schedule string   `json:"schedule,omitempty"`
 	Before   string   `json:"before,omitempty"`
 	Living   int      `json:"living,omitempty"`
+	Step     int64    `json:"step_ms,omitempty"`
 }
 
 // Request identifies what f is about, so that a fact which several notice, or somebody notes twice, is kept once.
@@ -85,7 +91,7 @@ func (f Fact) Request() string {
 		id = append(id, unixMilli(f.From), unixMilli(f.To))
 	case FactTakeover:
 		id = append(id, unixMilli(f.Tick), f.Token)
-	case FactAway:
+	case FactAway, FactHeld:
 		id = append(id, f.By, unixMilli(f.From))
 	case FactAbsent:
 		id = append(id, unixMilli(f.From), strings.Join(f.Groups, ","))
@@ -100,7 +106,7 @@ func (f Fact) Encode() []byte {
 	w := factJSON{
 		Kind: f.Kind, Tick: unixMilli(f.Tick), By: f.By, Key: f.Key, Pauser: f.Pauser, From: unixMilli(f.From), To: unixMilli(f.To),
 		Replica: f.Replica, Token: f.Token, Attempt: f.Attempt, Released: f.Released, Groups: f.Groups,
-		Schedule: f.Schedule, Before: f.Before, Living: f.Living,
+		Schedule: f.Schedule, Before: f.Before, Living: f.Living, Step: f.Step.Milliseconds(),
 	}
 	for most := lease.MaxNoteText; ; most /= 2 {
 		w.Why = lease.Cut(f.Why, most)
@@ -122,6 +128,7 @@ func decodeFact(n lease.Noted) (Fact, bool) {
 		At: n.At, Kind: r.Kind, Tick: fromMilli(r.Tick), By: r.By, Key: r.Key, Why: r.Why, Pauser: r.Pauser,
 		From: fromMilli(r.From), To: fromMilli(r.To), Replica: r.Replica, Token: r.Token, Attempt: r.Attempt, Released: r.Released,
 		Groups: r.Groups, Schedule: r.Schedule, Before: r.Before, Living: r.Living,
+		Step: time.Duration(r.Step) * time.Millisecond,
 	}, true
 }
 
@@ -129,8 +136,8 @@ func decodeFact(n lease.Noted) (Fact, bool) {
 // over, its edits, and who repaired it. At most [lease.MaxNotes] are kept.
 func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) { return f.facts(ctx, job) }
 
-// FleetFacts returns what the fleet's journal holds, newest first: when the store did not answer a replica, and when no
-// replica lived.
+// FleetFacts returns what the fleet's journal holds, newest first: when the store did not answer a replica, when no replica
+// lived, and when one claimed nothing because it did not trust the store's clock.
 func (f *Fleet) FleetFacts(ctx context.Context) ([]Fact, error) { return f.facts(ctx, "") }
 
 func (f *Fleet) facts(ctx context.Context, name string) ([]Fact, error) {

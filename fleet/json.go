@@ -114,9 +114,10 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 		Groups   []string `json:"groups,omitempty"`
 		Schedule string   `json:"schedule,omitempty"`
 		Before   string   `json:"before,omitempty"`
+		Step     int64    `json:"step_ms,omitempty"`
 	}{
 		f.Kind, stamp(f.At), f.By, stamp(f.Tick), stamp(f.From), stamp(f.To), f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
-		f.Released, f.Groups, f.Schedule, f.Before,
+		f.Released, f.Groups, f.Schedule, f.Before, f.Step.Milliseconds(),
 	})
 }
 

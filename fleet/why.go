@@ -284,9 +284,21 @@ func (r *reasoner) undecided() string {
 		return head + "Redis has no record of this job, and remembers since " + r.at(r.Since) + ". " + r.service()
 	case late <= slack:
 		return head + r.service()
+	case r.held(serving):
+		return head + r.service() + " They claim nothing now, because they do not trust the clock of Redis: see doctor."
 	default:
 		return head + r.service() + " It should have been claimed: see whether those replicas reach Redis, and what they log."
 	}
+}
+
+// held reports whether all of these replicas hold their claims.
+func (r *reasoner) held(serving []string) bool {
+	for _, other := range r.Replicas {
+		if slices.Contains(serving, other.ID) && (other.Clock == "" || other.Clock == ClockTrusted) {
+			return false
+		}
+	}
+	return len(serving) > 0
 }
 
 // service says who would run the job.

@@ -113,7 +113,9 @@ func (s *Scheduler) judgeClock(members []fleet.Replica) {
 // clockTrusted goes on after claims were held: what was planned by the clock as it was is planned again, from what the
 // records say now.
 func (s *Scheduler) clockTrusted(by, at time.Duration) {
-	s.observe(ClockTrusted{By: by, Held: s.trust.heldFor(at)})
+	held, step := s.trust.heldFor(at)
+	s.observe(ClockTrusted{By: by, Held: held})
+	s.noteHold(by, held, step)
 	set := s.jobs.Load()
 	for _, c := range set.contenders {
 		c.clockChanged()

@@ -28,7 +28,7 @@ type pendingFact struct {
 const (
 	mostPending = 256
 	factTries   = 5                      // of a fact, while the store answers other calls
-	mostAway    = 3                      // how many replicas note the same absence of the store
+	mostAway    = 3                      // how many replicas note the same absence of the store, or hold of claims
 	leastAway   = 500 * time.Millisecond // shorter ones keep no tick from being started in time
 )
 
@@ -104,9 +104,9 @@ func (s *Scheduler) writePending(ctx context.Context) {
 }
 
 func (s *Scheduler) writeFact(ctx context.Context, p pendingFact) error {
-	if p.Kind == fleet.FactAway {
+	if p.Kind == fleet.FactAway || p.Kind == fleet.FactHeld {
 		sleep(ctx, rand.N(leastAway)) // not all of a large fleet at once
-		if s.awayIsKnown(p.Fact) {
+		if s.isKnown(p.Fact) {
 			return nil
 		}
 	}
@@ -115,8 +115,8 @@ func (s *Scheduler) writeFact(ctx context.Context, p pendingFact) error {
 	return s.facts.journal.Append(limited, p.job, p.Request(), p.Encode())
 }
 
-// awayIsKnown reports whether enough others have noted the same.
-func (s *Scheduler) awayIsKnown(mine fleet.Fact) bool {
+// isKnown reports whether enough others have noted the same.
+func (s *Scheduler) isKnown(mine fleet.Fact) bool {
 	view, err := fleet.New(s.store)
 	if err != nil {
 		return false
@@ -126,7 +126,7 @@ func (s *Scheduler) awayIsKnown(mine fleet.Fact) bool {
 	known, err := view.FleetFacts(limited)
 	others := 0
 	for _, k := range known {
-		if k.Kind == fleet.FactAway && k.By != mine.By && k.From.Before(mine.To) && mine.From.Before(k.To) {
+		if k.Kind == mine.Kind && k.By != mine.By && k.From.Before(mine.To) && mine.From.Before(k.To) {
 			others++
 		}
 	}
@@ -142,6 +142,18 @@ func (s *Scheduler) storeIsBack(since time.Time) {
 	// Fleet time may not be known yet: see writeFacts.
 	s.facts.add("", fleet.Fact{
 		Kind: fleet.FactAway, By: s.replica, From: s.clock.at(since), To: s.clock.at(now), Living: int(s.living.Load()),
+	})
+}
+
+// noteHold notes that claims were held until now, for as long as that; by is how far the store's clock is from what it was
+// before. By that clock the hold began when it was trusted last: a clock that was put forward for good has skipped the rest.
+func (s *Scheduler) noteHold(by, held, step time.Duration) {
+	if held < leastAway {
+		return
+	}
+	now := s.clock.now()
+	s.facts.add("", fleet.Fact{
+		Kind: fleet.FactHeld, By: s.replica, From: now.Add(-held - max(0, by)), To: now, Living: int(s.living.Load()), Step: step,
 	})
 }
 

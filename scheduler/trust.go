@@ -21,6 +21,7 @@ type trust struct {
 	steady time.Duration // since when the store's clock has not stepped
 	quiet  time.Duration // until when nothing is taken over
 	held   time.Duration // since when claims are held
+	step   time.Duration // the greatest step since then; 0 when the clock was never trusted before
 }
 
 // clockState is what a replica thinks of the store's clock.
@@ -65,7 +66,7 @@ func (t *trust) look(at, offset, slack, estimate time.Duration) verdict {
 			return isPlausible
 		}
 		t.state, t.offset = clockStepped, estimate
-		t.seen, t.steady, t.held = offset, at, at
+		t.seen, t.steady, t.held, t.step = offset, at, at, offset-estimate
 		return hasStepped
 	}
 	switch {
@@ -78,6 +79,9 @@ func (t *trust) look(at, offset, slack, estimate time.Duration) verdict {
 		return isHeld
 	}
 	again := apart(t.seen, t.limit)
+	if t.state == clockStepped && (offset-t.offset).Abs() > t.step.Abs() {
+		t.step = offset - t.offset
+	}
 	t.seen, t.steady = offset, at
 	if again {
 		return hasStepped
@@ -151,11 +155,12 @@ func (t *trust) quietFor(at time.Duration) time.Duration {
 	return max(0, t.quiet-at)
 }
 
-// heldFor returns for how long, at a time, claims have been or were held.
-func (t *trust) heldFor(at time.Duration) time.Duration {
+// heldFor returns for how long, at a time, claims have been or were held, and the greatest step of the clock in that time: 0
+// when it was never trusted before.
+func (t *trust) heldFor(at time.Duration) (held, step time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return at - t.held
+	return at - t.held, t.step
 }
 
 // view is what a replica knows about the store's clock.
