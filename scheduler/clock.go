@@ -40,6 +40,11 @@ func (s *Scheduler) looked(sent, received, now time.Time) {
 // firstLook asks this machine's own clock and the live members whether the store's clock is to be trusted. Members that
 // cannot be asked say nothing.
 func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
+	s.firstLooks.Lock()
+	defer s.firstLooks.Unlock()
+	if s.trust.now() != clockUnknown {
+		return // another look was the first
+	}
 	var members []fleet.Replica
 	if roster, ok := s.store.(lease.Roster); ok {
 		ctx, cancel := s.call()

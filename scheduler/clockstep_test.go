@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -177,5 +178,19 @@ func TestMarkInTheFutureIsNotWrittenBack(t *testing.T) {
 		runs := f.runs.of("job")
 		require.Len(t, runs, 3)
 		require.Equal(t, epoch.Add(50*time.Minute), runs[0].start.UTC())
+	})
+}
+
+func TestAReplicaThatStartsInAJumpSaysSoOnce(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(0))
+		f.store.step(time.Hour)
+		f.startOver("a", func(l *link) lease.Store {
+			l.set(func(call) fault { return fault{there: 50 * time.Millisecond, back: 50 * time.Millisecond} })
+			return l
+		})
+		f.sleepTo(4 * time.Second)
+		stepped, _ := f.clockEvents()
+		require.Equal(t, 1, stepped)
 	})
 }

@@ -43,6 +43,7 @@ type Scheduler struct {
 	jobs       atomic.Pointer[jobSet]
 	announces  chan struct{} // of size 1: a heartbeat is to be sent now
 	looks      chan struct{} // of size 1: the store's clock is to be looked at now
+	firstLooks sync.Mutex    // held by the look that decides whether the clock is trusted at the start
 	seen       FleetSeen     // the last
 	living     atomic.Int32  // replicas that were seen last
 	facts      *facts

@@ -117,7 +117,7 @@ func provideScheduler(
 		scheduler.WithVersion(programVersion()),
 		scheduler.WithSyncObserver(ready.observe),
 		scheduler.WithSyncObserver(m.Observe),
-		scheduler.WithObserver(scheduler.LogEvents(logger)),
+		scheduler.WithObserver(s.logEvents(logger)),
 	)
 	if err != nil {
 		return nil, err

@@ -146,22 +146,30 @@ func (a *asking) failed(job string, err error) error {
 		errors.Is(err, context.Canceled):
 		return err
 	}
-	return fmt.Errorf("Redis at %s: %w; %s", a.store.addr, err, advice(err)) //nolint:staticcheck // Redis is a name
+	return fmt.Errorf("Redis at %s: %w; %s", a.store.addr, err, a.store.advice(err)) //nolint:staticcheck // Redis is a name
 }
 
-// advice says what to do about an error of Redis.
-func advice(err error) string {
+// advice says what to do about an error of Redis, in the words of the configuration.
+func (s *store) advice(err error) string {
 	switch {
 	case errors.Is(err, quorum.ErrRestarted):
 		return "wait: a server of a quorum counts when it has remembered the namespace for a lease's TTL"
 	case errors.Is(err, lease.ErrOutOfBounds):
 		return "check the time on Redis's machine, and try again: nothing was changed"
 	}
-	return inConfiguration.Replace(redislease.Hint(err))
+	where := "redis.url"
+	switch r := s.redis; {
+	case r.Quorum != nil:
+		where = "redis.quorum"
+	case len(r.Addrs) > 0:
+		where = "redis.addrs"
+	}
+	hint := redislease.Hint(err)
+	if strings.Contains(hint, "password") && s.redis.Password.Reveal() != "" {
+		where = "redis.username and redis.password"
+	}
+	return strings.NewReplacer("the URL or the options of Redis", where, "the user of Redis", "the user of redis").Replace(hint)
 }
-
-// inConfiguration says where the worker has what a program has in its own code.
-var inConfiguration = strings.NewReplacer("the URL or the options of Redis", "the configuration", "the user of Redis", "the user of redis")
 
 // completeJob completes the names of the configured jobs, for a shell.
 func (c *cli) completeJob(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -79,7 +79,7 @@ func TestAWorkerWaitsForARedisThatIsAway(t *testing.T) {
 	server.Kill()
 	p := start(t, file(t, oneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
 	down := p.await("store does not answer; nothing starts until it does", "level", "ERROR")
-	require.Contains(t, down["hint"], "check that Redis runs")
+	require.Equal(t, "check that Redis runs, and its address in redis.url", down["hint"])
 	require.Contains(t, p.ready(http.StatusServiceUnavailable), "the store does not answer")
 	status, _ := p.get("/healthz")
 	require.Equal(t, http.StatusOK, status)

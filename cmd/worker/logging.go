@@ -9,6 +9,8 @@ import (
 
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
+
+	"github.com/solotick/solotick/scheduler"
 )
 
 // newLogger logs to w what level lets through: in colours when it is a terminal, which NO_COLOR in the environment prevents.
@@ -39,6 +41,18 @@ func inText(_ []string, a slog.Attr) slog.Attr {
 	default:
 	}
 	return a
+}
+
+// logEvents logs the scheduler's events, with hints in the words of the configuration.
+func (s *store) logEvents(logger *slog.Logger) scheduler.Observer {
+	log := scheduler.LogEvents(logger)
+	return func(e scheduler.Event) {
+		if down, ok := e.(scheduler.StoreDown); ok {
+			down.Hint = s.advice(down.Err)
+			e = down
+		}
+		log(e)
+	}
 }
 
 // redisLog takes what go-redis has to say about its connections. Errors come back to the callers as well, so it is

@@ -56,7 +56,7 @@ func (p *patient) reachable(ctx context.Context, addr string) finding {
 	for i := range 5 {
 		began := time.Now()
 		if err := p.client.Ping(ctx).Err(); err != nil && !isForbidden(err) {
-			return finding{Check: "reachable", Result: isFail, Finding: fmt.Sprintf("%s: %v", addr, err), Change: advice(err)}
+			return finding{Check: "reachable", Result: isFail, Finding: fmt.Sprintf("%s: %v", addr, err), Change: p.store.advice(err)}
 		}
 		if took := time.Since(began); i == 0 || took < best {
 			best = took
@@ -199,7 +199,7 @@ func (p *patient) role(ctx context.Context) finding {
 	case p.info["min_slaves_good_slaves"] != "" && p.number("min_slaves_good_slaves") < p.least(ctx):
 		f.Result = isFail
 		f.Finding = fmt.Sprintf("primary, with %s good replicas, and min-replicas-to-write wants %d: it refuses writes", p.info["min_slaves_good_slaves"], p.least(ctx))
-		f.Change = advice(errNoReplicas)
+		f.Change = p.store.advice(errNoReplicas)
 	case count == 0:
 		f.Finding = "primary, without replicas"
 	default:

@@ -25,7 +25,7 @@ func (p *patient) rights(ctx context.Context) []finding {
 	if len(faults) > 0 {
 		f.Result = isFail
 		f.Finding = errors.Join(faults...).Error()
-		f.Change = advice(faults[0])
+		f.Change = p.store.advice(faults[0])
 	}
 	return []finding{f, p.messages(ctx, name)}
 }

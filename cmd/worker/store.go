@@ -21,6 +21,7 @@ import (
 type store struct {
 	lease.Store
 	io.Closer
+	redis      config.Redis          // as it is configured
 	addr       string                // of Redis, for people; "" for a store in this process
 	connection *connection           // nil for a store in this process
 	streams    redis.UniversalClient // for the runs of redis_stream jobs; nil without Redis and for a quorum
@@ -60,12 +61,12 @@ func openStore(cfg *config.Config, logger *slog.Logger, count func(n int)) (*sto
 		return nil, errors.Join(err, client.Close())
 	}
 	addCounter(client, count)
-	return &store{Store: s, Closer: closers{s, client}, addr: c.String(), connection: c, streams: client}, nil
+	return &store{Store: s, Closer: closers{s, client}, redis: cfg.Redis, addr: c.String(), connection: c, streams: client}, nil
 }
 
 // openQuorum opens a store over independent servers.
 func openQuorum(cfg *config.Config, c *connection, timeout time.Duration, count func(n int)) (*store, error) {
-	made := &store{addr: c.String(), connection: c}
+	made := &store{redis: cfg.Redis, addr: c.String(), connection: c}
 	var nodes []quorum.Node
 	var opened closers
 	for _, o := range c.quorum {

@@ -54,7 +54,7 @@ func surveyCluster(ctx context.Context, s *store, cfg *config.Config) []finding 
 		return nil
 	})
 	if err != nil {
-		f := finding{Check: "reachable", Result: isFail, Finding: fmt.Sprintf("%s: %v", s.addr, err), Change: advice(err)}
+		f := finding{Check: "reachable", Result: isFail, Finding: fmt.Sprintf("%s: %v", s.addr, err), Change: s.advice(err)}
 		if strings.Contains(err.Error(), "cluster support disabled") {
 			f.Finding = fmt.Sprintf("%s: this server is not part of a Redis Cluster", s.addr)
 			f.Change = fmt.Sprintf("write url: redis://%s in redis instead of addrs and cluster", cfg.Redis.Addrs[0])
@@ -66,7 +66,7 @@ func surveyCluster(ctx context.Context, s *store, cfg *config.Config) []finding 
 	if len(masters.list) == 0 {
 		return found
 	}
-	found = append(found, clusterState(ctx, client), masters.clocks(ctx, "masters"))
+	found = append(found, s.clusterState(ctx, client), masters.clocks(ctx, "masters"))
 	least := slices.MinFunc(masters.list, func(a, b *patient) int { // which is the first that WAIT would fail at
 		return cmp.Compare(a.number("connected_slaves"), b.number("connected_slaves"))
 	})
@@ -74,7 +74,7 @@ func surveyCluster(ctx context.Context, s *store, cfg *config.Config) []finding 
 }
 
 // clusterState asks whether every slot is served.
-func clusterState(ctx context.Context, client *redis.ClusterClient) finding {
+func (s *store) clusterState(ctx context.Context, client *redis.ClusterClient) finding {
 	f := finding{Check: "cluster", Result: isOK, Finding: "every slot is served"}
 	info, err := client.ClusterInfo(ctx).Result()
 	switch {
@@ -82,7 +82,7 @@ func clusterState(ctx context.Context, client *redis.ClusterClient) finding {
 		f.Result, f.Finding = isUnknown, fmt.Sprintf("could not be checked: CLUSTER INFO: %v", err)
 		f.Change = "to have it checked, let the user of redis call CLUSTER INFO: +cluster|info"
 	case err != nil:
-		f.Result, f.Finding, f.Change = isFail, fmt.Sprintf("CLUSTER INFO: %v", err), advice(err)
+		f.Result, f.Finding, f.Change = isFail, fmt.Sprintf("CLUSTER INFO: %v", err), s.advice(err)
 	case !strings.Contains(info, "cluster_state:ok"):
 		f.Result, f.Finding = isFail, "a slot is not served: jobs whose records are kept there do not run"
 		f.Change = "see redis-cli --cluster check, and whether a master has failed and has no replica"
@@ -207,7 +207,7 @@ func surveyQuorum(ctx context.Context, s *store, cfg *config.Config) []finding {
 	found := nodes.findings()
 	f := finding{Check: "majority", Result: isOK, Finding: fmt.Sprintf("%d of %d nodes answer", len(s.nodes)-away, len(s.nodes))}
 	if _, _, err := s.Time(ctx); err != nil {
-		f.Result, f.Finding, f.Change = isFail, err.Error(), advice(err)
+		f.Result, f.Finding, f.Change = isFail, err.Error(), s.advice(err)
 		return append(found, f)
 	}
 	found = append(found, f, nodes.clocks(ctx, "nodes"))

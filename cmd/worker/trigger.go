@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,11 +115,29 @@ func (c *cli) remark(a *asking, name string, t fleet.Triggered) {
 		fmt.Fprintln(c.stderr, "a triggered tick waits already to be run, and serves this trigger too")
 	default:
 	}
-	if replicas, err := a.fleet.Replicas(a.cmd.Context()); err == nil {
-		if _, unserved := fleet.Serving(name, replicas); unserved {
-			fmt.Fprintln(c.stderr, "warning: no replica that lives serves this job: it runs when one comes")
+	replicas, err := a.fleet.Replicas(a.cmd.Context())
+	if err != nil {
+		return
+	}
+	serving, unserved := fleet.Serving(name, replicas)
+	if unserved {
+		fmt.Fprintln(c.stderr, "warning: no replica that lives serves this job: it runs when one comes")
+		return
+	}
+	if now, err := a.fleet.Now(a.cmd.Context()); err == nil && allSilent(serving, replicas, now) {
+		fmt.Fprintf(c.stderr, "warning: no replica that serves this job has sent its heartbeat in time (%s): it runs when one of them is back, or another comes\n",
+			listed(serving))
+	}
+}
+
+// allSilent reports whether every one of the replicas that serve a job has missed a heartbeat.
+func allSilent(serving []string, replicas []fleet.Replica, now time.Time) bool {
+	for _, r := range replicas {
+		if slices.Contains(serving, r.ID) && !r.Silent(now) {
+			return false
 		}
 	}
+	return len(serving) > 0
 }
 
 // refused tells of a trigger that came too soon.

@@ -49,6 +49,22 @@ func TestTriggerPrintsTheTicksIDOnceForAKey(t *testing.T) {
 	require.Equal(t, record.Open[0].Occasion, tick.UnixMilli())
 }
 
+func TestATriggerOfWhatOnlySilentReplicasServeWarns(t *testing.T) {
+	s := newSite(t)
+	s.contended("sync-orders")
+	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, Term: time.Millisecond})
+	silent := func() string {
+		r := s.ask("trigger", "sync-orders")
+		require.Equal(t, 0, r.code, r.stderr)
+		return r.stderr
+	}
+	require.Eventually(t, func() bool {
+		return strings.Contains(silent(), "warning: no replica that serves this job has sent its heartbeat in time (r1): it runs when one of them is back, or another comes\n")
+	}, patience, 200*time.Millisecond)
+	s.announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "a"}, Term: time.Hour})
+	require.NotContains(t, silent(), "warning", "one that serves it does")
+}
+
 func TestATriggerOfWhatNobodyServesWarns(t *testing.T) {
 	s := newSite(t)
 	r := s.ask("trigger", "sync-orders")
