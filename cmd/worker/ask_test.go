@@ -120,7 +120,7 @@ func TestARedisThatIsAwayFailsWithAHint(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			r := s.ask(append([]string{command}, args...)...)
 			require.Equal(t, 1, r.code)
-			require.Contains(t, r.stdout+r.stderr, "check that Redis runs, and its address in the configuration")
+			require.Contains(t, r.stdout+r.stderr, "check that Redis runs, and its address in redis.url")
 			require.Contains(t, r.stderr, s.server.Addr())
 		})
 	}
