@@ -213,7 +213,7 @@ func TestDoctorTellsMissingRightsFromWhatItMayNotAsk(t *testing.T) {
 	s = newSite(t, redistest.WithConf("requirepass", "secret"))
 	r := s.ask("doctor", "--redis", "redis://:wrong@"+s.server.Addr())
 	require.Equal(t, 1, r.code)
-	require.Regexp(t, `reachable  fail .*\n  change: check the user and the password in the configuration\n`, r.stdout)
+	require.Regexp(t, `reachable  fail .*\n  change: check the user and the password in redis.(url|username and redis.password)\n`, r.stdout)
 }
 
 func TestDoctorTellsHowWrongThisMachinesClockIs(t *testing.T) {
