@@ -20,7 +20,7 @@ func (s *FileStore) Pause(ctx context.Context, name string, p lease.Pause) (inFo
 		return lease.Pause{}, err
 	}
 	err = s.change(ctx, name, func(r *record.Record, now time.Time) (err error) {
-		inForce, err = r.Pause(p, now)
+		inForce, err = r.Pause(p, record.At(now))
 		return err
 	})
 	return inForce, err
@@ -32,7 +32,7 @@ func (s *FileStore) Resume(ctx context.Context, name string, q lease.Resume) (en
 		return nil, err
 	}
 	err = s.change(ctx, name, func(r *record.Record, now time.Time) (err error) {
-		ended, err = r.Resume(q, now)
+		ended, err = r.Resume(q, record.At(now))
 		return err
 	})
 	return ended, err
@@ -44,7 +44,7 @@ func (s *FileStore) Cancel(ctx context.Context, c lease.Cancel) (a lease.Cancell
 		return lease.Cancelled{}, err
 	}
 	err = s.change(ctx, c.Name, func(r *record.Record, now time.Time) (err error) {
-		a, _, err = r.Cancel(c, now)
+		a, _, err = r.Cancel(c, record.At(now))
 		return err
 	})
 	return a, err
@@ -56,7 +56,7 @@ func (s *FileStore) Repair(ctx context.Context, q lease.Repair) (a lease.Repaire
 		return lease.Repaired{}, err
 	}
 	err = s.change(ctx, q.Name, func(r *record.Record, now time.Time) (err error) {
-		a, err = r.Repair(q, now)
+		a, err = r.Repair(q, record.At(now))
 		return err
 	})
 	return a, err
@@ -68,7 +68,7 @@ func (s *FileStore) Trigger(ctx context.Context, t lease.Trigger) (a lease.Trigg
 		return lease.Triggered{}, err
 	}
 	err = s.change(ctx, t.Name, func(r *record.Record, now time.Time) (err error) {
-		a, _, err = r.Trigger(t, now)
+		a, _, err = r.Trigger(t, record.At(now))
 		return err
 	})
 	return a, err
@@ -83,7 +83,7 @@ func (s *FileStore) Inspect(ctx context.Context, name string) (v lease.Record, e
 		return lease.Record{Name: name}, nil
 	}
 	err = s.change(ctx, name, func(r *record.Record, now time.Time) error {
-		v = r.View(name, now)
+		v = r.View(name, record.At(now))
 		return nil
 	})
 	return v, err

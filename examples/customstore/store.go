@@ -73,7 +73,7 @@ func (s *FileStore) Claim(ctx context.Context, c lease.Claim) (a lease.Answer, e
 		return lease.Answer{}, err
 	}
 	err = s.change(ctx, c.Name, func(r *record.Record, now time.Time) error {
-		a, _ = r.Claim(c, now) // nobody can be woken; who waits, or has to make room, learns of it at the next claim or renewal
+		a, _ = r.Claim(c, record.At(now)) // nobody can be woken; who waits, or has to make room, learns of it at the next claim or renewal
 		return nil
 	})
 	return a, err
@@ -84,7 +84,7 @@ func (s *FileStore) Renew(ctx context.Context, grants []lease.Grant) []error {
 	answers := make([]error, len(grants))
 	for i, g := range grants {
 		if answers[i] = g.Validate(); answers[i] == nil {
-			answers[i] = s.change(ctx, g.Name, func(r *record.Record, now time.Time) error { return r.Renew(g, now) })
+			answers[i] = s.change(ctx, g.Name, func(r *record.Record, now time.Time) error { return r.Renew(g, record.At(now)) })
 		}
 	}
 	return answers
@@ -99,7 +99,7 @@ func (s *FileStore) Settle(ctx context.Context, g lease.Grant, outcome lease.Out
 		return err
 	}
 	return s.change(ctx, g.Name, func(r *record.Record, now time.Time) error {
-		_, err := r.Settle(g, outcome, now)
+		_, err := r.Settle(g, outcome, record.At(now))
 		return err
 	})
 }
@@ -110,7 +110,7 @@ func (s *FileStore) Release(ctx context.Context, g lease.Grant) error {
 		return err
 	}
 	return s.change(ctx, g.Name, func(r *record.Record, now time.Time) error {
-		_, err := r.Release(g, now)
+		_, err := r.Release(g, record.At(now))
 		return err
 	})
 }
@@ -121,7 +121,7 @@ func (s *FileStore) Pass(ctx context.Context, p lease.Pass) (mark int64, passed 
 		return 0, false, err
 	}
 	err = s.change(ctx, p.Name, func(r *record.Record, now time.Time) error {
-		mark, passed, err = r.Pass(p, now)
+		mark, passed, err = r.Pass(p, record.At(now))
 		return err
 	})
 	return mark, passed, err
@@ -138,7 +138,7 @@ func (s *FileStore) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Recor
 	for i, y := range syncs {
 		err := s.change(ctx, y.Name, func(r *record.Record, now time.Time) error {
 			var err error
-			records[i], err = r.Sync(y, now)
+			records[i], err = r.Sync(y, record.At(now))
 			return err
 		})
 		if err != nil {

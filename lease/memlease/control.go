@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/record"
 )
 
 // Pause implements [lease.Controller].
@@ -14,7 +15,7 @@ func (s *Store) Pause(ctx context.Context, name string, p lease.Pause) (lease.Pa
 		return lease.Pause{}, err
 	}
 	s.mu.Lock()
-	in, err := s.recordLocked(name).Pause(p, s.nowLocked())
+	in, err := s.recordLocked(name).Pause(p, record.At(s.nowLocked()))
 	s.unlock(err == nil, name, lease.Ruled)
 	return in, err
 }
@@ -25,7 +26,7 @@ func (s *Store) Resume(ctx context.Context, name string, r lease.Resume) (*lease
 		return nil, err
 	}
 	s.mu.Lock()
-	was, err := s.recordLocked(name).Resume(r, s.nowLocked())
+	was, err := s.recordLocked(name).Resume(r, record.At(s.nowLocked()))
 	s.unlock(err == nil, name, lease.Ruled)
 	return was, err
 }
@@ -36,7 +37,7 @@ func (s *Store) Cancel(ctx context.Context, c lease.Cancel) (lease.Cancelled, er
 		return lease.Cancelled{}, err
 	}
 	s.mu.Lock()
-	a, wake, err := s.recordLocked(c.Name).Cancel(c, s.nowLocked())
+	a, wake, err := s.recordLocked(c.Name).Cancel(c, record.At(s.nowLocked()))
 	s.unlock(wake, c.Name, lease.Cancelling)
 	return a, err
 }
@@ -47,7 +48,7 @@ func (s *Store) Repair(ctx context.Context, q lease.Repair) (lease.Repaired, err
 		return lease.Repaired{}, err
 	}
 	s.mu.Lock()
-	a, err := s.recordLocked(q.Name).Repair(q, s.nowLocked())
+	a, err := s.recordLocked(q.Name).Repair(q, record.At(s.nowLocked()))
 	s.unlock(a.Changed, q.Name, lease.Ruled)
 	return a, err
 }
@@ -58,7 +59,7 @@ func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, 
 		return lease.Triggered{}, err
 	}
 	s.mu.Lock()
-	a, wake, err := s.recordLocked(t.Name).Trigger(t, s.nowLocked())
+	a, wake, err := s.recordLocked(t.Name).Trigger(t, record.At(s.nowLocked()))
 	s.unlock(wake, t.Name, a.Occasion)
 	return a, err
 }

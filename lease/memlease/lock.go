@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/record"
 )
 
 type listener func(name string, requests []string)
@@ -23,7 +24,7 @@ func (s *Store) Lock(ctx context.Context, name string) (lease.Lock, error) {
 	if r == nil {
 		return lease.Lock{Name: name}, nil
 	}
-	return r.Lock.View(name, s.nowLocked()), nil
+	return r.Lock.View(name, record.At(s.nowLocked())), nil
 }
 
 // Locks implements [lease.Locker]. The cursor is the name that was looked at last.
@@ -41,7 +42,7 @@ func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (lo
 		if len(locks) >= max(count, 1) {
 			return locks, locks[len(locks)-1].Name, nil
 		}
-		if v := s.records[name].Lock.View(name, now); len(v.Holds) > 0 || v.Waiters > 0 {
+		if v := s.records[name].Lock.View(name, record.At(now)); len(v.Holds) > 0 || v.Waiters > 0 {
 			locks = append(locks, v)
 		}
 	}
@@ -54,7 +55,7 @@ func (s *Store) ForceRelease(ctx context.Context, name string, token int64) (boo
 		return false, err
 	}
 	s.mu.Lock()
-	woken, held := s.recordLocked(name).Lock.ForceRelease(token, s.nowLocked())
+	woken, held := s.recordLocked(name).Lock.ForceRelease(token, record.At(s.nowLocked()))
 	tell := s.tellLocked(name, woken)
 	s.mu.Unlock()
 	tell()

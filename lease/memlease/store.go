@@ -79,7 +79,7 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 	}
 	s.mu.Lock()
 	r := s.recordLocked(c.Name)
-	a, wake := r.Claim(c, s.nowLocked())
+	a, wake := r.Claim(c, record.At(s.nowLocked()))
 	tell := s.tellLocked(c.Name, r.Woken())
 	s.unlock(wake, c.Name, 0)
 	tell()
@@ -109,7 +109,7 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 	now := s.nowLocked()
 	for i, g := range grants {
 		if answers[i] = cmp.Or(g.Validate(), ended); answers[i] == nil {
-			answers[i] = s.recordLocked(g.Name).Renew(g, now)
+			answers[i] = s.recordLocked(g.Name).Renew(g, record.At(now))
 		}
 	}
 	return answers
@@ -123,12 +123,12 @@ func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	return s.end(ctx, g, func(r *record.Record, now time.Time) (bool, error) { return r.Settle(g, outcome, now) })
+	return s.end(ctx, g, func(r *record.Record, now time.Time) (bool, error) { return r.Settle(g, outcome, record.At(now)) })
 }
 
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, g lease.Grant) error {
-	return s.end(ctx, g, func(r *record.Record, now time.Time) (bool, error) { return r.Release(g, now) })
+	return s.end(ctx, g, func(r *record.Record, now time.Time) (bool, error) { return r.Release(g, record.At(now)) })
 }
 
 func (s *Store) end(ctx context.Context, g lease.Grant, verb func(*record.Record, time.Time) (wake bool, err error)) error {
@@ -151,7 +151,7 @@ func (s *Store) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.recordLocked(p.Name).Pass(p, s.nowLocked())
+	return s.recordLocked(p.Name).Pass(p, record.At(s.nowLocked()))
 }
 
 // Sync implements [lease.Store].
@@ -170,7 +170,7 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 	records := make([]lease.Record, len(syncs))
 	for i, y := range syncs {
 		var err error
-		if records[i], err = s.recordLocked(y.Name).Sync(y, now); err != nil {
+		if records[i], err = s.recordLocked(y.Name).Sync(y, record.At(now)); err != nil {
 			return nil, err
 		}
 	}
@@ -188,7 +188,7 @@ func (s *Store) Inspect(ctx context.Context, name string) (lease.Record, error) 
 	if r == nil {
 		return lease.Record{Name: name}, nil
 	}
-	return r.View(name, s.nowLocked()), nil
+	return r.View(name, record.At(s.nowLocked())), nil
 }
 
 // Time implements [lease.Store].

@@ -17,7 +17,7 @@ func (s *Store) Pause(ctx context.Context, name string, p lease.Pause) (in lease
 	}
 	var answer error
 	err = s.one(ctx, "pause", name, look, false, func(r *record.Record, now time.Time) func() {
-		pause, said := r.Pause(p, now)
+		pause, said := r.Pause(p, record.At(now))
 		return func() {
 			in, answer = pause, said
 			s.tell(said == nil, name, lease.Ruled)
@@ -33,7 +33,7 @@ func (s *Store) Resume(ctx context.Context, name string, q lease.Resume) (was *l
 	}
 	var answer error
 	err = s.one(ctx, "resume", name, look, false, func(r *record.Record, now time.Time) func() {
-		pause, said := r.Resume(q, now)
+		pause, said := r.Resume(q, record.At(now))
 		return func() {
 			was, answer = pause, said
 			s.tell(said == nil, name, lease.Ruled)
@@ -50,7 +50,7 @@ func (s *Store) Cancel(ctx context.Context, c lease.Cancel) (a lease.Cancelled, 
 	var answer error
 	err = s.one(ctx, "cancel", c.Name, look, false, func(r *record.Record, now time.Time) func() {
 		undo := extended(r, now)
-		said, wake, fault := r.Cancel(c, now)
+		said, wake, fault := r.Cancel(c, record.At(now))
 		undo()
 		return func() {
 			a, answer = said, fault
@@ -67,7 +67,7 @@ func (s *Store) Repair(ctx context.Context, q lease.Repair) (a lease.Repaired, e
 	}
 	var answer error
 	err = s.one(ctx, "repair", q.Name, look, false, func(r *record.Record, now time.Time) func() {
-		repaired, fault := r.Repair(q, now)
+		repaired, fault := r.Repair(q, record.At(now))
 		return func() {
 			a, answer = repaired, fault
 			s.tell(repaired.Changed, q.Name, lease.Ruled)
@@ -83,7 +83,7 @@ func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (a lease.Triggered
 	}
 	var answer error
 	err = s.one(ctx, "trigger", t.Name, above, true, func(r *record.Record, now time.Time) func() {
-		said, wake, fault := r.Trigger(t, now)
+		said, wake, fault := r.Trigger(t, record.At(now))
 		return func() {
 			a, answer = said, fault
 			s.tell(wake, t.Name, said.Occasion)

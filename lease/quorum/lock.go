@@ -41,7 +41,7 @@ func (s *Store) claimLock(ctx context.Context, c lease.Claim, patience time.Dura
 func (s *Store) releaseLock(ctx context.Context, what string, g lease.Grant) error {
 	var answer error
 	err := s.oneLock(ctx, what, g.Name, above, false, func(l *record.Lock, now time.Time) func() {
-		woken, said := l.Release(g, now)
+		woken, said := l.Release(g, record.At(now))
 		return func() {
 			answer = said
 			s.tellLock(g.Name, woken)
@@ -59,7 +59,7 @@ func (s *Store) Lock(ctx context.Context, name string) (v lease.Lock, err error)
 		return lease.Lock{}, err
 	}
 	err = s.oneLock(ctx, "lock", name, look, false, func(l *record.Lock, now time.Time) func() {
-		seen := l.View(name, now)
+		seen := l.View(name, record.At(now))
 		return func() { v = seen }
 	})
 	return v, err
@@ -71,7 +71,7 @@ func (s *Store) ForceRelease(ctx context.Context, name string, token int64) (hel
 		return false, err
 	}
 	err = s.oneLock(ctx, "force release of", name, look, false, func(l *record.Lock, now time.Time) func() {
-		woken, was := l.ForceRelease(token, now)
+		woken, was := l.ForceRelease(token, record.At(now))
 		return func() {
 			held = was
 			s.tellLock(name, woken)

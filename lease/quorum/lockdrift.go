@@ -55,12 +55,12 @@ func claimLock(l *record.Lock, c lease.Claim, now time.Time, patience time.Durat
 	}
 	unsure := doubts(l, c, now)
 	if len(unsure) == 0 {
-		a, woken = l.Claim(c, now)
+		a, woken = l.Claim(c, record.At(now))
 		return a, woken, 0
 	}
 	before := cloneLock(l)
 	undo := extendedHolds(l, c, now)
-	a, woken = l.Claim(c, now)
+	a, woken = l.Claim(c, record.At(now))
 	undo()
 	if a.Status == lease.Granted {
 		return a, woken, 0
@@ -93,7 +93,7 @@ func until(l *record.Lock, c lease.Claim, now time.Time, unsure []doubt) time.Du
 		for _, d := range unsure[:n+1] {
 			d.end(later, now)
 		}
-		a, _ := later.Claim(c, now)
+		a, _ := later.Claim(c, record.At(now))
 		return a.Status == lease.Granted
 	})
 	return unsure[min(n, len(unsure)-1)].wait

@@ -36,7 +36,7 @@ func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (li
 	}
 	views := make([]lease.Lock, len(keys))
 	errs := s.registers.update(ctx, keys, look, false, on(lockKind, func(i int, l *record.Lock, now time.Time) func() {
-		v := l.View(strings.TrimPrefix(keys[i], lockPrefix), now)
+		v := l.View(strings.TrimPrefix(keys[i], lockPrefix), record.At(now))
 		return func() { views[i] = v }
 	}))
 	for i, v := range views {

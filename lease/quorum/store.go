@@ -133,7 +133,7 @@ func (s *Store) claim(ctx context.Context, c lease.Claim, patience time.Duration
 			return func() { wait = w }
 		}
 		undo := extended(r, now)
-		answer, wake := r.Claim(c, now)
+		answer, wake := r.Claim(c, record.At(now))
 		undo()
 		return func() {
 			a = answer
@@ -236,7 +236,7 @@ func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome
 	if g.Limit > 0 {
 		return s.releaseLock(ctx, "settle", g)
 	}
-	return s.finish(ctx, "settle", g, func(r *record.Record, now time.Time) (bool, error) { return r.Settle(g, outcome, now) })
+	return s.finish(ctx, "settle", g, func(r *record.Record, now time.Time) (bool, error) { return r.Settle(g, outcome, record.At(now)) })
 }
 
 // Release implements [lease.Store].
@@ -247,7 +247,7 @@ func (s *Store) Release(ctx context.Context, g lease.Grant) error {
 	if g.Limit > 0 {
 		return s.releaseLock(ctx, "release", g)
 	}
-	return s.finish(ctx, "release", g, func(r *record.Record, now time.Time) (bool, error) { return r.Release(g, now) })
+	return s.finish(ctx, "release", g, func(r *record.Record, now time.Time) (bool, error) { return r.Release(g, record.At(now)) })
 }
 
 func (s *Store) finish(ctx context.Context, what string, g lease.Grant, f func(*record.Record, time.Time) (wake bool, err error)) error {
@@ -269,7 +269,7 @@ func (s *Store) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bool
 	}
 	var answer error
 	err = s.one(ctx, "pass", p.Name, look, false, func(r *record.Record, now time.Time) func() {
-		m, ok, said := r.Pass(p, now)
+		m, ok, said := r.Pass(p, record.At(now))
 		return func() { mark, passed, answer = m, ok, said }
 	})
 	return mark, passed, cmp.Or(err, answer)
@@ -287,7 +287,7 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 	errs := s.registers.update(ctx, names, first, true, on(recordKind, func(n int, r *record.Record, now time.Time) func() {
 		views, said := make([]lease.Record, len(parts[n])), make([]error, len(parts[n]))
 		for j, i := range parts[n] {
-			views[j], said[j] = r.Sync(syncs[i], now)
+			views[j], said[j] = r.Sync(syncs[i], record.At(now))
 		}
 		return func() {
 			for j, i := range parts[n] {
@@ -311,7 +311,7 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 // Inspect implements [lease.Inspector].
 func (s *Store) Inspect(ctx context.Context, name string) (v lease.Record, err error) {
 	err = s.one(ctx, "inspect", name, look, false, func(r *record.Record, now time.Time) func() {
-		seen := r.View(name, now)
+		seen := r.View(name, record.At(now))
 		return func() { v = seen }
 	})
 	return v, err

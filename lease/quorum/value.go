@@ -66,7 +66,7 @@ func keepFor(r *record.Record) time.Duration {
 
 // renew renews a grant, and takes down for which term: its drift is a part of that.
 func renew(r *record.Record, g lease.Grant, now time.Time) error {
-	err := r.Renew(g, now)
+	err := r.Renew(g, record.At(now))
 	for i := range r.Open {
 		if e := &r.Open[i]; err == nil && e.Occasion == g.Occasion {
 			e.Term = g.Term

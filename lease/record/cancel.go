@@ -2,7 +2,6 @@ package record
 
 import (
 	"slices"
-	"time"
 
 	"github.com/solotick/solotick/lease"
 )
@@ -14,7 +13,7 @@ type Cancel struct {
 }
 
 // Cancel answers a valid cancel. wake tells that somebody has to be notified of it.
-func (r *Record) Cancel(c lease.Cancel, now time.Time) (a lease.Cancelled, wake bool, err error) {
+func (r *Record) Cancel(c lease.Cancel, at *Moment) (a lease.Cancelled, wake bool, err error) {
 	if !r.Known {
 		return a, false, lease.ErrUnknown
 	}
@@ -27,15 +26,15 @@ func (r *Record) Cancel(c lease.Cancel, now time.Time) (a lease.Cancelled, wake 
 		by = c.By
 	}
 	e := r.Open[i]
-	if e.waits() || !e.Ends.After(now) {
+	if e.waits() || !at.holds(e.Token, e.Ends) {
 		r.remove(i)
-		r.over(e, lease.OutcomeCancelled, lease.NoteCancelled(by), now)
+		r.over(e, lease.OutcomeCancelled, lease.NoteCancelled(by), at)
 		return lease.Cancelled{Status: lease.CancelSettled, By: by}, true, nil
 	}
 	if !before {
 		r.Cancels = append(r.Cancels, Cancel{c.Occasion, by})
 	}
-	return lease.Cancelled{Status: lease.CancelPending, By: by, Holder: e.Holder, Left: e.Ends.Sub(now)}, true, nil
+	return lease.Cancelled{Status: lease.CancelPending, By: by, Holder: e.Holder, Left: e.Ends.Sub(at.now)}, true, nil
 }
 
 // cancelledBefore answers a cancel of an occasion that is not open.
@@ -60,12 +59,12 @@ func (r *Record) cancelled(occasion int64) (by string, ok bool) {
 }
 
 // ended settles, on the store's own account, what ran out and has to end: what was cancelled, or replaced.
-func (r *Record) ended(e Entry, now time.Time) (settled lease.Settled, ok bool) {
+func (r *Record) ended(e Entry, at *Moment) (settled lease.Settled, ok bool) {
 	if by, ok := r.cancelled(e.Occasion); ok {
-		return r.over(e, lease.OutcomeCancelled, lease.NoteCancelled(by), now), true
+		return r.over(e, lease.OutcomeCancelled, lease.NoteCancelled(by), at), true
 	}
 	if r.Stop.has(e) {
-		return r.over(e, lease.OutcomeReplaced, lease.NoteExpired, now), true
+		return r.over(e, lease.OutcomeReplaced, lease.NoteExpired, at), true
 	}
 	return settled, false
 }

@@ -8,17 +8,17 @@ import (
 )
 
 // Claim answers a valid claim. wake tells that a holder has to be told to make room.
-func (r *Record) Claim(c lease.Claim, now time.Time) (a lease.Answer, wake bool) {
+func (r *Record) Claim(c lease.Claim, at *Moment) (a lease.Answer, wake bool) {
 	if c.Limit > 0 {
-		a, r.woken = r.Lock.Claim(c, now)
+		a, r.woken = r.Lock.Claim(c, at)
 		return a, false
 	}
-	if late(c.Until, now) {
-		return lease.Answer{Status: lease.OutOfBounds, Mark: r.Mark, Now: now.UTC()}, false
+	if late(c.Until, at) {
+		return lease.Answer{Status: lease.OutOfBounds, Mark: r.Mark, Now: at.now.UTC()}, false
 	}
-	r.restart(now)
+	r.restart(at)
 	if c.Occasion > 0 && !r.Known {
-		return lease.Answer{Status: lease.Unknown, Mark: c.Known, Now: now.UTC()}, false
+		return lease.Answer{Status: lease.Unknown, Mark: c.Known, Now: at.now.UTC()}, false
 	}
 	if c.Occasion > 0 {
 		r.learn(c.Known)
@@ -26,30 +26,30 @@ func (r *Record) Claim(c lease.Claim, now time.Time) (a lease.Answer, wake bool)
 	}
 	stop := r.Stop
 	if i := r.find(c.Occasion); i >= 0 {
-		a = r.claimOpen(c, i, now)
+		a = r.claimOpen(c, i, at)
 	} else {
-		a = r.claimNew(c, now)
+		a = r.claimNew(c, at)
 	}
-	a.Mark, a.Now = r.Mark, now.UTC()
+	a.Mark, a.Now = r.Mark, at.now.UTC()
 	for _, e := range r.Open {
 		if e.Occasion != c.Occasion {
-			a.Open = append(a.Open, e.view(now))
+			a.Open = append(a.Open, e.view(at))
 		}
 	}
 	return a, r.Stop != stop
 }
 
 // claimOpen answers the claim of an occasion that is open.
-func (r *Record) claimOpen(c lease.Claim, i int, now time.Time) lease.Answer {
+func (r *Record) claimOpen(c lease.Claim, i int, at *Moment) lease.Answer {
 	e := r.Open[i]
 	if e.waits() {
-		return r.turn(c, now)
+		return r.turn(c, at)
 	}
-	if e.Ends.After(now) {
+	if at.holds(e.Token, e.Ends) {
 		if e.Holder == c.Holder && e.Request == c.Request {
-			return granted(e, now)
+			return granted(e, at)
 		}
-		return lease.Answer{Status: lease.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: e.Ends.Sub(now)}
+		return lease.Answer{Status: lease.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: e.Ends.Sub(at.now)}
 	}
 	r.remove(i)
 	former := &lease.Former{Holder: e.Holder, Token: e.Token, Attempt: e.Attempt}
@@ -57,50 +57,50 @@ func (r *Record) claimOpen(c lease.Claim, i int, now time.Time) lease.Answer {
 		former.Ended = e.Ends.UTC().Truncate(time.Microsecond)
 	}
 	if c.Occasion == 0 {
-		a := r.grant(c, 1, c.Takeovers, now)
+		a := r.grant(c, 1, c.Takeovers, at)
 		a.Former = former
 		return a
 	}
 	takeovers := e.Takeovers
-	if settled, ok := r.ended(e, now); ok {
+	if settled, ok := r.ended(e, at); ok {
 		return lease.Answer{Status: lease.Decided, Token: e.Token, Attempt: e.Attempt, Settled: []lease.Settled{settled}}
 	}
 	if !e.Released {
 		if takeovers == 0 {
-			r.over(e, lease.OutcomeLost, lease.NoteExpired, now)
+			r.over(e, lease.OutcomeLost, lease.NoteExpired, at)
 			return lease.Answer{Status: lease.Lost, Token: e.Token, Attempt: e.Attempt}
 		}
 		takeovers--
 	}
-	a := r.grant(c, e.Attempt+1, takeovers, now)
+	a := r.grant(c, e.Attempt+1, takeovers, at)
 	a.Former = former
 	return a
 }
 
 // turn answers the claim of an occasion that waits.
-func (r *Record) turn(c lease.Claim, now time.Time) lease.Answer {
-	settled := r.sweep(c, now)
+func (r *Record) turn(c lease.Claim, at *Moment) lease.Answer {
+	settled := r.sweep(c, at)
 	var a lease.Answer
 	if first := r.longest(); first != nil && c.Overlap != lease.OverlapAllow {
 		if c.Overlap == lease.OverlapReplace {
 			r.replace(c.Occasion)
 		}
-		a = r.behind(lease.Queued, *first, now)
+		a = r.behind(lease.Queued, *first, at)
 		r.toEnd(r.Open[r.find(c.Occasion)])
 	} else {
 		r.remove(r.find(c.Occasion))
-		a = r.grant(c, 1, c.Takeovers, now)
+		a = r.grant(c, 1, c.Takeovers, at)
 	}
 	a.Settled = settled
 	return a
 }
 
 // claimNew answers the claim of an occasion that is not open.
-func (r *Record) claimNew(c lease.Claim, now time.Time) lease.Answer {
+func (r *Record) claimNew(c lease.Claim, at *Moment) lease.Answer {
 	n := c.Occasion
 	switch {
 	case n == 0 && !c.OnlyOpen:
-		return r.grant(c, 1, c.Takeovers, now)
+		return r.grant(c, 1, c.Takeovers, at)
 	case n > 0 && n <= r.Mark:
 		switch s := r.skipped(n, c.Request); {
 		case s == nil:
@@ -112,25 +112,25 @@ func (r *Record) claimNew(c lease.Claim, now time.Time) lease.Answer {
 		return lease.Answer{Status: lease.Decided}
 	case c.OnlyOpen:
 		return lease.Answer{Status: lease.Decided}
-	case c.NotBefore.After(now):
-		return lease.Answer{Status: lease.Early, Left: c.NotBefore.Sub(now)}
+	case !at.reached(c.NotBefore):
+		return lease.Answer{Status: lease.Early, Left: c.NotBefore.Sub(at.now)}
 	case r.excepted(n):
 		r.Mark = n
 		r.prune()
 		return lease.Answer{Status: lease.Decided}
-	case !c.NotAfter.IsZero() && now.After(c.NotAfter):
+	case !c.NotAfter.IsZero() && at.passed(c.NotAfter):
 		return lease.Answer{Status: lease.Late}
 	case r.Paused != nil:
-		return r.skip(c, lease.Paused, lease.NotePaused, now)
+		return r.skip(c, lease.Paused, lease.NotePaused, at)
 	}
-	settled := r.sweep(c, now)
-	a := r.overlap(c, &settled, now)
+	settled := r.sweep(c, at)
+	a := r.overlap(c, &settled, at)
 	a.Settled = settled
 	return a
 }
 
 // overlap answers the claim of a new occasion by what else is open.
-func (r *Record) overlap(c lease.Claim, settled *[]lease.Settled, now time.Time) lease.Answer {
+func (r *Record) overlap(c lease.Claim, settled *[]lease.Settled, at *Moment) lease.Answer {
 	first := r.longest()
 	other := first
 	if other == nil {
@@ -139,11 +139,11 @@ func (r *Record) overlap(c lease.Claim, settled *[]lease.Settled, now time.Time)
 	switch {
 	case other == nil || c.Overlap == lease.OverlapAllow:
 	case c.Overlap == lease.OverlapSkip:
-		return r.skip(c, lease.Skipped, lease.NoteOverlap, now)
+		return r.skip(c, lease.Skipped, lease.NoteOverlap, at)
 	case c.Overlap == lease.OverlapWait:
-		return r.behind(lease.Busy, *other, now)
+		return r.behind(lease.Busy, *other, at)
 	default:
-		*settled = append(*settled, r.makeRoom(c, now)...)
+		*settled = append(*settled, r.makeRoom(c, at)...)
 		if first = r.longest(); first == nil { // it may have moved
 			break
 		}
@@ -154,57 +154,57 @@ func (r *Record) overlap(c lease.Claim, settled *[]lease.Settled, now time.Time)
 		r.Open = append(r.Open, Entry{Grant: lease.Grant{
 			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request, Takeovers: c.Takeovers,
 		}})
-		return r.behind(lease.Queued, *first, now)
+		return r.behind(lease.Queued, *first, at)
 	}
 	r.Mark = c.Occasion
-	return r.grant(c, 1, c.Takeovers, now)
+	return r.grant(c, 1, c.Takeovers, at)
 }
 
-func (r *Record) skip(c lease.Claim, status lease.Status, note string, now time.Time) lease.Answer {
+func (r *Record) skip(c lease.Claim, status lease.Status, note string, at *Moment) lease.Answer {
 	r.Mark = c.Occasion
-	r.remember(lease.Settled{Occasion: c.Occasion, Outcome: lease.OutcomeSkipped, Holder: c.Holder, Note: note}, c.Request, now)
+	r.remember(lease.Settled{Occasion: c.Occasion, Outcome: lease.OutcomeSkipped, Holder: c.Holder, Note: note}, c.Request, at)
 	return lease.Answer{Status: status}
 }
 
 // behind makes the answer to a claim that has to wait for e.
-func (r *Record) behind(status lease.Status, e Entry, now time.Time) lease.Answer {
+func (r *Record) behind(status lease.Status, e Entry, at *Moment) lease.Answer {
 	r.Wait = true
-	return lease.Answer{Status: status, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: max(0, e.Ends.Sub(now))}
+	return lease.Answer{Status: status, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: max(0, e.Ends.Sub(at.now))}
 }
 
-func (r *Record) grant(c lease.Claim, attempt, takeovers int, now time.Time) lease.Answer {
-	r.Token = max(r.Token+1, now.UnixMicro())
+func (r *Record) grant(c lease.Claim, attempt, takeovers int, at *Moment) lease.Answer {
+	r.Token = at.token(r.Token + 1)
 	e := Entry{
 		Grant: lease.Grant{
 			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
 			Token: r.Token, Attempt: attempt, Takeovers: takeovers, Term: c.Term,
 		},
-		Ends: now.Add(c.Term),
+		Ends: at.now.Add(c.Term),
 	}
 	r.Open = append(r.Open, e)
-	return granted(e, now)
+	return granted(e, at)
 }
 
-func granted(e Entry, now time.Time) lease.Answer {
-	return lease.Answer{Status: lease.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Left: e.Ends.Sub(now)}
+func granted(e Entry, at *Moment) lease.Answer {
+	return lease.Answer{Status: lease.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Left: e.Ends.Sub(at.now)}
 }
 
 // sweep settles what is over and stands in nobody's way: what ran out and may not be granted again, and what is free and
 // has to make room.
-func (r *Record) sweep(c lease.Claim, now time.Time) (settled []lease.Settled) {
+func (r *Record) sweep(c lease.Claim, at *Moment) (settled []lease.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
-		if e.Occasion == 0 || e.waits() || e.Ends.After(now) {
+		if e.Occasion == 0 || e.waits() || at.holds(e.Token, e.Ends) {
 			return false
 		}
-		if s, ok := r.ended(e, now); ok {
+		if s, ok := r.ended(e, at); ok {
 			settled = append(settled, s)
 			return true
 		}
 		switch {
 		case c.Overlap == lease.OverlapReplace && e.Occasion < c.Occasion:
-			settled = append(settled, r.over(e, lease.OutcomeReplaced, lease.NoteExpired, now))
+			settled = append(settled, r.over(e, lease.OutcomeReplaced, lease.NoteExpired, at))
 		case e.Takeovers == 0 && !e.Released:
-			settled = append(settled, r.over(e, lease.OutcomeLost, lease.NoteExpired, now))
+			settled = append(settled, r.over(e, lease.OutcomeLost, lease.NoteExpired, at))
 		default:
 			return false
 		}
@@ -224,7 +224,7 @@ func (r *Record) replace(n int64) {
 }
 
 // makeRoom settles what waits, to let a newer occasion take its place.
-func (r *Record) makeRoom(c lease.Claim, now time.Time) (settled []lease.Settled) {
+func (r *Record) makeRoom(c lease.Claim, at *Moment) (settled []lease.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
 		if !e.waits() {
 			return false
@@ -233,7 +233,7 @@ func (r *Record) makeRoom(c lease.Claim, now time.Time) (settled []lease.Settled
 		if c.Overlap == lease.OverlapReplace {
 			outcome = lease.OutcomeReplaced
 		}
-		settled = append(settled, r.over(e, outcome, lease.NoteNewer, now))
+		settled = append(settled, r.over(e, outcome, lease.NoteNewer, at))
 		return true
 	})
 	return settled

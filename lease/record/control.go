@@ -9,8 +9,8 @@ import (
 )
 
 // Pause answers a valid pause.
-func (r *Record) Pause(p lease.Pause, now time.Time) (lease.Pause, error) {
-	if err := inBounds(p.Until, now); err != nil {
+func (r *Record) Pause(p lease.Pause, at *Moment) (lease.Pause, error) {
+	if err := inBounds(p.Until, at); err != nil {
 		return lease.Pause{}, err
 	}
 	if !r.Known {
@@ -18,15 +18,15 @@ func (r *Record) Pause(p lease.Pause, now time.Time) (lease.Pause, error) {
 	}
 	if r.Paused == nil {
 		p.Until = time.Time{}
-		p.Why, p.Since = lease.Cut(p.Why, lease.MaxWhy), now.UTC().Truncate(time.Microsecond)
+		p.Why, p.Since = lease.Cut(p.Why, lease.MaxWhy), at.micro()
 		r.Paused = &p
 	}
 	return *r.Paused, nil
 }
 
 // Resume answers a valid resume.
-func (r *Record) Resume(q lease.Resume, now time.Time) (*lease.Pause, error) {
-	if err := inBounds(q.Until, now); err != nil {
+func (r *Record) Resume(q lease.Resume, at *Moment) (*lease.Pause, error) {
+	if err := inBounds(q.Until, at); err != nil {
 		return nil, err
 	}
 	if !r.Known {
@@ -34,19 +34,19 @@ func (r *Record) Resume(q lease.Resume, now time.Time) (*lease.Pause, error) {
 	}
 	was := r.Paused
 	r.Paused = nil
-	if was != nil && now.UnixMilli() > r.Mark {
+	if was != nil && at.reached(time.UnixMilli(r.Mark+1)) {
 		from := r.Mark
-		r.Mark = now.UnixMilli()
+		r.Mark = at.milli()
 		r.remember(lease.Settled{
 			Occasion: r.Mark, From: from, Outcome: lease.OutcomeSkipped, Holder: q.By, Note: lease.NotePaused,
-		}, "resume", now)
+		}, "resume", at)
 	}
 	return was, nil
 }
 
 // Trigger answers a valid trigger. wake tells that an occasion was opened.
-func (r *Record) Trigger(t lease.Trigger, now time.Time) (a lease.Triggered, wake bool, err error) {
-	if err := inBounds(t.Until, now); err != nil {
+func (r *Record) Trigger(t lease.Trigger, at *Moment) (a lease.Triggered, wake bool, err error) {
+	if err := inBounds(t.Until, at); err != nil {
 		return a, false, err
 	}
 	if !r.Known {
@@ -55,7 +55,7 @@ func (r *Record) Trigger(t lease.Trigger, now time.Time) (a lease.Triggered, wak
 	if n := r.opened(t.Request); n > 0 {
 		return lease.Triggered{Status: lease.Opened, Occasion: n}, false, nil
 	}
-	r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return !k.Ends.After(now) })
+	r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return at.reached(k.Ends) })
 	if i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Key == t.Key && !r.excepted(k.Occasion) }); t.Key != "" && i >= 0 {
 		return lease.Triggered{Status: lease.Repeated, Occasion: r.Keys[i].Occasion}, false, nil
 	}
@@ -66,38 +66,38 @@ func (r *Record) Trigger(t lease.Trigger, now time.Time) (a lease.Triggered, wak
 		}
 	}
 	if first := r.waiting(); first != nil && !t.Beside {
-		r.noteKey(t, first.Occasion, now)
+		r.noteKey(t, first.Occasion, at)
 		return lease.Triggered{Status: lease.Waiting, Occasion: first.Occasion}, false, nil
 	}
 	if waiting >= lease.MaxWaiting {
 		return lease.Triggered{Status: lease.Limited, Wait: time.Second}, false, nil
 	}
 	if t.Every > 0 {
-		next := now.Add(t.Every)
-		if r.Theoretical.After(now) {
+		next := at.now.Add(t.Every)
+		if !at.reached(r.Theoretical) {
 			next = r.Theoretical.Add(t.Every)
 		}
-		if wait := next.Sub(now) - times(t.Every, t.Burst); wait > 0 {
+		if wait := next.Sub(at.now) - times(t.Every, t.Burst); wait > 0 {
 			return lease.Triggered{Status: lease.Limited, Wait: wait}, false, nil
 		}
 		r.Theoretical = next
 	}
-	n := max(now.UnixMilli(), r.triggered()+1)
+	n := max(at.milli(), r.triggered()+1)
 	for n%1000 == 0 || r.find(n) >= 0 || r.remembers(n) || r.excepted(n) { // whole seconds are ticks of schedules
 		n++
 	}
 	r.Triggered = append(r.Triggered, Triggered{n, t.Request})
 	r.Triggered = r.Triggered[max(0, len(r.Triggered)-lease.Remembered):]
 	r.Open = append(r.Open, Entry{Grant: lease.Grant{Name: t.Name, Occasion: n, Holder: t.By, Request: t.Request}})
-	r.noteKey(t, n, now)
+	r.noteKey(t, n, at)
 	return lease.Triggered{Status: lease.Opened, Occasion: n}, true, nil
 }
 
 // noteKey remembers which occasion serves the triggers with t's key.
-func (r *Record) noteKey(t lease.Trigger, occasion int64, now time.Time) {
+func (r *Record) noteKey(t lease.Trigger, occasion int64, at *Moment) {
 	if t.Key != "" {
 		r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return k.Key == t.Key })
-		r.Keys = append(r.Keys, Key{Key: t.Key, Occasion: occasion, Ends: now.Add(t.Window)})
+		r.Keys = append(r.Keys, Key{Key: t.Key, Occasion: occasion, Ends: at.now.Add(t.Window)})
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 )
 
 // Renew answers the renewal of a valid grant.
-func (r *Record) Renew(g lease.Grant, now time.Time) error {
+func (r *Record) Renew(g lease.Grant, at *Moment) error {
 	if g.Limit > 0 {
-		return r.Lock.Renew(g, now)
+		return r.Lock.Renew(g, at)
 	}
 	e := r.current(g)
 	if e == nil || e.Released {
@@ -23,24 +23,24 @@ func (r *Record) Renew(g lease.Grant, now time.Time) error {
 		return lease.ErrReplaced
 	}
 	e = r.toEnd(*e)
-	e.Ends, e.Term = now.Add(g.Term), g.Term
+	e.Ends, e.Term = at.now.Add(g.Term), g.Term
 	e.Attempt = max(e.Attempt, g.Attempt)
 	return nil
 }
 
 // Settle settles the occasion of a valid grant with a valid outcome. wake tells that someone may be waiting for that.
-func (r *Record) Settle(g lease.Grant, outcome lease.Outcome, now time.Time) (wake bool, err error) {
-	return r.end(g, outcome, now)
+func (r *Record) Settle(g lease.Grant, outcome lease.Outcome, at *Moment) (wake bool, err error) {
+	return r.end(g, outcome, at)
 }
 
 // Release frees the occasion of a valid grant, or gives back what it has of the lock.
-func (r *Record) Release(g lease.Grant, now time.Time) (wake bool, err error) {
-	return r.end(g, "", now)
+func (r *Record) Release(g lease.Grant, at *Moment) (wake bool, err error) {
+	return r.end(g, "", at)
 }
 
-func (r *Record) end(g lease.Grant, outcome lease.Outcome, now time.Time) (wake bool, err error) {
+func (r *Record) end(g lease.Grant, outcome lease.Outcome, at *Moment) (wake bool, err error) {
 	if g.Limit > 0 {
-		r.woken, err = r.Lock.Release(g, now)
+		r.woken, err = r.Lock.Release(g, at)
 		return false, err
 	}
 	lock := g.Occasion == 0
@@ -60,7 +60,7 @@ func (r *Record) end(g lease.Grant, outcome lease.Outcome, now time.Time) (wake 
 		r.remember(lease.Settled{
 			Occasion: g.Occasion, Token: g.Token, Attempt: attempt, Outcome: cmp.Or(outcome, "released"),
 			Holder: g.Holder, Note: lease.Cut(g.Note, lease.MaxNote),
-		}, "", now)
+		}, "", at)
 	}
 	wake = r.Wait || outcome == "" || lock || r.waiting() != nil
 	r.Wait = false

@@ -28,54 +28,54 @@ type Hold struct {
 func id(holder, request string) string { return holder + " " + request }
 
 // Claim answers a valid claim of the lock. woken are the requests to tell of it.
-func (l *Lock) Claim(c lease.Claim, now time.Time) (a lease.Answer, woken []string) {
+func (l *Lock) Claim(c lease.Claim, at *Moment) (a lease.Answer, woken []string) {
 	if l.Born == 0 {
-		l.Born = now.UnixMicro()
+		l.Born = at.now.UnixMicro()
 	}
 	me := id(c.Holder, c.Request)
 	if i := l.find(me); i >= 0 {
-		if h := l.Holds[i]; h.Ends.After(now) {
+		if h := l.Holds[i]; at.holds(h.Token, h.Ends) {
 			return lease.Answer{
-				Status: lease.Granted, Token: h.Token, Attempt: 1, Takeovers: c.Takeovers, Left: h.Ends.Sub(now), Now: now.UTC(),
+				Status: lease.Granted, Token: h.Token, Attempt: 1, Takeovers: c.Takeovers, Left: h.Ends.Sub(at.now), Now: at.now.UTC(),
 			}, nil
 		}
-		a.Settled = append(a.Settled, l.lose(i, now))
+		a.Settled = append(a.Settled, l.lose(i, at))
 	}
 	before := len(l.Line)
 	ticket, waits := l.Tickets[me]
-	waits = waits && ticket.Ends.After(now)
+	waits = waits && !at.reached(ticket.Ends)
 	place := l.place(c, me)
 	if waits {
 		place = ticket.Place
 	}
-	first := l.first(now)
+	first := l.first(at)
 	dropped := len(l.Line) < before
 	ahead, blocked := 0, false
 	if c.Turn == lease.TurnAny || first != nil && !first.before(place) {
 		first = nil
 	}
 	if first != nil {
-		ahead, blocked = l.ahead(place, now)
+		ahead, blocked = l.ahead(place, at)
 	}
 	if !l.fits(ahead+c.Permits, c.Limit) {
-		a.Settled = append(a.Settled, l.sweep(now)...)
+		a.Settled = append(a.Settled, l.sweep(at)...)
 	}
 	slices.SortFunc(a.Settled, func(a, b lease.Settled) int { return cmp.Compare(a.Token, b.Token) })
 
 	if !blocked && l.fits(ahead+c.Permits, c.Limit) {
-		l.Token = max(l.Token+1, now.UnixMicro())
+		l.Token = at.token(l.Token + 1)
 		l.Holds = append(l.Holds, Hold{
 			Grant: lease.Grant{
 				Name: c.Name, Holder: c.Holder, Request: c.Request, Token: l.Token, Attempt: 1, Takeovers: c.Takeovers,
 				Term: c.Term, Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
 			},
-			Since: now, Ends: now.Add(c.Term),
+			Since: at.now, Ends: at.now.Add(c.Term),
 		})
-		a.Status, a.Token, a.Attempt, a.Takeovers, a.Left, a.Now = lease.Granted, l.Token, 1, c.Takeovers, c.Term, now.UTC()
+		a.Status, a.Token, a.Attempt, a.Takeovers, a.Left, a.Now = lease.Granted, l.Token, 1, c.Takeovers, c.Term, at.now.UTC()
 		l.leave(me)
 		// Those whose turn it was know; what was counted as held until now may be enough for others.
 		if len(a.Settled) > 0 || dropped || waits && ticket.Permits > c.Permits {
-			woken = l.turns(now)
+			woken = l.turns(at)
 		}
 		if c.Tell {
 			woken = tell(woken, c.Request)
@@ -83,47 +83,47 @@ func (l *Lock) Claim(c lease.Claim, now time.Time) (a lease.Answer, woken []stri
 		return a, woken
 	}
 
-	a.Status, a.Now = lease.Held, now.UTC()
+	a.Status, a.Now = lease.Held, at.now.UTC()
 	var ends time.Time
 	if first != nil {
 		a.Holder, ends = first.Holder, first.Ends
 	}
-	if h := l.next(now); h != nil {
+	if h := l.next(at); h != nil {
 		a.Token, a.Attempt, a.Holder = h.Token, 1, h.Holder
 		if ends.IsZero() || h.Ends.Before(ends) {
 			ends = h.Ends
 		}
 	}
-	a.Left = ends.Sub(now)
+	a.Left = ends.Sub(at.now)
 	if c.Ticket > 0 {
 		a.Status = lease.Queued
-		l.enter(c, me, waits, now)
+		l.enter(c, me, waits, at)
 	}
 	if len(a.Settled) > 0 || dropped {
-		woken = l.turns(now)
+		woken = l.turns(at)
 	}
 	return a, woken
 }
 
 // View shows the lock of that name.
-func (l *Lock) View(name string, now time.Time) lease.Lock {
+func (l *Lock) View(name string, at *Moment) lease.Lock {
 	v := lease.Lock{Name: name}
 	for _, h := range l.Holds {
 		v.Holds = append(v.Holds, lease.Hold{
 			Holder: h.Holder, Request: h.Request, Token: h.Token, Permits: h.Permits,
-			Since: h.Since.UTC().Truncate(time.Microsecond), Left: max(0, h.Ends.Sub(now)),
+			Since: h.Since.UTC().Truncate(time.Microsecond), Left: max(0, h.Ends.Sub(at.now)),
 		})
 	}
 	for _, p := range l.Line {
 		t := l.Tickets[p.ID]
-		if !t.Ends.After(now) {
+		if at.reached(t.Ends) {
 			continue
 		}
 		v.Waiters++
 		if len(v.Line) < lease.MaxLine {
 			v.Line = append(v.Line, lease.Waiter{
 				Holder: t.Holder, Request: t.Request, Permits: t.Permits,
-				Since: t.Since.UTC().Truncate(time.Microsecond), Left: t.Ends.Sub(now),
+				Since: t.Since.UTC().Truncate(time.Microsecond), Left: t.Ends.Sub(at.now),
 			})
 		}
 	}
@@ -134,9 +134,9 @@ func (l *Lock) View(name string, now time.Time) lease.Lock {
 }
 
 // live is how many permits are held under leases that have not run out.
-func (l *Lock) live(now time.Time) (permits int) {
+func (l *Lock) live(at *Moment) (permits int) {
 	for _, h := range l.Holds {
-		if h.Ends.After(now) {
+		if at.holds(h.Token, h.Ends) {
 			permits += h.Permits
 		}
 	}
@@ -144,10 +144,10 @@ func (l *Lock) live(now time.Time) (permits int) {
 }
 
 // next is the hold whose lease is the next to run out, and of several at once the one whose holder and request come first.
-func (l *Lock) next(now time.Time) (next *Hold) {
+func (l *Lock) next(at *Moment) (next *Hold) {
 	for i := range l.Holds {
 		h := &l.Holds[i]
-		if h.Ends.After(now) && (next == nil || cmp.Or(
+		if at.holds(h.Token, h.Ends) && (next == nil || cmp.Or(
 			h.Ends.Compare(next.Ends), cmp.Compare(id(h.Holder, h.Request), id(next.Holder, next.Request))) < 0) {
 			next = h
 		}

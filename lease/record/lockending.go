@@ -17,17 +17,17 @@ type Gone struct {
 const remembered = 64 // how many are gone at most
 
 // Renew answers the renewal of a valid grant of the lock.
-func (l *Lock) Renew(g lease.Grant, now time.Time) error {
-	h := l.current(g, now)
+func (l *Lock) Renew(g lease.Grant, at *Moment) error {
+	h := l.current(g, at)
 	if h == nil {
 		return lease.ErrFenced
 	}
-	h.Ends = now.Add(g.Term)
+	h.Ends = at.now.Add(g.Term)
 	return nil
 }
 
 // Release gives back what a grant holds of the lock, which is valid but for a token that may be 0.
-func (l *Lock) Release(g lease.Grant, now time.Time) (woken []string, err error) {
+func (l *Lock) Release(g lease.Grant, at *Moment) (woken []string, err error) {
 	me := id(g.Holder, g.Request)
 	left := l.leave(me)
 	if i := l.find(me); i >= 0 && (g.Token == 0 || l.Holds[i].Token == g.Token) {
@@ -36,7 +36,7 @@ func (l *Lock) Release(g lease.Grant, now time.Time) (woken []string, err error)
 		if h.Token < l.Born { // else it could be taken for a forgotten one
 			l.bury(h.Token, true)
 		}
-		woken = l.turns(now)
+		woken = l.turns(at)
 		if h.Tell {
 			woken = tell(woken, h.Request)
 		}
@@ -44,17 +44,17 @@ func (l *Lock) Release(g lease.Grant, now time.Time) (woken []string, err error)
 	}
 	held := len(l.Holds)
 	if g.Token != 0 {
-		err = l.releaseAbsent(g, now)
+		err = l.releaseAbsent(g, at)
 	}
 	if left || len(l.Holds) < held {
-		woken = l.turns(now)
+		woken = l.turns(at)
 	}
 	return woken, err
 }
 
 // releaseAbsent answers the release of a grant that is not held.
-func (l *Lock) releaseAbsent(g lease.Grant, now time.Time) error {
-	l.Born = cmp.Or(l.Born, now.UnixMicro())
+func (l *Lock) releaseAbsent(g lease.Grant, at *Moment) error {
+	l.Born = cmp.Or(l.Born, at.now.UnixMicro())
 	i := l.gone(g.Token)
 	switch {
 	case i >= 0 && !l.Gone[i].Released:
@@ -62,7 +62,7 @@ func (l *Lock) releaseAbsent(g lease.Grant, now time.Time) error {
 	case i >= 0 || g.Token <= l.Token && g.Token >= l.Born:
 		return nil // it was given back before
 	}
-	if !l.makeRoom(g, now) {
+	if !l.makeRoom(g, at) {
 		return lease.ErrFenced
 	}
 	l.Token = max(l.Token, g.Token)
@@ -71,35 +71,35 @@ func (l *Lock) releaseAbsent(g lease.Grant, now time.Time) error {
 }
 
 // ForceRelease takes the grant with this token away from its holder.
-func (l *Lock) ForceRelease(token int64, now time.Time) (woken []string, held bool) {
+func (l *Lock) ForceRelease(token int64, at *Moment) (woken []string, held bool) {
 	i := slices.IndexFunc(l.Holds, func(h Hold) bool { return h.Token == token })
 	if i < 0 {
 		return nil, false
 	}
 	request := l.Holds[i].Request
-	l.lose(i, now)
-	return tell(l.turns(now), request), true
+	l.lose(i, at)
+	return tell(l.turns(at), request), true
 }
 
 // lose takes a grant away.
-func (l *Lock) lose(i int, now time.Time) lease.Settled {
+func (l *Lock) lose(i int, at *Moment) lease.Settled {
 	h := l.Holds[i]
 	l.Holds = slices.Delete(l.Holds, i, i+1)
 	l.bury(h.Token, false)
 	return lease.Settled{
-		Token: h.Token, Attempt: 1, Outcome: lease.OutcomeLost, At: now.UTC().Truncate(time.Microsecond),
+		Token: h.Token, Attempt: 1, Outcome: lease.OutcomeLost, At: at.micro(),
 		Holder: h.Holder, Note: lease.NoteExpired,
 	}
 }
 
 // sweep takes away the grants whose leases have run out.
-func (l *Lock) sweep(now time.Time) (lost []lease.Settled) {
+func (l *Lock) sweep(at *Moment) (lost []lease.Settled) {
 	for i := 0; i < len(l.Holds); {
-		if l.Holds[i].Ends.After(now) {
+		if at.holds(l.Holds[i].Token, l.Holds[i].Ends) {
 			i++
 			continue
 		}
-		lost = append(lost, l.lose(i, now))
+		lost = append(lost, l.lose(i, at))
 	}
 	return lost
 }
@@ -115,8 +115,8 @@ func (l *Lock) gone(token int64) int {
 }
 
 // current finds the hold of g, and writes it anew when it was forgotten and there is room; nil when g is not current.
-func (l *Lock) current(g lease.Grant, now time.Time) *Hold {
-	l.Born = cmp.Or(l.Born, now.UnixMicro())
+func (l *Lock) current(g lease.Grant, at *Moment) *Hold {
+	l.Born = cmp.Or(l.Born, at.now.UnixMicro())
 	me := id(g.Holder, g.Request)
 	if i := l.find(me); i >= 0 {
 		if l.Holds[i].Token != g.Token {
@@ -128,7 +128,7 @@ func (l *Lock) current(g lease.Grant, now time.Time) *Hold {
 		return nil
 	}
 	g.Note = ""
-	if !l.makeRoom(g, now) {
+	if !l.makeRoom(g, at) {
 		return nil
 	}
 	l.Token = max(l.Token, g.Token)
@@ -139,9 +139,9 @@ func (l *Lock) current(g lease.Grant, now time.Time) *Hold {
 
 // makeRoom takes away what has run out, and then the grants before g, if that helps, for g to be written anew: when it was
 // granted they can not have been held any more, or all is lost already and the higher token tells.
-func (l *Lock) makeRoom(g lease.Grant, now time.Time) bool {
+func (l *Lock) makeRoom(g lease.Grant, at *Moment) bool {
 	if !l.fits(g.Permits, g.Limit) {
-		l.sweep(now)
+		l.sweep(at)
 	}
 	newer := 0
 	for _, h := range l.Holds {
@@ -153,7 +153,7 @@ func (l *Lock) makeRoom(g lease.Grant, now time.Time) bool {
 		return l.fits(g.Permits, g.Limit)
 	}
 	for !l.fits(g.Permits, g.Limit) {
-		l.lose(0, now)
+		l.lose(0, at)
 	}
 	return true
 }

@@ -29,15 +29,15 @@ const (
 )
 
 // turns returns the requests of those who would be granted the lock if they asked now, in turn.
-func (l *Lock) turns(now time.Time) (woken []string) {
-	if l.first(now) == nil {
+func (l *Lock) turns(at *Moment) (woken []string) {
+	if l.first(at) == nil {
 		return nil
 	}
-	used := l.live(now)
+	used := l.live(at)
 	for _, p := range l.Line[:min(mostLooked, len(l.Line))] {
 		t := l.Tickets[p.ID]
 		switch {
-		case !t.Ends.After(now):
+		case at.reached(t.Ends):
 		case used+t.Permits <= t.Limit:
 			if len(woken) == mostWoken {
 				return []string{}
@@ -53,8 +53,8 @@ func (l *Lock) turns(now time.Time) (woken []string) {
 
 // ahead returns how many permits those will take who come before a place in the line. It is blocked when one of them has
 // to wait: it is granted the lock first.
-func (l *Lock) ahead(place Place, now time.Time) (permits int, blocked bool) {
-	used := l.live(now)
+func (l *Lock) ahead(place Place, at *Moment) (permits int, blocked bool) {
+	used := l.live(at)
 	for i, p := range l.Line {
 		t := l.Tickets[p.ID]
 		switch {
@@ -62,7 +62,7 @@ func (l *Lock) ahead(place Place, now time.Time) (permits int, blocked bool) {
 			return permits, true
 		case !p.before(place):
 			return permits, false
-		case !t.Ends.After(now):
+		case at.reached(t.Ends):
 		case used+permits+t.Permits <= t.Limit:
 			permits += t.Permits
 		case t.Turn != lease.TurnAny:
@@ -94,11 +94,11 @@ func (p Place) before(q Place) bool {
 }
 
 // enter puts a claim in the line, or prolongs its ticket.
-func (l *Lock) enter(c lease.Claim, me string, waits bool, now time.Time) {
+func (l *Lock) enter(c lease.Claim, me string, waits bool, at *Moment) {
 	t := l.Tickets[me]
 	if !waits {
 		l.leave(me)
-		t = Ticket{Place: l.place(c, me), Holder: c.Holder, Request: c.Request, Since: now}
+		t = Ticket{Place: l.place(c, me), Holder: c.Holder, Request: c.Request, Since: at.now}
 		l.Arrived++
 		i := sort.Search(len(l.Line), func(i int) bool { return t.before(l.Line[i]) })
 		l.Line = slices.Insert(l.Line, i, t.Place)
@@ -106,7 +106,7 @@ func (l *Lock) enter(c lease.Claim, me string, waits bool, now time.Time) {
 			l.Tickets = make(map[string]Ticket)
 		}
 	}
-	t.Permits, t.Limit, t.Turn, t.Ends = c.Permits, c.Limit, c.Turn, now.Add(c.Ticket)
+	t.Permits, t.Limit, t.Turn, t.Ends = c.Permits, c.Limit, c.Turn, at.now.Add(c.Ticket)
 	l.Tickets[me] = t
 }
 
@@ -123,10 +123,10 @@ func (l *Lock) leave(me string) bool {
 }
 
 // first is the first ticket in the line; those before it whose life is over are thrown away.
-func (l *Lock) first(now time.Time) *Ticket {
+func (l *Lock) first(at *Moment) *Ticket {
 	for len(l.Line) > 0 {
 		t := l.Tickets[l.Line[0].ID]
-		if t.Ends.After(now) {
+		if !at.reached(t.Ends) {
 			return &t
 		}
 		l.leave(t.ID)

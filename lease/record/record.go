@@ -2,8 +2,8 @@
 // [lease.Controller] and [lease.Locker] as a method.
 //
 // A store that can change a value atomically (a transaction, a compare and swap, a lock) needs nothing else: it loads the
-// value, calls the method with its clock's time, and saves the value before it passes the answer on. The value is plain
-// data, which encoding/json writes and reads. Package redislease does the same in scripts.
+// value, calls the method with its clock's time, and saves the value before it passes the answer on: see [Moment]. The value
+// is plain data, which encoding/json writes and reads. Package redislease does the same in scripts.
 package record
 
 import (
@@ -90,12 +90,12 @@ type Gap struct{ From, To int64 }
 func (g Gap) has(occasion int64) bool { return g.From < occasion && occasion <= g.To }
 
 // late reports whether it is too late for a request with that bound.
-func late(until, now time.Time) bool { return !until.IsZero() && now.After(until) }
+func late(until time.Time, at *Moment) bool { return !until.IsZero() && at.passed(until) }
 
 // inBounds returns a [*lease.BoundsError] if it is too late for a request with that bound.
-func inBounds(until, now time.Time) error {
-	if late(until, now) {
-		return &lease.BoundsError{Until: until, Now: now.UTC()}
+func inBounds(until time.Time, at *Moment) error {
+	if late(until, at) {
+		return &lease.BoundsError{Until: until, Now: at.now.UTC()}
 	}
 	return nil
 }
@@ -106,17 +106,17 @@ const aheadBy = time.Second
 
 // restart has each lease begin anew that was renewed when the store's clock was ahead of what it is now: no more may be
 // left of a lease than its term.
-func (r *Record) restart(now time.Time) {
+func (r *Record) restart(at *Moment) {
 	for i := range r.Open {
-		if e := &r.Open[i]; !e.waits() && !e.Released && e.Ends.Sub(now) > e.Term+aheadBy {
-			e.Ends = now.Add(e.Term)
+		if e := &r.Open[i]; !e.waits() && !e.Released && !at.reached(e.Ends.Add(-e.Term-aheadBy)) {
+			e.Ends = at.now.Add(e.Term)
 		}
 	}
 }
 
 // Pass answers a valid pass.
-func (r *Record) Pass(p lease.Pass, now time.Time) (mark int64, passed bool, err error) {
-	switch err := inBounds(p.Until, now); {
+func (r *Record) Pass(p lease.Pass, at *Moment) (mark int64, passed bool, err error) {
+	switch err := inBounds(p.Until, at); {
 	case err != nil:
 		return 0, false, err
 	case !r.Known:
@@ -129,16 +129,16 @@ func (r *Record) Pass(p lease.Pass, now time.Time) (mark int64, passed bool, err
 	r.Mark = p.To
 	r.remember(lease.Settled{
 		Occasion: p.To, From: p.From, Outcome: p.Outcome, Holder: p.Holder, Note: lease.Cut(p.Note, lease.MaxNote),
-	}, p.Request, now)
+	}, p.Request, at)
 	return r.Mark, true, nil
 }
 
 // Sync answers a valid sync.
-func (r *Record) Sync(y lease.Sync, now time.Time) (lease.Record, error) {
-	if err := inBounds(y.Until, now); err != nil {
+func (r *Record) Sync(y lease.Sync, at *Moment) (lease.Record, error) {
+	if err := inBounds(y.Until, at); err != nil {
 		return lease.Record{}, err
 	}
-	r.restart(now)
+	r.restart(at)
 	made := !r.Known
 	if made {
 		// Those who have written themselves anew meanwhile (Gap.To) prove that at least so much was decided.
@@ -152,7 +152,7 @@ func (r *Record) Sync(y lease.Sync, now time.Time) (lease.Record, error) {
 	}
 	r.learn(y.Known)
 	if y.Revision != "" && (y.Revision != r.Revision || len(r.Schedules) == 0) {
-		since := now.UTC().Truncate(time.Microsecond)
+		since := at.micro()
 		switch {
 		case made: // what is past the mark came due under it, for all that is known
 			since = time.UnixMilli(r.Mark).UTC()
@@ -162,7 +162,7 @@ func (r *Record) Sync(y lease.Sync, now time.Time) (lease.Record, error) {
 		r.Revision, r.Revised = y.Revision, since
 		r.reschedule(lease.Schedule{Since: since, Text: y.Schedule})
 	}
-	v := r.View(y.Name, now)
+	v := r.View(y.Name, at)
 	v.Made, v.Settled = made, nil
 	for i := range v.Open {
 		v.Open[i].CancelledBy = ""
@@ -183,7 +183,7 @@ func (r *Record) reschedule(s lease.Schedule) {
 }
 
 // View shows the record of name.
-func (r *Record) View(name string, now time.Time) lease.Record {
+func (r *Record) View(name string, at *Moment) lease.Record {
 	v := lease.Record{Name: name, Mark: r.Mark, Token: r.Token, Revision: r.Revision, Revised: r.Revised}
 	v.Schedules = slices.Clone(r.Schedules)
 	if r.Paused != nil {
@@ -191,7 +191,7 @@ func (r *Record) View(name string, now time.Time) lease.Record {
 		v.Paused = &p
 	}
 	for _, e := range r.Open {
-		o := e.view(now)
+		o := e.view(at)
 		o.CancelledBy, _ = r.cancelled(e.Occasion)
 		v.Open = append(v.Open, o)
 	}
@@ -201,8 +201,8 @@ func (r *Record) View(name string, now time.Time) lease.Record {
 	return v
 }
 
-func (e Entry) view(now time.Time) lease.Open {
-	left := max(0, e.Ends.Sub(now))
+func (e Entry) view(at *Moment) lease.Open {
+	left := max(0, e.Ends.Sub(at.now))
 	return lease.Open{Occasion: e.Occasion, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: left}
 }
 
@@ -227,8 +227,8 @@ func (r *Record) remove(i int) { r.Open = slices.Delete(r.Open, i, i+1) }
 
 // remember takes down that an occasion was settled, by a request where no grant did. One that is not remembered any more
 // leaves the gap, so that a late request for it cannot pass for a lost grant.
-func (r *Record) remember(s lease.Settled, request string, now time.Time) lease.Settled {
-	s.At = now.UTC().Truncate(time.Microsecond)
+func (r *Record) remember(s lease.Settled, request string, at *Moment) lease.Settled {
+	s.At = at.micro()
 	if s.From == 0 {
 		r.forgetCancel(s.Occasion)
 	}
@@ -243,10 +243,10 @@ func (r *Record) remember(s lease.Settled, request string, now time.Time) lease.
 }
 
 // over settles what was granted, or waits, on the store's own account.
-func (r *Record) over(e Entry, outcome lease.Outcome, note string, now time.Time) lease.Settled {
+func (r *Record) over(e Entry, outcome lease.Outcome, note string, at *Moment) lease.Settled {
 	return r.remember(lease.Settled{
 		Occasion: e.Occasion, Token: e.Token, Attempt: e.Attempt, Outcome: outcome, Holder: e.Holder, Note: note,
-	}, "", now)
+	}, "", at)
 }
 
 // recent are the settled occasions by which a repeated request is told apart.

@@ -8,25 +8,26 @@ import (
 )
 
 // Repair answers a valid repair.
-func (r *Record) Repair(q lease.Repair, now time.Time) (lease.Repaired, error) {
-	if err := inBounds(q.Until, now); err != nil {
+func (r *Record) Repair(q lease.Repair, at *Moment) (lease.Repaired, error) {
+	if err := inBounds(q.Until, at); err != nil {
 		return lease.Repaired{}, err
 	}
 	if !r.Known {
 		return lease.Repaired{}, lease.ErrUnknown
 	}
 	r.prune()
-	a := lease.Repaired{Before: r.Mark, Mark: r.Mark, Exceptions: len(r.Exceptions), Changed: r.ahead(now)}
+	a := lease.Repaired{Before: r.Mark, Mark: r.Mark, Exceptions: len(r.Exceptions), Changed: r.ahead(at)}
 	if !a.Changed {
 		return a, nil
 	}
-	r.restart(now)
-	mark := min(r.Mark, now.UnixMilli())
+	r.restart(at)
+	ms := at.milli()
+	mark := min(r.Mark, ms)
 	r.except(mark)
 	r.Mark, r.Gap = mark, Gap{From: min(r.Gap.From, mark), To: min(r.Gap.To, mark)}
 	r.Theoretical = time.Time{}
-	r.Triggered = slices.DeleteFunc(r.Triggered, func(t Triggered) bool { return t.Occasion > now.UnixMilli() })
-	since := now.UTC().Truncate(time.Microsecond)
+	r.Triggered = slices.DeleteFunc(r.Triggered, func(t Triggered) bool { return t.Occasion > ms })
+	since := at.micro()
 	if r.Paused != nil && r.Paused.Since.After(since) {
 		p := *r.Paused
 		p.Since = since
@@ -46,8 +47,8 @@ func (r *Record) Repair(q lease.Repair, now time.Time) (lease.Repaired, error) {
 }
 
 // ahead reports whether something of the record lies in the future that only a clock which was wrong has put there.
-func (r *Record) ahead(now time.Time) bool {
-	return max(r.Mark, r.triggered()) > now.UnixMilli() || r.Revised.After(now) || r.Paused != nil && r.Paused.Since.After(now)
+func (r *Record) ahead(at *Moment) bool {
+	return !at.reached(time.UnixMilli(max(r.Mark, r.triggered()))) || !at.reached(r.Revised) || r.Paused != nil && !at.reached(r.Paused.Since)
 }
 
 // except makes exceptions of the occasions past a mark that are open, or remembered as settled one by one.
