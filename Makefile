@@ -66,7 +66,7 @@ fmt: ## Format the Go code
 
 .PHONY: bench
 bench: deps ## Run the benchmarks whose names match BENCH (default: all)
-	$(call each,go test -run='^$$' -bench='$(BENCH)' -benchmem ./...)
+	$(call each,go test -run='^$$' -bench='$(BENCH)' -benchmem -timeout=0 ./...)
 
 .PHONY: fuzz
 fuzz: deps ## Run each fuzz target for FUZZTIME (default: 30s)

@@ -24,8 +24,7 @@ type held struct {
 }
 
 // BenchmarkHeld holds 10,000 leases of a 5 s term for 15 s, alone, as mutexes, and as a peer's locks that renew themselves,
-// and reports what that costs. It measures once, whatever -benchtime says: the benchmark is called with b.N 1 first, and what
-// is called after that reports the same.
+// and reports what that costs. It measures once, whatever -benchtime says.
 func BenchmarkHeld(b *testing.B) {
 	const term = 5 * time.Second
 	server := redistest.Start(b)
@@ -77,17 +76,8 @@ func BenchmarkHeld(b *testing.B) {
 	})
 }
 
-// measured has the metrics of a benchmark, by name and unit.
-var measured = map[string]map[string]float64{}
-
 func hold(b *testing.B, open func(*wire) held) {
-	if b.N == 1 {
-		measured[b.Name()] = holdOnce(b, open)
-	}
-	for unit, value := range measured[b.Name()] {
-		b.ReportMetric(value, unit)
-	}
-	b.ReportMetric(0, "ns/op")
+	once(b, func() map[string]float64 { return holdOnce(b, open) })
 }
 
 func holdOnce(b *testing.B, open func(*wire) held) map[string]float64 {

@@ -19,6 +19,7 @@ import (
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
+	"github.com/solotick/solotick/scheduler"
 )
 
 // contestant takes something of its own and gives it up again.
@@ -105,8 +106,8 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 	}
 	_, err = store.Sync(context.Background(), syncs)
 	require.NoError(b, err)
-	var occasion atomic.Int64
-	occasion.Store(time.Now().UnixMilli())
+	var tick atomic.Int64
+	tick.Store(time.Now().UnixMilli())
 
 	locks := lock.New(store)
 	b.Cleanup(locks.Close)
@@ -119,19 +120,8 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 	syncer := redsync.New(redsyncredis.NewPool(client()))
 
 	return []contestant{
-		{"solotick", func(ctx context.Context, w, round int) error {
-			c := lease.Claim{Name: names[w], Occasion: occasion.Add(1), Holder: "bench", Request: "r" + strconv.Itoa(round), Term: term}
-			a, err := store.Claim(ctx, c)
-			if err != nil {
-				return err
-			}
-			if a.Status != lease.Granted {
-				return fmt.Errorf("claim: %s", a.Status)
-			}
-			return store.Settle(ctx, lease.Grant{
-				Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
-				Token: a.Token, Attempt: a.Attempt, Term: term,
-			}, "succeeded")
+		{"solotick", func(ctx context.Context, w, _ int) error {
+			return runTick(ctx, store, names[w], tick.Add(1))
 		}},
 		{"solotick-mutex", func(ctx context.Context, w, _ int) error {
 			h, err := mutexes[w].Acquire(ctx)
@@ -164,4 +154,20 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 			return nil
 		}},
 	}
+}
+
+// runTick claims a tick and settles it.
+func runTick(ctx context.Context, store lease.Store, name string, tick int64) error {
+	c := lease.Claim{Name: name, Occasion: tick, Holder: "bench", Request: "r" + strconv.FormatInt(tick, 10), Term: 30 * time.Second}
+	a, err := store.Claim(ctx, c)
+	if err != nil {
+		return err
+	}
+	if a.Status != lease.Granted {
+		return fmt.Errorf("claim of %s: %s", name, a.Status)
+	}
+	return store.Settle(ctx, lease.Grant{
+		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
+		Token: a.Token, Attempt: a.Attempt, Term: c.Term,
+	}, scheduler.Succeeded)
 }

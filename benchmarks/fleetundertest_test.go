@@ -1,0 +1,206 @@
+package benchmarks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease/redislease"
+	"github.com/solotick/solotick/scheduler"
+)
+
+// fleetUnderTest is a fleet of this process, and what its handlers and observers count.
+type fleetUnderTest struct {
+	row   fleetRow
+	first time.Time // the first instant at which every job is due
+	wire  wire
+	gauge *redisGauge
+
+	schedulers []*scheduler.Scheduler
+	close      []func()
+	ready      time.Duration // until every replica was ready
+	heap       float64       // bytes for each job on each replica
+	registry   float64       // bytes for each job, that the replicas share
+
+	replicas map[string]*atomic.Int64 // runs, by the replica's id
+	instants [fleetInstants]instant
+	double   atomic.Int64 // runs of a tick that had run
+	lost     atomic.Int64 // leases
+}
+
+// instant is one at which every job is due.
+type instant struct {
+	late    []atomic.Int64 // how late the first run of each job started, in nanoseconds; 0 when none has
+	settled atomic.Int64
+	done    chan time.Duration // gets how long after the instant the last tick was settled
+}
+
+// instantOf returns that of a tick.
+func (f *fleetUnderTest) instantOf(tick time.Time) *instant {
+	if tick.Before(f.first.Add(f.row.every)) {
+		return &f.instants[0]
+	}
+	return &f.instants[1]
+}
+
+// startFleet returns when every replica has a record of every job, or after fleetReady.
+func startFleet(b *testing.B, row fleetRow) *fleetUnderTest {
+	server := redistest.Start(b)
+	f := &fleetUnderTest{row: row, gauge: newRedisGauge(b, server), replicas: make(map[string]*atomic.Int64)}
+	for i := range f.instants {
+		f.instants[i].late, f.instants[i].done = make([]atomic.Int64, row.jobs), make(chan time.Duration, 1)
+	}
+	lead := 2*fleetSettle + time.Duration(row.replicas*row.jobs)*fleetLead
+	if row.every == 0 {
+		lead = 12 * time.Hour
+	}
+	f.first = time.Now().Add(lead).Truncate(time.Second)
+	for f.first.Second() >= 60-(fleetInstants-1)*int(row.every.Seconds()) {
+		f.first = f.first.Add(time.Second)
+	}
+	before, _ := measure()
+	registry := f.newRegistry(b)
+	between, _ := measure()
+	began := time.Now()
+	for i := range row.replicas {
+		f.start(b, server.Addr(), fmt.Sprintf("replica-%d", i), registry)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), fleetReady)
+	defer cancel()
+	for _, s := range f.schedulers {
+		if err := s.WaitReady(ctx); err != nil {
+			b.Logf("%s is not ready: %v", s.Replica(), err)
+		}
+	}
+	f.ready = time.Since(began)
+	after, _ := measure()
+	f.registry = float64(between-before) / float64(row.jobs)
+	f.heap = float64(after-between) / float64(row.jobs*row.replicas)
+	return f
+}
+
+// newRegistry makes jobs that are due at the instants, which are of one minute, and at no other time of the day.
+func (f *fleetUnderTest) newRegistry(b *testing.B) *jobs.Registry {
+	registry := new(jobs.Registry)
+	at := f.first.UTC()
+	seconds := []string{strconv.Itoa(at.Second())}
+	if f.row.every > 0 {
+		seconds = append(seconds, strconv.Itoa(at.Add(f.row.every).Second()))
+	}
+	schedule := fmt.Sprintf("%s %d %d * * *", strings.Join(seconds, ","), at.Minute(), at.Hour())
+	for i := range f.row.jobs {
+		job, err := jobs.New(fmt.Sprintf("job-%d", i), schedule, func(_ context.Context, run jobs.Run) error {
+			late := time.Since(run.Tick)
+			f.replicas[run.Replica].Add(1)
+			if !f.instantOf(run.Tick).late[i].CompareAndSwap(0, int64(late)) {
+				f.double.Add(1)
+			}
+			return nil
+		})
+		require.NoError(b, err)
+		require.NoError(b, registry.Add(job))
+	}
+	return registry
+}
+
+func (f *fleetUnderTest) start(b *testing.B, addr, replica string, registry *jobs.Registry) {
+	client := redis.NewClient(&redis.Options{Addr: addr, Dialer: f.wire.dial})
+	store, err := redislease.New(client, "fleet")
+	require.NoError(b, err)
+	s, err := scheduler.New(store, registry, scheduler.WithReplica(replica), scheduler.WithSyncObserver(f.observe),
+		scheduler.WithObserver(func(scheduler.Event) {})) // or failures are logged
+	require.NoError(b, err)
+	f.replicas[replica] = new(atomic.Int64)
+	f.schedulers = append(f.schedulers, s)
+	f.close = append(f.close, func() { _, _ = store.Close(), client.Close() })
+	require.NoError(b, s.Start())
+}
+
+func (f *fleetUnderTest) observe(e scheduler.Event) {
+	switch e := e.(type) {
+	case scheduler.RunSettled:
+		if at := f.instantOf(e.Run.Tick); at.settled.Add(1) == int64(f.row.jobs) {
+			at.done <- time.Since(e.Run.Tick)
+		}
+	case scheduler.RunLost:
+		f.lost.Add(1)
+	}
+}
+
+// awaitSettled waits until every tick of an instant is settled, and returns how long after the instant that was.
+func (f *fleetUnderTest) awaitSettled(ctx context.Context, i int) (took time.Duration, ok bool) {
+	select {
+	case took = <-f.instants[i].done:
+		return took, true
+	case <-ctx.Done():
+		return 0, false
+	}
+}
+
+func (f *fleetUnderTest) runs() (total int64) {
+	for _, runs := range f.replicas {
+		total += runs.Load()
+	}
+	return total
+}
+
+// metrics are those of the ticks that ran, and of those that did not.
+func (f *fleetUnderTest) metrics() map[string]float64 {
+	var late []int64
+	missed := 0
+	for i := range f.instants {
+		for j := range f.instants[i].late {
+			if ns := f.instants[i].late[j].Load(); ns != 0 {
+				late = append(late, ns)
+			} else {
+				missed++
+			}
+		}
+	}
+	m := map[string]float64{
+		"missed": float64(missed), "double": float64(f.double.Load()), "lost": float64(f.lost.Load()),
+		"ready-s": f.ready.Seconds(), "heap-B/job": f.heap, "registry-B/job": f.registry,
+	}
+	if slices.Sort(late); len(late) > 0 {
+		m["p50-ms"] = milliseconds(time.Duration(late[len(late)/2]))
+		m["p99-ms"] = milliseconds(time.Duration(late[len(late)*99/100]))
+	}
+	fewest, most, total := f.spread()
+	m["fewest-runs"], m["most-runs"] = fewest, most
+	m["most/mean"] = most * float64(f.row.replicas) / max(total, 1)
+	return m
+}
+
+// spread returns the runs of the least and the most busy replica, and of all.
+func (f *fleetUnderTest) spread() (fewest, most, total float64) {
+	counts := make([]int64, 0, len(f.replicas))
+	for _, runs := range f.replicas {
+		counts = append(counts, runs.Load())
+	}
+	return float64(slices.Min(counts)), float64(slices.Max(counts)), float64(f.runs())
+}
+
+// stop ends the replicas. One that does not end within a moment is left behind, without its connections.
+func (f *fleetUnderTest) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var stopping sync.WaitGroup
+	for i, s := range f.schedulers {
+		stopping.Go(func() {
+			_ = s.Shutdown(ctx)
+			f.close[i]()
+		})
+	}
+	stopping.Wait()
+}
