@@ -86,7 +86,7 @@ func stopLimit(grace time.Duration) time.Duration {
 }
 
 func provideStore(lc fx.Lifecycle, cfg *config.Config, m *metrics.Metrics, logger *slog.Logger) (*store, error) {
-	s, err := openStore(cfg, logger, m.CountRedisCommands)
+	s, err := openStore(cfg, callTimeout(cfg), logger, m.CountRedisCommands)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (c *cli) ask(cmd *cobra.Command) (*asking, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openStore(cfg, slog.New(slog.DiscardHandler), func(int) {})
+	s, err := openStore(cfg, commandTimeout, slog.New(slog.DiscardHandler), func(int) {})
 	if err != nil {
 		return nil, err
 	}

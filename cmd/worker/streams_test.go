@@ -67,7 +67,7 @@ func TestTheClientOfStreamsObeysContextsAndEndsInTime(t *testing.T) {
 	cfg := config.Default()
 	require.NoError(t, cfg.Set("redis.url", "redis://localhost:1/3?read_timeout=1h&min_idle_conns=2&dial_timeout=1h"))
 	cfg.Lease.TTL = 3 * time.Second
-	s, err := openStore(cfg, quiet, func(int) {})
+	s, err := openStore(cfg, callTimeout(cfg), quiet, func(int) {})
 	require.NoError(t, err)
 	o := s.streams.(*redis.Client).Options()
 	require.True(t, o.ContextTimeoutEnabled)
@@ -85,7 +85,7 @@ func TestCommandsForStreamsAreCounted(t *testing.T) {
 	cfg := config.Default()
 	require.NoError(t, cfg.Set("redis.url", server.URL()))
 	commands := 0
-	s, err := openStore(cfg, quiet, func(n int) { commands += n })
+	s, err := openStore(cfg, callTimeout(cfg), quiet, func(n int) { commands += n })
 	require.NoError(t, err)
 	require.NoError(t, s.streams.Ping(t.Context()).Err())
 	require.Positive(t, commands)
