@@ -22,13 +22,13 @@ type Cluster struct {
 	t testing.TB
 }
 
-// StartCluster starts a Cluster, each server with opts, and returns when all six agree. They take a master for lost after half
-// a second.
+// StartCluster starts a Cluster, each server with opts, and returns when all six agree. They take a master for lost after 1.5 s:
+// much less, and a busy machine loses masters that are well.
 func StartCluster(t testing.TB, opts ...Option) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t}
 	opts = append([]Option{
-		WithConf("cluster-enabled", "yes"), WithConf("cluster-node-timeout", "500"),
+		WithConf("cluster-enabled", "yes"), WithConf("cluster-node-timeout", "1500"),
 		WithConf("cluster-replica-validity-factor", "0"), WithConf("repl-diskless-sync-delay", "0"),
 	}, opts...)
 	for range 6 {
@@ -84,7 +84,7 @@ func lineWith(text, with string) string {
 // Settle waits until all nodes are there, agree, and each master has a replica that is in step.
 func (c *Cluster) Settle() {
 	c.t.Helper()
-	await(c.t, "the Cluster does not settle", func() bool {
+	c.await("the Cluster does not settle", func() bool {
 		for _, admin := range c.Admins {
 			info, err := admin.ClusterInfo(c.t.Context()).Result()
 			if err != nil || !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_known_nodes:6") {
@@ -111,7 +111,7 @@ func (c *Cluster) FailOver(do func(master *Server)) *Server {
 	c.t.Helper()
 	before := c.Masters()
 	do(c.Nodes[before[0]])
-	await(c.t, "no replica is promoted", func() bool { return len(c.Masters(before[0])) == 3 })
+	c.await("no replica is promoted", func() bool { return len(c.Masters(before[0])) == 3 })
 	return c.Nodes[before[0]]
 }
 
@@ -128,16 +128,56 @@ func (c *Cluster) Reshard(count int) {
 	}
 	c.CLI("--cluster", "reshard", c.Nodes[masters[0]].Addr(), "--cluster-from", id(masters[0]), "--cluster-to", id(masters[1]),
 		"--cluster-slots", fmt.Sprint(count), "--cluster-yes")
+	// A replica that is promoted before it knows of the last slots never serves them.
+	c.await("the nodes do not agree whose the slots are", func() bool {
+		owners := map[string]bool{}
+		for _, admin := range c.Admins {
+			owners[slotOwners(admin.ClusterNodes(c.t.Context()).Val())] = true
+		}
+		return len(owners) == 1
+	})
+}
+
+// slotOwners returns, in order, each master's id and slots out of what CLUSTER NODES answers.
+func slotOwners(nodes string) string {
+	var owners []string
+	for l := range strings.Lines(nodes) {
+		if f := strings.Fields(l); len(f) > 8 {
+			owners = append(owners, fmt.Sprint(f[0], f[8:]))
+		}
+	}
+	slices.Sort(owners)
+	return strings.Join(owners, "\n")
+}
+
+// await waits until done, and says what each node knows of the others when that takes too long.
+func (c *Cluster) await(failure string, done func() bool) {
+	c.t.Helper()
+	if holdsInTime(done) {
+		return
+	}
+	for i, admin := range c.Admins {
+		nodes, err := admin.ClusterNodes(c.t.Context()).Result()
+		c.t.Logf("%s: %v\n%s", c.Nodes[i].Addr(), err, nodes)
+	}
+	c.t.Fatalf("%s in %s", failure, settleBound)
 }
 
 // await waits until done.
 func await(t testing.TB, failure string, done func() bool) {
 	t.Helper()
+	if !holdsInTime(done) {
+		t.Fatalf("%s in %s", failure, settleBound)
+	}
+}
+
+func holdsInTime(done func() bool) bool {
 	for end := time.Now().Add(settleBound); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%s in %s", failure, settleBound)
+			return false
 		}
 	}
+	return true
 }
 
 // Connect makes a client of the Cluster, which may do everything, and is closed at the end of t.

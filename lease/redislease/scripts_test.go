@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
 )
 
 func TestAServerThatLostItsScriptsGetsTheirSource(t *testing.T) {
@@ -36,7 +37,7 @@ func TestAServerThatLostItsScriptsGetsTheirSource(t *testing.T) {
 }
 
 func TestScriptsLostInTheMidstOfPipelinesCostNobodyAnAnswer(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, redislease.WithTimeout(20*time.Second)) // the flushes keep the server busy
 	admin := r.srv.Client(t)
 	const callers, rounds = 64, 30
 	for i := range callers {
