@@ -17,6 +17,7 @@ import (
 //   - An error means that the outcome is unknown, never that the claim was lost.
 //   - Answers come from a single round trip: one to claim, one to settle.
 //   - What carries an Until changes nothing when the store's clock is past it.
+//   - A claim whose TakeoverUntil has passed takes no lease for ended that only ran out.
 //   - The methods return when ctx ends.
 type Store interface {
 	// Claim asks for an occasion. See [Status] for the answers.
@@ -94,6 +95,13 @@ type Claim struct {
 	// which has stepped is noticed before it does harm. Fractions of a millisecond may be dropped. A lock with a Limit
 	// has no such bound. The zero time means no bound.
 	Until time.Time
+
+	// TakeoverUntil is the latest time, by the store's clock, at which the claim may treat a lease that ran out as ended:
+	// take its occasion over, or settle it on the store's own account. Later such a lease counts as held, with 0 left, so
+	// that a holder which renews in time loses nothing to a clock that has stepped. What was released or waits is not
+	// bound. Fractions of a millisecond may be dropped. A lock with a Limit has no such bound. The zero time means no
+	// bound.
+	TakeoverUntil time.Time
 
 	// Known is the newest mark of the name that the claimer has heard of from this store, 0 for none. A record whose
 	// mark is older has lost writes, and takes Known as its mark.

@@ -125,6 +125,9 @@ func (a *audit) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 	if !c.Until.IsZero() {
 		c.Until = c.Until.Add(-a.skew)
 	}
+	if !c.TakeoverUntil.IsZero() {
+		c.TakeoverUntil = c.TakeoverUntil.Add(-a.skew)
+	}
 	a.both(func(s *memlease.Store) { _, _ = s.Claim(ctx, c) })
 	answer, err := a.Store.Claim(ctx, c)
 	answer.Now = answer.Now.Add(a.skew)

@@ -54,10 +54,7 @@ func (c *contender) claimLocked(a *asking) bool {
 	if a.began.IsZero() {
 		a.began = began
 	}
-	a.claim.Until = c.s.until()
-	if a.claim.OnlyOpen { // which may take over what its holder is about to renew
-		a.claim.Until = c.s.untilTakeover()
-	}
+	a.claim.Until, a.claim.TakeoverUntil = c.s.until(), c.s.takeoverUntil()
 	c.s.crew.away()
 	answer, err := c.s.store.Claim(c.s.calls.context(began), a.claim)
 	c.s.crew.back()

@@ -80,9 +80,12 @@ func (s *Scheduler) clockSeen(sent, received, now time.Time) {
 // until is the latest time of the store at which a request that is sent now may change anything.
 func (s *Scheduler) until() time.Time { return s.clock.now().Add(s.trust.limit) }
 
-// untilTakeover is the same for a request that may take over what another holds: a holder that lives has renewed within a
-// third of the TTL.
-func (s *Scheduler) untilTakeover() time.Time {
+// takeoverUntil is the latest time of the store at which a claim that is sent now may take over what another holds: a holder
+// that lives has renewed within a third of the TTL. While nothing may be taken over, that time has long passed.
+func (s *Scheduler) takeoverUntil() time.Time {
+	if s.quietFor() > 0 {
+		return time.UnixMilli(1)
+	}
 	return s.clock.now().Add(max(s.term/3, minTakeoverBound))
 }
 

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -105,6 +106,38 @@ func TestForwardStepTakesNothingFromItsHolders(t *testing.T) {
 					require.Equal(t, map[string]int{}, f.passed(job))
 				}
 				require.Len(t, f.runs.of("leader"), before)
+			})
+		})
+	}
+}
+
+// TestLateFirstClaimTakesNothingOver has a replica's first claim of a tick reach the store after another was granted it, and
+// after a step of more than the TTL and less than the limit: before the replica has seen the step, and after.
+func TestLateFirstClaimTakesNothingOver(t *testing.T) {
+	for name, ago := range map[string]time.Duration{"step unseen": 0, "step seen": 600 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				f.job("job", "@every 1m", takes(20*time.Second))
+				var answers atomic.Int32
+				f.observe = func(replica string, e scheduler.Event) {
+					if e, ok := e.(scheduler.Claimed); ok && replica == "b" && e.Tick.Equal(epoch.Add(time.Minute)) {
+						answers.Add(1)
+					}
+				}
+				f.startMany(2)
+				holder, late := f.replica("a").link, f.replica("b").link
+				late.set(func(c call) fault { return fault{cut: c.verb == verbClaim} })
+				holder.set(func(c call) fault { return fault{cut: c.verb == verbRenew} })
+				f.sleepTo(61*time.Second + 500*time.Millisecond - ago) // looks are at whole seconds, the late claim at 61.55 s
+				f.store.step(term + time.Second)
+				f.sleepTo(61*time.Second + 500*time.Millisecond)
+				late.heal()
+				f.sleepTo(61*time.Second + 900*time.Millisecond)
+				require.NotZero(t, answers.Load(), "the late claim was answered")
+				holder.heal()
+				f.sleepTo(100 * time.Second)
+				require.Len(t, f.runs.of("job"), 1)
+				require.Equal(t, map[string]int{}, f.passed("job"))
 			})
 		})
 	}

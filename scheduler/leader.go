@@ -109,7 +109,7 @@ func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err er
 		return lease.Answer{Status: lease.Paused}, sent, nil
 	}
 	sent, began := lease.Sent(), time.Now()
-	c.Until = l.s.untilTakeover()
+	c.Until = l.s.takeoverUntil() // the lock may be another's
 	a, err = l.s.store.Claim(ctx, c)
 	l.s.answered(time.Since(began), err)
 	return a, sent, err

@@ -144,9 +144,11 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	holds in-the-end lease "9" $calm $live
 	holds alone lease "2 3 7 8" $calm $emptied -DALONE -DOCCASIONS=2 -DRELEASES=0 -DTERM=2
 	holds step step "1 12" -DSTEPS=1
-	holds step-middling step "1 12" -DSTEPS=1 -DSTEP=MID -DTELLS_APART
-	holds step-back step "1 12" -DBACK -DTELLS_APART
-	holds step-frozen step "1" -DSTEPS=3 -DTERM=2 -DTELLS_APART -DFROZEN
+	holds step-middling step "1 12" -DSTEPS=1 -DSTEP=MID
+	holds step-first step "1 12" -DSTEP=MID
+	holds step-accept step "1" -DSTEADY=0
+	holds step-back step "1 12" -DBACK
+	holds step-frozen step "1" -DSTEPS=3 -DTERM=2 -DFROZEN
 	holds repair repair "13 14" -DACCEPTS
 	holds line line "10"
 	holds line-in-turn line "11"
@@ -167,10 +169,10 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	fails broken-late-answer lease "8" $calm -DBROKEN_LATE_ANSWER_IS_TAKEN
 	fails broken-expiry lease "9" $calm $live -DBROKEN_LEASE_NEVER_ENDS
 	fails broken-step-bound step "1" -DSTEPS=1 -DUNBOUND
-	fails broken-step-accept step "1" -DSTEPS=1 -DBROKEN_STEP_ACCEPTS_AT_ONCE
-	fails broken-step-quiet step "1" -DSTEPS=1 -DSTEP=MID -DTELLS_APART -DBROKEN_STEP_NO_QUIET
-	fails broken-step-return step "1" -DBACK -DTELLS_APART -DBROKEN_STEP_RETURN_NO_QUIET
-	fails broken-step-frozen step "1" -DSTEPS=3 -DTERM=2 -DTELLS_APART -DFROZEN -DBROKEN_STEP_ACCEPT_NO_QUIET
+	fails broken-step-first step "1" -DSTEPS=1 -DSTEP=MID -DBROKEN_STEP_FIRST_TAKES_OVER
+	fails broken-step-quiet step "1" -DSTEPS=1 -DSTEP=MID -DBROKEN_STEP_NO_QUIET
+	fails broken-step-return step "1" -DBACK -DBROKEN_STEP_RETURN_NO_QUIET
+	fails broken-step-frozen step "1" -DSTEPS=3 -DTERM=2 -DFROZEN -DBROKEN_STEP_ACCEPT_NO_QUIET
 	fails broken-step-lease step "12" -DBROKEN_STEP_LEASE_LASTS
 	fails broken-repair-trust repair "13" -DBROKEN_REPAIR_TRUSTS_AT_ONCE
 	fails broken-repair-mark repair "13" -DACCEPTS -DBROKEN_REPAIR_MARK_ANYWHERE
@@ -189,9 +191,8 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	fails limit-failover-settled lease "3" $calm -DFAILOVERS=1 -DNEVER_AGAIN_WHATEVER
 	fails limit-failover-clock lease "2" $calm -DFAILOVERS=1 -DLIMIT_CLOCK_GOES_BACK
 	fails limit-alone lease "9" $calm $live -DLOSSES=1 -DSINCE -DALONE
-	fails limit-step-third step "1" -DSTEPS=1 -DSTEP=SMALL -DTELLS_APART -DMARGIN=0
-	fails limit-step-first step "1" -DSTEPS=1 -DSTEP=MID
-	fails limit-step-unseen step "1" -DBACK -DTELLS_APART -DUNSEEN
+	fails limit-step-third step "1" -DSTEPS=1 -DSTEP=SMALL -DMARGIN=0
+	fails limit-step-unseen step "1" -DBACK -DUNSEEN
 	fails limit-repair-many repair "14" -DACCEPTS -DREMEMBERED=1
 	fails limit-line-late line "10" -DLIMIT_ALWAYS_LATE
 }

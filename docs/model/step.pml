@@ -12,7 +12,7 @@
 #ifndef MARGIN
 #define MARGIN 1
 #endif
-#define THIRD 1          /* of the term: the bound of what takes over, beyond the claimer's idea of the time */
+#define THIRD 1          /* of the term: the bound of a takeover, beyond the claimer's idea of the time */
 #define LIMIT TERM       /* of a step that is believed at once */
 #define BIG (LIMIT + 1)  /* steps: more than the limit, more than a third, and less */
 #define MID 2
@@ -23,6 +23,7 @@
 #ifndef STEP
 #define STEP BIG
 #endif
+#define NEVER (LOWEST - 1) /* the bound of a claim that takes nothing over */
 #define CAP TERM         /* of a message's age: older ones count as no older, which lets more of them pass */
 #define LEAST (steps < STEPS && off > LOWEST -> LOWEST - off : 0) /* what has run out for longer does not come back */
 #ifdef BACK              /* the clock steps back from what it was, and not ahead */
@@ -48,14 +49,12 @@
 #else
 #define ACCEPT_QUIET QUIET
 #endif
-#ifdef TELLS_APART       /* a first claim takes nothing over */
-#define TAKES(n) (c[n].over || !taken)
-#else
+#ifdef UNBOUND
 #define TAKES(n) true
-#endif
-#ifdef BROKEN_STEP_ACCEPTS_AT_ONCE
-#define STEADY 0
 #else
+#define TAKES(n) (off + c[n].age <= c[n].until)
+#endif
+#ifndef STEADY           /* for how long a clock is steady before it is accepted */
 #define STEADY LIMIT
 #endif
 
@@ -71,8 +70,7 @@ typedef Client {
 	byte quiet;      /* for how long it takes nothing over */
 	mtype claim = NONE, renewal = NONE;
 	byte age, rAge;  /* since they were sent */
-	bool over;       /* the claim is of what another held */
-	short until;     /* the claim's bound, less real time when it was sent */
+	short until;     /* until when the claim takes over, less real time when it was sent */
 	byte left;       /* how long it believes that it holds: 0, not at all */
 	bool holds       /* and has not ended its work */
 }
@@ -123,37 +121,32 @@ end:
 	do
 	:: atomic { !c[n].looked -> d_step { look(n) } }
 
-	/* A first claim, or one of what it knows another to hold. */
+	/* Whether it knows of a holder makes no difference. */
 	:: atomic { c[n].claim == NONE && !c[n].holds && !c[n].held ->
 		if
-		:: c[n].until = c[n].offset + LIMIT; c[n].over = false
-		:: c[n].quiet == 0 -> c[n].until = c[n].offset + THIRD; c[n].over = true
+		:: c[n].quiet == 0 -> c[n].until = c[n].offset + THIRD
+		:: c[n].quiet > 0 -> c[n].until = NEVER
+#ifdef BROKEN_STEP_FIRST_TAKES_OVER
+		:: c[n].until = c[n].offset + LIMIT
+#endif
 		fi;
 		c[n].age = 0; c[n].claim = ASKED }
 	:: atomic { c[n].claim == ASKED -> d_step {
-		if
-#ifndef UNBOUND
-		:: off + c[n].age > c[n].until -> c[n].claim = REFUSED
-		:: off + c[n].age <= c[n].until ->
-#else
-		:: true ->
-#endif
 #ifndef BROKEN_STEP_LEASE_LASTS
-			left = (left > TERM -> TERM : left); /* Record.restart */
+		left = (left > TERM -> TERM : left); /* Record.restart */
 #endif
-			if
-			:: taken && left > 0 || !TAKES(n) -> c[n].claim = REFUSED
-			:: else ->
-				taken = true; holder = n; left = TERM; c[n].claim = GRANTED; c[n].over = false;
-				printf("client %d: is granted it, of a clock that is ahead by %d\n", n, off)
-			fi;
-			CHECKED(12, left <= TERM)
-		fi } }
+		if
+		:: taken && (left > 0 || !TAKES(n)) -> c[n].claim = REFUSED
+		:: else ->
+			taken = true; holder = n; left = TERM; c[n].claim = GRANTED;
+			printf("client %d: is granted it, of a clock that is ahead by %d\n", n, off)
+		fi;
+		CHECKED(12, left <= TERM) } }
 	:: atomic { c[n].claim == GRANTED ->
 		c[n].claim = NONE; c[n].holds = true; c[n].left = REMAINS(c[n].age); c[n].age = 0; c[n].until = 0;
 		printf("client %d: holds it for %d\n", n, c[n].left);
 		CHECKED(1, BELIEVERS <= 1) }
-	:: atomic { c[n].claim == REFUSED -> c[n].claim = NONE; c[n].age = 0; c[n].until = 0; c[n].over = false }
+	:: atomic { c[n].claim == REFUSED -> c[n].claim = NONE; c[n].age = 0; c[n].until = 0 }
 
 	/* Renewals have no bound, and go on whatever the clock does. One that was sent may arrive after the holder's end. */
 	:: atomic { c[n].holds && c[n].left > 0 && c[n].renewal == NONE -> c[n].renewal = ASKED; c[n].rAge = 0 }

@@ -9,6 +9,8 @@ import (
 
 func until(at time.Time) change { return func(c *lease.Claim) { c.Until = at } }
 
+func takeoverUntil(at time.Time) change { return func(c *lease.Claim) { c.TakeoverUntil = at } }
+
 // outOfBounds wants err to say that the store's clock is past the bound.
 func (f *fixture) outOfBounds(verb string, err error, bound time.Time) {
 	f.Helper()
@@ -40,6 +42,46 @@ func pastItsBoundNothingIsClaimed(f *fixture) {
 	f.ask(lease.OutOfBounds, f.of(200, "b", until(past), onlyOpen))
 	f.ok("Renew of what nobody could take over", f.renew(g))
 	f.ask(lease.Held, f.of(200, "b", until(ahead), onlyOpen))
+}
+
+func pastItsBoundNothingIsTakenOver(f *fixture) {
+	past, ahead := takeoverUntil(f.now().Add(-time.Minute)), takeoverUntil(f.now().Add(time.Hour))
+	for _, occasion := range []int64{0, 100} {
+		g := f.expired(occasion, "a")
+		for _, claim := range []lease.Claim{f.of(occasion, "b", past), f.of(occasion, "b", past, onlyOpen)} {
+			a := f.ask(lease.Held, claim)
+			f.equal("holder", a.Holder, "a")
+			f.equal("token", a.Token, g.Token)
+			f.equal("remaining", a.Left, time.Duration(0))
+		}
+		f.ok("Renew of what nobody took over", f.renew(g))
+		f.equal("held", f.ask(lease.Held, f.of(occasion, "b", ahead)).Holder, "a")
+		f.ok("Release", f.release(g))
+		f.equal("token rises", f.grant(occasion, "b", past).Token > g.Token, true)
+	}
+	f.anew()
+	g := f.expired(100, "a")
+	f.equal("attempt", f.ask(lease.Granted, f.of(100, "b", ahead)).Attempt, g.Attempt+1)
+}
+
+func pastItsBoundNothingIsSettledOnTheWay(f *fixture) {
+	past, ahead := takeoverUntil(f.now().Add(-time.Minute)), takeoverUntil(f.now().Add(time.Hour))
+	g := f.expired(100, "a", takeovers(0))
+	f.ask(lease.Held, f.of(100, "b", past))
+	a := f.ask(lease.Skipped, f.of(200, "b", overlap(lease.OverlapSkip), past))
+	f.equal("settled", len(a.Settled), 0)
+	f.ask(lease.Busy, f.of(300, "b", overlap(lease.OverlapWait), past))
+	waits := f.of(300, "b", overlap(lease.OverlapReplace), past)
+	a = f.ask(lease.Queued, waits)
+	f.equal("settled", len(a.Settled), 0)
+	f.ok("Settle of what nobody has settled", f.settle(g, "succeeded"))
+	f.ask(lease.Granted, waits)
+
+	f.anew()
+	f.expired(100, "a", takeovers(0))
+	a = f.ask(lease.Granted, f.of(200, "b", overlap(lease.OverlapSkip), ahead))
+	f.equal("settled", len(a.Settled), 1)
+	f.equal("outcome", a.Settled[0].Outcome, lease.OutcomeLost)
 }
 
 func pastItsBoundNothingIsPassedOrMade(f *fixture) {

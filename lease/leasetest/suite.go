@@ -86,6 +86,8 @@ var cases = []struct {
 
 	// bounds.go
 	{"PastItsBoundNothingIsClaimed", pastItsBoundNothingIsClaimed},
+	{"PastItsBoundNothingIsTakenOver", pastItsBoundNothingIsTakenOver},
+	{"PastItsBoundNothingIsSettledOnTheWay", pastItsBoundNothingIsSettledOnTheWay},
 	{"PastItsBoundNothingIsPassedOrMade", pastItsBoundNothingIsPassedOrMade},
 	{"PastItsBoundNothingIsPausedOrTriggered", pastItsBoundNothingIsPausedOrTriggered},
 

@@ -7,7 +7,7 @@
 //
 //	node := func(addr string) quorum.Node { … redislease.NewNode(redis.NewClient(…), "billing") … }
 //	nodes := []quorum.Node{node("a:6379"), node("b:6379"), node("c:6379")}
-//	store, err := quorum.New(nodes, "default", "billing", quorum.WithTerm(15*time.Second))
+//	store, err := quorum.New(nodes, "billing", quorum.WithTerm(15*time.Second))
 //
 // # A record
 //

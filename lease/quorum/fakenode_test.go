@@ -95,6 +95,13 @@ func (n *fakeNode) set(down bool) {
 	n.down = down
 }
 
+// step moves the node's clock.
+func (n *fakeNode) step(d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.offset += d
+}
+
 // meet decides what happens to calls from now on.
 func (n *fakeNode) meet(f func() fault) {
 	n.mu.Lock()

@@ -17,7 +17,7 @@ import (
 var _ quorum.Node = (*redislease.Node)(nil)
 
 func TestStoreOnRedis(t *testing.T) {
-	servers := startServers(t, 3)
+	servers, ahead := startServers(t, 3, redistest.WithClock()), time.Duration(0)
 	s := openRedis(t, servers, quorum.WithTerm(time.Hour))
 	leasetest.Run(t, func(*testing.T) lease.Store { return s },
 		leasetest.WithTerm(120*time.Millisecond), // of which a fourth is in doubt when the nodes are slow
@@ -29,12 +29,18 @@ func TestStoreOnRedis(t *testing.T) {
 			_, _, err := s.Time(t.Context()) // none counts, so all are asked
 			require.ErrorIs(t, err, quorum.ErrRestarted)
 			quorum.EndQuarantine(s)
+		}),
+		leasetest.WithClockStep(func(_ *testing.T, _ lease.Store, d time.Duration) {
+			ahead += d
+			for _, srv := range servers {
+				srv.SetClock(ahead)
+			}
 		}))
 }
 
-func startServers(t testing.TB, n int) (list []*redistest.Server) {
+func startServers(t testing.TB, n int, opts ...redistest.Option) (list []*redistest.Server) {
 	for range n {
-		list = append(list, redistest.Start(t))
+		list = append(list, redistest.Start(t, opts...))
 	}
 	return list
 }

@@ -41,5 +41,10 @@ func conforms(t *testing.T, happens func([]*fakeNode)) {
 				t.Error("nodes that were just emptied are counted")
 			}
 			quorum.EndQuarantine(s.(*quorum.Store))
+		}),
+		leasetest.WithClockStep(func(t *testing.T, s lease.Store, d time.Duration) {
+			for _, n := range fakes[s] {
+				n.step(d)
+			}
 		}))
 }

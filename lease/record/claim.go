@@ -51,6 +51,9 @@ func (r *Record) claimOpen(c lease.Claim, i int, at *Moment) lease.Answer {
 		}
 		return lease.Answer{Status: lease.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: e.Ends.Sub(at.now)}
 	}
+	if !mayEnd(c, e, at) {
+		return lease.Answer{Status: lease.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder}
+	}
 	r.remove(i)
 	former := &lease.Former{Holder: e.Holder, Token: e.Token, Attempt: e.Attempt}
 	if !e.Released {
@@ -75,6 +78,11 @@ func (r *Record) claimOpen(c lease.Claim, i int, at *Moment) lease.Answer {
 	a := r.grant(c, e.Attempt+1, takeovers, at)
 	a.Former = former
 	return a
+}
+
+// mayEnd reports whether a claim may treat an entry that ran out, or was released, as ended: see [lease.Claim].
+func mayEnd(c lease.Claim, e Entry, at *Moment) bool {
+	return e.Released || !late(c.TakeoverUntil, at)
 }
 
 // turn answers the claim of an occasion that waits.
@@ -193,7 +201,7 @@ func granted(e Entry, at *Moment) lease.Answer {
 // has to make room.
 func (r *Record) sweep(c lease.Claim, at *Moment) (settled []lease.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
-		if e.Occasion == 0 || e.waits() || at.holds(e.Token, e.Ends) {
+		if e.Occasion == 0 || e.waits() || at.holds(e.Token, e.Ends) || !mayEnd(c, e, at) {
 			return false
 		}
 		if s, ok := r.ended(e, at); ok {

@@ -47,6 +47,9 @@ func TestClaimHoldsWithinItsMoment(t *testing.T) {
 			Overlap: lease.Overlap(rapid.IntRange(0, 4).Draw(t, "overlap")), Takeovers: 1,
 			OnlyOpen: rapid.Bool().Draw(t, "only open"),
 		}
+		if rapid.Bool().Draw(t, "takeovers bounded") {
+			c.TakeoverUntil = ms("takeover until")
+		}
 		if rapid.Bool().Draw(t, "bounded") {
 			c.NotBefore, c.NotAfter, c.Until = ms("not before"), ms("not after"), ms("until")
 		}

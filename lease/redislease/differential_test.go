@@ -114,6 +114,12 @@ func (p *pair) claim(t *rapid.T) {
 	case 4:
 		c.Until = time.Now().Add(time.Hour)
 	}
+	switch rapid.IntRange(0, 5).Draw(t, "takes over until") {
+	case 1:
+		c.TakeoverUntil = time.Now().Add(-time.Hour)
+	case 2:
+		c.TakeoverUntil = time.Now().Add(time.Hour) // past, when the clock has stepped
+	}
 	both := [2]lease.Claim{c, c}
 	occasion, known := p.spot(t), [2]int64{}
 	if rapid.IntRange(0, 9).Draw(t, "knows") == 0 {

@@ -174,9 +174,9 @@ func (s *Store) claimCmd(ctx context.Context, c *lease.Claim) *redis.Cmd {
 	if c.Limit > 0 {
 		return s.guard(ctx, s.lockClaimCmd(ctx, c))
 	}
-	args := make([]any, 0, 11)
+	args := make([]any, 0, 12)
 	args = append(args, c.Occasion, c.Holder, c.Request, c.Term.Microseconds(), unixMilli(c.NotBefore), unixMilli(c.NotAfter),
-		c.Known, c.Takeovers, int(c.Overlap), unixMilli(c.Until))
+		c.Known, c.Takeovers, int(c.Overlap), unixMilli(c.Until), unixMilli(c.TakeoverUntil))
 	if c.OnlyOpen {
 		args = append(args, 1)
 	}

@@ -2,7 +2,9 @@
 -- KEYS[1] record
 -- ARGV    1 occasion  2 holder  3 request  4 term in us  5 not before, ms  6 not after, ms (0: no bound)
 --         7 newest mark the claimer knows  8 takeovers  9 overlap: 0 allow, 1 skip, 2 wait, 3 queue, 4 replace
---         10 the latest time at which it holds, ms (0: no bound)  11 present: only if it is open
+--         10 the latest time at which it holds, ms (0: no bound)
+--         11 the latest time at which a lease that ran out counts as ended, ms (0: no bound)
+--         12 present: only if it is open
 -- returns a token alone: granted at that time, as it was asked for, and nothing else is open. Otherwise {status, mark,
 --         now}, and what is known besides: token, attempt, takeovers, left, holder; and then, if there are any: the
 --         other open occasions, entries of what was settled besides; and of a takeover the former holder's token,
@@ -67,13 +69,18 @@ local function ended(o, t, a, h)
   return replaced(r.stop, o, t) and over(o, t, a, h, 'replaced', 'expired')
 end
 
+-- may_end reports whether this claim may treat what ran out, or was released (since is 0), as ended.
+local function may_end(since)
+  return since == '0' or not late(ARGV[11], now)
+end
+
 -- sweep settles what is over and stands in nobody's way: what ran out and may not be granted again, and what is free and
 -- has to make room. It returns the line of what is granted for longest; of several, of the oldest.
 local function sweep()
   local kept, first, last = '', nil, nil
   for o, t, a, left, since, term, h, q in string.gmatch(others, LINE) do
     local ends, number = since + term, tonumber(o)
-    if o ~= '0' and a ~= '0' and ends <= now then
+    if o ~= '0' and a ~= '0' and ends <= now and may_end(since) then
       local entry = ended(o, t, a, h)
       if entry then
         settled = settled .. entry .. '\n'
@@ -155,6 +162,9 @@ if mine then
     end
     return answer(HELD, t, a, 0, ends - now, h)
   end
+  if not may_end(since) then
+    return answer(HELD, t, a, 0, 0, h)
+  end
   former = t .. ' ' .. a .. ' ' .. (since == '0' and '0' or int(ends)) .. ' ' .. h
   if n == 0 then
     return grant(1, ARGV[8])
@@ -177,7 +187,7 @@ if mine then
   return grant(int(a + 1), left)
 end
 
-if n == 0 and not ARGV[11] then
+if n == 0 and not ARGV[12] then
   return grant(1, ARGV[8])
 end
 if n > 0 and n <= tonumber(r.mark) then
@@ -187,7 +197,7 @@ if n > 0 and n <= tonumber(r.mark) then
   end
   return answer(note_of(e) == 'paused' and PAUSED or SKIPPED)
 end
-if ARGV[11] then
+if ARGV[12] then
   return answer(DECIDED)
 end
 if ARGV[5] * 1000 > now then
