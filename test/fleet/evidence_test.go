@@ -28,7 +28,7 @@ func (f *fleet) missedFor(cause, job string, after, before time.Time, words ...s
 			}
 		}
 		return false
-	}, 30*time.Second, 200*time.Millisecond, "no tick of %s after %s was missed since %s: %+v", job, after, cause, f.history(job))
+	}, patience, 200*time.Millisecond, "no tick of %s after %s was missed since %s: %+v", job, after, cause, f.history(job))
 	text := f.why(job, tick)
 	f.t.Log(text)
 	for _, other := range causes {
@@ -122,13 +122,13 @@ func TestWhyAndHistoryNameWhoDidWhat(t *testing.T) {
 	ws := byName(f.startAll("r1", "r2", "r3"))
 
 	id := f.do("trigger", "long", "--by", "anna", "--key", "deploy-1")
-	victim := f.fresh("long")
+	victim := f.begun("long")
 	ws[victim.replica].kill()
 	again := f.waitRun("it is taken over", 20*time.Second, func(r *run) bool { return r.tick == victim.tick && r.attempt == 2 && r.ended })
 	explained := func(args ...string) string {
 		return f.do(append([]string{"why"}, args...)...)
 	}
-	require.Eventually(t, func() bool { return strings.Contains(explained("long", id), " until its lease ran out at ") }, 10*time.Second, 200*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(explained("long", id), " until its lease ran out at ") }, patience, 200*time.Millisecond)
 	text := explained("long", id)
 	t.Log(text)
 	require.Contains(t, text, "It was triggered by hand, by anna at ")
@@ -165,7 +165,7 @@ func TestWhyAndHistoryNameWhoDidWhat(t *testing.T) {
 	leads := f.waitRun("it leads", 20*time.Second, func(r *run) bool { return r.job == "led" && time.Since(r.last) < time.Second })
 	ws[leads.replica].kill()
 	f.waitRun("another leads", 20*time.Second, func(r *run) bool { return r.job == "led" && r.token > leads.token })
-	require.Eventually(t, func() bool { return strings.Contains(f.do("history", "led"), leads.replica) }, 10*time.Second, 200*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(f.do("history", "led"), leads.replica) }, patience, 200*time.Millisecond)
 	require.Regexp(t, leads.replica+` +.*lost +expired`, f.do("history", "led"))
 	require.Contains(t, explained("led"), leads.replica+" led from ")
 }

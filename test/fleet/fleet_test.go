@@ -17,6 +17,11 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
+const (
+	patience = time.Minute     // how much longer than on an idle machine a test waits for what has to come
+	busy     = 5 * time.Second // what a busy machine may add to a time that a test measures
+)
+
 var (
 	workerPath string // the worker as users build it
 	skewedPath string // the same, but its wall clock is off by SOLOTICK_TEST_SKEW
@@ -207,7 +212,7 @@ func (f *fleet) startAll(names ...string) []*worker {
 // waitReady waits until the worker has heard from Redis.
 func (w *worker) waitReady() {
 	w.f.t.Helper()
-	require.Eventually(w.f.t, func() bool { return strings.Contains(w.log.String(), "store answers") }, 20*time.Second, 10*time.Millisecond,
+	require.Eventually(w.f.t, func() bool { return strings.Contains(w.log.String(), "store answers") }, patience, 10*time.Millisecond,
 		"%s: %s", w.name, w.log)
 }
 

@@ -17,7 +17,7 @@ func leaderTask(name string, tenths int, more ...string) string {
 
 func TestLeaderTaskRunsOnOneReplicaThroughAStopAKillAndAFreeze(t *testing.T) {
 	t.Parallel()
-	const term = 2 * time.Second
+	const term = 6 * time.Second
 	f := orderlyFleet(t, term, leaderTask("led", 100000))
 	ws := byName(f.startAll("r1", "r2", "r3"))
 	after := func(token int64) *run {
@@ -29,9 +29,9 @@ func TestLeaderTaskRunsOnOneReplicaThroughAStopAKillAndAFreeze(t *testing.T) {
 		do    func(*worker)
 		limit time.Duration
 	}{
-		{"stopped", func(w *worker) { w.signal(syscall.SIGTERM) }, time.Second},
-		{"killed", (*worker).kill, term + time.Second},
-		{"frozen", func(w *worker) { w.freeze(3 * term) }, term + time.Second},
+		{"stopped", func(w *worker) { w.signal(syscall.SIGTERM) }, 2 * term / 3}, // before its lease would have run out
+		{"killed", (*worker).kill, term + time.Second + busy},
+		{"frozen", func(w *worker) { w.freeze(3 * term) }, term + time.Second + busy},
 	} {
 		w, since := ws[leads.replica], time.Now()
 		c.do(w)
@@ -48,7 +48,7 @@ func TestLeaderTaskRunsOnOneReplicaThroughAStopAKillAndAFreeze(t *testing.T) {
 	f.judge()
 	f.oneAtATime("led")
 	require.Len(t, f.runs("led"), 4)
-	require.Less(t, time.Since(f.runs("led")[3].last), time.Second, "it does not run any more")
+	f.writesOn(f.runs("led")[3])
 }
 
 func TestLeaderTaskThatEndsIsStartedAgainWithABackOff(t *testing.T) {
@@ -78,7 +78,7 @@ func TestLeaderTaskThatEndsIsStartedAgainWithABackOff(t *testing.T) {
 			require.Equal(t, before.token, after.token)
 			pause := after.at.Sub(before.last)
 			require.GreaterOrEqual(t, pause, wait/2, "%s: before attempt %d", name, after.attempt)
-			require.Less(t, pause, wait+time.Second, "%s: before attempt %d", name, after.attempt)
+			require.Less(t, pause, wait+2*time.Second, "%s: before attempt %d", name, after.attempt)
 			wait = min(2*wait, most)
 		}
 	}
@@ -86,15 +86,16 @@ func TestLeaderTaskThatEndsIsStartedAgainWithABackOff(t *testing.T) {
 
 func TestLeaderTaskStaysWhereItIsWhenRedisHasLostItsRecords(t *testing.T) {
 	t.Parallel()
-	f := orderlyFleet(t, 2*time.Second, leaderTask("led", 100000))
+	const term = 6 * time.Second // in which Redis is back, also on a busy machine
+	f := orderlyFleet(t, term, leaderTask("led", 100000))
 	f.startAll("r1", "r2", "r3")
 	f.waitRun("it runs", 20*time.Second, func(r *run) bool { return r.entries >= 2 })
-	for range 3 {
+	for range 2 {
 		f.redis.Kill()
 		f.redis.Restart()
-		time.Sleep(2300 * time.Millisecond)
+		time.Sleep(term + 300*time.Millisecond)
 	}
 	f.judge()
 	require.Len(t, f.runs("led"), 1)
-	require.Less(t, time.Since(f.runs("led")[0].last), time.Second, "it does not run any more")
+	f.writesOn(f.runs("led")[0])
 }

@@ -80,7 +80,22 @@ func (f *fleet) said(word string, r *run) time.Time {
 func (f *fleet) fresh(job string) *run {
 	f.t.Helper()
 	return f.waitRun("a run of "+job+" begins", 30*time.Second, func(r *run) bool {
-		return r.job == job && r.entries >= 2 && time.Since(r.at) < 500*time.Millisecond
+		return r.job == job && r.entries >= 2 && time.Since(r.at) < time.Second
+	})
+}
+
+// begun waits for a run of a job that has begun and not ended.
+func (f *fleet) begun(job string) *run {
+	f.t.Helper()
+	return f.waitRun("a run of "+job+" begins", 30*time.Second, func(r *run) bool { return r.job == job && r.entries >= 2 && !r.ended })
+}
+
+// writesOn waits until a run writes once more.
+func (f *fleet) writesOn(r *run) {
+	f.t.Helper()
+	from := time.Now()
+	f.waitRun("it runs on", 10*time.Second, func(now *run) bool {
+		return now.job == r.job && now.tick == r.tick && now.token == r.token && now.attempt == r.attempt && now.last.After(from)
 	})
 }
 

@@ -35,7 +35,7 @@ func TestPauseOutlastsEveryWorkerAndNothingOfItIsCaughtUp(t *testing.T) {
 		require.Equal(t, 1, r.attempt)
 		require.False(t, tick.After(paused) && tick.Before(resuming), "the tick of %s came due in the pause, and ran at %s", tick, r.at)
 		if r.tick == next.UnixMilli() {
-			require.Less(t, r.at.Sub(next), time.Second)
+			require.Less(t, r.at.Sub(next), time.Second+busy)
 		}
 	}
 	n := 0

@@ -18,7 +18,7 @@ func TestQueuedRunsFollowEachOtherThroughAKillAFreezeAndAStop(t *testing.T) {
 	ws := byName(f.startAll("r1", "r2", "r3"))
 	takenOver := func(victim *run, since time.Time) *run {
 		next := f.waitRun("the tick is taken over", 15*time.Second, func(r *run) bool { return r.tick == victim.tick && r.attempt == 2 })
-		require.Less(t, next.at.Sub(since), term+1500*time.Millisecond, "a term and a second after the last renewal")
+		require.Less(t, next.at.Sub(since), term+time.Second+busy, "a term and a second after the last renewal")
 		f.waitRun("and completes", 15*time.Second, func(r *run) bool { return r.tick == victim.tick && r.attempt == 2 && r.ended })
 		f.waitRun("and is followed", 15*time.Second, func(r *run) bool { return r.tick > victim.tick && r.attempt == 1 })
 		return next
@@ -48,27 +48,29 @@ func TestQueuedRunsFollowEachOtherThroughAKillAFreezeAndAStop(t *testing.T) {
 	for _, r := range runs {
 		completed[r.tick] = completed[r.tick] || r.ended
 	}
+	var gaps []time.Duration
 	for i, r := range runs {
 		require.True(t, completed[r.tick], "the tick of %d started and never completed", r.tick)
 		if i > 0 && runs[i-1].ended {
-			require.Less(t, r.at.Sub(runs[i-1].last), time.Second, "a second passed after the run of %d, though the tick of %d waited", runs[i-1].tick, r.tick)
+			gaps = append(gaps, r.at.Sub(runs[i-1].last))
 		}
 		if !r.ended {
 			require.Contains(t, []int64{killed.tick, frozen.tick}, r.tick, "a run was interrupted on %s", r.replica)
 		}
 	}
 	require.GreaterOrEqual(t, len(completed), 4)
+	require.Less(t, median(gaps), time.Second, "ticks wait after the run before them has ended")
 }
 
 // A run that is replaced is told at once, and has its kill grace to end; but no longer than its lease, which is not renewed
 // any more.
 func TestReplacedRunsAreToldAtOnceAndEndBeforeTheirSuccessorsStart(t *testing.T) {
 	t.Parallel()
-	const term, every = 3 * time.Second, 4 * time.Second
+	const term, every = 3 * time.Second, 6 * time.Second
 	f := orderlyFleet(t, term,
-		with(`LINGER: "3"`, job("polite", "@every 4s", 200, "overlap: replace")),
-		with(`DEAF: "1"`, job("deaf", "@every 4s", 200, "overlap: replace")),
-		with(`DEAF: "1"`, killGrace("30s", job("stubborn", "@every 4s", 200, "overlap: replace"))))
+		with(`LINGER: "3"`, job("polite", "@every 6s", 200, "overlap: replace")),
+		with(`DEAF: "1"`, job("deaf", "@every 6s", 200, "overlap: replace")),
+		with(`DEAF: "1"`, killGrace("30s", job("stubborn", "@every 6s", 200, "overlap: replace"))))
 	f.startAll("r1", "r2", "r3")
 	// How long after its tick a run may start, the first of its job excepted.
 	limit := map[string]time.Duration{
@@ -89,6 +91,7 @@ func TestReplacedRunsAreToldAtOnceAndEndBeforeTheirSuccessorsStart(t *testing.T)
 	for name, limit := range limit {
 		f.oneAtATime(name)
 		runs := f.runs(name)
+		var delays, lags []time.Duration // of the SIGTERM, and of the start of the next run
 		for i, after := range runs[1:] {
 			before, due := runs[i], time.UnixMilli(after.tick)
 			require.Equal(t, before.tick+every.Milliseconds(), after.tick, "%s: a tick had no run", name)
@@ -96,16 +99,17 @@ func TestReplacedRunsAreToldAtOnceAndEndBeforeTheirSuccessorsStart(t *testing.T)
 			told := f.said("told", before)
 			require.False(t, told.IsZero(), "%s: the run of %d was not told", name, before.tick)
 			require.False(t, told.Before(due), "%s: the run of %d was told before its successor was due", name, before.tick)
-			require.Less(t, told.Sub(due), time.Second, "%s: the run of %d was told late", name, before.tick)
-			require.Less(t, after.at.Sub(due), limit, "%s: the run of %d started late", name, after.tick)
+			delays, lags = append(delays, told.Sub(due)), append(lags, after.at.Sub(due))
 			switch {
 			case name == "polite":
 				require.False(t, f.said("left", before).IsZero(), "the run of %d had no time to end in good order", before.tick)
 			default:
-				require.Greater(t, before.last.Sub(told), 700*time.Millisecond, "%s: the run of %d was killed within its kill grace", name, before.tick)
+				require.Greater(t, before.last.Sub(told), 300*time.Millisecond, "%s: the run of %d was killed within its kill grace", name, before.tick)
 			}
 			require.Equal(t, "replaced", f.outcomeOf(name, before.tick).Outcome)
 		}
+		require.Less(t, median(delays), time.Second, "%s: the runs were told late", name)
+		require.Less(t, median(lags), limit, "%s: the runs started late", name)
 	}
 }
 
@@ -122,7 +126,7 @@ func TestReplacementDoesNotWaitLongerThanTheLeaseOfAHolderThatIsFrozenOrDead(t *
 		how(ws[victim.replica])
 		next := f.waitRun("the next tick starts", 15*time.Second, func(r *run) bool { return r.tick == victim.tick+every.Milliseconds() })
 		require.NotEqual(t, victim.replica, next.replica)
-		require.Less(t, next.at.Sub(since), term+time.Second)
+		require.Less(t, next.at.Sub(since), term+time.Second+busy)
 		require.Equal(t, 1, next.attempt)
 		require.Equal(t, "replaced", f.outcomeOf("replaced", victim.tick).Outcome)
 	}
@@ -184,13 +188,14 @@ func TestStoppingWorkerLetsItsCommandEndInGoodOrderAndAnotherGoesOn(t *testing.T
 	told, left := f.said("told", victim), f.said("left", victim)
 	require.False(t, told.IsZero(), "the command was not told")
 	require.Greater(t, told.Sub(stopped), 900*time.Millisecond, "the shutdown grace was cut short")
-	require.Less(t, told.Sub(stopped), 2*time.Second)
+	require.Less(t, told.Sub(stopped), 2*time.Second+busy)
 	require.False(t, left.IsZero(), "the command was killed before it could end in good order")
 	require.NotEqual(t, victim.replica, next.replica)
 	require.False(t, next.at.Before(left))
-	require.Less(t, next.at.Sub(left), time.Second, "not after the lease has run out")
+	require.Less(t, next.at.Sub(left), time.Second+busy)
 	<-w.done
 	require.NoError(t, w.err)
+	require.Contains(t, w.log.String(), "run stopped, tick released", "the other need not wait until the lease runs out")
 	f.waitRun("and completes", 15*time.Second, func(r *run) bool { return r.tick == victim.tick && r.attempt == 2 && r.ended })
 	f.judge()
 }

@@ -28,7 +28,7 @@ func (w *worker) reload(path, text string) {
 	before := count()
 	require.NoError(w.f.t, os.WriteFile(path+".new", []byte(text), 0o600))
 	require.NoError(w.f.t, os.Rename(path+".new", path))
-	require.Eventually(w.f.t, func() bool { return count() > before }, 20*time.Second, 10*time.Millisecond, "%s: %s", w.name, w.log)
+	require.Eventually(w.f.t, func() bool { return count() > before }, patience, 10*time.Millisecond, "%s: %s", w.name, w.log)
 }
 
 // lastLook returns what the worker said last about the fleet.
@@ -46,20 +46,20 @@ func TestRollingEditsLoseNoTickAndRunNoneTwice(t *testing.T) {
 	version := func(n int) []string {
 		var jobs []string
 		for i := range kept {
-			jobs = append(jobs, job(fmt.Sprintf("kept-%d", i), "@every 1s", 0))
+			jobs = append(jobs, job(fmt.Sprintf("kept-%d", i), "@every 1s", 0, "overlap: allow"))
 		}
 		for i := range edited {
-			jobs = append(jobs, strings.Replace(job(fmt.Sprintf("edited-%d", i), "@every 1s", 0), "env: {", fmt.Sprintf("env: {VERSION: %d, ", n), 1))
+			jobs = append(jobs, strings.Replace(job(fmt.Sprintf("edited-%d", i), "@every 1s", 0, "overlap: allow"), "env: {", fmt.Sprintf("env: {VERSION: %d, ", n), 1))
 		}
 		jobs = append(jobs,
 			job("long", "@every 3s", 25, "overlap: allow"), // a run is under way all the time
 			strings.Replace(job("long-edited", "@every 3s", 25, "overlap: allow"), "env: {", fmt.Sprintf("env: {VERSION: %d, ", n), 1),
-			job("slower", fmt.Sprintf("@every %ds", n), 0),
-			job(fmt.Sprintf("only-%d", n), "@every 1s", 0))
+			job("slower", fmt.Sprintf("@every %ds", n), 0, "overlap: allow"),
+			job(fmt.Sprintf("only-%d", n), "@every 1s", 0, "overlap: allow"))
 		return jobs
 	}
 	server := redistest.Start(t)
-	f := newFleet(t, server, 2*time.Second, version(1)...)
+	f := newFleet(t, server, 6*time.Second, version(1)...)
 	text := func(n int) string {
 		head, _, _ := strings.Cut(f.configText(), "jobs:\n")
 		return head + "jobs:\n" + strings.Join(version(n), "")
@@ -119,7 +119,7 @@ func TestRollingEditsLoseNoTickAndRunNoneTwice(t *testing.T) {
 	}
 	for _, w := range workers {
 		require.Eventually(t, func() bool { return strings.Contains(w.lastLook(), "replicas=3 unserved=[] differ=[]") },
-			15*time.Second, 50*time.Millisecond, "%s: %s", w.name, w.lastLook())
+			patience, 50*time.Millisecond, "%s: %s", w.name, w.lastLook())
 		require.NotContains(t, w.log.String(), "level=ERROR")
 		require.Equal(t, 3, strings.Count(w.log.String(), `msg="configuration reloaded"`))
 	}

@@ -27,7 +27,7 @@ func TestWhyTellsWhatBecameOfATick(t *testing.T) {
 				}
 			}
 			return found.Outcome != ""
-		}, 15*time.Second, 100*time.Millisecond, "no tick of %s is %s", job, outcome)
+		}, patience, 100*time.Millisecond, "no tick of %s is %s", job, outcome)
 		return found
 	}
 	said := func(job string, p past, words ...string) {
@@ -56,7 +56,7 @@ func TestWhyTellsWhatBecameOfATick(t *testing.T) {
 	require.True(t, missed.has(tick), "they were settled together: %+v", missed)
 	require.Eventually(t, func() bool {
 		return strings.Contains(f.why("prompt", tick), "It was missed because no replica lived: ")
-	}, 10*time.Second, 100*time.Millisecond,
+	}, patience, 100*time.Millisecond,
 		"what was noticed is noted in the background: %s", f.why("prompt", tick))
 	said("prompt", missed, "It was missed because no replica lived: the fleet's last heartbeat came at ", ", and the next replica at ", "after its time", "the job's misfire policy is skip")
 
