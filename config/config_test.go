@@ -16,7 +16,7 @@ func undefined(t *testing.T, c *config.Config) *config.Config {
 	t.Helper()
 	for i := range c.Jobs {
 		require.NotEmpty(t, c.Jobs[i].Spec.Definition)
-		c.Jobs[i].Spec.Definition = ""
+		c.Jobs[i].Spec.Definition, c.Jobs[i].Spec.Details = "", nil
 	}
 	return c
 }

@@ -17,13 +17,17 @@ import (
 // and specs are printed.
 //
 // Call it only when nothing was found wrong with v, which has been read: it sets no bound to what aliases stand for.
-func (r *reader) definition(v value) string {
+func (r *reader) definition(v value) (digest string, details map[string]string) {
 	spare := r.spare
 	r.spare = math.MaxInt // what aliases stand for here is counted already
 	defer func() { r.spare = spare }()
-	text, _ := json.Marshal(r.plain(v)) //nolint:errchkjson // maps, lists and strings; the keys of a map are sorted
+	plain := r.plain(v)
+	text, _ := json.Marshal(plain) //nolint:errchkjson // maps, lists and strings; the keys of a map are sorted
 	sum := sha256.Sum256(text)
-	return v.path[strings.LastIndexByte(v.path, '.')+1:] + " " + hex.EncodeToString(sum[:])
+	kind := v.path[strings.LastIndexByte(v.path, '.')+1:]
+	details = map[string]string{}
+	describe(details, kind, plain)
+	return kind + " " + hex.EncodeToString(sum[:]), details
 }
 
 // plain is v as maps, lists and strings, aliases and merge keys resolved, and keys without a value left out.

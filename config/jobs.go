@@ -96,7 +96,7 @@ func (r *reader) job(v value, base jobs.Spec, inherited *policies, first map[str
 	r.specFaults(v, job.Spec, own, inherited)
 	r.uniqueName(job.Spec.Name, own, first)
 	if len(r.faults) == 0 { // else there will be no Config
-		job.Spec.Definition = r.definition(kinds[0])
+		job.Spec.Definition, job.Spec.Details = r.definition(kinds[0])
 	}
 	return job, true
 }

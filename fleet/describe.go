@@ -17,8 +17,8 @@ type Description struct {
 	Now       time.Time // fleet time
 	JobStatus
 
-	// Definitions are those that live replicas have of the job, by revision: that of the given job first, then by how many have it. What a revision
-	// stands for is known of the one of the given job only; the schedule in force is in JobStatus.
+	// Definitions are those that live replicas have of the job, by revision: that of the given job first, then by how many have
+	// it. The schedule in force is in JobStatus.
 	Definitions []Definition
 
 	Coming   []time.Time           // the next ticks, the first of which is Next
@@ -36,6 +36,10 @@ type Definition struct {
 	Revision string
 	Replicas []string // sorted
 	Given    bool     // it is that of the given job
+
+	// Fields is the text of each field, by its name in a configuration file, without secrets; nil where the store does not
+	// have it. See [jobs.Job.Fields].
+	Fields map[string]string
 }
 
 // Describe looks at one job. job may be nil when only replicas, or only the store, know its definition. ticks and outcomes
@@ -59,7 +63,11 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 	if job == nil && !d.Known && len(d.Replicas) == 0 {
 		return Description{}, fmt.Errorf("job %q: %w", name, lease.ErrUnknown)
 	}
-	d.define(job, replicas)
+	known, err := f.definitions(ctx, name)
+	if err != nil {
+		return Description{}, err
+	}
+	d.define(job, replicas, known)
 	if next := d.next(job, r); next != nil {
 		for at := next(now); !at.IsZero() && len(d.Coming) < ticks; at = next(at) {
 			d.Coming = append(d.Coming, at)
@@ -70,7 +78,7 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 }
 
 // define groups the live replicas by their revision of the job.
-func (d *Description) define(job *jobs.Job, replicas []Replica) {
+func (d *Description) define(job *jobs.Job, replicas []Replica, known map[string]map[string]string) {
 	by := map[string][]string{}
 	for _, r := range replicas {
 		if revision, ok := r.Jobs[d.Name]; ok && !r.Stopping {
@@ -79,7 +87,7 @@ func (d *Description) define(job *jobs.Job, replicas []Replica) {
 	}
 	for _, revision := range slices.Sorted(maps.Keys(by)) {
 		given := job != nil && job.Revision() == revision
-		d.Definitions = append(d.Definitions, Definition{Revision: revision, Replicas: by[revision], Given: given})
+		d.Definitions = append(d.Definitions, Definition{Revision: revision, Replicas: by[revision], Given: given, Fields: known[revision]})
 	}
 	slices.SortStableFunc(d.Definitions, func(a, b Definition) int {
 		switch {

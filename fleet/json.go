@@ -211,10 +211,12 @@ func (d Description) MarshalJSON() ([]byte, error) {
 		Revision string   `json:"revision"`
 		Replicas []string `json:"replicas"`
 		Here     bool     `json:"of_this_configuration"`
+
+		Fields map[string]string `json:"fields"` // null where they are not known
 	}
 	definitions := []definition{}
 	for _, v := range d.Definitions {
-		definitions = append(definitions, definition{v.Revision, v.Replicas, v.Given})
+		definitions = append(definitions, definition{v.Revision, v.Replicas, v.Given, v.Fields})
 	}
 	coming := []stamp{}
 	for _, t := range d.Coming {
@@ -226,6 +228,7 @@ func (d Description) MarshalJSON() ([]byte, error) {
 		jobStatusJSON
 		Policies    *policiesJSON         `json:"policies"`
 		Definitions []definition          `json:"definitions"`
+		Differences []string              `json:"differences"`
 		Coming      []stamp               `json:"coming"`
 		Outcomes    []Entry               `json:"outcomes"`
 		Counts      map[lease.Outcome]int `json:"counts"`
@@ -234,7 +237,7 @@ func (d Description) MarshalJSON() ([]byte, error) {
 		Median      int64                 `json:"median_ms"`
 		Longest     int64                 `json:"longest_ms"`
 	}{
-		d.Namespace, stamp(d.Now), d.view(), policies(d.JobStatus), definitions, coming, append([]Entry{}, d.Outcomes...), d.Counts, stamp(d.Since),
+		d.Namespace, stamp(d.Now), d.view(), policies(d.JobStatus), definitions, append([]string{}, d.Differences()...), coming, append([]Entry{}, d.Outcomes...), d.Counts, stamp(d.Since),
 		d.Runs, d.Median.Milliseconds(), d.Longest.Milliseconds(),
 	})
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -87,14 +88,14 @@ func fromSpec(spec Spec, handler Handler, faults ...error) (*Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("job %q: %w", spec.Name, err)
 	}
-	spec.Groups = slices.Clone(spec.Groups)
+	spec.Groups, spec.Details = slices.Clone(spec.Groups), maps.Clone(spec.Details)
 	return &Job{spec: spec, schedule: sched, handler: handler}, nil
 }
 
 // Spec returns a copy of the job's specification.
 func (j *Job) Spec() Spec {
 	spec := j.spec
-	spec.Groups = slices.Clone(spec.Groups)
+	spec.Groups, spec.Details = slices.Clone(spec.Groups), maps.Clone(spec.Details)
 	return spec
 }
 

@@ -115,6 +115,10 @@ type Spec struct {
 
 	// Definition is whatever else defines the job, such as its command, for [Job.Revision]. Keep secrets out of it.
 	Definition string
+
+	// Details are what Definition stands for, by field, for people to compare: see [Job.Fields]. They do not belong to the
+	// revision. Keep secrets out of them. nil where Definition says it all.
+	Details Details `json:"-"`
 }
 
 // Defaults returns the policies of a job that asks for nothing else. Name and Schedule are left empty.

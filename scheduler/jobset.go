@@ -133,6 +133,17 @@ func (s *Scheduler) startLeaders() {
 	}
 }
 
+// job returns a job that this replica serves.
+func (s *jobSet) job(name string) *jobs.Job {
+	if l := s.leading[name]; l != nil {
+		return l.job
+	}
+	c := s.byName[name]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.job
+}
+
 // working returns the names of jobs whose handlers run.
 func (s *jobSet) working() []string {
 	names := map[string]bool{}

@@ -257,6 +257,9 @@ func (s *Scheduler) run(ctx context.Context) error {
 	helpers.Go(func() { s.watch(background) })
 	helpers.Go(func() { s.announce(background) })
 	helpers.Go(func() { s.writeFacts(background) })
+	if s.facts.journal != nil {
+		helpers.Go(func() { s.noteDefinitions(background) })
+	}
 	helpers.Go(func() {
 		select {
 		case <-s.life.stop:

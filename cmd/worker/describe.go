@@ -20,10 +20,10 @@ func (c *cli) describe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe JOB",
 		Short: "Print all that is known of one job",
-		Long: "describe prints one job: its schedule and policies, the revisions of it that the live replicas have and which of them\n" +
-			"differ, who serves it, its pause, what runs and waits, its next ticks, its newest outcomes, how often each was the\n" +
+		Long: "describe prints one job: its schedule and policies, the definitions of it that the live replicas have and the fields in\n" +
+			"which they differ, who serves it, its pause, what runs and waits, its next ticks, its newest outcomes, how often each was the\n" +
 			"outcome and how long runs took, of those that the fleet keeps. Of a job that is not in this configuration it prints\n" +
-			"what the fleet knows: all but the policies. Times are shown as status does.",
+			"what the fleet knows. Times are shown as status does.",
 		Example: `  worker describe nightly-report --config solotick.yaml
   worker describe nightly-report -n 20
   worker describe nightly-report --output json | jq .counts`,
@@ -142,15 +142,49 @@ func definitions(d fleet.Description) (lines []string) {
 			text += ": differs from this configuration"
 		}
 		lines = append(lines, text)
+		if text := fields(def.Fields); text != "" {
+			lines = append(lines, text)
+		}
 	}
 	switch {
 	case len(d.Definitions) == 0:
 		lines = append(lines, "no live replica has it")
 	case len(d.Definitions) > 1:
-		lines = append(lines, "the replicas differ: bring them all the same configuration")
+		lines = append(lines, differences(d)...)
 	}
 	if !d.Given {
-		lines = append(lines, "it is not in this configuration, so its policies are not known here")
+		lines = append(lines, "it is not in this configuration")
+	}
+	return lines
+}
+
+// fields is a definition on one line.
+func fields(of map[string]string) string {
+	parts := make([]string, 0, len(of))
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, name+" "+of[name])
+	}
+	return strings.Join(parts, "; ")
+}
+
+// differences says in which fields the replicas differ.
+func differences(d fleet.Description) []string {
+	lines := []string{"the replicas differ: bring them all the same configuration"}
+	names := d.Differences()
+	for _, name := range names {
+		parts := make([]string, 0, len(d.Definitions))
+		for _, def := range d.Definitions {
+			value, ok := def.Fields[name]
+			if !ok {
+				value = "none"
+			}
+			parts = append(parts, fmt.Sprintf("%s (%s)", value, def.Revision))
+		}
+		lines = append(lines, fmt.Sprintf("differs: %s: %s", name, strings.Join(parts, ", ")))
+	}
+	known := !slices.ContainsFunc(d.Definitions, func(def fleet.Definition) bool { return def.Fields == nil })
+	if known && len(names) == 0 {
+		lines = append(lines, "they differ in something that is not shown, such as the value of a variable or of a header")
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestDescribeIsTheOneViewOfAJob(t *testing.T) {
 		`^often, namespace default, fleet time .* \+0100\n\n`,
 		`schedule      \* \* \* \* \* \* Europe/Berlin\n`,
 		`definition    revision [0-9a-f]{12} on first: as in this configuration\n`,
-		`\n              revision [0-9a-f]{12} on second: differs from this configuration\n              the replicas differ: `,
+		`\n              revision [0-9a-f]{12} on second: differs from this configuration\n`,
 		`policies      overlap queue; at_least_once, 3 takeovers at most; timeout none; 1 attempt\n`,
 		`triggers 1/10m, burst 1\n`,
 		`served by     first, second\n`,
@@ -58,7 +59,7 @@ func TestDescribeIsTheOneViewOfAJob(t *testing.T) {
 	// From a file without the job, also when nobody serves it any more.
 	without := file(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n- {name: other, schedule: '@yearly', log: {message: x}}\n")
 	text := ask(without, "describe", "often")
-	require.Contains(t, text, "it is not in this configuration, so its policies are not known here")
+	require.Contains(t, text, "it is not in this configuration")
 	require.Regexp(t, `schedule      \S+ \* \* \* \* \* Europe/Berlin\n`, text, "the fleet's record has it")
 	require.Regexp(t, `next          20.* \+0100\n`, text)
 	for _, p := range []*process{first, second} {
@@ -72,6 +73,51 @@ func TestDescribeIsTheOneViewOfAJob(t *testing.T) {
 	require.Contains(t, ask(without, "status", "often"), "not in this configuration")
 	require.Regexp(t, `first .*, gone\n`, ask(without, "status"), "it did not sign off")
 	require.Equal(t, 2, do(t, nil, "describe", "nobody", "--config", without).code)
+}
+
+func TestDescribeShowsTheDefinitionOfEachReplica(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	config := func(overlap, url, env string) string {
+		return file(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 3s}\njobs:\n"+
+			"- {name: sync, schedule: '@yearly', overlap: "+overlap+", exec: {command: [curl, '"+url+"'], env: {TOKEN: "+env+"}}}\n")
+	}
+	path := config("forbid", "https://me:s3cret@a.example/x", "s3cret")
+	for id, path := range map[string]string{"r1": path, "r2": path, "r3": config("queue", "https://b.example", "other")} {
+		start(t, path, "--http", "127.0.0.1:0", "--replica", id).ready(http.StatusOK)
+	}
+	ask := func(args ...string) string {
+		r := do(t, nil, append([]string{"describe", "sync", "--config", path}, args...)...)
+		require.Equal(t, 0, r.code, r.stderr)
+		require.NotContains(t, r.stdout, "s3cret")
+		return r.stdout
+	}
+	var text string
+	require.Eventually(t, func() bool {
+		text = ask()
+		return strings.Contains(text, "differs: ")
+	}, patience, 50*time.Millisecond)
+	for _, want := range []string{
+		`definition    revision [0-9a-f]{12} on r1, r2: as in this configuration\n`,
+		`              catch_up_window 1h0m0s; .*exec.command curl https://a.example/\(hidden\); exec.env.TOKEN \(hidden\); .*overlap forbid; .*schedule @yearly; `,
+		`              revision [0-9a-f]{12} on r3: differs from this configuration\n`,
+		`              the replicas differ: bring them all the same configuration\n`,
+		`              differs: exec.command: curl https://a.example/\(hidden\) \([0-9a-f]{12}\), curl https://b.example \([0-9a-f]{12}\)\n`,
+		`              differs: overlap: forbid \([0-9a-f]{12}\), queue \([0-9a-f]{12}\)\npolicies `,
+	} {
+		require.Regexp(t, want, text)
+	}
+	var j struct {
+		Definitions []struct {
+			Replicas []string
+			Fields   map[string]string
+		}
+		Differences []string
+	}
+	require.NoError(t, json.Unmarshal([]byte(ask("--output", "json")), &j))
+	require.Equal(t, []string{"exec.command", "overlap"}, j.Differences)
+	require.Equal(t, []string{"r1", "r2"}, j.Definitions[0].Replicas)
+	require.Equal(t, "queue", j.Definitions[1].Fields["overlap"])
 }
 
 func TestADescriptionIsShownWithinTheWidth(t *testing.T) {

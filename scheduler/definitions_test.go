@@ -1,0 +1,76 @@
+package scheduler_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	tools "github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// described returns what is known of a job's definitions.
+func (f *fleet) described(job string) tools.Description {
+	f.t.Helper()
+	people, err := tools.New(f.store)
+	require.NoError(f.t, err)
+	d, err := people.Describe(f.t.Context(), job, nil, 1, 1)
+	require.NoError(f.t, err)
+	return d
+}
+
+func TestDefinitionsAreThoseOfEachReplica(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 1h", takes(0))
+		f.startNoting("a")
+		f.startNoting("b")
+		f.jobs = []*jobs.Job{f.newJob("job", "@every 1h", takes(0), jobs.WithOverlap(jobs.Queue), jobs.WithTimeout(time.Minute))}
+		f.startNoting("c")
+		f.sleepTo(5 * time.Second)
+		d := f.described("job")
+		require.Len(t, d.Definitions, 2)
+		require.Equal(t, []string{"a", "b"}, d.Definitions[0].Replicas)
+		require.Equal(t, "forbid", d.Definitions[0].Fields["overlap"])
+		require.Equal(t, "queue", d.Definitions[1].Fields["overlap"])
+		require.Equal(t, []string{"overlap", "timeout"}, d.Differences())
+	})
+}
+
+func TestDefinitionsAreNotedAgainWhenLost(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 1h", takes(0))
+		r := f.startNoting("a")
+		r.cutVerb(verbAppend)
+		f.sleepTo(5 * time.Second)
+		require.Nil(t, f.described("job").Definitions[0].Fields, "not noted yet")
+		r.link.heal()
+		f.sleepTo(10 * time.Second)
+		require.NotNil(t, f.described("job").Definitions[0].Fields)
+		r.Update(f.registry(f.newJob("job", "@every 2h", takes(0))))
+		f.sleepTo(15 * time.Second)
+		require.Equal(t, "@every 2h", f.described("job").Definitions[0].Fields["schedule"])
+		f.beginAgain()
+		f.store.Forget()
+		f.sleepTo(20 * time.Second)
+		require.Equal(t, "@every 2h", f.described("job").Definitions[0].Fields["schedule"])
+	})
+}
+
+func TestLongDefinitionsFitIntoANote(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		spec := jobs.Defaults()
+		spec.Name, spec.Schedule, spec.Details = "job", "@every 1h", map[string]string{}
+		for i := range 60 {
+			spec.Details[strings.Repeat("x", i+1)] = strings.Repeat("\x00\n", lease.MaxNoteText)
+		}
+		job, err := jobs.FromSpec(spec, takes(0))
+		require.NoError(t, err)
+		f.jobs = []*jobs.Job{job}
+		f.startNoting("a")
+		f.sleepTo(5 * time.Second)
+		require.Equal(t, "@e", f.described("job").Definitions[0].Fields["schedule"][:2])
+	})
+}
