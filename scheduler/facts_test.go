@@ -120,27 +120,28 @@ func TestABriefAbsenceIsNotNoted(t *testing.T) {
 	})
 }
 
-// takeover has replica a die, or stop, in a run that b takes over.
-func (f *fleet) takeover(stop bool) (a, b *replica) {
+// takeover has replica a die, or stop, in a run that b takes over. No call of the cut verb reaches the store from b.
+func (f *fleet) takeover(stop bool, cut string) (b *replica) {
 	f.t.Helper()
 	f.job("job", "@every 1m", firstTakes(time.Hour, time.Second))
-	a = f.startNoting("a", scheduler.WithShutdownGrace(0))
+	a := f.startNoting("a", scheduler.WithShutdownGrace(0))
 	f.sleepTo(61 * time.Second)
 	b = f.startNoting("b")
 	f.sleepTo(65 * time.Second)
+	b.cutVerb(cut)
 	if stop {
 		f.halt(a)
 	} else {
 		a.link.cut()
 	}
-	return a, b
+	return b
 }
 
 func TestWhoWasTakenOverIsNoted(t *testing.T) {
 	for name, stop := range map[string]bool{"stopped": true, "dead": false} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
-				f.takeover(stop)
+				f.takeover(stop, "")
 				f.sleepTo(75 * time.Second)
 				facts := f.facts("job", tools.FactTakeover)
 				require.Len(t, facts, 1)
@@ -162,8 +163,7 @@ func TestWhoWasTakenOverIsNoted(t *testing.T) {
 
 func TestFactsOutlastAJournalThatFails(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		_, b := f.takeover(true)
-		b.cutVerb(verbAppend)
+		b := f.takeover(true, verbAppend)
 		f.sleepTo(67 * time.Second)
 		require.Empty(t, f.facts("job", tools.FactTakeover))
 		b.link.heal()
@@ -174,8 +174,7 @@ func TestFactsOutlastAJournalThatFails(t *testing.T) {
 
 func TestAStoppingReplicaWritesItsFacts(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		_, b := f.takeover(true)
-		b.cutVerb(verbAppend)
+		b := f.takeover(true, verbAppend)
 		f.sleepTo(65*time.Second + 900*time.Millisecond)
 		b.link.heal()
 		f.halt(b)
@@ -186,8 +185,7 @@ func TestAStoppingReplicaWritesItsFacts(t *testing.T) {
 // TestAFactThatIsRefusedHoldsUpNoOther: the store answers everything else.
 func TestAFactThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		_, b := f.takeover(true)
-		b.cutVerb(verbAppend)
+		b := f.takeover(true, verbAppend)
 		f.sleepTo(80 * time.Second)
 		b.link.heal()
 		f.sleepTo(90 * time.Second)
