@@ -95,7 +95,7 @@ func TestDescribeShowsTheDefinitionOfEachReplica(t *testing.T) {
 	var text string
 	require.Eventually(t, func() bool {
 		text = ask()
-		return strings.Contains(text, "differs: ")
+		return strings.Contains(text, "differs: ") && strings.Contains(text, " on r1, r2: ")
 	}, patience, 50*time.Millisecond)
 	for _, want := range []string{
 		`definition    revision [0-9a-f]{12} on r1, r2: as in this configuration\n`,
