@@ -40,8 +40,8 @@ func (s *Scheduler) looked(sent, received, now time.Time) {
 // firstLook asks this machine's own clock and the live members whether the store's clock is to be trusted. Members that
 // cannot be asked say nothing.
 func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
-	s.firstLooks.Lock()
-	defer s.firstLooks.Unlock()
+	s.firstLooks <- struct{}{}
+	defer func() { <-s.firstLooks }()
 	if s.trust.now() != clockUnknown {
 		return // another look was the first
 	}

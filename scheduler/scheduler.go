@@ -43,7 +43,7 @@ type Scheduler struct {
 	jobs       atomic.Pointer[jobSet]
 	announces  chan struct{} // of size 1: a heartbeat is to be sent now
 	looks      chan struct{} // of size 1: the store's clock is to be looked at now
-	firstLooks sync.Mutex    // held by the look that decides whether the clock is trusted at the start
+	firstLooks chan struct{} // of size 1: full while a look decides whether the clock is trusted at the start, which asks the store
 	seen       FleetSeen     // the last
 	living     atomic.Int32  // replicas that were seen last
 	facts      *facts
@@ -171,7 +171,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		observed:  observed || len(o.sync) > 0,
 		timers:    newTimers(), crew: newCrew(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
-		groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1),
+		groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
 	}
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
