@@ -42,7 +42,7 @@ func (f *fixture) subscribe() (messages <-chan string, end func()) {
 		cancel()
 		subscribed.Wait()
 	}
-	last := ""
+	var last string
 	for try := 0; ; try++ { // messages from before the subscription are lost
 		last = fmt.Sprint(f.name, " ", try)
 		f.ok("Publish", p.Publish(f.ctx, []byte(last)))
