@@ -37,11 +37,18 @@ func (c *contender) claim(tick int64) lease.Claim {
 
 // knownLocked is the mark as a store that has lost it gets it back. One that lies further ahead than the store's clock
 // may step without being noticed comes from a clock that was wrong, and is not written back.
+//
+// What others have only reported is not written back, so that no report, however wrong, makes a tick lost. It is with
+// delivery at most once, where a tick may be lost but not run twice.
 func (c *contender) knownLocked() int64 {
-	if c.aheadLocked() {
+	switch {
+	case c.aheadLocked():
 		return 0
+	case c.spec.Delivery == jobs.AtMostOnce:
+		return c.hintedWatermarkLocked()
+	default:
+		return c.mark
 	}
-	return c.mark
 }
 
 // aheadLocked reports whether the mark lies in the future.
@@ -85,6 +92,11 @@ func (c *contender) claimLocked(a *asking) bool {
 	}
 	now := c.s.clock.msAt(received)
 	c.learnLocked(answer, tick, now)
+	if a.claim.OnlyOpen && answer.Status == lease.Decided && answer.Mark < c.hints.watermark {
+		c.confirmLocked() // the grant that was reported is not there
+	} else {
+		c.reportLocked(&a.claim, answer, now)
+	}
 
 	wait := int64(0)
 	switch answer.Status {
@@ -100,7 +112,7 @@ func (c *contender) claimLocked(a *asking) bool {
 			l.Check() // it may have been for this one
 		}
 	case lease.Held, lease.Queued:
-		c.open[tick] = c.lookAfterLocked(now, answer.Left, answer.Status == lease.Queued)
+		c.open[tick] = c.lookAfterLocked(now, answer.Left, answer.Status == lease.Queued, answer.Holder)
 	case lease.Paused:
 		if c.paused == nil { // by whom, and why: the store may forget it
 			c.synced = false
@@ -142,6 +154,7 @@ func (c *contender) claimLocked(a *asking) bool {
 // settledLocked is told that a claim has settled another tick besides, or this one for another reason than its own.
 func (c *contender) settledLocked(t lease.Settled) {
 	delete(c.open, t.Occasion)
+	c.s.report(report{kind: progressSettled, job: c.name, tick: t.Occasion})
 	p := Passed{Job: c.name, To: time.UnixMilli(t.Occasion).UTC(), Count: 1, Outcome: t.Outcome, Reason: ReasonNewer}
 	switch t.Outcome {
 	case Lost:
@@ -207,6 +220,7 @@ func (c *contender) passLocked(st step) bool {
 		}
 		c.caughtUp, c.failures = st.caughtUp, 0
 		c.advanceLocked(mark)
+		c.s.report(report{kind: progressDecided, job: c.name, tick: mark, watermark: true})
 		return true
 	}
 }
@@ -220,8 +234,9 @@ func (c *contender) forgottenLocked() {
 // syncedLocked takes in the record that the store has.
 func (c *contender) syncedLocked(r lease.Record) {
 	if r.Made && c.made {
-		if tick := c.tickAfter(c.mark); tick != 0 && tick <= r.Mark {
-			st := state{spec: &c.spec, next: c.tickAfter, due: func(t int64) int64 { return t }, mark: c.mark}.passUpTo(r.Mark, Missed, ReasonForgotten)
+		known := c.hintedWatermarkLocked()
+		if tick := c.tickAfter(known); tick != 0 && tick <= r.Mark {
+			st := state{spec: &c.spec, next: c.tickAfter, due: func(t int64) int64 { return t }, mark: known}.passUpTo(r.Mark, Missed, ReasonForgotten)
 			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(st.pass).UTC(), Count: st.count, Outcome: Missed, Reason: ReasonForgotten})
 		}
 		if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
@@ -233,6 +248,13 @@ func (c *contender) syncedLocked(r lease.Record) {
 			}
 		}
 	}
+	if r.Made {
+		c.hints = hints{}
+	}
+	if !c.confirming { // every replica has read its records at about this time
+		c.from = c.s.clock.ms()
+	}
+	c.confirming = false
 	fresh := r.Made && !c.made
 	c.synced, c.made = true, true
 	c.paused, c.edited, c.before = r.Paused, 0, nil
@@ -243,6 +265,7 @@ func (c *contender) syncedLocked(r lease.Record) {
 		c.mark, c.next = 0, 0
 	}
 	c.advanceLocked(r.Mark)
+	c.confirmedLocked(r.Mark)
 	c.othersLocked(r.Open, 0, c.s.clock.ms())
 	if tick := c.tickAfter(0); fresh && c.next == 0 && tick != 0 { // a single instant, and it never runs
 		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Missed, Reason: ReasonPast})

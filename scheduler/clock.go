@@ -172,6 +172,7 @@ func (c *contender) clockChanged() {
 	now := c.s.clock.ms()
 	c.synced = false
 	c.notBefore, c.retryAt, c.caughtUp, c.blocked = 0, 0, 0, 0
+	c.hints, c.confirming = hints{}, false
 	for tick, l := range c.open {
 		l.at = now
 		c.open[tick] = l

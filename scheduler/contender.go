@@ -28,6 +28,7 @@ type contender struct {
 
 	job       *jobs.Job
 	spec      jobs.Spec
+	revision  string
 	gone      bool           // the job was removed
 	paused    *lease.Pause   // as the store said; nil when it is not
 	edited    int64          // see state
@@ -49,6 +50,12 @@ type contender struct {
 	open      map[int64]look // ticks that others hold or held, or that wait
 	running   map[int64]*lease.Lease
 	began     bool // a run has
+
+	ranking    *ranking // that place is of
+	place      place
+	from       int64 // backups count from this time when it is later than the tick's
+	hints      hints
+	confirming bool // the record is read to confirm hints, and nothing else has changed
 }
 
 // asking is a claim that has to be repeated until it is answered: it may have been granted.
@@ -68,7 +75,8 @@ func newContender(s *Scheduler, job *jobs.Job) *contender {
 
 // defineLocked makes the contender one of this job.
 func (c *contender) defineLocked(job *jobs.Job) {
-	c.job, c.spec = job, job.Spec()
+	c.job, c.spec, c.revision = job, job.Spec(), job.Revision()
+	c.ranking = nil
 	c.handle = c.chain(job)
 }
 
@@ -89,6 +97,7 @@ func (c *contender) redefine(job *jobs.Job) {
 	defer c.mu.Unlock()
 	c.defineLocked(job)
 	c.next, c.caughtUp, c.blocked = 0, 0, 0
+	c.hints.next = c.tickAfter(c.hints.watermark)
 	c.synced = false // the store has to say since when the schedule is what it is
 }
 
@@ -207,10 +216,13 @@ func (c *contender) actAtLocked() int64 {
 			at = t
 		}
 	}
-	if c.next != 0 {
-		earlier(max(c.due(c.next), c.retryAt, c.notBefore))
+	if claimAt := c.claimAtLocked(); claimAt != 0 {
+		earlier(max(claimAt, c.retryAt, c.notBefore))
 	}
-	if c.asking != nil {
+	if confirmAt := c.confirmAtLocked(); confirmAt != 0 {
+		earlier(max(confirmAt, c.retryAt, c.notBefore))
+	}
+	if c.asking != nil && !c.asking.answered {
 		earlier(max(c.retryAt, 1))
 	}
 	if len(c.open) > 0 { // to range over an empty map takes a while, too
@@ -241,6 +253,17 @@ func (c *contender) actLocked() bool {
 		return c.claimLocked(c.asking)
 	}
 	if c.notBefore > now {
+		return false
+	}
+	claimAt, confirmAt := c.claimAtLocked(), c.confirmAtLocked()
+	switch due := claimAt != 0 && claimAt <= now; {
+	case confirmAt != 0 && confirmAt <= now, due && c.hintedLocked():
+		c.confirmLocked()
+		return false
+	case claimAt == 0:
+		c.asking = nil
+		return false
+	case !due:
 		return false
 	}
 	busy := c.asking // a waiting claim's tick may be too late by now, or decided
@@ -283,6 +306,9 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 	c.mu.Lock()
 	if c.running[tick] == l { // else it is a later attempt's by now
 		delete(c.running, tick)
+	}
+	if !open {
+		c.s.report(report{kind: progressSettled, job: c.name, tick: tick})
 	}
 	wait := c.asking != nil || open
 	now := c.s.clock.ms()

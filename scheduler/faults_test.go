@@ -20,6 +20,8 @@ const (
 	verbSync    = "sync"
 	verbTime    = "time"
 	verbWake    = "wake" // what Watch tells
+	verbPublish = "publish"
+	verbReceive = "receive" // what Subscribe receives
 )
 
 // fault is what becomes of one call. The zero fault is none.
@@ -42,6 +44,7 @@ type link struct {
 	store interface {
 		lease.Store
 		lease.Watcher
+		lease.Publisher
 	}
 	calls sync.WaitGroup // those under way whose caller may have given up
 
@@ -184,6 +187,22 @@ func (l *link) Watch(ctx context.Context, wake func(name string, occasion int64)
 	return l.store.Watch(ctx, func(name string, occasion int64) {
 		if l.next(call{verb: verbWake}) == (fault{}) {
 			wake(name, occasion)
+		}
+	})
+}
+
+func (l *link) Publish(ctx context.Context, message []byte) error {
+	message = slices.Clone(message)
+	_, err := through(ctx, l, call{verb: verbPublish}, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, l.store.Publish(ctx, message)
+	})
+	return err
+}
+
+func (l *link) Subscribe(ctx context.Context, receive func(message []byte)) error {
+	return l.store.Subscribe(ctx, func(message []byte) {
+		if l.next(call{verb: verbReceive}) == (fault{}) {
+			receive(message)
 		}
 	})
 }

@@ -20,7 +20,7 @@ func TestPoliciesOverRedis(t *testing.T) {
 	t.Parallel()
 	var tests sync.WaitGroup
 	for name, test := range map[string]func(*testing.T){
-		"ATickOfEachPolicyCostsItsWinnerTwoCommandsAndOthersOne": aTickOfEachPolicyCostsItsWinnerTwoCommandsAndOthersOne,
+		"ATickOfEachPolicyCostsTwoCommands": aTickOfEachPolicyCostsTwoCommands,
 		"WhatWaitsStartsWhenTheRunningOneEnds":                   whatWaitsStartsWhenTheRunningOneEnds,
 		"ANewTickReplacesTheRunningOne":                          aNewTickReplacesTheRunningOne,
 		"ATriggeredJobRunsOnceAtOnce":                            aTriggeredJobRunsOnceAtOnce,
@@ -55,16 +55,16 @@ func (f *redisFleet) settled(r *redisReplica, job string, tick time.Time) lease.
 	return ""
 }
 
-// aTickOfEachPolicyCostsItsWinnerTwoCommandsAndOthersOne counts for six seconds, from the middle of one to that of another,
+// aTickOfEachPolicyCostsTwoCommands counts for six seconds, from the middle of one to that of another,
 // while no run overlaps another.
-func aTickOfEachPolicyCostsItsWinnerTwoCommandsAndOthersOne(t *testing.T) {
+func aTickOfEachPolicyCostsTwoCommands(t *testing.T) {
 	f := newRedisFleet(t)
 	policies := []jobs.Overlap{jobs.Forbid, jobs.Allow, jobs.Queue, jobs.Replace}
 	for _, policy := range policies {
 		f.job(string(policy), "@every 1s", takes(0), jobs.WithOverlap(policy))
 	}
 	replicas := f.startMany()
-	f.eventually("replace", 5*time.Second, ended(2)) // scripts are loaded, connections made
+	f.eventually("replace", 8*time.Second, ended(4)) // scripts are loaded, connections made, and the members known
 
 	const ticks = 6
 	counts := func() (list []int) {
@@ -87,14 +87,14 @@ func aTickOfEachPolicyCostsItsWinnerTwoCommandsAndOthersOne(t *testing.T) {
 		}
 	}
 	require.Equal(t, ticks*len(policies), all)
-	extra := 0
+	sum := 0
 	for i, r := range replicas {
 		sent := after[i] - before[i]
 		t.Logf("%s: %d of %d ticks won, %d commands about records", r.Replica(), won[r.Replica()], all, sent)
-		require.GreaterOrEqual(t, sent, all+won[r.Replica()], "one for each tick, and another for each that was won")
-		extra += sent - all - won[r.Replica()]
+		require.GreaterOrEqual(t, sent, 2*won[r.Replica()], "one to claim, and one to settle")
+		sum += sent
 	}
-	require.LessOrEqual(t, extra, 4, "but for claims that came a moment early by the server's clock")
+	require.LessOrEqual(t, sum, 2*all+all/2, "but for reports that came late, or claims that came early")
 	f.judge()
 }
 

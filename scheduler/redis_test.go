@@ -23,7 +23,7 @@ func TestOverRedis(t *testing.T) {
 	t.Parallel()
 	var tests sync.WaitGroup
 	for name, test := range map[string]func(*testing.T){
-		"ATickCostsItsWinnerTwoCommandsAndOthersOne":  aTickCostsItsWinnerTwoCommandsAndOthersOne,
+		"ATickCostsTwoCommandsWhateverTheReplicas":  aTickCostsTwoCommandsWhateverTheReplicas,
 		"AFrozenServerEndsRunsBeforeTheirLeasesEnd":   aFrozenServerEndsRunsBeforeTheirLeasesEnd,
 		"AServerThatIsKilledAndRestartedLosesNothing": aServerThatIsKilledAndRestartedLosesNothing,
 		"AServerThatIsRestartedEmptyIsUsedOn":         aServerThatIsRestartedEmptyIsUsedOn,
@@ -225,13 +225,13 @@ func (c *sentCommands) counts() (records, times int) {
 	return c.records, c.times
 }
 
-// aTickCostsItsWinnerTwoCommandsAndOthersOne counts for ten seconds, from the middle of one second to that of
+// aTickCostsTwoCommandsWhateverTheReplicas counts for ten seconds, from the middle of one second to that of
 // another, so that every tick is counted whole.
-func aTickCostsItsWinnerTwoCommandsAndOthersOne(t *testing.T) {
+func aTickCostsTwoCommandsWhateverTheReplicas(t *testing.T) {
 	f := newRedisFleet(t)
 	f.job("job", "@every 1s", takes(0))
 	replicas := f.startMany()
-	f.eventually("job", 5*time.Second, ended(2)) // scripts are loaded, connections made
+	f.eventually("job", 8*time.Second, ended(4)) // scripts are loaded, connections made, and the members known
 
 	middle := func() { time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1500 * time.Millisecond))) }
 	type count struct{ records, times int }
@@ -254,16 +254,16 @@ func aTickCostsItsWinnerTwoCommandsAndOthersOne(t *testing.T) {
 			won[a.Replica]++
 		}
 	}
-	extra := 0
+	all := 0
 	for i, r := range replicas {
 		records, times := after[i].records-before[i].records, after[i].times-before[i].times
 		t.Logf("%s: %d ticks won, %d commands about records, %d about the fleet", r.Replica(), won[r.Replica()], records, times)
-		require.GreaterOrEqual(t, records, ticks+won[r.Replica()], "one for each tick, and another for each that was won")
-		extra += records - ticks - won[r.Replica()]
+		require.GreaterOrEqual(t, records, 2*won[r.Replica()], "one to claim, and one to settle")
+		all += records
 		require.InDelta(t, ticks+ticks/2+4, times, 4, "one a second, one in two seconds for what was triggered, two in five for the roster")
 	}
 	require.Equal(t, ticks, won["a"]+won["b"]+won["c"])
-	require.LessOrEqual(t, extra, 2, "but for a claim that came a moment early by the server's clock")
+	require.LessOrEqual(t, all, 2*ticks+ticks/2, "but for a report that came late, or a claim that came early")
 	f.judge()
 }
 

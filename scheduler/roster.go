@@ -46,7 +46,7 @@ func (s *Scheduler) announce(ctx context.Context) {
 		switch {
 		case started.IsZero(): // as soon as somebody can read it
 			wait = probeEvery
-		case s.trust.holds():
+		case s.trust.holds(), s.peers.settling():
 			wait = min(wait, beatEvery)
 		}
 		t := time.NewTimer(wait)
@@ -114,6 +114,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	}
 	replicas, unread := s.heartbeats.live(members)
 	s.judgeClock(replicas)
+	s.rank(replicas)
 	s.lookAhead()
 	s.living.Store(int32(len(replicas) + unread))
 	seen := s.seenOf(jobs, replicas, unread)

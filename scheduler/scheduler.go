@@ -35,6 +35,8 @@ type Scheduler struct {
 	crew    *crew
 	calls   *limiter
 	keeper  *lease.Keeper
+	peers   *peers
+	feed    *feed
 	groups  []string
 	version string
 	module  string
@@ -177,6 +179,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	s.jobs.Store(newJobSet())
 	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.term), newHealth(s.storeChanged, s.hint)
 	s.facts, s.health.back = newFacts(store), s.storeIsBack
+	s.peers, s.feed = newPeers(o.replica, heartbeatLife*heartbeatEvery(o.term)), newFeed(store)
 	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
 	s.Update(registry)
 	return s, nil
@@ -210,11 +213,11 @@ func (s *Scheduler) Jobs() []JobStatus {
 	for _, c := range set.contenders {
 		status := JobStatus{Name: c.name}
 		c.mu.Lock()
-		if c.next != 0 {
-			status.Next = time.UnixMilli(c.next).UTC()
+		if next := c.nextLocked(); next != 0 {
+			status.Next = time.UnixMilli(next).UTC()
 		}
-		if c.mark != 0 {
-			status.Mark = time.UnixMilli(c.mark).UTC()
+		if watermark := c.hintedWatermarkLocked(); watermark != 0 {
+			status.Mark = time.UnixMilli(watermark).UTC()
 		}
 		c.mu.Unlock()
 		list = append(list, status)
@@ -260,6 +263,8 @@ func (s *Scheduler) run(ctx context.Context) error {
 	if s.facts.journal != nil {
 		helpers.Go(func() { s.noteDefinitions(background) })
 	}
+	helpers.Go(func() { s.sendReports(background) })
+	helpers.Go(func() { s.receiveReports(background) })
 	helpers.Go(func() {
 		select {
 		case <-s.life.stop:
@@ -271,6 +276,8 @@ func (s *Scheduler) run(ctx context.Context) error {
 	s.loop(ctx)
 	s.stopping.Store(true)
 	s.news.publish()
+	s.sendLeaving()
+	s.wantAnnounce()
 	close(s.stopped)
 	stopLeading(ErrStopping) // they would never end by themselves
 	s.contends.Wait()

@@ -23,13 +23,15 @@ type look struct {
 func (c *contender) woken(triggered int64) {
 	c.mu.Lock()
 	now := c.s.clock.ms()
+	c.from = now
+	at := now + c.backupLocked()
 	if triggered != 0 && c.running[triggered] == nil {
 		if _, known := c.open[triggered]; !known {
 			c.open[triggered] = look{waits: true, told: true}
 		}
 	}
 	for tick, l := range c.open {
-		l.at, l.released = now, true
+		l.at, l.released = at, true
 		c.open[tick] = l
 	}
 	if c.spec.Overlap == jobs.Replace {
@@ -66,6 +68,7 @@ func (c *contender) reread() {
 func (c *contender) recovered() {
 	c.mu.Lock()
 	now := c.s.clock.ms()
+	c.from = now
 	for tick, l := range c.open {
 		if l.asking != nil {
 			l.at = now
@@ -136,11 +139,11 @@ func (c *contender) leaveLocked(l *look) time.Duration {
 
 // lookAfterLocked is when to look after a tick for which there is nothing to do before a lease runs out; but at once if
 // something has happened while the answer that says so was under way.
-func (c *contender) lookAfterLocked(now int64, left time.Duration, waits bool) look {
+func (c *contender) lookAfterLocked(now int64, left time.Duration, waits bool, holder ...string) look {
 	if c.poked {
-		return look{at: now, waits: waits, released: true}
+		return look{at: now + c.backupLocked(), waits: waits, released: true}
 	}
-	return look{at: now + ms(left) + rand.Int64N(50), waits: waits}
+	return look{at: now + ms(left) + c.takeoverLocked(holder...) + rand.Int64N(50), waits: waits}
 }
 
 // othersLocked takes in which ticks, besides the one that was claimed, are open.
@@ -165,7 +168,7 @@ func (c *contender) othersLocked(open []lease.Open, tick, now int64) {
 		if own := c.running[o.Occasion]; o.Occasion == 0 || own != nil && own.Token() == o.Token {
 			continue
 		}
-		l := c.lookAfterLocked(now, o.Left, false)
+		l := c.lookAfterLocked(now, o.Left, false, o.Holder)
 		if o.Attempt == 0 {
 			l = c.lookAfterLocked(now, longest, true)
 		}

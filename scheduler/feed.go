@@ -1,0 +1,152 @@
+package scheduler
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// feed sends what this replica learns from records to the others, so that they need not look themselves. What is lost on
+// the way costs them a look.
+type feed struct {
+	publisher lease.Publisher // nil when the store is none, or does not say who the others are
+
+	mu      sync.Mutex
+	pending map[reported]report
+	wake    chan struct{} // of size 1
+}
+
+// reported is what one report of a batch is about.
+type reported struct {
+	job  string
+	tick int64
+}
+
+const (
+	// batchTime is for how long reports are collected before they are sent.
+	batchTime = 50 * time.Millisecond
+	// maxPending is how many reports wait to be sent; more are dropped.
+	maxPending = 1 << 16
+	// leavingTimeout is what a replica that stops allows for saying so.
+	leavingTimeout = 200 * time.Millisecond
+)
+
+func newFeed(s lease.Store) *feed {
+	p, _ := s.(lease.Publisher)
+	if _, ok := s.(lease.Roster); !ok {
+		p = nil
+	}
+	return &feed{publisher: p, pending: map[reported]report{}, wake: make(chan struct{}, 1)}
+}
+
+// add queues a report. A later one about the same tick takes the place of the one before.
+func (f *feed) add(r report) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := reported{r.job, r.tick}
+	before, ok := f.pending[key]
+	if !ok && len(f.pending) >= maxPending {
+		return
+	}
+	r.watermark = r.watermark || before.watermark
+	f.pending[key] = r
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (f *feed) take() []report {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := make([]report, 0, len(f.pending))
+	for _, r := range f.pending {
+		list = append(list, r)
+	}
+	clear(f.pending)
+	return list
+}
+
+// report sends something that this replica has learned to the others, a moment later.
+func (s *Scheduler) report(r report) {
+	if s.feed.publisher != nil && !s.peers.alone() {
+		s.feed.add(r)
+	}
+}
+
+// sendReports sends what is reported, until ctx ends.
+func (s *Scheduler) sendReports(ctx context.Context) {
+	if s.feed.publisher == nil {
+		return
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.feed.wake:
+		}
+		sleep(ctx, batchTime)
+		limited, cancel := s.call()
+		s.send(limited, s.feed.take())
+		cancel()
+	}
+}
+
+func (s *Scheduler) send(ctx context.Context, reports []report) {
+	p := progress{since: s.remembered(), replica: s.replica, instance: s.epoch, reports: reports}
+	for _, message := range p.encode() {
+		if s.feed.publisher.Publish(ctx, message) != nil {
+			return // others look for themselves
+		}
+	}
+}
+
+// sendLeaving says at once that this replica claims nothing more, so that others do not wait for it.
+func (s *Scheduler) sendLeaving() {
+	if s.feed.publisher == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leavingTimeout)
+	defer cancel()
+	s.send(ctx, []report{{kind: progressLeaving, job: s.replica}})
+}
+
+// receiveReports takes in what the others send, until ctx ends.
+func (s *Scheduler) receiveReports(ctx context.Context) {
+	if s.feed.publisher == nil {
+		return
+	}
+	for ctx.Err() == nil {
+		_ = s.feed.publisher.Subscribe(ctx, s.received) // an error shows in the other calls, if it matters
+		sleep(ctx, time.Second)
+	}
+}
+
+// received takes in a message of another replica.
+func (s *Scheduler) received(message []byte) {
+	p, ok := decodeProgress(message)
+	if !ok || p.instance == s.epoch {
+		return
+	}
+	set := s.jobs.Load()
+	for _, r := range p.reports {
+		switch c := set.byName[r.job]; {
+		case r.kind == progressLeaving:
+			s.left(p.replica, p.instance)
+		case c == nil || p.since != s.remembered() || s.trust.holds():
+		case r.kind == progressBehind:
+			c.writeBack(r.tick)
+		default:
+			c.learn(r, p.replica)
+		}
+	}
+}
+
+// remembered is since when the store remembers, in Unix µs.
+func (s *Scheduler) remembered() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.since.UnixMicro()
+}

@@ -1,0 +1,209 @@
+package scheduler
+
+import (
+	"github.com/solotick/solotick/lease"
+)
+
+// hints is what other replicas have reported of a job, and no answer of the store has confirmed. It may be wrong: it says
+// when to look at the record, and never what the record says.
+type hints struct {
+	watermark int64 // above the confirmed one; 0 for none
+	next      int64 // the first tick after it; 0 for none
+	since     int64 // when the first was received that is not confirmed
+	doubted   int64 // the watermark which the record was found to be behind
+}
+
+const (
+	// confirmEvery is how often the first backup confirms what it was reported: so more than one replica knows the
+	// watermark, and a report that is wrong is found out. In ms.
+	confirmEvery = 30_000
+	// aheadBy is how far a reported tick may lie in the future: fleet time is an estimate. In ms.
+	aheadBy = 1000
+	// maxReported bounds the open ticks that one replica knows of by reports.
+	maxReported = 256
+)
+
+// placeLocked returns where this replica stands in the order of those that claim the job's ticks.
+func (c *contender) placeLocked() place {
+	r := c.s.peers.current()
+	if r != c.ranking || r == nil {
+		c.ranking, c.place = r, r.of(c.name, c.revision)
+	}
+	return c.place
+}
+
+// hintedLocked reports whether others have reported a later watermark than the confirmed one.
+func (c *contender) hintedLocked() bool { return c.hints.watermark > c.mark }
+
+// upcomingLocked is the tick that is to be claimed next, as far as is known; 0 when there is none. The replica that claims
+// first relies on what it knows itself: a report that is wrong must not keep it from a tick.
+func (c *contender) upcomingLocked() int64 {
+	if c.placeLocked().rank > 0 {
+		return c.nextLocked()
+	}
+	return c.next
+}
+
+// nextLocked is the first tick that nobody has reported to be decided, or open; 0 when there is none.
+func (c *contender) nextLocked() int64 {
+	if c.hintedLocked() {
+		return c.hints.next
+	}
+	return c.next
+}
+
+// claimAtLocked is when this replica claims the upcoming tick, or passes it; 0 for never.
+func (c *contender) claimAtLocked() int64 {
+	next := c.upcomingLocked()
+	if next == 0 {
+		return 0
+	}
+	return max(c.due(next), c.from) + c.backupLocked()
+}
+
+// backupLocked is how long this replica leaves a tick to those before it, in ms. It is less than the grace: a tick that a
+// backup starts is on time.
+func (c *contender) backupLocked() int64 {
+	return c.placeLocked().backup(max(c.spec.MisfireGrace.Milliseconds(), minGrace) * 3 / 4)
+}
+
+// confirmAtLocked is when what others have reported is to be confirmed; 0 for never.
+func (c *contender) confirmAtLocked() int64 {
+	switch {
+	case !c.hintedLocked():
+		return 0
+	case c.hints.doubted != 0:
+		return max(c.notBefore, 1)
+	case c.placeLocked().rank == 0:
+		return 1 // before its next tick is due, if there is time
+	case c.placeLocked().rank == 1:
+		return c.hints.since + confirmEvery
+	default:
+		return 0
+	}
+}
+
+// confirmLocked has the record read: what others have reported is not enough to decide about a tick.
+func (c *contender) confirmLocked() {
+	c.synced, c.confirming = false, true
+	c.s.wantSync()
+}
+
+// confirmedLocked takes in that the record was read. When its watermark is behind what was reported, either the report was
+// wrong or the store has lost a write. Whoever knows it from the store writes it back; if nobody has done so after a
+// while, the record is right. With delivery at most once the reported watermark was written back by the read itself: see
+// knownLocked.
+func (c *contender) confirmedLocked(watermark int64) {
+	h := &c.hints
+	switch {
+	case !c.hintedLocked(), h.watermark <= watermark:
+		c.hints = hints{}
+	case h.doubted == 0:
+		h.doubted = h.watermark
+		c.notBefore = max(c.notBefore, c.s.clock.ms()+ms(heardOf))
+		c.s.report(report{kind: progressBehind, job: c.name, tick: watermark})
+	default:
+		c.hints = hints{}
+	}
+}
+
+// writeBack takes in that another replica found the record's watermark to be older than what was reported: if this one
+// knows better, from the store itself, the record is given what it has lost.
+func (c *contender) writeBack(watermark int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone || !c.synced || c.mark <= watermark {
+		return
+	}
+	for _, l := range c.running {
+		l.Check()
+	}
+	c.confirmLocked()
+}
+
+// learn takes in what another replica has reported.
+func (c *contender) learn(r report, from string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.s.clock.ms()
+	if c.gone || !c.synced || r.tick > now+aheadBy {
+		return
+	}
+	until := min(r.until, now+ms(c.s.term)) // whatever it says: the record is read in time for a takeover
+	switch r.kind {
+	case progressGranted:
+		c.expectLocked(r.tick, look{at: until + c.takeoverLocked(from)})
+	case progressQueued:
+		c.expectLocked(r.tick, look{at: until + c.takeoverLocked(), waits: true})
+	case progressSettled:
+		if l, ok := c.open[r.tick]; ok && l.asking == nil {
+			delete(c.open, r.tick)
+		}
+	case progressBusy:
+		if r.tick == c.upcomingLocked() && c.placeLocked().rank > 0 {
+			c.from = max(c.from, until)
+		}
+	}
+	if r.watermark && r.tick > max(c.mark, c.hints.watermark) {
+		if !c.hintedLocked() {
+			c.hints = hints{since: now}
+		}
+		c.hints.watermark, c.hints.next = r.tick, c.tickAfter(r.tick)
+	}
+	c.rescheduleLocked()
+}
+
+// expectLocked notes when to look after a tick that another replica has reported to be open.
+func (c *contender) expectLocked(tick int64, l look) {
+	if c.running[tick] != nil || len(c.open) >= maxReported {
+		return
+	}
+	if known, ok := c.open[tick]; ok && known.asking != nil {
+		return
+	}
+	c.open[tick] = l
+}
+
+// takeoverLocked is how long this replica leaves a tick whose lease has run out to those before it, but for its holder.
+func (c *contender) takeoverLocked(holder ...string) int64 {
+	return c.s.peers.current().of(c.name, c.revision, holder...).takeover()
+}
+
+// reportLocked tells the other replicas what the answer to a claim says.
+func (c *contender) reportLocked(claim *lease.Claim, a lease.Answer, now int64) {
+	r := report{job: c.name, tick: claim.Occasion, watermark: !claim.OnlyOpen && a.Mark >= claim.Occasion}
+	switch a.Status {
+	case lease.Granted:
+		r.kind, r.until = progressGranted, now+ms(claim.Term)
+	case lease.Held:
+		r.kind, r.until = progressGranted, now+ms(a.Left)
+	case lease.Queued:
+		r.kind, r.until = progressQueued, now+ms(a.Left)
+	case lease.Busy:
+		r.kind, r.until = progressBusy, now+ms(a.Left)
+	case lease.Decided, lease.Skipped, lease.Paused, lease.Lost:
+		r.kind = progressSettled
+	default:
+		return
+	}
+	c.s.report(r)
+	if a.Mark > claim.Occasion {
+		c.s.report(report{kind: progressDecided, job: c.name, tick: a.Mark, watermark: true})
+	}
+}
+
+// reschedule sets anew when the contender acts: something that this depends on has changed.
+func (c *contender) reschedule() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rescheduleLocked()
+}
+
+func (c *contender) rescheduleLocked() {
+	if !c.gone && !c.active { // else it is set when it comes to rest
+		c.s.timers.set(c, c.actAtLocked())
+	}
+}
+
+// hintedWatermarkLocked is the newest watermark that anybody has reported.
+func (c *contender) hintedWatermarkLocked() int64 { return max(c.mark, c.hints.watermark) }

@@ -1,0 +1,133 @@
+package scheduler
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+)
+
+// peers is what a replica knows of who else claims. It is a hint: where it is wrong, ticks start late, or claims are made in
+// vain; the record decides.
+type peers struct {
+	self     string
+	reliable time.Duration // for how long what was read is good
+	ranking  atomic.Pointer[ranking]
+	readAt   atomic.Int64 // when the members were read last, by the monotonic clock since base
+	base     time.Time
+
+	mu    sync.Mutex
+	first time.Time            // when the members were read first
+	left  map[string]time.Time // instances that have said that they leave, and when
+}
+
+// settleTime is how long after the first time the members have to be read again before what is known of them counts: who
+// left right before this replica subscribed to reports was read as a member.
+const settleTime = 500 * time.Millisecond
+
+func newPeers(self string, reliable time.Duration) *peers {
+	return &peers{self: self, reliable: reliable, base: time.Now(), left: map[string]time.Time{}}
+}
+
+// current returns the ranking; nil when nobody is known, or what is known is too old.
+func (p *peers) current() *ranking {
+	r := p.ranking.Load()
+	if r == nil || time.Since(p.base)-time.Duration(p.readAt.Load()) > p.reliable {
+		return nil
+	}
+	return r
+}
+
+// alone reports whether this replica knows that nobody else claims.
+func (p *peers) alone() bool {
+	r := p.current()
+	return r != nil && len(r.members) < 2
+}
+
+// settling reports whether the members have been read, and have to be read once more.
+func (p *peers) settling() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.first.IsZero() && p.ranking.Load() == nil
+}
+
+// read takes in the live replicas, and reports whether the ranking has changed.
+func (p *peers) read(replicas []fleet.Replica) (changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.first.IsZero():
+		p.first = time.Now()
+		return false
+	case time.Since(p.first) < settleTime:
+		return false
+	}
+	p.readAt.Store(int64(time.Since(p.base)))
+	for instance, at := range p.left { // its heartbeats have ended by now
+		if time.Since(at) > 2*p.reliable {
+			delete(p.left, instance)
+		}
+	}
+	var members []member
+	for _, r := range replicas {
+		if _, left := p.left[r.Instance]; left || !canClaim(r) {
+			continue
+		}
+		m := member{id: r.ID, weight: 1, jobs: r.Jobs}
+		if len(r.Jobs) < r.JobCount {
+			m.jobs = nil // not all are known
+		}
+		members = append(members, m)
+	}
+	return p.replaceLocked(members)
+}
+
+// canClaim reports whether a replica may be expected to claim what is due.
+func canClaim(r fleet.Replica) bool {
+	return !r.Stopping && (r.Clock == "" || r.Clock == fleet.ClockTrusted)
+}
+
+// leave takes in that a replica claims nothing more, and reports whether the ranking has changed.
+func (p *peers) leave(replica, instance string) (changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left[instance] = time.Now()
+	r := p.ranking.Load()
+	if r == nil || replica == p.self {
+		return false
+	}
+	members := slices.DeleteFunc(slices.Clone(r.members), func(m member) bool { return m.id == replica })
+	return p.replaceLocked(members)
+}
+
+func (p *peers) replaceLocked(members []member) (changed bool) {
+	before := p.ranking.Load()
+	after := newRanking(p.self, members)
+	if before != nil && slices.EqualFunc(before.members, after.members, member.equal) {
+		return false
+	}
+	p.ranking.Store(after)
+	return true
+}
+
+// rank takes in the live replicas. Where the order has changed, jobs are claimed at other times.
+func (s *Scheduler) rank(replicas []fleet.Replica) {
+	if s.peers.read(replicas) {
+		s.reranked()
+	}
+}
+
+// left takes in that another replica claims nothing more.
+func (s *Scheduler) left(replica, instance string) {
+	if s.peers.leave(replica, instance) {
+		s.reranked()
+	}
+}
+
+func (s *Scheduler) reranked() {
+	for _, c := range s.jobs.Load().contenders {
+		c.reschedule()
+	}
+}
