@@ -20,13 +20,13 @@ func TestPoliciesOverRedis(t *testing.T) {
 	t.Parallel()
 	var tests sync.WaitGroup
 	for name, test := range map[string]func(*testing.T){
-		"ATickOfEachPolicyCostsTwoCommands": aTickOfEachPolicyCostsTwoCommands,
-		"WhatWaitsStartsWhenTheRunningOneEnds":                   whatWaitsStartsWhenTheRunningOneEnds,
-		"ANewTickReplacesTheRunningOne":                          aNewTickReplacesTheRunningOne,
-		"ATriggeredJobRunsOnceAtOnce":                            aTriggeredJobRunsOnceAtOnce,
-		"WithoutMessagesATriggeredJobRunsAllTheSame":             withoutMessagesATriggeredJobRunsAllTheSame,
-		"APauseOutlivesTheServer":                                aPauseOutlivesTheServer,
-		"OneReplicaLeadsAndAnotherFollowsIt":                     oneReplicaLeadsAndAnotherFollowsIt,
+		"ATickOfEachPolicyCostsTwoCommands":          aTickOfEachPolicyCostsTwoCommands,
+		"WhatWaitsStartsWhenTheRunningOneEnds":       whatWaitsStartsWhenTheRunningOneEnds,
+		"ANewTickReplacesTheRunningOne":              aNewTickReplacesTheRunningOne,
+		"ATriggeredJobRunsOnceAtOnce":                aTriggeredJobRunsOnceAtOnce,
+		"WithoutMessagesATriggeredJobRunsAllTheSame": withoutMessagesATriggeredJobRunsAllTheSame,
+		"APauseOutlivesTheServer":                    aPauseOutlivesTheServer,
+		"OneReplicaLeadsAndAnotherFollowsIt":         oneReplicaLeadsAndAnotherFollowsIt,
 	} {
 		tests.Go(func() { t.Run(name, test) })
 	}

@@ -23,7 +23,7 @@ func TestOverRedis(t *testing.T) {
 	t.Parallel()
 	var tests sync.WaitGroup
 	for name, test := range map[string]func(*testing.T){
-		"ATickCostsTwoCommandsWhateverTheReplicas":  aTickCostsTwoCommandsWhateverTheReplicas,
+		"ATickCostsTwoCommandsWhateverTheReplicas":    aTickCostsTwoCommandsWhateverTheReplicas,
 		"AFrozenServerEndsRunsBeforeTheirLeasesEnd":   aFrozenServerEndsRunsBeforeTheirLeasesEnd,
 		"AServerThatIsKilledAndRestartedLosesNothing": aServerThatIsKilledAndRestartedLosesNothing,
 		"AServerThatIsRestartedEmptyIsUsedOn":         aServerThatIsRestartedEmptyIsUsedOn,
