@@ -143,6 +143,7 @@ func (c *contender) learn(r report, from string) {
 		if r.tick == c.upcomingLocked() && c.placeLocked().rank > 0 {
 			c.from = max(c.from, until)
 		}
+	case progressDecided, progressBehind, progressLeaving:
 	}
 	if r.watermark && r.tick > max(c.mark, c.hints.watermark) {
 		if !c.hintedLocked() {
