@@ -37,6 +37,7 @@ func made(pkg string, imports ...string) graph {
 func TestRulesRefuse(t *testing.T) {
 	for pkg, imports := range map[string][]string{
 		"./lease":               {"golang.org/x/sys/unix", "./jobs", "./lease/memlease", "./internal/clock", "github.com/google/uuid"},
+		"./lease/driver":        {"./jobs", "./lease/memlease", "github.com/redis/go-redis/v9"},
 		"./lease/memlease":      {"./jobs", "github.com/redis/go-redis/v9", "./internal/redistest"},
 		"./lease/redislease":    {"./jobs", "./scheduler", "./lease/memlease", "github.com/prometheus/client_golang/prometheus"},
 		"./lease/quorum":        {"./jobs", "./lock", "./lease/memlease", "./lease/redislease", "github.com/redis/go-redis/v9"},
@@ -96,7 +97,8 @@ func TestProductRefusesTestCode(t *testing.T) {
 func TestRulesAllow(t *testing.T) {
 	for pkg, imports := range map[string][]string{
 		"./lease":               {"context", "crypto/rand"},
-		"./lease/memlease":      {"./lease"},
+		"./lease/driver":        {"./lease", "./lease/record"},
+		"./lease/memlease":      {"./lease", "./lease/driver"},
 		"./lease/redislease":    {"./lease", "github.com/redis/go-redis/v9/maintnotifications", "embed"},
 		"./lease/leasetest":     {"./lease", "testing", "github.com/stretchr/testify/require", "pgregory.net/rapid"},
 		"./lease/quorum":        {"./lease", "./lease/record"},

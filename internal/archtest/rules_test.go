@@ -20,12 +20,16 @@ var layers = map[string]layer{
 		[]string{"./lease"},
 		"any store may build on it, so it knows leases only",
 	},
-	"./lease/memlease": {
+	"./lease/driver": {
 		[]string{"./lease", "./lease/record"},
+		"the rules over any store of values, so it knows leases only",
+	},
+	"./lease/memlease": {
+		[]string{"./lease", "./lease/driver"},
 		"a store knows leases and nothing of jobs",
 	},
 	"./lease/redislease/...": {
-		[]string{"./lease", "./lease/redislease/...", "github.com/redis/go-redis/..."},
+		[]string{"./lease", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/quorum/...": {

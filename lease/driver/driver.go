@@ -1,9 +1,3 @@
-// Package driver is what a store of leases has to do, and all that it has to do: keep small values, and change them by
-// compare-and-set at one instant of its own clock.
-//
-// The rules of leases are pure functions of a record, a request and a time (package record). A [Session] applies them over
-// a [Store]: it reads a value, decides, and asks for a [Change] that names the version it started from and the bounds of
-// the store's time within which the decision holds. So the rules stand in one place, and a store knows none of them.
 package driver
 
 import (
@@ -80,7 +74,7 @@ type Change struct {
 	// Ended are tokens of leases that the decision takes to have ended: each must be absent, or its end must have passed.
 	Ended []int64
 
-	Data     []byte // the new value; nil removes the key with its leases
+	Data     []byte // the new value; nil removes the key with its leases and its list
 	MinStamp int64
 	// Leases are granted, or begin again, with an end of TTL from now. Token 0 stands for the new stamp.
 	Leases []NewLease

@@ -23,9 +23,12 @@ func (s *Store) Announce(ctx context.Context, holder string, info []byte, life t
 	if err := cmp.Or(checkMember(holder, info), context.Cause(ctx)); err != nil {
 		return err
 	}
+	now, _, err := s.Memory().Time(ctx)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.nowLocked()
 	if life <= 0 {
 		if m, ok := s.members[holder]; ok && m.ends.After(now) {
 			s.members[holder] = member{info: m.info, heard: now, ends: now}
@@ -56,12 +59,12 @@ func (s *Store) FormerMembers(ctx context.Context) ([]lease.Member, error) {
 }
 
 func (s *Store) membersWhere(ctx context.Context, wanted func(m member, now time.Time) bool) ([]lease.Member, error) {
-	if err := context.Cause(ctx); err != nil {
+	now, _, err := s.Memory().Time(ctx)
+	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.nowLocked()
 	maps.DeleteFunc(s.members, func(_ string, m member) bool { return !m.ends.Add(lease.FormerFor).After(now) })
 	var list []lease.Member
 	for holder, m := range s.members {

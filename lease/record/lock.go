@@ -63,7 +63,7 @@ func (l *Lock) Claim(c lease.Claim, at *Moment) (a lease.Answer, woken []string)
 	slices.SortFunc(a.Settled, func(a, b lease.Settled) int { return cmp.Compare(a.Token, b.Token) })
 
 	if !blocked && l.fits(ahead+c.Permits, c.Limit) {
-		l.Token = at.token(l.Token + 1)
+		l.Token = at.token(max(l.Token+1, l.Born))
 		l.Holds = append(l.Holds, Hold{
 			Grant: lease.Grant{
 				Name: c.Name, Holder: c.Holder, Request: c.Request, Token: l.Token, Attempt: 1, Takeovers: c.Takeovers,

@@ -40,6 +40,7 @@ type Record struct {
 
 	Lock  Lock `json:",omitzero"` // the lock of that name, a thing of its own
 	woken []string
+	news  []lease.Settled
 }
 
 // Woken returns the requests that those who listen to the lock have to be told of since it was asked last, where an empty
@@ -237,6 +238,7 @@ func (r *Record) remember(s lease.Settled, request string, at *Moment) lease.Set
 			r.Gap.From = dropped
 		}
 	}
+	r.news = append(r.news, s)
 	r.Settled = append(r.Settled, Settled{s, request})
 	r.Settled = r.Settled[max(0, len(r.Settled)-lease.History):]
 	return s

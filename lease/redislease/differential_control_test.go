@@ -1,6 +1,7 @@
 package redislease_test
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -212,6 +213,7 @@ func (p *pair) open(open []lease.Open, store int) []lease.Open {
 		open[i].Token = p.rank(open[i].Token, store)
 		open[i].Left = boolean(open[i].Left)
 	}
+	slices.SortFunc(open, func(a, b lease.Open) int { return cmp.Compare(a.Occasion, b.Occasion) }) // a renewal may change the order
 	return open
 }
 

@@ -182,9 +182,8 @@ func (p *pair) renew(t *rapid.T) {
 		g := p.grant(t)
 		a, b = append(a, g[0]), append(b, g[1])
 	}
-	want, got := p.memory.Renew(p.ctx, b), p.redis.Renew(p.ctx, a)
-	for i := range a {
-		p.same(t, want[i], got[i], a[i])
+	for i := range a { // one by one: what one call has to do for the same name it does in no order
+		p.same(t, p.memory.Renew(p.ctx, b[i:i+1])[0], p.redis.Renew(p.ctx, a[i:i+1])[0], a[i])
 		if a[i].Term == tiny {
 			outlast()
 		}

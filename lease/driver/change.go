@@ -1,0 +1,279 @@
+package driver
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/record"
+)
+
+const (
+	// tries is how often a value is tried to be changed that others change as well.
+	tries = 32
+	// steady is by how much the store's time may differ from what was reckoned, at least, before a change of the store's
+	// clock is suspected.
+	steady = 5 * time.Second
+	// soon is how far ahead a time may lie for a rule to be tried as if it had come: the store knows better.
+	soon = 250 * time.Millisecond
+)
+
+// work is a rule to be applied to the value of one key.
+type work struct {
+	key   string
+	state record.State
+	// rule is applied to the state, maybe more than once: what it has the caller answered counts from the last time. It
+	// returns what to publish when the state is changed.
+	rule func(at *record.Moment) []Notification
+	// made corrects what the rule said before the store was asked: a token to what it was stamped, and the time. Optional.
+	made func(guessed, token int64, now time.Time)
+
+	due       time.Time // a time that the rule asks for, zero when it asks for none
+	essential bool
+
+	value   Value
+	truth   bool // the value is the present one at now
+	now     time.Time
+	change  *Change // what was decided
+	guessed int64   // the token in it that stands for the stamp
+	tried   int
+	err     error
+	done    bool
+}
+
+// apply applies rules, each to another key, and returns when every one is answered. The store is asked for all of them at
+// once.
+func (s *Session) apply(ctx context.Context, list ...*work) {
+	sorted := list
+	if len(list) > 1 {
+		sorted = slices.Clone(list)
+		slices.SortFunc(sorted, func(a, b *work) int { return strings.Compare(a.key, b.key) })
+	}
+	for i, w := range sorted {
+		if err := s.turns.take(ctx, w.key); err != nil {
+			for _, w := range sorted[i:] {
+				w.fail(err)
+			}
+			break
+		}
+		defer s.turns.give(w.key)
+	}
+	ops, asked := make([]Op, 0, len(list)), make([]*work, 0, len(list))
+	for {
+		ops, asked = ops[:0], asked[:0]
+		tried := 0
+		for _, w := range list {
+			if w.done {
+				continue
+			}
+			if op, ask := s.next(w); ask {
+				ops, asked = append(ops, op), append(asked, w)
+				tried = max(tried, w.tried)
+			}
+		}
+		if len(ops) == 0 {
+			return
+		}
+		if err := s.pause(ctx, tried); err != nil {
+			for _, w := range asked {
+				w.fail(err)
+			}
+			return
+		}
+		for i, res := range s.medium().Do(ctx, ops) {
+			s.take(asked[i], res)
+		}
+	}
+}
+
+// pause waits a little when a value has been tried more than a few times.
+func (s *Session) pause(ctx context.Context, tried int) error {
+	if tried < 4 {
+		return context.Cause(ctx)
+	}
+	t := time.NewTimer(time.Duration(rand.Int64N(int64(min(1<<(tried-4), 32)) * int64(time.Millisecond))))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (w *work) fail(err error) {
+	if !w.done {
+		w.err, w.done = err, true
+	}
+}
+
+// next takes the next step with what is known: it returns what to ask the store for, if anything.
+func (s *Session) next(w *work) (op Op, ask bool) {
+	if !w.truth {
+		value, known := s.guess.get(w.key)
+		if known {
+			w.value, w.now = value, s.clock.reckon()
+		}
+		if !known || w.now.IsZero() {
+			return Op{Key: w.key}, true
+		}
+	}
+	change, err := s.decide(w)
+	switch {
+	case err != nil:
+		w.fail(err)
+		return op, false
+	case change != nil:
+		w.change = change
+		w.tried++
+		return Op{Key: w.key, Change: change}, true
+	case w.truth:
+		w.done = true
+		return op, false
+	default:
+		return Op{Key: w.key}, true
+	}
+}
+
+// decide applies the rule. It returns the change that it wants, nil for none.
+func (s *Session) decide(w *work) (*Change, error) {
+	now := w.now
+	if ahead := w.due.Sub(now); !w.truth && ahead > 0 && ahead < soon {
+		now = w.due
+	}
+	before := make(map[int64]Lease, len(w.value.Leases))
+	for _, l := range w.value.Leases {
+		before[l.Token] = l
+	}
+	err := w.state.Decode(name(w.key), w.value.Data, w.value.Version.Stamp, func(token int64) time.Time { return before[token].Ends })
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", lease.ErrRecord, w.key, err)
+	}
+	unchanged := w.value.Data
+	if unchanged == nil {
+		unchanged = w.state.Encode(0)
+	}
+	at := record.At(now)
+	notify := w.rule(at)
+	guessed, least := at.Granted()
+	w.guessed = guessed
+
+	c := &Change{From: w.value.Version, MinStamp: least, Ended: at.Ended(), Notify: notify, Essential: w.essential, Keep: w.state.Keep()}
+	c.NotBefore, c.NotAfter = at.Bounds()
+	longest := steady
+	for _, l := range w.state.Leases() {
+		was, known := before[l.Token]
+		delete(before, l.Token)
+		if l.Stopped && !was.Stopped {
+			c.Stop = append(c.Stop, l.Token)
+		}
+		if known && was.Ends.Equal(l.Ends) {
+			continue
+		}
+		fresh := NewLease{Token: l.Token, Holder: l.Holder, TTL: l.Ends.Sub(now)}
+		if l.Token == guessed && guessed != 0 {
+			fresh.Token = 0
+		}
+		c.Leases = append(c.Leases, fresh)
+		longest = max(longest, fresh.TTL)
+	}
+	for token := range before {
+		c.Drop = append(c.Drop, token)
+	}
+	if guessed == 0 && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
+		bytes.Equal(w.state.Encode(w.value.Version.Stamp), unchanged) {
+		return nil, nil
+	}
+	c.Data = w.state.Encode(guessed)
+	if r, ok := w.state.(*record.Record); ok {
+		for _, settled := range r.News() {
+			c.Append = append(c.Append, s.entry(settled))
+		}
+	}
+	c.ID = s.nextID()
+	if earliest := now.Add(-longest); earliest.After(c.NotBefore) {
+		c.NotBefore = earliest
+	}
+	if latest := now.Add(longest); c.NotAfter.IsZero() || latest.Before(c.NotAfter) {
+		c.NotAfter = latest
+	}
+	return c, nil
+}
+
+// take takes in what the store answered.
+func (s *Session) take(w *work, res Result) {
+	c := w.change
+	w.change = nil
+	if res.Err != nil || res.Status == Refused {
+		s.guess.drop(w.key)
+		err := res.Err
+		if err == nil {
+			err = &RefusedError{Left: res.Wait}
+		}
+		w.fail(err)
+		return
+	}
+	s.clock.set(res.Now)
+	if res.Status == Done && c != nil {
+		s.guess.set(w.key, c.result(w.value, res))
+		if w.made != nil {
+			w.made(w.guessed, res.Version.Stamp, res.Now)
+		}
+		w.done = true
+		return
+	}
+	s.guess.set(w.key, res.Value)
+	w.value, w.now, w.truth = res.Value, res.Now, true
+	if w.tried >= tries {
+		w.fail(fmt.Errorf("lease: %s: others changed it each of %d times that it was to be changed", w.key, tries))
+	}
+}
+
+// result is the value that a change has made of another.
+func (c *Change) result(from Value, res Result) Value {
+	v := Value{Version: res.Version, Data: c.Data, Leases: make([]Lease, 0, len(from.Leases)+len(c.Leases))}
+	for _, l := range from.Leases {
+		if slices.Contains(c.Drop, l.Token) || slices.ContainsFunc(c.Leases, func(n NewLease) bool { return n.Token == l.Token }) {
+			continue
+		}
+		l.Stopped = l.Stopped || slices.Contains(c.Stop, l.Token)
+		v.Leases = append(v.Leases, l)
+	}
+	for _, n := range c.Leases {
+		token := cmp.Or(n.Token, res.Version.Stamp)
+		v.Leases = append(v.Leases, Lease{
+			Token: token, Holder: n.Holder, Ends: res.Now.Add(n.TTL), Stopped: slices.Contains(c.Stop, token),
+		})
+	}
+	return v
+}
+
+// entry is what the history keeps of a settled tick.
+func (s *Session) entry(settled lease.Settled) Entry {
+	id := strconv.FormatInt(settled.Occasion, 36) + "." + strconv.FormatInt(settled.Token, 36) + "." + strconv.FormatInt(settled.From, 36)
+	return Entry{ID: id, Text: record.EncodeSettled(settled), Max: s.historyLength()}
+}
+
+const (
+	lockPrefix    = "lock:"
+	journalPrefix = "journal:"
+)
+
+// name is the name in a key.
+func name(key string) string { return key[strings.IndexByte(key, ':')+1:] }
+
+// RefusedError says that a store grants nothing for a while.
+type RefusedError struct {
+	Left time.Duration
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("lease: the store grants nothing for another %s", e.Left)
+}

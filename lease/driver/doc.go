@@ -1,0 +1,61 @@
+// Package driver is what a store of leases has to do, and all that it has to do: keep small values, and change them by
+// compare-and-set at one instant of its own clock.
+//
+// The rules of leases are pure functions of a record, a request and a time (package record). A [Session] applies them over
+// a [Store]: it reads a value, decides, and asks for a [Change] that names the version it started from and the bounds of
+// the store's time within which the decision holds. So the rules stand in one place, and a store knows none of them.
+// To make a store: implement [Store], embed a Session over it, and run the cases of package drivertest, which look at the
+// Store, and of package leasetest, which look at the Session.
+//
+// # States
+//
+// A session is asked something about a key. What it does next follows from what it has in its hands:
+//
+//	guess     a value that it has seen before, and the store's time as it reckons it
+//	truth     the present value, and the store's time of that instant
+//	decided   the rule was applied to one of these, and wants a change
+//	answered  the caller has the answer
+//
+//	guess   --rule wants no change-->        read the value        --> truth
+//	guess   --rule wants a change-->         decided
+//	truth   --rule wants no change-->        answered
+//	truth   --rule wants a change-->         decided
+//	decided --Done-->                        answered; the new value is the next guess
+//	decided --Conflict, OutOfBounds-->       truth: the store's answer has the present value and the time
+//	any     --error, end of the context-->   answered: the outcome is unknown; the guess is dropped
+//
+// So what a caller is answered was true at one instant of the store's clock between its question and its answer. A claim
+// that wins from a good guess is one round trip, and so is one that loses against somebody who was quicker. Within a
+// session one change of a key is under way at a time. A value that others change all the time is tried again after a
+// random pause, 32 times; then the answer is an error.
+//
+// A renewal asks the store to extend the lease, without looking at the value. Only when the lease is not there, not the
+// holder's, or stopped, is the rule applied to the truth that came back.
+//
+// # What is where
+//
+//	value of NAME          the record of its ticks, and the plain lock of that name: package record, Record
+//	list of NAME           its history: what was settled, newest first, with the notes of holders
+//	value of lock:NAME     the lock of that name, and its queue: package record, Lock
+//	list of journal:NAME   its journal; journal: is that of the namespace
+//
+// Records have no end; locks, which may have any number of names, are kept for a day and a term after they were touched.
+//
+// # What can go wrong
+//
+//	answer lost            the caller asks again: the rules know the holder and the request, and answer the same. A store that
+//	                       sends the same change again has it Done by its ID
+//	change out of its time a change that a network held back for long meets the bound that it names, and changes nothing
+//	holder slow or frozen  the lease ends in the store; the next change that depends on that names the token, and the store
+//	                       compares the end with its clock at that instant
+//	renewal and takeover   the renewal leaves the version alone, so the takeover names the token: whichever the store carries
+//	                       out first wins
+//	renewals collide       they do not: none changes the version
+//	store's clock steps    the first change is out of bounds, or its answer has the new time: that is reckoned with from then
+//	                       on. Until bounds of requests are compared by the store
+//	store emptied          versions do not match. A claim is answered Unknown, and holders write themselves anew: see
+//	                       package lease
+//	store went back        versions never repeat, so no change from a forgotten version is made
+//	value of another       it does not decode: an error that matches lease.ErrRecord and names the key
+//	memory full            what ends something is Essential, and so are renewals
+package driver

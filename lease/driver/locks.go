@@ -1,0 +1,102 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/record"
+)
+
+// oneLock applies a rule to the lock of that name. The rule returns the requests to notify, where an empty list, but not
+// nil, means any.
+func (s *Session) oneLock(ctx context.Context, what, name string, essential bool, f func(l *record.Lock, at *record.Moment) []string,
+	made func(guessed, token int64, now time.Time)) error {
+	l := new(record.Lock)
+	w := &work{key: lockPrefix + name, state: l, essential: essential, made: made}
+	w.rule = func(at *record.Moment) []Notification {
+		if waiters := f(l, at); waiters != nil {
+			return []Notification{{Name: name, Waiters: waiters}}
+		}
+		return nil
+	}
+	s.apply(ctx, w)
+	return failed(what, name, w.err)
+}
+
+func (s *Session) claimLock(ctx context.Context, c lease.Claim) (a lease.Answer, err error) {
+	err = s.oneLock(ctx, "claim", c.Name, false, func(l *record.Lock, at *record.Moment) (waiters []string) {
+		a, waiters = l.Claim(c, at)
+		return waiters
+	}, func(guessed, token int64, now time.Time) { stamp(&a, guessed, token, now) })
+	if err != nil {
+		return lease.Answer{}, err
+	}
+	return a, nil
+}
+
+func (s *Session) releaseLock(ctx context.Context, what string, g lease.Grant) error {
+	var answer error
+	err := s.oneLock(ctx, what, g.Name, true, func(l *record.Lock, at *record.Moment) (waiters []string) {
+		waiters, answer = l.Release(g, at)
+		return waiters
+	}, nil)
+	return cmp.Or(err, answer)
+}
+
+// Lock implements [lease.Locker].
+func (s *Session) Lock(ctx context.Context, name string) (lease.Lock, error) {
+	if err := checkName(name); err != nil {
+		return lease.Lock{}, err
+	}
+	l := new(record.Lock)
+	results, err := s.look(ctx, l, Op{Key: lockPrefix + name})
+	if err != nil {
+		return lease.Lock{}, failed("lock", name, err)
+	}
+	return l.View(name, record.At(results[0].Now)), nil
+}
+
+// Locks implements [lease.Locker].
+func (s *Session) Locks(ctx context.Context, prefix, cursor string, count int) (locks []lease.Lock, next string, err error) {
+	if prefix != "" && !lease.ValidName(prefix) { // a special character is in no name
+		return nil, "", context.Cause(ctx)
+	}
+	keys, next, err := s.medium().Scan(ctx, lockPrefix+prefix, cursor, max(count, 1))
+	if err != nil {
+		return nil, "", fmt.Errorf("locks: %w", err)
+	}
+	for _, key := range keys {
+		v, err := s.Lock(ctx, name(key))
+		if err != nil {
+			return nil, "", err
+		}
+		if len(v.Holds) > 0 || v.Waiters > 0 {
+			locks = append(locks, v)
+		}
+	}
+	return locks, next, nil
+}
+
+// ForceRelease implements [lease.Locker].
+func (s *Session) ForceRelease(ctx context.Context, name string, token int64) (held bool, err error) {
+	if err := checkName(name); err != nil {
+		return false, err
+	}
+	err = s.oneLock(ctx, "force release of", name, true, func(l *record.Lock, at *record.Moment) (waiters []string) {
+		waiters, held = l.ForceRelease(token, at)
+		return waiters
+	}, nil)
+	return held, err
+}
+
+// Listen implements [lease.Locker].
+func (s *Session) Listen(ctx context.Context, wake func(name string, requests []string)) error {
+	return s.medium().Subscribe(ctx, func(n Notification) {
+		if n.Name == "" || n.Waiters != nil {
+			wake(n.Name, n.Waiters)
+		}
+	})
+}

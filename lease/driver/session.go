@@ -1,0 +1,161 @@
+package driver
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// Session is a [lease.Store] over a [Store], with all the abilities that follow from one. It is safe for concurrent use.
+//
+// The zero value is over a [Memory] of its own, in the namespace "default".
+type Session struct {
+	namespace string
+	history   int
+	store     Store // nil of the zero value: see medium
+
+	memory Memory
+	clock  clock
+	guess  guesses
+	turns  turns
+	origin atomic.Pointer[string] // begins the ids of changes
+	count  atomic.Uint64
+}
+
+// SessionOption configures [NewSession].
+type SessionOption func(*Session)
+
+// WithHistory sets how many settled ticks of a job are kept to be looked at; lease.History unless it is positive.
+func WithHistory(n int) SessionOption { return func(s *Session) { s.history = n } }
+
+// NewSession makes a session over a store, in which the namespace is the caller's. The namespace matches the pattern of a
+// name.
+func NewSession(store Store, namespace string, opts ...SessionOption) (*Session, error) {
+	if !lease.ValidName(namespace) {
+		return nil, fmt.Errorf("namespace %q %s", namespace, lease.NameRule)
+	}
+	s := &Session{namespace: namespace, store: store}
+	for _, opt := range opts {
+		opt(s)
+	}
+	return s, nil
+}
+
+// Namespace implements [lease.Namespacer].
+func (s *Session) Namespace() string { return cmp.Or(s.namespace, lease.DefaultNamespace) }
+
+func (s *Session) medium() Store {
+	if s.store == nil {
+		return &s.memory
+	}
+	return s.store
+}
+
+// Memory returns what a zero Session keeps its values in.
+func (s *Session) Memory() *Memory { return &s.memory }
+
+func (s *Session) historyLength() int {
+	if s.history > 0 {
+		return s.history
+	}
+	return lease.History
+}
+
+// nextID makes the id of a change.
+func (s *Session) nextID() string {
+	origin := s.origin.Load()
+	if origin == nil {
+		text := strconv.FormatUint(rand.Uint64(), 36) + "-"
+		s.origin.CompareAndSwap(nil, &text)
+		origin = s.origin.Load()
+	}
+	return *origin + strconv.FormatUint(s.count.Add(1), 36)
+}
+
+// clock reckons the store's time from its last answer.
+type clock struct {
+	mu    sync.Mutex
+	now   time.Time // the store's, with the last answer
+	heard time.Time // when that came, by the local monotonic clock
+}
+
+// set notes what a store said whose answer has just come.
+func (c *clock) set(now time.Time) {
+	if now.IsZero() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now, c.heard = now, time.Now()
+}
+
+// reckon returns the store's time, the zero time when no answer has come yet.
+func (c *clock) reckon() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now.IsZero() {
+		return time.Time{}
+	}
+	return c.now.Add(time.Since(c.heard))
+}
+
+// guesses are the values that were seen last.
+type guesses struct {
+	mu     sync.Mutex
+	values map[string]Value
+}
+
+// mostGuesses bounds them. One that is missing costs a round trip.
+const mostGuesses = 1 << 14
+
+func (g *guesses) get(key string) (Value, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v, ok := g.values[key]
+	return v, ok
+}
+
+func (g *guesses) set(key string, v Value) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.values == nil {
+		g.values = make(map[string]Value)
+	}
+	if _, known := g.values[key]; !known && len(g.values) >= mostGuesses {
+		for other := range g.values {
+			delete(g.values, other)
+			break
+		}
+	}
+	g.values[key] = v
+}
+
+func (g *guesses) drop(key string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.values, key)
+}
+
+// extend notes that a lease was renewed.
+func (g *guesses) extend(key string, token int64, ends time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v, ok := g.values[key]
+	if !ok {
+		return
+	}
+	v.Leases = slices.Clone(v.Leases)
+	for i := range v.Leases {
+		if v.Leases[i].Token == token {
+			v.Leases[i].Ends = ends
+		}
+	}
+	g.values[key] = v
+}

@@ -1,0 +1,263 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/record"
+)
+
+// one applies a rule to the record of name.
+func (s *Session) one(ctx context.Context, what, name string, f func(r *record.Record, w *work)) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	r := new(record.Record)
+	w := &work{key: name, state: r}
+	f(r, w)
+	s.apply(ctx, w)
+	return failed(what, name, w.err)
+}
+
+func failed(what, name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", what, name, err)
+	}
+	return nil
+}
+
+// about is a notification about a name, none unless wake.
+func about(wake bool, name string, tick int64) []Notification {
+	if !wake {
+		return nil
+	}
+	return []Notification{{Name: name, Tick: tick}}
+}
+
+// Claim implements [lease.Store].
+func (s *Session) Claim(ctx context.Context, c lease.Claim) (a lease.Answer, err error) {
+	if err := c.Validate(); err != nil {
+		return lease.Answer{}, err
+	}
+	if c.Limit > 0 {
+		return s.claimLock(ctx, c)
+	}
+	err = s.one(ctx, "claim", c.Name, func(r *record.Record, w *work) {
+		w.due = c.NotBefore
+		w.rule = func(at *record.Moment) []Notification {
+			var wake bool
+			a, wake = r.Claim(c, at)
+			return about(wake, c.Name, 0)
+		}
+		w.made = func(guessed, token int64, now time.Time) { stamp(&a, guessed, token, now) }
+	})
+	if err != nil {
+		return lease.Answer{}, err
+	}
+	return a, nil
+}
+
+// stamp corrects an answer to what the store has stamped.
+func stamp(a *lease.Answer, guessed, token int64, now time.Time) {
+	a.Now = now.UTC()
+	if guessed != 0 && a.Token == guessed {
+		a.Token = token
+	}
+}
+
+// Settle implements [lease.Store].
+func (s *Session) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
+	if !lease.ValidOutcome(outcome) {
+		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, lease.OutcomeRule)
+	}
+	if err := g.Validate(); err != nil {
+		return err
+	}
+	return s.end(ctx, "settle", g, func(r *record.Record, at *record.Moment) (bool, error) { return r.Settle(g, outcome, at) })
+}
+
+// Release implements [lease.Store].
+func (s *Session) Release(ctx context.Context, g lease.Grant) error {
+	if err := g.ValidateRelease(); err != nil {
+		return err
+	}
+	return s.end(ctx, "release", g, func(r *record.Record, at *record.Moment) (bool, error) { return r.Release(g, at) })
+}
+
+func (s *Session) end(ctx context.Context, what string, g lease.Grant, f func(*record.Record, *record.Moment) (bool, error)) error {
+	if g.Limit > 0 {
+		return s.releaseLock(ctx, what, g)
+	}
+	var answer error
+	err := s.one(ctx, what, g.Name, func(r *record.Record, w *work) {
+		w.essential = true
+		w.rule = func(at *record.Moment) []Notification {
+			var wake bool
+			wake, answer = f(r, at)
+			return about(wake, g.Name, 0)
+		}
+	})
+	return cmp.Or(err, answer)
+}
+
+// Pass implements [lease.Store].
+func (s *Session) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bool, err error) {
+	if err := p.Validate(); err != nil {
+		return 0, false, err
+	}
+	var answer error
+	err = s.one(ctx, "pass", p.Name, func(r *record.Record, w *work) {
+		w.rule = func(at *record.Moment) []Notification {
+			mark, passed, answer = r.Pass(p, at)
+			return nil
+		}
+	})
+	if err = cmp.Or(err, answer); err != nil {
+		return 0, false, err
+	}
+	return mark, passed, nil
+}
+
+// Sync implements [lease.Store].
+func (s *Session) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
+	for _, y := range syncs {
+		if err := y.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	records, answers := make([]lease.Record, len(syncs)), make([]error, len(syncs))
+	var list []*work
+	for name, parts := range group(len(syncs), func(i int) string { return syncs[i].Name }) {
+		r := new(record.Record)
+		list = append(list, &work{key: name, state: r, rule: func(at *record.Moment) []Notification {
+			for _, i := range parts {
+				records[i], answers[i] = r.Sync(syncs[i], at)
+			}
+			return nil
+		}})
+	}
+	for batch := range slices.Chunk(list, most) {
+		s.apply(ctx, batch...)
+		for _, w := range batch {
+			if w.err != nil {
+				return nil, failed("sync", w.key, w.err)
+			}
+		}
+	}
+	if err := cmp.Or(answers...); err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+// most bounds the operations of one call, so that a slow batch does not hold up others for long.
+const most = 64
+
+// group returns which of n things have each key.
+func group(n int, key func(i int) string) map[string][]int {
+	parts := make(map[string][]int, n)
+	for i := range n {
+		if k := key(i); k != "" {
+			parts[k] = append(parts[k], i)
+		}
+	}
+	return parts
+}
+
+// Renew implements [lease.Store]. The store extends what it has; the rules are asked about the rest.
+func (s *Session) Renew(ctx context.Context, grants []lease.Grant) []error {
+	answers := make([]error, len(grants))
+	var ops []Op
+	var of []int // grants
+	rest := make(map[string][]int)
+	for i, g := range grants {
+		if answers[i] = g.Validate(); answers[i] != nil {
+			continue
+		}
+		key, holder := g.Name, g.Holder
+		if g.Limit > 0 {
+			key, holder = lockPrefix+key, holder+" "+g.Request
+		} else if !s.asKept(g) {
+			rest[key] = append(rest[key], i)
+			continue
+		}
+		ops, of = append(ops, Op{Key: key, Renew: &Renewal{Token: g.Token, Holder: holder, TTL: g.Term}}), append(of, i)
+	}
+	for len(ops) > 0 {
+		n := min(len(ops), most)
+		for j, res := range s.medium().Do(ctx, ops[:n]) {
+			i := of[j]
+			s.clock.set(res.Now)
+			switch {
+			case res.Err != nil:
+				answers[i] = failed("renew", grants[i].Name, res.Err)
+			case res.Status == Done:
+				s.guess.extend(ops[j].Key, grants[i].Token, res.Now.Add(grants[i].Term))
+			default:
+				s.guess.set(ops[j].Key, res.Value)
+				rest[ops[j].Key] = append(rest[ops[j].Key], i)
+			}
+		}
+		ops, of = ops[n:], of[n:]
+	}
+	s.renewByRule(ctx, grants, rest, answers)
+	return answers
+}
+
+// asKept reports whether nothing but the end of the lease is to change: the record has the attempt and the term.
+func (s *Session) asKept(g lease.Grant) bool {
+	v, ok := s.guess.get(g.Name)
+	r := new(record.Record)
+	if !ok || r.Decode(g.Name, v.Data, v.Version.Stamp, func(int64) time.Time { return time.Time{} }) != nil {
+		return true // the store knows better
+	}
+	return !slices.ContainsFunc(r.Open, func(e record.Entry) bool {
+		return e.Token == g.Token && (e.Attempt < g.Attempt || e.Term != g.Term)
+	})
+}
+
+// renewByRule answers the renewals of those grants, by key, whose leases the store did not just extend.
+func (s *Session) renewByRule(ctx context.Context, grants []lease.Grant, keys map[string][]int, answers []error) {
+	var list []*work
+	for key, parts := range keys {
+		var state record.State
+		var renew func(g lease.Grant, at *record.Moment) error
+		if grants[parts[0]].Limit > 0 {
+			l := new(record.Lock)
+			state, renew = l, l.Renew
+		} else {
+			r := new(record.Record)
+			state, renew = r, r.Renew
+		}
+		list = append(list, &work{key: key, state: state, essential: true, rule: func(at *record.Moment) []Notification {
+			for _, i := range parts {
+				answers[i] = renew(grants[i], at)
+			}
+			return nil
+		}})
+	}
+	for batch := range slices.Chunk(list, most) {
+		s.apply(ctx, batch...)
+		for _, w := range batch {
+			if w.err == nil {
+				continue
+			}
+			for _, i := range keys[w.key] {
+				answers[i] = failed("renew", grants[i].Name, w.err)
+			}
+		}
+	}
+}
+
+// Time implements [lease.Store].
+func (s *Session) Time(ctx context.Context) (now, since time.Time, err error) {
+	now, since, err = s.medium().Time(ctx)
+	if err == nil {
+		s.clock.set(now)
+	}
+	return now, since, err
+}

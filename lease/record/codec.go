@@ -1,0 +1,196 @@
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"time"
+)
+
+// errFormat is why a value cannot be read.
+var errFormat = errors.New("record: not a value of this format")
+
+// writer writes values: numbers as varints, and a string that came before as its place.
+type writer struct {
+	b     []byte
+	stamp int64
+	seen  []string
+}
+
+func (w *writer) number(n int64) { w.b = binary.AppendVarint(w.b, n) }
+func (w *writer) count(n int)    { w.b = binary.AppendUvarint(w.b, uint64(n)) }
+
+func (w *writer) flags(list ...bool) {
+	n := 0
+	for i, set := range list {
+		if set {
+			n |= 1 << i
+		}
+	}
+	w.count(n)
+}
+
+func (w *writer) text(s string) {
+	if i := slices.Index(w.seen, s); i >= 0 {
+		w.count(i + 1)
+		return
+	}
+	w.seen = note(w.seen, s)
+	w.count(0)
+	w.count(len(s))
+	w.b = append(w.b, s...)
+}
+
+// note adds a string to those that are written once, of which there are few: each is looked for among them.
+func note(seen []string, s string) []string {
+	if len(seen) == 64 {
+		return seen
+	}
+	return append(seen, s)
+}
+
+// token writes a token, as 1 when the store is to put the stamp of the change there.
+func (w *writer) token(t int64) {
+	switch t {
+	case 0:
+		w.number(0)
+	case w.stamp:
+		w.number(1)
+	default:
+		w.number(t + 1)
+	}
+}
+
+func (w *writer) time(t time.Time) {
+	if t.IsZero() {
+		w.number(0)
+		return
+	}
+	w.number(t.UnixMicro())
+}
+
+// reader reads what a writer wrote. After the first fault everything is zero.
+type reader struct {
+	b     []byte
+	stamp int64
+	seen  []string
+	err   error
+}
+
+func (r *reader) fail() {
+	r.b, r.err = nil, errFormat
+}
+
+func (r *reader) number() int64 {
+	n, size := binary.Varint(r.b)
+	if size <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[size:]
+	return n
+}
+
+// count reads a count of things of which each takes a byte at least.
+func (r *reader) count() int {
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 || n > uint64(len(r.b)) {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[size:]
+	return int(n)
+}
+
+// plain reads a number that is no count of what follows.
+func (r *reader) plain() int {
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 || n > math.MaxInt32 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[size:]
+	return int(n)
+}
+
+func (r *reader) flags(list ...*bool) {
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 {
+		r.fail()
+		return
+	}
+	r.b = r.b[size:]
+	for i, set := range list {
+		*set = n&(1<<i) != 0
+	}
+}
+
+func (r *reader) text() string {
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 || n > uint64(len(r.seen)) {
+		r.fail()
+		return ""
+	}
+	r.b = r.b[size:]
+	if n > 0 {
+		return r.seen[n-1]
+	}
+	length := r.count()
+	if length > len(r.b) {
+		r.fail()
+		return ""
+	}
+	s := string(r.b[:length])
+	r.b, r.seen = r.b[length:], note(r.seen, s)
+	return s
+}
+
+func (r *reader) token() int64 {
+	switch t := r.number(); t {
+	case 0:
+		return 0
+	case 1:
+		return r.stamp
+	default:
+		return t - 1
+	}
+}
+
+func (r *reader) time() time.Time {
+	us := r.number()
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// list reads a list, nil when it is empty.
+func list[T any](r *reader, read func(*T)) []T {
+	n := r.count()
+	if n == 0 {
+		return nil
+	}
+	all := make([]T, n)
+	for i := range all {
+		read(&all[i])
+	}
+	return all
+}
+
+// begin reads the first byte of a value of that kind.
+func (r *reader) begin(kind byte) {
+	if len(r.b) == 0 || r.b[0] != kind {
+		r.fail()
+		return
+	}
+	r.b = r.b[1:]
+}
+
+// end returns what was wrong.
+func (r *reader) end() error {
+	if len(r.b) > 0 {
+		r.fail()
+	}
+	return r.err
+}

@@ -1,0 +1,315 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// State is a [Record] or a [Lock], for a store that keeps a value and the ends of its leases.
+type State interface {
+	// Encode returns the value, without the ends of leases. The token stamp stands for whatever the change that writes the
+	// value is stamped with.
+	Encode(stamp int64) []byte
+	// Decode makes the state of a value that a change with this stamp has written; nil is that of the zero state. ends
+	// says when the lease with a token ends, the zero time when there is none. name is that of the record.
+	Decode(name string, data []byte, stamp int64, ends func(token int64) time.Time) error
+	// Leases are those that the state has.
+	Leases() []Lease
+	// Keep is for how long the value has to be kept when nobody touches it; 0 for ever.
+	Keep() time.Duration
+}
+
+// Lease is a lease of a [State].
+type Lease struct {
+	Token   int64
+	Holder  string // of a tick; of a lock with its request, after a space
+	Ends    time.Time
+	Stopped bool // it is to end: a renewal has to be answered by the rules
+}
+
+// The first byte of a value says what it is and in which format.
+const (
+	recordFormat  = 0x11
+	lockFormat    = 0x21
+	settledFormat = 0x31
+)
+
+// keepLock is for how long a lock that nobody touches is kept at least. No place in its queue lasts longer.
+const keepLock = 24 * time.Hour
+
+// Encode implements [State]. What was settled is kept as far as the rules look at it, without the notes of holders.
+func (r *Record) Encode(stamp int64) []byte {
+	w := &writer{b: make([]byte, 0, 256), stamp: stamp}
+	w.b = append(w.b, recordFormat)
+	w.flags(r.Known, r.Wait, r.Paused != nil)
+	w.number(r.Mark)
+	w.number(r.Gap.From)
+	w.number(r.Gap.To)
+	w.token(r.Token)
+	w.count(len(r.Open))
+	for _, e := range r.Open {
+		w.number(e.Occasion)
+		w.text(e.Holder)
+		w.text(e.Request)
+		w.token(e.Token)
+		w.count(e.Attempt)
+		w.count(e.Takeovers)
+		w.number(int64(e.Term))
+		w.flags(e.Released)
+	}
+	recent := r.recent()
+	w.count(len(recent))
+	for _, s := range recent {
+		if !ofRules(s.Note) {
+			s.Note = ""
+		}
+		w.settled(s.Settled)
+		w.text(s.Request)
+	}
+	w.number(r.Stop.Before)
+	w.token(r.Stop.Token)
+	w.count(len(r.Cancels))
+	for _, c := range r.Cancels {
+		w.number(c.Occasion)
+		w.text(c.By)
+	}
+	w.count(len(r.Exceptions))
+	for _, n := range r.Exceptions {
+		w.number(n)
+	}
+	if r.Paused != nil {
+		w.text(r.Paused.By)
+		w.text(r.Paused.Why)
+		w.time(r.Paused.Since)
+	}
+	w.text(r.Revision)
+	w.time(r.Revised)
+	w.count(len(r.Schedules))
+	for _, s := range r.Schedules {
+		w.time(s.Since)
+		w.text(s.Text)
+	}
+	w.count(len(r.Triggered))
+	for _, t := range r.Triggered {
+		w.number(t.Occasion)
+		w.text(t.Request)
+	}
+	w.time(r.Theoretical)
+	w.count(len(r.Keys))
+	for _, k := range r.Keys {
+		w.text(k.Key)
+		w.number(k.Occasion)
+		w.time(k.Ends)
+	}
+	return w.b
+}
+
+// Decode implements [State].
+func (r *Record) Decode(name string, data []byte, stamp int64, ends func(token int64) time.Time) error {
+	*r = Record{}
+	if data == nil {
+		return nil
+	}
+	d := &reader{b: data, stamp: stamp}
+	d.begin(recordFormat)
+	var paused bool
+	d.flags(&r.Known, &r.Wait, &paused)
+	r.Mark, r.Gap.From, r.Gap.To, r.Token = d.number(), d.number(), d.number(), d.token()
+	r.Open = list(d, func(e *Entry) {
+		e.Name = name
+		e.Occasion, e.Holder, e.Request, e.Token = d.number(), d.text(), d.text(), d.token()
+		e.Attempt, e.Takeovers, e.Term = d.plain(), d.plain(), time.Duration(d.number())
+		d.flags(&e.Released)
+		if !e.waits() && !e.Released {
+			e.Ends = ends(e.Token)
+		}
+	})
+	r.Settled = list(d, func(s *Settled) { s.Settled, s.Request = d.settled(), d.text() })
+	r.Stop = Stop{Before: d.number(), Token: d.token()}
+	r.Cancels = list(d, func(c *Cancel) { c.Occasion, c.By = d.number(), d.text() })
+	r.Exceptions = list(d, func(n *int64) { *n = d.number() })
+	if paused {
+		r.Paused = &lease.Pause{By: d.text(), Why: d.text(), Since: d.time()}
+	}
+	r.Revision, r.Revised = d.text(), d.time()
+	r.Schedules = list(d, func(s *lease.Schedule) { s.Since, s.Text = d.time(), d.text() })
+	r.Triggered = list(d, func(t *Triggered) { t.Occasion, t.Request = d.number(), d.text() })
+	r.Theoretical = d.time()
+	r.Keys = list(d, func(k *Key) { k.Key, k.Occasion, k.Ends = d.text(), d.number(), d.time() })
+	return d.end()
+}
+
+// Leases implements [State].
+func (r *Record) Leases() []Lease {
+	var leases []Lease
+	for _, e := range r.Open {
+		if e.waits() || e.Released {
+			continue
+		}
+		_, cancelled := r.cancelled(e.Occasion)
+		leases = append(leases, Lease{Token: e.Token, Holder: e.Holder, Ends: e.Ends, Stopped: cancelled || r.Stop.has(e)})
+	}
+	return leases
+}
+
+// Keep implements [State]: what is known of ticks is kept, while plain locks may have any number of names.
+func (r *Record) Keep() time.Duration {
+	if r.Known || r.Gap != (Gap{}) {
+		return 0
+	}
+	keep := keepLock
+	for _, e := range r.Open {
+		keep = max(keep, e.Term+keepLock)
+	}
+	return keep
+}
+
+// Recall adds what a history knows to what is remembered as settled, oldest first.
+func (r *Record) Recall(history []lease.Settled) {
+	var older []Settled
+	for _, s := range history {
+		if !slices.ContainsFunc(r.Settled, func(known Settled) bool {
+			return known.Occasion == s.Occasion && known.Token == s.Token && known.From == s.From
+		}) {
+			older = append(older, Settled{Settled: s})
+		}
+	}
+	r.Settled = append(older, r.Settled...)
+}
+
+// News returns what was settled since the record was decoded, oldest first.
+func (r *Record) News() []lease.Settled { return r.news }
+
+// ofRules reports whether a note is one that rules make, and look at.
+func ofRules(note string) bool {
+	return note == "" || note == lease.NoteOverlap || note == lease.NotePaused || note == lease.NoteNewer || lease.OfStore(note)
+}
+
+// EncodeSettled returns what a history keeps of a settled occasion.
+func EncodeSettled(s lease.Settled) []byte {
+	w := &writer{b: []byte{settledFormat}}
+	w.settled(s)
+	return w.b
+}
+
+// DecodeSettled reads what [EncodeSettled] wrote.
+func DecodeSettled(data []byte) (lease.Settled, error) {
+	d := &reader{b: data}
+	d.begin(settledFormat)
+	s := d.settled()
+	return s, d.end()
+}
+
+func (w *writer) settled(s lease.Settled) {
+	w.number(s.Occasion)
+	w.number(s.From)
+	w.token(s.Token)
+	w.count(s.Attempt)
+	w.text(string(s.Outcome))
+	w.time(s.At)
+	w.text(s.Holder)
+	w.text(s.Note)
+}
+
+func (r *reader) settled() lease.Settled {
+	return lease.Settled{
+		Occasion: r.number(), From: r.number(), Token: r.token(), Attempt: r.plain(),
+		Outcome: lease.Outcome(r.text()), At: r.time(), Holder: r.text(), Note: r.text(),
+	}
+}
+
+// Encode implements [State].
+func (l *Lock) Encode(stamp int64) []byte {
+	w := &writer{b: make([]byte, 0, 256), stamp: stamp}
+	w.b = append(w.b, lockFormat)
+	w.number(l.Born)
+	w.token(l.Token)
+	w.count(len(l.Holds))
+	for _, h := range l.Holds {
+		w.text(h.Holder)
+		w.text(h.Request)
+		w.token(h.Token)
+		w.count(h.Takeovers)
+		w.number(int64(h.Term))
+		w.count(h.Permits)
+		w.count(h.Limit)
+		w.flags(h.Tell)
+		w.time(h.Since)
+	}
+	w.number(l.Arrived)
+	w.count(len(l.Line))
+	for _, p := range l.Line {
+		t := l.Tickets[p.ID]
+		w.number(p.Rank)
+		w.number(p.Arrival)
+		w.text(t.Holder)
+		w.text(t.Request)
+		w.count(t.Permits)
+		w.count(t.Limit)
+		w.count(int(t.Turn))
+		w.time(t.Since)
+		w.time(t.Ends)
+	}
+	w.count(len(l.Gone))
+	for _, g := range l.Gone {
+		w.token(g.Token)
+		w.flags(g.Released)
+	}
+	return w.b
+}
+
+// Decode implements [State].
+func (l *Lock) Decode(name string, data []byte, stamp int64, ends func(token int64) time.Time) error {
+	*l = Lock{}
+	if data == nil {
+		return nil
+	}
+	d := &reader{b: data, stamp: stamp}
+	d.begin(lockFormat)
+	l.Born, l.Token = d.number(), d.token()
+	l.Holds = list(d, func(h *Hold) {
+		h.Name, h.Attempt = name, 1
+		h.Holder, h.Request, h.Token = d.text(), d.text(), d.token()
+		h.Takeovers, h.Term, h.Permits, h.Limit = d.plain(), time.Duration(d.number()), d.plain(), d.plain()
+		d.flags(&h.Tell)
+		h.Since, h.Ends = d.time(), ends(h.Token)
+	})
+	l.Arrived = d.number()
+	tickets := list(d, func(t *Ticket) {
+		t.Rank, t.Arrival, t.Holder, t.Request = d.number(), d.number(), d.text(), d.text()
+		t.Permits, t.Limit, t.Turn = d.plain(), d.plain(), lease.Turn(d.plain())
+		t.Since, t.Ends = d.time(), d.time()
+		t.ID = id(t.Holder, t.Request)
+	})
+	if len(tickets) > 0 {
+		l.Tickets = make(map[string]Ticket, len(tickets))
+	}
+	for _, t := range tickets {
+		l.Tickets[t.ID], l.Line = t, append(l.Line, t.Place)
+	}
+	l.Gone = list(d, func(g *Gone) {
+		g.Token = d.token()
+		d.flags(&g.Released)
+	})
+	return d.end()
+}
+
+// Leases implements [State].
+func (l *Lock) Leases() []Lease {
+	leases := make([]Lease, 0, len(l.Holds))
+	for _, h := range l.Holds {
+		leases = append(leases, Lease{Token: h.Token, Holder: id(h.Holder, h.Request), Ends: h.Ends})
+	}
+	return slices.Clip(leases)
+}
+
+// Keep implements [State].
+func (l *Lock) Keep() time.Duration {
+	keep := keepLock
+	for _, h := range l.Holds {
+		keep = max(keep, h.Term+keepLock)
+	}
+	return keep
+}
