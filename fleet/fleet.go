@@ -153,9 +153,9 @@ func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
 }
 
 func replicas(members []lease.Member) []Replica {
-	list := make([]Replica, 0, len(members))
+	list, sets := make([]Replica, 0, len(members)), make(JobSets)
 	for _, m := range members {
-		replica, err := DecodeReplica(m.Info)
+		replica, err := sets.DecodeReplica(m.Info)
 		if err != nil {
 			replica = Replica{JobCount: -1}
 		}

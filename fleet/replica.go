@@ -27,7 +27,7 @@ type Replica struct {
 
 	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of what is configured for
 	// it, so that replicas whose configurations differ are found out. It is nil in what was decoded when they were too
-	// many to announce; JobCount says how many there are.
+	// many to announce; JobCount says how many there are. Replicas may share it, so it must not be changed.
 	Jobs     map[string]string
 	JobCount int // filled in by Encode
 
@@ -90,9 +90,23 @@ func (r Replica) Encode() []byte {
 }
 
 // DecodeReplica reads what Encode wrote.
-func DecodeReplica(text []byte) (Replica, error) {
-	var r replicaJSON
-	if err := json.Unmarshal(text, &r); err != nil {
+func DecodeReplica(text []byte) (Replica, error) { return JobSets{}.DecodeReplica(text) }
+
+// JobSets holds the sets of jobs that heartbeats name, by their text. The replicas of a fleet name the same jobs most
+// often: such a set is decoded once, and shared.
+type JobSets map[string]map[string]string
+
+// DecodeReplica reads what Encode wrote. The Jobs of replicas that name the same are one map, which nobody may change.
+func (s JobSets) DecodeReplica(text []byte) (Replica, error) {
+	var r struct {
+		replicaJSON
+		JobsText json.RawMessage `json:"jobs"` // hides that of replicaJSON
+	}
+	err := json.Unmarshal(text, &r)
+	if err == nil && r.JobsText != nil {
+		r.Jobs, err = s.decode(r.JobsText)
+	}
+	if err != nil {
 		return Replica{}, fmt.Errorf("fleet: what a replica says about itself: %w", err)
 	}
 	return Replica{
@@ -102,6 +116,16 @@ func DecodeReplica(text []byte) (Replica, error) {
 		Life: time.Duration(r.Life) * time.Millisecond, Clock: r.Clock,
 		Step: time.Duration(r.Step) * time.Millisecond, Steady: time.Duration(r.Steady) * time.Millisecond,
 	}, nil
+}
+
+func (s JobSets) decode(text []byte) (jobs map[string]string, err error) {
+	if jobs, ok := s[string(text)]; ok {
+		return jobs, nil
+	}
+	if err = json.Unmarshal(text, &jobs); err == nil {
+		s[string(text)] = jobs
+	}
+	return jobs, err
 }
 
 // Processes is how many processes use the replica's id: 1, unless that is a mistake.

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -28,6 +29,25 @@ func TestAReplicaIsReadAsItWasAnnounced(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fleet.Replica{ID: "x"}, read)
 	_, err = fleet.DecodeReplica([]byte("?"))
+	require.Error(t, err)
+}
+
+func TestReplicasOfTheSameJobsShareThem(t *testing.T) {
+	sets := make(fleet.JobSets)
+	decode := func(id, revision string) fleet.Replica {
+		r := fleet.Replica{ID: id, Running: len(id), Jobs: map[string]string{"report": revision}, JobCount: 1}
+		read, err := sets.DecodeReplica(r.Encode())
+		require.NoError(t, err)
+		require.Equal(t, r, read)
+		return read
+	}
+	shared := func(a, b fleet.Replica) bool {
+		return reflect.ValueOf(a.Jobs).Pointer() == reflect.ValueOf(b.Jobs).Pointer()
+	}
+	first := decode("a", "0123456789ab")
+	require.True(t, shared(first, decode("another", "0123456789ab")))
+	require.False(t, shared(first, decode("a", "ba9876543210")))
+	_, err := sets.DecodeReplica([]byte(`{"id": "x", "jobs": {"report": 1}}`))
 	require.Error(t, err)
 }
 

@@ -8,8 +8,11 @@ import (
 )
 
 // heartbeats holds what each member said last, by its holder: most say the same again and again, and to decode the jobs
-// of all of them each time would be most of what a replica does while nothing is due.
-type heartbeats map[string]heartbeat
+// of all of them each time would be most of what a replica does while nothing is due. The zero value is empty.
+type heartbeats struct {
+	last map[string]heartbeat
+	sets fleet.JobSets
+}
 
 type heartbeat struct {
 	info    []byte
@@ -19,15 +22,21 @@ type heartbeat struct {
 
 // live returns what the members that live say, and how many more there are whose heartbeats this program cannot read. It
 // forgets the others.
-func (h heartbeats) live(members []lease.Member) (list []fleet.Replica, unread int) {
+func (h *heartbeats) live(members []lease.Member) (list []fleet.Replica, unread int) {
+	if h.last == nil {
+		h.last = make(map[string]heartbeat)
+	}
+	if len(h.sets) > len(members) || h.sets == nil { // some are of replicas that are gone, or have other jobs by now
+		h.sets = make(fleet.JobSets)
+	}
 	present := make(map[string]bool, len(members))
 	for _, m := range members {
 		present[m.Holder] = true
-		last, ok := h[m.Holder]
+		last, ok := h.last[m.Holder]
 		if !ok || !bytes.Equal(last.info, m.Info) {
 			last = heartbeat{info: m.Info}
-			last.replica, last.err = fleet.DecodeReplica(m.Info)
-			h[m.Holder] = last
+			last.replica, last.err = h.sets.DecodeReplica(m.Info)
+			h.last[m.Holder] = last
 		}
 		switch r := last.replica; {
 		case last.err != nil:
@@ -37,9 +46,9 @@ func (h heartbeats) live(members []lease.Member) (list []fleet.Replica, unread i
 			list = append(list, r)
 		}
 	}
-	for holder := range h {
+	for holder := range h.last {
 		if !present[holder] {
-			delete(h, holder)
+			delete(h.last, holder)
 		}
 	}
 	return list, unread

@@ -1,0 +1,28 @@
+package scheduler
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
+)
+
+func TestHeartbeatsForgetJobSetsOfThePast(t *testing.T) {
+	var h heartbeats
+	for i := range 100 {
+		revision := fmt.Sprintf("%012d", i)
+		members := []lease.Member{
+			{Holder: "edited", Info: fleet.Replica{ID: "edited", Jobs: map[string]string{"report": revision}}.Encode()},
+			{Holder: "same", Info: fleet.Replica{ID: "same", Running: i, Jobs: map[string]string{"report": "0123456789ab"}}.Encode()},
+		}
+		list, unread := h.live(members)
+		require.Zero(t, unread)
+		require.Len(t, list, 2)
+		require.Equal(t, revision, list[0].Jobs["report"])
+		require.Equal(t, "0123456789ab", list[1].Jobs["report"])
+		require.LessOrEqual(t, len(h.sets), 2*len(members))
+	}
+}
