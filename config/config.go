@@ -15,6 +15,7 @@ type Config struct {
 	Namespace string   // of the fleet; valid by jobs.ValidName
 	Replica   string   // this replica's id, valid by jobs.ValidName; "" means that the worker makes one up
 	Groups    []string // what this replica serves, besides jobs that name no group; may be empty
+	MaxRuns   int      // the weight of jobs that this replica runs at a time; 0: no limit; at most jobs.MaxWeight
 
 	Redis Redis
 	Lease Lease

@@ -47,6 +47,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Namespace: "billing",
 		Replica:   "eu-1",
 		Groups:    []string{"eu", "batch"},
+		MaxRuns:   12,
 		Redis: config.Redis{
 			URL: config.NewSecret("redis://localhost:6379/0"), WaitReplicas: 2, FailoverGrace: 30 * time.Second,
 		},
@@ -56,7 +57,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Log:           config.Logging{Level: slog.LevelWarn, Format: "json"},
 		Jobs: []config.Job{
 			{
-				Line: 20,
+				Line: 21,
 				Spec: jobs.Spec{
 					Name:          "nightly-report",
 					Schedule:      "0 2 * * *",
@@ -73,6 +74,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 					Jitter:        30 * time.Second,
 					Rate:          jobs.Rate{Count: 2, Per: time.Hour},
 					Burst:         3,
+					Weight:        3,
 					Groups:        []string{"eu"},
 					Paused:        true,
 				},
@@ -84,7 +86,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 46,
+				Line: 48,
 				Spec: defaultSpec("ping", "@every 90s"),
 				HTTP: &config.HTTP{
 					Method:  "PUT",
@@ -96,19 +98,19 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 58,
+				Line: 60,
 				Spec: defaultSpec("hello", "*/5 * * * * *"),
 				Log:  &config.Log{Message: "hello"},
 			},
 			{
-				Line: 62,
+				Line: 64,
 				Spec: defaultSpec("announce", "@hourly"),
 				RedisStream: &config.RedisStream{
 					Stream: "ticks:{eu}", MaxLen: 10000, Fields: map[string]string{"zone": "eu", "version": "2"},
 				},
 			},
 			{
-				Line: 69,
+				Line: 71,
 				Spec: leader,
 				Exec: &config.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
 			},
@@ -126,7 +128,7 @@ func TestTheExampleOfTheContractIsAcceptedAndMeansWhatItSays(t *testing.T) {
 	want.HTTP.AddrSet = true
 	spec := defaultSpec("nightly-report", "0 2 * * *")
 	spec.Timezone, spec.Timeout, spec.Retry.MaxAttempts, spec.Groups = "Europe/Berlin", 10*time.Minute, 3, []string{}
-	want.Jobs = []config.Job{{Spec: spec, Line: 14, Exec: &config.Exec{
+	want.Jobs = []config.Job{{Spec: spec, Line: 15, Exec: &config.Exec{
 		Command: []string{"./report.sh", "--full"}, Dir: "/srv", Env: map[string]string{"LEVEL": "info"}, KillGrace: 5 * time.Second,
 	}}}
 	require.Equal(t, want, undefined(t, c))

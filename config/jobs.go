@@ -24,7 +24,7 @@ func (r *reader) jobs(root value, l late) []Job {
 	var all []Job
 	first := map[string]value{} // where each name was taken
 	for _, item := range items {
-		if job, ok := r.job(item, base, inherited, first); ok {
+		if job, ok := r.job(item, base, inherited, first, l.limits); ok {
 			all = append(all, job)
 		}
 	}
@@ -57,7 +57,7 @@ func (r *reader) defaults(v *value) (jobs.Spec, *policies) {
 }
 
 // job reads one entry of the list. It reports false for one that is not even a mapping.
-func (r *reader) job(v value, base jobs.Spec, inherited *policies, first map[string]value) (Job, bool) {
+func (r *reader) job(v value, base jobs.Spec, inherited *policies, first map[string]value, l limits) (Job, bool) {
 	job := Job{Spec: base, Line: v.line}
 	job.Spec.Groups = slices.Clone(base.Groups)
 	own := newPolicies(v.path)
@@ -94,6 +94,7 @@ func (r *reader) job(v value, base jobs.Spec, inherited *policies, first map[str
 	}
 	r.onlyOneKind(v, kinds)
 	r.specFaults(v, job.Spec, own, inherited)
+	r.weightFault(v, job.Spec, own, inherited, l)
 	r.uniqueName(job.Spec.Name, own, first)
 	if len(r.faults) == 0 { // else there will be no Config
 		job.Spec.Definition, job.Spec.Details = r.definition(kinds[0])
@@ -108,6 +109,9 @@ func notForLeaders(spec *jobs.Spec, own *policies) {
 	}
 	if !own.has("jitter") {
 		spec.Jitter = 0
+	}
+	if !own.has("weight") {
+		spec.Weight = jobs.Defaults().Weight
 	}
 	if !own.has("rate") {
 		spec.Rate = jobs.Rate{}

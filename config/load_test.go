@@ -55,6 +55,16 @@ func TestSetFollowsTheRulesOfTheFile(t *testing.T) {
 	require.Empty(t, c.Replica)
 }
 
+func TestSetChecksMaxRunsAgainstWeights(t *testing.T) {
+	c, err := config.Parse("f", []byte("jobs: [{name: big, schedule: '@daily', weight: 5, log: {message: m}}]"), noEnv)
+	require.NoError(t, err)
+	require.EqualError(t, c.Set("max_runs", "4"), `max_runs: "4" must be at least the weight of job "big", 5: this replica could never run it`)
+	require.Zero(t, c.MaxRuns)
+	require.EqualError(t, c.Set("max_runs", "-1"), `max_runs: "-1" must be from 0, which is no limit, to 1000000`)
+	require.NoError(t, c.Set("max_runs", "5"))
+	require.Equal(t, 5, c.MaxRuns)
+}
+
 func TestSetLeavesAConfigAsItWasWhenItFails(t *testing.T) {
 	for path, test := range map[string]struct{ text, want string }{
 		"redis.url":        {"http://:" + secret + "@h", "redis.url: (hidden) must start with redis://, rediss:// (TLS) or unix://"},
@@ -65,7 +75,7 @@ func TestSetLeavesAConfigAsItWasWhenItFails(t *testing.T) {
 		"defaults.timeout": {"1s", "defaults.timeout: can be written in the configuration file only"},
 		"jobs":             {"x", "jobs: can be written in the configuration file only"},
 		"groups":           {"eu", `groups: "eu" must be a list of names such as [eu, us], not a single value`},
-		"":                 {"", `"": is not a known key; the keys here are defaults, groups, http, jobs, lease, log, namespace, redis, replica, shutdown_grace`},
+		"":                 {"", `"": is not a known key; the keys here are defaults, groups, http, jobs, lease, log, max_runs, namespace, redis, replica, shutdown_grace`},
 	} {
 		t.Run(path, func(t *testing.T) {
 			c := config.Default()

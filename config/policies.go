@@ -53,6 +53,7 @@ func (r *reader) policyKeys(spec *jobs.Spec, p *policies) keys {
 		"rate":            p.note(func(v value) bool { return r.rate(v, &spec.Rate) }),
 		"burst":           p.note(func(v value) bool { return r.integer(v, &spec.Burst) }),
 		"groups":          func(v value) { r.groups(v, &spec.Groups) },
+		"weight":          p.note(func(v value) bool { return r.integer(v, &spec.Weight) }),
 		"paused":          p.note(func(v value) bool { return r.boolean(v, &spec.Paused) }),
 	}
 }

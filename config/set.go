@@ -28,6 +28,9 @@ func (c *Config) Set(path, text string) error {
 		}
 	}
 	l, _ := r.topLevel(value{node: node}, &changed)
+	if path == "max_runs" {
+		r.maxRunsFaults(&changed, mention(text))
+	}
 	for _, v := range []*value{l.defaults, l.jobs} {
 		if v != nil {
 			r.add(0, 0, path, "", "can be written in the configuration file only")

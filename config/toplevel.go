@@ -10,6 +10,7 @@ import (
 type late struct {
 	defaults, jobs *value
 	failover       failover
+	limits         limits
 }
 
 // topLevel reads everything but defaults and jobs from root into c. It reports whether root is a mapping.
@@ -18,6 +19,7 @@ func (r *reader) topLevel(root value, c *Config) (l late, ok bool) {
 		"namespace": func(v value) { r.name(v, &c.Namespace) },
 		"replica":   func(v value) { r.replica(v, &c.Replica) },
 		"groups":    func(v value) { r.groups(v, &c.Groups) },
+		"max_runs":  func(v value) { r.maxRuns(v, &c.MaxRuns) },
 		"redis":     func(v value) { l.failover = r.redis(v, &c.Redis) },
 		"lease": func(v value) {
 			r.fields(v, keys{
@@ -44,6 +46,7 @@ func (r *reader) topLevel(root value, c *Config) (l late, ok bool) {
 		"jobs":     func(v value) { l.jobs = &v },
 	}, "redis", "jobs")
 	r.failoverFaults(l.failover, c)
+	l.limits = limits{maxRuns: c.MaxRuns, groups: c.Groups}
 	return l, ok
 }
 

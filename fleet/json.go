@@ -156,6 +156,9 @@ func (r Replica) MarshalJSON() ([]byte, error) {
 		ClockOffset int64    `json:"clock_offset_ms"`
 		Term        int64    `json:"term_ms"`
 		Running     int      `json:"running"`
+		MaxRuns     int      `json:"max_runs"`
+		Used        int      `json:"used"`
+		Waiting     int      `json:"waiting"`
 		Stopping    bool     `json:"stopping"`
 		Processes   int      `json:"processes"`
 		Heard       stamp    `json:"last_heartbeat"`
@@ -163,7 +166,7 @@ func (r Replica) MarshalJSON() ([]byte, error) {
 		JobCount    int      `json:"job_count"`
 	}{
 		r.ID, append([]string{}, r.Groups...), stamp(r.Started), r.Version, r.ClockOffset.Milliseconds(), r.Term.Milliseconds(),
-		r.Running, r.Stopping, r.Processes(), stamp(r.Heard), r.Gone, r.JobCount,
+		r.Running, r.MaxRuns, r.Used, r.Waiting, r.Stopping, r.Processes(), stamp(r.Heard), r.Gone, r.JobCount,
 	})
 }
 
@@ -257,6 +260,7 @@ type policiesJSON struct {
 	MaxCatchUp    int      `json:"max_catch_up"`
 	Jitter        int64    `json:"jitter_ms"`
 	Groups        []string `json:"groups"`
+	Weight        int      `json:"weight"`
 	Rate          string   `json:"rate"`
 	Burst         int      `json:"burst"`
 }
@@ -270,7 +274,7 @@ func policies(s JobStatus) *policiesJSON {
 	p := &policiesJSON{
 		spec.Timeout.Milliseconds(), spec.Retry.MaxAttempts, spec.Retry.Backoff.Milliseconds(), spec.Retry.MaxBackoff.Milliseconds(),
 		string(spec.Delivery), spec.MaxTakeovers, string(spec.Overlap), spec.MisfireGrace.Milliseconds(), string(spec.Misfire),
-		spec.CatchUpWindow.Milliseconds(), spec.MaxCatchUp, spec.Jitter.Milliseconds(), append([]string{}, spec.Groups...), "", spec.Burst,
+		spec.CatchUpWindow.Milliseconds(), spec.MaxCatchUp, spec.Jitter.Milliseconds(), append([]string{}, spec.Groups...), spec.Weight, "", spec.Burst,
 	}
 	if !spec.Rate.IsZero() {
 		p.Rate = spec.Rate.String()

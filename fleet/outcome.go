@@ -15,6 +15,7 @@ const (
 	missed    = "missed"
 
 	reasonMisfire   = "misfire"
+	reasonCapacity  = "capacity"
 	reasonTooOld    = "too_old"
 	reasonTooMany   = "too_many"
 	reasonForgotten = "forgotten"
@@ -242,6 +243,11 @@ func (r *reasoner) missed(e Entry) string {
 	found := fmt.Sprintf("%s found it at %s, %s after its time", e.Replica, r.when(e.Ended), rough(e.Ended.Sub(r.tick)))
 	if e.Reason == reasonEdited {
 		return fmt.Sprintf("It was missed because %s: ticks from before an edit that only the new schedule has are not run. %s.", r.edit(e), found) + r.together(e)
+	}
+	if e.Reason == reasonCapacity {
+		text = "It was missed because no replica had room for it in time: what they ran filled their max_runs. " + found +
+			r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire }) + r.policy(", and its weight %d", func(s jobs.Spec) any { return s.Weight })
+		return text + "." + r.together(e)
 	}
 	switch cause, explains := r.hindered(e.Ended); {
 	case explains:

@@ -16,6 +16,9 @@ type Replica struct {
 	ClockOffset time.Duration    // of fleet time from its machine's clock: above 0 where that one is slow
 	Term        time.Duration    // of its leases
 	Running     int              // how many runs it has under way
+	MaxRuns     int              // the weight of jobs that it runs at a time; 0: no limit, or a version that does not say
+	Used        int              // the weight of the jobs that it runs
+	Waiting     int              // how many jobs have a tick that is due and that it has no room for
 	Stopping    bool             // it starts nothing more
 	Instance    string           // tells its process from others with the same id; empty from a version that does not say
 	Others      map[string]int64 // instances that use the same id, which is a mistake, and how long ago each was noticed, in ms
@@ -59,6 +62,9 @@ type replicaJSON struct {
 	ClockOffset int64             `json:"clock_offset_ms"`
 	Term        int64             `json:"term_ms"`
 	Running     int               `json:"running"`
+	MaxRuns     int               `json:"max_runs,omitempty"`
+	Used        int               `json:"used,omitempty"`
+	Waiting     int               `json:"waiting,omitempty"`
 	Stopping    bool              `json:"stopping,omitempty"`
 	Instance    string            `json:"instance,omitempty"`
 	Others      map[string]int64  `json:"others,omitempty"`
@@ -79,7 +85,8 @@ func (r Replica) Encode() []byte {
 	w := replicaJSON{
 		ID: r.ID, Groups: r.Groups, Started: unixMilli(r.Started), Version: r.Version, Module: r.Module,
 		ClockOffset: r.ClockOffset.Round(time.Millisecond).Milliseconds(), Term: r.Term.Milliseconds(),
-		Running: r.Running, Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: len(r.Jobs),
+		Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used, Waiting: r.Waiting,
+		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: len(r.Jobs),
 		Life: r.Life.Milliseconds(), Clock: r.Clock, Step: r.Step.Milliseconds(), Steady: r.Steady.Milliseconds(),
 	}
 	if len(w.Jobs) > MostJobs {
@@ -112,7 +119,8 @@ func (s JobSets) DecodeReplica(text []byte) (Replica, error) {
 	return Replica{
 		ID: r.ID, Groups: r.Groups, Started: fromMilli(r.Started), Version: r.Version, Module: r.Module,
 		ClockOffset: time.Duration(r.ClockOffset) * time.Millisecond, Term: time.Duration(r.Term) * time.Millisecond,
-		Running: r.Running, Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount,
+		Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used, Waiting: r.Waiting,
+		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount,
 		Life: time.Duration(r.Life) * time.Millisecond, Clock: r.Clock,
 		Step: time.Duration(r.Step) * time.Millisecond, Steady: time.Duration(r.Steady) * time.Millisecond,
 	}, nil
@@ -136,6 +144,12 @@ func (r Replica) Silent(now time.Time) bool {
 	every := min(max(r.Term/2, 500*time.Millisecond), 5*time.Second) // as package scheduler does
 	return !r.Gone && !r.Heard.IsZero() && r.Term > 0 && now.Sub(r.Heard) > every+every/2+time.Second
 }
+
+// Fits reports whether the replica can ever run a job of that weight.
+func (r Replica) Fits(weight int) bool { return r.MaxRuns == 0 || weight <= r.MaxRuns }
+
+// HasRoom reports whether, by its last heartbeat, it could run a job of that weight at once.
+func (r Replica) HasRoom(weight int) bool { return r.MaxRuns == 0 || r.Used+weight <= r.MaxRuns }
 
 // Outlived reports whether r, of which remaining is said to be left of its life, says so only because the store's clock
 // was ahead when it was announced: one that lives announces itself again as soon as the clock is back.

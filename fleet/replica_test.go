@@ -15,14 +15,14 @@ import (
 func TestAReplicaIsReadAsItWasAnnounced(t *testing.T) {
 	r := fleet.Replica{
 		ID: "web-1", Groups: []string{"eu", "us"}, Started: time.UnixMilli(1795175158387).UTC(), Version: "v1.2.3",
-		ClockOffset: -1500 * time.Millisecond, Term: 15 * time.Second, Running: 3, Stopping: true,
+		ClockOffset: -1500 * time.Millisecond, Term: 15 * time.Second, Running: 3, MaxRuns: 8, Used: 5, Waiting: 2, Stopping: true,
 		Jobs: map[string]string{"report": "0123456789ab"}, JobCount: 1,
 	}
 	read, err := fleet.DecodeReplica(r.Encode())
 	require.NoError(t, err)
 	require.Equal(t, r, read)
 	require.JSONEq(t, `{"id": "web-1", "groups": ["eu", "us"], "started_ms": 1795175158387, "version": "v1.2.3",
-		"clock_offset_ms": -1500, "term_ms": 15000, "running": 3, "stopping": true, "jobs": {"report": "0123456789ab"}, "job_count": 1}`,
+		"clock_offset_ms": -1500, "term_ms": 15000, "running": 3, "max_runs": 8, "used": 5, "waiting": 2, "stopping": true, "jobs": {"report": "0123456789ab"}, "job_count": 1}`,
 		string(r.Encode()), "other versions read it")
 
 	read, err = fleet.DecodeReplica([]byte(`{"id": "x", "of_a_later_version": 1}`))

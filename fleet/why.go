@@ -279,6 +279,9 @@ func (r *reasoner) undecided() string {
 			return head + fmt.Sprintf("It waits for its turn behind the tick of %s, which %s.", r.at(e.Scheduled), r.doing(e))
 		}
 	}
+	if text := r.full(); text != "" {
+		return head + text
+	}
 	switch {
 	case r.Record.Mark == 0:
 		return head + "Redis has no record of this job, and remembers since " + r.at(r.Since) + ". " + r.service()
@@ -299,6 +302,33 @@ func (r *reasoner) held(serving []string) bool {
 		}
 	}
 	return len(serving) > 0
+}
+
+// full says that no replica which serves the job has room for it, if that is so by their heartbeats.
+func (r *reasoner) full() string {
+	weight := 1
+	if r.Job != nil {
+		weight = r.Job.Spec().Weight
+	}
+	var uses []string
+	fits := false
+	for _, p := range r.Replicas {
+		serves, known := p.serves(r.Record.Name)
+		switch {
+		case !known, serves && !p.Stopping && p.HasRoom(weight):
+			return ""
+		case serves && !p.Stopping:
+			uses = append(uses, fmt.Sprintf("%s runs %d of %d", p.ID, p.Used, p.MaxRuns))
+			fits = fits || p.Fits(weight)
+		}
+	}
+	switch {
+	case len(uses) == 0:
+		return ""
+	case !fits:
+		return fmt.Sprintf("Its weight, %d, is above the max_runs of every replica that serves it: %s.", weight, these(uses))
+	}
+	return fmt.Sprintf("It waits for room, since its weight is %d: %s.", weight, these(uses))
 }
 
 // service says who would run the job.

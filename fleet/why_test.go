@@ -112,6 +112,24 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 			open:    []lease.Open{s.open("11:00:00", "11:00:20", "r1", 1, time.Second), s.open("12:00:00.123", "", "r2", 0, 0)},
 			verdict: "waiting", text: "It was triggered by hand. It waits to be claimed. r2 asked for it. r1 and r2 serve it.",
 		},
+		"no room": {
+			tick: "14:00:00", mark: "14:00:00", settled: []lease.Settled{s.passed("11:00:00", "14:00:00", "14:00:12", "r2", "missed", "capacity", 3)},
+			verdict: "missed", text: "It was missed because no replica had room for it in time: what they ran filled their max_runs. r2 found it at 14:00:12, 12s after its time; " +
+				"the job's misfire policy is latest, and its weight 1. r2 settled 3 ticks after 11:00:00 up to 14:00:00 together.",
+		},
+		"undecided without room": {
+			tick: "15:00:00", now: "15:00:08", mark: "14:00:00",
+			replicas: []fleet.Replica{
+				{ID: "r1", Jobs: map[string]string{"report": "a"}, JobCount: 1, MaxRuns: 2, Used: 2},
+				{ID: "r2", Jobs: map[string]string{"report": "a"}, JobCount: 1, MaxRuns: 1, Used: 1},
+			},
+			verdict: "undecided", text: "It waits for room, since its weight is 1: r1 runs 2 of 2 and r2 runs 1 of 1.",
+		},
+		"undecided and too heavy": {
+			tick: "15:00:00", now: "15:00:08", mark: "14:00:00", job: job(t, "@hourly", jobs.WithWeight(3)),
+			replicas: []fleet.Replica{{ID: "r1", Jobs: map[string]string{"report": "a"}, JobCount: 1, MaxRuns: 2}},
+			verdict:  "undecided", text: "Its weight, 3, is above the max_runs of every replica that serves it: r1 runs 0 of 2.",
+		},
 		"undecided where ticks may overlap": {
 			tick: "12:00:00", mark: "11:00:00", now: "12:00:01", job: job(t, "@hourly", jobs.WithOverlap(jobs.Allow)),
 			open:    []lease.Open{s.open("11:00:00", "11:00:20", "r1", 1, time.Second)},

@@ -55,6 +55,9 @@ func WithJitter(d time.Duration) Option { return func(s *Spec) { s.Jitter = d } 
 // WithRate limits how often the job may be triggered by hand, with burst triggers at once. Scheduled ticks are not limited.
 func WithRate(r Rate, burst int) Option { return func(s *Spec) { s.Rate, s.Burst = r, burst } }
 
+// WithWeight makes a run take so much of its replica's capacity; see [Spec].Weight and scheduler.WithMaxRuns.
+func WithWeight(n int) Option { return func(s *Spec) { s.Weight = n } }
+
 // WithLeader makes the job a task that runs all the time on one replica; its schedule must be "". See [Spec].Leader.
 func WithLeader() Option { return func(s *Spec) { s.Leader = true } }
 

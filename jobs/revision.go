@@ -49,6 +49,9 @@ func normal(s Spec) Spec {
 	if s.Timezone == "" {
 		s.Timezone = "UTC"
 	}
+	if s.Weight == 1 {
+		s.Weight = 0 // what is said by default is the same as what a version before said
+	}
 	if len(s.Groups) == 0 {
 		s.Groups = nil
 	}

@@ -74,7 +74,7 @@ type Spec struct {
 	// Leader makes the job a task that runs all the time, on exactly one replica as long as that one holds the task's
 	// lease, and on another when it does not any more. Such a task has no ticks of its own, so:
 	//
-	//	Schedule, Timeout, Jitter, Rate        must be left at their zero values
+	//	Schedule, Timeout, Jitter, Rate        must be left at their zero values, and Weight at 1
 	//	Retry.Backoff, Retry.MaxBackoff        the wait before it is started again after it has ended
 	//	Groups, Paused                         as for any job
 	//	everything else                        does not apply
@@ -110,6 +110,10 @@ type Spec struct {
 	Rate  Rate
 	Burst int
 
+	// Weight is how much of its replica's capacity a run takes: see scheduler.WithMaxRuns. From 1 to [MaxWeight]. A run
+	// takes it from its start to its end, the waits between its attempts included.
+	Weight int `json:",omitempty"`
+
 	Groups []string // only replicas that serve one of these groups run the job; empty means every replica
 	Paused bool     // every tick is settled as skipped
 
@@ -133,8 +137,12 @@ func Defaults() Spec {
 		CatchUpWindow: time.Hour,
 		MaxCatchUp:    100,
 		Burst:         1,
+		Weight:        1,
 	}
 }
+
+// MaxWeight is the most that a job may weigh.
+const MaxWeight = 1_000_000
 
 // Fault is one thing wrong with a [Spec].
 type Fault struct {
@@ -223,6 +231,9 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	if s.Burst < 0 || s.Burst > maxBurst || s.Burst == 0 && !s.Rate.IsZero() {
 		fault("burst", s.Burst, "must be from 1 to %d", maxBurst)
 	}
+	if s.Weight < 1 || s.Weight > MaxWeight {
+		fault("weight", s.Weight, "must be from 1 to %d", MaxWeight)
+	}
 	for i, g := range s.Groups {
 		if !ValidName(g) {
 			fault(fmt.Sprintf("groups[%d]", i), g, NameRule)
@@ -251,6 +262,9 @@ func (s Spec) checkLeader(fault func(field string, value any, rule string, args 
 	}
 	if s.Jitter > 0 {
 		fault("jitter", s.Jitter, remove+"it has no ticks to shift")
+	}
+	if s.Weight > 1 {
+		fault("weight", s.Weight, remove+"it does not count against max_runs")
 	}
 	if !s.Rate.IsZero() {
 		fault("rate", s.Rate, remove+"it is not triggered")

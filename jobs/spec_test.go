@@ -88,6 +88,9 @@ func TestEverySpecRule(t *testing.T) {
 		"jitter too long": {func(s *jobs.Spec) { s.Schedule, s.Jitter = "@every 90s", 90*time.Second }, "jitter", "1m30s",
 			"shorter than the time between two ticks, 1m30s"},
 		"jitter just short": {func(s *jobs.Spec) { s.Schedule, s.Jitter = "@every 90s", 89*time.Second }, "", "", ""},
+		"weight of nothing": {func(s *jobs.Spec) { s.Weight = 0 }, "weight", "0", "from 1 to 1000000"},
+		"weight at most":    {func(s *jobs.Spec) { s.Weight = jobs.MaxWeight }, "", "", ""},
+		"weight too great":  {func(s *jobs.Spec) { s.Weight = jobs.MaxWeight + 1 }, "weight", "1000001", "from 1 to 1000000"},
 		"groups":            {func(s *jobs.Spec) { s.Groups = []string{"eu", "us-1"} }, "", "", ""},
 		"groups misnamed":   {func(s *jobs.Spec) { s.Groups = []string{"eu", "u s"} }, "groups[1]", "u s", "letter or digit"},
 		"paused":            {func(s *jobs.Spec) { s.Paused = true }, "", "", ""},
@@ -147,7 +150,7 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 	require.Equal(t, []string{
 		"name", "timezone", "schedule", "timeout", "retry.max_attempts", "retry.backoff", "retry.max_backoff", "delivery",
 		"max_takeovers", "overlap", "misfire_grace", "misfire", "catch_up_window", "max_catch_up", "jitter",
-		"rate", "burst", "groups[0]", "groups[1]",
+		"rate", "burst", "weight", "groups[0]", "groups[1]",
 	}, fields)
 
 	_, err := jobs.FromSpec(spec, nil)

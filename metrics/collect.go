@@ -10,6 +10,7 @@ import (
 type Source interface {
 	Jobs() []scheduler.JobStatus
 	Held() int
+	Capacity() scheduler.Capacity
 }
 
 var _ Source = (*scheduler.Scheduler)(nil)
@@ -21,6 +22,7 @@ func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	}
 	for _, d := range []*prometheus.Desc{
 		m.nextTick, m.leader, m.held, m.clockOffset, m.replicas, m.jobsUnserved, m.jobsDiffering, m.reloadGood, m.reloadTime,
+		m.maxRuns, m.capacityUsed, m.capacityWaiting,
 	} {
 		descs <- d
 	}
@@ -56,6 +58,10 @@ func (m *Metrics) Collect(series chan<- prometheus.Metric) {
 		return
 	}
 	gauge(m.held, float64(source.Held()))
+	load := source.Capacity()
+	gauge(m.maxRuns, float64(load.MaxRuns))
+	gauge(m.capacityUsed, float64(load.Used))
+	gauge(m.capacityWaiting, float64(load.Waiting))
 	for _, job := range source.Jobs() {
 		switch {
 		case job.Leader:

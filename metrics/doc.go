@@ -23,12 +23,17 @@
 //
 //	name                               type       what it says
 //	ticks_total{job,outcome}           counter    ticks that this replica settled: succeeded, failed, skipped, missed, lost, replaced, cancelled
+//	misfires_total{reason}             counter    ticks that it settled as missed, by the words of scheduler.Reason
 //	claims_total{job,result}           counter    answers to its claims, by the words of lease.Status
 //	run_duration_seconds{job}          histogram  runs, all attempts of one holder, however they ended
 //	tick_lag_seconds{job}              histogram  from the scheduled time to the start, by fleet time
 //	runs_in_progress{job}              gauge      runs
 //	run_retries_total{job}             counter    attempts that failed and were followed by another
 //	takeovers_total{job}               counter    runs of ticks that another holder had begun and not settled
+//	max_runs                           gauge      the weight of jobs that it runs at a time; 0 is no limit
+//	capacity_reached                   gauge      1 while ticks have to wait for room, and for 10 s after that, else 0
+//	capacity_used                      gauge      the weight of the jobs that it runs, and of claims that are pending
+//	capacity_waiting_jobs              gauge      jobs with a tick that is due and that it has no room for
 //	leases_held                        gauge      leases
 //	lease_wait_seconds                 histogram  from a claim to its final answer
 //	lease_hold_seconds                 histogram  from the start of a run until its lease was given up

@@ -23,10 +23,12 @@ func run(attempt int) jobs.Run { return jobs.Run{Job: "a", Tick: tick, Token: 7,
 type fleet struct {
 	jobs []scheduler.JobStatus
 	held int
+	load scheduler.Capacity
 }
 
-func (f *fleet) Jobs() []scheduler.JobStatus { return f.jobs }
-func (f *fleet) Held() int                   { return f.held }
+func (f *fleet) Jobs() []scheduler.JobStatus  { return f.jobs }
+func (f *fleet) Held() int                    { return f.held }
+func (f *fleet) Capacity() scheduler.Capacity { return f.load }
 
 // gathered is the text of everything that m exports, and proof that the registry accepts it.
 func gathered(t *testing.T, m *metrics.Metrics) string {

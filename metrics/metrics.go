@@ -17,6 +17,7 @@ const namespace = "solotick"
 // label of its own by [prometheus.WrapRegistererWith]. It is safe for concurrent use.
 type Metrics struct {
 	ticks       *prometheus.CounterVec
+	misfires    *prometheus.CounterVec
 	claims      *prometheus.CounterVec
 	runDuration *prometheus.HistogramVec
 	tickLag     *prometheus.HistogramVec
@@ -30,26 +31,28 @@ type Metrics struct {
 	renewals  *prometheus.CounterVec
 	lost      *prometheus.CounterVec
 
-	redisCommands  prometheus.Counter
-	storeUp        prometheus.Gauge
-	storeForgotten prometheus.Counter
-	unreadable     prometheus.Counter
-	eventsDropped  prometheus.Counter
-	clockSteps     prometheus.Counter
-	clockTrusted   prometheus.Gauge
-	processes      prometheus.Gauge
-	reloads        *prometheus.CounterVec
-	build          *prometheus.GaugeVec
+	redisCommands   prometheus.Counter
+	storeUp         prometheus.Gauge
+	storeForgotten  prometheus.Counter
+	unreadable      prometheus.Counter
+	eventsDropped   prometheus.Counter
+	clockSteps      prometheus.Counter
+	clockTrusted    prometheus.Gauge
+	processes       prometheus.Gauge
+	capacityReached prometheus.Gauge
+	reloads         *prometheus.CounterVec
+	build           *prometheus.GaugeVec
 
 	own []prometheus.Collector // all of the above
 
 	// What is read at the time of the scrape.
-	nextTick, leader, held, clockOffset   *prometheus.Desc
-	replicas, jobsUnserved, jobsDiffering *prometheus.Desc
-	reloadGood, reloadTime                *prometheus.Desc
-	offset                                atomic.Pointer[time.Duration]       // nil before the first sample
-	fleet                                 atomic.Pointer[scheduler.FleetSeen] // nil before the first look
-	reloaded                              atomic.Pointer[reload]              // nil before the first reload
+	nextTick, leader, held, clockOffset    *prometheus.Desc
+	replicas, jobsUnserved, jobsDiffering  *prometheus.Desc
+	reloadGood, reloadTime                 *prometheus.Desc
+	maxRuns, capacityUsed, capacityWaiting *prometheus.Desc
+	offset                                 atomic.Pointer[time.Duration]       // nil before the first sample
+	fleet                                  atomic.Pointer[scheduler.FleetSeen] // nil before the first look
+	reloaded                               atomic.Pointer[reload]              // nil before the first reload
 
 	mu      sync.Mutex
 	source  Source
@@ -90,9 +93,13 @@ func New(options ...Option) *Metrics {
 			"1 unless the configuration was refused when it was last read anew; 0 means that an older one is in force."),
 		reloadTime: described("config_last_reload_timestamp_seconds",
 			"When the configuration was last read anew and not refused, in Unix time."),
-		watched: map[string]watchedJob{}, gone: map[string]time.Time{}, runs: map[string]int{},
+		maxRuns:         described("max_runs", "The weight of jobs that this replica runs at a time; 0 is no limit."),
+		capacityUsed:    described("capacity_used", "The weight of the jobs that this replica runs."),
+		capacityWaiting: described("capacity_waiting_jobs", "Jobs with a tick that is due and that this replica has no room for."),
+		watched:         map[string]watchedJob{}, gone: map[string]time.Time{}, runs: map[string]int{},
 	}
 	m.ticks = counters(m, "ticks_total", "Ticks that this replica settled, by outcome.", "job", "outcome")
+	m.misfires = counters(m, "misfires_total", "Ticks that this replica settled as missed, by reason.", "reason")
 	m.claims = counters(m, "claims_total", "Answers to this replica's claims, by result.", "job", "result")
 	m.runDuration = own(m, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "run_duration_seconds", Buckets: runBuckets,
@@ -145,11 +152,17 @@ func New(options ...Option) *Metrics {
 		Namespace: namespace, Name: "replica_processes", Help: "Processes that use this replica's id: more than one is a mistake.",
 	}))
 	m.processes.Set(1)
+	m.capacityReached = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "capacity_reached", Help: "1 while ticks have to wait for room on this replica, and for 10 seconds after that, else 0.",
+	}))
 	m.reloads = counters(m, "config_reloads_total", "Times that the configuration was read anew, by result.", "result")
 	m.build = gauges(m, "build_info", "1, labelled with the version of the program.", "version")
 
 	for _, result := range renewalResults {
 		m.renewals.WithLabelValues(result)
+	}
+	for _, reason := range misfireReasons {
+		m.misfires.WithLabelValues(string(reason))
 	}
 	for _, reason := range lostReasons {
 		m.lost.WithLabelValues(reason)

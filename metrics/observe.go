@@ -23,7 +23,11 @@ const (
 var (
 	renewalResults = []string{renewalKept, renewalFenced, renewalReplaced, renewalCancelled, renewalFailed, renewalExpired}
 	lostReasons    = []string{string(lease.LostExpired), string(lease.LostFenced), lostUnsettled}
-	outcomes       = []lease.Outcome{
+	misfireReasons = []scheduler.Reason{
+		scheduler.ReasonMisfire, scheduler.ReasonCapacity, scheduler.ReasonTooOld, scheduler.ReasonTooMany, scheduler.ReasonForgotten,
+		scheduler.ReasonPast, scheduler.ReasonEdited,
+	}
+	outcomes = []lease.Outcome{
 		scheduler.Succeeded, scheduler.Failed, scheduler.Skipped, scheduler.Missed, scheduler.Lost, scheduler.Replaced,
 		scheduler.Cancelled,
 	}
@@ -60,6 +64,9 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.ended(e.Run, e.Took, e.Held)
 	case scheduler.Passed:
 		m.ticks.WithLabelValues(e.Job, string(e.Outcome)).Add(float64(e.Count))
+		if e.Outcome == scheduler.Missed {
+			m.misfires.WithLabelValues(string(e.Reason)).Add(float64(e.Count))
+		}
 	case scheduler.Renewed:
 		m.renewals.WithLabelValues(renewalKept).Add(float64(e.Kept))
 		m.renewals.WithLabelValues(renewalFenced).Add(float64(e.Fenced))
@@ -67,6 +74,10 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.renewals.WithLabelValues(renewalCancelled).Add(float64(e.Cancelled))
 		m.renewals.WithLabelValues(renewalFailed).Add(float64(e.Failed))
 		m.renewals.WithLabelValues(renewalExpired).Add(float64(len(e.Expired)))
+	case scheduler.CapacityReached:
+		m.capacityReached.Set(1)
+	case scheduler.CapacityFreed:
+		m.capacityReached.Set(0)
 	case scheduler.StoreDown:
 		m.storeUp.Set(0)
 	case scheduler.StoreUp:

@@ -37,6 +37,8 @@ var events = map[string]scheduler.Event{
 	"ClockTrusted":     scheduler.ClockTrusted{By: time.Hour},
 	"ClockSampled":     scheduler.ClockSampled{Offset: time.Second},
 	"EventsDropped":    scheduler.EventsDropped{Count: 2},
+	"CapacityReached":  scheduler.CapacityReached{Capacity: scheduler.Capacity{MaxRuns: 1, Used: 1, Waiting: 1}},
+	"CapacityFreed":    scheduler.CapacityFreed{Full: time.Minute},
 	"ReplicaShared":    scheduler.ReplicaShared{Replica: "a", Processes: 2},
 	"FleetSeen":        scheduler.FleetSeen{Replicas: 3, Unserved: []string{"b"}},
 }
@@ -63,6 +65,9 @@ func TestEveryTypeOfEventIsExported(t *testing.T) {
 			}
 			if name == "ClockTrusted" {
 				m.Observe(scheduler.ClockStepped{})
+			}
+			if name == "CapacityFreed" {
+				m.Observe(scheduler.CapacityReached{})
 			}
 			before := gathered(t, m)
 			m.Observe(event)

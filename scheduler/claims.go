@@ -256,7 +256,7 @@ func (c *contender) syncedLocked(r lease.Record) {
 	}
 	c.confirming = false
 	fresh := r.Made && !c.made
-	c.synced, c.made = true, true
+	c.synced, c.stale, c.made = true, false, true
 	c.paused, c.edited, c.before = r.Paused, 0, nil
 	if !r.Revised.IsZero() {
 		c.edited, c.before = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules)

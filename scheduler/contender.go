@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"hash/fnv"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,8 @@ type contender struct {
 	actAt int64
 	index int // in the heap; -1 when not in it
 
+	waits waiter // for room
+
 	mu     sync.Mutex
 	handle func(ctx context.Context, run jobs.Run, then func(error)) // see jobs.ChainThen
 
@@ -36,12 +39,16 @@ type contender struct {
 	active    bool           // a goroutine contends
 	poked     bool           // something happened meanwhile: it has to look again
 	synced    bool           // mark is what the store said, and its record is there
+	stale     bool           // the record is to be read again, while the contender goes on
 	made      bool           // there has been a record before
 	since     int64          // since when the store remembered when the record was read
 	mark      int64          // the newest that is known to be decided
 	next      int64          // the first tick after mark; 0 when there is none
 	caughtUp  int64          // see state
 	blocked   int64          // see state
+	full      int64          // see state
+	short     int64          // when the oldest tick was due that found no room since the contender rested; 0 when none did
+	room      int            // what it holds for claims whose answer is not known
 	notBefore int64          // no new tick is claimed before this
 	retryAt   int64          // not before this; 0: at once
 	failures  int            // calls that failed in a row
@@ -70,6 +77,7 @@ type asking struct {
 func newContender(s *Scheduler, job *jobs.Job) *contender {
 	c := &contender{s: s, name: job.Name(), index: -1, open: map[int64]look{}, running: map[int64]*lease.Lease{}}
 	c.defineLocked(job)
+	c.waits = waiter{wake: c.roomFreed, verify: c.verify, order: rand.Uint64()}
 	return c
 }
 
@@ -96,7 +104,7 @@ func (c *contender) redefine(job *jobs.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.defineLocked(job)
-	c.next, c.caughtUp, c.blocked = 0, 0, 0
+	c.next, c.caughtUp, c.blocked, c.full = 0, 0, 0, 0
 	c.hints.next = c.tickAfter(c.hints.watermark)
 	c.synced = false // the store has to say since when the schedule is what it is
 }
@@ -107,6 +115,10 @@ func (c *contender) remove() {
 	defer c.mu.Unlock()
 	c.gone = true
 	c.s.timers.set(c, 0)
+	if !c.active {
+		c.short = 0
+		c.restRoomLocked()
+	}
 }
 
 func (c *contender) contendingLocked() bool { return !c.gone && c.s.contending() }
@@ -149,7 +161,11 @@ func (c *contender) poke() {
 		return
 	}
 	if !c.gone {
-		c.s.timers.set(c, c.actAtLocked())
+		at := c.actAtLocked()
+		if c.short != 0 { // it waits for room: perhaps it need not any more
+			at = 1
+		}
+		c.s.timers.set(c, at)
 	}
 	c.mu.Unlock()
 }
@@ -183,6 +199,7 @@ func (c *contender) goOn() {
 
 // actAllLocked does what there is to do, until a run begins.
 func (c *contender) actAllLocked() (began bool) {
+	c.short = 0
 	for c.contendingLocked() {
 		c.poked = false
 		more := c.actLocked()
@@ -200,6 +217,7 @@ func (c *contender) actAllLocked() (began bool) {
 // restLocked leaves the contender alone until there is something to do.
 func (c *contender) restLocked() {
 	c.active = false
+	c.restRoomLocked()
 	if c.contendingLocked() {
 		c.s.timers.set(c, c.actAtLocked()) // under the lock, so that no poke gets lost
 	}
@@ -207,6 +225,9 @@ func (c *contender) restLocked() {
 
 // actAtLocked is when there will be something to do.
 func (c *contender) actAtLocked() int64 {
+	if c.waits.offered.Load() {
+		return 1 // to take it, or to give it back
+	}
 	if !c.synced || c.s.trust.holds() {
 		return 0 // until the syncer has been here
 	}
@@ -269,7 +290,7 @@ func (c *contender) actLocked() bool {
 	busy := c.asking // a waiting claim's tick may be too late by now, or decided
 	st := plan(state{
 		spec: &c.spec, next: c.tickAfterLocked, due: c.due,
-		mark: c.mark, now: now, caughtUp: c.caughtUp, blocked: c.blocked, edited: c.edited, had: c.before.had(c.due),
+		mark: c.mark, now: now, caughtUp: c.caughtUp, blocked: c.blocked, full: c.full, edited: c.edited, had: c.before.had(c.due),
 		settling: c.s.health.steady() < settleGrace,
 	})
 	switch {
@@ -280,6 +301,10 @@ func (c *contender) actLocked() bool {
 		c.asking = nil
 		return c.passLocked(st)
 	case st.claim != 0:
+		if !c.roomLocked(c.due(st.claim)) {
+			c.waitForRoomLocked(st.claim, now)
+			return false
+		}
 		c.caughtUp = st.caughtUp
 		next := asking{claim: c.claim(st.claim)}
 		if busy != nil && busy.claim.Occasion == st.claim {

@@ -94,6 +94,7 @@ const (
 	ReasonOverlap   Reason = "overlap"   // an earlier tick was still running
 	ReasonPaused    Reason = "paused"    // the job is
 	ReasonMisfire   Reason = "misfire"   // late, and the misfire policy does not run it
+	ReasonCapacity  Reason = "capacity"  // late because no replica had room for it, and the misfire policy does not run it
 	ReasonTooOld    Reason = "too_old"   // late, and older than the catch-up window
 	ReasonTooMany   Reason = "too_many"  // late, and past the most that are caught up
 	ReasonForgotten Reason = "forgotten" // the store lost its record, so whether it ran is unknown
@@ -104,6 +105,16 @@ const (
 	ReasonEdited    Reason = "edited"    // late, and from before the schedule was changed
 	ReasonStopping  Reason = "stopping"  // its replica stopped before the run had ended, and it may not be granted again
 )
+
+// CapacityReached is the event that ticks have to wait because this replica has no room for their runs. Those that others
+// have room for do not wait. It comes once, until [CapacityFreed].
+type CapacityReached struct{ Capacity }
+
+// CapacityFreed is the event that no tick has waited for room for a while.
+type CapacityFreed struct {
+	Capacity
+	Full time.Duration // from the first tick that waited to the last
+}
 
 // Renewed is the event of a round of renewals.
 type Renewed struct{ lease.Renewal }
@@ -173,6 +184,8 @@ type EventsDropped struct {
 	Panic string // the value of the panic, on one line; "" when the queue was full
 }
 
+func (CapacityReached) event()  {}
+func (CapacityFreed) event()    {}
 func (EventsDropped) event()    {}
 func (FleetSeen) event()        {}
 func (Claimed) event()          {}

@@ -117,6 +117,14 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 			return slog.LevelWarn, "leases lost", []slog.Attr{slog.Int("count", lost), slog.Int("kept", e.Kept)}
 		}
 		return slog.LevelDebug, "leases renewed", []slog.Attr{slog.Int("count", e.Kept), slog.Duration("took", round(e.Took))}
+	case CapacityReached:
+		return slog.LevelWarn, "replica has no room; ticks wait unless another replica has", []slog.Attr{
+			slog.Int("used", e.Used), slog.Int("max_runs", e.MaxRuns), slog.Int("waiting", e.Waiting),
+		}
+	case CapacityFreed:
+		return slog.LevelInfo, "replica has room again", []slog.Attr{
+			slog.Int("used", e.Used), slog.Int("max_runs", e.MaxRuns), slog.Duration("full", round(e.Full)),
+		}
 	case StoreDown:
 		attrs := []slog.Attr{slog.Any("error", e.Err)}
 		if e.Hint != "" {

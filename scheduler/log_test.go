@@ -198,6 +198,16 @@ var loggedEvents = []struct {
 		`level=ERROR msg="an observer panicked, its event is lost" count=1 panic="no paper"`,
 	},
 	{
+		"no room",
+		scheduler.CapacityReached{Capacity: scheduler.Capacity{MaxRuns: 8, Used: 7, Waiting: 2}},
+		`level=WARN msg="replica has no room; ticks wait unless another replica has" used=7 max_runs=8 waiting=2`,
+	},
+	{
+		"room again",
+		scheduler.CapacityFreed{Capacity: scheduler.Capacity{MaxRuns: 8, Used: 3}, Full: 90 * time.Second},
+		`level=INFO msg="replica has room again" used=3 max_runs=8 full=1m30s`,
+	},
+	{
 		"clock stepped",
 		scheduler.ClockStepped{By: -8 * time.Hour},
 		`level=ERROR msg="store's clock has stepped; nothing is claimed until it is back, or has been steady for a while" ` +

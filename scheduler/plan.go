@@ -27,6 +27,8 @@ type state struct {
 	// blocked is until when an earlier tick was in the way of those being caught up: ticks after caughtUp that came due
 	// by then overlapped it.
 	blocked int64
+	// full is until when there was no room for a tick that was due: those that were due by then have waited for room.
+	full int64
 	// edited is when the schedule became what it is. Of the ticks that were due before, had reports whether the schedule
 	// of that time had them too; nil when that is not known.
 	edited int64
@@ -138,11 +140,11 @@ func overlapOf(policy jobs.Overlap) lease.Overlap {
 // misfire decides about a late tick and those after it.
 func (s state) misfire(first, grace int64) step {
 	caughtUp := s.caughtUp
-	if first > caughtUp {
+	if first > caughtUp || s.due(first) <= s.full { // the gap goes on as long as there is no room
 		caughtUp = s.now
 	}
 	if s.spec.Misfire == jobs.MisfireSkip {
-		return s.passUpTo(s.now-grace-1, Missed, ReasonMisfire)
+		return s.passUpTo(s.now-grace-1, Missed, s.lateFor(first))
 	}
 	if oldest := s.now - s.spec.CatchUpWindow.Milliseconds(); s.due(first) < oldest {
 		return s.passUpTo(min(oldest, s.now-grace)-1, Missed, ReasonTooOld)
@@ -153,7 +155,7 @@ func (s state) misfire(first, grace int64) step {
 	reason := ReasonTooMany
 	if s.spec.Misfire == jobs.MisfireLatest || s.spec.Overlap == jobs.Replace { // else each would be stopped by the next
 		keep = min(keep, 1)
-		reason = ReasonMisfire
+		reason = s.lateFor(first)
 	}
 	type misfired struct {
 		tick int64
@@ -176,6 +178,14 @@ func (s state) misfire(first, grace int64) step {
 		st.overlap = lease.OverlapWait
 	}
 	return st
+}
+
+// lateFor is why a tick is a misfire.
+func (s state) lateFor(tick int64) Reason {
+	if s.due(tick) <= s.full {
+		return ReasonCapacity
+	}
+	return ReasonMisfire
 }
 
 // owed reports whether somebody was to run the tick at its time.

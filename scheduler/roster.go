@@ -99,10 +99,11 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	if started.IsZero() {
 		started = now
 	}
+	load := s.Capacity()
 	me := fleet.Replica{ // the same as before, mostly, so that others need not decode it: more than twice the limit is enough
 		Instance: s.epoch, Others: others,
 		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Module: s.module, ClockOffset: time.Until(now),
-		Term: s.term, Running: s.keeper.Held(), Stopping: s.stopping.Load(), Jobs: jobs.revisions,
+		Term: s.term, Running: s.keeper.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(), Jobs: jobs.revisions,
 		Life: heartbeatLife * heartbeatEvery(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: min(clock.steady, 2*s.trust.limit),
 	}
 	if roster.Announce(ctx, s.replica, me.Encode(), me.Life) != nil {

@@ -212,7 +212,7 @@ func TestWhatAReplicaAnnounces(t *testing.T) {
 		list, err := tool.Replicas(context.Background())
 		require.NoError(t, err)
 		require.Equal(t, []tools.Replica{{
-			ID: "a", Groups: []string{"asia", "eu"}, Started: list[0].Started, Version: "1.2.3", Module: list[0].Module, Term: term, Running: 1,
+			ID: "a", Groups: []string{"asia", "eu"}, Started: list[0].Started, Version: "1.2.3", Module: list[0].Module, Term: term, Running: 1, Used: 1,
 			Jobs: map[string]string{"job": f.jobs[0].Revision()}, JobCount: 1, Heard: list[0].Heard, Instance: list[0].Instance,
 			Life: 3 * term / 2, Clock: tools.ClockTrusted, Steady: list[0].Steady,
 		}}, list)

@@ -19,6 +19,7 @@ type run struct {
 	lease *lease.Lease
 	about jobs.Run
 	once  bool // the job's delivery is at most once
+	room  int  // of the replica's capacity, which it takes
 	work  func(ctx context.Context, run jobs.Run, then func(error))
 
 	began time.Time // the zero time when the lease had ended before
@@ -35,7 +36,7 @@ func (s *Scheduler) begin(c *contender, claim lease.Claim, a lease.Answer, sent 
 	c.working.Add(1)
 	s.working.add()
 	s.ending.add()
-	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, work: c.handle, about: jobs.Run{
+	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, room: c.takeRoomLocked(), work: c.handle, about: jobs.Run{
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Occasion).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
 	}}
@@ -84,6 +85,7 @@ func (r *run) done() {
 	r.took = r.over.Sub(r.began)
 	r.c.working.Add(-1)
 	s.working.remove()
+	s.capacity.release(r.room)
 	s.crew.put(after{ended: r, since: r.over})
 }
 

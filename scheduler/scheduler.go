@@ -28,15 +28,18 @@ type Scheduler struct {
 	observe   Observer // of observers
 	observed  bool     // somebody wants every event, not the failures only
 
-	clock   *fleetClock
-	trust   *trust
-	health  *health
-	timers  *timers
-	crew    *crew
-	calls   *limiter
-	keeper  *lease.Keeper
-	peers   *peers
-	feed    *feed
+	clock  *fleetClock
+	trust  *trust
+	health *health
+	timers *timers
+	crew   *crew
+	calls  *limiter
+	keeper *lease.Keeper
+	peers  *peers
+	feed   *feed
+
+	capacity *capacity
+
 	groups  []string
 	version string
 	module  string
@@ -82,6 +85,7 @@ type options struct {
 	groups  []string
 	version string
 	module  string
+	maxRuns int
 	observe []Observer
 	sync    []Observer
 }
@@ -100,6 +104,11 @@ func WithTerm(d time.Duration) Option { return func(o *options) { o.term = d } }
 // WithShutdownGrace sets how long runs may go on after Run's context has ended, before they are cancelled. 0 or more;
 // the default is 30 s.
 func WithShutdownGrace(d time.Duration) Option { return func(o *options) { o.grace = d } }
+
+// WithMaxRuns limits how much runs on this replica at a time, by the weights of the jobs: see jobs.WithWeight. Without any
+// room the replica leaves ticks to others; one that nobody has room for waits, and is a misfire after its grace. A job that
+// weighs more never runs here. Leader tasks do not count. From 0, which is no limit and the default, to 1,000,000.
+func WithMaxRuns(n int) Option { return func(o *options) { o.maxRuns = n } }
 
 // WithGroups makes this replica serve groups, besides the jobs that name none. Jobs of other groups are not in
 // [Scheduler.Jobs]; [FleetSeen].Unserved names those that no live replica serves.
@@ -156,6 +165,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	fault(jobs.ValidName(o.replica), "replica", o.replica, jobs.NameRule)
 	fault(o.term >= 100*time.Millisecond && o.term <= 24*time.Hour, "term", o.term, "must be from 100ms to 24h")
 	fault(o.grace >= 0, "shutdown grace", o.grace, "must be at least 0s")
+	fault(o.maxRuns >= 0 && o.maxRuns <= jobs.MaxWeight, "max runs", o.maxRuns, fmt.Sprintf("must be from 0 to %d", jobs.MaxWeight))
 	for _, g := range o.groups {
 		fault(jobs.ValidName(g), "group", g, jobs.NameRule)
 	}
@@ -173,7 +183,8 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		observed:  observed || len(o.sync) > 0,
 		timers:    newTimers(), crew: newCrew(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
-		groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
+		capacity: newCapacity(o.maxRuns),
+		groups:   groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
 	}
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
@@ -265,6 +276,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	}
 	helpers.Go(func() { s.sendReports(background) })
 	helpers.Go(func() { s.receiveReports(background) })
+	helpers.Go(func() { s.admit(background) })
 	helpers.Go(func() {
 		select {
 		case <-s.life.stop:

@@ -158,7 +158,7 @@ func (s *Scheduler) syncAll() bool {
 	var list []*contender
 	for _, c := range s.jobs.Load().contenders {
 		c.mu.Lock()
-		if !c.synced {
+		if !c.synced || c.stale {
 			list = append(list, c)
 		}
 		c.mu.Unlock()

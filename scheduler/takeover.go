@@ -15,6 +15,7 @@ type look struct {
 	told     bool // it was triggered, and was not asked for yet: no answer can say that it is not open
 	released bool // it may be free though its lease has not run out
 	putOff   int  // how often it was left to its holder for a moment though its lease had run out
+	short    bool // there was no room for its run
 	asking   *asking
 }
 
@@ -82,7 +83,8 @@ func (c *contender) recovered() {
 // lookLocked returns a tick that another holds and that should be free by now.
 func (c *contender) lookLocked(now int64) (tick int64, ok bool) {
 	for t, l := range c.open {
-		if l.at <= now && (!ok || t < tick) {
+		again := l.short && c.short == 0 // once each time that there may be room
+		if (l.at <= now || again) && (!ok || t < tick) {
 			tick, ok = t, true
 		}
 	}
@@ -105,6 +107,11 @@ func (c *contender) takeOverLocked(tick int64) bool {
 	}
 	if wait > 0 {
 		l.at = c.s.clock.ms() + ms(wait)
+		c.open[tick] = l
+		return true
+	}
+	if !c.roomLocked(tick) {
+		l.at, l.short = c.s.clock.ms()+ms(c.s.term), true // woken before, when there is room
 		c.open[tick] = l
 		return true
 	}

@@ -16,6 +16,9 @@ func announce(logger *slog.Logger, cfg *config.Config, s *scheduler.Scheduler, r
 		slog.String("version", programVersion()), slog.String("replica", s.Replica()),
 		slog.String("namespace", cfg.Namespace), slog.Int("jobs", len(s.Jobs())),
 	}
+	if cfg.MaxRuns > 0 {
+		attrs = append(attrs, slog.Int("max_runs", cfg.MaxRuns))
+	}
 	if n := countLeaders(s.Jobs()); n > 0 {
 		attrs = append(attrs, slog.Int("leader_tasks", n))
 	}

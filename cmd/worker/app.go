@@ -114,6 +114,7 @@ func provideScheduler(
 		scheduler.WithTerm(cfg.Lease.TTL),
 		scheduler.WithShutdownGrace(cfg.ShutdownGrace),
 		scheduler.WithGroups(cfg.Groups...),
+		scheduler.WithMaxRuns(cfg.MaxRuns),
 		scheduler.WithVersion(programVersion()),
 		scheduler.WithSyncObserver(ready.observe),
 		scheduler.WithSyncObserver(m.Observe),

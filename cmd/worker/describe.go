@@ -203,6 +203,9 @@ func policies(d fleet.Description) []string {
 	} else {
 		run += "; 1 attempt"
 	}
+	if s.Weight > 1 {
+		run += fmt.Sprintf("; weight %d", s.Weight)
+	}
 	if len(s.Groups) > 0 {
 		run += "; groups " + strings.Join(s.Groups, ", ")
 	}

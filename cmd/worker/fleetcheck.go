@@ -39,7 +39,7 @@ func fleetFindings(s fleet.Status, configured []*jobs.Job) []finding {
 	if len(s.Replicas) == 0 {
 		return found
 	}
-	for _, check := range []func(fleet.Status) finding{heartbeats, replicaIDs, storeClock, replicaClocks, versions, definitionsDiffer, unserved, overdueJobs, watermarks} {
+	for _, check := range []func(fleet.Status) finding{heartbeats, replicaIDs, storeClock, replicaClocks, versions, definitionsDiffer, unserved, tooHeavy, fullReplicas, overdueJobs, watermarks} {
 		found = append(found, check(s))
 	}
 	return append(found, thisConfiguration(s, configured))
@@ -212,6 +212,41 @@ func unserved(s fleet.Status) finding {
 	if len(names) > 0 {
 		f.Result, f.Finding = isFail, "no live replica serves "+listed(names)
 		f.Change = "start replicas with these jobs and groups, or take the jobs out of the configuration"
+	}
+	return f
+}
+
+// tooHeavy finds the jobs that no live replica which serves them can ever run.
+func tooHeavy(s fleet.Status) finding {
+	f := finding{Check: "weights", Result: isOK, Finding: "each configured job fits the max_runs of a live replica that serves it"}
+	var heavy []string
+	for _, j := range s.Jobs {
+		fits := func(r fleet.Replica) bool { return slices.Contains(j.Replicas, r.ID) && r.Fits(j.Spec.Weight) }
+		if j.Given && !j.Spec.Leader && len(j.Replicas) > 0 && !slices.ContainsFunc(s.Replicas, fits) {
+			heavy = append(heavy, fmt.Sprintf("%s (weight %d)", j.Name, j.Spec.Weight))
+		}
+	}
+	if len(heavy) > 0 {
+		f.Result, f.Finding = isFail, "above the max_runs of every live replica that serves them, so that they never run: "+listed(heavy)
+		f.Change = "raise max_runs of a replica that serves these jobs, or lower their weight"
+	}
+	return f
+}
+
+// fullReplicas finds replicas that ticks wait for.
+func fullReplicas(s fleet.Status) finding {
+	f := finding{Check: "capacity", Result: isOK, Finding: "no tick waits for room"}
+	var full []string
+	room := false
+	for _, r := range s.Replicas {
+		if r.Waiting > 0 {
+			full = append(full, fmt.Sprintf("%s runs %d of %d, and %s", r.ID, r.Used, r.MaxRuns, counted(r.Waiting, "job")))
+		}
+		room = room || !r.Stopping && r.HasRoom(1)
+	}
+	if len(full) > 0 && !room {
+		f.Result, f.Finding = isWarn, "every replica is full, and ticks wait: "+listed(full)
+		f.Change = "raise max_runs where the machine can bear it, start more replicas, or spread the schedules"
 	}
 	return f
 }

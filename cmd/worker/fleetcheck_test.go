@@ -31,6 +31,9 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 	clock := func(c fleet.Clock, step time.Duration) func(*fleet.Replica) {
 		return func(r *fleet.Replica) { r.Clock, r.Step = c, step }
 	}
+	holds := func(limit, used, waiting int) func(*fleet.Replica) {
+		return func(r *fleet.Replica) { r.MaxRuns, r.Used, r.Waiting = limit, used, waiting }
+	}
 	served := fleet.JobStatus{Name: "report", Given: true, Known: true}
 	for name, test := range map[string]struct {
 		replicas, silent []fleet.Replica
@@ -76,6 +79,19 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 			replicas: []fleet.Replica{replica("a", nil)}, check: "overdue", result: isFail, finding: "report since 2026-11-20 00:00:00 +0000",
 			job: fleet.JobStatus{Name: "report", Given: true, Overdue: now.Add(-90 * time.Minute)},
 		},
+		"a job too heavy": {
+			replicas: []fleet.Replica{replica("a", holds(2, 0, 0)), replica("b", holds(3, 0, 0)), replica("c", nil)}, check: "weights", result: isFail, finding: "above the max_runs of every live replica that serves them, so that they never run: report (weight 4)",
+			job: fleet.JobStatus{Name: "report", Given: true, Replicas: []string{"a", "b"}, Spec: jobs.Spec{Weight: 4}},
+		},
+		"a job that fits one": {
+			replicas: []fleet.Replica{replica("a", holds(2, 0, 0)), replica("b", holds(4, 4, 0))},
+			job:      fleet.JobStatus{Name: "report", Given: true, Replicas: []string{"a", "b"}, Spec: jobs.Spec{Weight: 4}},
+		},
+		"every replica full": {
+			replicas: []fleet.Replica{replica("a", holds(2, 2, 3)), replica("b", holds(1, 1, 0))}, job: served, check: "capacity", result: isWarn,
+			finding: "every replica is full, and ticks wait: a runs 2 of 2, and 3 jobs",
+		},
+		"a replica with room": {replicas: []fleet.Replica{replica("a", holds(2, 2, 3)), replica("b", holds(2, 1, 0))}, job: served},
 		"a watermark in the future": {
 			replicas: []fleet.Replica{replica("a", nil)}, check: "watermarks", result: isFail, finding: "no tick runs up to then: report by 8 h",
 			job: fleet.JobStatus{Name: "report", Given: true, Ahead: 8 * time.Hour},

@@ -99,6 +99,7 @@ func fixed(a, b *config.Config) (keys []string) {
 	differ("namespace", a.Namespace != b.Namespace)
 	differ("replica", a.Replica != b.Replica)
 	differ("groups", !slices.Equal(a.Groups, b.Groups))
+	differ("max_runs", a.MaxRuns != b.MaxRuns)
 	secret := func(a, b config.Secret) bool { return a.Reveal() != b.Reveal() }
 	differ("redis.url", secret(a.Redis.URL, b.Redis.URL))
 	differ("redis.addrs", !slices.Equal(a.Redis.Addrs, b.Redis.Addrs))

@@ -212,10 +212,10 @@ func notes(v view, j fleet.JobStatus, zone *time.Location) string {
 }
 
 func replicasTable(v view, s fleet.Status) *table {
-	t := newTable("REPLICA", "GROUPS", "JOBS", "RUNNING", "TTL", "CLOCK", "VERSION", "STARTED", "HEARTBEAT")
+	t := newTable("REPLICA", "GROUPS", "JOBS", "RUNNING", "LOAD", "TTL", "CLOCK", "VERSION", "STARTED", "HEARTBEAT")
 	for _, r := range slices.Concat(s.Replicas, s.Silent) {
 		if r.JobCount < 0 {
-			t.add(cell{r.ID, plain}, cell{}, cell{}, cell{}, cell{}, cell{}, cell{"of another version", yellow}, cell{}, heartbeatCell(v, r))
+			t.add(cell{r.ID, plain}, cell{}, cell{}, cell{}, cell{}, cell{}, cell{}, cell{"of another version", yellow}, cell{}, heartbeatCell(v, r))
 			continue
 		}
 		id, running := cell{r.ID, plain}, fmt.Sprint(r.Running)
@@ -228,11 +228,24 @@ func replicasTable(v view, s fleet.Status) *table {
 		case r.Stopping:
 			running += ", stopping"
 		}
-		t.add(id, cell{strings.Join(r.Groups, ","), plain}, cell{fmt.Sprint(r.JobCount), plain}, cell{running, plain},
+		t.add(id, cell{strings.Join(r.Groups, ","), plain}, cell{fmt.Sprint(r.JobCount), plain}, cell{running, plain}, loadCell(r),
 			cell{r.Term.String(), plain}, clockCell(r.ClockOffset), cell{r.Version, plain},
 			cell{v.ago(r.Started.Truncate(time.Second), time.UTC), plain}, heartbeatCell(v, r))
 	}
 	return t
+}
+
+// loadCell says how much of its capacity a replica uses, and how many jobs wait for some.
+func loadCell(r fleet.Replica) cell {
+	switch {
+	case r.Gone:
+		return cell{}
+	case r.MaxRuns == 0:
+		return cell{fmt.Sprint(r.Used), plain}
+	case r.Waiting > 0:
+		return cell{fmt.Sprintf("%d of %d, %s waiting", r.Used, r.MaxRuns, counted(r.Waiting, "job")), yellow}
+	}
+	return cell{fmt.Sprintf("%d of %d", r.Used, r.MaxRuns), plain}
 }
 
 // heartbeatCell says when a replica was heard of last, and what that means.

@@ -34,7 +34,7 @@ func TestStatusPrintsJobsAndReplicas(t *testing.T) {
 	require.Regexp(t, `^nightly-report  0 2 31 12 \* Asia/Tokyo  \d{4}-\d\d-\d\d 02:00:00 \+0900  -  .*paused by ops1 since .* \+0900, the database moves; no replica serves it$`, lines[3])
 	require.Regexp(t, `^sync-orders +@every 1h .* succeeded  r1 .* on r1  replicas define it differently: aaaaaaaaaaaa on r1, bbbbbbbbbbbb on r2$`, lines[4])
 	require.Regexp(t, `^other .* not in this configuration$`, lines[5])
-	require.Regexp(t, `^REPLICA +GROUPS +JOBS +RUNNING +TTL +CLOCK +VERSION +STARTED +HEARTBEAT$`, lines[7])
+	require.Regexp(t, `^REPLICA +GROUPS +JOBS +RUNNING +LOAD +TTL +CLOCK +VERSION +STARTED +HEARTBEAT$`, lines[7])
 	require.Regexp(t, `^r1 +eu +1 +1 +15s +2s fast +v1.2.3 +- +\d{4}-.* \+0000$`, lines[8])
 
 	var j struct {

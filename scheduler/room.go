@@ -1,0 +1,179 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+// A contender claims nothing without room for the run. It holds the room from before the claim until the answer; a run that
+// was granted takes it over, and gives it back when its handler has returned.
+
+// roomLocked reports whether the contender has room for the run of a tick that came due then. If not, it is woken when
+// there is some.
+func (c *contender) roomLocked(due int64) bool {
+	if c.room > 0 {
+		return true
+	}
+	if c.spec.Overlap == jobs.Replace && len(c.running) > 0 { // the tick takes the place of one that runs here
+		return true
+	}
+	if c.short != 0 {
+		due = min(due, c.short)
+	}
+	if !c.s.capacity.acquire(&c.waits, due, c.spec.Weight) {
+		c.short = due
+		return false
+	}
+	c.room = c.spec.Weight
+	return true
+}
+
+// takeRoomLocked passes the room on to a run that was granted.
+func (c *contender) takeRoomLocked() int {
+	room := c.room
+	if c.room = 0; room == 0 { // the claim needed none, or two claims whose answers were lost had been granted
+		room = c.spec.Weight
+		c.s.capacity.take(room)
+	}
+	return room
+}
+
+// restRoomLocked gives back what the contender does not need while it rests: the place in the queue unless a tick found no
+// room just now, and the room unless a claim may have been granted.
+func (c *contender) restRoomLocked() {
+	if c.short == 0 {
+		c.s.capacity.withdraw(&c.waits)
+	}
+	if c.room > 0 && !c.pendingLocked() {
+		c.s.capacity.release(c.room)
+		c.room = 0
+	}
+}
+
+// pendingLocked reports whether the answer to a claim is not known.
+func (c *contender) pendingLocked() bool {
+	if c.gone {
+		return false
+	}
+	if c.asking != nil && !c.asking.answered {
+		return true
+	}
+	for _, l := range c.open {
+		if l.asking != nil && !l.asking.answered {
+			return true
+		}
+	}
+	return false
+}
+
+// waitForRoomLocked is what follows when a tick found no room: it waits, and becomes a misfire after its grace. A tick that
+// an earlier one of its job is in the way of overlaps it, as it would have if there had been room to claim it.
+func (c *contender) waitForRoomLocked(tick, now int64) {
+	c.full = now
+	due := c.due(tick)
+	at := due + c.graceMs() + 1
+	if c.spec.Overlap == jobs.Forbid || c.spec.Overlap == jobs.Queue {
+		overlapped := len(c.running) > 0
+		for _, l := range c.open {
+			overlapped = overlapped || !l.waits
+		}
+		if overlapped {
+			c.blocked = now
+			if c.spec.Overlap == jobs.Forbid && now <= due+promptly {
+				at = due + promptly + 1
+			}
+		}
+	}
+	if at <= now { // it is a misfire, and waits for a newer one to take its place
+		at = now + ms(c.s.term)
+		if next := c.tickAfter(now); next != 0 {
+			at = min(at, c.due(next))
+		}
+	}
+	c.retryAt = max(at, now+1)
+}
+
+func (c *contender) graceMs() int64 { return max(c.spec.MisfireGrace.Milliseconds(), minGrace) }
+
+// roomFreed makes the contender act at once: there is room for it.
+func (c *contender) roomFreed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.retryAt = 0
+	switch {
+	case c.active:
+		c.poked = true
+	case c.gone:
+		c.s.capacity.withdraw(&c.waits)
+	default:
+		c.s.timers.set(c, c.actAtLocked())
+	}
+}
+
+// verify has the record read again: others may have run the tick that waits for room.
+func (c *contender) verify() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stale = true
+	c.s.wantSync()
+}
+
+const (
+	// verifyEvery is the time between two looks whether ticks that wait for room were run by others meanwhile.
+	verifyEvery = time.Second
+	// verifyAtOnce bounds how many are looked at.
+	verifyAtOnce = 64
+	// freeAfter is for how long no tick has to wait for room until the replica counts as having some: an event is not to
+	// be sent for each of many short waits.
+	freeAfter = 10 * time.Second
+)
+
+// admit gives room that was freed to those who wait, until ctx ends.
+func (s *Scheduler) admit(ctx context.Context) {
+	if s.capacity.max == 0 {
+		return
+	}
+	ticker := time.NewTicker(verifyEvery)
+	defer ticker.Stop()
+	var since, last time.Time // when ticks began to wait, and when some did last
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.capacity.freed:
+			for w := s.capacity.offer(); w != nil; w = s.capacity.offer() {
+				w.wake()
+			}
+		case <-ticker.C:
+			for _, w := range s.capacity.first(verifyAtOnce) {
+				w.verify()
+			}
+			state := s.Capacity()
+			switch now := time.Now(); {
+			case state.Waiting > 0 && since.IsZero():
+				since, last = now, now
+				s.observe(CapacityReached{state})
+			case state.Waiting > 0:
+				last = now
+			case !since.IsZero() && now.Sub(last) >= freeAfter:
+				s.observe(CapacityFreed{Capacity: state, Full: last.Sub(since)})
+				since = time.Time{}
+			}
+		}
+	}
+}
+
+// Capacity is how much a replica runs at a time.
+type Capacity struct {
+	MaxRuns int // the weight of jobs that it runs at a time; 0: no limit
+	Used    int // the weight of its runs, and of claims whose answer is not known yet
+	Waiting int // how many jobs have a tick that is due and that it has no room for; others may have
+}
+
+// Capacity returns how much this replica runs now, and how much it may.
+func (s *Scheduler) Capacity() Capacity {
+	used, waiting := s.capacity.load()
+	return Capacity{MaxRuns: s.capacity.max, Used: used, Waiting: waiting}
+}
