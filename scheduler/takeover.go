@@ -101,6 +101,7 @@ const mostPutOff = 3
 // takeOverLocked claims a tick that another held.
 func (c *contender) takeOverLocked(tick int64) bool {
 	l := c.open[tick]
+	l.short = false
 	wait := c.leaveLocked(&l)
 	if !l.waits { // what waits was never granted
 		wait = max(wait, c.s.quietFor())
