@@ -35,7 +35,7 @@ func TestStatusPrintsJobsAndReplicas(t *testing.T) {
 	require.Regexp(t, `^sync-orders +@every 1h .* succeeded  r1 .* on r1  replicas define it differently: aaaaaaaaaaaa on r1, bbbbbbbbbbbb on r2$`, lines[4])
 	require.Regexp(t, `^other .* not in this configuration$`, lines[5])
 	require.Regexp(t, `^REPLICA +GROUPS +JOBS +RUNNING +LOAD +TTL +CLOCK +VERSION +STARTED +HEARTBEAT$`, lines[7])
-	require.Regexp(t, `^r1 +eu +1 +1 +15s +2s fast +v1.2.3 +- +\d{4}-.* \+0000$`, lines[8])
+	require.Regexp(t, `^r1 +eu +1 +1 +0 +15s +2s fast +v1.2.3 +- +\d{4}-.* \+0000$`, lines[8])
 
 	var j struct {
 		Namespace string
