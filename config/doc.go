@@ -12,6 +12,7 @@
 //	namespace           default                a name, see below
 //	replica             "" (the worker's own)  a name, or "" for the default
 //	groups              none                   names
+//	max_runs            0: no limit            0 to 1000000: the weight of jobs that run here at a time
 //	redis               none                   exactly one of url, addrs and quorum
 //	  url                                      redis://host, rediss://host or unix:///path
 //	  addrs                                    host:port of some servers, with cluster: true, or of Sentinels, with master
@@ -56,6 +57,7 @@
 //	  misfire *         latest                 skip, latest, all
 //	  catch_up_window * 1h                     0s or more
 //	  max_catch_up *    100                    0 or more
+//	  weight *          1                      1 to 1000000, at most max_runs where this replica serves the job
 //	  jitter *          0s                     0s or more, shorter than the time between two ticks
 //	  rate *            none                   a limit of triggers such as 1/10m: at most 1 each ms, at least 1 in 8760h
 //	  burst *           1                      1 to 1000000; how many triggers may come at once

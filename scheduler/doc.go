@@ -64,6 +64,8 @@
 //	                                    loss are never granted again, even those that nobody ran. Who runs something
 //	                                    says so at once, and others wait a moment for that
 //	a newer tick replaces the run       its context ends; it is settled, or its lease runs out, before the newer one starts
+//	the replica runs as much as it may  it claims and takes over nothing until a run ends; others do. What nobody has room for
+//	                                    waits, and is a misfire after its grace: see WithMaxRuns
 //	the job is paused                   claims settle its ticks as skipped; what runs goes on
 //	the job is defined anew             runs go on; of the ticks from before, those that both schedules have are decided as if
 //	                                    nothing had changed, and the others that the new one has are missed
@@ -77,6 +79,14 @@
 //	the replica is stopped              it claims nothing more, begins no attempt, lets runs finish within the grace,
 //	                                    cancels the others, and releases their ticks, so that another replica goes on
 //	                                    at once; those with at most once are settled as lost
+//
+// # Capacity
+//
+// A claim needs room for the run: see [WithMaxRuns]. Who finds none waits in a queue, the oldest due first, and nobody passes
+// a heavy tick that waits. A takeover needs room, too: a tick that was left open is taken over, at most a TTL and 1 s after its
+// last renewal, by a replica that has room then; otherwise as soon as one of those that serve the job has. A replica holds the
+// room of a claim whose answer was lost until it is answered. Two such claims of one job, if both were granted, run beside each
+// other, above the limit by one weight.
 //
 // # Caveats
 //

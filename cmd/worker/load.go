@@ -22,7 +22,7 @@ var overrides = []override{
 	{"http", "http.addr", "`ADDR` to serve metrics and health on, host:port; port 0 picks one"},
 	{"redis", "redis.url", "`URL` of the Redis that coordinates the fleet; a password is better kept in the file as ${NAME}"},
 	{"namespace", "namespace", "`NS` that the fleet shares"},
-	{"max-runs", "max_runs", "`N`, the weight of jobs that this replica runs at a time; 0: no limit"},
+	{"max-runs", "max_runs", "`N`, the most weight of jobs that this replica runs at a time; 0: no limit"},
 	{"log-format", "log.format", "text or json"},
 	{"log-level", "log.level", "debug, info, warn or error"},
 }

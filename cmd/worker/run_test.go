@@ -68,8 +68,8 @@ http: {addr: "127.0.0.1:1"}
 log: {level: error, format: text}
 `+oneJob)
 	p := start(t, path, "--namespace", "from-flag", "--replica", "flag-1", "--redis", server.URL(), "--http", "127.0.0.1:0",
-		"--log-level", "debug", "--log-format", "json")
-	p.await("worker started", "namespace", "from-flag", "replica", "flag-1")
+		"--log-level", "debug", "--log-format", "json", "--max-runs", "3")
+	p.await("worker started", "namespace", "from-flag", "replica", "flag-1", "max_runs", 3.0)
 	p.await("claim answered", "level", "DEBUG", "status", "granted")
 	p.ready(http.StatusOK)
 	keys, err := server.Client(t).Keys(t.Context(), "*").Result()
