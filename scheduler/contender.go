@@ -161,11 +161,7 @@ func (c *contender) poke() {
 		return
 	}
 	if !c.gone {
-		at := c.actAtLocked()
-		if c.short != 0 { // it waits for room: perhaps it need not any more
-			at = 1
-		}
-		c.s.timers.set(c, at)
+		c.s.timers.set(c, c.lookAtLocked())
 	}
 	c.mu.Unlock()
 }
@@ -301,7 +297,7 @@ func (c *contender) actLocked() bool {
 		c.asking = nil
 		return c.passLocked(st)
 	case st.claim != 0:
-		if !c.roomLocked(c.due(st.claim)) {
+		if !c.roomLocked(c.due(st.claim) + c.backupLocked()) {
 			c.waitForRoomLocked(st.claim, now)
 			return false
 		}

@@ -202,7 +202,7 @@ func (c *contender) reschedule() {
 
 func (c *contender) rescheduleLocked() {
 	if !c.gone && !c.active { // else it is set when it comes to rest
-		c.s.timers.set(c, c.actAtLocked())
+		c.s.timers.set(c, c.lookAtLocked())
 	}
 }
 

@@ -70,18 +70,31 @@ func (p *peers) read(replicas []fleet.Replica) (changed bool) {
 			delete(p.left, instance)
 		}
 	}
+	largest := 1
+	for _, r := range replicas {
+		largest = max(largest, r.MaxRuns)
+	}
 	var members []member
 	for _, r := range replicas {
 		if _, left := p.left[r.Instance]; left || !canClaim(r) {
 			continue
 		}
-		m := member{id: r.ID, weight: 1, jobs: r.Jobs}
+		m := member{id: r.ID, weight: weightOf(r.MaxRuns, largest), jobs: r.Jobs}
 		if len(r.Jobs) < r.JobCount {
 			m.jobs = nil // not all are known
 		}
 		members = append(members, m)
 	}
 	return p.replaceLocked(members)
+}
+
+// weightOf is how much of the ticks a replica is to claim first: as much as its capacity. One without a limit counts like the
+// largest that has one.
+func weightOf(maxRuns, largest int) float64 {
+	if maxRuns == 0 {
+		return float64(largest)
+	}
+	return float64(maxRuns)
 }
 
 // canClaim reports whether a replica may be expected to claim what is due.

@@ -95,6 +95,15 @@ func (c *contender) waitForRoomLocked(tick, now int64) {
 	c.retryAt = max(at, now+1)
 }
 
+// lookAtLocked is when the contender acts now that something has happened: at once while it waits for room, which it may not
+// need any more.
+func (c *contender) lookAtLocked() int64 {
+	if c.short != 0 {
+		return 1
+	}
+	return c.actAtLocked()
+}
+
 func (c *contender) graceMs() int64 { return max(c.spec.MisfireGrace.Milliseconds(), minGrace) }
 
 // roomFreed makes the contender act at once: there is room for it.
@@ -116,7 +125,7 @@ func (c *contender) roomFreed() {
 func (c *contender) verify() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stale = true
+	c.stale, c.confirming = true, true
 	c.s.wantSync()
 }
 
