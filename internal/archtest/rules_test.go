@@ -105,7 +105,7 @@ type ban struct {
 var forbidden = func() map[string]ban {
 	var (
 		programs = []string{"./cmd/worker/...", "./examples/..."}
-		tests    = []string{"./lease/leasetest/...", "./internal/*test/...", "./internal/knownfail", "./test/..."}
+		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./test/..."}
 		daemon   = []string{"./cmd/worker/..."}
 		and      = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
 		testing  = ban{"product code must not carry test code into its users' binaries", tests}
@@ -134,19 +134,20 @@ var forbidden = func() map[string]ban {
 			[]string{"./jobs/schedule"}},
 		"github.com/prometheus/...": {"metrics turns events into series; the rest of the module only emits events",
 			and(programs, tests, []string{"./metrics/..."})},
-		"go.uber.org/dig/...":         wiring,
-		"go.uber.org/fx/...":          wiring,
-		"github.com/lmittmann/tint":   daemonOnly,
-		"github.com/spf13/cobra/...":  daemonOnly,
-		"./internal/*test/...":        testing,
-		"./internal/knownfail":        testing,
-		"./lease/leasetest/...":       testing,
-		"github.com/anishathalye/...": testing,
-		"github.com/stretchr/...":     testing,
-		"go.uber.org/goleak/...":      testing,
-		"net/http/httptest":           testing,
-		"pgregory.net/rapid/...":      testing,
-		"testing/...":                 testing,
+		"go.uber.org/dig/...":           wiring,
+		"go.uber.org/fx/...":            wiring,
+		"github.com/lmittmann/tint":     daemonOnly,
+		"github.com/spf13/cobra/...":    daemonOnly,
+		"./internal/*test/...":          testing,
+		"./internal/knownfail":          testing,
+		"./lease/leasetest/...":         testing,
+		"./lease/driver/drivertest/...": testing,
+		"github.com/anishathalye/...":   testing,
+		"github.com/stretchr/...":       testing,
+		"go.uber.org/goleak/...":        testing,
+		"net/http/httptest":             testing,
+		"pgregory.net/rapid/...":        testing,
+		"testing/...":                   testing,
 	}
 }()
 
