@@ -59,7 +59,7 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 	if err != nil {
 		return Description{}, err
 	}
-	d.JobStatus = f.jobStatus(name, job, r, replicas, now)
+	d.JobStatus = f.jobStatus(name, job, r, NewService(replicas), now)
 	if job == nil && !d.Known && len(d.Replicas) == 0 {
 		return Description{}, fmt.Errorf("job %q: %w", name, lease.ErrUnknown)
 	}

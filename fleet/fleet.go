@@ -20,6 +20,7 @@ type Fleet struct {
 	store     lease.Store
 	namespace string
 	age       time.Duration
+	sets      *JobSets
 }
 
 // Option changes a default of [New].
@@ -53,7 +54,7 @@ func New(store lease.Store, opts ...Option) (*Fleet, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	f.namespace = lease.NamespaceOf(store)
+	f.namespace, f.sets = lease.NamespaceOf(store), NewJobSets(store)
 	return f, nil
 }
 
@@ -121,7 +122,7 @@ func (f *Fleet) Resume(ctx context.Context, job, by string) (*lease.Pause, error
 }
 
 // Replicas returns the replicas that live, sorted by id. Of one that says nothing this program understands, only the id is
-// known.
+// known. Where the store does not have the set of jobs that one names, its Jobs are nil for now: see [Replica].
 func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
 	r, err := ability[lease.Roster](f.store, "tell who takes part", "lease.Roster")
 	if err != nil {
@@ -131,7 +132,8 @@ func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	return replicas(members), nil
+	list := replicas(members)
+	return list, f.sets.Resolve(ctx, list)
 }
 
 // FormerReplicas returns the replicas that stopped or died within the last [lease.FormerFor], the newest by Heard first, at
@@ -153,7 +155,7 @@ func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
 }
 
 func replicas(members []lease.Member) []Replica {
-	list, sets := make([]Replica, 0, len(members)), make(JobSets)
+	list, sets := make([]Replica, 0, len(members)), make(JobLists)
 	for _, m := range members {
 		replica, err := sets.DecodeReplica(m.Info)
 		if err != nil {

@@ -29,10 +29,13 @@ type Replica struct {
 	Gone  bool
 
 	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of what is configured for
-	// it, so that replicas whose configurations differ are found out. It is nil in what was decoded when they were too
-	// many to announce; JobCount says how many there are. Replicas may share it, so it must not be changed.
+	// it, so that replicas whose configurations differ are found out. Where they are more than a heartbeat lists, it names
+	// the Set that they are: then Jobs is nil in what was decoded, until [JobSets.Resolve] fills it in. Jobs is also nil
+	// when they were too many to announce. JobCount says how many there are: while Jobs has fewer they are not known, and
+	// nobody may take the replica for one that serves none. Replicas of one set share the map: it must not be changed.
 	Jobs     map[string]string
-	JobCount int // filled in by Encode
+	JobCount int    // filled in by Encode
+	Set      string // what [JobSets.Publish] returned; empty when the heartbeat lists the jobs
 
 	Life   time.Duration // for how long a heartbeat lasts; 0 from a version that does not say
 	Clock  Clock         // what it thinks of the store's clock
@@ -70,26 +73,28 @@ type replicaJSON struct {
 	Others      map[string]int64  `json:"others,omitempty"`
 	Jobs        map[string]string `json:"jobs,omitempty"`
 	JobCount    int               `json:"job_count"`
+	Set         string            `json:"set,omitempty"`
 	Life        int64             `json:"life_ms,omitempty"`
 	Clock       Clock             `json:"clock,omitempty"`
 	Step        int64             `json:"clock_step_ms,omitempty"`
 	Steady      int64             `json:"clock_steady_ms,omitempty"`
 }
 
-// MostJobs is how many jobs a replica names at most: all replicas read what each says every few seconds.
+// MostJobs is how many jobs a heartbeat lists at most, where the store keeps no sets: all replicas read what each says
+// every few seconds.
 const MostJobs = 1000
 
-// Encode writes r for lease.Roster, times and durations in whole milliseconds. It leaves the jobs out when they are
-// more than [MostJobs].
+// Encode writes r for lease.Roster, times and durations in whole milliseconds. It leaves the jobs out when it
+// names a Set, or they are more than [MostJobs].
 func (r Replica) Encode() []byte {
 	w := replicaJSON{
 		ID: r.ID, Groups: r.Groups, Started: unixMilli(r.Started), Version: r.Version, Module: r.Module,
 		ClockOffset: r.ClockOffset.Round(time.Millisecond).Milliseconds(), Term: r.Term.Milliseconds(),
 		Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used, Waiting: r.Waiting,
-		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: len(r.Jobs),
+		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: len(r.Jobs), Set: r.Set,
 		Life: r.Life.Milliseconds(), Clock: r.Clock, Step: r.Step.Milliseconds(), Steady: r.Steady.Milliseconds(),
 	}
-	if len(w.Jobs) > MostJobs {
+	if w.Set != "" || len(w.Jobs) > MostJobs {
 		w.Jobs = nil
 	}
 	text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
@@ -97,14 +102,14 @@ func (r Replica) Encode() []byte {
 }
 
 // DecodeReplica reads what Encode wrote.
-func DecodeReplica(text []byte) (Replica, error) { return JobSets{}.DecodeReplica(text) }
+func DecodeReplica(text []byte) (Replica, error) { return JobLists{}.DecodeReplica(text) }
 
-// JobSets holds the sets of jobs that heartbeats name, by their text. The replicas of a fleet name the same jobs most
-// often: such a set is decoded once, and shared.
-type JobSets map[string]map[string]string
+// JobLists holds the jobs that heartbeats list, by their text. The replicas of a fleet list the same jobs most
+// often: such a list is decoded once, and shared.
+type JobLists map[string]map[string]string
 
 // DecodeReplica reads what Encode wrote. The Jobs of replicas that name the same are one map, which nobody may change.
-func (s JobSets) DecodeReplica(text []byte) (Replica, error) {
+func (s JobLists) DecodeReplica(text []byte) (Replica, error) {
 	var r struct {
 		replicaJSON
 		JobsText json.RawMessage `json:"jobs"` // hides that of replicaJSON
@@ -120,13 +125,13 @@ func (s JobSets) DecodeReplica(text []byte) (Replica, error) {
 		ID: r.ID, Groups: r.Groups, Started: fromMilli(r.Started), Version: r.Version, Module: r.Module,
 		ClockOffset: time.Duration(r.ClockOffset) * time.Millisecond, Term: time.Duration(r.Term) * time.Millisecond,
 		Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used, Waiting: r.Waiting,
-		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount,
+		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount, Set: r.Set,
 		Life: time.Duration(r.Life) * time.Millisecond, Clock: r.Clock,
 		Step: time.Duration(r.Step) * time.Millisecond, Steady: time.Duration(r.Steady) * time.Millisecond,
 	}, nil
 }
 
-func (s JobSets) decode(text []byte) (jobs map[string]string, err error) {
+func (s JobLists) decode(text []byte) (jobs map[string]string, err error) {
 	if jobs, ok := s[string(text)]; ok {
 		return jobs, nil
 	}

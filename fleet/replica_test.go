@@ -33,7 +33,7 @@ func TestAReplicaIsReadAsItWasAnnounced(t *testing.T) {
 }
 
 func TestReplicasOfTheSameJobsShareThem(t *testing.T) {
-	sets := make(fleet.JobSets)
+	sets := make(fleet.JobLists)
 	decode := func(id, revision string) fleet.Replica {
 		r := fleet.Replica{ID: id, Running: len(id), Jobs: map[string]string{"report": revision}, JobCount: 1}
 		read, err := sets.DecodeReplica(r.Encode())

@@ -72,7 +72,12 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 		return Status{}, err
 	}
 	others := map[string]bool{}
+	looked := map[string]bool{}
 	for _, r := range s.Replicas {
+		if r.Set != "" && looked[r.Set] {
+			continue
+		}
+		looked[r.Set] = true
 		for name := range r.Jobs {
 			others[name] = true
 		}
@@ -102,17 +107,18 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 		all = chosen
 	}
 	s.Jobs = make([]JobStatus, len(all))
+	service := NewService(s.Replicas)
 	err = together(ctx, len(all), func(ctx context.Context, i int) error {
 		r, err := f.inspect(ctx, all[i].name)
 		if err == nil {
-			s.Jobs[i] = f.jobStatus(all[i].name, all[i].job, r, s.Replicas, now)
+			s.Jobs[i] = f.jobStatus(all[i].name, all[i].job, r, service, now)
 		}
 		return err
 	})
 	return s, err
 }
 
-func (f *Fleet) jobStatus(name string, job *jobs.Job, r lease.Record, replicas []Replica, now time.Time) JobStatus {
+func (f *Fleet) jobStatus(name string, job *jobs.Job, r lease.Record, service *Service, now time.Time) JobStatus {
 	s := JobStatus{Name: name, Given: job != nil, Known: r.Mark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: r.Paused}
 	list := entries(f.namespace, r)
 	s.Open = list[:len(r.Open):len(r.Open)]
@@ -139,7 +145,7 @@ func (f *Fleet) jobStatus(name string, job *jobs.Job, r lease.Record, replicas [
 			s.Overdue = overdue(job, r, now)
 		}
 	}
-	s.Replicas, s.Unserved, s.Revisions = service(name, replicas)
+	s.Replicas, s.Unserved, s.Revisions = service.Of(name)
 	return s
 }
 
@@ -179,29 +185,8 @@ func overdue(job *jobs.Job, r lease.Record, now time.Time) time.Time {
 
 // Serving returns which of the replicas serve a job, and whether it is certain that none does.
 func Serving(job string, replicas []Replica) (serving []string, unserved bool) {
-	serving, unserved, _ = service(job, replicas)
+	serving, unserved, _ = NewService(replicas).Of(job)
 	return serving, unserved
-}
-
-// service tells who serves a job, whether nobody does, and who disagrees about it.
-func service(job string, replicas []Replica) (serving []string, unserved bool, revisions map[string][]string) {
-	unserved = true
-	by := map[string][]string{}
-	for _, r := range replicas {
-		if r.Stopping {
-			continue // it claims nothing more, and the next release may well differ
-		}
-		serves, known := r.serves(job)
-		unserved = unserved && !serves && known
-		if serves {
-			serving = append(serving, r.ID)
-			by[r.Jobs[job]] = append(by[r.Jobs[job]], r.ID)
-		}
-	}
-	if len(by) > 1 {
-		revisions = by
-	}
-	return serving, unserved, revisions
 }
 
 // askedAtOnce is how many records are asked for at a time: they travel together.

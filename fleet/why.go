@@ -255,7 +255,7 @@ func (r *reasoner) hindrance() string {
 	case r.Job != nil && r.Job.Spec().Paused:
 		return " It will be skipped, since the configuration pauses the job."
 	}
-	if _, unserved, _ := service(r.Record.Name, r.Replicas); unserved {
+	if _, unserved, _ := NewService(r.Replicas).Of(r.Record.Name); unserved {
 		return " " + r.service()
 	}
 	return ""
@@ -263,7 +263,7 @@ func (r *reasoner) hindrance() string {
 
 func (r *reasoner) undecided() string {
 	late := r.Now.Sub(r.tick)
-	serving, unserved, _ := service(r.Record.Name, r.Replicas)
+	serving, unserved, _ := NewService(r.Replicas).Of(r.Record.Name)
 	head := fmt.Sprintf("It was due %s ago, and nobody has decided about it yet. ", rough(late))
 	switch {
 	case r.Record.Mark == 0 && len(serving) == 0:
@@ -333,7 +333,7 @@ func (r *reasoner) full() string {
 
 // service says who would run the job.
 func (r *reasoner) service() string {
-	serving, unserved, _ := service(r.Record.Name, r.Replicas)
+	serving, unserved, _ := NewService(r.Replicas).Of(r.Record.Name)
 	switch {
 	case len(r.Replicas) == 0:
 		return "No replica lives." + r.lastOf()

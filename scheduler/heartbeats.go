@@ -11,7 +11,7 @@ import (
 // of all of them each time would be most of what a replica does while nothing is due. The zero value is empty.
 type heartbeats struct {
 	last map[string]heartbeat
-	sets fleet.JobSets
+	sets fleet.JobLists
 }
 
 type heartbeat struct {
@@ -27,7 +27,7 @@ func (h *heartbeats) live(members []lease.Member) (list []fleet.Replica, unread 
 		h.last = make(map[string]heartbeat)
 	}
 	if len(h.sets) > len(members) || h.sets == nil { // some are of replicas that are gone, or have other jobs by now
-		h.sets = make(fleet.JobSets)
+		h.sets = make(fleet.JobLists)
 	}
 	present := make(map[string]bool, len(members))
 	for _, m := range members {

@@ -79,7 +79,7 @@ func (p *peers) read(replicas []fleet.Replica) (changed bool) {
 		if _, left := p.left[r.Instance]; left || !canClaim(r) {
 			continue
 		}
-		m := member{id: r.ID, weight: weightOf(r.MaxRuns, largest), jobs: r.Jobs}
+		m := member{id: r.ID, weight: weightOf(r.MaxRuns, largest), jobs: r.Jobs, set: r.Set}
 		if len(r.Jobs) < r.JobCount {
 			m.jobs = nil // not all are known
 		}

@@ -24,6 +24,7 @@ type member struct {
 	id     string
 	weight float64           // above 0
 	jobs   map[string]string // the revisions of those that it serves; nil when they are not known
+	set    string            // the digest of those; empty when its heartbeat lists them
 	hash   uint64            // of the id
 }
 
@@ -36,7 +37,8 @@ func newRanking(self string, members []member) *ranking {
 
 // equal reports whether both claim the same in the same order.
 func (m member) equal(n member) bool {
-	return m.id == n.id && m.weight == n.weight && maps.Equal(m.jobs, n.jobs) && (m.jobs == nil) == (n.jobs == nil)
+	return m.id == n.id && m.weight == n.weight && (m.jobs == nil) == (n.jobs == nil) &&
+		(m.set != "" && m.set == n.set || maps.Equal(m.jobs, n.jobs))
 }
 
 // place is where a replica stands in the order.

@@ -67,11 +67,12 @@ func (s *Scheduler) announce(ctx context.Context) {
 // signOff says that this replica has stopped, for those who look at it later, and then that it is gone; without that it is
 // gone a little later, and looks dead.
 func (s *Scheduler) signOff(ctx context.Context, roster lease.Roster, started time.Time) {
-	last := fleet.Replica{ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Term: s.term, Stopping: true, Instance: s.epoch,
-		Jobs: s.jobs.Load().revisions}
 	if len(s.instances.others) > 0 {
 		return // others use this id: it is theirs
 	}
+	last := fleet.Replica{ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Term: s.term, Stopping: true, Instance: s.epoch,
+		Jobs: s.jobs.Load().revisions}
+	last.Set, _ = s.sets.Publish(ctx, last.Jobs)
 	_ = roster.Announce(ctx, s.replica, last.Encode(), heartbeatLife*heartbeatEvery(s.term))
 	_ = roster.Announce(ctx, s.replica, nil, 0)
 }
@@ -106,6 +107,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 		Term: s.term, Running: s.keeper.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(), Jobs: jobs.revisions,
 		Life: heartbeatLife * heartbeatEvery(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: min(clock.steady, 2*s.trust.limit),
 	}
+	me.Set, _ = s.sets.Publish(ctx, me.Jobs) // if that fails, the others do not know the jobs until it is tried again
 	if roster.Announce(ctx, s.replica, me.Encode(), me.Life) != nil {
 		return started
 	}
@@ -114,6 +116,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 		return started
 	}
 	replicas, unread := s.heartbeats.live(members)
+	_ = s.sets.Resolve(ctx, replicas) // what it cannot read stays unknown until the next heartbeat
 	s.judgeClock(replicas)
 	s.rank(replicas)
 	s.lookAhead()
@@ -129,19 +132,28 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 // seenOf sums up what the heartbeats of live replicas say about this replica's jobs. Of so many more nothing is known.
 func (s *Scheduler) seenOf(jobs *jobSet, replicas []fleet.Replica, unread int) FleetSeen {
 	seen := FleetSeen{Replicas: len(replicas) + unread}
-	served := make(map[string]bool)
-	differ := make(map[string]bool)
-	foreign := make(map[string]bool)
+	served, differ, foreign := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	unsure := unread > 0 // somebody may serve more jobs than is known
+	type kind struct {
+		set, module string
+		stopping    bool
+	}
+	looked := make(map[kind]bool)
 	for _, r := range replicas {
 		seen.Replicas += len(r.Others)
 		unsure = unsure || len(r.Jobs) < r.JobCount
+		k := kind{r.Set, r.Module, r.Stopping}
+		if r.Set != "" && r.Jobs != nil && looked[k] {
+			continue
+		}
+		looked[k] = true
+		isForeign := r.Module != "" && s.module != "" && r.Module != s.module
 		for name, revision := range r.Jobs {
 			served[name] = true
 			if mine, ok := jobs.all[name]; ok && mine != revision && !r.Stopping {
 				differ[name] = true
 			}
-			if _, mine := jobs.revisions[name]; mine && r.Module != "" && s.module != "" && r.Module != s.module {
+			if _, mine := jobs.revisions[name]; mine && isForeign {
 				foreign[name] = true
 			}
 		}

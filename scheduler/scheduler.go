@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -37,6 +38,7 @@ type Scheduler struct {
 	keeper *lease.Keeper
 	peers  *peers
 	feed   *feed
+	sets   *fleet.JobSets
 
 	capacity *capacity
 
@@ -191,6 +193,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.term), newHealth(s.storeChanged, s.hint)
 	s.facts, s.health.back = newFacts(store), s.storeIsBack
 	s.peers, s.feed = newPeers(o.replica, heartbeatLife*heartbeatEvery(o.term)), newFeed(store)
+	s.sets = fleet.NewJobSets(store)
 	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
 	s.Update(registry)
 	return s, nil

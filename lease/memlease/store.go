@@ -20,6 +20,7 @@ type Store struct {
 
 	mu          sync.Mutex
 	members     map[string]member
+	sets        map[string]set // by digest
 	subscribers map[*subscriber]struct{}
 }
 
@@ -39,7 +40,7 @@ func (s *Store) Namespace() string { return cmp.Or(s.namespace, lease.DefaultNam
 func (s *Store) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.members = nil
+	s.members, s.sets = nil, nil
 	s.Memory().Forget()
 }
 

@@ -26,6 +26,7 @@ type fakeNode struct {
 	since     time.Time // by its clock; zero until somebody asks
 	registers map[string]*fakeRegister
 	members   map[string]fakeMember
+	sets      map[string]fakeMember // by digest
 	listeners map[*func(string)]struct{}
 	offset    time.Duration
 	rate      float64 // of its clock, beside ours; 0 is 1
@@ -86,7 +87,7 @@ func (n *fakeNode) empty() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.runs++
-	n.since, n.registers, n.members = time.Time{}, nil, nil
+	n.since, n.registers, n.members, n.sets = time.Time{}, nil, nil, nil
 }
 
 func (n *fakeNode) set(down bool) {
@@ -321,4 +322,46 @@ func (n *fakeNode) Members(ctx context.Context) (list []lease.Member, err error)
 	})
 	slices.SortFunc(list, func(a, b lease.Member) int { return strings.Compare(a.Holder, b.Holder) })
 	return list, err
+}
+
+// PutSet implements quorum.SetNode.
+func (n *fakeNode) PutSet(ctx context.Context, set []byte, life time.Duration) error {
+	return n.travel(ctx, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.sets == nil {
+			n.sets = make(map[string]fakeMember)
+		}
+		n.sets[lease.SetDigest(set)] = fakeMember{slices.Clone(set), n.clockLocked().Add(life)}
+	})
+}
+
+// KeepSets implements quorum.SetNode.
+func (n *fakeNode) KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error) {
+	err = n.travel(ctx, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		kept = make([]bool, len(digests))
+		for i, d := range digests {
+			if s, ok := n.sets[d]; ok && s.ends.After(n.clockLocked()) {
+				n.sets[d], kept[i] = fakeMember{s.info, n.clockLocked().Add(life)}, true
+			}
+		}
+	})
+	return kept, err
+}
+
+// GetSets implements quorum.SetNode.
+func (n *fakeNode) GetSets(ctx context.Context, digests []string) (sets [][]byte, err error) {
+	err = n.travel(ctx, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		sets = make([][]byte, len(digests))
+		for i, d := range digests {
+			if s, ok := n.sets[d]; ok && s.ends.After(n.clockLocked()) {
+				sets[i] = s.info
+			}
+		}
+	})
+	return sets, err
 }

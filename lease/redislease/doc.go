@@ -11,6 +11,7 @@
 //	solotick:{NAMESPACE}:members        who takes part,
 //	solotick:{NAMESPACE}:heard          when each was announced last, and
 //	solotick:{NAMESPACE}:former         who took part within the last day
+//	solotick:{NAMESPACE}:set:DIGEST     what many replicas have in common, such as the names of their jobs
 //	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
 //	solotick:NAMESPACE:progress         the channel of a lease.Publisher

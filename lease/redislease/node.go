@@ -214,3 +214,18 @@ func (n *Node) Announce(ctx context.Context, holder string, info []byte, life ti
 
 // Members implements quorum.Node.
 func (n *Node) Members(ctx context.Context) ([]lease.Member, error) { return n.store.Members(ctx) }
+
+// PutSet implements quorum.SetNode.
+func (n *Node) PutSet(ctx context.Context, set []byte, life time.Duration) error {
+	return n.store.PutSet(ctx, set, life)
+}
+
+// KeepSets implements quorum.SetNode.
+func (n *Node) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
+	return n.store.KeepSets(ctx, digests, life)
+}
+
+// GetSets implements quorum.SetNode.
+func (n *Node) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
+	return n.store.GetSets(ctx, digests)
+}

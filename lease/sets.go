@@ -1,0 +1,67 @@
+package lease
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Sets is a [Store] that keeps byte strings which many of its clients have in common, each once per namespace, under its
+// [SetDigest]: what a fleet of one release would otherwise send to each replica from each. No decision about a lease
+// depends on a set. A set that was put is kept for as long as somebody says that it is used; it may be lost sooner (the
+// store was emptied, or had no memory left), and whoever uses it then puts it again.
+type Sets interface {
+	// PutSet keeps a set for life from now, also where it is kept already. It has 1 to MaxSet bytes; life is at least 1 ms.
+	PutSet(ctx context.Context, set []byte, life time.Duration) error
+	// KeepSets extends the lives of sets to life from now, and reports of each whether it is kept.
+	KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
+	// GetSets returns the sets with these digests, in their order; nil for each that is not kept.
+	GetSets(ctx context.Context, digests []string) ([][]byte, error)
+}
+
+const (
+	// MaxSet is the greatest length of a set, in bytes.
+	MaxSet = 256 << 10
+	// MaxSetsAtOnce is how many sets one call of [Sets] names at most.
+	MaxSetsAtOnce = 16
+)
+
+// SetDigest returns what a set is kept under: the first half of its SHA-256, in 32 hexadecimal digits.
+func SetDigest(set []byte) string {
+	sum := sha256.Sum256(set)
+	return hex.EncodeToString(sum[:sha256.Size/2])
+}
+
+// CheckSet returns every fault of what PutSet is given, joined; nil when there is none.
+func CheckSet(set []byte, life time.Duration) error {
+	var faults []error
+	if len(set) == 0 || len(set) > MaxSet {
+		faults = append(faults, fmt.Errorf("lease: set: has %d bytes, must have from 1 to %d", len(set), MaxSet))
+	}
+	return errors.Join(append(faults, checkSetLife(life))...)
+}
+
+// CheckDigests returns every fault of the digests that a call of [Sets] names and, of KeepSets, of the life, joined; nil
+// when there is none.
+func CheckDigests(digests []string, life time.Duration) error {
+	faults := []error{checkSetLife(life)}
+	if len(digests) > MaxSetsAtOnce {
+		faults = append(faults, fmt.Errorf("lease: sets: %d are named at once, must be at most %d", len(digests), MaxSetsAtOnce))
+	}
+	for _, d := range digests {
+		if raw, err := hex.DecodeString(d); err != nil || len(raw) != sha256.Size/2 || hex.EncodeToString(raw) != d {
+			faults = append(faults, fmt.Errorf("lease: set digest %q: must be %d lower-case hexadecimal digits", d, sha256.Size))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func checkSetLife(life time.Duration) error {
+	if life < time.Millisecond {
+		return fmt.Errorf("lease: set life: %s must be at least 1ms", life)
+	}
+	return nil
+}
