@@ -9,35 +9,41 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/record"
+	"github.com/solotick/solotick/lease/driver"
 )
 
-// FileStore keeps the records of a namespace in a directory that the processes of one machine share. What a store has to
-// decide is decided by package record; this one locks, reads, and writes.
-type FileStore struct{ dir, namespace string }
+// FileStore keeps the records of a namespace in a directory that the processes of one machine share. The session knows the
+// rules of leases; what it needs of a store is in directory.
+type FileStore struct {
+	*driver.Session
+	dir directory
+}
 
 // NewFileStore makes a store of the records of a namespace, in a directory of its own below dir.
 func NewFileStore(dir, namespace string) (*FileStore, error) {
-	if !lease.ValidName(namespace) {
-		return nil, fmt.Errorf("namespace %q %s", namespace, lease.NameRule)
+	d := directory(filepath.Join(dir, namespace))
+	session, err := driver.NewSession(d, namespace)
+	if err != nil {
+		return nil, err
 	}
-	s := &FileStore{dir: filepath.Join(dir, namespace), namespace: namespace}
-	return s, os.MkdirAll(s.dir, 0o700)
+	return &FileStore{session, d}, os.MkdirAll(string(d), 0o700)
 }
 
-// Namespace implements [lease.Namespacer].
-func (s *FileStore) Namespace() string { return s.namespace }
+// directory is a [driver.Store]: it keeps the item of each key in a file, and notifications in another one.
+type directory string
 
-// change lets f change the record of a name, alone among all processes, and saves it unless f fails.
-func (s *FileStore) change(ctx context.Context, name string, f func(r *record.Record, now time.Time) error) error {
+// update reads a file into v, alone among all processes, and writes v back if f says so.
+func (d directory) update(ctx context.Context, name string, v any, f func() (changed bool)) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	lock, err := os.OpenFile(filepath.Join(s.dir, name+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(d.path(name, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -45,139 +51,124 @@ func (s *FileStore) change(ctx context.Context, name string, f func(r *record.Re
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
-
-	path := filepath.Join(s.dir, name+".json")
-	var r record.Record
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(d.path(name, ".json"))
 	if err == nil {
-		err = json.Unmarshal(text, &r)
+		err = json.Unmarshal(text, v)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+		return fmt.Errorf("%w: %w", lease.ErrRecord, err)
 	}
-	if err := f(&r, time.Now()); err != nil {
-		return err
-	}
-	if text, err = json.Marshal(r); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
-// Claim implements [lease.Store].
-func (s *FileStore) Claim(ctx context.Context, c lease.Claim) (a lease.Answer, err error) {
-	if err := c.Validate(); err != nil {
-		return lease.Answer{}, err
-	}
-	err = s.change(ctx, c.Name, func(r *record.Record, now time.Time) error {
-		a, _ = r.Claim(c, record.At(now)) // nobody can be woken; who waits, or has to make room, learns of it at the next claim or renewal
+	if !f() {
 		return nil
-	})
-	return a, err
-}
-
-// Renew implements [lease.Store].
-func (s *FileStore) Renew(ctx context.Context, grants []lease.Grant) []error {
-	answers := make([]error, len(grants))
-	for i, g := range grants {
-		if answers[i] = g.Validate(); answers[i] == nil {
-			answers[i] = s.change(ctx, g.Name, func(r *record.Record, now time.Time) error { return r.Renew(g, record.At(now)) })
-		}
 	}
-	return answers
-}
-
-// Settle implements [lease.Store].
-func (s *FileStore) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
-	if !lease.ValidOutcome(outcome) {
-		return fmt.Errorf("outcome %q %s", outcome, lease.OutcomeRule)
-	}
-	if err := g.Validate(); err != nil {
+	if text, err = json.Marshal(v); err != nil {
 		return err
 	}
-	return s.change(ctx, g.Name, func(r *record.Record, now time.Time) error {
-		_, err := r.Settle(g, outcome, record.At(now))
-		return err
-	})
-}
-
-// Release implements [lease.Store].
-func (s *FileStore) Release(ctx context.Context, g lease.Grant) error {
-	if err := g.ValidateRelease(); err != nil {
+	if err := os.WriteFile(d.path(name, ".new"), text, 0o600); err != nil {
 		return err
 	}
-	return s.change(ctx, g.Name, func(r *record.Record, now time.Time) error {
-		_, err := r.Release(g, record.At(now))
-		return err
-	})
+	return os.Rename(d.path(name, ".new"), d.path(name, ".json"))
 }
 
-// Pass implements [lease.Store].
-func (s *FileStore) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bool, err error) {
-	if err := p.Validate(); err != nil {
-		return 0, false, err
-	}
-	err = s.change(ctx, p.Name, func(r *record.Record, now time.Time) error {
-		mark, passed, err = r.Pass(p, record.At(now))
-		return err
-	})
-	return mark, passed, err
-}
+func (d directory) path(name, suffix string) string { return filepath.Join(string(d), name+suffix) }
 
-// Sync implements [lease.Store].
-func (s *FileStore) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
-	for _, y := range syncs {
-		if err := y.Validate(); err != nil {
-			return nil, err
-		}
-	}
-	records := make([]lease.Record, len(syncs))
-	for i, y := range syncs {
-		err := s.change(ctx, y.Name, func(r *record.Record, now time.Time) error {
-			var err error
-			records[i], err = r.Sync(y, record.At(now))
-			return err
+// Do implements [driver.Store].
+func (d directory) Do(ctx context.Context, ops []driver.Op) []driver.Result {
+	results := make([]driver.Result, len(ops))
+	for i, op := range ops {
+		var item driver.Item
+		err := d.update(ctx, op.Key, &item, func() (changed bool) {
+			results[i], changed = item.Do(op, time.Now())
+			return changed
 		})
+		if err == nil && op.Change != nil && results[i].Status == driver.Done {
+			err = d.publish(ctx, op.Change.Notify)
+		}
 		if err != nil {
-			return nil, err
+			results[i] = driver.Result{Err: err}
 		}
 	}
-	return records, nil
+	return results
 }
 
-// Time implements [lease.Store]. A file of its own tells since when the store remembers.
-func (s *FileStore) Time(ctx context.Context) (now, since time.Time, err error) {
-	if err := context.Cause(ctx); err != nil {
-		return time.Time{}, time.Time{}, err
+// Scan implements [driver.Store], in one go.
+func (d directory) Scan(ctx context.Context, prefix, _ string, _ int) (keys []string, next string, err error) {
+	files, err := os.ReadDir(string(d))
+	if err != nil {
+		return nil, "", err
 	}
-	now = time.Now().UTC()
-	path := filepath.Join(s.dir, ".since")
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		text, err = s.begin(path, now)
+	for _, f := range files {
+		key, ok := strings.CutSuffix(f.Name(), ".json")
+		if !ok || !strings.HasPrefix(key, prefix) || strings.HasPrefix(key, ".") {
+			continue
+		}
+		var item driver.Item
+		if err := d.update(ctx, key, &item, func() bool { return false }); err != nil {
+			return nil, "", err
+		}
+		if item.Value.Version != (driver.Version{}) {
+			keys = append(keys, key)
+		}
 	}
-	if err == nil {
-		since, err = time.Parse(time.RFC3339Nano, string(text))
-	}
+	return keys, "", context.Cause(ctx)
+}
+
+// Time implements [driver.Store].
+func (d directory) Time(ctx context.Context) (now, since time.Time, err error) {
+	err = d.update(ctx, ".since", &since, func() (changed bool) {
+		now = time.Now().UTC()
+		if changed = since.IsZero(); changed {
+			since = now
+		}
+		return changed
+	})
 	return now, since, err
 }
 
-// begin makes the file at path, complete from the start, unless another process has just done so.
-func (s *FileStore) begin(path string, now time.Time) (text []byte, err error) {
-	file, err := os.CreateTemp(s.dir, ".since-*")
-	if err != nil {
-		return nil, err
+// news are the newest notifications: Next is the number of the one after them.
+type news struct {
+	Next int
+	Last []driver.Notification
+}
+
+// mostNews is how many are kept for those who have not yet looked.
+const mostNews = 256
+
+func (d directory) publish(ctx context.Context, list []driver.Notification) error {
+	if len(list) == 0 {
+		return nil
 	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	_, err = file.WriteString(now.Format(time.RFC3339Nano))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, err
+	var n news
+	return d.update(ctx, ".news", &n, func() bool {
+		n.Next += len(list)
+		n.Last = append(n.Last, list...)
+		n.Last = n.Last[max(0, len(n.Last)-mostNews):]
+		return true
+	})
+}
+
+// Subscribe implements [driver.Store]: it looks for what is new from time to time.
+func (d directory) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
+	var seen news
+	if err := d.update(ctx, ".news", &seen, func() bool { return false }); err != nil {
+		return err
 	}
-	if err := os.Link(file.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, err
+	notify(driver.Notification{})
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-look.C:
+		}
+		var n news
+		if err := d.update(ctx, ".news", &n, func() bool { return false }); err != nil {
+			return err
+		}
+		for _, one := range slices.Clone(n.Last[len(n.Last)-min(len(n.Last), max(0, n.Next-seen.Next)):]) {
+			notify(one)
+		}
+		seen = n
 	}
-	return os.ReadFile(path)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/driver/drivertest"
 	"github.com/solotick/solotick/lease/leasetest"
 )
 
@@ -21,12 +23,17 @@ func open(t *testing.T, namespace string) lease.Store {
 	return s
 }
 
+func TestDirectoryKeepsTheContract(t *testing.T) {
+	drivertest.Run(t, func(t *testing.T) driver.Store { return open(t, "greetings").(*FileStore).dir })
+}
+
 func TestFileStoreKeepsTheContract(t *testing.T) {
 	leasetest.Run(t, func(t *testing.T) lease.Store { return open(t, "greetings") },
 		leasetest.WithForget(func(t *testing.T, s lease.Store) {
-			files, err := filepath.Glob(filepath.Join(s.(*FileStore).dir, "*"))
+			dir := s.(*FileStore).dir
+			files, err := filepath.Glob(dir.path("*", ".json"))
 			require.NoError(t, err)
-			for _, f := range append(files, filepath.Join(s.(*FileStore).dir, ".since")) {
+			for _, f := range append(files, dir.path(".since", ".json")) {
 				if err := os.Remove(f); !os.IsNotExist(err) {
 					require.NoError(t, err)
 				}

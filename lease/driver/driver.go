@@ -139,7 +139,7 @@ const (
 // Result answers an [Op].
 type Result struct {
 	Status  Status
-	Version Version   // of Done
+	Version Version   // of Done; of a change that removes the value, nothing
 	Value   Value     // of a read that is Done, of Conflict, and of OutOfBounds
 	List    []Entry   // of Newest, newest first
 	Now     time.Time // the store's clock at that instant
