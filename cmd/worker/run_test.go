@@ -179,7 +179,7 @@ func TestAPasswordIsNeverLogged(t *testing.T) {
 			if test.level == "ERROR" {
 				down := p.await("store does not answer; nothing starts until it does")
 				require.NotEmpty(t, down["error"])
-				require.Contains(t, down["hint"], "Redis")
+				require.NotEmpty(t, down["hint"])
 			} else {
 				p.await("tick settled")
 			}

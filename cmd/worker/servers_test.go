@@ -190,7 +190,7 @@ func TestAWorkerRunsOnAQuorum(t *testing.T) {
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
 	down := first.await("store does not answer; nothing starts until it does")
-	require.Contains(t, down["hint"], "wait: a node counts when it has remembered the namespace")
+	require.Contains(t, down["hint"], "wait: a server of a quorum counts when it has remembered the namespace")
 	first.ready(http.StatusOK)
 	second.ready(http.StatusOK)
 	asked(t, path, "hello")
