@@ -147,8 +147,10 @@ func TestPauseTellsWhoPausedBeforeAndResumeWhatItEnded(t *testing.T) {
 		require.Equal(w, fleet.Paused{Pause: want, Before: true}, p)
 		s, err := w.fleet.Status(w.Context(), nil)
 		require.NoError(w, err)
-		require.Empty(w, s.Jobs)
+		require.Len(w, s.Jobs, 1)
+		require.True(w, s.Jobs[0].LeftOver(), "only the store knows it")
 		s, err = w.fleet.Status(w.Context(), []*jobs.Job{job(w.T, "@every 10s")})
+		require.False(w, s.Jobs[0].LeftOver())
 		require.NoError(w, err)
 		require.Equal(w, &want, s.Jobs[0].Paused)
 

@@ -21,13 +21,13 @@ type Status struct {
 	Since     time.Time   // since when the store remembers the fleet
 	Replicas  []Replica   // that live, sorted by id
 	Silent    []Replica   // that are gone without having signed off, the newest first, as long as the store knows them
-	Jobs      []JobStatus // the given ones in their order, then those that only replicas know, sorted by name
+	Jobs      []JobStatus // the given ones in their order, then those that only replicas or the store know, sorted by name
 }
 
 // JobStatus is what a fleet does about one job.
 type JobStatus struct {
 	Name  string
-	Given bool // Status was given the job; otherwise only replicas know it, so Spec is the zero Spec, and Next that of the schedule in the record
+	Given bool // Status was given the job; otherwise only replicas or the store know it, so Spec is the zero Spec, and Next that of the schedule in the record
 	Spec  jobs.Spec
 	// Schedule and Timezone are those of the given job, or else those that the record knows; empty when it knows none.
 	Schedule, Timezone string
@@ -39,6 +39,9 @@ type JobStatus struct {
 
 	// LastRun is the newest settled tick that was run, and LastSuccess the newest that succeeded; nil when none is kept.
 	LastRun, LastSuccess *Entry
+
+	// Newest are the outcomes of what was settled last, newest last, at most lease.SummaryOutcomes. Only Status fills it in.
+	Newest []lease.Outcome
 
 	Next    time.Time // the first tick after now; zero when there is none, or it is not known
 	Overdue time.Time // the oldest tick that should have been decided by now, and waits for no other; zero when there is none
@@ -54,11 +57,15 @@ type JobStatus struct {
 	Revisions map[string][]string
 }
 
+// LeftOver reports whether only the store knows the job: it has a record, and no replica that lives serves it.
+func (s JobStatus) LeftOver() bool { return !s.Given && s.Known && s.Unserved }
+
 // slack is how long a tick may be undecided after its time and its misfire grace before it counts as overdue.
 const slack = 5 * time.Second
 
-// Status looks at the replicas, the given jobs, and the jobs that replicas serve besides; of these, where names are given,
-// only at the jobs of those names, in their order, which may be known to the store only.
+// Status looks at the replicas, the given jobs, the jobs that replicas serve besides, and those that only the store knows;
+// of these, where names are given, only at the jobs of those names, in their order. Jobs that only the store knows are left
+// out where it is no [lease.Summarizer].
 func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) (Status, error) {
 	now, since, err := f.store.Time(ctx)
 	if err != nil {
@@ -82,10 +89,6 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 			others[name] = true
 		}
 	}
-	type asked struct {
-		name string
-		job  *jobs.Job
-	}
 	var all []asked
 	for _, j := range given {
 		all = append(all, asked{j.Name(), j})
@@ -106,14 +109,15 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 		}
 		all = chosen
 	}
+	all, err = f.withLeftOver(ctx, all, len(names) > 0)
+	if err != nil {
+		return Status{}, err
+	}
 	s.Jobs = make([]JobStatus, len(all))
 	service := NewService(s.Replicas)
-	err = together(ctx, len(all), func(ctx context.Context, i int) error {
-		r, err := f.inspect(ctx, all[i].name)
-		if err == nil {
-			s.Jobs[i] = f.jobStatus(all[i].name, all[i].job, r, service, now)
-		}
-		return err
+	err = f.summaries(ctx, all, func(i int, r lease.Summary) {
+		s.Jobs[i] = f.jobStatus(all[i].name, all[i].job, r.Record, service, now)
+		s.Jobs[i].Newest = r.Newest
 	})
 	return s, err
 }

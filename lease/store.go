@@ -254,6 +254,8 @@ const MaxNote = 4096
 type Outcome string
 
 const (
+	// OutcomeSucceeded is how a holder settles what went well. No store settles anything as that on its own.
+	OutcomeSucceeded Outcome = "succeeded"
 	// OutcomeSkipped is settled by a claim with OverlapSkip, or of a name that is paused, and of an occasion that waited
 	// when a newer one comes to wait.
 	OutcomeSkipped Outcome = "skipped"

@@ -296,7 +296,7 @@ func thisConfiguration(s fleet.Status, configured []*jobs.Job) finding {
 		}
 	}
 	for _, j := range s.Jobs {
-		if !j.Given {
+		if !j.Given && !j.LeftOver() {
 			differ = append(differ, j.Name+" (not in this one)")
 		}
 	}

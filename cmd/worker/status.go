@@ -189,7 +189,10 @@ func notes(v view, j fleet.JobStatus, zone *time.Location) string {
 		}
 		parts = append(parts, text)
 	}
-	if j.Unserved {
+	switch {
+	case j.LeftOver():
+		parts = append(parts, "left over: no replica serves it")
+	case j.Unserved:
 		parts = append(parts, "no replica serves it")
 	}
 	if !j.Overdue.IsZero() {

@@ -85,7 +85,7 @@ var (
 	scripts = []*script{
 		claimScript, guardedClaimScript, guardedLockClaimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript,
 		pauseScript, resumeScript, cancelScript, repairScript, triggerScript, noteScript, notedScript, announceScript, membersScript,
-		appendScript, notesScript, setPutScript, setKeepScript, setGetScript,
+		appendScript, notesScript, setPutScript, setKeepScript, setGetScript, summaryScript,
 		nodeScript, nodeGrowsScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		lockRenewScript, lockViewScript,

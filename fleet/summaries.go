@@ -1,0 +1,93 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+)
+
+// asked is a job that Status looks at.
+type asked struct {
+	name string
+	job  *jobs.Job // nil when it was not given
+}
+
+// namesAtOnce is how many keys the store looks through for each page of names.
+const namesAtOnce = 1000
+
+// withLeftOver adds the jobs that only the store knows, sorted by name: those with a watermark. Other records are of leases
+// that no job has. named says that only certain names are wanted.
+func (f *Fleet) withLeftOver(ctx context.Context, all []asked, named bool) ([]asked, error) {
+	index, ok := f.store.(lease.Summarizer)
+	if !ok || named {
+		return all, nil
+	}
+	known := make(map[string]bool, len(all))
+	for _, a := range all {
+		known[a.name] = true
+	}
+	var unknown []string
+	for cursor := ""; ; {
+		names, next, err := index.Names(ctx, cursor, namesAtOnce)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if !known[name] {
+				known[name] = true
+				unknown = append(unknown, name)
+			}
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	slices.Sort(unknown)
+	for page := range slices.Chunk(unknown, lease.MaxSummaries) {
+		list, err := index.Summarize(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			if r.Mark != 0 {
+				all = append(all, asked{name: r.Name})
+			}
+		}
+	}
+	return all, nil
+}
+
+// summaries calls do with the summary of each job, in any order but one after the other.
+func (f *Fleet) summaries(ctx context.Context, all []asked, do func(i int, r lease.Summary)) error {
+	index, ok := f.store.(lease.Summarizer)
+	if !ok {
+		list := make([]lease.Summary, len(all))
+		err := together(ctx, len(all), func(ctx context.Context, i int) error {
+			r, err := f.inspect(ctx, all[i].name)
+			list[i] = lease.Summarize(r)
+			list[i].Record = r // all that it has is here already
+			return err
+		})
+		for i := 0; i < len(all) && err == nil; i++ {
+			do(i, list[i])
+		}
+		return err
+	}
+	for from := 0; from < len(all); from += lease.MaxSummaries {
+		page := all[from:min(from+lease.MaxSummaries, len(all))]
+		names := make([]string, len(page))
+		for i, a := range page {
+			names[i] = a.name
+		}
+		list, err := index.Summarize(ctx, names)
+		if err != nil {
+			return err
+		}
+		for i, r := range list {
+			do(from+i, r)
+		}
+	}
+	return nil
+}

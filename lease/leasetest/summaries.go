@@ -1,0 +1,141 @@
+package leasetest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/solotick/solotick/lease"
+)
+
+func (f *fixture) summarizer() (lease.Summarizer, lease.Inspector) {
+	f.Helper()
+	s, ok := f.store.(lease.Summarizer)
+	i, isInspector := f.store.(lease.Inspector)
+	if !ok || !isInspector {
+		f.Skip("the store is no lease.Summarizer and lease.Inspector")
+	}
+	return s, i
+}
+
+func (f *fixture) summarize(names ...string) []lease.Summary {
+	f.Helper()
+	s, _ := f.summarizer()
+	list, err := s.Summarize(f.ctx, names)
+	f.ok("Summarize", err)
+	f.equal("how many", len(list), len(names))
+	return list
+}
+
+// summaryIsThatOfTheRecord wants the summary of the fixture's record to be what Inspect shows, and returns it.
+func (f *fixture) summaryIsThatOfTheRecord() lease.Summary {
+	f.Helper()
+	_, inspector := f.summarizer()
+	r, err := inspector.Inspect(f.ctx, f.name)
+	f.ok("Inspect", err)
+	want, got := lease.Summarize(r), f.summarize(f.name)[0]
+	for i := range got.Open {
+		f.between("left", got.Open[i].Left, 0, long)
+		got.Open[i].Left = want.Open[i].Left
+	}
+	if (got.Paused == nil) != (want.Paused == nil) || got.Paused != nil && *got.Paused != *want.Paused {
+		f.Fatalf("paused: %+v, want %+v", got.Paused, want.Paused)
+	}
+	paused := got.Paused
+	got.Paused, want.Paused = nil, nil
+	f.equal("summary", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want))
+	got.Paused = paused
+	return got
+}
+
+func summariesAreThoseOfRecords(f *fixture) {
+	f.summarizer()
+	f.equal("of no record", f.summarize(f.other("none"))[0], lease.Summary{Record: lease.Record{Name: f.other("none")}})
+	f.sync(lease.Sync{Name: f.name, Revision: "1", Schedule: "UTC @daily"})
+	f.summaryIsThatOfTheRecord()
+
+	f.ok("Settle", f.settle(f.grant(100, "a"), "failed"))
+	f.ok("Settle", f.settle(f.grant(200, "a"), lease.OutcomeSucceeded))
+	f.pass(200, 300, "p1")
+	g := f.grant(400, "b")
+	s := f.summaryIsThatOfTheRecord()
+	f.equal("open", len(s.Open), 1)
+	f.equal("settled", len(s.Settled), 2)
+	f.equal("the newest", s.Newest, []lease.Outcome{"failed", lease.OutcomeSucceeded, "missed"})
+
+	f.ok("Settle", f.settle(g, "failed"))
+	f.pass(400, 500, "p2")
+	f.equal("settled", len(f.summaryIsThatOfTheRecord().Settled), 3)
+
+	if c, ok := f.store.(lease.Controller); ok {
+		_, err := c.Pause(f.ctx, f.name, lease.Pause{By: "ann", Why: "a reason"})
+		f.ok("Pause", err)
+		f.equal("paused by", f.summaryIsThatOfTheRecord().Paused.By, "ann")
+	}
+}
+
+func summariesAreBounded(f *fixture) {
+	f.summarizer()
+	f.ok("Settle", f.settle(f.grant(100, "a"), lease.OutcomeSucceeded))
+	for occasion := int64(101); occasion <= 100+2*lease.SummaryOutcomes; occasion++ {
+		f.ok("Settle", f.settle(f.grant(occasion, "a"), "failed"))
+	}
+	s := f.summarize(f.name)[0]
+	f.equal("the newest", s.Newest, slices.Repeat([]lease.Outcome{"failed"}, lease.SummaryOutcomes))
+	f.equal("the last", s.Settled[len(s.Settled)-1].Occasion, int64(100+2*lease.SummaryOutcomes))
+	if n := len(s.Settled); n > 2 {
+		f.Fatalf("%d settled, want the last, and the success where it is remembered", n)
+	}
+}
+
+func summariesComeInTheOrderOfNames(f *fixture) {
+	f.summarizer()
+	names := make([]string, lease.MaxSummaries)
+	for i := range names {
+		names[i] = f.other(fmt.Sprint(i))
+		if i%3 == 0 {
+			f.sync(lease.Sync{Name: names[i], Mark: int64(i + 1)})
+		}
+	}
+	for i, s := range f.summarize(names...) {
+		mark := int64(0)
+		if i%3 == 0 {
+			mark = int64(i + 1)
+		}
+		f.equal("name", s.Name, names[i])
+		f.equal("mark", s.Mark, mark)
+	}
+}
+
+func namesAreListedInPages(f *fixture) {
+	summarizer, _ := f.summarizer()
+	want := map[string]bool{f.name: true}
+	for i := range 50 {
+		name := f.other(fmt.Sprint(i))
+		f.sync(lease.Sync{Name: name})
+		want[name] = true
+	}
+	for cursor, calls := "", 0; ; calls++ {
+		names, next, err := summarizer.Names(f.ctx, cursor, 10)
+		f.ok("Names", err)
+		for _, name := range names {
+			if !lease.ValidName(name) {
+				f.Fatalf("%q is no name", name)
+			}
+			delete(want, name)
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	f.equal("names that were not listed", len(want), 0)
+}
+
+func faultySummariesAreRefused(f *fixture) {
+	summarizer, _ := f.summarizer()
+	for what, names := range map[string][]string{
+		"no name": {""}, "two words": {f.name, "a b"}, "too many": slices.Repeat([]string{f.name}, lease.MaxSummaries+1),
+	} {
+		_, err := summarizer.Summarize(f.ctx, names)
+		f.refused(what, err)
+	}
+}

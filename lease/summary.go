@@ -1,0 +1,79 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Summarizer is a [Store] that lists the names which it has records of, and shows of many records at once what a table of
+// them shows, without their histories. Like [Inspector], it changes nothing.
+type Summarizer interface {
+	// Names lists names that have a record, about count at a time, in no order. The cursor is empty at first and then what
+	// was returned as next, which is empty when there are no more. A name that has a record throughout is listed, perhaps
+	// twice.
+	Names(ctx context.Context, cursor string, count int) (names []string, next string, err error)
+	// Summarize returns a summary of each of the names, in their order: at most MaxSummaries.
+	Summarize(ctx context.Context, names []string) ([]Summary, error)
+}
+
+// Summary is what a [Summarizer] shows of a record; the zero Record, but for its name, when there is none.
+type Summary struct {
+	// Record lacks the Revision, and Revised. Of its Schedules it has only the last, with no Since. Of what was settled it
+	// has the newest, the newest that is no range, the newest that was granted and the newest that is
+	// [OutcomeSucceeded]: as far as they are among those that a store remembers, at least the last [Remembered], each
+	// once, newest last.
+	Record
+	// Newest are the outcomes of the last SummaryOutcomes occasions or ranges that were settled, newest last.
+	Newest []Outcome
+}
+
+const (
+	// MaxSummaries is how many records one call of Summarize shows at most.
+	MaxSummaries = 256
+	// SummaryOutcomes is how many outcomes a [Summary] has at most.
+	SummaryOutcomes = 12
+)
+
+// CheckNames returns every fault of the names that Summarize is given, joined; nil when there is none.
+func CheckNames(names []string) error {
+	var faults []error
+	if len(names) > MaxSummaries {
+		faults = append(faults, fmt.Errorf("lease: names: %d are asked for at once, must be at most %d", len(names), MaxSummaries))
+	}
+	for _, name := range names {
+		if !ValidName(name) {
+			faults = append(faults, fmt.Errorf("lease: name %q %s", name, NameRule))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Summarize makes the summary of a record that has all that is kept. It is for stores.
+func Summarize(r Record) Summary {
+	s := Summary{Record: r}
+	s.Revision, s.Settled = "", nil
+	s.Revised = Record{}.Revised
+	if n := len(r.Schedules); n > 0 {
+		s.Schedules = []Schedule{{Text: r.Schedules[n-1].Text}}
+	}
+	for _, settled := range r.Settled[max(0, len(r.Settled)-SummaryOutcomes):] {
+		s.Newest = append(s.Newest, settled.Outcome)
+	}
+	s.Settled = notable(r.Settled)
+	return s
+}
+
+// notable returns those of what was settled that a summary has.
+func notable(settled []Settled) (list []Settled) {
+	var single, granted, succeeded bool
+	for i := len(settled) - 1; i >= 0 && !(single && granted && succeeded); i-- {
+		s := settled[i]
+		isNew := i == len(settled)-1 || !single && s.From == 0 || !granted && s.Token != 0 || !succeeded && s.Outcome == OutcomeSucceeded
+		single, granted, succeeded = single || s.From == 0, granted || s.Token != 0, succeeded || s.Outcome == OutcomeSucceeded
+		if isNew {
+			list = append([]Settled{s}, list...)
+		}
+	}
+	return list
+}
