@@ -16,6 +16,7 @@ const (
 
 	reasonMisfire   = "misfire"
 	reasonCapacity  = "capacity"
+	reasonOverload  = "overload"
 	reasonTooOld    = "too_old"
 	reasonTooMany   = "too_many"
 	reasonForgotten = "forgotten"
@@ -247,6 +248,11 @@ func (r *reasoner) missed(e Entry) string {
 	if e.Reason == reasonCapacity {
 		text = "It was missed because no replica had room for it in time: what they ran filled their max_runs. " + found +
 			r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire }) + r.policy(", and its weight %d", func(s jobs.Spec) any { return s.Weight })
+		return text + "." + r.together(e)
+	}
+	if e.Reason == reasonOverload {
+		text = "It was missed because the store was slower than it was asked, and claims had to wait. " + found +
+			r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire })
 		return text + "." + r.together(e)
 	}
 	switch cause, explains := r.hindered(e.Ended); {

@@ -117,6 +117,11 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 			verdict: "missed", text: "It was missed because no replica had room for it in time: what they ran filled their max_runs. r2 found it at 14:00:12, 12s after its time; " +
 				"the job's misfire policy is latest, and its weight 1. r2 settled 3 ticks after 11:00:00 up to 14:00:00 together.",
 		},
+		"overload": {
+			tick: "14:00:00", mark: "14:00:00", settled: []lease.Settled{s.passed("11:00:00", "14:00:00", "14:00:12", "r2", "missed", "overload", 3)},
+			verdict: "missed", text: "It was missed because the store was slower than it was asked, and claims had to wait. r2 found it at 14:00:12, 12s after its time; " +
+				"the job's misfire policy is latest. r2 settled 3 ticks after 11:00:00 up to 14:00:00 together.",
+		},
 		"undecided without room": {
 			tick: "15:00:00", now: "15:00:08", mark: "14:00:00",
 			replicas: []fleet.Replica{

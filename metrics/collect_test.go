@@ -35,7 +35,7 @@ func TestTheSeriesAreThoseThatArePromised(t *testing.T) {
 	require.NoError(t, err)
 
 	promised := map[string]string{ // name: labels
-		"ticks_total": "job outcome", "misfires_total": "reason", "max_runs": "", "capacity_reached": "", "capacity_used": "", "capacity_waiting_jobs": "", "claims_total": "job result", "run_duration_seconds": "job", "tick_lag_seconds": "job",
+		"ticks_total": "job outcome", "misfires_total": "reason", "max_runs": "", "capacity_reached": "", "store_overloaded": "", "capacity_used": "", "capacity_waiting_jobs": "", "claims_total": "job result", "run_duration_seconds": "job", "tick_lag_seconds": "job",
 		"runs_in_progress": "job", "run_retries_total": "job", "takeovers_total": "job",
 		"leases_held": "", "lease_wait_seconds": "", "lease_hold_seconds": "",
 		"lease_renewals_total": "result", "leases_lost_total": "reason",

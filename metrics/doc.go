@@ -41,6 +41,7 @@
 //	leases_lost_total{reason}          counter    runs that ended undecided: expired, fenced, or unsettled (the store did not take it)
 //	redis_commands_total               counter    commands that were sent to Redis
 //	store_up                           gauge      1 while the store answers, else 0
+//	store_overloaded                   gauge      1 while claims wait because the store is slower than they come, and for 10 s after that, else 0
 //	events_dropped_total               counter    events that an observer, such as the log, lost: too slow, or it panicked
 //	store_forgotten_total              counter    times that the store had lost its records
 //	records_unreadable_total           counter    times, at most one a minute, that the store held something else where a record belongs

@@ -32,6 +32,7 @@ type Metrics struct {
 	lost      *prometheus.CounterVec
 
 	redisCommands   prometheus.Counter
+	storeOverloaded prometheus.Gauge
 	storeUp         prometheus.Gauge
 	storeForgotten  prometheus.Counter
 	unreadable      prometheus.Counter
@@ -154,6 +155,9 @@ func New(options ...Option) *Metrics {
 	m.processes.Set(1)
 	m.capacityReached = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "capacity_reached", Help: "1 while ticks have to wait for room on this replica, and for 10 seconds after that, else 0.",
+	}))
+	m.storeOverloaded = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "store_overloaded", Help: "1 while claims wait because the store is slower than they come, and for 10 seconds after that, else 0.",
 	}))
 	m.reloads = counters(m, "config_reloads_total", "Times that the configuration was read anew, by result.", "result")
 	m.build = gauges(m, "build_info", "1, labelled with the version of the program.", "version")

@@ -24,7 +24,7 @@ var (
 	renewalResults = []string{renewalKept, renewalFenced, renewalReplaced, renewalCancelled, renewalFailed, renewalExpired}
 	lostReasons    = []string{string(lease.LostExpired), string(lease.LostFenced), lostUnsettled}
 	misfireReasons = []scheduler.Reason{
-		scheduler.ReasonMisfire, scheduler.ReasonCapacity, scheduler.ReasonTooOld, scheduler.ReasonTooMany, scheduler.ReasonForgotten,
+		scheduler.ReasonMisfire, scheduler.ReasonCapacity, scheduler.ReasonOverload, scheduler.ReasonTooOld, scheduler.ReasonTooMany, scheduler.ReasonForgotten,
 		scheduler.ReasonPast, scheduler.ReasonEdited,
 	}
 	outcomes = []lease.Outcome{
@@ -78,6 +78,10 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.capacityReached.Set(1)
 	case scheduler.CapacityFreed:
 		m.capacityReached.Set(0)
+	case scheduler.StoreOverloaded:
+		m.storeOverloaded.Set(1)
+	case scheduler.StoreKeepsUp:
+		m.storeOverloaded.Set(0)
 	case scheduler.StoreDown:
 		m.storeUp.Set(0)
 	case scheduler.StoreUp:

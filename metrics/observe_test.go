@@ -37,6 +37,8 @@ var events = map[string]scheduler.Event{
 	"ClockTrusted":     scheduler.ClockTrusted{By: time.Hour},
 	"ClockSampled":     scheduler.ClockSampled{Offset: time.Second},
 	"EventsDropped":    scheduler.EventsDropped{Count: 2},
+	"StoreOverloaded":  scheduler.StoreOverloaded{InFlight: 4, Waiting: 100, Waited: time.Second},
+	"StoreKeepsUp":     scheduler.StoreKeepsUp{Overloaded: time.Minute},
 	"CapacityReached":  scheduler.CapacityReached{Capacity: scheduler.Capacity{MaxRuns: 1, Used: 1, Waiting: 1}},
 	"CapacityFreed":    scheduler.CapacityFreed{Full: time.Minute},
 	"ReplicaShared":    scheduler.ReplicaShared{Replica: "a", Processes: 2},
@@ -65,6 +67,9 @@ func TestEveryTypeOfEventIsExported(t *testing.T) {
 			}
 			if name == "ClockTrusted" {
 				m.Observe(scheduler.ClockStepped{})
+			}
+			if name == "StoreKeepsUp" {
+				m.Observe(scheduler.StoreOverloaded{})
 			}
 			if name == "CapacityFreed" {
 				m.Observe(scheduler.CapacityReached{})

@@ -66,6 +66,7 @@ func (c *contender) claimLocked(a *asking) bool {
 	answer, err := c.s.store.Claim(c.s.calls.context(began), a.claim)
 	c.s.crew.back()
 	received := time.Now()
+	c.s.inflight.answered(began, err)
 	c.s.answered(received.Sub(began), err)
 	if err == nil {
 		c.s.clockSeen(began, received, answer.Now)
@@ -204,6 +205,7 @@ func (c *contender) passLocked(st step) bool {
 		c.s.crew.away()
 		mark, passed, err := c.s.store.Pass(c.s.calls.context(began), p)
 		c.s.crew.back()
+		c.s.inflight.answered(began, err)
 		out := c.s.bounded(began, err)
 		c.mu.Lock()
 		switch {

@@ -24,7 +24,13 @@ type contender struct {
 	actAt int64
 	index int // in the heap; -1 when not in it
 
+	// Guarded by crew.mu.
+	queued bool          // it waits for a hand
+	late   time.Duration // for how long it had to wait before the store could be asked; 0 when that was short
+
 	waits waiter // for room
+
+	backup atomic.Bool // others claim its ticks before this replica, as far as it knows
 
 	mu     sync.Mutex
 	handle func(ctx context.Context, run jobs.Run, then func(error)) // see jobs.ChainThen
@@ -47,6 +53,8 @@ type contender struct {
 	caughtUp  int64          // see state
 	blocked   int64          // see state
 	full      int64          // see state
+	held      int64          // see state
+	behind    bool           // a tick waits for a run of this replica, without having asked the store
 	short     int64          // when the oldest tick was due that found no room since the contender rested; 0 when none did
 	room      int            // what it holds for claims whose answer is not known
 	notBefore int64          // no new tick is claimed before this
@@ -104,7 +112,7 @@ func (c *contender) redefine(job *jobs.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.defineLocked(job)
-	c.next, c.caughtUp, c.blocked, c.full = 0, 0, 0, 0
+	c.next, c.caughtUp, c.blocked, c.full, c.held = 0, 0, 0, 0, 0
 	c.hints.next = c.tickAfter(c.hints.watermark)
 	c.synced = false // the store has to say since when the schedule is what it is
 }
@@ -167,10 +175,13 @@ func (c *contender) poke() {
 }
 
 // contend begins to contend, and reports whether a run has begun. Then it stops there, for others to begin theirs, and
-// goOn has to be called.
-func (c *contender) contend() (began bool) {
+// goOn has to be called. late is for how long the crew has kept it waiting.
+func (c *contender) contend(late time.Duration) (began bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if late > 0 {
+		c.held = c.s.clock.ms()
+	}
 	if c.active {
 		c.poked = true
 		return false
@@ -221,6 +232,7 @@ func (c *contender) restLocked() {
 
 // actAtLocked is when there will be something to do.
 func (c *contender) actAtLocked() int64 {
+	c.backup.Store(c.placeLocked().rank > 0)
 	if c.waits.offered.Load() {
 		return 1 // to take it, or to give it back
 	}
@@ -286,7 +298,7 @@ func (c *contender) actLocked() bool {
 	busy := c.asking // a waiting claim's tick may be too late by now, or decided
 	st := plan(state{
 		spec: &c.spec, next: c.tickAfterLocked, due: c.due,
-		mark: c.mark, now: now, caughtUp: c.caughtUp, blocked: c.blocked, full: c.full, edited: c.edited, had: c.before.had(c.due),
+		mark: c.mark, now: now, caughtUp: c.caughtUp, blocked: c.blocked, full: c.full, held: c.held, edited: c.edited, had: c.before.had(c.due),
 		settling: c.s.health.steady() < settleGrace,
 	})
 	switch {
@@ -297,6 +309,10 @@ func (c *contender) actLocked() bool {
 		c.asking = nil
 		return c.passLocked(st)
 	case st.claim != 0:
+		if st.overlap == lease.OverlapWait && c.overloadedLocked(now) && c.runsLocked() { // the answer is known: it is busy
+			c.caughtUp, c.blocked, c.retryAt, c.behind = st.caughtUp, now, now+ms(c.s.term/2), true
+			return false
+		}
 		if !c.roomLocked(c.due(st.claim) + c.backupLocked()) {
 			c.waitForRoomLocked(st.claim, now)
 			return false
@@ -321,6 +337,21 @@ func (c *contender) actLocked() bool {
 	}
 }
 
+// overloadFor is for how long a claim that was held back counts as a sign that the store is overloaded.
+const overloadFor = 10_000 // ms
+
+func (c *contender) overloadedLocked(now int64) bool { return c.held != 0 && now-c.held < overloadFor }
+
+// runsLocked reports whether this replica holds a tick of the job.
+func (c *contender) runsLocked() bool {
+	for _, l := range c.running {
+		if l.Valid() {
+			return true
+		}
+	}
+	return false
+}
+
 // ended is told that a run of this replica is over.
 func (c *contender) ended(l *lease.Lease, open bool) {
 	tick := l.Occasion()
@@ -331,8 +362,11 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 	if !open {
 		c.s.report(report{kind: progressSettled, job: c.name, tick: tick})
 	}
-	wait := c.asking != nil || open
+	wait := c.asking != nil || open || c.behind
 	now := c.s.clock.ms()
+	if c.behind {
+		c.blocked, c.behind = now, false
+	}
 	for t, l := range c.open {
 		if l.waits { // for this one, perhaps
 			l.at = now

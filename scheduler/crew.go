@@ -14,6 +14,8 @@ import (
 // each goes on with what is next. They would have to wait for a store that is far away, so a further one joins in when
 // one begins to wait: with work left, there are always as many at work as there are processors.
 type crew struct {
+	gate *inflight
+
 	procs  int32
 	free   atomic.Int32 // hands that are awake, or being woken, and do not wait for the store
 	queued atomic.Int32 // the length of due and later
@@ -21,6 +23,8 @@ type crew struct {
 
 	mu     sync.Mutex
 	due    fifo[*contender]
+	held   [2]fifo[held] // those that are due and that the gate does not let in yet: the first to claim, and backups
+	turns  uint          // contenders that were let in
 	later  fifo[after]
 	idle   []*hand // the last has been so for the shortest time
 	spare  int     // how many were idle all the time since the last trim
@@ -36,17 +40,78 @@ type hand struct {
 // patience is how long what can wait does so at most, while there are ticks to be started.
 const patience = 50 * time.Millisecond
 
-func newCrew() *crew { return &crew{procs: int32(runtime.GOMAXPROCS(0))} }
+func newCrew(gate *inflight) *crew { return &crew{gate: gate, procs: int32(runtime.GOMAXPROCS(0))} }
 
 // contend has contenders act that are due.
 func (w *crew) contend(due []*contender) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range due {
-		w.due.push(c)
+		if c.queued { // it has been woken while it waits
+			c.s.contends.Done()
+			continue
+		}
+		c.queued = true
+		queue := 0
+		if c.backup.Load() {
+			queue = 1
+		}
+		w.held[queue].push(held{c, time.Now()})
 	}
-	w.queued.Add(int32(len(due)))
+	w.admitLocked()
+}
+
+// held is a contender that is due, and since when it is.
+type held struct {
+	c     *contender
+	since time.Time
+}
+
+// admitLocked lets contenders in, as many as the gate allows.
+func (w *crew) admitLocked() {
+	n := int32(0)
+	for w.heldLocked() > 0 && w.gate.enter() {
+		h := w.nextLocked()
+		if waited := time.Since(h.since); waited > heldFor {
+			h.c.late = waited
+			w.gate.delayed(waited)
+		}
+		w.due.push(h.c)
+		n++
+	}
+	w.queued.Add(n)
 	w.joinLocked()
+}
+
+// left takes in that a contender that was let in has asked the store what it wanted to.
+func (w *crew) left() {
+	w.gate.leave()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.heldLocked() > 0 {
+		w.admitLocked()
+	}
+}
+
+// backupTurn is how often a backup goes before those that are the first to claim. Mostly it is too late by then: while the
+// store is overloaded every claim is late, and a backup's would be one more.
+const backupTurn = 8
+
+func (w *crew) nextLocked() held {
+	w.turns++
+	if first := w.held[0].len() > 0; first && (w.held[1].len() == 0 || w.turns%backupTurn != 0) {
+		return w.held[0].pop()
+	}
+	return w.held[1].pop()
+}
+
+func (w *crew) heldLocked() int { return w.held[0].len() + w.held[1].len() }
+
+// waiting returns how many contenders are due and not let in.
+func (w *crew) waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.heldLocked()
 }
 
 // after is what can wait until the ticks that are due have been started: one of the two.
@@ -97,14 +162,15 @@ func (w *crew) joinLocked() {
 func (w *crew) serve(h *hand) {
 	defer w.alive.remove()
 	for {
-		c, a, ok := w.take(h)
+		c, late, a, ok := w.take(h)
 		if c == nil && w.starts.Load() > 0 {
 			runtime.Gosched() // what can wait must not keep them from a processor
 		}
 		switch {
 		case c != nil:
-			began := c.contend()
+			began := c.contend(late)
 			w.starts.Add(-1)
+			w.left()
 			if began {
 				runtime.Gosched() // to its handler: it is what all this is for
 				w.put(after{began: c, since: time.Now()})
@@ -127,7 +193,7 @@ func (w *crew) serve(h *hand) {
 }
 
 // take returns what is to be done next. If that is nothing, the hand is idle then, or has to end when ok is false.
-func (w *crew) take(h *hand) (c *contender, a after, ok bool) {
+func (w *crew) take(h *hand) (c *contender, late time.Duration, a after, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -135,17 +201,18 @@ func (w *crew) take(h *hand) (c *contender, a after, ok bool) {
 		a = w.later.pop()
 	case w.due.len() > 0:
 		c = w.due.pop()
+		late, c.late, c.queued = c.late, 0, false
 		w.starts.Add(1)
 	default:
 		w.free.Add(-1)
 		if w.closed {
-			return nil, a, false
+			return nil, 0, a, false
 		}
 		w.idle = append(w.idle, h)
-		return nil, a, true
+		return nil, 0, a, true
 	}
 	w.queued.Add(-1)
-	return c, a, true
+	return c, late, a, true
 }
 
 // trim ends the hands that were not needed since the last trim.

@@ -123,22 +123,22 @@ func TestHandsAreNoMoreThanProcessorsWhileNobodyWaitsForTheStore(t *testing.T) {
 
 func TestTicksAreStartedBeforeOthersAreSettledButNotForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newCrew()
-		c, r := new(contender), new(run)
+		w := newCrew(newInflight(time.Second))
+		c, d, r := new(contender), new(contender), new(run)
 		w.procs = 0 // nobody takes anything but this test
 		w.put(after{ended: r, since: time.Now()})
-		w.contend([]*contender{c, c})
+		w.contend([]*contender{c, d})
 
-		next, _, ok := w.take(nil)
+		next, _, _, ok := w.take(nil)
 		require.True(t, ok)
 		require.Same(t, c, next, "what has ended can wait")
 		time.Sleep(patience + 1)
-		next, late, ok := w.take(nil)
+		next, _, late, ok := w.take(nil)
 		require.True(t, ok)
 		require.Nil(t, next)
 		require.Same(t, r, late.ended, "it has waited for long enough")
-		next, _, _ = w.take(nil)
-		require.Same(t, c, next)
+		next, _, _, _ = w.take(nil)
+		require.Same(t, d, next)
 		require.Zero(t, w.queued.Load())
 	})
 }

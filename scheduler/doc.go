@@ -64,6 +64,8 @@
 //	                                    loss are never granted again, even those that nobody ran. Who runs something
 //	                                    says so at once, and others wait a moment for that
 //	a newer tick replaces the run       its context ends; it is settled, or its lease runs out, before the newer one starts
+//	the store is slow or saturated      fewer claims are under way at a time, and the others wait: ticks start late, and are
+//	                                    misfires after their grace. Renewals and outcomes do not wait with them
 //	the replica runs as much as it may  it claims and takes over nothing until a run ends; others do. What nobody has room for
 //	                                    waits, and is a misfire after its grace: see WithMaxRuns
 //	the job is paused                   claims settle its ticks as skipped; what runs goes on

@@ -95,6 +95,7 @@ const (
 	ReasonPaused    Reason = "paused"    // the job is
 	ReasonMisfire   Reason = "misfire"   // late, and the misfire policy does not run it
 	ReasonCapacity  Reason = "capacity"  // late because no replica had room for it, and the misfire policy does not run it
+	ReasonOverload  Reason = "overload"  // late because the store was slower than it was asked, and the misfire policy does not run it
 	ReasonTooOld    Reason = "too_old"   // late, and older than the catch-up window
 	ReasonTooMany   Reason = "too_many"  // late, and past the most that are caught up
 	ReasonForgotten Reason = "forgotten" // the store lost its record, so whether it ran is unknown
@@ -115,6 +116,17 @@ type CapacityFreed struct {
 	Capacity
 	Full time.Duration // from the first tick that waited to the last
 }
+
+// StoreOverloaded is the event that ticks start late because the store answers more slowly than claims come: the replica
+// makes fewer at a time. It comes once, until [StoreKeepsUp].
+type StoreOverloaded struct {
+	InFlight int           // how many claims may be under way at a time
+	Waiting  int           // how many jobs wait for theirs
+	Waited   time.Duration // for how long the last one did
+}
+
+// StoreKeepsUp is the event that no claim has had to wait for a while.
+type StoreKeepsUp struct{ Overloaded time.Duration }
 
 // Renewed is the event of a round of renewals.
 type Renewed struct{ lease.Renewal }
@@ -185,6 +197,8 @@ type EventsDropped struct {
 }
 
 func (CapacityReached) event()  {}
+func (StoreOverloaded) event()  {}
+func (StoreKeepsUp) event()     {}
 func (CapacityFreed) event()    {}
 func (EventsDropped) event()    {}
 func (FleetSeen) event()        {}

@@ -125,6 +125,12 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		return slog.LevelInfo, "replica has room again", []slog.Attr{
 			slog.Int("used", e.Used), slog.Int("max_runs", e.MaxRuns), slog.Duration("full", round(e.Full)),
 		}
+	case StoreOverloaded:
+		return slog.LevelWarn, "store is slower than claims come; ticks start late", []slog.Attr{
+			slog.Int("waiting", e.Waiting), slog.Duration("waited", round(e.Waited)), slog.Int("in_flight", e.InFlight),
+		}
+	case StoreKeepsUp:
+		return slog.LevelInfo, "store keeps up again", []slog.Attr{slog.Duration("overloaded", round(e.Overloaded))}
 	case StoreDown:
 		attrs := []slog.Attr{slog.Any("error", e.Err)}
 		if e.Hint != "" {

@@ -198,6 +198,16 @@ var loggedEvents = []struct {
 		`level=ERROR msg="an observer panicked, its event is lost" count=1 panic="no paper"`,
 	},
 	{
+		"store overloaded",
+		scheduler.StoreOverloaded{InFlight: 12, Waiting: 340, Waited: 1_234_567_890},
+		`level=WARN msg="store is slower than claims come; ticks start late" waiting=340 waited=1.235s in_flight=12`,
+	},
+	{
+		"store keeps up",
+		scheduler.StoreKeepsUp{Overloaded: 90 * time.Second},
+		`level=INFO msg="store keeps up again" overloaded=1m30s`,
+	},
+	{
 		"no room",
 		scheduler.CapacityReached{Capacity: scheduler.Capacity{MaxRuns: 8, Used: 7, Waiting: 2}},
 		`level=WARN msg="replica has no room; ticks wait unless another replica has" used=7 max_runs=8 waiting=2`,

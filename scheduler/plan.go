@@ -29,6 +29,8 @@ type state struct {
 	blocked int64
 	// full is until when there was no room for a tick that was due: those that were due by then have waited for room.
 	full int64
+	// held is until when a claim of what was due was held back because the store was slower than it was asked.
+	held int64
 	// edited is when the schedule became what it is. Of the ticks that were due before, had reports whether the schedule
 	// of that time had them too; nil when that is not known.
 	edited int64
@@ -140,7 +142,7 @@ func overlapOf(policy jobs.Overlap) lease.Overlap {
 // misfire decides about a late tick and those after it.
 func (s state) misfire(first, grace int64) step {
 	caughtUp := s.caughtUp
-	if first > caughtUp || s.due(first) <= s.full { // the gap goes on as long as there is no room
+	if first > caughtUp || s.due(first) <= max(s.full, s.held) { // the gap goes on as long as nothing can be claimed
 		caughtUp = s.now
 	}
 	if s.spec.Misfire == jobs.MisfireSkip {
@@ -182,8 +184,11 @@ func (s state) misfire(first, grace int64) step {
 
 // lateFor is why a tick is a misfire.
 func (s state) lateFor(tick int64) Reason {
-	if s.due(tick) <= s.full {
+	switch due := s.due(tick); {
+	case due <= s.full:
 		return ReasonCapacity
+	case due <= s.held:
+		return ReasonOverload
 	}
 	return ReasonMisfire
 }

@@ -139,14 +139,11 @@ const (
 	freeAfter = 10 * time.Second
 )
 
-// admit gives room that was freed to those who wait, until ctx ends.
+// admit gives room that was freed to those who wait, and says when the replica or the store is overloaded, until ctx ends.
 func (s *Scheduler) admit(ctx context.Context) {
-	if s.capacity.max == 0 {
-		return
-	}
 	ticker := time.NewTicker(verifyEvery)
 	defer ticker.Stop()
-	var since, last time.Time // when ticks began to wait, and when some did last
+	var full, slow spell
 	for {
 		select {
 		case <-ctx.Done():
@@ -159,19 +156,41 @@ func (s *Scheduler) admit(ctx context.Context) {
 			for _, w := range s.capacity.first(verifyAtOnce) {
 				w.verify()
 			}
-			state := s.Capacity()
-			switch now := time.Now(); {
-			case state.Waiting > 0 && since.IsZero():
-				since, last = now, now
+			now, state := time.Now(), s.Capacity()
+			switch began, lasted := full.see(now, state.Waiting > 0); {
+			case began:
 				s.observe(CapacityReached{state})
-			case state.Waiting > 0:
-				last = now
-			case !since.IsZero() && now.Sub(last) >= freeAfter:
-				s.observe(CapacityFreed{Capacity: state, Full: last.Sub(since)})
-				since = time.Time{}
+			case lasted > 0:
+				s.observe(CapacityFreed{Capacity: state, Full: lasted})
+			}
+			at, waited := s.inflight.delays()
+			switch began, lasted := slow.see(now, now.Sub(at) <= verifyEvery); {
+			case began:
+				s.observe(StoreOverloaded{InFlight: s.inflight.current(), Waiting: s.crew.waiting(), Waited: waited})
+			case lasted > 0:
+				s.observe(StoreKeepsUp{Overloaded: lasted})
 			}
 		}
 	}
+}
+
+// spell is a time in which something is so again and again.
+type spell struct{ since, last time.Time }
+
+// see takes in whether it is so. It reports that a spell has begun, or, when it has not been so for a while, how long it has
+// lasted.
+func (p *spell) see(now time.Time, is bool) (began bool, lasted time.Duration) {
+	switch {
+	case is && p.since.IsZero():
+		p.since, p.last = now, now
+		return true, 0
+	case is:
+		p.last = now
+	case !p.since.IsZero() && now.Sub(p.last) >= freeAfter:
+		lasted = max(p.last.Sub(p.since), verifyEvery)
+		p.since = time.Time{}
+	}
+	return false, lasted
 }
 
 // Capacity is how much a replica runs at a time.

@@ -41,6 +41,7 @@ type Scheduler struct {
 	sets   *fleet.JobSets
 
 	capacity *capacity
+	inflight *inflight
 
 	groups  []string
 	version string
@@ -183,11 +184,12 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		store: store, life: newLife(), namespace: lease.NamespaceOf(store), replica: o.replica, term: o.term, grace: o.grace,
 		observers: newObservers(o.sync, o.observe),
 		observed:  observed || len(o.sync) > 0,
-		timers:    newTimers(), crew: newCrew(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
+		timers:    newTimers(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
-		capacity: newCapacity(o.maxRuns),
-		groups:   groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
+		capacity: newCapacity(o.maxRuns), inflight: newInflight(o.term),
+		groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
 	}
+	s.crew = newCrew(s.inflight)
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
 	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.term), newHealth(s.storeChanged, s.hint)
