@@ -23,6 +23,18 @@ type audit struct {
 	most    time.Duration // the most of it
 	jobs    map[string]*ledger
 	faults  []string // promises that were broken
+
+	messages memlease.Store // that of Publish, which outlives a failover as the clients' subscriptions do
+}
+
+// Publish implements [lease.Publisher].
+func (a *audit) Publish(ctx context.Context, message []byte) error {
+	return a.messages.Publish(ctx, message)
+}
+
+// Subscribe implements [lease.Publisher].
+func (a *audit) Subscribe(ctx context.Context, receive func(message []byte)) error {
+	return a.messages.Subscribe(ctx, receive)
 }
 
 func newAudit() *audit { return &audit{Store: new(memlease.Store)} }

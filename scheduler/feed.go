@@ -71,7 +71,8 @@ func (f *feed) take() []report {
 
 // report sends something that this replica has learned to the others, a moment later.
 func (s *Scheduler) report(r report) {
-	if s.feed.publisher != nil && !s.peers.alone() {
+	// A store that has lost writes may have lost members, too.
+	if s.feed.publisher != nil && (r.kind == progressBehind || !s.peers.alone()) {
 		s.feed.add(r)
 	}
 }

@@ -54,14 +54,24 @@ type seen struct {
 
 // inFleet runs a test in a bubble. At its end it stops what still runs, and judges what was written down.
 func inFleet(t *testing.T, test func(f *fleet)) {
+	inLossyFleet(t, func(f *fleet) {
+		defer func() {
+			f.stopAll()
+			for _, fault := range f.broken() {
+				f.t.Error(fault)
+			}
+		}()
+		test(f)
+	})
+}
+
+// inLossyFleet is inFleet for a test in which the store breaks a promise.
+func inLossyFleet(t *testing.T, test func(f *fleet)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{t: t, store: newAudit()}
 		defer func() { // after a failed test too: goroutines that are left would hide why it failed
 			f.stopAll()
-			for _, fault := range f.broken() {
-				t.Error(fault)
-			}
 		}()
 		test(f)
 	})
