@@ -1,9 +1,9 @@
 // Package scheduler decides when and where a job runs: it claims each tick in the store, runs it under a lease, and
 // settles it.
 //
-// Every replica of a fleet runs a [Scheduler] with the same jobs over one store. There is no leader: each replica
-// contends for each tick of the jobs it knows, and the store grants the tick to one. A replica that knows other jobs, or
-// another release of them, may share the namespace.
+// Every replica of a fleet runs a [Scheduler] with the same jobs over one store. There is no leader: each job has a
+// preferred owner among the live replicas that serve it, which claims its ticks first, and the store grants a tick to
+// whoever claims it. A replica that knows other jobs, or another release of them, may share the namespace.
 //
 // # A tick's way
 //
@@ -24,6 +24,49 @@
 // until a replica claims it, as one that is queued does.
 //
 // A leader task has no ticks. It is a plain lock of the job's name, held as long as its handler runs or is to run again.
+//
+// # Who claims first
+//
+// The live members that can claim, and have the job defined as this replica has it, are ranked by a hash of member and
+// job, weighted by capacity. Rank 0, the preferred owner, claims a tick when it is due. Rank k claims it k · 250 ms later,
+// the last within 2 s and within three quarters of the misfire grace, unless it has learned meanwhile that the tick is
+// decided. A tick whose lease has run out, rank k leaves to those before it for k · 100 ms, 500 ms at most. A
+// replica that is alone, or does not know who lives, claims at once. What is ranked is a claim or a pass alike. Who claims
+// is never decided by the ranks: that is the record's part.
+//
+//	      due                 + 250 ms           + 500 ms            … + 2 s
+//	       │                     │                  │                   │
+//	rank 0 ├─ claim ─ granted    │                  │                   │
+//	       │            └─ report after 50 ms: “granted until t”        │
+//	rank 1 │                  ✕  (learned)       ✕ (learned)            │
+//	rank 1 │       no report:    ├─ claim ─ granted, held or decided ─ report
+//	rank 2 │                     │                  ├─ claim …
+//
+// Replicas learn by reports: what a replica was granted, settled or passed in the last 50 ms, it publishes in one message
+// (see [lease.Publisher]). A report is a hint. It can be lost, late, repeated, forged, or about a record that has lost a
+// write since. So a receiver takes from it when to look at the record, never what the record says:
+//
+//	reported                 what the receiver does
+//	granted until t          looks at the tick at t, but after its own TTL at the latest
+//	settled, passed          plans the next tick; before it claims that, it reads the record
+//	busy until t             claims after t, but after its own TTL at the latest
+//	more than 1 s ahead,     nothing
+//	or from another memory
+//	of the store
+//
+// Rank 0 acts on its own knowledge, whatever was reported, and rank 1 reads the record every 30 s while reports are
+// ahead of what it knows: so a report that is wrong is found out, and more than one replica knows each watermark.
+//
+// What each replica knows of a job, confirmed by an answer of the store or by reports only:
+//
+//	rank 0      confirmed: it claims every tick
+//	rank 1      confirmed at most 30 s ago, and reports
+//	the others  confirmed when they started, or claimed last, and reports
+//
+// When a record turns out to be behind what was reported, either the report was wrong or the store has lost a write. Whoever
+// knows better from the store itself is asked to write that back. If nobody has after 1.5 s, the job's delivery decides: with
+// at least once the record is right, so that a wrong report loses no tick; with at most once the report is, so that no
+// tick runs twice.
 //
 // # Fleet time
 //
@@ -54,6 +97,15 @@
 //	the reply to a claim is lost        the same request is sent again until it is answered, before anything else
 //	a run ends at once                  it is settled; a replica that comes later is told so
 //	a run takes longer than the term    its lease is renewed
+//	the preferred owner dies, freezes   the next rank claims: the tick starts 250 ms late, with half of the fleet gone 2 s late
+//	or is cut off before it claims      at most; until its heartbeats end, and from then on in time
+//	the preferred owner stops           it says so, and the next rank takes its place at once
+//	the members that a replica knows    ticks start up to 2 s late, or are claimed in vain
+//	are wrong
+//	reports are lost                    each replica looks at the tick itself, by its rank
+//	reports are wrong                   a tick starts a moment late; see above
+//	the store goes back to before a     whoever has it confirmed, mostly the one that ran it and the first backup, writes it
+//	tick that others know by reports    back. If they are gone too: at least once runs it again, at most once does not
 //	the holder dies or freezes          the lease runs out; the first to look takes the tick over, attempt + 1
 //	the lease cannot be renewed         the run's context ends before the store could grant the tick again
 //	the run ends while the store is     its outcome is sent until it arrives; once the store answers again, others wait

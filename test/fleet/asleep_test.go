@@ -38,12 +38,18 @@ func TestWorkerThatSleptMissesNothingAndRepeatsNothing(t *testing.T) {
 	f := orderlyFleet(t, 2*time.Second, list...)
 	ws := f.startAll("r1", "r2", "r3")
 	from := time.Now()
-	f.waitFor("each has run something", 60*time.Second, func(runs []*run) bool {
-		return time.Since(from) > 2*time.Second && slices.ContainsFunc(runs, func(r *run) bool { return r.replica == "r1" })
+	var sleeper *worker // that owns a job
+	f.waitFor("the replicas know each other", 60*time.Second, func(runs []*run) bool {
+		if time.Since(from) < 5*time.Second || len(runs) == 0 {
+			return false
+		}
+		newest := slices.MaxFunc(runs, func(a, b *run) int { return a.at.Compare(b.at) })
+		sleeper = ws[slices.IndexFunc(ws, func(w *worker) bool { return w.name == newest.replica })]
+		return true
 	})
-	slept := f.freezeBetweenTicks(ws[0])
+	slept := f.freezeBetweenTicks(sleeper)
 	time.Sleep(sleep)
-	ws[0].signal(syscall.SIGCONT)
+	sleeper.signal(syscall.SIGCONT)
 	woke := time.Now()
 	time.Sleep(3 * time.Second)
 	to := time.Now().Add(-1500 * time.Millisecond)
@@ -52,7 +58,7 @@ func TestWorkerThatSleptMissesNothingAndRepeatsNothing(t *testing.T) {
 		f.everyTick(p, time.Second, from, to)
 		for _, r := range f.runs(p) {
 			require.Equal(t, 1, r.attempt, "%s at %d", p, r.tick)
-			if tick := time.UnixMilli(r.tick); r.replica == "r1" && tick.After(slept) {
+			if tick := time.UnixMilli(r.tick); r.replica == sleeper.name && tick.After(slept) {
 				require.Less(t, woke.Sub(tick), busy, "the one that slept ran a tick of its sleep")
 			}
 		}
