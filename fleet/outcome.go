@@ -113,6 +113,8 @@ func (r *reasoner) skipped(e Entry) string {
 			text += "an earlier tick was still open, which is not in the history any more"
 		}
 		return text + r.overlap() + "." + r.together(e)
+	case lease.NoteOpen:
+		return fmt.Sprintf("It was skipped because %d ticks of the job were open, and no more may be.", lease.MaxOpen)
 	case lease.NotePaused:
 		return r.paused(e)
 	case lease.NoteNewer:

@@ -247,6 +247,10 @@ type Grant struct {
 	Tell           bool // of a lock; as in [Claim]
 }
 
+// MaxOpen is how many occasions of a name may be open at once: one more is skipped, whatever its Overlap, and a further
+// trigger is Limited.
+const MaxOpen = 256
+
 // MaxNote is the greatest length of a note, in bytes. A longer one is cut.
 const MaxNote = 4096
 
@@ -271,6 +275,7 @@ const (
 const (
 	NoteOverlap = "overlap" // another occasion was open
 	NotePaused  = "paused"  // the name was paused
+	NoteOpen    = "open"    // MaxOpen occasions were open
 	NoteNewer   = "newer"   // a newer one took its place in the queue
 	NoteExpired = "expired" // the lease had run out or was released, and it may not be granted again; a grant with this note is refused
 )

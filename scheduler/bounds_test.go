@@ -40,9 +40,7 @@ func TestOpenTicksOfJobAreBounded(t *testing.T) {
 		f.startMany(2, scheduler.WithShutdownGrace(0))
 		f.sleepTo(ticks*time.Second + 500*time.Millisecond)
 
-		knownfail.Run(f.t, "issue B, finding 7: overlap allow opens any number of ticks", func(t *knownfail.T) {
-			require.Equal(t, most, len(f.runs.of("job")), "runs") //nolint:testifylint // Len would print them all
-			require.Equal(t, map[lease.Outcome]int{"": most, scheduler.Skipped: ticks - most}, f.fates("job"))
-		})
+		require.Equal(f.t, most, len(f.runs.of("job")), "runs") //nolint:testifylint // Len would print them all
+		require.Equal(f.t, map[lease.Outcome]int{"": most, scheduler.Skipped: ticks - most}, f.fates("job"))
 	})
 }

@@ -121,7 +121,11 @@ func (c *contender) claimLocked(a *asking) bool {
 		}
 		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: ReasonPaused})
 	case lease.Skipped:
-		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: ReasonOverlap})
+		reason := ReasonOverlap
+		if a.claim.Overlap == lease.OverlapAllow {
+			reason = ReasonOpen // nothing else is in its way
+		}
+		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: reason})
 	case lease.Lost:
 		c.lost(tick)
 	case lease.Early:

@@ -92,6 +92,7 @@ type Reason string
 
 const (
 	ReasonOverlap   Reason = "overlap"   // an earlier tick was still running
+	ReasonOpen      Reason = "open"      // lease.MaxOpen ticks of the job were
 	ReasonPaused    Reason = "paused"    // the job is
 	ReasonMisfire   Reason = "misfire"   // late, and the misfire policy does not run it
 	ReasonCapacity  Reason = "capacity"  // late because no replica had room for it, and the misfire policy does not run it

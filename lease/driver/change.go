@@ -39,7 +39,8 @@ type work struct {
 	essential bool
 
 	value   Value
-	truth   bool // the value is the present one at now
+	known   *Value // what was seen of the key before the truth, and is not a part of that for all that is known
+	truth   bool   // the value is the present one at now
 	now     time.Time
 	change  *Change // what was decided
 	guessed int64   // the token in it that stands for the stamp
@@ -156,6 +157,9 @@ func (s *Session) decide(w *work) (*Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", lease.ErrRecord, w.key, err)
 	}
+	if err := w.restore(before); err != nil {
+		return nil, err
+	}
 	unchanged := w.value.Data
 	if unchanged == nil {
 		unchanged = w.state.Encode(0)
@@ -180,6 +184,9 @@ func (s *Session) decide(w *work) (*Change, error) {
 		fresh := NewLease{Token: l.Token, Holder: l.Holder, TTL: l.Ends.Sub(now)}
 		if l.Token == guessed && guessed != 0 {
 			fresh.Token = 0
+		}
+		if fresh.TTL <= 0 {
+			continue // brought back, and over: it is as good as absent
 		}
 		c.Leases = append(c.Leases, fresh)
 		longest = max(longest, fresh.TTL)
@@ -207,12 +214,34 @@ func (s *Session) decide(w *work) (*Change, error) {
 	return c, nil
 }
 
+// restore brings back into the record what a store has lost that went back in time, to a snapshot: what is known of it is
+// either newer, or says that a grant was settled which the record takes to be open.
+func (w *work) restore(leases map[int64]Lease) error {
+	r, ok := w.state.(*record.Record)
+	if !ok || w.known == nil {
+		return nil
+	}
+	ends := make(map[int64]time.Time)
+	for _, l := range w.known.Leases {
+		ends[l.Token] = l.Ends
+	}
+	for _, l := range leases {
+		ends[l.Token] = l.Ends
+	}
+	known := new(record.Record)
+	err := known.Decode(name(w.key), w.known.Data, w.known.Version.Stamp, func(token int64) time.Time { return ends[token] })
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", lease.ErrRecord, w.key, err)
+	}
+	r.Restore(known, w.known.Version.Stamp > w.value.Version.Stamp)
+	return nil
+}
+
 // take takes in what the store answered.
 func (s *Session) take(w *work, res Result) {
 	c := w.change
 	w.change = nil
 	if res.Err != nil || res.Status == Refused {
-		s.guess.drop(w.key)
 		err := res.Err
 		if err == nil {
 			err = &RefusedError{Left: res.Wait}
@@ -229,7 +258,12 @@ func (s *Session) take(w *work, res Result) {
 		w.done = true
 		return
 	}
-	s.guess.set(w.key, res.Value)
+	if known, ok := s.guess.get(w.key); ok && known.Version != res.Value.Version && res.Value.Version != (Version{}) {
+		w.known = &known
+	}
+	if w.known == nil || w.known.Version.Stamp < res.Value.Version.Stamp {
+		s.guess.set(w.key, res.Value)
+	}
 	w.value, w.now, w.truth = res.Value, res.Now, true
 	if w.tried >= tries {
 		w.fail(fmt.Errorf("lease: %s: others changed it each of %d times that it was to be changed", w.key, tries))

@@ -22,7 +22,7 @@
 //	truth   --rule wants a change-->         decided
 //	decided --Done-->                        answered; the new value is the next guess
 //	decided --Conflict, OutOfBounds-->       truth: the store's answer has the present value and the time
-//	any     --error, end of the context-->   answered: the outcome is unknown; the guess is dropped
+//	any     --error, end of the context-->   answered: the outcome is unknown
 //
 // So what a caller is answered was true at one instant of the store's clock between its question and its answer. A claim
 // that wins from a good guess is one round trip, and so is one that loses against somebody who was quicker. Within a
@@ -55,7 +55,9 @@
 //	                       on. Until bounds of requests are compared by the store
 //	store emptied          versions do not match. A claim is answered Unknown, and holders write themselves anew: see
 //	                       package lease
-//	store went back        versions never repeat, so no change from a forgotten version is made
+//	store went back        versions never repeat, so no change from a forgotten version is made. A session that has seen a newer
+//	                       version than the present one writes what it saw; one that saw a grant settled which is open again
+//	                       settles it anew. What no session saw, and what was changed meanwhile, is not noticed
 //	value of another       it does not decode: an error that matches lease.ErrRecord and names the key
 //	memory full            what ends something is Essential, and so are renewals
 package driver

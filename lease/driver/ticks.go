@@ -198,7 +198,6 @@ func (s *Session) Renew(ctx context.Context, grants []lease.Grant) []error {
 			case res.Status == Done:
 				s.guess.extend(ops[j].Key, grants[i].Token, res.Now.Add(grants[i].Term))
 			default:
-				s.guess.set(ops[j].Key, res.Value)
 				rest[ops[j].Key] = append(rest[ops[j].Key], i)
 			}
 		}

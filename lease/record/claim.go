@@ -132,7 +132,12 @@ func (r *Record) claimNew(c lease.Claim, at *Moment) lease.Answer {
 		return r.skip(c, lease.Paused, lease.NotePaused, at)
 	}
 	settled := r.sweep(c, at)
-	a := r.overlap(c, &settled, at)
+	var a lease.Answer
+	if len(r.Open) >= lease.MaxOpen {
+		a = r.skip(c, lease.Skipped, lease.NoteOpen, at)
+	} else {
+		a = r.overlap(c, &settled, at)
+	}
 	a.Settled = settled
 	return a
 }

@@ -69,7 +69,7 @@ func (r *Record) Trigger(t lease.Trigger, at *Moment) (a lease.Triggered, wake b
 		r.noteKey(t, first.Occasion, at)
 		return lease.Triggered{Status: lease.Waiting, Occasion: first.Occasion}, false, nil
 	}
-	if waiting >= lease.MaxWaiting {
+	if waiting >= lease.MaxWaiting || len(r.Open) >= lease.MaxOpen {
 		return lease.Triggered{Status: lease.Limited, Wait: time.Second}, false, nil
 	}
 	if t.Every > 0 {

@@ -184,7 +184,7 @@ func (r *Record) News() []lease.Settled { return r.news }
 
 // ofRules reports whether a note is one that rules make, and look at.
 func ofRules(note string) bool {
-	return note == "" || note == lease.NoteOverlap || note == lease.NotePaused || note == lease.NoteNewer || lease.OfStore(note)
+	return note == "" || note == lease.NoteOverlap || note == lease.NotePaused || note == lease.NoteOpen || note == lease.NoteNewer || lease.OfStore(note)
 }
 
 // EncodeSettled returns what a history keeps of a settled occasion.

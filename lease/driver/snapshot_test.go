@@ -1,0 +1,89 @@
+package driver_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/driver"
+)
+
+// replica is a session over a store that others use as well.
+func replica(t *testing.T, m *driver.Memory) *driver.Session {
+	t.Helper()
+	s, err := driver.NewSession(m, "fleet")
+	require.NoError(t, err)
+	return s
+}
+
+func claim(tick int64, holder string) lease.Claim {
+	return lease.Claim{Name: "job", Occasion: tick, Holder: holder, Request: "r-" + holder, Term: time.Minute, Takeovers: 1}
+}
+
+// settledSince has a replica settle tick 100 after a snapshot was taken in which it runs.
+func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g lease.Grant, goBack func()) {
+	t.Helper()
+	m = new(driver.Memory)
+	s = replica(t, m)
+	_, err := s.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+	require.NoError(t, err)
+	a, err := s.Claim(t.Context(), claim(100, "a"))
+	require.NoError(t, err)
+	require.Equal(t, lease.Granted, a.Status)
+	goBack = m.Snapshot()
+	g = lease.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r-a", Token: a.Token, Attempt: 1, Takeovers: 1, Term: time.Minute}
+	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
+	return m, s, g, goBack
+}
+
+func requireSettledOnce(t *testing.T, s *driver.Session, g lease.Grant) {
+	t.Helper()
+	r, err := s.Inspect(t.Context(), "job")
+	require.NoError(t, err)
+	require.Empty(t, r.Open)
+	require.Len(t, r.Settled, 1)
+	require.Equal(t, g.Token, r.Settled[0].Token)
+	require.Equal(t, lease.Outcome("succeeded"), r.Settled[0].Outcome)
+}
+
+func TestSettledTickStaysSettledWhenTheStoreGoesBack(t *testing.T) {
+	_, s, g, goBack := settledSince(t)
+	goBack()
+	a, err := s.Claim(t.Context(), claim(100, "b"))
+	require.NoError(t, err)
+	require.Equal(t, lease.Decided, a.Status)
+	requireSettledOnce(t, s, g)
+
+	a, err = s.Claim(t.Context(), claim(101, "b"))
+	require.NoError(t, err)
+	require.Equal(t, lease.Granted, a.Status)
+	require.Empty(t, a.Open)
+}
+
+func TestSettledTickIsSettledAnewAfterOthersChangedTheSnapshot(t *testing.T) {
+	m, s, g, goBack := settledSince(t)
+	goBack()
+	_, err := replica(t, m).Sync(t.Context(), []lease.Sync{{Name: "job", Revision: "next"}})
+	require.NoError(t, err)
+	_, err = s.Sync(t.Context(), []lease.Sync{{Name: "job", Revision: "next"}})
+	require.NoError(t, err)
+	requireSettledOnce(t, s, g)
+}
+
+func TestVersionFromBeforeASnapshotChangesNothing(t *testing.T) {
+	m, s, _, goBack := settledSince(t)
+	other := replica(t, m)
+	_, err := other.Sync(t.Context(), []lease.Sync{{Name: "job"}})
+	require.NoError(t, err)
+	goBack()
+	a, err := other.Claim(t.Context(), claim(101, "b"))
+	require.NoError(t, err)
+	require.Equal(t, lease.Granted, a.Status)
+	require.Empty(t, a.Open, "what it saw settled is not open")
+	a, err = s.Claim(t.Context(), claim(101, "a"))
+	require.NoError(t, err)
+	require.Equal(t, lease.Held, a.Status)
+	require.Equal(t, "b", a.Holder)
+}
