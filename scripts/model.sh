@@ -181,6 +181,10 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	fails broken-tickets line "10" -DBROKEN_TICKETS_NEVER_END
 	fails broken-line line "11" -DBROKEN_NOBODY_IS_BEHIND
 
+	# Ranks and reports.
+	holds ranks ranks "9"
+	fails broken-report-trusted ranks "9" -DBROKEN_REPORT_TRUSTED
+
 	# Limits: what is not promised, so that nobody has to guess.
 	fails limit-emptied lease "3" $calm $emptied -DNEVER_AGAIN_WHATEVER
 	fails limit-emptied-unheard lease "3" $calm -DLOSSES=1 -DNEVER_AGAIN_WHATEVER
