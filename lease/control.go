@@ -136,4 +136,5 @@ type Member struct {
 	Info   []byte
 	Left   time.Duration // of its life, unless it is announced again
 	Heard  time.Time     // when it was announced last, or taken off, by the store's clock; zero when that is not known
+	Known  bool          // of [KnownMembers]: the caller knows the Info, which is left out
 }

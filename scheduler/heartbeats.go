@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/lease"
@@ -16,6 +17,7 @@ type heartbeats struct {
 
 type heartbeat struct {
 	info    []byte
+	digest  string // of the info
 	replica fleet.Replica
 	err     error
 }
@@ -34,7 +36,7 @@ func (h *heartbeats) live(members []lease.Member) (list []fleet.Replica, unread 
 		present[m.Holder] = true
 		last, ok := h.last[m.Holder]
 		if !ok || !bytes.Equal(last.info, m.Info) {
-			last = heartbeat{info: m.Info}
+			last = heartbeat{info: m.Info, digest: lease.InfoDigest(m.Info)}
 			last.replica, last.err = h.sets.DecodeReplica(m.Info)
 			h.last[m.Holder] = last
 		}
@@ -52,4 +54,23 @@ func (h *heartbeats) live(members []lease.Member) (list []fleet.Replica, unread 
 		}
 	}
 	return list, unread
+}
+
+// read reads the members, and from a store that can leave it out only what has changed since live took it in.
+func (h *heartbeats) read(ctx context.Context, roster lease.Roster) ([]lease.Member, error) {
+	k, ok := roster.(lease.KnownMembers)
+	if !ok {
+		return roster.Members(ctx)
+	}
+	known := make(map[string]string, len(h.last))
+	for holder, last := range h.last {
+		known[holder] = last.digest
+	}
+	members, err := k.MembersBut(ctx, known)
+	for i := range members {
+		if m := &members[i]; m.Known {
+			m.Info = h.last[m.Holder].info
+		}
+	}
+	return members, err
 }

@@ -94,7 +94,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	ctx, cancel := s.call()
 	defer cancel()
 	jobs := s.jobs.Load()
-	others := s.instances.look(ctx, roster, s.replica, s.epoch, heartbeatEvery(s.term))
+	others := s.instances.look(ctx, roster, &s.heartbeats, s.replica, s.epoch, heartbeatEvery(s.term))
 	s.shared(len(others) + 1)
 	now, clock := s.clockView()
 	if started.IsZero() {
@@ -103,7 +103,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	load := s.Capacity()
 	me := fleet.Replica{ // the same as before, mostly, so that others need not decode it: more than twice the limit is enough
 		Instance: s.epoch, Others: others,
-		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Module: s.module, ClockOffset: time.Until(now),
+		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Module: s.module, ClockOffset: s.saidOffset(time.Until(now)),
 		Term: s.term, Running: s.keeper.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(), Jobs: jobs.revisions,
 		Life: heartbeatLife * heartbeatEvery(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: min(clock.steady, 2*s.trust.limit),
 	}
@@ -111,7 +111,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	if roster.Announce(ctx, s.replica, me.Encode(), me.Life) != nil {
 		return started
 	}
-	members, err := roster.Members(ctx)
+	members, err := s.heartbeats.read(ctx, roster)
 	if err != nil {
 		return started
 	}
@@ -127,6 +127,17 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	s.seen = seen
 	s.observe(seen)
 	return started
+}
+
+// sameOffset is how far apart two offsets of the clock are of which heartbeats say the first: others need not read those anew.
+const sameOffset = 10 * time.Millisecond
+
+// saidOffset is what the heartbeat says for an offset of the clock.
+func (s *Scheduler) saidOffset(offset time.Duration) time.Duration {
+	if (offset - s.offset).Abs() > sameOffset {
+		s.offset = offset
+	}
+	return s.offset
 }
 
 // seenOf sums up what the heartbeats of live replicas say about this replica's jobs. Of so many more nothing is known.

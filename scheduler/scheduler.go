@@ -55,9 +55,10 @@ type Scheduler struct {
 	seen       FleetSeen     // the last
 	living     atomic.Int32  // replicas that were seen last
 	facts      *facts
-	instances  instances  // of this replica's id
-	heartbeats heartbeats // of the members
-	processes  int        // as ReplicaShared said last
+	instances  instances     // of this replica's id
+	heartbeats heartbeats    // of the members
+	offset     time.Duration // of the clock, as the last heartbeat said it
+	processes  int           // as ReplicaShared said last
 
 	life     *life
 	stopping atomic.Bool

@@ -170,3 +170,37 @@ func formerMembersAreBounded(f *fixture) {
 	f.announce("lives", "on", long)
 	f.equal("members", f.members(), []string{"lives=on"})
 }
+
+func knownMembersSayNothingAgain(f *fixture) {
+	k, ok := f.store.(lease.KnownMembers)
+	if !ok {
+		f.Skip("the store is no lease.KnownMembers")
+	}
+	odd := " two\nlines, \x00 \xff and 7 8 "
+	f.announce("a", odd, long)
+	f.announce("b", "b", long)
+	f.announce("c", "", long)
+	f.announce("dead", "x", f.term)
+	f.until(f.now().Add(f.term))
+	known := map[string]string{
+		f.other("b"): lease.InfoDigest([]byte("b")), f.other("c"): lease.InfoDigest([]byte("before")), f.other("dead"): lease.InfoDigest([]byte("x")),
+	}
+	look := func(want ...string) {
+		f.Helper()
+		members, err := k.MembersBut(f.ctx, known)
+		f.ok("MembersBut", err)
+		var list []string
+		for _, m := range members {
+			if suffix, ok := strings.CutPrefix(m.Holder, f.other("")); ok {
+				f.between("left", m.Left, 1, time.Hour)
+				list = append(list, fmt.Sprintf("%s=%s %t", suffix, m.Info, m.Known))
+				known[m.Holder] = lease.InfoDigest(m.Info)
+			}
+		}
+		f.equal("members", list, want)
+	}
+	look("a="+odd+" false", "b= true", "c= false")
+	known[f.other("b")] = lease.InfoDigest([]byte("b"))
+	f.announce("c", "again", long)
+	look("a= true", "b= true", "c=again false")
+}

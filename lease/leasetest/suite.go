@@ -15,7 +15,7 @@ import (
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
 // new or shared: the cases use names that are new in each run. A store that is not a [lease.Watcher], [lease.Inspector],
-// [lease.Controller], [lease.Canceller], [lease.Repairer], [lease.Roster], [lease.MemberHistory], [lease.Journal], [lease.Publisher], [lease.Sets], [lease.Summarizer], [lease.Locker] or
+// [lease.Controller], [lease.Canceller], [lease.Repairer], [lease.Roster], [lease.MemberHistory], [lease.KnownMembers], [lease.Journal], [lease.Publisher], [lease.Sets], [lease.Summarizer], [lease.Locker] or
 // [lease.Namespacer], or for which [WithForget] or [WithClockStep] is not given, has the cases about that skipped.
 func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) {
 	o := options{
@@ -294,6 +294,8 @@ var cases = []struct {
 	{"MembersHaveTheTimeOfTheirAnnouncement", membersHaveTheTimeOfTheirAnnouncement},
 	{"FormerMembersAreKept", formerMembersAreKept},
 	{"FormerMembersAreBounded", formerMembersAreBounded},
+
+	{"KnownMembersSayNothingAgain", knownMembersSayNothingAgain},
 
 	// journal.go
 	{"NotesAreKeptNewestFirst", notesAreKeptNewestFirst},

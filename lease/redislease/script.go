@@ -86,6 +86,7 @@ var (
 		claimScript, guardedClaimScript, guardedLockClaimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript,
 		pauseScript, resumeScript, cancelScript, repairScript, triggerScript, noteScript, notedScript, announceScript, membersScript,
 		appendScript, notesScript, setPutScript, setKeepScript, setGetScript, summaryScript,
+		membersKnownScript, membersInfoScript,
 		nodeScript, nodeGrowsScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		lockRenewScript, lockViewScript,

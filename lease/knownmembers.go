@@ -1,0 +1,21 @@
+package lease
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+)
+
+// KnownMembers is a [Roster] that leaves out what its caller knows: most members say the same again and again, and in a
+// large fleet all would otherwise read it from all.
+type KnownMembers interface {
+	// MembersBut returns what Members does, but of each member whose Info has the digest that known names for its holder,
+	// an [InfoDigest], no Info: then Known is true.
+	MembersBut(ctx context.Context, known map[string]string) ([]Member, error)
+}
+
+// InfoDigest tells what a member says about itself from most else that it might: the first 16 digits of its SHA-1.
+func InfoDigest(info []byte) string {
+	sum := sha1.Sum(info)
+	return hex.EncodeToString(sum[:8])
+}

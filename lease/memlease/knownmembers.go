@@ -1,0 +1,19 @@
+package memlease
+
+import (
+	"context"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// MembersBut implements [lease.KnownMembers].
+func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]lease.Member, error) {
+	list, err := s.Members(ctx)
+	for i := range list {
+		m := &list[i]
+		if m.Known = known[m.Holder] == lease.InfoDigest(m.Info); m.Known {
+			m.Info = nil
+		}
+	}
+	return list, err
+}

@@ -1,0 +1,101 @@
+package redislease
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+)
+
+var (
+	//go:embed lua/members_known.lua
+	membersKnownSource string
+	//go:embed lua/members_info.lua
+	membersInfoSource string
+
+	membersKnownScript = newScript("#!lua flags=allow-oom", recordSource, formerSource, membersKnownSource)
+	membersInfoScript  = newScript("#!lua flags=no-writes,allow-oom", membersInfoSource)
+)
+
+// MembersBut implements [lease.KnownMembers]: in a second round trip where somebody says what is not known.
+func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]lease.Member, error) {
+	cmd, err := s.router.do(ctx, membersKnownScript.command(ctx, s.memberKeys(), lease.FormerFor.Milliseconds(), lease.MaxFormer))
+	var lines string
+	if err == nil {
+		lines, err = cmd.Text()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
+	var list []lease.Member
+	var news []any // their holders
+	for line := range strings.Lines(lines) {
+		m, digest, err := readKnown(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return nil, fmt.Errorf("members: %w", err)
+		}
+		if m.Known = known[m.Holder] == digest; !m.Known {
+			news = append(news, m.Holder)
+		}
+		list = append(list, m)
+	}
+	slices.SortFunc(list, func(a, b lease.Member) int { return cmp.Compare(a.Holder, b.Holder) })
+	if len(news) == 0 {
+		return list, nil
+	}
+	return s.withInfos(ctx, list, news)
+}
+
+// withInfos fills in what the holders say about themselves. Those who have left meanwhile are no members.
+func (s *Store) withInfos(ctx context.Context, list []lease.Member, holders []any) ([]lease.Member, error) {
+	cmd, err := s.router.do(ctx, membersInfoScript.command(ctx, s.memberKeys()[:1], holders...))
+	var r []any
+	if err == nil {
+		r, err = cmd.Slice()
+	}
+	if err == nil && len(r) != len(holders) {
+		err = errReply
+	}
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
+	infos := make(map[string][]byte, len(holders))
+	for i, v := range r {
+		if v != nil {
+			_, info, _ := strings.Cut(text(v), " ")
+			infos[text(holders[i])] = []byte(info)
+		}
+	}
+	kept := list[:0]
+	for _, m := range list {
+		info, ok := infos[m.Holder]
+		if m.Info = info; m.Known || ok {
+			kept = append(kept, m)
+		}
+	}
+	return kept, nil
+}
+
+// readKnown reads a line of members_known.lua.
+func readKnown(line string) (m lease.Member, digest string, err error) {
+	f := strings.Fields(line)
+	if len(f) != 4 {
+		return m, "", fmt.Errorf("%w: member %q", errReply, line)
+	}
+	remaining, err := strconv.ParseInt(f[1], 10, 64)
+	heard, fault := strconv.ParseFloat(f[2], 64) // a score
+	if cmp.Or(err, fault) != nil {
+		return m, "", fmt.Errorf("%w: member %q", errReply, line)
+	}
+	m = lease.Member{Holder: f[0], Left: time.Duration(remaining) * time.Microsecond}
+	if heard != 0 {
+		m.Heard = time.UnixMicro(int64(heard)).UTC()
+	}
+	return m, f[3], nil
+}
