@@ -15,7 +15,7 @@ func (f *redisFleet) overloadEvents() (overloaded, keepUp, lost int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range f.events {
-		switch e.(type) { //nolint:gochecksumtype // the others are of no interest
+		switch e.(type) {
 		case scheduler.StoreOverloaded:
 			overloaded++
 		case scheduler.StoreKeepsUp:
