@@ -109,12 +109,15 @@ func readSummaries(names []string, cmd *redis.Cmd) ([]lease.Summary, error) {
 
 // readSummary reads what summary.lua says of one record.
 func readSummary(name string, f []any, now int64) (lease.Summary, error) {
-	if len(f) < 6 {
+	if len(f) < 4 {
 		return lease.Summary{}, fmt.Errorf("%w: summary %v", errReply, f)
 	}
 	s := lease.Summary{Record: lease.Record{Name: name}}
-	mark, token, _ := strings.Cut(text(f[0]), " ")
-	n, err := numbers([]string{mark, token})
+	head := strings.SplitN(text(f[0]), " ", 3)
+	if len(head) != 3 {
+		return lease.Summary{}, fmt.Errorf("%w: summary %q", errReply, head)
+	}
+	n, err := numbers(head[:2])
 	if err != nil {
 		return lease.Summary{}, err
 	}
@@ -122,17 +125,19 @@ func readSummary(name string, f []any, now int64) (lease.Summary, error) {
 	if s.Open, err = readLines(text(f[1]), now); err != nil {
 		return lease.Summary{}, err
 	}
-	if s.Paused, err = readPause(text(f[2])); err != nil {
-		return lease.Summary{}, err
+	if rare, ok := f[2].([]any); ok && len(rare) == 2 {
+		if s.Paused, err = readPause(text(rare[0])); err != nil {
+			return lease.Summary{}, err
+		}
+		readCancels(text(rare[1]), s.Open)
 	}
-	readCancels(text(f[3]), s.Open)
-	if schedule := text(f[4]); schedule != "" {
+	if schedule := text(f[3]); schedule != "" {
 		s.Schedules = []lease.Schedule{{Text: schedule}}
 	}
-	if s.Newest, err = readOutcomes(text(f[5])); err != nil {
+	if s.Newest, err = readOutcomes(head[2]); err != nil {
 		return lease.Summary{}, err
 	}
-	for _, e := range slices.Backward(f[6:]) {
+	for _, e := range slices.Backward(f[4:]) {
 		settled, err := readSettled(text(e))
 		if err != nil {
 			return lease.Summary{}, err

@@ -2,8 +2,8 @@
 -- KEYS    records
 -- ARGV    1 how many outcomes of each
 -- returns {now, then for each record: nil when there is none, or
---         {mark token, open, pause, cancels, schedule, newest outcomes, entries ...}}: the outcomes newest first, each
---         followed by how many of it are in a row; the entries are those that lease.Summary has, newest first
+--         {mark token newest outcomes, open, {pause, cancels} or nil, schedule, entries ...}}: the outcomes newest first,
+--         each followed by how many of it are in a row; the entries are those that lease.Summary has, newest first
 local _, now = clock()
 local answer = {now}
 
@@ -42,9 +42,9 @@ end
 for i, key in ipairs(KEYS) do
   local v = redis.call('HMGET', key, 'mark', 'token', 'open', 'paused', 'cancels', 'schedules', 'settled')
   if v[1] or v[2] or v[3] or v[7] then
-    local list = {(v[1] or '0') .. ' ' .. (v[2] or '0'), v[3] or '', v[4] or '', v[5] or '',
-      v[6] and string.match(v[6], '%d+ ([^\n]*)\n$') or '', ''}
-    list[6] = entries(key, tonumber(v[7] or '0'), tonumber(ARGV[1]), list)
+    local list = {'', v[3] or '', (v[4] or v[5]) and {v[4] or '', v[5] or ''},
+      v[6] and string.match(v[6], '%d+ ([^\n]*)\n$') or ''}
+    list[1] = (v[1] or '0') .. ' ' .. (v[2] or '0') .. ' ' .. entries(key, tonumber(v[7] or '0'), tonumber(ARGV[1]), list)
     answer[i + 1] = list
   else
     answer[i + 1] = false
