@@ -202,7 +202,8 @@ func (s state) owed(tick int64) bool {
 func (s state) passEdited(first int64) step {
 	then := min(s.edited-1, s.now-editGrace)
 	// What is too old to run is not looked at one by one.
-	old := s.now - s.spec.CatchUpWindow.Milliseconds() - 1
+	grace := max(s.spec.MisfireGrace.Milliseconds(), minGrace)
+	old := s.now - max(s.spec.CatchUpWindow.Milliseconds(), grace) - 1
 	if s.had == nil || s.due(first) <= old {
 		if s.had != nil {
 			then = min(then, old)
