@@ -1,6 +1,7 @@
 package redislease
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -27,6 +28,15 @@ func (e *KeyError) Unwrap() error { return e.Err }
 
 // Is makes errors.Is(err, lease.ErrRecord) true.
 func (e *KeyError) Is(target error) bool { return target == lease.ErrRecord }
+
+// ofKey is err, which is about the value of a key.
+func ofKey(key string, err error) error {
+	err = classified(err)
+	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.HasPrefix(err.Error(), "UNREADABLE") || errors.Is(err, errReply) {
+		return &KeyError{Keys: []string{key}, Err: err}
+	}
+	return err
+}
 
 // foreign names the keys of cmd where a value of another type is why it failed.
 func foreign(cmd *redis.Cmd, err error) error {

@@ -22,10 +22,23 @@ type pipe struct {
 	// confirmed has everything sent in pipelines, where replicas are asked to confirm it: see [waiter].
 	confirmed bool
 
+	// scripts make one command of many operations on values.
+	scripts *opScripts
+
 	mu      sync.Mutex
 	busy    int
 	waiting []*call
+	urgent  []*opCall // operations that go first: they end or keep something
+	ops     []*opCall
 }
+
+// batch is what one round trip carries.
+type batch struct {
+	calls []*call
+	ops   []*opCall
+}
+
+func (b *batch) empty() bool { return len(b.calls) == 0 && len(b.ops) == 0 }
 
 // call is one command that waits for its turn.
 type call struct {
@@ -37,10 +50,10 @@ type call struct {
 // most bounds a pipeline, so that one slow batch does not hold up all others for long.
 const most = 256
 
-func newPipe(client redis.UniversalClient, cluster *redis.ClusterClient, timeout time.Duration, confirmed bool) *pipe {
+func newPipe(client redis.UniversalClient, cluster *redis.ClusterClient, timeout time.Duration, confirmed bool, scripts *opScripts) *pipe {
 	return &pipe{
 		client: client, cluster: cluster, lanes: lanes, aside: make(chan struct{}, aside),
-		timeout: timeout, confirmed: confirmed,
+		timeout: timeout, confirmed: confirmed, scripts: scripts,
 	}
 }
 
@@ -51,7 +64,7 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 		return cmd, err
 	}
 	p.mu.Lock()
-	if p.busy < p.lanes && len(p.waiting) == 0 && p.soon(ctx) {
+	if p.idleLocked() && p.soon(ctx) {
 		p.busy++
 		p.mu.Unlock()
 		cmds := []*redis.Cmd{cmd}
@@ -63,14 +76,8 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 	}
 	c := &call{ctx: ctx, cmd: cmd, done: make(chan *redis.Cmd, 1)}
 	p.waiting = append(p.waiting, c)
-	if p.busy < p.lanes {
-		p.busy++
-		batch := p.takeLocked()
-		p.mu.Unlock()
-		go p.run(batch)
-	} else {
-		p.mu.Unlock()
-	}
+	p.startLocked()
+	p.mu.Unlock()
 	select {
 	case cmd = <-c.done:
 		return cmd, cmd.Err()
@@ -92,59 +99,93 @@ func (p *pipe) soon(ctx context.Context) bool {
 	return ok && time.Until(deadline) <= blind
 }
 
+// idleLocked tells whether a lane is free and nothing waits for one.
+func (p *pipe) idleLocked() bool {
+	return p.busy < p.lanes && len(p.waiting) == 0 && len(p.urgent) == 0 && len(p.ops) == 0
+}
+
+// startLocked has what waits sent if a lane is free.
+func (p *pipe) startLocked() {
+	if p.busy < p.lanes {
+		p.busy++
+		b := p.takeLocked()
+		go p.run(b)
+	}
+}
+
 // next passes a lane on to those who wait, or gives it back.
 func (p *pipe) next() {
 	p.mu.Lock()
-	batch := p.takeLocked()
-	if batch == nil {
+	b := p.takeLocked()
+	if b.empty() {
 		p.busy--
 		p.mu.Unlock()
 		return
 	}
 	p.mu.Unlock()
-	go p.run(batch)
+	go p.run(b)
 }
 
-// takeLocked takes those who have waited for longest. Whoever has given up is not sent any more: a claim without a
-// claimer would hold its occasion for a whole term.
-func (p *pipe) takeLocked() []*call {
-	var batch []*call
-	for len(p.waiting) > 0 && len(batch) < most {
+// takeLocked takes what has waited for longest, urgent operations first. A call whose caller has given up is not sent
+// any more: a claim without a claimer would hold its tick for a whole TTL.
+func (p *pipe) takeLocked() (b batch) {
+	for len(p.waiting) > 0 && len(b.calls) < most {
 		c := p.waiting[0]
 		p.waiting[0] = nil
 		p.waiting = p.waiting[1:]
 		if c.ctx.Err() == nil {
-			batch = append(batch, c)
+			b.calls = append(b.calls, c)
 		}
 	}
-	return batch
+	b.ops = takeOps(nil, &p.urgent)
+	b.ops = takeOps(b.ops, &p.ops)
+	return b
 }
 
-// run sends batches until none waits.
-func (p *pipe) run(batch []*call) {
-	for batch != nil {
-		p.sendMany(batch)
+func takeOps(taken []*opCall, queue *[]*opCall) []*opCall {
+	q := *queue
+	for len(q) > 0 && len(taken) < most {
+		if c := q[0]; c.ctx.Err() == nil {
+			taken = append(taken, c)
+		} else {
+			c.fail(context.Cause(c.ctx))
+		}
+		q[0] = nil
+		q = q[1:]
+	}
+	*queue = q
+	return taken
+}
+
+// run sends batches until nothing waits.
+func (p *pipe) run(b batch) {
+	for !b.empty() {
+		p.sendBatch(b)
 		runtime.Gosched() // those who were answered may have more to ask
 		p.mu.Lock()
-		batch = p.takeLocked()
-		if batch == nil {
+		b = p.takeLocked()
+		if b.empty() {
 			p.busy--
 		}
 		p.mu.Unlock()
 	}
 }
 
-func (p *pipe) sendMany(batch []*call) {
-	cmds := make([]*redis.Cmd, len(batch))
-	for i, c := range batch {
-		cmds[i] = c.cmd
-	}
+func (p *pipe) sendBatch(b batch) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
-	p.send(ctx, cmds)
-	cancel()
-	for i, c := range batch {
-		c.done <- cmds[i]
+	defer cancel()
+	if len(b.ops) == 0 {
+		cmds := make([]*redis.Cmd, len(b.calls))
+		for i, c := range b.calls {
+			cmds[i] = c.cmd
+		}
+		p.send(ctx, cmds)
+		for i, c := range b.calls {
+			c.done <- cmds[i]
+		}
+		return
 	}
+	p.sendOps(ctx, b)
 }
 
 // sendAll sends commands beside the lanes, in as few pipelines as possible. Commands may be replaced by what was
@@ -170,7 +211,14 @@ func (p *pipe) sendAll(ctx context.Context, cmds []*redis.Cmd) {
 func (p *pipe) send(ctx context.Context, cmds []*redis.Cmd) {
 	p.exec(ctx, p.client, cmds)
 	p.repeat(ctx, p.client, cmds, isNoScript, withSource)
-	if p.cluster != nil && p.repeat(ctx, p.cluster, cmds, isRedirect, anew) {
+	if p.cluster != nil {
+		p.redirect(ctx, cmds)
+	}
+}
+
+// redirect sends what another server of the Cluster keeps now to that one.
+func (p *pipe) redirect(ctx context.Context, cmds []*redis.Cmd) {
+	if p.repeat(ctx, p.cluster, cmds, isRedirect, anew) {
 		p.repeat(ctx, p.cluster, cmds, isNoScript, withSource)
 	}
 }

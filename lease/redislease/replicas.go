@@ -41,6 +41,8 @@ var ErrReplicas = errors.New("redislease: not on enough replicas")
 type ReplicasError struct {
 	Confirmed, Wanted int
 	Err               error // why it is not known how many have; nil when it is
+
+	token int64 // that the write granted, if it did
 }
 
 func (e *ReplicasError) Error() string {
@@ -56,6 +58,17 @@ func (e *ReplicasError) Is(target error) bool { return target == ErrReplicas }
 
 // Unwrap returns why it is not known how many have confirmed the write.
 func (e *ReplicasError) Unwrap() error { return e.Err }
+
+// unconfirmed is err, of a command of many operations, for one of them that made the stamp.
+func unconfirmed(err error, stamp int64) error {
+	var e *ReplicasError
+	if !errors.As(err, &e) {
+		return err
+	}
+	own := *e
+	own.token = stamp
+	return &own
+}
 
 // short reports whether a command was done and too few replicas have confirmed it, and then takes that from the
 // command, so that its answer can be read.
@@ -137,6 +150,7 @@ var recordHashes, recordSources = func() (hashes, sources map[string]bool) {
 		claimScript, guardedClaimScript, renewScript, settleScript, passScript, syncScript, pauseScript, resumeScript, triggerScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		guardedLockClaimScript, lockRenewScript,
+		growingScript, gracedScript, essentialScript,
 	} {
 		hashes[s.hash], sources[s.source] = true, true
 	}

@@ -14,6 +14,7 @@ import (
 type router struct {
 	timeout   time.Duration
 	confirmed bool                 // see [pipe]
+	scripts   *opScripts           // see [pipe]
 	only      *pipe                // nil on Cluster
 	cluster   *redis.ClusterClient // nil but on Cluster
 	found     atomic.Bool          // the servers of the Cluster are known
@@ -22,12 +23,12 @@ type router struct {
 	pipes map[*redis.Client]*pipe
 }
 
-func newRouter(client redis.UniversalClient, timeout time.Duration, confirmed bool) *router {
-	r := &router{timeout: timeout, confirmed: confirmed, pipes: make(map[*redis.Client]*pipe)}
+func newRouter(client redis.UniversalClient, timeout time.Duration, confirmed bool, scripts *opScripts) *router {
+	r := &router{timeout: timeout, confirmed: confirmed, scripts: scripts, pipes: make(map[*redis.Client]*pipe)}
 	if c, ok := client.(*redis.ClusterClient); ok {
 		r.cluster = c
 	} else {
-		r.only = newPipe(client, nil, timeout, confirmed)
+		r.only = newPipe(client, nil, timeout, confirmed, scripts)
 	}
 	return r
 }
@@ -115,7 +116,7 @@ func (r *router) pipeTo(node *redis.Client) *pipe {
 	defer r.mu.Unlock()
 	p := r.pipes[node]
 	if p == nil {
-		p = newPipe(node, r.cluster, r.timeout, r.confirmed)
+		p = newPipe(node, r.cluster, r.timeout, r.confirmed, r.scripts)
 		r.pipes[node] = p
 	}
 	return p
@@ -151,4 +152,37 @@ func (r *router) mind(err error) {
 	if r.cluster != nil && err != nil {
 		r.cluster.ReloadState(context.Background()) // in the background, and no more than five times a second
 	}
+}
+
+// doOps carries operations out, each where its key belongs, and returns when all are answered; or, when ctx ends before,
+// why it has.
+func (r *router) doOps(ctx context.Context, calls []*opCall) error {
+	group := &opGroup{done: make(chan struct{})}
+	group.left.Store(int32(len(calls)))
+	for _, c := range calls {
+		c.group = group
+	}
+	if r.only != nil {
+		return r.only.doOps(ctx, group, calls)
+	}
+	parts := make(map[*pipe][]*opCall)
+	for _, c := range calls {
+		node, err := r.node(ctx, c.key)
+		if err != nil {
+			c.fail(classified(err))
+			continue
+		}
+		p := r.pipeTo(node)
+		parts[p] = append(parts[p], c)
+	}
+	for p, part := range parts {
+		p.queue(part)
+	}
+	if err := group.await(ctx); err != nil {
+		return err
+	}
+	for _, c := range calls {
+		r.mind(c.result.Err)
+	}
+	return nil
 }

@@ -90,6 +90,7 @@ var (
 		nodeScript, nodeGrowsScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		lockRenewScript, lockViewScript,
+		growingScript, gracedScript, essentialScript, readScript, sinceScript,
 	}
 )
 

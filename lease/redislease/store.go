@@ -22,6 +22,7 @@ type Store struct {
 	grace     time.Duration
 	unwanted  *unwanted // nil when no replica is waited for
 	interest  *interest // nil but on Cluster
+	values    *values
 }
 
 // chunk is how many leases one script renews: more would hold up the other clients of the server.
@@ -93,9 +94,17 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 		namespace: namespace,
 		end:       end,
 		client:    own,
-		router:    newRouter(own, o.timeout, o.replicas > 0),
 		grace:     o.grace,
 	}
+	s.values = newValues(s)
+	scripts := &opScripts{
+		scripts: [opKinds]*script{essentialOp: essentialScript, readOp: readScript, growingOp: growingScript},
+		channel: s.values.channel(), graceKey: s.fleetKey(":server"), grace: o.grace,
+	}
+	if o.grace > 0 {
+		scripts.scripts[growingOp] = gracedScript
+	}
+	s.router = newRouter(own, o.timeout, o.replicas > 0, scripts)
 	if s.router.cluster != nil {
 		s.interest = newInterest()
 	}

@@ -1,5 +1,5 @@
 -- Before anything is granted or decided anew by this server, the leases have to be over that it may not know of.
--- KEYS[2]      the server that the namespace remembers: the id of its replication, and since when
+-- KEYS[#KEYS]  the server that the namespace remembers: the id of its replication, and since when
 -- ARGV[#ARGV]  the grace in us
 -- A claim that is refused returns {left in us}.
 
@@ -17,10 +17,10 @@ local function grace_left()
     error('INFO replication tells no master_replid, which the failover grace needs')
   end
   local stamp, now = server_time()
-  local known, since = string.match(redis.call('GET', KEYS[2]) or '', '^(%x+) (%d+)$')
+  local known, since = string.match(redis.call('GET', KEYS[#KEYS]) or '', '^(%x+) (%d+)$')
   if known ~= id or tonumber(since) > now then
     since = stamp
-    redis.call('SET', KEYS[2], id .. ' ' .. since)
+    redis.call('SET', KEYS[#KEYS], id .. ' ' .. since)
   end
   return since + table.remove(ARGV) - now, now
 end

@@ -1,0 +1,201 @@
+package redislease
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/driver"
+)
+
+// tags is over how many hash tags the keys of a namespace are spread: operations on keys of one tag travel in one script
+// on Cluster too, and its servers share a namespace by its tags.
+const tags = 16
+
+// format is what the keys of a namespace look like; another release that finds another one touches nothing.
+const format = "2"
+
+// FormatError is the error of calls on a namespace whose keys are of another release. It matches [lease.ErrPermanent].
+type FormatError struct {
+	Namespace, Format string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("redislease: namespace %[1]q has keys of format %[2]q, and this release writes format %[3]s: "+
+		"use another namespace, or stop all replicas and delete the keys that match solotick:{%[1]s}*, solotick:{%[1]s:* and solotick:{%[1]s/*",
+		e.Namespace, e.Format, format)
+}
+
+// Is makes errors.Is(err, lease.ErrPermanent) true.
+func (e *FormatError) Is(target error) bool { return target == lease.ErrPermanent }
+
+// values is a [driver.Store] on Redis.
+type values struct {
+	store   *Store
+	prefix  [tags]string // of the keys of each tag
+	checked atomic.Bool  // the format is the one of this release
+}
+
+func newValues(s *Store) *values {
+	v := &values{store: s}
+	for tag := range v.prefix {
+		v.prefix[tag] = "solotick:{" + s.namespace + "/" + strconv.Itoa(tag) + "}:"
+	}
+	return v
+}
+
+func tagOf(key string) int { return int(crc32.ChecksumIEEE([]byte(key)) % tags) }
+
+var (
+	//go:embed lua/since.lua
+	sinceSource string
+	sinceScript = newScript("#!lua flags=allow-oom", sinceSource)
+)
+
+// Time implements [driver.Store].
+func (v *values) Time(ctx context.Context) (now, since time.Time, err error) {
+	cmd, err := v.store.router.do(ctx, sinceScript.command(ctx, []string{v.store.fleetKey("")}, format))
+	var r []any
+	if err == nil {
+		r, err = cmd.Slice()
+	}
+	if err == nil && len(r) != 2 {
+		err = fmt.Errorf("%w: %v", errReply, r)
+	}
+	if err != nil {
+		return now, since, fmt.Errorf("time: %w", err)
+	}
+	if other, is := r[1].(string); is {
+		return now, since, &FormatError{Namespace: v.store.namespace, Format: other}
+	}
+	v.checked.Store(true)
+	return time.UnixMicro(number(r[0])).UTC(), time.UnixMicro(number(r[1])).UTC(), nil
+}
+
+// Do implements [driver.Store].
+func (v *values) Do(ctx context.Context, ops []driver.Op) []driver.Result {
+	results := make([]driver.Result, len(ops))
+	if len(ops) == 0 {
+		return results
+	}
+	err := context.Cause(ctx)
+	if err == nil && !v.checked.Load() {
+		_, _, err = v.Time(ctx)
+	}
+	if err != nil {
+		for i := range results {
+			results[i].Err = err
+		}
+		return results
+	}
+	calls := make([]opCall, 0, len(ops))
+	last := make([]int, len(ops)) // of each operation's calls
+	for i, op := range ops {
+		tag := tagOf(op.Key)
+		call := opCall{ctx: ctx, op: op, key: v.prefix[tag] + op.Key, tag: tag}
+		for len(op.Append) > 1 { // one by one
+			call.op.Append = op.Append[:1]
+			calls = append(calls, call)
+			op.Append = op.Append[1:]
+			call.op.Append = op.Append
+		}
+		last[i] = len(calls)
+		calls = append(calls, call)
+	}
+	waiting := make([]*opCall, len(calls))
+	for i := range calls {
+		waiting[i] = &calls[i]
+	}
+	for err == nil && len(waiting) > 0 {
+		var now []*opCall
+		now, waiting = inOrder(waiting)
+		err = v.store.router.doOps(ctx, now)
+	}
+	for i, n := range last {
+		if results[i].Err = err; err == nil {
+			results[i] = calls[n].result
+		}
+	}
+	return results
+}
+
+// inOrder returns what can be carried out at once, and what has to come later so that the operations on one key keep
+// their order: scripts of different kinds, and what is more than one script, may overtake one another.
+func inOrder(calls []*opCall) (now, later []*opCall) {
+	if len(calls) == 1 {
+		return calls, nil
+	}
+	kinds := make(map[string]opKind, len(calls))
+	for i, c := range calls {
+		kind, seen := kinds[c.key]
+		switch {
+		case seen && (kind != c.kind() || len(calls) > opsPerScript):
+			if later == nil {
+				now = append(now, calls[:i]...)
+			}
+			later = append(later, c)
+			kinds[c.key] = opKinds // nothing more of this key
+			continue
+		case later != nil:
+			now = append(now, c)
+		}
+		kinds[c.key] = c.kind()
+	}
+	if later == nil {
+		return calls, nil
+	}
+	return now, later
+}
+
+// Scan implements [driver.Store]. On Cluster the servers are asked one after the other; what moves from one to another
+// meanwhile may be missed.
+func (v *values) Scan(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error) {
+	start := "solotick:{" + v.store.namespace + "/"
+	found, next, err := v.store.scan(ctx, start+"*}:"+prefix+"*", cursor, max(count, 1))
+	if err != nil {
+		return nil, "", fmt.Errorf("scan: %w", err)
+	}
+	for _, key := range found {
+		if _, name, ok := strings.Cut(key, "}:"); ok {
+			keys = append(keys, name)
+		}
+	}
+	return v.existing(ctx, keys, next)
+}
+
+// existing leaves out the keys that have a list but no value.
+func (v *values) existing(ctx context.Context, keys []string, next string) ([]string, string, error) {
+	calls := make([]*opCall, len(keys))
+	for i, key := range keys {
+		tag := tagOf(key)
+		calls[i] = &opCall{ctx: ctx, op: driver.Op{Key: key}, exists: true, key: v.prefix[tag] + key, tag: tag}
+	}
+	if len(calls) > 0 {
+		if err := v.store.router.doOps(ctx, calls); err != nil {
+			return nil, "", fmt.Errorf("scan: %w", err)
+		}
+	}
+	kept := keys[:0]
+	for i, c := range calls {
+		if c.result.Err != nil {
+			return nil, "", fmt.Errorf("scan: %w", c.result.Err)
+		}
+		if c.result.Status == driver.Done {
+			kept = append(kept, keys[i])
+		}
+	}
+	return kept, next, nil
+}
+
+// Subscribe implements [driver.Store].
+func (v *values) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
+	return v.store.subscribe(ctx, v.channel(), "subscribe", func(message string) { notify(readNotification(message)) })
+}
+
+func (v *values) channel() string { return "solotick:" + v.store.namespace + ":changes" }
