@@ -14,6 +14,7 @@ import (
 	"github.com/solotick/solotick/internal/knownfail"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -69,7 +70,7 @@ func TestDeletedIdleRecordLosesNoTick(t *testing.T) {
 	f.startMany()
 	time.Sleep(time.Until(tick.Add(-500 * time.Millisecond)))
 	for _, name := range names {
-		deleted, err := f.server.Client(t).Del(t.Context(), "solotick:{default:"+name+"}").Result()
+		deleted, err := f.server.Client(t).Del(t.Context(), redislease.Key("default", name)).Result()
 		require.NoError(t, err)
 		require.EqualValues(t, 1, deleted)
 	}
@@ -93,7 +94,7 @@ func TestEmptyMasterOfClusterLosesNoTick(t *testing.T) {
 	since := on("solotick:{default}")
 	var names []string
 	for i := 0; len(names) < 4; i++ {
-		if name := fmt.Sprint("job", i); on("solotick:{default:"+name+"}") != since {
+		if name := fmt.Sprint("job", i); on(redislease.Key("default", name)) != since {
 			names = append(names, name)
 		}
 	}

@@ -193,7 +193,7 @@ func (c *sentCommands) note(cmds ...redis.Cmder) {
 		if len(args) < 4 || !strings.HasPrefix(strings.ToLower(args[0].(string)), "eval") {
 			continue
 		}
-		if key, _ := args[3].(string); strings.Contains(key, "{default:") {
+		if key, _ := args[3].(string); strings.Contains(key, "{default/") {
 			c.records++
 		} else {
 			c.times++

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease/redislease"
 )
 
 // Another program's value where a record would be costs that job, and no other, also at a start and among renewals.
@@ -17,7 +18,7 @@ func TestARecordOfTheWrongTypeIsNamed(t *testing.T) {
 	client := server.Client(t)
 	path := file(t, "redis: {url: '"+server.URL()+"'}\nlease: {ttl: 2s}\n"+oneJob+
 		strings.Replace(oneJob[len("\njobs:\n"):], "hello", "wrong", 1)+strings.ReplaceAll(leaderJob, "leads", "held"))
-	const key = "solotick:{default:wrong}"
+	key := redislease.Key("default", "wrong")
 	const message = "a record cannot be read, so its job does not run; the others do"
 
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/lease/redislease"
 )
 
 const oneJob = `
@@ -74,7 +75,7 @@ log: {level: error, format: text}
 	p.ready(http.StatusOK)
 	keys, err := server.Client(t).Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
-	require.Contains(t, keys, "solotick:{from-flag:hello}")
+	require.Contains(t, keys, redislease.Key("from-flag", "hello"))
 }
 
 func TestAReplicaWithoutAnIDIsNamedAfterItsHost(t *testing.T) {

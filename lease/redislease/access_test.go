@@ -37,7 +37,7 @@ func TestTheDocumentedRightsAreThoseOfTheScripts(t *testing.T) {
 	for _, file := range files {
 		source, err := os.ReadFile(file)
 		require.NoError(t, err)
-		for _, call := range regexp.MustCompile(`redis\.p?call\(\s*['"]([A-Za-z]+)`).FindAllStringSubmatch(string(source), -1) {
+		for _, call := range regexp.MustCompile(`\bp?call\(\s*['"]([A-Za-z]+)`).FindAllStringSubmatch(string(source), -1) {
 			called["+"+strings.ToLower(call[1])] = true
 		}
 	}

@@ -59,7 +59,12 @@ func (c *cluster) options() *redis.ClusterOptions {
 // nodeOf is the number of the node that keeps the record of a name of the default namespace.
 func (c *cluster) nodeOf(t *testing.T, name string) int {
 	t.Helper()
-	slot, err := c.admins[0].ClusterKeySlot(t.Context(), "solotick:{default:"+name+"}").Result()
+	return c.nodeOfKey(t, redislease.Key("default", name))
+}
+
+func (c *cluster) nodeOfKey(t *testing.T, key string) int {
+	t.Helper()
+	slot, err := c.admins[0].ClusterKeySlot(t.Context(), key).Result()
 	require.NoError(t, err)
 	for i := range c.nodes {
 		if slot < int64((i+1)*slots/3) {
@@ -132,7 +137,7 @@ func TestOnClusterAMovedSlotIsFound(t *testing.T) {
 	g, lock := granted(t, s, claimOf("job", 100, "a", "r")), granted(t, s, claimOf("lock", 0, "a", "r"))
 	from := c.nodeOf(t, "job")
 	to := (from + 1) % 3
-	slot, err := c.admins[0].ClusterKeySlot(t.Context(), "solotick:{default:job}").Result()
+	slot, err := c.admins[0].ClusterKeySlot(t.Context(), redislease.Key("default", "job")).Result()
 	require.NoError(t, err)
 	found := func() {
 		for _, err := range s.Renew(t.Context(), []lease.Grant{g, lock}) {
@@ -203,7 +208,10 @@ func TestOnClusterAFailoverIsFollowed(t *testing.T) {
 	master := 0
 	c.addReplica(t, master, fast, partial)
 	s := openFor(t, redis.NewClusterClient(c.options()), redislease.WithTimeout(time.Second))
-	name := c.nameOn(t, master, "job")
+	name := "job"
+	for i := 0; c.nodeOf(t, name) != master; i++ {
+		name = fmt.Sprint("job", i)
+	}
 	synced(t, s, name)
 	l := listen(t, openFor(t, redis.NewClusterClient(c.options())))
 	here, there := l.waitsFor(s, c.nameOn(t, master, "here"), long), l.waitsFor(s, c.nameOn(t, master+1, "there"), long)

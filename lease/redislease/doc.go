@@ -2,11 +2,10 @@
 //
 // # Keys
 //
-//	solotick:{NAMESPACE:NAME}           the record of a name, a hash; see lua/record.lua
-//	solotick:{NAMESPACE:NAME}:key:KEY   which occasion a trigger with this key has opened
-//	solotick:{NAMESPACE:NAME}:journal   notes about it for people, a list
-//	solotick:{NAMESPACE}:journal        those about the namespace
-//	solotick:{NAMESPACE}                since when this server remembers the namespace
+//	solotick:{NAMESPACE/N}:NAME         the record of a name and its history, a hash; see lua/values.lua. N, from 0 to 15,
+//	                                    follows from the name
+//	solotick:{NAMESPACE/N}:journal:NAME notes about it for people, a hash; those about the namespace without a NAME
+//	solotick:{NAMESPACE}                the format of the keys, and since when this server remembers the namespace, a hash
 //	solotick:{NAMESPACE}:triggered      what was triggered within the last minute
 //	solotick:{NAMESPACE}:members        who takes part,
 //	solotick:{NAMESPACE}:heard          when each was announced last, and
@@ -29,7 +28,7 @@
 //
 //	ACL rules: ~solotick:* &solotick:* +eval +evalsha +scan +time +ping +select +publish +subscribe +unsubscribe
 //	           +get +set +hget +hset +hmget +hgetall +hdel +hexists +hlen +zadd +zrem +zscore +zrange +zrangebyscore
-//	           +zremrangebyrank +zremrangebyscore +pexpire +unlink +lpush +lrange +ltrim
+//	           +zremrangebyrank +zremrangebyscore +pexpire +persist +unlink
 //	On Cluster also: +cluster|slots +asking +spublish +ssubscribe +sunsubscribe
 //	With WithReplicas also: +wait
 //	With WithFailoverGrace also: +info

@@ -21,7 +21,7 @@ func TestAForeignValueFailsOnlyItsOwnRenewal(t *testing.T) {
 		synced(t, s, name)
 		grants = append(grants, granted(t, s, claimOf(name, 0, "a", "r")))
 	}
-	const key = "solotick:{default:job3}"
+	key := redislease.Key("default", "job3")
 	require.NoError(t, srv.Client(t).Set(t.Context(), key, "another program's", 0).Err())
 	for i, err := range s.Renew(t.Context(), grants) {
 		if i != 3 {

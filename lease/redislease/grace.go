@@ -56,25 +56,18 @@ func refusal(cmd *redis.Cmd) error {
 var (
 	//go:embed lua/grace.lua
 	graceSource string
-	//go:embed lua/grace_claim.lua
-	graceClaimSource string
 	//go:embed lua/grace_lock.lua
 	graceLockSource string
 
-	guardedClaimScript     = newScript("#!lua", graceSource, graceClaimSource, claimFastSource, recordSource, claimSource)
 	guardedLockClaimScript = newScript("#!lua", graceSource, graceLockSource, lockClaimFastSource, lockSource, lockWakeSource, lockClaimSource)
 )
 
-// guard makes the claim of cmd one that the grace may refuse.
+// guard makes the claim of a lock one that the grace may refuse.
 func (s *Store) guard(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 	if s.grace == 0 {
 		return cmd
 	}
 	args := cmd.Args()
-	guarded := guardedClaimScript
-	if args[1] == published.claim.hash {
-		guarded = guardedLockClaimScript
-	}
 	keys := []string{args[firstKey].(string), s.fleetKey(":server")}
-	return guarded.command(ctx, keys, append(slices.Clone(args[firstKey+1:]), s.grace.Microseconds())...)
+	return guardedLockClaimScript.command(ctx, keys, append(slices.Clone(args[firstKey+1:]), s.grace.Microseconds())...)
 }

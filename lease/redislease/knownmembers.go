@@ -19,7 +19,7 @@ var (
 	//go:embed lua/members_info.lua
 	membersInfoSource string
 
-	membersKnownScript = newScript("#!lua flags=allow-oom", recordSource, formerSource, membersKnownSource)
+	membersKnownScript = newScript("#!lua flags=allow-oom", clockSource, formerSource, membersKnownSource)
 	membersInfoScript  = newScript("#!lua flags=no-writes,allow-oom", membersInfoSource)
 )
 

@@ -1,9 +1,12 @@
 package redislease
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -71,6 +74,122 @@ func (s *Store) lockClaimCmd(ctx context.Context, c *lease.Claim) *redis.Cmd {
 		c.Permits, c.Limit, c.Term.Microseconds(), int(c.Turn), c.Ticket.Microseconds(), digit(c.Tell))
 }
 
+// claimLock claims permits of a lock.
+func (s *Store) claimLock(ctx context.Context, c *lease.Claim) (lease.Answer, error) {
+	if c.Ticket > 0 {
+		s.interest.note(c.Name, c.Ticket+besides)
+	}
+	cmd, err := s.router.do(ctx, s.guard(ctx, s.lockClaimCmd(ctx, c)))
+	few := short(cmd, err)
+	if err != nil && !few {
+		return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
+	}
+	if left := refusal(cmd); left != nil {
+		return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, left)
+	}
+	a, fault := readLockAnswer(cmd, c)
+	switch {
+	case fault != nil:
+		return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, fault)
+	case !few || a.Status == lease.Held: // which wrote nothing
+		return a, nil
+	case a.Status == lease.Granted:
+		s.unwanted.add(lease.Grant{
+			Name: c.Name, Holder: c.Holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers,
+			Term: c.Term, Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
+		})
+	}
+	return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
+}
+
+// locksPerScript is how many holds one script renews: more would hold up the other clients of the server.
+const locksPerScript = 128
+
+func (s *Store) renewLocks(ctx context.Context, grants []lease.Grant) []error {
+	answers := make([]error, len(grants))
+	var valid []int // indices
+	for i, g := range grants {
+		if answers[i] = g.Validate(); answers[i] == nil {
+			valid = append(valid, i)
+		}
+	}
+	size := locksPerScript
+	if s.router.cluster != nil {
+		size = 1 // names live in slots of their own
+	}
+	parts := slices.Collect(slices.Chunk(valid, size))
+	cmds := make([]*redis.Cmd, len(parts))
+	for i, part := range parts {
+		cmds[i] = s.lockRenewal(ctx, grants, part)
+	}
+	cmds, ended := s.router.all(ctx, cmds)
+	for i, part := range parts {
+		var kept []any
+		var few error // of replicas
+		err := ended
+		if err == nil && len(part) > 1 && errors.Is(cmds[i].Err(), lease.ErrRecord) {
+			s.renewHalves(ctx, grants, part, answers)
+			continue
+		}
+		if err == nil {
+			if failed := cmds[i].Err(); short(cmds[i], failed) {
+				few = failed
+			}
+			kept, err = cmds[i].Slice()
+		}
+		if err == nil && len(kept) != len(part) {
+			err = fmt.Errorf("%w: %d answers for %d leases", errReply, len(kept), len(part))
+		}
+		for j, n := range part {
+			switch {
+			case err != nil:
+				answers[n] = fmt.Errorf("renew %q: %w", grants[n].Name, err)
+			case kept[j] == int64(0):
+				answers[n] = lease.ErrFenced
+			case few != nil:
+				answers[n] = fmt.Errorf("renew %q: %w", grants[n].Name, few)
+			}
+		}
+	}
+	return answers
+}
+
+// renewHalves renews those of the grants that part lists by two scripts: one lock that cannot be read fails the script of
+// all.
+func (s *Store) renewHalves(ctx context.Context, grants []lease.Grant, part []int, answers []error) {
+	for half := range slices.Chunk(part, (len(part)+1)/2) {
+		some := make([]lease.Grant, len(half))
+		for i, n := range half {
+			some[i] = grants[n]
+		}
+		for i, err := range s.renewLocks(ctx, some) {
+			answers[half[i]] = err
+		}
+	}
+}
+
+func (s *Store) releaseLock(ctx context.Context, verb string, g lease.Grant) error {
+	if err := g.ValidateRelease(); err != nil {
+		return err
+	}
+	cmd, few := s.router.do(ctx, s.lockReleaseCmd(ctx, g))
+	err := few
+	if short(cmd, few) {
+		err = nil
+	}
+	var done int64
+	if err == nil {
+		done, err = cmd.Int64()
+	}
+	if err == nil && done == 0 {
+		return lease.ErrFenced
+	}
+	if err = cmp.Or(err, few); err != nil {
+		return fmt.Errorf("%s %q: %w", verb, g.Name, err)
+	}
+	return nil
+}
+
 // lockRenewal renews those of the grants that part lists.
 func (s *Store) lockRenewal(ctx context.Context, grants []lease.Grant, part []int) *redis.Cmd {
 	keys := make([]string, len(part))
@@ -85,6 +204,13 @@ func (s *Store) lockRenewal(ctx context.Context, grants []lease.Grant, part []in
 
 func (s *Store) lockReleaseCmd(ctx context.Context, g lease.Grant) *redis.Cmd {
 	return s.lockScripts().release.command(ctx, []string{s.lockKey(g.Name)}, lockID(g.Holder, g.Request), g.Token, g.Permits, g.Limit)
+}
+
+func checkName(name string) error {
+	if !lease.ValidName(name) {
+		return fmt.Errorf("redislease: name %q %s", name, lease.NameRule)
+	}
+	return nil
 }
 
 func digit(b bool) int {

@@ -135,7 +135,7 @@ func (l *listener) isTold(other lease.Store, g lease.Grant) {
 func (c *cluster) nameOn(t *testing.T, node int, start string) string {
 	t.Helper()
 	for i := 0; ; i++ {
-		if name := fmt.Sprint(start, i); c.nodeOf(t, name) == node {
+		if name := fmt.Sprint(start, i); c.nodeOfKey(t, "solotick:{default:"+name+"}") == node {
 			return name
 		}
 	}

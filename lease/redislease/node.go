@@ -62,8 +62,8 @@ var (
 	nodeRegistersSource string
 
 	// The one is for what has to work when Redis is out of memory.
-	nodeScript      = newScript("#!lua flags=allow-oom", recordSource, nodeRegistersSource)
-	nodeGrowsScript = newScript("#!lua", recordSource, nodeRegistersSource)
+	nodeScript      = newScript("#!lua flags=allow-oom", clockSource, nodeRegistersSource)
+	nodeGrowsScript = newScript("#!lua", clockSource, nodeRegistersSource)
 )
 
 const (

@@ -127,7 +127,7 @@ func (s *opScripts) command(ctx context.Context, ops []*opCall) *redis.Cmd {
 		args = append(args, s.graceKey)
 	}
 	for _, c := range ops {
-		args = appendOp(args, c, s.channel)
+		args = s.appendOp(args, c)
 	}
 	if graced {
 		args = append(args, s.grace.Microseconds())
@@ -161,7 +161,7 @@ func (s sentScript) answer() {
 		case r.Err != nil:
 			r.Err = ofKey(c.key, r.Err)
 		case few && r.Status == driver.Done && c.kind() != readOp:
-			r = driver.Result{Err: unconfirmed(err, r.Version.Stamp)}
+			r = driver.Result{Err: &unconfirmedError{err, r.Version.Stamp}}
 		}
 		c.answer(r)
 	}

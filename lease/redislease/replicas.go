@@ -41,9 +41,15 @@ var ErrReplicas = errors.New("redislease: not on enough replicas")
 type ReplicasError struct {
 	Confirmed, Wanted int
 	Err               error // why it is not known how many have; nil when it is
-
-	token int64 // that the write granted, if it did
 }
+
+// unconfirmedError is the error of a change that was made, with its stamp, and that too few replicas have confirmed.
+type unconfirmedError struct {
+	error
+	stamp int64
+}
+
+func (e *unconfirmedError) Unwrap() error { return e.error }
 
 func (e *ReplicasError) Error() string {
 	if e.Err != nil {
@@ -58,17 +64,6 @@ func (e *ReplicasError) Is(target error) bool { return target == ErrReplicas }
 
 // Unwrap returns why it is not known how many have confirmed the write.
 func (e *ReplicasError) Unwrap() error { return e.Err }
-
-// unconfirmed is err, of a command of many operations, for one of them that made the stamp.
-func unconfirmed(err error, stamp int64) error {
-	var e *ReplicasError
-	if !errors.As(err, &e) {
-		return err
-	}
-	own := *e
-	own.token = stamp
-	return &own
-}
 
 // short reports whether a command was done and too few replicas have confirmed it, and then takes that from the
 // command, so that its answer can be read.
@@ -140,14 +135,13 @@ func changesRecord(cmd redis.Cmder) bool {
 		return false
 	}
 	id, _ := args[1].(string)
-	return recordHashes[id] || recordSources[id]
+	return recordHashes[id] || clockSources[id]
 }
 
 // Scripts are called by their hash or by their source.
-var recordHashes, recordSources = func() (hashes, sources map[string]bool) {
+var recordHashes, clockSources = func() (hashes, sources map[string]bool) {
 	hashes, sources = map[string]bool{}, map[string]bool{}
 	for _, s := range []*script{
-		claimScript, guardedClaimScript, renewScript, settleScript, passScript, syncScript, pauseScript, resumeScript, triggerScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		guardedLockClaimScript, lockRenewScript,
 		growingScript, gracedScript, essentialScript,

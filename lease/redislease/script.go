@@ -16,36 +16,8 @@ type script struct {
 }
 
 var (
-	//go:embed lua/record.lua
-	recordSource string
-	//go:embed lua/claim_fast.lua
-	claimFastSource string
-	//go:embed lua/claim.lua
-	claimSource string
-	//go:embed lua/renew.lua
-	renewSource string
-	//go:embed lua/settle_fast.lua
-	settleFastSource string
-	//go:embed lua/settle.lua
-	settleSource string
-	//go:embed lua/pass.lua
-	passSource string
-	//go:embed lua/sync.lua
-	syncSource string
-	//go:embed lua/time.lua
-	timeSource string
-	//go:embed lua/inspect.lua
-	inspectSource string
-	//go:embed lua/pause.lua
-	pauseSource string
-	//go:embed lua/resume.lua
-	resumeSource string
-	//go:embed lua/cancel.lua
-	cancelSource string
-	//go:embed lua/repair.lua
-	repairSource string
-	//go:embed lua/trigger.lua
-	triggerSource string
+	//go:embed lua/clock.lua
+	clockSource string
 	//go:embed lua/note.lua
 	noteSource string
 	//go:embed lua/noted.lua
@@ -54,43 +26,20 @@ var (
 	announceSource string
 	//go:embed lua/members.lua
 	membersSource string
-	//go:embed lua/append.lua
-	appendSource string
-	//go:embed lua/notes.lua
-	notesSource string
 	//go:embed lua/former.lua
 	formerSource string
 
-	// What has to work when Redis is out of memory is allowed to; a claim is refused before it has written anything.
-	claimScript    = newScript("#!lua", claimFastSource, recordSource, claimSource)
-	renewScript    = newScript("#!lua flags=allow-oom", recordSource, renewSource)
-	settleScript   = newScript("#!lua flags=allow-oom", settleFastSource, recordSource, settleSource)
-	passScript     = newScript("#!lua flags=allow-oom", recordSource, passSource)
-	syncScript     = newScript("#!lua", recordSource, syncSource)
-	timeScript     = newScript("#!lua flags=allow-oom", recordSource, timeSource)
-	inspectScript  = newScript("#!lua flags=no-writes,allow-oom", recordSource, inspectSource)
-	pauseScript    = newScript("#!lua flags=allow-oom", recordSource, pauseSource)
-	resumeScript   = newScript("#!lua flags=allow-oom", recordSource, resumeSource)
-	cancelScript   = newScript("#!lua flags=allow-oom", recordSource, cancelSource)
-	repairScript   = newScript("#!lua flags=allow-oom", recordSource, repairSource)
-	triggerScript  = newScript("#!lua", recordSource, triggerSource)
-	noteScript     = newScript("#!lua", recordSource, noteSource)
-	notedScript    = newScript("#!lua flags=no-writes,allow-oom", recordSource, notedSource)
-	announceScript = newScript("#!lua", recordSource, formerSource, announceSource)
-	membersScript  = newScript("#!lua flags=allow-oom", recordSource, formerSource, membersSource)
-
-	appendScript = newScript("#!lua", recordSource, appendSource)
-	notesScript  = newScript("#!lua flags=no-writes,allow-oom", notesSource)
+	noteScript     = newScript("#!lua", clockSource, noteSource)
+	notedScript    = newScript("#!lua flags=no-writes,allow-oom", clockSource, notedSource)
+	announceScript = newScript("#!lua", clockSource, formerSource, announceSource)
+	membersScript  = newScript("#!lua flags=allow-oom", clockSource, formerSource, membersSource)
 
 	scripts = []*script{
-		claimScript, guardedClaimScript, guardedLockClaimScript, renewScript, settleScript, passScript, syncScript, timeScript, inspectScript,
-		pauseScript, resumeScript, cancelScript, repairScript, triggerScript, noteScript, notedScript, announceScript, membersScript,
-		appendScript, notesScript, setPutScript, setKeepScript, setGetScript, summaryScript,
-		membersKnownScript, membersInfoScript,
+		growingScript, gracedScript, essentialScript, readScript, sinceScript,
+		noteScript, notedScript, announceScript, membersScript, setPutScript, setKeepScript, setGetScript, membersKnownScript, membersInfoScript,
 		nodeScript, nodeGrowsScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
-		lockRenewScript, lockViewScript,
-		growingScript, gracedScript, essentialScript, readScript, sinceScript,
+		guardedLockClaimScript, lockRenewScript, lockViewScript,
 	}
 )
 

@@ -45,9 +45,16 @@ type values struct {
 func newValues(s *Store) *values {
 	v := &values{store: s}
 	for tag := range v.prefix {
-		v.prefix[tag] = "solotick:{" + s.namespace + "/" + strconv.Itoa(tag) + "}:"
+		v.prefix[tag] = prefixOf(s.namespace, tag)
 	}
 	return v
+}
+
+// Key is the key of Redis that keeps the record of a name, for those who look into Redis: a hash; see lua/values.lua.
+func Key(namespace, name string) string { return prefixOf(namespace, tagOf(name)) + name }
+
+func prefixOf(namespace string, tag int) string {
+	return "solotick:{" + namespace + "/" + strconv.Itoa(tag) + "}:"
 }
 
 func tagOf(key string) int { return int(crc32.ChecksumIEEE([]byte(key)) % tags) }
@@ -195,7 +202,5 @@ func (v *values) existing(ctx context.Context, keys []string, next string) ([]st
 
 // Subscribe implements [driver.Store].
 func (v *values) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
-	return v.store.subscribe(ctx, v.channel(), "subscribe", func(message string) { notify(readNotification(message)) })
+	return v.store.subscribe(ctx, v.store.channel(), "watch", func(message string) { notify(readNotification(message)) })
 }
-
-func (v *values) channel() string { return "solotick:" + v.store.namespace + ":changes" }

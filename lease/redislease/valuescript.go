@@ -28,7 +28,7 @@ const (
 )
 
 // appendOp adds to the arguments of lua/values.lua those of an operation.
-func appendOp(args []any, call *opCall, channel string) []any {
+func (s *opScripts) appendOp(args []any, call *opCall) []any {
 	op := &call.op
 	switch {
 	case op.Renew != nil:
@@ -53,6 +53,9 @@ func appendOp(args []any, call *opCall, channel string) []any {
 	for _, e := range c.Append {
 		kinds, args = append(kinds, 'a'), append(args, counterFor(e.Max), e.ID, e.Text)
 	}
+	if c.Claims && s.grace > 0 {
+		kinds = append(kinds, 'q')
+	}
 	if c.MinStamp > c.From.Stamp {
 		kinds, args = append(kinds, 'm'), append(args, digits(c.MinStamp))
 	}
@@ -73,7 +76,7 @@ func appendOp(args []any, call *opCall, channel string) []any {
 		kinds, args = append(kinds, 's'), append(args, digits(token))
 	}
 	for _, n := range c.Notify {
-		kinds, args = append(kinds, 'n'), append(args, channel, writeNotification(n))
+		kinds, args = append(kinds, 'n'), append(args, s.channel, writeNotification(n))
 	}
 	if c.Keep > 0 {
 		kinds, args = append(kinds, 'p'), append(args, max(c.Keep.Milliseconds(), 1))

@@ -32,7 +32,7 @@ func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64
 		defer close(asked)
 		s.ask(ctx, wake)
 	}()
-	err := s.subscribe(ctx, s.channel(), "watch", func(message string) { wake(readWake(message)) })
+	err := s.Session.Watch(ctx, wake)
 	var refused redis.Error
 	if errors.As(err, &refused) && !strings.HasPrefix(refused.Error(), "LOADING") && ctx.Err() == nil {
 		// Without messages: nothing else can be told, so the caller may as well try again later.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease/redislease"
 )
 
 // causes are words of which a missed tick's explanation holds those of its cause alone.
@@ -100,15 +102,17 @@ type edit struct {
 // edits returns the edits of a job's schedule that its journal holds.
 func (f *fleet) edits(job string) (list []edit) {
 	f.t.Helper()
-	client := f.redis.Client(f.t)
-	notes, err := client.LRange(f.t.Context(), "solotick:{fleet:"+job+"}:journal", 0, -1).Result()
+	store, err := redislease.New(f.redis.Client(f.t), "fleet")
+	require.NoError(f.t, err)
+	defer func() { require.NoError(f.t, store.Close()) }()
+	notes, err := store.Notes(f.t.Context(), job, 0)
 	require.NoError(f.t, err)
 	for _, n := range notes {
 		var e struct {
 			Kind, By, Schedule, Before string
 			From                       int64
 		}
-		require.NoError(f.t, json.Unmarshal([]byte(strings.SplitN(n, " ", 3)[2]), &e))
+		require.NoError(f.t, json.Unmarshal(n.Text, &e))
 		if e.Kind == "edited" {
 			list = append(list, edit{e.Kind, e.By, e.Schedule, e.Before, time.UnixMilli(e.From)})
 		}

@@ -22,6 +22,7 @@
 --                                           has a letter for each of the groups that follow:
 --           a nN id text                    append to the list; those come first
 --           m stamp                         the least new stamp
+--           q                               only while this server grants anything
 --           e token                         this lease must have ended
 --           d token, s token                a lease is removed, or is not to be renewed any more
 --           g holder ttl                    a lease begins whose token is the new stamp
@@ -156,7 +157,7 @@ local function make_rare()
     if s or from ~= '' then
       return rare.present(key, s)
     end
-    if call('EXISTS', key) == 1 and not select(2, rare.list(key)) then
+    if call('HLEN', key) > 0 and not select(2, rare.list(key)) then
       return redis.error_reply('WRONGTYPE Operation against a hash that is no value')
     end
   end
@@ -226,9 +227,6 @@ while ARGV[a] do
         end
         leases = leases .. '\n' .. token .. ' ' .. e .. ARGV[n]
         n = n + 2
-        if left > 0 then
-          answer = {left}
-        end
       elseif letter == 100 then -- d
         local from = find(leases, '\n' .. ARGV[n] .. ' ', 1, true)
         if from then
@@ -249,6 +247,10 @@ while ARGV[a] do
       elseif letter == 112 then -- p
         keep = ARGV[n]
         n = n + 1
+      elseif letter == 113 then -- q
+        if left > 0 then
+          answer = {left}
+        end
       elseif letter == 120 then -- x
         removed = true
       else
@@ -312,9 +314,9 @@ while ARGV[a] do
         for k = 1, #kinds do
           letter = byte(kinds, k)
           if letter == 110 then
-            call('PUBLISH', ARGV[n], ARGV[n + 1])
+            redis.pcall('PUBLISH', ARGV[n], ARGV[n + 1]) -- who may not only wakes nobody
           end
-          n = n + (letter == 97 and 3 or letter == 114 and 3 or letter == 103 and 2 or letter == 110 and 2 or letter == 120 and 0 or 1)
+          n = n + (letter == 97 and 3 or letter == 114 and 3 or letter == 103 and 2 or letter == 110 and 2 or (letter == 120 or letter == 113) and 0 or 1)
         end
       end
     end
