@@ -37,6 +37,7 @@ type work struct {
 
 	due       time.Time // a time that the rule asks for, zero when it asks for none
 	essential bool
+	claims    bool // what the rule wants changed decides a claim
 
 	value   Value
 	known   *Value // what was seen of the key before the truth, and is not a part of that for all that is known
@@ -169,7 +170,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 	guessed, least := at.Granted()
 	w.guessed = guessed
 
-	c := &Change{From: w.value.Version, MinStamp: least, Ended: at.Ended(), Notify: notify, Essential: w.essential, Keep: w.state.Keep()}
+	c := &Change{From: w.value.Version, MinStamp: least, Ended: at.Ended(), Notify: notify, Essential: w.essential, Claims: w.claims, Keep: w.state.Keep()}
 	c.NotBefore, c.NotAfter = at.Bounds()
 	longest := steady
 	for _, l := range w.state.Leases() {
@@ -291,7 +292,8 @@ func (c *Change) result(from Value, res Result) Value {
 
 // entry is what the history keeps of a settled tick.
 func (s *Session) entry(settled lease.Settled) Entry {
-	id := strconv.FormatInt(settled.Occasion, 36) + "." + strconv.FormatInt(settled.Token, 36) + "." + strconv.FormatInt(settled.From, 36)
+	id := strconv.FormatInt(settled.Occasion, 36) + "." + strconv.FormatInt(settled.Token, 36) + "." + strconv.FormatInt(settled.From, 36) +
+		"." + string(settled.Outcome)
 	return Entry{ID: id, Text: record.EncodeSettled(settled), Max: s.historyLength()}
 }
 

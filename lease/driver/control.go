@@ -15,6 +15,7 @@ func (s *Session) Pause(ctx context.Context, name string, p lease.Pause) (in lea
 	}
 	var answer error
 	err = s.one(ctx, "pause", name, func(r *record.Record, w *work) {
+		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			in, answer = r.Pause(p, at)
 			return about(answer == nil, name, lease.Ruled)
@@ -33,6 +34,7 @@ func (s *Session) Resume(ctx context.Context, name string, q lease.Resume) (was 
 	}
 	var answer error
 	err = s.one(ctx, "resume", name, func(r *record.Record, w *work) {
+		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			was, answer = r.Resume(q, at)
 			return about(answer == nil, name, lease.Ruled)
@@ -51,6 +53,7 @@ func (s *Session) Cancel(ctx context.Context, c lease.Cancel) (a lease.Cancelled
 	}
 	var answer error
 	err = s.one(ctx, "cancel", c.Name, func(r *record.Record, w *work) {
+		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			var wake bool
 			a, wake, answer = r.Cancel(c, at)
@@ -75,6 +78,7 @@ func (s *Session) Repair(ctx context.Context, q lease.Repair) (a lease.Repaired,
 	}
 	var answer error
 	err = s.one(ctx, "repair", q.Name, func(r *record.Record, w *work) {
+		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			r.Recall(settled)
 			a, answer = r.Repair(q, at)

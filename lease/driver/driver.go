@@ -87,6 +87,8 @@ type Change struct {
 	Notify []Notification
 	// Keep is for how long the value is kept when nobody touches it, at least; 0 for ever.
 	Keep time.Duration
+	// Claims is set on what decides a claim: it is Refused while the store grants nothing.
+	Claims bool
 	// Essential changes have to work when the store's memory is full: they end something.
 	Essential bool
 }

@@ -93,8 +93,19 @@ func (c *clock) set(now time.Time) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now, c.heard = now, time.Now()
+	// An answer is late by its way back, so the reckoning that is ahead is the nearer one.
+	heard := time.Now()
+	ahead := c.now.Add(heard.Sub(c.heard)).Sub(now)
+	if ahead > 0 && ahead < mostLate && heard.Sub(c.heard) < trusted {
+		return
+	}
+	c.now, c.heard = now, heard
 }
+
+const (
+	mostLate = 20 * time.Millisecond // by which an answer is thought to be late, rather than the store's clock set back
+	trusted  = 5 * time.Second       // for how long an answer is preferred to later ones
+)
 
 // reckon returns the store's time, the zero time when no answer has come yet.
 func (c *clock) reckon() time.Time {

@@ -51,6 +51,7 @@ func (s *Session) Claim(ctx context.Context, c lease.Claim) (a lease.Answer, err
 		w.rule = func(at *record.Moment) []Notification {
 			var wake bool
 			a, wake = r.Claim(c, at)
+			w.claims = a.Status != lease.Held && a.Status != lease.Decided // which stays as it is
 			return about(wake, c.Name, 0)
 		}
 		w.made = func(guessed, token int64, now time.Time) { stamp(&a, guessed, token, now) }
@@ -111,6 +112,7 @@ func (s *Session) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bo
 	}
 	var answer error
 	err = s.one(ctx, "pass", p.Name, func(r *record.Record, w *work) {
+		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			mark, passed, answer = r.Pass(p, at)
 			return nil
@@ -187,21 +189,17 @@ func (s *Session) Renew(ctx context.Context, grants []lease.Grant) []error {
 		}
 		ops, of = append(ops, Op{Key: key, Renew: &Renewal{Token: g.Token, Holder: holder, TTL: g.Term}}), append(of, i)
 	}
-	for len(ops) > 0 {
-		n := min(len(ops), most)
-		for j, res := range s.medium().Do(ctx, ops[:n]) {
-			i := of[j]
-			s.clock.set(res.Now)
-			switch {
-			case res.Err != nil:
-				answers[i] = failed("renew", grants[i].Name, res.Err)
-			case res.Status == Done:
-				s.guess.extend(ops[j].Key, grants[i].Token, res.Now.Add(grants[i].Term))
-			default:
-				rest[ops[j].Key] = append(rest[ops[j].Key], i)
-			}
+	for j, res := range s.medium().Do(ctx, ops) {
+		i := of[j]
+		s.clock.set(res.Now)
+		switch {
+		case res.Err != nil:
+			answers[i] = failed("renew", grants[i].Name, res.Err)
+		case res.Status == Done:
+			s.guess.extend(ops[j].Key, grants[i].Token, res.Now.Add(grants[i].Term))
+		default:
+			rest[ops[j].Key] = append(rest[ops[j].Key], i)
 		}
-		ops, of = ops[n:], of[n:]
 	}
 	s.renewByRule(ctx, grants, rest, answers)
 	return answers

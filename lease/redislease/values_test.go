@@ -16,6 +16,7 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/driver/drivertest"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -69,82 +70,23 @@ func (m *medium) read(key string) driver.Value {
 
 func data(text string) driver.Change { return driver.Change{Data: []byte(text)} }
 
-func TestAChangeFromAnotherVersionLearnsThePresentValue(t *testing.T) {
-	onMedium(t, func(m *medium) {
-		require.Equal(t, driver.Value{}, m.read("a"))
-		first := m.made("a", driver.Version{}, data("one"))
-		for _, from := range []driver.Version{{}, {Stamp: first.Stamp, ID: "other"}, {Stamp: first.Stamp - 1, ID: first.ID}} {
-			r := m.change("a", from, data("two"))
-			require.Equal(t, driver.Conflict, r.Status)
-			require.Equal(t, driver.Value{Version: first, Data: []byte("one")}, r.Value)
-		}
-		second := m.made("a", first, data("two"))
-		require.Greater(t, second.Stamp, first.Stamp)
-		third := m.made("a", second, driver.Change{Data: []byte{}, MinStamp: second.Stamp + 1e9})
-		require.Equal(t, second.Stamp+1e9, third.Stamp)
-		require.Equal(t, third.Stamp+1, m.made("a", third, data("x")).Stamp)
-
-		r := m.change("none", first, data("two"))
-		require.Equal(t, driver.Conflict, r.Status)
-		require.Equal(t, driver.Version{}, r.Value.Version)
-	})
-}
-
-func TestARepeatedChangeIsDone(t *testing.T) {
-	onMedium(t, func(m *medium) {
-		op := driver.Op{Key: "a", Change: &driver.Change{ID: "once", Data: []byte("one"), NotAfter: time.Now().Add(time.Second)}}
-		first := m.one(op)
-		op.Change.NotAfter = time.Now().Add(-time.Hour)
-		require.Equal(t, first.Version, m.one(op).Version)
-		require.Equal(t, []byte("one"), m.read("a").Data)
-	})
-}
-
-func TestAChangeOutOfItsTimeChangesNothing(t *testing.T) {
-	onMedium(t, func(m *medium) {
-		before := m.made("a", driver.Version{}, data("one"))
-		for _, c := range []driver.Change{
-			{NotBefore: time.Now().Add(time.Hour), Data: []byte("two")},
-			{NotAfter: time.Now().Add(-time.Hour), Data: []byte("two")},
-		} {
-			r := m.change("a", before, c)
-			require.Equal(t, driver.OutOfBounds, r.Status)
-			require.Equal(t, []byte("one"), r.Value.Data)
-			require.WithinDuration(t, time.Now(), r.Now, time.Minute)
-		}
-		m.made("a", before, driver.Change{NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), Data: []byte("two")})
-	})
-}
-
-func TestRenewalsLeaveTheVersionAndAnEndIsCompared(t *testing.T) {
-	onMedium(t, func(m *medium) {
-		held := m.made("a", driver.Version{}, driver.Change{Data: []byte("one"), Leases: []driver.NewLease{{Holder: "h r", TTL: time.Minute}}})
-		token := held.Stamp
-		renew := func(holder string) driver.Result {
-			return m.one(driver.Op{Key: "a", Renew: &driver.Renewal{Token: token, Holder: holder, TTL: time.Hour}})
-		}
-		r := renew("h r")
-		require.Equal(t, driver.Done, r.Status)
-		require.Equal(t, held, r.Version)
-		l := m.read("a").Leases
-		require.Equal(t, []driver.Lease{{Token: token, Holder: "h r", Ends: r.Now.Add(time.Hour)}}, l)
-		require.Equal(t, driver.Conflict, renew("h").Status)
-
-		ended := driver.Change{Data: []byte("two"), Ended: []int64{token}}
-		require.Equal(t, driver.Conflict, m.change("a", held, ended).Status)
-		stopped := m.made("a", held, driver.Change{Data: []byte("two"), Stop: []int64{token}})
-		r = renew("h r")
-		require.Equal(t, driver.Conflict, r.Status)
-		require.True(t, r.Value.Leases[0].Stopped)
-
-		over := m.made("a", stopped, driver.Change{Data: []byte("two"), Leases: []driver.NewLease{{Token: token, Holder: "h r"}}})
-		both := m.made("a", over, driver.Change{Data: []byte("three"), Ended: []int64{token, 12}, Leases: []driver.NewLease{{Holder: "b", TTL: time.Minute}}})
-		require.Len(t, m.read("a").Leases, 2)
-		m.made("a", both, driver.Change{Data: []byte("four"), Drop: []int64{token}})
-		l = m.read("a").Leases
-		require.Len(t, l, 1)
-		require.Equal(t, both.Stamp, l[0].Token)
-	})
+func TestValuesKeepTheContract(t *testing.T) {
+	srv := redistest.Start(t)
+	cluster := startCluster(t)
+	for name, connect := range map[string]func() redis.UniversalClient{
+		"one server": func() redis.UniversalClient { return redis.NewClient(&redis.Options{Addr: srv.Addr()}) },
+		"cluster":    func() redis.UniversalClient { return redis.NewClusterClient(cluster.options()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			drivertest.Run(t, func(t *testing.T) driver.Store {
+				srv.Flush()
+				for _, n := range cluster.nodes {
+					n.Flush()
+				}
+				return redislease.Medium(openFor(t, connect()))
+			})
+		})
+	}
 }
 
 func TestAListIsBoundedAndKnowsItsEntries(t *testing.T) {
@@ -200,31 +142,6 @@ func TestOneBadKeyFailsNoOther(t *testing.T) {
 		require.ErrorAs(t, r.Err, &fault, ops[i].Key)
 		require.Equal(t, []string{redislease.Key("default", ops[i].Key)}, fault.Keys)
 	}
-}
-
-func TestAScanListsValuesAndNoLists(t *testing.T) {
-	onMedium(t, func(m *medium) {
-		want := map[string]bool{}
-		for i := range 100 {
-			key := fmt.Sprint("scan", i)
-			want[key] = true
-			m.made(key, driver.Version{}, data("x"))
-			m.one(driver.Op{Key: fmt.Sprint("scanned", i), Append: []driver.Entry{{ID: "e", Max: 1}}})
-			m.made(fmt.Sprint("other", i), driver.Version{}, data("x"))
-		}
-		got, cursor := map[string]bool{}, ""
-		for {
-			keys, next, err := m.Scan(m.Context(), "scan", cursor, 10)
-			require.NoError(t, err)
-			for _, key := range keys {
-				got[key] = true
-			}
-			if cursor = next; next == "" {
-				break
-			}
-		}
-		require.Equal(t, want, got)
-	})
 }
 
 func TestAValueIsKeptForAsLongAsItIsUsed(t *testing.T) {
