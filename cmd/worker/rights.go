@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/redislease"
 )
 
 // rights tries, on a record of its own, everything that a replica and these commands do.
@@ -98,16 +99,16 @@ func (p *patient) tryAll(ctx context.Context, name string) (done int, faults []e
 	return done, faults
 }
 
-// cleanUp removes the record. Where that is not allowed, the store does so some day.
+// cleanUp removes the record and its journal.
 func (p *patient) cleanUp(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	key := "solotick:{" + p.namespace + ":" + name + "}" // as package redislease says
 	for _, node := range p.store.nodes {
-		_ = node.Unlink(ctx, key+":register").Err()
+		_ = node.Unlink(ctx, "solotick:{"+p.namespace+":"+name+"}:register").Err() // as package redislease says
 	}
 	if p.client != nil {
-		_ = p.client.Unlink(ctx, key, key+":journal").Err()
+		_ = p.client.Unlink(ctx, redislease.Key(p.namespace, name)).Err()
+		_ = p.client.Unlink(ctx, redislease.Key(p.namespace, "journal:"+name)).Err()
 	}
 }
 

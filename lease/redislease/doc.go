@@ -23,7 +23,7 @@
 //	solotick:{NAMESPACE}:told           one that shows whether anything can be told
 //
 // Every script touches keys of one hash tag, those of a lock also where only its first key is named; but for the renewal
-// of many leases, which on Cluster is a script for each. So
+// of many locks, which on Cluster is a script for each. A record is one key, and so moves with its slot as a whole. So
 // the store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
 //
 //	ACL rules: ~solotick:* &solotick:* +eval +evalsha +scan +time +ping +select +publish +subscribe +unsubscribe
@@ -55,7 +55,10 @@
 //   - Scripts are called by their hash. A server that does not know one (a restart, a failover, SCRIPT FLUSH) gets its
 //     source, for each failed command of a pipeline by itself.
 //   - When Redis is out of memory claims fail, but what is held can still be renewed and settled.
-//   - Renewals of many leases are one script for up to 128 of them; on Cluster, one per lease, in one pipeline to each
+//   - Operations on records that wait for the same server travel in scripts of up to 64, those first that end or keep
+//     something; on Cluster, in scripts of one hash tag, of which a namespace has 16. One record that cannot be read fails
+//     no other. Of a slot that moves each record is asked for by itself.
+//   - Renewals of many locks are one script for up to 128 of them; on Cluster, one per lock, in one pipeline to each
 //     server. What one server keeps does not wait for another, and a slot that has moved is followed.
 //   - A client of Sentinel is asked for the master once a second, beside each new connection. When that is another server,
 //     the connections to the one before are closed, whatever that one answers: Sentinel takes ten seconds to make a

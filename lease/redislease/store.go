@@ -151,8 +151,7 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 	if s.unwanted != nil {
 		a, err = s.confirmed(ctx, &c, a, err)
 	}
-	var refused *driver.RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*driver.RefusedError](err); ok {
 		err = fmt.Errorf("claim %q: %w", c.Name, &FailoverError{Left: refused.Left})
 	}
 	return a, err
@@ -169,8 +168,7 @@ func (s *Store) confirmed(ctx context.Context, c *lease.Claim, a lease.Answer, e
 		// It was found, and the request that it was granted to had no answer: have that confirmed.
 		err = s.Session.Renew(ctx, []lease.Grant{g})[0]
 	}
-	var few *unconfirmedError
-	if errors.As(err, &few) {
+	if few, ok := errors.AsType[*unconfirmedError](err); ok {
 		if g.Token == 0 {
 			g.Token = few.stamp
 		}

@@ -50,7 +50,8 @@ func newValues(s *Store) *values {
 	return v
 }
 
-// Key is the key of Redis that keeps the record of a name, for those who look into Redis: a hash; see lua/values.lua.
+// Key is the key of Redis that keeps the record of a name, for those who look into Redis: a hash; see lua/values.lua. The
+// journal of a name is the record of the name "journal:" and that.
 func Key(namespace, name string) string { return prefixOf(namespace, tagOf(name)) + name }
 
 func prefixOf(namespace string, tag int) string {

@@ -118,8 +118,7 @@ func TestAListIsBoundedAndKnowsItsEntries(t *testing.T) {
 
 func TestOneBadKeyFailsNoOther(t *testing.T) {
 	srv := redistest.Start(t)
-	m := &medium{T: t, Store: redislease.Medium(open(t, srv.Addr()))}
-	admin := srv.Client(t)
+	values, admin := redislease.Medium(open(t, srv.Addr())), srv.Client(t)
 	bad := map[string]func(key string) error{
 		"text":    func(key string) error { return admin.Set(t.Context(), key, "another program's", 0).Err() },
 		"hash":    func(key string) error { return admin.HSet(t.Context(), key, "their", "field").Err() },
@@ -133,7 +132,7 @@ func TestOneBadKeyFailsNoOther(t *testing.T) {
 		require.NoError(t, put(redislease.Key("default", name)))
 		ops = append(ops, driver.Op{Key: name, Change: &driver.Change{ID: "r", Data: []byte("x")}})
 	}
-	for i, r := range m.Do(t.Context(), ops) {
+	for i, r := range values.Do(t.Context(), ops) {
 		if bad[ops[i].Key] == nil {
 			require.NoError(t, r.Err)
 			continue
@@ -235,7 +234,7 @@ func TestBatchesOfAMovingSlotAreCarriedOut(t *testing.T) {
 	slot, err := c.admins[0].ClusterKeySlot(t.Context(), key).Result()
 	require.NoError(t, err)
 	from := c.nodeOfKey(t, key)
-	to, moved := (from+1)%3, false
+	to := (from + 1) % 3
 	id := func(node int) string { return c.admins[node].ClusterMyID(t.Context()).Val() }
 	require.NoError(t, c.admins[to].Do(t.Context(), "cluster", "setslot", slot, "importing", id(from)).Err())
 	require.NoError(t, c.admins[from].Do(t.Context(), "cluster", "setslot", slot, "migrating", id(to)).Err())
@@ -244,7 +243,7 @@ func TestBatchesOfAMovingSlotAreCarriedOut(t *testing.T) {
 	host, port, _ := strings.Cut(c.nodes[to].Addr(), ":")
 	for i, key := range keys {
 		require.NoError(t, c.admins[from].Do(t.Context(), "migrate", host, port, key, 0, 5000).Err())
-		if moved = i >= len(keys)/2; moved {
+		if i >= len(keys)/2 {
 			break
 		}
 	}

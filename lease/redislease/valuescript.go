@@ -235,11 +235,13 @@ func writeNotification(n driver.Notification) string {
 
 func readNotification(text string) driver.Notification {
 	f := strings.Fields(text)
-	if len(f) < 2 {
+	if len(f) == 0 {
 		return driver.Notification{}
 	}
 	n := driver.Notification{Name: f[0]}
-	n.Tick, _ = strconv.ParseInt(f[1], 10, 64)
+	if len(f) > 1 {
+		n.Tick, _ = strconv.ParseInt(f[1], 10, 64)
+	}
 	if len(f) > 2 {
 		n.Waiters = []string{}
 		if f[2] != "-" {
