@@ -161,16 +161,14 @@ func TestSettledTickStaysSettledAfterSnapshotReturns(t *testing.T) {
 	first := f.runs.of("job")[0].Tick
 	f.server.Restart()
 
-	knownfail.Run(t, "issue B, finding 4: no replica remembers what it knows to be settled", func(t *knownfail.T) {
-		var ticks []time.Duration
-		require.Eventually(t, func() bool {
-			ticks = nil
-			for _, a := range f.runs.of("job") {
-				ticks = append(ticks, a.Tick.Sub(first))
-			}
-			return len(ticks) == 3
-		}, 30*time.Second, 2*time.Millisecond)
-		require.Equal(t, []time.Duration{0, 4 * time.Second, 8 * time.Second}, ticks)
-		require.Zero(t, f.skipped("job"))
-	})
+	var ticks []time.Duration
+	require.Eventually(t, func() bool {
+		ticks = nil
+		for _, a := range f.runs.of("job") {
+			ticks = append(ticks, a.Tick.Sub(first))
+		}
+		return len(ticks) == 3
+	}, 30*time.Second, 2*time.Millisecond)
+	require.Equal(t, []time.Duration{0, 4 * time.Second, 8 * time.Second}, ticks)
+	require.Zero(t, f.skipped("job"))
 }
