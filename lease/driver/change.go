@@ -129,6 +129,9 @@ func (s *Session) next(w *work) (op Op, ask bool) {
 	}
 	change, err := s.decide(w)
 	switch {
+	case err != nil && !w.truth: // the value may be another one by now
+		s.guess.drop(w.key)
+		return Op{Key: w.key}, true
 	case err != nil:
 		w.fail(err)
 		return op, false
@@ -171,6 +174,9 @@ func (s *Session) decide(w *work) (*Change, error) {
 	w.guessed = guessed
 
 	c := &Change{From: w.value.Version, MinStamp: least, Ended: at.Ended(), Notify: notify, Essential: w.essential, Claims: w.claims, Keep: w.state.Keep()}
+	if w.known != nil { // tokens rise also when the store went back, or lost the value, and its clock is behind
+		c.MinStamp = max(c.MinStamp, w.known.Version.Stamp+1)
+	}
 	c.NotBefore, c.NotAfter = at.Bounds()
 	longest := steady
 	for _, l := range w.state.Leases() {
@@ -219,7 +225,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 // either newer, or says that a grant was settled which the record takes to be open.
 func (w *work) restore(leases map[int64]Lease) error {
 	r, ok := w.state.(*record.Record)
-	if !ok || w.known == nil {
+	if !ok || w.known == nil || w.value.Version == (Version{}) {
 		return nil
 	}
 	ends := make(map[int64]time.Time)
@@ -234,7 +240,7 @@ func (w *work) restore(leases map[int64]Lease) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", lease.ErrRecord, w.key, err)
 	}
-	r.Restore(known, w.known.Version.Stamp > w.value.Version.Stamp)
+	r.Restore(known, w.known.Version.Stamp > w.value.Version.Stamp, w.now)
 	return nil
 }
 
@@ -259,7 +265,7 @@ func (s *Session) take(w *work, res Result) {
 		w.done = true
 		return
 	}
-	if known, ok := s.guess.get(w.key); ok && known.Version != res.Value.Version && res.Value.Version != (Version{}) {
+	if known, ok := s.guess.get(w.key); ok && known.Version != res.Value.Version && known.Version != (Version{}) {
 		w.known = &known
 	}
 	if w.known == nil || w.known.Version.Stamp < res.Value.Version.Stamp {

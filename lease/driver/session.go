@@ -148,6 +148,12 @@ func (g *guesses) set(key string, v Value) {
 	g.values[key] = v
 }
 
+func (g *guesses) drop(key string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.values, key)
+}
+
 // extend notes that a lease was renewed.
 func (g *guesses) extend(key string, token int64, ends time.Time) {
 	g.mu.Lock()

@@ -1,14 +1,17 @@
 package record
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Restore brings back what the store has lost, or what a snapshot has brought back from the past, as far as known knows it:
-// the same record, as it was seen before. older says that the store went back, and has changed nothing since: then what is
-// known is all that there is to know. Else only what can never change again is brought back: a tick whose very grant was
-// settled is not open. It reports whether there was anything to bring back.
-func (r *Record) Restore(known *Record, older bool) bool {
+// the same record, as it was seen before. older says that the store went back: then all of known is brought back. Else only
+// what can never change again is: a tick whose very grant was settled is not open. It reports whether there was anything to
+// bring back.
+func (r *Record) Restore(known *Record, older bool, now time.Time) bool {
 	if older {
-		*r = *known
+		r.bringBack(known, now)
 		return true
 	}
 	restored := false
@@ -29,4 +32,25 @@ func (r *Record) Restore(known *Record, older bool) bool {
 		return true
 	})
 	return restored
+}
+
+// bringBack makes r what is known, and keeps what it has of later ticks. Others may have decided those since the store went
+// back: a version by a clock that is behind does not show it. A watermark in the future was brought back since, however.
+func (r *Record) bringBack(known *Record, now time.Time) {
+	present, newest := *r, max(known.Mark, known.triggered())
+	*r = *known
+	for _, e := range present.Open {
+		if e.Occasion > newest && r.find(e.Occasion) < 0 && !r.excepted(e.Occasion) {
+			r.Open = append(r.Open, e)
+			r.Token = max(r.Token, e.Token)
+		}
+	}
+	for _, s := range present.Settled {
+		if s.Occasion > newest && !r.remembers(s.Occasion) {
+			r.Settled = append(r.Settled, s)
+		}
+	}
+	if present.Mark <= now.UnixMilli() {
+		r.Mark = max(r.Mark, present.Mark)
+	}
 }

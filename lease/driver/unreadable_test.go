@@ -1,0 +1,40 @@
+package driver_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/driver"
+)
+
+// unreadable returns a session that has seen a value which is no record.
+func unreadable(t *testing.T) (m *driver.Memory, s *driver.Session) {
+	t.Helper()
+	m = new(driver.Memory)
+	s = replica(t, m)
+	change := driver.Change{ID: "other", Data: []byte("not a record")}
+	require.Equal(t, driver.Done, m.Do(t.Context(), []driver.Op{{Key: "job", Change: &change}})[0].Status)
+	require.ErrorIs(t, syncs(t, s), lease.ErrRecord)
+	return m, s
+}
+
+func syncs(t *testing.T, s *driver.Session) error {
+	t.Helper()
+	_, err := s.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+	return err
+}
+
+func TestUnreadableValueIsForgottenOnceRemoved(t *testing.T) {
+	m, s := unreadable(t)
+	m.Forget()
+	require.NoError(t, syncs(t, s))
+}
+
+func TestUnreadableValueIsForgottenOnceReplaced(t *testing.T) {
+	m, s := unreadable(t)
+	m.Forget()
+	require.NoError(t, syncs(t, replica(t, m)))
+	require.NoError(t, syncs(t, s))
+}
