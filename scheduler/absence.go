@@ -19,21 +19,21 @@ type lastHeartbeat struct {
 
 // lookBack notes that no replica at all, or none that serves the groups of some job, was announced for a while before this
 // one, which is about to be for the first time, or after a silence. came is since when it could have been, by fleet time:
-// what follows is the store's absence. It reports false when the store did not answer.
-func (s *Scheduler) lookBack(roster lease.Roster, came time.Time) bool {
+// what follows is the store's absence.
+func (s *Scheduler) lookBack(roster lease.Roster, came time.Time) {
 	ctx, cancel := s.call()
 	defer cancel()
 	history, ok := roster.(lease.MemberHistory)
 	if !ok {
-		return true
+		return
 	}
 	living, err := roster.Members(ctx)
 	if err != nil {
-		return false
+		return
 	}
 	former, err := history.FormerMembers(ctx)
 	if err != nil {
-		return false
+		return
 	}
 	replicas := slices.Concat(living, former)
 	for _, groups := range s.groupSets() {
@@ -46,7 +46,6 @@ func (s *Scheduler) lookBack(roster lease.Roster, came time.Time) bool {
 			Kind: fleet.FactAbsent, By: s.replica, From: last.at, To: came, Replica: last.by, Groups: groups,
 		})
 	}
-	return true
 }
 
 // groupSets returns the sets of groups of this replica's jobs, each sorted and once; first the empty one, which every

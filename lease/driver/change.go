@@ -40,8 +40,9 @@ type work struct {
 	claims    bool // what the rule wants changed decides a claim
 
 	value   Value
-	known   *Value // what was seen of the key before the truth, and is not a part of that for all that is known
-	truth   bool   // the value is the present one at now
+	spare   *record.Record // where the state was kept, empty now
+	known   *Value         // what was seen of the key before the truth, and is not a part of that for all that is known
+	truth   bool           // the value is the present one at now
 	now     time.Time
 	change  *Change // what was decided
 	guessed int64   // the token in it that stands for the stamp
@@ -153,15 +154,11 @@ func (s *Session) decide(w *work) (*Change, error) {
 	if ahead := w.due.Sub(now); !w.truth && ahead > 0 && ahead < soon {
 		now = w.due
 	}
-	before := make(map[int64]Lease, len(w.value.Leases))
-	for _, l := range w.value.Leases {
-		before[l.Token] = l
-	}
-	err := w.state.Decode(name(w.key), w.value.Data, w.value.Version.Stamp, func(token int64) time.Time { return before[token].Ends })
-	if err != nil {
+	before := indexed(w.value.Leases)
+	if err := s.decode(w, before.ends); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", lease.ErrRecord, w.key, err)
 	}
-	if err := w.restore(before); err != nil {
+	if err := w.restore(); err != nil {
 		return nil, err
 	}
 	unchanged := w.value.Data
@@ -180,8 +177,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 	c.NotBefore, c.NotAfter = at.Bounds()
 	longest := steady
 	for _, l := range w.state.Leases() {
-		was, known := before[l.Token]
-		delete(before, l.Token)
+		was, known := before.take(l.Token)
 		if l.Stopped && !was.Stopped {
 			c.Stop = append(c.Stop, l.Token)
 		}
@@ -198,11 +194,10 @@ func (s *Session) decide(w *work) (*Change, error) {
 		c.Leases = append(c.Leases, fresh)
 		longest = max(longest, fresh.TTL)
 	}
-	for token := range before {
-		c.Drop = append(c.Drop, token)
-	}
+	c.Drop = before.rest()
 	if guessed == 0 && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
 		bytes.Equal(w.state.Encode(w.value.Version.Stamp), unchanged) {
+		s.keep(w, w.value, 0)
 		return nil, nil
 	}
 	c.Data = w.state.Encode(guessed)
@@ -223,7 +218,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 
 // restore brings back into the record what a store has lost that went back in time, to a snapshot: what is known of it is
 // either newer, or says that a grant was settled which the record takes to be open.
-func (w *work) restore(leases map[int64]Lease) error {
+func (w *work) restore() error {
 	r, ok := w.state.(*record.Record)
 	if !ok || w.known == nil || w.value.Version == (Version{}) {
 		return nil
@@ -232,7 +227,7 @@ func (w *work) restore(leases map[int64]Lease) error {
 	for _, l := range w.known.Leases {
 		ends[l.Token] = l.Ends
 	}
-	for _, l := range leases {
+	for _, l := range w.value.Leases {
 		ends[l.Token] = l.Ends
 	}
 	known := new(record.Record)
@@ -258,7 +253,9 @@ func (s *Session) take(w *work, res Result) {
 	}
 	s.clock.set(res.Now)
 	if res.Status == Done && c != nil {
-		s.guess.set(w.key, c.result(w.value, res))
+		value := c.result(w.value, res)
+		s.guess.set(w.key, value)
+		s.keep(w, value, w.guessed)
 		if w.made != nil {
 			w.made(w.guessed, res.Version.Stamp, res.Now)
 		}
@@ -298,9 +295,11 @@ func (c *Change) result(from Value, res Result) Value {
 
 // entry is what the history keeps of a settled tick.
 func (s *Session) entry(settled lease.Settled) Entry {
-	id := strconv.FormatInt(settled.Occasion, 36) + "." + strconv.FormatInt(settled.Token, 36) + "." + strconv.FormatInt(settled.From, 36) +
-		"." + string(settled.Outcome)
-	return Entry{ID: id, Text: record.EncodeSettled(settled), Max: s.historyLength()}
+	id := strconv.AppendInt(make([]byte, 0, 64), settled.Occasion, 36)
+	id = strconv.AppendInt(append(id, '.'), settled.Token, 36)
+	id = strconv.AppendInt(append(id, '.'), settled.From, 36)
+	id = append(append(id, '.'), settled.Outcome...)
+	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: s.historyLength()}
 }
 
 const (

@@ -32,6 +32,9 @@
 // A renewal asks the store to extend the lease, without looking at the value. Only when the lease is not there, not the
 // holder's, or stopped, is the rule applied to the truth that came back.
 //
+// A session keeps records decoded, those of up to 4096 names: the next rule for the same version and the same bytes reuses
+// what the last one made, and decodes nothing.
+//
 // # What is where
 //
 //	value of NAME          the record of its ticks, and the plain lock of that name: package record, Record

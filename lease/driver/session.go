@@ -21,12 +21,13 @@ type Session struct {
 	history   int
 	store     Store // nil of the zero value: see medium
 
-	memory Memory
-	clock  clock
-	guess  guesses
-	turns  turns
-	origin atomic.Pointer[string] // begins the ids of changes
-	count  atomic.Uint64
+	memory  Memory
+	clock   clock
+	guess   guesses
+	decoded decodings
+	turns   turns
+	origin  atomic.Pointer[string] // begins the ids of changes
+	count   atomic.Uint64
 }
 
 // SessionOption configures [NewSession].

@@ -208,10 +208,17 @@ func (s *Session) Renew(ctx context.Context, grants []lease.Grant) []error {
 // asKept reports whether nothing but the end of the lease is to change: the record has the attempt and the term.
 func (s *Session) asKept(g lease.Grant) bool {
 	v, ok := s.guess.get(g.Name)
-	r := new(record.Record)
-	if !ok || r.Decode(g.Name, v.Data, v.Version.Stamp, func(int64) time.Time { return time.Time{} }) != nil {
+	if !ok {
 		return true // the store knows better
 	}
+	r := s.decoded.take(g.Name, v)
+	if r == nil {
+		r = new(record.Record)
+		if r.Decode(g.Name, v.Data, v.Version.Stamp, func(int64) time.Time { return time.Time{} }) != nil {
+			return true
+		}
+	}
+	defer s.decoded.put(g.Name, v, r)
 	return !slices.ContainsFunc(r.Open, func(e record.Entry) bool {
 		return e.Token == g.Token && (e.Attempt < g.Attempt || e.Term != g.Term)
 	})

@@ -15,7 +15,7 @@ var errFormat = errors.New("record: not a value of this format")
 type writer struct {
 	b     []byte
 	stamp int64
-	seen  []string
+	seen  texts
 }
 
 func (w *writer) number(n int64) { w.b = binary.AppendVarint(w.b, n) }
@@ -32,22 +32,29 @@ func (w *writer) flags(list ...bool) {
 }
 
 func (w *writer) text(s string) {
-	if i := slices.Index(w.seen, s); i >= 0 {
+	if i := slices.Index(w.seen.all(), s); i >= 0 {
 		w.count(i + 1)
 		return
 	}
-	w.seen = note(w.seen, s)
+	w.seen.add(s)
 	w.count(0)
 	w.count(len(s))
 	w.b = append(w.b, s...)
 }
 
-// note adds a string to those that are written once, of which there are few: each is looked for among them.
-func note(seen []string, s string) []string {
-	if len(seen) == 64 {
-		return seen
+// texts are the strings that are written once, of which there are few: each is looked for among them.
+type texts struct {
+	list [64]string
+	n    int
+}
+
+func (t *texts) all() []string { return t.list[:t.n] }
+
+func (t *texts) add(s string) {
+	if t.n < len(t.list) {
+		t.list[t.n] = s
+		t.n++
 	}
-	return append(seen, s)
 }
 
 // token writes a token, as 1 when the store is to put the stamp of the change there.
@@ -74,7 +81,7 @@ func (w *writer) time(t time.Time) {
 type reader struct {
 	b     []byte
 	stamp int64
-	seen  []string
+	seen  texts
 	err   error
 }
 
@@ -128,13 +135,13 @@ func (r *reader) flags(list ...*bool) {
 
 func (r *reader) text() string {
 	n, size := binary.Uvarint(r.b)
-	if size <= 0 || n > uint64(len(r.seen)) {
+	if size <= 0 || n > uint64(r.seen.n) {
 		r.fail()
 		return ""
 	}
 	r.b = r.b[size:]
 	if n > 0 {
-		return r.seen[n-1]
+		return r.seen.list[n-1]
 	}
 	length := r.count()
 	if length > len(r.b) {
@@ -142,7 +149,8 @@ func (r *reader) text() string {
 		return ""
 	}
 	s := string(r.b[:length])
-	r.b, r.seen = r.b[length:], note(r.seen, s)
+	r.b = r.b[length:]
+	r.seen.add(s)
 	return s
 }
 
@@ -158,7 +166,10 @@ func (r *reader) token() int64 {
 }
 
 func (r *reader) time() time.Time {
-	us := r.number()
+	return decodedTime(r.number())
+}
+
+func decodedTime(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}

@@ -41,6 +41,8 @@ type Record struct {
 	Lock  Lock `json:",omitzero"` // the lock of that name, a thing of its own
 	woken []string
 	news  []lease.Settled
+	// recalled records have settlements of a history among those that are remembered: see Stored.
+	recalled bool
 }
 
 // Woken returns the requests that those who listen to the lock have to be told of since it was asked last, where an empty

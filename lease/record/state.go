@@ -41,7 +41,8 @@ const keepLock = 24 * time.Hour
 
 // Encode implements [State]. What was settled is kept as far as the rules look at it, without the notes of holders.
 func (r *Record) Encode(stamp int64) []byte {
-	w := &writer{b: make([]byte, 0, 256), stamp: stamp}
+	recent := r.recent()
+	w := &writer{b: make([]byte, 0, 96+24*(len(r.Open)+len(recent))), stamp: stamp}
 	w.b = append(w.b, recordFormat)
 	w.flags(r.Known, r.Wait, r.Paused != nil)
 	w.number(r.Mark)
@@ -59,7 +60,6 @@ func (r *Record) Encode(stamp int64) []byte {
 		w.number(int64(e.Term))
 		w.flags(e.Released)
 	}
-	recent := r.recent()
 	w.count(len(recent))
 	for _, s := range recent {
 		if !ofRules(s.Note) {
@@ -122,10 +122,8 @@ func (r *Record) Decode(name string, data []byte, stamp int64, ends func(token i
 		e.Occasion, e.Holder, e.Request, e.Token = d.number(), d.text(), d.text(), d.token()
 		e.Attempt, e.Takeovers, e.Term = d.plain(), d.plain(), time.Duration(d.number())
 		d.flags(&e.Released)
-		if !e.waits() && !e.Released {
-			e.Ends = ends(e.Token)
-		}
 	})
+	r.SetEnds(ends)
 	r.Settled = list(d, func(s *Settled) { s.Settled, s.Request = d.settled(), d.text() })
 	r.Stop = Stop{Before: d.number(), Token: d.token()}
 	r.Cancels = list(d, func(c *Cancel) { c.Occasion, c.By = d.number(), d.text() })
@@ -176,7 +174,7 @@ func (r *Record) Recall(history []lease.Settled) {
 			older = append(older, Settled{Settled: s})
 		}
 	}
-	r.Settled = append(older, r.Settled...)
+	r.Settled, r.recalled = append(older, r.Settled...), true
 }
 
 // News returns what was settled since the record was decoded, oldest first.
@@ -189,7 +187,8 @@ func ofRules(note string) bool {
 
 // EncodeSettled returns what a history keeps of a settled occasion.
 func EncodeSettled(s lease.Settled) []byte {
-	w := &writer{b: []byte{settledFormat}}
+	w := &writer{b: make([]byte, 0, 64+len(s.Holder)+len(s.Note))}
+	w.b = append(w.b, settledFormat)
 	w.settled(s)
 	return w.b
 }

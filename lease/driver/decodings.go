@@ -1,0 +1,88 @@
+package driver
+
+import (
+	"bytes"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/lease/record"
+)
+
+// decodings are records that need not be decoded again: of each key at most one, that of the value seen last. Rules change
+// a record in place, so each has one owner: the map, or whoever has taken it and may put it back.
+type decodings struct {
+	mu    sync.Mutex
+	byKey map[string]decoding
+}
+
+// decoding is what [record.Record.Decode] makes of a value, but for the ends of leases.
+type decoding struct {
+	version Version
+	data    []byte
+	record  *record.Record
+}
+
+// maxDecodings bounds their memory, of some 4 KiB each. One that is missing costs a call of Decode.
+const maxDecodings = 1 << 12
+
+// take removes and returns the record of v; nil when that is not there. The bytes are compared besides the version, so
+// that a store whose versions are not unique cannot make a record stand for another value.
+func (d *decodings) take(key string, v Value) *record.Record {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	kept, ok := d.byKey[key]
+	if !ok {
+		return nil
+	}
+	delete(d.byKey, key)
+	if kept.version != v.Version || !bytes.Equal(kept.data, v.Data) {
+		return nil
+	}
+	return kept.record
+}
+
+// put gives the record of v to the map.
+func (d *decodings) put(key string, v Value, r *record.Record) {
+	if v.Data == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.byKey == nil {
+		d.byKey = make(map[string]decoding)
+	}
+	if _, known := d.byKey[key]; !known && len(d.byKey) >= maxDecodings {
+		for other := range d.byKey {
+			delete(d.byKey, other)
+			break
+		}
+	}
+	d.byKey[key] = decoding{version: v.Version, data: v.Data, record: r}
+}
+
+// decode makes the state that of the value.
+func (s *Session) decode(w *work, ends func(token int64) time.Time) error {
+	if r, ok := w.state.(*record.Record); ok {
+		if decoded := s.decoded.take(w.key, w.value); decoded != nil {
+			*r, w.spare = *decoded, decoded
+			r.SetEnds(ends)
+			return nil
+		}
+	}
+	return w.state.Decode(name(w.key), w.value.Data, w.value.Version.Stamp, ends)
+}
+
+// keep keeps what the state refers to, which was encoded as v with that token for the stamp, for the next who would decode
+// v. The state itself stays the caller's, and has to be decoded before it is used again.
+func (s *Session) keep(w *work, v Value, guessed int64) {
+	r, ok := w.state.(*record.Record)
+	if !ok || w.known != nil || !r.Stored(name(w.key), guessed, v.Version.Stamp) {
+		return
+	}
+	kept := w.spare
+	if w.spare = nil; kept == nil {
+		kept = new(record.Record)
+	}
+	*kept, *r = *r, record.Record{}
+	s.decoded.put(w.key, v, kept)
+}

@@ -1,0 +1,69 @@
+package driver
+
+import (
+	"slices"
+	"time"
+)
+
+// fewLeases are looked through one by one: most values have one lease or none.
+const fewLeases = 8
+
+// leaseIndex finds the leases of a value by their tokens, and notes which were taken.
+type leaseIndex struct {
+	list    []Lease
+	byToken map[int64]int // of more than a few, their places
+	taken   []bool
+}
+
+func indexed(list []Lease) *leaseIndex {
+	x := &leaseIndex{list: list}
+	if len(list) > 0 {
+		x.taken = make([]bool, len(list))
+	}
+	if len(list) > fewLeases {
+		x.byToken = make(map[int64]int, len(list))
+		for i, l := range list {
+			x.byToken[l.Token] = i
+		}
+	}
+	return x
+}
+
+// find returns the place of a lease, -1 when there is none with that token.
+func (x *leaseIndex) find(token int64) int {
+	if x.byToken == nil {
+		return slices.IndexFunc(x.list, func(l Lease) bool { return l.Token == token })
+	}
+	if i, ok := x.byToken[token]; ok {
+		return i
+	}
+	return -1
+}
+
+// ends returns when the lease with that token ends, the zero time when there is none.
+func (x *leaseIndex) ends(token int64) time.Time {
+	if i := x.find(token); i >= 0 {
+		return x.list[i].Ends
+	}
+	return time.Time{}
+}
+
+// take returns a lease, and takes it.
+func (x *leaseIndex) take(token int64) (l Lease, known bool) {
+	i := x.find(token)
+	if i < 0 {
+		return Lease{}, false
+	}
+	x.taken[i] = true
+	return x.list[i], true
+}
+
+// rest returns the tokens of the leases that were not taken.
+func (x *leaseIndex) rest() (tokens []int64) {
+	for i, l := range x.list {
+		if !x.taken[i] {
+			tokens = append(tokens, l.Token)
+		}
+	}
+	return tokens
+}

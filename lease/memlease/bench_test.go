@@ -1,0 +1,36 @@
+package memlease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+)
+
+// BenchmarkClaimSettle takes one tick after another of a job, and settles each.
+func BenchmarkClaimSettle(b *testing.B) {
+	s := new(memlease.Store)
+	_, err := s.Sync(b.Context(), []lease.Sync{{Name: "job", Mark: 1, Revision: "r1"}})
+	require.NoError(b, err)
+	b.ReportAllocs()
+	tick := int64(1)
+	for b.Loop() {
+		tick++
+		a, err := s.Claim(b.Context(), lease.Claim{
+			Name: "job", Occasion: tick, Holder: "replica-1", Request: "request-1", Term: time.Minute, Takeovers: 1,
+		})
+		if err != nil || a.Status != lease.Granted {
+			b.Fatal(a, err)
+		}
+		g := lease.Grant{
+			Name: "job", Occasion: tick, Holder: "replica-1", Request: "request-1", Token: a.Token,
+			Attempt: 1, Takeovers: 1, Term: time.Minute,
+		}
+		if err := s.Settle(b.Context(), g, "succeeded"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
