@@ -19,21 +19,21 @@ type lastHeartbeat struct {
 
 // lookBack notes that no replica at all, or none that serves the groups of some job, was announced for a while before this
 // one, which is about to be for the first time, or after a silence. came is since when it could have been, by fleet time:
-// what follows is the store's absence.
-func (s *Scheduler) lookBack(roster lease.Roster, came time.Time) {
+// what follows is the store's absence. It reports false when the store did not answer.
+func (s *Scheduler) lookBack(roster lease.Roster, came time.Time) bool {
 	ctx, cancel := s.call()
 	defer cancel()
 	history, ok := roster.(lease.MemberHistory)
 	if !ok {
-		return
+		return true
 	}
 	living, err := roster.Members(ctx)
 	if err != nil {
-		return
+		return false
 	}
 	former, err := history.FormerMembers(ctx)
 	if err != nil {
-		return
+		return false
 	}
 	replicas := slices.Concat(living, former)
 	for _, groups := range s.groupSets() {
@@ -46,6 +46,7 @@ func (s *Scheduler) lookBack(roster lease.Roster, came time.Time) {
 			Kind: fleet.FactAbsent, By: s.replica, From: last.at, To: came, Replica: last.by, Groups: groups,
 		})
 	}
+	return true
 }
 
 // groupSets returns the sets of groups of this replica's jobs, each sorted and once; first the empty one, which every

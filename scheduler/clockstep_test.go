@@ -143,6 +143,26 @@ func TestLateFirstClaimTakesNothingOver(t *testing.T) {
 	}
 }
 
+func TestHeldReplicaDoesNotLookMoreOftenForItsRecords(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(0))
+		f.store.step(time.Hour)
+		var looks atomic.Int32
+		f.startOver("a", func(l *link) lease.Store {
+			l.set(func(c call) fault {
+				if c.verb == verbTime {
+					looks.Add(1)
+				}
+				return fault{}
+			})
+			return l
+		}, scheduler.WithTerm(time.Minute))
+		f.sleepTo(30 * time.Second)
+		require.False(t, f.replica("a").Ready())
+		require.InDelta(t, 4*30, looks.Load(), 40, "each 250 ms, and for heartbeats")
+	})
+}
+
 func TestReplicaThatStartsInAJumpClaimsNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))

@@ -5,38 +5,55 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease"
 )
 
 // renote is after how long a definition is noted again that the journal may have dropped.
 const renote = 24 * time.Hour
 
+// definitionNotes is what a replica has noted of how its jobs are defined.
+type definitionNotes struct {
+	noted map[string]bool // revisions
+	began time.Time
+	since time.Time // when the store began to remember
+	set   *jobSet   // in which, with that order, nothing is left to note
+	order *ranking
+}
+
 // noteDefinitions keeps in the store how this replica's jobs are defined, for people, until ctx ends. Only those of which
 // heartbeats name the revisions are of use.
 func (s *Scheduler) noteDefinitions(ctx context.Context) {
-	var noted map[string]bool // revisions
-	var began, since time.Time
+	var notes definitionNotes
 	for ctx.Err() == nil {
 		wait := probeEvery
 		if s.health.isUp() {
-			if remembers := s.remembersSince(); noted == nil || time.Since(began) > renote || !remembers.Equal(since) {
-				noted, began, since = map[string]bool{}, time.Now(), remembers
+			since := s.remembersSince()
+			if notes.noted == nil || time.Since(notes.began) > renote || !since.Equal(notes.since) {
+				notes = definitionNotes{noted: map[string]bool{}, began: time.Now(), since: since}
 			}
-			s.noteMissing(ctx, noted)
+			s.noteMissing(ctx, &notes)
 			wait = heartbeatEvery(s.term)
 		}
 		sleep(ctx, wait)
 	}
 }
 
-// noteMissing adds to noted what it notes. It ends at the first failure.
-func (s *Scheduler) noteMissing(ctx context.Context, noted map[string]bool) {
-	set := s.jobs.Load()
-	if len(set.revisions) > fleet.MostJobs {
+// noteMissing notes the definitions of the jobs that this replica claims first: if every replica noted all of its jobs, the
+// start of a large fleet would be mostly that. It ends at the first failure.
+func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
+	set, order := s.jobs.Load(), s.peers.current()
+	if len(set.revisions) > fleet.MostJobs || set == notes.set && order == notes.order {
 		return
 	}
+	if _, ok := s.store.(lease.Roster); ok && order == nil {
+		return // the members are not known yet
+	}
 	for name, revision := range set.revisions {
-		if noted[revision] || ctx.Err() != nil {
+		if notes.noted[revision] || order != nil && !order.first(name, revision) {
 			continue
+		}
+		if ctx.Err() != nil {
+			return
 		}
 		limited, cancel := s.call()
 		err := fleet.NoteDefinition(limited, s.facts.journal, set.job(name))
@@ -44,8 +61,15 @@ func (s *Scheduler) noteMissing(ctx context.Context, noted map[string]bool) {
 		if err != nil {
 			return
 		}
-		noted[revision] = true
+		notes.noted[revision] = true
 	}
+	notes.set, notes.order = set, order
+}
+
+// first reports whether this replica is a member, and claims a job with that revision first.
+func (r *ranking) first(job, revision string) bool {
+	p := r.of(job, revision)
+	return p.rank == 0 && p.among > 0
 }
 
 // remembersSince returns since when the store has its records.

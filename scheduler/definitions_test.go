@@ -1,7 +1,9 @@
 package scheduler_test
 
 import (
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,6 +58,55 @@ func TestDefinitionsAreNotedAgainWhenLost(t *testing.T) {
 		f.store.Forget()
 		f.sleepTo(20 * time.Second)
 		require.Equal(t, "@every 2h", f.described("job").Definitions[0].Fields["schedule"])
+	})
+}
+
+// TestEachDefinitionIsNotedByOneReplica: a large fleet that starts has better to do.
+func TestEachDefinitionIsNotedByOneReplica(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		const count = 40
+		for i := range count {
+			f.job(fmt.Sprintf("job-%d", i), "@every 1h", takes(0))
+		}
+		var notes atomic.Int32
+		for _, id := range []string{"a", "b", "c", "d", "e"} {
+			f.startNoting(id).link.set(func(c call) fault {
+				if c.verb == verbAppend {
+					notes.Add(1)
+				}
+				return fault{}
+			})
+		}
+		f.sleepTo(30 * time.Second)
+		require.EqualValues(t, count, notes.Load())
+		for _, job := range f.jobs {
+			require.NotNil(t, f.described(job.Name()).Definitions[0].Fields, "%s", job.Name())
+		}
+	})
+}
+
+// TestDefinitionsOfADeadReplicaAreNotedByOthers has the journal refuse what the replica notes that dies.
+func TestDefinitionsOfADeadReplicaAreNotedByOthers(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		for i := range 10 {
+			f.job(fmt.Sprintf("job-%d", i), "@every 1h", takes(0))
+		}
+		noted := func() (n int) {
+			for _, job := range f.jobs {
+				if f.described(job.Name()).Definitions[0].Fields != nil {
+					n++
+				}
+			}
+			return n
+		}
+		a := f.startNoting("a")
+		a.cutVerb(verbAppend)
+		f.startNoting("b")
+		f.sleepTo(10 * time.Second)
+		require.Less(t, noted(), len(f.jobs))
+		a.link.cut()
+		f.sleepTo(20 * time.Second)
+		require.Equal(t, len(f.jobs), noted())
 	})
 }
 

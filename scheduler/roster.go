@@ -28,13 +28,16 @@ func (s *Scheduler) announce(ctx context.Context) {
 	}
 	started := time.Time{}
 	tried := time.Now() // last; at first, when this replica came
+	lookedBack := false
+	retry := probeEvery // after the first heartbeat has failed
 	for {
 		silent := time.Since(tried) // it was frozen, unless that is short
-		if s.health.isUp() {
+		isUp := s.health.isUp()
+		if isUp {
 			switch {
-			case started.IsZero():
-				s.lookBack(roster, s.clock.at(tried))
-			case silent > 2*heartbeatEvery(s.term):
+			case !lookedBack:
+				lookedBack = s.lookBack(roster, s.clock.at(tried))
+			case !started.IsZero() && silent > 2*heartbeatEvery(s.term):
 				s.lookBack(roster, s.clock.now())
 			}
 			started = s.announceOnce(roster, started)
@@ -44,8 +47,10 @@ func (s *Scheduler) announce(ctx context.Context) {
 		}
 		wait := heartbeatEvery(s.term)
 		switch {
-		case started.IsZero(): // as soon as somebody can read it
+		case !isUp && started.IsZero(): // as soon as somebody can read it
 			wait = probeEvery
+		case started.IsZero():
+			wait, retry = min(wait, retry), min(2*retry, wait)
 		case s.trust.holds(), s.peers.settling():
 			wait = min(wait, beatEvery)
 		}
@@ -86,10 +91,11 @@ func (s *Scheduler) shared(processes int) {
 }
 
 // announceOnce sends a heartbeat and reads those of the others. It ignores errors: others know of this replica a little
-// later. It returns since when, by fleet time, this replica has taken part, and what it was given if that is not zero.
-func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Time {
+// later. It returns since when, by fleet time, this replica has taken part: before, unless that is zero. It returns zero
+// while no heartbeat has arrived.
+func (s *Scheduler) announceOnce(roster lease.Roster, before time.Time) (started time.Time) {
 	if !s.look() { // the heartbeat says what the store's clock is like
-		return started
+		return before
 	}
 	ctx, cancel := s.call()
 	defer cancel()
@@ -97,7 +103,7 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 	others := s.instances.look(ctx, roster, &s.heartbeats, s.replica, s.epoch, heartbeatEvery(s.term))
 	s.shared(len(others) + 1)
 	now, clock := s.clockView()
-	if started.IsZero() {
+	if started = before; started.IsZero() {
 		started = now
 	}
 	load := s.Capacity()
@@ -105,11 +111,11 @@ func (s *Scheduler) announceOnce(roster lease.Roster, started time.Time) time.Ti
 		Instance: s.epoch, Others: others,
 		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Module: s.module, ClockOffset: s.saidOffset(time.Until(now)),
 		Term: s.term, Running: s.keeper.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(), Jobs: jobs.revisions,
-		Life: heartbeatLife * heartbeatEvery(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: min(clock.steady, 2*s.trust.limit),
+		Life: heartbeatLife * heartbeatEvery(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: clock.said(s.trust.limit),
 	}
 	me.Set, _ = s.sets.Publish(ctx, me.Jobs) // if that fails, the others do not know the jobs until it is tried again
 	if roster.Announce(ctx, s.replica, me.Encode(), me.Life) != nil {
-		return started
+		return before
 	}
 	members, err := s.heartbeats.read(ctx, roster)
 	if err != nil {

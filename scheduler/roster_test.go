@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -219,6 +220,60 @@ func TestWhatAReplicaAnnounces(t *testing.T) {
 		require.WithinDuration(t, at(16*time.Second), list[0].Heard, term/2, "a heartbeat comes every half TTL")
 		require.Equal(t, 2*5*time.Second, list[0].Steady, "at most twice the limit")
 		require.WithinDuration(t, epoch, list[0].Started, 6*time.Second)
+	})
+}
+
+func TestHeartbeatsStayEqualWhileNothingHappens(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 1h", takes(0))
+		f.startMany(2)
+		said := map[string]bool{}
+		f.sleepTo(8 * time.Second) // the limit, and a heartbeat
+		for range 100 {
+			members, err := f.store.Members(t.Context())
+			require.NoError(t, err)
+			require.Len(t, members, 2)
+			for _, m := range members {
+				said[string(m.Info)] = true
+			}
+			time.Sleep(term / 4)
+		}
+		require.Len(t, said, 2, "one of each")
+	})
+}
+
+func TestFirstHeartbeatIsRepeatedSoonAfterItFails(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(0))
+		var failed atomic.Int32
+		f.startOver("a", func(l *link) lease.Store {
+			l.set(func(c call) fault { return fault{cut: c.verb == verbAnnounce && failed.Add(1) <= 2} })
+			return l
+		})
+		f.sleepTo(term / 4)
+		members, err := f.store.Members(t.Context())
+		require.NoError(t, err)
+		require.Len(t, members, 1, "a heartbeat comes every half TTL, the first one sooner")
+	})
+}
+
+// TestRefusedHeartbeatsAreRepeatedEverMoreRarely: who may not announce itself tries again as rarely as it announces itself.
+func TestRefusedHeartbeatsAreRepeatedEverMoreRarely(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(0))
+		var tried atomic.Int32
+		f.startOver("a", func(l *link) lease.Store {
+			l.set(func(c call) fault {
+				if c.verb != verbAnnounce {
+					return fault{}
+				}
+				tried.Add(1)
+				return fault{cut: true}
+			})
+			return l
+		})
+		f.sleepTo(time.Minute)
+		require.InDelta(t, 40, tried.Load(), 8)
 	})
 }
 

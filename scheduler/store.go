@@ -176,6 +176,9 @@ func (s *Scheduler) syncAll() bool {
 }
 
 func (s *Scheduler) syncSome(part []*contender) bool {
+	if state := s.trust.now(); state == clockDoubted || state == clockStepped {
+		return false // beat looks at the clock until it is trusted
+	}
 	if !s.look() || s.trust.holds() { // a store that forgot has to say so before a record is made anew
 		return false
 	}

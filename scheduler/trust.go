@@ -171,6 +171,19 @@ type view struct {
 	steady time.Duration // for how long it has not stepped
 }
 
+// said is what heartbeats say of steady. Others ask whether it is at least the limit, so while nothing happens a replica that
+// trusts the clock says the same each time; one that does not says it exactly, since others wait for it.
+func (v view) said(limit time.Duration) time.Duration {
+	switch {
+	case v.steady >= limit:
+		return 2 * limit
+	case v.state == clockTrusted:
+		return 0
+	default:
+		return v.steady
+	}
+}
+
 func (t *trust) view(at, estimate time.Duration) view {
 	t.mu.Lock()
 	defer t.mu.Unlock()

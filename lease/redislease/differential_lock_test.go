@@ -299,3 +299,12 @@ func (p *lockPair) rank(token int64, store int) int64 {
 	}
 	return -1
 }
+
+const tiny = time.Millisecond
+
+var names = []string{"one", "two"}
+
+// outlast returns when a tiny lease has run out.
+func outlast() { time.Sleep(3 * tiny) }
+
+func boolean(left time.Duration) time.Duration { return min(max(left, 0), 1) }
