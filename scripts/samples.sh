@@ -34,6 +34,9 @@ show() {
   ./worker "$@" 2>&1 || true
   echo
 }
+ago() { # the last tick of every 10 s so many seconds ago
+  date -u -d "@$(( ($(date +%s) - $1) / 10 * 10 ))" +%H:%M:%S
+}
 at() { # sleeps until the second of a minute is that, of every ten
   while [ "$(( $(date +%-S) % 10 ))" -ne "$1" ]; do sleep 0.2; done
 }
@@ -49,8 +52,9 @@ show trigger nightly-report
 sleep 2
 show status
 show describe nightly-report -n 2
-show history sync-orders -n 4
-show why import-prices
+show history sync-orders -n 5
+show why sync-orders "$(ago 0)"
+show why import-prices "$(ago 10)"
 show doctor
 at 2
 kill -9 "$pid_web_1" "$pid_web_2"
@@ -59,7 +63,7 @@ at 4
 start web-3
 sleep 5
 show history import-prices -n 5
-show why sync-orders "$(date -u -d '20 seconds ago' +%H:%M | cut -c1-5):$(printf '%02d' "$(( $(date -d '20 seconds ago' +%-S) / 10 * 10 ))")"
+show why sync-orders "$(ago 20)"
 show why nightly-report 03:00
 show cancel import-prices --wait
 show pause import-prices --reason "the database moves"
@@ -67,4 +71,9 @@ at 1
 sleep 1
 show why import-prices
 show resume import-prices
+at 3
 show history sync-orders -n 1 --output json
+kill -STOP "$pid_web_3"
+at 6
+sleep 10
+show why sync-orders

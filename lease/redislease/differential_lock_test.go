@@ -302,8 +302,6 @@ func (p *lockPair) rank(token int64, store int) int64 {
 
 const tiny = time.Millisecond
 
-var names = []string{"one", "two"}
-
 // outlast returns when a tiny lease has run out.
 func outlast() { time.Sleep(3 * tiny) }
 
