@@ -20,10 +20,12 @@ type opCall struct {
 	ctx    context.Context
 	op     driver.Op
 	exists bool // it only asks whether there is a value
-	key    string
-	tag    int // keys of one tag are in one slot
-	result driver.Result
-	group  *opGroup
+	// confirm makes it fail when too few replicas have confirmed what is there, whatever the result.
+	confirm bool
+	key     string
+	tag     int // keys of one tag are in one slot
+	result  driver.Result
+	group   *opGroup
 }
 
 // opGroup are the operations of one call.
@@ -160,6 +162,8 @@ func (s sentScript) answer() {
 		switch {
 		case r.Err != nil:
 			r.Err = ofKey(c.key, r.Err)
+		case few && c.confirm:
+			r = driver.Result{Err: err}
 		case few && r.Status == driver.Done && c.kind() != readOp:
 			r = driver.Result{Err: &unconfirmedError{err, r.Version.Stamp}}
 		}

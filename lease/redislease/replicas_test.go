@@ -138,6 +138,25 @@ func TestWhatTooFewReplicasHaveFails(t *testing.T) {
 	}
 }
 
+func TestSettlingAgainConfirmsWhatTooFewReplicasHave(t *testing.T) {
+	t.Parallel()
+	master, replica := startPair(t)
+	s := open(t, master.Addr(), redislease.WithReplicas(1), redislease.WithTimeout(600*time.Millisecond))
+	synced(t, s, "job", "other")
+	settles := granted(t, s, claimOf("job", 100, "a", "r"))
+	released := granted(t, s, claimOf("other", 100, "a", "r"))
+	replica.Freeze()
+	for range 3 {
+		require.ErrorIs(t, s.Settle(t.Context(), settles, "succeeded"), redislease.ErrReplicas)
+	}
+	require.ErrorIs(t, s.Release(t.Context(), released), redislease.ErrReplicas)
+	_, err := s.Inspect(t.Context(), "job")
+	require.NoError(t, err)
+	require.ErrorIs(t, s.Settle(t.Context(), settles, "succeeded"), redislease.ErrReplicas)
+	replica.Thaw()
+	require.Eventually(t, func() bool { return s.Settle(t.Context(), settles, "succeeded") == nil }, 20*time.Second, time.Millisecond)
+}
+
 // delayed holds releases back while it is locked.
 type delayed struct{ sync.RWMutex }
 

@@ -125,40 +125,66 @@ func (v *values) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 		now, waiting = inOrder(waiting)
 		err = v.store.router.doOps(ctx, now)
 	}
+	made, _ := ctx.Value(changeMade{}).(*atomic.Bool)
 	for i, n := range last {
 		if results[i].Err = err; err == nil {
 			results[i] = calls[n].result
+		}
+		if made != nil && ops[i].Change != nil && results[i].Status == driver.Done {
+			made.Store(true)
 		}
 	}
 	return results
 }
 
+// changeMade is the key of an [atomic.Bool] in a context, which is set when a change is made under it.
+type changeMade struct{}
+
+// confirm fails when too few replicas have the value of a key as it is.
+func (v *values) confirm(ctx context.Context, key string) error {
+	tag := tagOf(key)
+	none := driver.Op{Key: key, Renew: &driver.Renewal{}} // of no lease, by the script that replicas confirm
+	call := &opCall{ctx: ctx, op: none, confirm: true, key: v.prefix[tag] + key, tag: tag}
+	if err := v.store.router.doOps(ctx, []*opCall{call}); err != nil {
+		return fmt.Errorf("confirm %q: %w", key, err)
+	}
+	if err := call.result.Err; err != nil {
+		return fmt.Errorf("confirm %q: %w", key, err)
+	}
+	return nil
+}
+
 // inOrder returns what can be carried out at once, and what has to come later so that the operations on one key keep
-// their order: scripts of different kinds, and what is more than one script, may overtake one another.
+// their order: scripts of different kinds, and what is more than one script, may overtake one another. The order of
+// renewals makes no difference.
 func inOrder(calls []*opCall) (now, later []*opCall) {
 	if len(calls) == 1 {
 		return calls, nil
 	}
-	kinds := make(map[string]opKind, len(calls))
+	before := make(map[string]*opCall, len(calls)) // of each key; nil when nothing more of it can be carried out
 	for i, c := range calls {
-		kind, seen := kinds[c.key]
+		b, seen := before[c.key]
 		switch {
-		case seen && (kind != c.kind() || len(calls) > opsPerScript):
+		case seen && (b == nil || !inAnyOrder(b, c) && (b.kind() != c.kind() || len(calls) > opsPerScript)):
 			if later == nil {
 				now = append(now, calls[:i]...)
 			}
 			later = append(later, c)
-			kinds[c.key] = opKinds // nothing more of this key
+			before[c.key] = nil
 			continue
 		case later != nil:
 			now = append(now, c)
 		}
-		kinds[c.key] = c.kind()
+		before[c.key] = c
 	}
 	if later == nil {
 		return calls, nil
 	}
 	return now, later
+}
+
+func inAnyOrder(a, b *opCall) bool {
+	return a.op.Renew != nil && b.op.Renew != nil && a.op.Renew.Token != b.op.Renew.Token
 }
 
 // Scan implements [driver.Store]. On Cluster the servers are asked one after the other; what moves from one to another

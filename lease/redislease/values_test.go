@@ -277,3 +277,21 @@ func TestWhatTravelsTogetherIsAnsweredApart(t *testing.T) {
 		require.NoError(m, errors.Join(errs...))
 	})
 }
+
+func TestRenewalsOfOneRecordShareARoundTrip(t *testing.T) {
+	r := newRig(t)
+	synced(t, r.store, "job")
+	grants := make([]lease.Grant, 200)
+	for i := range grants {
+		grants[i] = granted(t, r.store, claimOf("job", int64(101+i), "a", "r"))
+	}
+	renewed := func() {
+		for _, err := range r.store.Renew(t.Context(), grants) {
+			require.NoError(t, err)
+		}
+	}
+	renewed()
+	r.proxy.ResetCounts()
+	renewed()
+	require.Equal(t, 1, r.proxy.RoundTrips())
+}
