@@ -62,12 +62,15 @@ func (s *Session) Claim(ctx context.Context, c lease.Claim) (a lease.Answer, err
 	return a, nil
 }
 
-// stamp corrects an answer to what the store has stamped.
+// stamp corrects an answer to what the store has stamped: the token and the beginning of a new lease, and the time that
+// was reckoned, from which what remains of others was counted.
 func stamp(a *lease.Answer, guessed, token int64, now time.Time) {
-	a.Now = now.UTC()
 	if guessed != 0 && a.Token == guessed {
 		a.Token = token
+	} else {
+		a.Left = max(0, a.Left-now.Sub(a.Now))
 	}
+	a.Now = now.UTC()
 }
 
 // Settle implements [lease.Store].
