@@ -178,18 +178,19 @@ func (s *Session) decide(w *work) (*Change, error) {
 	longest := steady
 	for _, l := range w.state.Leases() {
 		was, known := before.take(l.Token)
-		if l.Stopped && !was.Stopped {
+		begins := !known || !was.Ends.Equal(l.Ends)
+		fresh := NewLease{Token: l.Token, Holder: l.Holder, TTL: l.Ends.Sub(now)}
+		if begins && fresh.TTL <= 0 {
+			continue // brought back, and over: it is as good as absent
+		}
+		if l.Stopped && (begins || !was.Stopped) {
 			c.Stop = append(c.Stop, l.Token)
 		}
-		if known && was.Ends.Equal(l.Ends) {
+		if !begins {
 			continue
 		}
-		fresh := NewLease{Token: l.Token, Holder: l.Holder, TTL: l.Ends.Sub(now)}
 		if l.Token == guessed && guessed != 0 {
 			fresh.Token = 0
-		}
-		if fresh.TTL <= 0 {
-			continue // brought back, and over: it is as good as absent
 		}
 		c.Leases = append(c.Leases, fresh)
 		longest = max(longest, fresh.TTL)

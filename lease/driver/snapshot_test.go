@@ -22,8 +22,8 @@ func claim(tick int64, holder string) lease.Claim {
 	return lease.Claim{Name: "job", Occasion: tick, Holder: holder, Request: "r-" + holder, Term: time.Minute, Takeovers: 1}
 }
 
-// settledSince has a replica settle tick 100 after a snapshot was taken in which it runs.
-func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g lease.Grant, goBack func()) {
+// running has a replica run tick 100.
+func running(t *testing.T) (m *driver.Memory, s *driver.Session, g lease.Grant) {
 	t.Helper()
 	m = new(driver.Memory)
 	s = replica(t, m)
@@ -32,8 +32,14 @@ func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g lease.Gr
 	a, err := s.Claim(t.Context(), claim(100, "a"))
 	require.NoError(t, err)
 	require.Equal(t, lease.Granted, a.Status)
+	return m, s, lease.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r-a", Token: a.Token, Attempt: 1, Takeovers: 1, Term: time.Minute}
+}
+
+// settledSince has a replica settle tick 100 after a snapshot was taken in which it runs.
+func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g lease.Grant, goBack func()) {
+	t.Helper()
+	m, s, g = running(t)
 	goBack = m.Snapshot()
-	g = lease.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r-a", Token: a.Token, Attempt: 1, Takeovers: 1, Term: time.Minute}
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 	return m, s, g, goBack
 }
