@@ -48,10 +48,10 @@ func awaitReplicas(t testing.TB, master *redistest.Server, replicas int) {
 
 // tooFew wants call to fail since no replica has confirmed it. On a loaded machine it may take longer to say so than the
 // store waits, and is asked again.
-func tooFew(t *testing.T, call func() error) {
+func tooFew(t *testing.T, verb string, call func() error) {
 	t.Helper()
 	var e *redislease.ReplicasError
-	assert.Eventually(t, func() bool { return errors.As(call(), &e) }, 20*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool { return errors.As(call(), &e) }, 20*time.Second, time.Millisecond, verb)
 	if e != nil {
 		assert.Equal(t, &redislease.ReplicasError{Confirmed: 0, Wanted: 1}, e)
 	}
@@ -92,8 +92,8 @@ func TestWhatTooFewReplicasHaveFails(t *testing.T) {
 		calls[verb] = func() error { return call(t.Context()) }
 	}
 	var all sync.WaitGroup
-	for _, call := range calls {
-		all.Go(func() { tooFew(t, call) })
+	for verb, call := range calls {
+		all.Go(func() { tooFew(t, verb, call) })
 	}
 	all.Wait()
 	require.False(t, t.Failed())
@@ -185,7 +185,7 @@ func TestAClaimMadeAgainIsGrantedAnew(t *testing.T) {
 	goOn := sync.OnceFunc(releases.Unlock)
 	t.Cleanup(goOn) // before the store waits for it
 	replica.Freeze()
-	tooFew(t, func() error { _, err := s.Claim(t.Context(), c); return err })
+	tooFew(t, "claim", func() error { _, err := s.Claim(t.Context(), c); return err })
 	replica.Thaw()
 	awaitReplicas(t, master, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -181,19 +180,6 @@ func (s *Store) confirmed(ctx context.Context, c *lease.Claim, a lease.Answer, e
 	return a, nil
 }
 
-// confirmedEnd is the answer to a settlement or release where replicas have to confirm it. One that was made before, by a
-// request whose answer was lost or not confirmed, changes nothing: then what is there is confirmed.
-func (s *Store) confirmedEnd(ctx context.Context, name string, end func(ctx context.Context) error) error {
-	if s.unwanted == nil {
-		return end(ctx)
-	}
-	var made atomic.Bool
-	if err := end(context.WithValue(ctx, changeMade{}, &made)); err != nil || made.Load() {
-		return err
-	}
-	return s.values.confirm(ctx, name)
-}
-
 // Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 	var ticks, locks []lease.Grant
@@ -231,7 +217,7 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 // Settle implements [lease.Store].
 func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
 	if g.Limit == 0 {
-		return s.confirmedEnd(ctx, g.Name, func(ctx context.Context) error { return s.Session.Settle(ctx, g, outcome) })
+		return s.confirmedAs(ctx, g.Name, func(ctx context.Context) error { return s.Session.Settle(ctx, g, outcome) })
 	}
 	if !lease.ValidOutcome(outcome) {
 		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, lease.OutcomeRule)
@@ -245,7 +231,7 @@ func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, g lease.Grant) error {
 	if g.Limit == 0 {
-		return s.confirmedEnd(ctx, g.Name, func(ctx context.Context) error { return s.Session.Release(ctx, g) })
+		return s.confirmedAs(ctx, g.Name, func(ctx context.Context) error { return s.Session.Release(ctx, g) })
 	}
 	return s.releaseLock(ctx, "release", g)
 }

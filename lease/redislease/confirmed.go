@@ -1,0 +1,43 @@
+package redislease
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/solotick/solotick/lease"
+)
+
+// confirmedAs calls a verb about a name. Where replicas have to confirm it, a change that was made before, by a request
+// whose answer was lost or not confirmed, changes nothing: then what is there is confirmed.
+func (s *Store) confirmedAs(ctx context.Context, name string, verb func(ctx context.Context) error) error {
+	if s.unwanted == nil {
+		return verb(ctx)
+	}
+	var made atomic.Bool
+	if err := verb(context.WithValue(ctx, changeMade{}, &made)); err != nil || made.Load() {
+		return err
+	}
+	return s.values.confirm(ctx, name)
+}
+
+// Pass implements [lease.Store].
+func (s *Store) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bool, err error) {
+	if err := s.confirmedAs(ctx, p.Name, func(ctx context.Context) (err error) {
+		mark, passed, err = s.Session.Pass(ctx, p)
+		return err
+	}); err != nil {
+		return 0, false, err
+	}
+	return mark, passed, nil
+}
+
+// Cancel implements [lease.Canceller].
+func (s *Store) Cancel(ctx context.Context, c lease.Cancel) (a lease.Cancelled, err error) {
+	if err := s.confirmedAs(ctx, c.Name, func(ctx context.Context) (err error) {
+		a, err = s.Session.Cancel(ctx, c)
+		return err
+	}); err != nil {
+		return lease.Cancelled{}, err
+	}
+	return a, nil
+}
