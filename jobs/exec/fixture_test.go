@@ -227,6 +227,12 @@ func orphans(t *testing.T, g *Guard) (found int) {
 	return found
 }
 
+// awaitReaped waits until the guard process has no children: those that are dead are zombies for a moment.
+func awaitReaped(t *testing.T, g *Guard) {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(childrenOf(t, guardPID(g))) == 0 }, bound, time.Millisecond)
+}
+
 func awaitOrphans(t *testing.T, g *Guard, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return orphans(t, g) == n }, bound, time.Millisecond)

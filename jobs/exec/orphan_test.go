@@ -27,7 +27,7 @@ func TestNothingOutlivesTheMainProcess(t *testing.T) {
 			life.hear(t, "up")
 			life.awaitEnd(t)
 			require.NoError(t, await(t, result))
-			require.Empty(t, childrenOf(t, guardPID(g)), "reaped")
+			awaitReaped(t, g)
 		})
 	}
 }
@@ -40,7 +40,7 @@ func TestNothingOutlivesACancelledRun(t *testing.T) {
 	cancel()
 	life.awaitEnd(t)
 	require.Equal(t, ReasonCancelled, awaitExitError(t, result).Reason)
-	require.Empty(t, childrenOf(t, guardPID(g)))
+	awaitReaped(t, g)
 }
 
 func TestHandlerReturnsAfterEverythingIsGone(t *testing.T) {
@@ -49,7 +49,7 @@ func TestHandlerReturnsAfterEverythingIsGone(t *testing.T) {
 	for _, pid := range processes() {
 		require.NotEqual(t, g.link.nonce+"/1", markOf(pid))
 	}
-	require.Empty(t, childrenOf(t, guardPID(g)))
+	awaitReaped(t, g)
 	life.awaitEnd(t)
 }
 
