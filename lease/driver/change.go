@@ -300,7 +300,7 @@ func (s *Session) entry(settled lease.Settled) Entry {
 	id = strconv.AppendInt(append(id, '.'), settled.Token, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.From, 36)
 	id = append(append(id, '.'), settled.Outcome...)
-	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: s.historyLength()}
+	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: lease.History}
 }
 
 const (

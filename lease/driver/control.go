@@ -68,7 +68,7 @@ func (s *Session) Repair(ctx context.Context, q lease.Repair) (a lease.Repaired,
 	if err := q.Validate(); err != nil {
 		return lease.Repaired{}, err
 	}
-	results, err := s.look(ctx, new(record.Record), Op{Key: q.Name}, Op{Key: q.Name, Newest: s.historyLength()})
+	results, err := s.look(ctx, new(record.Record), Op{Key: q.Name}, Op{Key: q.Name, Newest: lease.History})
 	if err != nil {
 		return lease.Repaired{}, failed("repair", q.Name, err)
 	}

@@ -16,7 +16,7 @@ func (s *Session) Inspect(ctx context.Context, name string) (lease.Record, error
 		return lease.Record{}, err
 	}
 	r := new(record.Record)
-	results, err := s.look(ctx, r, Op{Key: name}, Op{Key: name, Newest: s.historyLength()})
+	results, err := s.look(ctx, r, Op{Key: name}, Op{Key: name, Newest: lease.History})
 	if err != nil {
 		return lease.Record{}, failed("inspect", name, err)
 	}

@@ -18,7 +18,6 @@ import (
 // The zero value is over a [Memory] of its own, in the namespace "default".
 type Session struct {
 	namespace string
-	history   int
 	store     Store // nil of the zero value: see medium
 
 	memory  Memory
@@ -30,23 +29,13 @@ type Session struct {
 	count   atomic.Uint64
 }
 
-// SessionOption configures [NewSession].
-type SessionOption func(*Session)
-
-// WithHistory sets how many settled ticks of a job are kept to be looked at; lease.History unless it is positive.
-func WithHistory(n int) SessionOption { return func(s *Session) { s.history = n } }
-
 // NewSession makes a session over a store, in which the namespace is the caller's. The namespace matches the pattern of a
 // name.
-func NewSession(store Store, namespace string, opts ...SessionOption) (*Session, error) {
+func NewSession(store Store, namespace string) (*Session, error) {
 	if !lease.ValidName(namespace) {
 		return nil, fmt.Errorf("namespace %q %s", namespace, lease.NameRule)
 	}
-	s := &Session{namespace: namespace, store: store}
-	for _, opt := range opts {
-		opt(s)
-	}
-	return s, nil
+	return &Session{namespace: namespace, store: store}, nil
 }
 
 // Namespace implements [lease.Namespacer].
@@ -61,13 +50,6 @@ func (s *Session) medium() Store {
 
 // Memory returns what a zero Session keeps its values in.
 func (s *Session) Memory() *Memory { return &s.memory }
-
-func (s *Session) historyLength() int {
-	if s.history > 0 {
-		return s.history
-	}
-	return lease.History
-}
 
 // nextID makes the id of a change.
 func (s *Session) nextID() string {

@@ -35,8 +35,8 @@ var (
 	//go:embed lua/lock_view.lua
 	lockViewSource string
 
-	lockRenewScript = newScript("#!lua flags=allow-oom", lockSource, lockRenewSource)
-	lockViewScript  = newScript("#!lua flags=no-writes,allow-oom", lockSource, lockViewSource)
+	lockRenewScript = newScript("#!lua flags=allow-oom", clockSource, lockSource, lockRenewSource)
+	lockViewScript  = newScript("#!lua flags=no-writes,allow-oom", clockSource, lockSource, lockViewSource)
 
 	published = newLockScripts(lockWakeSource)
 	sharded   = newLockScripts(lockShardedWakeSource) // on Cluster
@@ -49,9 +49,9 @@ type lockScripts struct {
 
 func newLockScripts(wake string) lockScripts {
 	return lockScripts{
-		claim:   newScript("#!lua", lockClaimFastSource, lockSource, wake, lockClaimSource),
-		release: newScript("#!lua flags=allow-oom", lockReleaseFastSource, lockSource, wake, lockReleaseSource),
-		force:   newScript("#!lua flags=allow-oom", lockSource, wake, lockForceSource),
+		claim:   newScript("#!lua", lockClaimFastSource, clockSource, lockSource, wake, lockClaimSource),
+		release: newScript("#!lua flags=allow-oom", lockReleaseFastSource, clockSource, lockSource, wake, lockReleaseSource),
+		force:   newScript("#!lua flags=allow-oom", clockSource, lockSource, wake, lockForceSource),
 	}
 }
 

@@ -135,11 +135,11 @@ func changesRecord(cmd redis.Cmder) bool {
 		return false
 	}
 	id, _ := args[1].(string)
-	return recordHashes[id] || clockSources[id]
+	return recordHashes[id] || recordSources[id]
 }
 
 // Scripts are called by their hash or by their source.
-var recordHashes, clockSources = func() (hashes, sources map[string]bool) {
+var recordHashes, recordSources = func() (hashes, sources map[string]bool) {
 	hashes, sources = map[string]bool{}, map[string]bool{}
 	for _, s := range []*script{
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,

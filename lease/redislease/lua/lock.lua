@@ -13,23 +13,12 @@
 --   arrived   how many have come to wait
 --   lasts     until when line and tickets are kept at least
 --   kept      when the end of this record's life was moved away for the last time
--- Times are microseconds of this server's clock. Numbers are written in full, since Lua would print a token as 1.79e15.
+-- Times and numbers are as in clock, the source before this one.
 -- What this describes in Lua is what package record describes in Go.
 
 local HOUR, LIFE = 3600000000, 691200000 -- us, ms
 local LOOKED, WOKEN, GONE = 128, 64, 64
 local MAXPERMITS = 2147483647
-
-local function int(n)
-  return string.format('%.0f', n)
-end
-
--- clock returns the time as text, and as a number.
-local function clock()
-  local t = redis.call('TIME')
-  local stamp = t[1] .. string.sub('00000' .. t[2], -6)
-  return stamp, tonumber(stamp)
-end
 
 -- load reads a lock, and the hold of id.
 local function load(key, id)
