@@ -71,7 +71,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// lateness is what was measured of a runner in a round.
+// lateness holds the measurements of a runner in one round.
 type lateness struct{ p50, p99, most, cpuPerRun, runs float64 }
 
 func (l *lags) result(b *testing.B) lateness {

@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// redisLoad is what a server has done since it started, by its own account.
+// redisLoad holds the counters of a server since it started, from INFO.
 type redisLoad struct {
 	scripts float64       // calls of EVAL, EVALSHA and FCALL
 	cpu     time.Duration // processor time of the server, in user and system mode

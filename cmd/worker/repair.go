@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 )
 
-// repaired is what repair prints as JSON. Times are RFC 3339 in UTC.
+// repaired is the JSON output of repair. Times are RFC 3339 in UTC.
 type repaired struct {
 	Job        string    `json:"job"`
 	Changed    bool      `json:"changed"` // false when nothing lay in the future
