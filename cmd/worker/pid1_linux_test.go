@@ -72,14 +72,16 @@ jobs:
   schedule: "@every 1s"
   retry: {max_attempts: 1}
   exec:
-    command: [sh, -c, "for i in 1 2 3; do env -i setsid sh -c 'until [ -e %[1]s/end ]; do sleep 0.05; done' & done; touch %[1]s/up; sleep 1000"]
+    command: [sh, -c, "for i in 1 2 3; do env -i setsid sh -c ': >%[1]s/up$0; until [ -e %[1]s/end ]; do sleep 0.05; done' $i & done; sleep 1000"]
 `, dir))
 	cmd := asFirst(t, "run", "--config", path, "--http", "127.0.0.1:0", "--log-format", "json")
 	p := watch(t, cmd)
 	up := func(name string) func() bool {
 		return func() bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
 	}
-	require.Eventually(t, up("up"), patience, 10*time.Millisecond)
+	for i := range 3 { // what has not left the command's session yet dies with the guard
+		require.Eventually(t, up(fmt.Sprint("up", i+1)), patience, 10*time.Millisecond)
+	}
 
 	worker := cmd.Process.Pid
 	if name, _ := nameOf(worker); name == "unshare" {
