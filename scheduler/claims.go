@@ -39,13 +39,13 @@ func (c *contender) claim(tick int64) protocol.Claim {
 // knownLocked is the mark as a store that has lost it gets it back. One that lies further ahead than the store's clock
 // may step without being noticed comes from a clock that was wrong, and is not written back.
 //
-// What others have only reported is not written back, so that no report, however wrong, makes a tick lost. It is with
-// delivery at most once, where a tick may be lost but not run twice.
+// What others have only reported is not written back, so that no report, however wrong, makes a tick lost. It is when the
+// record has proved to have lost something, and with delivery at most once, where a tick may be lost but not run twice.
 func (c *contender) knownLocked() int64 {
 	switch {
 	case c.aheadLocked():
 		return 0
-	case c.spec.Delivery == jobs.AtMostOnce:
+	case c.spec.Delivery == jobs.AtMostOnce, c.doubt.proven:
 		return c.hintedWatermarkLocked()
 	default:
 		return c.mark
@@ -232,12 +232,6 @@ func (c *contender) passLocked(st step) bool {
 	}
 }
 
-// forgottenLocked leaves it to the syncer to make the record anew.
-func (c *contender) forgottenLocked() {
-	c.synced, c.asking = false, nil
-	c.s.wantSync()
-}
-
 // syncedLocked takes in the record that the store has.
 func (c *contender) syncedLocked(r protocol.Record) {
 	if r.Made && c.made {
@@ -255,7 +249,7 @@ func (c *contender) syncedLocked(r protocol.Record) {
 			}
 		}
 	}
-	if r.Made {
+	if r.Made && !c.doubt.proven {
 		c.hints = hints{}
 	}
 	if !c.confirming { // every replica has read its records at about this time

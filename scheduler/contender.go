@@ -71,6 +71,7 @@ type contender struct {
 	place      place
 	from       int64 // backups count from this time when it is later than the tick's
 	hints      hints
+	doubt      doubt
 	confirming bool // the record is read to confirm hints, and nothing else has changed
 }
 
@@ -240,6 +241,9 @@ func (c *contender) actAtLocked() int64 {
 	if !c.synced || c.s.trust.holds() {
 		return 0 // until the syncer has been here
 	}
+	if ends := c.doubtEndsLocked(); ends != 0 || c.doubt.asked {
+		return max(ends, 1)
+	}
 	at := int64(0)
 	earlier := func(t int64) {
 		if t != 0 && (at == 0 || t < at) {
@@ -266,7 +270,7 @@ func (c *contender) actAtLocked() int64 {
 // actLocked does one thing and reports whether there may be more to do now. It gives up the lock while it waits for the
 // store.
 func (c *contender) actLocked() bool {
-	if !c.synced || c.s.trust.holds() {
+	if !c.synced || c.s.trust.holds() || c.inDoubtLocked() {
 		return false
 	}
 	now := c.s.clock.ms()
@@ -287,7 +291,7 @@ func (c *contender) actLocked() bool {
 	}
 	claimAt, confirmAt := c.claimAtLocked(), c.confirmAtLocked()
 	switch due := claimAt != 0 && claimAt <= now; {
-	case confirmAt != 0 && confirmAt <= now, due && c.hintedLocked():
+	case confirmAt != 0 && confirmAt <= now, due && (c.hintedLocked() || c.doubt.unread):
 		c.confirmLocked()
 		return false
 	case claimAt == 0:

@@ -72,8 +72,6 @@ func (c *contender) confirmAtLocked() int64 {
 	switch {
 	case !c.hintedLocked():
 		return 0
-	case c.hints.doubted != 0:
-		return max(c.notBefore, 1)
 	case c.placeLocked().rank == 0:
 		return 1 // before its next tick is due, if there is time
 	case c.placeLocked().rank == 1:
@@ -95,30 +93,16 @@ func (c *contender) confirmLocked() {
 // knownLocked.
 func (c *contender) confirmedLocked(watermark int64) {
 	h := &c.hints
+	c.doubt.unread = false
 	switch {
 	case !c.hintedLocked(), h.watermark <= watermark:
 		c.hints = hints{}
 	case h.doubted == 0:
 		h.doubted = h.watermark
-		c.notBefore = max(c.notBefore, c.s.clock.ms()+ms(heardOf))
-		c.s.report(report{kind: progressBehind, job: c.name, tick: watermark})
+		c.askLocked(watermark)
 	default:
 		c.hints = hints{}
 	}
-}
-
-// writeBack takes in that another replica found the record's watermark to be older than what was reported: if this one
-// knows better, from the store itself, the record is given what it has lost.
-func (c *contender) writeBack(watermark int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone || !c.synced || c.mark <= watermark {
-		return
-	}
-	for _, l := range c.running {
-		l.Check()
-	}
-	c.confirmLocked()
 }
 
 // learn takes in what another replica has reported.
@@ -136,6 +120,7 @@ func (c *contender) learn(r report, from string) {
 	case progressQueued:
 		c.expectLocked(r.tick, look{at: until + c.takeoverLocked(), waits: true})
 	case progressSettled:
+		c.doubt.reportSettled(r.tick)
 		if l, ok := c.open[r.tick]; ok && l.asking == nil {
 			delete(c.open, r.tick)
 		}
@@ -143,7 +128,7 @@ func (c *contender) learn(r report, from string) {
 		if r.tick == c.upcomingLocked() && c.placeLocked().rank > 0 {
 			c.from = max(c.from, until)
 		}
-	case progressDecided, progressBehind, progressLeaving:
+	case progressDecided, progressBehind, progressAnswered, progressLeaving:
 	}
 	if r.watermark && r.tick > max(c.mark, c.hints.watermark) {
 		if !c.hintedLocked() {
@@ -173,6 +158,11 @@ func (c *contender) takeoverLocked(holder ...string) int64 {
 // reportLocked tells the other replicas what the answer to a claim says.
 func (c *contender) reportLocked(claim *protocol.Claim, a protocol.Answer, now int64) {
 	r := report{job: c.name, tick: claim.Occasion, watermark: !claim.OnlyOpen && a.Mark >= claim.Occasion}
+	switch a.Status {
+	case protocol.Granted, protocol.Skipped, protocol.Paused, protocol.Lost:
+		c.doubt.own = max(c.doubt.own, claim.Occasion)
+	default:
+	}
 	switch a.Status {
 	case protocol.Granted:
 		r.kind, r.until = progressGranted, now+ms(claim.Term)
