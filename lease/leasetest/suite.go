@@ -205,6 +205,7 @@ var cases = []struct {
 	{"ExpiredLockThatNobodyNeedsCanBeRenewed", expiredLockThatNobodyNeedsCanBeRenewed},
 	{"RenewalExtendsTheLockFromNow", renewalExtendsTheLockFromNow},
 	{"LocksAreApartFromOccasions", locksAreApartFromOccasions},
+	{"RenewalOfLocksAnswersForEachGrant", renewalOfLocksAnswersForEachGrant},
 	{"FaultyLocksAreRefused", faultyLocksAreRefused},
 
 	// lockends.go
