@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
@@ -19,7 +20,7 @@ func (s *Session) Remove(ctx context.Context, q lease.Remove) (a lease.Removed, 
 		w.rule = func(at *record.Moment) []Notification {
 			a, answer = r.Remove(q, at)
 			w.removes = a.Status == lease.RecordRemoved
-			return about(w.removes, q.Name, lease.Ruled)
+			return about(w.removes, q.Name, protocol.Ruled)
 		}
 	})
 	if err = cmp.Or(err, answer); err != nil {
