@@ -4,29 +4,28 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
-// Remove implements [lease.Remover].
-func (s *Session) Remove(ctx context.Context, q lease.Remove) (a lease.Removed, err error) {
+// Remove implements [protocol.Remover].
+func (s *Session) Remove(ctx context.Context, q protocol.Remove) (a protocol.Removed, err error) {
 	if err := q.Validate(); err != nil {
-		return lease.Removed{}, err
+		return protocol.Removed{}, err
 	}
 	var answer error
 	err = s.one(ctx, "remove", q.Name, func(r *record.Record, w *work) {
 		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			a, answer = r.Remove(q, at)
-			w.removes = a.Status == lease.RecordRemoved
+			w.removes = a.Status == protocol.RecordRemoved
 			return about(w.removes, q.Name, protocol.Ruled)
 		}
 	})
 	if err = cmp.Or(err, answer); err != nil {
-		return lease.Removed{}, err
+		return protocol.Removed{}, err
 	}
-	if a.Status == lease.RecordRemoved || a.Status == lease.RecordAbsent { // perhaps an earlier try came only so far
+	if a.Status == protocol.RecordRemoved || a.Status == protocol.RecordAbsent { // perhaps an earlier try came only so far
 		err = s.removeJournal(ctx, q.Name)
 	}
 	return a, err

@@ -3,17 +3,17 @@ package record
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Remove answers a valid removal. When it says [lease.RecordRemoved], the record is the zero one, but for its lock, and a
+// Remove answers a valid removal. When it says [protocol.RecordRemoved], the record is the zero one, but for its lock, and a
 // store that keeps nothing else of the name drops it.
-func (r *Record) Remove(q lease.Remove, at *Moment) (lease.Removed, error) {
+func (r *Record) Remove(q protocol.Remove, at *Moment) (protocol.Removed, error) {
 	if err := inBounds(q.Until, at); err != nil {
-		return lease.Removed{}, err
+		return protocol.Removed{}, err
 	}
 	if !r.exists() {
-		return lease.Removed{Status: lease.RecordAbsent}, nil
+		return protocol.Removed{Status: protocol.RecordAbsent}, nil
 	}
 	open := 0
 	for _, e := range r.Open {
@@ -23,14 +23,14 @@ func (r *Record) Remove(q lease.Remove, at *Moment) (lease.Removed, error) {
 	}
 	switch {
 	case open > 0:
-		return lease.Removed{Status: lease.RecordOpen, Open: open}, nil
+		return protocol.Removed{Status: protocol.RecordOpen, Open: open}, nil
 	case r.Mark != q.Mark || r.Token != q.Token:
-		return lease.Removed{Status: lease.RecordChanged}, nil
+		return protocol.Removed{Status: protocol.RecordChanged}, nil
 	case !at.passed(time.UnixMicro(r.Token)):
-		return lease.Removed{Status: lease.RecordAhead}, nil
+		return protocol.Removed{Status: protocol.RecordAhead}, nil
 	}
 	*r = Record{Lock: r.Lock}
-	return lease.Removed{Status: lease.RecordRemoved}, nil
+	return protocol.Removed{Status: protocol.RecordRemoved}, nil
 }
 
 // exists reports whether there is a record: something is known of the name, besides its lock.
