@@ -202,8 +202,8 @@ func (s *Session) decide(w *work) (*Change, error) {
 		s.keep(w, w.value, 0)
 		return nil, nil
 	}
-	if !w.removes {
-		c.Data = w.state.Encode(guessed)
+	if c.Data = w.state.Encode(guessed); w.removes {
+		c.Data, c.Keep = nil, 0
 	}
 	if r, ok := w.state.(*record.Record); ok {
 		for _, settled := range r.News() {

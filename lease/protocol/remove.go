@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Remover is a [Store] that removes the record of a name which nobody contends for any more.
 type Remover interface {
 	// Remove removes the record of a name with its history and its journal, unless an occasion is open, or the record
 	// is not the one that the caller has looked at. A claim that comes before it changes the record, so that nothing is
-	// removed; one that comes after it finds no record: [protocol.Unknown]. A record that is made later is a new one, whose
+	// removed; one that comes after it finds no record: [Unknown]. A record that is made later is a new one, whose
 	// tokens are higher than all before.
 	//
-	// The same request again finds nothing to remove. The lock of the name stays. A [protocol.Watcher] passes [protocol.Ruled] when a
+	// The same request again finds nothing to remove. The lock of the name stays. A [Watcher] passes [Ruled] when a
 	// record was removed.
 	Remove(ctx context.Context, r Remove) (Removed, error)
 }
@@ -26,7 +24,7 @@ type Remove struct {
 	// Mark and Token are those of the record that the caller has looked at: every grant and every settlement of a new
 	// occasion changes one of them.
 	Mark, Token int64
-	Until       time.Time // as in [Claim]; past it Remove returns a [*protocol.BoundsError]
+	Until       time.Time // as in [Claim]; past it Remove returns a [*BoundsError]
 }
 
 // RemoveStatus is the kind of an answer to a [Remove].
@@ -63,8 +61,8 @@ func (s RemoveStatus) String() string {
 // Validate returns every fault of r, joined; nil when there is none. Stores refuse a removal that has any.
 func (r Remove) Validate() error {
 	f := faults{of: "remove"}
-	f.check(protocol.ValidName(r.Name), "name", r.Name, protocol.NameRule)
-	f.check(r.Mark >= 0 && r.Mark <= protocol.MaxOccasion, "mark", r.Mark, "must be from 0 to 2^53-1")
-	f.check(r.Token >= 0 && r.Token <= protocol.MaxOccasion, "token", r.Token, "must be from 0 to 2^53-1")
+	f.check(ValidName(r.Name), "name", r.Name, NameRule)
+	f.check(r.Mark >= 0 && r.Mark <= MaxOccasion, "mark", r.Mark, "must be from 0 to 2^53-1")
+	f.check(r.Token >= 0 && r.Token <= MaxOccasion, "token", r.Token, "must be from 0 to 2^53-1")
 	return errors.Join(f.all...)
 }
