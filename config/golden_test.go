@@ -35,12 +35,70 @@ func TestTheTextsOfFaultsAreKnown(t *testing.T) {
 
 // manyFaults are of many keys at once.
 var manyFaults = []bad{
-	raw("every key is a list", "namespace: []\nreplica: []\ngroups: [[]]\nmax_runs: []\nlease: {ttl: []}\nhttp: {addr: []}\nshutdown_grace: []\nlog: {level: [], format: []}\njobs: [{name: a, schedule: '@daily', log: {message: m}}]\n"),
-	top("every key of redis is a list", "redis: {url: [], addrs: [[]], cluster: [], master: [], quorum: [[]], username: [], password: [], database: [], sentinel_username: [], sentinel_password: [], tls: [], wait_replicas: [], failover_grace: []}"),
-	job("every policy is a list", "leader: []\ntimezone: []\ntimeout: []\nretry: {max_attempts: [], backoff: [], max_backoff: []}\ndelivery: []\nmax_takeovers: []\noverlap: []\nmisfire_grace: []\nmisfire: []\ncatch_up_window: []\nmax_catch_up: []\njitter: []\nrate: []\nburst: []\ngroups: [[]]\nweight: []\npaused: []"),
-	raw("every key without a value"),
-	bare("every kind without a value"),
-	bare("every kind is empty"),
-	top("every key in defaults"),
-	top("unknown keys everywhere"),
+	raw("every key is a list", `
+namespace: []
+replica: []
+groups: [[]]
+max_runs: []
+lease: {ttl: []}
+http: {addr: []}
+shutdown_grace: []
+log: {level: [], format: []}
+`+aJob),
+	raw("every key of redis is a list", `
+redis: {url: [], addrs: [[]], cluster: [], master: [], quorum: [[]], username: [], password: [], database: [],
+  sentinel_username: [], sentinel_password: [], tls: [], wait_replicas: [], failover_grace: []}
+`+aJob),
+	job("every policy is a list", `leader: []
+timezone: []
+timeout: []
+retry: {max_attempts: [], backoff: [], max_backoff: []}
+delivery: []
+max_takeovers: []
+overlap: []
+misfire_grace: []
+misfire: []
+catch_up_window: []
+max_catch_up: []
+jitter: []
+rate: []
+burst: []
+groups: [[]]
+weight: []
+paused: []`),
+	job("every policy is wrong", `timezone: x
+timeout: -1s
+retry: {max_attempts: 0, backoff: -1s, max_backoff: -2s}
+delivery: x
+max_takeovers: -1
+overlap: x
+misfire_grace: -1s
+misfire: x
+catch_up_window: -1s
+max_catch_up: -1
+jitter: -1s
+rate: x
+burst: -1
+groups: ["-"]
+weight: 0
+paused: maybe`),
+	raw("every key without a value", "namespace:\nredis: \nlease:\nhttp:\nlog:\ndefaults:\njobs: \n"),
+	bare("every kind without a value", "name:\nschedule:\nexec: \nhttp: \nlog: \nredis_stream: "),
+	bare("every kind is empty", "name: a\nschedule: '@daily'\nexec: {}\nhttp: {}\nlog: {}\nredis_stream: {}"),
+	raw("every key in defaults", `
+defaults: {name: a, schedule: b, leader: true, exec: {}, http: {}, log: {}, redis_stream: {}, timeout: -1s,
+  retry: {max_attempts: 0, backoff: -1s, max_backoff: -1s}, delivery: x, max_takeovers: -1, overlap: x, misfire_grace: -1s,
+  misfire: x, catch_up_window: -1s, max_catch_up: -1, jitter: -1s, rate: x, burst: -1, groups: ["-"], weight: 0,
+  paused: maybe, timezone: x, nope: 1}
+`+aJob),
+	raw("unknown keys everywhere", `
+redis: {url: "redis://h", tls: {ca: x}, ttl: 1s, failovergrace: 0s}
+lease: {x: 1}
+http: {adr: x, port: 1}
+log: {leval: x}
+defaults: {x: 1, retry: {x: 1}}
+wait_replicas: 1
+jobs:
+- {name: a, schedule: "@daily", exec: {comand: x}, http: {uri: x}, redis_stream: {key: x}, log: {text: x}}
+`),
 }
