@@ -30,7 +30,11 @@ func TestTheTextsOfFaultsAreKnown(t *testing.T) {
 	}
 	want, err := os.ReadFile("testdata/faults.txt")
 	require.NoError(t, err)
-	require.Equal(t, string(want), b.String(), "go test ./config -update writes the file; read what changed")
+	have := strings.Split(b.String(), "\n\n")
+	for i, one := range strings.Split(string(want), "\n\n") {
+		require.Equal(t, one, have[min(i, len(have)-1)], "go test ./config -update writes the file; read what changed")
+	}
+	require.Equal(t, len(want), b.Len())
 }
 
 // manyFaults are of many keys at once.
