@@ -2,7 +2,7 @@ package scheduler
 
 import (
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // misfire decides about a tick that is later than its grace, and those after it.
@@ -29,7 +29,7 @@ func (s situation) misfire() decision {
 	}
 	overlap := overlapOf(s.spec.Overlap)
 	if s.spec.Overlap == jobs.Forbid || s.spec.Overlap == jobs.Queue {
-		overlap = lease.OverlapWait
+		overlap = protocol.OverlapWait
 	}
 	return s.claim(s.next, overlap, 0)
 }

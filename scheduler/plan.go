@@ -2,7 +2,7 @@ package scheduler
 
 import (
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // minGrace is the least misfire grace: a claim needs a moment to travel.
@@ -41,11 +41,11 @@ type decision struct {
 	tick   int64 // the one to claim, or the newest to skip
 	at     int64 // until when to wait
 
-	overlap lease.Overlap // of the claim
-	latest  int64         // the claim's NotAfter; 0 for none
+	overlap protocol.Overlap // of the claim
+	latest  int64            // the claim's NotAfter; 0 for none
 
 	count   int // how many ticks are skipped
-	outcome lease.Outcome
+	outcome protocol.Outcome
 	reason  Reason
 
 	caughtUp int64   // of the cursor from now on
@@ -96,7 +96,7 @@ func plan(s situation) decision {
 		if d := s.skipBeforeNewest(); d.tick != 0 {
 			return d
 		}
-		return s.claim(tick, lease.OverlapQueue, 0)
+		return s.claim(tick, protocol.OverlapQueue, 0)
 	case late > grace:
 		return s.misfire()
 	}
@@ -107,11 +107,11 @@ func plan(s situation) decision {
 	switch catchesUp := tick <= s.caughtUp; s.spec.Overlap {
 	case jobs.Forbid:
 		if catchesUp || overlapped || s.settling {
-			overlap = lease.OverlapWait
+			overlap = protocol.OverlapWait
 		}
 	case jobs.Queue:
 		if catchesUp {
-			overlap = lease.OverlapWait
+			overlap = protocol.OverlapWait
 		}
 	case jobs.Allow, jobs.Replace:
 	}
@@ -119,29 +119,29 @@ func plan(s situation) decision {
 }
 
 // overlapOf is what the policy asks of the store.
-func overlapOf(policy jobs.Overlap) lease.Overlap {
+func overlapOf(policy jobs.Overlap) protocol.Overlap {
 	switch policy {
 	case jobs.Allow:
-		return lease.OverlapAllow
+		return protocol.OverlapAllow
 	case jobs.Queue:
-		return lease.OverlapQueue
+		return protocol.OverlapQueue
 	case jobs.Replace:
-		return lease.OverlapReplace
+		return protocol.OverlapReplace
 	default:
-		return lease.OverlapSkip
+		return protocol.OverlapSkip
 	}
 }
 
-func (s situation) claim(tick int64, overlap lease.Overlap, latest int64) decision {
+func (s situation) claim(tick int64, overlap protocol.Overlap, latest int64) decision {
 	return decision{action: claimTick, tick: tick, overlap: overlap, latest: latest, caughtUp: s.caughtUp, backlog: s.backlog}
 }
 
-func (s situation) skip(outcome lease.Outcome, reason Reason) decision {
+func (s situation) skip(outcome protocol.Outcome, reason Reason) decision {
 	return decision{action: skipTicks, outcome: outcome, reason: reason, caughtUp: s.caughtUp, backlog: s.backlog}
 }
 
 // skipUpTo skips the ticks that were due by then.
-func (s situation) skipUpTo(then int64, outcome lease.Outcome, reason Reason) decision {
+func (s situation) skipUpTo(then int64, outcome protocol.Outcome, reason Reason) decision {
 	d := s.skip(outcome, reason)
 	for t := s.next; t != 0 && s.due(t) <= then; t = s.tickAfter(t) {
 		d.tick = t

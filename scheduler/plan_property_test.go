@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // drawSituation draws a schedule, policies and a gap of any length.
@@ -135,15 +135,15 @@ func TestPlanStaysRightWhileTimePasses(t *testing.T) {
 					require.Equal(t, s.due(d.tick)+grace, d.latest)
 				}
 				if s.spec.Overlap == jobs.Allow {
-					require.Equal(t, lease.OverlapAllow, d.overlap)
+					require.Equal(t, protocol.OverlapAllow, d.overlap)
 				} else {
 					prompt := lateness <= promptly && d.tick > d.caughtUp && s.due(d.tick) > s.blocked
-					require.Equal(t, prompt, d.overlap == lease.OverlapSkip)
+					require.Equal(t, prompt, d.overlap == protocol.OverlapSkip)
 				}
 			}
 			if s.now < end {
 				s.now += rapid.Int64Range(0, 20_000).Draw(t, "passes")
-				if d.overlap == lease.OverlapWait && rapid.Bool().Draw(t, "waited") {
+				if d.overlap == protocol.OverlapWait && rapid.Bool().Draw(t, "waited") {
 					s.blocked = s.now
 				}
 			}
@@ -167,7 +167,7 @@ func TestPlanClaimsNothingThatOverlappedWhatWaited(t *testing.T) {
 		decisions(t, s, func(s *situation, d decision) {
 			if d.action == claimTick && d.tick > caughtUp && s.due(d.tick) <= s.blocked {
 				require.LessOrEqual(t, s.now-s.due(d.tick), int64(promptly), "it may wait for a moment")
-				require.Equal(t, lease.OverlapWait, d.overlap)
+				require.Equal(t, protocol.OverlapWait, d.overlap)
 			}
 		})
 	})
