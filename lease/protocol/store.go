@@ -1,4 +1,4 @@
-package lease
+package protocol
 
 import (
 	"context"
@@ -132,7 +132,7 @@ type Claim struct {
 	// Tell, of a lock, tells those who listen when it is granted, and when that ends otherwise than by running out.
 	Tell bool
 
-	// MaxHold bounds for how long the keeper renews the grant: then its context ends, with [LostMaxHold]. The store does not
+	// MaxHold bounds for how long the keeper renews the grant: then its context ends, with lease.LostMaxHold. The store does not
 	// know of it. 0 means no bound.
 	MaxHold time.Duration
 }
