@@ -54,6 +54,8 @@ var jobKeys = []key[Job]{
 		"how much of max_runs a run takes; at most max_runs").orInDefaults(),
 	field("groups", groupNames, func(j *Job) *[]string { return &j.Spec.Groups },
 		"only replicas of one of these groups run the job").orInDefaults().defaultsTo("none: any replica"),
+	field("history", number(jobs.MinHistory, jobs.MaxHistory, ""), func(j *Job) *int { return &j.Spec.History },
+		"how many settled ticks are kept to be looked at").orInDefaults(),
 	field("paused", boolean, func(j *Job) *bool { return &j.Spec.Paused }, "every tick is settled as skipped").orInDefaults(),
 
 	field("exec", optional(mapping(execKeys, nil), Exec{KillGrace: defaultKillGrace}), func(j *Job) **Exec { return &j.Exec },

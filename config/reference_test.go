@@ -60,11 +60,14 @@ func markdown(rows []row) string {
 	var b strings.Builder
 	b.WriteString("| key | default | values | |\n| --- | --- | --- | --- |\n")
 	for _, r := range rows {
-		about := strings.ReplaceAll(r.about, "|", `\|`)
-		if r.policy {
-			about += " \\*"
+		star, about := "", r.about
+		if r.live {
+			about += "; a running worker applies changes"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.path, r.fallback, r.values, about)
+		if r.policy {
+			star = " *"
+		}
+		fmt.Fprintf(&b, "| `%s`%s | %s | %s | %s |\n", r.path, star, r.fallback, r.values, about)
 	}
 	return b.String()
 }

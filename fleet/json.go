@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // In JSON times are RFC 3339 with milliseconds in UTC, null where there is none; durations are whole milliseconds, in
@@ -28,27 +28,27 @@ func (s stamp) MarshalJSON() ([]byte, error) {
 // MarshalJSON implements [json.Marshaler].
 func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Job         string        `json:"job"`
-		ID          string        `json:"id"`
-		Scheduled   stamp         `json:"scheduled"`
-		From        stamp         `json:"from"`
-		Count       int           `json:"count"`
-		Triggered   bool          `json:"triggered"`
-		State       State         `json:"state"`
-		Outcome     lease.Outcome `json:"outcome"`
-		Started     stamp         `json:"started"`
-		Ended       stamp         `json:"ended"`
-		Took        int64         `json:"took_ms"`
-		Replica     string        `json:"replica"`
-		Left        int64         `json:"left_ms"`
-		Token       int64         `json:"token"`
-		Attempt     int           `json:"attempt"`
-		CancelledBy string        `json:"cancelled_by"`
-		Reason      string        `json:"reason"`
-		Error       string        `json:"error"`
-		TriggeredBy string        `json:"triggered_by"`
-		Key         string        `json:"trigger_key"`
-		Holders     []Holder      `json:"former_holders"`
+		Job         string           `json:"job"`
+		ID          string           `json:"id"`
+		Scheduled   stamp            `json:"scheduled"`
+		From        stamp            `json:"from"`
+		Count       int              `json:"count"`
+		Triggered   bool             `json:"triggered"`
+		State       State            `json:"state"`
+		Outcome     protocol.Outcome `json:"outcome"`
+		Started     stamp            `json:"started"`
+		Ended       stamp            `json:"ended"`
+		Took        int64            `json:"took_ms"`
+		Replica     string           `json:"replica"`
+		Left        int64            `json:"left_ms"`
+		Token       int64            `json:"token"`
+		Attempt     int              `json:"attempt"`
+		CancelledBy string           `json:"cancelled_by"`
+		Reason      string           `json:"reason"`
+		Error       string           `json:"error"`
+		TriggeredBy string           `json:"triggered_by"`
+		Key         string           `json:"trigger_key"`
+		Holders     []Holder         `json:"former_holders"`
 	}{
 		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
 		e.Took().Milliseconds(), e.Replica, e.Left.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
@@ -135,7 +135,7 @@ func (h Holder) MarshalJSON() ([]byte, error) {
 }
 
 // PauseView is a pause in JSON.
-type PauseView struct{ lease.Pause }
+type PauseView struct{ protocol.Pause }
 
 // MarshalJSON implements [json.Marshaler].
 func (p PauseView) MarshalJSON() ([]byte, error) {
@@ -184,6 +184,7 @@ type jobStatusJSON struct {
 	Last        *Entry              `json:"last"`
 	LastRun     *Entry              `json:"last_run"`
 	LastSuccess *Entry              `json:"last_success"`
+	Newest      []protocol.Outcome  `json:"newest_outcomes"`
 	Open        []Entry             `json:"open"`
 	Paused      *PauseView          `json:"paused"`
 	PausedHere  bool                `json:"paused_by_configuration"`
@@ -195,7 +196,7 @@ type jobStatusJSON struct {
 func (s JobStatus) view() jobStatusJSON {
 	view := jobStatusJSON{
 		Job: s.Name, Configured: s.Given, Known: s.Known, Schedule: cmp.Or(s.Schedule, s.Spec.Schedule), Timezone: cmp.Or(s.Timezone, s.Spec.Timezone),
-		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Leader: s.Spec.Leader,
+		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Newest: append([]protocol.Outcome{}, s.Newest...), Leader: s.Spec.Leader,
 		Next: stamp(s.Next), Overdue: stamp(s.Overdue), Ahead: s.Ahead.Milliseconds(), Last: s.Last, Open: append([]Entry{}, s.Open...),
 		PausedHere: s.Spec.Paused, Replicas: append([]string{}, s.Replicas...), Unserved: s.Unserved, Disagreeing: s.Revisions,
 	}
@@ -229,16 +230,16 @@ func (d Description) MarshalJSON() ([]byte, error) {
 		Namespace string `json:"namespace"`
 		Now       stamp  `json:"now"`
 		jobStatusJSON
-		Policies    *policiesJSON         `json:"policies"`
-		Definitions []definition          `json:"definitions"`
-		Differences []string              `json:"differences"`
-		Coming      []stamp               `json:"coming"`
-		Outcomes    []Entry               `json:"outcomes"`
-		Counts      map[lease.Outcome]int `json:"counts"`
-		Since       stamp                 `json:"counted_since"`
-		Runs        int                   `json:"runs"`
-		Median      int64                 `json:"median_ms"`
-		Longest     int64                 `json:"longest_ms"`
+		Policies    *policiesJSON            `json:"policies"`
+		Definitions []definition             `json:"definitions"`
+		Differences []string                 `json:"differences"`
+		Coming      []stamp                  `json:"coming"`
+		Outcomes    []Entry                  `json:"outcomes"`
+		Counts      map[protocol.Outcome]int `json:"counts"`
+		Since       stamp                    `json:"counted_since"`
+		Runs        int                      `json:"runs"`
+		Median      int64                    `json:"median_ms"`
+		Longest     int64                    `json:"longest_ms"`
 	}{
 		d.Namespace, stamp(d.Now), d.view(), policies(d.JobStatus), definitions, append([]string{}, d.Differences()...), coming, append([]Entry{}, d.Outcomes...), d.Counts, stamp(d.Since),
 		d.Runs, d.Median.Milliseconds(), d.Longest.Milliseconds(),
@@ -263,6 +264,7 @@ type policiesJSON struct {
 	Weight        int      `json:"weight"`
 	Rate          string   `json:"rate"`
 	Burst         int      `json:"burst"`
+	History       int      `json:"history"`
 }
 
 // policies are those of a job that was given; nil of another.
@@ -274,7 +276,7 @@ func policies(s JobStatus) *policiesJSON {
 	p := &policiesJSON{
 		spec.Timeout.Milliseconds(), spec.Retry.MaxAttempts, spec.Retry.Backoff.Milliseconds(), spec.Retry.MaxBackoff.Milliseconds(),
 		string(spec.Delivery), spec.MaxTakeovers, string(spec.Overlap), spec.MisfireGrace.Milliseconds(), string(spec.Misfire),
-		spec.CatchUpWindow.Milliseconds(), spec.MaxCatchUp, spec.Jitter.Milliseconds(), append([]string{}, spec.Groups...), spec.Weight, "", spec.Burst,
+		spec.CatchUpWindow.Milliseconds(), spec.MaxCatchUp, spec.Jitter.Milliseconds(), append([]string{}, spec.Groups...), spec.Weight, "", spec.Burst, spec.History,
 	}
 	if !spec.Rate.IsZero() {
 		p.Rate = spec.Rate.String()

@@ -8,6 +8,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // The wait after an error is doubled from one to the other, while nothing succeeds in between. After an absence of the
@@ -24,12 +25,12 @@ func (c *contender) retryLocked() int64 {
 	return c.s.clock.ms() + wait
 }
 
-func (c *contender) claim(tick int64) lease.Claim {
+func (c *contender) claim(tick int64) protocol.Claim {
 	takeovers := c.spec.MaxTakeovers
 	if c.spec.Delivery == jobs.AtMostOnce {
 		takeovers = 0
 	}
-	return lease.Claim{
+	return protocol.Claim{
 		Name: c.name, Occasion: tick, Holder: c.s.replica, Request: c.s.request(), Term: c.s.term,
 		Known: c.knownLocked(), Takeovers: takeovers,
 	}
@@ -47,12 +48,14 @@ func (c *contender) knownLocked() int64 {
 	case c.spec.Delivery == jobs.AtMostOnce:
 		return c.hintedWatermarkLocked()
 	default:
-		return c.mark
+		return c.cursor.watermark
 	}
 }
 
 // aheadLocked reports whether the mark lies in the future.
-func (c *contender) aheadLocked() bool { return c.mark > c.s.clock.ms()+c.s.trust.limit.Milliseconds() }
+func (c *contender) aheadLocked() bool {
+	return c.cursor.watermark > c.s.clock.ms()+c.s.trust.limit.Milliseconds()
+}
 
 // claimLocked sends a claim and takes in the answer.
 func (c *contender) claimLocked(a *asking) bool {
@@ -77,7 +80,7 @@ func (c *contender) claimLocked(a *asking) bool {
 	c.mu.Lock()
 	tick := a.claim.Occasion
 	a.sent = began
-	if err != nil || answer.Status == lease.OutOfBounds { // a look at the clock comes before the next try
+	if err != nil || answer.Status == protocol.OutOfBounds { // a look at the clock comes before the next try
 		at := c.retryLocked()
 		if l, ok := c.open[tick]; ok && l.asking == a {
 			l.at = at
@@ -87,13 +90,13 @@ func (c *contender) claimLocked(a *asking) bool {
 		return false
 	}
 	a.answered, c.failures = true, 0
-	if answer.Status == lease.Unknown {
+	if answer.Status == protocol.Unknown {
 		c.forgottenLocked()
 		return false
 	}
 	now := c.s.clock.msAt(received)
 	c.learnLocked(answer, tick, now)
-	if a.claim.OnlyOpen && answer.Status == lease.Decided && answer.Mark < c.hints.watermark {
+	if a.claim.OnlyOpen && answer.Status == protocol.Decided && answer.Mark < c.hints.watermark {
 		c.confirmLocked() // the grant that was reported is not there
 	} else {
 		c.reportLocked(&a.claim, answer, now)
@@ -101,7 +104,7 @@ func (c *contender) claimLocked(a *asking) bool {
 
 	wait := int64(0)
 	switch answer.Status {
-	case lease.Granted:
+	case protocol.Granted:
 		c.began = true
 		if !a.claim.OnlyOpen { // what is open is granted while the job is paused, too
 			c.paused = nil
@@ -112,40 +115,40 @@ func (c *contender) claimLocked(a *asking) bool {
 		if c.poked && c.spec.Overlap == jobs.Replace {
 			l.Check() // it may have been for this one
 		}
-	case lease.Held, lease.Queued:
-		c.open[tick] = c.lookAfterLocked(now, answer.Left, answer.Status == lease.Queued, answer.Holder)
-	case lease.Paused:
+	case protocol.Held, protocol.Queued:
+		c.open[tick] = c.lookAfterLocked(now, answer.Left, answer.Status == protocol.Queued, answer.Holder)
+	case protocol.Paused:
 		if c.paused == nil { // by whom, and why: the store may forget it
 			c.synced = false
 			c.s.wantSync()
 		}
 		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: ReasonPaused})
-	case lease.Skipped:
+	case protocol.Skipped:
 		reason := ReasonOverlap
-		if a.claim.Overlap == lease.OverlapAllow {
+		if a.claim.Overlap == protocol.OverlapAllow {
 			reason = ReasonOpen // nothing else is in its way
 		}
 		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: reason})
-	case lease.Lost:
+	case protocol.Lost:
 		c.lost(tick)
-	case lease.Early:
+	case protocol.Early:
 		wait = ms(answer.Left) + 1
-	case lease.Late:
+	case protocol.Late:
 		wait = lateRetry
-	case lease.Busy:
+	case protocol.Busy:
 		// Woken when the other ends, by the store or by our own run; at the latest when its lease would run out.
 		wait = ms(answer.Left) + 1 + rand.Int64N(50)
-		c.blocked = now
-	case lease.Decided, lease.Unknown, lease.OutOfBounds: // the mark, or the next plan, says what follows
+		c.cursor.blocked = now
+	case protocol.Decided, protocol.Unknown, protocol.OutOfBounds: // the mark, or the next plan, says what follows
 	}
 	for _, t := range answer.Settled {
 		c.settledLocked(t)
 	}
 	if c.asking == a {
-		if a.busy && answer.Status != lease.Busy {
-			c.blocked = now
+		if a.busy && answer.Status != protocol.Busy {
+			c.cursor.blocked = now
 		}
-		a.busy = answer.Status == lease.Busy
+		a.busy = answer.Status == protocol.Busy
 		if !a.busy {
 			c.asking = nil
 		}
@@ -157,7 +160,7 @@ func (c *contender) claimLocked(a *asking) bool {
 }
 
 // settledLocked is told that a claim has settled another tick besides, or this one for another reason than its own.
-func (c *contender) settledLocked(t lease.Settled) {
+func (c *contender) settledLocked(t protocol.Settled) {
 	delete(c.open, t.Occasion)
 	c.s.report(report{kind: progressSettled, job: c.name, tick: t.Occasion})
 	p := Passed{Job: c.name, To: time.UnixMilli(t.Occasion).UTC(), Count: 1, Outcome: t.Outcome, Reason: ReasonNewer}
@@ -181,7 +184,7 @@ func (c *contender) lostOne(tick int64) {
 }
 
 // learnLocked takes in what an answer tells of the record.
-func (c *contender) learnLocked(a lease.Answer, tick, now int64) {
+func (c *contender) learnLocked(a protocol.Answer, tick, now int64) {
 	c.advanceLocked(a.Mark)
 	if tick != 0 && len(c.open) > 0 {
 		delete(c.open, tick)
@@ -189,18 +192,15 @@ func (c *contender) learnLocked(a lease.Answer, tick, now int64) {
 	c.othersLocked(a.Open, tick, now)
 }
 
-func (c *contender) advanceLocked(mark int64) {
-	if mark > c.mark || c.next == 0 {
-		c.mark = max(mark, c.mark)
-		c.next = c.tickAfter(c.mark)
-	}
+func (c *contender) advanceLocked(watermark int64) {
+	c.cursor = c.cursor.advance(watermark, c.tickAfter)
 }
 
 // passLocked settles ticks that nobody runs.
-func (c *contender) passLocked(st step) bool {
-	p := lease.Pass{
-		Name: c.name, From: c.mark, To: st.pass, Outcome: st.outcome, Request: c.s.request(), Holder: c.s.replica,
-		Note: fleet.Note{Reason: string(st.reason), Count: st.count}.String(),
+func (c *contender) passLocked(d decision) bool {
+	p := protocol.Pass{
+		Name: c.name, From: c.cursor.watermark, To: d.tick, Outcome: d.outcome, Request: c.s.request(), Holder: c.s.replica,
+		Note: fleet.Note{Reason: string(d.reason), Count: d.count}.String(),
 	}
 	for try := 0; ; try++ {
 		c.mu.Unlock()
@@ -219,12 +219,12 @@ func (c *contender) passLocked(st step) bool {
 			c.retryAt = c.retryLocked()
 			return false
 		case passed:
-			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(p.To).UTC(), Count: st.count, Outcome: st.outcome, Reason: st.reason})
+			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(p.To).UTC(), Count: d.count, Outcome: d.outcome, Reason: d.reason})
 		case mark < p.From:
 			c.forgottenLocked() // the record is gone, or went back in time
 			return false
 		}
-		c.caughtUp, c.failures = st.caughtUp, 0
+		c.cursor, c.failures = c.cursor.planned(d), 0
 		c.advanceLocked(mark)
 		c.s.report(report{kind: progressDecided, job: c.name, tick: mark, watermark: true})
 		return true
@@ -238,18 +238,19 @@ func (c *contender) forgottenLocked() {
 }
 
 // syncedLocked takes in the record that the store has.
-func (c *contender) syncedLocked(r lease.Record) {
+func (c *contender) syncedLocked(r protocol.Record) {
 	if r.Made && c.made {
 		known := c.hintedWatermarkLocked()
 		if tick := c.tickAfter(known); tick != 0 && tick <= r.Mark {
-			st := state{spec: &c.spec, next: c.tickAfter, due: func(t int64) int64 { return t }, mark: known}.passUpTo(r.Mark, Missed, ReasonForgotten)
-			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(st.pass).UTC(), Count: st.count, Outcome: Missed, Reason: ReasonForgotten})
+			p := policies{spec: &c.spec, tickAfter: c.tickAfter, due: func(t int64) int64 { return t }}
+			d := situation{cursor: cursor{watermark: known, next: tick}, policies: &p}.skipUpTo(r.Mark, Missed, ReasonForgotten)
+			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(d.tick).UTC(), Count: d.count, Outcome: Missed, Reason: ReasonForgotten})
 		}
 		if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
 			c.notBefore = c.since + ms(heardOf)
 		}
 		for t, l := range c.open { // nobody can tell whether it was granted
-			if l.waits && !l.told && !slices.ContainsFunc(r.Open, func(o lease.Open) bool { return o.Occasion == t }) {
+			if l.waits && !l.told && !slices.ContainsFunc(r.Open, func(o protocol.Open) bool { return o.Occasion == t }) {
 				c.s.observe(Passed{Job: c.name, To: time.UnixMilli(t).UTC(), Count: 1, Outcome: Missed, Reason: ReasonForgotten})
 			}
 		}
@@ -267,13 +268,13 @@ func (c *contender) syncedLocked(r lease.Record) {
 	if !r.Revised.IsZero() {
 		c.edited, c.before = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules)
 	}
-	if r.Mark < c.mark && c.aheadLocked() { // it was brought back
-		c.mark, c.next = 0, 0
+	if r.Mark < c.cursor.watermark && c.aheadLocked() { // it was brought back
+		c.cursor.watermark, c.cursor.next = 0, 0
 	}
 	c.advanceLocked(r.Mark)
 	c.confirmedLocked(r.Mark)
 	c.othersLocked(r.Open, 0, c.s.clock.ms())
-	if tick := c.tickAfter(0); fresh && c.next == 0 && tick != 0 { // a single instant, and it never runs
+	if tick := c.tickAfter(0); fresh && c.cursor.next == 0 && tick != 0 { // a single instant, and it never runs
 		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Missed, Reason: ReasonPast})
 	}
 }

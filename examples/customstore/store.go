@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // FileStore keeps the records of a namespace in a directory that the processes of one machine share. The session knows the
@@ -56,7 +56,7 @@ func (d directory) update(ctx context.Context, name string, v any, f func() (cha
 		err = json.Unmarshal(text, v)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w: %w", lease.ErrRecord, err)
+		return fmt.Errorf("%w: %w", protocol.ErrRecord, err)
 	}
 	if !f() {
 		return nil
@@ -131,7 +131,7 @@ type news struct {
 	Last []driver.Notification
 }
 
-// mostNews is how many are kept for those who have not yet looked.
+// mostNews is how many are kept for sessions that have not looked yet.
 const mostNews = 256
 
 func (d directory) publish(ctx context.Context, list []driver.Notification) error {
@@ -147,7 +147,7 @@ func (d directory) publish(ctx context.Context, list []driver.Notification) erro
 	})
 }
 
-// Subscribe implements [driver.Store]: it looks for what is new from time to time.
+// Subscribe implements [driver.Store]: it looks for news from time to time.
 func (d directory) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
 	var seen news
 	if err := d.update(ctx, ".news", &seen, func() bool { return false }); err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
@@ -42,6 +42,7 @@ type work struct {
 	value   Value
 	spare   *record.Record // where the state was kept, empty now
 	known   *Value         // what was seen of the key before the truth, and is not a part of that for all that is known
+	behind  bool           // the truth is older than known: the store went back, and the state is what is known
 	truth   bool           // the value is the present one at now
 	now     time.Time
 	change  *Change // what was decided
@@ -156,7 +157,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 	}
 	before := indexed(w.value.Leases)
 	if err := s.decode(w, before.ends); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", lease.ErrRecord, w.key, err)
+		return nil, fmt.Errorf("%w: %s: %w", protocol.ErrRecord, w.key, err)
 	}
 	if err := w.restore(); err != nil {
 		return nil, err
@@ -220,6 +221,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 // restore brings back into the record what a store has lost that went back in time, to a snapshot: what is known of it is
 // either newer, or says that a grant was settled which the record takes to be open.
 func (w *work) restore() error {
+	w.behind = false
 	r, ok := w.state.(*record.Record)
 	if !ok || w.known == nil || w.value.Version == (Version{}) {
 		return nil
@@ -234,9 +236,10 @@ func (w *work) restore() error {
 	known := new(record.Record)
 	err := known.Decode(name(w.key), w.known.Data, w.known.Version.Stamp, func(token int64) time.Time { return ends[token] })
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", lease.ErrRecord, w.key, err)
+		return fmt.Errorf("%w: %s: %w", protocol.ErrRecord, w.key, err)
 	}
-	r.Restore(known, w.known.Version.Stamp > w.value.Version.Stamp, w.now)
+	w.behind = w.known.Version.Stamp > w.value.Version.Stamp
+	r.Restore(known, w.behind, w.now)
 	return nil
 }
 
@@ -295,12 +298,12 @@ func (c *Change) result(from Value, res Result) Value {
 }
 
 // entry is what the history keeps of a settled tick.
-func (s *Session) entry(settled lease.Settled) Entry {
+func (s *Session) entry(settled protocol.Settled) Entry {
 	id := strconv.AppendInt(make([]byte, 0, 64), settled.Occasion, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.Token, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.From, 36)
 	id = append(append(id, '.'), settled.Outcome...)
-	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: lease.History}
+	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: protocol.History}
 }
 
 const (

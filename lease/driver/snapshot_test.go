@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // replica is a session over a store that others use as well.
@@ -18,25 +18,25 @@ func replica(t *testing.T, m *driver.Memory) *driver.Session {
 	return s
 }
 
-func claim(tick int64, holder string) lease.Claim {
-	return lease.Claim{Name: "job", Occasion: tick, Holder: holder, Request: "r-" + holder, Term: time.Minute, Takeovers: 1}
+func claim(tick int64, holder string) protocol.Claim {
+	return protocol.Claim{Name: "job", Occasion: tick, Holder: holder, Request: "r-" + holder, Term: time.Minute, Takeovers: 1}
 }
 
 // running has a replica run tick 100.
-func running(t *testing.T) (m *driver.Memory, s *driver.Session, g lease.Grant) {
+func running(t *testing.T) (m *driver.Memory, s *driver.Session, g protocol.Grant) {
 	t.Helper()
 	m = new(driver.Memory)
 	s = replica(t, m)
-	_, err := s.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+	_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
 	require.NoError(t, err)
 	a, err := s.Claim(t.Context(), claim(100, "a"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, a.Status)
-	return m, s, lease.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r-a", Token: a.Token, Attempt: 1, Takeovers: 1, Term: time.Minute}
+	require.Equal(t, protocol.Granted, a.Status)
+	return m, s, protocol.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r-a", Token: a.Token, Attempt: 1, Takeovers: 1, Term: time.Minute}
 }
 
 // settledSince has a replica settle tick 100 after a snapshot was taken in which it runs.
-func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g lease.Grant, goBack func()) {
+func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g protocol.Grant, goBack func()) {
 	t.Helper()
 	m, s, g = running(t)
 	goBack = m.Snapshot()
@@ -44,36 +44,82 @@ func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g lease.Gr
 	return m, s, g, goBack
 }
 
-func requireSettledOnce(t *testing.T, s *driver.Session, g lease.Grant) {
+func requireSettledOnce(t *testing.T, s *driver.Session, g protocol.Grant) {
 	t.Helper()
 	r, err := s.Inspect(t.Context(), "job")
 	require.NoError(t, err)
 	require.Empty(t, r.Open)
 	require.Len(t, r.Settled, 1)
 	require.Equal(t, g.Token, r.Settled[0].Token)
-	require.Equal(t, lease.Outcome("succeeded"), r.Settled[0].Outcome)
+	require.Equal(t, protocol.Outcome("succeeded"), r.Settled[0].Outcome)
+}
+
+// requireUnknown has a replica find out that the store went back.
+func requireUnknown(t *testing.T, s *driver.Session, c protocol.Claim) {
+	t.Helper()
+	a, err := s.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, protocol.Unknown, a.Status)
+}
+
+// TestClaimOfStoreThatWentBackWaitsForOthers: what the claimer knows is brought back, and another one knows more.
+func TestClaimOfStoreThatWentBackWaitsForOthers(t *testing.T) {
+	m, b, g := running(t)
+	goBack := m.Snapshot()
+	_, err := b.Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
+	require.NoError(t, err)
+	a := replica(t, m)
+	_, err = a.Sync(t.Context(), []protocol.Sync{{Name: "job"}}) // it sees tick 100 run
+	require.NoError(t, err)
+	require.NoError(t, b.Settle(t.Context(), g, "succeeded"))
+	goBack()
+	c := claim(101, "a")
+	c.Overlap = protocol.OverlapSkip
+	requireUnknown(t, a, c)
+	_, err = b.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
+	require.NoError(t, err)
+	x, err := a.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, protocol.Granted, x.Status, "tick 100 does not run any more")
+	require.Empty(t, x.Open)
+}
+
+func TestPassOfStoreThatWentBackSettlesNothing(t *testing.T) {
+	_, s, g, goBack := settledSince(t)
+	goBack()
+	p := protocol.Pass{Name: "job", From: 100, To: 200, Outcome: "missed", Request: "p", Holder: "a"}
+	mark, passed, err := s.Pass(t.Context(), p)
+	require.NoError(t, err)
+	require.False(t, passed)
+	require.Less(t, mark, p.From)
+	requireSettledOnce(t, s, g)
+	mark, passed, err = s.Pass(t.Context(), p)
+	require.NoError(t, err)
+	require.True(t, passed)
+	require.EqualValues(t, 200, mark)
 }
 
 func TestSettledTickStaysSettledWhenTheStoreGoesBack(t *testing.T) {
 	_, s, g, goBack := settledSince(t)
 	goBack()
+	requireUnknown(t, s, claim(100, "b"))
+	requireSettledOnce(t, s, g)
 	a, err := s.Claim(t.Context(), claim(100, "b"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Decided, a.Status)
-	requireSettledOnce(t, s, g)
+	require.Equal(t, protocol.Decided, a.Status)
 
 	a, err = s.Claim(t.Context(), claim(101, "b"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, a.Status)
+	require.Equal(t, protocol.Granted, a.Status)
 	require.Empty(t, a.Open)
 }
 
 func TestSettledTickIsSettledAnewAfterOthersChangedTheSnapshot(t *testing.T) {
 	m, s, g, goBack := settledSince(t)
 	goBack()
-	_, err := replica(t, m).Sync(t.Context(), []lease.Sync{{Name: "job", Revision: "next"}})
+	_, err := replica(t, m).Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
 	require.NoError(t, err)
-	_, err = s.Sync(t.Context(), []lease.Sync{{Name: "job", Revision: "next"}})
+	_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
 	require.NoError(t, err)
 	requireSettledOnce(t, s, g)
 }
@@ -81,28 +127,29 @@ func TestSettledTickIsSettledAnewAfterOthersChangedTheSnapshot(t *testing.T) {
 func TestVersionFromBeforeASnapshotChangesNothing(t *testing.T) {
 	m, s, _, goBack := settledSince(t)
 	other := replica(t, m)
-	_, err := other.Sync(t.Context(), []lease.Sync{{Name: "job"}})
+	_, err := other.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
 	require.NoError(t, err)
 	goBack()
+	requireUnknown(t, other, claim(101, "b"))
 	a, err := other.Claim(t.Context(), claim(101, "b"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, a.Status)
+	require.Equal(t, protocol.Granted, a.Status)
 	require.Empty(t, a.Open, "what it saw settled is not open")
 	a, err = s.Claim(t.Context(), claim(101, "a"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Held, a.Status)
+	require.Equal(t, protocol.Held, a.Status)
 	require.Equal(t, "b", a.Holder)
 }
 
 func TestGrantAfterStoreWentBackOnSlowerClockStays(t *testing.T) {
 	m := new(driver.Memory)
 	a, b := replica(t, m), replica(t, m)
-	_, err := a.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+	_, err := a.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
 	require.NoError(t, err)
-	_, err = b.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+	_, err = b.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
 	require.NoError(t, err)
 	goBack := m.Snapshot()
-	_, err = a.Sync(t.Context(), []lease.Sync{{Name: "job", Revision: "next"}})
+	_, err = a.Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
 	require.NoError(t, err)
 	goBack()
 	m.Step(-2 * time.Second)
@@ -110,27 +157,28 @@ func TestGrantAfterStoreWentBackOnSlowerClockStays(t *testing.T) {
 	c := claim(tick, "b")
 	x, err := b.Claim(t.Context(), c)
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, x.Status)
+	require.Equal(t, protocol.Granted, x.Status)
+	requireUnknown(t, a, claim(tick, "a"))
 	y, err := a.Claim(t.Context(), claim(tick, "a"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Held, y.Status, "%+v", y)
+	require.Equal(t, protocol.Held, y.Status, "%+v", y)
 	require.Equal(t, "b", y.Holder)
 }
 
 func TestTokensRiseWhenTheStoreForgotAndItsClockIsBehind(t *testing.T) {
 	m := new(driver.Memory)
 	a := replica(t, m)
-	_, err := a.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+	_, err := a.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
 	require.NoError(t, err)
 	x, err := a.Claim(t.Context(), claim(100, "a"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, x.Status)
+	require.Equal(t, protocol.Granted, x.Status)
 	m.Forget()
 	m.Step(-2 * time.Second)
-	_, err = a.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 100}})
+	_, err = a.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 100}})
 	require.NoError(t, err)
 	y, err := a.Claim(t.Context(), claim(101, "a"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, y.Status)
+	require.Equal(t, protocol.Granted, y.Status)
 	require.Greater(t, y.Token, x.Token)
 }
