@@ -85,7 +85,6 @@ func (k key[S]) neverEmpty() key[S]            { k.filled = true; return k }
 func (k key[S]) hidden() key[S]                { k.secret = true; return k }
 func (k key[S]) changesLive() key[S]           { k.live = true; return k }
 func (k key[S]) orInDefaults() key[S]          { k.policy = true; return k }
-func (k key[S]) isRefused() key[S]             { k.refused = true; return k }
 
 // mapping is the kind of a mapping with these keys. check, which may be nil, looks at all that was read.
 func mapping[T any](keys []key[T], check func(r *reader, v value, to *T)) kind[T] {

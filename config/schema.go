@@ -1,6 +1,9 @@
 package config
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+)
 
 // schema is a JSON schema, or a part of one.
 type schema = map[string]any
@@ -26,9 +29,7 @@ func schemaOf[S any](keys []key[S]) schema {
 			continue
 		}
 		property := schema{"description": k.about}
-		for name, rule := range k.schema {
-			property[name] = rule
-		}
+		maps.Copy(property, k.schema)
 		properties[k.name] = property
 		if k.required != "" {
 			required = append(required, k.name)

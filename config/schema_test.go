@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,4 +79,43 @@ func TestTheSchemaDescribesEveryKey(t *testing.T) {
 	var s map[string]any
 	require.NoError(t, json.Unmarshal(config.Schema(), &s))
 	walk("", s)
+}
+
+// Package jobs judges the policies, and the tables say their ranges.
+func TestRangesOfPoliciesAreThoseThatHold(t *testing.T) {
+	var s map[string]any
+	require.NoError(t, json.Unmarshal(config.Schema(), &s))
+	checked := 0
+	var walk func(path []string, property map[string]any)
+	walk = func(path []string, property map[string]any) {
+		for name, p := range asMap(property["properties"]) {
+			walk(append(slices.Clone(path), name), asMap(p))
+		}
+		options, _ := property["anyOf"].([]any)
+		for _, option := range options {
+			for bound, outside := range map[string]float64{"minimum": -1, "maximum": 1} {
+				limit, ok := asMap(option)[bound].(float64)
+				if !ok {
+					continue
+				}
+				checked++
+				for _, by := range []float64{0, outside} {
+					text := nested(path, limit+by) + aJob
+					_, err := config.Parse("f", []byte(text), nil)
+					require.Equal(t, by == 0, err == nil, "%s: %v", text, err)
+				}
+			}
+		}
+	}
+	for _, section := range []string{"defaults", "lease", "http", "log"} {
+		walk([]string{section}, asMap(asMap(s["properties"])[section]))
+	}
+	require.GreaterOrEqual(t, checked, 9)
+}
+
+func asMap(v any) map[string]any { m, _ := v.(map[string]any); return m }
+
+// nested returns a mapping that has a number at a path.
+func nested(path []string, n float64) string {
+	return strings.Join(path, ": {") + ": " + strconv.Itoa(int(n)) + strings.Repeat("}", len(path)-1) + "\n"
 }

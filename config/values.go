@@ -65,8 +65,6 @@ func checked(want, values, pattern string, check func(string) string) kind[strin
 	return single(want, values, textSchema(pattern), func(t text) (string, string) { return t.string, check(t.string) })
 }
 
-func anything(string) string { return "" }
-
 // anyText takes any string. Package jobs judges it.
 func anyText[T ~string](values string, options ...T) kind[T] {
 	list := make([]string, len(options))
