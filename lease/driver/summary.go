@@ -5,30 +5,30 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
-// Names implements [lease.Summarizer].
+// Names implements [protocol.Summarizer].
 func (s *Session) Names(ctx context.Context, cursor string, count int) (names []string, next string, err error) {
 	keys, next, err := s.medium().Scan(ctx, "", cursor, max(count, 1))
 	if err != nil {
 		return nil, "", fmt.Errorf("names: %w", err)
 	}
 	for _, key := range keys {
-		if lease.ValidName(key) { // else it is a lock or a journal
+		if protocol.ValidName(key) { // else it is a lock or a journal
 			names = append(names, key)
 		}
 	}
 	return names, next, nil
 }
 
-// Summarize implements [lease.Summarizer]. It reads the beginnings of values, and the few whole of which that is not enough.
-func (s *Session) Summarize(ctx context.Context, names []string) ([]lease.Summary, error) {
-	if err := lease.CheckNames(names); err != nil {
+// Summarize implements [protocol.Summarizer]. It reads the beginnings of values, and the few whole of which that is not enough.
+func (s *Session) Summarize(ctx context.Context, names []string) ([]protocol.Summary, error) {
+	if err := protocol.CheckNames(names); err != nil {
 		return nil, err
 	}
-	list := make([]lease.Summary, len(names))
+	list := make([]protocol.Summary, len(names))
 	all := make([]int, len(names))
 	for i := range all {
 		all[i] = i
@@ -45,7 +45,7 @@ func (s *Session) Summarize(ctx context.Context, names []string) ([]lease.Summar
 
 // summarize fills in the summaries of the names at these places from so many of the first bytes of their values; 0: from all. It
 // returns the places of those of which that is not enough.
-func (s *Session) summarize(ctx context.Context, names []string, places []int, size int, list []lease.Summary) (rest []int, err error) {
+func (s *Session) summarize(ctx context.Context, names []string, places []int, size int, list []protocol.Summary) (rest []int, err error) {
 	ops := make([]Op, len(places))
 	for i, place := range places {
 		ops[i] = Op{Key: names[place], First: size}
@@ -63,7 +63,7 @@ func (s *Session) summarize(ctx context.Context, names []string, places []int, s
 		summary, complete, err := record.Summarize(name, v.Data, v.Version.Stamp, v.endOf, record.At(res.Now))
 		switch {
 		case err == nil && !complete && size == 0:
-			err = fmt.Errorf("%w: %s", lease.ErrRecord, name)
+			err = fmt.Errorf("%w: %s", protocol.ErrRecord, name)
 		case err == nil && !complete:
 			rest = append(rest, place)
 		}

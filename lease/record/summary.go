@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // SummarySize is how many bytes of a value's beginning are enough for its summary, most often.
@@ -18,10 +18,10 @@ const unread = -1
 // false when that is too short for it; then it has to be called with all of the value.
 func Summarize(
 	name string, head []byte, stamp int64, ends func(token int64) time.Time, at *Moment,
-) (s lease.Summary, complete bool, err error) {
+) (s protocol.Summary, complete bool, err error) {
 	r, d := new(Record), &reader{b: head, stamp: stamp}
 	if len(head) > 0 && head[0] != recordFormat {
-		return s, false, fmt.Errorf("%w: %s: %w", lease.ErrRecord, name, errFormat)
+		return s, false, fmt.Errorf("%w: %s: %w", protocol.ErrRecord, name, errFormat)
 	}
 	if r.decodeHead(d, name, ends); d.failed() {
 		return s, false, nil
@@ -33,6 +33,6 @@ func Summarize(
 		}
 		r.Settled[i] = read
 	}
-	s = lease.Summarize(r.View(name, at))
-	return s, !slices.ContainsFunc(s.Settled, func(s lease.Settled) bool { return s.Attempt == unread }), nil
+	s = protocol.Summarize(r.View(name, at))
+	return s, !slices.ContainsFunc(s.Settled, func(s protocol.Settled) bool { return s.Attempt == unread }), nil
 }

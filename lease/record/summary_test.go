@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
@@ -20,7 +20,7 @@ func TestSummaryOfBeginningIsThatOfAll(t *testing.T) {
 			now = now.Add(time.Second)
 			w.apply(t, now, w.draw(t, i, now))
 		}
-		want := lease.Summarize(w.decode(t).View("job", record.At(now)))
+		want := protocol.Summarize(w.decode(t).View("job", record.At(now)))
 		for size := range len(w.data) + 1 {
 			got, complete, err := record.Summarize("job", w.data[:size], w.stamp, w.end, record.At(now))
 			require.NoError(t, err)
@@ -35,17 +35,17 @@ func TestSummaryOfBeginningIsThatOfAll(t *testing.T) {
 
 func TestBeginningOfCommonRecordSuffices(t *testing.T) {
 	now, r := origin, new(record.Record)
-	_, err := r.Sync(lease.Sync{Name: "job", Mark: 1, Revision: "0123456789ab", Schedule: "Europe/Berlin */5 * * * *"}, record.At(now))
+	_, err := r.Sync(protocol.Sync{Name: "job", Mark: 1, Revision: "0123456789ab", Schedule: "Europe/Berlin */5 * * * *"}, record.At(now))
 	require.NoError(t, err)
-	for i := range 2 * lease.Remembered {
+	for i := range 2 * protocol.Remembered {
 		now = now.Add(time.Minute)
-		c := lease.Claim{
+		c := protocol.Claim{
 			Name: "job", Occasion: now.UnixMilli(), Holder: "worker-7d9f8b6c5-x2x8k-1a2b3c4d", Request: fmt.Sprint("abcdefghij-", i), Term: time.Minute,
 		}
 		a, _ := r.Claim(c, record.At(now))
-		require.Equal(t, lease.Granted, a.Status)
-		g := lease.Grant{Name: "job", Occasion: c.Occasion, Holder: c.Holder, Request: c.Request, Token: a.Token, Attempt: 1, Term: c.Term}
-		_, err := r.Settle(g, lease.OutcomeSucceeded, record.At(now))
+		require.Equal(t, protocol.Granted, a.Status)
+		g := protocol.Grant{Name: "job", Occasion: c.Occasion, Holder: c.Holder, Request: c.Request, Token: a.Token, Attempt: 1, Term: c.Term}
+		_, err := r.Settle(g, protocol.OutcomeSucceeded, record.At(now))
 		require.NoError(t, err)
 	}
 	head := r.Encode(0)[:record.SummarySize]

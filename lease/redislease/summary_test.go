@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -20,10 +20,10 @@ func TestSummaryReadsBeginningOfValueOnly(t *testing.T) {
 	names := make([]string, 64)
 	for i := range names {
 		names[i] = fmt.Sprint("job", i)
-		_, err := s.Sync(t.Context(), []lease.Sync{{Name: names[i], Mark: 1, Revision: "0123456789ab", Schedule: "Europe/Berlin */5 * * * *"}})
+		_, err := s.Sync(t.Context(), []protocol.Sync{{Name: names[i], Mark: 1, Revision: "0123456789ab", Schedule: "Europe/Berlin */5 * * * *"}})
 		require.NoError(t, err)
-		for from := range int64(lease.Remembered) {
-			p := lease.Pass{Name: names[i], From: from + 1, To: from + 2, Outcome: "missed", Request: "a-request", Holder: fmt.Sprint("replica-", from)}
+		for from := range int64(protocol.Remembered) {
+			p := protocol.Pass{Name: names[i], From: from + 1, To: from + 2, Outcome: "missed", Request: "a-request", Holder: fmt.Sprint("replica-", from)}
 			_, _, err := s.Pass(t.Context(), p)
 			require.NoError(t, err)
 		}
