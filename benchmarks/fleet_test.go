@@ -31,7 +31,7 @@ var fleetRows = []fleetRow{
 // its own. Their handlers return at once. Each row measures two instants at which every job is due, once, whatever -benchtime
 // says. A fleet that does not run all of its ticks is measured until the next instant, so each row ends.
 //
-// What is counted for an instant begins half a second before it, and ends when every tick is settled, but not before 3 s
+// Counting for an instant begins half a second before it, and ends when every tick is settled, but not before 3 s
 // after it, so that replicas which look again are counted, and heartbeats in part. Of these windows the row reports, for each
 // tick that ran: scripts that Redis ran, commands that the clients sent, bytes in and out of Redis, and processor time of
 // Redis (redis-us) and of this process (client-us). The other units: start lateness (p50-ms, p99-ms), until the last tick was

@@ -30,7 +30,7 @@ type waiting func(ctx context.Context) (release func() error, err error)
 
 // BenchmarkHandOver passes one lock around among 32 who wait for it, all in one process or each in a process of its own (a
 // client of its own, here), and reports how long it is from the call that gives it back until another has it, and how many
-// commands that costs, waiting and subscriptions included. Whoever has given it back joins those who wait when another has
+// commands that costs, waiting and subscriptions included. A worker that has given it back waits again when another has
 // it: to take it again at once, as some would, is no hand-over.
 func BenchmarkHandOver(b *testing.B) {
 	const waiters = 32

@@ -64,7 +64,7 @@ func (l *lags) measure() {
 	l.cpu = cpuTime() - before
 }
 
-// cpuTime is what the process has used so far, in user and system mode.
+// cpuTime is the processor time of the process so far, in user and system mode.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

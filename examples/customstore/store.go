@@ -131,7 +131,7 @@ type news struct {
 	Last []driver.Notification
 }
 
-// mostNews is how many are kept for those who have not yet looked.
+// mostNews is how many are kept for sessions that have not looked yet.
 const mostNews = 256
 
 func (d directory) publish(ctx context.Context, list []driver.Notification) error {
@@ -147,7 +147,7 @@ func (d directory) publish(ctx context.Context, list []driver.Notification) erro
 	})
 }
 
-// Subscribe implements [driver.Store]: it looks for what is new from time to time.
+// Subscribe implements [driver.Store]: it looks for news from time to time.
 func (d directory) Subscribe(ctx context.Context, notify func(driver.Notification)) error {
 	var seen news
 	if err := d.update(ctx, ".news", &seen, func() bool { return false }); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// lines counts what was written.
+// lines counts the written lines.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -20,7 +20,7 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// account is what jobs write to.
+// account is written by jobs.
 type account struct {
 	name    string
 	balance int

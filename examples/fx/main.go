@@ -1,5 +1,5 @@
 // Command fx runs Solotick inside a service that is wired with go.uber.org/fx: the application's start and stop are the
-// scheduler's, and its stop timeout is what runs have to finish.
+// scheduler's, and its stop timeout is the time that runs have to finish.
 //
 //	go run ./examples/fx -redis redis://localhost:6379/0
 package main
@@ -28,7 +28,7 @@ func main() {
 	).Run()
 }
 
-// scheduling is what a service needs besides a lease.Store and its jobs, each a value of the group "jobs".
+// scheduling has the parts that a service needs besides a lease.Store and its jobs, each a value of the group "jobs".
 var scheduling = fx.Options(
 	fx.Provide(fx.Annotate(newScheduler, fx.ParamTags(``, ``, `group:"jobs"`))),
 	fx.Invoke(func(*scheduler.Scheduler) {}),

@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/guard/redisguard"
 )
 
-// stock is what the mutex guards. It refuses stale tokens by itself: a replica that was frozen while it held the mutex does not know
+// stock is guarded by the mutex. It refuses stale tokens by itself: a replica that was frozen while it held the mutex does not know
 // that it has lost it.
 type stock interface {
 	// add returns how many there are then.

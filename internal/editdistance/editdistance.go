@@ -1,4 +1,4 @@
-// Package editdistance tells how far words are from each other, for guessing what was meant.
+// Package editdistance measures how far two words are from each other, to guess the word that a user meant.
 package editdistance
 
 // Of is the least number of bytes to insert, delete, replace or swap with their neighbour that turns a into b.

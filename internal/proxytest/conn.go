@@ -23,7 +23,7 @@ type conn struct {
 	finished int              // directions that have delivered their end
 }
 
-// parcel is what one read has brought: bytes, or the reason why there will be no more.
+// parcel is the result of one read: bytes, or the reason why there will be no more.
 type parcel struct {
 	read  time.Time
 	bytes []byte
@@ -55,7 +55,7 @@ func (c *conn) receive(d Direction, parcels chan<- parcel) {
 		if n > 0 {
 			c.arrive(d, n)
 			if d == Requests {
-				c.hear(buf[:n])
+				c.count(buf[:n])
 			}
 		}
 		select {
@@ -78,8 +78,8 @@ func (c *conn) arrive(d Direction, n int) {
 	c.holed[d] = c.holed[d] || c.proxy.faults.lines[d].swallow
 }
 
-// hear counts the commands that a client has sent, whether or not they will reach the server.
-func (c *conn) hear(p []byte) {
+// count counts the commands that a client has sent, whether or not they will reach the server.
+func (c *conn) count(p []byte) {
 	commands, roundTrips := c.dialogue.requests(p)
 	c.proxy.countCommands(commands, roundTrips)
 }
@@ -172,7 +172,7 @@ func (c *conn) pass(d Direction, p []byte) bool {
 // target is where the bytes of a direction go.
 func (c *conn) target(d Direction) *net.TCPConn { return c.ends[1-d] }
 
-// finish tells the target that nothing more will come. The other direction goes on until it has ended too.
+// finish ends the stream to the target: nothing more will come. The other direction goes on until it has ended too.
 func (c *conn) finish(d Direction) {
 	_ = c.target(d).CloseWrite()
 	c.proxy.mu.Lock()
@@ -200,7 +200,7 @@ func (c *conn) close(hard bool) {
 	})
 }
 
-// resetEnds closes both ends so that their peers are told at once, and lose what they have not been sent.
+// resetEnds closes both ends so that their peers notice at once, and lose the bytes that were not sent yet.
 func (c *conn) resetEnds() {
 	for _, end := range c.ends {
 		reset(end)

@@ -18,7 +18,7 @@ const (
 	directions = 2
 )
 
-// faults is what is wrong with the network. It is guarded by Proxy.mu.
+// faults has the faults of the network. It is guarded by Proxy.mu.
 type faults struct {
 	lines   [directions]line
 	cut     bool
@@ -27,7 +27,7 @@ type faults struct {
 	changed chan struct{}
 }
 
-// line is what is wrong in one direction.
+// line has the faults of one direction.
 type line struct {
 	delay   time.Duration
 	hold    bool
@@ -38,12 +38,12 @@ type line struct {
 var setUp = []string{"AUTH", "CLIENT", "HELLO", "PING", "READONLY", "SELECT"}
 
 // Delay lets bytes arrive d after they were sent, in the directions given, or in both when none is. It is latency, not
-// bandwidth: what is sent together arrives together. Bytes under way feel the change too; 0 ends it.
+// bandwidth: bytes that are sent together arrive together. Bytes under way feel the change too; 0 ends it.
 func (p *Proxy) Delay(d time.Duration, in ...Direction) {
 	p.change(func(f *faults) { f.each(in, func(l *line) { l.delay = d }) })
 }
 
-// Partition holds bytes back, in the directions given, or in both when none is: the peer hears nothing, not even that
+// Partition holds bytes back, in the directions given, or in both when none is: the peer receives nothing, not even that
 // the other end has closed. [Proxy.Heal] delivers them all, late, as TCP does when a partition ends before either end
 // gives up; so a command whose sender has long gone may still be executed.
 func (p *Proxy) Partition(in ...Direction) {
@@ -79,7 +79,7 @@ func (p *Proxy) LoseReplies(n int, commands ...string) {
 	p.change(func(f *faults) { f.lose, f.loseOf = n, names })
 }
 
-// Heal ends every fault. What was held or delayed is delivered at once; connections that have lost bytes are reset.
+// Heal ends every fault. Bytes that were held or delayed are delivered at once; connections that have lost bytes are reset.
 func (p *Proxy) Heal() {
 	p.change(func(f *faults) { *f = faults{changed: f.changed} })
 	p.resetConns(func(c *conn) bool { return c.holed[Requests] || c.holed[Replies] })

@@ -3,7 +3,7 @@
 //
 // It does to a connection what a network does, with two differences. A connection is always accepted, because that is
 // the kernel's work, not the proxy's; one that cannot be carried on is reset at once. And a fault takes effect on bytes
-// that the proxy has not passed on yet, so what was on its way when the fault began may still arrive.
+// that the proxy has not passed on yet, so bytes that were on their way when the fault began may still arrive.
 package proxytest
 
 import (

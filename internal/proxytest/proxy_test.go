@@ -39,7 +39,7 @@ func setup(t *testing.T) fixture {
 	return f
 }
 
-// dial returns a client that sends what it is told to, and nothing else but one HELLO for each connection.
+// dial returns a client that sends nothing of its own but one HELLO for each connection.
 func dial(t *testing.T, addr string) *redis.Client {
 	c := redis.NewClient(&redis.Options{
 		Addr:                     addr,

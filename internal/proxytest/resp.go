@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// command is what the proxy knows of a command: its first two words, in upper case.
+// command has the first two words of a command, in upper case.
 type command struct {
 	name, sub string
 }

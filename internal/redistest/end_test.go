@@ -65,7 +65,7 @@ func TestServerEndsWithItsTestProcess(t *testing.T) {
 	require.Eventually(t, func() bool { return refuses(addr) }, 10*time.Second, 5*time.Millisecond)
 }
 
-// judged records what a test that runs under it is told, instead of failing.
+// judged records the failures of a test that runs under it, instead of failing.
 type judged struct {
 	testing.TB
 	verdict  string

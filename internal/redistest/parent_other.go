@@ -8,5 +8,5 @@ import "syscall"
 // leaves its servers behind there.
 func dieWithParent() *syscall.SysProcAttr { return nil }
 
-// stopped cannot tell here, and takes the signal's word for it.
+// stopped cannot find out here, and trusts that the signal arrived.
 func stopped(int) bool { return true }

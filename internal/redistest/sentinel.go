@@ -22,7 +22,7 @@ func WithReplicaOfAddr(addr string) Option {
 }
 
 // StartSentinel starts a Sentinel that watches master by that name. It takes master for down when quorum Sentinels have
-// heard nothing of it for downAfter, and then has a replica promoted.
+// received nothing from it for downAfter, and then has a replica promoted.
 func StartSentinel(t testing.TB, name string, master *Server, quorum int, downAfter time.Duration, opts ...Option) *Server {
 	t.Helper()
 	return Start(t, func(o *options) {

@@ -90,7 +90,7 @@ func TestMisfiresOfAFleetThatSlept(t *testing.T) {
 	f.judge()
 	f.everyTick("all", time.Second, down, up.Add(2*time.Second))
 
-	// A token begins with the time of its grant. What was late by more than the grace at the first one is a misfire.
+	// A token begins with the time of its grant. A tick that was late by more than the grace at the first one is a misfire.
 	first := int64(math.MaxInt64)
 	for _, r := range f.runs("") {
 		require.Equal(t, 1, r.attempt, "%s at %d", r.job, r.tick)

@@ -78,7 +78,7 @@ func TestFleetGoesThroughAJumpAndACorrection(t *testing.T) {
 	t.Parallel()
 	const ttl, every, correction = 8 * time.Second, 2 * time.Second, time.Hour
 	f := wrongClock(t, ttl, job("often", "@every 2s", 1), rare("limited", 1, "rate: 1/1h"))
-	others := []*worker{f.startSkewed("skewed", 5*time.Minute)} // first, so that it runs ticks whoever owns the job later
+	others := []*worker{f.startSkewed("skewed", 5*time.Minute)} // first, so that it runs ticks, whichever replica owns the job later
 	others[0].waitReady()
 	f.waitRun("the worker whose clock is wrong runs ticks", time.Minute, func(r *run) bool { return r.replica == "skewed" && r.ended })
 	others = append(others, f.startAll("r1", "r2")...)

@@ -44,7 +44,7 @@ func TestDeployOverATickLosesNothingThatBothFilesHave(t *testing.T) {
 		ws[w.name] = w
 	}
 	tick := time.Now().Truncate(10 * time.Second).Add(10 * time.Second)
-	if time.Until(tick) < 3*time.Second { // what is there to be seen first needs a moment
+	if time.Until(tick) < 3*time.Second { // the first output needs a moment
 		tick = tick.Add(10 * time.Second)
 	}
 	time.Sleep(time.Until(tick.Add(-1200 * time.Millisecond)))

@@ -209,7 +209,7 @@ func (f *fleet) startAll(names ...string) []*worker {
 	return ws
 }
 
-// waitReady waits until the worker has heard from Redis.
+// waitReady waits until Redis has answered the worker.
 func (w *worker) waitReady() {
 	w.f.t.Helper()
 	require.Eventually(w.f.t, func() bool { return strings.Contains(w.log.String(), "store answers") }, patience, 10*time.Millisecond,

@@ -22,7 +22,7 @@ type entry struct {
 	at      time.Time
 }
 
-// run is what one run wrote.
+// run has the lines that one run wrote.
 type run struct {
 	entry             // of its start
 	last    time.Time // of its last line
@@ -80,7 +80,7 @@ func (f *fleet) runs(job string) []*run {
 	return list
 }
 
-// waitFor waits until a condition of what was written holds, for the limit and, on a busy machine, a minute more.
+// waitFor waits until a condition of the written lines holds, for the limit and, on a busy machine, a minute more.
 func (f *fleet) waitFor(what string, limit time.Duration, holds func([]*run) bool) {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool { return holds(f.runs("")) }, limit+patience, 20*time.Millisecond, what)
@@ -101,7 +101,7 @@ func (f *fleet) waitRun(what string, limit time.Duration, is func(*run) bool) (f
 	return found
 }
 
-// judge holds what is always true: no tick completes twice, no two runs of a tick at once, none early, and tokens of a job rise with
+// judge requires what always holds: no tick completes twice, no two runs of a tick at once, none early, and tokens of a job rise with
 // its grants.
 func (f *fleet) judge() {
 	f.t.Helper()

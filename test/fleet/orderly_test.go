@@ -28,8 +28,8 @@ func init() {
 	}
 }
 
-// orderly is the script of jobs that mind SIGTERM: they write that they were told, and what they do then, for LINGER
-// tenths of a second, to end in good order. A DEAF one only writes that it was told, and goes on. What SIGTERM hits
+// orderly is the script of jobs that handle SIGTERM: they write that it came, and what they do then, for LINGER
+// tenths of a second, to end in good order. A DEAF one only writes that it came, and goes on. What SIGTERM hits
 // while it reads the clock is not written.
 const orderly = `
 say() { at=$(date +%s%N); [ -z "$at" ] || echo "$1 $SOLOTICK_JOB $SOLOTICK_TICK_UNIX_MS $SOLOTICK_FENCING_TOKEN $SOLOTICK_ATTEMPT $SOLOTICK_REPLICA $at" >>"$JOURNAL"; }
@@ -111,7 +111,7 @@ func (f *fleet) oneAtATime(job string) {
 	}
 }
 
-// outcome is what a command of the worker did.
+// outcome is the result of a command of the worker.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -203,7 +203,7 @@ func stopAll(ws map[string]*worker) {
 	}
 }
 
-// restart starts a worker anew that has ended.
+// restart starts a worker again that has ended.
 func restart(ws map[string]*worker, w *worker) {
 	ws[w.name] = w.f.start(w.name)
 	ws[w.name].waitReady()

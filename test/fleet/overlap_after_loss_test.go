@@ -8,7 +8,7 @@ import (
 )
 
 // A tick that comes due just after Redis has lost its records is granted beside the run of the one before, of which Redis
-// hears again only by its next renewal. With replace the two then go on side by side, even on one replica, until the tick
+// learns again only by its next renewal. With replace the two then go on side by side, even on one replica, until the tick
 // after that.
 func TestOverlapHoldsWhenRedisHasLostItsRecords(t *testing.T) {
 	t.Parallel()

@@ -62,7 +62,7 @@ func TestQueuedRunsFollowEachOtherThroughAKillAFreezeAndAStop(t *testing.T) {
 	require.Less(t, median(gaps), time.Second, "ticks wait after the run before them has ended")
 }
 
-// A run that is replaced is told at once, and has its kill grace to end; but no longer than its lease, which is not renewed
+// A run that is replaced is notified at once, and has its kill grace to end; but no longer than its lease, which is not renewed
 // any more.
 func TestReplacedRunsAreToldAtOnceAndEndBeforeTheirSuccessorsStart(t *testing.T) {
 	t.Parallel()

@@ -187,7 +187,7 @@ func TestTriggeredRunWaitsForItsTurnAndSurvivesItsHolder(t *testing.T) {
 	ws[victim.replica].kill()
 	again := f.waitRun("it is taken over", 15*time.Second, func(r *run) bool { return r.tick == victim.tick && r.attempt == 2 })
 	require.Less(t, again.at.Sub(killed), term+time.Second+busy)
-	ws[again.replica].signal(syscall.SIGTERM) // which lets the run finish, and leaves the last one to hear of its end
+	ws[again.replica].signal(syscall.SIGTERM) // which lets the run finish, and leaves the last one to learn of its end
 	second := <-done
 	require.Zero(t, second.code, second.stderr)
 

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 
 var errNotInstalled = errors.New("not installed")
 
-// find returns a program that is on the PATH, or where Debian puts what is not.
+// find returns a program that is on the PATH, or where Debian puts the others.
 func find(name string) (string, error) {
 	if found, err := exec.LookPath(name); err == nil {
 		return found, nil

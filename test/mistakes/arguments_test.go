@@ -23,7 +23,7 @@ const nameRule = "must start with a letter or digit and hold at most 128 of A-Z 
 
 func nothing(context.Context, jobs.Run) error { return nil }
 
-// job makes a job and returns what is wrong with it.
+// job makes a job and returns its faults.
 func job(name, schedule string, opts ...jobs.Option) func() error {
 	return func() error {
 		_, err := jobs.New(name, schedule, nothing, opts...)
@@ -107,7 +107,7 @@ var arguments = []struct {
 	{"@every 1d", on("@every 1d"), `job "j": schedule: "@every 1d" has the period "1d", which must be a duration in h, m and s, such as 90s or 1h30m (a day is 24h)`},
 	{"no schedule", on(""), `job "j": schedule: "" must have 5 fields, or 6 with leading seconds, and has 0`},
 	{"day and weekday", on("0 9 31 * MON"), ""},          // either, as in cron
-	{"step that does not divide", on("*/7 * * * *"), ""}, // begins anew each hour, as in cron
+	{"step that does not divide", on("*/7 * * * *"), ""}, // starts over each hour, as in cron
 
 	{"no name", job("", "@daily"), `job "": name: "" ` + nameRule},
 	{"name with a colon", job("billing:nightly", "@daily"), `job "billing:nightly": name: "billing:nightly" ` + nameRule},

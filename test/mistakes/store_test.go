@@ -22,7 +22,7 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// log is what a service logs, safe for concurrent use.
+// log collects the log of a service. It is safe for concurrent use.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
