@@ -19,7 +19,7 @@ type Cancelled struct {
 	Replica string        // that runs it, of [protocol.CancelPending]
 	Left    time.Duration // of its lease, after which the tick is settled as cancelled even if that replica is gone
 
-	Entry *Entry // what became of the tick, for those who have awaited it; Cancel leaves it nil
+	Entry *Entry // the tick's entry once Await has returned; Cancel leaves it nil
 }
 
 // ErrNotCancellable is returned by [Fleet.Cancel] for a leader task.

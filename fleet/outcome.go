@@ -304,7 +304,7 @@ func (r *reasoner) limit() string {
 	return fmt.Sprintf(" (max_takeovers: %d)", r.Job.Spec().MaxTakeovers)
 }
 
-// policy tells one policy of the job, if its definition is known.
+// policy returns one policy of the job in words, if its definition is known.
 func (r *reasoner) policy(format string, of func(jobs.Spec) any) string {
 	if r.Job == nil {
 		return ""
