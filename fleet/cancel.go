@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
@@ -80,7 +81,7 @@ func (r *reasoner) cancelled(e Entry) string {
 	switch {
 	case e.Token == 0:
 		return fmt.Sprintf("%s at %s, before it ran.", by, r.when(e.Ended))
-	case e.Reason == reasonCancelled:
+	case e.Reason == wire.ReasonCancelled:
 		return fmt.Sprintf("%s. %s ran it from %s (attempt %d, token %d), and its lease had ended when the tick was settled at %s.",
 			by, e.Replica, r.when(e.Started), e.Attempts, e.Token, r.when(e.Ended))
 	case e.Error == "":

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
@@ -78,7 +79,7 @@ func shortError(text string, most int) string {
 // ParseNote reads what String wrote, or one of the words that stores note on their own, which it takes as the reason.
 func ParseNote(text string) Note {
 	if by, ok := protocol.CancelledBy(text); ok {
-		return Note{Reason: reasonCancelled, By: by}
+		return Note{Reason: wire.ReasonCancelled, By: by}
 	}
 	var r noteJSON
 	facts, failure, has := strings.Cut(text, "\n")

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // Replica is the heartbeat of a replica, sent every few seconds by protocol.Roster.
@@ -146,7 +148,7 @@ func (r Replica) Processes() int { return 1 + len(r.Others) }
 
 // Silent reports whether a replica that counts as live has missed a heartbeat by now: it may be dead, frozen or cut off.
 func (r Replica) Silent(now time.Time) bool {
-	every := min(max(r.Term/2, 500*time.Millisecond), 5*time.Second) // as package scheduler does
+	every := wire.HeartbeatInterval(r.Term)
 	return !r.Gone && !r.Heard.IsZero() && r.Term > 0 && now.Sub(r.Heard) > every+every/2+time.Second
 }
 

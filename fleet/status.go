@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 )
@@ -137,7 +138,7 @@ func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, 
 		if e.Token != 0 {
 			s.LastRun = cmp.Or(s.LastRun, newest)
 		}
-		if e.Outcome == succeeded {
+		if e.Outcome == wire.Succeeded {
 			s.LastSuccess = cmp.Or(s.LastSuccess, newest)
 		}
 	}
