@@ -11,9 +11,9 @@ import (
 )
 
 // announce logs what this replica is.
-func announce(logger *slog.Logger, cfg *config.Config, s *scheduler.Scheduler, registry *jobs.Registry) {
+func announce(logger *slog.Logger, version string, cfg *config.Config, s *scheduler.Scheduler, registry *jobs.Registry) {
 	attrs := []slog.Attr{
-		slog.String("version", programVersion()), slog.String("replica", s.Replica()),
+		slog.String("version", version), slog.String("replica", s.Replica()),
 		slog.String("namespace", cfg.Namespace), slog.Int("jobs", len(s.Jobs())),
 	}
 	if cfg.MaxRuns > 0 {

@@ -20,9 +20,6 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// configFile is the name of the file that the configuration comes from.
-type configFile string
-
 // failures takes the first error of something that runs by itself and cannot go on.
 type failures chan error
 
@@ -41,11 +38,11 @@ func (f failures) report(err error) {
 var replica = fx.Options(
 	fx.Provide(
 		func() failures { return make(failures, 1) },
-		func() *metrics.Metrics { return metrics.New(metrics.WithVersion(programVersion())) },
+		func(o options) *metrics.Metrics { return metrics.New(metrics.WithVersion(o.version)) },
 		func() *readiness { return new(readiness) },
 		provideStore,
 		provideGuard,
-		newRegistry,
+		provideRegistry,
 		provideScheduler,
 		provideServer,
 	),
@@ -53,10 +50,11 @@ var replica = fx.Options(
 	fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger }), // errors are returned, and the rest is ours to say
 )
 
-// runReplica runs a replica until ctx ends, and then stops it within the limits that the configuration sets.
-func runReplica(ctx context.Context, cfg *config.Config, from *origin, logger *slog.Logger, log *logWriter) error {
+// runReplica runs the replica until ctx ends, and then stops it within the limits that the configuration sets.
+func (w *worker) runReplica(ctx context.Context) error {
 	var failed failures
-	app := fx.New(replica, fx.Supply(cfg, logger, log, from, from.file), fx.Populate(&failed), fx.StopTimeout(stopLimit(cfg.ShutdownGrace)))
+	logger := w.logger
+	app := fx.New(replica, fx.Supply(w.options, w.cfg, logger, w.log, w.from), fx.Populate(&failed), fx.StopTimeout(stopLimit(w.cfg.ShutdownGrace)))
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
 	}
@@ -106,8 +104,14 @@ func provideGuard(lc fx.Lifecycle, logger *slog.Logger) *exec.Guard {
 	return guard
 }
 
+func provideRegistry(
+	cfg *config.Config, from *source, guard *exec.Guard, s *store, logger *slog.Logger,
+) (*jobs.Registry, error) {
+	return newRegistry(cfg, from.file.path, &runtime{guard: guard, logger: logger, streams: s.streams})
+}
+
 func provideScheduler(
-	cfg *config.Config, s *store, registry *jobs.Registry, m *metrics.Metrics, ready *readiness, logger *slog.Logger,
+	o options, cfg *config.Config, s *store, registry *jobs.Registry, m *metrics.Metrics, ready *readiness, logger *slog.Logger,
 ) (*scheduler.Scheduler, error) {
 	made, err := scheduler.New(s.Store, registry,
 		scheduler.WithReplica(cfg.Replica),
@@ -115,10 +119,10 @@ func provideScheduler(
 		scheduler.WithShutdownGrace(cfg.ShutdownGrace),
 		scheduler.WithGroups(cfg.Groups...),
 		scheduler.WithMaxRuns(cfg.MaxRuns),
-		scheduler.WithVersion(programVersion()),
+		scheduler.WithVersion(o.version),
 		scheduler.WithSyncObserver(ready.observe),
 		scheduler.WithSyncObserver(m.Observe),
-		scheduler.WithObserver(s.logEvents(logger)),
+		scheduler.WithObserver(logEvents(s, logger)),
 	)
 	if err != nil {
 		return nil, err
@@ -144,7 +148,7 @@ func provideServer(
 
 // runScheduler starts the scheduler last, and so stops it first. It takes the server for that order only.
 func runScheduler(
-	lc fx.Lifecycle, s *scheduler.Scheduler, _ *server, st *store, registry *jobs.Registry, cfg *config.Config,
+	lc fx.Lifecycle, o options, s *scheduler.Scheduler, _ *server, st *store, registry *jobs.Registry, cfg *config.Config,
 	ready *readiness, failed failures, logger *slog.Logger,
 ) {
 	ctx, stop := context.WithCancel(context.Background())
@@ -152,7 +156,7 @@ func runScheduler(
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
 			verdict, away := make(chan error, 1), make(chan struct{})
-			greeting.Go(func() { verdict <- st.greet(ctx, cfg, logger, func() { close(away) }) })
+			greeting.Go(func() { verdict <- greet(ctx, st, cfg, logger, func() { close(away) }) })
 			bound := time.NewTimer(startBound)
 			defer bound.Stop()
 			select {
@@ -170,7 +174,7 @@ func runScheduler(
 					failed.report(err)
 				}
 			})
-			announce(logger, cfg, s, registry)
+			announce(logger, o.version, cfg, s, registry)
 			return s.Start()
 		},
 		OnStop: func(limit context.Context) error {

@@ -19,8 +19,6 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/quorum"
-	"github.com/solotick/solotick/lease/redislease"
 )
 
 // asking is what the commands share that ask a fleet, or rule it.
@@ -48,7 +46,7 @@ func (c *cli) loadWithRedis(cmd *cobra.Command) (*config.Config, error) {
 		return nil, err
 	}
 	if !cfg.Redis.Configured() {
-		return nil, &configError{fmt.Errorf("%s: redis.url: without redis there is no fleet to ask: set it, or name one with --redis URL", c.file)}
+		return nil, &configError{err: fmt.Errorf("%s: redis.url: without redis there is no fleet to ask: set it, or name one with --redis URL", c.file)}
 	}
 	return cfg, nil
 }
@@ -126,15 +124,6 @@ func (a *asking) recorded(ctx context.Context, name string) bool {
 	return err == nil
 }
 
-// listed shows some of many names.
-func listed(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
-}
-
 // failed says what to do about an error of the fleet.
 func (a *asking) failed(job string, err error) error {
 	switch {
@@ -147,28 +136,6 @@ func (a *asking) failed(job string, err error) error {
 		return err
 	}
 	return fmt.Errorf("Redis at %s: %w; %s", a.store.addr, err, a.store.advice(err)) //nolint:staticcheck // Redis is a name
-}
-
-// advice says what to do about an error of Redis, in the words of the configuration.
-func (s *store) advice(err error) string {
-	switch {
-	case errors.Is(err, quorum.ErrRestarted):
-		return "wait: a server of a quorum counts when it has remembered the namespace for a lease's TTL"
-	case errors.Is(err, lease.ErrOutOfBounds):
-		return "check the time on Redis's machine, and try again: nothing was changed"
-	}
-	where := "redis.url"
-	switch r := s.redis; {
-	case r.Quorum != nil:
-		where = "redis.quorum"
-	case len(r.Addrs) > 0:
-		where = "redis.addrs"
-	}
-	hint := redislease.Hint(err)
-	if strings.Contains(hint, "password") && s.redis.Password.Reveal() != "" {
-		where = "redis.username and redis.password"
-	}
-	return strings.NewReplacer("the URL or the options of Redis", where, "the user of Redis", "the user of redis").Replace(hint)
 }
 
 // completeJob completes the names of the configured jobs, for a shell.
@@ -199,6 +166,14 @@ func jobArgument(cmd *cobra.Command, args []string) error {
 func flagFaults(cmd *cobra.Command, faults ...error) error {
 	if err := errors.Join(faults...); err != nil {
 		return &usageError{err, cmd}
+	}
+	return nil
+}
+
+// checkCount returns the fault of a -n that is out of range.
+func checkCount(count, most int) error {
+	if count < 1 || count > most {
+		return fmt.Errorf("-n: %d must be from 1 to %d", count, most)
 	}
 	return nil
 }

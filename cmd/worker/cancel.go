@@ -124,7 +124,7 @@ func (c *cli) cancelJob(a *asking, args []string, all bool, by string, w waiting
 		}
 	}
 	if out == asJSON {
-		if err := c.printJSON(done); err != nil {
+		if err := printJSON(c.stdout, done); err != nil {
 			return err
 		}
 	}

@@ -11,18 +11,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
+	"github.com/stretchr/testify/require"
 )
 
 // endless is a job whose command runs until it gets SIGTERM, of which it writes that into a file.
 func endless(t *testing.T, server *redistest.Server, more string) (path, terms string) {
 	t.Helper()
 	terms = filepath.Join(t.TempDir(), "terms")
-	return file(t, fmt.Sprintf(`redis: {url: %q}
+	return filetest.Config(t, fmt.Sprintf(`redis: {url: %q}
 lease: {ttl: 3s}
 jobs:
 - name: endless

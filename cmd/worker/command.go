@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,17 +10,27 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes.
-const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2 // or wrong configuration
-)
+// Main is the program: it does what args say until that is done or ctx ends, and returns the exit code. env looks up a
+// variable of the environment, as [os.LookupEnv] does. What was asked for goes to stdout; logs, warnings and errors to
+// stderr.
+func Main(ctx context.Context, version string, args []string, stdout, stderr io.Writer, env func(string) (string, bool)) int {
+	c := &cli{version: versionOf(version), stdout: stdout, stderr: stderr, env: env}
+	root := c.root()
+	root.SetArgs(append([]string{}, args...)) // not nil, which would mean those of the process
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	code := c.report(root.ExecuteContext(ctx))
+	if c.log != nil {
+		c.log.flush(flushTimeout)
+	}
+	return code
+}
 
 // cli is what all commands share.
 type cli struct {
 	stdout, stderr io.Writer
 	env            func(string) (string, bool)
+	version        string
 	file           string     // --config
 	log            *logWriter // what stderr is while a replica runs; nil otherwise
 }
@@ -33,12 +44,6 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// configError is a configuration that cannot be used.
-type configError struct{ err error }
-
-func (e *configError) Error() string { return e.err.Error() }
-func (e *configError) Unwrap() error { return e.err }
-
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "worker",
@@ -50,7 +55,7 @@ func (c *cli) root() *cobra.Command {
   worker next --config solotick.yaml -n 3
   worker status
   worker why nightly-report`,
-		Version:       programVersion(),
+		Version:       c.version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          knownCommand,
@@ -64,7 +69,7 @@ func (c *cli) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&c.file, "config", "", "configuration `FILE` (default: "+defaultFile+" where there is one)")
 	root.AddCommand(
 		c.run(), c.validate(), c.next(), c.status(), c.describe(), c.history(), c.why(), c.trigger(), c.cancel(), c.pause(), c.resume(), c.repair(), c.doctor(),
-		versionCommand(),
+		c.versionCommand(),
 	)
 	for _, cmd := range root.Commands() {
 		if strings.Contains(cmd.Use, " JOB") || strings.Contains(cmd.Use, "[JOB") {

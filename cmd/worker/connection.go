@@ -72,7 +72,7 @@ func newConnection(cfg *config.Config) (*connection, error) {
 		c.single = parse("redis.url", r.URL)
 	}
 	if len(faults) > 0 {
-		return nil, &configError{faults}
+		return nil, &configError{err: faults}
 	}
 	return c, nil
 }

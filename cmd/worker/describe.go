@@ -29,11 +29,7 @@ func (c *cli) describe() *cobra.Command {
   worker describe nightly-report --output json | jq .counts`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var fault error
-			if count < 1 || count > lease.History {
-				fault = fmt.Errorf("-n: %d must be from 1 to %d", count, lease.History)
-			}
-			if err := flagFaults(cmd, fault, out.check()); err != nil {
+			if err := flagFaults(cmd, checkCount(count, lease.History), out.check()); err != nil {
 				return err
 			}
 			a, err := c.ask(cmd)
@@ -50,9 +46,9 @@ func (c *cli) describe() *cobra.Command {
 				return a.failed(args[0], err)
 			}
 			if out == asJSON {
-				return c.printJSON(d)
+				return printJSON(c.stdout, d)
 			}
-			return c.printDescription(c.view(d.Now), d, zoneOf(d.JobStatus, a.jobs()))
+			return c.printDescription(newView(c.stdout, c.env, d.Now), d, zoneOf(d.JobStatus, a.jobs()))
 		},
 	}
 	whereFlags(cmd)
@@ -85,7 +81,7 @@ func (c *cli) printDescription(v view, d fleet.Description, zone *time.Location)
 	if _, err := io.WriteString(c.stdout, b.String()); err != nil || len(d.Outcomes) == 0 {
 		return err
 	}
-	return c.printTableIn(v, historyTable(v, d.Outcomes, zone))
+	return historyTable(v, d.Outcomes, zone).print(c.stdout, v)
 }
 
 // fact is a line of a description, or several.

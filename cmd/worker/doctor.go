@@ -1,48 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/jobs"
 )
-
-// finding is what doctor has found out about one thing.
-type finding struct {
-	Check   string `json:"check"`
-	Server  string `json:"server,omitempty"` // which it is about, where there are several
-	Result  grade  `json:"result"`
-	Finding string `json:"finding"`
-	Change  string `json:"change"` // what to do about it; empty when there is nothing to do
-
-	refused error // why a replica cannot work at all; nil when it can
-}
-
-// grade is how a check has ended.
-type grade string
-
-const (
-	isOK      grade = "ok"
-	isWarn    grade = "warn"      // it works, and may not in trouble
-	isFail    grade = "fail"      // it does not work, or will lose ticks
-	isUnknown grade = "unchecked" // the user of redis may not ask
-)
-
-// examination is what doctor prints as JSON.
-type examination struct {
-	Redis     string    `json:"redis"`
-	Namespace string    `json:"namespace"`
-	OK        bool      `json:"ok"` // nothing has failed
-	Checks    []finding `json:"checks"`
-}
 
 func (c *cli) doctor() *cobra.Command {
 	var out output
@@ -70,18 +35,12 @@ func (c *cli) doctor() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			plain := *cfg // what it tries has to work whatever becomes of failovers
-			plain.Redis.WaitReplicas, plain.Redis.FailoverGrace = 0, 0
-			s, err := openStore(&plain, commandTimeout, slog.New(slog.DiscardHandler), func(int) {})
+			x, err := examine(cmd.Context(), cfg, registry.All())
 			if err != nil {
 				return err
 			}
-			defer func() { _ = s.Close() }()
-			ctx, cancel := context.WithTimeout(cmd.Context(), longestExamination)
-			defer cancel()
-			x := examine(ctx, s, cfg, registry.All())
 			if out == asJSON {
-				err = c.printJSON(x)
+				err = printJSON(c.stdout, x)
 			} else {
 				err = c.printExamination(x)
 			}
@@ -96,35 +55,6 @@ func (c *cli) doctor() *cobra.Command {
 	return cmd
 }
 
-const longestExamination = 30 * time.Second
-
-// examine does every check that makes sense.
-func examine(ctx context.Context, s *store, cfg *config.Config, configured []*jobs.Job) examination {
-	x := examination{Redis: s.addr, Namespace: cfg.Namespace}
-	x.Checks = survey(ctx, s, cfg)
-	if answers(x.Checks) {
-		x.Checks = append(x.Checks, newPatient(s, cfg, s.streams, "").rights(ctx)...)
-		x.Checks = append(x.Checks, examineFleet(ctx, s, configured)...)
-	}
-	x.OK = x.failed() == 0
-	return x
-}
-
-// answers reports whether enough was found for the store to be tried.
-func answers(found []finding) bool {
-	return slices.ContainsFunc(found, func(f finding) bool { return f.Check == "clock" })
-}
-
-func (x examination) failed() int {
-	n := 0
-	for _, f := range x.Checks {
-		if f.Result == isFail {
-			n++
-		}
-	}
-	return n
-}
-
 func (c *cli) printExamination(x examination) error {
 	styles := map[grade]style{isOK: green, isWarn: yellow, isFail: red, isUnknown: cyan}
 	several := slices.ContainsFunc(x.Checks, func(f finding) bool { return f.Server != "" })
@@ -134,13 +64,14 @@ func (c *cli) printExamination(x examination) error {
 	}
 	t := newTable(heads...)
 	for _, f := range x.Checks {
-		cells := []cell{{f.Check, plain}, {string(f.Result), styles[f.Result]}, {f.Finding, plain}}
+		cells := textRow(f.Check, string(f.Result), f.Finding)
+		cells[1].style = styles[f.Result]
 		if several {
-			cells = slices.Insert(cells, 1, cell{f.Server, plain})
+			cells = slices.Insert(cells, 1, cell{text: f.Server})
 		}
 		t.add(cells...)
 	}
-	colours := c.colours(c.stdout)
+	colours := wantsColours(c.stdout, c.env)
 	text := strings.SplitAfter(t.text(colours), "\n")
 	var b strings.Builder
 	b.WriteString(text[0])

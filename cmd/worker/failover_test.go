@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/require"
-
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/stretchr/testify/require"
 )
 
 // A fleet goes on by itself when the grace after a restart of Redis is over, and not before.
@@ -19,7 +19,7 @@ func TestAfterARestartOfRedisTheFleetWaitsForTheGraceAndGoesOn(t *testing.T) {
 	t.Parallel()
 	const grace = 3 * time.Second
 	server := redistest.Start(t, redistest.WithAOF())
-	path := file(t, "redis: {url: \""+server.URL()+"\", failover_grace: 3s}\nlease: {ttl: 2s}\n"+oneJob)
+	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\", failover_grace: 3s}\nlease: {ttl: 2s}\n"+oneJob)
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
 	settled := func() int { return len(first.all("tick settled")) + len(second.all("tick settled")) }
@@ -48,7 +48,7 @@ func TestWithoutItsReplicasRedisIsOfNoUseToWhoWaitsForThem(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithConf("repl-diskless-sync-delay", "0"))
 	replica := redistest.Start(t, redistest.WithReplicaOf(server))
-	path := file(t, "redis: {url: \""+server.URL()+"\", wait_replicas: 1}\nlease: {ttl: 3s}\n"+oneJob)
+	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\", wait_replicas: 1}\nlease: {ttl: 3s}\n"+oneJob)
 	worker := start(t, path, "--http", "127.0.0.1:0")
 	settled := func() int { return len(worker.all("tick settled")) }
 	require.Eventually(t, func() bool { return settled() >= 2 }, patience, 10*time.Millisecond)
@@ -79,7 +79,7 @@ func TestDoctorKnowsWhatTheFailoverModesNeed(t *testing.T) {
 	s := newSite(t, redistest.WithConf("repl-diskless-sync-delay", "0"),
 		redistest.WithConf("user", append([]string{"app", "on", ">secret"}, but(rights, "+info")...)...))
 	configured := func(keys string) {
-		s.path = file(t, fmt.Sprintf("namespace: billing\nredis: {url: %q, %s}\n%s", s.server.URL(), keys, siteJobs))
+		s.path = filetest.Config(t, fmt.Sprintf("namespace: billing\nredis: {url: %q, %s}\n%s", s.server.URL(), keys, siteJobs))
 	}
 	configured("wait_replicas: 1")
 	f := s.diagnose(1)

@@ -143,7 +143,7 @@ func replicaClocks(s fleet.Status) finding {
 		known++
 		same = same && (r.ClockOffset-s.Replicas[0].ClockOffset).Abs() < clockWarns
 		if r.ClockOffset.Abs() >= clockWarns {
-			off = append(off, fmt.Sprintf("that of %s is %s", r.ID, clockCell(r.ClockOffset.Round(time.Millisecond)).text))
+			off = append(off, fmt.Sprintf("that of %s is %s", r.ID, clockOffset(r.ClockOffset.Round(time.Millisecond))))
 			worst = max(worst, r.ClockOffset.Abs())
 		}
 	}
@@ -158,7 +158,7 @@ func replicaClocks(s fleet.Status) finding {
 	}
 	if same && known > 1 && len(off) == known {
 		f.Finding = fmt.Sprintf("those of all %d replicas are %s, and agree with each other: it is the store's clock that is wrong, and with it all ticks",
-			known, clockCell(s.Replicas[0].ClockOffset.Round(time.Millisecond)).text)
+			known, clockOffset(s.Replicas[0].ClockOffset.Round(time.Millisecond)))
 		f.Change = "set the clock of the store's machine, and let NTP keep it"
 	}
 	return f

@@ -24,7 +24,7 @@ const (
 // everything that doctor would fail or warn of, each once. It returns when it has, or ctx has ended. The error
 // says that a replica cannot work with this store whatever happens next. away is called when the store does not answer, which
 // is an event of the scheduler's.
-func (s *store) greet(ctx context.Context, cfg *config.Config, logger *slog.Logger, away func()) error {
+func greet(ctx context.Context, s *store, cfg *config.Config, logger *slog.Logger, away func()) error {
 	if s.connection == nil {
 		logger.Warn("no Redis is configured, so ticks are coordinated within this process only: another worker would run "+
 			"the same ticks again, and a restart forgets them",
@@ -33,7 +33,7 @@ func (s *store) greet(ctx context.Context, cfg *config.Config, logger *slog.Logg
 	}
 	said := map[string]bool{}
 	for first := true; ; first = false {
-		answers := s.answers(ctx)
+		answers := storeAnswers(ctx, s)
 		found := boundedSurvey(ctx, s, cfg)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // that ctx has ended is no fault
@@ -61,7 +61,7 @@ func (s *store) greet(ctx context.Context, cfg *config.Config, logger *slog.Logg
 	}
 }
 
-func (s *store) answers(ctx context.Context) bool {
+func storeAnswers(ctx context.Context, s *store) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	_, _, err := s.Time(ctx)

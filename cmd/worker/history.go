@@ -28,11 +28,7 @@ func (c *cli) history() *cobra.Command {
   worker history nightly-report --output json | jq '.[] | select(.outcome == "failed") | .error'`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var fault error
-			if count < 1 || count > lease.History {
-				fault = fmt.Errorf("-n: %d must be from 1 to %d", count, lease.History)
-			}
-			if err := flagFaults(cmd, fault, out.check()); err != nil {
+			if err := flagFaults(cmd, checkCount(count, lease.History), out.check()); err != nil {
 				return err
 			}
 			a, err := c.ask(cmd)
@@ -50,7 +46,7 @@ func (c *cli) history() *cobra.Command {
 			}
 			list = slices.DeleteFunc(list, func(e fleet.Entry) bool { return e.IsEmpty(job) })
 			if out == asJSON {
-				return c.printJSON(list)
+				return printJSON(c.stdout, list)
 			}
 			if len(list) == 0 {
 				fmt.Fprintf(c.stderr, "no tick of %s is open or was settled\n", args[0])
@@ -59,8 +55,8 @@ func (c *cli) history() *cobra.Command {
 			if err != nil {
 				return a.failed(args[0], err)
 			}
-			v := c.view(now)
-			return c.printTableIn(v, historyTable(v, list, zone(job)))
+			v := newView(c.stdout, c.env, now)
+			return historyTable(v, list, zone(job)).print(c.stdout, v)
 		},
 	}
 	whereFlags(cmd)
@@ -77,10 +73,9 @@ func historyTable(v view, list []fleet.Entry, zone *time.Location) *table {
 	for _, e := range list {
 		first, rest, _ := strings.Cut(e.Error, "\n")
 		e.Error = first
-		row := []cell{
-			{local(e.Scheduled, zone), plain}, {brief(e.Started, e.Scheduled, zone), plain}, {brief(e.Ended, e.Scheduled, zone), plain},
-			{took(e), plain}, {e.Replica, plain}, {"", plain}, {"", plain}, verdict(e), {why(e, func(t time.Time) string { return local(t, zone) }), plain},
-		}
+		row := textRow(local(e.Scheduled, zone), brief(e.Started, e.Scheduled, zone), brief(e.Ended, e.Scheduled, zone),
+			took(e), e.Replica, "", "", "", why(e, func(t time.Time) string { return local(t, zone) }))
+		row[7] = verdict(e)
 		if e.Token != 0 {
 			row[5].text, row[6].text = fmt.Sprint(e.Token), fmt.Sprint(e.Attempts)
 		}
@@ -96,10 +91,9 @@ func historyForPeople(v view, list []fleet.Entry, zone *time.Location) *table {
 	for _, e := range list {
 		failure := e.Error
 		e.Error = ""
-		row := []cell{
-			{v.tick(e.Moment(), zone), plain}, {v.ago(e.Moment(), zone), plain}, {v.tick(e.Started, zone), plain},
-			{took(e), plain}, {e.Replica, plain}, {"", plain}, verdict(e), {why(e, func(t time.Time) string { return v.tick(t, zone) }), plain},
-		}
+		row := textRow(v.tick(e.Moment(), zone), v.ago(e.Moment(), zone), v.tick(e.Started, zone),
+			took(e), e.Replica, "", "", why(e, func(t time.Time) string { return v.tick(t, zone) }))
+		row[6] = verdict(e)
 		if e.State == fleet.Running {
 			row[3].text = span(v.now.Sub(e.Started)) + " so far"
 		}

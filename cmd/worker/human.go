@@ -4,10 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -24,13 +21,13 @@ type view struct {
 // The widths of a table for people: of a terminal that does not say its own, and the least.
 const defaultWidth, leastWidth = 120, 80
 
-// view returns that of stdout.
-func (c *cli) view(now time.Time) view {
-	f, ok := c.stdout.(*os.File)
+// newView returns the view of w. NO_COLOR in the environment prevents colours.
+func newView(w io.Writer, env func(string) (string, bool), now time.Time) view {
+	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return view{now: now}
 	}
-	v := view{human: true, colours: c.colours(c.stdout), width: defaultWidth, now: now}
+	v := view{human: true, colours: wantsColours(w, env), width: defaultWidth, now: now}
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 		v.width = max(width, leastWidth)
 	}
@@ -119,90 +116,4 @@ func span(d time.Duration) string {
 	default:
 		return two(s/day, "d", s%day/hour, "h")
 	}
-}
-
-// print prints a table within the width of the view.
-func (c *cli) printTableIn(v view, t *table) error {
-	if v.human {
-		t.fit(v.width)
-	}
-	_, err := io.WriteString(c.stdout, t.text(v.colours))
-	return err
-}
-
-// leastColumn is how narrow fit makes a column at most.
-const leastColumn = 8
-
-// fit shortens the cells of the widest columns, those of times last, until the table's lines have at most so many
-// characters.
-func (t *table) fit(width int) {
-	widths := t.widths()
-	total := 2 * (len(widths) - 1)
-	for _, w := range widths {
-		total += w
-	}
-	times := []string{"NEXT", "LAST", "SUCCESS", "TICK", "IN", "WHEN", "STARTED", "HEARTBEAT"}
-	shorten := func(column func(i int) bool) {
-		for ; total > width; total-- {
-			widest := -1
-			for i, w := range widths {
-				if column(i) && w > leastColumn && (widest < 0 || w > widths[widest]) {
-					widest = i
-				}
-			}
-			if widest < 0 {
-				return
-			}
-			widths[widest]--
-		}
-	}
-	shorten(func(i int) bool { return !slices.Contains(times, t.rows[0][i].text) })
-	shorten(func(int) bool { return true })
-	for _, row := range t.rows {
-		for i := range row {
-			row[i].text = shortened(row[i].text, widths[i])
-		}
-	}
-	for i, n := range t.notes {
-		t.notes[i].text = wrapped(n.text, width)
-	}
-}
-
-// shortened cuts a text to so many characters, the last of them an ellipsis.
-func shortened(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return strings.TrimRight(string([]rune(text)[:most-1]), " ,;") + "…"
-}
-
-// wrapped breaks a text at spaces into lines of at most so many characters, where that is possible.
-func wrapped(text string, width int) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if utf8.RuneCountInString(line) > width-noteIndent { // else its columns stay as they are
-			lines[i] = wrappedLine(line, width)
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-func wrappedLine(text string, width int) string {
-	var b strings.Builder
-	length := 0
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case length+1+n > width-noteIndent:
-			b.WriteByte('\n')
-			length = 0
-		default:
-			b.WriteByte(' ')
-			length++
-		}
-		b.WriteString(word)
-		length += n
-	}
-	return b.String()
 }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
@@ -15,39 +17,47 @@ import (
 	"github.com/solotick/solotick/jobs/redisstream"
 )
 
-// newRegistry makes the configured jobs. guard, logger and st are what their runs need: all may be nil when none is to
-// run. The error is a *configError with every fault, each with the line of its job.
-func newRegistry(
-	cfg *config.Config, file configFile, guard *exec.Guard, logger *slog.Logger, st *store,
-) (*jobs.Registry, error) {
+// runtime has the parts of a replica that runs of jobs use.
+type runtime struct {
+	guard   *exec.Guard
+	logger  *slog.Logger
+	streams redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum
+}
+
+// newRegistry makes the configured jobs. With a nil runtime it only checks them: they cannot run. The error is a
+// *configError with every fault, each with the line of its job in the file at path.
+func newRegistry(cfg *config.Config, path string, r *runtime) (*jobs.Registry, error) {
 	var registry jobs.Registry
 	var faults config.Errors
 	for i, job := range cfg.Jobs {
-		handler, err := newHandler(cfg, job, guard, logger, st)
+		handler, err := newHandler(cfg, job, r)
 		if handler == nil && err == nil {
 			err = errors.New("has no kind of work that this program knows; use exec, http, redis_stream or log")
 		}
 		if err != nil {
-			handler = notMade // to find what is wrong with the rest of it, too
+			handler = notMade // so that faults of the rest of the job are found, too
 		}
 		made, specErr := jobs.FromSpec(job.Spec, handler)
 		if err = errors.Join(err, specErr); err == nil {
 			err = registry.Add(made)
 		}
 		for _, fault := range leaves(err) {
-			faults = append(faults, locate(fault, file, i, job.Line))
+			faults = append(faults, locate(fault, path, i, job.Line))
 		}
 	}
 	if len(faults) > 0 {
-		return nil, &configError{faults}
+		return nil, &configError{err: faults}
 	}
 	return &registry, nil
 }
 
-// newHandler makes what does the job's work; nil when there is no such kind.
-func newHandler(
-	cfg *config.Config, job config.Job, guard *exec.Guard, logger *slog.Logger, st *store,
-) (jobs.Handler, error) {
+// newHandler makes the handler of a job. It is nil when the job has no known kind of work.
+func newHandler(cfg *config.Config, job config.Job, r *runtime) (jobs.Handler, error) {
+	var logger *slog.Logger
+	var guard *exec.Guard
+	if r != nil {
+		logger, guard = r.logger, r.guard
+	}
 	switch {
 	case job.Exec != nil:
 		command := exec.Command{
@@ -64,29 +74,29 @@ func newHandler(
 		}
 		return http.New(call, nil)
 	case job.RedisStream != nil:
-		stream := redisstream.Stream{
-			Name: job.RedisStream.Stream, MaxLen: job.RedisStream.MaxLen, Fields: job.RedisStream.Fields,
-		}
-		if cfg.Redis.Quorum != nil {
-			return nil, errors.Join(stream.Validate(), &jobs.Fault{Field: "redis_stream",
-				Rule: "needs one Redis, and redis.quorum names several that know nothing of each other: which of them has the stream? Use an exec or http job"})
-		}
-		if !cfg.Redis.Configured() { // a flag may set it, so the file alone cannot be blamed
-			return nil, errors.Join(stream.Validate(), &jobs.Fault{Field: "redis_stream",
-				Rule: "needs Redis, and none is configured: set redis.url, or start with run --redis URL"})
-		}
-		if st == nil {
-			return notMade, stream.Validate()
-		}
-		if st.streams == nil {
-			return nil, errors.Join(stream.Validate(), &jobs.Fault{Field: "redis_stream",
-				Rule: "needs Redis, and this worker was started without one: restart it"})
-		}
-		return redisstream.New(st.streams, stream)
+		return newStreamHandler(cfg, job.RedisStream, r)
 	case job.Log != nil:
 		return log.New(logger, job.Log.Message), nil
 	}
 	return nil, nil
+}
+
+func newStreamHandler(cfg *config.Config, configured *config.RedisStream, r *runtime) (jobs.Handler, error) {
+	stream := redisstream.Stream{Name: configured.Stream, MaxLen: configured.MaxLen, Fields: configured.Fields}
+	refuse := func(rule string) (jobs.Handler, error) {
+		return nil, errors.Join(stream.Validate(), &jobs.Fault{Field: "redis_stream", Rule: rule})
+	}
+	switch {
+	case cfg.Redis.Quorum != nil:
+		return refuse("needs one Redis, and redis.quorum names several that know nothing of each other: which of them has the stream? Use an exec or http job")
+	case !cfg.Redis.Configured(): // a flag may set it, so the file alone cannot be blamed
+		return refuse("needs Redis, and none is configured: set redis.url, or start with run --redis URL")
+	case r == nil:
+		return notMade, stream.Validate()
+	case r.streams == nil:
+		return refuse("needs Redis, and this worker was started without one: restart it")
+	}
+	return redisstream.New(r.streams, stream)
 }
 
 var notMade jobs.Handler = func(context.Context, jobs.Run) error { return errors.New("the job was not made") }
@@ -111,8 +121,8 @@ func leaves(err error) []error {
 
 // locate says of the nth job's fault where that job is configured. It leaves the value out, which may have come from a
 // secret variable.
-func locate(fault error, file configFile, n, line int) *config.Error {
-	e := &config.Error{File: string(file), Line: line, Column: 1, Field: fmt.Sprintf("jobs[%d]", n), Rule: fault.Error()}
+func locate(fault error, path string, n, line int) *config.Error {
+	e := &config.Error{File: path, Line: line, Column: 1, Field: fmt.Sprintf("jobs[%d]", n), Rule: fault.Error()}
 	if f, ok := errors.AsType[*jobs.Fault](fault); ok {
 		e.Field += "." + strings.TrimPrefix(f.Field, "jobs[0].") // the registry counts the jobs of one call
 		e.Rule = f.Rule

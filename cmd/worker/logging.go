@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -43,8 +41,8 @@ func inText(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// logEvents logs the scheduler's events, with hints in the words of the configuration.
-func (s *store) logEvents(logger *slog.Logger) scheduler.Observer {
+// logEvents logs the scheduler's events, with hints that name the configuration's keys.
+func logEvents(s *store, logger *slog.Logger) scheduler.Observer {
 	log := scheduler.LogEvents(logger)
 	return func(e scheduler.Event) {
 		if down, ok := e.(scheduler.StoreDown); ok {
@@ -52,16 +50,5 @@ func (s *store) logEvents(logger *slog.Logger) scheduler.Observer {
 			e = down
 		}
 		log(e)
-	}
-}
-
-// redisLog takes what go-redis has to say about its connections. Errors come back to the callers as well, so it is
-// worth reading when looking for something only.
-type redisLog struct{ logger *slog.Logger }
-
-// Printf implements the interface that go-redis wants of a logger.
-func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
-	if l.logger.Enabled(ctx, slog.LevelDebug) {
-		l.logger.DebugContext(ctx, "redis client", slog.String("text", fmt.Sprintf(format, args...)))
 	}
 }

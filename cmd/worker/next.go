@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +19,7 @@ const mostTicks = 1000
 
 func (c *cli) next() *cobra.Command {
 	var count int
-	var output string
+	var out output
 	cmd := &cobra.Command{
 		Use:   "next [JOB...]",
 		Short: "Print the coming ticks of each job",
@@ -32,15 +31,8 @@ func (c *cli) next() *cobra.Command {
   worker next --output json | jq '.[].ticks[0].tick'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			var faults []error
-			if count < 1 || count > mostTicks {
-				faults = append(faults, fmt.Errorf("-n: %d must be from 1 to %d", count, mostTicks))
-			}
-			if output != "text" && output != "json" {
-				faults = append(faults, fmt.Errorf("--output: %q must be text or json", output))
-			}
-			if err := errors.Join(faults...); err != nil {
-				return &usageError{err, cmd}
+			if err := flagFaults(cmd, checkCount(count, mostTicks), out.check()); err != nil {
+				return err
 			}
 			cfg, err := c.load(cmd)
 			if err != nil {
@@ -60,16 +52,14 @@ func (c *cli) next() *cobra.Command {
 				job, _ := registry.Get(name)
 				outlooks[i] = lookAhead(job, now, count)
 			}
-			if output == "json" {
-				encoder := json.NewEncoder(c.stdout)
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(outlooks)
+			if out == asJSON {
+				return printJSON(c.stdout, outlooks)
 			}
-			return c.print(c.view(now), outlooks)
+			return c.print(newView(c.stdout, c.env, now), outlooks)
 		},
 	}
 	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many `ticks` of each job")
-	cmd.Flags().StringVar(&output, "output", "text", "text or json")
+	out.flag(cmd)
 	return cmd
 }
 
@@ -183,7 +173,7 @@ func note(change schedule.ClockChange) string {
 
 // print writes a table to stdout, and the warnings to stderr, where they do not get into what reads the table.
 func (c *cli) print(v view, outlooks []outlook) error {
-	if err := c.printTableIn(v, nextTable(v, outlooks)); err != nil {
+	if err := nextTable(v, outlooks).print(c.stdout, v); err != nil {
 		return err
 	}
 	for _, o := range outlooks {
@@ -201,7 +191,7 @@ func nextTable(v view, outlooks []outlook) *table {
 	}
 	for _, o := range outlooks {
 		row := func(tick time.Time, zone *time.Location, note string) {
-			cells := []cell{{o.Job, plain}, {v.tick(tick, zone), plain}, {o.Timezone, plain}, {note, yellow}}
+			cells := append(textRow(o.Job, v.tick(tick, zone), o.Timezone), cell{text: note, style: yellow})
 			if v.human {
 				relative := cell{}
 				if !tick.IsZero() {

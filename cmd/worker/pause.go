@@ -107,7 +107,7 @@ func (c *cli) rule(
 		return a.failed(name, err)
 	}
 	if out == asJSON {
-		return c.printJSON(done)
+		return printJSON(c.stdout, done)
 	}
 	_, err = fmt.Fprintln(c.stdout, oneLine(text))
 	return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -66,7 +67,7 @@ func nameOf(pid int) (name string, zombie bool) {
 func TestWorkerThatIsTheFirstProcessReapsOrphans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := file(t, fmt.Sprintf(`
+	path := filetest.Config(t, fmt.Sprintf(`
 jobs:
 - name: leaves-orphans
   schedule: "@every 1s"

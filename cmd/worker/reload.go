@@ -33,23 +33,24 @@ const (
 // reloader makes the jobs what the file says, when it says something else and when it is asked to by SIGHUP. One goroutine
 // runs it.
 type reloader struct {
-	from   *origin
+	from   *source
+	parse  func(snapshot) (*config.Config, error)
 	make   func(*config.Config) (*jobs.Registry, error)
 	update func(*jobs.Registry) scheduler.Changes
 	count  func(metrics.Reload)
 	logger *slog.Logger
 
-	dealt   [32]byte // the print of the reading that was dealt with last
-	seen    [32]byte // and of the last one
+	dealt   [32]byte // the hash of the snapshot that was applied or refused last
+	seen    [32]byte // the hash of the last snapshot
 	refused bool     // what was dealt with last is not in force
 }
 
-func newReloader(from *origin, logger *slog.Logger) *reloader {
-	return &reloader{from: from, logger: logger, dealt: from.began.print, seen: from.began.print}
+func newReloader(from *source, logger *slog.Logger) *reloader {
+	return &reloader{from: from, parse: from.file.parse, logger: logger, dealt: from.hash, seen: from.hash}
 }
 
 func runReloader(
-	lc fx.Lifecycle, from *origin, s *scheduler.Scheduler, st *store, guard *exec.Guard, m *metrics.Metrics, logger *slog.Logger,
+	lc fx.Lifecycle, from *source, s *scheduler.Scheduler, st *store, guard *exec.Guard, m *metrics.Metrics, logger *slog.Logger,
 ) {
 	r := newReloader(from, logger)
 	r.count = m.CountReload
@@ -59,7 +60,7 @@ func runReloader(
 				return nil, err // a start with it would be refused
 			}
 		}
-		return newRegistry(cfg, from.file, guard, logger, st)
+		return newRegistry(cfg, from.file.path, &runtime{guard: guard, logger: logger, streams: st.streams})
 	}
 	r.update = func(registry *jobs.Registry) scheduler.Changes {
 		changes := s.Update(registry)
@@ -102,7 +103,7 @@ func (r *reloader) run(ctx context.Context) {
 		case <-looks:
 			r.look(ctx)
 		case <-r.from.hangups:
-			r.reload(ctx, r.from.again(), true)
+			r.reload(ctx, r.from.file.reread(), true)
 		}
 	}
 }
@@ -110,18 +111,18 @@ func (r *reloader) run(ctx context.Context) {
 // look reloads what has been the same at two looks, and is not what was dealt with: a file that is being written has to
 // be complete first.
 func (r *reloader) look(ctx context.Context) {
-	now := r.from.again()
+	now := r.from.file.reread()
 	before := r.seen
-	r.seen = now.print
-	if now.print != r.dealt && now.print == before {
+	r.seen = now.hash
+	if now.hash != r.dealt && now.hash == before {
 		r.reload(ctx, now, false)
 	}
 }
 
 // reload applies what was read, or refuses it as a whole. asked says that somebody waits for an answer in the log.
-func (r *reloader) reload(ctx context.Context, now reading, asked bool) {
-	r.dealt, r.seen = now.print, now.print
-	cfg, err := r.from.parse(now)
+func (r *reloader) reload(ctx context.Context, now snapshot, asked bool) {
+	r.dealt, r.seen = now.hash, now.hash
+	cfg, err := r.parse(now)
 	var registry *jobs.Registry
 	if err == nil {
 		registry, err = r.make(cfg)
@@ -137,7 +138,7 @@ func (r *reloader) reload(ctx context.Context, now reading, asked bool) {
 	mended := r.refused
 	r.refused = false
 
-	attrs := []slog.Attr{slog.String("file", string(r.from.file))}
+	attrs := []slog.Attr{slog.String("file", r.from.file.path)}
 	note := func(key string, names []string) {
 		if more := len(names) - mostNamed; more > 0 {
 			names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("and %d more", more))
@@ -155,7 +156,7 @@ func (r *reloader) reload(ctx context.Context, now reading, asked bool) {
 	}
 	if keys := fixed(r.from.loaded, cfg); len(keys) > 0 {
 		r.logger.Warn("the configuration has settings that cannot change while the worker runs; restart it to apply them",
-			slog.String("file", string(r.from.file)), slog.Any("keys", keys))
+			slog.String("file", r.from.file.path), slog.Any("keys", keys))
 	}
 	if len(attrs) > 1 {
 		r.count(metrics.ReloadApplied)

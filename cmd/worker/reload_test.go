@@ -6,11 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -19,13 +16,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/metrics"
 	"github.com/solotick/solotick/scheduler"
+	"github.com/stretchr/testify/require"
 )
 
 // reloading is a reloader of a file, over a scheduler that is not started. It is made in a bubble, and runs until the end
@@ -48,22 +45,20 @@ func (r *reloading) Write(line []byte) (int, error) {
 	return r.out.Write(line)
 }
 
-func newReloading(t *testing.T, path string, flags ...string) *reloading {
+func newReloading(t *testing.T, path string, flags ...flagValue) *reloading {
 	t.Helper()
 	r := &reloading{t: t, path: path, hangups: make(chan os.Signal, 1)}
-	c := &cli{file: path, env: func(string) (string, bool) { return "", false }}
-	cmd := c.run()
-	require.NoError(t, cmd.ParseFlags(flags))
-	from, err := c.origin(cmd, r.hangups)
+	none := func(string) (string, bool) { return "", false }
+	from, err := loadSource(&configFile{path: path, flags: flags, env: none}, r.hangups)
 	require.NoError(t, err)
-	logger := newLogger(r, "json", from.level, c.env)
-	registry, err := newRegistry(from.loaded, from.file, nil, quiet, nil)
+	logger := newLogger(r, "json", from.level, none)
+	registry, err := newRegistry(from.loaded, path, nil)
 	require.NoError(t, err)
 	r.jobs, err = scheduler.New(new(memlease.Store), registry, scheduler.WithGroups(from.loaded.Groups...))
 	require.NoError(t, err)
 
 	made := newReloader(from, logger)
-	made.make = func(cfg *config.Config) (*jobs.Registry, error) { return newRegistry(cfg, from.file, nil, quiet, nil) }
+	made.make = func(cfg *config.Config) (*jobs.Registry, error) { return newRegistry(cfg, path, nil) }
 	made.update = func(registry *jobs.Registry) scheduler.Changes {
 		r.mu.Lock()
 		r.updated++
@@ -100,11 +95,11 @@ func (r *reloading) hangup() {
 }
 
 // logged returns the lines of the log since the last call.
-func (r *reloading) logged() (lines []record) {
+func (r *reloading) logged() (lines []logLine) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for line := range strings.Lines(r.out.String()) {
-		l := record{}
+		l := logLine{}
 		require.NoError(r.t, json.Unmarshal([]byte(line), &l))
 		lines = append(lines, l)
 	}
@@ -139,7 +134,7 @@ const (
 
 func TestAChangedFileChangesTheJobsThatDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, file(t, "jobs:\n"+jobA+jobB))
+		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA+jobB))
 		r.looks(5)
 		require.Zero(t, r.updates(), "nothing changed")
 
@@ -163,7 +158,7 @@ func TestAChangedFileChangesTheJobsThatDiffer(t *testing.T) {
 
 func TestAnEditOfAllJobsNamesSomeOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, file(t, "jobs:\n"+jobA))
+		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		text := "jobs:\n" + jobA
 		for i := range mostNamed + 7 {
 			text += fmt.Sprintf("- {name: j%03d, schedule: '@hourly', log: {message: b}}\n", i)
@@ -180,7 +175,7 @@ func TestAnEditOfAllJobsNamesSomeOfThem(t *testing.T) {
 
 func TestAFileThatIsBeingWrittenIsLeftAloneUntilItStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, file(t, "jobs:\n"+jobA))
+		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		text := "jobs:\n" + jobB + jobC
 		for n := 1; n < len(text); n += 5 {
 			r.write(text[:n])
@@ -205,7 +200,7 @@ func TestAFileThatIsBeingWrittenIsLeftAloneUntilItStandsStill(t *testing.T) {
 func TestABrokenFileIsRefusedAsAWholeAndSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := "jobs:\n" + jobA
-		r := newReloading(t, file(t, good))
+		r := newReloading(t, filetest.Config(t, good))
 		r.write("nothing: 1\njobs:\n" + jobB + "- {name: c, schedule: 'x', log: {message: c}}\n- {name: a, schedule: '@daily'}\n")
 		r.looks(30)
 		var faults []string
@@ -237,7 +232,7 @@ func TestABrokenFileIsRefusedAsAWholeAndSaidOnce(t *testing.T) {
 
 func TestWhatCannotBeMadeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, file(t, "jobs:\n"+jobA))
+		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		r.write("jobs:\n" + jobB + "- {name: s, schedule: '@hourly', redis_stream: {stream: s}}\n")
 		r.looks(3)
 		require.Equal(t, []string{"a"}, r.names())
@@ -247,18 +242,9 @@ func TestWhatCannotBeMadeIsRefused(t *testing.T) {
 	})
 }
 
-func TestStreamsAreRefusedWhereTheWorkerWasStartedWithoutRedis(t *testing.T) {
-	cfg, err := config.Parse("f", []byte("redis: {url: redis://localhost:1}"+streamJob), nil)
-	require.NoError(t, err)
-	s, err := openStore(config.Default(), time.Second, quiet, func(int) {})
-	require.NoError(t, err)
-	_, err = newRegistry(cfg, "f", nil, quiet, s)
-	require.EqualError(t, err, "f:3:1: jobs[0].redis_stream: needs Redis, and this worker was started without one: restart it")
-}
-
 func TestAFileThatSaysTheSameChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, file(t, "log: {level: debug}\njobs:\n"+jobA))
+		r := newReloading(t, filetest.Config(t, "log: {level: debug}\njobs:\n"+jobA))
 		before := r.jobs.Jobs()
 		r.write("jobs:\n- name: a # the first\n  log:\n    message: a\n  schedule: \"@hourly\"\nlog: {level: debug}\n")
 		r.looks(3)
@@ -277,7 +263,7 @@ func TestAFileThatSaysTheSameChangesNothing(t *testing.T) {
 
 func TestOnSIGHUPTheFileIsReadAtOnceAndFaultsAreSaidEachTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, file(t, "jobs:\n"+jobA))
+		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		r.write("jobs:\n" + jobB)
 		r.hangup()
 		require.Equal(t, []string{"b"}, r.names())
@@ -296,7 +282,7 @@ func TestOnSIGHUPTheFileIsReadAtOnceAndFaultsAreSaidEachTime(t *testing.T) {
 
 func TestSettingsThatNeedARestartAreNamedAndTheJobsChangeAllTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, file(t, "jobs:\n"+jobA), "--replica", "r1")
+		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA), flagValue{flag: "replica", key: "replica", value: "r1"})
 		r.write(`namespace: other
 replica: the flag wins
 groups: [eu]
@@ -335,7 +321,7 @@ func read(t *testing.T, path string) string {
 
 func TestAReplicasIDThatDiffersNeedsARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, file(t, "jobs:\n"+jobA))
+		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		r.write("replica: r2\njobs:\n" + jobA)
 		r.looks(2)
 		require.Equal(t, []any{"replica"}, r.logged()[0]["keys"])
@@ -369,7 +355,7 @@ jobs:
 
 func TestAFileThatIsReplacedIsSeenAndOneThatIsGoneIsRefusedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, file(t, "jobs:\n"+jobA))
+		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		other := filepath.Join(filepath.Dir(r.path), "other")
 		require.NoError(t, os.WriteFile(other, []byte("jobs:\n"+jobB), 0o600))
 		require.NoError(t, os.Rename(other, r.path))
@@ -434,64 +420,25 @@ func TestAPipeIsReadOnce(t *testing.T) {
 	})
 }
 
-func TestWhatAProcessWasStartedWithIsNoFile(t *testing.T) {
-	path := file(t, "")
-	require.NoError(t, isFile(path))
-	open, err := os.Open(path)
-	require.NoError(t, err)
-	defer func() { _ = open.Close() }()
-	require.ErrorContains(t, isFile(fmt.Sprintf("/dev/fd/%d", open.Fd())), "is not a file", "though it is one")
-	require.ErrorContains(t, isFile("/dev/stdin"), "is not a file")
-	require.ErrorContains(t, isFile(filepath.Join(path, "none")), "read configuration: ")
-}
-
 func TestAReloadThatComesWithTheStopChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, file(t, "jobs:\n"+jobA))
-		reloader := newReloader(&origin{
-			parse:  func(reading) (*config.Config, error) { return config.Default(), nil },
-			loaded: config.Default(), level: new(slog.LevelVar),
-		}, quiet)
+		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
+		from := &source{file: &configFile{path: r.path}, loaded: config.Default(), level: new(slog.LevelVar)}
+		reloader := newReloader(from, quiet)
+		reloader.parse = func(snapshot) (*config.Config, error) { return config.Default(), nil }
 		reloader.make = func(*config.Config) (*jobs.Registry, error) { return new(jobs.Registry), nil }
 		reloader.update = r.jobs.Update
 		reloader.count = func(metrics.Reload) {}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		reloader.reload(ctx, reading{}, true)
+		reloader.reload(ctx, snapshot{}, true)
 		require.Equal(t, []string{"a"}, r.names())
 	})
 }
 
-func TestReloadsLeaveNothingBehind(t *testing.T) {
-	served := 0
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
-	defer server.Close()
-	cfg, err := config.Parse("f", []byte(`
-jobs:
-- {name: a, schedule: "@hourly", http: {url: "`+server.URL+`"}}
-- {name: b, schedule: "@hourly", log: {message: b}}
-`), nil)
-	require.NoError(t, err)
-	once := func() {
-		registry, err := newRegistry(cfg, "f", nil, quiet, nil)
-		require.NoError(t, err)
-		for _, job := range registry.All() {
-			require.NoError(t, job.Handler()(t.Context(), jobs.Run{Job: job.Name(), Tick: time.Now()}))
-		}
-	}
-	once()
-	before := runtime.NumGoroutine()
-	for range 100 {
-		once()
-	}
-	require.Equal(t, 101, served)
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+5 }, patience, 10*time.Millisecond,
-		"of connections that are kept")
-}
-
 func TestTheLevelOfTheLogFollowsTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReloading(t, file(t, "log: {level: error}\njobs:\n"+jobA))
+		r := newReloading(t, filetest.Config(t, "log: {level: error}\njobs:\n"+jobA))
 		r.write("jobs:\n" + jobB)
 		r.looks(2)
 		lines := r.logged()
@@ -502,4 +449,16 @@ func TestTheLevelOfTheLogFollowsTheFile(t *testing.T) {
 		require.Empty(t, r.logged())
 		require.Equal(t, []string{"a"}, r.names())
 	})
+}
+
+// logLine is a line of a log in JSON.
+type logLine map[string]any
+
+func (l logLine) is(message string, facts ...any) bool {
+	for i := 0; i < len(facts); i += 2 {
+		if l[facts[i].(string)] != facts[i+1] {
+			return false
+		}
+	}
+	return l["msg"] == message
 }

@@ -52,7 +52,7 @@ func (c *cli) repair() *cobra.Command {
 				return a.failed(name, err)
 			}
 			if out == asJSON {
-				return c.printJSON(repaired{name, r.Changed, r.Before, r.Watermark, r.Exceptions})
+				return printJSON(c.stdout, repaired{name, r.Changed, r.Before, r.Watermark, r.Exceptions})
 			}
 			_, err = fmt.Fprintln(c.stdout, repairText(name, r, zone(job)))
 			return err

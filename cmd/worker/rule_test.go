@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/stretchr/testify/require"
 )
 
 // What the commands ask for is done by workers that are processes of their own.
 func TestWorkersDoWhatTheCommandsAskFor(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	path := file(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n"+
+	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n"+
 		"- {name: rare, schedule: '@yearly', log: {message: x}}\n"+
 		"- {name: often, schedule: '@every 1s', log: {message: x}}\n")
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"io"
-	"log/slog"
-	"os"
-
 	"github.com/spf13/cobra"
 )
 
@@ -21,29 +17,20 @@ func (c *cli) run() *cobra.Command {
   worker run --redis redis://localhost:6379/0 --http 127.0.0.1:0 --log-format json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			surviveBrokenPipes()
-			hangups := catchHangups() // before anything else, for one may come at any time
-			from, err := c.origin(cmd, hangups)
+			hangups := catchSignals() // before anything else, for one may come at any time
+			file, err := c.configFile(cmd)
 			if err != nil {
 				return err
 			}
-			cfg := *from.loaded
-			if cfg.Replica == "" {
-				host, _ := os.Hostname() // there are other ways to tell replicas apart
-				cfg.Replica = replicaID(host)
+			w, err := loadWorker(options{
+				file: file, hangups: hangups, stderr: c.stderr, env: c.env, version: c.version,
+			})
+			if err != nil {
+				return err
 			}
-			shown := c.stderr
-			c.log = newLogWriter(shown, func(w io.Writer) *slog.Logger {
-				return loggerFor(w, shown, cfg.Log.Format, slog.LevelWarn, c.env)
-			})
-			c.stderr = c.log // for what is reported at the end, too
-			logger := loggerFor(c.log, shown, cfg.Log.Format, from.level, c.env)
-			ctx, stop := untilSignalled(cmd.Context(), logger, func(code int) {
-				c.log.flush(hurriedFlush)
-				os.Exit(code)
-			})
-			defer stop()
-			return runReplica(ctx, &cfg, from, logger, c.log)
+			c.log = w.logOutput()
+			c.stderr = c.log // so that a reader that is stuck does not hold up the last error, either
+			return w.run(cmd.Context())
 		},
 	}
 	for _, o := range overrides {

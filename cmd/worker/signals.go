@@ -14,17 +14,17 @@ import (
 // shells, timeout(1) and process managers do.
 const sameSignal = 500 * time.Millisecond
 
-// catchHangups returns a channel that gets SIGHUP. From now on that does not end this process, whoever reads the channel:
-// not while it starts, nor while it drains. Several that come before one is read are one.
-func catchHangups() <-chan os.Signal {
+// catchSignals keeps SIGHUP and SIGPIPE from ending this process, and returns a channel that receives SIGHUP. Several that
+// arrive before one is received count as one.
+//
+// A write to a standard error without a reader then fails. Commands of jobs do not inherit that, as they would if SIGPIPE
+// were ignored.
+func catchSignals() <-chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return hangups
 }
-
-// surviveBrokenPipes has a write to standard error fail when its reader is gone, where it would end this process. Commands
-// of jobs do not inherit that, as they would if the signal were ignored.
-func surviveBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // untilSignalled returns a context that ends with ctx or at the first SIGTERM or SIGINT. A second signal calls exit: who
 // sends one does not want to wait any longer. Call stop when neither matters any more.

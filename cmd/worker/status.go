@@ -48,7 +48,7 @@ func (c *cli) status() *cobra.Command {
 				return a.failed("", err)
 			}
 			if out == asJSON {
-				return c.printJSON(s)
+				return printJSON(c.stdout, s)
 			}
 			return c.printStatus(s, given)
 		},
@@ -59,18 +59,18 @@ func (c *cli) status() *cobra.Command {
 }
 
 func (c *cli) printStatus(s fleet.Status, given []*jobs.Job) error {
-	v := c.view(s.Now)
+	v := newView(c.stdout, c.env, s.Now)
 	head := fmt.Sprintf("namespace %s, fleet time %s, %s\n\n", s.Namespace, s.Now.Format(printed), counted(len(s.Replicas), "replica"))
 	if _, err := io.WriteString(c.stdout, head); err != nil {
 		return err
 	}
-	if err := c.printTableIn(v, jobsTable(v, s, given)); err != nil || len(s.Replicas)+len(s.Silent) == 0 {
+	if err := jobsTable(v, s, given).print(c.stdout, v); err != nil || len(s.Replicas)+len(s.Silent) == 0 {
 		return err
 	}
 	if _, err := io.WriteString(c.stdout, "\n"); err != nil {
 		return err
 	}
-	return c.printTableIn(v, replicasTable(v, s))
+	return replicasTable(v, s).print(c.stdout, v)
 }
 
 // jobsTable has the notes in a column, or for people under the jobs.
@@ -82,10 +82,8 @@ func jobsTable(v view, s fleet.Status, given []*jobs.Job) *table {
 	t := newTable(headings...)
 	for _, j := range s.Jobs {
 		zone := zoneOf(j, given)
-		row := []cell{
-			{j.Name, plain}, {scheduleText(j), plain}, {v.when(j.Next, zone), plain}, {}, {}, {},
-			{success(v, j, zone), plain}, {doing(v, j, zone), cyan},
-		}
+		row := textRow(j.Name, scheduleText(j), v.when(j.Next, zone), "", "", "", success(v, j, zone), doing(v, j, zone))
+		row[7].style = cyan
 		if j.Spec.Leader {
 			row[2].text = ""
 		}
@@ -103,7 +101,7 @@ func jobsTable(v view, s fleet.Status, given []*jobs.Job) *table {
 			}
 			t.remark(notes(v, j, zone), yellow)
 		} else {
-			t.add(append(row, cell{notes(v, j, zone), yellow})...)
+			t.add(append(row, cell{text: notes(v, j, zone), style: yellow})...)
 		}
 	}
 	return t
@@ -218,12 +216,14 @@ func replicasTable(v view, s fleet.Status) *table {
 	t := newTable("REPLICA", "GROUPS", "JOBS", "RUNNING", "LOAD", "TTL", "CLOCK", "VERSION", "STARTED", "HEARTBEAT")
 	for _, r := range slices.Concat(s.Replicas, s.Silent) {
 		if r.JobCount < 0 {
-			t.add(cell{r.ID, plain}, cell{}, cell{}, cell{}, cell{}, cell{}, cell{}, cell{"of another version", yellow}, cell{}, heartbeatCell(v, r))
+			row := textRow(r.ID, "", "", "", "", "", "", "of another version", "")
+			row[7].style = yellow
+			t.add(append(row, heartbeatCell(v, r))...)
 			continue
 		}
-		id, running := cell{r.ID, plain}, fmt.Sprint(r.Running)
+		id, running := cell{text: r.ID}, fmt.Sprint(r.Running)
 		if n := r.Processes(); n > 1 {
-			id = cell{fmt.Sprintf("%s (%d processes)", r.ID, n), red}
+			id = cell{text: fmt.Sprintf("%s (%d processes)", r.ID, n), style: red}
 		}
 		switch {
 		case r.Gone:
@@ -231,9 +231,9 @@ func replicasTable(v view, s fleet.Status) *table {
 		case r.Stopping:
 			running += ", stopping"
 		}
-		t.add(id, cell{strings.Join(r.Groups, ","), plain}, cell{fmt.Sprint(r.JobCount), plain}, cell{running, plain}, loadCell(r),
-			cell{r.Term.String(), plain}, clockCell(r.ClockOffset), cell{r.Version, plain},
-			cell{v.ago(r.Started.Truncate(time.Second), time.UTC), plain}, heartbeatCell(v, r))
+		t.add(id, cell{text: strings.Join(r.Groups, ",")}, cell{text: fmt.Sprint(r.JobCount)}, cell{text: running}, loadCell(r),
+			cell{text: r.Term.String()}, clockCell(r.ClockOffset), cell{text: r.Version},
+			cell{text: v.ago(r.Started.Truncate(time.Second), time.UTC)}, heartbeatCell(v, r))
 	}
 	return t
 }
@@ -244,11 +244,11 @@ func loadCell(r fleet.Replica) cell {
 	case r.Gone:
 		return cell{}
 	case r.MaxRuns == 0:
-		return cell{fmt.Sprint(r.Used), plain}
+		return cell{text: fmt.Sprint(r.Used)}
 	case r.Waiting > 0:
-		return cell{fmt.Sprintf("%d of %d, %s waiting", r.Used, r.MaxRuns, counted(r.Waiting, "job")), yellow}
+		return cell{text: fmt.Sprintf("%d of %d, %s waiting", r.Used, r.MaxRuns, counted(r.Waiting, "job")), style: yellow}
 	}
-	return cell{fmt.Sprintf("%d of %d", r.Used, r.MaxRuns), plain}
+	return cell{text: fmt.Sprintf("%d of %d", r.Used, r.MaxRuns)}
 }
 
 // heartbeatCell says when a replica was heard of last, and what that means.
@@ -256,24 +256,18 @@ func heartbeatCell(v view, r fleet.Replica) cell {
 	text := v.ago(r.Heard.Truncate(time.Second), time.UTC)
 	switch {
 	case r.Gone:
-		return cell{text + ", gone", red}
+		return cell{text: text + ", gone", style: red}
 	case r.Silent(v.now):
-		return cell{text + ", silent", yellow}
+		return cell{text: text + ", silent", style: yellow}
 	}
-	return cell{text, plain}
+	return cell{text: text}
 }
 
-// clockCell says how wrong a replica's own clock is.
+// clockCell shows how wrong a replica's own clock is.
 func clockCell(offset time.Duration) cell {
-	s := plain
+	c := cell{text: clockOffset(offset)}
 	if offset.Abs() >= time.Second {
-		s = yellow
+		c.style = yellow
 	}
-	switch {
-	case offset > 0:
-		return cell{offset.String() + " slow", s}
-	case offset < 0:
-		return cell{(-offset).String() + " fast", s}
-	}
-	return cell{"0s", s}
+	return c
 }

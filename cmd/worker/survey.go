@@ -66,7 +66,7 @@ func surveyCluster(ctx context.Context, s *store, cfg *config.Config) []finding 
 	if len(masters.list) == 0 {
 		return found
 	}
-	found = append(found, s.clusterState(ctx, client), masters.clocks(ctx, "masters"))
+	found = append(found, clusterState(ctx, s, client), masters.clocks(ctx, "masters"))
 	least := slices.MinFunc(masters.list, func(a, b *patient) int { // which is the first that WAIT would fail at
 		return cmp.Compare(a.number("connected_slaves"), b.number("connected_slaves"))
 	})
@@ -74,7 +74,7 @@ func surveyCluster(ctx context.Context, s *store, cfg *config.Config) []finding 
 }
 
 // clusterState asks whether every slot is served.
-func (s *store) clusterState(ctx context.Context, client *redis.ClusterClient) finding {
+func clusterState(ctx context.Context, s *store, client *redis.ClusterClient) finding {
 	f := finding{Check: "cluster", Result: isOK, Finding: "every slot is served"}
 	info, err := client.ClusterInfo(ctx).Result()
 	switch {
@@ -282,5 +282,5 @@ func useless(f finding) error {
 	if f.Server != "" {
 		where = f.Server + ": "
 	}
-	return &configError{fmt.Errorf("redis: %s%s: %s", where, f.Finding, f.Change)}
+	return &configError{err: fmt.Errorf("redis: %s%s: %s", where, f.Finding, f.Change)}
 }

@@ -84,7 +84,7 @@ func (c *cli) triggerJob(a *asking, name string, o fleet.TriggerOptions, w waiti
 	}
 	if !t.Accepted() {
 		if out == asJSON {
-			if err := c.printJSON(t); err != nil {
+			if err := printJSON(c.stdout, t); err != nil {
 				return err
 			}
 		}
@@ -99,7 +99,7 @@ func (c *cli) triggerJob(a *asking, name string, o fleet.TriggerOptions, w waiti
 		t.Entry = &e
 	}
 	if out == asJSON {
-		if err := c.printJSON(t); err != nil {
+		if err := printJSON(c.stdout, t); err != nil {
 			return err
 		}
 	}

@@ -38,14 +38,14 @@ func (c *cli) validate() *cobra.Command {
 	}
 }
 
-// check makes everything that a replica needs before it starts, and lets go of it again.
+// check reports what would keep a replica from starting with cfg. It returns the jobs, which cannot run.
 func (c *cli) check(cfg *config.Config) (*jobs.Registry, error) {
 	if cfg.Redis.Configured() {
 		if _, err := newConnection(cfg); err != nil {
 			return nil, err
 		}
 	}
-	return newRegistry(cfg, configFile(c.file), nil, nil, nil)
+	return newRegistry(cfg, c.file, nil)
 }
 
 // mostWarnings keeps the warnings about a hundred jobs readable.
@@ -86,11 +86,4 @@ func leaderTasks(cfg *config.Config) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%s: %s)", leaderNote, strings.Join(names, ", "))
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -7,13 +7,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set when a release is built: go build -ldflags "-X main.version=v1.2.3".
-var version string
-
-// programVersion is the version that was set, or else what the go command recorded: a module version, or a revision.
-func programVersion() string {
-	if version != "" {
-		return version
+// versionOf returns the version that the build has set, or else what the go command recorded: a module version or a revision.
+func versionOf(set string) string {
+	if set != "" {
+		return set
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -38,14 +35,14 @@ func recordedVersion(info *debug.BuildInfo) string {
 	return "devel" + revision + modified
 }
 
-func versionCommand() *cobra.Command {
+func (c *cli) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version of this program",
 		Example: "  worker version",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Name(), programVersion())
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Name(), c.version)
 			return err
 		},
 	}

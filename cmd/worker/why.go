@@ -50,7 +50,7 @@ func (c *cli) why() *cobra.Command {
 				return a.failed(name, err)
 			}
 			if out == asJSON {
-				return c.printJSON(e)
+				return printJSON(c.stdout, e)
 			}
 			_, err = fmt.Fprintln(c.stdout, harmless(e.String()))
 			return err

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+
+	"github.com/solotick/solotick/config"
+)
+
+// source is where the configuration of a running replica comes from.
+type source struct {
+	file    *configFile
+	hash    [32]byte       // of the file at the start
+	loaded  *config.Config // at the start, with the flags
+	watched bool           // the file can be read again
+	hangups <-chan os.Signal
+	level   *slog.LevelVar // of the log
+}
+
+// loadSource reads the configuration for the first time. Errors are those of [configFile.load].
+func loadSource(file *configFile, hangups <-chan os.Signal) (*source, error) {
+	s := &source{file: file, watched: file.rereadable(), hangups: hangups, level: new(slog.LevelVar)}
+	began := file.read()
+	var err error
+	if s.loaded, err = file.parse(began); err != nil {
+		return nil, err
+	}
+	s.hash = began.hash
+	s.level.Set(s.loaded.Log.Level)
+	return s, nil
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/redistest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheClientOfStreamsObeysContextsAndEndsInTime(t *testing.T) {
+	cfg := config.Default()
+	require.NoError(t, cfg.Set("redis.url", "redis://localhost:1/3?read_timeout=1h&min_idle_conns=2&dial_timeout=1h"))
+	cfg.Lease.TTL = 3 * time.Second
+	s, err := openStore(cfg, callTimeout(cfg), slog.New(slog.DiscardHandler), func(int) {})
+	require.NoError(t, err)
+	o := s.streams.(*redis.Client).Options()
+	require.True(t, o.ContextTimeoutEnabled)
+	require.Equal(t, 3, o.DB)
+	require.Zero(t, o.MinIdleConns)
+	for _, timeout := range []time.Duration{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout} {
+		require.Equal(t, 500*time.Millisecond, timeout)
+	}
+	require.NoError(t, s.Close())
+	require.ErrorIs(t, s.streams.Ping(t.Context()).Err(), redis.ErrClosed, "it is closed with the store")
+}
+
+func TestCommandsForStreamsAreCounted(t *testing.T) {
+	server := redistest.Start(t)
+	cfg := config.Default()
+	require.NoError(t, cfg.Set("redis.url", server.URL()))
+	commands := 0
+	s, err := openStore(cfg, callTimeout(cfg), slog.New(slog.DiscardHandler), func(n int) { commands += n })
+	require.NoError(t, err)
+	require.NoError(t, s.streams.Ping(t.Context()).Err())
+	require.Positive(t, commands)
+	require.NoError(t, s.Close())
+}
