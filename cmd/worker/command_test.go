@@ -3,8 +3,10 @@ package main
 import (
 	"testing"
 
-	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/cmd/worker/internal/daemon"
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
 
 func TestAWrongCommandLineExitsWith2AndHelps(t *testing.T) {
@@ -49,7 +51,7 @@ func TestFaultsOfFlagsNameTheFlagAndComeAllAtOnceWithThoseOfTheFile(t *testing.T
 }
 
 func TestTheGuardIsNoUseByHandAndNotShown(t *testing.T) {
-	require.NotContains(t, do(t, nil, "--help").stdout, guardCommand)
+	require.NotContains(t, do(t, nil, "--help").stdout, daemon.GuardCommand)
 }
 
 func TestAShellCompletesCommandsAndJobs(t *testing.T) {

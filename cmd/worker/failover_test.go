@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/cmd/worker/internal/doctor"
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/stretchr/testify/require"
 )
 
 // A fleet goes on by itself when the grace after a restart of Redis is over, and not before.
@@ -83,9 +85,9 @@ func TestDoctorKnowsWhatTheFailoverModesNeed(t *testing.T) {
 	}
 	configured("wait_replicas: 1")
 	f := s.diagnose(1)
-	require.Equal(t, isFail, f["failover"].Result)
+	require.Equal(t, doctor.Fail, f["failover"].Result)
 	require.Equal(t, "redis.wait_replicas is 1, and there are 0 replicas: nothing can be claimed", f["failover"].Finding)
-	require.Equal(t, isOK, f["permissions"].Result)
+	require.Equal(t, doctor.OK, f["permissions"].Result)
 
 	for range 2 {
 		redistest.Start(t, redistest.WithReplicaOf(s.server))
@@ -94,18 +96,18 @@ func TestDoctorKnowsWhatTheFailoverModesNeed(t *testing.T) {
 		return s.raw().InfoMap(t.Context(), "replication").Item("Replication", "connected_slaves") == "2"
 	}, patience, 10*time.Millisecond)
 	f = s.diagnose(0)
-	require.Equal(t, isWarn, f["failover"].Result)
+	require.Equal(t, doctor.Warn, f["failover"].Result)
 	require.Equal(t, "set redis.wait_replicas 2, or let jobs check fencing tokens", f["failover"].Change)
 	configured("wait_replicas: 2")
 	f = s.diagnose(0)
-	require.Equal(t, isOK, f["failover"].Result)
-	require.Equal(t, isOK, f["replication"].Result)
+	require.Equal(t, doctor.OK, f["failover"].Result)
+	require.Equal(t, doctor.OK, f["replication"].Result)
 
 	configured("failover_grace: 1m")
 	f = s.diagnose(0)
-	require.Equal(t, isOK, f["failover"].Result)
+	require.Equal(t, doctor.OK, f["failover"].Result)
 	require.Equal(t, "nothing new is granted for 1m0s after a failover, a restart or a loss of data", f["failover"].Finding)
 	f = s.diagnose(1, "--redis", strings.Replace(s.server.URL(), "redis://", "redis://app:secret@", 1))
-	require.Equal(t, isFail, f["failover"].Result)
+	require.Equal(t, doctor.Fail, f["failover"].Result)
 	require.Contains(t, f["failover"].Change, "let the user of redis call INFO")
 }

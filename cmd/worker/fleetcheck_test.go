@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/cmd/worker/internal/doctor"
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestDoctorLooksAtRealReplicas(t *testing.T) {
@@ -21,11 +23,11 @@ func TestDoctorLooksAtRealReplicas(t *testing.T) {
 			"- {name: often, schedule: '"+schedule+"', log: {message: x}}\n- {name: in-us, schedule: '@yearly', groups: [us], log: {message: x}}\n")
 	}
 	path := config("@every 1s")
-	diagnose := func() (code int, found map[string]finding) {
+	diagnose := func() (code int, found map[string]doctor.Finding) {
 		r := do(t, nil, "doctor", "--config", path, "--output", "json")
-		var x examination
+		var x doctor.Report
 		require.NoError(t, json.Unmarshal([]byte(r.stdout), &x), r.stderr)
-		found = map[string]finding{}
+		found = map[string]doctor.Finding{}
 		for _, f := range x.Checks {
 			found[f.Check] = f
 		}
@@ -39,14 +41,14 @@ func TestDoctorLooksAtRealReplicas(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		code, f := diagnose()
-		return code == 1 && f["definitions"].Result == isFail && f["served"].Result == isFail && f["replica-ids"].Result == isFail
+		return code == 1 && f["definitions"].Result == doctor.Fail && f["served"].Result == doctor.Fail && f["replica-ids"].Result == doctor.Fail
 	}, patience, 100*time.Millisecond)
 	_, f := diagnose()
 	require.Contains(t, f["definitions"].Finding, "replicas differ about 1 job: often (")
 	require.Contains(t, f["served"].Finding, "in-us (groups us)")
 	require.Equal(t, "2 processes are called web", f["replica-ids"].Finding)
-	require.Equal(t, isOK, f["replica-clocks"].Result)
-	require.Equal(t, isOK, f["store-clock"].Result)
+	require.Equal(t, doctor.OK, f["replica-clocks"].Result)
+	require.Equal(t, doctor.OK, f["store-clock"].Result)
 	require.Regexp(t, `\nweb \(2 processes\) `, do(t, nil, "status", "--config", path).stdout)
 	warned := func(p *process) bool {
 		return len(p.all("other processes use this replica's id; give each its own, or leave replica out")) == 1
@@ -59,7 +61,7 @@ func TestDoctorLooksAtRealReplicas(t *testing.T) {
 		return strings.Contains(f["heartbeats"].Finding, "other was gone ")
 	}, patience, 100*time.Millisecond)
 	_, f = diagnose()
-	require.Equal(t, isOK, f["definitions"].Result)
+	require.Equal(t, doctor.OK, f["definitions"].Result)
 	for _, p := range []*process{first, twin} {
 		p.signal(syscall.SIGTERM)
 		require.Equal(t, 0, p.exit())
@@ -72,8 +74,8 @@ func TestDoctorNoticesThatTheStoresClockStepped(t *testing.T) {
 	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 30s}\njobs:\n- {name: often, schedule: '@every 1s', log: {message: x}}\n")
 	p := start(t, path, "--http", "127.0.0.1:0", "--replica", "web")
 	p.ready(http.StatusOK)
-	storeClock := func() (found finding) {
-		var x examination
+	storeClock := func() (found doctor.Finding) {
+		var x doctor.Report
 		r := do(t, nil, "doctor", "--config", path, "--output", "json")
 		require.NoError(t, json.Unmarshal([]byte(r.stdout), &x), r.stderr)
 		for _, f := range x.Checks {
@@ -83,12 +85,12 @@ func TestDoctorNoticesThatTheStoresClockStepped(t *testing.T) {
 		}
 		return found
 	}
-	require.Eventually(t, func() bool { return storeClock().Result == isOK }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return storeClock().Result == doctor.OK }, patience, 50*time.Millisecond)
 	server.SetClock(8 * time.Hour)
 	require.Contains(t, p.ready(http.StatusServiceUnavailable), "check the time on the store's machine")
-	require.Eventually(t, func() bool { return storeClock().Result == isFail }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return storeClock().Result == doctor.Fail }, patience, 50*time.Millisecond)
 	require.Contains(t, storeClock().Finding, "Redis's clock stepped by 8h0m0s, by what web saw")
 	server.SetClock(0)
 	p.ready(http.StatusOK)
-	require.Eventually(t, func() bool { return storeClock().Result == isOK }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return storeClock().Result == doctor.OK }, patience, 50*time.Millisecond)
 }

@@ -12,10 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solotick/solotick/cmd/worker/internal/filetest"
-	"github.com/solotick/solotick/internal/redistest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/internal/redistest"
 )
 
 // fullPipe returns the writing end of a pipe that takes nothing more, and that nobody reads.

@@ -17,6 +17,8 @@ import (
 	"os"
 	_ "time/tzdata" // time zones, for machines that have none of their own
 
+	"github.com/solotick/solotick/cmd/worker/internal/cli"
+	"github.com/solotick/solotick/cmd/worker/internal/daemon"
 	"github.com/solotick/solotick/jobs/exec"
 )
 
@@ -24,8 +26,8 @@ import (
 var version string
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == guardCommand {
+	if len(os.Args) == 2 && os.Args[1] == daemon.GuardCommand {
 		os.Exit(exec.GuardMain()) // before anything else is set up: runs wait for its start
 	}
-	os.Exit(Main(context.Background(), version, os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv))
+	os.Exit(cli.Main(context.Background(), version, os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv))
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/solotick/solotick/cmd/worker/internal/cli"
 )
 
 var buildDir string // "" as long as no test has needed the program
@@ -66,7 +68,7 @@ type result struct {
 func do(t *testing.T, env map[string]string, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := Main(t.Context(), "", args, &stdout, &stderr, func(name string) (string, bool) {
+	code := cli.Main(t.Context(), "", args, &stdout, &stderr, func(name string) (string, bool) {
 		value, ok := env[name]
 		return value, ok
 	})
@@ -87,7 +89,7 @@ func running(t *testing.T, args ...string) (stop func() result) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var stdout, stderr bytes.Buffer
 	code := make(chan int, 1)
-	go func() { code <- Main(ctx, "", args, &stdout, &stderr, os.LookupEnv) }()
+	go func() { code <- cli.Main(ctx, "", args, &stdout, &stderr, os.LookupEnv) }()
 	return func() result {
 		cancel()
 		return result{<-code, stdout.String(), stderr.String()}

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
 
 // dst is what next says on the eve of a clock change.

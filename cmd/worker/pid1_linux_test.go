@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
 
 // subreaperCommand makes the test binary a subreaper that becomes another program.

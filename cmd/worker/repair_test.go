@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestRepairBringsTheWatermarkBack(t *testing.T) {

@@ -19,10 +19,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solotick/solotick/cmd/worker/internal/filetest"
-	"github.com/solotick/solotick/internal/redistest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/internal/redistest"
 )
 
 // list writes addresses, or what, as YAML.

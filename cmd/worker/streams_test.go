@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs/redisstream"
-	"github.com/stretchr/testify/require"
 )
 
 const streamJob = `

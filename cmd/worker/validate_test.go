@@ -8,8 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
 
 func TestValidatePrintsEveryErrorWithItsPlace(t *testing.T) {
