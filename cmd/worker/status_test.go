@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestStatusPrintsJobsAndReplicas(t *testing.T) {
@@ -19,7 +19,7 @@ func TestStatusPrintsJobsAndReplicas(t *testing.T) {
 	s.announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "bbbbbbbbbbbb", "other": "c"}})
 	s.settle(s.claim("sync-orders", s.begin+1000), "succeeded", fleet.Note{})
 	s.claim("sync-orders", s.begin+2000)
-	_, err := s.store.Pause(t.Context(), "nightly-report", lease.Pause{By: "ops1", Why: "the database moves"})
+	_, err := s.store.Pause(t.Context(), "nightly-report", protocol.Pause{By: "ops1", Why: "the database moves"})
 	require.NoError(t, err)
 
 	r := s.ask("status")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 )
 
@@ -309,18 +309,18 @@ func (n *fakeNode) Announce(ctx context.Context, holder string, info []byte, lif
 }
 
 // Members implements quorum.Node.
-func (n *fakeNode) Members(ctx context.Context) (list []lease.Member, err error) {
+func (n *fakeNode) Members(ctx context.Context) (list []protocol.Member, err error) {
 	err = n.travel(ctx, func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		list = nil
 		for holder, m := range n.members {
 			if left := m.ends.Sub(n.clockLocked()); left > 0 {
-				list = append(list, lease.Member{Holder: holder, Info: m.info, Left: left})
+				list = append(list, protocol.Member{Holder: holder, Info: m.info, Left: left})
 			}
 		}
 	})
-	slices.SortFunc(list, func(a, b lease.Member) int { return strings.Compare(a.Holder, b.Holder) })
+	slices.SortFunc(list, func(a, b protocol.Member) int { return strings.Compare(a.Holder, b.Holder) })
 	return list, err
 }
 
@@ -332,7 +332,7 @@ func (n *fakeNode) PutSet(ctx context.Context, set []byte, life time.Duration) e
 		if n.sets == nil {
 			n.sets = make(map[string]fakeMember)
 		}
-		n.sets[lease.SetDigest(set)] = fakeMember{slices.Clone(set), n.clockLocked().Add(life)}
+		n.sets[protocol.SetDigest(set)] = fakeMember{slices.Clone(set), n.clockLocked().Add(life)}
 	})
 }
 

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
 // journalNotes is how many notes a journal keeps: every change sends all of them to every node.
-const journalNotes = lease.MaxNotes / 4
+const journalNotes = protocol.MaxNotes / 4
 
 // journalKind is that of the values by which registers keep journals.
 var journalKind = kind[record.Journal]{
@@ -33,9 +33,9 @@ var journalKind = kind[record.Journal]{
 	keep: func(*record.Journal) time.Duration { return keepRecord },
 }
 
-// Append implements [lease.Journal].
+// Append implements [protocol.Journal].
 func (s *Store) Append(ctx context.Context, name, request string, text []byte) error {
-	if err := lease.CheckNote(name, request, text); err != nil {
+	if err := protocol.CheckNote(name, request, text); err != nil {
 		return err
 	}
 	return s.journal(ctx, "append to the journal of", name, func(j *record.Journal, now time.Time) func() {
@@ -44,8 +44,8 @@ func (s *Store) Append(ctx context.Context, name, request string, text []byte) e
 	})
 }
 
-// Notes implements [lease.Journal].
-func (s *Store) Notes(ctx context.Context, name string, n int) (notes []lease.Noted, err error) {
+// Notes implements [protocol.Journal].
+func (s *Store) Notes(ctx context.Context, name string, n int) (notes []protocol.Noted, err error) {
 	err = s.journal(ctx, "read the journal of", name, func(j *record.Journal, _ time.Time) func() {
 		list := j.Notes(n)
 		return func() { notes = list }

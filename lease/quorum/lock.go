@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
@@ -23,7 +23,7 @@ func (s *Store) oneLock(ctx context.Context, what, name string, begin opening, g
 }
 
 // claimLock claims a lock once, and returns for how long to wait, at most patience, before it has to be claimed again.
-func (s *Store) claimLock(ctx context.Context, c lease.Claim, patience time.Duration) (a lease.Answer, wait time.Duration, err error) {
+func (s *Store) claimLock(ctx context.Context, c protocol.Claim, patience time.Duration) (a protocol.Answer, wait time.Duration, err error) {
 	begin := look
 	if c.Ticket > 0 { // it will be granted or wait in line: either way something changes
 		begin = above
@@ -38,7 +38,7 @@ func (s *Store) claimLock(ctx context.Context, c lease.Claim, patience time.Dura
 	return a, wait, err
 }
 
-func (s *Store) releaseLock(ctx context.Context, what string, g lease.Grant) error {
+func (s *Store) releaseLock(ctx context.Context, what string, g protocol.Grant) error {
 	var answer error
 	err := s.oneLock(ctx, what, g.Name, above, false, func(l *record.Lock, now time.Time) func() {
 		woken, said := l.Release(g, record.At(now))
@@ -53,10 +53,10 @@ func (s *Store) releaseLock(ctx context.Context, what string, g lease.Grant) err
 	return answer
 }
 
-// Lock implements [lease.Locker].
-func (s *Store) Lock(ctx context.Context, name string) (v lease.Lock, err error) {
+// Lock implements [protocol.Locker].
+func (s *Store) Lock(ctx context.Context, name string) (v protocol.Lock, err error) {
 	if err := checkName(name); err != nil {
-		return lease.Lock{}, err
+		return protocol.Lock{}, err
 	}
 	err = s.oneLock(ctx, "lock", name, look, false, func(l *record.Lock, now time.Time) func() {
 		seen := l.View(name, record.At(now))
@@ -65,7 +65,7 @@ func (s *Store) Lock(ctx context.Context, name string) (v lease.Lock, err error)
 	return v, err
 }
 
-// ForceRelease implements [lease.Locker].
+// ForceRelease implements [protocol.Locker].
 func (s *Store) ForceRelease(ctx context.Context, name string, token int64) (held bool, err error) {
 	if err := checkName(name); err != nil {
 		return false, err
@@ -88,7 +88,7 @@ func (s *Store) tellLock(name string, requests []string) {
 	s.publish(lockPrefix + name + " " + strconv.FormatUint(rand.Uint64(), 36) + " " + strings.Join(requests, " "))
 }
 
-// Listen implements [lease.Locker]. It listens on every node that it can, and calls wake with the empty name whenever it
+// Listen implements [protocol.Locker]. It listens on every node that it can, and calls wake with the empty name whenever it
 // begins to. It ends when it listens on none.
 func (s *Store) Listen(ctx context.Context, wake func(name string, requests []string)) error {
 	return s.listen(ctx, "listen", func(message string) bool { return isLock(message) }, func(message string) {

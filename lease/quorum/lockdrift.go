@@ -6,7 +6,7 @@ import (
 	"sort"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
@@ -22,7 +22,7 @@ type doubt struct {
 
 // doubts returns what of a lock is about to run out, or has run out by its term and not yet for certain; what is over first
 // comes first. The claim's own hold is not in its way.
-func doubts(l *record.Lock, c lease.Claim, now time.Time) (list []doubt) {
+func doubts(l *record.Lock, c protocol.Claim, now time.Time) (list []doubt) {
 	for i, h := range l.Holds {
 		left := h.Ends.Sub(now)
 		if left > blur(h.Term) || left+drift(h.Term) <= 0 || h.Holder == c.Holder && h.Request == c.Request {
@@ -30,7 +30,7 @@ func doubts(l *record.Lock, c lease.Claim, now time.Time) (list []doubt) {
 		}
 		list = append(list, doubt{left + drift(h.Term), func(l *record.Lock, now time.Time) { l.Holds[i].Ends = now }})
 	}
-	if c.Turn != lease.TurnAny {
+	if c.Turn != protocol.TurnAny {
 		for id, t := range l.Tickets {
 			left := t.Ends.Sub(now)
 			if left > ticketBlur || left <= 0 || t.Holder == c.Holder && t.Request == c.Request {
@@ -49,7 +49,7 @@ func doubts(l *record.Lock, c lease.Claim, now time.Time) (list []doubt) {
 // claimLock answers a claim of a lock, under which leases that have not run out for certain count as held. With wait it has to
 // come again after that, since something is over then that may be in its way: in the order of the line if it has a ticket, for
 // it has entered it by then.
-func claimLock(l *record.Lock, c lease.Claim, now time.Time, patience time.Duration) (a lease.Answer, woken []string, wait time.Duration) {
+func claimLock(l *record.Lock, c protocol.Claim, now time.Time, patience time.Duration) (a protocol.Answer, woken []string, wait time.Duration) {
 	if left := ownLeft(l, c, now); left > 0 && left <= patience {
 		return a, nil, left
 	}
@@ -62,7 +62,7 @@ func claimLock(l *record.Lock, c lease.Claim, now time.Time, patience time.Durat
 	undo := extendedHolds(l, c, now)
 	a, woken = l.Claim(c, record.At(now))
 	undo()
-	if a.Status == lease.Granted {
+	if a.Status == protocol.Granted {
 		return a, woken, 0
 	}
 	if wait = until(before, c, now, unsure); wait > patience {
@@ -70,13 +70,13 @@ func claimLock(l *record.Lock, c lease.Claim, now time.Time, patience time.Durat
 	}
 	if c.Ticket == 0 {
 		*l = *before
-		return lease.Answer{}, nil, wait
+		return protocol.Answer{}, nil, wait
 	}
 	return a, woken, wait
 }
 
 // ownLeft is what is left of the claim's own hold when that is about to run out: 0 when it is not. It would be worth nothing.
-func ownLeft(l *record.Lock, c lease.Claim, now time.Time) time.Duration {
+func ownLeft(l *record.Lock, c protocol.Claim, now time.Time) time.Duration {
 	for _, h := range l.Holds {
 		if left := h.Ends.Sub(now); h.Holder == c.Holder && h.Request == c.Request && left > 0 && left <= blur(h.Term) {
 			return left
@@ -87,20 +87,20 @@ func ownLeft(l *record.Lock, c lease.Claim, now time.Time) time.Duration {
 
 // until is when the claim would be granted, for all that is known; or when everything that is unsure is over, if it would not
 // be granted then either: so that it learns of that.
-func until(l *record.Lock, c lease.Claim, now time.Time, unsure []doubt) time.Duration {
+func until(l *record.Lock, c protocol.Claim, now time.Time, unsure []doubt) time.Duration {
 	n := sort.Search(len(unsure), func(n int) bool {
 		later := cloneLock(l)
 		for _, d := range unsure[:n+1] {
 			d.end(later, now)
 		}
 		a, _ := later.Claim(c, record.At(now))
-		return a.Status == lease.Granted
+		return a.Status == protocol.Granted
 	})
 	return unsure[min(n, len(unsure)-1)].wait
 }
 
 // extendedHolds lets a claim see the leases of others that have not yet run out for certain as held. It returns what undoes that.
-func extendedHolds(l *record.Lock, c lease.Claim, now time.Time) (undo func()) {
+func extendedHolds(l *record.Lock, c protocol.Claim, now time.Time) (undo func()) {
 	ends := make(map[int64]time.Time) // by token
 	for i := range l.Holds {
 		h := &l.Holds[i]

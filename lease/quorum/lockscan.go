@@ -10,15 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
-// Locks implements [lease.Locker]. A lock that is held was accepted by a majority, so of three nodes it is enough to ask
+// Locks implements [protocol.Locker]. A lock that is held was accepted by a majority, so of three nodes it is enough to ask
 // any two which keys they have: each of these lists it. One that is gone, or does not count, is passed over as long as enough are
 // left. What the locks are is what a majority says.
-func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (list []lease.Lock, next string, err error) {
-	if prefix != "" && !lease.ValidName(prefix) { // a pattern's special characters are in no name
+func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (list []protocol.Lock, next string, err error) {
+	if prefix != "" && !protocol.ValidName(prefix) { // a pattern's special characters are in no name
 		return nil, "", context.Cause(ctx)
 	}
 	at, err := readScan(cursor)
@@ -34,7 +34,7 @@ func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (li
 	if err != nil {
 		return nil, "", fmt.Errorf("locks: %w", err)
 	}
-	views := make([]lease.Lock, len(keys))
+	views := make([]protocol.Lock, len(keys))
 	errs := s.registers.update(ctx, keys, look, false, on(lockKind, func(i int, l *record.Lock, now time.Time) func() {
 		v := l.View(strings.TrimPrefix(keys[i], lockPrefix), record.At(now))
 		return func() { views[i] = v }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Node is one of the independent servers. Its methods are safe for concurrent use and return when ctx ends. An error
@@ -25,9 +25,9 @@ type Node interface {
 	// Listen calls heard with each message until ctx ends or the connection fails, and with the empty one once it listens.
 	Listen(ctx context.Context, heard func(message string)) error
 
-	// Announce and Members are those of a [lease.Roster], of this node alone.
+	// Announce and Members are those of a [protocol.Roster], of this node alone.
 	Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
-	Members(ctx context.Context) ([]lease.Member, error)
+	Members(ctx context.Context) ([]protocol.Member, error)
 }
 
 // Op is an operation on one register of a node. A register holds the highest ballot that the node has promised not to go

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // progressPrefix tells the messages of Publish from others: no name begins with it.
@@ -14,10 +14,10 @@ const progressPrefix = "!"
 
 func isProgress(message string) bool { return strings.HasPrefix(message, progressPrefix) }
 
-// Publish implements [lease.Publisher]. The message goes by way of every node, in the background; it returns an error when
+// Publish implements [protocol.Publisher]. The message goes by way of every node, in the background; it returns an error when
 // the store is closed.
 func (s *Store) Publish(ctx context.Context, message []byte) error {
-	if err := lease.CheckMessage(message); err != nil {
+	if err := protocol.CheckMessage(message); err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -28,7 +28,7 @@ func (s *Store) Publish(ctx context.Context, message []byte) error {
 	return s.registers.call(func(ctx context.Context, i int) { _ = s.registers.list[i].Publish(ctx, text) })
 }
 
-// Subscribe implements [lease.Publisher].
+// Subscribe implements [protocol.Publisher].
 func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
 	return s.listen(ctx, "subscribe", isProgress, func(message string) {
 		if _, text, ok := strings.Cut(message, " "); ok {

@@ -7,17 +7,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Announce implements [lease.Roster]. A majority of the nodes has to hear of it. One that has not heard that a life is
+// Announce implements [protocol.Roster]. A majority of the nodes has to hear of it. One that has not heard that a life is
 // over tells of it until it would have ended.
 func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	switch {
-	case !lease.ValidName(holder):
-		return fmt.Errorf("quorum: holder %q %s", holder, lease.NameRule)
-	case len(info) > lease.MaxInfo:
-		return fmt.Errorf("quorum: %d bytes about %s, must be at most %d", len(info), holder, lease.MaxInfo)
+	case !protocol.ValidName(holder):
+		return fmt.Errorf("quorum: holder %q %s", holder, protocol.NameRule)
+	case len(info) > protocol.MaxInfo:
+		return fmt.Errorf("quorum: %d bytes about %s, must be at most %d", len(info), holder, protocol.MaxInfo)
 	}
 	_, err := gather(ctx, s.registers.nodes, func(ctx context.Context, n Node) (struct{}, error) {
 		return struct{}{}, n.Announce(ctx, holder, info, life)
@@ -28,23 +28,23 @@ func (s *Store) Announce(ctx context.Context, holder string, info []byte, life t
 	return nil
 }
 
-// Members implements [lease.Roster]: whoever is known to one of a majority of the nodes.
-func (s *Store) Members(ctx context.Context) ([]lease.Member, error) {
-	lists, err := gather(ctx, s.registers.nodes, func(ctx context.Context, n Node) ([]lease.Member, error) { return n.Members(ctx) })
+// Members implements [protocol.Roster]: whoever is known to one of a majority of the nodes.
+func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
+	lists, err := gather(ctx, s.registers.nodes, func(ctx context.Context, n Node) ([]protocol.Member, error) { return n.Members(ctx) })
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
 	}
-	newest := make(map[string]lease.Member)
+	newest := make(map[string]protocol.Member)
 	for _, m := range slices.Concat(lists...) {
 		if known, ok := newest[m.Holder]; !ok || m.Left > known.Left {
 			newest[m.Holder] = m
 		}
 	}
-	var all []lease.Member
+	var all []protocol.Member
 	for _, m := range newest {
 		all = append(all, m)
 	}
-	slices.SortFunc(all, func(a, b lease.Member) int { return cmp.Compare(a.Holder, b.Holder) })
+	slices.SortFunc(all, func(a, b protocol.Member) int { return cmp.Compare(a.Holder, b.Holder) })
 	return all, nil
 }
 

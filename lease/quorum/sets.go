@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// SetNode is a [Node] that keeps sets. Where a node does not, the methods of [lease.Sets] fail with an error that matches
+// SetNode is a [Node] that keeps sets. Where a node does not, the methods of [protocol.Sets] fail with an error that matches
 // [errors.ErrUnsupported].
 type SetNode interface {
 	Node
-	lease.Sets
+	protocol.Sets
 }
 
 // onSets calls f for every node, and returns what a majority answers.
@@ -30,9 +30,9 @@ func onSets[T any](ctx context.Context, s *Store, verb string, f func(ctx contex
 	return answers, nil
 }
 
-// PutSet implements [lease.Sets]: a majority of the nodes keeps it.
+// PutSet implements [protocol.Sets]: a majority of the nodes keeps it.
 func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) error {
-	if err := lease.CheckSet(set, life); err != nil {
+	if err := protocol.CheckSet(set, life); err != nil {
 		return err
 	}
 	_, err := onSets(ctx, s, "put set", func(ctx context.Context, n SetNode) (struct{}, error) {
@@ -41,10 +41,10 @@ func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) erro
 	return err
 }
 
-// KeepSets implements [lease.Sets]. A set counts as kept when every node of the majority that answers keeps it: otherwise
+// KeepSets implements [protocol.Sets]. A set counts as kept when every node of the majority that answers keeps it: otherwise
 // too few may.
 func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
-	if err := lease.CheckDigests(digests, life); err != nil || len(digests) == 0 {
+	if err := protocol.CheckDigests(digests, life); err != nil || len(digests) == 0 {
 		return nil, err
 	}
 	answers, err := onSets(ctx, s, "keep sets", func(ctx context.Context, n SetNode) ([]bool, error) {
@@ -63,10 +63,10 @@ func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Durati
 	return kept, nil
 }
 
-// GetSets implements [lease.Sets]: a majority is asked, and one node that keeps a set is enough. What is not what its digest
+// GetSets implements [protocol.Sets]: a majority is asked, and one node that keeps a set is enough. What is not what its digest
 // says counts as not kept.
 func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
-	if err := lease.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
+	if err := protocol.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
 		return nil, err
 	}
 	answers, err := onSets(ctx, s, "get sets", func(ctx context.Context, n SetNode) ([][]byte, error) {
@@ -78,7 +78,7 @@ func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error)
 	sets := make([][]byte, len(digests))
 	for i, d := range digests {
 		for _, a := range answers {
-			if a[i] != nil && lease.SetDigest(a[i]) == d {
+			if a[i] != nil && protocol.SetDigest(a[i]) == d {
 				sets[i] = a[i]
 			}
 		}

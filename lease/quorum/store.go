@@ -7,25 +7,25 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
-// Store is a [lease.Store] on a majority of independent nodes. It is also a [lease.Controller], [lease.Inspector],
-// [lease.Watcher], [lease.Roster] and [lease.Locker]. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a [protocol.Store] on a majority of independent nodes. It is also a [protocol.Controller], [protocol.Inspector],
+// [protocol.Watcher], [protocol.Roster] and [protocol.Locker]. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	namespace string
 	registers *registers
 	longest   time.Duration // term
 }
 
-// Namespace implements [lease.Namespacer].
+// Namespace implements [protocol.Namespacer].
 func (s *Store) Namespace() string { return s.namespace }
 
-// Check implements [lease.Checker]. That a minority of nodes fails is no fault.
-func (s *Store) Check(ctx context.Context) error { return lease.Check(ctx, s) }
+// Check implements [protocol.Checker]. That a minority of nodes fails is no fault.
+func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
-// Hint implements [lease.Checker]: it says what the first node that knows says.
+// Hint implements [protocol.Checker]: it says what the first node that knows says.
 func (s *Store) Hint(err error) string {
 	var few *MajorityError
 	switch {
@@ -98,17 +98,17 @@ func (s *Store) one(ctx context.Context, what, name string, begin opening, grows
 	return nil
 }
 
-// Claim implements [lease.Store]. A claim that meets a lease which is about to run out waits for that, for as long as the
+// Claim implements [protocol.Store]. A claim that meets a lease which is about to run out waits for that, for as long as the
 // clocks may disagree about it.
-func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
 	if err := cmp.Or(c.Validate(), s.checkTerm(c.Name, c.Term)); err != nil {
-		return lease.Answer{}, err
+		return protocol.Answer{}, err
 	}
 	claim := s.claim
 	if c.Limit > 0 {
 		claim = s.claimLock
 	}
-	var settled []lease.Settled // on the way
+	var settled []protocol.Settled // on the way
 	patience := s.registers.timeout / 2
 	for {
 		a, wait, err := claim(ctx, c, patience)
@@ -120,14 +120,14 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 			return a, nil
 		}
 		if err := sleep(ctx, wait); err != nil {
-			return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
+			return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
 		}
 		patience -= wait
 	}
 }
 
 // claim claims once, or returns for how long to wait, at most patience.
-func (s *Store) claim(ctx context.Context, c lease.Claim, patience time.Duration) (a lease.Answer, wait time.Duration, err error) {
+func (s *Store) claim(ctx context.Context, c protocol.Claim, patience time.Duration) (a protocol.Answer, wait time.Duration, err error) {
 	err = s.one(ctx, "claim", c.Name, look, true, func(r *record.Record, now time.Time) func() {
 		if w := ending(r, c, now); w > 0 && w <= patience {
 			return func() { wait = w }
@@ -157,13 +157,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 // checkTerm refuses terms after which a node would count that has forgotten the lease.
 func (s *Store) checkTerm(name string, term time.Duration) error {
 	if term > s.longest {
-		return lease.Permanent(fmt.Errorf("quorum: %q: term %s must be at most %s: see WithTerm", name, term, s.longest))
+		return protocol.Permanent(fmt.Errorf("quorum: %q: term %s must be at most %s: see WithTerm", name, term, s.longest))
 	}
 	return nil
 }
 
-// Renew implements [lease.Store].
-func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
+// Renew implements [protocol.Store].
+func (s *Store) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	answers := make([]error, len(grants))
 	keys, parts := group(len(grants), func(i int) (string, bool) {
 		g := &grants[i]
@@ -173,7 +173,7 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 		}
 		return g.Name, answers[i] == nil
 	})
-	renewal := func(n int, renew func(lease.Grant) error) (done func()) {
+	renewal := func(n int, renew func(protocol.Grant) error) (done func()) {
 		said := make([]error, len(parts[n]))
 		for j, i := range parts[n] {
 			said[j] = renew(grants[i])
@@ -185,10 +185,10 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 		}
 	}
 	ofRecords := on(recordKind, func(n int, r *record.Record, now time.Time) func() {
-		return renewal(n, func(g lease.Grant) error { return renew(r, g, now) })
+		return renewal(n, func(g protocol.Grant) error { return renew(r, g, now) })
 	})
 	ofLocks := on(lockKind, func(n int, l *record.Lock, now time.Time) func() {
-		return renewal(n, func(g lease.Grant) error { return renewLock(l, g, now) })
+		return renewal(n, func(g protocol.Grant) error { return renewLock(l, g, now) })
 	})
 	errs := s.registers.update(ctx, keys, above, false, func(n int, at reading) (outcome, error) {
 		if isLock(keys[n]) {
@@ -225,10 +225,10 @@ func group(n int, name func(i int) (name string, ok bool)) (names []string, part
 	return names, parts
 }
 
-// Settle implements [lease.Store].
-func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
-	if !lease.ValidOutcome(outcome) {
-		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, lease.OutcomeRule)
+// Settle implements [protocol.Store].
+func (s *Store) Settle(ctx context.Context, g protocol.Grant, outcome protocol.Outcome) error {
+	if !protocol.ValidOutcome(outcome) {
+		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, protocol.OutcomeRule)
 	}
 	if err := g.Validate(); err != nil {
 		return err
@@ -239,8 +239,8 @@ func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome
 	return s.finish(ctx, "settle", g, func(r *record.Record, now time.Time) (bool, error) { return r.Settle(g, outcome, record.At(now)) })
 }
 
-// Release implements [lease.Store].
-func (s *Store) Release(ctx context.Context, g lease.Grant) error {
+// Release implements [protocol.Store].
+func (s *Store) Release(ctx context.Context, g protocol.Grant) error {
 	if err := g.ValidateRelease(); err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (s *Store) Release(ctx context.Context, g lease.Grant) error {
 	return s.finish(ctx, "release", g, func(r *record.Record, now time.Time) (bool, error) { return r.Release(g, record.At(now)) })
 }
 
-func (s *Store) finish(ctx context.Context, what string, g lease.Grant, f func(*record.Record, time.Time) (wake bool, err error)) error {
+func (s *Store) finish(ctx context.Context, what string, g protocol.Grant, f func(*record.Record, time.Time) (wake bool, err error)) error {
 	var answer error
 	err := s.one(ctx, what, g.Name, above, false, func(r *record.Record, now time.Time) func() {
 		wake, said := f(r, now)
@@ -262,8 +262,8 @@ func (s *Store) finish(ctx context.Context, what string, g lease.Grant, f func(*
 	return cmp.Or(err, answer)
 }
 
-// Pass implements [lease.Store].
-func (s *Store) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bool, err error) {
+// Pass implements [protocol.Store].
+func (s *Store) Pass(ctx context.Context, p protocol.Pass) (mark int64, passed bool, err error) {
 	if err := p.Validate(); err != nil {
 		return 0, false, err
 	}
@@ -275,17 +275,17 @@ func (s *Store) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bool
 	return mark, passed, cmp.Or(err, answer)
 }
 
-// Sync implements [lease.Store].
-func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
+// Sync implements [protocol.Store].
+func (s *Store) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.Record, error) {
 	for _, y := range syncs {
 		if err := y.Validate(); err != nil {
 			return nil, err
 		}
 	}
 	names, parts := group(len(syncs), func(i int) (string, bool) { return syncs[i].Name, true })
-	records, answers := make([]lease.Record, len(syncs)), make([]error, len(syncs))
+	records, answers := make([]protocol.Record, len(syncs)), make([]error, len(syncs))
 	errs := s.registers.update(ctx, names, first, true, on(recordKind, func(n int, r *record.Record, now time.Time) func() {
-		views, said := make([]lease.Record, len(parts[n])), make([]error, len(parts[n]))
+		views, said := make([]protocol.Record, len(parts[n])), make([]error, len(parts[n]))
 		for j, i := range parts[n] {
 			views[j], said[j] = r.Sync(syncs[i], record.At(now))
 		}
@@ -308,8 +308,8 @@ func (s *Store) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, e
 	return records, nil
 }
 
-// Inspect implements [lease.Inspector].
-func (s *Store) Inspect(ctx context.Context, name string) (v lease.Record, err error) {
+// Inspect implements [protocol.Inspector].
+func (s *Store) Inspect(ctx context.Context, name string) (v protocol.Record, err error) {
 	err = s.one(ctx, "inspect", name, look, false, func(r *record.Record, now time.Time) func() {
 		seen := r.View(name, record.At(now))
 		return func() { v = seen }
@@ -317,7 +317,7 @@ func (s *Store) Inspect(ctx context.Context, name string) (v lease.Record, err e
 	return v, err
 }
 
-// Time implements [lease.Store]. The clock is the median of those of all nodes that have answered within an hour: see the
+// Time implements [protocol.Store]. The clock is the median of those of all nodes that have answered within an hour: see the
 // package comment. The first call waits a quarter of the timeout for each node to answer or to fail. Since is when the last of a
 // majority began to remember, each by its own clock.
 func (s *Store) Time(ctx context.Context) (clock, since time.Time, err error) {

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
-// history is how many settled occasions of a name are kept: from lease.Remembered to lease.History. Every change sends
+// history is how many settled occasions of a name are kept: from protocol.Remembered to protocol.History. Every change sends
 // the whole value to every node.
 const history = 32
 
@@ -65,7 +65,7 @@ func keepFor(r *record.Record) time.Duration {
 }
 
 // renew renews a grant, and takes down for which term: its drift is a part of that.
-func renew(r *record.Record, g lease.Grant, now time.Time) error {
+func renew(r *record.Record, g protocol.Grant, now time.Time) error {
 	err := r.Renew(g, record.At(now))
 	for i := range r.Open {
 		if e := &r.Open[i]; err == nil && e.Occasion == g.Occasion {
@@ -85,7 +85,7 @@ func blur(term time.Duration) time.Duration { return min(term/4, 50*time.Millise
 
 // ending returns for how long a claim has to wait because a lease is about to run out, or has run out by its term and not
 // yet for certain: 0 when there is none.
-func ending(r *record.Record, c lease.Claim, now time.Time) (wait time.Duration) {
+func ending(r *record.Record, c protocol.Claim, now time.Time) (wait time.Duration) {
 	for _, e := range r.Open {
 		left := e.Ends.Sub(now)
 		switch {

@@ -29,7 +29,7 @@ func (s *Store) publish(message string) {
 // relisten is when a node that has failed is listened on again.
 const relisten = time.Second
 
-// Watch implements [lease.Watcher]. It listens on every node that it can, and calls wake with the empty name whenever it
+// Watch implements [protocol.Watcher]. It listens on every node that it can, and calls wake with the empty name whenever it
 // begins to. It ends when it listens on none.
 func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64)) error {
 	return s.listen(ctx, "watch", func(message string) bool { return !isLock(message) && !isProgress(message) }, func(message string) {

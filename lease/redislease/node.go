@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Node is one of the independent servers of a quorum: a quorum.Node. Its methods are safe for concurrent use. Close it
@@ -213,7 +213,7 @@ func (n *Node) Announce(ctx context.Context, holder string, info []byte, life ti
 }
 
 // Members implements quorum.Node.
-func (n *Node) Members(ctx context.Context) ([]lease.Member, error) { return n.store.Members(ctx) }
+func (n *Node) Members(ctx context.Context) ([]protocol.Member, error) { return n.store.Members(ctx) }
 
 // PutSet implements quorum.SetNode.
 func (n *Node) PutSet(ctx context.Context, set []byte, life time.Duration) error {

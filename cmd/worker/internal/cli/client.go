@@ -21,7 +21,7 @@ import (
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // client is what the commands share that ask a fleet, or rule it.
@@ -132,7 +132,7 @@ func (a *client) explain(job string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, lease.ErrUnknown):
+	case errors.Is(err, protocol.ErrUnknown):
 		return fmt.Errorf("no replica has ever contended for job %q in namespace %q: start one first, with run", job, a.cfg.Namespace)
 	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace), errors.Is(err, fleet.ErrClock),
 		errors.Is(err, context.Canceled):

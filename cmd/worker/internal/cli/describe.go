@@ -12,7 +12,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func (c *cli) describe() *cobra.Command {
@@ -30,7 +30,7 @@ func (c *cli) describe() *cobra.Command {
   worker describe nightly-report --output json | jq .counts`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flagFaults(cmd, checkCount(count, lease.History), out.check()); err != nil {
+			if err := flagFaults(cmd, checkCount(count, protocol.History), out.check()); err != nil {
 				return err
 			}
 			a, err := c.connect(cmd)
@@ -291,7 +291,7 @@ func counts(v output.View, d fleet.Description, zone *time.Location) string {
 	if len(d.Counts) == 0 {
 		return "none is kept"
 	}
-	outcomes := slices.SortedFunc(maps.Keys(d.Counts), func(a, b lease.Outcome) int {
+	outcomes := slices.SortedFunc(maps.Keys(d.Counts), func(a, b protocol.Outcome) int {
 		if d.Counts[a] != d.Counts[b] {
 			return d.Counts[b] - d.Counts[a]
 		}

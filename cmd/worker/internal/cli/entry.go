@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // verdict is an entry's outcome, or what the tick is doing.
@@ -22,11 +22,11 @@ func stateWords(s fleet.State) string {
 	return string(s)
 }
 
-func outcomeStyle(o lease.Outcome) output.Style {
+func outcomeStyle(o protocol.Outcome) output.Style {
 	switch o {
 	case "succeeded":
 		return output.Green
-	case "failed", lease.OutcomeLost:
+	case "failed", protocol.OutcomeLost:
 		return output.Red
 	case "released":
 		return output.Plain

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lease/redislease"
 )
@@ -14,7 +14,7 @@ func (s *Store) Advice(err error) string {
 	switch {
 	case errors.Is(err, quorum.ErrRestarted):
 		return "wait: a server of a quorum counts when it has remembered the namespace for a lease's TTL"
-	case errors.Is(err, lease.ErrOutOfBounds):
+	case errors.Is(err, protocol.ErrOutOfBounds):
 		return "check the time on Redis's machine, and try again: nothing was changed"
 	}
 	where := "redis.url"
