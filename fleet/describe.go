@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 )
@@ -59,7 +60,9 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 	if err != nil {
 		return Description{}, err
 	}
-	d.JobStatus = f.jobStatus(name, job, r, NewService(replicas), now)
+	summary := protocol.Summarize(r)
+	summary.Record = r // all that it has is here already
+	d.JobStatus = f.jobStatus(name, job, summary, NewService(replicas), now)
 	if job == nil && !d.Known && len(d.Replicas) == 0 {
 		return Description{}, fmt.Errorf("job %q: %w", name, protocol.ErrUnknown)
 	}
@@ -120,7 +123,7 @@ func (d *Description) count(list []Entry, job *jobs.Job, oldest time.Time, outco
 	for _, e := range list {
 		d.Counts[e.Outcome] += max(e.Count, 1)
 		d.Since = e.Ended
-		if e.Token != 0 && (e.Outcome == succeeded || e.Outcome == failed) { // others were cut short
+		if e.Token != 0 && (e.Outcome == wire.Succeeded || e.Outcome == wire.Failed) { // others were cut short
 			took = append(took, e.Took())
 		}
 	}

@@ -12,36 +12,40 @@ type layer struct {
 // layers has the packages whose imports are listed. The longest pattern that matches a package is its layer; packages
 // without one may import whatever is not forbidden.
 var layers = map[string]layer{
-	"./lease": {
+	"./lease/protocol": {
 		nil,
-		"every store and every embedder builds on it, so it imports only the standard library",
+		"every store and all who use leases build on it, so it imports only the standard library",
+	},
+	"./lease": {
+		[]string{"./lease/protocol"},
+		"who takes a lease gets nothing but what stores are asked and answer",
 	},
 	"./lease/record": {
-		[]string{"./lease"},
+		[]string{"./lease/protocol"},
 		"any store may build on it, so it knows leases only",
 	},
 	"./lease/driver": {
-		[]string{"./lease", "./lease/record"},
+		[]string{"./lease/protocol", "./lease/record"},
 		"the rules over any store of values, so it knows leases only",
 	},
 	"./lease/memlease": {
-		[]string{"./lease", "./lease/driver"},
+		[]string{"./lease/protocol", "./lease/driver"},
 		"a store knows leases and nothing of jobs",
 	},
 	"./lease/redislease/...": {
-		[]string{"./lease", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
+		[]string{"./lease/protocol", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/quorum/...": {
-		[]string{"./lease", "./lease/record", "./lease/quorum/..."},
+		[]string{"./lease", "./lease/protocol", "./lease/record", "./lease/quorum/..."},
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {
-		[]string{"./lease", "./internal/eventqueue"},
+		[]string{"./lease", "./lease/protocol", "./internal/eventqueue"},
 		"locks work on any store, so they know leases only",
 	},
 	"./election/...": {
-		[]string{"./lease", "./lock"},
+		[]string{"./lease", "./lease/protocol", "./lock"},
 		"an election is a lock, and works on any store as locks do",
 	},
 	"./guard": {
@@ -73,72 +77,25 @@ var layers = map[string]layer{
 		"the arithmetic of schedules stands by itself",
 	},
 	"./fleet/...": {
-		[]string{"./fleet/...", "./lease", "./jobs", "./jobs/schedule", "./internal/..."},
+		[]string{"./fleet/...", "./lease/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
 		"whoever looks at a fleet need not be part of it, nor choose its store",
 	},
 	"./scheduler/...": {
 		[]string{
-			"./scheduler/...", "./fleet", "./lease", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
+			"./scheduler/...", "./fleet", "./lease", "./lease/protocol", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
 		},
 		"an embedder gets the scheduler without any store, kind of job or file format",
 	},
 	"./metrics/...": {
 		[]string{
-			"./metrics/...", "./scheduler/...", "./lock", "./lease", "./jobs", "./jobs/schedule", "./internal/...",
+			"./metrics/...", "./scheduler/...", "./lock", "./lease", "./lease/protocol", "./jobs", "./jobs/schedule", "./internal/...",
 			"github.com/prometheus/...",
 		},
 		"it turns events into series, whatever store they come from",
 	},
 	"./config/...": {
-		[]string{"./config/...", "./lease", "./jobs/...", "./internal/...", "go.yaml.in/yaml/..."},
+		[]string{"./config/...", "./lease/protocol", "./jobs/...", "./internal/...", "go.yaml.in/yaml/..."},
 		"it describes the daemon's parts and builds none of them",
-	},
-	"./cmd/worker": {
-		[]string{"./cmd/worker/internal/cli", "./cmd/worker/internal/daemon", "./jobs/exec"},
-		"the program starts as a supervisor or as the command line, and has nothing else to do",
-	},
-	"./cmd/worker/internal/cli": {
-		[]string{
-			"./cmd/worker/internal/...", "./config", "./fleet", "./jobs", "./jobs/schedule", "./lease/...", "./internal/editdistance",
-			"github.com/spf13/cobra/...",
-		},
-		"a command asks the fleet or starts the daemon, and knows no scheduler and no client of Redis",
-	},
-	"./cmd/worker/internal/daemon": {
-		[]string{
-			"./cmd/worker/internal/configfile", "./cmd/worker/internal/doctor", "./cmd/worker/internal/exitcode",
-			"./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/stores",
-			"./config", "./internal/eventqueue", "./jobs/...", "./metrics", "./scheduler", "github.com/google/uuid",
-			"github.com/lmittmann/tint", "github.com/prometheus/...", "go.uber.org/dig", "go.uber.org/fx/...", "golang.org/x/term",
-		},
-		"the running worker wires its parts and knows no commands",
-	},
-	"./cmd/worker/internal/doctor": {
-		[]string{
-			"./cmd/worker/internal/exitcode", "./cmd/worker/internal/output", "./cmd/worker/internal/stores",
-			"./config", "./fleet", "./jobs", "./lease/...", "github.com/redis/go-redis/...",
-		},
-		"its checks run in a command and at the start of a worker, so they know neither",
-	},
-	"./cmd/worker/internal/stores": {
-		[]string{"./cmd/worker/internal/exitcode", "./config", "./lease/...", "github.com/redis/go-redis/..."},
-		"it makes a store of a configuration, whoever uses it",
-	},
-	"./cmd/worker/internal/registry": {
-		[]string{"./cmd/worker/internal/exitcode", "./config", "./jobs/...", "./internal/...", "github.com/redis/go-redis/..."},
-		"it makes jobs of a configuration, whoever runs them",
-	},
-	"./cmd/worker/internal/configfile": {
-		[]string{"./cmd/worker/internal/exitcode", "./config"},
-		"it reads the file, whatever is made of it",
-	},
-	"./cmd/worker/internal/output": {
-		[]string{"golang.org/x/term"},
-		"tables and times look the same whatever they show",
-	},
-	"./cmd/worker/internal/exitcode": {
-		nil,
-		"every part of the program may return its error",
 	},
 }
 
@@ -152,13 +109,12 @@ type ban struct {
 var forbidden = func() map[string]ban {
 	var (
 		programs = []string{"./cmd/worker/...", "./examples/..."}
-		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./test/...",
-			"./cmd/worker/internal/filetest"}
-		daemon  = []string{"./cmd/worker/..."}
-		and     = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
-		testing = ban{"product code must not carry test code into its users' binaries", tests}
-		store   = ban{"whoever runs the program chooses the store; others know protocol.Store", and(programs, tests)}
-		wiring  = ban{"parts are wired in cmd/worker, and in the example for services on fx; no other embedder sees fx",
+		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./test/..."}
+		daemon   = []string{"./cmd/worker/..."}
+		and      = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
+		testing  = ban{"product code must not carry test code into its users' binaries", tests}
+		store    = ban{"whoever runs the program chooses the store; others know protocol.Store", and(programs, tests)}
+		wiring   = ban{"parts are wired in cmd/worker, and in the example for services on fx; no other embedder sees fx",
 			and(daemon, []string{"./examples/fx"})}
 		daemonOnly = ban{"the command line and its output are the daemon's", daemon}
 	)
@@ -182,21 +138,20 @@ var forbidden = func() map[string]ban {
 			[]string{"./jobs/schedule"}},
 		"github.com/prometheus/...": {"metrics turns events into series; the rest of the module only emits events",
 			and(programs, tests, []string{"./metrics/..."})},
-		"go.uber.org/dig/...":            wiring,
-		"go.uber.org/fx/...":             wiring,
-		"github.com/lmittmann/tint":      daemonOnly,
-		"github.com/spf13/cobra/...":     daemonOnly,
-		"./internal/*test/...":           testing,
-		"./internal/knownfail":           testing,
-		"./cmd/worker/internal/filetest": testing,
-		"./lease/leasetest/...":          testing,
-		"./lease/driver/drivertest/...":  testing,
-		"github.com/anishathalye/...":    testing,
-		"github.com/stretchr/...":        testing,
-		"go.uber.org/goleak/...":         testing,
-		"net/http/httptest":              testing,
-		"pgregory.net/rapid/...":         testing,
-		"testing/...":                    testing,
+		"go.uber.org/dig/...":           wiring,
+		"go.uber.org/fx/...":            wiring,
+		"github.com/lmittmann/tint":     daemonOnly,
+		"github.com/spf13/cobra/...":    daemonOnly,
+		"./internal/*test/...":          testing,
+		"./internal/knownfail":          testing,
+		"./lease/leasetest/...":         testing,
+		"./lease/driver/drivertest/...": testing,
+		"github.com/anishathalye/...":   testing,
+		"github.com/stretchr/...":       testing,
+		"go.uber.org/goleak/...":        testing,
+		"net/http/httptest":             testing,
+		"pgregory.net/rapid/...":        testing,
+		"testing/...":                   testing,
 	}
 }()
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
@@ -217,6 +218,9 @@ func policies(d fleet.Description) []string {
 	triggers := "triggers without a rate"
 	if !s.Rate.IsZero() {
 		triggers = fmt.Sprintf("triggers %s, burst %d", s.Rate, s.Burst)
+	}
+	if s.History != jobs.Defaults().History {
+		triggers += fmt.Sprintf("; history of %d", s.History)
 	}
 	return []string{fmt.Sprintf("overlap %s; %s; %s", s.Overlap, delivery, run), late, triggers}
 }
