@@ -125,7 +125,7 @@ func (c *cli) cancelJob(a *client, args []string, all bool, by string, w waiting
 		}
 	}
 	if out == asJSON {
-		if err := WriteJSON(c.stdout, done); err != nil {
+		if err := writeJSON(c.stdout, done); err != nil {
 			return err
 		}
 	}

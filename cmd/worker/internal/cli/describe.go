@@ -48,7 +48,7 @@ func (c *cli) describe() *cobra.Command {
 				return a.explain(args[0], err)
 			}
 			if out == asJSON {
-				return WriteJSON(c.stdout, d)
+				return writeJSON(c.stdout, d)
 			}
 			return c.printDescription(output.NewView(c.stdout, c.env, d.Now), d, zoneOf(d.JobStatus, a.jobs()))
 		},

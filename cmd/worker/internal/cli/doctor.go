@@ -43,7 +43,7 @@ func (c *cli) doctor() *cobra.Command {
 				return err
 			}
 			if out == asJSON {
-				err = WriteJSON(c.stdout, x)
+				err = writeJSON(c.stdout, x)
 			} else {
 				err = c.printExamination(x)
 			}

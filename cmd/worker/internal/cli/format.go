@@ -27,8 +27,8 @@ func (o format) check() error {
 	return nil
 }
 
-// WriteJSON prints v on several lines.
-func WriteJSON(w io.Writer, v any) error {
+// writeJSON prints v on several lines.
+func writeJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)

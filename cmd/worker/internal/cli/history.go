@@ -47,7 +47,7 @@ func (c *cli) history() *cobra.Command {
 			}
 			list = slices.DeleteFunc(list, func(e fleet.Entry) bool { return e.IsEmpty(job) })
 			if out == asJSON {
-				return WriteJSON(c.stdout, list)
+				return writeJSON(c.stdout, list)
 			}
 			if len(list) == 0 {
 				fmt.Fprintf(c.stderr, "no tick of %s is open or was settled\n", args[0])

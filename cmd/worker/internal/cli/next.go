@@ -54,7 +54,7 @@ func (c *cli) next() *cobra.Command {
 				outlooks[i] = lookAhead(job, now, count)
 			}
 			if out == asJSON {
-				return WriteJSON(c.stdout, outlooks)
+				return writeJSON(c.stdout, outlooks)
 			}
 			return c.print(output.NewView(c.stdout, c.env, now), outlooks)
 		},

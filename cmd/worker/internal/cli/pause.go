@@ -108,7 +108,7 @@ func (c *cli) rule(
 		return a.explain(name, err)
 	}
 	if out == asJSON {
-		return WriteJSON(c.stdout, done)
+		return writeJSON(c.stdout, done)
 	}
 	_, err = fmt.Fprintln(c.stdout, output.Line(text))
 	return err

@@ -53,7 +53,7 @@ func (c *cli) repair() *cobra.Command {
 				return a.explain(name, err)
 			}
 			if out == asJSON {
-				return WriteJSON(c.stdout, repaired{name, r.Changed, r.Before, r.Watermark, r.Exceptions})
+				return writeJSON(c.stdout, repaired{name, r.Changed, r.Before, r.Watermark, r.Exceptions})
 			}
 			_, err = fmt.Fprintln(c.stdout, repairText(name, r, zone(job)))
 			return err

@@ -49,7 +49,7 @@ func (c *cli) status() *cobra.Command {
 				return a.explain("", err)
 			}
 			if out == asJSON {
-				return WriteJSON(c.stdout, s)
+				return writeJSON(c.stdout, s)
 			}
 			return c.printStatus(s, given)
 		},
@@ -190,7 +190,7 @@ func notes(v output.View, j fleet.JobStatus, zone *time.Location) string {
 	}
 	switch {
 	case j.LeftOver():
-		parts = append(parts, "left over: no replica serves it")
+		parts = append(parts, "left over: no replica serves it; to remove it: worker forget "+j.Name)
 	case j.Unserved:
 		parts = append(parts, "no replica serves it")
 	}

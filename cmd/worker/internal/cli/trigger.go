@@ -85,7 +85,7 @@ func (c *cli) triggerJob(a *client, name string, o fleet.TriggerOptions, w waiti
 	}
 	if !t.Accepted() {
 		if out == asJSON {
-			if err := WriteJSON(c.stdout, t); err != nil {
+			if err := writeJSON(c.stdout, t); err != nil {
 				return err
 			}
 		}
@@ -100,7 +100,7 @@ func (c *cli) triggerJob(a *client, name string, o fleet.TriggerOptions, w waiti
 		t.Entry = &e
 	}
 	if out == asJSON {
-		if err := WriteJSON(c.stdout, t); err != nil {
+		if err := writeJSON(c.stdout, t); err != nil {
 			return err
 		}
 	}

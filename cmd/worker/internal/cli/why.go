@@ -51,7 +51,7 @@ func (c *cli) why() *cobra.Command {
 				return a.explain(name, err)
 			}
 			if out == asJSON {
-				return WriteJSON(c.stdout, e)
+				return writeJSON(c.stdout, e)
 			}
 			_, err = fmt.Fprintln(c.stdout, output.Lines(e.String()))
 			return err

@@ -3,10 +3,8 @@ package daemon
 import (
 	"io"
 	"log/slog"
-	"os"
 
 	"github.com/lmittmann/tint"
-	"golang.org/x/term"
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
@@ -23,7 +21,7 @@ func loggerFor(w, shown io.Writer, format string, level slog.Leveler, env func(s
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: inText}))
 	}
-	if f, ok := shown.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if output.IsTerminal(shown) {
 		value, _ := env("NO_COLOR")
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: value != ""}))
 	}
