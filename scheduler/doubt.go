@@ -20,18 +20,16 @@ type doubt struct {
 	own       int64               // the newest tick that this replica was granted, or settled without a run
 }
 
-// inDoubtLocked reports whether nothing may be claimed, since others may know more of the job than its record. It is asked
-// before each claim. When the doubt is over it has the record read.
-func (c *contender) inDoubtLocked() bool {
-	switch {
-	case c.doubtEndsLocked() != 0:
-		return true
-	case c.doubt.asked:
-		c.doubt.asked = false
-		c.confirmLocked()
-		return true
+// inDoubtLocked reports whether nothing may be claimed, since others know more of the job than its record, or knew it until a
+// moment ago.
+func (c *contender) inDoubtLocked() bool { return c.doubtEndsLocked() != 0 || c.doubt.asked }
+
+// doubtStepLocked is what is next then: to wait, and in the end to have the record read.
+func (c *contender) doubtStepLocked() step {
+	if ends := c.doubtEndsLocked(); ends != 0 {
+		return step{state: doubting, at: ends}
 	}
-	return false
+	return step{state: confirming, at: 1}
 }
 
 // doubtEndsLocked is until when the job is in doubt at most; 0 when it is not.
@@ -73,20 +71,20 @@ func (c *contender) doubtLocked(id inquiryID) {
 
 // forgottenLocked leaves it to the syncer to make the record again, or to read what was brought back of it.
 func (c *contender) forgottenLocked() {
-	c.synced, c.asking = false, nil
+	c.synced, c.pending = false, nil
 	c.doubt.missing = true
 	c.s.wantSync()
 }
 
-// lostLocked takes in a record that was read. If it has lost something, though the store remembers as long as before, others
+// doubtRecordLocked takes in a record that was read. If it has lost something, though the store remembers as long as before, others
 // are asked for what they know.
-func (c *contender) lostLocked(r protocol.Record, remembers bool) {
+func (c *contender) doubtRecordLocked(r protocol.Record, remembers bool) {
 	lost := remembers && (c.doubt.missing || r.Made || r.Restored)
 	c.doubt.missing = false
 	switch {
 	case lost:
 		c.doubt.proven = true
-		c.askLocked(c.mark)
+		c.askLocked(c.cursor.watermark)
 	case !c.doubt.asked:
 		c.doubt.proven = false
 	}
@@ -130,7 +128,7 @@ func (c *contender) questioned(id inquiryID, watermark int64) {
 		return
 	}
 	c.doubtLocked(id)
-	if c.synced && (c.mark > watermark || c.doubt.own >= watermark || len(c.running) > 0) {
+	if c.synced && (c.cursor.watermark > watermark || c.doubt.own >= watermark || len(c.running) > 0) {
 		c.confirmLocked()
 	}
 	c.rescheduleLocked()

@@ -32,8 +32,11 @@ func (c *contender) placeLocked() place {
 	return c.place
 }
 
+// unconfirmedLocked reports whether others have reported something that no answer of the store has confirmed.
+func (c *contender) unconfirmedLocked() bool { return c.hintedLocked() || c.doubt.unread }
+
 // hintedLocked reports whether others have reported a later watermark than the confirmed one.
-func (c *contender) hintedLocked() bool { return c.hints.watermark > c.mark }
+func (c *contender) hintedLocked() bool { return c.hints.watermark > c.cursor.watermark }
 
 // upcomingLocked is the tick that is to be claimed next, as far as is known; 0 when there is none. The replica that claims
 // first relies on what it knows itself: a report that is wrong must not keep it from a tick.
@@ -41,7 +44,7 @@ func (c *contender) upcomingLocked() int64 {
 	if c.placeLocked().rank > 0 {
 		return c.nextLocked()
 	}
-	return c.next
+	return c.cursor.next
 }
 
 // nextLocked is the first tick that nobody has reported to be decided, or open; 0 when there is none.
@@ -49,7 +52,7 @@ func (c *contender) nextLocked() int64 {
 	if c.hintedLocked() {
 		return c.hints.next
 	}
-	return c.next
+	return c.cursor.next
 }
 
 // claimAtLocked is when this replica claims the upcoming tick, or passes it; 0 for never.
@@ -70,11 +73,11 @@ func (c *contender) backupLocked() int64 {
 // confirmAtLocked is when what others have reported is to be confirmed; 0 for never.
 func (c *contender) confirmAtLocked() int64 {
 	switch {
-	case !c.hintedLocked():
+	case !c.unconfirmedLocked():
 		return 0
 	case c.placeLocked().rank == 0:
 		return 1 // before its next tick is due, if there is time
-	case c.placeLocked().rank == 1:
+	case c.hintedLocked() && c.placeLocked().rank == 1:
 		return c.hints.since + confirmEvery
 	default:
 		return 0
@@ -84,6 +87,7 @@ func (c *contender) confirmAtLocked() int64 {
 // confirmLocked has the record read: what others have reported is not enough to decide about a tick.
 func (c *contender) confirmLocked() {
 	c.synced, c.confirming = false, true
+	c.doubt.asked = c.doubt.asked && c.doubtEndsLocked() != 0
 	c.s.wantSync()
 }
 
@@ -121,7 +125,7 @@ func (c *contender) learn(r report, from string) {
 		c.expectLocked(r.tick, look{at: until + c.takeoverLocked(), waits: true})
 	case progressSettled:
 		c.doubt.reportSettled(r.tick)
-		if l, ok := c.open[r.tick]; ok && l.asking == nil {
+		if !c.pending.claimsTick(r.tick) {
 			delete(c.open, r.tick)
 		}
 	case progressBusy:
@@ -130,7 +134,7 @@ func (c *contender) learn(r report, from string) {
 		}
 	case progressDecided, progressBehind, progressAnswered, progressLeaving:
 	}
-	if r.watermark && r.tick > max(c.mark, c.hints.watermark) {
+	if r.watermark && r.tick > max(c.cursor.watermark, c.hints.watermark) {
 		if !c.hintedLocked() {
 			c.hints = hints{since: now}
 		}
@@ -141,10 +145,7 @@ func (c *contender) learn(r report, from string) {
 
 // expectLocked notes when to look after a tick that another replica has reported to be open.
 func (c *contender) expectLocked(tick int64, l look) {
-	if c.running[tick] != nil || len(c.open) >= maxReported {
-		return
-	}
-	if known, ok := c.open[tick]; ok && known.asking != nil {
+	if c.running[tick] != nil || len(c.open) >= maxReported || c.pending.claimsTick(tick) {
 		return
 	}
 	c.open[tick] = l
@@ -197,4 +198,4 @@ func (c *contender) rescheduleLocked() {
 }
 
 // hintedWatermarkLocked is the newest watermark that anybody has reported.
-func (c *contender) hintedWatermarkLocked() int64 { return max(c.mark, c.hints.watermark) }
+func (c *contender) hintedWatermarkLocked() int64 { return max(c.cursor.watermark, c.hints.watermark) }

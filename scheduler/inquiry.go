@@ -3,6 +3,8 @@ package scheduler
 import (
 	"sync"
 	"time"
+
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // inquiries are the questions that replicas ask one another about jobs whose records have lost something: what does anybody
@@ -44,7 +46,9 @@ const (
 )
 
 // inquiryTime is how long an inquiry lasts at most, with leases of that TTL: one heartbeat.
-func inquiryTime(ttl time.Duration) time.Duration { return max(heartbeatEvery(ttl), minInquiry) }
+func inquiryTime(ttl time.Duration) time.Duration {
+	return max(wire.HeartbeatInterval(ttl), minInquiry)
+}
 
 func newInquiries(self string, ttl time.Duration) *inquiries {
 	return &inquiries{self: self, time: inquiryTime(ttl), all: map[inquiryID]*inquiry{}}

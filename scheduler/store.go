@@ -112,9 +112,7 @@ func (s *Scheduler) remembers(since time.Time) {
 		s.observe(StoreForgot{Since: since})
 	}
 	for _, c := range s.jobs.Load().contenders {
-		c.mu.Lock()
-		c.synced, c.asking = false, nil
-		c.mu.Unlock()
+		c.storeForgot()
 	}
 	s.wantSync()
 	s.keeper.Check() // what this replica runs
@@ -229,9 +227,9 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 		remembers := c.made && c.since == since
 		c.since = since
 		s.noteEdit(c, records[i], began, received)
-		c.lostLocked(records[i], remembers)
+		c.doubtRecordLocked(records[i], remembers)
 		c.syncedLocked(records[i])
-		c.mu.Unlock()
+		c.unlock()
 		c.poke()
 	}
 	s.news.publish()

@@ -22,6 +22,7 @@ func Run(t *testing.T, open func(t *testing.T) driver.Store) {
 		run  func(f *fixture)
 	}{
 		{"ValueIsThatOfItsLastChange", valueOfLastChange},
+		{"FirstBytesComeWithStampAndLeases", firstBytes},
 		{"ChangeFromAnotherVersionConflicts", otherVersion},
 		{"RepeatedChangeIsMadeOnce", repeated},
 		{"ChangeOutOfItsTimeChangesNothing", outOfTime},
@@ -34,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) driver.Store) {
 		{"OperationsOfOneKeyGoInOrder", inOrder},
 		{"ConflictHoldsUpNoOtherKey", independent},
 		{"ListKeepsTheNewestOnce", lists},
+		{"RemovalTakesTheListWithIt", removal},
 		{"ScanListsWhatHasAValue", scans},
 		{"NotificationsFollowChanges", notifications},
 		{"OneOfManyWins", race},
@@ -133,6 +135,20 @@ func valueOfLastChange(f *fixture) {
 
 	f.change(key, driver.Change{From: second})
 	require.Equal(f, driver.Value{}, f.read())
+}
+
+func firstBytes(f *fixture) {
+	require.Equal(f, driver.Value{}, f.do(driver.Op{Key: key, First: 4}).Value)
+	data := []byte("first \x00 \xff\r\n")
+	first := f.change(key, driver.Change{Data: data, Leases: []driver.NewLease{{Holder: "a b", TTL: time.Hour}}})
+	for _, n := range []int{1, 7, len(data), len(data) + 1} {
+		res := f.do(driver.Op{Key: key, First: n})
+		require.Equal(f, driver.Done, res.Status)
+		require.Equal(f, first.Stamp, res.Value.Version.Stamp)
+		require.Equal(f, f.read().Leases, res.Value.Leases)
+		require.GreaterOrEqual(f, len(res.Value.Data), min(n, len(data)))
+		require.Equal(f, data[:len(res.Value.Data)], res.Value.Data)
+	}
 }
 
 func holders(v driver.Value) (list []string) {
@@ -305,6 +321,23 @@ func (f *fixture) newest(n int) (ids []string) {
 		ids = append(ids, e.ID)
 	}
 	return ids
+}
+
+func removal(f *fixture) {
+	entry := driver.Entry{ID: "a", Text: []byte("text of a"), Max: 4}
+	first := f.change(key, driver.Change{
+		Data: []byte("held"), Leases: []driver.NewLease{{Holder: "a", TTL: time.Hour}}, Append: []driver.Entry{entry},
+	})
+	f.change(key, driver.Change{From: first})
+	require.Empty(f, f.newest(10))
+	require.Zero(f, f.read())
+
+	f.do(driver.Op{Key: key, Append: []driver.Entry{entry}}) // a list with no value beside it
+	require.Equal(f, []string{"a"}, f.newest(10))
+	f.change(key, driver.Change{})
+	require.Empty(f, f.newest(10))
+	require.Equal(f, driver.Conflict, f.renew(first.Stamp, "a"))
+	f.change(key, driver.Change{}) // of nothing
 }
 
 func scans(f *fixture) {
