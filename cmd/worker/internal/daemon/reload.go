@@ -11,10 +11,10 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/solotick/solotick/cmd/worker/internal/configfile"
-	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/joined"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/metrics"
@@ -178,23 +178,7 @@ func (r *reloader) reload(ctx context.Context, now configfile.Snapshot, asked bo
 func (r *reloader) refuse(err error) {
 	r.refused = true
 	r.count(metrics.ReloadRefused)
-	for _, fault := range singly(err) {
+	for _, fault := range joined.Errors(err) {
 		r.logger.Error("configuration refused; the old configuration stays in force", slog.Any("error", fault))
 	}
-}
-
-// singly returns the errors that err joins, each with all that it says.
-func singly(err error) []error {
-	if wrong, ok := err.(*exitcode.ConfigError); ok { //nolint:errorlint // what wraps one has more to say
-		return singly(wrong.Err)
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, e := range joined.Unwrap() {
-		all = append(all, singly(e)...)
-	}
-	return all
 }

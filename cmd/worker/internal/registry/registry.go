@@ -12,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/joined"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/jobs/http"
@@ -43,7 +44,7 @@ func New(cfg *config.Config, path string, r *Runtime) (*jobs.Registry, error) {
 		if err = errors.Join(err, specErr); err == nil {
 			err = registry.Add(made)
 		}
-		for _, fault := range leaves(err) {
+		for _, fault := range joined.Errors(err) {
 			faults = append(faults, locate(fault, path, i, job.Line))
 		}
 	}
@@ -102,24 +103,6 @@ func newStreamHandler(cfg *config.Config, configured *config.RedisStream, r *Run
 }
 
 var notMade jobs.Handler = func(context.Context, jobs.Run) error { return errors.New("the job was not made") }
-
-// leaves returns the single faults that err joins.
-func leaves(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range joined.Unwrap() {
-			all = append(all, leaves(e)...)
-		}
-		return all
-	}
-	if inner := errors.Unwrap(err); inner != nil {
-		return leaves(inner)
-	}
-	return []error{err}
-}
 
 // locate says of the nth job's fault where that job is configured. It leaves the value out, which may have come from a
 // secret variable.
