@@ -34,8 +34,8 @@ func (f failures) report(err error) {
 
 // replica is the graph of a running replica's parts.
 //
-// Parts are stopped in the opposite order of their start: what reloads the configuration first, so that jobs stay what they
-// are; then the scheduler, so that metrics and health answer while it
+// Parts are stopped in the opposite order of their start: what reloads the configuration first, so
+// that jobs stay what they are; then the scheduler, so that metrics and health answer while it
 // drains; then the server; then what runs needed, the store and the guard.
 var replica = fx.Options(
 	fx.Provide(
@@ -52,7 +52,8 @@ var replica = fx.Options(
 	fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger }), // errors are returned, and the rest is ours to say
 )
 
-// runReplica runs the replica until ctx ends, and then stops it within the limits that the configuration sets.
+// runReplica runs the replica until ctx ends, and then stops it within the limits that the
+// configuration sets.
 func (w *Worker) runReplica(ctx context.Context) error {
 	var failed failures
 	logger := w.logger
@@ -79,7 +80,8 @@ func (w *Worker) runReplica(ctx context.Context) error {
 	return err
 }
 
-// stopLimit bounds the whole stop: runs get their grace, cancelled ones 11 s to return, the server 3 s and the guard 10 s.
+// stopLimit bounds the whole stop: runs get their grace, cancelled ones 11 s to return, the server
+// 3 s and the guard 10 s.
 func stopLimit(grace time.Duration) time.Duration {
 	const rest = 30 * time.Second
 	return min(grace, 365*24*time.Hour) + rest // without overflow
@@ -148,7 +150,8 @@ func provideServer(
 	return made
 }
 
-// runScheduler starts the scheduler last, and so stops it first. It takes the server for that order only.
+// runScheduler starts the scheduler last, and so stops it first. It takes the server for that order
+// only.
 func runScheduler(
 	lc fx.Lifecycle, o Options, s *scheduler.Scheduler, _ *server, st *stores.Store, registry *jobs.Registry, cfg *config.Config,
 	ready *readiness, failed failures, logger *slog.Logger,

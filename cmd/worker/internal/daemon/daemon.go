@@ -1,4 +1,5 @@
-// Package daemon runs a replica: the scheduler with its store, its HTTP endpoints, its log, and the reloads of its configuration.
+// Package daemon runs a replica: the scheduler with its store, its HTTP endpoints, its log, and the
+// reloads of its configuration.
 package daemon
 
 import (
@@ -52,10 +53,12 @@ func Load(o Options) (*Worker, error) {
 	}, nil
 }
 
-// LogOutput returns the writer of the log. Its writes do not block; the caller flushes it at the end of the program.
+// LogOutput returns the writer of the log. Its writes do not block; the caller flushes it at the
+// end of the program.
 func (w *Worker) LogOutput() *LogWriter { return w.log }
 
-// Run runs the replica until ctx ends, or SIGTERM or SIGINT arrives. At a second signal it ends the process.
+// Run runs the replica until ctx ends, or SIGTERM or SIGINT arrives. At a second signal it ends the
+// process.
 func (w *Worker) Run(ctx context.Context) error {
 	ctx, stop := untilSignalled(ctx, w.logger, func(code int) {
 		w.log.Flush(hurriedFlush)

@@ -11,7 +11,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// newLogger logs to w what level lets through: in colours when it is a terminal, which NO_COLOR in the environment prevents.
+// newLogger logs to w what level lets through: in colours when it is a terminal, which NO_COLOR in
+// the environment prevents.
 func newLogger(w io.Writer, format string, level slog.Leveler, env func(string) (string, bool)) *slog.Logger {
 	return loggerFor(w, w, format, level, env)
 }
@@ -28,8 +29,8 @@ func loggerFor(w, shown io.Writer, format string, level slog.Leveler, env func(s
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-// inText writes times and durations in JSON as they are in text, and as runs are told: to the millisecond in UTC, and with
-// a unit instead of as a bare number of nanoseconds.
+// inText writes times and durations in JSON as they are in text, and as runs are told: to the
+// millisecond in UTC, and with a unit instead of as a bare number of nanoseconds.
 func inText(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindDuration:

@@ -19,8 +19,9 @@ const (
 	hurriedFlush = 100 * time.Millisecond // at the second signal
 )
 
-// LogWriter writes what it is given on a goroutine of its own, so that a pipe that nobody reads holds nobody up. What it
-// cannot write it drops and counts; it logs the count as soon as it can write again. It is safe for concurrent use.
+// LogWriter writes what it is given on a goroutine of its own, so that a pipe that nobody reads
+// holds nobody up. What it cannot write it drops and counts; it logs the count as soon as it can
+// write again. It is safe for concurrent use.
 type LogWriter struct {
 	to      io.Writer
 	logger  func(io.Writer) *slog.Logger

@@ -22,20 +22,22 @@ import (
 )
 
 const (
-	// pollInterval is how often the file is read to see whether it has changed. Its content is compared, and not what the
-	// file system says about it: that is right for editors that rename, for the symbolic links of Kubernetes, for network
-	// file systems, and for files that were touched only. A file of a thousand jobs takes a millisecond.
+	// pollInterval is how often the file is read to see whether it has changed. Its content is
+	// compared, and not what the file system says about it: that is right for editors that rename,
+	// for the symbolic links of Kubernetes, for network file systems, and for files that were
+	// touched only. A file of a thousand jobs takes a millisecond.
 	pollInterval = time.Second
 
 	// maxNamed keeps the line about an edit of all jobs readable.
 	maxNamed = 100
 
-	// reloadStopLimit is how long a stop waits for a look at the file, which may hang on a network file system.
+	// reloadStopLimit is how long a stop waits for a look at the file, which may hang on a network
+	// file system.
 	reloadStopLimit = 2 * time.Second
 )
 
-// reloader makes the jobs what the file says, when it says something else and when it is asked to by SIGHUP. One goroutine
-// runs it.
+// reloader makes the jobs what the file says, when it says something else and when it is asked to
+// by SIGHUP. One goroutine runs it.
 type reloader struct {
 	from   *source
 	parse  func(configfile.Snapshot) (*config.Config, error)
@@ -59,10 +61,8 @@ func runReloader(
 	r := newReloader(from, logger)
 	r.count = m.CountReload
 	r.make = func(cfg *config.Config) (*jobs.Registry, error) {
-		if cfg.Redis.Configured() {
-			if _, err := stores.NewConnection(cfg); err != nil {
-				return nil, err // a start with it would be refused
-			}
+		if err := stores.Check(cfg); err != nil {
+			return nil, err // a restart would fail
 		}
 		return registry.New(cfg, from.file.Path, &registry.Runtime{Guard: guard, Logger: logger, Streams: st.Streams})
 	}
@@ -112,8 +112,8 @@ func (r *reloader) run(ctx context.Context) {
 	}
 }
 
-// look reloads what has been the same at two looks, and is not what was dealt with: a file that is being written has to
-// be complete first.
+// look reloads what has been the same at two looks, and is not what was dealt with: a file that is
+// being written has to be complete first.
 func (r *reloader) look(ctx context.Context) {
 	now := r.from.file.Reread()
 	before := r.seen
@@ -123,7 +123,8 @@ func (r *reloader) look(ctx context.Context) {
 	}
 }
 
-// reload applies what was read, or refuses it as a whole. asked says that somebody waits for an answer in the log.
+// reload applies what was read, or refuses it as a whole. asked says that somebody waits for an
+// answer in the log.
 func (r *reloader) reload(ctx context.Context, now configfile.Snapshot, asked bool) {
 	r.dealt, r.seen = now.Hash, now.Hash
 	cfg, err := r.parse(now)

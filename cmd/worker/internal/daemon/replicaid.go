@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// replicaID makes up an id for a replica on a host: its name, as far as that can be part of one, and 8 characters of a
-// UUID, so that a restarted replica is another one.
+// replicaID makes up an id for a replica on a host: its name, as far as that can be part of one,
+// and 8 characters of a UUID, so that a restarted replica is another one.
 func replicaID(host string) string {
 	const suffix, most = 8, 128
 	clean := strings.Map(func(r rune) rune {

@@ -47,7 +47,8 @@ func countLeaders(served []scheduler.JobStatus) (n int) {
 	return n
 }
 
-// firstTick returns the tick after now that comes first, of those jobs that run; "" when there is none.
+// firstTick returns the tick after now that comes first, of those jobs that run; "" when there is
+// none.
 func firstTick(served []scheduler.JobStatus, registry *jobs.Registry, now time.Time) (name string, tick time.Time) {
 	for _, status := range served {
 		job, ok := registry.Get(status.Name)

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// startTimeout is for how long a start waits for the answer whether this Redis can be used at all.
+	// startTimeout is for how long a start waits for the answer whether this Redis can be used at
+	// all.
 	startTimeout = time.Second
 
 	// checkTimeout is for how long all checks at the start may take. Nothing waits for them.
@@ -22,10 +23,11 @@ const (
 	recheckInterval = time.Second
 )
 
-// checkStoreAtStart logs what there is to know about the store at the start: that it coordinates nothing, and, once it has answered,
-// everything that doctor would fail or warn of, each once. It returns when it has, or ctx has ended. The error
-// says that a replica cannot work with this store whatever happens next. away is called when the store does not answer, which
-// is an event of the scheduler's.
+// checkStoreAtStart logs what there is to know about the store at the start: that it coordinates
+// nothing, and, once it has answered, everything that doctor would fail or warn of, each once. It
+// returns when it has, or ctx has ended. The error says that a replica cannot work with this store
+// whatever happens next. away is called when the store does not answer, which is an event of the
+// scheduler's.
 func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config, logger *slog.Logger, away func()) error {
 	if s.Connection == nil {
 		logger.Warn("no Redis is configured, so ticks are coordinated within this process only: another worker would run "+

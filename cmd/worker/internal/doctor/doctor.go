@@ -1,4 +1,5 @@
-// Package doctor checks the Redis and the fleet that a configuration names, and says what to change.
+// Package doctor checks the Redis and the fleet that a configuration names, and says what to
+// change.
 package doctor
 
 import (

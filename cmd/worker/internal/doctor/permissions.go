@@ -31,7 +31,8 @@ func (p *server) permissions(ctx context.Context) []Finding {
 	return []Finding{f, p.notifications(ctx, name)}
 }
 
-// tryAll calls each verb of the store, and returns how many it called. A verb that others build on ends it.
+// tryAll calls each verb of the store, and returns how many it called. A verb that others build on
+// ends it.
 func (p *server) tryAll(ctx context.Context, name string) (done int, faults []error) {
 	try := func(err error) bool {
 		done++

@@ -38,8 +38,8 @@ func newServer(s *stores.Store, cfg *config.Config, client redis.UniversalClient
 	}
 }
 
-// check checks what there is to know about one server without writing there. The first finding is whether it answers; without
-// that there is no other.
+// check checks what there is to know about one server without writing there. The first finding is
+// whether it answers; without that there is no other.
 func (p *server) check(ctx context.Context) []Finding {
 	found := []Finding{p.reachable(ctx, cmp.Or(p.addr, p.store.Addr))}
 	if found[0].Result != Fail {
@@ -377,8 +377,8 @@ func (p *server) clock(ctx context.Context) Finding {
 	return clockFinding(offset, best)
 }
 
-// clockFinding judges by how much this machine's clock is ahead of that of Redis. Half the round trip is how well that can
-// be known.
+// clockFinding judges by how much this machine's clock is ahead of that of Redis. Half the round
+// trip is how well that can be known.
 func clockFinding(offset, best time.Duration) Finding {
 	f := Finding{Check: "clock", Result: OK}
 	switch {
