@@ -29,7 +29,7 @@ var overrides = []override{
 	{"log-level", "log.level", "debug, info, warn or error"},
 }
 
-// load reads the configuration of a command. Errors are as those of [File.load].
+// load reads the configuration of a command. Errors are as those of [configfile.File.Load].
 func (c *cli) load(cmd *cobra.Command) (*config.Config, error) {
 	file, err := c.configFile(cmd)
 	if err != nil {

@@ -24,7 +24,7 @@ type Options struct {
 	Version string
 }
 
-// Worker is a replica whose configuration is loaded.
+// Worker is a replica whose configuration is loaded, and which does not run yet.
 type Worker struct {
 	options Options
 	cfg     *config.Config
@@ -33,7 +33,7 @@ type Worker struct {
 	logger  *slog.Logger
 }
 
-// Load reads the configuration and prepares the log. Errors are those of [File.load].
+// Load reads the configuration and prepares the log. Errors are those of [configfile.File.Load].
 func Load(o Options) (*Worker, error) {
 	from, err := loadSource(o.File, o.Hangups)
 	if err != nil {
@@ -53,7 +53,7 @@ func Load(o Options) (*Worker, error) {
 	}, nil
 }
 
-// LogOutput returns the writer of the log. Its writes do not block; the caller flushes it at the
+// LogOutput returns the writer of the log. Writes to it never block. The caller flushes it at the
 // end of the program.
 func (w *Worker) LogOutput() *LogWriter { return w.log }
 
@@ -65,5 +65,5 @@ func (w *Worker) Run(ctx context.Context) error {
 		os.Exit(code)
 	})
 	defer stop()
-	return w.runReplica(ctx)
+	return w.serve(ctx)
 }
