@@ -1,4 +1,4 @@
-package exec
+package proc
 
 import (
 	"bytes"
@@ -9,11 +9,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/jobs/exec/internal/bootclock"
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
-// children lists the children of this process, ended ones included. The kernel may leave some out if others are reaped
-// meanwhile, so only the goroutine that reaps may call it.
-func children() []int {
+// killAgain is how soon KillTagged looks again for what its victims have forked, and lets them die.
+const killAgain = 2 * time.Millisecond
+
+// Children lists the children of this process, ended ones included. The kernel may leave some out if others are reaped
+// meanwhile, so only the goroutine that reaps may call it. Elsewhere than on Linux there are none.
+func Children() []int {
 	tasks, _ := os.ReadDir("/proc/self/task")
 	var pids []int
 	for _, task := range tasks {
@@ -32,15 +38,16 @@ func children() []int {
 
 func childrenByScan() []int {
 	var pids []int
-	for _, pid := range processes() {
-		if parent, _ := stat(pid); parent == os.Getpid() {
+	for _, pid := range Processes() {
+		if parent, _ := Stat(pid); parent == os.Getpid() {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
 }
 
-func processes() []int {
+// Processes lists the processes of the machine.
+func Processes() []int {
 	entries, _ := os.ReadDir("/proc")
 	var pids []int
 	for _, entry := range entries {
@@ -51,8 +58,8 @@ func processes() []int {
 	return pids
 }
 
-// stat returns a process's parent and when it was started; zeros if it has gone.
-func stat(pid int) (parent int, start instant) {
+// Stat returns a process's parent and when it was started; zeros if it has gone.
+func Stat(pid int) (parent int, start bootclock.Instant) {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, 0
@@ -65,52 +72,43 @@ func stat(pid int) (parent int, start instant) {
 	}
 	parent, _ = strconv.Atoi(fields[1])
 	ticks, _ := strconv.ParseInt(fields[19], 10, 64)
-	return parent, instant(ticks * int64(startGrain))
+	return parent, bootclock.Instant(ticks * int64(StartGrain))
 }
 
-// markOf returns the mark in the environment that a process was started with; empty if there is none to be seen.
-func markOf(pid int) string {
+// TagOf returns the tag in the environment that a process was started with, or "" if it shows none.
+func TagOf(pid int) string {
 	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
-		if mark, found := bytes.CutPrefix(variable, []byte(markVariable+"=")); found {
-			return string(mark)
+		if tag, found := bytes.CutPrefix(variable, []byte(protocol.TagVariable+"=")); found {
+			return string(tag)
 		}
 	}
 	return ""
 }
 
-func inspect(pids []int) []trait {
-	traits := make([]trait, len(pids))
-	for i, pid := range pids {
-		_, start := stat(pid)
-		traits[i] = trait{pid: pid, mark: markOf(pid), start: start}
-	}
-	return traits
-}
-
-// sweepMarked kills every process of the machine whose mark begins with prefix. It gives up after deathBound.
-func sweepMarked(prefix string) {
+// KillTagged kills every process of the machine whose tag begins with prefix. It gives up after timeout.
+func KillTagged(prefix string, timeout time.Duration) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for killMarked(prefix) > 0 {
-			time.Sleep(secondLook) // for what they have forked meanwhile, and to let them die
+		for killTagged(prefix) > 0 {
+			time.Sleep(killAgain)
 		}
 	}()
 	select {
 	case <-done:
-	case <-time.After(deathBound):
+	case <-time.After(timeout):
 	}
 }
 
-func killMarked(prefix string) (killed int) {
-	for _, pid := range processes() {
+func killTagged(prefix string) (killed int) {
+	for _, pid := range Processes() {
 		// The descriptor first: it stays with this process even if the number goes to another.
 		fd, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
 			continue
 		}
-		if strings.HasPrefix(markOf(pid), prefix) && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil {
+		if strings.HasPrefix(TagOf(pid), prefix) && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil {
 			killed++
 		}
 		_ = unix.Close(fd)

@@ -1,4 +1,4 @@
-package exec
+package supervisor
 
 import (
 	"bufio"
@@ -6,10 +6,9 @@ import (
 	"io"
 	"strings"
 	"sync"
-)
 
-// outboxBytes bounds the lines that wait for the worker.
-const outboxBytes = 1 << 20
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
+)
 
 // outbox holds the reports that the worker has not read. Lines that would not fit are refused; other reports always
 // fit, for there are two a run.
@@ -17,14 +16,14 @@ type outbox struct {
 	wake chan struct{} // of size 1: there is something to write
 
 	mu      sync.Mutex
-	reports []report
+	reports []protocol.Report
 	bytes   int // of lines, taken ones included until they are written
 }
 
 func newOutbox() *outbox { return &outbox{wake: make(chan struct{}, 1)} }
 
 // put queues a report.
-func (o *outbox) put(r report) {
+func (o *outbox) put(r protocol.Report) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.putLocked(r)
@@ -34,18 +33,15 @@ func (o *outbox) put(r report) {
 func (o *outbox) offer(run uint64, stream string, line []byte, dropped int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.bytes+lineCost(len(line)) > outboxBytes {
+	if o.bytes+protocol.LineCost(len(line)) > protocol.QueueBytes {
 		return false
 	}
-	o.bytes += lineCost(len(line))
-	o.putLocked(report{Run: run, Stream: stream, Line: string(line), Dropped: dropped})
+	o.bytes += protocol.LineCost(len(line))
+	o.putLocked(protocol.Report{Run: run, Stream: stream, Line: string(line), Dropped: dropped})
 	return true
 }
 
-// lineCost counts what a short line takes besides its text.
-func lineCost(length int) int { return length + 128 }
-
-func (o *outbox) putLocked(r report) {
+func (o *outbox) putLocked(r protocol.Report) {
 	o.reports = append(o.reports, r)
 	select {
 	case o.wake <- struct{}{}:
@@ -53,7 +49,7 @@ func (o *outbox) putLocked(r report) {
 	}
 }
 
-func (o *outbox) take() []report {
+func (o *outbox) take() []protocol.Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	reports := o.reports
@@ -67,7 +63,7 @@ func (o *outbox) written(lineBytes int) {
 	o.bytes -= lineBytes
 }
 
-// write sends reports until the worker is gone, which watch learns elsewhere.
+// write sends reports until the worker is gone, which loop notices by itself.
 func (o *outbox) write(conn io.Writer) {
 	w := bufio.NewWriter(conn)
 	encoder := gob.NewEncoder(w)
@@ -75,7 +71,7 @@ func (o *outbox) write(conn io.Writer) {
 		lineBytes := 0
 		for _, r := range o.take() {
 			if r.Stream != "" {
-				lineBytes += lineCost(len(r.Line))
+				lineBytes += protocol.LineCost(len(r.Line))
 				r.Line = strings.ToValidUTF8(r.Line, "\uFFFD")
 			}
 			if encoder.Encode(r) != nil {

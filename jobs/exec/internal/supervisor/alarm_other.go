@@ -1,8 +1,12 @@
 //go:build unix && !linux
 
-package exec
+package supervisor
 
-import "time"
+import (
+	"time"
+
+	"github.com/solotick/solotick/jobs/exec/internal/bootclock"
+)
 
 // alarm sends on c at an instant, or a little before.
 type alarm struct {
@@ -22,7 +26,7 @@ func newAlarm() (*alarm, error) {
 }
 
 // set moves the alarm. No wait is longer than a second, because the timer may stand still during sleep while the
-// instants go by; whoever is woken sets the alarm again.
-func (a *alarm) set(at instant) {
-	a.timer.Reset(min(bootNow().until(at), time.Second))
+// instants go by; loop sets the alarm again when it is woken.
+func (a *alarm) set(at bootclock.Instant) {
+	a.timer.Reset(min(bootclock.Now().Until(at), time.Second))
 }

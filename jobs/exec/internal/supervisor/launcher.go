@@ -1,4 +1,4 @@
-package exec
+package supervisor
 
 import (
 	"errors"
@@ -6,17 +6,20 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
 // launcher starts commands, one at a time, on an operating-system thread of its own. That thread is the parent that the
-// parent-death signal watches, so it must live as long as the process; and a file system that hangs while a program is
+// parent-death signal follows, so it must live as long as the process; and a file system that hangs while a program is
 // loaded from it hangs this thread only.
 type launcher struct {
-	requests chan *start
+	requests chan *protocol.Start
 	launched chan launched
 	devNull  *os.File
 }
@@ -24,8 +27,8 @@ type launcher struct {
 // launched is the answer to one request.
 type launched struct {
 	pid    int
-	files  []*os.File // the reading ends of stdout and stderr
-	failed *end       // if it could not be started
+	files  []*os.File    // the reading ends of stdout and stderr
+	failed *protocol.End // if it could not be started
 }
 
 func newLauncher() (*launcher, error) {
@@ -33,7 +36,7 @@ func newLauncher() (*launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &launcher{requests: make(chan *start, 1), launched: make(chan launched), devNull: devNull}
+	l := &launcher{requests: make(chan *protocol.Start, 1), launched: make(chan launched), devNull: devNull}
 	go l.run()
 	return l, nil
 }
@@ -45,7 +48,7 @@ func (l *launcher) run() {
 	}
 }
 
-func (l *launcher) launch(s *start) launched {
+func (l *launcher) launch(s *protocol.Start) launched {
 	// The child reports one error number for both the directory and the program; this tells which it was.
 	if info, err := os.Stat(s.Dir); err != nil {
 		return notStarted("go to directory "+s.Dir, err)
@@ -130,9 +133,19 @@ func hint(dir, program string, err error) string {
 
 // notStarted carries an error over to the worker, which wraps the error number again.
 func notStarted(what string, err error) launched {
-	failed := &end{Reason: ReasonNotStarted, Failure: what}
+	failed := &protocol.End{Reason: protocol.ReasonNotStarted, Failure: what}
 	if !errors.As(err, &failed.Errno) {
 		failed.Failure += ": " + err.Error()
 	}
 	return launched{failed: failed}
+}
+
+// lookup returns the value of a variable in env, the last one if there are several.
+func lookup(env []string, name string) string {
+	for _, variable := range slices.Backward(env) {
+		if value, found := strings.CutPrefix(variable, name+"="); found {
+			return value
+		}
+	}
+	return ""
 }

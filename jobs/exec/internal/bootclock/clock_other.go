@@ -1,6 +1,6 @@
 //go:build unix && !linux && !netbsd
 
-package exec
+package bootclock
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,4 @@
-package exec
+package supervisor
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	lineBound = 8 << 10 // bytes of a line that are passed on
+	maxLine   = 8 << 10 // bytes of a line that are passed on
 	tailLines = 20
 	tailBytes = 4 << 10
 
@@ -53,13 +53,13 @@ func (l *lineLimit) take() bool {
 }
 
 // read reads a stream to its end. It never waits for anything else, so a command can always write.
-func (o *output) read(stream io.Reader, to *outbox, c *charge, name string) {
-	r := bufio.NewReaderSize(stream, lineBound)
+func (o *output) read(stream io.Reader, to *outbox, owner *run, name string) {
+	r := bufio.NewReaderSize(stream, maxLine)
 	rest := false // of a line that was cut
 	for {
 		line, err := r.ReadSlice('\n')
 		if len(line) > 0 && !rest {
-			o.add(bytes.TrimRight(line, "\r\n"), to, c, name)
+			o.add(bytes.TrimRight(line, "\r\n"), to, owner, name)
 		}
 		rest = errors.Is(err, bufio.ErrBufferFull)
 		if err != nil && !rest {
@@ -68,16 +68,16 @@ func (o *output) read(stream io.Reader, to *outbox, c *charge, name string) {
 	}
 }
 
-func (o *output) add(line []byte, to *outbox, c *charge, name string) {
+func (o *output) add(line []byte, to *outbox, owner *run, name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	slot := &o.last[o.lines%tailLines]
 	*slot = append((*slot)[:0], line[:min(len(line), tailBytes)]...)
 	o.lines++
-	if !c.start.Log {
+	if !owner.start.Log {
 		return
 	}
-	if o.limit.take() && to.offer(c.id, name, line, o.dropped) {
+	if o.limit.take() && to.offer(owner.id, name, line, o.dropped) {
 		o.dropped = 0
 	} else {
 		o.dropped++

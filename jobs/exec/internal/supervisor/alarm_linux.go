@@ -1,10 +1,12 @@
-package exec
+package supervisor
 
 import (
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/jobs/exec/internal/bootclock"
 )
 
 // alarm sends on c at an instant. It follows the boot clock, so one that passed while the machine was suspended is sent
@@ -13,7 +15,7 @@ type alarm struct {
 	c    chan struct{} // of size 1: wake-ups coalesce
 	fd   int
 	file *os.File
-	at   instant
+	at   bootclock.Instant
 }
 
 func newAlarm() (*alarm, error) {
@@ -40,7 +42,7 @@ func (a *alarm) read() {
 }
 
 // set moves the alarm. An instant that has passed is sent at once.
-func (a *alarm) set(at instant) {
+func (a *alarm) set(at bootclock.Instant) {
 	if at == a.at {
 		return
 	}

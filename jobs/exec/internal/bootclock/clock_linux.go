@@ -1,4 +1,4 @@
-package exec
+package bootclock
 
 import "golang.org/x/sys/unix"
 
