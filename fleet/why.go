@@ -120,6 +120,12 @@ func (r *reasoner) about(e *Entry) (list []Fact) {
 		until = e.Ended
 	}
 	for _, f := range slices.Concat(r.Facts, r.FleetFacts) {
+		if f.Kind == FactForgotten {
+			if f.Job == r.Record.Name && r.tick.Before(f.At) {
+				list = append(list, f)
+			}
+			continue
+		}
 		began, ended := f.From, f.To
 		if ended.IsZero() {
 			ended = r.Now
@@ -350,6 +356,11 @@ func (r *reasoner) service() string {
 
 // notKept explains a tick that the mark has passed, and that is not in the history.
 func (r *reasoner) notKept() string {
+	for _, f := range r.FleetFacts {
+		if f.Kind == FactForgotten && f.Job == r.Record.Name && r.tick.Before(f.At) {
+			return fmt.Sprintf("What the fleet had kept of this job until then, %s has removed at %s.", f.By, r.when(f.At))
+		}
+	}
 	settled := r.Record.Settled
 	if len(settled) == 0 {
 		return "It was decided, or passed over when the fleet began to keep the record of this job; the history holds nothing yet."
