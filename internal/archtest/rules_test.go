@@ -21,7 +21,7 @@ var layers = map[string]layer{
 		"any store may build on it, so it knows leases only",
 	},
 	"./lease/driver": {
-		[]string{"./lease", "./lease/record"},
+		[]string{"./lease", "./lease/record", "./internal/keyqueue"},
 		"the rules over any store of values, so it knows leases only",
 	},
 	"./lease/memlease": {
@@ -33,7 +33,7 @@ var layers = map[string]layer{
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/quorum/...": {
-		[]string{"./lease", "./lease/record", "./lease/quorum/..."},
+		[]string{"./lease", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue"},
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {
