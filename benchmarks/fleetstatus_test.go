@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -98,10 +98,10 @@ func startServing(b *testing.B, addr string, given []*jobs.Job) {
 // fillHistories gives each job as many outcomes as the store keeps.
 func fillHistories(b *testing.B, addr string, given []*jobs.Job) {
 	store, ctx := statusStore(b, addr, new(wire)), context.Background()
-	syncs := make([]lease.Sync, len(given))
-	oldest := time.Now().Add(-lease.History * time.Minute).UnixMilli()
+	syncs := make([]protocol.Sync, len(given))
+	oldest := time.Now().Add(-protocol.History * time.Minute).UnixMilli()
 	for i, job := range given {
-		syncs[i] = lease.Sync{Name: job.Name(), Mark: oldest}
+		syncs[i] = protocol.Sync{Name: job.Name(), Mark: oldest}
 	}
 	_, err := store.Sync(ctx, syncs)
 	require.NoError(b, err)
@@ -111,7 +111,7 @@ func fillHistories(b *testing.B, addr string, given []*jobs.Job) {
 		go func() {
 			var err error
 			for name := range next {
-				for tick := range int64(lease.History) {
+				for tick := range int64(protocol.History) {
 					if err == nil {
 						err = runTick(ctx, store, name, oldest+1+tick)
 					}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 )
@@ -41,7 +42,7 @@ func BenchmarkHeld(b *testing.B) {
 		hold(b, func(count *wire) held {
 			keeper := lease.NewKeeper(open(b, count))
 			return held{func(ctx context.Context, name string) (func() bool, error) {
-				l, err := keeper.Acquire(ctx, lease.Claim{Name: name, Holder: "bench", Term: term})
+				l, err := keeper.Acquire(ctx, protocol.Claim{Name: name, Holder: "bench", Term: term})
 				if err != nil {
 					return nil, err
 				}

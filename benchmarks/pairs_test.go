@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 	"github.com/solotick/solotick/scheduler"
@@ -99,10 +99,10 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = store.Close() })
 	names := make([]string, goroutines)
-	syncs := make([]lease.Sync, goroutines)
+	syncs := make([]protocol.Sync, goroutines)
 	for i := range names {
 		names[i] = "job-" + run + "-" + strconv.Itoa(i)
-		syncs[i] = lease.Sync{Name: names[i], Mark: 1}
+		syncs[i] = protocol.Sync{Name: names[i], Mark: 1}
 	}
 	_, err = store.Sync(context.Background(), syncs)
 	require.NoError(b, err)
@@ -157,16 +157,16 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 }
 
 // runTick claims a tick and settles it.
-func runTick(ctx context.Context, store lease.Store, name string, tick int64) error {
-	c := lease.Claim{Name: name, Occasion: tick, Holder: "bench", Request: "r" + strconv.FormatInt(tick, 10), Term: 30 * time.Second}
+func runTick(ctx context.Context, store protocol.Store, name string, tick int64) error {
+	c := protocol.Claim{Name: name, Occasion: tick, Holder: "bench", Request: "r" + strconv.FormatInt(tick, 10), Term: 30 * time.Second}
 	a, err := store.Claim(ctx, c)
 	if err != nil {
 		return err
 	}
-	if a.Status != lease.Granted {
+	if a.Status != protocol.Granted {
 		return fmt.Errorf("claim of %s: %s", name, a.Status)
 	}
-	return store.Settle(ctx, lease.Grant{
+	return store.Settle(ctx, protocol.Grant{
 		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
 		Token: a.Token, Attempt: a.Attempt, Term: c.Term,
 	}, scheduler.Succeeded)

@@ -18,7 +18,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -82,7 +82,7 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	return leader(v)
 }
 
-func leader(v lease.Lock) (Leader, error) {
+func leader(v protocol.Lock) (Leader, error) {
 	for _, h := range v.Holds {
 		if h.Left > 0 {
 			return Leader{Member: h.Holder, Term: h.Token, Since: h.Since, Left: h.Left}, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/solotick/solotick/election"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -41,14 +42,14 @@ type link struct {
 	down atomic.Bool
 }
 
-func (l *link) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+func (l *link) Claim(ctx context.Context, c lease.Claim) (protocol.Answer, error) {
 	if l.down.Load() {
-		return lease.Answer{}, errDown
+		return protocol.Answer{}, errDown
 	}
 	return l.Store.Claim(ctx, c)
 }
 
-func (l *link) Renew(ctx context.Context, grants []lease.Grant) []error {
+func (l *link) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	if l.down.Load() {
 		errs := make([]error, len(grants))
 		for i := range errs {
@@ -59,16 +60,16 @@ func (l *link) Renew(ctx context.Context, grants []lease.Grant) []error {
 	return l.Store.Renew(ctx, grants)
 }
 
-func (l *link) Release(ctx context.Context, g lease.Grant) error {
+func (l *link) Release(ctx context.Context, g protocol.Grant) error {
 	if l.down.Load() {
 		return errDown
 	}
 	return l.Store.Release(ctx, g)
 }
 
-func (l *link) Lock(ctx context.Context, name string) (lease.Lock, error) {
+func (l *link) Lock(ctx context.Context, name string) (protocol.Lock, error) {
 	if l.down.Load() {
-		return lease.Lock{}, errDown
+		return protocol.Lock{}, errDown
 	}
 	return l.Store.Lock(ctx, name)
 }
@@ -431,10 +432,10 @@ func TestAStoreThatCannotShowLocksStillElects(t *testing.T) {
 // refusing is a store that fails for good.
 type refusing struct{ *memlease.Store }
 
-var errRefused = lease.Permanent(errors.New("NOPERM"))
+var errRefused = protocol.Permanent(errors.New("NOPERM"))
 
-func (refusing) Claim(context.Context, lease.Claim) (lease.Answer, error) {
-	return lease.Answer{}, errRefused
+func (refusing) Claim(context.Context, lease.Claim) (protocol.Answer, error) {
+	return protocol.Answer{}, errRefused
 }
 
 func TestCampaignEndsWhenStoreFailsForGood(t *testing.T) {

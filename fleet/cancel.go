@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Cancelled is the answer to [Fleet.Cancel].
 type Cancelled struct {
-	Status  lease.CancelStatus
+	Status  protocol.CancelStatus
 	Job     string
 	Tick    time.Time
 	ID      string        // the tick's identity, as jobs.Run.TickID
 	By      string        // who cancelled it first; empty when it was not open
-	Replica string        // that runs it, of [lease.CancelPending]
+	Replica string        // that runs it, of [protocol.CancelPending]
 	Left    time.Duration // of its lease, after which the tick is settled as cancelled even if that replica is gone
 
 	Entry *Entry // what became of the tick, for those who have awaited it; Cancel leaves it nil
@@ -26,28 +26,28 @@ type Cancelled struct {
 var ErrNotCancellable = errors.New("fleet: a leader task starts again wherever its run ends: pause it to end it")
 
 // Cancel ends a tick of a job that is open: it is settled as cancelled, and never runs again. A replica that runs it is
-// notified at once and cancels the run's context with a [*lease.CancelledError]; one that is frozen or gone keeps the tick
+// notified at once and cancels the run's context with a [*protocol.CancelledError]; one that is frozen or gone keeps the tick
 // until its lease runs out. A tick that waits, or or for a replica to take it over, is settled at once. by names who
 // asks, and matches the pattern of a name. To repeat a cancel changes nothing.
 //
-// It returns [lease.ErrUnknown] for a job that no replica has ever contended for, and [ErrNotCancellable] for a tick that
+// It returns [protocol.ErrUnknown] for a job that no replica has ever contended for, and [ErrNotCancellable] for a tick that
 // is the zero time, as that of a leader task is. It returns before the run has ended: see [Fleet.Await].
 func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, by string) (Cancelled, error) {
 	if tick.IsZero() {
 		return Cancelled{}, fmt.Errorf("job %q: %w", job, ErrNotCancellable)
 	}
-	c, err := ability[lease.Canceller](f.store, "cancel a run", "lease.Canceller")
+	c, err := ability[protocol.Canceller](f.store, "cancel a run", "protocol.Canceller")
 	if err != nil {
 		return Cancelled{}, err
 	}
-	request := lease.Cancel{Name: job, Occasion: tick.UnixMilli(), By: by}
+	request := protocol.Cancel{Name: job, Occasion: tick.UnixMilli(), By: by}
 	if err := request.Validate(); err != nil {
 		return Cancelled{}, err
 	}
-	var a lease.Cancelled
+	var a protocol.Cancelled
 	for try := 1; ; try++ {
 		a, err = c.Cancel(ctx, request)
-		if err == nil || errors.Is(err, lease.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
+		if err == nil || errors.Is(err, protocol.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
 			break
 		}
 	}
@@ -66,7 +66,7 @@ func (f *Fleet) Open(ctx context.Context, job string) ([]Entry, error) {
 		return nil, err
 	}
 	if r.Mark == 0 && r.Token == 0 && len(r.Open) == 0 {
-		return nil, fmt.Errorf("job %q: %w", job, lease.ErrUnknown)
+		return nil, fmt.Errorf("job %q: %w", job, protocol.ErrUnknown)
 	}
 	return entries(f.namespace, r)[:len(r.Open)], nil
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // ErrClock is matched by the error of what was refused because the store's clock cannot be trusted. The error is a
@@ -41,7 +41,7 @@ func (f *Fleet) until(ctx context.Context) (time.Time, error) {
 	if ahead.Abs() <= clockLimit+took/2 {
 		return now.Add(clockLimit), nil
 	}
-	if r, ok := f.store.(lease.Roster); ok {
+	if r, ok := f.store.(protocol.Roster); ok {
 		members, err := r.Members(ctx)
 		if err != nil {
 			return time.Time{}, err

@@ -9,14 +9,14 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestCommandsDoNothingByAClockThatNobodyTrusts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, store := t.Context(), new(memlease.Store)
-		_, err := store.Sync(ctx, []lease.Sync{{Name: "job", Mark: 1}})
+		_, err := store.Sync(ctx, []protocol.Sync{{Name: "job", Mark: 1}})
 		require.NoError(t, err)
 		f, err := fleet.New(store)
 		require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // definitionsOf names the journal that holds the definitions of a job, a note for each revision: apart from its facts, which
@@ -30,12 +30,12 @@ const maxField = 512
 
 // NoteDefinition keeps a job's definition for [Fleet.Describe], once for all replicas that have the same revision of it. Text
 // that is too long is cut.
-func NoteDefinition(ctx context.Context, j lease.Journal, job *jobs.Job) error {
+func NoteDefinition(ctx context.Context, j protocol.Journal, job *jobs.Job) error {
 	w := definitionJSON{Job: job.Name(), Fields: job.Fields()}
 	var text []byte
 	for most := maxField; ; most /= 2 {
 		for name, value := range w.Fields {
-			if short := lease.Cut(value, most); short != value {
+			if short := protocol.Cut(value, most); short != value {
 				w.Fields[name] = short
 			}
 		}
@@ -43,7 +43,7 @@ func NoteDefinition(ctx context.Context, j lease.Journal, job *jobs.Job) error {
 			w.Fields = nil // their names alone are too long
 		}
 		text, _ = json.Marshal(w) //nolint:errchkjson // of strings: it cannot fail
-		if len(text) <= lease.MaxNoteText || most == 0 {
+		if len(text) <= protocol.MaxNoteText || most == 0 {
 			break
 		}
 	}
@@ -52,7 +52,7 @@ func NoteDefinition(ctx context.Context, j lease.Journal, job *jobs.Job) error {
 
 // definitions returns the fields of each revision of a job that is kept; none where the store keeps no journals.
 func (f *Fleet) definitions(ctx context.Context, job string) (map[string]map[string]string, error) {
-	j, err := ability[lease.Journal](f.store, "keep definitions", "lease.Journal")
+	j, err := ability[protocol.Journal](f.store, "keep definitions", "protocol.Journal")
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, nil
 	}

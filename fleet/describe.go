@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Description is the one view of a job.
@@ -21,10 +21,10 @@ type Description struct {
 	// it. The schedule in force is in JobStatus.
 	Definitions []Definition
 
-	Coming   []time.Time           // the next ticks, the first of which is Next
-	Outcomes []Entry               // the newest that were settled, newest tick first
-	Counts   map[lease.Outcome]int // of the outcomes that the store keeps; a range counts for as many ticks as were counted
-	Since    time.Time             // when the oldest of them was settled; zero when there are none
+	Coming   []time.Time              // the next ticks, the first of which is Next
+	Outcomes []Entry                  // the newest that were settled, newest tick first
+	Counts   map[protocol.Outcome]int // of the outcomes that the store keeps; a range counts for as many ticks as were counted
+	Since    time.Time                // when the oldest of them was settled; zero when there are none
 
 	// Runs is how many of the outcomes kept are of a run, and Median and Longest how long those took; 0 when there are none.
 	Runs            int
@@ -43,14 +43,14 @@ type Definition struct {
 }
 
 // Describe looks at one job. job may be nil when only replicas, or only the store, know its definition. ticks and outcomes
-// say how many coming ticks and settled outcomes to return. It returns [lease.ErrUnknown] for a job that no replica serves
+// say how many coming ticks and settled outcomes to return. It returns [protocol.ErrUnknown] for a job that no replica serves
 // and that the store has no record of, unless job is given.
 func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks, outcomes int) (Description, error) {
 	now, _, err := f.store.Time(ctx)
 	if err != nil {
 		return Description{}, err
 	}
-	d := Description{Namespace: f.namespace, Now: now, Counts: map[lease.Outcome]int{}}
+	d := Description{Namespace: f.namespace, Now: now, Counts: map[protocol.Outcome]int{}}
 	replicas, err := f.Replicas(ctx)
 	if err != nil {
 		return Description{}, err
@@ -61,7 +61,7 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 	}
 	d.JobStatus = f.jobStatus(name, job, r, NewService(replicas), now)
 	if job == nil && !d.Known && len(d.Replicas) == 0 {
-		return Description{}, fmt.Errorf("job %q: %w", name, lease.ErrUnknown)
+		return Description{}, fmt.Errorf("job %q: %w", name, protocol.ErrUnknown)
 	}
 	known, err := f.definitions(ctx, name)
 	if err != nil {
@@ -101,7 +101,7 @@ func (d *Description) define(job *jobs.Job, replicas []Replica, known map[string
 }
 
 // next returns what finds the job's next tick; nil when its schedule is not known.
-func (d *Description) next(job *jobs.Job, r lease.Record) func(time.Time) time.Time {
+func (d *Description) next(job *jobs.Job, r protocol.Record) func(time.Time) time.Time {
 	if job != nil {
 		return job.Schedule().Next
 	}

@@ -2,7 +2,7 @@
 // pause, resume, trigger.
 //
 // A [Fleet] asks the store that the replicas share, so it needs no replica to answer, and tells the truth while there is
-// none. What it knows is the store's record of each job: the ticks that are open, the last [lease.History] outcomes, the
+// none. What it knows is the store's record of each job: the ticks that are open, the last [protocol.History] outcomes, the
 // pause, and what the replicas that live say about themselves ([Replica], announced every few seconds). It changes
 // nothing but by Pause, Resume and Trigger, which hold for the whole fleet and outlast it.
 //

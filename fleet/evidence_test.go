@@ -10,8 +10,8 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // away is what a replica notes that Redis did not answer.
@@ -40,8 +40,8 @@ func TestWhyNamesOnlyCausesThatWereNoted(t *testing.T) {
 
 	for name, test := range map[string]struct {
 		job     *jobs.Job // nil for one that every replica serves
-		settled lease.Settled
-		record  lease.Record
+		settled protocol.Settled
+		record  protocol.Record
 		facts   []fleet.Fact
 		fleet   []fleet.Fact
 		text    string
@@ -105,7 +105,7 @@ func TestWhyNamesOnlyCausesThatWereNoted(t *testing.T) {
 			not: "heartbeat",
 		},
 		"edited, by whom nobody noted": {
-			settled: edited, record: lease.Record{Revised: s.at("12:00:25")},
+			settled: edited, record: protocol.Record{Revised: s.at("12:00:25")},
 			text: "because the schedule was changed at 12:00:25, by whom is not known:",
 		},
 		"nothing was noted": {settled: found, text: unknown + tail, not: "because"},
@@ -118,7 +118,7 @@ func TestWhyNamesOnlyCausesThatWereNoted(t *testing.T) {
 			if q.Job == nil {
 				q.Job = job(t, "@hourly")
 			}
-			q.Record.Name, q.Record.Mark, q.Record.Settled = "report", s.ms("12:00:00"), []lease.Settled{test.settled}
+			q.Record.Name, q.Record.Mark, q.Record.Settled = "report", s.ms("12:00:00"), []protocol.Settled{test.settled}
 			e := fleet.Explain(q)
 			require.Equal(t, fleet.Verdict("missed"), e.Verdict)
 			require.Contains(t, e.Text, test.text)
@@ -131,8 +131,8 @@ func TestWhyNamesOnlyCausesThatWereNoted(t *testing.T) {
 
 func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 	s := story{t}
-	q := fleet.Question{Namespace: "ns", Job: job(t, "@hourly"), Tick: s.at("12:00:00"), Now: s.at("12:10:00"), Record: lease.Record{
-		Name: "report", Mark: s.ms("12:00:00"), Settled: []lease.Settled{s.ran("12:00:00", "12:00:20", "12:00:24", "r3", 3, "succeeded", "")},
+	q := fleet.Question{Namespace: "ns", Job: job(t, "@hourly"), Tick: s.at("12:00:00"), Now: s.at("12:10:00"), Record: protocol.Record{
+		Name: "report", Mark: s.ms("12:00:00"), Settled: []protocol.Settled{s.ran("12:00:00", "12:00:20", "12:00:24", "r3", 3, "succeeded", "")},
 	}, Facts: []fleet.Fact{
 		{Kind: fleet.FactTakeover, Tick: s.at("12:00:00"), By: "r3", Replica: "r2", Token: 2, Attempt: 2, From: s.at("12:00:10"), To: s.at("12:00:19"), Released: true},
 		{Kind: fleet.FactTakeover, Tick: s.at("12:00:00"), By: "r2", Replica: "r1", Token: 1, Attempt: 1, From: s.at("12:00:01"), To: s.at("12:00:09")},
@@ -147,7 +147,7 @@ func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 	require.Equal(t, []string{"r1", "r2"}, []string{e.Entry.Holders[0].Replica, e.Entry.Holders[1].Replica})
 
 	q.Tick = s.at("12:00:00.123")
-	q.Record.Settled = []lease.Settled{s.ran("12:00:00.123", "12:00:20", "12:00:24", "r3", 1, "succeeded", "")}
+	q.Record.Settled = []protocol.Settled{s.ran("12:00:00.123", "12:00:20", "12:00:24", "r3", 1, "succeeded", "")}
 	q.Facts = []fleet.Fact{
 		{Kind: fleet.FactTriggered, Tick: q.Tick, By: "bob", At: s.at("12:00:03")},
 		{Kind: fleet.FactTriggered, Tick: q.Tick, By: "anna", Key: "deploy-1", At: s.at("12:00:01")},
@@ -161,7 +161,7 @@ func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 	require.Contains(t, string(text), `"facts":[{"kind":"triggered",`)
 
 	q.Tick = s.at("12:00:00")
-	q.Record.Settled = []lease.Settled{{
+	q.Record.Settled = []protocol.Settled{{
 		Occasion: s.ms("12:00:00"), Token: s.at("12:00:01").UnixMicro(), Attempt: 1, Outcome: "replaced", At: s.at("12:00:09"), Holder: "r1", Note: "expired",
 	}}
 	e = fleet.Explain(q)
@@ -171,8 +171,8 @@ func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 
 func TestWhyNamesWhoPausedAfterTheResume(t *testing.T) {
 	s := story{t}
-	q := fleet.Question{Namespace: "ns", Job: job(t, "@hourly"), Tick: s.at("12:00:00"), Now: s.at("14:10:00"), Record: lease.Record{
-		Name: "report", Mark: s.ms("13:00:00"), Settled: []lease.Settled{s.skipped("12:00:00", "12:00:00", "r3", "paused")},
+	q := fleet.Question{Namespace: "ns", Job: job(t, "@hourly"), Tick: s.at("12:00:00"), Now: s.at("14:10:00"), Record: protocol.Record{
+		Name: "report", Mark: s.ms("13:00:00"), Settled: []protocol.Settled{s.skipped("12:00:00", "12:00:00", "r3", "paused")},
 	}}
 	paused := fleet.Fact{Kind: fleet.FactPaused, By: "ops1", Why: "the index moves", From: s.at("11:30:00")}
 	resumed := fleet.Fact{Kind: fleet.FactResumed, By: "ops3", Pauser: "ops1", Why: "the index moves", From: s.at("11:30:00"), To: s.at("12:30:00")}
@@ -198,8 +198,8 @@ func TestWhyTellsWhatAClockChangeDid(t *testing.T) {
 		return parsed
 	}
 	said := func(tick, spec string) string {
-		q := fleet.Question{Namespace: "ns", Job: job(t, spec, jobs.WithTimezone("Europe/Berlin")), Tick: at(tick), Now: at(tick).Add(time.Hour), Record: lease.Record{
-			Name: "report", Mark: at(tick).UnixMilli(), Settled: []lease.Settled{
+		q := fleet.Question{Namespace: "ns", Job: job(t, spec, jobs.WithTimezone("Europe/Berlin")), Tick: at(tick), Now: at(tick).Add(time.Hour), Record: protocol.Record{
+			Name: "report", Mark: at(tick).UnixMilli(), Settled: []protocol.Settled{
 				{Occasion: at(tick).UnixMilli(), Token: at(tick).UnixMicro(), Attempt: 1, Outcome: "succeeded", At: at(tick).Add(time.Second), Holder: "r1"},
 			},
 		}}
@@ -230,8 +230,8 @@ func TestFactsSurviveTheirEncoding(t *testing.T) {
 		fact.At = got[0].At
 		require.Equal(t, []fleet.Fact{fact}, got)
 
-		fact.Why = string(make([]byte, 3*lease.MaxNoteText))
-		require.LessOrEqual(t, len(fact.Encode()), lease.MaxNoteText)
+		fact.Why = string(make([]byte, 3*protocol.MaxNoteText))
+		require.LessOrEqual(t, len(fact.Encode()), protocol.MaxNoteText)
 		got, err = f.FleetFacts(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, got)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // With a redislease.Store in its place, this rules a fleet of any size.
@@ -27,9 +27,9 @@ func ExampleFleet_Trigger() {
 	}
 
 	_, err = f.Trigger(ctx, report.Spec(), fleet.TriggerOptions{By: "ops1"})
-	fmt.Println("nobody serves it yet:", errors.Is(err, lease.ErrUnknown))
+	fmt.Println("nobody serves it yet:", errors.Is(err, protocol.ErrUnknown))
 
-	if _, err := store.Sync(ctx, []lease.Sync{{Name: "report"}}); err != nil { // as a replica does when it starts
+	if _, err := store.Sync(ctx, []protocol.Sync{{Name: "report"}}); err != nil { // as a replica does when it starts
 		panic(err)
 	}
 	for _, key := range []string{"deploy-1", "deploy-1"} {

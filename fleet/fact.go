@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // FactKind says what a [Fact] is about.
@@ -28,7 +28,7 @@ const (
 	FactHeld      FactKind = "held"      // By claimed nothing from From to To, because it did not trust the store's clock
 )
 
-// Fact is what somebody did about a job, or what a replica noticed, as a store that is a [lease.Journal] keeps it. It is
+// Fact is what somebody did about a job, or what a replica noticed, as a store that is a [protocol.Journal] keeps it. It is
 // evidence for people: nothing depends on it, and one that could not be written makes an explanation say less.
 type Fact struct {
 	At   time.Time // when it was noted, by fleet time
@@ -101,25 +101,25 @@ func (f Fact) Request() string {
 	return string(f.Kind) + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
-// Encode writes f for [lease.Journal], without At. A long Why is cut.
+// Encode writes f for [protocol.Journal], without At. A long Why is cut.
 func (f Fact) Encode() []byte {
 	w := factJSON{
 		Kind: f.Kind, Tick: unixMilli(f.Tick), By: f.By, Key: f.Key, Pauser: f.Pauser, From: unixMilli(f.From), To: unixMilli(f.To),
 		Replica: f.Replica, Token: f.Token, Attempt: f.Attempt, Released: f.Released, Groups: f.Groups,
 		Schedule: f.Schedule, Before: f.Before, Living: f.Living, Step: f.Step.Milliseconds(),
 	}
-	for most := lease.MaxNoteText; ; most /= 2 {
-		w.Why = lease.Cut(f.Why, most)
-		w.Schedule, w.Before = lease.Cut(f.Schedule, most), lease.Cut(f.Before, most)
+	for most := protocol.MaxNoteText; ; most /= 2 {
+		w.Why = protocol.Cut(f.Why, most)
+		w.Schedule, w.Before = protocol.Cut(f.Schedule, most), protocol.Cut(f.Before, most)
 		text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
-		if len(text) <= lease.MaxNoteText || most == 0 {
+		if len(text) <= protocol.MaxNoteText || most == 0 {
 			return text
 		}
 	}
 }
 
 // decodeFact reads what Encode wrote.
-func decodeFact(n lease.Noted) (Fact, bool) {
+func decodeFact(n protocol.Noted) (Fact, bool) {
 	var r factJSON
 	if json.Unmarshal(n.Text, &r) != nil || r.Kind == "" {
 		return Fact{}, false
@@ -133,7 +133,7 @@ func decodeFact(n lease.Noted) (Fact, bool) {
 }
 
 // Facts returns what the job's journal holds, newest first: who triggered, paused and resumed it, whose ticks were taken
-// over, its edits, and who repaired it. At most [lease.MaxNotes] are kept.
+// over, its edits, and who repaired it. At most [protocol.MaxNotes] are kept.
 func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) { return f.facts(ctx, job) }
 
 // FleetFacts returns what the fleet's journal holds, newest first: when the store did not answer a replica, when no replica
@@ -141,7 +141,7 @@ func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) { return 
 func (f *Fleet) FleetFacts(ctx context.Context) ([]Fact, error) { return f.facts(ctx, "") }
 
 func (f *Fleet) facts(ctx context.Context, name string) ([]Fact, error) {
-	j, err := ability[lease.Journal](f.store, "keep a journal", "lease.Journal")
+	j, err := ability[protocol.Journal](f.store, "keep a journal", "protocol.Journal")
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ const noteTimeout = time.Second
 // note writes down what was done about a job, after it was done: should this fail, who did it is not known, and nothing
 // else is lost. The other order could name somebody who has done nothing.
 func (f *Fleet) note(ctx context.Context, job string, fact Fact) {
-	j, ok := f.store.(lease.Journal)
+	j, ok := f.store.(protocol.Journal)
 	if !ok {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // DefaultAge is how long outcomes are shown unless [WithAge] says otherwise.
@@ -17,7 +17,7 @@ const DefaultAge = 30 * 24 * time.Hour
 
 // Fleet asks and rules the replicas that share a store. It is safe for concurrent use.
 type Fleet struct {
-	store     lease.Store
+	store     protocol.Store
 	namespace string
 	age       time.Duration
 	sets      *JobSets
@@ -27,15 +27,15 @@ type Fleet struct {
 type Option func(*Fleet)
 
 // WithAge hides outcomes that were settled longer ago, by fleet time; above 0. The default is [DefaultAge]. Nothing is
-// removed: the store keeps a job's last [lease.History] outcomes, however old.
+// removed: the store keeps a job's last [protocol.History] outcomes, however old.
 func WithAge(d time.Duration) Option { return func(f *Fleet) { f.age = d } }
 
 // New makes a Fleet on the store that the replicas use. The namespace is that of
-// the store; see [lease.NamespaceOf].
+// the store; see [protocol.NamespaceOf].
 //
 // Not every store can do everything: a method whose ability store lacks returns an error that matches
-// [errors.ErrUnsupported] and names what is missing, a [lease.Inspector], [lease.Controller] or [lease.Roster].
-func New(store lease.Store, opts ...Option) (*Fleet, error) {
+// [errors.ErrUnsupported] and names what is missing, a [protocol.Inspector], [protocol.Controller] or [protocol.Roster].
+func New(store protocol.Store, opts ...Option) (*Fleet, error) {
 	f := &Fleet{store: store, age: DefaultAge}
 	var faults []error
 	for i, opt := range opts {
@@ -45,7 +45,7 @@ func New(store lease.Store, opts ...Option) (*Fleet, error) {
 		}
 		opt(f)
 	}
-	if lease.IsNil(store) {
+	if protocol.IsNil(store) {
 		faults = append(faults, errors.New("fleet: store: nil, must be a store"))
 	}
 	if f.age <= 0 {
@@ -54,7 +54,7 @@ func New(store lease.Store, opts ...Option) (*Fleet, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	f.namespace, f.sets = lease.NamespaceOf(store), NewJobSets(store)
+	f.namespace, f.sets = protocol.NamespaceOf(store), NewJobSets(store)
 	return f, nil
 }
 
@@ -69,16 +69,16 @@ func (f *Fleet) Now(ctx context.Context) (time.Time, error) {
 
 // Paused is the answer to [Fleet.Pause].
 type Paused struct {
-	lease.Pause
+	protocol.Pause
 	Before bool // the job was paused before, so By, Why and Since are those of that pause
 }
 
 // Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything included. What runs goes
 // on, and triggers run. by names who asks, and matches the pattern of a name; why is for people. It returns
-// [lease.ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's clock cannot be
+// [protocol.ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's clock cannot be
 // trusted, as Resume and Trigger do.
 func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) {
-	c, err := ability[lease.Controller](f.store, "pause a job", "lease.Controller")
+	c, err := ability[protocol.Controller](f.store, "pause a job", "protocol.Controller")
 	if err != nil {
 		return Paused{}, err
 	}
@@ -87,9 +87,9 @@ func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) 
 		return Paused{}, err
 	}
 	before := until.Add(-clockLimit)
-	var p lease.Pause
+	var p protocol.Pause
 	err = f.whenKnown(ctx, job, func() (err error) {
-		p, err = c.Pause(ctx, job, lease.Pause{By: by, Why: why, Until: until})
+		p, err = c.Pause(ctx, job, protocol.Pause{By: by, Why: why, Until: until})
 		return err
 	})
 	if err != nil {
@@ -101,8 +101,8 @@ func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) 
 
 // Resume ends a pause, and skips every tick that came due in it. It returns the pause that it ended; nil when the job was
 // not paused. by names who asks.
-func (f *Fleet) Resume(ctx context.Context, job, by string) (*lease.Pause, error) {
-	c, err := ability[lease.Controller](f.store, "resume a job", "lease.Controller")
+func (f *Fleet) Resume(ctx context.Context, job, by string) (*protocol.Pause, error) {
+	c, err := ability[protocol.Controller](f.store, "resume a job", "protocol.Controller")
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (f *Fleet) Resume(ctx context.Context, job, by string) (*lease.Pause, error
 	if err != nil {
 		return nil, err
 	}
-	was, err := c.Resume(ctx, job, lease.Resume{By: by, Until: until})
+	was, err := c.Resume(ctx, job, protocol.Resume{By: by, Until: until})
 	if err == nil && was != nil {
 		now, err := f.Now(ctx)
 		if err != nil {
@@ -124,7 +124,7 @@ func (f *Fleet) Resume(ctx context.Context, job, by string) (*lease.Pause, error
 // Replicas returns the replicas that live, sorted by id. Of one that says nothing this program understands, only the id is
 // known. Where the store does not have the set of jobs that one names, its Jobs are nil for now: see [Replica].
 func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
-	r, err := ability[lease.Roster](f.store, "tell who takes part", "lease.Roster")
+	r, err := ability[protocol.Roster](f.store, "tell who takes part", "protocol.Roster")
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +136,10 @@ func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
 	return list, f.sets.Resolve(ctx, list)
 }
 
-// FormerReplicas returns the replicas that stopped or died within the last [lease.FormerFor], the newest by Heard first, at
-// most [lease.MaxFormer] of them. The error matches [errors.ErrUnsupported] where the store does not keep them.
+// FormerReplicas returns the replicas that stopped or died within the last [protocol.FormerFor], the newest by Heard first, at
+// most [protocol.MaxFormer] of them. The error matches [errors.ErrUnsupported] where the store does not keep them.
 func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
-	h, err := ability[lease.MemberHistory](f.store, "list former members", "lease.MemberHistory")
+	h, err := ability[protocol.MemberHistory](f.store, "list former members", "protocol.MemberHistory")
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
 	return list, nil
 }
 
-func replicas(members []lease.Member) []Replica {
+func replicas(members []protocol.Member) []Replica {
 	list, sets := make([]Replica, 0, len(members)), make(JobLists)
 	for _, m := range members {
 		replica, err := sets.DecodeReplica(m.Info)
@@ -171,10 +171,10 @@ func replicas(members []lease.Member) []Replica {
 }
 
 // inspect returns the record of a job.
-func (f *Fleet) inspect(ctx context.Context, job string) (lease.Record, error) {
-	i, err := ability[lease.Inspector](f.store, "show a job's record", "lease.Inspector")
+func (f *Fleet) inspect(ctx context.Context, job string) (protocol.Record, error) {
+	i, err := ability[protocol.Inspector](f.store, "show a job's record", "protocol.Inspector")
 	if err != nil {
-		return lease.Record{}, err
+		return protocol.Record{}, err
 	}
 	return i.Inspect(ctx, job)
 }
@@ -184,7 +184,7 @@ func (f *Fleet) tickID(job string, tick time.Time) string {
 	return jobs.Run{Namespace: f.namespace, Job: job, Tick: tick}.TickID()
 }
 
-func ability[T any](store lease.Store, what, name string) (T, error) {
+func ability[T any](store protocol.Store, what, name string) (T, error) {
 	able, ok := store.(T)
 	if !ok {
 		return able, fmt.Errorf("fleet: this store cannot %s: a %T is no %s: %w", what, store, name, errors.ErrUnsupported)

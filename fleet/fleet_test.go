@@ -12,8 +12,8 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // world is a fleet on a store in memory, in a bubble whose clock begins at 2000-01-01 00:00 UTC.
@@ -36,29 +36,29 @@ func inWorld(t *testing.T, test func(w world), opts ...fleet.Option) {
 // contended makes the records that a replica would.
 func (w world) contended(names ...string) {
 	for _, name := range names {
-		_, err := w.store.Sync(w.Context(), []lease.Sync{{Name: name, Mark: time.Now().UnixMilli()}})
+		_, err := w.store.Sync(w.Context(), []protocol.Sync{{Name: name, Mark: time.Now().UnixMilli()}})
 		require.NoError(w, err)
 	}
 }
 
 // claim claims an occasion, and returns the grant.
-func (w world) claim(name string, occasion int64, holder string) lease.Grant {
-	c := lease.Claim{
+func (w world) claim(name string, occasion int64, holder string) protocol.Grant {
+	c := protocol.Claim{
 		Name: name, Occasion: occasion, Holder: holder, Request: fmt.Sprintf("%s-%d", holder, occasion), Term: time.Minute,
-		Overlap: lease.OverlapSkip, Takeovers: 1,
+		Overlap: protocol.OverlapSkip, Takeovers: 1,
 	}
 	a, err := w.store.Claim(w.Context(), c)
 	require.NoError(w, err)
-	if a.Status != lease.Granted {
-		require.Equal(w, lease.Skipped, a.Status)
-		return lease.Grant{}
+	if a.Status != protocol.Granted {
+		require.Equal(w, protocol.Skipped, a.Status)
+		return protocol.Grant{}
 	}
-	return lease.Grant{
+	return protocol.Grant{
 		Name: name, Occasion: occasion, Holder: holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
 	}
 }
 
-func (w world) settle(g lease.Grant, outcome lease.Outcome, note fleet.Note) {
+func (w world) settle(g protocol.Grant, outcome protocol.Outcome, note fleet.Note) {
 	g.Note = note.String()
 	require.NoError(w, w.store.Settle(w.Context(), g, outcome))
 }
@@ -78,7 +78,7 @@ func TestHistoryTellsEverythingOfATick(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		w.claim("report", begin.Add(20*time.Second).UnixMilli(), "r2")
 		w.settle(first, "failed", fleet.Note{Started: begin.Add(11 * time.Second), Error: "exit status 1"})
-		_, passed, err := w.store.Pass(w.Context(), lease.Pass{
+		_, passed, err := w.store.Pass(w.Context(), protocol.Pass{
 			Name: "report", From: begin.Add(20 * time.Second).UnixMilli(), To: begin.Add(25 * time.Second).UnixMilli(),
 			Outcome: "missed", Request: "p", Holder: "r3", Note: fleet.Note{Reason: "misfire", Count: 5}.String(),
 		})
@@ -134,11 +134,11 @@ func TestHistoryIsBoundedInAge(t *testing.T) {
 func TestPauseTellsWhoPausedBeforeAndResumeWhatItEnded(t *testing.T) {
 	inWorld(t, func(w world) {
 		_, err := w.fleet.Pause(w.Context(), "report", "ops1", "")
-		require.ErrorIs(w, err, lease.ErrUnknown)
+		require.ErrorIs(w, err, protocol.ErrUnknown)
 		w.contended("report")
 		p, err := w.fleet.Pause(w.Context(), "report", "ops1", "the database moves")
 		require.NoError(w, err)
-		want := lease.Pause{By: "ops1", Why: "the database moves", Since: time.Now().UTC()}
+		want := protocol.Pause{By: "ops1", Why: "the database moves", Since: time.Now().UTC()}
 		require.Equal(w, fleet.Paused{Pause: want}, p)
 
 		time.Sleep(time.Minute)
@@ -173,12 +173,12 @@ func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
 	inWorld(t, func(w world) {
 		limited := job(w.T, "@hourly", jobs.WithRate(jobs.Rate{Count: 2, Per: 20 * time.Minute}, 2)).Spec()
 		_, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops1"})
-		require.ErrorIs(w, err, lease.ErrUnknown)
+		require.ErrorIs(w, err, protocol.ErrUnknown)
 		w.contended("report")
 
 		first, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops1", Key: "k", Window: time.Hour})
 		require.NoError(w, err)
-		require.Equal(w, lease.Opened, first.Status)
+		require.Equal(w, protocol.Opened, first.Status)
 		require.Equal(w, fmt.Sprintf("default/report/%d", first.Tick.UnixMilli()), first.ID)
 		list := w.history("report", 0)
 		require.Len(w, list, 1)
@@ -188,17 +188,17 @@ func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
 
 		again, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
-		require.Equal(w, fleet.Triggered{Status: lease.Waiting, Tick: first.Tick, ID: first.ID}, again)
+		require.Equal(w, fleet.Triggered{Status: protocol.Waiting, Tick: first.Tick, ID: first.ID}, again)
 		g := w.claim("report", first.Tick.UnixMilli(), "r1")
 		time.Sleep(time.Second)
 		again, err = w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2", Key: "k"})
 		require.NoError(w, err)
-		require.Equal(w, fleet.Triggered{Status: lease.Repeated, Tick: first.Tick, ID: first.ID}, again)
+		require.Equal(w, fleet.Triggered{Status: protocol.Repeated, Tick: first.Tick, ID: first.ID}, again)
 		require.True(w, again.Accepted())
 
 		second, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
-		require.Equal(w, lease.Opened, second.Status)
+		require.Equal(w, protocol.Opened, second.Status)
 		w.settle(g, "succeeded", fleet.Note{})
 		g = w.claim("report", second.Tick.UnixMilli(), "r1")
 		refused, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
@@ -212,7 +212,7 @@ func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
 		time.Sleep(refused.Wait)
 		third, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
-		require.Equal(w, lease.Opened, third.Status)
+		require.Equal(w, protocol.Opened, third.Status)
 	})
 }
 
@@ -224,7 +224,7 @@ func TestTriggersOfAJobThatMayOverlapDoNotShareARun(t *testing.T) {
 		require.NoError(w, err)
 		second, err := w.fleet.Trigger(w.Context(), spec, fleet.TriggerOptions{By: "ops1"})
 		require.NoError(w, err)
-		require.Equal(w, lease.Opened, second.Status)
+		require.Equal(w, protocol.Opened, second.Status)
 		require.NotEqual(w, first.ID, second.ID)
 	})
 }
@@ -248,11 +248,11 @@ type forgetful struct {
 	lost int
 }
 
-func (s *forgetful) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, error) {
+func (s *forgetful) Trigger(ctx context.Context, t protocol.Trigger) (protocol.Triggered, error) {
 	a, err := s.Store.Trigger(ctx, t)
 	if s.lost > 0 {
 		s.lost--
-		return lease.Triggered{}, errors.New("connection reset")
+		return protocol.Triggered{}, errors.New("connection reset")
 	}
 	return a, err
 }
@@ -265,7 +265,7 @@ func TestATriggerWhoseAnswerGotLostRunsOnce(t *testing.T) {
 		require.NoError(w, err)
 		a, err := f.Trigger(w.Context(), job(w.T, "@hourly", jobs.WithOverlap(jobs.Allow)).Spec(), fleet.TriggerOptions{By: "ops1"})
 		require.NoError(w, err)
-		require.Equal(w, lease.Opened, a.Status)
+		require.Equal(w, protocol.Opened, a.Status)
 		require.Len(w, w.history("report", 0), 1)
 
 		store.lost = 3
@@ -395,7 +395,7 @@ func TestStatusShowsTicksThatNobodyDecidesAbout(t *testing.T) {
 }
 
 // bare is a store that can do no more than it has to.
-type bare struct{ lease.Store }
+type bare struct{ protocol.Store }
 
 func TestAStoreThatLacksAnAbilityIsNamedWithIt(t *testing.T) {
 	store := new(memlease.Store)
@@ -403,9 +403,9 @@ func TestAStoreThatLacksAnAbilityIsNamedWithIt(t *testing.T) {
 	require.NoError(t, err)
 	ctx := t.Context()
 	for missing, call := range map[string]func() error{
-		"lease.Controller": func() error { _, err := f.Pause(ctx, "a", "b", ""); return err },
-		"lease.Inspector":  func() error { _, err := f.History(ctx, "a", 0); return err },
-		"lease.Roster":     func() error { _, err := f.Replicas(ctx); return err },
+		"protocol.Controller": func() error { _, err := f.Pause(ctx, "a", "b", ""); return err },
+		"protocol.Inspector":  func() error { _, err := f.History(ctx, "a", 0); return err },
+		"protocol.Roster":     func() error { _, err := f.Replicas(ctx); return err },
 	} {
 		err := call()
 		require.ErrorIs(t, err, errors.ErrUnsupported)
@@ -452,17 +452,17 @@ func TestHistoryAndWhyAgreeWhereTicksOverlap(t *testing.T) {
 		w.contended(name)
 		const ticks = 5
 		begin := time.Now().UnixMilli()
-		var grants []lease.Grant
+		var grants []protocol.Grant
 		for i := range int64(ticks) {
 			time.Sleep(time.Second)
-			c := lease.Claim{
+			c := protocol.Claim{
 				Name: name, Occasion: begin + 1000*(i+1), Holder: "r1", Request: fmt.Sprint("r", i), Term: time.Minute,
-				Overlap: lease.OverlapAllow, Takeovers: 1,
+				Overlap: protocol.OverlapAllow, Takeovers: 1,
 			}
 			a, err := w.store.Claim(w.Context(), c)
 			require.NoError(w, err)
-			require.Equal(w, lease.Granted, a.Status)
-			grants = append(grants, lease.Grant{
+			require.Equal(w, protocol.Granted, a.Status)
+			grants = append(grants, protocol.Grant{
 				Name: name, Occasion: c.Occasion, Holder: "r1", Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: 1, Term: c.Term,
 			})
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // State is what a tick is doing.
@@ -32,7 +32,7 @@ type Entry struct {
 	Triggered bool      // asked for by hand, not by the schedule
 
 	State   State
-	Outcome lease.Outcome // empty unless settled
+	Outcome protocol.Outcome // empty unless settled
 	// Started is when the last run began, by fleet time. Where its replica did not come to tell, it is when the tick was
 	// granted. Zero when it never ran.
 	Started     time.Time
@@ -83,7 +83,7 @@ func inRange(job *jobs.Job, e Entry) bool {
 
 // History returns the ticks of a job: first those that are open, then the n newest that were settled, each newest tick
 // first. Those that were settled longer ago than [WithAge] allows are left out. n below 1 means all that the store keeps,
-// [lease.History] of them. There are none for a job that nobody has contended for.
+// [protocol.History] of them. There are none for a job that nobody has contended for.
 func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error) {
 	r, err := f.inspect(ctx, job)
 	if err != nil {
@@ -110,7 +110,7 @@ func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error)
 }
 
 // entries lists what a record holds, as History does.
-func entries(namespace string, r lease.Record) []Entry {
+func entries(namespace string, r protocol.Record) []Entry {
 	list := make([]Entry, 0, len(r.Open)+len(r.Settled))
 	for _, o := range r.Open {
 		list = append(list, opened(namespace, r.Name, o))
@@ -130,7 +130,7 @@ func entry(namespace, job string, occasion int64) Entry {
 	return e
 }
 
-func opened(namespace, job string, o lease.Open) Entry {
+func opened(namespace, job string, o protocol.Open) Entry {
 	e := entry(namespace, job, o.Occasion)
 	e.Replica, e.Token, e.Attempts, e.CancelledBy = o.Holder, o.Token, o.Attempt, o.CancelledBy
 	switch {
@@ -145,7 +145,7 @@ func opened(namespace, job string, o lease.Open) Entry {
 	return e
 }
 
-func settled(namespace, job string, s lease.Settled) Entry {
+func settled(namespace, job string, s protocol.Settled) Entry {
 	e := entry(namespace, job, s.Occasion)
 	note := ParseNote(s.Note)
 	e.State, e.Outcome, e.Ended = Settled, s.Outcome, s.At

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // A set of jobs is kept as one part, or as a root that names several: two sets that differ by one job have most of their
@@ -21,7 +21,7 @@ const (
 	partKind = 'p'
 	rootKind = 'r'
 
-	digestSize = 32       // of a lease.SetDigest
+	digestSize = 32       // of a protocol.SetDigest
 	partText   = 64 << 10 // what the text of a part has on average, at most
 	maxText    = 1 << 20  // what it has at all: more is not read
 )
@@ -58,7 +58,7 @@ func encodeJobs(jobs map[string]string) ([][]byte, error) {
 			return nil, err
 		}
 		pieces = append(pieces, piece)
-		root = append(root, lease.SetDigest(piece)...)
+		root = append(root, protocol.SetDigest(piece)...)
 	}
 	if parts > 1 {
 		pieces = slices.Insert(pieces, 0, root)
@@ -74,8 +74,8 @@ func encodePart(text []byte) ([]byte, error) {
 	}
 	_, _ = w.Write(text) // into memory
 	_ = w.Close()
-	if piece.Len() > lease.MaxSet || len(text) > maxText {
-		return nil, fmt.Errorf("fleet: jobs: the names are too long: a part of them has %d bytes, must have at most %d", piece.Len(), lease.MaxSet)
+	if piece.Len() > protocol.MaxSet || len(text) > maxText {
+		return nil, fmt.Errorf("fleet: jobs: the names are too long: a part of them has %d bytes, must have at most %d", piece.Len(), protocol.MaxSet)
 	}
 	return piece.Bytes(), nil
 }

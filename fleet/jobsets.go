@@ -9,13 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // JobSets keeps sets of jobs in a store, and reads those that heartbeats name: each distinct set once. It is safe for
 // concurrent use.
 type JobSets struct {
-	store lease.Sets // nil where the store keeps none
+	store protocol.Sets // nil where the store keeps none
 
 	mu    sync.Mutex
 	known map[string]map[string]string // jobs with their revisions, by digest
@@ -37,9 +37,9 @@ const (
 )
 
 // NewJobSets returns one that knows no sets.
-func NewJobSets(store lease.Store) *JobSets {
+func NewJobSets(store protocol.Store) *JobSets {
 	s := &JobSets{known: map[string]map[string]string{}}
-	s.store, _ = store.(lease.Sets)
+	s.store, _ = store.(protocol.Sets)
 	return s
 }
 
@@ -59,9 +59,9 @@ func (s *JobSets) Publish(ctx context.Context, jobs map[string]string) (digest s
 			return "", err
 		}
 		s.own, s.pieces, s.kept = jobs, pieces, time.Time{}
-		s.learn(lease.SetDigest(pieces[0]), jobs)
+		s.learn(protocol.SetDigest(pieces[0]), jobs)
 	}
-	digest = lease.SetDigest(s.pieces[0])
+	digest = protocol.SetDigest(s.pieces[0])
 	if !s.kept.IsZero() && time.Since(s.kept) < setCheck {
 		return digest, nil
 	}
@@ -74,10 +74,10 @@ func (s *JobSets) Publish(ctx context.Context, jobs map[string]string) (digest s
 
 // keep extends the life of the published pieces, and puts those that the store does not have: the root last.
 func (s *JobSets) keep(ctx context.Context) error {
-	for _, some := range slices.Backward(slices.Collect(slices.Chunk(s.pieces, lease.MaxSetsAtOnce))) {
+	for _, some := range slices.Backward(slices.Collect(slices.Chunk(s.pieces, protocol.MaxSetsAtOnce))) {
 		digests := make([]string, len(some))
 		for i, piece := range some {
-			digests[i] = lease.SetDigest(piece)
+			digests[i] = protocol.SetDigest(piece)
 		}
 		kept, err := s.store.KeepSets(ctx, digests, setLife)
 		if err != nil {
@@ -147,8 +147,8 @@ func (s *JobSets) read(ctx context.Context, digest string) (map[string]string, e
 
 // get returns sets; nil when one of them is missing, or is not what its digest says.
 func (s *JobSets) get(ctx context.Context, digests []string) (pieces [][]byte, err error) {
-	for some := range slices.Chunk(digests, lease.MaxSetsAtOnce) {
-		if lease.CheckDigests(some, setLife) != nil {
+	for some := range slices.Chunk(digests, protocol.MaxSetsAtOnce) {
+		if protocol.CheckDigests(some, setLife) != nil {
 			return nil, errJobSet
 		}
 		list, err := s.store.GetSets(ctx, some)
@@ -156,7 +156,7 @@ func (s *JobSets) get(ctx context.Context, digests []string) (pieces [][]byte, e
 			return nil, err
 		}
 		for i, piece := range list {
-			if piece == nil || lease.SetDigest(piece) != some[i] {
+			if piece == nil || protocol.SetDigest(piece) != some[i] {
 				return nil, nil
 			}
 		}

@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // manyJobs returns n jobs with revisions of that release.
 func manyJobs(n int, release string) map[string]string {
 	list := make(map[string]string, n)
 	for i := range n {
-		list[fmt.Sprintf("team-%d.report-%d", i%7, i)] = lease.SetDigest([]byte(release + fmt.Sprint(i)))[:12]
+		list[fmt.Sprintf("team-%d.report-%d", i%7, i)] = protocol.SetDigest([]byte(release + fmt.Sprint(i)))[:12]
 	}
 	return list
 }
@@ -164,7 +164,7 @@ func TestAnUnreadableSetIsUnknown(t *testing.T) {
 		"a root of nothing": "r" + strings.Repeat("0", 32),
 	} {
 		require.NoError(t, store.PutSet(t.Context(), []byte(set), time.Hour))
-		list := []fleet.Replica{heard(t, "a", lease.SetDigest([]byte(set)), 3)}
+		list := []fleet.Replica{heard(t, "a", protocol.SetDigest([]byte(set)), 3)}
 		require.NoError(t, fleet.NewJobSets(store).Resolve(t.Context(), list), what)
 		require.Nil(t, list[0].Jobs, what)
 	}
@@ -221,6 +221,6 @@ func TestFewJobsNeedNoSet(t *testing.T) {
 	store := &setCounter{Store: new(memlease.Store)}
 	require.Empty(t, publish(t, fleet.NewJobSets(store), map[string]string{"report": "1"}))
 	require.Zero(t, store.puts)
-	bare := struct{ lease.Store }{new(memlease.Store)}
+	bare := struct{ protocol.Store }{new(memlease.Store)}
 	require.Empty(t, publish(t, fleet.NewJobSets(bare), manyJobs(100, "v1")), "it keeps no sets")
 }

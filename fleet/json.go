@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // In JSON times are RFC 3339 with milliseconds in UTC, null where there is none; durations are whole milliseconds, in
@@ -28,27 +28,27 @@ func (s stamp) MarshalJSON() ([]byte, error) {
 // MarshalJSON implements [json.Marshaler].
 func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Job         string        `json:"job"`
-		ID          string        `json:"id"`
-		Scheduled   stamp         `json:"scheduled"`
-		From        stamp         `json:"from"`
-		Count       int           `json:"count"`
-		Triggered   bool          `json:"triggered"`
-		State       State         `json:"state"`
-		Outcome     lease.Outcome `json:"outcome"`
-		Started     stamp         `json:"started"`
-		Ended       stamp         `json:"ended"`
-		Took        int64         `json:"took_ms"`
-		Replica     string        `json:"replica"`
-		Left        int64         `json:"left_ms"`
-		Token       int64         `json:"token"`
-		Attempt     int           `json:"attempt"`
-		CancelledBy string        `json:"cancelled_by"`
-		Reason      string        `json:"reason"`
-		Error       string        `json:"error"`
-		TriggeredBy string        `json:"triggered_by"`
-		Key         string        `json:"trigger_key"`
-		Holders     []Holder      `json:"former_holders"`
+		Job         string           `json:"job"`
+		ID          string           `json:"id"`
+		Scheduled   stamp            `json:"scheduled"`
+		From        stamp            `json:"from"`
+		Count       int              `json:"count"`
+		Triggered   bool             `json:"triggered"`
+		State       State            `json:"state"`
+		Outcome     protocol.Outcome `json:"outcome"`
+		Started     stamp            `json:"started"`
+		Ended       stamp            `json:"ended"`
+		Took        int64            `json:"took_ms"`
+		Replica     string           `json:"replica"`
+		Left        int64            `json:"left_ms"`
+		Token       int64            `json:"token"`
+		Attempt     int              `json:"attempt"`
+		CancelledBy string           `json:"cancelled_by"`
+		Reason      string           `json:"reason"`
+		Error       string           `json:"error"`
+		TriggeredBy string           `json:"triggered_by"`
+		Key         string           `json:"trigger_key"`
+		Holders     []Holder         `json:"former_holders"`
 	}{
 		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
 		e.Took().Milliseconds(), e.Replica, e.Left.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
@@ -135,7 +135,7 @@ func (h Holder) MarshalJSON() ([]byte, error) {
 }
 
 // PauseView is a pause in JSON.
-type PauseView struct{ lease.Pause }
+type PauseView struct{ protocol.Pause }
 
 // MarshalJSON implements [json.Marshaler].
 func (p PauseView) MarshalJSON() ([]byte, error) {
@@ -229,16 +229,16 @@ func (d Description) MarshalJSON() ([]byte, error) {
 		Namespace string `json:"namespace"`
 		Now       stamp  `json:"now"`
 		jobStatusJSON
-		Policies    *policiesJSON         `json:"policies"`
-		Definitions []definition          `json:"definitions"`
-		Differences []string              `json:"differences"`
-		Coming      []stamp               `json:"coming"`
-		Outcomes    []Entry               `json:"outcomes"`
-		Counts      map[lease.Outcome]int `json:"counts"`
-		Since       stamp                 `json:"counted_since"`
-		Runs        int                   `json:"runs"`
-		Median      int64                 `json:"median_ms"`
-		Longest     int64                 `json:"longest_ms"`
+		Policies    *policiesJSON            `json:"policies"`
+		Definitions []definition             `json:"definitions"`
+		Differences []string                 `json:"differences"`
+		Coming      []stamp                  `json:"coming"`
+		Outcomes    []Entry                  `json:"outcomes"`
+		Counts      map[protocol.Outcome]int `json:"counts"`
+		Since       stamp                    `json:"counted_since"`
+		Runs        int                      `json:"runs"`
+		Median      int64                    `json:"median_ms"`
+		Longest     int64                    `json:"longest_ms"`
 	}{
 		d.Namespace, stamp(d.Now), d.view(), policies(d.JobStatus), definitions, append([]string{}, d.Differences()...), coming, append([]Entry{}, d.Outcomes...), d.Counts, stamp(d.Since),
 		d.Runs, d.Median.Milliseconds(), d.Longest.Milliseconds(),

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // How long a call waits for the record of a job that has none: its replica may have been started, or got the job by an
@@ -25,7 +25,7 @@ func (f *Fleet) whenKnown(ctx context.Context, job string, call func() error) er
 		if waited >= newJobWait && !served {
 			served = f.serves(ctx, job)
 		}
-		if !errors.Is(err, lease.ErrUnknown) || waited >= servedJobWait || waited >= newJobWait && !served {
+		if !errors.Is(err, protocol.ErrUnknown) || waited >= servedJobWait || waited >= newJobWait && !served {
 			return err
 		}
 		t := time.NewTimer(newJobAsk)

@@ -11,15 +11,15 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
 // late answers calls of Sync only after a while, as a store far away does.
 type late struct{ memlease.Store }
 
-func (s *late) Sync(ctx context.Context, y []lease.Sync) ([]lease.Record, error) {
+func (s *late) Sync(ctx context.Context, y []protocol.Sync) ([]protocol.Record, error) {
 	time.Sleep(80 * time.Millisecond)
 	return s.Store.Sync(ctx, y)
 }
@@ -62,7 +62,7 @@ func TestAJobThatNobodyHasIsUnknownSoon(t *testing.T) {
 		require.NoError(t, err)
 		began := time.Now()
 		_, err = f.Trigger(t.Context(), jobs.Spec{Name: "nobody"}, fleet.TriggerOptions{By: "test"})
-		require.ErrorIs(t, err, lease.ErrUnknown)
+		require.ErrorIs(t, err, protocol.ErrUnknown)
 		require.Equal(t, time.Second, time.Since(began))
 	})
 }

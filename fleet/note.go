@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Note is what is kept in a job's history beside a tick's outcome.
@@ -28,10 +28,10 @@ type noteJSON struct {
 	Error   string `json:"error,omitempty"` // of earlier versions; now it follows as it is, so that no escapes lengthen it
 }
 
-// maxError bounds an error's text, in bytes. A note has room for that beside everything else: see [lease.MaxNote].
+// maxError bounds an error's text, in bytes. A note has room for that beside everything else: see [protocol.MaxNote].
 const maxError = 3 << 10
 
-// String writes n for [lease.Grant] and [lease.Pass]; the empty string when there is nothing to say.
+// String writes n for [protocol.Grant] and [protocol.Pass]; the empty string when there is nothing to say.
 func (n Note) String() string {
 	if n == (Note{}) {
 		return ""
@@ -47,7 +47,7 @@ func (n Note) String() string {
 	if n.Error == "" {
 		return string(text)
 	}
-	return string(text) + "\n" + shortError(n.Error, min(maxError, lease.MaxNote-len(text)-1))
+	return string(text) + "\n" + shortError(n.Error, min(maxError, protocol.MaxNote-len(text)-1))
 }
 
 // cutSign stands where a part of a text was left out.
@@ -61,7 +61,7 @@ func shortError(text string, most int) string {
 		return text
 	}
 	head, _, _ := strings.Cut(text, "\n")
-	head = lease.Cut(head, most/6) + "\n" + cutSign + "\n"
+	head = protocol.Cut(head, most/6) + "\n" + cutSign + "\n"
 	from := len(text) - max(0, most-len(head))
 	switch next := strings.Index(text[from:], "\n") + 1; {
 	case text[from-1] == '\n':
@@ -77,7 +77,7 @@ func shortError(text string, most int) string {
 
 // ParseNote reads what String wrote, or one of the words that stores note on their own, which it takes as the reason.
 func ParseNote(text string) Note {
-	if by, ok := lease.CancelledBy(text); ok {
+	if by, ok := protocol.CancelledBy(text); ok {
 		return Note{Reason: reasonCancelled, By: by}
 	}
 	var r noteJSON

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestANoteIsReadAsItWasWritten(t *testing.T) {
@@ -27,7 +27,7 @@ func TestANoteIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestWhatStoresNoteThemselvesIsAReason(t *testing.T) {
-	for _, word := range []string{lease.NoteOverlap, lease.NotePaused, lease.NoteNewer, lease.NoteExpired, "", "{not json"} {
+	for _, word := range []string{protocol.NoteOverlap, protocol.NotePaused, protocol.NoteNewer, protocol.NoteExpired, "", "{not json"} {
 		require.Equal(t, fleet.Note{Reason: word}, fleet.ParseNote(word))
 	}
 }
@@ -42,8 +42,8 @@ func TestANoteNeverOutgrowsTheStoreAndStaysReadable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := fleet.Note{Started: time.UnixMilli(1795175158387), Reason: "takeovers", Count: 100_000, Error: text}
 			written := n.String()
-			require.LessOrEqual(t, len(written), lease.MaxNote)
-			require.Equal(t, written, lease.Cut(written, lease.MaxNote), "a store does not cut it")
+			require.LessOrEqual(t, len(written), protocol.MaxNote)
+			require.Equal(t, written, protocol.Cut(written, protocol.MaxNote), "a store does not cut it")
 			read := fleet.ParseNote(written)
 			require.Equal(t, n.Reason, read.Reason)
 			require.GreaterOrEqual(t, len(read.Error), 100)
@@ -53,7 +53,7 @@ func TestANoteNeverOutgrowsTheStoreAndStaysReadable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := fleet.Note{Error: rapid.String().Draw(t, "error"), Reason: rapid.StringMatching("[a-z_]{0,20}").Draw(t, "reason")}
 		written := n.String()
-		require.LessOrEqual(t, len(written), lease.MaxNote)
+		require.LessOrEqual(t, len(written), protocol.MaxNote)
 		read := fleet.ParseNote(written)
 		require.Equal(t, n.Reason, read.Reason)
 		require.Equal(t, strings.ToValidUTF8(n.Error, "\uFFFD"), read.Error)
@@ -75,7 +75,7 @@ func TestNoteKeepsTheLastLinesOfAnError(t *testing.T) {
 			lines = append(lines, "FATAL: the reason")
 			n := fleet.Note{Started: time.UnixMilli(1795175158387).UTC(), By: "ops", Error: what + "\n" + strings.Join(lines, "\n")}
 			written := n.String()
-			require.LessOrEqual(t, len(written), lease.MaxNote)
+			require.LessOrEqual(t, len(written), protocol.MaxNote)
 			read := fleet.ParseNote(written)
 			kept, ok := strings.CutPrefix(read.Error, what+"\n[...]\n")
 			require.True(t, ok, "what failed, and that something was cut: %q", read.Error[:100])

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // The outcomes and reasons of package scheduler, which this one must not import, and those that stores note.
@@ -76,15 +76,15 @@ func (r *reasoner) outcome(e Entry) string {
 	case failed:
 		return fmt.Sprintf("It was won by %s, and ran from %s to %s, which took %s, and failed at attempt %d, token %d%s",
 			e.Replica, r.when(e.Started), r.when(e.Ended), rough(e.Took()), e.Attempts, e.Token, quoted(e.Error))
-	case lease.OutcomeSkipped:
+	case protocol.OutcomeSkipped:
 		return r.skipped(e)
-	case lease.OutcomeReplaced:
+	case protocol.OutcomeReplaced:
 		return r.replaced(e)
-	case lease.OutcomeCancelled:
+	case protocol.OutcomeCancelled:
 		return r.cancelled(e)
 	case missed:
 		return r.missed(e)
-	case lease.OutcomeLost:
+	case protocol.OutcomeLost:
 		return r.lost(e)
 	}
 	return fmt.Sprintf("%s settled it at %s as %s%s", e.Replica, r.when(e.Ended), e.Outcome, quoted(e.Error))
@@ -92,7 +92,7 @@ func (r *reasoner) outcome(e Entry) string {
 
 func (r *reasoner) skipped(e Entry) string {
 	switch e.Reason {
-	case lease.NoteOverlap:
+	case protocol.NoteOverlap:
 		text := "It was skipped because "
 		if b, ok := r.blocker(e); ok {
 			text += fmt.Sprintf("%s still ran %s", b.Replica, r.at(b.Scheduled))
@@ -113,11 +113,11 @@ func (r *reasoner) skipped(e Entry) string {
 			text += "an earlier tick was still open, which is not in the history any more"
 		}
 		return text + r.overlap() + "." + r.together(e)
-	case lease.NoteOpen:
-		return fmt.Sprintf("It was skipped because %d ticks of the job were open, and no more may be.", lease.MaxOpen)
-	case lease.NotePaused:
+	case protocol.NoteOpen:
+		return fmt.Sprintf("It was skipped because %d ticks of the job were open, and no more may be.", protocol.MaxOpen)
+	case protocol.NotePaused:
 		return r.paused(e)
-	case lease.NoteNewer:
+	case protocol.NoteNewer:
 		text := "It was skipped: while it waited for its turn, a newer one took its place"
 		if n, ok := r.newer(e); ok {
 			text += ", " + r.at(n.Scheduled)
@@ -193,7 +193,7 @@ func (r *reasoner) paused(e Entry) string {
 	}
 	// A pause is over when somebody ends it, which settles what came due in it and was not claimed.
 	for _, over := range r.Record.Settled {
-		if over.From != 0 && over.Token == 0 && over.Note == lease.NotePaused && !over.At.Before(e.Ended) {
+		if over.From != 0 && over.Token == 0 && over.Note == protocol.NotePaused && !over.At.Before(e.Ended) {
 			return was + fmt.Sprintf("until %s resumed it at %s.", over.Holder, r.when(over.At))
 		}
 	}
@@ -206,7 +206,7 @@ func (r *reasoner) paused(e Entry) string {
 	return fmt.Sprintf("It was skipped by %s at %s because the job was paused then.", e.Replica, r.when(e.Ended)) + r.together(e)
 }
 
-func (r *reasoner) pause(p lease.Pause) string {
+func (r *reasoner) pause(p protocol.Pause) string {
 	return fmt.Sprintf("by %s since %s%s", p.By, r.when(p.Since), quotedBare(p.Why))
 }
 
@@ -218,7 +218,7 @@ func (r *reasoner) replaced(e Entry) string {
 	if e.Token == 0 {
 		return fmt.Sprintf("It never ran: while it waited for its turn, %s took its place.", by)
 	}
-	if e.Reason == lease.NoteExpired {
+	if e.Reason == protocol.NoteExpired {
 		return fmt.Sprintf("It was won by %s at %s (attempt %d, token %d), and its lease had run out by %s: %s had died, was frozen, or did not reach Redis%s. "+
 			"It was not run again, to make room for %s.", e.Replica, r.when(e.Started), e.Attempts, e.Token, r.when(e.Ended), e.Replica, r.lastHeard(e.Replica), by)
 	}
@@ -229,7 +229,7 @@ func (r *reasoner) replaced(e Entry) string {
 // newer finds the tick that e had to make room for: the next one that was granted or waits.
 func (r *reasoner) newer(e Entry) (found Entry, ok bool) {
 	for _, n := range r.list {
-		if !n.IsRange() && n.Scheduled.After(e.Scheduled) && (n.Token != 0 || n.State == Waiting || n.Reason == lease.NoteNewer) &&
+		if !n.IsRange() && n.Scheduled.After(e.Scheduled) && (n.Token != 0 || n.State == Waiting || n.Reason == protocol.NoteNewer) &&
 			(!ok || n.Scheduled.Before(found.Scheduled)) {
 			found, ok = n, true
 		}

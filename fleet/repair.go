@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // aheadLimit is how far a watermark may lie in the future before that is worth a word.
@@ -24,21 +24,21 @@ type Repaired struct {
 // Repair brings the watermark of a job back to now that lies in the future, where a clock which was wrong for so long that
 // the fleet accepted it has left it: until then no tick of the job would run. The next tick of the schedule runs again.
 // Those past the watermark that are open, or that the record remembers as settled one by one (the last
-// [lease.History]), never run again. The rate of triggers, and the time of a pause or of an edit, come back to now as
+// [protocol.History]), never run again. The rate of triggers, and the time of a pause or of an edit, come back to now as
 // well. Tokens go on rising. by names who asks, and matches the pattern of a name. To repeat a repair changes nothing.
 //
 // Replicas take the new watermark in at once, or with their next heartbeat. One that lay ahead by no more than the
 // greater of their TTL and 5 s, they write back: it is over as soon.
 //
-// It returns [lease.ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's
+// It returns [protocol.ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's
 // clock cannot be trusted.
 func (f *Fleet) Repair(ctx context.Context, job, by string) (Repaired, error) {
-	c, err := ability[lease.Repairer](f.store, "repair a job", "lease.Repairer")
+	c, err := ability[protocol.Repairer](f.store, "repair a job", "protocol.Repairer")
 	if err != nil {
 		return Repaired{}, err
 	}
-	if !lease.ValidName(by) {
-		return Repaired{}, fmt.Errorf("fleet: by: %q %s", by, lease.NameRule)
+	if !protocol.ValidName(by) {
+		return Repaired{}, fmt.Errorf("fleet: by: %q %s", by, protocol.NameRule)
 	}
 	until, err := f.until(ctx)
 	if err != nil {
@@ -48,11 +48,11 @@ func (f *Fleet) Repair(ctx context.Context, job, by string) (Repaired, error) {
 	if err != nil {
 		return Repaired{}, err
 	}
-	var a lease.Repaired
+	var a protocol.Repaired
 	tries := 1
 	for ; ; tries++ {
-		a, err = c.Repair(ctx, lease.Repair{Name: job, Until: until})
-		if err == nil || errors.Is(err, lease.ErrUnknown) || errors.Is(err, lease.ErrOutOfBounds) || ctx.Err() != nil || tries == triggerTries {
+		a, err = c.Repair(ctx, protocol.Repair{Name: job, Until: until})
+		if err == nil || errors.Is(err, protocol.ErrUnknown) || errors.Is(err, protocol.ErrOutOfBounds) || ctx.Err() != nil || tries == triggerTries {
 			break
 		}
 	}
@@ -72,7 +72,7 @@ func (f *Fleet) Repair(ctx context.Context, job, by string) (Repaired, error) {
 }
 
 // ahead is how far a record's watermark lies in the future; 0 when it does not, or by little.
-func ahead(r lease.Record, now time.Time) time.Duration {
+func ahead(r protocol.Record, now time.Time) time.Duration {
 	if d := time.UnixMilli(r.Mark).Sub(now); d > aheadLimit {
 		return d.Truncate(time.Millisecond)
 	}

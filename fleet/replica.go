@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Replica is what a replica says about itself, every few seconds, by lease.Roster.
+// Replica is what a replica says about itself, every few seconds, by protocol.Roster.
 type Replica struct {
 	ID          string
 	Groups      []string         // that it serves, besides the jobs that name none
@@ -84,7 +84,7 @@ type replicaJSON struct {
 // every few seconds.
 const MostJobs = 1000
 
-// Encode writes r for lease.Roster, times and durations in whole milliseconds. It leaves the jobs out when it
+// Encode writes r for protocol.Roster, times and durations in whole milliseconds. It leaves the jobs out when it
 // names a Set, or they are more than [MostJobs].
 func (r Replica) Encode() []byte {
 	w := replicaJSON{

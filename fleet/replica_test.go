@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestAReplicaIsReadAsItWasAnnounced(t *testing.T) {
@@ -57,7 +57,7 @@ func TestAReplicaOfVeryManyJobsIsAnnouncedWithoutThem(t *testing.T) {
 		r.Jobs[fmt.Sprintf("a-job-with-a-number-%d", i)] = "0123456789ab"
 	}
 	text := r.Encode()
-	require.LessOrEqual(t, len(text), lease.MaxInfo)
+	require.LessOrEqual(t, len(text), protocol.MaxInfo)
 	read, err := fleet.DecodeReplica(text)
 	require.NoError(t, err)
 	require.Equal(t, fleet.Replica{ID: "big", JobCount: 50_000}, read)

@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
 func TestTheWordsAreThoseOfTheScheduler(t *testing.T) {
 	require.Equal(t,
-		[]lease.Outcome{scheduler.Succeeded, scheduler.Failed, scheduler.Skipped, scheduler.Missed, scheduler.Lost}, fleet.Outcomes)
+		[]protocol.Outcome{scheduler.Succeeded, scheduler.Failed, scheduler.Skipped, scheduler.Missed, scheduler.Lost}, fleet.Outcomes)
 	var reasons []string
 	for _, r := range []scheduler.Reason{
 		scheduler.ReasonOverlap, scheduler.ReasonPaused, scheduler.ReasonMisfire, scheduler.ReasonTooOld, scheduler.ReasonTooMany, scheduler.ReasonForgotten,

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Status is what a fleet does at an instant.
@@ -40,15 +40,15 @@ type JobStatus struct {
 	// LastRun is the newest settled tick that was run, and LastSuccess the newest that succeeded; nil when none is kept.
 	LastRun, LastSuccess *Entry
 
-	// Newest are the outcomes of what was settled last, newest last, at most lease.SummaryOutcomes. Only Status fills it in.
-	Newest []lease.Outcome
+	// Newest are the outcomes of what was settled last, newest last, at most protocol.SummaryOutcomes. Only Status fills it in.
+	Newest []protocol.Outcome
 
 	Next    time.Time // the first tick after now; zero when there is none, or it is not known
 	Overdue time.Time // the oldest tick that should have been decided by now, and waits for no other; zero when there is none
 	// Ahead is how far the job's watermark lies in the future, where a clock that was wrong has left it: no tick up to then
 	// runs unless somebody calls [Fleet.Repair]. 0 when it does not, or by 5 s at most.
 	Ahead  time.Duration
-	Paused *lease.Pause // for the whole fleet; nil when it is not. Spec.Paused is what the configuration says
+	Paused *protocol.Pause // for the whole fleet; nil when it is not. Spec.Paused is what the configuration says
 
 	Replicas []string // that live and serve the job, without those that are stopping
 	Unserved bool     // no replica that lives serves the job: nobody runs it
@@ -65,7 +65,7 @@ const slack = 5 * time.Second
 
 // Status looks at the replicas, the given jobs, the jobs that replicas serve besides, and those that only the store knows;
 // of these, where names are given, only at the jobs of those names, in their order. Jobs that only the store knows are left
-// out where it is no [lease.Summarizer].
+// out where it is no [protocol.Summarizer].
 func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) (Status, error) {
 	now, since, err := f.store.Time(ctx)
 	if err != nil {
@@ -115,14 +115,14 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 	}
 	s.Jobs = make([]JobStatus, len(all))
 	service := NewService(s.Replicas)
-	err = f.summaries(ctx, all, func(i int, r lease.Summary) {
+	err = f.summaries(ctx, all, func(i int, r protocol.Summary) {
 		s.Jobs[i] = f.jobStatus(all[i].name, all[i].job, r.Record, service, now)
 		s.Jobs[i].Newest = r.Newest
 	})
 	return s, err
 }
 
-func (f *Fleet) jobStatus(name string, job *jobs.Job, r lease.Record, service *Service, now time.Time) JobStatus {
+func (f *Fleet) jobStatus(name string, job *jobs.Job, r protocol.Record, service *Service, now time.Time) JobStatus {
 	s := JobStatus{Name: name, Given: job != nil, Known: r.Mark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: r.Paused}
 	list := entries(f.namespace, r)
 	s.Open = list[:len(r.Open):len(r.Open)]
@@ -154,7 +154,7 @@ func (f *Fleet) jobStatus(name string, job *jobs.Job, r lease.Record, service *S
 }
 
 // recorded takes the schedule of a job that was not given from its record.
-func (s *JobStatus) recorded(r lease.Record, now time.Time) {
+func (s *JobStatus) recorded(r protocol.Record, now time.Time) {
 	if len(r.Schedules) == 0 || r.Schedules[len(r.Schedules)-1].Text == "" {
 		return
 	}
@@ -178,7 +178,7 @@ func (f *Fleet) silent(ctx context.Context, live []Replica) ([]Replica, error) {
 
 // overdue returns the oldest tick that is undecided although its time has long come; zero when there is none. Ticks that
 // are caught up wait for what is open.
-func overdue(job *jobs.Job, r lease.Record, now time.Time) time.Time {
+func overdue(job *jobs.Job, r protocol.Record, now time.Time) time.Time {
 	spec := job.Spec()
 	due := job.Schedule().Next(time.UnixMilli(r.Mark))
 	if due.IsZero() || len(r.Open) > 0 || now.Sub(due) <= spec.MisfireGrace+spec.Jitter+slack {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // asked is a job that Status looks at.
@@ -20,7 +20,7 @@ const namesAtOnce = 1000
 // withLeftOver adds the jobs that only the store knows, sorted by name: those with a watermark. Other records are of leases
 // that no job has. named says that only certain names are wanted.
 func (f *Fleet) withLeftOver(ctx context.Context, all []asked, named bool) ([]asked, error) {
-	index, ok := f.store.(lease.Summarizer)
+	index, ok := f.store.(protocol.Summarizer)
 	if !ok || named {
 		return all, nil
 	}
@@ -45,7 +45,7 @@ func (f *Fleet) withLeftOver(ctx context.Context, all []asked, named bool) ([]as
 		}
 	}
 	slices.Sort(unknown)
-	for page := range slices.Chunk(unknown, lease.MaxSummaries) {
+	for page := range slices.Chunk(unknown, protocol.MaxSummaries) {
 		list, err := index.Summarize(ctx, page)
 		if err != nil {
 			return nil, err
@@ -60,13 +60,13 @@ func (f *Fleet) withLeftOver(ctx context.Context, all []asked, named bool) ([]as
 }
 
 // summaries calls do with the summary of each job, in any order but one after the other.
-func (f *Fleet) summaries(ctx context.Context, all []asked, do func(i int, r lease.Summary)) error {
-	index, ok := f.store.(lease.Summarizer)
+func (f *Fleet) summaries(ctx context.Context, all []asked, do func(i int, r protocol.Summary)) error {
+	index, ok := f.store.(protocol.Summarizer)
 	if !ok {
-		list := make([]lease.Summary, len(all))
+		list := make([]protocol.Summary, len(all))
 		err := together(ctx, len(all), func(ctx context.Context, i int) error {
 			r, err := f.inspect(ctx, all[i].name)
-			list[i] = lease.Summarize(r)
+			list[i] = protocol.Summarize(r)
 			list[i].Record = r // all that it has is here already
 			return err
 		})
@@ -75,8 +75,8 @@ func (f *Fleet) summaries(ctx context.Context, all []asked, do func(i int, r lea
 		}
 		return err
 	}
-	for from := 0; from < len(all); from += lease.MaxSummaries {
-		page := all[from:min(from+lease.MaxSummaries, len(all))]
+	for from := 0; from < len(all); from += protocol.MaxSummaries {
+		page := all[from:min(from+protocol.MaxSummaries, len(all))]
 		names := make([]string, len(page))
 		for i, a := range page {
 			names[i] = a.name

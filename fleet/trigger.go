@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // TriggerOptions are what a trigger needs besides the job. By is required.
@@ -25,11 +25,11 @@ const DefaultWindow = 24 * time.Hour
 
 // Triggered is the answer to a trigger.
 type Triggered struct {
-	Status lease.TriggerStatus
+	Status protocol.TriggerStatus
 	Tick   time.Time // of the run that serves the trigger; zero when it was refused
 	ID     string    // the tick's identity, as jobs.Run.TickID; empty when it was refused
 
-	// Wait and Next say when the next trigger may be accepted, of one that was refused as [lease.Limited].
+	// Wait and Next say when the next trigger may be accepted, of one that was refused as [protocol.Limited].
 	Wait time.Duration
 	Next time.Time // by fleet time
 
@@ -37,7 +37,7 @@ type Triggered struct {
 }
 
 // Accepted reports whether a run serves the trigger.
-func (t Triggered) Accepted() bool { return t.Status != lease.Limited }
+func (t Triggered) Accepted() bool { return t.Status != protocol.Limited }
 
 // ErrLeaderTask is returned by [Fleet.Trigger] for a leader task, which runs all the time anyway.
 var ErrLeaderTask = errors.New("fleet: a leader task runs all the time, so it cannot be triggered")
@@ -51,16 +51,16 @@ const triggerTries = 3
 // that one. A pause does not stop it. It returns before the run has started: see [Fleet.Await].
 //
 // A job that a replica has got a moment ago has no record yet. Trigger waits for it: for a second, or for 10 s while a live
-// replica says that it serves the job. Then it returns [lease.ErrUnknown]: no replica has ever contended for the job.
+// replica says that it serves the job. Then it returns [protocol.ErrUnknown]: no replica has ever contended for the job.
 func (f *Fleet) Trigger(ctx context.Context, spec jobs.Spec, o TriggerOptions) (Triggered, error) {
 	if spec.Leader {
 		return Triggered{}, fmt.Errorf("job %q: %w", spec.Name, ErrLeaderTask)
 	}
-	c, err := ability[lease.Controller](f.store, "trigger a job", "lease.Controller")
+	c, err := ability[protocol.Controller](f.store, "trigger a job", "protocol.Controller")
 	if err != nil {
 		return Triggered{}, err
 	}
-	t := lease.Trigger{
+	t := protocol.Trigger{
 		Name: spec.Name, By: o.By, Request: request(), Key: o.Key, Beside: spec.Overlap == jobs.Allow,
 	}
 	if o.Key == "" && o.Window != 0 {
@@ -78,13 +78,13 @@ func (f *Fleet) Trigger(ctx context.Context, spec jobs.Spec, o TriggerOptions) (
 	if err := t.Validate(); err != nil {
 		return Triggered{}, err
 	}
-	var a lease.Triggered
+	var a protocol.Triggered
 	err = f.whenKnown(ctx, spec.Name, func() (err error) {
 		for try := 1; ; try++ {
 			if t.Until, err = f.until(ctx); err == nil {
 				a, err = c.Trigger(ctx, t)
 			}
-			if err == nil || errors.Is(err, ErrClock) || errors.Is(err, lease.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
+			if err == nil || errors.Is(err, ErrClock) || errors.Is(err, protocol.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
 				return err
 			}
 		}
@@ -93,7 +93,7 @@ func (f *Fleet) Trigger(ctx context.Context, spec jobs.Spec, o TriggerOptions) (
 		return Triggered{}, err
 	}
 	answer := Triggered{Status: a.Status, Wait: a.Wait}
-	if a.Status == lease.Limited {
+	if a.Status == protocol.Limited {
 		now, _, err := f.store.Time(ctx)
 		answer.Next = now.Add(a.Wait)
 		return answer, err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Verdict says in a word what is known of a tick: an outcome, a [State], or one of these.
@@ -39,7 +39,7 @@ type Explanation struct {
 // Question is all that an [Explanation] depends on.
 type Question struct {
 	Namespace string
-	Record    lease.Record
+	Record    protocol.Record
 	Job       *jobs.Job // nil when its definition is not known: then any whole second counts as one of its ticks
 	Replicas  []Replica // that live
 	Tick      time.Time // zero for the oldest that is due and undecided, or else the newest that was decided
@@ -359,7 +359,7 @@ func (r *reasoner) notKept() string {
 		return text
 	}
 	switch {
-	case len(settled) >= lease.History && r.tick.Before(oldest):
+	case len(settled) >= protocol.History && r.tick.Before(oldest):
 		return fmt.Sprintf("It was decided, and the history does not go back so far: it holds the last %d outcomes, since %s.",
 			len(settled), r.at(oldest))
 	case r.tick.Before(oldest):

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestAcquireErrors(t *testing.T) {
@@ -112,20 +113,24 @@ func TestAcquireErrors(t *testing.T) {
 // answering is a store that gives every claim the same answer.
 type answering struct {
 	faulty
-	answer lease.Answer
+	answer protocol.Answer
 	sync   error
 }
 
-func (s *answering) Claim(context.Context, lease.Claim) (lease.Answer, error) { return s.answer, nil }
+func (s *answering) Claim(context.Context, lease.Claim) (protocol.Answer, error) {
+	return s.answer, nil
+}
 
-func (s *answering) Sync(context.Context, []lease.Sync) ([]lease.Record, error) { return nil, s.sync }
+func (s *answering) Sync(context.Context, []protocol.Sync) ([]protocol.Record, error) {
+	return nil, s.sync
+}
 
 func TestAcquireEndsWhateverTheStoreSays(t *testing.T) {
 	for says, store := range map[string]*answering{
-		`the store forgot "job" at once`: {answer: lease.Answer{Status: lease.Unknown}},
-		errDown.Error():                  {answer: lease.Answer{Status: lease.Unknown}, sync: errDown},
+		`the store forgot "job" at once`: {answer: protocol.Answer{Status: protocol.Unknown}},
+		errDown.Error():                  {answer: protocol.Answer{Status: protocol.Unknown}, sync: errDown},
 		"unexpected answer none":         {},
-		"unexpected answer invalid":      {answer: lease.Answer{Status: 99}},
+		"unexpected answer invalid":      {answer: protocol.Answer{Status: 99}},
 	} {
 		_, err := lease.Acquire(t.Context(), store, tick("job"))
 		require.ErrorContains(t, err, says)
@@ -149,7 +154,7 @@ func TestAcquireSameRequestSameGrant(t *testing.T) {
 		store := &faulty{onClaim: first(1, losesTheReply)}
 		k := newKeeper(t, store)
 		c := tick("job")
-		c.Request = lease.NewRequest()
+		c.Request = protocol.NewRequest()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := k.Acquire(ctx, c) // syncs first, so this one is not granted
@@ -168,12 +173,12 @@ func TestAcquireSameRequestSameGrant(t *testing.T) {
 func TestGrantWhoseReplyWasLostIsFoundAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(faulty)
-		_, err := store.Sync(t.Context(), []lease.Sync{{Name: "job"}})
+		_, err := store.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
 		require.NoError(t, err)
 		store.onClaim = first(1, losesTheReply)
 		k := newKeeper(t, store)
 		c := tick("job")
-		c.Request = lease.NewRequest()
+		c.Request = protocol.NewRequest()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err = k.Acquire(ctx, c)
@@ -187,8 +192,8 @@ func TestGrantWhoseReplyWasLostIsFoundAgain(t *testing.T) {
 func TestRequestsDifferFromThoseOfAnEarlierProcess(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
-		r := lease.NewRequest()
-		require.True(t, lease.ValidName(r), r)
+		r := protocol.NewRequest()
+		require.True(t, protocol.ValidName(r), r)
 		require.False(t, seen[r])
 		seen[r] = true
 		require.Greater(t, len(r), 8, "%s: no part of it is random", r)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestRenewalsAreBatched(t *testing.T) {
@@ -159,10 +160,10 @@ func TestAtMostTwoRenewalsAreUnderWay(t *testing.T) {
 // impatient tells how long each call of Renew is given.
 type impatient struct {
 	lease.Store
-	given func(limit time.Duration, grants []lease.Grant)
+	given func(limit time.Duration, grants []protocol.Grant)
 }
 
-func (s *impatient) Renew(ctx context.Context, grants []lease.Grant) []error {
+func (s *impatient) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	deadline, _ := ctx.Deadline()
 	s.given(time.Until(deadline), grants)
 	return s.Store.Renew(ctx, grants)
@@ -171,7 +172,7 @@ func (s *impatient) Renew(ctx context.Context, grants []lease.Grant) []error {
 func TestRenewalIsGivenASixthOfItsShortestTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mixed := 0
-		k := newKeeper(t, &impatient{Store: new(faulty), given: func(limit time.Duration, grants []lease.Grant) {
+		k := newKeeper(t, &impatient{Store: new(faulty), given: func(limit time.Duration, grants []protocol.Grant) {
 			shortest := grants[0].Term
 			for _, g := range grants {
 				shortest = min(shortest, g.Term)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // BenchmarkKeeper10000 measures the heap that 10,000 held leases take, contexts with their Done channels included, records of
@@ -33,8 +34,8 @@ func BenchmarkKeeper10000(b *testing.B) {
 		before := heap()
 		for i, name := range names {
 			c := claim(name)
-			c.Request = lease.NewRequest()
-			leases[i] = k.Keep(ctx, c, lease.Answer{Status: lease.Granted, Token: 1, Attempt: 1, Left: c.Term}, lease.Sent())
+			c.Request = protocol.NewRequest()
+			leases[i] = k.Keep(ctx, c, protocol.Answer{Status: protocol.Granted, Token: 1, Attempt: 1, Left: c.Term}, lease.Sent())
 			leases[i].Context().Done()
 		}
 		grown += heap() - before
@@ -58,7 +59,7 @@ func BenchmarkKeepAndSettle(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			if _, err := store.Sync(ctx, []lease.Sync{{Name: "job"}}); err != nil {
+			if _, err := store.Sync(ctx, []protocol.Sync{{Name: "job"}}); err != nil {
 				b.Fatal(err)
 			}
 			ends := context.WithoutCancel(ctx)
@@ -70,7 +71,7 @@ func BenchmarkKeepAndSettle(b *testing.B) {
 				c.Occasion, c.Request = occasion, "r"
 				sent := lease.Sent()
 				a, err := store.Claim(ctx, c)
-				if err != nil || a.Status != lease.Granted {
+				if err != nil || a.Status != protocol.Granted {
 					b.Fatal(a.Status, err)
 				}
 				if err := k.Keep(ctx, c, a, sent).Settle(ends, "succeeded"); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // unreliable is what one replica sees of a store: anything can go wrong at any time, and now and then everything does for
@@ -54,12 +55,12 @@ func (u *unreliable) badly(ctx context.Context, do func() error) error {
 	}
 }
 
-func (u *unreliable) Claim(ctx context.Context, c lease.Claim) (a lease.Answer, err error) {
+func (u *unreliable) Claim(ctx context.Context, c lease.Claim) (a protocol.Answer, err error) {
 	err = u.badly(ctx, func() (err error) { a, err = u.Store.Claim(context.WithoutCancel(ctx), c); return err })
 	return a, err
 }
 
-func (u *unreliable) Renew(ctx context.Context, grants []lease.Grant) []error {
+func (u *unreliable) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	answers := make([]error, len(grants))
 	err := u.badly(ctx, func() error { copy(answers, u.Store.Renew(context.WithoutCancel(ctx), grants)); return nil })
 	if err != nil {
@@ -70,7 +71,7 @@ func (u *unreliable) Renew(ctx context.Context, grants []lease.Grant) []error {
 	return answers
 }
 
-func (u *unreliable) Release(ctx context.Context, g lease.Grant) error {
+func (u *unreliable) Release(ctx context.Context, g protocol.Grant) error {
 	return u.badly(ctx, func() error { return u.Store.Release(context.WithoutCancel(ctx), g) })
 }
 
@@ -86,11 +87,11 @@ type register struct {
 }
 
 // Claim looks at the very instant of the grant, whatever becomes of the answer.
-func (r *register) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+func (r *register) Claim(ctx context.Context, c lease.Claim) (protocol.Answer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a, err := r.Store.Claim(ctx, c)
-	if err == nil && a.Status == lease.Granted && a.Token != r.tokens[c.Name] {
+	if err == nil && a.Status == protocol.Granted && a.Token != r.tokens[c.Name] {
 		require.Greater(r.t, a.Token, r.tokens[c.Name])
 		r.tokens[c.Name] = a.Token
 		r.grants++
@@ -134,14 +135,14 @@ func TestADayOfFailuresNeverHasTwoHolders(t *testing.T) {
 							return
 						}
 						c := lease.Claim{
-							Name: fmt.Sprintf("job-%d", name), Holder: fmt.Sprintf("replica-%d", replica), Request: lease.NewRequest(),
+							Name: fmt.Sprintf("job-%d", name), Holder: fmt.Sprintf("replica-%d", replica), Request: protocol.NewRequest(),
 							Term: 30*time.Second + time.Duration(random.Int64N(int64(time.Minute))),
 						}
 						limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 						sent := lease.Sent()
 						a, err := store.Claim(limited, c)
 						cancel()
-						if err != nil || a.Status != lease.Granted {
+						if err != nil || a.Status != protocol.Granted {
 							continue
 						}
 						l := k.Keep(ctx, c, a, sent)

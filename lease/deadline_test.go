@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // With the store out of reach from the start, or from after some renewals, however it is out of reach.
@@ -55,12 +56,12 @@ func TestContextEndsBeforeTheStoreCouldGrantAgain(t *testing.T) {
 
 						answer, err := store.Claim(t.Context(), byAnother(c))
 						require.NoError(t, err)
-						require.Equal(t, lease.Held, answer.Status, "the store still has it, for %s", answer.Left)
+						require.Equal(t, protocol.Held, answer.Status, "the store still has it, for %s", answer.Left)
 						require.GreaterOrEqual(t, answer.Left, lease.Margin(term))
 						time.Sleep(answer.Left)
 						answer, err = store.Claim(t.Context(), byAnother(c))
 						require.NoError(t, err)
-						require.Equal(t, lease.Granted, answer.Status)
+						require.Equal(t, protocol.Granted, answer.Status)
 						require.Greater(t, answer.Token, l.Token())
 					})
 				})

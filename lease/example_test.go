@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func ExampleAcquire() {
@@ -106,12 +107,12 @@ func ExampleKeeper() {
 	defer keeper.Close()
 
 	for _, shard := range []string{"shard-1", "shard-2", "shard-3"} {
-		claim := lease.Claim{Name: shard, Holder: "a", Request: lease.NewRequest(), Term: 30 * time.Second}
+		claim := lease.Claim{Name: shard, Holder: "a", Request: protocol.NewRequest(), Term: 30 * time.Second}
 		limited, cancel := context.WithTimeout(ctx, time.Second) // of the claim, not of the lease
 		sent := lease.Sent()
 		answer, err := store.Claim(limited, claim)
 		cancel()
-		if err != nil || answer.Status != lease.Granted {
+		if err != nil || answer.Status != protocol.Granted {
 			fmt.Println(shard, answer.Status, err)
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,12 +41,12 @@ func (f fault) call(ctx context.Context, do func() error) error {
 	return f(ctx, do)
 }
 
-func (s *faulty) Claim(ctx context.Context, c lease.Claim) (a lease.Answer, err error) {
+func (s *faulty) Claim(ctx context.Context, c lease.Claim) (a protocol.Answer, err error) {
 	err = s.onClaim.call(ctx, func() (err error) { a, err = s.Store.Claim(ctx, c); return err })
 	return a, err
 }
 
-func (s *faulty) Renew(ctx context.Context, grants []lease.Grant) []error {
+func (s *faulty) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	s.renewals.Add(1)
 	s.renewed.Add(int64(len(grants)))
 	var answers []error
@@ -59,11 +60,11 @@ func (s *faulty) Renew(ctx context.Context, grants []lease.Grant) []error {
 	return answers
 }
 
-func (s *faulty) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
+func (s *faulty) Settle(ctx context.Context, g protocol.Grant, outcome lease.Outcome) error {
 	return s.onSettle.call(ctx, func() error { return s.Store.Settle(ctx, g, outcome) })
 }
 
-func (s *faulty) Release(ctx context.Context, g lease.Grant) error {
+func (s *faulty) Release(ctx context.Context, g protocol.Grant) error {
 	return s.onRelease.call(ctx, func() error { return s.Store.Release(ctx, g) })
 }
 
@@ -127,7 +128,7 @@ func acquire(t *testing.T, k *lease.Keeper, c lease.Claim) *lease.Lease {
 
 // byAnother returns c as another holder asks for it.
 func byAnother(c lease.Claim) lease.Claim {
-	c.Holder, c.Request = "b", lease.NewRequest()
+	c.Holder, c.Request = "b", protocol.NewRequest()
 	return c
 }
 

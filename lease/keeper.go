@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Keeper renews leases in batches and ends each at its deadline. It has no goroutine while nothing is due: one timer
@@ -86,20 +88,20 @@ func (k *Keeper) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 			return nil, err
 		}
 		switch a.Status {
-		case Granted:
+		case protocol.Granted:
 			return k.Keep(ctx, c, a, sent), nil
-		case Held, Busy, Queued:
+		case protocol.Held, protocol.Busy, protocol.Queued:
 			return nil, &HeldError{Name: c.Name, Holder: a.Holder, Left: a.Left}
-		case Decided, Skipped, Lost, Paused:
+		case protocol.Decided, protocol.Skipped, protocol.Lost, protocol.Paused:
 			return nil, fmt.Errorf("%w: %q at %d", ErrDecided, c.Name, c.Occasion)
-		case Unknown:
+		case protocol.Unknown:
 			if synced {
 				return nil, fmt.Errorf("lease: the store forgot %q at once", c.Name)
 			}
-			if _, err := k.store.Sync(ctx, []Sync{{Name: c.Name, Mark: c.Known, Known: c.Known}}); err != nil {
+			if _, err := k.store.Sync(ctx, []protocol.Sync{{Name: c.Name, Mark: c.Known, Known: c.Known}}); err != nil {
 				return nil, err
 			}
-		case Early, Late:
+		case protocol.Early, protocol.Late:
 			return nil, fmt.Errorf("lease: claim of %q at %d is %s: the store's clock says %s", c.Name, c.Occasion, a.Status, a.Now)
 		default:
 			return nil, fmt.Errorf("lease: claim of %q: unexpected answer %s", c.Name, a.Status)
@@ -119,10 +121,10 @@ func (m Moment) Sub(u Moment) time.Duration { return u.at.until(m.at) }
 // Keep renews what a granted for c, from now on. sent must have been taken right before the request was sent that a
 // answers: a repeated claim is answered with what is left of the lease then. ctx is the parent of the lease's context. With
 // a MaxHold the lease is lost so long after sent.
-func (k *Keeper) Keep(ctx context.Context, c Claim, a Answer, sent Moment) *Lease {
+func (k *Keeper) Keep(ctx context.Context, c Claim, a protocol.Answer, sent Moment) *Lease {
 	l := &Lease{
 		keeper: k,
-		grant: Grant{
+		grant: protocol.Grant{
 			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
 			Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
 			Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,

@@ -7,13 +7,15 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Lease is an occasion, or a plain lock, that is held. Its keeper renews it until it is settled, released or lost. It is
 // safe for concurrent use.
 type Lease struct {
 	keeper *Keeper
-	grant  Grant
+	grant  protocol.Grant
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -126,7 +128,7 @@ func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 	}
 	l.attempt.Store(int64(attempt))
 	sent := now()
-	err := l.keeper.store.Renew(ctx, []Grant{l.current()})[0]
+	err := l.keeper.store.Renew(ctx, []protocol.Grant{l.current()})[0]
 	switch {
 	case err == nil:
 		l.keeper.renewed(l, sent)
@@ -149,7 +151,7 @@ func (l *Lease) AwaitStart() {
 // Started has l renewed as long as it is held again: the work that it was granted for has begun.
 func (l *Lease) Started() { l.keeper.started(l) }
 
-// SetNote sets what the store keeps beside the outcome when the lease is settled: see [Grant]. The default is nothing.
+// SetNote sets what the store keeps beside the outcome when the lease is settled: see [protocol.Grant]. The default is nothing.
 func (l *Lease) SetNote(note string) {
 	l.keeper.mu.Lock()
 	l.note = note
@@ -162,17 +164,17 @@ func (l *Lease) Check() { l.keeper.check(l) }
 // Settle records the outcome of the occasion, finally. It ends the lease's context, then tries until it is done, ctx ends,
 // or the store says [ErrFenced]; the error is then that, or what ended ctx with what the last try failed with. Meanwhile
 // the store's lease is renewed, and after it has run out Settle still succeeds unless the occasion was granted to another.
-// An outcome that is not a [ValidOutcome], or a note that is [NoteExpired], is not recorded. Use a context that is not the work's: [context.WithoutCancel].
+// An outcome that is not a [protocol.ValidOutcome], or a note that is [protocol.NoteExpired], is not recorded. Use a context that is not the work's: [context.WithoutCancel].
 func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
-	if !ValidOutcome(outcome) {
+	if !protocol.ValidOutcome(outcome) {
 		l.Abandon()
-		return fmt.Errorf("lease: settle %q: outcome %q %s", l.grant.Name, string(outcome), OutcomeRule)
+		return fmt.Errorf("lease: settle %q: outcome %q %s", l.grant.Name, string(outcome), protocol.OutcomeRule)
 	}
 	if err := l.final().Validate(); err != nil { // no store would ever take it
 		l.Abandon()
 		return err
 	}
-	return l.finish(ctx, func(ctx context.Context, g Grant) error { return l.keeper.store.Settle(ctx, g, outcome) })
+	return l.finish(ctx, func(ctx context.Context, g protocol.Grant) error { return l.keeper.store.Settle(ctx, g, outcome) })
 }
 
 // Release gives the occasion up undecided, so that it can be granted again at once, or unlocks a plain lock. It ends the
@@ -181,7 +183,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	return l.finish(ctx, l.keeper.store.Release)
 }
 
-func (l *Lease) finish(ctx context.Context, verb func(context.Context, Grant) error) error {
+func (l *Lease) finish(ctx context.Context, verb func(context.Context, protocol.Grant) error) error {
 	l.keeper.ending(l)
 	defer l.keeper.drop(l, ErrReleased)
 	l.cancel(ErrReleased) // first: once the store has heard of it, another can be granted the name before we know
@@ -209,14 +211,14 @@ func (l *Lease) finish(ctx context.Context, verb func(context.Context, Grant) er
 // Abandon ends the lease without telling the store: it runs out by itself.
 func (l *Lease) Abandon() { l.keeper.drop(l, ErrReleased) }
 
-func (l *Lease) current() Grant {
+func (l *Lease) current() protocol.Grant {
 	g := l.grant
 	g.Attempt = l.Attempt()
 	return g
 }
 
 // final is the grant with what is kept beside the outcome.
-func (l *Lease) final() Grant {
+func (l *Lease) final() protocol.Grant {
 	g := l.current()
 	l.keeper.mu.Lock()
 	g.Note = l.note

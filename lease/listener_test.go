@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestOnRenewalGetsRisingDeadlines(t *testing.T) {
@@ -175,7 +176,7 @@ func TestSetAttemptThatFailedIsRecordedByTheNextRenewal(t *testing.T) {
 }
 
 // attempt is what the store knows of the one open occasion of job.
-func attempt(t *testing.T, store lease.Inspector) int {
+func attempt(t *testing.T, store protocol.Inspector) int {
 	t.Helper()
 	record, err := store.Inspect(t.Context(), "job")
 	require.NoError(t, err)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Renewal tells an observer how renewals went.
@@ -161,7 +163,7 @@ func (k *Keeper) dueLocked(t instant) (due []*Lease) {
 
 // renew sends one batch and takes in the answers.
 func (k *Keeper) renew(ctx context.Context, due []*Lease) {
-	grants := make([]Grant, len(due))
+	grants := make([]protocol.Grant, len(due))
 	limit := due[0].grant.Term
 	for i, l := range due {
 		grants[i] = l.current()

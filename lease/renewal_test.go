@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestOneTransientErrorEndsNothing(t *testing.T) {
@@ -143,15 +144,15 @@ func TestFencedRenewalEndsAtOnceWithCause(t *testing.T) {
 }
 
 // takeAway gives what l holds to another, as only a bug or the loss of a record could.
-func takeAway(t *testing.T, store lease.Store, l *lease.Lease) lease.Answer {
+func takeAway(t *testing.T, store lease.Store, l *lease.Lease) protocol.Answer {
 	t.Helper()
-	g := lease.Grant{Name: l.Name(), Occasion: l.Occasion(), Holder: "a", Request: "x", Token: l.Token(), Attempt: 1, Term: time.Second}
+	g := protocol.Grant{Name: l.Name(), Occasion: l.Occasion(), Holder: "a", Request: "x", Token: l.Token(), Attempt: 1, Term: time.Second}
 	require.NoError(t, store.Release(t.Context(), g))
 	c := byAnother(claim(l.Name()))
 	c.Occasion = l.Occasion()
 	answer, err := store.Claim(t.Context(), c)
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, answer.Status)
+	require.Equal(t, protocol.Granted, answer.Status)
 	require.Greater(t, answer.Token, l.Token())
 	return answer
 }
@@ -187,7 +188,7 @@ func TestNoLeaseIsRenewedAfterItsEnd(t *testing.T) {
 				require.Equal(t, before, store.renewed.Load())
 				answer, err := store.Claim(t.Context(), byAnother(claim("job")))
 				require.NoError(t, err)
-				require.Equal(t, lease.Granted, answer.Status)
+				require.Equal(t, protocol.Granted, answer.Status)
 			})
 		})
 	}
@@ -210,7 +211,7 @@ func TestParentContextEndsTheLeasesContextButReleasesNothing(t *testing.T) {
 		time.Sleep(time.Hour)
 		answer, err := store.Claim(t.Context(), byAnother(claim("job")))
 		require.NoError(t, err)
-		require.Equal(t, lease.Held, answer.Status)
+		require.Equal(t, protocol.Held, answer.Status)
 		require.NoError(t, l.Settle(t.Context(), "succeeded"))
 	})
 }

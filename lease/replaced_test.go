@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func replacing(t *testing.T, store lease.Store, keeper *lease.Keeper) *lease.Lease {
@@ -22,7 +23,7 @@ func replacing(t *testing.T, store lease.Store, keeper *lease.Keeper) *lease.Lea
 	}
 	a, err := store.Claim(t.Context(), newer)
 	require.NoError(t, err)
-	require.Equal(t, lease.Queued, a.Status)
+	require.Equal(t, protocol.Queued, a.Status)
 	require.NoError(t, context.Cause(l.Context()), "the holder has not heard of it")
 	return l
 }
@@ -42,7 +43,7 @@ func TestReplacedLeaseEndsAtItsNextRenewalAndCanBeSettled(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 1, told[len(told)-1].Replaced)
 		l.SetNote("made room")
-		require.NoError(t, l.Settle(t.Context(), lease.OutcomeReplaced))
+		require.NoError(t, l.Settle(t.Context(), protocol.OutcomeReplaced))
 		r, err := store.Inspect(t.Context(), "job")
 		require.NoError(t, err)
 		require.Equal(t, "made room", r.Settled[0].Note)
@@ -80,8 +81,8 @@ func TestReplacedLeaseIsNotRenewedAnyMore(t *testing.T) {
 			Name: "job", Occasion: 2000, Holder: "b", Request: "again", Term: time.Second, Overlap: lease.OverlapReplace, OnlyOpen: true,
 		})
 		require.NoError(t, err)
-		require.Equal(t, lease.Granted, a.Status)
-		require.Equal(t, lease.OutcomeReplaced, a.Settled[0].Outcome)
+		require.Equal(t, protocol.Granted, a.Status)
+		require.Equal(t, protocol.OutcomeReplaced, a.Settled[0].Outcome)
 	})
 }
 
@@ -119,7 +120,7 @@ func TestANoteThatOnlyStoresMayMakeIsRefusedAtOnce(t *testing.T) {
 		defer keeper.Close()
 		l, err := keeper.Acquire(t.Context(), lease.Claim{Name: "job", Occasion: 1000, Holder: "a", Term: time.Minute})
 		require.NoError(t, err)
-		l.SetNote(lease.NoteExpired)
+		l.SetNote(protocol.NoteExpired)
 		require.ErrorContains(t, l.Settle(t.Context(), "succeeded"), "note")
 		require.Zero(t, keeper.Held())
 	})

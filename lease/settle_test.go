@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // tick is a claim of an occasion, which can be settled.
@@ -21,7 +22,7 @@ func tick(name string) lease.Claim {
 }
 
 // outcome is what the store remembers of the occasion of [tick].
-func outcome(t *testing.T, store lease.Inspector, name string) lease.Outcome {
+func outcome(t *testing.T, store protocol.Inspector, name string) lease.Outcome {
 	t.Helper()
 	record, err := store.Inspect(t.Context(), name)
 	require.NoError(t, err)
@@ -65,7 +66,7 @@ func TestReleaseRetriesUntilDone(t *testing.T) {
 				require.Equal(t, lease.ErrReleased, context.Cause(l.Context()))
 				answer, err := store.Claim(t.Context(), byAnother(tick("job")))
 				require.NoError(t, err)
-				require.Equal(t, lease.Granted, answer.Status)
+				require.Equal(t, protocol.Granted, answer.Status)
 				require.Equal(t, 2, answer.Attempt)
 				require.Equal(t, 3, answer.Takeovers, "a release is no takeover")
 			})
@@ -90,7 +91,7 @@ func TestStoresLeaseIsRenewedWhileSettlingIsTried(t *testing.T) {
 			time.Sleep(time.Second)
 			answer, err := store.Claim(t.Context(), byAnother(tick("job")))
 			require.NoError(t, err)
-			require.Equal(t, lease.Held, answer.Status)
+			require.Equal(t, protocol.Held, answer.Status)
 		}
 		require.NoError(t, <-settled)
 		require.Less(t, time.Since(start), time.Hour+time.Second)
@@ -142,7 +143,7 @@ func TestSettleGivesUpWhenItsContextEnds(t *testing.T) {
 		require.Zero(t, k.Held(), "it runs out by itself")
 		answer, err := store.Claim(t.Context(), byAnother(tick("job")))
 		require.NoError(t, err)
-		require.Equal(t, lease.Held, answer.Status)
+		require.Equal(t, protocol.Held, answer.Status)
 	})
 }
 
@@ -260,8 +261,8 @@ func TestRenewalThatIsAnsweredAfterTheSettleChangesNothing(t *testing.T) {
 func TestSettleRefusesAnOutcomeThatCannotBeRecorded(t *testing.T) {
 	k := newKeeper(t, new(faulty))
 	for _, o := range []lease.Outcome{"", "Done", "it worked"} {
-		l := acquire(t, k, tick("job-"+lease.NewRequest()))
-		require.ErrorContains(t, l.Settle(context.WithoutCancel(t.Context()), o), lease.OutcomeRule)
+		l := acquire(t, k, tick("job-"+protocol.NewRequest()))
+		require.ErrorContains(t, l.Settle(context.WithoutCancel(t.Context()), o), protocol.OutcomeRule)
 		require.Equal(t, lease.ErrReleased, context.Cause(l.Context()))
 	}
 	require.Zero(t, k.Held())

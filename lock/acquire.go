@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Lock is what every kind of lock can do.
@@ -17,7 +18,7 @@ type Lock interface {
 
 	// Acquire waits until the lock is granted, ctx ends, or the wait limit passes. While the store is away it goes on
 	// asking: see [ClaimFailed]. ctx is the parent of the hold's context. The error matches [lease.ErrHeld] when the limit
-	// passed while another held it; the cause of ctx when that ended; or [lease.ErrPermanent], without a wait, when the
+	// passed while another held it; the cause of ctx when that ended; or [protocol.ErrPermanent], without a wait, when the
 	// settings of the lock are wrong or the store fails in a way that time does not cure, such as a missing right.
 	Acquire(ctx context.Context) (*Hold, error)
 
@@ -29,12 +30,12 @@ type Lock interface {
 // simple is a lock that is one claim.
 type simple struct {
 	locks    *Locks
-	claim    lease.Claim // but for the request
+	claim    protocol.Claim // but for the request
 	settings settings
 }
 
 func (s *Locks) simple(name string, permits, limit int, o settings) simple {
-	return simple{locks: s, settings: o, claim: lease.Claim{
+	return simple{locks: s, settings: o, claim: protocol.Claim{
 		Name: name, Holder: s.holder, Term: o.term, MaxHold: o.maxHold,
 		Permits: permits, Limit: limit, Turn: o.turn, Tell: o.tell,
 	}}
@@ -53,7 +54,7 @@ func (l simple) TryAcquire(ctx context.Context) (*Hold, error) { return l.acquir
 
 // attempt is one acquisition that is under way.
 type attempt struct {
-	claim  lease.Claim
+	claim  protocol.Claim
 	began  time.Time
 	parent context.Context // of the hold's context
 	ctx    context.Context // ends when it is to be given up
@@ -73,7 +74,7 @@ func (l simple) acquire(ctx context.Context, limit time.Duration, how func(attem
 
 func (l simple) ask(ctx context.Context, limit time.Duration, began time.Time, how func(attempt) (*Hold, error)) (*Hold, error) {
 	c := l.claim
-	c.Request = lease.NewRequest()
+	c.Request = protocol.NewRequest()
 	if err := l.check(c); err != nil {
 		return nil, err
 	}
@@ -89,13 +90,13 @@ func (l simple) ask(ctx context.Context, limit time.Duration, began time.Time, h
 	return how(attempt{claim: c, began: began, parent: ctx, ctx: waiting})
 }
 
-func (l simple) check(c lease.Claim) error {
+func (l simple) check(c protocol.Claim) error {
 	faults := errors.Join(l.locks.fault, l.settings.fault, checkName(c.Name))
 	if faults != nil {
 		c.Name = "checked" // already
 	}
 	if c.Limit < 1 {
-		return lease.Permanent(fmt.Errorf("lock: semaphore %q: permits: %d must be from 1 to %d", c.Name, c.Limit, lease.MaxPermits))
+		return protocol.Permanent(fmt.Errorf("lock: semaphore %q: permits: %d must be from 1 to %d", c.Name, c.Limit, protocol.MaxPermits))
 	}
 	c.Ticket = l.settings.ticket
 	err := errors.Join(faults, c.Validate())
@@ -105,7 +106,7 @@ func (l simple) check(c lease.Claim) error {
 	if l.settings.waitLimit < 0 {
 		err = errors.Join(err, fmt.Errorf("lock: %q: wait limit: %q must be at least 0", c.Name, l.settings.waitLimit))
 	}
-	return lease.Permanent(err)
+	return protocol.Permanent(err)
 }
 
 func (l simple) try(t attempt) (*Hold, error) {
@@ -113,7 +114,7 @@ func (l simple) try(t attempt) (*Hold, error) {
 	sent := lease.Sent()
 	a, err := s.store.Claim(t.ctx, t.claim)
 	switch {
-	case err == nil && a.Status == lease.Granted:
+	case err == nil && a.Status == protocol.Granted:
 		return s.keep(t, a, sent)
 	case err == nil:
 		return nil, &lease.HeldError{Name: t.claim.Name, Holder: a.Holder, Left: a.Left}
@@ -134,7 +135,7 @@ func (l simple) wait(t attempt) (*Hold, error) {
 		w = s.enter(t.claim)
 		t.claim.Ticket = l.settings.ticket
 	}
-	if t.claim.Turn != lease.TurnAny {
+	if t.claim.Turn != protocol.TurnAny {
 		inLine()
 	}
 	defer func() {
@@ -142,14 +143,14 @@ func (l simple) wait(t attempt) (*Hold, error) {
 			s.leave(w)
 		}
 	}()
-	var last lease.Answer
+	var last protocol.Answer
 	for asked, failures := 0, 0; ; asked++ {
 		sent := lease.Sent()
 		a, err := s.store.Claim(t.ctx, t.claim)
-		if err == nil && a.Status == lease.Granted {
+		if err == nil && a.Status == protocol.Granted {
 			return s.keep(t, a, sent)
 		}
-		if errors.Is(err, lease.ErrPermanent) {
+		if errors.Is(err, protocol.ErrPermanent) {
 			s.takeBack(t.claim)
 			return nil, fmt.Errorf("lock: gave up %q: %w", t.claim.Name, err)
 		}
@@ -190,7 +191,7 @@ func (l simple) wait(t attempt) (*Hold, error) {
 var errWaited = errors.New("the wait limit has passed")
 
 // gaveUp says why the wait has ended: what ended it, and who held the lock or what the last claim failed with.
-func (t attempt) gaveUp(a lease.Answer, last error) error {
+func (t attempt) gaveUp(a protocol.Answer, last error) error {
 	cause := context.Cause(t.ctx)
 	waited := time.Since(t.began).Round(time.Millisecond)
 	if last == nil || errors.Is(last, cause) || errors.Is(last, t.ctx.Err()) {
@@ -214,7 +215,7 @@ const firstPause = 25 * time.Millisecond
 
 // pause is how long to wait for being told before asking again. A waiter that cannot be told asks often at first, and then more
 // and more seldom.
-func (l simple) pause(a lease.Answer, asked int) time.Duration {
+func (l simple) pause(a protocol.Answer, asked int) time.Duration {
 	pause := l.settings.ticket / 3
 	if !l.locks.hears() {
 		pause = min(pause, firstPause<<min(asked, 10))

@@ -12,7 +12,7 @@
 //
 // They are one thing in the store, permits of which so many can be held at once: one of one for a mutex, one of n for a
 // semaphore, one of very many for a reader and all of them for a writer. What differs is whom a claim lets go first:
-// see [lease.Turn].
+// see [protocol.Turn].
 //
 // # The states of an acquisition
 //
@@ -46,7 +46,7 @@
 //	                                     (ClaimFailed), and keeps its
 //	                                     place if that was for less than
 //	                                     a third of its ticket
-//	the store refuses for good: a right  gives up: lease.ErrPermanent     its ticket runs out
+//	the store refuses for good: a right  gives up: protocol.ErrPermanent     its ticket runs out
 //	is missing, a key has another type
 //	the store forgets everything         asks again: it is at the end of  holders write themselves anew at
 //	                                     the line, as all are             the next renewal

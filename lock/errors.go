@@ -3,7 +3,7 @@ package lock
 import "errors"
 
 var (
-	// ErrUnsupported is returned for what the store cannot do: it is no [lease.Locker].
+	// ErrUnsupported is returned for what the store cannot do: it is no [protocol.Locker].
 	ErrUnsupported = errors.New("lock: the store cannot show or take away locks")
 	// ErrClosed is returned by what is begun after [Locks.Close], or ended by it.
 	ErrClosed = errors.New("lock: closed")

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Event is something that has happened to a lock in this process: one of the types below.
@@ -27,7 +28,7 @@ type Granted struct {
 	Token  int64
 	Waited time.Duration
 	// TakenOver are those whose leases had run out, and who made room so: holders that died, or were cut off.
-	TakenOver []lease.Settled
+	TakenOver []protocol.Settled
 }
 
 // GaveUp says that the lock was not granted. Err matches [lease.ErrHeld] when another held it until the wait limit, or was not to be

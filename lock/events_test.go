@@ -9,6 +9,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -70,7 +71,7 @@ func TestEventsTellWhoWasTakenOver(t *testing.T) {
 		require.ErrorIs(t, lost.Err, errDown)
 		require.InDelta(t, term, lost.Held, float64(time.Second))
 		p.link.cut(nil)
-		require.ErrorIs(t, h.Release(t.Context()), lease.ErrFenced)
+		require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)
 		require.Empty(t, p.seen(), "what is lost is not released as well")
 		release(t, next)
 	})

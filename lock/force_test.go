@@ -11,6 +11,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -31,7 +32,7 @@ func TestWhatIsTakenAwayByForceIsNoticedAtOnce(t *testing.T) {
 		require.Equal(t, lease.LostFenced, lost.Reason)
 		require.True(t, next.granted(t).Valid())
 		require.Zero(t, time.Since(began))
-		require.ErrorIs(t, h.Release(t.Context()), lease.ErrFenced)
+		require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)
 
 		held, err = q.ForceRelease(t.Context(), "stock", h.Token()) // of one that is not held
 		require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -58,13 +58,13 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 		"semaphore": {5, func(r *rand.Rand, s *lock.Locks) lock.Lock {
 			return either(r, s.Semaphore("l", 5, short...), taking{s.Semaphore("l", 5, short...).Take(3), 3})
 		}},
-		"read-write": {lease.MaxPermits, func(r *rand.Rand, s *lock.Locks) lock.Lock {
+		"read-write": {protocol.MaxPermits, func(r *rand.Rand, s *lock.Locks) lock.Lock {
 			l := s.ReadWrite("l", short...)
-			return either(r, l.Reader(), taking{l.Writer(), lease.MaxPermits})
+			return either(r, l.Reader(), taking{l.Writer(), protocol.MaxPermits})
 		}},
-		"writers first": {lease.MaxPermits, func(r *rand.Rand, s *lock.Locks) lock.Lock {
+		"writers first": {protocol.MaxPermits, func(r *rand.Rand, s *lock.Locks) lock.Lock {
 			l := s.ReadWrite("l", with(lock.WritersFirst())...)
-			return either(r, l.Reader(), taking{l.Writer(), lease.MaxPermits})
+			return either(r, l.Reader(), taking{l.Writer(), protocol.MaxPermits})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

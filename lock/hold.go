@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Hold is a lock that is held, until it is released or lost. Always release it, also when it was lost. It is safe for
@@ -39,7 +40,7 @@ func (h *Hold) Deadline() time.Time { return h.lease.Deadline() }
 func (h *Hold) OnRenewal(f func(deadline time.Time)) (stop func()) { return h.lease.OnRenewal(f) }
 
 // Release gives the lock back, and tells whoever is next. It can be called with a context that has ended: it then tries for
-// another second. Later calls return what the first one did. The error matches [lease.ErrFenced] when the lock was not
+// another second. Later calls return what the first one did. The error matches [protocol.ErrFenced] when the lock was not
 // held any more.
 func (h *Hold) Release(ctx context.Context) error {
 	h.once.Do(func() { h.err = h.give(ctx) })
@@ -50,7 +51,7 @@ func (h *Hold) Release(ctx context.Context) error {
 const lastSecond = time.Second
 
 // keep makes the hold of what was granted; after Close it gives that back.
-func (s *Locks) keep(t attempt, a lease.Answer, sent lease.Moment) (*Hold, error) {
+func (s *Locks) keep(t attempt, a protocol.Answer, sent lease.Moment) (*Hold, error) {
 	c, began := t.claim, time.Now()
 	s.mu.Lock()
 	if s.life.Err() != nil {

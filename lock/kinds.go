@@ -4,7 +4,7 @@ import (
 	"hash/fnv"
 	"strconv"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Mutex is held by one at a time. It is safe for concurrent use, and holds of one process exclude each other as well.
@@ -12,17 +12,17 @@ type Mutex struct{ simple }
 
 // Mutex returns the mutex of that name. What is wrong with the name or the options Acquire says.
 func (s *Locks) Mutex(name string, opts ...Option) *Mutex {
-	return &Mutex{s.simple(name, 1, 1, settingsOf(lease.TurnAny, opts))}
+	return &Mutex{s.simple(name, 1, 1, settingsOf(protocol.TurnAny, opts))}
 }
 
 // Semaphore is held by so many at a time as it has permits, each with a lease of its own. It is safe for concurrent use.
 type Semaphore struct{ simple }
 
-// Semaphore returns the semaphore of that name with so many permits: from 1 to [lease.MaxPermits]. Each acquisition goes by
+// Semaphore returns the semaphore of that name with so many permits: from 1 to [protocol.MaxPermits]. Each acquisition goes by
 // its own number of them, so that it can be changed from one release of a program to the next. What is wrong with the
 // name or the options Acquire says.
 func (s *Locks) Semaphore(name string, permits int, opts ...Option) *Semaphore {
-	return &Semaphore{s.simple(name, 1, permits, settingsOf(lease.TurnAny, opts))}
+	return &Semaphore{s.simple(name, 1, permits, settingsOf(protocol.TurnAny, opts))}
 }
 
 // Take returns the lock that takes n permits at once: from 1 to all of them.
@@ -36,11 +36,11 @@ func (l *Semaphore) Take(n int) Lock {
 type ReadWrite struct{ read, write simple }
 
 // ReadWrite returns the read-write lock of that name. Its turns are by arrival, so that neither readers nor writers wait for
-// ever; the alternatives are [WritersFirst], and Turn([lease.TurnAny]), with which readers go before writers. What is
+// ever; the alternatives are [WritersFirst], and Turn([protocol.TurnAny]), with which readers go before writers. What is
 // wrong with the name or the options Acquire says.
 func (s *Locks) ReadWrite(name string, opts ...Option) *ReadWrite {
-	o := settingsOf(lease.TurnArrival, opts)
-	return &ReadWrite{s.simple(name, 1, lease.MaxPermits, o), s.simple(name, lease.MaxPermits, lease.MaxPermits, o)}
+	o := settingsOf(protocol.TurnArrival, opts)
+	return &ReadWrite{s.simple(name, 1, protocol.MaxPermits, o), s.simple(name, protocol.MaxPermits, protocol.MaxPermits, o)}
 }
 
 // Reader returns the lock that readers hold together.

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 var errDown = errors.New("the store is down")
@@ -54,19 +54,19 @@ func (l *link) faultOf(which func(*link) fault) fault {
 	return which(l)
 }
 
-func (l *link) Claim(ctx context.Context, c lease.Claim) (a lease.Answer, err error) {
+func (l *link) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answer, err error) {
 	l.claims.Add(1)
 	err = l.faultOf(func(l *link) fault { return l.claim }).call(ctx, func() (err error) {
 		a, err = l.Store.Claim(context.WithoutCancel(ctx), c)
 		return err
 	})
 	if err != nil {
-		return lease.Answer{}, err
+		return protocol.Answer{}, err
 	}
 	return a, nil
 }
 
-func (l *link) Renew(ctx context.Context, grants []lease.Grant) []error {
+func (l *link) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	l.renewals.Add(int64(len(grants)))
 	answers := make([]error, len(grants))
 	err := l.faultOf(func(l *link) fault { return l.renew }).call(ctx, func() error {
@@ -81,14 +81,14 @@ func (l *link) Renew(ctx context.Context, grants []lease.Grant) []error {
 	return answers
 }
 
-func (l *link) Release(ctx context.Context, g lease.Grant) error {
+func (l *link) Release(ctx context.Context, g protocol.Grant) error {
 	l.releases.Add(1)
 	return l.faultOf(func(l *link) fault { return l.release }).call(ctx, func() error {
 		return l.Store.Release(context.WithoutCancel(ctx), g)
 	})
 }
 
-func (l *link) Lock(ctx context.Context, name string) (v lease.Lock, err error) {
+func (l *link) Lock(ctx context.Context, name string) (v protocol.Lock, err error) {
 	err = l.faultOf(func(l *link) fault { return l.look }).call(ctx, func() (err error) {
 		v, err = l.Store.Lock(ctx, name)
 		return err

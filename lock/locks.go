@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Locks makes the locks that are kept in one store. All of them share a keeper, which renews what is held, and one
 // subscription, by which those who wait are told. It is safe for concurrent use.
 type Locks struct {
-	store   lease.Store
-	locker  lease.Locker // nil when the store is none
+	store   protocol.Store
+	locker  protocol.Locker // nil when the store is none
 	keeper  *lease.Keeper
 	holder  string
 	events  observers
@@ -45,7 +46,7 @@ type Locks struct {
 type LocksOption func(*Locks)
 
 // WithHolder says under what name locks are held and waited for: for people to see, not to tell holders apart. It matches the
-// pattern of [lease.ValidName]. The default is made from the host's name and the process id.
+// pattern of [protocol.ValidName]. The default is made from the host's name and the process id.
 func WithHolder(name string) LocksOption { return func(s *Locks) { s.holder = name } }
 
 // WithObserver calls f with every [Event], one at a time and in order, on a goroutine of its own. f may be slow, block or
@@ -62,7 +63,7 @@ func WithSyncObserver(f func(Event)) LocksOption {
 
 // New returns a maker of the locks that are kept in store. Nothing is asked of the store before a lock is acquired. What is
 // wrong with the arguments acquiring says.
-func New(store lease.Store, opts ...LocksOption) *Locks {
+func New(store protocol.Store, opts ...LocksOption) *Locks {
 	s := &Locks{
 		store:   store,
 		keeper:  lease.NewKeeper(store),
@@ -72,10 +73,10 @@ func New(store lease.Store, opts ...LocksOption) *Locks {
 		gates:   make(map[gateKey]*gate),
 		holds:   make(map[string]*Hold),
 	}
-	if lease.IsNil(store) {
+	if protocol.IsNil(store) {
 		s.fault = errors.New("lock: store: nil must be a store")
 	} else {
-		s.locker, _ = store.(lease.Locker)
+		s.locker, _ = store.(protocol.Locker)
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.late, s.over = context.WithCancel(context.Background())
@@ -135,23 +136,23 @@ func (s *Locks) until(ctx context.Context, limit time.Duration) (context.Context
 
 // Inspect shows who holds and who waits for the lock of that name. The error is [ErrUnsupported] when the store cannot
 // tell.
-func (s *Locks) Inspect(ctx context.Context, name string) (lease.Lock, error) {
+func (s *Locks) Inspect(ctx context.Context, name string) (protocol.Lock, error) {
 	if s.locker == nil {
-		return lease.Lock{}, ErrUnsupported
+		return protocol.Lock{}, ErrUnsupported
 	}
 	return s.locker.Lock(ctx, name)
 }
 
-// List lists the locks that are held or waited for: see [lease.Locker]. The error is [ErrUnsupported] when the store
+// List lists the locks that are held or waited for: see [protocol.Locker]. The error is [ErrUnsupported] when the store
 // cannot tell.
-func (s *Locks) List(ctx context.Context, prefix, cursor string, count int) (locks []lease.Lock, next string, err error) {
+func (s *Locks) List(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
 	if s.locker == nil {
 		return nil, "", ErrUnsupported
 	}
 	return s.locker.Locks(ctx, prefix, cursor, count)
 }
 
-// ForceRelease takes the grant with this token away from its holder, and reports whether it was held: see [lease.Locker]. The
+// ForceRelease takes the grant with this token away from its holder, and reports whether it was held: see [protocol.Locker]. The
 // error is [ErrUnsupported] when the store cannot do that.
 func (s *Locks) ForceRelease(ctx context.Context, name string, token int64) (held bool, err error) {
 	if s.locker == nil {
@@ -163,7 +164,7 @@ func (s *Locks) ForceRelease(ctx context.Context, name string, token int64) (hel
 func defaultHolder() string {
 	host, _ := os.Hostname()
 	host = strings.Map(func(r rune) rune {
-		if r < 128 && lease.ValidName("a"+string(r)) {
+		if r < 128 && protocol.ValidName("a"+string(r)) {
 			return r
 		}
 		return '-'
@@ -176,7 +177,7 @@ type Option func(*settings)
 
 type settings struct {
 	term, ticket, maxHold, waitLimit time.Duration
-	turn                             lease.Turn
+	turn                             protocol.Turn
 	tell                             bool
 	fault                            error // nil options
 }
@@ -186,7 +187,7 @@ const (
 	defaultTicket = 3 * time.Second
 )
 
-func settingsOf(turn lease.Turn, opts []Option) settings {
+func settingsOf(turn protocol.Turn, opts []Option) settings {
 	o := settings{term: defaultTerm, ticket: defaultTicket, turn: turn}
 	for i, opt := range opts {
 		if opt == nil {
@@ -215,14 +216,14 @@ func MaxHold(d time.Duration) Option { return func(o *settings) { o.maxHold = d 
 func WaitLimit(d time.Duration) Option { return func(o *settings) { o.waitLimit = d } }
 
 // Turn sets whom an acquisition lets go first. All who share a lock had better use the same. The default is
-// [lease.TurnAny]; for a [ReadWrite] it is [lease.TurnArrival].
-func Turn(t lease.Turn) Option { return func(o *settings) { o.turn = t } }
+// [protocol.TurnAny]; for a [ReadWrite] it is [protocol.TurnArrival].
+func Turn(t protocol.Turn) Option { return func(o *settings) { o.turn = t } }
 
-// Fair lets those go first who came before: [lease.TurnArrival].
-func Fair() Option { return Turn(lease.TurnArrival) }
+// Fair lets those go first who came before: [protocol.TurnArrival].
+func Fair() Option { return Turn(protocol.TurnArrival) }
 
-// WritersFirst lets writers go before readers, and generally those who want more permits: [lease.TurnLargest].
-func WritersFirst() Option { return Turn(lease.TurnLargest) }
+// WritersFirst lets writers go before readers, and generally those who want more permits: [protocol.TurnLargest].
+func WritersFirst() Option { return Turn(protocol.TurnLargest) }
 
 // Tell tells everyone who listens when the lock is granted and released, not only those whose turn it is. Package election uses
 // it.

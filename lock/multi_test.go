@@ -14,6 +14,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -88,7 +89,7 @@ func TestTheLossOfOneOfSeveralEndsTheirContext(t *testing.T) {
 		synctest.Wait()
 		require.ErrorIs(t, context.Cause(h.Context()), lease.ErrLost)
 		require.False(t, h.Valid())
-		require.ErrorIs(t, h.Release(t.Context()), lease.ErrFenced)
+		require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)
 		requireFree(t, store, "a")
 		requireFree(t, store, "b")
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // freeTries is how often a [Multi] waits for one lock alone before it takes all in order.
@@ -70,7 +71,7 @@ func (w *multiWait) one(first int) (holds []*Hold, next int, err error) {
 	if next, err = w.others(w.ctx, holds); err == nil {
 		return holds, next, nil
 	}
-	if late := w.over(w.locks[next].Name(), err); late != err || errors.Is(err, lease.ErrPermanent) { //nolint:errorlint // is it another?
+	if late := w.over(w.locks[next].Name(), err); late != err || errors.Is(err, protocol.ErrPermanent) { //nolint:errorlint // is it another?
 		return nil, next, late
 	}
 	return nil, next, nil
@@ -102,8 +103,8 @@ func (w *multiWait) inOrder() ([]*Hold, error) {
 }
 
 func (l simple) byArrival() partial {
-	if l.claim.Turn == lease.TurnAny {
-		l.claim.Turn = lease.TurnArrival
+	if l.claim.Turn == protocol.TurnAny {
+		l.claim.Turn = protocol.TurnArrival
 	}
 	return l
 }

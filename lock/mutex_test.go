@@ -12,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -92,7 +93,7 @@ func TestAHoldIsLostBeforeAnotherIsGranted(t *testing.T) {
 
 				p.link.cut(nil)
 				require.Zero(t, p.Holds()) // also of what is never released
-				require.ErrorIs(t, h.Release(t.Context()), lease.ErrFenced)
+				require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)
 				requireHeld(t, p.Mutex("stock")) // that took nothing from the other
 				release(t, next)
 			})
@@ -225,7 +226,7 @@ func TestLocksAreShown(t *testing.T) {
 
 func TestAStoreThatCannotShowLocksStillGrantsThem(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
-		p := lock.New(struct{ lease.Store }{store})
+		p := lock.New(struct{ protocol.Store }{store})
 		defer p.Close()
 		h := acquire(t, p.Mutex("stock"))
 		w := begin(t.Context(), p.Mutex("stock"))
@@ -272,7 +273,7 @@ func TestWhatIsWrongWithALockIsSaidAllAtOnce(t *testing.T) {
 		require.ErrorContains(t, ask(good.Mutex("a", lock.Ticket(-1))), "ticket")
 		require.ErrorContains(t, ask(good.Semaphore("a", 0)), "permits: 0 must be from 1")
 		require.ErrorContains(t, ask(good.Semaphore("a", -3)), "permits: -3 must be from 1")
-		require.ErrorContains(t, ask(good.Semaphore("a", lease.MaxPermits+1)), "limit")
+		require.ErrorContains(t, ask(good.Semaphore("a", protocol.MaxPermits+1)), "limit")
 		require.ErrorContains(t, ask(good.Semaphore("a", 3).Take(4)), "permits")
 		require.ErrorContains(t, ask(good.Semaphore("a", 3).Take(0)), "permits")
 		good.Close()

@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // ValidName reports whether s can be the name of a lock or an election as it is. [Name] makes one of any strings.
-func ValidName(s string) bool { return lease.ValidName(s) }
+func ValidName(s string) bool { return protocol.ValidName(s) }
 
 func checkName(s string) error {
 	if ValidName(s) {
 		return nil
 	}
-	return fmt.Errorf("lock: name: %q %s; lock.Name makes a name of any strings", s, lease.NameRule)
+	return fmt.Errorf("lock: name: %q %s; lock.Name makes a name of any strings", s, protocol.NameRule)
 }
 
 // Name makes a name of any strings, such as a kind and a key: Name("user", "1") is "user..1". Different parts make different
@@ -66,7 +66,7 @@ func alphanumeric(c byte) bool {
 func plain(c byte) bool { return alphanumeric(c) || c == '-' }
 
 // holdsAll reports whether these Locks hold all permits of the lock that c asks for, in one hold.
-func (s *Locks) holdsAll(c lease.Claim) bool {
+func (s *Locks) holdsAll(c protocol.Claim) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.holds {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -38,7 +39,7 @@ func TestWaitersOutliveAnOutageOfTheStore(t *testing.T) {
 				back := time.Now()
 				next := w.granted(t)
 				require.Less(t, time.Since(back), 2*time.Second)
-				require.ErrorIs(t, h.Release(t.Context()), lease.ErrFenced)
+				require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)
 				release(t, next)
 				requireFree(t, store, "stock")
 			})

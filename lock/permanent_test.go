@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 )
@@ -46,12 +46,12 @@ func TestErrorThatTimeDoesNotCureIsReturned(t *testing.T) {
 			defer cancel()
 			for _, l := range []lock.Lock{locks.Mutex("stock"), locks.Mutex("stock", lock.Fair())} {
 				_, err := l.Acquire(ctx)
-				require.ErrorIs(t, err, lease.ErrPermanent)
+				require.ErrorIs(t, err, protocol.ErrPermanent)
 				require.ErrorContains(t, err, c.want)
 				require.ErrorContains(t, err, `"stock"`)
 			}
 			_, err := locks.Multi(locks.Mutex("stock"), locks.Mutex("other")).Acquire(ctx)
-			require.ErrorIs(t, err, lease.ErrPermanent)
+			require.ErrorIs(t, err, protocol.ErrPermanent)
 			require.NoError(t, ctx.Err())
 		})
 	}
@@ -71,7 +71,7 @@ func TestWaiterWhoseRightsAreTakenAwayReturns(t *testing.T) {
 	case <-time.After(2 * slack):
 		require.Fail(t, "it waits on")
 	}
-	require.ErrorIs(t, w.err, lease.ErrPermanent)
+	require.ErrorIs(t, w.err, protocol.ErrPermanent)
 	release(t, h)
 }
 
@@ -86,7 +86,7 @@ func TestClosedStoreIsNotWaitedFor(t *testing.T) {
 	h := acquire(t, locks.Mutex("stock"))
 	require.NoError(t, store.Close())
 	_, err = locks.Mutex("stock").Acquire(t.Context())
-	require.ErrorIs(t, err, lease.ErrPermanent)
+	require.ErrorIs(t, err, protocol.ErrPermanent)
 	require.Error(t, h.Release(t.Context()))
 }
 
@@ -117,7 +117,7 @@ func TestSettingsThatAreWrongArePermanentErrors(t *testing.T) {
 		"wait limit": locks.Mutex("a", lock.WaitLimit(-1)), "permits": locks.Semaphore("a", 0),
 	} {
 		_, err := l.Acquire(t.Context())
-		require.ErrorIs(t, err, lease.ErrPermanent, name)
+		require.ErrorIs(t, err, protocol.ErrPermanent, name)
 		require.ErrorContains(t, err, name)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -138,7 +139,7 @@ func requireFree(t testing.TB, s *memlease.Store, name string) {
 	t.Helper()
 	v, err := s.Lock(t.Context(), name)
 	require.NoError(t, err)
-	require.Equal(t, lease.Lock{Name: name}, v)
+	require.Equal(t, protocol.Lock{Name: name}, v)
 }
 
 // bubble runs test in virtual time with a store of its own.

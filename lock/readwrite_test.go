@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -78,7 +79,7 @@ func TestWhoGoesFirstIsAsTheTurnSays(t *testing.T) {
 	}{
 		"by arrival":    {nil, false, false},
 		"writers first": {[]lock.Option{lock.WritersFirst()}, false, true},
-		"readers first": {[]lock.Option{lock.Turn(lease.TurnAny)}, true, false},
+		"readers first": {[]lock.Option{lock.Turn(protocol.TurnAny)}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {

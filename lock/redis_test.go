@@ -13,6 +13,7 @@ import (
 
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 )
@@ -129,7 +130,7 @@ func TestRedisForceIsNoticedAtOnce(t *testing.T) {
 		require.Fail(t, "it is not noticed")
 	}
 	require.ErrorIs(t, context.Cause(h.Context()), lease.ErrLost)
-	require.ErrorIs(t, h.Release(t.Context()), lease.ErrFenced)
+	require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)
 }
 
 // However many wait in one process, one of them is in line, one connection listens, and all are served.

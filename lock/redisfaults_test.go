@@ -15,6 +15,7 @@ import (
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // A grant whose answer is lost is found again, with no other in between.
@@ -77,7 +78,7 @@ func TestRedisHolderInABlackHoleStopsBeforeTheNextGrant(t *testing.T) {
 			require.ErrorIs(t, context.Cause(h.Context()), lease.ErrLost)
 			require.Greater(t, next.Token(), h.Token())
 			proxy.Heal()
-			require.ErrorIs(t, h.Release(t.Context()), lease.ErrFenced)
+			require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)
 			require.True(t, next.Valid())
 			release(t, next)
 			free(t, q, "stock")
@@ -113,7 +114,7 @@ func TestRedisThatFreezesOrRestartsIsWaitedFor(t *testing.T) {
 			require.Greater(t, next.Token(), h.Token())
 			release(t, next)
 			if err := h.Release(t.Context()); err != nil {
-				require.ErrorIs(t, err, lease.ErrFenced)
+				require.ErrorIs(t, err, protocol.ErrFenced)
 			}
 			free(t, p, "stock")
 		})

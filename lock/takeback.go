@@ -5,12 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // owed is what a claim may have got that nobody wants any more: a place in line, or a grant whose answer was lost.
 type owed struct {
-	grant lease.Grant
+	grant protocol.Grant
 	until time.Time // then it has run out by itself
 }
 
@@ -18,8 +18,8 @@ type owed struct {
 const mostTakers = 16
 
 // takeBack gives back, in the background, whatever the claim may have got. The caller is one that Close waits for.
-func (s *Locks) takeBack(c lease.Claim) {
-	o := owed{until: time.Now().Add(max(c.Term, c.Ticket)), grant: lease.Grant{
+func (s *Locks) takeBack(c protocol.Claim) {
+	o := owed{until: time.Now().Add(max(c.Term, c.Ticket)), grant: protocol.Grant{
 		Name: c.Name, Holder: c.Holder, Request: c.Request, Attempt: 1, Term: c.Term, Permits: c.Permits, Limit: c.Limit,
 	}}
 	s.mu.Lock()
@@ -41,7 +41,7 @@ func (s *Locks) giveBack() {
 		ctx, cancel := context.WithTimeout(s.late, min(time.Until(o.until), time.Second)) // one that hangs must not hold up the others
 		err := s.store.Release(ctx, o.grant)
 		cancel()
-		if err == nil || errors.Is(err, lease.ErrPermanent) { // then it runs out
+		if err == nil || errors.Is(err, protocol.ErrPermanent) { // then it runs out
 			pause = firstPause
 			continue
 		}

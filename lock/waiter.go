@@ -5,17 +5,17 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // waiter is a claim that waits in line.
 type waiter struct {
-	claim lease.Claim
+	claim protocol.Claim
 	told  chan struct{} // of size 1
 }
 
 // enter lets a waiter be told, from now on if the subscription is there already.
-func (s *Locks) enter(c lease.Claim) *waiter {
+func (s *Locks) enter(c protocol.Claim) *waiter {
 	w := &waiter{claim: c, told: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Locks) listen() {
 	}
 }
 
-// tell is what a [lease.Locker] calls.
+// tell is what a [protocol.Locker] calls.
 func (s *Locks) tell(name string, requests []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ type gate struct {
 const mostInLine = 16
 
 // queue returns when the claim may wait in the store's line, and what it has to call afterwards; false when ctx ends before.
-func (s *Locks) queue(ctx context.Context, c lease.Claim) (pass func(), ok bool) {
+func (s *Locks) queue(ctx context.Context, c protocol.Claim) (pass func(), ok bool) {
 	key := gateKey{c.Name, c.Permits, c.Limit}
 	s.mu.Lock()
 	width := min(c.Limit/c.Permits, mostInLine)

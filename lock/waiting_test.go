@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -91,7 +92,7 @@ func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
 						p, q := start(t, store, "p"), start(t, store, "q")
 						var h *lock.Hold
 						if !in.free {
-							h = acquire(t, q.ReadWrite("stock", lock.Turn(lease.TurnAny)).Writer())
+							h = acquire(t, q.ReadWrite("stock", lock.Turn(protocol.TurnAny)).Writer())
 						}
 						if in.prepare != nil {
 							in.prepare(t, p)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // lookEvery is how often a lock that is watched is looked at though nothing was heard of it.
@@ -17,10 +17,10 @@ const lookEvery = time.Second
 // be seen as one. What the store fails with is yielded as well, once in a row, and the next success after it. Who waits is shown
 // as it was then; that it has changed is not told. It yields [ErrUnsupported] alone when the store cannot tell, and [ErrClosed]
 // last after [Locks.Close].
-func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[lease.Lock, error] {
-	return func(yield func(lease.Lock, error) bool) {
+func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock, error] {
+	return func(yield func(protocol.Lock, error) bool) {
 		if s.locker == nil {
-			yield(lease.Lock{Name: name}, ErrUnsupported)
+			yield(protocol.Lock{Name: name}, ErrUnsupported)
 			return
 		}
 		w := s.watch(name)
@@ -38,12 +38,12 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[lease.Lock, er
 			case err != nil:
 				if last != nil || !told {
 					last, told = nil, true
-					if !yield(lease.Lock{Name: name}, err) {
+					if !yield(protocol.Lock{Name: name}, err) {
 						return
 					}
 				}
 			default:
-				v.Holds = slices.DeleteFunc(v.Holds, func(h lease.Hold) bool { return h.Left == 0 })
+				v.Holds = slices.DeleteFunc(v.Holds, func(h protocol.Hold) bool { return h.Left == 0 })
 				tokens := []int64{}
 				for _, h := range v.Holds {
 					tokens = append(tokens, h.Token)
@@ -59,13 +59,13 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[lease.Lock, er
 			w.sleep(ctx, pause)
 		}
 		if outer.Err() == nil {
-			yield(lease.Lock{Name: name}, ErrClosed)
+			yield(protocol.Lock{Name: name}, ErrClosed)
 		}
 	}
 }
 
 func (s *Locks) watch(name string) *waiter {
-	w := &waiter{claim: lease.Claim{Name: name}, told: make(chan struct{}, 1)}
+	w := &waiter{claim: protocol.Claim{Name: name}, told: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watches[w] = struct{}{}

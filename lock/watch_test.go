@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -20,7 +20,7 @@ type sight struct {
 	at      time.Time
 }
 
-func holdersOf(v lease.Lock) (holders []string) {
+func holdersOf(v protocol.Lock) (holders []string) {
 	for _, h := range v.Holds {
 		holders = append(holders, h.Holder)
 	}

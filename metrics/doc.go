@@ -24,7 +24,7 @@
 //	name                               type       what it says
 //	ticks_total{job,outcome}           counter    ticks that this replica settled: succeeded, failed, skipped, missed, lost, replaced, cancelled
 //	misfires_total{reason}             counter    ticks that it settled as missed, by the words of scheduler.Reason
-//	claims_total{job,result}           counter    answers to its claims, by the words of lease.Status
+//	claims_total{job,result}           counter    answers to its claims, by the words of protocol.Status
 //	run_duration_seconds{job}          histogram  runs, all attempts of one holder, however they ended
 //	tick_lag_seconds{job}              histogram  from the scheduled time to the start, by fleet time
 //	runs_in_progress{job}              gauge      runs

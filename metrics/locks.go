@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -179,7 +180,7 @@ func (m *Locks) Observe(e lock.Event) {
 		label := m.labelOf(e.Name)
 		m.hold.WithLabelValues(label).Observe(e.Held.Seconds())
 		switch {
-		case errors.Is(e.Err, lease.ErrFenced):
+		case errors.Is(e.Err, protocol.ErrFenced):
 			m.releaseFailures.WithLabelValues(label, failedFenced).Inc()
 		case e.Err != nil:
 			m.releaseFailures.WithLabelValues(label, failedError).Inc()

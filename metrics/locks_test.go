@@ -20,6 +20,7 @@ import (
 
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 	"github.com/solotick/solotick/metrics"
 )
@@ -28,7 +29,7 @@ import (
 var lockEvents = map[string]lock.Event{
 	"EventsDropped": lock.EventsDropped{Count: 2},
 	"Waiting":       lock.Waiting{Name: "a.1", Holder: "other"},
-	"ClaimFailed":   lock.ClaimFailed{Name: "a.1", Failures: 1, Err: lease.ErrFenced},
+	"ClaimFailed":   lock.ClaimFailed{Name: "a.1", Failures: 1, Err: protocol.ErrFenced},
 	"Granted":       lock.Granted{Name: "a.1", Token: 7, Waited: time.Millisecond},
 	"GaveUp":        lock.GaveUp{Name: "a.1", Waited: time.Second, Err: &lease.HeldError{}},
 	"Renewed":       lock.Renewed{Name: "a.1", Token: 7, Left: 9 * time.Second},
@@ -161,7 +162,7 @@ func TestEndsOfHoldsAreCountedByTheirReasons(t *testing.T) {
 	m.Observe(lock.Lost{Name: "a", Held: 20 * time.Second, Err: &lease.LostError{Reason: lease.LostFenced}})
 	m.Observe(lock.Lost{Name: "a", Held: 30 * time.Second, Err: &lease.LostError{Reason: lease.LostMaxHold}})
 	m.Observe(lock.Released{Name: "a", Held: 1 * time.Second})
-	m.Observe(lock.Released{Name: "a", Held: 2 * time.Second, Err: fmt.Errorf("release: %w", lease.ErrFenced)})
+	m.Observe(lock.Released{Name: "a", Held: 2 * time.Second, Err: fmt.Errorf("release: %w", protocol.ErrFenced)})
 	m.Observe(lock.Released{Name: "a", Held: 3 * time.Second, Err: context.DeadlineExceeded})
 	m.Observe(lock.Renewed{Name: "a", Left: -time.Second})
 	requireLockSeries(t, m,
@@ -183,7 +184,7 @@ func TestADayOfALockAddsUp(t *testing.T) {
 		defer locks.Close()
 		ctx := t.Context()
 
-		dead := lease.Claim{Name: "a", Holder: "dead", Request: "1", Term: 5 * time.Second, Permits: 1, Limit: 1}
+		dead := protocol.Claim{Name: "a", Holder: "dead", Request: "1", Term: 5 * time.Second, Permits: 1, Limit: 1}
 		_, err := store.Claim(ctx, dead) // and never again
 		require.NoError(t, err)
 		_, err = locks.Mutex("a").TryAcquire(ctx)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -27,7 +28,7 @@ var (
 		scheduler.ReasonMisfire, scheduler.ReasonCapacity, scheduler.ReasonOverload, scheduler.ReasonTooOld, scheduler.ReasonTooMany, scheduler.ReasonForgotten,
 		scheduler.ReasonPast, scheduler.ReasonEdited,
 	}
-	outcomes = []lease.Outcome{
+	outcomes = []protocol.Outcome{
 		scheduler.Succeeded, scheduler.Failed, scheduler.Skipped, scheduler.Missed, scheduler.Lost, scheduler.Replaced,
 		scheduler.Cancelled,
 	}
@@ -39,7 +40,7 @@ func (m *Metrics) Observe(e scheduler.Event) {
 	switch e := e.(type) {
 	case scheduler.Claimed:
 		m.claims.WithLabelValues(e.Job, e.Status.String()).Inc()
-		if e.Status != lease.Busy { // the claim goes on to wait for its turn
+		if e.Status != protocol.Busy { // the claim goes on to wait for its turn
 			m.leaseWait.Observe(e.Took.Seconds())
 		}
 	case scheduler.RunStarted:
@@ -113,7 +114,7 @@ func lostReason(why error) string {
 		return string(lost.Reason)
 	}
 	switch {
-	case errors.Is(why, lease.ErrFenced):
+	case errors.Is(why, protocol.ErrFenced):
 		return string(lease.LostFenced)
 	case errors.Is(why, jobs.ErrLeaseEnding): // the handler has only been quicker than the lease
 		return string(lease.LostExpired)

@@ -15,17 +15,18 @@ import (
 
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/metrics"
 	"github.com/solotick/solotick/scheduler"
 )
 
 // events has one of each type of event.
 var events = map[string]scheduler.Event{
-	"Claimed":          scheduler.Claimed{Job: "a", Tick: tick, Status: lease.Granted, Took: time.Millisecond},
+	"Claimed":          scheduler.Claimed{Job: "a", Tick: tick, Status: protocol.Granted, Took: time.Millisecond},
 	"RunStarted":       scheduler.RunStarted{Run: run(1), Lag: time.Millisecond},
 	"RunRetried":       scheduler.RunRetried{Run: run(1), Err: errors.New("no"), Wait: time.Second},
 	"RunSettled":       scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: time.Second, Held: time.Second},
-	"RunLost":          scheduler.RunLost{Run: run(1), Why: lease.ErrFenced, Took: time.Second, Held: time.Second},
+	"RunLost":          scheduler.RunLost{Run: run(1), Why: protocol.ErrFenced, Took: time.Second, Held: time.Second},
 	"RunReleased":      scheduler.RunReleased{Run: run(1), Took: time.Second, Held: time.Second},
 	"Passed":           scheduler.Passed{Job: "a", To: tick, Count: 3, Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire},
 	"Renewed":          scheduler.Renewed{Renewal: lease.Renewal{Kept: 1}},
@@ -88,7 +89,7 @@ func TestATickIsCountedByItsOutcome(t *testing.T) {
 	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed, Err: errors.New("no")})
 	m.Observe(scheduler.Passed{Job: "a", Count: 40, Outcome: scheduler.Missed})
 	m.Observe(scheduler.Passed{Job: "b", Count: 1, Outcome: scheduler.Skipped})
-	m.Observe(scheduler.RunLost{Run: run(1), Why: lease.ErrFenced})
+	m.Observe(scheduler.RunLost{Run: run(1), Why: protocol.ErrFenced})
 	m.Observe(scheduler.RunReleased{Run: run(1)})
 	requireSeries(t, m, `
 # HELP solotick_ticks_total Ticks that this replica settled, by outcome.
@@ -116,7 +117,7 @@ solotick_runs_in_progress{job="a"} %d
 	want(4)
 	for i, end := range []scheduler.Event{
 		scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed},
-		scheduler.RunLost{Run: run(1), Why: lease.ErrFenced},
+		scheduler.RunLost{Run: run(1), Why: protocol.ErrFenced},
 		scheduler.RunReleased{Run: run(1)},
 		scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded},
 	} {
@@ -146,7 +147,7 @@ func TestDurationsAreInSecondsInTheBucketTheyBelongTo(t *testing.T) {
 	m.Observe(scheduler.RunStarted{Run: run(1), Lag: 7 * time.Millisecond})
 	m.Observe(scheduler.RunStarted{Run: run(1), Lag: -time.Millisecond}) // the estimate of fleet time was a bit off
 	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: 2 * time.Second, Held: 3 * time.Second})
-	m.Observe(scheduler.RunLost{Run: run(1), Why: lease.ErrFenced, Took: 2 * time.Hour, Held: 2 * time.Hour})
+	m.Observe(scheduler.RunLost{Run: run(1), Why: protocol.ErrFenced, Took: 2 * time.Hour, Held: 2 * time.Hour})
 	text := gathered(t, m)
 	for _, line := range []string{
 		`solotick_tick_lag_seconds_bucket{job="a",le="0.005"} 1`,
@@ -165,10 +166,10 @@ func TestDurationsAreInSecondsInTheBucketTheyBelongTo(t *testing.T) {
 
 func TestAClaimThatWaitsForItsTurnHasNotWaitedLongEnough(t *testing.T) {
 	m := metrics.New()
-	m.Observe(scheduler.Claimed{Job: "a", Status: lease.Busy, Took: 10 * time.Second})
-	m.Observe(scheduler.Claimed{Job: "a", Status: lease.Busy, Took: 20 * time.Second})
-	m.Observe(scheduler.Claimed{Job: "a", Status: lease.Granted, Took: 25 * time.Second})
-	m.Observe(scheduler.Claimed{Job: "a", Status: lease.Decided, Took: time.Second})
+	m.Observe(scheduler.Claimed{Job: "a", Status: protocol.Busy, Took: 10 * time.Second})
+	m.Observe(scheduler.Claimed{Job: "a", Status: protocol.Busy, Took: 20 * time.Second})
+	m.Observe(scheduler.Claimed{Job: "a", Status: protocol.Granted, Took: 25 * time.Second})
+	m.Observe(scheduler.Claimed{Job: "a", Status: protocol.Decided, Took: time.Second})
 	requireSeries(t, m, `
 # HELP solotick_claims_total Answers to this replica's claims, by result.
 # TYPE solotick_claims_total counter
@@ -187,7 +188,7 @@ func TestRenewalsAndLossesAreCountedByTheirReasons(t *testing.T) {
 	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Expired: []*lease.LostError{{}, {}}}})
 	m.Observe(scheduler.RunLost{Run: run(1), Why: &lease.LostError{Reason: lease.LostExpired}})
 	m.Observe(scheduler.RunLost{Run: run(1), Why: &lease.LostError{Reason: lease.LostFenced}})
-	m.Observe(scheduler.RunLost{Run: run(1), Why: fmt.Errorf("settle: %w", lease.ErrFenced)})
+	m.Observe(scheduler.RunLost{Run: run(1), Why: fmt.Errorf("settle: %w", protocol.ErrFenced)})
 	m.Observe(scheduler.RunLost{Run: run(1), Why: jobs.ErrLeaseEnding})
 	m.Observe(scheduler.RunLost{Run: run(1), Why: context.DeadlineExceeded})
 	requireSeries(t, m, `

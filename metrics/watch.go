@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // keepGone is how long the series of a job that was removed are still there: long enough to be scraped, and to go on where
@@ -48,7 +48,7 @@ func (m *Metrics) perTick(f func(vec *prometheus.CounterVec, value string)) {
 	for _, outcome := range outcomes {
 		f(m.ticks, string(outcome))
 	}
-	for status := lease.Granted; status <= lease.OutOfBounds; status++ {
+	for status := protocol.Granted; status <= protocol.OutOfBounds; status++ {
 		f(m.claims, status.String())
 	}
 }

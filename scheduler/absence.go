@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // lastHeartbeat is the newest one of those who serve a set of groups.
@@ -20,10 +20,10 @@ type lastHeartbeat struct {
 // lookBack notes that no replica at all, or none that serves the groups of some job, was announced for a while before this
 // one, which is about to be for the first time, or after a silence. came is since when it could have been, by fleet time:
 // what follows is the store's absence. It reports false when the store did not answer.
-func (s *Scheduler) lookBack(roster lease.Roster, came time.Time) bool {
+func (s *Scheduler) lookBack(roster protocol.Roster, came time.Time) bool {
 	ctx, cancel := s.call()
 	defer cancel()
-	history, ok := roster.(lease.MemberHistory)
+	history, ok := roster.(protocol.MemberHistory)
 	if !ok {
 		return true
 	}
@@ -75,7 +75,7 @@ func (s *Scheduler) groupSets() [][]string {
 }
 
 // newestHeartbeat returns the newest of those who serve one of the groups, for all that is known.
-func newestHeartbeat(replicas []lease.Member, groups []string) (last lastHeartbeat) {
+func newestHeartbeat(replicas []protocol.Member, groups []string) (last lastHeartbeat) {
 	for _, m := range replicas {
 		r, err := fleet.DecodeReplica(m.Info)
 		if m.Heard.Before(last.at) || err == nil && !serves(r.Groups, groups) {
@@ -87,7 +87,7 @@ func newestHeartbeat(replicas []lease.Member, groups []string) (last lastHeartbe
 }
 
 // noteEdit notes that this replica was the first to bring the schedule of a job, if its sync was what changed the record.
-func (s *Scheduler) noteEdit(c *contender, r lease.Record, sent, received time.Time) {
+func (s *Scheduler) noteEdit(c *contender, r protocol.Record, sent, received time.Time) {
 	const precision = 2 * time.Millisecond // of fleet time
 	n := len(r.Schedules)                  // a record that another has just made has one, and was not edited
 	if r.Made || n < 2 || r.Revised.Before(s.clock.at(sent).Add(-precision)) || r.Revised.After(s.clock.at(received).Add(precision)) {

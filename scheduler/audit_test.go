@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // audit is the fleet's store, with a ledger of what it did. It sits behind every fault: what it writes down has happened.
@@ -27,12 +27,12 @@ type audit struct {
 	messages memlease.Store // that of Publish, which outlives a failover as the clients' subscriptions do
 }
 
-// Publish implements [lease.Publisher].
+// Publish implements [protocol.Publisher].
 func (a *audit) Publish(ctx context.Context, message []byte) error {
 	return a.messages.Publish(ctx, message)
 }
 
-// Subscribe implements [lease.Publisher].
+// Subscribe implements [protocol.Publisher].
 func (a *audit) Subscribe(ctx context.Context, receive func(message []byte)) error {
 	return a.messages.Subscribe(ctx, receive)
 }
@@ -83,7 +83,7 @@ type grant struct {
 
 // fate is what a tick was settled as.
 type fate struct {
-	outcome lease.Outcome
+	outcome protocol.Outcome
 	token   int64 // of the grant that settled it
 	at      time.Time
 }
@@ -91,11 +91,11 @@ type fate struct {
 // passed are the ticks after from up to, that nobody ran.
 type passed struct {
 	from, to int64
-	outcome  lease.Outcome
+	outcome  protocol.Outcome
 }
 
 // forgotten is the outcome of ticks that a store which had lost its record did not know of.
-const forgotten lease.Outcome = "forgotten"
+const forgotten protocol.Outcome = "forgotten"
 
 func (a *audit) faultf(format string, args ...any) {
 	a.faults = append(a.faults, fmt.Sprintf("%s ", time.Now().Format("15:04:05.000"))+fmt.Sprintf(format, args...))
@@ -114,7 +114,7 @@ func (a *audit) job(name string) *ledger {
 }
 
 // settle notes the fate of a tick: once, and for ever.
-func (a *audit) settle(name string, tick, token int64, outcome lease.Outcome) {
+func (a *audit) settle(name string, tick, token int64, outcome protocol.Outcome) {
 	j := a.job(name)
 	if f, ok := j.fates[tick]; ok {
 		if f.token != token || f.outcome != outcome {
@@ -125,7 +125,7 @@ func (a *audit) settle(name string, tick, token int64, outcome lease.Outcome) {
 	j.fates[tick] = fate{outcome, token, time.Now()}
 }
 
-func (a *audit) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+func (a *audit) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !c.NotBefore.IsZero() {
@@ -148,12 +148,12 @@ func (a *audit) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 	}
 	j := a.job(c.Name)
 	switch answer.Status {
-	case lease.Granted:
+	case protocol.Granted:
 		a.granted(j, c, answer)
-	case lease.Skipped, lease.Paused:
-		a.settle(c.Name, c.Occasion, 0, lease.OutcomeSkipped)
-	case lease.Lost:
-		a.settle(c.Name, c.Occasion, answer.Token, lease.OutcomeLost)
+	case protocol.Skipped, protocol.Paused:
+		a.settle(c.Name, c.Occasion, 0, protocol.OutcomeSkipped)
+	case protocol.Lost:
+		a.settle(c.Name, c.Occasion, answer.Token, protocol.OutcomeLost)
 	}
 	for _, t := range answer.Settled {
 		if grants := j.grants[t.Occasion]; len(grants) > 0 && t.Token != grants[len(grants)-1].token {
@@ -164,7 +164,7 @@ func (a *audit) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 	return answer, err
 }
 
-func (a *audit) granted(j *ledger, c lease.Claim, answer lease.Answer) {
+func (a *audit) granted(j *ledger, c protocol.Claim, answer protocol.Answer) {
 	now, before := time.Now(), j.grants[c.Occasion]
 	if len(before) > 0 && before[len(before)-1].token == answer.Token {
 		return // asked again
@@ -193,7 +193,7 @@ func (a *audit) granted(j *ledger, c lease.Claim, answer lease.Answer) {
 	j.grants[c.Occasion] = append(before, &grant{token: answer.Token, attempt: answer.Attempt, holder: c.Holder, at: now, renewed: now})
 }
 
-func (a *audit) find(g lease.Grant) *grant {
+func (a *audit) find(g protocol.Grant) *grant {
 	for _, o := range a.job(g.Name).grants[g.Occasion] {
 		if o.token == g.Token {
 			return o
@@ -203,7 +203,7 @@ func (a *audit) find(g lease.Grant) *grant {
 	return &grant{}
 }
 
-func (a *audit) Renew(ctx context.Context, grants []lease.Grant) []error {
+func (a *audit) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.both(func(s *memlease.Store) { _ = s.Renew(ctx, grants) })
@@ -217,7 +217,7 @@ func (a *audit) Renew(ctx context.Context, grants []lease.Grant) []error {
 	return answers
 }
 
-func (a *audit) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
+func (a *audit) Settle(ctx context.Context, g protocol.Grant, outcome protocol.Outcome) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.both(func(s *memlease.Store) { _ = s.Settle(ctx, g, outcome) })
@@ -229,7 +229,7 @@ func (a *audit) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome
 	return err
 }
 
-func (a *audit) Release(ctx context.Context, g lease.Grant) error {
+func (a *audit) Release(ctx context.Context, g protocol.Grant) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.both(func(s *memlease.Store) { _ = s.Release(ctx, g) })
@@ -241,7 +241,7 @@ func (a *audit) Release(ctx context.Context, g lease.Grant) error {
 	return err
 }
 
-func (a *audit) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
+func (a *audit) Pass(ctx context.Context, p protocol.Pass) (int64, bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !p.Until.IsZero() {
@@ -255,7 +255,7 @@ func (a *audit) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 	return mark, moved, err
 }
 
-func (a *audit) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
+func (a *audit) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.Record, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	syncs = slices.Clone(syncs)
@@ -301,7 +301,7 @@ func (a *audit) step(d time.Duration) {
 }
 
 // fate returns what became of a tick; empty when nothing has yet.
-func (j *ledger) fate(tick int64) lease.Outcome {
+func (j *ledger) fate(tick int64) protocol.Outcome {
 	if f, ok := j.fates[tick]; ok {
 		return f.outcome
 	}

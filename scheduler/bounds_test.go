@@ -8,7 +8,7 @@ import (
 
 	"github.com/solotick/solotick/internal/knownfail"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -28,7 +28,7 @@ func TestInterruptedTickBeyondWindowIsMissed(t *testing.T) {
 
 		knownfail.Run(f.t, "issue B, finding 7: catch_up_window does not bind a takeover", func(t *knownfail.T) {
 			require.Equal(t, "10m0s", f.story("job"))
-			require.Equal(t, map[lease.Outcome]int{scheduler.Missed: 1}, f.fates("job"))
+			require.Equal(t, map[protocol.Outcome]int{scheduler.Missed: 1}, f.fates("job"))
 		})
 	})
 }
@@ -41,6 +41,6 @@ func TestOpenTicksOfJobAreBounded(t *testing.T) {
 		f.sleepTo(ticks*time.Second + 500*time.Millisecond)
 
 		require.Equal(f.t, most, len(f.runs.of("job")), "runs") //nolint:testifylint // Len would print them all
-		require.Equal(f.t, map[lease.Outcome]int{"": most, scheduler.Skipped: ticks - most}, f.fates("job"))
+		require.Equal(f.t, map[protocol.Outcome]int{"": most, scheduler.Skipped: ticks - most}, f.fates("job"))
 	})
 }

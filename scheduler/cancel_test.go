@@ -10,13 +10,13 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
-func (f *fleet) cancel(job string, tick time.Time) lease.CancelStatus {
+func (f *fleet) cancel(job string, tick time.Time) protocol.CancelStatus {
 	f.t.Helper()
-	a, err := f.store.Cancel(context.Background(), lease.Cancel{Name: job, Occasion: tick.UnixMilli(), By: "ops"})
+	a, err := f.store.Cancel(context.Background(), protocol.Cancel{Name: job, Occasion: tick.UnixMilli(), By: "ops"})
 	require.NoError(f.t, err)
 	return a.Status
 }
@@ -33,11 +33,11 @@ func TestACancelledRunEndsAtOnce(t *testing.T) {
 					start(f, id)
 				}
 				f.sleepTo(40 * time.Second)
-				require.Equal(t, lease.CancelPending, f.cancel("job", at(30*time.Second)))
+				require.Equal(t, protocol.CancelPending, f.cancel("job", at(30*time.Second)))
 				f.sleepTo(59 * time.Second)
 				runs := f.runs.of("job")
 				require.Len(t, runs, 1, "it is neither retried nor taken over")
-				require.ErrorIs(t, runs[0].cause, lease.ErrCancelled)
+				require.ErrorIs(t, runs[0].cause, protocol.ErrCancelled)
 				within := term/3 + term/10
 				if name == "notified" {
 					within = 0
@@ -51,7 +51,7 @@ func TestACancelledRunEndsAtOnce(t *testing.T) {
 				settled, _ := eventsOf[scheduler.RunSettled](f)
 				require.Len(t, settled, 1)
 				require.Equal(t, "ops", settled[0].By)
-				require.Equal(t, lease.CancelSettled, f.cancel("job", at(30*time.Second)))
+				require.Equal(t, protocol.CancelSettled, f.cancel("job", at(30*time.Second)))
 				f.sleepTo(61 * time.Second)
 				require.Len(t, f.runs.of("job"), 2, "the next tick is not concerned")
 			})
@@ -65,7 +65,7 @@ func TestACancelEndsTheBackOffOfARetry(t *testing.T) {
 			jobs.WithRetry(jobs.Retry{MaxAttempts: 3, Backoff: time.Minute, MaxBackoff: time.Minute}))
 		f.startMany(2)
 		f.sleepTo(5*time.Minute + time.Second)
-		require.Equal(t, lease.CancelPending, f.cancel("job", at(5*time.Minute)))
+		require.Equal(t, protocol.CancelPending, f.cancel("job", at(5*time.Minute)))
 		f.sleepTo(5*time.Minute + 2*time.Second)
 		outcome, note := f.noteOf("job", at(5*time.Minute))
 		require.Equal(t, scheduler.Cancelled, outcome)
@@ -84,7 +84,7 @@ func TestACancelledRunOfADeadHolderIsNotTakenOver(t *testing.T) {
 				f.startMany(3)
 				f.sleepTo(40 * time.Second)
 				f.replica(f.runs.running("job")[0].Replica).link.cut()
-				require.Equal(t, lease.CancelPending, f.cancel("job", at(30*time.Second)))
+				require.Equal(t, protocol.CancelPending, f.cancel("job", at(30*time.Second)))
 				f.sleepTo(59 * time.Second)
 				require.Len(t, f.runs.of("job"), 1)
 				outcome, note := f.noteOf("job", at(30*time.Second))
@@ -109,7 +109,7 @@ func TestACancelledRunThatReturnsWithoutAnErrorIsCancelled(t *testing.T) {
 		f.sleepTo(40 * time.Second)
 		f.cancel("job", at(30*time.Second))
 		f.sleepTo(41 * time.Second)
-		require.Equal(t, map[lease.Outcome]int{"cancelled": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"cancelled": 1}, f.fates("job"))
 	})
 }
 
@@ -125,7 +125,7 @@ func TestACancelledRunThatIsStoppedIsNotRunElsewhere(t *testing.T) {
 		holder, _ := f.holder("job")
 		go f.halt(holder)
 		time.Sleep(100 * time.Millisecond)
-		require.Equal(t, lease.CancelPending, f.cancel("job", at(30*time.Second)))
+		require.Equal(t, protocol.CancelPending, f.cancel("job", at(30*time.Second)))
 		f.sleepTo(50 * time.Second)
 		require.Len(t, f.runs.of("job"), 1)
 		outcome, note := f.noteOf("job", at(30*time.Second))
@@ -139,7 +139,7 @@ func TestAQueuedTickThatIsCancelledNeverRuns(t *testing.T) {
 		f.job("job", "@every 10s", takes(15*time.Second), queued)
 		f.startMany(3)
 		f.sleepTo(21 * time.Second)
-		require.Equal(t, lease.CancelSettled, f.cancel("job", at(20*time.Second)))
+		require.Equal(t, protocol.CancelSettled, f.cancel("job", at(20*time.Second)))
 		f.sleepTo(39 * time.Second)
 		var ran []time.Time
 		for _, run := range f.runs.of("job") {

@@ -8,6 +8,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // The wait after an error is doubled from one to the other, while nothing succeeds in between. After an absence of the
@@ -24,12 +25,12 @@ func (c *contender) retryLocked() int64 {
 	return c.s.clock.ms() + wait
 }
 
-func (c *contender) claim(tick int64) lease.Claim {
+func (c *contender) claim(tick int64) protocol.Claim {
 	takeovers := c.spec.MaxTakeovers
 	if c.spec.Delivery == jobs.AtMostOnce {
 		takeovers = 0
 	}
-	return lease.Claim{
+	return protocol.Claim{
 		Name: c.name, Occasion: tick, Holder: c.s.replica, Request: c.s.request(), Term: c.s.term,
 		Known: c.knownLocked(), Takeovers: takeovers,
 	}
@@ -77,7 +78,7 @@ func (c *contender) claimLocked(a *asking) bool {
 	c.mu.Lock()
 	tick := a.claim.Occasion
 	a.sent = began
-	if err != nil || answer.Status == lease.OutOfBounds { // a look at the clock comes before the next try
+	if err != nil || answer.Status == protocol.OutOfBounds { // a look at the clock comes before the next try
 		at := c.retryLocked()
 		if l, ok := c.open[tick]; ok && l.asking == a {
 			l.at = at
@@ -87,13 +88,13 @@ func (c *contender) claimLocked(a *asking) bool {
 		return false
 	}
 	a.answered, c.failures = true, 0
-	if answer.Status == lease.Unknown {
+	if answer.Status == protocol.Unknown {
 		c.forgottenLocked()
 		return false
 	}
 	now := c.s.clock.msAt(received)
 	c.learnLocked(answer, tick, now)
-	if a.claim.OnlyOpen && answer.Status == lease.Decided && answer.Mark < c.hints.watermark {
+	if a.claim.OnlyOpen && answer.Status == protocol.Decided && answer.Mark < c.hints.watermark {
 		c.confirmLocked() // the grant that was reported is not there
 	} else {
 		c.reportLocked(&a.claim, answer, now)
@@ -101,7 +102,7 @@ func (c *contender) claimLocked(a *asking) bool {
 
 	wait := int64(0)
 	switch answer.Status {
-	case lease.Granted:
+	case protocol.Granted:
 		c.began = true
 		if !a.claim.OnlyOpen { // what is open is granted while the job is paused, too
 			c.paused = nil
@@ -112,40 +113,40 @@ func (c *contender) claimLocked(a *asking) bool {
 		if c.poked && c.spec.Overlap == jobs.Replace {
 			l.Check() // it may have been for this one
 		}
-	case lease.Held, lease.Queued:
-		c.open[tick] = c.lookAfterLocked(now, answer.Left, answer.Status == lease.Queued, answer.Holder)
-	case lease.Paused:
+	case protocol.Held, protocol.Queued:
+		c.open[tick] = c.lookAfterLocked(now, answer.Left, answer.Status == protocol.Queued, answer.Holder)
+	case protocol.Paused:
 		if c.paused == nil { // by whom, and why: the store may forget it
 			c.synced = false
 			c.s.wantSync()
 		}
 		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: ReasonPaused})
-	case lease.Skipped:
+	case protocol.Skipped:
 		reason := ReasonOverlap
-		if a.claim.Overlap == lease.OverlapAllow {
+		if a.claim.Overlap == protocol.OverlapAllow {
 			reason = ReasonOpen // nothing else is in its way
 		}
 		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Skipped, Reason: reason})
-	case lease.Lost:
+	case protocol.Lost:
 		c.lost(tick)
-	case lease.Early:
+	case protocol.Early:
 		wait = ms(answer.Left) + 1
-	case lease.Late:
+	case protocol.Late:
 		wait = lateRetry
-	case lease.Busy:
+	case protocol.Busy:
 		// Woken when the other ends, by the store or by our own run; at the latest when its lease would run out.
 		wait = ms(answer.Left) + 1 + rand.Int64N(50)
 		c.blocked = now
-	case lease.Decided, lease.Unknown, lease.OutOfBounds: // the mark, or the next plan, says what follows
+	case protocol.Decided, protocol.Unknown, protocol.OutOfBounds: // the mark, or the next plan, says what follows
 	}
 	for _, t := range answer.Settled {
 		c.settledLocked(t)
 	}
 	if c.asking == a {
-		if a.busy && answer.Status != lease.Busy {
+		if a.busy && answer.Status != protocol.Busy {
 			c.blocked = now
 		}
-		a.busy = answer.Status == lease.Busy
+		a.busy = answer.Status == protocol.Busy
 		if !a.busy {
 			c.asking = nil
 		}
@@ -157,7 +158,7 @@ func (c *contender) claimLocked(a *asking) bool {
 }
 
 // settledLocked is told that a claim has settled another tick besides, or this one for another reason than its own.
-func (c *contender) settledLocked(t lease.Settled) {
+func (c *contender) settledLocked(t protocol.Settled) {
 	delete(c.open, t.Occasion)
 	c.s.report(report{kind: progressSettled, job: c.name, tick: t.Occasion})
 	p := Passed{Job: c.name, To: time.UnixMilli(t.Occasion).UTC(), Count: 1, Outcome: t.Outcome, Reason: ReasonNewer}
@@ -181,7 +182,7 @@ func (c *contender) lostOne(tick int64) {
 }
 
 // learnLocked takes in what an answer tells of the record.
-func (c *contender) learnLocked(a lease.Answer, tick, now int64) {
+func (c *contender) learnLocked(a protocol.Answer, tick, now int64) {
 	c.advanceLocked(a.Mark)
 	if tick != 0 && len(c.open) > 0 {
 		delete(c.open, tick)
@@ -198,7 +199,7 @@ func (c *contender) advanceLocked(mark int64) {
 
 // passLocked settles ticks that nobody runs.
 func (c *contender) passLocked(st step) bool {
-	p := lease.Pass{
+	p := protocol.Pass{
 		Name: c.name, From: c.mark, To: st.pass, Outcome: st.outcome, Request: c.s.request(), Holder: c.s.replica,
 		Note: fleet.Note{Reason: string(st.reason), Count: st.count}.String(),
 	}
@@ -238,7 +239,7 @@ func (c *contender) forgottenLocked() {
 }
 
 // syncedLocked takes in the record that the store has.
-func (c *contender) syncedLocked(r lease.Record) {
+func (c *contender) syncedLocked(r protocol.Record) {
 	if r.Made && c.made {
 		known := c.hintedWatermarkLocked()
 		if tick := c.tickAfter(known); tick != 0 && tick <= r.Mark {
@@ -249,7 +250,7 @@ func (c *contender) syncedLocked(r lease.Record) {
 			c.notBefore = c.since + ms(heardOf)
 		}
 		for t, l := range c.open { // nobody can tell whether it was granted
-			if l.waits && !l.told && !slices.ContainsFunc(r.Open, func(o lease.Open) bool { return o.Occasion == t }) {
+			if l.waits && !l.told && !slices.ContainsFunc(r.Open, func(o protocol.Open) bool { return o.Occasion == t }) {
 				c.s.observe(Passed{Job: c.name, To: time.UnixMilli(t).UTC(), Count: 1, Outcome: Missed, Reason: ReasonForgotten})
 			}
 		}

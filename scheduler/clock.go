@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // clockWords is what heartbeats call what a replica thinks of the store's clock.
@@ -46,7 +46,7 @@ func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 		return // another look was the first
 	}
 	var members []fleet.Replica
-	if roster, ok := s.store.(lease.Roster); ok {
+	if roster, ok := s.store.(protocol.Roster); ok {
 		ctx, cancel := s.call()
 		if list, err := roster.Members(ctx); err == nil {
 			members, _ = new(heartbeats).live(list)
@@ -95,7 +95,7 @@ const minTakeoverBound = 200 * time.Millisecond
 // bounded takes in how a call went that carries such a bound. It reports whether the call came too late for it.
 func (s *Scheduler) bounded(began time.Time, err error) (out bool) {
 	received := time.Now()
-	if b, ok := errors.AsType[*lease.BoundsError](err); ok {
+	if b, ok := errors.AsType[*protocol.BoundsError](err); ok {
 		s.answered(received.Sub(began), nil) // the store has answered
 		s.clockSeen(began, received, b.Now)
 		return true

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -148,7 +148,7 @@ func TestHeldReplicaDoesNotLookMoreOftenForItsRecords(t *testing.T) {
 		f.job("job", "@every 10s", takes(0))
 		f.store.step(time.Hour)
 		var looks atomic.Int32
-		f.startOver("a", func(l *link) lease.Store {
+		f.startOver("a", func(l *link) protocol.Store {
 			l.set(func(c call) fault {
 				if c.verb == verbTime {
 					looks.Add(1)
@@ -238,7 +238,7 @@ func TestAReplicaThatStartsInAJumpSaysSoOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		f.store.step(time.Hour)
-		f.startOver("a", func(l *link) lease.Store {
+		f.startOver("a", func(l *link) protocol.Store {
 			l.set(func(call) fault { return fault{there: 50 * time.Millisecond, back: 50 * time.Millisecond} })
 			return l
 		})

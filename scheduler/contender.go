@@ -11,6 +11,7 @@ import (
 
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // contender contends for the ticks of one job. At most one goroutine does so at a time, so that the claims of a job are
@@ -38,31 +39,31 @@ type contender struct {
 	job       *jobs.Job
 	spec      jobs.Spec
 	revision  string
-	gone      bool           // the job was removed
-	paused    *lease.Pause   // as the store said; nil when it is not
-	edited    int64          // see state
-	before    editions       // the schedules that were in force before
-	active    bool           // a goroutine contends
-	poked     bool           // something happened meanwhile: it has to look again
-	synced    bool           // mark is what the store said, and its record is there
-	stale     bool           // the record is to be read again, while the contender goes on
-	made      bool           // there has been a record before
-	since     int64          // since when the store remembered when the record was read
-	mark      int64          // the newest that is known to be decided
-	next      int64          // the first tick after mark; 0 when there is none
-	caughtUp  int64          // see state
-	blocked   int64          // see state
-	full      int64          // see state
-	held      int64          // see state
-	behind    bool           // a tick waits for a run of this replica, without having asked the store
-	short     int64          // when the oldest tick was due that found no room since the contender rested; 0 when none did
-	room      int            // what it holds for claims whose answer is not known
-	notBefore int64          // no new tick is claimed before this
-	retryAt   int64          // not before this; 0: at once
-	failures  int            // calls that failed in a row
-	asking    *asking        // a claim whose answer is not known
-	ask       asking         // what asking points to, if anything
-	open      map[int64]look // ticks that others hold or held, or that wait
+	gone      bool            // the job was removed
+	paused    *protocol.Pause // as the store said; nil when it is not
+	edited    int64           // see state
+	before    editions        // the schedules that were in force before
+	active    bool            // a goroutine contends
+	poked     bool            // something happened meanwhile: it has to look again
+	synced    bool            // mark is what the store said, and its record is there
+	stale     bool            // the record is to be read again, while the contender goes on
+	made      bool            // there has been a record before
+	since     int64           // since when the store remembered when the record was read
+	mark      int64           // the newest that is known to be decided
+	next      int64           // the first tick after mark; 0 when there is none
+	caughtUp  int64           // see state
+	blocked   int64           // see state
+	full      int64           // see state
+	held      int64           // see state
+	behind    bool            // a tick waits for a run of this replica, without having asked the store
+	short     int64           // when the oldest tick was due that found no room since the contender rested; 0 when none did
+	room      int             // what it holds for claims whose answer is not known
+	notBefore int64           // no new tick is claimed before this
+	retryAt   int64           // not before this; 0: at once
+	failures  int             // calls that failed in a row
+	asking    *asking         // a claim whose answer is not known
+	ask       asking          // what asking points to, if anything
+	open      map[int64]look  // ticks that others hold or held, or that wait
 	running   map[int64]*lease.Lease
 	began     bool // a run has
 
@@ -75,7 +76,7 @@ type contender struct {
 
 // asking is a claim that has to be repeated until it is answered: it may have been granted.
 type asking struct {
-	claim    lease.Claim
+	claim    protocol.Claim
 	began    time.Time // when it, or the one that it goes on from, was sent first; zero before
 	sent     time.Time // for the last time
 	answered bool      // it was not granted
@@ -309,7 +310,7 @@ func (c *contender) actLocked() bool {
 		c.asking = nil
 		return c.passLocked(st)
 	case st.claim != 0:
-		if st.overlap == lease.OverlapWait && c.overloadedLocked(now) && c.runsLocked() { // the answer is known: it is busy
+		if st.overlap == protocol.OverlapWait && c.overloadedLocked(now) && c.runsLocked() { // the answer is known: it is busy
 			c.caughtUp, c.blocked, c.retryAt, c.behind = st.caughtUp, now, now+ms(c.s.term/2), true
 			return false
 		}

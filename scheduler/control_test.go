@@ -6,20 +6,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Pause implements [lease.Controller].
-func (a *audit) Pause(ctx context.Context, name string, p lease.Pause) (lease.Pause, error) {
+// Pause implements [protocol.Controller].
+func (a *audit) Pause(ctx context.Context, name string, p protocol.Pause) (protocol.Pause, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.both(func(s *memlease.Store) { _, _ = s.Pause(ctx, name, p) })
 	return a.Store.Pause(ctx, name, p)
 }
 
-// Resume implements [lease.Controller].
-func (a *audit) Resume(ctx context.Context, name string, r lease.Resume) (*lease.Pause, error) {
+// Resume implements [protocol.Controller].
+func (a *audit) Resume(ctx context.Context, name string, r protocol.Resume) (*protocol.Pause, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.both(func(s *memlease.Store) { _, _ = s.Resume(ctx, name, r) })
@@ -27,13 +27,13 @@ func (a *audit) Resume(ctx context.Context, name string, r lease.Resume) (*lease
 	p, err := a.Store.Resume(ctx, name, r)
 	after, _ := a.Store.Inspect(ctx, name)
 	if j := a.job(name); err == nil && after.Mark > before.Mark {
-		j.passes = append(j.passes, passed{before.Mark, after.Mark, lease.OutcomeSkipped})
+		j.passes = append(j.passes, passed{before.Mark, after.Mark, protocol.OutcomeSkipped})
 	}
 	return p, err
 }
 
-// Trigger implements [lease.Controller].
-func (a *audit) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, error) {
+// Trigger implements [protocol.Controller].
+func (a *audit) Trigger(ctx context.Context, t protocol.Trigger) (protocol.Triggered, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.both(func(s *memlease.Store) { _, _ = s.Trigger(ctx, t) })
@@ -42,13 +42,13 @@ func (a *audit) Trigger(ctx context.Context, t lease.Trigger) (lease.Triggered, 
 
 func (f *fleet) pause(job string) {
 	f.t.Helper()
-	_, err := f.store.Pause(context.Background(), job, lease.Pause{By: "ops", Why: "to see"})
+	_, err := f.store.Pause(context.Background(), job, protocol.Pause{By: "ops", Why: "to see"})
 	require.NoError(f.t, err)
 }
 
 func (f *fleet) resume(job string) {
 	f.t.Helper()
-	was, err := f.store.Resume(context.Background(), job, lease.Resume{By: "ops"})
+	was, err := f.store.Resume(context.Background(), job, protocol.Resume{By: "ops"})
 	require.NoError(f.t, err)
 	require.NotNil(f.t, was, "it was paused")
 	require.Equal(f.t, "ops", was.By)
@@ -57,9 +57,9 @@ func (f *fleet) resume(job string) {
 // trigger asks for a run of the job now, and returns its tick.
 func (f *fleet) trigger(job string) time.Time {
 	f.t.Helper()
-	answer, err := f.store.Trigger(context.Background(), lease.Trigger{Name: job, By: "ops", Request: lease.NewRequest(), Burst: 1, Beside: true})
+	answer, err := f.store.Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest(), Burst: 1, Beside: true})
 	require.NoError(f.t, err)
-	require.Equal(f.t, lease.Opened, answer.Status)
+	require.Equal(f.t, protocol.Opened, answer.Status)
 	return time.UnixMilli(answer.Occasion).UTC()
 }
 
@@ -74,7 +74,7 @@ func (f *fleet) runsOf(job string, tick time.Time) (list []attempt) {
 }
 
 // inspect returns the store's record of a job.
-func (f *fleet) inspect(job string) lease.Record {
+func (f *fleet) inspect(job string) protocol.Record {
 	f.t.Helper()
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // farStore takes a while to answer claims.
@@ -24,7 +24,7 @@ type farStore struct {
 	now, most atomic.Int64
 }
 
-func (f *farStore) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+func (f *farStore) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
 	raise(&f.most, f.now.Add(1))
 	time.Sleep(f.rtt)
 	f.now.Add(-1)
@@ -37,7 +37,7 @@ func raise(most *atomic.Int64, n int64) {
 }
 
 // crewOf returns a scheduler of so many jobs that are due each minute.
-func crewOf(t *testing.T, store lease.Store, count int, handler jobs.Handler, opts ...Option) *Scheduler {
+func crewOf(t *testing.T, store protocol.Store, count int, handler jobs.Handler, opts ...Option) *Scheduler {
 	var registry jobs.Registry
 	for i := range count {
 		job, err := jobs.New(fmt.Sprint("job-", i), "* * * * *", handler)

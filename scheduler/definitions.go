@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // renote is after how long a definition is noted again that the journal may have dropped.
@@ -45,7 +45,7 @@ func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
 	if len(set.revisions) > fleet.MostJobs || set == notes.set && order == notes.order {
 		return
 	}
-	if _, ok := s.store.(lease.Roster); ok && order == nil {
+	if _, ok := s.store.(protocol.Roster); ok && order == nil {
 		return // the members are not known yet
 	}
 	for name, revision := range set.revisions {

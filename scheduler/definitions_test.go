@@ -11,7 +11,7 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // described returns what is known of a job's definitions.
@@ -115,7 +115,7 @@ func TestLongDefinitionsFitIntoANote(t *testing.T) {
 		spec := jobs.Defaults()
 		spec.Name, spec.Schedule, spec.Details = "job", "@every 1h", map[string]string{}
 		for i := range 60 {
-			spec.Details[strings.Repeat("x", i+1)] = strings.Repeat("\x00\n", lease.MaxNoteText)
+			spec.Details[strings.Repeat("x", i+1)] = strings.Repeat("\x00\n", protocol.MaxNoteText)
 		}
 		job, err := jobs.FromSpec(spec, takes(0))
 		require.NoError(t, err)

@@ -43,7 +43,7 @@
 //	rank 2 │                     │                  ├─ claim …
 //
 // Replicas learn by reports: what a replica was granted, settled or passed in the last 50 ms, it publishes in one message
-// (see [lease.Publisher]). A report is a hint. It can be lost, late, repeated, forged, or about a record that has lost a
+// (see [protocol.Publisher]). A report is a hint. It can be lost, late, repeated, forged, or about a record that has lost a
 // write since. So a receiver takes from it when to look at the record, never what the record says:
 //
 //	reported                 what the receiver does

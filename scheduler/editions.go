@@ -6,7 +6,7 @@ import (
 
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // edition is a schedule that a job had from a time on, in Unix ms.
@@ -21,7 +21,7 @@ type editions []edition
 // scheduleText is what the store keeps of a job's schedule: nothing where it is too long, which costs ticks at an edit.
 func scheduleText(job *jobs.Job) string {
 	text := job.ScheduleText()
-	if len(text) > lease.MaxSchedule {
+	if len(text) > protocol.MaxSchedule {
 		return ""
 	}
 	return text
@@ -29,7 +29,7 @@ func scheduleText(job *jobs.Job) string {
 
 // readEditions reads what a record keeps of a job's schedules, of which the last is in force. One that cannot be read, as
 // this machine may lack its time zone, had no ticks for all that is known.
-func readEditions(job string, kept []lease.Schedule) editions {
+func readEditions(job string, kept []protocol.Schedule) editions {
 	var list editions
 	for _, k := range kept[:max(0, len(kept)-1)] {
 		s, err := jobs.ParseSchedule(job, k.Text)

@@ -5,17 +5,18 @@ import (
 
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // The outcomes of a tick.
 const (
-	Succeeded lease.Outcome = "succeeded"            // the handler returned nil
-	Failed    lease.Outcome = "failed"               // its last attempt returned an error
-	Skipped   lease.Outcome = lease.OutcomeSkipped   // a policy refused it: overlap, or the job is paused
-	Missed    lease.Outcome = "missed"               // a misfire that the policy does not run
-	Lost      lease.Outcome = lease.OutcomeLost      // its holders' leases ran out too often
-	Replaced  lease.Outcome = lease.OutcomeReplaced  // it had to make room for a newer tick
-	Cancelled lease.Outcome = lease.OutcomeCancelled // somebody has ended it
+	Succeeded protocol.Outcome = "succeeded"               // the handler returned nil
+	Failed    protocol.Outcome = "failed"                  // its last attempt returned an error
+	Skipped   protocol.Outcome = protocol.OutcomeSkipped   // a policy refused it: overlap, or the job is paused
+	Missed    protocol.Outcome = "missed"                  // a misfire that the policy does not run
+	Lost      protocol.Outcome = protocol.OutcomeLost      // its holders' leases ran out too often
+	Replaced  protocol.Outcome = protocol.OutcomeReplaced  // it had to make room for a newer tick
+	Cancelled protocol.Outcome = protocol.OutcomeCancelled // somebody has ended it
 )
 
 // Observer takes events. See [WithObserver] and [WithSyncObserver] for how it is called.
@@ -30,7 +31,7 @@ type Event interface{ event() }
 type Claimed struct {
 	Job    string
 	Tick   time.Time
-	Status lease.Status
+	Status protocol.Status
 	Took   time.Duration // from the claim to its answer, retries included
 }
 
@@ -50,7 +51,7 @@ type RunRetried struct {
 // RunSettled is the event that a tick this replica ran is settled, as Succeeded, Failed, Replaced or Cancelled.
 type RunSettled struct {
 	Run     jobs.Run
-	Outcome lease.Outcome
+	Outcome protocol.Outcome
 	Err     error         // why it failed, or what it returned when it had to make room or was cancelled
 	By      string        // who cancelled it; empty unless the outcome is Cancelled
 	Took    time.Duration // the run, all attempts of this holder
@@ -62,7 +63,7 @@ type RunSettled struct {
 type RunLost struct {
 	Run  jobs.Run
 	Err  error // what the handler returned
-	Why  error // a *lease.LostError, or lease.ErrFenced
+	Why  error // a *lease.LostError, or protocol.ErrFenced
 	Took time.Duration
 	Held time.Duration
 }
@@ -80,7 +81,7 @@ type Passed struct {
 	Job     string
 	To      time.Time // the newest of them
 	Count   int       // how many; counting ends at MostCounted
-	Outcome lease.Outcome
+	Outcome protocol.Outcome
 	Reason  Reason
 }
 
@@ -92,7 +93,7 @@ type Reason string
 
 const (
 	ReasonOverlap   Reason = "overlap"   // an earlier tick was still running
-	ReasonOpen      Reason = "open"      // lease.MaxOpen ticks of the job were
+	ReasonOpen      Reason = "open"      // protocol.MaxOpen ticks of the job were
 	ReasonPaused    Reason = "paused"    // the job is
 	ReasonMisfire   Reason = "misfire"   // late, and the misfire policy does not run it
 	ReasonCapacity  Reason = "capacity"  // late because no replica had room for it, and the misfire policy does not run it
@@ -135,7 +136,7 @@ type Renewed struct{ lease.Renewal }
 // StoreDown is the event that the store does not answer: at the start, or from now on.
 type StoreDown struct {
 	Err  error
-	Hint string // what to change; "" when the store is no [lease.Checker], or does not know
+	Hint string // what to change; "" when the store is no [protocol.Checker], or does not know
 }
 
 // StoreUp is the event that it answers, for the first time or again.
@@ -169,7 +170,7 @@ type ClockSampled struct {
 }
 
 // FleetSeen is the event that the replica has looked who else lives, every few seconds. It needs a store that is a
-// [lease.Roster].
+// [protocol.Roster].
 type FleetSeen struct {
 	Replicas int      // that live, each process with the id of another one counted as one
 	Unserved []string // jobs of this replica's registry that no live replica serves, sorted

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // facts writes down what this replica notices, in the background: nothing waits for it. While the store is away a bounded
 // number of facts is kept; what is lost makes an explanation say less.
 type facts struct {
-	journal lease.Journal // nil when the store is none
+	journal protocol.Journal // nil when the store is none
 
 	mu      sync.Mutex
 	pending []pendingFact
@@ -32,8 +32,8 @@ const (
 	leastAway   = 500 * time.Millisecond // shorter ones keep no tick from being started in time
 )
 
-func newFacts(s lease.Store) *facts {
-	j, _ := s.(lease.Journal)
+func newFacts(s protocol.Store) *facts {
+	j, _ := s.(protocol.Journal)
 	return &facts{journal: j, wake: make(chan struct{}, 1)}
 }
 
@@ -158,7 +158,7 @@ func (s *Scheduler) noteHold(by, held, step time.Duration) {
 }
 
 // tookOver notes who held a tick, or led, before this replica.
-func (s *Scheduler) tookOver(job string, tick int64, a lease.Answer) {
+func (s *Scheduler) tookOver(job string, tick int64, a protocol.Answer) {
 	if a.Former == nil {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -25,27 +25,27 @@ type diary struct{ *link }
 
 func (d diary) Append(ctx context.Context, name, request string, text []byte) error {
 	_, err := through(ctx, d.link, call{verb: verbAppend}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, d.store.(lease.Journal).Append(ctx, name, request, text)
+		return struct{}{}, d.store.(protocol.Journal).Append(ctx, name, request, text)
 	})
 	return err
 }
 
-func (d diary) Notes(ctx context.Context, name string, n int) ([]lease.Noted, error) {
-	return through(ctx, d.link, call{verb: verbNotes}, func(ctx context.Context) ([]lease.Noted, error) {
-		return d.store.(lease.Journal).Notes(ctx, name, n)
+func (d diary) Notes(ctx context.Context, name string, n int) ([]protocol.Noted, error) {
+	return through(ctx, d.link, call{verb: verbNotes}, func(ctx context.Context) ([]protocol.Noted, error) {
+		return d.store.(protocol.Journal).Notes(ctx, name, n)
 	})
 }
 
-func (d diary) FormerMembers(ctx context.Context) ([]lease.Member, error) {
-	return through(ctx, d.link, call{verb: verbFormer}, func(ctx context.Context) ([]lease.Member, error) {
-		return d.store.(lease.MemberHistory).FormerMembers(ctx)
+func (d diary) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
+	return through(ctx, d.link, call{verb: verbFormer}, func(ctx context.Context) ([]protocol.Member, error) {
+		return d.store.(protocol.MemberHistory).FormerMembers(ctx)
 	})
 }
 
 // startNoting starts a replica that notes what it notices.
 func (f *fleet) startNoting(id string, options ...scheduler.Option) *replica {
 	f.t.Helper()
-	return f.startOver(id, func(l *link) lease.Store { return diary{l} }, options...)
+	return f.startOver(id, func(l *link) protocol.Store { return diary{l} }, options...)
 }
 
 // cutVerb lets every call but those of a verb through.

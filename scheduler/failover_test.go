@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // TestAFailoverThatLosesTheLastWritesDoublesNothing has the store go back in time: those that know better tell it.
@@ -25,7 +25,7 @@ func TestAFailoverThatLosesTheLastWritesDoublesNothing(t *testing.T) {
 		f.start("d") // it knows what the store says, and nothing else
 		f.sleepTo(60*time.Second - 1)
 		require.Equal(t, "10s, 20s, 30s, 40s, 50s", f.story("long"))
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 59}, f.fates("instant"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 59}, f.fates("instant"))
 		for _, a := range f.runs.of("") {
 			require.Equal(t, 1, a.Attempt)
 			require.Equal(t, a.Tick, a.start.UTC())

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // The verbs of a store, as faults name them.
@@ -42,9 +42,9 @@ var (
 // link is one replica's way to the store.
 type link struct {
 	store interface {
-		lease.Store
-		lease.Watcher
-		lease.Publisher
+		protocol.Store
+		protocol.Watcher
+		protocol.Publisher
 	}
 	calls sync.WaitGroup // those under way whose caller may have given up
 
@@ -131,11 +131,11 @@ func through[T any](ctx context.Context, l *link, c call, apply func(context.Con
 	return none, errLost
 }
 
-func (l *link) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
-	return through(ctx, l, call{verbClaim, c.Occasion}, func(ctx context.Context) (lease.Answer, error) { return l.store.Claim(ctx, c) })
+func (l *link) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
+	return through(ctx, l, call{verbClaim, c.Occasion}, func(ctx context.Context) (protocol.Answer, error) { return l.store.Claim(ctx, c) })
 }
 
-func (l *link) Renew(ctx context.Context, grants []lease.Grant) []error {
+func (l *link) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	grants = slices.Clone(grants)
 	answers, err := through(ctx, l, call{verb: verbRenew}, func(ctx context.Context) ([]error, error) { return l.store.Renew(ctx, grants), nil })
 	if err != nil {
@@ -144,21 +144,21 @@ func (l *link) Renew(ctx context.Context, grants []lease.Grant) []error {
 	return answers
 }
 
-func (l *link) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
+func (l *link) Settle(ctx context.Context, g protocol.Grant, outcome protocol.Outcome) error {
 	_, err := through(ctx, l, call{verb: verbSettle}, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, l.store.Settle(ctx, g, outcome)
 	})
 	return err
 }
 
-func (l *link) Release(ctx context.Context, g lease.Grant) error {
+func (l *link) Release(ctx context.Context, g protocol.Grant) error {
 	_, err := through(ctx, l, call{verb: verbRelease}, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, l.store.Release(ctx, g)
 	})
 	return err
 }
 
-func (l *link) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
+func (l *link) Pass(ctx context.Context, p protocol.Pass) (int64, bool, error) {
 	type moved struct {
 		mark   int64
 		passed bool
@@ -170,9 +170,9 @@ func (l *link) Pass(ctx context.Context, p lease.Pass) (int64, bool, error) {
 	return m.mark, m.passed, err
 }
 
-func (l *link) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
+func (l *link) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.Record, error) {
 	syncs = slices.Clone(syncs)
-	return through(ctx, l, call{verb: verbSync}, func(ctx context.Context) ([]lease.Record, error) { return l.store.Sync(ctx, syncs) })
+	return through(ctx, l, call{verb: verbSync}, func(ctx context.Context) ([]protocol.Record, error) { return l.store.Sync(ctx, syncs) })
 }
 
 func (l *link) Time(ctx context.Context) (now, since time.Time, err error) {

@@ -5,13 +5,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // feed sends what this replica learns from records to the others, so that they need not look themselves. What is lost on
 // the way costs them a look.
 type feed struct {
-	publisher lease.Publisher // nil when the store is none, or does not say who the others are
+	publisher protocol.Publisher // nil when the store is none, or does not say who the others are
 
 	mu      sync.Mutex
 	pending map[reported]report
@@ -33,9 +33,9 @@ const (
 	leavingTimeout = 200 * time.Millisecond
 )
 
-func newFeed(s lease.Store) *feed {
-	p, _ := s.(lease.Publisher)
-	if _, ok := s.(lease.Roster); !ok {
+func newFeed(s protocol.Store) *feed {
+	p, _ := s.(protocol.Publisher)
+	if _, ok := s.(protocol.Roster); !ok {
 		p = nil
 	}
 	return &feed{publisher: p, pending: map[reported]report{}, wake: make(chan struct{}, 1)}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -98,7 +98,7 @@ func (f *fleet) start(id string, options ...scheduler.Option) *replica {
 
 func (f *fleet) startWith(id string, list []*jobs.Job, options ...scheduler.Option) *replica {
 	f.t.Helper()
-	return f.startBoth(id, list, func(l *link) lease.Store { return l }, options...)
+	return f.startBoth(id, list, func(l *link) protocol.Store { return l }, options...)
 }
 
 // startMany starts replicas named a, b, c and so on.
@@ -212,10 +212,10 @@ func eventsOf[E scheduler.Event](f *fleet) (events []E, at []time.Time) {
 
 // fates counts what became of a job's ticks up to now, by the store's own ledger: those that are not decided count as
 // empty.
-func (f *fleet) fates(job string) map[lease.Outcome]int {
+func (f *fleet) fates(job string) map[protocol.Outcome]int {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
-	counts := map[lease.Outcome]int{}
+	counts := map[protocol.Outcome]int{}
 	j, now := f.store.job(job), time.Now()
 	for _, spec := range f.jobs {
 		if spec.Name() != job {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -150,9 +150,9 @@ func TestARollingRestartLosesNothingAndDoublesNothing(t *testing.T) {
 			now = time.Since(epoch)
 		}
 		f.sleepTo(time.Hour - 1)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 3599}, f.fates("instant"))
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 719}, f.fates("second"))
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 119}, f.fates("once"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 3599}, f.fates("instant"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 719}, f.fates("second"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 119}, f.fates("once"))
 		fates := f.fates("long")
 		require.Equal(t, 59, fates["succeeded"]+fates["skipped"], "%v", fates)
 		stopped := 0

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -55,7 +55,7 @@ func TestARunThatEndsRightAfterTheStoreForgotIsSettled(t *testing.T) {
 		f.sleepTo(12*time.Second - time.Millisecond)
 		f.store.Forget()
 		f.sleepTo(15 * time.Second)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("job"))
 		f.sleepTo(25 * time.Second)
 		require.Equal(t, "10s, 20s", f.story("job"))
 	})

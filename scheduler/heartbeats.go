@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // heartbeats holds what each member said last, by its holder: most say the same again and again, and to decode the jobs
@@ -24,7 +24,7 @@ type heartbeat struct {
 
 // live returns what the members that live say, and how many more there are whose heartbeats this program cannot read. It
 // forgets the others.
-func (h *heartbeats) live(members []lease.Member) (list []fleet.Replica, unread int) {
+func (h *heartbeats) live(members []protocol.Member) (list []fleet.Replica, unread int) {
 	if h.last == nil {
 		h.last = make(map[string]heartbeat)
 	}
@@ -36,7 +36,7 @@ func (h *heartbeats) live(members []lease.Member) (list []fleet.Replica, unread 
 		present[m.Holder] = true
 		last, ok := h.last[m.Holder]
 		if !ok || !bytes.Equal(last.info, m.Info) {
-			last = heartbeat{info: m.Info, digest: lease.InfoDigest(m.Info)}
+			last = heartbeat{info: m.Info, digest: protocol.InfoDigest(m.Info)}
 			last.replica, last.err = h.sets.DecodeReplica(m.Info)
 			h.last[m.Holder] = last
 		}
@@ -57,8 +57,8 @@ func (h *heartbeats) live(members []lease.Member) (list []fleet.Replica, unread 
 }
 
 // read reads the members, and from a store that can leave it out only what has changed since live took it in.
-func (h *heartbeats) read(ctx context.Context, roster lease.Roster) ([]lease.Member, error) {
-	k, ok := roster.(lease.KnownMembers)
+func (h *heartbeats) read(ctx context.Context, roster protocol.Roster) ([]protocol.Member, error) {
+	k, ok := roster.(protocol.KnownMembers)
 	if !ok {
 		return roster.Members(ctx)
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestHeartbeatsForgetJobSetsOfThePast(t *testing.T) {
 	var h heartbeats
 	for i := range 100 {
 		revision := fmt.Sprintf("%012d", i)
-		members := []lease.Member{
+		members := []protocol.Member{
 			{Holder: "edited", Info: fleet.Replica{ID: "edited", Jobs: map[string]string{"report": revision}}.Encode()},
 			{Holder: "same", Info: fleet.Replica{ID: "same", Running: i, Jobs: map[string]string{"report": "0123456789ab"}}.Encode()},
 		}

@@ -1,7 +1,7 @@
 package scheduler
 
 import (
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // hints is what other replicas have reported of a job, and no answer of the store has confirmed. It may be wrong: it says
@@ -171,18 +171,18 @@ func (c *contender) takeoverLocked(holder ...string) int64 {
 }
 
 // reportLocked tells the other replicas what the answer to a claim says.
-func (c *contender) reportLocked(claim *lease.Claim, a lease.Answer, now int64) {
+func (c *contender) reportLocked(claim *protocol.Claim, a protocol.Answer, now int64) {
 	r := report{job: c.name, tick: claim.Occasion, watermark: !claim.OnlyOpen && a.Mark >= claim.Occasion}
 	switch a.Status {
-	case lease.Granted:
+	case protocol.Granted:
 		r.kind, r.until = progressGranted, now+ms(claim.Term)
-	case lease.Held:
+	case protocol.Held:
 		r.kind, r.until = progressGranted, now+ms(a.Left)
-	case lease.Queued:
+	case protocol.Queued:
 		r.kind, r.until = progressQueued, now+ms(a.Left)
-	case lease.Busy:
+	case protocol.Busy:
 		r.kind, r.until = progressBusy, now+ms(a.Left)
-	case lease.Decided, lease.Skipped, lease.Paused, lease.Lost:
+	case protocol.Decided, protocol.Skipped, protocol.Paused, protocol.Lost:
 		r.kind = progressSettled
 	default:
 		return

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // inflight limits how many contenders ask the store at one time, so that a store which is slow or saturated makes the fleet
@@ -71,7 +71,7 @@ func (f *inflight) answered(asked time.Time, err error) {
 	took := now.Sub(asked)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	failed := err != nil && !errors.Is(err, lease.ErrRecord) // with that it has answered
+	failed := err != nil && !errors.Is(err, protocol.ErrRecord) // with that it has answered
 	if !failed && (f.bestAt.IsZero() || took <= f.best || now.Sub(f.bestAt) > bestFor) {
 		f.best, f.bestAt = took, now
 	}

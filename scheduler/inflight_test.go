@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // load asks a store for a while that answers so many requests a second, one after the other, from rtt away, as often as the
@@ -82,7 +82,7 @@ func TestAnswerThatRecordIsUnreadableIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newInflight(15 * time.Second)
 		time.Sleep(time.Second)
-		f.answered(time.Now(), lease.ErrRecord)
+		f.answered(time.Now(), protocol.ErrRecord)
 		require.Equal(t, firstInflight, f.current())
 	})
 }

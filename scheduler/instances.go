@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // instances finds other processes that use this replica's id, each of which announces itself over the others. Leases are
@@ -26,10 +26,10 @@ const (
 // look reads what is announced under this replica's id before the next heartbeat takes its place: if that is another
 // instance's, it was announced after ours. It returns how long ago, in ms, each
 // other instance was noticed.
-func (i *instances) look(ctx context.Context, roster lease.Roster, known *heartbeats, replica, own string, every time.Duration) map[string]int64 {
+func (i *instances) look(ctx context.Context, roster protocol.Roster, known *heartbeats, replica, own string, every time.Duration) map[string]int64 {
 	if i.beats++; i.beats%instancesEvery == 2 { // the first heartbeat may find the one of a predecessor
 		members, err := known.read(ctx, roster)
-		at := slices.IndexFunc(members, func(m lease.Member) bool { return m.Holder == replica })
+		at := slices.IndexFunc(members, func(m protocol.Member) bool { return m.Holder == replica })
 		if err == nil && at >= 0 {
 			i.take(members[at].Info, own, time.Now())
 		}

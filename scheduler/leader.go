@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // leader runs a leader task on this replica whenever it holds the job's lease, a plain lock. One goroutine does it all.
@@ -29,9 +30,9 @@ type leader struct {
 	leads   atomic.Bool             // the handler runs, or will again
 	cancel  context.CancelCauseFunc // nil before it is started; guarded by Scheduler.updating
 
-	since  time.Time    // since when the store remembered at the last claim; zero before the first
-	forgot bool         // that was not always so
-	paused *lease.Pause // as the store said last, should it forget it
+	since  time.Time       // since when the store remembered at the last claim; zero before the first
+	forgot bool            // that was not always so
+	paused *protocol.Pause // as the store said last, should it forget it
 }
 
 func newLeader(s *Scheduler, job *jobs.Job) *leader {
@@ -70,20 +71,20 @@ const (
 // run contends until ctx ends.
 func (l *leader) run(ctx context.Context) {
 	spec := l.job.Spec()
-	c := lease.Claim{Name: spec.Name, Holder: l.s.replica, Request: l.s.request(), Term: l.s.term}
+	c := protocol.Claim{Name: spec.Name, Holder: l.s.replica, Request: l.s.request(), Term: l.s.term}
 	for ctx.Err() == nil {
 		answer, sent, err := l.claim(c)
 		wait := leaderRetry + rand.N(leaderRetry)
 		switch {
 		case err != nil: // the same request again: it may have been granted
-		case answer.Status == lease.Granted:
+		case answer.Status == protocol.Granted:
 			l.s.tookOver(c.Name, 0, answer)
 			l.holdUntilPaused(ctx, c, answer, sent)
 			c.Request, wait = l.s.request(), 0
-		case answer.Status == lease.Held:
+		case answer.Status == protocol.Held:
 			c.Request = l.s.request()
 			wait = answer.Left + rand.N(50*time.Millisecond)
-		case answer.Status == lease.OutOfBounds: // the same request again, after a look at the clock
+		case answer.Status == protocol.OutOfBounds: // the same request again, after a look at the clock
 			l.s.clockSeen(time.Now(), time.Now(), answer.Now)
 		default: // it is paused
 			wait = leaderLook
@@ -95,10 +96,10 @@ func (l *leader) run(ctx context.Context) {
 
 // claim makes the record if there is none, so that the job can be paused, and asks for the lock unless it is. No store minds
 // a pause when it is asked for a plain lock.
-func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err error) {
+func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent lease.Moment, err error) {
 	left, err := l.unsure()
 	if err != nil || left > 0 {
-		return lease.Answer{Status: lease.Held, Left: left}, sent, err
+		return protocol.Answer{Status: protocol.Held, Left: left}, sent, err
 	}
 	ctx, cancel := l.s.call()
 	defer cancel()
@@ -106,7 +107,7 @@ func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err er
 	case err != nil:
 		return a, sent, err
 	case l.job.Spec().Paused || l.paused != nil:
-		return lease.Answer{Status: lease.Paused}, sent, nil
+		return protocol.Answer{Status: protocol.Paused}, sent, nil
 	}
 	sent, began := lease.Sent(), time.Now()
 	c.Until = l.s.takeoverUntil() // the lock may be another's
@@ -118,11 +119,11 @@ func (l *leader) claim(c lease.Claim) (a lease.Answer, sent lease.Moment, err er
 // readPause reads from the record whether the job is paused, and makes the record if there is none.
 func (l *leader) readPause(ctx context.Context) error {
 	began := time.Now()
-	y := lease.Sync{
+	y := protocol.Sync{
 		Name: l.job.Name(), Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Schedule: scheduleText(l.job), Paused: l.paused,
 		Until: l.s.until(),
 	}
-	records, err := l.s.store.Sync(ctx, []lease.Sync{y})
+	records, err := l.s.store.Sync(ctx, []protocol.Sync{y})
 	l.s.bounded(began, err)
 	if err == nil {
 		l.paused = records[0].Paused
@@ -135,7 +136,7 @@ var ErrPaused = errors.New("scheduler: the job is paused")
 
 // holdUntilPaused holds what was granted until the lease is lost, ctx ends, or the job is paused: a leader task has no ticks
 // to skip, so to pause it is to end it.
-func (l *leader) holdUntilPaused(ctx context.Context, c lease.Claim, a lease.Answer, sent lease.Moment) {
+func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protocol.Answer, sent lease.Moment) {
 	unpaused, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	held := l.s.keeper.Keep(unpaused, c, a, sent)

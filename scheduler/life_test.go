@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
 // alone makes a scheduler of one job over a store, in a bubble.
-func alone(t *testing.T, store lease.Store, schedule string, h jobs.Handler, opts ...scheduler.Option) *scheduler.Scheduler {
+func alone(t *testing.T, store protocol.Store, schedule string, h jobs.Handler, opts ...scheduler.Option) *scheduler.Scheduler {
 	t.Helper()
 	s, err := scheduler.New(store, registryOf(t, schedule, h), opts...)
 	require.NoError(t, err)
@@ -155,7 +155,7 @@ var errBroken = errors.New("no wires")
 func (*brokenStore) Time(context.Context) (now, since time.Time, err error) {
 	return time.Time{}, time.Time{}, errBroken
 }
-func (s *brokenStore) Check(ctx context.Context) error { return lease.Check(ctx, s) }
+func (s *brokenStore) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 func (*brokenStore) Hint(error) string                 { return "lay some" }
 
 func TestWaitReadySaysWhatIsWrong(t *testing.T) {
@@ -204,7 +204,7 @@ func TestAJobThatIsReadyHasARecord(t *testing.T) {
 		s := alone(t, &store, "@every 1h", takes(0))
 		require.NoError(t, s.Start())
 		require.NoError(t, s.WaitReady(t.Context()))
-		_, err := store.Pause(t.Context(), "job", lease.Pause{By: "test"})
+		_, err := store.Pause(t.Context(), "job", protocol.Pause{By: "test"})
 		require.NoError(t, err)
 
 		other, err := jobs.New("other", "@every 1h", takes(0))
@@ -213,7 +213,7 @@ func TestAJobThatIsReadyHasARecord(t *testing.T) {
 		require.NoError(t, registry.Add(other))
 		s.Update(registry)
 		require.NoError(t, s.WaitReady(t.Context()))
-		_, err = store.Pause(t.Context(), "other", lease.Pause{By: "test"})
+		_, err = store.Pause(t.Context(), "other", protocol.Pause{By: "test"})
 		require.NoError(t, err)
 		require.NoError(t, s.Shutdown(t.Context()))
 	})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -49,7 +50,7 @@ var loggedEvents = []struct {
 }{
 	{
 		"claimed",
-		scheduler.Claimed{Job: "report", Tick: loggedTick, Status: lease.Held, Took: 1_234_567},
+		scheduler.Claimed{Job: "report", Tick: loggedTick, Status: protocol.Held, Took: 1_234_567},
 		`level=DEBUG msg="claim answered" job=report tick=2026-11-02T01:00:00.000Z status=held took=1.23ms`,
 	},
 	{
@@ -137,7 +138,7 @@ var loggedEvents = []struct {
 	},
 	{
 		"run lost though its handler was done",
-		scheduler.RunLost{Run: loggedRun, Why: lease.ErrFenced, Took: time.Second},
+		scheduler.RunLost{Run: loggedRun, Why: protocol.ErrFenced, Took: time.Second},
 		`level=ERROR msg="run lost" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
 			`why="lease: fenced: the grant is not current any more" took=1s`,
 	},
@@ -315,7 +316,7 @@ func TestQuietLogsFailuresLossesAndSkips(t *testing.T) {
 	require.False(t, said(scheduler.RunStarted{Run: loggedRun}))
 	require.False(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Succeeded}))
 	require.True(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Failed, Err: errLogged}))
-	require.True(t, said(scheduler.RunLost{Run: loggedRun, Why: lease.ErrFenced}))
+	require.True(t, said(scheduler.RunLost{Run: loggedRun, Why: protocol.ErrFenced}))
 	require.True(t, said(scheduler.Passed{Job: "report", Outcome: scheduler.Skipped, Reason: scheduler.ReasonOverlap}))
 	require.True(t, said(scheduler.Passed{Job: "report", Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire}))
 	require.False(t, said(scheduler.FleetSeen{Replicas: 3, Changed: true}))

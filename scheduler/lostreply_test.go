@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // TestNoLostReplyLosesOrDoublesATick loses every n-th reply to one verb, for every replica.
@@ -32,9 +32,9 @@ func TestNoLostReplyLosesOrDoublesATick(t *testing.T) {
 					f.sleepTo(20*time.Minute - 1)
 					f.every((*link).heal)
 					f.sleepTo(20*time.Minute + 5*time.Second)
-					require.Equal(t, map[lease.Outcome]int{"succeeded": 120}, f.fates("instant"))
-					require.Equal(t, map[lease.Outcome]int{"succeeded": 19, "": 1}, f.fates("long"))
-					require.Equal(t, map[lease.Outcome]int{"skipped": 120}, f.fates("paused"))
+					require.Equal(t, map[protocol.Outcome]int{"succeeded": 120}, f.fates("instant"))
+					require.Equal(t, map[protocol.Outcome]int{"succeeded": 19, "": 1}, f.fates("long"))
+					require.Equal(t, map[protocol.Outcome]int{"skipped": 120}, f.fates("paused"))
 					require.Equal(t, map[string]int{"skipped paused": 120}, f.passed("paused"))
 					for _, a := range f.runs.of("") {
 						require.Equal(t, 1, a.Attempt, "what was granted is run")
@@ -76,7 +76,7 @@ func TestATakeoverWhoseReplyWasLostIsAskedForAgain(t *testing.T) {
 		for _, h := range held {
 			require.Len(t, f.grantsOf("job", h.Tick), 2)
 		}
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 34, "": 6}, f.fates("job"), "the last still run")
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 34, "": 6}, f.fates("job"), "the last still run")
 	})
 }
 
@@ -120,6 +120,6 @@ func TestAClaimThatFailsWhileTheRestAnswersIsNotRepeatedAllTheTime(t *testing.T)
 		require.GreaterOrEqual(t, claims, 50)
 		r.link.heal()
 		f.sleepTo(79 * time.Second)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 7}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 7}, f.fates("job"))
 	})
 }

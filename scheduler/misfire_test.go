@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -70,7 +70,7 @@ func TestMisfiresAfterTheWholeFleetWasDown(t *testing.T) {
 				require.IsIncreasing(t, append([]int{0}, ran...), "oldest first")
 				require.Equal(t, test.passed, f.passed("job"), "each counted by one replica")
 				missed := 10 - len(test.ran)
-				want := map[lease.Outcome]int{"succeeded": 45 - missed}
+				want := map[protocol.Outcome]int{"succeeded": 45 - missed}
 				if missed > 0 {
 					want["missed"] = missed
 				}
@@ -135,7 +135,7 @@ func TestAPausedJobSkipsEveryTick(t *testing.T) {
 		downFor10Seconds(f)
 		require.Empty(t, f.runs.of("job"))
 		require.Equal(t, map[string]int{"skipped paused": 45}, f.passed("job"), "each counted by one replica")
-		require.Equal(t, map[lease.Outcome]int{"skipped": 45}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"skipped": 45}, f.fates("job"))
 	})
 }
 

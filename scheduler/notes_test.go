@@ -11,16 +11,16 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
 // noteOf returns what the store keeps beside the outcome of a tick.
-func (f *fleet) noteOf(job string, tick time.Time) (lease.Outcome, tools.Note) {
+func (f *fleet) noteOf(job string, tick time.Time) (protocol.Outcome, tools.Note) {
 	f.t.Helper()
 	for _, s := range f.inspect(job).Settled {
 		if s.Occasion == tick.UnixMilli() {
-			require.LessOrEqual(f.t, len(s.Note), lease.MaxNote)
+			require.LessOrEqual(f.t, len(s.Note), protocol.MaxNote)
 			return s.Outcome, tools.ParseNote(s.Note)
 		}
 	}
@@ -95,7 +95,7 @@ func TestTheHistorySaysWhyThereWasNoRun(t *testing.T) {
 		f.sleepTo(39 * time.Second)
 		for name, test := range map[string]struct {
 			tick    time.Duration
-			outcome lease.Outcome
+			outcome protocol.Outcome
 			reason  scheduler.Reason
 		}{
 			"forbid": {20 * time.Second, scheduler.Skipped, scheduler.ReasonOverlap},
@@ -111,7 +111,7 @@ func TestTheHistorySaysWhyThereWasNoRun(t *testing.T) {
 		require.Equal(t, tools.Note{Reason: string(scheduler.ReasonPaused), Count: 1}, note)
 		outcome, note = f.noteOf("replace", at(20*time.Second))
 		require.Equal(t, scheduler.Replaced, outcome)
-		require.Equal(t, tools.Note{Started: at(20 * time.Second), Ended: at(30 * time.Second), Error: lease.ErrReplaced.Error()}, note)
+		require.Equal(t, tools.Note{Started: at(20 * time.Second), Ended: at(30 * time.Second), Error: protocol.ErrReplaced.Error()}, note)
 
 		f.stopAll()
 		f.sleepTo(75 * time.Second)
@@ -132,7 +132,7 @@ func TestTheHistorySaysThatATickWasLost(t *testing.T) {
 		f.sleepTo(90 * time.Second)
 		outcome, note := f.noteOf("job", at(time.Minute))
 		require.Equal(t, scheduler.Lost, outcome)
-		require.Equal(t, tools.Note{Reason: lease.NoteExpired}, note)
+		require.Equal(t, tools.Note{Reason: protocol.NoteExpired}, note)
 	})
 }
 

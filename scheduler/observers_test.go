@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -31,7 +31,7 @@ func TestHarmfulObserverHarmsOnlyItself(t *testing.T) {
 				f.startMany(2, scheduler.WithObserver(func(scheduler.Event) { harm(forever) }), scheduler.WithShutdownGrace(2*time.Second))
 				f.sleepTo(65 * time.Second)
 				require.Equal(t, "10s, 20s, 30s, 40s, 50s, 1m0s", f.story("job"))
-				require.Equal(t, map[lease.Outcome]int{"succeeded": 6}, f.fates("job"))
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": 6}, f.fates("job"))
 				require.Len(t, f.inOrder("leader"), 1)
 				for _, r := range f.replicas {
 					stopped := time.Now()
@@ -130,7 +130,7 @@ func TestPanickingObserverIsReportedToTheOthers(t *testing.T) {
 			}
 		}
 		require.Equal(t, map[string]int{"a b": 1, "c": 1}, seen)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("job"))
 	})
 }
 
@@ -155,6 +155,6 @@ func TestRunThatCannotBeginIsTakenOver(t *testing.T) {
 		close(stuck)
 		f.sleepTo(2*time.Minute + 5*time.Second)
 		require.Len(t, f.runs.of("job"), 2, "what lost its lease before it began does not begin")
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 2}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 2}, f.fates("job"))
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestEveryTickRunsOnceAcrossThreeReplicasForADay(t *testing.T) {
@@ -33,7 +33,7 @@ func TestEveryTickRunsOnceAcrossThreeReplicasForADay(t *testing.T) {
 					require.Greater(t, run.Tick, runs[i-1].Tick)
 				}
 			}
-			require.Equal(t, map[lease.Outcome]int{"succeeded": count}, f.fates(name))
+			require.Equal(t, map[protocol.Outcome]int{"succeeded": count}, f.fates(name))
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestForbidSkipsWhatComesWhileAnEarlierTickRunsAnywhere(t *testing.T) {
@@ -17,7 +17,7 @@ func TestForbidSkipsWhatComesWhileAnEarlierTickRunsAnywhere(t *testing.T) {
 		f.startMany(3)
 		f.sleepTo(128 * time.Second)
 		require.Equal(t, "10s, 40s, 1m10s, 1m40s", f.story("job"))
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 4, "skipped": 8}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 4, "skipped": 8}, f.fates("job"))
 		require.Equal(t, map[string]int{"skipped overlap": 8}, f.passed("job"), "each by one replica")
 	})
 }

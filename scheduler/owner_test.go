@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	tools "github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // known is when the replicas of a fleet have read one another's heartbeats often enough to rank themselves.
@@ -72,7 +72,7 @@ func TestOnlyThePreferredOwnerClaims(t *testing.T) {
 			}
 			require.Equal(t, want, counts[i](), r.Replica())
 		}
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 25}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 25}, f.fates("job"))
 		for _, r := range replicas {
 			require.Equal(t, at(known+20*time.Second), r.Jobs()[0].Mark, "all know it")
 		}
@@ -99,7 +99,7 @@ func TestAnOwnerThatIsGoneCostsItsTicksASecond(t *testing.T) {
 				for tick, late := range f.lateness("job") {
 					require.Less(t, late, time.Second, tick)
 				}
-				require.Equal(t, map[lease.Outcome]int{"succeeded": 25}, f.fates("job"))
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": 25}, f.fates("job"))
 				if how != "slow" {
 					require.Zero(t, f.lateness("job")[known+20*time.Second], "it is no member any more")
 				}
@@ -120,7 +120,7 @@ func TestAnOwnerThatLeavesDelaysNothing(t *testing.T) {
 		for tick, late := range f.lateness("job") {
 			require.Zero(t, late, tick)
 		}
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 20}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 20}, f.fates("job"))
 	})
 }
 
@@ -140,7 +140,7 @@ func TestHalfAFleetGoneAtOnceCostsThreeSeconds(t *testing.T) {
 			for tick, late := range f.lateness(job) {
 				require.Less(t, late, 3*time.Second, "%s at %s", job, tick)
 			}
-			require.Equal(t, map[lease.Outcome]int{"succeeded": 6}, f.fates(job))
+			require.Equal(t, map[protocol.Outcome]int{"succeeded": 6}, f.fates(job))
 		}
 	})
 }
@@ -161,7 +161,7 @@ func TestMembersThatDoNotExistCostLatenessOnly(t *testing.T) {
 			late = max(late, by)
 		}
 		require.Positive(t, late, "they are ranked")
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 30}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 30}, f.fates("job"))
 	})
 }
 
@@ -171,9 +171,9 @@ type half struct {
 	sees func(holder string) bool
 }
 
-func (h half) Members(ctx context.Context) ([]lease.Member, error) {
+func (h half) Members(ctx context.Context) ([]protocol.Member, error) {
 	all, err := h.link.Members(ctx)
-	var list []lease.Member
+	var list []protocol.Member
 	for _, m := range all {
 		if h.sees(m.Holder) {
 			list = append(list, m)
@@ -188,13 +188,13 @@ func TestTwoHalvesThatSeeOtherMembersRunEachTickOnce(t *testing.T) {
 		f.job("long", "@every 10s", takes(7*time.Second))
 		for _, ids := range []string{"abc", "def"} {
 			for _, id := range ids {
-				f.startOver(string(id), func(l *link) lease.Store {
+				f.startOver(string(id), func(l *link) protocol.Store {
 					return half{l, func(holder string) bool { return holder >= ids[:1] && holder <= ids[2:] }}
 				})
 			}
 		}
 		f.sleepTo(60*time.Second - 1)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 59}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 59}, f.fates("job"))
 		for tick, late := range f.lateness("job") {
 			require.Zero(t, late, tick)
 		}

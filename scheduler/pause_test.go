@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -27,7 +27,7 @@ func TestAPausedJobSkipsItsTicksAndWhatRunsGoesOn(t *testing.T) {
 				f.resume("job")
 				f.sleepTo(68 * time.Second)
 				require.Equal(t, "10s, 50s, 1m0s", f.story("job"), "the next one after the pause, and none from before")
-				require.Equal(t, map[lease.Outcome]int{"succeeded": 3, "skipped": 3}, f.fates("job"))
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": 3, "skipped": 3}, f.fates("job"))
 				require.Equal(t, map[string]int{"skipped paused": 3}, f.passed("job"), "each told by one replica")
 				require.Len(t, f.runs.of("other"), 6, "another job does not mind")
 			})
@@ -109,7 +109,7 @@ func TestAPauseOutlivesTheStore(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			p := f.inspect("job").Paused
 			require.NotNil(t, p)
-			require.Equal(t, lease.Pause{By: "ops", Why: "to see", Since: at(15 * time.Second)}, *p)
+			require.Equal(t, protocol.Pause{By: "ops", Why: "to see", Since: at(15 * time.Second)}, *p)
 		}
 		f.sleepTo(125 * time.Second)
 		f.resume("job")
@@ -161,11 +161,11 @@ func TestAJobThatItsConfigurationPausesSkipsItsTicks(t *testing.T) {
 		require.Empty(t, f.runs.of(""))
 		for _, overlap := range []jobs.Overlap{jobs.Forbid, jobs.Queue, jobs.Replace} {
 			require.Equal(t, map[string]int{"skipped paused": 3}, f.passed(string(overlap)))
-			require.Equal(t, map[lease.Outcome]int{"skipped": 3}, f.fates(string(overlap)))
+			require.Equal(t, map[protocol.Outcome]int{"skipped": 3}, f.fates(string(overlap)))
 			r := f.inspect(string(overlap))
 			require.Nil(t, r.Paused, "which is no pause of the fleet's")
 		}
-		require.Equal(t, scheduler.ReasonPaused, scheduler.Reason(lease.NotePaused), "one word for both")
+		require.Equal(t, scheduler.ReasonPaused, scheduler.Reason(protocol.NotePaused), "one word for both")
 	})
 }
 

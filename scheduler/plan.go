@@ -2,7 +2,7 @@ package scheduler
 
 import (
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // minGrace is the least misfire grace: a claim needs a moment to travel.
@@ -43,12 +43,12 @@ type state struct {
 // step is what is to be done next. The zero step is nothing.
 type step struct {
 	claim   int64 // the tick to claim
-	overlap lease.Overlap
+	overlap protocol.Overlap
 	latest  int64 // the claim's NotAfter; 0 for none
 
 	pass    int64 // settle every tick up to this one without a run
 	count   int   // how many they are
-	outcome lease.Outcome
+	outcome protocol.Outcome
 	reason  Reason
 
 	wait int64 // nothing before this time
@@ -103,7 +103,7 @@ func plan(s state) step {
 		if st := s.passBeforeNewest(); st.pass != 0 {
 			return st
 		}
-		return step{claim: tick, overlap: lease.OverlapQueue, caughtUp: s.caughtUp}
+		return step{claim: tick, overlap: protocol.OverlapQueue, caughtUp: s.caughtUp}
 	case late > grace:
 		return s.misfire(tick, grace)
 	}
@@ -114,11 +114,11 @@ func plan(s state) step {
 	switch s.spec.Overlap {
 	case jobs.Forbid:
 		if tick <= st.caughtUp || overlapped || s.settling {
-			st.overlap = lease.OverlapWait
+			st.overlap = protocol.OverlapWait
 		}
 	case jobs.Queue:
 		if tick <= st.caughtUp {
-			st.overlap = lease.OverlapWait
+			st.overlap = protocol.OverlapWait
 		}
 	case jobs.Allow, jobs.Replace:
 	}
@@ -126,16 +126,16 @@ func plan(s state) step {
 }
 
 // overlapOf is what the policy asks of the store.
-func overlapOf(policy jobs.Overlap) lease.Overlap {
+func overlapOf(policy jobs.Overlap) protocol.Overlap {
 	switch policy {
 	case jobs.Allow:
-		return lease.OverlapAllow
+		return protocol.OverlapAllow
 	case jobs.Queue:
-		return lease.OverlapQueue
+		return protocol.OverlapQueue
 	case jobs.Replace:
-		return lease.OverlapReplace
+		return protocol.OverlapReplace
 	default:
-		return lease.OverlapSkip
+		return protocol.OverlapSkip
 	}
 }
 
@@ -177,7 +177,7 @@ func (s state) misfire(first, grace int64) step {
 	}
 	st := step{claim: first, overlap: overlapOf(s.spec.Overlap), caughtUp: caughtUp}
 	if s.spec.Overlap == jobs.Forbid || s.spec.Overlap == jobs.Queue {
-		st.overlap = lease.OverlapWait
+		st.overlap = protocol.OverlapWait
 	}
 	return st
 }
@@ -238,7 +238,7 @@ func (s state) passBeforeNewest() step {
 }
 
 // passUpTo settles the ticks that were due by then.
-func (s state) passUpTo(then int64, outcome lease.Outcome, reason Reason) step {
+func (s state) passUpTo(then int64, outcome protocol.Outcome, reason Reason) step {
 	st := step{outcome: outcome, reason: reason, caughtUp: s.caughtUp}
 	for t := s.next(s.mark); t != 0 && s.due(t) <= then; t = s.next(t) {
 		st.pass = t

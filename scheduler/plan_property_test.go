@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // drawState draws a schedule, policies and a gap of any length.
@@ -132,15 +132,15 @@ func TestPlanStaysRightWhileTimePasses(t *testing.T) {
 					require.Equal(t, s.due(st.claim)+grace, st.latest)
 				}
 				if s.spec.Overlap == jobs.Allow {
-					require.Equal(t, lease.OverlapAllow, st.overlap)
+					require.Equal(t, protocol.OverlapAllow, st.overlap)
 				} else {
 					prompt := lateness <= promptly && st.claim > st.caughtUp && s.due(st.claim) > s.blocked
-					require.Equal(t, prompt, st.overlap == lease.OverlapSkip)
+					require.Equal(t, prompt, st.overlap == protocol.OverlapSkip)
 				}
 			}
 			if s.now < end {
 				s.now += rapid.Int64Range(0, 20_000).Draw(t, "passes")
-				if st.overlap == lease.OverlapWait && rapid.Bool().Draw(t, "waited") {
+				if st.overlap == protocol.OverlapWait && rapid.Bool().Draw(t, "waited") {
 					s.blocked = s.now
 				}
 			}
@@ -164,7 +164,7 @@ func TestPlanClaimsNothingThatOverlappedWhatWaited(t *testing.T) {
 		decisions(t, s, func(s *state, st step) {
 			if st.claim > caughtUp && s.due(st.claim) <= s.blocked {
 				require.LessOrEqual(t, s.now-s.due(st.claim), int64(promptly), "it may wait for a moment")
-				require.Equal(t, lease.OverlapWait, st.overlap)
+				require.Equal(t, protocol.OverlapWait, st.overlap)
 			}
 		})
 	})

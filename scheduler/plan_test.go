@@ -8,7 +8,7 @@ import (
 
 	"github.com/solotick/solotick/internal/knownfail"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // every returns the ticks at the multiples of a period in ms, without jitter.
@@ -42,8 +42,8 @@ func stateOf(changes ...func(*state)) state {
 }
 
 func TestPlanDecidesAsItsCommentSays(t *testing.T) {
-	const allow, skip, wait = lease.OverlapAllow, lease.OverlapSkip, lease.OverlapWait
-	const queue, replace = lease.OverlapQueue, lease.OverlapReplace
+	const allow, skip, wait = protocol.OverlapAllow, protocol.OverlapSkip, protocol.OverlapWait
+	const queue, replace = protocol.OverlapQueue, protocol.OverlapReplace
 	queued := policy(func(s *jobs.Spec) { s.Overlap = jobs.Queue })
 	replacing := policy(func(s *jobs.Spec) { s.Overlap = jobs.Replace })
 	edited := func(t int64) func(*state) { return func(s *state) { s.edited = t } }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // progressKind is what a report says of a tick.
@@ -62,7 +62,7 @@ const progressVersion = "solotick1"
 // untilStep is what the ends of leases are rounded up to, so that those of many jobs share a line.
 const untilStep = 64 // ms
 
-// encode makes messages of at most lease.MaxMessage bytes each.
+// encode makes messages of at most protocol.MaxMessage bytes each.
 func (p progress) encode() (messages [][]byte) {
 	type group struct {
 		kind        progressKind
@@ -92,7 +92,7 @@ func (p progress) encode() (messages [][]byte) {
 		line = strconv.AppendInt(append(line, ' '), g.until, 10)
 		begun := false
 		for _, job := range groups[g] {
-			if len(text) > 0 && len(text)+len(line)+len(job)+1 > lease.MaxMessage {
+			if len(text) > 0 && len(text)+len(line)+len(job)+1 > protocol.MaxMessage {
 				flush()
 				begun = false
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -126,7 +126,7 @@ func TestWhatWaitsForALostTickStartsWhenItsLeaseHasRunOut(t *testing.T) {
 		f.sleepTo(61 * time.Second)
 		f.replica(first.Replica).link.cut()
 		f.sleepTo(67 * time.Second)
-		require.Equal(t, lease.OutcomeLost, f.fateOf("job", first.Tick).outcome)
+		require.Equal(t, protocol.OutcomeLost, f.fateOf("job", first.Tick).outcome)
 		next := f.grantOf("job", at(60*time.Second))
 		require.WithinDuration(t, at(61*time.Second), next.at, term+100*time.Millisecond)
 		require.Equal(t, map[string]int{"lost takeovers": 1}, f.passed("job"))

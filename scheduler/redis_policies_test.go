@@ -11,7 +11,7 @@ import (
 
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -36,14 +36,14 @@ func TestPoliciesOverRedis(t *testing.T) {
 // trigger asks for a run of the job now, and returns its tick.
 func (f *redisFleet) trigger(r *redisReplica, job string) time.Time {
 	f.t.Helper()
-	answer, err := r.store.Trigger(context.Background(), lease.Trigger{Name: job, By: "ops", Request: lease.NewRequest(), Burst: 1, Beside: true})
+	answer, err := r.store.Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest(), Burst: 1, Beside: true})
 	require.NoError(f.t, err)
-	require.Equal(f.t, lease.Opened, answer.Status)
+	require.Equal(f.t, protocol.Opened, answer.Status)
 	return time.UnixMilli(answer.Occasion).UTC()
 }
 
 // settled returns what became of a tick, by the store.
-func (f *redisFleet) settled(r *redisReplica, job string, tick time.Time) lease.Outcome {
+func (f *redisFleet) settled(r *redisReplica, job string, tick time.Time) protocol.Outcome {
 	f.t.Helper()
 	record, err := r.store.Inspect(context.Background(), job)
 	require.NoError(f.t, err)
@@ -118,10 +118,10 @@ func aNewTickReplacesTheRunningOne(t *testing.T) {
 	attempts := f.eventually("job", 20*time.Second, running(5))
 	for i, a := range attempts[1:5] {
 		before := attempts[i]
-		require.ErrorIs(t, before.cause, lease.ErrReplaced)
+		require.ErrorIs(t, before.cause, protocol.ErrReplaced)
 		require.False(t, a.start.Before(before.end))
 		require.Less(t, a.start.Sub(a.Tick), 500*time.Millisecond)
-		require.Equal(t, lease.OutcomeReplaced, f.settled(replicas[0], "job", before.Tick))
+		require.Equal(t, protocol.OutcomeReplaced, f.settled(replicas[0], "job", before.Tick))
 	}
 	f.judge()
 }
@@ -170,7 +170,7 @@ func aPauseOutlivesTheServer(t *testing.T) {
 	replicas := f.startMany()
 	f.eventually("job", 5*time.Second, ended(1))
 	store := replicas[0].store
-	_, err := store.Pause(t.Context(), "job", lease.Pause{By: "ops", Why: "to see"})
+	_, err := store.Pause(t.Context(), "job", protocol.Pause{By: "ops", Why: "to see"})
 	require.NoError(t, err)
 	for _, r := range replicas[1:] { // those that come later hear of it at once
 		r.stop()
@@ -186,7 +186,7 @@ func aPauseOutlivesTheServer(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, record.Paused)
 	require.Equal(t, "ops", record.Paused.By)
-	_, err = store.Resume(t.Context(), "job", lease.Resume{By: "ops"})
+	_, err = store.Resume(t.Context(), "job", protocol.Resume{By: "ops"})
 	require.NoError(t, err)
 	resumed := time.Now()
 	attempts := f.eventually("job", 5*time.Second, func(list []attempt) bool { return list[len(list)-1].Tick.After(resumed) })

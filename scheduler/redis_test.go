@@ -14,6 +14,7 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -40,7 +41,7 @@ type redisFleet struct {
 	server *redistest.Server
 	runs   recorder
 	jobs   []*jobs.Job
-	wrap   func(lease.Store) lease.Store // around each replica's store; nil for none
+	wrap   func(protocol.Store) protocol.Store // around each replica's store; nil for none
 
 	connect func() redis.UniversalClient
 
@@ -77,7 +78,7 @@ func (f *redisFleet) start(id string, options ...scheduler.Option) *redisReplica
 	var err error
 	r.store, err = redislease.New(client, "default", redislease.WithHook(r.sent))
 	require.NoError(f.t, err)
-	var store lease.Store = r.store
+	var store protocol.Store = r.store
 	if f.wrap != nil {
 		store = f.wrap(store)
 	}
@@ -269,14 +270,14 @@ func aTickCostsTwoCommandsWhateverTheReplicas(t *testing.T) {
 
 // grantLog keeps when each lease that was granted ends by the store's clock, unless it is renewed.
 type grantLog struct {
-	lease.Store
+	protocol.Store
 	mu   sync.Mutex
 	ends map[int64]time.Time // by token
 }
 
-func (g *grantLog) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+func (g *grantLog) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
 	a, err := g.Store.Claim(ctx, c)
-	if err == nil && a.Status == lease.Granted {
+	if err == nil && a.Status == protocol.Granted {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.ends[a.Token] = a.Now.Add(a.Left)
@@ -297,7 +298,7 @@ func aFrozenServerEndsRunsBeforeTheirLeasesEnd(t *testing.T) {
 		return context.Cause(ctx)
 	})
 	var logs []*grantLog
-	f.wrap = func(store lease.Store) lease.Store {
+	f.wrap = func(store protocol.Store) protocol.Store {
 		logs = append(logs, &grantLog{Store: store, ends: map[int64]time.Time{}})
 		return logs[len(logs)-1]
 	}

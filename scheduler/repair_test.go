@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	tools "github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Repair implements [lease.Repairer]. What was passed by the wrong clock comes due again.
-func (a *audit) Repair(ctx context.Context, q lease.Repair) (lease.Repaired, error) {
+// Repair implements [protocol.Repairer]. What was passed by the wrong clock comes due again.
+func (a *audit) Repair(ctx context.Context, q protocol.Repair) (protocol.Repaired, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r, err := a.Store.Repair(ctx, q)

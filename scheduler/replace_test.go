@@ -9,25 +9,26 @@ import (
 
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
 var replacing = jobs.WithOverlap(jobs.Replace)
 
 // deaf is a store that cannot tell what happens.
-type deaf struct{ lease.Store }
+type deaf struct{ protocol.Store }
 
-// startDeaf starts a replica whose store is no [lease.Watcher].
+// startDeaf starts a replica whose store is no [protocol.Watcher].
 func (f *fleet) startDeaf(id string, options ...scheduler.Option) *replica {
 	f.t.Helper()
-	return f.startOver(id, func(l *link) lease.Store { return deaf{l} }, options...)
+	return f.startOver(id, func(l *link) protocol.Store { return deaf{l} }, options...)
 }
 
 // replacedBefore holds that a tick was settled as replaced, once, before the next one was granted.
 func (f *fleet) replacedBefore(job string, tick, next time.Time) {
 	f.t.Helper()
 	done, granted := f.fateOf(job, tick), f.grantOf(job, next)
-	require.Equal(f.t, lease.OutcomeReplaced, done.outcome, "of %s", since(tick))
+	require.Equal(f.t, protocol.OutcomeReplaced, done.outcome, "of %s", since(tick))
 	require.False(f.t, done.at.After(granted.at), "%s was settled at %s, %s granted at %s", since(tick), since(done.at), since(next), since(granted.at))
 }
 
@@ -44,17 +45,17 @@ func TestANewTickReplacesTheRunningOneAtOnce(t *testing.T) {
 			if i == 58 {
 				break
 			}
-			require.ErrorIs(t, run.cause, lease.ErrReplaced)
+			require.ErrorIs(t, run.cause, protocol.ErrReplaced)
 			require.Equal(t, runs[i+1].Tick, run.told.UTC(), "at that of the next")
 			f.replacedBefore("job", run.Tick, runs[i+1].Tick)
 		}
-		require.Equal(t, map[lease.Outcome]int{"replaced": 58, "": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"replaced": 58, "": 1}, f.fates("job"))
 		require.Empty(t, f.passed("job"))
 		settled, _ := eventsOf[scheduler.RunSettled](f)
 		require.Len(t, settled, 58, "by those who ran them")
 		for _, e := range settled {
 			require.Equal(t, scheduler.Replaced, e.Outcome)
-			require.ErrorIs(t, e.Err, lease.ErrReplaced)
+			require.ErrorIs(t, e.Err, protocol.ErrReplaced)
 		}
 	})
 }
@@ -78,7 +79,7 @@ func TestWithoutWakesARunIsReplacedWithinAThirdOfATerm(t *testing.T) {
 				runs := f.runs.of("job")
 				require.Len(t, runs, 29)
 				for i, run := range runs[:28] {
-					require.ErrorIs(t, run.cause, lease.ErrReplaced)
+					require.ErrorIs(t, run.cause, protocol.ErrReplaced)
 					next := runs[i+1]
 					require.LessOrEqual(t, run.told.Sub(next.Tick), term/3+term/10)
 					require.Less(t, next.start.Sub(next.Tick), term+100*time.Millisecond, "when the lease would have run out, at the latest")
@@ -109,7 +110,7 @@ func TestAHandlerThatIgnoresItsContextDelaysTheNextUntilItsLeaseEnds(t *testing.
 		require.Equal(t, map[string]int{"replaced newer": 1}, f.passed("job"), "since its holder did not")
 		lost, _ := eventsOf[scheduler.RunLost](f)
 		require.Len(t, lost, 1, "it is told that it came too late")
-		require.ErrorIs(t, lost[0].Why, lease.ErrFenced)
+		require.ErrorIs(t, lost[0].Why, protocol.ErrFenced)
 	})
 }
 
@@ -146,7 +147,7 @@ func TestAHandlerThatSucceedsThoughItIsCancelledHasSucceeded(t *testing.T) {
 		f.startMany(3)
 		f.sleepTo(35 * time.Second)
 		require.Equal(t, "10s, 20s at 20.1s, 30s at 30.1s", f.story("job"))
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 2, "": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 2, "": 1}, f.fates("job"))
 	})
 }
 
@@ -158,7 +159,7 @@ func TestWhatWaitedIsReplacedByWhatIsNewer(t *testing.T) {
 		f.store.mu.Lock()
 		defer f.store.mu.Unlock()
 		j := f.store.job("job")
-		require.Equal(t, lease.OutcomeReplaced, j.fate(2000+epoch.UnixMilli()))
+		require.Equal(t, protocol.OutcomeReplaced, j.fate(2000+epoch.UnixMilli()))
 		require.Empty(t, j.grants[2000+epoch.UnixMilli()], "3s took its place")
 		require.NotEmpty(t, j.grants[3000+epoch.UnixMilli()])
 	})
@@ -176,7 +177,7 @@ func TestARetryIsNotMadeOfWhatHasToMakeRoom(t *testing.T) {
 		f.startMany(3)
 		f.sleepTo(25 * time.Second)
 		require.Equal(t, "10s, 20s", f.story("job"))
-		require.Equal(t, map[lease.Outcome]int{"replaced": 1, "succeeded": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"replaced": 1, "succeeded": 1}, f.fates("job"))
 	})
 }
 
@@ -197,7 +198,7 @@ func TestALateTickReplacesWhatRuns(t *testing.T) {
 					running := f.runs.running("job")
 					require.Len(t, running, 1)
 					require.Equal(t, at(time.Minute), running[0].Tick, "the newest")
-					require.Equal(t, lease.OutcomeReplaced, f.fateOf("job", at(10*time.Second)).outcome)
+					require.Equal(t, protocol.OutcomeReplaced, f.fateOf("job", at(10*time.Second)).outcome)
 					require.Less(t, f.fateOf("job", at(10*time.Second)).at, at(19*time.Second+away+7*time.Second))
 				})
 			})
@@ -225,7 +226,7 @@ func TestAReplacedTickIsToldOnce(t *testing.T) {
 		n := f.passed("job")["replaced newer"]
 		ev, _ := eventsOf[scheduler.RunSettled](f)
 		for _, e := range ev {
-			if e.Outcome == lease.OutcomeReplaced && e.Run.Tick.Equal(at(10*time.Second)) {
+			if e.Outcome == protocol.OutcomeReplaced && e.Run.Tick.Equal(at(10*time.Second)) {
 				n++
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestReportsThatAreLostCostLooksOnly(t *testing.T) {
@@ -24,7 +24,7 @@ func TestReportsThatAreLostCostLooksOnly(t *testing.T) {
 			r.link.set(func(c call) fault { return fault{cut: c.verb == verbReceive} })
 		}
 		f.sleepTo(60*time.Second - 1)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 59}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 59}, f.fates("job"))
 		require.Len(t, f.runs.of("long"), 5)
 		for tick, late := range f.lateness("job") {
 			require.Zero(t, late, tick)
@@ -55,10 +55,10 @@ func TestReportsThatComeLateAndTwiceChangeNothing(t *testing.T) {
 		f.job("long", "@every 10s", takes(7*time.Second))
 		f.job("queued", "@every 4s", takes(5*time.Second), queued)
 		for _, id := range []string{"a", "b", "c", "d"} {
-			f.startOver(id, func(l *link) lease.Store { return unruly{l} })
+			f.startOver(id, func(l *link) protocol.Store { return unruly{l} })
 		}
 		f.sleepTo(60*time.Second - 1)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 59}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 59}, f.fates("job"))
 		require.Len(t, f.runs.of("long"), 5)
 		for _, job := range []string{"job", "long"} {
 			for tick, late := range f.lateness(job) {
@@ -88,7 +88,7 @@ func TestAForgedReportLosesNoTick(t *testing.T) {
 			f.forge("a", fmt.Sprintf("dw %d 0 job", at(tick+time.Hour).UnixMilli()))
 		}
 		f.sleepTo(100*time.Second - 1)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 9}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 9}, f.fates("job"))
 		for tick, late := range f.lateness("job") {
 			require.Less(t, late, 3*time.Second, tick)
 		}
@@ -106,7 +106,7 @@ func TestAForgedReportOfADeadOwnerLosesNoTick(t *testing.T) {
 		f.forge(owner.Replica(), fmt.Sprintf("sw %d 0 rare", at(20*time.Minute).UnixMilli()))
 		owner.link.cut()
 		f.sleepTo(20*time.Minute + 40*time.Second)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 2}, f.fates("rare"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 2}, f.fates("rare"))
 	})
 }
 
@@ -184,7 +184,7 @@ func TestAnOwnerThatLivesWritesBackWhatASnapshotLost(t *testing.T) {
 		owner.link.set(func(c call) fault { return fault{cut: c.verb == verbClaim} }) // another has to ask it
 		f.store.failOver()
 		f.sleepTo(39 * time.Second)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 3}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 3}, f.fates("job"))
 		for _, tick := range []time.Duration{20 * time.Second, 30 * time.Second} {
 			require.Len(t, f.runsOf("job", at(tick)), 1, tick)
 		}

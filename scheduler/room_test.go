@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -186,7 +186,7 @@ func TestTriggeredTicksWaitForRoom(t *testing.T) {
 		f.job("job", "@every 24h", takes(time.Second))
 		f.start("a", scheduler.WithMaxRuns(1))
 		f.sleepTo(65 * time.Second)
-		_, err := f.store.Trigger(context.Background(), lease.Trigger{Name: "job", By: "ops", Request: "r1"})
+		_, err := f.store.Trigger(context.Background(), protocol.Trigger{Name: "job", By: "ops", Request: "r1"})
 		require.NoError(t, err)
 		f.sleepTo(79 * time.Second)
 		require.Empty(t, f.runs.of("job"))

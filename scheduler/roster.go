@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // heartbeatEvery is the time between two announcements of a replica whose leases last for ttl: others learn about as soon
@@ -22,7 +22,7 @@ const heartbeatLife = 3
 
 // announce says that this replica lives, and looks who else does, until ctx ends.
 func (s *Scheduler) announce(ctx context.Context) {
-	roster, ok := s.store.(lease.Roster)
+	roster, ok := s.store.(protocol.Roster)
 	if !ok {
 		return
 	}
@@ -71,7 +71,7 @@ func (s *Scheduler) announce(ctx context.Context) {
 
 // signOff says that this replica has stopped, for those who look at it later, and then that it is gone; without that it is
 // gone a little later, and looks dead.
-func (s *Scheduler) signOff(ctx context.Context, roster lease.Roster, started time.Time) {
+func (s *Scheduler) signOff(ctx context.Context, roster protocol.Roster, started time.Time) {
 	if len(s.instances.others) > 0 {
 		return // others use this id: it is theirs
 	}
@@ -93,7 +93,7 @@ func (s *Scheduler) shared(processes int) {
 // announceOnce sends a heartbeat and reads those of the others. It ignores errors: others know of this replica a little
 // later. It returns since when, by fleet time, this replica has taken part: before, unless that is zero. It returns zero
 // while no heartbeat has arrived.
-func (s *Scheduler) announceOnce(roster lease.Roster, before time.Time) (started time.Time) {
+func (s *Scheduler) announceOnce(roster protocol.Roster, before time.Time) (started time.Time) {
 	if !s.look() { // the heartbeat says what the store's clock is like
 		return before
 	}

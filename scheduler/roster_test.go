@@ -10,7 +10,7 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -20,15 +20,15 @@ const (
 	verbMembers  = "members"
 )
 
-// Announce implements [lease.Roster].
+// Announce implements [protocol.Roster].
 func (a *audit) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.Store.Announce(ctx, holder, info, life)
 }
 
-// Members implements [lease.Roster].
-func (a *audit) Members(ctx context.Context) ([]lease.Member, error) {
+// Members implements [protocol.Roster].
+func (a *audit) Members(ctx context.Context) ([]protocol.Member, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.Store.Members(ctx)
@@ -36,14 +36,14 @@ func (a *audit) Members(ctx context.Context) ([]lease.Member, error) {
 
 func (l *link) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	_, err := through(ctx, l, call{verb: verbAnnounce}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, l.store.(lease.Roster).Announce(ctx, holder, info, life)
+		return struct{}{}, l.store.(protocol.Roster).Announce(ctx, holder, info, life)
 	})
 	return err
 }
 
-func (l *link) Members(ctx context.Context) ([]lease.Member, error) {
-	return through(ctx, l, call{verb: verbMembers}, func(ctx context.Context) ([]lease.Member, error) {
-		return l.store.(lease.Roster).Members(ctx)
+func (l *link) Members(ctx context.Context) ([]protocol.Member, error) {
+	return through(ctx, l, call{verb: verbMembers}, func(ctx context.Context) ([]protocol.Member, error) {
+		return l.store.(protocol.Roster).Members(ctx)
 	})
 }
 
@@ -246,7 +246,7 @@ func TestFirstHeartbeatIsRepeatedSoonAfterItFails(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		var failed atomic.Int32
-		f.startOver("a", func(l *link) lease.Store {
+		f.startOver("a", func(l *link) protocol.Store {
 			l.set(func(c call) fault { return fault{cut: c.verb == verbAnnounce && failed.Add(1) <= 2} })
 			return l
 		})
@@ -262,7 +262,7 @@ func TestRefusedHeartbeatsAreRepeatedEverMoreRarely(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		var tried atomic.Int32
-		f.startOver("a", func(l *link) lease.Store {
+		f.startOver("a", func(l *link) protocol.Store {
 			l.set(func(c call) fault {
 				if c.verb != verbAnnounce {
 					return fault{}

@@ -8,6 +8,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is over.
@@ -30,7 +31,7 @@ type run struct {
 }
 
 // begin keeps the lease of a tick that was granted, and starts the run. The contender is locked.
-func (s *Scheduler) begin(c *contender, claim lease.Claim, a lease.Answer, sent lease.Moment) *lease.Lease {
+func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer, sent lease.Moment) *lease.Lease {
 	l := s.keeper.Keep(s.runs, claim, a, sent)
 	l.AwaitStart()
 	c.working.Add(1)
@@ -116,7 +117,7 @@ func (r *run) settle() {
 		case by != "": // also without an error: the work was not done to its end
 			outcome = Cancelled
 		case r.err == nil:
-		case errors.Is(r.cause, lease.ErrReplaced):
+		case errors.Is(r.cause, protocol.ErrReplaced):
 			outcome = Replaced
 		case r.stopped():
 			outcome = Lost
@@ -141,7 +142,7 @@ func (r *run) stopped() bool {
 }
 
 // end settles the tick, with what people will want to know of the run.
-func (r *run) end(outcome lease.Outcome) error {
+func (r *run) end(outcome protocol.Outcome) error {
 	s := r.c.s
 	note := fleet.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy()}
 	if r.err != nil {
@@ -158,7 +159,7 @@ func (r *run) end(outcome lease.Outcome) error {
 
 // cancelledBy returns who had cancelled the run when its handler returned; empty when nobody had.
 func (r *run) cancelledBy() string {
-	if e, ok := errors.AsType[*lease.CancelledError](r.cause); ok {
+	if e, ok := errors.AsType[*protocol.CancelledError](r.cause); ok {
 		return e.By
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -38,7 +38,7 @@ func TestEachAttemptIsRecordedInTheStoreBeforeItIsMade(t *testing.T) {
 		require.Len(t, runs, 3)
 		require.Equal(t, runs[0].Token, runs[2].Token, "under one lease")
 		require.Equal(t, runs[0].Replica, runs[2].Replica)
-		require.Equal(t, map[lease.Outcome]int{"failed": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"failed": 1}, f.fates("job"))
 
 		retried, _ := eventsOf[scheduler.RunRetried](f)
 		require.Len(t, retried, 2)
@@ -72,7 +72,7 @@ func TestATakeoverCountsOnFromTheRetriesBeforeIt(t *testing.T) {
 		}
 		require.Greater(t, runs[2].Token, runs[1].Token)
 		require.Equal(t, runs[3].Token, runs[2].Token)
-		require.Equal(t, map[lease.Outcome]int{"failed": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"failed": 1}, f.fates("job"))
 	})
 }
 
@@ -110,7 +110,7 @@ func TestAHandlerThatPanicsOrEndsItsGoroutineFailsTheRun(t *testing.T) {
 				f.startMany(3)
 				f.sleepTo(25 * time.Second)
 				require.Equal(t, "10s, 20s", f.story("job"))
-				require.Equal(t, map[lease.Outcome]int{"failed": 2}, f.fates("job"))
+				require.Equal(t, map[protocol.Outcome]int{"failed": 2}, f.fates("job"))
 				settled, _ := eventsOf[scheduler.RunSettled](f)
 				require.Len(t, settled, 2)
 				require.True(t, test.is(settled[0].Err), "%v", settled[0].Err)

@@ -16,11 +16,12 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Scheduler runs jobs as one replica of a fleet. Make one with [New]; it is safe for concurrent use.
 type Scheduler struct {
-	store     lease.Store
+	store     protocol.Store
 	namespace string
 	replica   string
 	term      time.Duration
@@ -147,7 +148,7 @@ func WithSyncObserver(f Observer) Option { return func(o *options) { o.sync = ap
 // New makes a scheduler of the jobs that are in the registry now, those that name groups only if this replica serves one
 // of them. Later changes of the registry have no effect but through [Scheduler.Update]. It starts nothing: see
 // [Scheduler.Run]. The error joins all faults of its arguments.
-func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
+func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
 	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), term: 15 * time.Second, grace: 30 * time.Second, module: mainModule()}
 	var faults []error
 	for i, opt := range opts {
@@ -165,7 +166,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 			faults = append(faults, fmt.Errorf("scheduler: %s: %q %s", field, fmt.Sprint(value), rule))
 		}
 	}
-	fault(!lease.IsNil(store), "store", store, "must not be nil")
+	fault(!protocol.IsNil(store), "store", store, "must not be nil")
 	fault(jobs.ValidName(o.replica), "replica", o.replica, jobs.NameRule)
 	fault(o.term >= 100*time.Millisecond && o.term <= 24*time.Hour, "term", o.term, "must be from 100ms to 24h")
 	fault(o.grace >= 0, "shutdown grace", o.grace, "must be at least 0s")
@@ -182,7 +183,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		o.observe = []Observer{logFailures()}
 	}
 	s := &Scheduler{
-		store: store, life: newLife(), namespace: lease.NamespaceOf(store), replica: o.replica, term: o.term, grace: o.grace,
+		store: store, life: newLife(), namespace: protocol.NamespaceOf(store), replica: o.replica, term: o.term, grace: o.grace,
 		observers: newObservers(o.sync, o.observe),
 		observed:  observed || len(o.sync) > 0,
 		timers:    newTimers(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),

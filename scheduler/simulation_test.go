@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -198,15 +198,15 @@ func (s *simulation) rule() {
 	ctx, job := context.Background(), s.jobs[s.IntN(len(s.jobs))].Name()
 	switch s.IntN(4) {
 	case 0:
-		_, _ = s.store.Pause(ctx, job, lease.Pause{By: "ops"})
+		_, _ = s.store.Pause(ctx, job, protocol.Pause{By: "ops"})
 	case 1:
-		_, _ = s.store.Resume(ctx, job, lease.Resume{By: "ops"})
+		_, _ = s.store.Resume(ctx, job, protocol.Resume{By: "ops"})
 	case 2:
 		if time.Now().UnixMilli()%1000 == 0 {
 			time.Sleep(time.Millisecond) // else the tick is the next millisecond, and seems to be early
 		}
-		answer, err := s.store.Trigger(ctx, lease.Trigger{Name: job, By: "ops", Request: lease.NewRequest(), Beside: true})
-		if err == nil && answer.Status == lease.Opened {
+		answer, err := s.store.Trigger(ctx, protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest(), Beside: true})
+		if err == nil && answer.Status == protocol.Opened {
 			s.triggered[job] = append(s.triggered[job], answer.Occasion)
 		}
 	}
@@ -239,7 +239,7 @@ func (s *simulation) settle() {
 			s.t.Error(err)
 		}
 		open := func(tick int64) bool {
-			return slices.ContainsFunc(record.Open, func(o lease.Open) bool { return o.Occasion == tick })
+			return slices.ContainsFunc(record.Open, func(o protocol.Open) bool { return o.Occasion == tick })
 		}
 		for _, tick := range s.triggered[name] {
 			if ledger.fate(tick) == "" && !s.forgets {

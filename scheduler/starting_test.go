@@ -6,17 +6,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
 // startOver starts a replica of the fleet's jobs over what wrap makes of its link.
-func (f *fleet) startOver(id string, wrap func(*link) lease.Store, options ...scheduler.Option) *replica {
+func (f *fleet) startOver(id string, wrap func(*link) protocol.Store, options ...scheduler.Option) *replica {
 	f.t.Helper()
 	return f.startBoth(id, f.jobs, wrap, options...)
 }
 
-func (f *fleet) startBoth(id string, list []*jobs.Job, wrap func(*link) lease.Store, options ...scheduler.Option) *replica {
+func (f *fleet) startBoth(id string, list []*jobs.Job, wrap func(*link) protocol.Store, options ...scheduler.Option) *replica {
 	f.t.Helper()
 	var registry jobs.Registry
 	require.NoError(f.t, registry.Add(list...))

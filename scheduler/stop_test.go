@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -41,8 +41,8 @@ func TestAStoppingReplicaLetsItsRunsFinishAndClaimsNothing(t *testing.T) {
 		}
 		f.sleepTo(119 * time.Second)
 		require.Equal(t, "1m0s", f.story("long"))
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("long"))
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 119}, f.fates("instant"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("long"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 119}, f.fates("instant"))
 	})
 }
 
@@ -55,7 +55,7 @@ func TestAStoppingReplicaWaitsUntilTheStoreKnowsItsOutcomes(t *testing.T) {
 		r.link.set(func(call) fault { return fault{slow: 200 * time.Millisecond} })
 		r.stop()
 		<-r.done
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("ends"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("ends"))
 		require.False(t, f.grantsOf("is-stopped", epoch.Add(time.Minute))[0].ended.IsZero(), "and what it has given up")
 	})
 }
@@ -80,7 +80,7 @@ func TestAStoppedRunIsReleasedAndAnotherReplicaGoesOnAtOnce(t *testing.T) {
 		released, _ := eventsOf[scheduler.RunReleased](f)
 		require.Len(t, released, 1)
 		require.ErrorIs(t, released[0].Err, scheduler.ErrStopping)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("job"))
 	})
 }
 
@@ -100,7 +100,7 @@ func TestAReleasedTickIsNotATakeover(t *testing.T) {
 		runs := f.runs.of("job")
 		require.Len(t, runs, 4)
 		require.Equal(t, 4, runs[3].Attempt)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("job"))
 	})
 }
 
@@ -113,7 +113,7 @@ func TestAStoppedRunThatMayRunOnceIsLost(t *testing.T) {
 		f.halt(r)
 		f.sleepTo(time.Hour + 40*time.Minute)
 		require.Equal(t, "1h0m0s", f.story("job"))
-		require.Equal(t, map[lease.Outcome]int{"lost": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"lost": 1}, f.fates("job"))
 	})
 }
 
@@ -131,7 +131,7 @@ func TestARunThatWaitsForItsNextAttemptIsGivenUpAtOnce(t *testing.T) {
 		delivery  jobs.Delivery
 		stopAfter time.Duration
 		attempts  int
-		fate      lease.Outcome
+		fate      protocol.Outcome
 		took      time.Duration // of the stop
 	}{
 		"in a wait":               {jobs.AtLeastOnce, time.Minute, 3, "succeeded", 0},
@@ -161,7 +161,7 @@ func TestARunThatWaitsForItsNextAttemptIsGivenUpAtOnce(t *testing.T) {
 				for i, run := range runs {
 					require.Equal(t, i+1, run.Attempt)
 				}
-				require.Equal(t, map[lease.Outcome]int{test.fate: 1}, f.fates("job"))
+				require.Equal(t, map[protocol.Outcome]int{test.fate: 1}, f.fates("job"))
 			})
 		})
 	}
@@ -177,7 +177,7 @@ func TestARunThatFailsOfItselfWhileItsReplicaStopsHasFailed(t *testing.T) {
 		f.sleepTo(time.Hour + time.Second)
 		r, _ := f.holder("job")
 		f.halt(r)
-		require.Equal(t, map[lease.Outcome]int{"failed": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"failed": 1}, f.fates("job"))
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // storeChanged takes in that the store began or ceased to answer.
@@ -17,7 +17,7 @@ func (s *Scheduler) storeChanged(e Event) {
 
 // hint asks the store what to change when its calls fail with err.
 func (s *Scheduler) hint(err error) string {
-	if c, ok := s.store.(lease.Checker); ok {
+	if c, ok := s.store.(protocol.Checker); ok {
 		return c.Hint(err)
 	}
 	return ""
@@ -25,7 +25,7 @@ func (s *Scheduler) hint(err error) string {
 
 // answered takes in how a call of the store went.
 func (s *Scheduler) answered(took time.Duration, err error) {
-	if errors.Is(err, lease.ErrRecord) { // the store has answered, though not to this
+	if errors.Is(err, protocol.ErrRecord) { // the store has answered, though not to this
 		s.unreadable(err)
 		err = nil
 	}
@@ -186,12 +186,12 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	since := s.since.UnixMilli()
 	s.mu.Unlock()
 	now := s.clock.ms()
-	syncs := make([]lease.Sync, len(part))
+	syncs := make([]protocol.Sync, len(part))
 	defined := make([]*jobs.Job, len(part))
 	for i, c := range part {
 		c.mu.Lock()
 		defined[i] = c.job
-		syncs[i] = lease.Sync{
+		syncs[i] = protocol.Sync{
 			Name: c.name, Known: c.knownLocked(), Mark: now, Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job),
 			Paused: c.paused, Until: s.until(),
 		}
@@ -207,7 +207,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	cancel()
 	received := time.Now()
 	s.bounded(began, err)
-	if errors.Is(err, lease.ErrRecord) {
+	if errors.Is(err, protocol.ErrRecord) {
 		return s.syncSingly(part)
 	}
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *Scheduler) syncSingly(part []*contender) bool {
 
 // watch is told by the store what need not be waited for any longer.
 func (s *Scheduler) watch(ctx context.Context) {
-	w, ok := s.store.(lease.Watcher)
+	w, ok := s.store.(protocol.Watcher)
 	if !ok {
 		return
 	}
@@ -266,9 +266,9 @@ func (s *Scheduler) woken(name string, occasion int64) {
 	}
 	if c := set.byName[name]; c != nil {
 		switch occasion {
-		case lease.Ruled:
+		case protocol.Ruled:
 			c.reread()
-		case lease.Cancelling:
+		case protocol.Cancelling:
 			c.cancelled()
 		default:
 			c.woken(occasion)

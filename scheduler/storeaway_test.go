@@ -11,6 +11,7 @@ import (
 
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -46,12 +47,12 @@ func TestNothingStartsWhileTheStoreIsAway(t *testing.T) {
 
 				// 29 were due meanwhile, the last 7 s before the store was back.
 				require.Equal(t, map[string]int{"missed misfire": 29}, f.passed("skip"))
-				require.Equal(t, map[lease.Outcome]int{"succeeded": 6, "missed": 29}, f.fates("skip"))
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": 6, "missed": 29}, f.fates("skip"))
 				require.Equal(t, map[string]int{"missed misfire": 28}, f.passed("latest"))
-				require.Equal(t, map[lease.Outcome]int{"succeeded": 7, "missed": 28}, f.fates("latest"))
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": 7, "missed": 28}, f.fates("latest"))
 				// Nearly half a minute to catch up, in which two come due.
 				require.Equal(t, map[string]int{"skipped overlap": 3}, f.passed("all"))
-				require.Equal(t, map[lease.Outcome]int{"succeeded": 32, "skipped": 3}, f.fates("all"))
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": 32, "skipped": 3}, f.fates("all"))
 				for _, r := range f.replicas {
 					require.True(t, r.Ready())
 				}
@@ -84,9 +85,9 @@ func TestAShortAbsenceLosesNothingAndDoublesNothing(t *testing.T) {
 					f.every((*link).heal)
 				}
 				f.sleepTo(1100*time.Second - 1)
-				require.Equal(t, map[lease.Outcome]int{"succeeded": 1099}, f.fates("instant"))
-				require.Equal(t, map[lease.Outcome]int{"succeeded": 219}, f.fates("short"))
-				require.Equal(t, map[lease.Outcome]int{"succeeded": 35, "": 1}, f.fates("long"), "the last still runs")
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": 1099}, f.fates("instant"))
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": 219}, f.fates("short"))
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": 35, "": 1}, f.fates("long"), "the last still runs")
 				for _, a := range f.runs.of("") {
 					require.Equal(t, 1, a.Attempt, "no run is lost, with a term that is longer")
 				}
@@ -113,7 +114,7 @@ func TestARunThatEndedWhileTheStoreWasAwayIsSettledNotTakenOver(t *testing.T) {
 				}
 				f.sleepTo(11*time.Minute - 1)
 				for i := range 20 {
-					require.Equal(t, map[lease.Outcome]int{"succeeded": 10}, f.fates(fmt.Sprint("job-", i)))
+					require.Equal(t, map[protocol.Outcome]int{"succeeded": 10}, f.fates(fmt.Sprint("job-", i)))
 				}
 				for _, a := range f.runs.of("") {
 					require.Equal(t, 1, a.Attempt)
@@ -134,7 +135,7 @@ func TestARunThatSucceededAfterItsLeaseWasLostIsSettled(t *testing.T) {
 		f.every((*link).heal)
 		f.sleepTo(119 * time.Second)
 		require.Equal(t, "1m0s", f.story("job"))
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("job"))
 	})
 }
 
@@ -167,8 +168,8 @@ func TestAReplicaWithASlowLinkHurtsNobody(t *testing.T) {
 		f.replica("b").link.set(func(call) fault { return fault{slow: 450 * time.Millisecond} })
 		f.sleepTo(10*time.Minute - 1)
 		f.replica("b").link.heal()
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 599}, f.fates("instant"))
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 19}, f.fates("long"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 599}, f.fates("instant"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 19}, f.fates("long"))
 		for _, a := range f.runs.of("") {
 			require.Less(t, a.start.Sub(a.Tick), time.Second)
 			require.Equal(t, 1, a.Attempt)
@@ -180,7 +181,7 @@ func TestAReplicaWithASlowLinkHurtsNobody(t *testing.T) {
 func TestReplicaStartsOnASlowStore(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Second))
-		slow := func(l *link) lease.Store {
+		slow := func(l *link) protocol.Store {
 			l.set(func(call) fault { return fault{slow: 400 * time.Millisecond} })
 			return l
 		}
@@ -213,7 +214,7 @@ func TestAReplicaThatMisjudgesFleetTimeIsNotEarly(t *testing.T) {
 		f.job("job", "* * * * *", takes(time.Second))
 		var early atomic.Int32
 		f.observe = func(_ string, e scheduler.Event) {
-			if e, ok := e.(scheduler.Claimed); ok && e.Status == lease.Early {
+			if e, ok := e.(scheduler.Claimed); ok && e.Status == protocol.Early {
 				early.Add(1)
 			}
 		}
@@ -251,7 +252,7 @@ func TestARunThatWasStoppedByTheLossOfItsLeaseIsRunAgain(t *testing.T) {
 				require.Len(t, runs, 2)
 				require.ErrorIs(t, runs[0].cause, lease.ErrLost)
 				require.Equal(t, 2, runs[1].Attempt)
-				require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("job"))
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("job"))
 			})
 		})
 	}
@@ -266,10 +267,10 @@ func TestOutcomesAreSentUntilTheyArrive(t *testing.T) {
 			r.link.set(func(c call) fault { return fault{cut: c.verb == verbSettle} })
 		}
 		f.sleepTo(time.Hour + 10*time.Minute)
-		require.Equal(t, map[lease.Outcome]int{"": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"": 1}, f.fates("job"))
 		f.every((*link).heal)
 		time.Sleep(time.Second)
-		require.Equal(t, map[lease.Outcome]int{"failed": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"failed": 1}, f.fates("job"))
 		require.Equal(t, "1h0m0s", f.story("job"), "renewed all the while")
 	})
 }

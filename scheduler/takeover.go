@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // look says when to look after a tick that is open, and that this replica does not run.
@@ -155,7 +155,7 @@ func (c *contender) lookAfterLocked(now int64, left time.Duration, waits bool, h
 }
 
 // othersLocked takes in which ticks, besides the one that was claimed, are open.
-func (c *contender) othersLocked(open []lease.Open, tick, now int64) {
+func (c *contender) othersLocked(open []protocol.Open, tick, now int64) {
 	if len(open) == 0 && len(c.open) == 0 {
 		return
 	}

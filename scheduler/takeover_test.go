@@ -9,6 +9,7 @@ import (
 
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -57,7 +58,7 @@ func TestATickIsTakenOverWithinOneTermAndASecond(t *testing.T) {
 						require.ErrorIs(t, lost.Last, errCut)
 					}
 				}
-				require.Equal(t, map[lease.Outcome]int{"succeeded": times}, f.fates("job"))
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": times}, f.fates("job"))
 			})
 		})
 	}
@@ -80,12 +81,12 @@ func TestAHolderThatIsBackTooLateIsFenced(t *testing.T) {
 
 				lost, _ := eventsOf[scheduler.RunLost](f)
 				require.Len(t, lost, 1)
-				require.ErrorIs(t, lost[0].Why, lease.ErrFenced)
+				require.ErrorIs(t, lost[0].Why, protocol.ErrFenced)
 				require.Equal(t, 1, lost[0].Run.Attempt)
 				settled, _ := eventsOf[scheduler.RunSettled](f)
 				require.Len(t, settled, 1)
 				require.Equal(t, 2, settled[0].Run.Attempt)
-				require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("job"))
+				require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("job"))
 			})
 		})
 	}
@@ -109,7 +110,7 @@ func TestAtMostOnceIsNeverRunTwice(t *testing.T) {
 				f.sleepTo(119 * time.Second)
 
 				require.Equal(t, "1m0s", f.story("job"))
-				require.Equal(t, map[lease.Outcome]int{"lost": 1}, f.fates("job"))
+				require.Equal(t, map[protocol.Outcome]int{"lost": 1}, f.fates("job"))
 				require.Equal(t, map[string]int{"lost takeovers": 1}, f.passed("job"), "by one of those that were there")
 				f.sleepTo(125 * time.Second)
 				require.Equal(t, "1m0s, 2m0s", f.story("job"))
@@ -129,7 +130,7 @@ func TestATickIsLostAfterItsMostTakeovers(t *testing.T) {
 			f.replica(held[0].Replica).link.cut()
 			time.Sleep(2 * term)
 		}
-		require.Equal(t, map[lease.Outcome]int{"lost": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"lost": 1}, f.fates("job"))
 		require.Equal(t, map[string]int{"lost takeovers": 1}, f.passed("job"))
 		time.Sleep(9 * time.Minute)
 		runs := f.runs.of("job")
@@ -195,6 +196,6 @@ func TestATickIsTakenOverByAReplicaThatStartsLater(t *testing.T) {
 		require.Len(t, f.runs.running("job"), 1)
 		require.Equal(t, "second", f.runs.running("job")[0].Replica)
 		f.sleepTo(19 * time.Minute)
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("job"))
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -31,7 +31,7 @@ func TestATriggeredJobRunsOnceOnOneReplicaAtOnce(t *testing.T) {
 		require.Len(t, f.runs.of("job"), 50)
 		f.sleepTo(time.Hour + time.Minute)
 		require.Len(t, f.runs.of("job"), 51, "and the schedule goes on")
-		require.Equal(t, map[lease.Outcome]int{"succeeded": 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{"succeeded": 1}, f.fates("job"))
 	})
 }
 
@@ -97,7 +97,7 @@ func TestAPausedJobRunsWhenItIsTriggered(t *testing.T) {
 				f.trigger("job")
 				f.sleepTo(45 * time.Second)
 				require.Equal(t, "12.5s", f.story("job"))
-				require.Equal(t, map[lease.Outcome]int{"skipped": 4}, f.fates("job"))
+				require.Equal(t, map[protocol.Outcome]int{"skipped": 4}, f.fates("job"))
 			})
 		})
 	}
@@ -217,7 +217,7 @@ func TestATriggeredRunIsRetriedAndFails(t *testing.T) {
 func TestATriggeredRunIsTakenOverAsItsDeliverySays(t *testing.T) {
 	for delivery, want := range map[jobs.Delivery]struct {
 		attempts int
-		outcome  lease.Outcome
+		outcome  protocol.Outcome
 	}{
 		jobs.AtLeastOnce: {2, scheduler.Succeeded},
 		jobs.AtMostOnce:  {1, scheduler.Lost},
@@ -261,13 +261,13 @@ func TestWhatWasTriggeredAndSettledNeverRunsAgain(t *testing.T) {
 		f.job("job", "@every 10s", takes(0))
 		var decided atomic.Int32
 		f.observe = func(replica string, e scheduler.Event) {
-			if e, ok := e.(scheduler.Claimed); ok && replica == "late" && e.Tick.UnixMilli()%1000 != 0 && e.Status == lease.Decided {
+			if e, ok := e.(scheduler.Claimed); ok && replica == "late" && e.Tick.UnixMilli()%1000 != 0 && e.Status == protocol.Decided {
 				decided.Add(1)
 			}
 		}
 		f.startMany(2)
 		e := &ear{}
-		f.startOver("late", func(l *link) lease.Store {
+		f.startOver("late", func(l *link) protocol.Store {
 			l.set(func(c call) fault { return fault{cut: c.verb == verbWake} })
 			e.link = l
 			return e

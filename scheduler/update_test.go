@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -346,7 +346,7 @@ func TestUpdateAfterRunStartsNothing(t *testing.T) {
 			f.newJob("job", "@every 1s", takes(0))))
 		f.sleepTo(time.Minute)
 		require.Len(t, f.runs.of(""), 1)
-		require.Equal(t, map[lease.Outcome]int{}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{}, f.fates("job"))
 	})
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lease/redislease"
 )
@@ -140,7 +140,7 @@ func (a *asking) failed(job string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, lease.ErrUnknown):
+	case errors.Is(err, protocol.ErrUnknown):
 		return fmt.Errorf("no replica has ever contended for job %q in namespace %q: start one first, with run", job, a.cfg.Namespace)
 	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace), errors.Is(err, fleet.ErrClock),
 		errors.Is(err, context.Canceled):
@@ -154,7 +154,7 @@ func (s *store) advice(err error) string {
 	switch {
 	case errors.Is(err, quorum.ErrRestarted):
 		return "wait: a server of a quorum counts when it has remembered the namespace for a lease's TTL"
-	case errors.Is(err, lease.ErrOutOfBounds):
+	case errors.Is(err, protocol.ErrOutOfBounds):
 		return "check the time on Redis's machine, and try again: nothing was changed"
 	}
 	where := "redis.url"

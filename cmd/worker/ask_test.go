@@ -15,7 +15,7 @@ import (
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -63,29 +63,29 @@ func (s *site) json(v any, args ...string) {
 func (s *site) contended(names ...string) {
 	s.Helper()
 	for _, name := range names {
-		_, err := s.store.Sync(s.Context(), []lease.Sync{{Name: name, Mark: s.begin}})
+		_, err := s.store.Sync(s.Context(), []protocol.Sync{{Name: name, Mark: s.begin}})
 		require.NoError(s, err)
 	}
 }
 
 // claim claims an occasion so many ms after the beginning, as a replica called r1.
-func (s *site) claim(name string, occasion int64) lease.Grant {
+func (s *site) claim(name string, occasion int64) protocol.Grant {
 	s.Helper()
 	g, err := claimAs(s.Context(), s.store, name, occasion, "r1")
 	require.NoError(s, err)
 	return g
 }
 
-func claimAs(ctx context.Context, store lease.Store, name string, occasion int64, holder string) (lease.Grant, error) {
-	c := lease.Claim{Name: name, Occasion: occasion, Holder: holder, Request: fmt.Sprint("r-", occasion), Term: time.Minute, Overlap: lease.OverlapSkip}
+func claimAs(ctx context.Context, store protocol.Store, name string, occasion int64, holder string) (protocol.Grant, error) {
+	c := protocol.Claim{Name: name, Occasion: occasion, Holder: holder, Request: fmt.Sprint("r-", occasion), Term: time.Minute, Overlap: protocol.OverlapSkip}
 	a, err := store.Claim(ctx, c)
-	if err == nil && a.Status != lease.Granted && a.Status != lease.Skipped {
+	if err == nil && a.Status != protocol.Granted && a.Status != protocol.Skipped {
 		err = fmt.Errorf("%s", a.Status)
 	}
-	return lease.Grant{Name: name, Occasion: occasion, Holder: holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Term: c.Term}, err
+	return protocol.Grant{Name: name, Occasion: occasion, Holder: holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Term: c.Term}, err
 }
 
-func (s *site) settle(g lease.Grant, outcome lease.Outcome, note fleet.Note) {
+func (s *site) settle(g protocol.Grant, outcome protocol.Outcome, note fleet.Note) {
 	s.Helper()
 	g.Note = note.String()
 	require.NoError(s, s.store.Settle(s.Context(), g, outcome))
@@ -185,7 +185,7 @@ func TestAWrongCommandLineForTheFleetExitsWith2(t *testing.T) {
 func TestTheFlagsSayWhichFleet(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
-	_, err := s.store.Pause(t.Context(), "sync-orders", lease.Pause{By: "ops1"})
+	_, err := s.store.Pause(t.Context(), "sync-orders", protocol.Pause{By: "ops1"})
 	require.NoError(t, err)
 	path := file(t, siteJobs)
 	paused := func(args ...string) bool {

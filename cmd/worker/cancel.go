@@ -11,7 +11,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func (c *cli) cancel() *cobra.Command {
@@ -104,17 +104,17 @@ func (c *cli) cancelJob(a *asking, args []string, all bool, by string, w waiting
 		if err != nil {
 			return a.failed(name, err)
 		}
-		if d.Status == lease.CancelNotOpen {
+		if d.Status == protocol.CancelNotOpen {
 			faults = append(faults, fmt.Errorf("%s: %s does not run or wait: see worker why %s '%s'", name, local(tick, zone(job)), name, local(tick, zone(job))))
 			continue
 		}
-		if w.wait && d.Status == lease.CancelPending {
+		if w.wait && d.Status == protocol.CancelPending {
 			e, err := c.await(a, name, tick, w)
 			if err != nil {
 				return err
 			}
 			d.Entry = &e
-			if e.Outcome != lease.OutcomeCancelled {
+			if e.Outcome != protocol.OutcomeCancelled {
 				faults = append(faults, fmt.Errorf("%s was settled as %s", d.ID, fleet.Words(string(e.Outcome))))
 			}
 		}
@@ -177,7 +177,7 @@ func cancelText(d fleet.Cancelled, by string, zone *time.Location) string {
 	switch {
 	case d.Entry != nil:
 		return fmt.Sprintf("%s: %s on %s after %s", tick, fleet.Words(string(d.Entry.Outcome)), d.Entry.Replica, d.Entry.Took().Round(time.Millisecond))
-	case d.Status == lease.CancelPending:
+	case d.Status == protocol.CancelPending:
 		return fmt.Sprintf("%s: cancelled%s; %s is notified, and has %s at most to end it", tick, before, d.Replica, d.Left.Round(100*time.Millisecond))
 	}
 	return fmt.Sprintf("%s: cancelled%s", tick, before)

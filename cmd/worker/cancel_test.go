@@ -15,7 +15,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // endless is a job whose command runs until it gets SIGTERM, of which it writes that into a file.
@@ -124,7 +124,7 @@ func TestCancelSaysWhichTicksAreOpen(t *testing.T) {
 	require.Contains(t, r.stderr, "no replica has ever contended")
 	s.contended("sync-orders")
 	first := s.claim("sync-orders", s.begin+1000)
-	c := lease.Claim{Name: "sync-orders", Occasion: s.begin + 2000, Holder: "r2", Request: "x", Term: time.Minute}
+	c := protocol.Claim{Name: "sync-orders", Occasion: s.begin + 2000, Holder: "r2", Request: "x", Term: time.Minute}
 	_, err := s.store.Claim(t.Context(), c)
 	require.NoError(t, err)
 

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func (c *cli) describe() *cobra.Command {
@@ -30,8 +30,8 @@ func (c *cli) describe() *cobra.Command {
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var fault error
-			if count < 1 || count > lease.History {
-				fault = fmt.Errorf("-n: %d must be from 1 to %d", count, lease.History)
+			if count < 1 || count > protocol.History {
+				fault = fmt.Errorf("-n: %d must be from 1 to %d", count, protocol.History)
 			}
 			if err := flagFaults(cmd, fault, out.check()); err != nil {
 				return err
@@ -294,7 +294,7 @@ func counts(v view, d fleet.Description, zone *time.Location) string {
 	if len(d.Counts) == 0 {
 		return "none is kept"
 	}
-	outcomes := slices.SortedFunc(maps.Keys(d.Counts), func(a, b lease.Outcome) int {
+	outcomes := slices.SortedFunc(maps.Keys(d.Counts), func(a, b protocol.Outcome) int {
 		if d.Counts[a] != d.Counts[b] {
 			return d.Counts[b] - d.Counts[a]
 		}

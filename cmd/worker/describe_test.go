@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestDescribeIsTheOneViewOfAJob(t *testing.T) {
@@ -139,12 +139,12 @@ func TestADescriptionIsShownWithinTheWidth(t *testing.T) {
 				{State: fleet.Waiting, Scheduled: now.Add(-time.Second + time.Millisecond), Replica: "ops2", Triggered: true},
 				{State: fleet.Free, Scheduled: now.Add(-time.Hour), Replica: "web-3"},
 			},
-			Paused: &lease.Pause{By: "ops1", Why: "the database moves", Since: now.Add(-2 * time.Hour)}, LastRun: run,
+			Paused: &protocol.Pause{By: "ops1", Why: "the database moves", Since: now.Add(-2 * time.Hour)}, LastRun: run,
 			Replicas: []string{"web-1", "web-2", "web-3", "web-4", "batch-worker-7f9c6d5b4-x2k8q", "batch-worker-7f9c6d5b4-x2k8r", "batch-worker-7f9c6d5b4-x2k8s"},
 		},
 		Definitions: []fleet.Definition{{Revision: "8c52154a190a", Replicas: []string{"web-1", "web-2"}, Given: true}},
 		Coming:      []time.Time{now.Add(time.Hour), now.Add(49 * time.Hour)},
-		Outcomes:    []fleet.Entry{*run}, Counts: map[lease.Outcome]int{"failed": 1, "skipped": 12}, Since: now.Add(-48 * time.Hour),
+		Outcomes:    []fleet.Entry{*run}, Counts: map[protocol.Outcome]int{"failed": 1, "skipped": 12}, Since: now.Add(-48 * time.Hour),
 		Runs: 1, Median: time.Minute, Longest: time.Minute,
 	}
 	var b bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // output is what a command prints: text or json.
@@ -229,11 +229,11 @@ func stateWords(s fleet.State) string {
 	return string(s)
 }
 
-func outcomeStyle(o lease.Outcome) style {
+func outcomeStyle(o protocol.Outcome) style {
 	switch o {
 	case "succeeded":
 		return green
-	case "failed", lease.OutcomeLost:
+	case "failed", protocol.OutcomeLost:
 		return red
 	case "released":
 		return plain

@@ -7,7 +7,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // ruled is what pause and resume print as JSON.
@@ -32,8 +32,8 @@ func (c *cli) pause() *cobra.Command {
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who, fault := c.by(by)
-			if len(reason) > lease.MaxWhy {
-				fault = fmt.Errorf("--reason: has %d bytes, must have at most %d", len(reason), lease.MaxWhy)
+			if len(reason) > protocol.MaxWhy {
+				fault = fmt.Errorf("--reason: has %d bytes, must have at most %d", len(reason), protocol.MaxWhy)
 			}
 			return c.rule(cmd, args[0], out, fault, func(a *asking, job *jobs.Job) (ruled, string, error) {
 				p, err := a.fleet.Pause(cmd.Context(), args[0], who, reason)
@@ -113,7 +113,7 @@ func (c *cli) rule(
 	return err
 }
 
-func pauseText(p lease.Pause, job *jobs.Job) string {
+func pauseText(p protocol.Pause, job *jobs.Job) string {
 	text := fmt.Sprintf("by %s since %s", p.By, p.Since.In(zone(job)).Format(printed))
 	if p.Why != "" {
 		text += ", " + p.Why

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -46,16 +46,16 @@ func (p *patient) tryAll(ctx context.Context, name string) (done int, faults []e
 		return done, faults
 	}
 	mark := now.UnixMilli() - 1000
-	if _, err = s.Sync(ctx, []lease.Sync{{Name: name, Mark: mark}}); !try(err) {
+	if _, err = s.Sync(ctx, []protocol.Sync{{Name: name, Mark: mark}}); !try(err) {
 		return done, faults
 	}
-	grant := func(occasion int64) (lease.Grant, error) {
-		c := lease.Claim{Name: name, Occasion: occasion, Holder: name, Request: fmt.Sprint("r", occasion), Term: min(time.Minute, p.ttl), Takeovers: 1}
+	grant := func(occasion int64) (protocol.Grant, error) {
+		c := protocol.Claim{Name: name, Occasion: occasion, Holder: name, Request: fmt.Sprint("r", occasion), Term: min(time.Minute, p.ttl), Takeovers: 1}
 		a, err := s.Claim(ctx, c)
-		if err == nil && a.Status != lease.Granted {
+		if err == nil && a.Status != protocol.Granted {
 			err = fmt.Errorf("claim %q: %s, must be granted", name, a.Status)
 		}
-		return lease.Grant{
+		return protocol.Grant{
 			Name: name, Occasion: occasion, Holder: name, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
 		}, err
 	}
@@ -63,35 +63,35 @@ func (p *patient) tryAll(ctx context.Context, name string) (done int, faults []e
 	if !try(err) {
 		return done, faults
 	}
-	try(s.Renew(ctx, []lease.Grant{g})[0])
+	try(s.Renew(ctx, []protocol.Grant{g})[0])
 	try(s.Release(ctx, g))
 	if g, err = grant(mark + 1); try(err) {
 		try(s.Settle(ctx, g, "succeeded"))
 	}
-	_, _, err = s.Pass(ctx, lease.Pass{Name: name, From: mark + 1, To: mark + 2, Outcome: "missed", Request: "pass", Holder: name})
+	_, _, err = s.Pass(ctx, protocol.Pass{Name: name, From: mark + 1, To: mark + 2, Outcome: "missed", Request: "pass", Holder: name})
 	try(err)
-	if i, ok := s.(lease.Inspector); ok {
+	if i, ok := s.(protocol.Inspector); ok {
 		_, err := i.Inspect(ctx, name)
 		try(err)
 	}
-	if c, ok := s.(lease.Controller); ok {
-		_, err := c.Pause(ctx, name, lease.Pause{By: name})
+	if c, ok := s.(protocol.Controller); ok {
+		_, err := c.Pause(ctx, name, protocol.Pause{By: name})
 		try(err)
-		_, err = c.Resume(ctx, name, lease.Resume{By: name})
+		_, err = c.Resume(ctx, name, protocol.Resume{By: name})
 		try(err)
-		_, err = c.Trigger(ctx, lease.Trigger{Name: name, By: name, Request: "trigger", Key: "key", Window: time.Second})
-		try(err)
-	}
-	if c, ok := s.(lease.Repairer); ok {
-		_, err := c.Repair(ctx, lease.Repair{Name: name})
+		_, err = c.Trigger(ctx, protocol.Trigger{Name: name, By: name, Request: "trigger", Key: "key", Window: time.Second})
 		try(err)
 	}
-	if r, ok := s.(lease.Roster); ok {
+	if c, ok := s.(protocol.Repairer); ok {
+		_, err := c.Repair(ctx, protocol.Repair{Name: name})
+		try(err)
+	}
+	if r, ok := s.(protocol.Roster); ok {
 		try(r.Announce(ctx, name, []byte("{}"), 0)) // it takes part in nothing
 		_, err := r.Members(ctx)
 		try(err)
 	}
-	if j, ok := s.(lease.Journal); ok {
+	if j, ok := s.(protocol.Journal); ok {
 		try(j.Append(ctx, name, "note", []byte("{}")))
 		_, err := j.Notes(ctx, name, 1)
 		try(err)

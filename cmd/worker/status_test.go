@@ -11,7 +11,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestStatusPrintsJobsAndReplicas(t *testing.T) {
@@ -22,7 +22,7 @@ func TestStatusPrintsJobsAndReplicas(t *testing.T) {
 	s.announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "bbbbbbbbbbbb", "other": "c"}})
 	s.settle(s.claim("sync-orders", s.begin+1000), "succeeded", fleet.Note{})
 	s.claim("sync-orders", s.begin+2000)
-	_, err := s.store.Pause(t.Context(), "nightly-report", lease.Pause{By: "ops1", Why: "the database moves"})
+	_, err := s.store.Pause(t.Context(), "nightly-report", protocol.Pause{By: "ops1", Why: "the database moves"})
 	require.NoError(t, err)
 
 	r := s.ask("status")
@@ -102,7 +102,7 @@ func TestStatusSaysWhatIsOutOfTheOrdinary(t *testing.T) {
 			{Name: "late", Given: true, Overdue: at.Add(-time.Hour), Next: at},
 			{Name: "busy", Given: true, Open: []fleet.Entry{entry(fleet.Running, 4), entry(fleet.Running, 3), entry(fleet.Waiting, 2), entry(fleet.Free, 1), entry(fleet.Free, 0)}},
 			{Name: "leader", Given: true, Spec: jobs.Spec{Leader: true, Paused: true}, Open: []fleet.Entry{{State: fleet.Running, Replica: "r1"}}},
-			{Name: "foreign", Paused: &lease.Pause{By: "ops1", Since: at}},
+			{Name: "foreign", Paused: &protocol.Pause{By: "ops1", Since: at}},
 		},
 	}
 	v := view{now: at}

@@ -11,15 +11,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/config"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
 // store is where the fleet meets, and what there is to know of it.
 type store struct {
-	lease.Store
+	protocol.Store
 	io.Closer
 	redis      config.Redis          // as it is configured
 	addr       string                // of Redis, for people; "" for a store in this process

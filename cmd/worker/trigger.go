@@ -10,7 +10,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func (c *cli) trigger() *cobra.Command {
@@ -109,9 +109,9 @@ func (c *cli) triggerJob(a *asking, name string, o fleet.TriggerOptions, w waiti
 // remark says on stderr what the one who triggers may not expect.
 func (c *cli) remark(a *asking, name string, t fleet.Triggered) {
 	switch t.Status {
-	case lease.Repeated:
+	case protocol.Repeated:
 		fmt.Fprintln(c.stderr, "a trigger with this key came before: this is its tick")
-	case lease.Waiting:
+	case protocol.Waiting:
 		fmt.Fprintln(c.stderr, "a triggered tick waits already to be run, and serves this trigger too")
 	default:
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // accepted is the id that trigger prints.
@@ -108,7 +108,7 @@ func TestATriggerBeyondTheRateIsRefusedAndSaysWhenTheNextMayCome(t *testing.T) {
 }
 
 func TestTriggerWaitsForTheOutcome(t *testing.T) {
-	for outcome, test := range map[lease.Outcome]struct {
+	for outcome, test := range map[protocol.Outcome]struct {
 		code   int
 		stderr string
 	}{

@@ -109,7 +109,7 @@ var forbidden = func() map[string]ban {
 		daemon   = []string{"./cmd/worker/..."}
 		and      = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
 		testing  = ban{"product code must not carry test code into its users' binaries", tests}
-		store    = ban{"whoever runs the program chooses the store; others know lease.Store", and(programs, tests)}
+		store    = ban{"whoever runs the program chooses the store; others know protocol.Store", and(programs, tests)}
 		wiring   = ban{"parts are wired in cmd/worker, and in the example for services on fx; no other embedder sees fx",
 			and(daemon, []string{"./examples/fx"})}
 		daemonOnly = ban{"the command line and its output are the daemon's", daemon}

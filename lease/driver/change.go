@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
@@ -154,7 +154,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 	}
 	before := indexed(w.value.Leases)
 	if err := s.decode(w, before.ends); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", lease.ErrRecord, w.key, err)
+		return nil, fmt.Errorf("%w: %s: %w", protocol.ErrRecord, w.key, err)
 	}
 	if err := w.restore(); err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (w *work) restore() error {
 	known := new(record.Record)
 	err := known.Decode(name(w.key), w.known.Data, w.known.Version.Stamp, func(token int64) time.Time { return ends[token] })
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", lease.ErrRecord, w.key, err)
+		return fmt.Errorf("%w: %s: %w", protocol.ErrRecord, w.key, err)
 	}
 	r.Restore(known, w.known.Version.Stamp > w.value.Version.Stamp, w.now)
 	return nil
@@ -293,12 +293,12 @@ func (c *Change) result(from Value, res Result) Value {
 }
 
 // entry is what the history keeps of a settled tick.
-func (s *Session) entry(settled lease.Settled) Entry {
+func (s *Session) entry(settled protocol.Settled) Entry {
 	id := strconv.AppendInt(make([]byte, 0, 64), settled.Occasion, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.Token, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.From, 36)
 	id = append(append(id, '.'), settled.Outcome...)
-	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: lease.History}
+	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: protocol.History}
 }
 
 const (

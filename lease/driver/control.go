@@ -4,31 +4,31 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
-// Pause implements [lease.Controller].
-func (s *Session) Pause(ctx context.Context, name string, p lease.Pause) (in lease.Pause, err error) {
+// Pause implements [protocol.Controller].
+func (s *Session) Pause(ctx context.Context, name string, p protocol.Pause) (in protocol.Pause, err error) {
 	if err := cmp.Or(checkName(name), p.Validate()); err != nil {
-		return lease.Pause{}, err
+		return protocol.Pause{}, err
 	}
 	var answer error
 	err = s.one(ctx, "pause", name, func(r *record.Record, w *work) {
 		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			in, answer = r.Pause(p, at)
-			return about(answer == nil, name, lease.Ruled)
+			return about(answer == nil, name, protocol.Ruled)
 		}
 	})
 	if err = cmp.Or(err, answer); err != nil {
-		return lease.Pause{}, err
+		return protocol.Pause{}, err
 	}
 	return in, nil
 }
 
-// Resume implements [lease.Controller].
-func (s *Session) Resume(ctx context.Context, name string, q lease.Resume) (was *lease.Pause, err error) {
+// Resume implements [protocol.Controller].
+func (s *Session) Resume(ctx context.Context, name string, q protocol.Resume) (was *protocol.Pause, err error) {
 	if err := cmp.Or(checkName(name), q.Validate()); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (s *Session) Resume(ctx context.Context, name string, q lease.Resume) (was 
 		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			was, answer = r.Resume(q, at)
-			return about(answer == nil, name, lease.Ruled)
+			return about(answer == nil, name, protocol.Ruled)
 		}
 	})
 	if err = cmp.Or(err, answer); err != nil {
@@ -46,10 +46,10 @@ func (s *Session) Resume(ctx context.Context, name string, q lease.Resume) (was 
 	return was, nil
 }
 
-// Cancel implements [lease.Canceller].
-func (s *Session) Cancel(ctx context.Context, c lease.Cancel) (a lease.Cancelled, err error) {
+// Cancel implements [protocol.Canceller].
+func (s *Session) Cancel(ctx context.Context, c protocol.Cancel) (a protocol.Cancelled, err error) {
 	if err := c.Validate(); err != nil {
-		return lease.Cancelled{}, err
+		return protocol.Cancelled{}, err
 	}
 	var answer error
 	err = s.one(ctx, "cancel", c.Name, func(r *record.Record, w *work) {
@@ -57,24 +57,24 @@ func (s *Session) Cancel(ctx context.Context, c lease.Cancel) (a lease.Cancelled
 		w.rule = func(at *record.Moment) []Notification {
 			var wake bool
 			a, wake, answer = r.Cancel(c, at)
-			return about(wake, c.Name, lease.Cancelling)
+			return about(wake, c.Name, protocol.Cancelling)
 		}
 	})
 	return a, cmp.Or(err, answer)
 }
 
-// Repair implements [lease.Repairer].
-func (s *Session) Repair(ctx context.Context, q lease.Repair) (a lease.Repaired, err error) {
+// Repair implements [protocol.Repairer].
+func (s *Session) Repair(ctx context.Context, q protocol.Repair) (a protocol.Repaired, err error) {
 	if err := q.Validate(); err != nil {
-		return lease.Repaired{}, err
+		return protocol.Repaired{}, err
 	}
-	results, err := s.look(ctx, new(record.Record), Op{Key: q.Name}, Op{Key: q.Name, Newest: lease.History})
+	results, err := s.look(ctx, new(record.Record), Op{Key: q.Name}, Op{Key: q.Name, Newest: protocol.History})
 	if err != nil {
-		return lease.Repaired{}, failed("repair", q.Name, err)
+		return protocol.Repaired{}, failed("repair", q.Name, err)
 	}
 	settled, err := history(results[1].List, nil)
 	if err != nil {
-		return lease.Repaired{}, failed("repair", q.Name, err)
+		return protocol.Repaired{}, failed("repair", q.Name, err)
 	}
 	var answer error
 	err = s.one(ctx, "repair", q.Name, func(r *record.Record, w *work) {
@@ -82,16 +82,16 @@ func (s *Session) Repair(ctx context.Context, q lease.Repair) (a lease.Repaired,
 		w.rule = func(at *record.Moment) []Notification {
 			r.Recall(settled)
 			a, answer = r.Repair(q, at)
-			return about(a.Changed, q.Name, lease.Ruled)
+			return about(a.Changed, q.Name, protocol.Ruled)
 		}
 	})
 	return a, cmp.Or(err, answer)
 }
 
-// Trigger implements [lease.Controller].
-func (s *Session) Trigger(ctx context.Context, t lease.Trigger) (a lease.Triggered, err error) {
+// Trigger implements [protocol.Controller].
+func (s *Session) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.Triggered, err error) {
 	if err := t.Validate(); err != nil {
-		return lease.Triggered{}, err
+		return protocol.Triggered{}, err
 	}
 	var answer error
 	err = s.one(ctx, "trigger", t.Name, func(r *record.Record, w *work) {

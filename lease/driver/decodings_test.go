@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
@@ -38,7 +38,7 @@ func TestKeptDecodingsEqualFreshOnes(t *testing.T) {
 			m := new(driver.Memory)
 			replicas := []*driver.Session{replica(t, m), replica(t, m)}
 			restore := m.Snapshot()
-			var grants []lease.Grant
+			var grants []protocol.Grant
 			kept := 0
 			for range 150 {
 				time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
@@ -62,38 +62,38 @@ func TestKeptDecodingsEqualFreshOnes(t *testing.T) {
 }
 
 // change has s change a job in a random way. It returns the grants that it knows of now.
-func change(t *testing.T, s *driver.Session, random *rand.Rand, grants []lease.Grant) []lease.Grant {
+func change(t *testing.T, s *driver.Session, random *rand.Rand, grants []protocol.Grant) []protocol.Grant {
 	t.Helper()
 	ctx, name := t.Context(), fmt.Sprint("job", random.IntN(2))
-	g := lease.Grant{Name: name, Occasion: 7, Holder: "a", Request: "r", Token: 1, Attempt: 1, Term: time.Second}
+	g := protocol.Grant{Name: name, Occasion: 7, Holder: "a", Request: "r", Token: 1, Attempt: 1, Term: time.Second}
 	if len(grants) > 0 {
 		g = grants[random.IntN(len(grants))]
 	}
 	switch random.IntN(12) {
 	case 0, 1:
-		_, err := s.Sync(ctx, []lease.Sync{{Name: name, Mark: 5, Revision: fmt.Sprint(random.IntN(3)), Schedule: "@daily"}})
+		_, err := s.Sync(ctx, []protocol.Sync{{Name: name, Mark: 5, Revision: fmt.Sprint(random.IntN(3)), Schedule: "@daily"}})
 		require.NoError(t, err)
 	case 2, 3, 4, 5:
-		c := lease.Claim{
+		c := protocol.Claim{
 			Name: name, Occasion: int64(len(grants) + 6 - random.IntN(2)), Holder: "a", Request: "r", Term: time.Minute,
-			Overlap: lease.Overlap(random.IntN(5)), Takeovers: 1,
+			Overlap: protocol.Overlap(random.IntN(5)), Takeovers: 1,
 		}
 		a, err := s.Claim(ctx, c)
 		require.NoError(t, err)
-		if a.Status == lease.Granted {
-			grants = append(grants, lease.Grant{
+		if a.Status == protocol.Granted {
+			grants = append(grants, protocol.Grant{
 				Name: name, Occasion: c.Occasion, Holder: "a", Request: "r", Token: a.Token, Attempt: a.Attempt, Takeovers: 1, Term: c.Term,
 			})
 		}
 	case 6, 7, 8: // whether they are answered by an error is for others to test
-		_ = s.Settle(ctx, g, lease.OutcomeSucceeded)
+		_ = s.Settle(ctx, g, protocol.OutcomeSucceeded)
 	case 9:
 		_ = s.Release(ctx, g)
 	case 10:
 		g.Term += time.Duration(random.IntN(2)) * time.Second
-		_ = s.Renew(ctx, []lease.Grant{g})
+		_ = s.Renew(ctx, []protocol.Grant{g})
 	case 11:
-		_, _ = s.Repair(ctx, lease.Repair{Name: name})
+		_, _ = s.Repair(ctx, protocol.Repair{Name: name})
 	}
 	return grants
 }
@@ -105,7 +105,7 @@ func TestDecodingIsNotReusedForAnotherValue(t *testing.T) {
 		"bytes": func(v *driver.Value) { v.Data = append([]byte{0}, v.Data...) },
 	} {
 		s := replica(t, new(driver.Memory))
-		_, err := s.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+		_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
 		require.NoError(t, err)
 		kept := s.Decodings()
 		require.Len(t, kept, 1)
@@ -113,7 +113,7 @@ func TestDecodingIsNotReusedForAnotherValue(t *testing.T) {
 		other(&v)
 		require.False(t, s.TakesDecoding("job", v), what)
 
-		_, err = s.Sync(t.Context(), []lease.Sync{{Name: "job", Revision: "next"}})
+		_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
 		require.NoError(t, err)
 		require.True(t, s.TakesDecoding("job", s.Decodings()[0].Value), what)
 	}

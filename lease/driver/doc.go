@@ -61,6 +61,6 @@
 //	store went back        versions never repeat, so no change from a forgotten version is made. A session that has seen a newer
 //	                       version than the present one writes what it saw; one that saw a grant settled which is open again
 //	                       settles it anew. What no session saw, and what was changed meanwhile, is not noticed
-//	value of another       it does not decode: an error that matches lease.ErrRecord and names the key
+//	value of another       it does not decode: an error that matches protocol.ErrRecord and names the key
 //	memory full            what ends something is Essential, and so are renewals
 package driver

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
@@ -26,18 +26,18 @@ func (s *Session) oneLock(ctx context.Context, what, name string, essential bool
 	return failed(what, name, w.err)
 }
 
-func (s *Session) claimLock(ctx context.Context, c lease.Claim) (a lease.Answer, err error) {
+func (s *Session) claimLock(ctx context.Context, c protocol.Claim) (a protocol.Answer, err error) {
 	err = s.oneLock(ctx, "claim", c.Name, false, func(l *record.Lock, at *record.Moment) (waiters []string) {
 		a, waiters = l.Claim(c, at)
 		return waiters
 	}, func(guessed, token int64, now time.Time) { stamp(&a, guessed, token, now) })
 	if err != nil {
-		return lease.Answer{}, err
+		return protocol.Answer{}, err
 	}
 	return a, nil
 }
 
-func (s *Session) releaseLock(ctx context.Context, what string, g lease.Grant) error {
+func (s *Session) releaseLock(ctx context.Context, what string, g protocol.Grant) error {
 	var answer error
 	err := s.oneLock(ctx, what, g.Name, true, func(l *record.Lock, at *record.Moment) (waiters []string) {
 		waiters, answer = l.Release(g, at)
@@ -46,22 +46,22 @@ func (s *Session) releaseLock(ctx context.Context, what string, g lease.Grant) e
 	return cmp.Or(err, answer)
 }
 
-// Lock implements [lease.Locker].
-func (s *Session) Lock(ctx context.Context, name string) (lease.Lock, error) {
+// Lock implements [protocol.Locker].
+func (s *Session) Lock(ctx context.Context, name string) (protocol.Lock, error) {
 	if err := checkName(name); err != nil {
-		return lease.Lock{}, err
+		return protocol.Lock{}, err
 	}
 	l := new(record.Lock)
 	results, err := s.look(ctx, l, Op{Key: lockPrefix + name})
 	if err != nil {
-		return lease.Lock{}, failed("lock", name, err)
+		return protocol.Lock{}, failed("lock", name, err)
 	}
 	return l.View(name, record.At(results[0].Now)), nil
 }
 
-// Locks implements [lease.Locker].
-func (s *Session) Locks(ctx context.Context, prefix, cursor string, count int) (locks []lease.Lock, next string, err error) {
-	if prefix != "" && !lease.ValidName(prefix) { // a special character is in no name
+// Locks implements [protocol.Locker].
+func (s *Session) Locks(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
+	if prefix != "" && !protocol.ValidName(prefix) { // a special character is in no name
 		return nil, "", context.Cause(ctx)
 	}
 	keys, next, err := s.medium().Scan(ctx, lockPrefix+prefix, cursor, max(count, 1))
@@ -80,7 +80,7 @@ func (s *Session) Locks(ctx context.Context, prefix, cursor string, count int) (
 	return locks, next, nil
 }
 
-// ForceRelease implements [lease.Locker].
+// ForceRelease implements [protocol.Locker].
 func (s *Session) ForceRelease(ctx context.Context, name string, token int64) (held bool, err error) {
 	if err := checkName(name); err != nil {
 		return false, err
@@ -92,7 +92,7 @@ func (s *Session) ForceRelease(ctx context.Context, name string, token int64) (h
 	return held, err
 }
 
-// Listen implements [lease.Locker].
+// Listen implements [protocol.Locker].
 func (s *Session) Listen(ctx context.Context, wake func(name string, requests []string)) error {
 	return s.medium().Subscribe(ctx, func(n Notification) {
 		if n.Name == "" || n.Waiters != nil {

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
-// Inspect implements [lease.Inspector].
-func (s *Session) Inspect(ctx context.Context, name string) (lease.Record, error) {
+// Inspect implements [protocol.Inspector].
+func (s *Session) Inspect(ctx context.Context, name string) (protocol.Record, error) {
 	if err := checkName(name); err != nil {
-		return lease.Record{}, err
+		return protocol.Record{}, err
 	}
 	r := new(record.Record)
-	results, err := s.look(ctx, r, Op{Key: name}, Op{Key: name, Newest: lease.History})
+	results, err := s.look(ctx, r, Op{Key: name}, Op{Key: name, Newest: protocol.History})
 	if err != nil {
-		return lease.Record{}, failed("inspect", name, err)
+		return protocol.Record{}, failed("inspect", name, err)
 	}
 	v := r.View(name, record.At(results[0].Now))
 	v.Settled, err = history(results[1].List, v.Settled)
@@ -44,23 +44,23 @@ func (s *Session) look(ctx context.Context, state record.State, ops ...Op) ([]Re
 		return time.Time{}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", lease.ErrRecord, ops[0].Key, err)
+		return nil, fmt.Errorf("%w: %s: %w", protocol.ErrRecord, ops[0].Key, err)
 	}
 	return results, nil
 }
 
 // history is what the list of a record says, and then what only the record itself remembers; oldest first.
-func history(list []Entry, recent []lease.Settled) ([]lease.Settled, error) {
-	all := make([]lease.Settled, 0, len(list)+len(recent))
+func history(list []Entry, recent []protocol.Settled) ([]protocol.Settled, error) {
+	all := make([]protocol.Settled, 0, len(list)+len(recent))
 	for _, e := range slices.Backward(list) {
 		settled, err := record.DecodeSettled(e.Text)
 		if err != nil {
-			return nil, fmt.Errorf("%w: history: %w", lease.ErrRecord, err)
+			return nil, fmt.Errorf("%w: history: %w", protocol.ErrRecord, err)
 		}
 		all = append(all, settled)
 	}
 	for _, r := range recent {
-		if !slices.ContainsFunc(all, func(s lease.Settled) bool {
+		if !slices.ContainsFunc(all, func(s protocol.Settled) bool {
 			return s.Occasion == r.Occasion && s.Token == r.Token && s.From == r.From
 		}) {
 			all = append(all, r)
@@ -72,7 +72,7 @@ func history(list []Entry, recent []lease.Settled) ([]lease.Settled, error) {
 	return all, nil
 }
 
-// Watch implements [lease.Watcher].
+// Watch implements [protocol.Watcher].
 func (s *Session) Watch(ctx context.Context, wake func(name string, tick int64)) error {
 	return s.medium().Subscribe(ctx, func(n Notification) {
 		if n.Waiters == nil {
@@ -81,32 +81,32 @@ func (s *Session) Watch(ctx context.Context, wake func(name string, tick int64))
 	})
 }
 
-// Append implements [lease.Journal].
+// Append implements [protocol.Journal].
 func (s *Session) Append(ctx context.Context, name, request string, text []byte) error {
-	if err := lease.CheckNote(name, request, text); err != nil {
+	if err := protocol.CheckNote(name, request, text); err != nil {
 		return err
 	}
-	entry := Entry{ID: request, Text: slices.Clone(text), Max: lease.MaxNotes}
+	entry := Entry{ID: request, Text: slices.Clone(text), Max: protocol.MaxNotes}
 	res := s.medium().Do(ctx, []Op{{Key: journalPrefix + name, Append: []Entry{entry}}})[0]
 	return failed("append to the journal of", name, res.Err)
 }
 
-// Notes implements [lease.Journal].
-func (s *Session) Notes(ctx context.Context, name string, n int) ([]lease.Noted, error) {
-	if n < 1 || n > lease.MaxNotes {
-		n = lease.MaxNotes
+// Notes implements [protocol.Journal].
+func (s *Session) Notes(ctx context.Context, name string, n int) ([]protocol.Noted, error) {
+	if n < 1 || n > protocol.MaxNotes {
+		n = protocol.MaxNotes
 	}
 	res := s.medium().Do(ctx, []Op{{Key: journalPrefix + name, Newest: n}})[0]
-	var notes []lease.Noted
+	var notes []protocol.Noted
 	for _, e := range res.List {
-		notes = append(notes, lease.Noted{At: e.At.UTC().Truncate(time.Microsecond), Request: e.ID, Text: e.Text})
+		notes = append(notes, protocol.Noted{At: e.At.UTC().Truncate(time.Microsecond), Request: e.ID, Text: e.Text})
 	}
 	return notes, failed("read the journal of", name, res.Err)
 }
 
 func checkName(name string) error {
-	if !lease.ValidName(name) {
-		return fmt.Errorf("name %q %s", name, lease.NameRule)
+	if !protocol.ValidName(name) {
+		return fmt.Errorf("name %q %s", name, protocol.NameRule)
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // A virtual machine that stood still reckons a time of the store that has long passed.
@@ -22,6 +22,6 @@ func TestGrantFoundAgainHasWhatRemainsOfIt(t *testing.T) {
 	c.Known = 200 // which is written back
 	a, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, a.Status)
+	require.Equal(t, protocol.Granted, a.Status)
 	require.LessOrEqual(t, a.Left, c.Term-4*time.Second)
 }

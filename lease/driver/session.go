@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/keyqueue"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Session is a [lease.Store] over a [Store], with all the abilities that follow from one. It is safe for concurrent use.
+// Session is a [protocol.Store] over a [Store], with all the abilities that follow from one. It is safe for concurrent use.
 //
 // The zero value is over a [Memory] of its own, in the namespace "default".
 type Session struct {
@@ -33,14 +33,14 @@ type Session struct {
 // NewSession makes a session over a store, in which the namespace is the caller's. The namespace matches the pattern of a
 // name.
 func NewSession(store Store, namespace string) (*Session, error) {
-	if !lease.ValidName(namespace) {
-		return nil, fmt.Errorf("namespace %q %s", namespace, lease.NameRule)
+	if !protocol.ValidName(namespace) {
+		return nil, fmt.Errorf("namespace %q %s", namespace, protocol.NameRule)
 	}
 	return &Session{namespace: namespace, store: store}, nil
 }
 
-// Namespace implements [lease.Namespacer].
-func (s *Session) Namespace() string { return cmp.Or(s.namespace, lease.DefaultNamespace) }
+// Namespace implements [protocol.Namespacer].
+func (s *Session) Namespace() string { return cmp.Or(s.namespace, protocol.DefaultNamespace) }
 
 func (s *Session) medium() Store {
 	if s.store == nil {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // replica is a session over a store that others use as well.
@@ -18,25 +18,25 @@ func replica(t *testing.T, m *driver.Memory) *driver.Session {
 	return s
 }
 
-func claim(tick int64, holder string) lease.Claim {
-	return lease.Claim{Name: "job", Occasion: tick, Holder: holder, Request: "r-" + holder, Term: time.Minute, Takeovers: 1}
+func claim(tick int64, holder string) protocol.Claim {
+	return protocol.Claim{Name: "job", Occasion: tick, Holder: holder, Request: "r-" + holder, Term: time.Minute, Takeovers: 1}
 }
 
 // running has a replica run tick 100.
-func running(t *testing.T) (m *driver.Memory, s *driver.Session, g lease.Grant) {
+func running(t *testing.T) (m *driver.Memory, s *driver.Session, g protocol.Grant) {
 	t.Helper()
 	m = new(driver.Memory)
 	s = replica(t, m)
-	_, err := s.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+	_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
 	require.NoError(t, err)
 	a, err := s.Claim(t.Context(), claim(100, "a"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, a.Status)
-	return m, s, lease.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r-a", Token: a.Token, Attempt: 1, Takeovers: 1, Term: time.Minute}
+	require.Equal(t, protocol.Granted, a.Status)
+	return m, s, protocol.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r-a", Token: a.Token, Attempt: 1, Takeovers: 1, Term: time.Minute}
 }
 
 // settledSince has a replica settle tick 100 after a snapshot was taken in which it runs.
-func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g lease.Grant, goBack func()) {
+func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g protocol.Grant, goBack func()) {
 	t.Helper()
 	m, s, g = running(t)
 	goBack = m.Snapshot()
@@ -44,14 +44,14 @@ func settledSince(t *testing.T) (m *driver.Memory, s *driver.Session, g lease.Gr
 	return m, s, g, goBack
 }
 
-func requireSettledOnce(t *testing.T, s *driver.Session, g lease.Grant) {
+func requireSettledOnce(t *testing.T, s *driver.Session, g protocol.Grant) {
 	t.Helper()
 	r, err := s.Inspect(t.Context(), "job")
 	require.NoError(t, err)
 	require.Empty(t, r.Open)
 	require.Len(t, r.Settled, 1)
 	require.Equal(t, g.Token, r.Settled[0].Token)
-	require.Equal(t, lease.Outcome("succeeded"), r.Settled[0].Outcome)
+	require.Equal(t, protocol.Outcome("succeeded"), r.Settled[0].Outcome)
 }
 
 func TestSettledTickStaysSettledWhenTheStoreGoesBack(t *testing.T) {
@@ -59,21 +59,21 @@ func TestSettledTickStaysSettledWhenTheStoreGoesBack(t *testing.T) {
 	goBack()
 	a, err := s.Claim(t.Context(), claim(100, "b"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Decided, a.Status)
+	require.Equal(t, protocol.Decided, a.Status)
 	requireSettledOnce(t, s, g)
 
 	a, err = s.Claim(t.Context(), claim(101, "b"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, a.Status)
+	require.Equal(t, protocol.Granted, a.Status)
 	require.Empty(t, a.Open)
 }
 
 func TestSettledTickIsSettledAnewAfterOthersChangedTheSnapshot(t *testing.T) {
 	m, s, g, goBack := settledSince(t)
 	goBack()
-	_, err := replica(t, m).Sync(t.Context(), []lease.Sync{{Name: "job", Revision: "next"}})
+	_, err := replica(t, m).Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
 	require.NoError(t, err)
-	_, err = s.Sync(t.Context(), []lease.Sync{{Name: "job", Revision: "next"}})
+	_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
 	require.NoError(t, err)
 	requireSettledOnce(t, s, g)
 }
@@ -81,28 +81,28 @@ func TestSettledTickIsSettledAnewAfterOthersChangedTheSnapshot(t *testing.T) {
 func TestVersionFromBeforeASnapshotChangesNothing(t *testing.T) {
 	m, s, _, goBack := settledSince(t)
 	other := replica(t, m)
-	_, err := other.Sync(t.Context(), []lease.Sync{{Name: "job"}})
+	_, err := other.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
 	require.NoError(t, err)
 	goBack()
 	a, err := other.Claim(t.Context(), claim(101, "b"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, a.Status)
+	require.Equal(t, protocol.Granted, a.Status)
 	require.Empty(t, a.Open, "what it saw settled is not open")
 	a, err = s.Claim(t.Context(), claim(101, "a"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Held, a.Status)
+	require.Equal(t, protocol.Held, a.Status)
 	require.Equal(t, "b", a.Holder)
 }
 
 func TestGrantAfterStoreWentBackOnSlowerClockStays(t *testing.T) {
 	m := new(driver.Memory)
 	a, b := replica(t, m), replica(t, m)
-	_, err := a.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+	_, err := a.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
 	require.NoError(t, err)
-	_, err = b.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+	_, err = b.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
 	require.NoError(t, err)
 	goBack := m.Snapshot()
-	_, err = a.Sync(t.Context(), []lease.Sync{{Name: "job", Revision: "next"}})
+	_, err = a.Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
 	require.NoError(t, err)
 	goBack()
 	m.Step(-2 * time.Second)
@@ -110,27 +110,27 @@ func TestGrantAfterStoreWentBackOnSlowerClockStays(t *testing.T) {
 	c := claim(tick, "b")
 	x, err := b.Claim(t.Context(), c)
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, x.Status)
+	require.Equal(t, protocol.Granted, x.Status)
 	y, err := a.Claim(t.Context(), claim(tick, "a"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Held, y.Status, "%+v", y)
+	require.Equal(t, protocol.Held, y.Status, "%+v", y)
 	require.Equal(t, "b", y.Holder)
 }
 
 func TestTokensRiseWhenTheStoreForgotAndItsClockIsBehind(t *testing.T) {
 	m := new(driver.Memory)
 	a := replica(t, m)
-	_, err := a.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+	_, err := a.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
 	require.NoError(t, err)
 	x, err := a.Claim(t.Context(), claim(100, "a"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, x.Status)
+	require.Equal(t, protocol.Granted, x.Status)
 	m.Forget()
 	m.Step(-2 * time.Second)
-	_, err = a.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 100}})
+	_, err = a.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 100}})
 	require.NoError(t, err)
 	y, err := a.Claim(t.Context(), claim(101, "a"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, y.Status)
+	require.Equal(t, protocol.Granted, y.Status)
 	require.Greater(t, y.Token, x.Token)
 }

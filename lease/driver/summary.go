@@ -5,34 +5,34 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
-// Names implements [lease.Summarizer].
+// Names implements [protocol.Summarizer].
 func (s *Session) Names(ctx context.Context, cursor string, count int) (names []string, next string, err error) {
 	keys, next, err := s.medium().Scan(ctx, "", cursor, max(count, 1))
 	if err != nil {
 		return nil, "", fmt.Errorf("names: %w", err)
 	}
 	for _, key := range keys {
-		if lease.ValidName(key) { // else it is a lock or a journal
+		if protocol.ValidName(key) { // else it is a lock or a journal
 			names = append(names, key)
 		}
 	}
 	return names, next, nil
 }
 
-// Summarize implements [lease.Summarizer]. It reads the values alone, which remember what was settled last.
-func (s *Session) Summarize(ctx context.Context, names []string) ([]lease.Summary, error) {
-	if err := lease.CheckNames(names); err != nil {
+// Summarize implements [protocol.Summarizer]. It reads the values alone, which remember what was settled last.
+func (s *Session) Summarize(ctx context.Context, names []string) ([]protocol.Summary, error) {
+	if err := protocol.CheckNames(names); err != nil {
 		return nil, err
 	}
 	ops := make([]Op, len(names))
 	for i, name := range names {
 		ops[i].Key = name
 	}
-	list := make([]lease.Summary, len(names))
+	list := make([]protocol.Summary, len(names))
 	for i, res := range s.medium().Do(ctx, ops) {
 		name := names[i]
 		if res.Err != nil {
@@ -44,9 +44,9 @@ func (s *Session) Summarize(ctx context.Context, names []string) ([]lease.Summar
 		}
 		r := new(record.Record)
 		if err := r.Decode(name, res.Value.Data, res.Value.Version.Stamp, res.Value.endOf); err != nil {
-			return nil, fmt.Errorf("summarize: %w: %s: %w", lease.ErrRecord, name, err)
+			return nil, fmt.Errorf("summarize: %w: %s: %w", protocol.ErrRecord, name, err)
 		}
-		list[i] = lease.Summarize(r.View(name, record.At(res.Now)))
+		list[i] = protocol.Summarize(r.View(name, record.At(res.Now)))
 	}
 	return list, nil
 }

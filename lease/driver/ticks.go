@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
@@ -38,10 +38,10 @@ func about(wake bool, name string, tick int64) []Notification {
 	return []Notification{{Name: name, Tick: tick}}
 }
 
-// Claim implements [lease.Store].
-func (s *Session) Claim(ctx context.Context, c lease.Claim) (a lease.Answer, err error) {
+// Claim implements [protocol.Store].
+func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answer, err error) {
 	if err := c.Validate(); err != nil {
-		return lease.Answer{}, err
+		return protocol.Answer{}, err
 	}
 	if c.Limit > 0 {
 		return s.claimLock(ctx, c)
@@ -51,20 +51,20 @@ func (s *Session) Claim(ctx context.Context, c lease.Claim) (a lease.Answer, err
 		w.rule = func(at *record.Moment) []Notification {
 			var wake bool
 			a, wake = r.Claim(c, at)
-			w.claims = a.Status != lease.Held && a.Status != lease.Decided // which stays as it is
+			w.claims = a.Status != protocol.Held && a.Status != protocol.Decided // which stays as it is
 			return about(wake, c.Name, 0)
 		}
 		w.made = func(guessed, token int64, now time.Time) { stamp(&a, guessed, token, now) }
 	})
 	if err != nil {
-		return lease.Answer{}, err
+		return protocol.Answer{}, err
 	}
 	return a, nil
 }
 
 // stamp corrects an answer to what the store has stamped: the token and the beginning of a new lease, and the time that
 // was reckoned, from which what remains of others was counted.
-func stamp(a *lease.Answer, guessed, token int64, now time.Time) {
+func stamp(a *protocol.Answer, guessed, token int64, now time.Time) {
 	if guessed != 0 && a.Token == guessed {
 		a.Token = token
 	} else {
@@ -73,10 +73,10 @@ func stamp(a *lease.Answer, guessed, token int64, now time.Time) {
 	a.Now = now.UTC()
 }
 
-// Settle implements [lease.Store].
-func (s *Session) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
-	if !lease.ValidOutcome(outcome) {
-		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, lease.OutcomeRule)
+// Settle implements [protocol.Store].
+func (s *Session) Settle(ctx context.Context, g protocol.Grant, outcome protocol.Outcome) error {
+	if !protocol.ValidOutcome(outcome) {
+		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, protocol.OutcomeRule)
 	}
 	if err := g.Validate(); err != nil {
 		return err
@@ -84,15 +84,15 @@ func (s *Session) Settle(ctx context.Context, g lease.Grant, outcome lease.Outco
 	return s.end(ctx, "settle", g, func(r *record.Record, at *record.Moment) (bool, error) { return r.Settle(g, outcome, at) })
 }
 
-// Release implements [lease.Store].
-func (s *Session) Release(ctx context.Context, g lease.Grant) error {
+// Release implements [protocol.Store].
+func (s *Session) Release(ctx context.Context, g protocol.Grant) error {
 	if err := g.ValidateRelease(); err != nil {
 		return err
 	}
 	return s.end(ctx, "release", g, func(r *record.Record, at *record.Moment) (bool, error) { return r.Release(g, at) })
 }
 
-func (s *Session) end(ctx context.Context, what string, g lease.Grant, f func(*record.Record, *record.Moment) (bool, error)) error {
+func (s *Session) end(ctx context.Context, what string, g protocol.Grant, f func(*record.Record, *record.Moment) (bool, error)) error {
 	if g.Limit > 0 {
 		return s.releaseLock(ctx, what, g)
 	}
@@ -108,8 +108,8 @@ func (s *Session) end(ctx context.Context, what string, g lease.Grant, f func(*r
 	return cmp.Or(err, answer)
 }
 
-// Pass implements [lease.Store].
-func (s *Session) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bool, err error) {
+// Pass implements [protocol.Store].
+func (s *Session) Pass(ctx context.Context, p protocol.Pass) (mark int64, passed bool, err error) {
 	if err := p.Validate(); err != nil {
 		return 0, false, err
 	}
@@ -127,14 +127,14 @@ func (s *Session) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bo
 	return mark, passed, nil
 }
 
-// Sync implements [lease.Store].
-func (s *Session) Sync(ctx context.Context, syncs []lease.Sync) ([]lease.Record, error) {
+// Sync implements [protocol.Store].
+func (s *Session) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.Record, error) {
 	for _, y := range syncs {
 		if err := y.Validate(); err != nil {
 			return nil, err
 		}
 	}
-	records, answers := make([]lease.Record, len(syncs)), make([]error, len(syncs))
+	records, answers := make([]protocol.Record, len(syncs)), make([]error, len(syncs))
 	var list []*work
 	for name, parts := range group(len(syncs), func(i int) string { return syncs[i].Name }) {
 		r := new(record.Record)
@@ -173,8 +173,8 @@ func group(n int, key func(i int) string) map[string][]int {
 	return parts
 }
 
-// Renew implements [lease.Store]. The store extends what it has; the rules are asked about the rest.
-func (s *Session) Renew(ctx context.Context, grants []lease.Grant) []error {
+// Renew implements [protocol.Store]. The store extends what it has; the rules are asked about the rest.
+func (s *Session) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	answers := make([]error, len(grants))
 	var ops []Op
 	var of []int // grants
@@ -209,7 +209,7 @@ func (s *Session) Renew(ctx context.Context, grants []lease.Grant) []error {
 }
 
 // asKept reports whether nothing but the end of the lease is to change: the record has the attempt and the term.
-func (s *Session) asKept(g lease.Grant) bool {
+func (s *Session) asKept(g protocol.Grant) bool {
 	v, ok := s.guess.get(g.Name)
 	if !ok {
 		return true // the store knows better
@@ -228,11 +228,11 @@ func (s *Session) asKept(g lease.Grant) bool {
 }
 
 // renewByRule answers the renewals of those grants, by key, whose leases the store did not just extend.
-func (s *Session) renewByRule(ctx context.Context, grants []lease.Grant, keys map[string][]int, answers []error) {
+func (s *Session) renewByRule(ctx context.Context, grants []protocol.Grant, keys map[string][]int, answers []error) {
 	var list []*work
 	for key, parts := range keys {
 		var state record.State
-		var renew func(g lease.Grant, at *record.Moment) error
+		var renew func(g protocol.Grant, at *record.Moment) error
 		if grants[parts[0]].Limit > 0 {
 			l := new(record.Lock)
 			state, renew = l, l.Renew
@@ -260,7 +260,7 @@ func (s *Session) renewByRule(ctx context.Context, grants []lease.Grant, keys ma
 	}
 }
 
-// Time implements [lease.Store].
+// Time implements [protocol.Store].
 func (s *Session) Time(ctx context.Context) (now, since time.Time, err error) {
 	now, since, err = s.medium().Time(ctx)
 	if err == nil {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // unreadable returns a session that has seen a value which is no record.
@@ -16,13 +16,13 @@ func unreadable(t *testing.T) (m *driver.Memory, s *driver.Session) {
 	s = replica(t, m)
 	change := driver.Change{ID: "other", Data: []byte("not a record")}
 	require.Equal(t, driver.Done, m.Do(t.Context(), []driver.Op{{Key: "job", Change: &change}})[0].Status)
-	require.ErrorIs(t, syncs(t, s), lease.ErrRecord)
+	require.ErrorIs(t, syncs(t, s), protocol.ErrRecord)
 	return m, s
 }
 
 func syncs(t *testing.T, s *driver.Session) error {
 	t.Helper()
-	_, err := s.Sync(t.Context(), []lease.Sync{{Name: "job", Mark: 99}})
+	_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
 	return err
 }
 

@@ -4,22 +4,22 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-func (f *fixture) canceller() lease.Canceller {
+func (f *fixture) canceller() protocol.Canceller {
 	f.Helper()
-	c, ok := f.store.(lease.Canceller)
+	c, ok := f.store.(protocol.Canceller)
 	if !ok {
-		f.Skip("the store is no lease.Canceller")
+		f.Skip("the store is no protocol.Canceller")
 	}
 	return c
 }
 
 // cancel cancels the occasion and wants an answer of the given status.
-func (f *fixture) cancel(want lease.CancelStatus, occasion int64, by string) lease.Cancelled {
+func (f *fixture) cancel(want protocol.CancelStatus, occasion int64, by string) protocol.Cancelled {
 	f.Helper()
-	a, err := f.canceller().Cancel(f.ctx, lease.Cancel{Name: f.name, Occasion: occasion, By: by})
+	a, err := f.canceller().Cancel(f.ctx, protocol.Cancel{Name: f.name, Occasion: occasion, By: by})
 	f.ok("Cancel", err)
 	if a.Status != want {
 		f.Fatalf("cancel of %d by %s: %s, want %s: %+v", occasion, by, a.Status, want, a)
@@ -29,31 +29,31 @@ func (f *fixture) cancel(want lease.CancelStatus, occasion int64, by string) lea
 
 func (f *fixture) cancelled(err error, by string) {
 	f.Helper()
-	var cancelled *lease.CancelledError
-	if !errors.As(err, &cancelled) || !errors.Is(err, lease.ErrCancelled) || cancelled.By != by {
-		f.Fatalf("Renew: %v, want a lease.CancelledError by %s", err, by)
+	var cancelled *protocol.CancelledError
+	if !errors.As(err, &cancelled) || !errors.Is(err, protocol.ErrCancelled) || cancelled.By != by {
+		f.Fatalf("Renew: %v, want a protocol.CancelledError by %s", err, by)
 	}
 }
 
 // cancelledOf is how the store settles a grant that ops cancelled on its own account.
-func cancelledOf(g lease.Grant) lease.Settled {
-	return lease.Settled{
-		Occasion: g.Occasion, Token: g.Token, Attempt: g.Attempt, Outcome: lease.OutcomeCancelled, Holder: g.Holder,
-		Note: lease.NoteCancelled("ops"),
+func cancelledOf(g protocol.Grant) protocol.Settled {
+	return protocol.Settled{
+		Occasion: g.Occasion, Token: g.Token, Attempt: g.Attempt, Outcome: protocol.OutcomeCancelled, Holder: g.Holder,
+		Note: protocol.NoteCancelled("ops"),
 	}
 }
 
 func cancelledHolderIsNotRenewed(f *fixture) {
 	g, beside := f.grant(100, "a"), f.grant(101, "a")
 	for _, by := range []string{"ops", "other"} {
-		a := f.cancel(lease.CancelPending, 100, by)
+		a := f.cancel(protocol.CancelPending, 100, by)
 		f.equal("by, holder", [2]string{a.By, a.Holder}, [2]string{"ops", "a"})
 		f.between("left", a.Left, 1, kept(long))
 	}
 	g.Term = 3 * long
 	for range 2 {
 		f.cancelled(f.renew(g), "ops")
-		f.between("left", f.ask(lease.Held, f.of(100, "b")).Left, 1, kept(long)) // it was not extended
+		f.between("left", f.ask(protocol.Held, f.of(100, "b")).Left, 1, kept(long)) // it was not extended
 	}
 	f.ok("Renew of another", f.renew(beside))
 	for _, o := range f.inspect(f.name).Open {
@@ -61,38 +61,38 @@ func cancelledHolderIsNotRenewed(f *fixture) {
 	}
 	g.Note = "stopped"
 	for range 2 {
-		f.ok("Settle", f.settle(g, lease.OutcomeCancelled))
+		f.ok("Settle", f.settle(g, protocol.OutcomeCancelled))
 	}
-	f.cancel(lease.CancelSettled, 100, "ops")
-	f.ask(lease.Decided, f.of(100, "b"))
+	f.cancel(protocol.CancelSettled, 100, "ops")
+	f.ask(protocol.Decided, f.of(100, "b"))
 	f.fenced("Renew", f.renew(g))
-	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 100, Token: g.Token, Outcome: lease.OutcomeCancelled}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: protocol.OutcomeCancelled}})
 }
 
 // A holder that was cancelled may have just succeeded, or give the occasion up.
 func cancelledHolderEndsAsItLikes(f *fixture) {
 	g := f.grant(100, "a")
-	f.cancel(lease.CancelPending, 100, "ops")
+	f.cancel(protocol.CancelPending, 100, "ops")
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.cancel(lease.CancelNotOpen, 100, "ops")
+	f.cancel(protocol.CancelNotOpen, 100, "ops")
 
 	g = f.grant(101, "a")
-	f.cancel(lease.CancelPending, 101, "ops")
+	f.cancel(protocol.CancelPending, 101, "ops")
 	f.ok("Release", f.release(g))
-	f.settledToo(f.ask(lease.Decided, f.of(101, "b", onlyOpen)), cancelledOf(g))
-	f.ask(lease.Decided, f.of(101, "b"))
+	f.settledToo(f.ask(protocol.Decided, f.of(101, "b", onlyOpen)), cancelledOf(g))
+	f.ask(protocol.Decided, f.of(101, "b"))
 }
 
 // cancelling returns a grant of 100 that was cancelled while it was held, and whose lease has run out.
-func (f *fixture) cancelling(changes ...change) (g lease.Grant) {
+func (f *fixture) cancelling(changes ...change) (g protocol.Grant) {
 	f.Helper()
 	for d := 4 * f.term; d <= long; d *= 2 { // however slow the machine
 		f.anew()
 		c := f.of(100, "a", append(changes, term(d))...)
-		a := f.ask(lease.Granted, c)
-		answer, err := f.canceller().Cancel(f.ctx, lease.Cancel{Name: f.name, Occasion: 100, By: "ops"})
+		a := f.ask(protocol.Granted, c)
+		answer, err := f.canceller().Cancel(f.ctx, protocol.Cancel{Name: f.name, Occasion: 100, By: "ops"})
 		f.ok("Cancel", err)
-		if answer.Status == lease.CancelPending {
+		if answer.Status == protocol.CancelPending {
 			f.until(a.Now.Add(a.Left))
 			return grantOf(c, a)
 		}
@@ -104,38 +104,38 @@ func (f *fixture) cancelling(changes ...change) (g lease.Grant) {
 func cancelledIsNotTakenOver(f *fixture) {
 	for _, takeovers := range []change{takeovers(0), takeovers(3)} {
 		g := f.cancelling(takeovers)
-		f.settledToo(f.ask(lease.Decided, f.of(100, "b")), cancelledOf(g))
-		f.settledToo(f.ask(lease.Decided, f.of(100, "b")))
+		f.settledToo(f.ask(protocol.Decided, f.of(100, "b")), cancelledOf(g))
+		f.settledToo(f.ask(protocol.Decided, f.of(100, "b")))
 		f.fenced("Renew", f.renew(g))
 		f.fenced("Release", f.release(g))
-		f.fenced("Settle", f.settle(g, lease.OutcomeCancelled)) // it is settled so, but not by the holder
+		f.fenced("Settle", f.settle(g, protocol.OutcomeCancelled)) // it is settled so, but not by the holder
 		f.fenced("Settle", f.settle(g, "succeeded"))
-		f.equal("by", f.cancel(lease.CancelSettled, 100, "other").By, "ops")
+		f.equal("by", f.cancel(protocol.CancelSettled, 100, "other").By, "ops")
 	}
 }
 
 func cancelledThatRanOutIsInNobodysWay(f *fixture) {
-	for _, o := range []lease.Overlap{lease.OverlapAllow, lease.OverlapSkip, lease.OverlapWait, lease.OverlapQueue, lease.OverlapReplace} {
+	for _, o := range []protocol.Overlap{protocol.OverlapAllow, protocol.OverlapSkip, protocol.OverlapWait, protocol.OverlapQueue, protocol.OverlapReplace} {
 		g := f.cancelling()
-		f.settledToo(f.ask(lease.Granted, f.of(101, "b", overlap(o))), cancelledOf(g))
-		f.ask(lease.Decided, f.of(100, "c"))
+		f.settledToo(f.ask(protocol.Granted, f.of(101, "b", overlap(o))), cancelledOf(g))
+		f.ask(protocol.Decided, f.of(100, "c"))
 	}
 	// A holder that comes back before anybody asked ends it on its own.
 	g := f.cancelling()
 	f.cancelled(f.renew(g), "ops")
-	f.ok("Settle", f.settle(g, lease.OutcomeCancelled))
-	f.ask(lease.Decided, f.of(100, "b"))
+	f.ok("Settle", f.settle(g, protocol.OutcomeCancelled))
+	f.ask(protocol.Decided, f.of(100, "b"))
 }
 
 func cancelSettlesTheFree(f *fixture) {
 	g := f.expired(100, "a")
 	released := f.grant(101, "a")
 	f.ok("Release", f.release(released))
-	for i, g := range []lease.Grant{g, released} {
+	for i, g := range []protocol.Grant{g, released} {
 		for _, by := range []string{"ops", "other"} {
-			f.equal("by", f.cancel(lease.CancelSettled, g.Occasion, by).By, "ops")
+			f.equal("by", f.cancel(protocol.CancelSettled, g.Occasion, by).By, "ops")
 		}
-		f.ask(lease.Decided, f.of(g.Occasion, "b"))
+		f.ask(protocol.Decided, f.of(g.Occasion, "b"))
 		f.fenced("Settle", f.settle(g, "succeeded"))
 		s := f.inspect(f.name).Settled[i]
 		s.At = time.Time{}
@@ -145,42 +145,42 @@ func cancelSettlesTheFree(f *fixture) {
 
 func cancelSettlesWhatWaits(f *fixture) {
 	g := f.grant(100, "a")
-	f.ask(lease.Queued, f.of(101, "b", queue))
-	triggered := f.trigger(lease.Waiting, lease.Trigger{}).Occasion
+	f.ask(protocol.Queued, f.of(101, "b", queue))
+	triggered := f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion
 	f.equal("triggered", triggered, int64(101))
-	f.cancel(lease.CancelSettled, 101, "ops")
-	f.ask(lease.Decided, f.of(101, "c", onlyOpen))
+	f.cancel(protocol.CancelSettled, 101, "ops")
+	f.ask(protocol.Decided, f.of(101, "c", onlyOpen))
 	f.ok("Renew", f.renew(g))
 	f.ok("Settle", f.settle(g, "succeeded"))
-	opened := f.trigger(lease.Opened, lease.Trigger{}).Occasion
-	f.cancel(lease.CancelSettled, opened, "ops")
-	f.ask(lease.Decided, f.of(opened, "c", onlyOpen))
-	f.grant(102, "c", overlap(lease.OverlapSkip))
+	opened := f.trigger(protocol.Opened, protocol.Trigger{}).Occasion
+	f.cancel(protocol.CancelSettled, opened, "ops")
+	f.ask(protocol.Decided, f.of(opened, "c", onlyOpen))
+	f.grant(102, "c", overlap(protocol.OverlapSkip))
 }
 
 func cancelOfWhatIsNotOpenChangesNothing(f *fixture) {
 	f.ok("Settle", f.settle(f.grant(100, "a"), "succeeded"))
 	settled := f.settled()
 	for _, occasion := range []int64{50, 100, 101} {
-		f.cancel(lease.CancelNotOpen, occasion, "ops")
+		f.cancel(protocol.CancelNotOpen, occasion, "ops")
 	}
 	f.equal("settled", f.settled(), settled)
 	f.equal("mark", f.record().Mark, int64(100))
 	f.grant(101, "a")
 
-	ask := func(c lease.Cancel) error {
+	ask := func(c protocol.Cancel) error {
 		_, err := f.canceller().Cancel(f.ctx, c)
 		return err
 	}
-	if err := ask(lease.Cancel{Name: f.other("unknown"), Occasion: 100, By: "ops"}); !errors.Is(err, lease.ErrUnknown) {
-		f.Fatalf("Cancel without a record: %v, want lease.ErrUnknown", err)
+	if err := ask(protocol.Cancel{Name: f.other("unknown"), Occasion: 100, By: "ops"}); !errors.Is(err, protocol.ErrUnknown) {
+		f.Fatalf("Cancel without a record: %v, want protocol.ErrUnknown", err)
 	}
-	f.refused("occasion 0", ask(lease.Cancel{Name: f.name, By: "ops"}))
-	f.refused("occasion 2^53", ask(lease.Cancel{Name: f.name, Occasion: 1 << 53, By: "ops"}))
-	f.refused("nobody", ask(lease.Cancel{Name: f.name, Occasion: 101}))
-	f.refused("no name", ask(lease.Cancel{Occasion: 101, By: "ops"}))
+	f.refused("occasion 0", ask(protocol.Cancel{Name: f.name, By: "ops"}))
+	f.refused("occasion 2^53", ask(protocol.Cancel{Name: f.name, Occasion: 1 << 53, By: "ops"}))
+	f.refused("nobody", ask(protocol.Cancel{Name: f.name, Occasion: 101}))
+	f.refused("no name", ask(protocol.Cancel{Occasion: 101, By: "ops"}))
 	g := f.grant(102, "a")
-	g.Note = lease.NoteCancelled("a")
+	g.Note = protocol.NoteCancelled("a")
 	f.refused("the store's note", f.settle(g, "succeeded"))
 }
 
@@ -188,6 +188,6 @@ func watchNotifiesOfCancels(f *fixture) {
 	f.canceller()
 	f.grant(100, "a")
 	woken := f.watch()
-	f.cancel(lease.CancelPending, 100, "ops")
-	f.awaits(woken, f.name, lease.Cancelling)
+	f.cancel(protocol.CancelPending, 100, "ops")
+	f.awaits(woken, f.name, protocol.Cancelling)
 }

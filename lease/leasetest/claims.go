@@ -4,13 +4,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func oneHolderAtATime(f *fixture) {
 	g := f.grant(100, "a")
 	for range 2 {
-		a := f.ask(lease.Held, f.of(100, "b"))
+		a := f.ask(protocol.Held, f.of(100, "b"))
 		f.equal("holder", a.Holder, "a")
 		f.between("left", a.Left, 1, kept(long))
 		f.ok("Renew", f.renew(g))
@@ -20,13 +20,13 @@ func oneHolderAtATime(f *fixture) {
 
 func repeatedClaimGetsTheSameGrant(f *fixture) {
 	c := f.of(100, "a", takeovers(2))
-	first := f.ask(lease.Granted, c)
+	first := f.ask(protocol.Granted, c)
 	f.equal("attempt", first.Attempt, 1)
 	f.equal("takeovers", first.Takeovers, 2)
 	f.between("left", first.Left, long-time.Second, kept(long))
-	f.ask(lease.Held, f.of(100, "b"))
+	f.ask(protocol.Held, f.of(100, "b"))
 	f.grant(200, "b")
-	again := f.ask(lease.Granted, c)
+	again := f.ask(protocol.Granted, c)
 	f.equal("token", again.Token, first.Token)
 	f.equal("attempt", again.Attempt, 1)
 	f.equal("takeovers", again.Takeovers, 2)
@@ -35,8 +35,8 @@ func repeatedClaimGetsTheSameGrant(f *fixture) {
 	// A takeover is repeated as well as a first grant.
 	g := f.expired(300, "a")
 	c = f.of(300, "b")
-	first = f.ask(lease.Granted, c)
-	again = f.ask(lease.Granted, c)
+	first = f.ask(protocol.Granted, c)
+	again = f.ask(protocol.Granted, c)
 	f.above("token", first.Token, g.Token)
 	f.equal("token", again.Token, first.Token)
 	f.equal("attempt", again.Attempt, 2)
@@ -45,23 +45,23 @@ func repeatedClaimGetsTheSameGrant(f *fixture) {
 
 func anotherRequestOfTheHolderIsAnotherClaim(f *fixture) {
 	f.grant(100, "a")
-	a := f.ask(lease.Held, f.of(100, "a"))
+	a := f.ask(protocol.Held, f.of(100, "a"))
 	f.equal("holder", a.Holder, "a")
 
 	// And the same request id of another holder is another's.
 	g := f.grant(200, "a", request("same"))
-	a = f.ask(lease.Held, f.of(200, "b", request("same")))
+	a = f.ask(protocol.Held, f.of(200, "b", request("same")))
 	f.equal("holder", a.Holder, "a")
 	f.ok("Settle", f.settle(g, "succeeded"))
 }
 
 func grantMovesTheMark(f *fixture) {
-	f.equal("mark", f.ask(lease.Granted, f.of(100, "a")).Mark, int64(100))
+	f.equal("mark", f.ask(protocol.Granted, f.of(100, "a")).Mark, int64(100))
 	f.equal("mark", f.record().Mark, int64(100))
 	// What lies before is decided, whether or not anybody ever claimed it.
-	f.equal("mark", f.ask(lease.Decided, f.of(99, "a")).Mark, int64(100))
-	f.equal("mark", f.ask(lease.Held, f.of(100, "b")).Mark, int64(100))
-	a := f.ask(lease.Granted, f.of(101, "a"))
+	f.equal("mark", f.ask(protocol.Decided, f.of(99, "a")).Mark, int64(100))
+	f.equal("mark", f.ask(protocol.Held, f.of(100, "b")).Mark, int64(100))
+	a := f.ask(protocol.Granted, f.of(101, "a"))
 	f.equal("mark", a.Mark, int64(101))
 	if len(a.Open) != 1 || a.Open[0].Occasion != 100 || a.Open[0].Holder != "a" || a.Open[0].Attempt != 1 || a.Open[0].Left <= 0 {
 		f.Fatalf("the other open occasions: %+v, want 100, held by a", a.Open)
@@ -70,7 +70,7 @@ func grantMovesTheMark(f *fixture) {
 
 func tokensRiseStrictly(f *fixture) {
 	var last int64
-	rises := func(g lease.Grant) lease.Grant {
+	rises := func(g protocol.Grant) protocol.Grant {
 		f.Helper()
 		f.above("token", g.Token, last)
 		last = g.Token
@@ -99,52 +99,52 @@ func tokensAreAtLeastTheStoresClock(f *fixture) {
 
 func earlyDecidesNothing(f *fixture) {
 	c := f.of(100, "a", notBefore(f.now().Add(time.Hour)))
-	a := f.ask(lease.Early, c)
+	a := f.ask(protocol.Early, c)
 	f.between("left", a.Left, 59*time.Minute, time.Hour)
 	f.equal("mark", a.Mark, int64(0))
 	c.NotBefore = a.Now.Add(-time.Millisecond)
-	f.ask(lease.Granted, c)
+	f.ask(protocol.Granted, c)
 	soon := f.of(101, "a", notBefore(f.now().Add(f.term)))
 	f.until(soon.NotBefore)
-	f.ask(lease.Granted, soon)
+	f.ask(protocol.Granted, soon)
 }
 
 func lateDecidesNothing(f *fixture) {
-	a := f.ask(lease.Late, f.of(100, "a", notAfter(f.now().Add(-2*time.Millisecond))))
+	a := f.ask(protocol.Late, f.of(100, "a", notAfter(f.now().Add(-2*time.Millisecond))))
 	f.equal("mark", a.Mark, int64(0))
-	f.ask(lease.Granted, f.of(100, "b", notBefore(a.Now.Add(-time.Hour)), notAfter(a.Now.Add(time.Hour))))
+	f.ask(protocol.Granted, f.of(100, "b", notBefore(a.Now.Add(-time.Hour)), notAfter(a.Now.Add(time.Hour))))
 }
 
 // A takeover is not late: the occasion was begun in time.
 func boundsAreOfTheFirstGrantOnly(f *fixture) {
 	g := f.expired(100, "a")
 	c := f.of(100, "b", notAfter(f.now().Add(-time.Minute)))
-	f.equal("attempt", f.ask(lease.Granted, c).Attempt, g.Attempt+1)
-	f.ask(lease.Granted, c)
-	f.ask(lease.Held, f.of(100, "c", notBefore(f.now().Add(time.Hour))))
+	f.equal("attempt", f.ask(protocol.Granted, c).Attempt, g.Attempt+1)
+	f.ask(protocol.Granted, c)
+	f.ask(protocol.Held, f.of(100, "c", notBefore(f.now().Add(time.Hour))))
 }
 
 func largestNumbersAreExact(f *fixture) {
-	const n = lease.MaxOccasion
+	const n = protocol.MaxOccasion
 	g := f.grant(n-1, "a")
 	f.ok("Renew", f.renew(g))
 	f.equal("mark", f.record().Mark, int64(n-1))
-	a := f.ask(lease.Granted, f.of(n, "b", known(n-1)))
+	a := f.ask(protocol.Granted, f.of(n, "b", known(n-1)))
 	f.equal("mark", a.Mark, int64(n))
 	if len(a.Open) != 1 || a.Open[0].Occasion != n-1 || a.Open[0].Token != g.Token {
 		f.Fatalf("the other open occasions: %+v, want %d with token %d", a.Open, int64(n-1), g.Token)
 	}
-	f.ask(lease.Decided, f.of(n-2, "b"))
+	f.ask(protocol.Decided, f.of(n-2, "b"))
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.equal("settled", f.settled(), []lease.Settled{{Occasion: n - 1, Token: g.Token, Outcome: "succeeded"}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: n - 1, Token: g.Token, Outcome: "succeeded"}})
 
-	r := f.sync(lease.Sync{Name: f.other("sync"), Mark: n - 2, Known: n - 1})
+	r := f.sync(protocol.Sync{Name: f.other("sync"), Mark: n - 2, Known: n - 1})
 	f.equal("mark", r.Mark, int64(n-1))
 	f.name = r.Name
 	mark, passed := f.pass(n-1, n, "p")
 	f.equal("passed", passed, true)
 	f.equal("mark", mark, int64(n))
-	f.ask(lease.Decided, f.of(n, "a"))
+	f.ask(protocol.Decided, f.of(n, "a"))
 }
 
 func faultyRequestsAreRefused(f *fixture) {
@@ -156,13 +156,13 @@ func faultyRequestsAreRefused(f *fixture) {
 			f.Errorf("%s was not refused", what)
 		}
 	}
-	for what, c := range map[string]lease.Claim{
+	for what, c := range map[string]protocol.Claim{
 		"a claim without a name":           f.of(101, "b", named("")),
 		"a claim without a holder":         f.of(101, ""),
 		"a claim with a space":             f.of(101, "a b"),
 		"a claim with a line break":        f.of(101, "b", request("r\n1")),
 		"a claim of a negative occasion":   f.of(-1, "b"),
-		"a claim of too great an occasion": f.of(lease.MaxOccasion+1, "b"),
+		"a claim of too great an occasion": f.of(protocol.MaxOccasion+1, "b"),
 		"a claim without a term":           f.of(101, "b", term(0)),
 		"a claim with negative takeovers":  f.of(101, "b", takeovers(-1)),
 		"a claim with an unknown overlap":  f.of(101, "b", overlap(9)),
@@ -171,13 +171,13 @@ func faultyRequestsAreRefused(f *fixture) {
 		_, err := f.store.Claim(f.ctx, c)
 		refused(what, err)
 	}
-	for what, outcome := range map[string]lease.Outcome{"no outcome": "", "an outcome with a line break": "it\nfailed"} {
+	for what, outcome := range map[string]protocol.Outcome{"no outcome": "", "an outcome with a line break": "it\nfailed"} {
 		refused("a settle with "+what, f.settle(g, outcome))
 	}
 	noted := g
-	noted.Note = lease.NoteExpired
+	noted.Note = protocol.NoteExpired
 	refused("a settle with the note of stores", f.settle(noted, "succeeded"))
-	for what, p := range map[string]lease.Pass{
+	for what, p := range map[string]protocol.Pass{
 		"a pass backwards":         {Name: f.name, From: 100, To: 100, Outcome: "missed", Request: "p", Holder: "a"},
 		"a pass without a request": {Name: f.name, From: 100, To: 101, Outcome: "missed", Holder: "a"},
 		"a pass without a name":    {From: 100, To: 101, Outcome: "missed", Request: "p", Holder: "a"},
@@ -187,16 +187,16 @@ func faultyRequestsAreRefused(f *fixture) {
 		_, _, err := f.store.Pass(f.ctx, p)
 		refused(what, err)
 	}
-	for what, y := range map[string]lease.Sync{
+	for what, y := range map[string]protocol.Sync{
 		"a sync without a name":           {},
 		"a sync with a negative mark":     {Name: f.name, Mark: -1},
-		"a sync with too great a known":   {Name: f.name, Known: lease.MaxOccasion + 1},
+		"a sync with too great a known":   {Name: f.name, Known: protocol.MaxOccasion + 1},
 		"a sync with a faulty revision":   {Name: f.name, Revision: "1 2"},
 		"a sync with a faulty schedule":   {Name: f.name, Revision: "1", Schedule: "0 * * * *\n1"},
-		"a sync with too long a schedule": {Name: f.name, Revision: "1", Schedule: strings.Repeat("0", lease.MaxSchedule+1)},
-		"a sync with a faulty pause":      {Name: f.name, Paused: &lease.Pause{By: "two words"}},
+		"a sync with too long a schedule": {Name: f.name, Revision: "1", Schedule: strings.Repeat("0", protocol.MaxSchedule+1)},
+		"a sync with a faulty pause":      {Name: f.name, Paused: &protocol.Pause{By: "two words"}},
 	} {
-		_, err := f.store.Sync(f.ctx, []lease.Sync{y})
+		_, err := f.store.Sync(f.ctx, []protocol.Sync{y})
 		refused(what, err)
 	}
 	bad := g

@@ -3,7 +3,7 @@ package leasetest
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // stepClock moves the store's clock by d.
@@ -16,7 +16,7 @@ func (f *fixture) stepClock(d time.Duration) {
 }
 
 // renewedAhead grants an occasion, and renews it while the store's clock is ahead for a moment.
-func (f *fixture) renewedAhead(occasion int64, ahead time.Duration) lease.Grant {
+func (f *fixture) renewedAhead(occasion int64, ahead time.Duration) protocol.Grant {
 	f.Helper()
 	g := f.grant(occasion, "a")
 	f.stepClock(ahead)
@@ -27,16 +27,16 @@ func (f *fixture) renewedAhead(occasion int64, ahead time.Duration) lease.Grant 
 
 func leaseRenewedAheadRestartsWithAClaim(f *fixture) {
 	g := f.renewedAhead(100, time.Hour)
-	a := f.ask(lease.Held, f.of(100, "b", onlyOpen))
+	a := f.ask(protocol.Held, f.of(100, "b", onlyOpen))
 	f.between("remaining", a.Left, time.Millisecond, kept(long))
 	f.ok("Renew", f.renew(g))
 	f.ok("Settle", f.settle(g, "succeeded"))
 
 	c := f.of(200, "a")
 	f.stepClock(time.Hour)
-	f.ask(lease.Granted, c)
+	f.ask(protocol.Granted, c)
 	f.stepClock(-time.Hour)
-	f.between("remaining of the claim that is repeated", f.ask(lease.Granted, c).Left, time.Millisecond, kept(long))
+	f.between("remaining of the claim that is repeated", f.ask(protocol.Granted, c).Left, time.Millisecond, kept(long))
 }
 
 func leaseRenewedAheadRestartsWithASync(f *fixture) {

@@ -3,24 +3,24 @@ package leasetest
 import (
 	"fmt"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func settledIsNeverGrantedAgain(f *fixture) {
 	c := f.of(100, "a")
-	g := grantOf(c, f.ask(lease.Granted, c))
+	g := grantOf(c, f.ask(protocol.Granted, c))
 	f.ok("Settle", f.settle(g, "failed"))
-	f.ask(lease.Decided, c)
-	for range lease.Remembered + 2 { // long after the store has stopped to remember it one by one
+	f.ask(protocol.Decided, c)
+	for range protocol.Remembered + 2 { // long after the store has stopped to remember it one by one
 		g := f.grant(f.record().Mark+1, "b")
 		f.ok("Settle", f.settle(g, "succeeded"))
-		f.ask(lease.Decided, f.of(g.Occasion, "a"))
-		f.ask(lease.Decided, f.of(100, "b"))
+		f.ask(protocol.Decided, f.of(g.Occasion, "a"))
+		f.ask(protocol.Decided, f.of(100, "b"))
 	}
-	f.ask(lease.Decided, c)
+	f.ask(protocol.Decided, c)
 	settled := f.settled()
-	if len(settled) < lease.Remembered {
-		f.Fatalf("%d settled occasions are remembered, want at least %d", len(settled), lease.Remembered)
+	if len(settled) < protocol.Remembered {
+		f.Fatalf("%d settled occasions are remembered, want at least %d", len(settled), protocol.Remembered)
 	}
 	for i, s := range settled[1:] {
 		f.above("newest last: settled", s.Occasion, settled[i].Occasion)
@@ -33,16 +33,16 @@ func settledOnlyOnce(f *fixture) {
 	f.fenced("Settle with another outcome", f.settle(g, "succeeded"))
 	f.fenced("Renew", f.renew(g))
 	f.fenced("Release", f.release(g))
-	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 100, Token: g.Token, Outcome: "failed"}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: "failed"}})
 	f.equal("open", len(f.record().Open), 0)
 }
 
 func repeatedSettleSaysDone(f *fixture) {
 	g := f.grant(100, "a")
 	f.ok("Settle", f.settle(g, "failed"))
-	for i := range lease.Remembered {
+	for i := range protocol.Remembered {
 		f.ok("Settle again", f.settle(g, "failed"))
-		if i < lease.Remembered-1 {
+		if i < protocol.Remembered-1 {
 			f.ok("Settle", f.settle(f.grant(int64(200+i), "b"), "succeeded"))
 		}
 	}
@@ -55,7 +55,7 @@ func repeatedReleaseSaysDone(f *fixture) {
 		f.ok("Release again", f.release(g))
 		next := f.grant(occasion, "b")
 		f.fenced("Release of what another has taken since", f.release(g))
-		f.ask(lease.Held, f.of(occasion, "c"))
+		f.ask(protocol.Held, f.of(occasion, "c"))
 		f.ok("Release", f.release(next))
 	}
 }
@@ -64,13 +64,13 @@ func releasedCanStillSettle(f *fixture) {
 	g := f.grant(100, "a")
 	f.ok("Release", f.release(g))
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.ask(lease.Decided, f.of(100, "b"))
+	f.ask(protocol.Decided, f.of(100, "b"))
 }
 
 func expiredButNotTakenOverCanSettle(f *fixture) {
 	g := f.expired(100, "a")
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.ask(lease.Decided, f.of(100, "b"))
+	f.ask(protocol.Decided, f.of(100, "b"))
 
 	g = f.expired(101, "a")
 	f.ok("Release", f.release(g))
@@ -87,22 +87,22 @@ func fencedHolderCannotSettleRenewRelease(f *fixture) {
 		f.fenced("Settle "+when, f.settle(old, "succeeded"))
 	}
 	refused("while another holds it")
-	f.equal("holder", f.ask(lease.Held, f.of(100, "c")).Holder, "b")
+	f.equal("holder", f.ask(protocol.Held, f.of(100, "c")).Holder, "b")
 	f.ok("Renew", f.renew(current))
 	f.ok("Settle", f.settle(current, "failed"))
 	refused("after another has settled it")
-	for i := range lease.Remembered + 1 {
+	for i := range protocol.Remembered + 1 {
 		f.ok("Settle", f.settle(f.grant(int64(200+i), "b"), "succeeded"))
 	}
-	refused(fmt.Sprintf("after another has settled it and %d others", lease.Remembered+1))
+	refused(fmt.Sprintf("after another has settled it and %d others", protocol.Remembered+1))
 
 	// Not even the same holder under the same request.
 	c := f.of(300, "a", term(f.term))
-	a := f.ask(lease.Granted, c)
+	a := f.ask(protocol.Granted, c)
 	f.until(a.Now.Add(a.Left + f.term)) // when it is also over for a store that is not sure of its own clock
 	old = grantOf(c, a)
 	c.Term = long
-	current = grantOf(c, f.ask(lease.Granted, c))
+	current = grantOf(c, f.ask(protocol.Granted, c))
 	f.above("token", current.Token, old.Token)
 	refused("while itself holds it anew")
 	f.ok("Settle", f.settle(current, "succeeded"))
@@ -110,7 +110,7 @@ func fencedHolderCannotSettleRenewRelease(f *fixture) {
 
 func lostHolderCannotSettle(f *fixture) {
 	g := f.expired(100, "a", takeovers(0))
-	f.ask(lease.Lost, f.of(100, "b"))
+	f.ask(protocol.Lost, f.of(100, "b"))
 	f.fenced("Settle of what was settled as lost", f.settle(g, "succeeded"))
 
 	g = f.expired(200, "a", takeovers(0))
@@ -118,6 +118,6 @@ func lostHolderCannotSettle(f *fixture) {
 	f.fenced("Settle of what was settled as lost on the way", f.settle(g, "succeeded"))
 	f.fenced("Renew of what was settled as lost on the way", f.renew(g))
 	for _, s := range f.settled() {
-		f.equal("outcome", s.Outcome, lease.OutcomeLost)
+		f.equal("outcome", s.Outcome, protocol.OutcomeLost)
 	}
 }

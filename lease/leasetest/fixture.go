@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // long is a term that no case waits for.
@@ -23,13 +23,13 @@ type fixture struct {
 	*testing.T
 	options
 
-	store    lease.Store
+	store    protocol.Store
 	ctx      context.Context
 	name     string // of a record that is synced, with mark 0
 	requests int
 }
 
-func newFixture(t *testing.T, s lease.Store, o options, rule string) *fixture {
+func newFixture(t *testing.T, s protocol.Store, o options, rule string) *fixture {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
@@ -37,7 +37,7 @@ func newFixture(t *testing.T, s lease.Store, o options, rule string) *fixture {
 		T: t, options: o, store: s, ctx: ctx,
 		name: fmt.Sprintf("leasetest-%.60s-%08x", rule, rand.Uint32()),
 	}
-	f.sync(lease.Sync{Name: f.name})
+	f.sync(protocol.Sync{Name: f.name})
 	return f
 }
 
@@ -48,32 +48,32 @@ func (f *fixture) other(suffix string) string { return f.name + "." + suffix }
 func (f *fixture) anew() {
 	f.Helper()
 	f.name = f.other("x")
-	f.sync(lease.Sync{Name: f.name})
+	f.sync(protocol.Sync{Name: f.name})
 }
 
-type change func(*lease.Claim)
+type change func(*protocol.Claim)
 
-func named(name string) change       { return func(c *lease.Claim) { c.Name = name } }
-func term(d time.Duration) change    { return func(c *lease.Claim) { c.Term = d } }
-func request(id string) change       { return func(c *lease.Claim) { c.Request = id } }
-func takeovers(n int) change         { return func(c *lease.Claim) { c.Takeovers = n } }
-func overlap(o lease.Overlap) change { return func(c *lease.Claim) { c.Overlap = o } }
-func known(mark int64) change        { return func(c *lease.Claim) { c.Known = mark } }
-func notBefore(at time.Time) change  { return func(c *lease.Claim) { c.NotBefore = at } }
-func notAfter(at time.Time) change   { return func(c *lease.Claim) { c.NotAfter = at } }
-func onlyOpen(c *lease.Claim)        { c.OnlyOpen = true }
+func named(name string) change          { return func(c *protocol.Claim) { c.Name = name } }
+func term(d time.Duration) change       { return func(c *protocol.Claim) { c.Term = d } }
+func request(id string) change          { return func(c *protocol.Claim) { c.Request = id } }
+func takeovers(n int) change            { return func(c *protocol.Claim) { c.Takeovers = n } }
+func overlap(o protocol.Overlap) change { return func(c *protocol.Claim) { c.Overlap = o } }
+func known(mark int64) change           { return func(c *protocol.Claim) { c.Known = mark } }
+func notBefore(at time.Time) change     { return func(c *protocol.Claim) { c.NotBefore = at } }
+func notAfter(at time.Time) change      { return func(c *protocol.Claim) { c.NotAfter = at } }
+func onlyOpen(c *protocol.Claim)        { c.OnlyOpen = true }
 
-func grantOf(c lease.Claim, a lease.Answer) lease.Grant {
-	return lease.Grant{
+func grantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
+	return protocol.Grant{
 		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
 		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
 	}
 }
 
 // of makes a claim of the occasion for holder, with a request of its own, a long term and three takeovers, but for the changes.
-func (f *fixture) of(occasion int64, holder string, changes ...change) lease.Claim {
+func (f *fixture) of(occasion int64, holder string, changes ...change) protocol.Claim {
 	f.requests++
-	c := lease.Claim{
+	c := protocol.Claim{
 		Name: f.name, Occasion: occasion, Holder: holder, Request: fmt.Sprintf("r%d", f.requests), Term: long, Takeovers: 3,
 	}
 	for _, change := range changes {
@@ -83,7 +83,7 @@ func (f *fixture) of(occasion int64, holder string, changes ...change) lease.Cla
 }
 
 // ask claims and wants an answer of the given status.
-func (f *fixture) ask(want lease.Status, c lease.Claim) lease.Answer {
+func (f *fixture) ask(want protocol.Status, c protocol.Claim) protocol.Answer {
 	f.Helper()
 	a, err := f.store.Claim(f.ctx, c)
 	f.ok("Claim", err)
@@ -94,17 +94,17 @@ func (f *fixture) ask(want lease.Status, c lease.Claim) lease.Answer {
 }
 
 // grant claims and wants to be granted.
-func (f *fixture) grant(occasion int64, holder string, changes ...change) lease.Grant {
+func (f *fixture) grant(occasion int64, holder string, changes ...change) protocol.Grant {
 	f.Helper()
 	c := f.of(occasion, holder, changes...)
-	return grantOf(c, f.ask(lease.Granted, c))
+	return grantOf(c, f.ask(protocol.Granted, c))
 }
 
 // expired grants for a short term and returns when the lease has run out.
-func (f *fixture) expired(occasion int64, holder string, changes ...change) lease.Grant {
+func (f *fixture) expired(occasion int64, holder string, changes ...change) protocol.Grant {
 	f.Helper()
 	c := f.of(occasion, holder, append([]change{term(f.term)}, changes...)...)
-	a := f.ask(lease.Granted, c)
+	a := f.ask(protocol.Granted, c)
 	f.until(a.Now.Add(a.Left))
 	return grantOf(c, a)
 }
@@ -130,9 +130,9 @@ func (f *fixture) now() time.Time {
 	return now
 }
 
-func (f *fixture) sync(y lease.Sync) lease.Record {
+func (f *fixture) sync(y protocol.Sync) protocol.Record {
 	f.Helper()
-	r, err := f.store.Sync(f.ctx, []lease.Sync{y})
+	r, err := f.store.Sync(f.ctx, []protocol.Sync{y})
 	f.ok("Sync", err)
 	if len(r) != 1 || r[0].Name != y.Name {
 		f.Fatalf("Sync of %q returned %+v", y.Name, r)
@@ -141,9 +141,9 @@ func (f *fixture) sync(y lease.Sync) lease.Record {
 }
 
 // record reads the record of the fixture's name; it is made already.
-func (f *fixture) record() lease.Record {
+func (f *fixture) record() protocol.Record {
 	f.Helper()
-	return f.sync(lease.Sync{Name: f.name})
+	return f.sync(protocol.Sync{Name: f.name})
 }
 
 func (f *fixture) forgetAll() {
@@ -154,24 +154,24 @@ func (f *fixture) forgetAll() {
 	f.forget(f.T, f.store)
 }
 
-func (f *fixture) renew(g lease.Grant) error {
+func (f *fixture) renew(g protocol.Grant) error {
 	f.Helper()
-	errs := f.store.Renew(f.ctx, []lease.Grant{g})
+	errs := f.store.Renew(f.ctx, []protocol.Grant{g})
 	if len(errs) != 1 {
 		f.Fatalf("Renew of one grant gave %d answers", len(errs))
 	}
 	return errs[0]
 }
 
-func (f *fixture) settle(g lease.Grant, outcome lease.Outcome) error {
+func (f *fixture) settle(g protocol.Grant, outcome protocol.Outcome) error {
 	return f.store.Settle(f.ctx, g, outcome)
 }
 
-func (f *fixture) release(g lease.Grant) error { return f.store.Release(f.ctx, g) }
+func (f *fixture) release(g protocol.Grant) error { return f.store.Release(f.ctx, g) }
 
 func (f *fixture) pass(from, to int64, request string) (int64, bool) {
 	f.Helper()
-	mark, passed, err := f.store.Pass(f.ctx, lease.Pass{Name: f.name, From: from, To: to, Outcome: "missed", Request: request, Holder: "a"})
+	mark, passed, err := f.store.Pass(f.ctx, protocol.Pass{Name: f.name, From: from, To: to, Outcome: "missed", Request: request, Holder: "a"})
 	f.ok("Pass", err)
 	return mark, passed
 }
@@ -185,15 +185,15 @@ func (f *fixture) ok(verb string, err error) {
 
 func (f *fixture) fenced(verb string, err error) {
 	f.Helper()
-	if !errors.Is(err, lease.ErrFenced) {
-		f.Fatalf("%s: %v, want lease.ErrFenced", verb, err)
+	if !errors.Is(err, protocol.ErrFenced) {
+		f.Fatalf("%s: %v, want protocol.ErrFenced", verb, err)
 	}
 }
 
 func (f *fixture) replaced(err error) {
 	f.Helper()
-	if !errors.Is(err, lease.ErrReplaced) {
-		f.Fatalf("Renew: %v, want lease.ErrReplaced", err)
+	if !errors.Is(err, protocol.ErrReplaced) {
+		f.Fatalf("Renew: %v, want protocol.ErrReplaced", err)
 	}
 }
 

@@ -3,7 +3,7 @@ package leasetest
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func tokensRiseWhenTheRecordWasLost(f *fixture) {
@@ -11,7 +11,7 @@ func tokensRiseWhenTheRecordWasLost(f *fixture) {
 	last := max(g.Token, lock.Token)
 	f.forgetAll()
 	f.until(time.UnixMicro(last)) // tokens run ahead of a clock that stands still
-	f.sync(lease.Sync{Name: f.name, Known: 100})
+	f.sync(protocol.Sync{Name: f.name, Known: 100})
 	for n := range int64(3) {
 		g := f.grant(101+n, "a")
 		f.above("token", g.Token, last)
@@ -27,12 +27,12 @@ func forgottenGrantIsWrittenAnewByRenew(f *fixture) {
 	f.forgetAll()
 	f.ok("Renew", f.renew(g))
 	f.ok("Renew", f.renew(g))
-	f.ask(lease.Unknown, f.of(101, "c")) // what else was decided is still unknown
-	r := f.sync(lease.Sync{Name: f.name, Mark: 90})
+	f.ask(protocol.Unknown, f.of(101, "c")) // what else was decided is still unknown
+	r := f.sync(protocol.Sync{Name: f.name, Mark: 90})
 	f.equal("made", r.Made, true)
 	f.equal("mark", r.Mark, int64(100)) // since 100 was decided
 	f.equal("token", r.Token, g.Token)
-	a := f.ask(lease.Held, f.of(100, "c"))
+	a := f.ask(protocol.Held, f.of(100, "c"))
 	f.equal("holder", a.Holder, "b")
 	f.between("left", a.Left, 1, kept(long))
 
@@ -52,10 +52,10 @@ func forgottenGrantIsWrittenAnewBySettle(f *fixture) {
 	f.forgetAll()
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.ok("Settle again", f.settle(g, "succeeded"))
-	r := f.sync(lease.Sync{Name: f.name, Mark: 90}) // by someone who has not heard of 100
+	r := f.sync(protocol.Sync{Name: f.name, Mark: 90}) // by someone who has not heard of 100
 	f.equal("mark", r.Mark, int64(100))
-	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 100, Token: g.Token, Outcome: "succeeded"}})
-	f.ask(lease.Decided, f.of(100, "b"))
+	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: "succeeded"}})
+	f.ask(protocol.Decided, f.of(100, "b"))
 	f.fenced("Renew", f.renew(g))
 	f.above("token", f.grant(101, "b").Token, g.Token)
 }
@@ -63,7 +63,7 @@ func forgottenGrantIsWrittenAnewBySettle(f *fixture) {
 func forgottenGrantIsWrittenAnewByRelease(f *fixture) {
 	g := f.grant(100, "a", takeovers(0))
 	f.forgetAll()
-	f.sync(lease.Sync{Name: f.name, Mark: 100})
+	f.sync(protocol.Sync{Name: f.name, Mark: 100})
 	f.ok("Release", f.release(g))
 	f.ok("Release again", f.release(g))
 	f.fenced("Renew", f.renew(g))
@@ -77,7 +77,7 @@ func forgottenPlainLockIsWrittenAnew(f *fixture) {
 	g := f.grant(0, "a")
 	f.forgetAll()
 	f.ok("Renew", f.renew(g))
-	f.equal("holder", f.ask(lease.Held, f.of(0, "b")).Holder, "a")
+	f.equal("holder", f.ask(protocol.Held, f.of(0, "b")).Holder, "a")
 	f.ok("Release", f.release(g))
 	f.fenced("Renew", f.renew(g))
 
@@ -98,12 +98,12 @@ func forgottenPlainLockIsWrittenAnew(f *fixture) {
 }
 
 func forgottenGrantsAreWrittenAnewInAnyOrder(f *fixture) {
-	var grants []lease.Grant
+	var grants []protocol.Grant
 	for n := range int64(5) {
 		grants = append(grants, f.grant(100+n, "a"))
 	}
 	f.forgetAll()
-	f.sync(lease.Sync{Name: f.name, Mark: 100})
+	f.sync(protocol.Sync{Name: f.name, Mark: 100})
 	for i, n := range []int{2, 1, 4, 0, 3} {
 		f.ok("Renew", f.renew(grants[n]))
 		f.equal("open", len(f.record().Open), i+1)
@@ -111,7 +111,7 @@ func forgottenGrantsAreWrittenAnewInAnyOrder(f *fixture) {
 	f.equal("mark", f.record().Mark, int64(104))
 	f.equal("token", f.record().Token, grants[4].Token)
 	for _, g := range grants {
-		f.ask(lease.Held, f.of(g.Occasion, "b"))
+		f.ask(protocol.Held, f.of(g.Occasion, "b"))
 		f.ok("Settle", f.settle(g, "succeeded"))
 	}
 }
@@ -121,7 +121,7 @@ func forgottenAndSettledIsNotRevived(f *fixture) {
 	old := f.expired(100, "a")
 	current := f.grant(100, "b")
 	f.forgetAll()
-	f.sync(lease.Sync{Name: f.name, Mark: 100})
+	f.sync(protocol.Sync{Name: f.name, Mark: 100})
 	f.ok("Settle", f.settle(current, "succeeded"))
 	refused := func() {
 		f.Helper()
@@ -131,17 +131,17 @@ func forgottenAndSettledIsNotRevived(f *fixture) {
 		f.fenced("Release by who was taken over", f.release(old))
 	}
 	refused()
-	for i := range lease.Remembered + 1 {
+	for i := range protocol.Remembered + 1 {
 		f.ok("Settle", f.settle(f.grant(int64(200+i), "b"), "succeeded"))
 		refused()
 	}
-	f.ask(lease.Decided, f.of(100, "b"))
+	f.ask(protocol.Decided, f.of(100, "b"))
 
 	// The same before anybody has said what else was decided.
 	f.name = f.other("x")
-	f.sync(lease.Sync{Name: f.name})
-	var grants []lease.Grant
-	for n := range int64(lease.Remembered + 2) {
+	f.sync(protocol.Sync{Name: f.name})
+	var grants []protocol.Grant
+	for n := range int64(protocol.Remembered + 2) {
 		grants = append(grants, f.grant(100+n, "a"))
 	}
 	grants[0], grants[1] = grants[1], grants[0] // in whatever order
@@ -150,18 +150,18 @@ func forgottenAndSettledIsNotRevived(f *fixture) {
 		f.ok("Settle", f.settle(g, "succeeded"))
 		f.fenced("Renew", f.renew(grants[0]))
 	}
-	f.sync(lease.Sync{Name: f.name})
+	f.sync(protocol.Sync{Name: f.name})
 	for _, g := range grants {
 		f.fenced("Renew", f.renew(g))
-		f.ask(lease.Decided, f.of(g.Occasion, "b"))
+		f.ask(protocol.Decided, f.of(g.Occasion, "b"))
 	}
 }
 
 // Who was taken over may be the first to come back: the higher token tells.
 func forgottenTakeoverFencesWhoIsBack(f *fixture) {
-	renew := func(g lease.Grant) error { return f.renew(g) }
-	settle := func(g lease.Grant) error { return f.settle(g, "succeeded") }
-	for verb, first := range map[string]func(lease.Grant) error{"Renew": renew, "Settle": settle, "Release": f.release} {
+	renew := func(g protocol.Grant) error { return f.renew(g) }
+	settle := func(g protocol.Grant) error { return f.settle(g, "succeeded") }
+	for verb, first := range map[string]func(protocol.Grant) error{"Renew": renew, "Settle": settle, "Release": f.release} {
 		for _, occasion := range []int64{100, 0} {
 			old := f.expired(occasion, "a")
 			current := f.grant(occasion, "b")
@@ -179,7 +179,7 @@ func forgottenTakeoverFencesWhoIsBack(f *fixture) {
 			f.equal("mark", r.Mark, occasion)
 			f.equal("token", r.Token, current.Token)
 			f.name = f.other("x")
-			f.sync(lease.Sync{Name: f.name})
+			f.sync(protocol.Sync{Name: f.name})
 		}
 	}
 }
@@ -188,13 +188,13 @@ func forgottenTakeoverFencesWhoIsBack(f *fixture) {
 func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
 	first, second := f.grant(100, "a"), f.grant(101, "a")
 	f.forgetAll()
-	f.sync(lease.Sync{Name: f.name, Mark: 50})
+	f.sync(protocol.Sync{Name: f.name, Mark: 50})
 	f.ok("Settle", f.settle(f.grant(60, "c"), "succeeded"))
-	f.ask(lease.Decided, f.of(101, "b", known(101)))
+	f.ask(protocol.Decided, f.of(101, "b", known(101)))
 	f.ok("Renew", f.renew(second))
 	f.ok("Settle", f.settle(first, "succeeded"))
-	f.ask(lease.Held, f.of(101, "b"))
-	f.ask(lease.Decided, f.of(100, "b"))
+	f.ask(protocol.Held, f.of(101, "b"))
+	f.ask(protocol.Decided, f.of(100, "b"))
 
 	// But not what this record itself has seen decided.
 	first.Occasion = 55
@@ -203,7 +203,7 @@ func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
 	f.equal("passed", passed, true)
 	first.Occasion = 105
 	f.fenced("Renew", f.renew(first))
-	f.ask(lease.Decided, f.of(120, "b", known(120)))
+	f.ask(protocol.Decided, f.of(120, "b", known(120)))
 	f.fenced("Renew", f.renew(first))
 }
 

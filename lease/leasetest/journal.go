@@ -7,14 +7,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-func (f *fixture) journal() lease.Journal {
+func (f *fixture) journal() protocol.Journal {
 	f.Helper()
-	j, ok := f.store.(lease.Journal)
+	j, ok := f.store.(protocol.Journal)
 	if !ok {
-		f.Skip("the store is no lease.Journal")
+		f.Skip("the store is no protocol.Journal")
 	}
 	return j
 }
@@ -51,7 +51,7 @@ func notesAreKeptNewestFirst(f *fixture) {
 	if at := notes[2].At; at.Before(before.Truncate(time.Microsecond)) || at.After(after) {
 		f.Fatalf("noted at %s, want from %s to %s", at, before, after)
 	}
-	f.equal("the record", f.record().Open, []lease.Open(nil))
+	f.equal("the record", f.record().Open, []protocol.Open(nil))
 }
 
 func repeatedNoteIsKeptOnce(f *fixture) {
@@ -66,15 +66,15 @@ func repeatedNoteIsKeptOnce(f *fixture) {
 
 func notesAreBounded(f *fixture) {
 	f.journal()
-	for i := range lease.MaxNotes + 3 {
+	for i := range protocol.MaxNotes + 3 {
 		f.append(f.name, fmt.Sprint("r", i), "x")
 	}
 	list := f.notes(f.name, 0)
-	if len(list) > lease.MaxNotes || len(list) < lease.MaxNotes/4 {
-		f.Fatalf("%d notes are kept, want from %d to %d", len(list), lease.MaxNotes/4, lease.MaxNotes)
+	if len(list) > protocol.MaxNotes || len(list) < protocol.MaxNotes/4 {
+		f.Fatalf("%d notes are kept, want from %d to %d", len(list), protocol.MaxNotes/4, protocol.MaxNotes)
 	}
-	f.equal("newest", list[0], fmt.Sprintf("r%d=x", lease.MaxNotes+2))
-	most := string(bytes.Repeat([]byte("\x00 \n7"), lease.MaxNoteText/4))
+	f.equal("newest", list[0], fmt.Sprintf("r%d=x", protocol.MaxNotes+2))
+	most := string(bytes.Repeat([]byte("\x00 \n7"), protocol.MaxNoteText/4))
 	f.append(f.name, "longest", most)
 	f.equal("longest", f.notes(f.name, 1), []string{"longest=" + most})
 }
@@ -91,7 +91,7 @@ func namespaceHasAJournal(f *fixture) {
 
 func faultyNotesAreRefused(f *fixture) {
 	j := f.journal()
-	f.refused("long text", j.Append(f.ctx, f.name, "r", make([]byte, lease.MaxNoteText+1)))
+	f.refused("long text", j.Append(f.ctx, f.name, "r", make([]byte, protocol.MaxNoteText+1)))
 	f.refused("name", j.Append(f.ctx, "a b", "r", nil))
 	f.refused("request", j.Append(f.ctx, f.name, "", nil))
 	f.refused("request", j.Append(f.ctx, f.name, "a b", nil))

@@ -3,7 +3,7 @@ package leasetest
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func lockGivenBackIsFree(f *fixture) {
@@ -25,7 +25,7 @@ func lockGivenBackIsFree(f *fixture) {
 			f.above("token", next.Token, g.Token)
 			f.ok("End again", end())
 			f.ok("Renew", f.renew(next))
-			f.ask(lease.Held, f.of(0, "c", permits(1, limit)))
+			f.ask(protocol.Held, f.of(0, "c", permits(1, limit)))
 			f.ok("Release", f.release(next))
 		}
 	}
@@ -34,17 +34,17 @@ func lockGivenBackIsFree(f *fixture) {
 	f.anew()
 	one, two := f.lock("a", permits(1, 3)), f.lock("b", permits(2, 3))
 	f.ok("Release", f.release(one))
-	f.ask(lease.Held, f.of(0, "c", permits(2, 3)))
+	f.ask(protocol.Held, f.of(0, "c", permits(2, 3)))
 	f.ok("Renew", f.renew(two))
 	f.lock("c", permits(1, 3))
 }
 
 // A claim of which the reply was lost: whoever gives up need not know what it was granted.
 func whatWasClaimedCanBeWithdrawn(f *fixture) {
-	withdraw := func(c lease.Claim) {
+	withdraw := func(c protocol.Claim) {
 		f.Helper()
 		for range 2 {
-			f.ok("Release", f.release(lease.Grant{
+			f.ok("Release", f.release(protocol.Grant{
 				Name: c.Name, Holder: c.Holder, Request: c.Request, Attempt: 1, Term: c.Term, Permits: c.Permits, Limit: c.Limit,
 			}))
 		}
@@ -55,17 +55,17 @@ func whatWasClaimedCanBeWithdrawn(f *fixture) {
 			f.lock("z", permits(1, limit))
 		}
 		granted := f.of(0, "a", permits(1, limit))
-		a := f.ask(lease.Granted, granted)
+		a := f.ask(protocol.Granted, granted)
 		queued := f.of(0, "b", permits(1, limit), arrival)
-		f.ask(lease.Queued, queued)
+		f.ask(protocol.Queued, queued)
 		withdraw(f.of(0, "a", permits(1, limit))) // another request of the holder
 		f.ok("Renew", f.renew(lockGrantOf(granted, a)))
-		f.ask(lease.Queued, f.of(0, "c", permits(1, limit), arrival))
+		f.ask(protocol.Queued, f.of(0, "c", permits(1, limit), arrival))
 		withdraw(granted)
 		f.fenced("Renew", f.renew(lockGrantOf(granted, a)))
-		f.ask(lease.Queued, f.of(0, "d", permits(1, limit), arrival)) // behind b
+		f.ask(protocol.Queued, f.of(0, "d", permits(1, limit), arrival)) // behind b
 		withdraw(queued)
-		f.ask(lease.Queued, queued) // a newcomer, behind c
+		f.ask(protocol.Queued, queued) // a newcomer, behind c
 	}
 }
 
@@ -74,7 +74,7 @@ func forceReleaseFencesTheHolder(f *fixture) {
 	for _, limit := range []int{1, 3} {
 		f.anew()
 		g := f.lock("a", permits(1, limit))
-		var other lease.Grant
+		var other protocol.Grant
 		if limit > 1 {
 			other = f.lock("b", permits(2, limit))
 		}
@@ -109,7 +109,7 @@ func forgottenLockIsWrittenAnew(f *fixture) {
 	f.forgetAll()
 	f.ok("Renew", f.renew(g))
 	f.ok("Renew", f.renew(g))
-	f.equal("holder", f.ask(lease.Held, f.of(0, "b", mutex)).Holder, "a")
+	f.equal("holder", f.ask(protocol.Held, f.of(0, "b", mutex)).Holder, "a")
 	f.ok("Release", f.release(g))
 	f.fenced("Renew of what was given back", f.renew(g))
 	f.ok("Release again", f.release(g))
@@ -125,7 +125,7 @@ func forgottenLockIsWrittenAnew(f *fixture) {
 	f.ok("Renew", f.renew(three))
 	f.ok("Renew", f.renew(one))
 	f.ok("Renew", f.renew(two))
-	f.ask(lease.Held, f.of(0, "d", permits(1, 4)))
+	f.ask(protocol.Held, f.of(0, "d", permits(1, 4)))
 	f.ok("Release", f.release(two))
 	f.fenced("Renew", f.renew(two))
 	f.ok("Renew", f.renew(one))
@@ -151,7 +151,7 @@ func higherTokenWinsWhenBothWereForgotten(f *fixture) {
 	f.ok("Renew", f.renew(current))
 	f.fenced("Renew", f.renew(old))
 	f.fenced("Release", f.release(old))
-	f.equal("holder", f.ask(lease.Held, f.of(0, "c", mutex)).Holder, "b")
+	f.equal("holder", f.ask(protocol.Held, f.of(0, "c", mutex)).Holder, "b")
 
 	// Nor does it come back where there is no room any more.
 	f.anew()

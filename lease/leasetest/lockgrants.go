@@ -5,42 +5,42 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-func permits(n, limit int) change { return func(c *lease.Claim) { c.Permits, c.Limit = n, limit } }
+func permits(n, limit int) change { return func(c *protocol.Claim) { c.Permits, c.Limit = n, limit } }
 
 // mutex is a lock of one permit, and read and write are the shares of a lock that many may read.
 var (
 	mutex = permits(1, 1)
-	read  = permits(1, lease.MaxPermits)
-	write = permits(lease.MaxPermits, lease.MaxPermits)
+	read  = permits(1, protocol.MaxPermits)
+	write = permits(protocol.MaxPermits, protocol.MaxPermits)
 )
 
-func lockGrantOf(c lease.Claim, a lease.Answer) lease.Grant {
+func lockGrantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
 	g := grantOf(c, a)
 	g.Permits, g.Limit, g.Tell = c.Permits, c.Limit, c.Tell
 	return g
 }
 
 // lock claims the lock of the fixture's name and wants to be granted.
-func (f *fixture) lock(holder string, changes ...change) lease.Grant {
+func (f *fixture) lock(holder string, changes ...change) protocol.Grant {
 	f.Helper()
 	c := f.of(0, holder, changes...)
-	return lockGrantOf(c, f.ask(lease.Granted, c))
+	return lockGrantOf(c, f.ask(protocol.Granted, c))
 }
 
 // lockExpired is granted for a short term and returns when the lease has run out.
-func (f *fixture) lockExpired(holder string, changes ...change) lease.Grant {
+func (f *fixture) lockExpired(holder string, changes ...change) protocol.Grant {
 	f.Helper()
 	c := f.of(0, holder, append([]change{term(f.term)}, changes...)...)
-	a := f.ask(lease.Granted, c)
+	a := f.ask(protocol.Granted, c)
 	f.until(a.Now.Add(a.Left))
 	return lockGrantOf(c, a)
 }
 
 // taken returns the tokens that a claim has taken away, and wants them described as lost.
-func (f *fixture) taken(a lease.Answer) (tokens []int64) {
+func (f *fixture) taken(a protocol.Answer) (tokens []int64) {
 	f.Helper()
 	for _, s := range a.Settled {
 		tokens = append(tokens, s.Token)
@@ -48,7 +48,7 @@ func (f *fixture) taken(a lease.Answer) (tokens []int64) {
 			f.Fatalf("lost at %s, after %s", s.At, a.Now)
 		}
 		s.Token, s.Holder, s.At = 0, "", a.Now
-		f.equal("what was taken away", s, lease.Settled{Attempt: 1, Outcome: lease.OutcomeLost, At: a.Now, Note: lease.NoteExpired})
+		f.equal("what was taken away", s, protocol.Settled{Attempt: 1, Outcome: protocol.OutcomeLost, At: a.Now, Note: protocol.NoteExpired})
 	}
 	return tokens
 }
@@ -63,11 +63,11 @@ func lockIsHeldUpToItsLimit(f *fixture) {
 		{"mutex", 1, []int{1}, []int{1}},
 		{"semaphore", 5, []int{1, 3, 1}, []int{1, 5}},
 		{"semaphore that is not full", 5, []int{4}, []int{2, 5}},
-		{"readers", lease.MaxPermits, []int{1, 1, 1}, []int{lease.MaxPermits}},
-		{"writer", lease.MaxPermits, []int{lease.MaxPermits}, []int{1, lease.MaxPermits}},
+		{"readers", protocol.MaxPermits, []int{1, 1, 1}, []int{protocol.MaxPermits}},
+		{"writer", protocol.MaxPermits, []int{protocol.MaxPermits}, []int{1, protocol.MaxPermits}},
 	} {
 		f.name = f.other("x")
-		var first lease.Grant
+		var first protocol.Grant
 		for i, n := range of.granted {
 			g := f.lock("a", permits(n, of.limit))
 			if i == 0 {
@@ -75,7 +75,7 @@ func lockIsHeldUpToItsLimit(f *fixture) {
 			}
 		}
 		for _, n := range of.refuse {
-			a := f.ask(lease.Held, f.of(0, "b", permits(n, of.limit)))
+			a := f.ask(protocol.Held, f.of(0, "b", permits(n, of.limit)))
 			f.equal("holder of "+of.what, a.Holder, "a")
 			f.equal("token of "+of.what, a.Token, first.Token)
 			f.between("left", a.Left, 1, kept(long))
@@ -85,7 +85,7 @@ func lockIsHeldUpToItsLimit(f *fixture) {
 	// Each claim minds its own limit.
 	f.name = f.other("x")
 	f.lock("a", permits(2, 3))
-	f.ask(lease.Held, f.of(0, "b", permits(1, 2)))
+	f.ask(protocol.Held, f.of(0, "b", permits(1, 2)))
 	f.lock("b", permits(2, 4))
 }
 
@@ -93,11 +93,11 @@ func repeatedLockClaimGetsTheSameGrant(f *fixture) {
 	for _, limit := range []int{1, 5} {
 		f.anew()
 		c := f.of(0, "a", permits(1, limit), takeovers(2))
-		a := f.ask(lease.Granted, c)
+		a := f.ask(protocol.Granted, c)
 		f.equal("attempt", a.Attempt, 1)
 		f.equal("takeovers", a.Takeovers, 2)
 		for i := range 3 {
-			again := f.ask(lease.Granted, c)
+			again := f.ask(protocol.Granted, c)
 			f.equal("token", again.Token, a.Token)
 			f.equal("attempt", again.Attempt, 1)
 			f.equal("takeovers", again.Takeovers, 2)
@@ -106,9 +106,9 @@ func repeatedLockClaimGetsTheSameGrant(f *fixture) {
 				f.lock("b", permits(limit-3, limit)) // there is room for another
 			}
 		}
-		f.ask(lease.Held, f.of(0, "a", permits(limit, limit))) // another request is another claim
+		f.ask(protocol.Held, f.of(0, "a", permits(limit, limit))) // another request is another claim
 		f.ok("Release", f.release(lockGrantOf(c, a)))
-		f.above("token", f.ask(lease.Granted, c).Token, a.Token)
+		f.above("token", f.ask(protocol.Granted, c).Token, a.Token)
 	}
 }
 
@@ -132,11 +132,11 @@ func expiredLockIsTakenByWhoNeedsIt(f *fixture) {
 		f.anew()
 		old := f.lockExpired("a", permits(limit, limit))
 		c := f.of(0, "b", permits(1, limit))
-		a := f.ask(lease.Granted, c)
+		a := f.ask(protocol.Granted, c)
 		f.equal("taken", f.taken(a), []int64{old.Token})
 		f.equal("holder", a.Settled[0].Holder, "a")
 		f.above("token", a.Token, old.Token)
-		f.equal("told once", len(f.ask(lease.Granted, c).Settled), 0)
+		f.equal("told once", len(f.ask(protocol.Granted, c).Settled), 0)
 		f.fenced("Renew", f.renew(old))
 		f.fenced("Release", f.release(old))
 		f.fenced("Settle", f.settle(old, "succeeded"))
@@ -146,7 +146,7 @@ func expiredLockIsTakenByWhoNeedsIt(f *fixture) {
 	// Also when it is not enough.
 	f.anew()
 	live, old := f.lock("a", permits(1, 3)), f.lockExpired("b", permits(2, 3))
-	a := f.ask(lease.Held, f.of(0, "c", permits(3, 3)))
+	a := f.ask(protocol.Held, f.of(0, "c", permits(3, 3)))
 	f.equal("taken", f.taken(a), []int64{old.Token})
 	f.equal("token", a.Token, live.Token)
 	f.fenced("Renew", f.renew(old))
@@ -160,16 +160,16 @@ func ownExpiredLockIsGrantedAnew(f *fixture) {
 			f.lock("b", permits(1, limit))
 		}
 		c := f.of(0, "a", permits(1, limit), term(f.term))
-		first := f.ask(lease.Granted, c)
+		first := f.ask(protocol.Granted, c)
 		f.until(first.Now.Add(first.Left))
 		c.Term = long
-		second := f.ask(lease.Granted, c)
+		second := f.ask(protocol.Granted, c)
 		f.equal("taken", f.taken(second), []int64{first.Token})
 		f.above("token", second.Token, first.Token)
 		f.fenced("Renew", f.renew(lockGrantOf(c, first)))
 		f.fenced("Release", f.release(lockGrantOf(c, first)))
 		f.ok("Renew", f.renew(lockGrantOf(c, second)))
-		f.equal("token", f.ask(lease.Granted, c).Token, second.Token)
+		f.equal("token", f.ask(protocol.Granted, c).Token, second.Token)
 		if limit > 2 { // it counts once
 			f.lock("c", permits(limit-2, limit))
 		}
@@ -179,13 +179,13 @@ func ownExpiredLockIsGrantedAnew(f *fixture) {
 func expiredLockThatNobodyNeedsCanBeRenewed(f *fixture) {
 	one := f.lockExpired("a", mutex)
 	f.ok("Renew", f.renew(one))
-	f.equal("holder", f.ask(lease.Held, f.of(0, "b", mutex)).Holder, "a")
+	f.equal("holder", f.ask(protocol.Held, f.of(0, "b", mutex)).Holder, "a")
 
 	f.anew()
 	g := f.lockExpired("a", permits(1, 2))
 	other := f.lock("b", permits(1, 2)) // there is room beside it
 	f.ok("Renew", f.renew(g))
-	f.ask(lease.Held, f.of(0, "c", permits(1, 2)))
+	f.ask(protocol.Held, f.of(0, "c", permits(1, 2)))
 	f.ok("Release", f.release(other))
 	f.ok("Renew", f.renew(g))
 	f.ok("Release", f.release(g))
@@ -196,14 +196,14 @@ func renewalExtendsTheLockFromNow(f *fixture) {
 	for _, limit := range []int{1, 2} {
 		f.anew()
 		c := f.of(0, "a", permits(1, limit), term(f.term))
-		g := lockGrantOf(c, f.ask(lease.Granted, c))
+		g := lockGrantOf(c, f.ask(protocol.Granted, c))
 		if limit > 1 {
 			f.lock("b", permits(1, limit))
 		}
 		g.Term = long
 		f.ok("Renew", f.renew(g))
 		f.until(f.now().Add(f.term))
-		a := f.ask(lease.Held, f.of(0, "c", permits(1, limit)))
+		a := f.ask(protocol.Held, f.of(0, "c", permits(1, limit)))
 		f.between("left", a.Left, long/2, kept(long))
 		wrong := g
 		wrong.Token++
@@ -220,12 +220,12 @@ func locksAreApartFromOccasions(f *fixture) {
 	g := f.lock("b", mutex)
 	f.equal("mark", f.record().Mark, int64(100))
 	f.equal("open", len(f.record().Open), 2)
-	f.ask(lease.Held, f.of(0, "c"))
+	f.ask(protocol.Held, f.of(0, "c"))
 	f.ok("Release", f.release(plain))
-	f.equal("holder", f.ask(lease.Held, f.of(0, "c", mutex)).Holder, "b")
+	f.equal("holder", f.ask(protocol.Held, f.of(0, "c", mutex)).Holder, "b")
 	f.ok("Release", f.release(g))
 	f.equal("open", len(f.record().Open), 1)
-	errs := f.store.Renew(f.ctx, []lease.Grant{f.grant(0, "a"), f.lock("b", mutex), f.grant(101, "a"), g})
+	errs := f.store.Renew(f.ctx, []protocol.Grant{f.grant(0, "a"), f.lock("b", mutex), f.grant(101, "a"), g})
 	f.equal("answers", len(errs), 4)
 	f.ok("Renew", errors.Join(errs[:3]...))
 	f.fenced("Renew", errs[3])
@@ -241,12 +241,12 @@ func faultyLocksAreRefused(f *fixture) {
 		"of a negative number":       {permits(-1, 3), "permits"},
 		"with a negative limit":      {permits(1, -1), "limit"},
 		"with permits only":          {permits(1, 0), "permits"},
-		"of an occasion":             {func(c *lease.Claim) { c.Occasion = 1 }, "occasion"},
+		"of an occasion":             {func(c *protocol.Claim) { c.Occasion = 1 }, "occasion"},
 		"of what is open only":       {onlyOpen, "only open"},
-		"with an unknown turn":       {func(c *lease.Claim) { c.Turn = 3 }, "turn"},
-		"with a ticket for no time":  {func(c *lease.Claim) { c.Ticket = 1 }, "ticket"},
-		"with a ticket for too long": {func(c *lease.Claim) { c.Ticket = lease.MaxTicket + 1 }, "ticket"},
-		"without a holder":           {func(c *lease.Claim) { c.Holder = "" }, "holder"},
+		"with an unknown turn":       {func(c *protocol.Claim) { c.Turn = 3 }, "turn"},
+		"with a ticket for no time":  {func(c *protocol.Claim) { c.Ticket = 1 }, "ticket"},
+		"with a ticket for too long": {func(c *protocol.Claim) { c.Ticket = protocol.MaxTicket + 1 }, "ticket"},
+		"without a holder":           {func(c *protocol.Claim) { c.Holder = "" }, "holder"},
 	}
 	for what, fault := range faults {
 		_, err := f.store.Claim(f.ctx, f.of(0, "a", mutex, fault.change))
@@ -255,7 +255,7 @@ func faultyLocksAreRefused(f *fixture) {
 			f.Errorf("a claim %s is refused without naming %q: %v", what, fault.says, err)
 		}
 	}
-	_, err := f.store.Claim(f.ctx, f.of(0, "", permits(2, 1), func(c *lease.Claim) { c.Turn, c.Ticket = -1, -1 }))
+	_, err := f.store.Claim(f.ctx, f.of(0, "", permits(2, 1), func(c *protocol.Claim) { c.Turn, c.Ticket = -1, -1 }))
 	f.refused("a claim of many faults", err)
 	for _, says := range []string{"holder", "permits", "turn", "ticket"} {
 		if !strings.Contains(err.Error(), says) {
@@ -263,11 +263,11 @@ func faultyLocksAreRefused(f *fixture) {
 		}
 	}
 	g := f.lock("a", mutex)
-	for what, change := range map[string]func(*lease.Grant){
-		"of no permits":          func(g *lease.Grant) { g.Permits = 0 },
-		"of more than the limit": func(g *lease.Grant) { g.Permits = 2 },
-		"of an occasion":         func(g *lease.Grant) { g.Occasion = 1 },
-		"without a token":        func(g *lease.Grant) { g.Token = 0 },
+	for what, change := range map[string]func(*protocol.Grant){
+		"of no permits":          func(g *protocol.Grant) { g.Permits = 0 },
+		"of more than the limit": func(g *protocol.Grant) { g.Permits = 2 },
+		"of an occasion":         func(g *protocol.Grant) { g.Occasion = 1 },
+		"without a token":        func(g *protocol.Grant) { g.Token = 0 },
 	} {
 		bad := g
 		change(&bad)

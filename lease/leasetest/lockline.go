@@ -3,29 +3,29 @@ package leasetest
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-func turn(t lease.Turn) change         { return func(c *lease.Claim) { c.Turn = t } }
-func ticket(life time.Duration) change { return func(c *lease.Claim) { c.Ticket = life } }
+func turn(t protocol.Turn) change      { return func(c *protocol.Claim) { c.Turn = t } }
+func ticket(life time.Duration) change { return func(c *protocol.Claim) { c.Ticket = life } }
 
 // waits and arrival wait in line: for whoever comes first, and for those who came before.
-func waits(c *lease.Claim)   { c.Ticket = long }
-func arrival(c *lease.Claim) { c.Ticket, c.Turn = long, lease.TurnArrival }
-func largest(c *lease.Claim) { c.Ticket, c.Turn = long, lease.TurnLargest }
+func waits(c *protocol.Claim)   { c.Ticket = long }
+func arrival(c *protocol.Claim) { c.Ticket, c.Turn = long, protocol.TurnArrival }
+func largest(c *protocol.Claim) { c.Ticket, c.Turn = long, protocol.TurnLargest }
 
 // queue has a claim wait in line.
-func (f *fixture) queue(holder string, changes ...change) lease.Claim {
+func (f *fixture) queue(holder string, changes ...change) protocol.Claim {
 	f.Helper()
 	c := f.of(0, holder, changes...)
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	return c
 }
 
 // granted wants a claim that waits to be granted now.
-func (f *fixture) grantedNow(c lease.Claim) lease.Grant {
+func (f *fixture) grantedNow(c protocol.Claim) protocol.Grant {
 	f.Helper()
-	return lockGrantOf(c, f.ask(lease.Granted, c))
+	return lockGrantOf(c, f.ask(protocol.Granted, c))
 }
 
 func arrivalGoesByTheLine(f *fixture) {
@@ -33,17 +33,17 @@ func arrivalGoesByTheLine(f *fixture) {
 	b, c := f.queue("b", mutex, arrival), f.queue("c", mutex, arrival)
 	d := f.queue("d", mutex, arrival)
 	f.ok("Release", f.release(g))
-	f.ask(lease.Queued, d)
-	f.ask(lease.Held, f.of(0, "e", mutex, turn(lease.TurnArrival))) // a newcomer
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, d)
+	f.ask(protocol.Held, f.of(0, "e", mutex, turn(protocol.TurnArrival))) // a newcomer
+	f.ask(protocol.Queued, c)
 	g = f.grantedNow(b)
 	f.ok("Release", f.release(g))
-	f.ask(lease.Queued, d) // the place is kept, however often one asks
+	f.ask(protocol.Queued, d) // the place is kept, however often one asks
 	g = f.grantedNow(c)
 	f.ok("Release", f.release(g))
 	g = f.grantedNow(d)
 	f.ok("Release", f.release(g))
-	f.lock("e", mutex, turn(lease.TurnArrival)) // nobody waits any more
+	f.lock("e", mutex, turn(protocol.TurnArrival)) // nobody waits any more
 }
 
 func largestGoesFirst(f *fixture) {
@@ -51,18 +51,18 @@ func largestGoesFirst(f *fixture) {
 	r1, r2 := f.queue("r1", read, largest), f.queue("r2", read, largest)
 	w1, w2 := f.queue("w1", write, largest), f.queue("w2", write, largest)
 	f.ok("Release", f.release(g))
-	f.ask(lease.Held, f.of(0, "r3", read, turn(lease.TurnLargest)))
-	f.ask(lease.Queued, r1)
-	f.ask(lease.Queued, w2)
+	f.ask(protocol.Held, f.of(0, "r3", read, turn(protocol.TurnLargest)))
+	f.ask(protocol.Queued, r1)
+	f.ask(protocol.Queued, w2)
 	g = f.grantedNow(w1)
 	f.ok("Release", f.release(g))
-	f.ask(lease.Queued, r2)
+	f.ask(protocol.Queued, r2)
 	g = f.grantedNow(w2)
 	f.ok("Release", f.release(g))
 	f.grantedNow(r1)
 	f.grantedNow(r2)
 	f.queue("w3", write, largest)
-	f.ask(lease.Held, f.of(0, "r3", read, turn(lease.TurnLargest))) // no reader passes a writer
+	f.ask(protocol.Held, f.of(0, "r3", read, turn(protocol.TurnLargest))) // no reader passes a writer
 }
 
 func anyLetsNobodyGoFirst(f *fixture) {
@@ -73,7 +73,7 @@ func anyLetsNobodyGoFirst(f *fixture) {
 	g = f.grantedNow(c)
 	f.ok("Release", f.release(g))
 	g = f.lock("d", mutex)
-	f.ask(lease.Queued, b)
+	f.ask(protocol.Queued, b)
 	f.ok("Release", f.release(g))
 	f.grantedNow(b)
 }
@@ -85,12 +85,12 @@ func whoeverHasTheTurnNeedNotAskFirst(f *fixture) {
 	r3 := f.queue("r3", read, arrival)
 	f.ok("Release", f.release(g))
 	second := f.grantedNow(r2)
-	f.ask(lease.Queued, r3)
-	f.ask(lease.Queued, w)
+	f.ask(protocol.Queued, r3)
+	f.ask(protocol.Queued, w)
 	first := f.grantedNow(r1)
 	f.ok("Release", f.release(first))
 	f.ok("Release", f.release(second))
-	f.ask(lease.Queued, r3)
+	f.ask(protocol.Queued, r3)
 	g = f.grantedNow(w)
 	f.ok("Release", f.release(g))
 	f.grantedNow(r3)
@@ -101,11 +101,11 @@ func whoeverHasTheTurnNeedNotAskFirst(f *fixture) {
 	b, c := f.queue("b", permits(2, 3), arrival), f.queue("c", permits(1, 3), arrival)
 	d := f.queue("d", permits(1, 3), arrival)
 	f.ok("Release", f.release(g))
-	f.ask(lease.Queued, d)
+	f.ask(protocol.Queued, d)
 	f.grantedNow(c)
-	f.ask(lease.Queued, d)
+	f.ask(protocol.Queued, d)
 	f.grantedNow(b)
-	f.ask(lease.Queued, d)
+	f.ask(protocol.Queued, d)
 }
 
 func deadTicketDelaysNobodyLongerThanItsLife(f *fixture) {
@@ -113,12 +113,12 @@ func deadTicketDelaysNobodyLongerThanItsLife(f *fixture) {
 		f.anew()
 		g := f.lock("a", permits(limit, limit))
 		dead := f.of(0, "dead", permits(limit, limit), arrival, ticket(f.term))
-		entered := f.ask(lease.Queued, dead)
+		entered := f.ask(protocol.Queued, dead)
 		b := f.queue("b", permits(1, limit), arrival)
 		f.ok("Release", f.release(g))
 		f.until(entered.Now.Add(f.term))
 		f.grantedNow(b)
-		again := f.ask(lease.Queued, dead) // at the end of the line
+		again := f.ask(protocol.Queued, dead) // at the end of the line
 		f.between("left", again.Left, 1, kept(long))
 	}
 
@@ -127,7 +127,7 @@ func deadTicketDelaysNobodyLongerThanItsLife(f *fixture) {
 	g := f.lock("a", write)
 	r1 := f.queue("r1", read, arrival)
 	dead := f.of(0, "dead", write, arrival, ticket(f.term))
-	f.ask(lease.Queued, dead)
+	f.ask(protocol.Queued, dead)
 	r2 := f.queue("r2", read, arrival)
 	f.until(f.now().Add(f.term))
 	f.ok("Release", f.release(g))
@@ -138,36 +138,36 @@ func deadTicketDelaysNobodyLongerThanItsLife(f *fixture) {
 func claimAgainKeepsTheTicket(f *fixture) {
 	g := f.lock("a", mutex)
 	b := f.of(0, "b", mutex, arrival, ticket(f.term))
-	f.ask(lease.Queued, b)
+	f.ask(protocol.Queued, b)
 	b.Ticket = long
-	f.ask(lease.Queued, b)
+	f.ask(protocol.Queued, b)
 	c := f.queue("c", mutex, arrival)
 	f.until(f.now().Add(f.term))
 	f.ok("Release", f.release(g))
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	g = f.grantedNow(b)
 
 	// Nor does who does not wait any more lose the place: it is given up by a release.
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	c.Ticket = 0
-	f.ask(lease.Held, c)
+	f.ask(protocol.Held, c)
 	d := f.queue("d", mutex, arrival)
 	f.ok("Release", f.release(g))
-	f.ask(lease.Queued, d)
+	f.ask(protocol.Queued, d)
 	f.grantedNow(c)
 }
 
 func leftTellsWhenToAskAgain(f *fixture) {
 	g := f.lock("a", mutex)
-	a := f.ask(lease.Queued, f.of(0, "b", mutex, arrival, ticket(long/2)))
+	a := f.ask(protocol.Queued, f.of(0, "b", mutex, arrival, ticket(long/2)))
 	f.between("left of the lease", a.Left, long/2+1, kept(long))
-	a = f.ask(lease.Queued, f.of(0, "c", mutex, arrival))
+	a = f.ask(protocol.Queued, f.of(0, "c", mutex, arrival))
 	f.between("left of the ticket", a.Left, 1, kept(long/2))
 	f.equal("token", a.Token, g.Token)
-	a = f.ask(lease.Held, f.of(0, "d", mutex)) // it goes by no line
+	a = f.ask(protocol.Held, f.of(0, "d", mutex)) // it goes by no line
 	f.between("left of the lease", a.Left, long/2+1, kept(long))
 	f.ok("Release", f.release(g))
-	a = f.ask(lease.Held, f.of(0, "d", mutex, turn(lease.TurnArrival)))
+	a = f.ask(protocol.Held, f.of(0, "d", mutex, turn(protocol.TurnArrival)))
 	f.equal("holder", a.Holder, "b")
 	f.equal("token", a.Token, int64(0))
 	f.between("left of the ticket", a.Left, 1, kept(long/2))
@@ -176,7 +176,7 @@ func leftTellsWhenToAskAgain(f *fixture) {
 	f.anew()
 	f.lock("a", permits(1, 2))
 	soon := f.lock("b", permits(1, 2), term(long/2))
-	a = f.ask(lease.Held, f.of(0, "c", permits(2, 2)))
+	a = f.ask(protocol.Held, f.of(0, "c", permits(2, 2)))
 	f.equal("token", a.Token, soon.Token)
 	f.equal("holder", a.Holder, "b")
 	f.between("left", a.Left, 1, kept(long/2))
@@ -185,7 +185,7 @@ func leftTellsWhenToAskAgain(f *fixture) {
 func longLinesAreInOrder(f *fixture) {
 	const n = 150 // more than a store may look at for one answer
 	g := f.lock("a", mutex)
-	line := make([]lease.Claim, n)
+	line := make([]protocol.Claim, n)
 	for i := range line {
 		line[i] = f.queue("b", mutex, arrival)
 	}
@@ -193,7 +193,7 @@ func longLinesAreInOrder(f *fixture) {
 	for i, c := range line {
 		for _, other := range []int{i + 1, n - 1} {
 			if other > i && other < n {
-				f.ask(lease.Queued, line[other])
+				f.ask(protocol.Queued, line[other])
 			}
 		}
 		f.ok("Release", f.release(f.grantedNow(c)))
@@ -207,6 +207,6 @@ func longLinesAreInOrder(f *fixture) {
 	f.queue("w", write, arrival)
 	last := f.queue("r", read, arrival)
 	f.ok("Release", f.release(g))
-	f.ask(lease.Queued, last)
-	f.ask(lease.Held, f.of(0, "r", read, turn(lease.TurnArrival)))
+	f.ask(protocol.Queued, last)
+	f.ask(protocol.Held, f.of(0, "r", read, turn(protocol.TurnArrival)))
 }

@@ -1,6 +1,6 @@
 package leasetest
 
-import "github.com/solotick/solotick/lease"
+import "github.com/solotick/solotick/lease/protocol"
 
 func plainLockHasNoMemory(f *fixture) {
 	f.name = f.other("x") // nor does it need a record
@@ -25,10 +25,10 @@ func plainLockHasNoMemory(f *fixture) {
 func plainLockIsHeldByOne(f *fixture) {
 	f.name = f.other("x")
 	c := f.of(0, "a")
-	a := f.ask(lease.Granted, c)
-	f.equal("holder", f.ask(lease.Held, f.of(0, "b")).Holder, "a")
-	f.ask(lease.Held, f.of(0, "a")) // another request is another claim
-	f.equal("token", f.ask(lease.Granted, c).Token, a.Token)
+	a := f.ask(protocol.Granted, c)
+	f.equal("holder", f.ask(protocol.Held, f.of(0, "b")).Holder, "a")
+	f.ask(protocol.Held, f.of(0, "a")) // another request is another claim
+	f.equal("token", f.ask(protocol.Granted, c).Token, a.Token)
 	f.ok("Renew", f.renew(grantOf(c, a)))
 	f.ok("Release", f.release(grantOf(c, a)))
 
@@ -37,14 +37,14 @@ func plainLockIsHeldByOne(f *fixture) {
 	f.fenced("Renew", f.renew(old))
 	f.fenced("Release", f.release(old))
 	f.ok("Renew", f.renew(g))
-	f.equal("holder", f.ask(lease.Held, f.of(0, "c")).Holder, "b")
+	f.equal("holder", f.ask(protocol.Held, f.of(0, "c")).Holder, "b")
 
 	// It does not stop being held because others come and go.
 	f.ok("Release", f.release(g))
 	old = f.expired(0, "a")
 	old.Term = long
 	f.ok("Renew of what nobody has taken since", f.renew(old))
-	f.ask(lease.Held, f.of(0, "b"))
+	f.ask(protocol.Held, f.of(0, "b"))
 }
 
 func plainLockLeavesTheMarkAlone(f *fixture) {

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-func (f *fixture) locker() lease.Locker {
+func (f *fixture) locker() protocol.Locker {
 	f.Helper()
-	l, ok := f.store.(lease.Locker)
+	l, ok := f.store.(protocol.Locker)
 	if !ok {
-		f.Skip("the store is no lease.Locker")
+		f.Skip("the store is no protocol.Locker")
 	}
 	return l
 }
@@ -63,7 +63,7 @@ func (f *fixture) next(heard <-chan told, name string) []string {
 
 // tells wants the next to be told to be the requests of these claims. So nobody was told of what happened before, and not
 // already been looked at.
-func (f *fixture) tells(heard <-chan told, claims ...lease.Claim) {
+func (f *fixture) tells(heard <-chan told, claims ...protocol.Claim) {
 	f.Helper()
 	var want []string
 	for _, c := range claims {
@@ -136,10 +136,10 @@ func whoLeavesTheLineLetsTheNextGo(f *fixture) {
 	f.lock("a", permits(1, 3))
 	b := f.queue("b", permits(3, 3), arrival)
 	c, d := f.queue("c", permits(1, 3), arrival), f.queue("d", permits(2, 3), arrival)
-	f.ok("Release", f.release(lease.Grant{
+	f.ok("Release", f.release(protocol.Grant{
 		Name: f.name, Holder: "d", Request: d.Request, Attempt: 1, Term: long, Permits: 2, Limit: 3,
 	})) // it was in nobody's way, and nobody can go
-	f.ok("Release", f.release(lease.Grant{
+	f.ok("Release", f.release(protocol.Grant{
 		Name: f.name, Holder: "b", Request: b.Request, Attempt: 1, Term: long, Permits: 3, Limit: 3,
 	}))
 	f.tells(heard, c)
@@ -164,7 +164,7 @@ func whoTakesAwayLetsOthersGo(f *fixture) {
 }
 
 // runsOut returns when the lease of a grant has run out.
-func (f *fixture) runsOut(g lease.Grant) {
+func (f *fixture) runsOut(g protocol.Grant) {
 	f.Helper()
 	g.Term = f.term
 	f.ok("Renew", f.renew(g))
@@ -177,7 +177,7 @@ func whoPassesTheDeadLetsOthersPass(f *fixture) {
 	dead := f.queue("dead", write, arrival)
 	r1, r2 := f.queue("r1", read, arrival), f.queue("r2", read, arrival)
 	dead.Ticket = f.term
-	f.ask(lease.Queued, dead)
+	f.ask(protocol.Queued, dead)
 	f.until(f.now().Add(f.term))
 	f.grantedNow(r2)
 	f.tells(heard, r1)
@@ -193,18 +193,18 @@ func listenTellsAnyWhenThereAreMany(f *fixture) {
 	f.tells(heard) // any
 }
 
-func tellIt(c *lease.Claim) { c.Tell = true }
+func tellIt(c *protocol.Claim) { c.Tell = true }
 
 func tellTellsOfGrantAndEnd(f *fixture) {
 	heard := f.listen()
 	f.ok("Release", f.release(f.lock("a", permits(1, 4)))) // nobody is told of others
 	for _, beside := range []bool{false, true} {
 		c := f.of(0, "a", permits(1, 4), tellIt)
-		g := lockGrantOf(c, f.ask(lease.Granted, c))
+		g := lockGrantOf(c, f.ask(protocol.Granted, c))
 		f.tells(heard, c)
-		f.ask(lease.Granted, c) // it was told
+		f.ask(protocol.Granted, c) // it was told
 		waiting := f.of(0, "b", permits(4, 4), waits, tellIt)
-		f.ask(lease.Queued, waiting) // and this is no grant
+		f.ask(protocol.Queued, waiting) // and this is no grant
 		f.ok("Renew", f.renew(g))
 		f.ok("Release", f.release(g))
 		if beside {
@@ -218,7 +218,7 @@ func tellTellsOfGrantAndEnd(f *fixture) {
 	f.name = f.other("x")
 	for _, limit := range []int{1, 4} { // alone, and beside another
 		c := f.of(0, "a", permits(1, limit), tellIt)
-		g := lockGrantOf(c, f.ask(lease.Granted, c))
+		g := lockGrantOf(c, f.ask(protocol.Granted, c))
 		f.tells(heard, c)
 		f.ok("Release", f.release(g))
 		f.tells(heard, c)
@@ -229,7 +229,7 @@ func tellTellsOfGrantAndEnd(f *fixture) {
 func forceReleaseTellsTheHolderAndWhoseTurnItIs(f *fixture) {
 	heard := f.listen()
 	c := f.of(0, "a", mutex)
-	g := lockGrantOf(c, f.ask(lease.Granted, c))
+	g := lockGrantOf(c, f.ask(protocol.Granted, c))
 	b := f.queue("b", mutex, arrival)
 	f.queue("c", mutex, arrival)
 	for range 2 { // what is not held is not told

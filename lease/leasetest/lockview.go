@@ -10,18 +10,18 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func lockShowsHoldsAndLine(f *fixture) {
 	l := f.locker()
-	show := func() lease.Lock {
+	show := func() protocol.Lock {
 		f.Helper()
 		v, err := l.Lock(f.ctx, f.name)
 		f.ok("Lock", err)
 		return v
 	}
-	f.equal("nothing", show(), lease.Lock{Name: f.name})
+	f.equal("nothing", show(), protocol.Lock{Name: f.name})
 	began := f.now().Truncate(time.Microsecond)
 	one, two := f.lock("a", permits(1, 3)), f.lock("b", permits(2, 3), term(long/2))
 	w1, w2 := f.queue("c", permits(3, 3), arrival), f.queue("d", permits(1, 3), arrival, ticket(long/2))
@@ -31,32 +31,32 @@ func lockShowsHoldsAndLine(f *fixture) {
 	f.equal("name", v.Name, f.name)
 	f.equal("token", v.Token, two.Token)
 	f.equal("holds", len(v.Holds), 2)
-	for i, want := range []lease.Grant{one, two} { // oldest grant first, although it ends later
+	for i, want := range []protocol.Grant{one, two} { // oldest grant first, although it ends later
 		h := v.Holds[i]
 		f.between("left", h.Left, want.Term/2, kept(want.Term))
 		if h.Since.Before(began) || h.Since.After(f.now()) {
 			f.Fatalf("held since %s, before %s or after %s", h.Since, began, f.now())
 		}
 		h.Since, h.Left = time.Time{}, 0
-		f.equal("hold", h, lease.Hold{Holder: want.Holder, Request: want.Request, Token: want.Token, Permits: want.Permits})
+		f.equal("hold", h, protocol.Hold{Holder: want.Holder, Request: want.Request, Token: want.Token, Permits: want.Permits})
 	}
 	f.equal("waiters", v.Waiters, 3)
 	f.equal("line", len(v.Line), 3)
-	for i, want := range []lease.Claim{w1, w2, big} {
+	for i, want := range []protocol.Claim{w1, w2, big} {
 		w := v.Line[i]
 		f.between("left", w.Left, want.Ticket/2, want.Ticket)
 		if w.Since.Before(began) || w.Since.After(f.now()) {
 			f.Fatalf("waits since %s, before %s or after %s", w.Since, began, f.now())
 		}
 		w.Since, w.Left = time.Time{}, 0
-		f.equal("waiter", w, lease.Waiter{Holder: want.Holder, Request: want.Request, Permits: want.Permits})
+		f.equal("waiter", w, protocol.Waiter{Holder: want.Holder, Request: want.Request, Permits: want.Permits})
 	}
 
 	// What has run out is shown until somebody needs it; who waits no more is not.
 	one.Term, two.Term = f.term, f.term
-	f.ok("Renew", errors.Join(f.store.Renew(f.ctx, []lease.Grant{one, two})...))
+	f.ok("Renew", errors.Join(f.store.Renew(f.ctx, []protocol.Grant{one, two})...))
 	w1.Ticket = f.term
-	f.ask(lease.Queued, w1)
+	f.ask(protocol.Queued, w1)
 	f.until(f.now().Add(f.term))
 	v = show()
 	f.equal("holds", len(v.Holds), 2)
@@ -65,13 +65,13 @@ func lockShowsHoldsAndLine(f *fixture) {
 	f.equal("first", v.Line[0].Request, w2.Request)
 	f.equal("nothing changed", show().Token, v.Token)
 
-	for _, g := range []lease.Grant{one, two} {
+	for _, g := range []protocol.Grant{one, two} {
 		f.ok("Release", f.release(g))
 	}
-	for _, c := range []lease.Claim{w2, big} {
+	for _, c := range []protocol.Claim{w2, big} {
 		f.ok("Release", f.release(f.grantedNow(c)))
 	}
-	f.equal("nothing any more", show(), lease.Lock{Name: f.name})
+	f.equal("nothing any more", show(), protocol.Lock{Name: f.name})
 	_, err := l.Lock(f.ctx, "no name")
 	f.refused("a faulty name", err)
 }
@@ -79,17 +79,17 @@ func lockShowsHoldsAndLine(f *fixture) {
 func lockShowsTheFirstOfALongLine(f *fixture) {
 	f.lock("a", mutex)
 	var line []string
-	for range lease.MaxLine + 20 {
+	for range protocol.MaxLine + 20 {
 		line = append(line, f.queue("b", mutex, arrival).Request)
 	}
 	v, err := f.locker().Lock(f.ctx, f.name)
 	f.ok("Lock", err)
-	f.equal("waiters", v.Waiters, lease.MaxLine+20)
+	f.equal("waiters", v.Waiters, protocol.MaxLine+20)
 	var shown []string
 	for _, w := range v.Line {
 		shown = append(shown, w.Request)
 	}
-	f.equal("line", shown, line[:lease.MaxLine])
+	f.equal("line", shown, line[:protocol.MaxLine])
 }
 
 func locksListsWhatIsHeldOrWaitedFor(f *fixture) {
@@ -150,7 +150,7 @@ func ctxEndsCallAboutLocks(f *fixture) {
 	cancel(cause)
 	for verb, call := range map[string]func() error{
 		"Claim":        func() error { _, err := f.store.Claim(ctx, f.of(0, "b", mutex)); return err },
-		"Renew":        func() error { return f.store.Renew(ctx, []lease.Grant{g})[0] },
+		"Renew":        func() error { return f.store.Renew(ctx, []protocol.Grant{g})[0] },
 		"Release":      func() error { return f.store.Release(ctx, g) },
 		"Lock":         func() error { _, err := l.Lock(ctx, f.name); return err },
 		"Locks":        func() error { _, _, err := l.Locks(ctx, f.name, "", 10); return err },
@@ -161,21 +161,21 @@ func ctxEndsCallAboutLocks(f *fixture) {
 			f.Errorf("%s under a context that has ended: %v, want the reason why it has", verb, err)
 		}
 	}
-	f.equal("holder", f.ask(lease.Held, f.of(0, "b", mutex)).Holder, "a")
+	f.equal("holder", f.ask(protocol.Held, f.of(0, "b", mutex)).Holder, "a")
 }
 
 func manyLocksAtOnce(f *fixture) {
 	for _, kind := range []struct {
 		limit int
-		turn  lease.Turn
-	}{{1, lease.TurnArrival}, {4, lease.TurnArrival}, {4, lease.TurnAny}, {lease.MaxPermits, lease.TurnLargest}} {
+		turn  protocol.Turn
+	}{{1, protocol.TurnArrival}, {4, protocol.TurnArrival}, {4, protocol.TurnAny}, {protocol.MaxPermits, protocol.TurnLargest}} {
 		f.anew()
 		f.contend(kind.limit, kind.turn)
 	}
 }
 
 // contend lets many claim, wait, hold and give back at the same time, and wants never more than the limit to be held.
-func (f *fixture) contend(limit int, turn lease.Turn) {
+func (f *fixture) contend(limit int, turn protocol.Turn) {
 	f.Helper()
 	const clients, rounds = 16, 4
 	var mu sync.Mutex
@@ -192,10 +192,10 @@ func (f *fixture) contend(limit int, turn lease.Turn) {
 	client := func(id int, r *rand.Rand) error {
 		for round := range rounds {
 			n := min(limit, 1+r.IntN(4))
-			if limit == lease.MaxPermits && r.IntN(4) == 0 {
+			if limit == protocol.MaxPermits && r.IntN(4) == 0 {
 				n = limit
 			}
-			c := lease.Claim{
+			c := protocol.Claim{
 				Name: f.name, Holder: fmt.Sprintf("h%d", id), Request: fmt.Sprintf("h%d-%d", id, round), Term: long,
 				Permits: n, Limit: limit, Turn: turn, Ticket: long,
 			}
@@ -204,7 +204,7 @@ func (f *fixture) contend(limit int, turn lease.Turn) {
 				if err != nil {
 					return err
 				}
-				if a.Status == lease.Granted {
+				if a.Status == protocol.Granted {
 					if err := hold(n); err != nil {
 						return err
 					}
@@ -228,9 +228,9 @@ func (f *fixture) contend(limit int, turn lease.Turn) {
 	}
 	all.Wait()
 	f.ok(fmt.Sprintf("lock of %d, turn %d", limit, turn), errors.Join(errs...))
-	if l, ok := f.store.(lease.Locker); ok {
+	if l, ok := f.store.(protocol.Locker); ok {
 		v, err := l.Lock(f.ctx, f.name)
 		f.ok("Lock", err)
-		f.equal("what is left", v, lease.Lock{Name: f.name})
+		f.equal("what is left", v, protocol.Lock{Name: f.name})
 	}
 }

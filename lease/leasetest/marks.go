@@ -3,13 +3,13 @@ package leasetest
 import (
 	"fmt"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func unknownUntilSynced(f *fixture) {
 	f.name = f.other("x")
 	for range 2 {
-		a := f.ask(lease.Unknown, f.of(100, "a", known(7)))
+		a := f.ask(protocol.Unknown, f.of(100, "a", known(7)))
 		f.equal("mark", a.Mark, int64(7))
 	}
 	mark, passed := f.pass(0, 5, "p")
@@ -17,24 +17,24 @@ func unknownUntilSynced(f *fixture) {
 	f.equal("mark", mark, int64(0))
 	// A plain lock has no memory, so it tells nothing of what was decided.
 	f.grant(0, "a")
-	f.ask(lease.Unknown, f.of(100, "a"))
-	r := f.sync(lease.Sync{Name: f.name, Mark: 50})
+	f.ask(protocol.Unknown, f.of(100, "a"))
+	r := f.sync(protocol.Sync{Name: f.name, Mark: 50})
 	f.equal("made", r.Made, true)
 	f.equal("mark", r.Mark, int64(50))
-	f.ask(lease.Decided, f.of(50, "a"))
+	f.ask(protocol.Decided, f.of(50, "a"))
 	f.grant(51, "a")
 }
 
 func syncKeepsTheMark(f *fixture) {
 	name := f.other("x")
-	for i, y := range []lease.Sync{{Mark: 50}, {Mark: 60}, {Mark: 40}, {Mark: 70, Known: 45}} {
+	for i, y := range []protocol.Sync{{Mark: 50}, {Mark: 60}, {Mark: 40}, {Mark: 70, Known: 45}} {
 		y.Name = name
 		r := f.sync(y)
 		f.equal("made", r.Made, i == 0)
 		f.equal("mark", r.Mark, int64(50))
 	}
 	g := f.grant(55, "a", named(name))
-	r := f.sync(lease.Sync{Name: name, Mark: 99})
+	r := f.sync(protocol.Sync{Name: name, Mark: 99})
 	f.equal("mark", r.Mark, int64(55))
 	f.equal("token", r.Token, g.Token)
 	if len(r.Open) != 1 || r.Open[0].Occasion != 55 || r.Open[0].Token != g.Token || r.Open[0].Holder != "a" || r.Open[0].Attempt != 1 {
@@ -44,16 +44,16 @@ func syncKeepsTheMark(f *fixture) {
 }
 
 func syncAnswersForEachName(f *fixture) {
-	syncs := make([]lease.Sync, 600)
+	syncs := make([]protocol.Sync, 600)
 	for i := range syncs {
-		syncs[i] = lease.Sync{Name: f.other(fmt.Sprint(i)), Mark: int64(i)}
+		syncs[i] = protocol.Sync{Name: f.other(fmt.Sprint(i)), Mark: int64(i)}
 	}
 	for round := range 2 {
 		records, err := f.store.Sync(f.ctx, syncs)
 		f.ok("Sync", err)
 		f.equal("records", len(records), len(syncs))
 		for i, r := range records {
-			f.equal("record", r, lease.Record{Name: syncs[i].Name, Mark: syncs[i].Mark, Made: round == 0})
+			f.equal("record", r, protocol.Record{Name: syncs[i].Name, Mark: syncs[i].Mark, Made: round == 0})
 		}
 	}
 	records, err := f.store.Sync(f.ctx, nil)
@@ -63,24 +63,24 @@ func syncAnswersForEachName(f *fixture) {
 
 func staleRecordTakesKnownMark(f *fixture) {
 	f.grant(100, "a")
-	a := f.ask(lease.Decided, f.of(150, "b", known(150)))
+	a := f.ask(protocol.Decided, f.of(150, "b", known(150)))
 	f.equal("mark", a.Mark, int64(150))
 	f.equal("mark", f.record().Mark, int64(150))
 	// It is taken whatever the answer is.
-	f.equal("mark", f.ask(lease.Held, f.of(100, "b", known(160))).Mark, int64(160))
-	a = f.ask(lease.Early, f.of(180, "b", known(170), notBefore(f.now().Add(long))))
+	f.equal("mark", f.ask(protocol.Held, f.of(100, "b", known(160))).Mark, int64(160))
+	a = f.ask(protocol.Early, f.of(180, "b", known(170), notBefore(f.now().Add(long))))
 	f.equal("mark", a.Mark, int64(170))
 	f.equal("mark", f.record().Mark, int64(170))
-	f.equal("mark", f.ask(lease.Granted, f.of(180, "b", known(175))).Mark, int64(180))
+	f.equal("mark", f.ask(protocol.Granted, f.of(180, "b", known(175))).Mark, int64(180))
 
 	// An older one changes nothing.
-	f.equal("mark", f.ask(lease.Granted, f.of(181, "b", known(5))).Mark, int64(181))
+	f.equal("mark", f.ask(protocol.Granted, f.of(181, "b", known(5))).Mark, int64(181))
 
-	r := f.sync(lease.Sync{Name: f.name, Known: 200})
+	r := f.sync(protocol.Sync{Name: f.name, Known: 200})
 	f.equal("mark", r.Mark, int64(200))
 	f.equal("made", r.Made, false)
-	f.ask(lease.Decided, f.of(200, "b"))
-	r = f.sync(lease.Sync{Name: f.other("x"), Mark: 10, Known: 20})
+	f.ask(protocol.Decided, f.of(200, "b"))
+	r = f.sync(protocol.Sync{Name: f.other("x"), Mark: 10, Known: 20})
 	f.equal("mark", r.Mark, int64(20))
 }
 
@@ -89,7 +89,7 @@ func passMovesTheMarkOnlyFromWhereItIs(f *fixture) {
 	f.equal("passed", passed, true)
 	f.equal("mark", mark, int64(100))
 	for _, n := range []int64{1, 99, 100} {
-		f.ask(lease.Decided, f.of(n, "a"))
+		f.ask(protocol.Decided, f.of(n, "a"))
 	}
 	for _, from := range []int64{0, 99, 101} {
 		mark, passed = f.pass(from, 200, fmt.Sprintf("p2-%d", from))
@@ -102,7 +102,7 @@ func passMovesTheMarkOnlyFromWhereItIs(f *fixture) {
 	f.equal("mark", mark, int64(101))
 	_, passed = f.pass(101, 200, "p4")
 	f.equal("passed", passed, true)
-	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 100, Outcome: "missed"}, {Occasion: 200, Outcome: "missed"}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Outcome: "missed"}, {Occasion: 200, Outcome: "missed"}})
 	f.ok("Settle", f.settle(g, "succeeded"))
 }
 
@@ -126,12 +126,12 @@ func repeatedPassSaysPassed(f *fixture) {
 	mark, passed = f.pass(0, 100, "p2")
 	f.equal("passed", passed, false)
 	f.equal("mark", mark, int64(100))
-	for i := range lease.Remembered - 1 {
+	for i := range protocol.Remembered - 1 {
 		f.ok("Settle", f.settle(f.grant(int64(200+i), "a"), "succeeded"))
 	}
 	mark, passed = f.pass(0, 100, "p1")
 	f.equal("passed", passed, true)
-	f.equal("mark", mark, int64(200+lease.Remembered-2))
+	f.equal("mark", mark, int64(200+protocol.Remembered-2))
 }
 
 // Requests and holders may look like numbers.
@@ -139,13 +139,13 @@ func requestsAreNoTokens(f *fixture) {
 	g := f.grant(100, "7", request("8"))
 	token := fmt.Sprint(g.Token)
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.ask(lease.Decided, f.of(100, "a", request(token)))
+	f.ask(protocol.Decided, f.of(100, "a", request(token)))
 	mark, passed := f.pass(0, 100, token)
 	f.equal("passed", passed, false)
 	f.equal("mark", mark, int64(100))
 	_, passed = f.pass(100, 101, "9")
 	f.equal("passed", passed, true)
-	f.equal("settled", f.settled(), []lease.Settled{
+	f.equal("settled", f.settled(), []protocol.Settled{
 		{Occasion: 100, Token: g.Token, Outcome: "succeeded"},
 		{Occasion: 101, Outcome: "missed"},
 	})

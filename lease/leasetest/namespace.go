@@ -1,19 +1,19 @@
 package leasetest
 
-import "github.com/solotick/solotick/lease"
+import "github.com/solotick/solotick/lease/protocol"
 
 func namespaceIsANameThatStays(f *fixture) {
-	n, ok := f.store.(lease.Namespacer)
+	n, ok := f.store.(protocol.Namespacer)
 	if !ok {
-		f.Skip("the store is no lease.Namespacer")
+		f.Skip("the store is no protocol.Namespacer")
 	}
 	namespace := n.Namespace()
-	if !lease.ValidName(namespace) {
-		f.Fatalf("namespace %q %s", namespace, lease.NameRule)
+	if !protocol.ValidName(namespace) {
+		f.Fatalf("namespace %q %s", namespace, protocol.NameRule)
 	}
 
 	f.ok("Settle", f.settle(f.grant(1, "a"), "succeeded"))
 
 	f.equal("Namespace", n.Namespace(), namespace)
-	f.equal("NamespaceOf", lease.NamespaceOf(f.store), namespace)
+	f.equal("NamespaceOf", protocol.NamespaceOf(f.store), namespace)
 }

@@ -3,32 +3,32 @@ package leasetest
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func onlyOpenDecidesNothing(f *fixture) {
 	for range 2 {
-		a := f.ask(lease.Decided, f.of(100, "a", onlyOpen))
+		a := f.ask(protocol.Decided, f.of(100, "a", onlyOpen))
 		f.equal("mark", a.Mark, int64(0))
-		f.ask(lease.Decided, f.of(0, "a", onlyOpen))
+		f.ask(protocol.Decided, f.of(0, "a", onlyOpen))
 	}
-	f.ask(lease.Decided, f.of(100, "a", onlyOpen, overlap(lease.OverlapSkip)))
-	f.ask(lease.Decided, f.of(100, "a", onlyOpen, notBefore(f.now().Add(time.Hour))))
+	f.ask(protocol.Decided, f.of(100, "a", onlyOpen, overlap(protocol.OverlapSkip)))
+	f.ask(protocol.Decided, f.of(100, "a", onlyOpen, notBefore(f.now().Add(time.Hour))))
 	r := f.inspect(f.name)
-	f.equal("record", r, lease.Record{Name: f.name})
+	f.equal("record", r, protocol.Record{Name: f.name})
 	f.grant(100, "b")
-	f.ask(lease.Unknown, f.of(100, "a", onlyOpen, named(f.other("x"))))
-	f.equal("mark", f.ask(lease.Decided, f.of(150, "a", onlyOpen, known(200))).Mark, int64(200))
+	f.ask(protocol.Unknown, f.of(100, "a", onlyOpen, named(f.other("x"))))
+	f.equal("mark", f.ask(protocol.Decided, f.of(150, "a", onlyOpen, known(200))).Mark, int64(200))
 }
 
 func onlyOpenAsksForTheOpen(f *fixture) {
 	for _, occasion := range []int64{100, 0} {
 		g := f.grant(occasion, "a", request("first"))
-		f.equal("holder", f.ask(lease.Held, f.of(occasion, "b", onlyOpen)).Holder, "a")
-		again := f.ask(lease.Granted, f.of(occasion, "a", onlyOpen, request("first")))
+		f.equal("holder", f.ask(protocol.Held, f.of(occasion, "b", onlyOpen)).Holder, "a")
+		again := f.ask(protocol.Granted, f.of(occasion, "a", onlyOpen, request("first")))
 		f.equal("token", again.Token, g.Token)
 		f.ok("Settle", f.settle(g, "succeeded"))
-		f.ask(lease.Decided, f.of(occasion, "a", onlyOpen, request("first")))
+		f.ask(protocol.Decided, f.of(occasion, "a", onlyOpen, request("first")))
 	}
 
 	g := f.expired(101, "a", takeovers(1))
@@ -39,13 +39,13 @@ func onlyOpenAsksForTheOpen(f *fixture) {
 	f.equal("attempt", next.Attempt, g.Attempt+2)
 
 	c := f.of(102, "b", queue)
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	c.OnlyOpen = true
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	f.ok("Settle", f.settle(next, "succeeded"))
-	f.ask(lease.Granted, c)
+	f.ask(protocol.Granted, c)
 
 	f.expired(103, "a", takeovers(0))
-	f.ask(lease.Lost, f.of(103, "b", onlyOpen))
-	f.ask(lease.Decided, f.of(103, "b", onlyOpen))
+	f.ask(protocol.Lost, f.of(103, "b", onlyOpen))
+	f.ask(protocol.Decided, f.of(103, "b", onlyOpen))
 }

@@ -5,28 +5,28 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-func (f *fixture) controller() lease.Controller {
+func (f *fixture) controller() protocol.Controller {
 	f.Helper()
-	c, ok := f.store.(lease.Controller)
+	c, ok := f.store.(protocol.Controller)
 	if !ok {
-		f.Skip("the store is no lease.Controller")
+		f.Skip("the store is no protocol.Controller")
 	}
 	return c
 }
 
-func (f *fixture) pause(by, why string) lease.Pause {
+func (f *fixture) pause(by, why string) protocol.Pause {
 	f.Helper()
-	p, err := f.controller().Pause(f.ctx, f.name, lease.Pause{By: by, Why: why})
+	p, err := f.controller().Pause(f.ctx, f.name, protocol.Pause{By: by, Why: why})
 	f.ok("Pause", err)
 	return p
 }
 
-func (f *fixture) resume(by string) *lease.Pause {
+func (f *fixture) resume(by string) *protocol.Pause {
 	f.Helper()
-	p, err := f.controller().Resume(f.ctx, f.name, lease.Resume{By: by})
+	p, err := f.controller().Resume(f.ctx, f.name, protocol.Resume{By: by})
 	f.ok("Resume", err)
 	return p
 }
@@ -34,24 +34,24 @@ func (f *fixture) resume(by string) *lease.Pause {
 func pauseSkipsWhatIsNew(f *fixture) {
 	before := f.now()
 	p := f.pause("ops", "taking stock")
-	f.equal("pause", p, lease.Pause{By: "ops", Why: "taking stock", Since: p.Since})
+	f.equal("pause", p, protocol.Pause{By: "ops", Why: "taking stock", Since: p.Since})
 	f.between("paused since", p.Since.Sub(before.Truncate(time.Microsecond)), 0, f.now().Sub(before))
 	f.equal("pause", f.record().Paused, &p)
 	f.equal("pause", f.inspect(f.name).Paused, &p)
-	for i, o := range []lease.Overlap{
-		lease.OverlapAllow, lease.OverlapSkip, lease.OverlapWait, lease.OverlapQueue, lease.OverlapReplace,
+	for i, o := range []protocol.Overlap{
+		protocol.OverlapAllow, protocol.OverlapSkip, protocol.OverlapWait, protocol.OverlapQueue, protocol.OverlapReplace,
 	} {
 		n := int64(100 + i)
 		c := f.of(n, "a", overlap(o))
 		for range 2 {
-			f.equal("mark", f.ask(lease.Paused, c).Mark, n)
+			f.equal("mark", f.ask(protocol.Paused, c).Mark, n)
 		}
-		f.ask(lease.Decided, f.of(n, "b", overlap(o)))
+		f.ask(protocol.Decided, f.of(n, "b", overlap(o)))
 	}
 	// What could not be granted anyway is not decided either.
-	f.ask(lease.Early, f.of(200, "a", notBefore(f.now().Add(time.Hour))))
-	f.ask(lease.Late, f.of(200, "a", notAfter(f.now().Add(-time.Hour))))
-	f.ask(lease.Decided, f.of(200, "a", onlyOpen))
+	f.ask(protocol.Early, f.of(200, "a", notBefore(f.now().Add(time.Hour))))
+	f.ask(protocol.Late, f.of(200, "a", notAfter(f.now().Add(-time.Hour))))
+	f.ask(protocol.Decided, f.of(200, "a", onlyOpen))
 	f.equal("mark", f.record().Mark, int64(104))
 	f.grant(0, "a") // a plain lock is no occasion
 }
@@ -72,7 +72,7 @@ func pauseIsIdempotent(f *fixture) {
 
 	later := f.pause("other", "")
 	f.above("paused since", later.Since.UnixMicro(), p.Since.UnixMicro())
-	f.equal("pause", later, lease.Pause{By: "other", Since: later.Since})
+	f.equal("pause", later, protocol.Pause{By: "other", Since: later.Since})
 }
 
 func resumeDecidesWhatCameDue(f *fixture) {
@@ -87,7 +87,7 @@ func resumeDecidesWhatCameDue(f *fixture) {
 	if p := f.record().Paused; p != nil {
 		f.Fatalf("still paused: %+v", p)
 	}
-	f.ask(lease.Decided, f.of(mark, "a"))
+	f.ask(protocol.Decided, f.of(mark, "a"))
 	f.grant(mark+1, "a")
 
 	// A mark that lies ahead stays where it is.
@@ -104,18 +104,18 @@ func resumeDecidesWhatCameDue(f *fixture) {
 func pauseLeavesTheOpenAlone(f *fixture) {
 	held, free := f.grant(100, "a"), f.expired(101, "a")
 	c := f.of(102, "b", queue)
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	f.pause("ops", "")
 	f.ok("Renew", f.renew(held))
-	f.ask(lease.Held, f.of(100, "b"))
+	f.ask(protocol.Held, f.of(100, "b"))
 	next := f.grant(101, "b")
 	f.equal("attempt", next.Attempt, free.Attempt+1)
 	f.ok("Release", f.release(next))
 	f.ok("Settle", f.settle(held, "succeeded"))
 	f.ok("Settle", f.settle(next, "succeeded"))
-	f.ask(lease.Granted, c)
+	f.ask(protocol.Granted, c)
 	f.resume("ops")
-	f.ask(lease.Granted, c)
+	f.ask(protocol.Granted, c)
 }
 
 func triggeredIsGrantedWhilePaused(f *fixture) {
@@ -131,17 +131,17 @@ func withoutARecordNothingIsRuled(f *fixture) {
 	c := f.controller()
 	name := f.other("x")
 	for range 2 {
-		_, pause := c.Pause(f.ctx, name, lease.Pause{By: "ops"})
-		_, resume := c.Resume(f.ctx, name, lease.Resume{By: "ops"})
-		_, trigger := c.Trigger(f.ctx, lease.Trigger{Name: name, By: "ops", Request: "t", Key: "k", Window: long})
+		_, pause := c.Pause(f.ctx, name, protocol.Pause{By: "ops"})
+		_, resume := c.Resume(f.ctx, name, protocol.Resume{By: "ops"})
+		_, trigger := c.Trigger(f.ctx, protocol.Trigger{Name: name, By: "ops", Request: "t", Key: "k", Window: long})
 		for verb, err := range map[string]error{"Pause": pause, "Resume": resume, "Trigger": trigger} {
-			if !errors.Is(err, lease.ErrUnknown) {
-				f.Fatalf("%s: %v, want lease.ErrUnknown", verb, err)
+			if !errors.Is(err, protocol.ErrUnknown) {
+				f.Fatalf("%s: %v, want protocol.ErrUnknown", verb, err)
 			}
 		}
 		f.grant(0, "a", named(name), request("lock")) // a plain lock makes no record
 	}
-	r := f.sync(lease.Sync{Name: name, Mark: 5})
+	r := f.sync(protocol.Sync{Name: name, Mark: 5})
 	f.equal("made", r.Made, true)
 	if r.Paused != nil {
 		f.Fatalf("paused: %+v", r.Paused)
@@ -149,35 +149,35 @@ func withoutARecordNothingIsRuled(f *fixture) {
 }
 
 func syncPausesOnlyNewRecords(f *fixture) {
-	p := lease.Pause{By: "ops", Why: "taking stock", Since: f.now().Add(-time.Hour + 123*time.Nanosecond)}
-	other := lease.Pause{By: "other", Since: f.now()}
+	p := protocol.Pause{By: "ops", Why: "taking stock", Since: f.now().Add(-time.Hour + 123*time.Nanosecond)}
+	other := protocol.Pause{By: "other", Since: f.now()}
 	want := p
 	want.Since = p.Since.Truncate(time.Microsecond)
 	name := f.other("x")
-	for i, paused := range []*lease.Pause{&p, nil, &other} {
-		r := f.sync(lease.Sync{Name: name, Mark: 50, Paused: paused})
+	for i, paused := range []*protocol.Pause{&p, nil, &other} {
+		r := f.sync(protocol.Sync{Name: name, Mark: 50, Paused: paused})
 		f.equal("made", r.Made, i == 0)
 		f.equal("pause", r.Paused, &want)
 	}
 	f.name = name
-	f.ask(lease.Paused, f.of(100, "a"))
+	f.ask(protocol.Paused, f.of(100, "a"))
 	f.equal("ended", f.resume("ops"), &want)
-	if r := f.sync(lease.Sync{Name: name, Paused: &p}); r.Paused != nil {
+	if r := f.sync(protocol.Sync{Name: name, Paused: &p}); r.Paused != nil {
 		f.Fatalf("a record that was there is paused: %+v", r.Paused)
 	}
 }
 
 func syncKeepsTheRevision(f *fixture) {
-	f.equal("revision", f.record(), lease.Record{Name: f.name})
+	f.equal("revision", f.record(), protocol.Record{Name: f.name})
 	const odd = "v1/a=3:{}%'~"
-	var last lease.Record
+	var last protocol.Record
 	for _, y := range []struct {
 		brought, want string
 		newer         bool
 	}{{odd, odd, true}, {"", odd, false}, {odd, odd, false}, {"2", "2", true}, {odd, odd, true}} {
 		asked := f.now()
 		f.until(asked.Add(time.Millisecond))
-		r := f.sync(lease.Sync{Name: f.name, Revision: y.brought})
+		r := f.sync(protocol.Sync{Name: f.name, Revision: y.brought})
 		f.equal("revision", r.Revision, y.want)
 		f.equal("newer", r.Revised.After(last.Revised), y.newer)
 		f.equal("newer", r.Revised.After(asked), y.newer)
@@ -194,7 +194,7 @@ func syncKeepsTheSchedulesSinceTheMark(f *fixture) {
 	bring := func(revision string) (texts []string) {
 		asked := f.now()
 		f.until(asked.Add(2 * time.Millisecond))
-		r := f.sync(lease.Sync{Name: f.name, Revision: revision, Schedule: "UTC @every " + revision + "s"})
+		r := f.sync(protocol.Sync{Name: f.name, Revision: revision, Schedule: "UTC @every " + revision + "s"})
 		f.equal("schedules", f.inspect(f.name).Schedules, r.Schedules)
 		f.equal("the last one's since", r.Schedules[len(r.Schedules)-1].Since, r.Revised)
 		for i, s := range r.Schedules {
@@ -217,8 +217,8 @@ func syncKeepsTheSchedulesSinceTheMark(f *fixture) {
 	f.equal("schedules", bring("6"), []string{"4", "5", "6"})
 	f.pass(f.record().Mark, f.now().UnixMilli(), "q")
 	f.equal("schedules", bring("7"), []string{"6", "7"})
-	f.sync(lease.Sync{Name: f.name, Revision: "8"}) // without a word about its schedule
-	f.equal("schedules", f.record().Schedules[2], lease.Schedule{Since: f.record().Revised})
+	f.sync(protocol.Sync{Name: f.name, Revision: "8"}) // without a word about its schedule
+	f.equal("schedules", f.record().Schedules[2], protocol.Schedule{Since: f.record().Revised})
 }
 
 func faultyPausesAreRefused(f *fixture) {
@@ -229,13 +229,13 @@ func faultyPausesAreRefused(f *fixture) {
 		"a name with a line": {"a\nb", "ops"},
 		"no name":            {"", "ops"},
 	} {
-		_, err := c.Pause(f.ctx, p.name, lease.Pause{By: p.by})
+		_, err := c.Pause(f.ctx, p.name, protocol.Pause{By: p.by})
 		f.refused("a pause: "+what, err)
-		_, err = c.Resume(f.ctx, p.name, lease.Resume{By: p.by})
+		_, err = c.Resume(f.ctx, p.name, protocol.Resume{By: p.by})
 		f.refused("a resume: "+what, err)
 	}
 	if p := f.record().Paused; p != nil {
 		f.Fatalf("paused: %+v", p)
 	}
-	f.equal("length", len(f.pause("ops", strings.Repeat("x", lease.MaxWhy+1)).Why), lease.MaxWhy)
+	f.equal("length", len(f.pause("ops", strings.Repeat("x", protocol.MaxWhy+1)).Why), protocol.MaxWhy)
 }

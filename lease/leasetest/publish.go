@@ -8,14 +8,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-func (f *fixture) publisher() lease.Publisher {
+func (f *fixture) publisher() protocol.Publisher {
 	f.Helper()
-	p, ok := f.store.(lease.Publisher)
+	p, ok := f.store.(protocol.Publisher)
 	if !ok {
-		f.Skip("the store is no lease.Publisher")
+		f.Skip("the store is no protocol.Publisher")
 	}
 	return p
 }
@@ -89,8 +89,8 @@ func publishedMessagesAreBounded(f *fixture) {
 	messages, end := f.subscribe()
 	defer end()
 	f.refused("an empty message", p.Publish(f.ctx, nil))
-	f.refused("a message that is too long", p.Publish(f.ctx, make([]byte, lease.MaxMessage+1)))
-	longest := f.name + string(bytes.Repeat([]byte("x"), lease.MaxMessage-len(f.name)))
+	f.refused("a message that is too long", p.Publish(f.ctx, make([]byte, protocol.MaxMessage+1)))
+	longest := f.name + string(bytes.Repeat([]byte("x"), protocol.MaxMessage-len(f.name)))
 	f.ok("Publish", p.Publish(f.ctx, []byte(longest)))
 	f.receives(messages, longest)
 }
@@ -103,7 +103,7 @@ func publishedChangesNoRecord(f *fixture) {
 	var watched sync.WaitGroup
 	defer watched.Wait()
 	defer cancel()
-	if w, ok := f.store.(lease.Watcher); ok {
+	if w, ok := f.store.(protocol.Watcher); ok {
 		listening := make(chan struct{}, 16)
 		watched.Go(func() {
 			_ = w.Watch(ctx, func(name string, _ int64) {

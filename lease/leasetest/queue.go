@@ -3,23 +3,23 @@ package leasetest
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 var (
-	queue   = overlap(lease.OverlapQueue)
-	replace = overlap(lease.OverlapReplace)
+	queue   = overlap(protocol.OverlapQueue)
+	replace = overlap(protocol.OverlapReplace)
 )
 
 // skippedAs is how an occasion that never was granted was settled.
-func skippedAs(occasion int64, outcome lease.Outcome, holder, note string) lease.Settled {
-	return lease.Settled{Occasion: occasion, Outcome: outcome, Holder: holder, Note: note}
+func skippedAs(occasion int64, outcome protocol.Outcome, holder, note string) protocol.Settled {
+	return protocol.Settled{Occasion: occasion, Outcome: outcome, Holder: holder, Note: note}
 }
 
 // settledToo wants that the claim has settled nothing besides but want.
-func (f *fixture) settledToo(a lease.Answer, want ...lease.Settled) {
+func (f *fixture) settledToo(a protocol.Answer, want ...protocol.Settled) {
 	f.Helper()
-	var got []lease.Settled
+	var got []protocol.Settled
 	for _, s := range a.Settled {
 		f.between("settled since", a.Now.Sub(s.At), 0, time.Second) // a round trip, where the rules are applied before it
 		s.At = time.Time{}
@@ -32,17 +32,17 @@ func overlapQueueWaits(f *fixture) {
 	g := f.grant(100, "a")
 	c := f.of(101, "b", queue)
 	for range 2 {
-		a := f.ask(lease.Queued, c)
+		a := f.ask(protocol.Queued, c)
 		f.equal("mark", a.Mark, int64(101))
 		f.equal("holder", a.Holder, "a")
 		f.between("left", a.Left, 1, kept(long))
 		f.equal("other open occasions", len(a.Open), 1)
 		f.settledToo(a)
 	}
-	f.ask(lease.Queued, f.of(101, "c", queue)) // it is still b's
+	f.ask(protocol.Queued, f.of(101, "c", queue)) // it is still b's
 	open := f.record().Open
 	f.equal("open", len(open), 2)
-	f.equal("what waits", open[1], lease.Open{Occasion: 101, Holder: "b"})
+	f.equal("what waits", open[1], protocol.Open{Occasion: 101, Holder: "b"})
 	f.ok("Renew", f.renew(g))
 	f.ok("Settle", f.settle(g, "succeeded"))
 
@@ -51,42 +51,42 @@ func overlapQueueWaits(f *fixture) {
 	f.equal("attempt", next.Attempt, 1)
 	f.equal("takeovers", next.Takeovers, 2)
 	f.above("token", next.Token, g.Token)
-	f.equal("holder", f.ask(lease.Held, c).Holder, "c")
+	f.equal("holder", f.ask(protocol.Held, c).Holder, "c")
 	f.ok("Settle", f.settle(next, "succeeded"))
-	f.ask(lease.Decided, c)
+	f.ask(protocol.Decided, c)
 }
 
 func newestInTheQueueWins(f *fixture) {
 	g := f.grant(100, "a")
 	first, second := f.of(101, "b", queue), f.of(102, "c", queue)
-	f.ask(lease.Queued, first)
-	skipped := skippedAs(101, lease.OutcomeSkipped, "b", lease.NoteNewer)
-	f.settledToo(f.ask(lease.Queued, second), skipped)
-	f.settledToo(f.ask(lease.Queued, second)) // only the claim that settled it tells
-	f.ask(lease.Decided, first)
+	f.ask(protocol.Queued, first)
+	skipped := skippedAs(101, protocol.OutcomeSkipped, "b", protocol.NoteNewer)
+	f.settledToo(f.ask(protocol.Queued, second), skipped)
+	f.settledToo(f.ask(protocol.Queued, second)) // only the claim that settled it tells
+	f.ask(protocol.Decided, first)
 	f.equal("open", len(f.record().Open), 2)
 
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.ask(lease.Granted, second)
-	f.equal("settled", f.settled(), []lease.Settled{
-		{Occasion: 101, Outcome: lease.OutcomeSkipped}, {Occasion: 100, Token: g.Token, Outcome: "succeeded"},
+	f.ask(protocol.Granted, second)
+	f.equal("settled", f.settled(), []protocol.Settled{
+		{Occasion: 101, Outcome: protocol.OutcomeSkipped}, {Occasion: 100, Token: g.Token, Outcome: "succeeded"},
 	})
 }
 
 func queueTakesThePlaceOfWhatOnlyWaits(f *fixture) {
 	g := f.grant(100, "a")
-	f.ask(lease.Queued, f.of(101, "b", queue))
+	f.ask(protocol.Queued, f.of(101, "b", queue))
 	f.ok("Settle", f.settle(g, "succeeded"))
-	a := f.ask(lease.Granted, f.of(102, "c", queue))
+	a := f.ask(protocol.Granted, f.of(102, "c", queue))
 	f.equal("attempt", a.Attempt, 1)
-	f.settledToo(a, skippedAs(101, lease.OutcomeSkipped, "b", lease.NoteNewer))
+	f.settledToo(a, skippedAs(101, protocol.OutcomeSkipped, "b", protocol.NoteNewer))
 	f.equal("other open occasions", len(a.Open), 0)
 }
 
 func queueWaitsForWhatMayBeTakenOver(f *fixture) {
-	for _, free := range []func() lease.Grant{
-		func() lease.Grant { return f.expired(100, "a") },
-		func() lease.Grant {
+	for _, free := range []func() protocol.Grant{
+		func() protocol.Grant { return f.expired(100, "a") },
+		func() protocol.Grant {
 			g := f.grant(100, "a", takeovers(0))
 			f.ok("Release", f.release(g))
 			return g
@@ -95,22 +95,22 @@ func queueWaitsForWhatMayBeTakenOver(f *fixture) {
 		free()
 		c := f.of(101, "b", queue)
 		for range 2 {
-			a := f.ask(lease.Queued, c)
+			a := f.ask(protocol.Queued, c)
 			f.equal("holder", a.Holder, "a")
 			f.equal("left", a.Left, time.Duration(0))
 		}
 		g := f.grant(100, "c", queue)
 		f.equal("attempt", g.Attempt, 2)
-		f.equal("holder", f.ask(lease.Queued, c).Holder, "c")
+		f.equal("holder", f.ask(protocol.Queued, c).Holder, "c")
 		f.ok("Settle", f.settle(g, "succeeded"))
-		f.ask(lease.Granted, c)
+		f.ask(protocol.Granted, c)
 		f.anew()
 	}
 
 	// But not for what may not.
 	g := f.expired(100, "a", takeovers(0))
-	f.settledToo(f.ask(lease.Granted, f.of(101, "b", queue)), lease.Settled{
-		Occasion: 100, Token: g.Token, Attempt: 1, Outcome: lease.OutcomeLost, Holder: "a", Note: lease.NoteExpired,
+	f.settledToo(f.ask(protocol.Granted, f.of(101, "b", queue)), protocol.Settled{
+		Occasion: 100, Token: g.Token, Attempt: 1, Outcome: protocol.OutcomeLost, Holder: "a", Note: protocol.NoteExpired,
 	})
 
 	// Nor when the one that waits is claimed again.
@@ -118,35 +118,35 @@ func queueWaitsForWhatMayBeTakenOver(f *fixture) {
 	held := f.grant(99, "a")
 	f.grant(100, "a", term(f.term), takeovers(0), request("once"))
 	c := f.of(101, "b", queue)
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	f.until(f.now().Add(f.term))
 	f.ok("Settle", f.settle(held, "succeeded"))
-	f.ask(lease.Granted, c)
-	f.ask(lease.Decided, f.of(100, "c"))
+	f.ask(protocol.Granted, c)
+	f.ask(protocol.Decided, f.of(100, "c"))
 }
 
 func waitingIsGrantedAtOnceWithAllow(f *fixture) {
 	g := f.grant(100, "a")
-	f.ask(lease.Queued, f.of(101, "b", queue))
-	for _, o := range []lease.Overlap{lease.OverlapSkip, lease.OverlapWait} {
-		f.ask(lease.Queued, f.of(101, "c", overlap(o)))
+	f.ask(protocol.Queued, f.of(101, "b", queue))
+	for _, o := range []protocol.Overlap{protocol.OverlapSkip, protocol.OverlapWait} {
+		f.ask(protocol.Queued, f.of(101, "c", overlap(o)))
 	}
-	next := f.grant(101, "c", overlap(lease.OverlapAllow))
+	next := f.grant(101, "c", overlap(protocol.OverlapAllow))
 	f.ok("Renew", f.renew(g))
 	f.ok("Renew", f.renew(next))
-	f.ask(lease.Held, f.of(101, "b", queue))
+	f.ask(protocol.Held, f.of(101, "b", queue))
 }
 
 func othersMindWhatWaits(f *fixture) {
 	g := f.grant(100, "a")
-	f.ask(lease.Queued, f.of(101, "b", queue))
+	f.ask(protocol.Queued, f.of(101, "b", queue))
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.ask(lease.Skipped, f.of(102, "c", overlap(lease.OverlapSkip)))
-	a := f.ask(lease.Busy, f.of(103, "c", overlap(lease.OverlapWait)))
+	f.ask(protocol.Skipped, f.of(102, "c", overlap(protocol.OverlapSkip)))
+	a := f.ask(protocol.Busy, f.of(103, "c", overlap(protocol.OverlapWait)))
 	f.equal("holder", a.Holder, "b")
 	f.equal("left", a.Left, time.Duration(0))
-	g = f.grant(104, "c", overlap(lease.OverlapAllow))
-	f.equal("holder", f.ask(lease.Queued, f.of(101, "b", queue)).Holder, "c")
+	g = f.grant(104, "c", overlap(protocol.OverlapAllow))
+	f.equal("holder", f.ask(protocol.Queued, f.of(101, "b", queue)).Holder, "c")
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.grant(101, "b", queue)
 }
@@ -154,8 +154,8 @@ func othersMindWhatWaits(f *fixture) {
 func queueDoesNotMindPlainLocks(f *fixture) {
 	f.grant(0, "a")
 	g := f.grant(100, "b", queue)
-	f.ask(lease.Held, f.of(0, "c", queue))
-	f.ask(lease.Queued, f.of(101, "b", queue))
+	f.ask(protocol.Held, f.of(0, "c", queue))
+	f.ask(protocol.Queued, f.of(101, "b", queue))
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.grant(101, "b", queue)
 }
@@ -164,20 +164,20 @@ func queueDoesNotMindPlainLocks(f *fixture) {
 func waitingCannotBeRenewedOrSettled(f *fixture) {
 	g := f.grant(100, "a")
 	c := f.of(101, "b", queue)
-	f.ask(lease.Queued, c)
-	forged := grantOf(c, lease.Answer{Token: g.Token, Attempt: 1})
+	f.ask(protocol.Queued, c)
+	forged := grantOf(c, protocol.Answer{Token: g.Token, Attempt: 1})
 	f.fenced("Renew", f.renew(forged))
 	f.fenced("Release", f.release(forged))
 	f.fenced("Settle", f.settle(forged, "succeeded"))
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 }
 
 func watchTellsWhoQueues(f *fixture) {
 	woken := f.watch()
 	g := f.grant(100, "a")
 	c := f.of(101, "b", queue)
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.awaits(woken, f.name, 0)
-	f.ask(lease.Granted, c)
+	f.ask(protocol.Granted, c)
 }

@@ -5,24 +5,24 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func renewalExtendsFromNow(f *fixture) {
 	c := f.of(100, "a", term(f.term))
-	a := f.ask(lease.Granted, c)
+	a := f.ask(protocol.Granted, c)
 	g := grantOf(c, a)
 	g.Term = long
 	f.ok("Renew", f.renew(g))
 	f.until(a.Now.Add(a.Left))
-	held := f.ask(lease.Held, f.of(100, "b"))
+	held := f.ask(protocol.Held, f.of(100, "b"))
 	f.between("left", held.Left, long/2, kept(long))
 
 	// Not from when the lease would have ended.
 	for range 3 {
 		f.ok("Renew", f.renew(g))
 	}
-	f.between("left", f.ask(lease.Held, f.of(100, "b")).Left, long/2, kept(long))
+	f.between("left", f.ask(protocol.Held, f.of(100, "b")).Left, long/2, kept(long))
 
 	// A shorter term shortens it.
 	g.Term = f.term
@@ -57,15 +57,15 @@ func renewAnswersForEachGrant(f *fixture) {
 	faulty := settled
 	faulty.Holder = "not a holder"
 
-	var grants []lease.Grant
+	var grants []protocol.Grant
 	want := map[int]error{}
 	for i := range 300 {
 		switch i {
 		case 0, 127, 200, 299:
-			want[i] = lease.ErrFenced
+			want[i] = protocol.ErrFenced
 			grants = append(grants, fenced)
 		case 128:
-			want[i] = lease.ErrFenced
+			want[i] = protocol.ErrFenced
 			grants = append(grants, settled)
 		case 5, 150:
 			want[i] = faulty.Validate()
@@ -79,15 +79,15 @@ func renewAnswersForEachGrant(f *fixture) {
 		switch w := want[i]; {
 		case w == nil:
 			f.ok(fmt.Sprintf("Renew: grant %d", i), err)
-		case errors.Is(w, lease.ErrFenced):
+		case errors.Is(w, protocol.ErrFenced):
 			f.fenced(fmt.Sprintf("Renew: grant %d", i), err)
-		case err == nil || errors.Is(err, lease.ErrFenced):
+		case err == nil || errors.Is(err, protocol.ErrFenced):
 			f.Fatalf("Renew: grant %d: %v, want what is wrong with it", i, err)
 		}
 	}
 	f.equal("answers to nothing", len(f.store.Renew(f.ctx, nil)), 0)
 	for _, i := range []int{1, 126, 129, 298} {
-		a := f.ask(lease.Held, f.of(0, "b", named(grants[i].Name)))
+		a := f.ask(protocol.Held, f.of(0, "b", named(grants[i].Name)))
 		f.between("left", a.Left, long-a.Now.Sub(before)-time.Millisecond, kept(long))
 	}
 }
@@ -97,7 +97,7 @@ func expiredButNotTakenOverCanRenew(f *fixture) {
 		g := f.expired(int64(100+left), "a", takeovers(left))
 		g.Term = long
 		f.ok("Renew", f.renew(g))
-		f.equal("holder", f.ask(lease.Held, f.of(g.Occasion, "b")).Holder, "a")
+		f.equal("holder", f.ask(protocol.Held, f.of(g.Occasion, "b")).Holder, "a")
 	}
 }
 
@@ -117,14 +117,14 @@ func lateRenewalRevivesNothing(f *fixture) {
 	g := f.grant(200, "a")
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.fenced("Renew after a settle", f.renew(g))
-	for i := range lease.Remembered + 1 {
+	for i := range protocol.Remembered + 1 {
 		f.ok("Settle", f.settle(f.grant(int64(201+i), "b"), "succeeded"))
 		f.fenced("Renew after a settle and others", f.renew(g))
 	}
-	f.ask(lease.Decided, f.of(200, "b"))
+	f.ask(protocol.Decided, f.of(200, "b"))
 
 	// Nor does one after the record has caught up with a mark from elsewhere.
-	f.ask(lease.Decided, f.of(200, "b", known(1000)))
+	f.ask(protocol.Decided, f.of(200, "b", known(1000)))
 	f.fenced("Renew after a settle and others", f.renew(g))
 	f.equal("open but 100", len(f.record().Open), 2) // 100 and the plain lock
 }

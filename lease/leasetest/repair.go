@@ -4,26 +4,26 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // future is an occasion an hour ahead of the store's clock.
 func (f *fixture) future() int64 { return f.now().Add(time.Hour).UnixMilli() }
 
-func (f *fixture) repairer() lease.Repairer {
+func (f *fixture) repairer() protocol.Repairer {
 	f.Helper()
-	r, ok := f.store.(lease.Repairer)
+	r, ok := f.store.(protocol.Repairer)
 	if !ok {
-		f.Skip("the store is no lease.Repairer")
+		f.Skip("the store is no protocol.Repairer")
 	}
 	return r
 }
 
 // repair repairs the record, and wants that to have changed it or not.
-func (f *fixture) repair(changed bool) lease.Repaired {
+func (f *fixture) repair(changed bool) protocol.Repaired {
 	f.Helper()
 	before := f.now()
-	a, err := f.repairer().Repair(f.ctx, lease.Repair{Name: f.name})
+	a, err := f.repairer().Repair(f.ctx, protocol.Repair{Name: f.name})
 	f.ok("Repair", err)
 	f.equal("changed", a.Changed, changed)
 	if changed && (a.Mark < before.UnixMilli() || a.Mark > f.now().UnixMilli()) {
@@ -39,13 +39,13 @@ func repairBringsTheMarkBackToNow(f *fixture) {
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.equal("repaired", f.repair(true).Before, n)
 	a := f.repair(false) // as after a lost answer
-	f.equal("repaired", a, lease.Repaired{Before: a.Mark, Mark: a.Mark, Exceptions: 1})
-	f.ask(lease.Decided, f.of(a.Mark, "a"))
+	f.equal("repaired", a, protocol.Repaired{Before: a.Mark, Mark: a.Mark, Exceptions: 1})
+	f.ask(protocol.Decided, f.of(a.Mark, "a"))
 	next := f.grant(a.Mark+1, "a")
 	f.above("token", next.Token, g.Token)
 	f.ok("Settle", f.settle(next, "succeeded"))
 	f.equal("mark", f.record().Mark, a.Mark+1)
-	f.ask(lease.Granted, f.of(n-1, "a"))
+	f.ask(protocol.Granted, f.of(n-1, "a"))
 }
 
 func repairedDecidesWhatWasSettled(f *fixture) {
@@ -57,17 +57,17 @@ func repairedDecidesWhatWasSettled(f *fixture) {
 	_, passed := f.pass(last, last+100, "p")
 	f.equal("passed", passed, true)
 	f.equal("exceptions", f.repair(true).Exceptions, 20)
-	f.ask(lease.Early, f.of(n, "b", notBefore(f.now().Add(time.Minute)))) // its time has not come
+	f.ask(protocol.Early, f.of(n, "b", notBefore(f.now().Add(time.Minute)))) // its time has not come
 	f.above("mark", n, f.record().Mark)
-	a := f.ask(lease.Decided, f.of(n, "b", overlap(lease.OverlapSkip)))
+	a := f.ask(protocol.Decided, f.of(n, "b", overlap(protocol.OverlapSkip)))
 	f.equal("mark", a.Mark, n)
-	f.ask(lease.Granted, f.of(n+1, "b"))
-	f.ask(lease.Decided, f.of(n+2, "b", onlyOpen))
-	f.equal("mark", f.ask(lease.Decided, f.of(n+4, "b", notAfter(f.now().Add(-time.Hour)))).Mark, n+4)
+	f.ask(protocol.Granted, f.of(n+1, "b"))
+	f.ask(protocol.Decided, f.of(n+2, "b", onlyOpen))
+	f.equal("mark", f.ask(protocol.Decided, f.of(n+4, "b", notAfter(f.now().Add(-time.Hour)))).Mark, n+4)
 	f.equal("exceptions", f.repair(true).Exceptions, 21) // with what was granted since
-	f.ask(lease.Decided, f.of(n+6, "b"))
-	f.ask(lease.Granted, f.of(last+100, "b")) // passed as one of a range
-	f.ask(lease.Decided, f.of(last, "b"))
+	f.ask(protocol.Decided, f.of(n+6, "b"))
+	f.ask(protocol.Granted, f.of(last+100, "b")) // passed as one of a range
+	f.ask(protocol.Decided, f.of(last, "b"))
 }
 
 func repairedHolderStillSettles(f *fixture) {
@@ -75,24 +75,24 @@ func repairedHolderStillSettles(f *fixture) {
 	held, free := f.grant(n, "a"), f.grant(n+1, "a")
 	f.ok("Release", f.release(free))
 	f.equal("exceptions", f.repair(true).Exceptions, 2)
-	f.ask(lease.Held, f.of(n, "b"))
+	f.ask(protocol.Held, f.of(n, "b"))
 	f.ok("Renew", f.renew(held))
 	for range 2 {
 		f.ok("Settle", f.settle(held, "succeeded"))
 	}
-	f.ask(lease.Decided, f.of(n, "b"))
+	f.ask(protocol.Decided, f.of(n, "b"))
 	next := f.grant(n+1, "b")
 	f.equal("attempt", next.Attempt, 2)
 	f.fenced("Settle", f.settle(free, "succeeded"))
 	f.ok("Settle", f.settle(next, "succeeded"))
-	f.ask(lease.Decided, f.of(n+1, "c"))
+	f.ask(protocol.Decided, f.of(n+1, "c"))
 }
 
 func lateHolderReopensNothingRepaired(f *fixture) {
 	n := f.future()
 	first := f.grant(n, "a")
 	f.ok("Settle", f.settle(first, "succeeded"))
-	for i := range int64(lease.Remembered) {
+	for i := range int64(protocol.Remembered) {
 		f.ok("Settle", f.settle(f.grant(n+1+i, "a"), "succeeded"))
 	}
 	a := f.repair(true)
@@ -108,22 +108,22 @@ func repairBringsControlsBackToNow(f *fixture) {
 	f.controller()
 	f.name = f.other("x")
 	ahead := f.now().Add(time.Hour).Truncate(time.Microsecond)
-	f.sync(lease.Sync{
-		Name: f.name, Mark: ahead.UnixMilli(), Revision: "r", Schedule: "UTC @every 1s", Paused: &lease.Pause{By: "ops", Why: "w", Since: ahead},
+	f.sync(protocol.Sync{
+		Name: f.name, Mark: ahead.UnixMilli(), Revision: "r", Schedule: "UTC @every 1s", Paused: &protocol.Pause{By: "ops", Why: "w", Since: ahead},
 	})
-	limited := lease.Trigger{Every: time.Hour, Burst: 1, Beside: true}
-	f.trigger(lease.Opened, limited)
-	f.trigger(lease.Limited, limited)
+	limited := protocol.Trigger{Every: time.Hour, Burst: 1, Beside: true}
+	f.trigger(protocol.Opened, limited)
+	f.trigger(protocol.Limited, limited)
 	before := f.now().Truncate(time.Microsecond)
 	f.repair(true)
 	r, now := f.record(), f.now()
-	f.equal("pause", *r.Paused, lease.Pause{By: "ops", Why: "w", Since: r.Paused.Since})
+	f.equal("pause", *r.Paused, protocol.Pause{By: "ops", Why: "w", Since: r.Paused.Since})
 	f.equal("schedules", len(r.Schedules), 1)
 	f.equal("schedule", r.Schedules[0].Text, "UTC @every 1s")
 	for what, since := range map[string]time.Time{"pause": r.Paused.Since, "revision": r.Revised, "schedule": r.Schedules[0].Since} {
 		f.between(what+" since", since.Sub(before), 0, now.Sub(before))
 	}
-	f.trigger(lease.Opened, limited)
+	f.trigger(protocol.Opened, limited)
 }
 
 func repairOfNothingAheadChangesNothing(f *fixture) {
@@ -131,25 +131,25 @@ func repairOfNothingAheadChangesNothing(f *fixture) {
 	g := f.grant(100, "a")
 	before := f.record()
 	for range 2 {
-		f.equal("repaired", f.repair(false), lease.Repaired{Before: 100, Mark: 100})
+		f.equal("repaired", f.repair(false), protocol.Repaired{Before: 100, Mark: 100})
 	}
 	f.equal("mark", f.record().Mark, before.Mark)
 	f.equal("open", len(f.record().Open), 1)
 	f.ok("Renew", f.renew(g))
 
-	ask := func(q lease.Repair) error {
+	ask := func(q protocol.Repair) error {
 		_, err := r.Repair(f.ctx, q)
 		return err
 	}
-	if err := ask(lease.Repair{Name: f.other("unknown")}); !errors.Is(err, lease.ErrUnknown) {
-		f.Fatalf("Repair without a record: %v, want lease.ErrUnknown", err)
+	if err := ask(protocol.Repair{Name: f.other("unknown")}); !errors.Is(err, protocol.ErrUnknown) {
+		f.Fatalf("Repair without a record: %v, want protocol.ErrUnknown", err)
 	}
-	f.refused("no name", ask(lease.Repair{}))
+	f.refused("no name", ask(protocol.Repair{}))
 	n, past := f.future(), f.now().Add(-time.Minute).Truncate(time.Millisecond)
 	f.ok("Settle", f.settle(f.grant(n, "a"), "succeeded"))
-	f.outOfBounds("Repair", ask(lease.Repair{Name: f.name, Until: past}), past)
+	f.outOfBounds("Repair", ask(protocol.Repair{Name: f.name, Until: past}), past)
 	f.equal("mark", f.record().Mark, n)
-	f.ok("Repair", ask(lease.Repair{Name: f.name, Until: f.now().Add(time.Hour)}))
+	f.ok("Repair", ask(protocol.Repair{Name: f.name, Until: f.now().Add(time.Hour)}))
 	f.above("mark", n, f.record().Mark)
 }
 
@@ -158,5 +158,5 @@ func watchNotifiesOfRepairs(f *fixture) {
 	f.grant(f.future(), "a")
 	woken := f.watch()
 	f.repair(true)
-	f.awaits(woken, f.name, lease.Ruled)
+	f.awaits(woken, f.name, protocol.Ruled)
 }

@@ -3,21 +3,21 @@ package leasetest
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // replacedOf is how the store settles a grant that has made room on its own account.
-func replacedOf(g lease.Grant) lease.Settled {
-	return lease.Settled{
-		Occasion: g.Occasion, Token: g.Token, Attempt: g.Attempt, Outcome: lease.OutcomeReplaced, Holder: g.Holder,
-		Note: lease.NoteExpired,
+func replacedOf(g protocol.Grant) protocol.Settled {
+	return protocol.Settled{
+		Occasion: g.Occasion, Token: g.Token, Attempt: g.Attempt, Outcome: protocol.OutcomeReplaced, Holder: g.Holder,
+		Note: protocol.NoteExpired,
 	}
 }
 
 func overlapReplaceTellsTheHolder(f *fixture) {
 	g := f.grant(100, "a")
 	c := f.of(101, "b", replace)
-	a := f.ask(lease.Queued, c)
+	a := f.ask(protocol.Queued, c)
 	f.equal("mark", a.Mark, int64(101))
 	f.equal("holder", a.Holder, "a")
 	f.between("left", a.Left, 1, kept(long))
@@ -25,34 +25,34 @@ func overlapReplaceTellsTheHolder(f *fixture) {
 	g.Term = 3 * long
 	for range 2 {
 		f.replaced(f.renew(g))
-		f.between("left", f.ask(lease.Queued, c).Left, 1, kept(long)) // it was not extended
+		f.between("left", f.ask(protocol.Queued, c).Left, 1, kept(long)) // it was not extended
 	}
-	f.equal("holder", f.ask(lease.Held, f.of(100, "c")).Holder, "a")
+	f.equal("holder", f.ask(protocol.Held, f.of(100, "c")).Holder, "a")
 	g.Note = "made room"
-	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
-	f.ok("Settle again", f.settle(g, lease.OutcomeReplaced))
-	f.ask(lease.Granted, c)
+	f.ok("Settle", f.settle(g, protocol.OutcomeReplaced))
+	f.ok("Settle again", f.settle(g, protocol.OutcomeReplaced))
+	f.ask(protocol.Granted, c)
 	f.fenced("Renew", f.renew(g))
-	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 100, Token: g.Token, Outcome: lease.OutcomeReplaced}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: protocol.OutcomeReplaced}})
 }
 
 // Who has to make room may have just succeeded, or give it up.
 func replacedHolderEndsAsItLikes(f *fixture) {
 	g := f.grant(100, "a")
 	c := f.of(101, "b", replace)
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	f.ok("Settle", f.settle(g, "succeeded"))
-	next := grantOf(c, f.ask(lease.Granted, c))
+	next := grantOf(c, f.ask(protocol.Granted, c))
 
 	c = f.of(102, "b", replace)
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	f.ok("Release", f.release(next))
 	f.fenced("Renew of what is released", f.renew(next))
-	f.settledToo(f.ask(lease.Granted, c), replacedOf(next))
+	f.settledToo(f.ask(protocol.Granted, c), replacedOf(next))
 }
 
 // replacing lets c, of 101, wait to replace the grant it returns, of 100, until the lease has run out.
-func (f *fixture) replacing() (g lease.Grant, c lease.Claim) {
+func (f *fixture) replacing() (g protocol.Grant, c protocol.Claim) {
 	f.Helper()
 	for d := 4 * f.term; d <= long; d *= 2 { // however slow the machine
 		f.anew()
@@ -60,7 +60,7 @@ func (f *fixture) replacing() (g lease.Grant, c lease.Claim) {
 		c = f.of(101, "b", replace)
 		a, err := f.store.Claim(f.ctx, c)
 		f.ok("Claim", err)
-		if a.Status == lease.Queued {
+		if a.Status == protocol.Queued {
 			f.until(a.Now.Add(a.Left))
 			return g, c
 		}
@@ -71,49 +71,49 @@ func (f *fixture) replacing() (g lease.Grant, c lease.Claim) {
 
 func deadHolderDelaysReplacementUntilItsLeaseEnds(f *fixture) {
 	g, c := f.replacing()
-	a := f.ask(lease.Granted, c)
+	a := f.ask(protocol.Granted, c)
 	f.equal("attempt", a.Attempt, 1)
 	f.settledToo(a, replacedOf(g))
-	f.settledToo(f.ask(lease.Granted, c)) // the claim that settled it has told of it
-	f.ask(lease.Decided, f.of(100, "c"))
+	f.settledToo(f.ask(protocol.Granted, c)) // the claim that settled it has told of it
+	f.ask(protocol.Decided, f.of(100, "c"))
 	f.fenced("Renew", f.renew(g))
 	f.fenced("Release", f.release(g))
 	f.fenced("Settle", f.settle(g, "succeeded"))
-	f.fenced("Settle", f.settle(g, lease.OutcomeReplaced)) // it is settled so, but not by the holder
+	f.fenced("Settle", f.settle(g, protocol.OutcomeReplaced)) // it is settled so, but not by the holder
 }
 
 func replacedIsNotTakenOver(f *fixture) {
 	g, c := f.replacing()
-	a := f.ask(lease.Decided, f.of(100, "c"))
+	a := f.ask(protocol.Decided, f.of(100, "c"))
 	f.settledToo(a, replacedOf(g))
-	f.settledToo(f.ask(lease.Decided, f.of(100, "c")))
+	f.settledToo(f.ask(protocol.Decided, f.of(100, "c")))
 	f.fenced("Settle", f.settle(g, "succeeded"))
-	f.ask(lease.Granted, c)
+	f.ask(protocol.Granted, c)
 
 	// Nor does anybody who asks in another way wait for it.
-	for _, ask := range []change{queue, overlap(lease.OverlapSkip), overlap(lease.OverlapAllow)} {
+	for _, ask := range []change{queue, overlap(protocol.OverlapSkip), overlap(protocol.OverlapAllow)} {
 		g, c = f.replacing()
-		f.settledToo(f.ask(lease.Granted, f.of(c.Occasion, "c", ask)), replacedOf(g))
+		f.settledToo(f.ask(protocol.Granted, f.of(c.Occasion, "c", ask)), replacedOf(g))
 	}
 
 	// A holder that comes back before anybody asked ends it on its own.
 	g, c = f.replacing()
 	f.replaced(f.renew(g))
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.ask(lease.Granted, c)
+	f.ask(protocol.Granted, c)
 }
 
 func replaceDoesNotWaitForTheFree(f *fixture) {
 	g := f.expired(100, "a")
-	f.settledToo(f.ask(lease.Granted, f.of(101, "b", replace)), replacedOf(g))
+	f.settledToo(f.ask(protocol.Granted, f.of(101, "b", replace)), replacedOf(g))
 	f.fenced("Settle", f.settle(g, "succeeded"))
-	f.ask(lease.Decided, f.of(100, "c"))
+	f.ask(protocol.Decided, f.of(100, "c"))
 
 	f.anew()
 	g = f.grant(100, "a", takeovers(0))
 	f.ok("Release", f.release(g))
-	held := f.grant(101, "a", overlap(lease.OverlapAllow))
-	f.settledToo(f.ask(lease.Queued, f.of(102, "b", replace)), replacedOf(g))
+	held := f.grant(101, "a", overlap(protocol.OverlapAllow))
+	f.settledToo(f.ask(protocol.Queued, f.of(102, "b", replace)), replacedOf(g))
 	f.fenced("Settle", f.settle(g, "succeeded"))
 	f.replaced(f.renew(held))
 }
@@ -121,23 +121,23 @@ func replaceDoesNotWaitForTheFree(f *fixture) {
 func replaceTakesThePlaceOfWhatWaits(f *fixture) {
 	g := f.grant(100, "a")
 	first, second := f.of(101, "b", queue), f.of(102, "c", replace)
-	f.ask(lease.Queued, first)
+	f.ask(protocol.Queued, first)
 	f.ok("Renew", f.renew(g))
-	f.settledToo(f.ask(lease.Queued, second), skippedAs(101, lease.OutcomeReplaced, "b", lease.NoteNewer))
-	f.ask(lease.Decided, first)
+	f.settledToo(f.ask(protocol.Queued, second), skippedAs(101, protocol.OutcomeReplaced, "b", protocol.NoteNewer))
+	f.ask(protocol.Decided, first)
 	f.replaced(f.renew(g))
-	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
+	f.ok("Settle", f.settle(g, protocol.OutcomeReplaced))
 
 	// And when there is nothing else.
-	f.settledToo(f.ask(lease.Granted, f.of(103, "d", replace)), skippedAs(102, lease.OutcomeReplaced, "c", lease.NoteNewer))
+	f.settledToo(f.ask(protocol.Granted, f.of(103, "d", replace)), skippedAs(102, protocol.OutcomeReplaced, "c", protocol.NoteNewer))
 }
 
 // What waits replaces for whoever claims it so, and only then.
 func waitingReplacesWhenItIsClaimedSo(f *fixture) {
 	g := f.grant(100, "a")
-	f.ask(lease.Queued, f.of(101, "b", queue))
+	f.ask(protocol.Queued, f.of(101, "b", queue))
 	f.ok("Renew", f.renew(g))
-	f.ask(lease.Queued, f.of(101, "b", replace))
+	f.ask(protocol.Queued, f.of(101, "b", replace))
 	f.replaced(f.renew(g))
 }
 
@@ -145,30 +145,30 @@ func plainLocksAreNotReplaced(f *fixture) {
 	held := f.grant(0, "a")
 	g := f.grant(100, "b", replace)
 	f.ok("Renew", f.renew(held))
-	f.ask(lease.Queued, f.of(101, "b", replace))
+	f.ask(protocol.Queued, f.of(101, "b", replace))
 	f.ok("Renew", f.renew(held))
-	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
+	f.ok("Settle", f.settle(g, protocol.OutcomeReplaced))
 	f.ok("Release", f.release(held))
 
 	free := f.expired(0, "a")
-	f.settledToo(f.ask(lease.Granted, f.of(101, "b", replace)))
+	f.settledToo(f.ask(protocol.Granted, f.of(101, "b", replace)))
 	f.ok("Renew", f.renew(free))
 }
 
 func watchTellsWhoIsReplaced(f *fixture) {
 	woken := f.watch()
 	f.grant(100, "a")
-	f.ask(lease.Queued, f.of(101, "b", replace))
+	f.ask(protocol.Queued, f.of(101, "b", replace))
 	f.awaits(woken, f.name, 0)
 }
 
 func newerIsNotReplacedByOlder(f *fixture) {
 	newer := f.granted(f.open())
 	c := f.of(100, "b", replace)
-	f.equal("holder", f.ask(lease.Queued, c).Holder, newer.Holder)
+	f.equal("holder", f.ask(protocol.Queued, c).Holder, newer.Holder)
 	f.ok("Renew", f.renew(newer))
 	f.ok("Settle", f.settle(newer, "succeeded"))
-	g := grantOf(c, f.ask(lease.Granted, c))
+	g := grantOf(c, f.ask(protocol.Granted, c))
 	f.ok("Renew", f.renew(g))
 }
 
@@ -177,18 +177,18 @@ func onlyWhatIsGrantedAlreadyMakesRoom(f *fixture) {
 	g := f.grant(100, "a")
 	newer := f.open()
 	c := f.of(newer, "b", replace, onlyOpen)
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	f.replaced(f.renew(g))
-	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
-	f.ok("Settle", f.settle(grantOf(c, f.ask(lease.Granted, c)), "succeeded"))
+	f.ok("Settle", f.settle(g, protocol.OutcomeReplaced))
+	f.ok("Settle", f.settle(grantOf(c, f.ask(protocol.Granted, c)), "succeeded"))
 
 	g = f.grant(101, "a", replace)
 	f.ok("Renew", f.renew(g))
 	later := f.of(102, "b", replace)
-	f.ask(lease.Queued, later)
+	f.ask(protocol.Queued, later)
 	f.replaced(f.renew(g))
-	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
-	f.ok("Renew", f.renew(grantOf(later, f.ask(lease.Granted, later))))
+	f.ok("Settle", f.settle(g, protocol.OutcomeReplaced))
+	f.ok("Renew", f.renew(grantOf(later, f.ask(protocol.Granted, later))))
 	g = f.expired(103, "a")
 	f.equal("attempt", f.grant(103, "b").Attempt, g.Attempt+1)
 }
@@ -197,11 +197,11 @@ func onlyWhatIsGrantedAlreadyMakesRoom(f *fixture) {
 func whoIsReplacedStaysReplaced(f *fixture) {
 	old := f.granted(f.open())
 	newer := f.open()
-	f.ask(lease.Queued, f.of(newer, "b", replace, onlyOpen))
+	f.ask(protocol.Queued, f.of(newer, "b", replace, onlyOpen))
 	f.replaced(f.renew(old))
-	beside := f.grant(100, "c", overlap(lease.OverlapAllow))
+	beside := f.grant(100, "c", overlap(protocol.OverlapAllow))
 	f.ok("Renew", f.renew(beside))
-	f.ask(lease.Queued, f.of(101, "d", replace))
+	f.ask(protocol.Queued, f.of(101, "d", replace))
 	f.replaced(f.renew(beside))
 	f.replaced(f.renew(old))
 }
@@ -210,15 +210,15 @@ func forgottenIsReplacedAllTheSame(f *fixture) {
 	g := f.grant(100, "a")
 	f.forgetAll()
 	f.until(time.UnixMicro(g.Token))
-	f.sync(lease.Sync{Name: f.name, Mark: 100})
+	f.sync(protocol.Sync{Name: f.name, Mark: 100})
 	held := f.grant(101, "b")
 	c := f.of(102, "c", replace)
-	f.ask(lease.Queued, c)
+	f.ask(protocol.Queued, c)
 	for range 2 {
 		f.replaced(f.renew(g))
 	}
-	f.ok("Settle", f.settle(g, lease.OutcomeReplaced))
+	f.ok("Settle", f.settle(g, protocol.OutcomeReplaced))
 	f.replaced(f.renew(held))
-	f.ok("Settle", f.settle(held, lease.OutcomeReplaced))
-	f.ask(lease.Granted, c)
+	f.ok("Settle", f.settle(held, protocol.OutcomeReplaced))
+	f.ask(protocol.Granted, c)
 }

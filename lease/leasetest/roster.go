@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-func (f *fixture) roster() lease.Roster {
+func (f *fixture) roster() protocol.Roster {
 	f.Helper()
-	r, ok := f.store.(lease.Roster)
+	r, ok := f.store.(protocol.Roster)
 	if !ok {
-		f.Skip("the store is no lease.Roster")
+		f.Skip("the store is no protocol.Roster")
 	}
 	return r
 }
@@ -70,18 +70,18 @@ func lifeOfAMemberEnds(f *fixture) {
 
 func membersSayOnlySoMuch(f *fixture) {
 	r := f.roster()
-	f.refused("too much", r.Announce(f.ctx, f.other("a"), make([]byte, lease.MaxInfo+1), long))
+	f.refused("too much", r.Announce(f.ctx, f.other("a"), make([]byte, protocol.MaxInfo+1), long))
 	for what, holder := range map[string]string{"nobody": "", "two words": "a b", "a line": "a\n"} {
 		f.refused(what, r.Announce(f.ctx, holder, nil, long))
 	}
 	f.equal("members", len(f.members()), 0)
-	most := bytes.Repeat([]byte("\x00 \n"), lease.MaxInfo/3)
+	most := bytes.Repeat([]byte("\x00 \n"), protocol.MaxInfo/3)
 	f.announce("a", string(most), long)
 	f.equal("what it says", f.members(), []string{"a=" + string(most)})
 }
 
 // announced wants that the member was announced between two looks at the store's clock, or that of one of its servers.
-func (f *fixture) announced(m lease.Member, after, before time.Time) {
+func (f *fixture) announced(m protocol.Member, after, before time.Time) {
 	f.Helper()
 	if m.Heard.Before(after.Add(-f.term)) || m.Heard.After(before.Add(f.term)) {
 		f.Fatalf("%s was announced at %s, want from %s to %s", m.Holder, m.Heard, after, before)
@@ -110,11 +110,11 @@ func membersHaveTheTimeOfTheirAnnouncement(f *fixture) {
 }
 
 // former returns the case's own former members, in the order in which the store returns them.
-func (f *fixture) former() (list []lease.Member) {
+func (f *fixture) former() (list []protocol.Member) {
 	f.Helper()
-	h, ok := f.store.(lease.MemberHistory)
+	h, ok := f.store.(protocol.MemberHistory)
 	if !ok {
-		f.Skip("the store is no lease.MemberHistory")
+		f.Skip("the store is no protocol.MemberHistory")
 	}
 	all, err := h.FormerMembers(f.ctx)
 	f.ok("FormerMembers", err)
@@ -159,22 +159,22 @@ func formerMembersAreKept(f *fixture) {
 
 func formerMembersAreBounded(f *fixture) {
 	f.former()
-	for i := range lease.MaxFormer + 3 {
+	for i := range protocol.MaxFormer + 3 {
 		f.announce(fmt.Sprint(i), "x", long)
 		f.announce(fmt.Sprint(i), "", 0)
 		f.until(f.now())
 	}
 	list := f.former()
-	f.equal("how many", len(list), lease.MaxFormer)
-	f.equal("the newest", list[0].Holder, f.other(fmt.Sprint(lease.MaxFormer+2)))
+	f.equal("how many", len(list), protocol.MaxFormer)
+	f.equal("the newest", list[0].Holder, f.other(fmt.Sprint(protocol.MaxFormer+2)))
 	f.announce("lives", "on", long)
 	f.equal("members", f.members(), []string{"lives=on"})
 }
 
 func knownMembersSayNothingAgain(f *fixture) {
-	k, ok := f.store.(lease.KnownMembers)
+	k, ok := f.store.(protocol.KnownMembers)
 	if !ok {
-		f.Skip("the store is no lease.KnownMembers")
+		f.Skip("the store is no protocol.KnownMembers")
 	}
 	odd := " two\nlines, \x00 \xff and 7 8 "
 	f.announce("a", odd, long)
@@ -183,7 +183,7 @@ func knownMembersSayNothingAgain(f *fixture) {
 	f.announce("dead", "x", f.term)
 	f.until(f.now().Add(f.term))
 	known := map[string]string{
-		f.other("b"): lease.InfoDigest([]byte("b")), f.other("c"): lease.InfoDigest([]byte("before")), f.other("dead"): lease.InfoDigest([]byte("x")),
+		f.other("b"): protocol.InfoDigest([]byte("b")), f.other("c"): protocol.InfoDigest([]byte("before")), f.other("dead"): protocol.InfoDigest([]byte("x")),
 	}
 	look := func(want ...string) {
 		f.Helper()
@@ -194,13 +194,13 @@ func knownMembersSayNothingAgain(f *fixture) {
 			if suffix, ok := strings.CutPrefix(m.Holder, f.other("")); ok {
 				f.between("left", m.Left, 1, time.Hour)
 				list = append(list, fmt.Sprintf("%s=%s %t", suffix, m.Info, m.Known))
-				known[m.Holder] = lease.InfoDigest(m.Info)
+				known[m.Holder] = protocol.InfoDigest(m.Info)
 			}
 		}
 		f.equal("members", list, want)
 	}
 	look("a="+odd+" false", "b= true", "c= false")
-	known[f.other("b")] = lease.InfoDigest([]byte("b"))
+	known[f.other("b")] = protocol.InfoDigest([]byte("b"))
 	f.announce("c", "again", long)
 	look("a= true", "b= true", "c=again false")
 }

@@ -6,14 +6,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-func (f *fixture) sets() lease.Sets {
+func (f *fixture) sets() protocol.Sets {
 	f.Helper()
-	s, ok := f.store.(lease.Sets)
+	s, ok := f.store.(protocol.Sets)
 	if !ok {
-		f.Skip("the store is no lease.Sets")
+		f.Skip("the store is no protocol.Sets")
 	}
 	return s
 }
@@ -21,7 +21,7 @@ func (f *fixture) sets() lease.Sets {
 // set makes one that only this case has, and returns it with its digest.
 func (f *fixture) set(suffix string) (set []byte, digest string) {
 	set = []byte(f.other(suffix) + "\x00\r\n \xff")
-	return set, lease.SetDigest(set)
+	return set, protocol.SetDigest(set)
 }
 
 func (f *fixture) put(set []byte, life time.Duration) {
@@ -52,9 +52,9 @@ func setsAreKeptUnderTheirDigests(f *fixture) {
 	f.put(b, long)
 	f.put(a, long)
 	f.wantSets([]string{digestB, unknown, digestA, digestA}, b, nil, a, a)
-	most := bytes.Repeat(a, lease.MaxSet/len(a)+1)[:lease.MaxSet]
+	most := bytes.Repeat(a, protocol.MaxSet/len(a)+1)[:protocol.MaxSet]
 	f.put(most, long)
-	f.wantSets([]string{lease.SetDigest(most)}, most)
+	f.wantSets([]string{protocol.SetDigest(most)}, most)
 }
 
 func lifeOfASetEnds(f *fixture) {
@@ -88,13 +88,13 @@ func faultySetsAreRefused(f *fixture) {
 	s := f.sets()
 	a, digest := f.set("a")
 	f.refused("an empty set", s.PutSet(f.ctx, nil, long))
-	f.refused("too much", s.PutSet(f.ctx, make([]byte, lease.MaxSet+1), long))
+	f.refused("too much", s.PutSet(f.ctx, make([]byte, protocol.MaxSet+1), long))
 	f.refused("no life", s.PutSet(f.ctx, a, 0))
 	_, err := s.KeepSets(f.ctx, []string{digest}, 0)
 	f.refused("no life", err)
 	for what, digests := range map[string][]string{
 		"no digest": {""}, "half a digest": {digest[1:]}, "another alphabet": {strings.Repeat("g", len(digest))},
-		"upper case": {strings.Repeat("A", len(digest))}, "too many": make([]string, lease.MaxSetsAtOnce+1),
+		"upper case": {strings.Repeat("A", len(digest))}, "too many": make([]string, protocol.MaxSetsAtOnce+1),
 	} {
 		_, err := s.KeepSets(f.ctx, digests, long)
 		f.refused(what, err)

@@ -1,8 +1,8 @@
-// Package leasetest proves that a [lease.Store] keeps the rules that package lease states. It needs nothing but the
+// Package leasetest proves that a [protocol.Store] keeps the rules that package lease states. It needs nothing but the
 // standard library:
 //
 //	func TestStore(t *testing.T) {
-//		leasetest.Run(t, func(t *testing.T) lease.Store { return open(t) })
+//		leasetest.Run(t, func(t *testing.T) protocol.Store { return open(t) })
 //	}
 package leasetest
 
@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
-// new or shared: the cases use names that are new in each run. A store that is not a [lease.Watcher], [lease.Inspector],
-// [lease.Controller], [lease.Canceller], [lease.Repairer], [lease.Roster], [lease.MemberHistory], [lease.KnownMembers], [lease.Journal], [lease.Publisher], [lease.Sets], [lease.Summarizer], [lease.Locker] or
-// [lease.Namespacer], or for which [WithForget] or [WithClockStep] is not given, has the cases about that skipped.
-func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) {
+// new or shared: the cases use names that are new in each run. A store that is not a [protocol.Watcher], [protocol.Inspector],
+// [protocol.Controller], [protocol.Canceller], [protocol.Repairer], [protocol.Roster], [protocol.MemberHistory], [protocol.KnownMembers], [protocol.Journal], [protocol.Publisher], [protocol.Sets], [protocol.Summarizer], [protocol.Locker] or
+// [protocol.Namespacer], or for which [WithForget] or [WithClockStep] is not given, has the cases about that skipped.
+func Run(t *testing.T, newStore func(t *testing.T) protocol.Store, opts ...Option) {
 	o := options{
 		within: func(t *testing.T, f func(*testing.T)) { f(t) },
 		sleep:  time.Sleep,
@@ -37,20 +37,20 @@ type options struct {
 	within func(t *testing.T, f func(*testing.T))
 	sleep  func(time.Duration)
 	term   time.Duration
-	forget func(t *testing.T, s lease.Store)
-	step   func(t *testing.T, s lease.Store, d time.Duration)
+	forget func(t *testing.T, s protocol.Store)
+	step   func(t *testing.T, s protocol.Store, d time.Duration)
 }
 
 // Option changes how [Run] goes about it.
 type Option func(*options)
 
 // WithForget gives the suite a way to make s forget everything, as a crash without persistence would.
-func WithForget(forget func(t *testing.T, s lease.Store)) Option {
+func WithForget(forget func(t *testing.T, s protocol.Store)) Option {
 	return func(o *options) { o.forget = forget }
 }
 
 // WithClockStep gives the suite a way to move the clock of s by d, as somebody who sets the clock of its machine would.
-func WithClockStep(step func(t *testing.T, s lease.Store, d time.Duration)) Option {
+func WithClockStep(step func(t *testing.T, s protocol.Store, d time.Duration)) Option {
 	return func(o *options) { o.step = step }
 }
 

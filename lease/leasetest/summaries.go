@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-func (f *fixture) summarizer() (lease.Summarizer, lease.Inspector) {
+func (f *fixture) summarizer() (protocol.Summarizer, protocol.Inspector) {
 	f.Helper()
-	s, ok := f.store.(lease.Summarizer)
-	i, isInspector := f.store.(lease.Inspector)
+	s, ok := f.store.(protocol.Summarizer)
+	i, isInspector := f.store.(protocol.Inspector)
 	if !ok || !isInspector {
-		f.Skip("the store is no lease.Summarizer and lease.Inspector")
+		f.Skip("the store is no protocol.Summarizer and protocol.Inspector")
 	}
 	return s, i
 }
 
-func (f *fixture) summarize(names ...string) []lease.Summary {
+func (f *fixture) summarize(names ...string) []protocol.Summary {
 	f.Helper()
 	s, _ := f.summarizer()
 	list, err := s.Summarize(f.ctx, names)
@@ -27,12 +27,12 @@ func (f *fixture) summarize(names ...string) []lease.Summary {
 }
 
 // summaryIsThatOfTheRecord wants the summary of the fixture's record to be what Inspect shows, and returns it.
-func (f *fixture) summaryIsThatOfTheRecord() lease.Summary {
+func (f *fixture) summaryIsThatOfTheRecord() protocol.Summary {
 	f.Helper()
 	_, inspector := f.summarizer()
 	r, err := inspector.Inspect(f.ctx, f.name)
 	f.ok("Inspect", err)
-	want, got := lease.Summarize(r), f.summarize(f.name)[0]
+	want, got := protocol.Summarize(r), f.summarize(f.name)[0]
 	for i := range got.Open {
 		f.between("left", got.Open[i].Left, 0, kept(long))
 		got.Open[i].Left = want.Open[i].Left
@@ -49,25 +49,25 @@ func (f *fixture) summaryIsThatOfTheRecord() lease.Summary {
 
 func summariesAreThoseOfRecords(f *fixture) {
 	f.summarizer()
-	f.equal("of no record", f.summarize(f.other("none"))[0], lease.Summary{Record: lease.Record{Name: f.other("none")}})
-	f.sync(lease.Sync{Name: f.name, Revision: "1", Schedule: "UTC @daily"})
+	f.equal("of no record", f.summarize(f.other("none"))[0], protocol.Summary{Record: protocol.Record{Name: f.other("none")}})
+	f.sync(protocol.Sync{Name: f.name, Revision: "1", Schedule: "UTC @daily"})
 	f.summaryIsThatOfTheRecord()
 
 	f.ok("Settle", f.settle(f.grant(100, "a"), "failed"))
-	f.ok("Settle", f.settle(f.grant(200, "a"), lease.OutcomeSucceeded))
+	f.ok("Settle", f.settle(f.grant(200, "a"), protocol.OutcomeSucceeded))
 	f.pass(200, 300, "p1")
 	g := f.grant(400, "b")
 	s := f.summaryIsThatOfTheRecord()
 	f.equal("open", len(s.Open), 1)
 	f.equal("settled", len(s.Settled), 2)
-	f.equal("the newest", s.Newest, []lease.Outcome{"failed", lease.OutcomeSucceeded, "missed"})
+	f.equal("the newest", s.Newest, []protocol.Outcome{"failed", protocol.OutcomeSucceeded, "missed"})
 
 	f.ok("Settle", f.settle(g, "failed"))
 	f.pass(400, 500, "p2")
 	f.equal("settled", len(f.summaryIsThatOfTheRecord().Settled), 3)
 
-	if c, ok := f.store.(lease.Controller); ok {
-		_, err := c.Pause(f.ctx, f.name, lease.Pause{By: "ann", Why: "a reason"})
+	if c, ok := f.store.(protocol.Controller); ok {
+		_, err := c.Pause(f.ctx, f.name, protocol.Pause{By: "ann", Why: "a reason"})
 		f.ok("Pause", err)
 		f.equal("paused by", f.summaryIsThatOfTheRecord().Paused.By, "ann")
 	}
@@ -75,13 +75,13 @@ func summariesAreThoseOfRecords(f *fixture) {
 
 func summariesAreBounded(f *fixture) {
 	f.summarizer()
-	f.ok("Settle", f.settle(f.grant(100, "a"), lease.OutcomeSucceeded))
-	for occasion := int64(101); occasion <= 100+2*lease.SummaryOutcomes; occasion++ {
+	f.ok("Settle", f.settle(f.grant(100, "a"), protocol.OutcomeSucceeded))
+	for occasion := int64(101); occasion <= 100+2*protocol.SummaryOutcomes; occasion++ {
 		f.ok("Settle", f.settle(f.grant(occasion, "a"), "failed"))
 	}
 	s := f.summarize(f.name)[0]
-	f.equal("the newest", s.Newest, slices.Repeat([]lease.Outcome{"failed"}, lease.SummaryOutcomes))
-	f.equal("the last", s.Settled[len(s.Settled)-1].Occasion, int64(100+2*lease.SummaryOutcomes))
+	f.equal("the newest", s.Newest, slices.Repeat([]protocol.Outcome{"failed"}, protocol.SummaryOutcomes))
+	f.equal("the last", s.Settled[len(s.Settled)-1].Occasion, int64(100+2*protocol.SummaryOutcomes))
 	if n := len(s.Settled); n > 2 {
 		f.Fatalf("%d settled, want the last, and the success where it is remembered", n)
 	}
@@ -89,11 +89,11 @@ func summariesAreBounded(f *fixture) {
 
 func summariesComeInTheOrderOfNames(f *fixture) {
 	f.summarizer()
-	names := make([]string, lease.MaxSummaries)
+	names := make([]string, protocol.MaxSummaries)
 	for i := range names {
 		names[i] = f.other(fmt.Sprint(i))
 		if i%3 == 0 {
-			f.sync(lease.Sync{Name: names[i], Mark: int64(i + 1)})
+			f.sync(protocol.Sync{Name: names[i], Mark: int64(i + 1)})
 		}
 	}
 	for i, s := range f.summarize(names...) {
@@ -111,14 +111,14 @@ func namesAreListedInPages(f *fixture) {
 	want := map[string]bool{f.name: true}
 	for i := range 50 {
 		name := f.other(fmt.Sprint(i))
-		f.sync(lease.Sync{Name: name})
+		f.sync(protocol.Sync{Name: name})
 		want[name] = true
 	}
 	for cursor, calls := "", 0; ; calls++ {
 		names, next, err := summarizer.Names(f.ctx, cursor, 10)
 		f.ok("Names", err)
 		for _, name := range names {
-			if !lease.ValidName(name) {
+			if !protocol.ValidName(name) {
 				f.Fatalf("%q is no name", name)
 			}
 			delete(want, name)
@@ -133,7 +133,7 @@ func namesAreListedInPages(f *fixture) {
 func faultySummariesAreRefused(f *fixture) {
 	summarizer, _ := f.summarizer()
 	for what, names := range map[string][]string{
-		"no name": {""}, "two words": {f.name, "a b"}, "too many": slices.Repeat([]string{f.name}, lease.MaxSummaries+1),
+		"no name": {""}, "two words": {f.name, "a b"}, "too many": slices.Repeat([]string{f.name}, protocol.MaxSummaries+1),
 	} {
 		_, err := summarizer.Summarize(f.ctx, names)
 		f.refused(what, err)

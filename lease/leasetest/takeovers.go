@@ -3,7 +3,7 @@ package leasetest
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func expiredOccasionIsTakenOver(f *fixture) {
@@ -13,7 +13,7 @@ func expiredOccasionIsTakenOver(f *fixture) {
 	f.above("token", second.Token, first.Token)
 	f.equal("attempt", second.Attempt, 2)
 	f.equal("takeovers", second.Takeovers, 1)
-	f.equal("holder", f.ask(lease.Held, f.of(100, "c")).Holder, "b")
+	f.equal("holder", f.ask(protocol.Held, f.of(100, "c")).Holder, "b")
 
 	// Later occasions do not stand in the way.
 	g := f.expired(200, "a")
@@ -27,7 +27,7 @@ func takeoversOfTheFirstGrantStayInForce(f *fixture) {
 	f.expired(100, "a", takeovers(1))
 	g := f.expired(100, "b", takeovers(9))
 	f.equal("takeovers", g.Takeovers, 0)
-	f.ask(lease.Lost, f.of(100, "c", takeovers(9)))
+	f.ask(protocol.Lost, f.of(100, "c", takeovers(9)))
 
 	// Whatever the holder says of them.
 	g = f.grant(101, "a", takeovers(1))
@@ -41,15 +41,15 @@ func takeoverLimitSettlesAsLost(f *fixture) {
 	first := f.expired(100, "a", takeovers(1))
 	second := f.expired(100, "b")
 	f.equal("attempt", second.Attempt, 2)
-	f.ask(lease.Lost, f.of(100, "c"))
-	f.ask(lease.Decided, f.of(100, "d"))
-	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 100, Token: second.Token, Outcome: lease.OutcomeLost}})
-	for _, g := range []lease.Grant{first, second} {
+	f.ask(protocol.Lost, f.of(100, "c"))
+	f.ask(protocol.Decided, f.of(100, "d"))
+	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: second.Token, Outcome: protocol.OutcomeLost}})
+	for _, g := range []protocol.Grant{first, second} {
 		f.fenced("Renew", f.renew(g))
 		f.fenced("Release", f.release(g))
 		f.fenced("Settle", f.settle(g, "succeeded"))
 	}
-	f.ask(lease.Decided, f.of(100, "c"))
+	f.ask(protocol.Decided, f.of(100, "c"))
 }
 
 func atMostOnceIsNeverGrantedTwice(f *fixture) {
@@ -58,48 +58,48 @@ func atMostOnceIsNeverGrantedTwice(f *fixture) {
 	}{{"b", "other"}, {"a", "other"}, {"a", "first"}} {
 		n := int64(100 + i)
 		f.expired(n, "a", takeovers(0), request("first"))
-		f.ask(lease.Lost, f.of(n, again.holder, request(again.request)))
-		f.ask(lease.Decided, f.of(n, "c"))
+		f.ask(protocol.Lost, f.of(n, again.holder, request(again.request)))
+		f.ask(protocol.Decided, f.of(n, "c"))
 	}
 
 	// A settle may come late, but before anybody asked: then it is not lost.
 	g := f.expired(200, "a", takeovers(0))
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.ask(lease.Decided, f.of(200, "b"))
+	f.ask(protocol.Decided, f.of(200, "b"))
 }
 
 func otherLostOccasionsAreSettledOnTheWay(f *fixture) {
 	once := f.expired(100, "a", takeovers(0))
 	c := f.of(101, "a", term(f.term), takeovers(1))
-	a := f.ask(lease.Granted, c)
+	a := f.ask(protocol.Granted, c)
 	f.equal("lost on the way", lostOf(a), []int64{100})
 	f.equal("other open occasions", len(a.Open), 0)
 	f.until(a.Now.Add(a.Left))
 	f.fenced("Settle", f.settle(once, "succeeded"))
-	f.equal("settled", f.settled(), []lease.Settled{{Occasion: 100, Token: once.Token, Outcome: lease.OutcomeLost}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: once.Token, Outcome: protocol.OutcomeLost}})
 
 	// What may be granted again is not lost, and only the claim that settled it tells of a lost one.
-	a = f.ask(lease.Granted, f.of(102, "b"))
+	a = f.ask(protocol.Granted, f.of(102, "b"))
 	f.equal("lost on the way", len(a.Settled), 0)
 	if len(a.Open) != 1 || a.Open[0].Occasion != 101 || a.Open[0].Left > 0 {
 		f.Fatalf("the other open occasions: %+v, want 101, free", a.Open)
 	}
 
 	// Whoever wants to skip or wait is told, too, and neither skips nor waits for it.
-	for i, o := range []lease.Overlap{lease.OverlapSkip, lease.OverlapWait} {
+	for i, o := range []protocol.Overlap{protocol.OverlapSkip, protocol.OverlapWait} {
 		f.name = f.other("x")
-		f.sync(lease.Sync{Name: f.name})
+		f.sync(protocol.Sync{Name: f.name})
 		n := int64(200 + 10*i)
 		f.expired(n, "a", takeovers(0))
-		a := f.ask(lease.Granted, f.of(n+1, "b", overlap(o)))
+		a := f.ask(protocol.Granted, f.of(n+1, "b", overlap(o)))
 		f.equal("lost on the way", lostOf(a), []int64{n})
 	}
 }
 
 func heldIsNotLostOnTheWay(f *fixture) {
 	once, lock := f.grant(100, "a", takeovers(0)), f.expired(0, "a", takeovers(0))
-	for i, o := range []lease.Overlap{lease.OverlapWait, lease.OverlapSkip, lease.OverlapAllow} {
-		want := []lease.Status{lease.Busy, lease.Skipped, lease.Granted}[i]
+	for i, o := range []protocol.Overlap{protocol.OverlapWait, protocol.OverlapSkip, protocol.OverlapAllow} {
+		want := []protocol.Status{protocol.Busy, protocol.Skipped, protocol.Granted}[i]
 		a := f.ask(want, f.of(int64(200+i), "b", overlap(o)))
 		f.equal("lost on the way", len(a.Settled), 0)
 		f.equal("other open occasions", len(a.Open), 2)
@@ -111,14 +111,14 @@ func heldIsNotLostOnTheWay(f *fixture) {
 	// Whoever has to wait for another tells of what was lost all the same, once.
 	f.grant(300, "a")
 	f.expired(301, "a", takeovers(0))
-	c := f.of(302, "b", overlap(lease.OverlapWait))
-	f.equal("lost on the way", lostOf(f.ask(lease.Busy, c)), []int64{301})
-	f.equal("lost on the way", len(f.ask(lease.Busy, c).Settled), 0)
-	f.ask(lease.Decided, f.of(301, "a"))
+	c := f.of(302, "b", overlap(protocol.OverlapWait))
+	f.equal("lost on the way", lostOf(f.ask(protocol.Busy, c)), []int64{301})
+	f.equal("lost on the way", len(f.ask(protocol.Busy, c).Settled), 0)
+	f.ask(protocol.Decided, f.of(301, "a"))
 	f.expired(303, "a", takeovers(0))
-	c = f.of(304, "b", overlap(lease.OverlapSkip))
-	f.equal("lost on the way", lostOf(f.ask(lease.Skipped, c)), []int64{303})
-	f.ask(lease.Decided, f.of(303, "a"))
+	c = f.of(304, "b", overlap(protocol.OverlapSkip))
+	f.equal("lost on the way", lostOf(f.ask(protocol.Skipped, c)), []int64{303})
+	f.ask(protocol.Decided, f.of(303, "a"))
 }
 
 func releasedIsGrantedAtOnceAndDoesNotCount(f *fixture) {
@@ -142,19 +142,19 @@ func releasedIsGrantedAtOnceAndDoesNotCount(f *fixture) {
 func repeatedLostSaysDecided(f *fixture) {
 	f.expired(100, "a", takeovers(0))
 	c := f.of(100, "b")
-	f.ask(lease.Lost, c)
-	f.ask(lease.Decided, c)
+	f.ask(protocol.Lost, c)
+	f.ask(protocol.Decided, c)
 }
 
 func takeoverNamesTheFormerHolder(f *fixture) {
 	for _, occasion := range []int64{100, 0} {
 		first := f.grant(occasion, "a", term(f.term))
-		a := f.ask(lease.Held, f.of(occasion, "b"))
-		f.equal("while it is held", a.Former, (*lease.Former)(nil))
+		a := f.ask(protocol.Held, f.of(occasion, "b"))
+		f.equal("while it is held", a.Former, (*protocol.Former)(nil))
 		soon := f.now()
 		f.until(soon.Add(f.term))
 		c := f.of(occasion, "b")
-		a = f.ask(lease.Granted, c)
+		a = f.ask(protocol.Granted, c)
 		if a.Former == nil {
 			f.Fatal("the former holder is not named")
 		}
@@ -163,12 +163,12 @@ func takeoverNamesTheFormerHolder(f *fixture) {
 		if a.Former.Ended.After(a.Now) {
 			f.Fatalf("its lease ended at %s, and was taken over at %s", a.Former.Ended, a.Now)
 		}
-		f.equal("the same again", f.ask(lease.Granted, c).Token, a.Token)
+		f.equal("the same again", f.ask(protocol.Granted, c).Token, a.Token)
 		if occasion != 0 {
 			f.ok("Release", f.release(grantOf(c, a)))
-			again := f.ask(lease.Granted, f.of(occasion, "c"))
-			f.equal("after a release", again.Former, &lease.Former{Holder: "b", Token: a.Token, Attempt: 2})
+			again := f.ask(protocol.Granted, f.of(occasion, "c"))
+			f.equal("after a release", again.Former, &protocol.Former{Holder: "b", Token: a.Token, Attempt: 2})
 		}
 	}
-	f.equal("a first grant", f.ask(lease.Granted, f.of(101, "a")).Former, (*lease.Former)(nil))
+	f.equal("a first grant", f.ask(protocol.Granted, f.of(101, "a")).Former, (*protocol.Former)(nil))
 }

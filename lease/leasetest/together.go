@@ -7,24 +7,24 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func namesAreIndependent(f *fixture) {
 	x := f.other("x")
-	f.sync(lease.Sync{Name: x})
+	f.sync(protocol.Sync{Name: x})
 	one, other := f.grant(100, "a"), f.grant(100, "b", named(x))
 	f.ok("Settle", f.settle(one, "succeeded"))
-	f.ask(lease.Decided, f.of(100, "c"))
-	f.equal("holder", f.ask(lease.Held, f.of(100, "c", named(x))).Holder, "b")
-	f.ask(lease.Unknown, f.of(100, "c", named(f.other("y"))))
+	f.ask(protocol.Decided, f.of(100, "c"))
+	f.equal("holder", f.ask(protocol.Held, f.of(100, "c", named(x))).Holder, "b")
+	f.ask(protocol.Unknown, f.of(100, "c", named(f.other("y"))))
 	wrong := other
 	wrong.Name = f.name
 	f.fenced("Renew under another name", f.renew(wrong))
 	f.ok("Renew", f.renew(other))
-	f.equal("mark", f.sync(lease.Sync{Name: x}).Mark, int64(100))
+	f.equal("mark", f.sync(protocol.Sync{Name: x}).Mark, int64(100))
 	f.grant(101, "a")
-	f.equal("mark", f.sync(lease.Sync{Name: x}).Mark, int64(100))
+	f.equal("mark", f.sync(protocol.Sync{Name: x}).Mark, int64(100))
 }
 
 func ctxEndsCall(f *fixture) {
@@ -34,20 +34,20 @@ func ctxEndsCall(f *fixture) {
 	cancel(cause)
 	calls := map[string]func() error{
 		"Claim":   func() error { _, err := f.store.Claim(ctx, f.of(101, "a")); return err },
-		"Renew":   func() error { return f.store.Renew(ctx, []lease.Grant{g})[0] },
+		"Renew":   func() error { return f.store.Renew(ctx, []protocol.Grant{g})[0] },
 		"Settle":  func() error { return f.store.Settle(ctx, g, "succeeded") },
 		"Release": func() error { return f.store.Release(ctx, g) },
 		"Pass": func() error {
-			_, _, err := f.store.Pass(ctx, lease.Pass{Name: f.name, From: 100, To: 200, Outcome: "missed", Request: "p", Holder: "a"})
+			_, _, err := f.store.Pass(ctx, protocol.Pass{Name: f.name, From: 100, To: 200, Outcome: "missed", Request: "p", Holder: "a"})
 			return err
 		},
-		"Sync": func() error { _, err := f.store.Sync(ctx, []lease.Sync{{Name: f.other("x")}}); return err },
+		"Sync": func() error { _, err := f.store.Sync(ctx, []protocol.Sync{{Name: f.other("x")}}); return err },
 		"Time": func() error { _, _, err := f.store.Time(ctx); return err },
 	}
-	if w, ok := f.store.(lease.Watcher); ok {
+	if w, ok := f.store.(protocol.Watcher); ok {
 		calls["Watch"] = func() error { return w.Watch(ctx, func(string, int64) {}) }
 	}
-	if i, ok := f.store.(lease.Inspector); ok {
+	if i, ok := f.store.(protocol.Inspector); ok {
 		calls["Inspect"] = func() error { _, err := i.Inspect(ctx, f.name); return err }
 	}
 	f.addOptional(ctx, calls)
@@ -56,7 +56,7 @@ func ctxEndsCall(f *fixture) {
 		if !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
 			f.Errorf("%s under a context that has ended: %v, want the reason why it has", verb, err)
 		}
-		if errors.Is(err, lease.ErrFenced) {
+		if errors.Is(err, protocol.ErrFenced) {
 			f.Errorf("%s under a context that has ended tells of the grant: %v", verb, err)
 		}
 	}
@@ -64,29 +64,29 @@ func ctxEndsCall(f *fixture) {
 
 // addOptional adds the calls of what a store may be besides.
 func (f *fixture) addOptional(ctx context.Context, calls map[string]func() error) {
-	if c, ok := f.store.(lease.Controller); ok {
-		calls["Pause"] = func() error { _, err := c.Pause(ctx, f.name, lease.Pause{By: "a"}); return err }
-		calls["Resume"] = func() error { _, err := c.Resume(ctx, f.name, lease.Resume{By: "a"}); return err }
+	if c, ok := f.store.(protocol.Controller); ok {
+		calls["Pause"] = func() error { _, err := c.Pause(ctx, f.name, protocol.Pause{By: "a"}); return err }
+		calls["Resume"] = func() error { _, err := c.Resume(ctx, f.name, protocol.Resume{By: "a"}); return err }
 		calls["Trigger"] = func() error {
-			_, err := c.Trigger(ctx, lease.Trigger{Name: f.name, By: "a", Request: "t"})
+			_, err := c.Trigger(ctx, protocol.Trigger{Name: f.name, By: "a", Request: "t"})
 			return err
 		}
 	}
-	if r, ok := f.store.(lease.Roster); ok {
+	if r, ok := f.store.(protocol.Roster); ok {
 		calls["Announce"] = func() error { return r.Announce(ctx, f.name, nil, long) }
 		calls["Members"] = func() error { _, err := r.Members(ctx); return err }
 	}
 }
 
 // claimAtOnce lets many holders ask at the same time, and returns their answers.
-func (f *fixture) claimAtOnce(occasion int64) []lease.Answer {
+func (f *fixture) claimAtOnce(occasion int64) []protocol.Answer {
 	f.Helper()
 	const n = 64
-	claims := make([]lease.Claim, n)
+	claims := make([]protocol.Claim, n)
 	for i := range claims {
 		claims[i] = f.of(occasion, fmt.Sprintf("h%d", i))
 	}
-	answers, errs := make([]lease.Answer, n), make([]error, n)
+	answers, errs := make([]protocol.Answer, n), make([]error, n)
 	start := make(chan struct{})
 	var all sync.WaitGroup
 	for i, c := range claims {
@@ -102,16 +102,16 @@ func (f *fixture) claimAtOnce(occasion int64) []lease.Answer {
 }
 
 // onlyOne wants exactly one grant, and the others to be told of it.
-func (f *fixture) onlyOne(answers []lease.Answer) lease.Answer {
+func (f *fixture) onlyOne(answers []protocol.Answer) protocol.Answer {
 	f.Helper()
 	winner := -1
 	for i, a := range answers {
 		switch {
-		case a.Status == lease.Granted && winner >= 0:
+		case a.Status == protocol.Granted && winner >= 0:
 			f.Fatalf("granted to h%d and h%d: %+v and %+v", winner, i, answers[winner], a)
-		case a.Status == lease.Granted:
+		case a.Status == protocol.Granted:
 			winner = i
-		case a.Status != lease.Held:
+		case a.Status != protocol.Held:
 			f.Fatalf("answer to h%d: %+v", i, a)
 		}
 	}
@@ -148,9 +148,9 @@ func manyTakeoversAtOnce(f *fixture) {
 	lost := 0
 	for _, a := range f.claimAtOnce(200) {
 		switch a.Status {
-		case lease.Lost:
+		case protocol.Lost:
 			lost++
-		case lease.Decided:
+		case protocol.Decided:
 		default:
 			f.Fatalf("answer: %+v", a)
 		}
@@ -169,7 +169,7 @@ func timeGoesOn(f *fixture) {
 		if now.Before(last) {
 			f.Fatalf("the store's clock went from %s to %s", last, now)
 		}
-		a := f.ask(lease.Held, f.heldBySomeone())
+		a := f.ask(protocol.Held, f.heldBySomeone())
 		if a.Now.Before(now) {
 			f.Fatalf("an answer's clock says %s after %s", a.Now, now)
 		}
@@ -179,7 +179,7 @@ func timeGoesOn(f *fixture) {
 	f.between("the clock's progress", f.now().Sub(last), 2*f.term-time.Millisecond, long)
 }
 
-func (f *fixture) heldBySomeone() lease.Claim {
+func (f *fixture) heldBySomeone() protocol.Claim {
 	if _, err := f.store.Claim(f.ctx, f.of(0, "someone", request("always"))); err != nil {
 		f.Fatalf("Claim: %v", err)
 	}
@@ -195,9 +195,9 @@ type call struct {
 // watch watches until the case ends, and returns what it is woken with.
 func (f *fixture) watch() <-chan call {
 	f.Helper()
-	w, ok := f.store.(lease.Watcher)
+	w, ok := f.store.(protocol.Watcher)
 	if !ok {
-		f.Skip("the store is no lease.Watcher")
+		f.Skip("the store is no protocol.Watcher")
 	}
 	ctx, cancel := context.WithCancel(f.ctx)
 	woken, ended := make(chan call, 1024), make(chan error, 1)
@@ -234,9 +234,9 @@ func watchTellsOfReleases(f *fixture) {
 	g := f.grant(100, "a")
 	f.ok("Release", f.release(g))
 	f.awaits(woken, f.name, 0)
-	for _, end := range []func(lease.Grant) error{
+	for _, end := range []func(protocol.Grant) error{
 		f.release,
-		func(g lease.Grant) error { return f.settle(g, "succeeded") },
+		func(g protocol.Grant) error { return f.settle(g, "succeeded") },
 	} {
 		lock := f.other("x")
 		f.ok("end of a plain lock", end(f.grant(0, "a", named(lock))))
@@ -247,18 +247,18 @@ func watchTellsOfReleases(f *fixture) {
 func watchTellsWhoWaits(f *fixture) {
 	woken := f.watch()
 	g := f.grant(100, "a")
-	c := f.of(101, "b", overlap(lease.OverlapWait))
-	f.ask(lease.Busy, c)
+	c := f.of(101, "b", overlap(protocol.OverlapWait))
+	f.ask(protocol.Busy, c)
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.awaits(woken, f.name, 0)
-	f.ask(lease.Granted, c)
+	f.ask(protocol.Granted, c)
 }
 
-func (f *fixture) inspect(name string) lease.Record {
+func (f *fixture) inspect(name string) protocol.Record {
 	f.Helper()
-	i, ok := f.store.(lease.Inspector)
+	i, ok := f.store.(protocol.Inspector)
 	if !ok {
-		f.Skip("the store is no lease.Inspector")
+		f.Skip("the store is no protocol.Inspector")
 	}
 	r, err := i.Inspect(f.ctx, name)
 	f.ok("Inspect", err)
@@ -277,28 +277,28 @@ func inspectShowsTheRecord(f *fixture) {
 	f.equal("settled", len(r.Settled), 1)
 	f.between("settled since", f.now().Sub(r.Settled[0].At), 0, long)
 	r.Settled[0].At = time.Time{}
-	f.equal("record", r, lease.Record{
+	f.equal("record", r, protocol.Record{
 		Name: f.name, Mark: 101, Token: held.Token,
-		Open:    []lease.Open{{Occasion: 101, Token: held.Token, Attempt: 1, Holder: "b"}},
-		Settled: []lease.Settled{{Occasion: 100, Token: settled.Token, Attempt: 1, Outcome: "succeeded", Holder: "a", Note: "well done"}},
+		Open:    []protocol.Open{{Occasion: 101, Token: held.Token, Attempt: 1, Holder: "b"}},
+		Settled: []protocol.Settled{{Occasion: 100, Token: settled.Token, Attempt: 1, Outcome: "succeeded", Holder: "a", Note: "well done"}},
 	})
 	f.ok("Release", f.release(held))
 	f.equal("left of what is released", f.inspect(f.name).Open[0].Left, time.Duration(0))
 }
 
 // settled returns what is settled, as far as every store tells the same of it.
-func (f *fixture) settled() (list []lease.Settled) {
+func (f *fixture) settled() (list []protocol.Settled) {
 	f.Helper()
 	for _, s := range f.inspect(f.name).Settled {
-		list = append(list, lease.Settled{Occasion: s.Occasion, Token: s.Token, Outcome: s.Outcome})
+		list = append(list, protocol.Settled{Occasion: s.Occasion, Token: s.Token, Outcome: s.Outcome})
 	}
 	return list
 }
 
 // lostOf returns what the claim has settled as lost besides.
-func lostOf(a lease.Answer) (lost []int64) {
+func lostOf(a protocol.Answer) (lost []int64) {
 	for _, s := range a.Settled {
-		if s.Outcome == lease.OutcomeLost {
+		if s.Outcome == protocol.OutcomeLost {
 			lost = append(lost, s.Occasion)
 		}
 	}
@@ -307,9 +307,9 @@ func lostOf(a lease.Answer) (lost []int64) {
 
 func inspectChangesNothing(f *fixture) {
 	name := f.other("x")
-	f.equal("record of nothing", f.inspect(name), lease.Record{Name: name})
-	f.ask(lease.Unknown, f.of(1, "a", named(name)))
-	f.equal("made", f.sync(lease.Sync{Name: name, Mark: 5}).Made, true)
-	f.equal("record", f.inspect(name), lease.Record{Name: name, Mark: 5})
-	f.ask(lease.Decided, f.of(5, "a", named(name)))
+	f.equal("record of nothing", f.inspect(name), protocol.Record{Name: name})
+	f.ask(protocol.Unknown, f.of(1, "a", named(name)))
+	f.equal("made", f.sync(protocol.Sync{Name: name, Mark: 5}).Made, true)
+	f.equal("record", f.inspect(name), protocol.Record{Name: name, Mark: 5})
+	f.ask(protocol.Decided, f.of(5, "a", named(name)))
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // trigger triggers, with a request of its own if t has none, and wants an answer of the given status.
-func (f *fixture) trigger(want lease.TriggerStatus, t lease.Trigger) lease.Triggered {
+func (f *fixture) trigger(want protocol.TriggerStatus, t protocol.Trigger) protocol.Triggered {
 	f.Helper()
 	a, err := f.controller().Trigger(f.ctx, f.filled(t))
 	f.ok("Trigger", err)
@@ -18,7 +18,7 @@ func (f *fixture) trigger(want lease.TriggerStatus, t lease.Trigger) lease.Trigg
 	return a
 }
 
-func (f *fixture) filled(t lease.Trigger) lease.Trigger {
+func (f *fixture) filled(t protocol.Trigger) protocol.Trigger {
 	t.Name, t.By = f.name, "ops"
 	if t.Request == "" {
 		f.requests++
@@ -30,11 +30,11 @@ func (f *fixture) filled(t lease.Trigger) lease.Trigger {
 // open triggers an occasion beside all others.
 func (f *fixture) open() int64 {
 	f.Helper()
-	return f.trigger(lease.Opened, lease.Trigger{Beside: true}).Occasion
+	return f.trigger(protocol.Opened, protocol.Trigger{Beside: true}).Occasion
 }
 
 // granted claims what was triggered.
-func (f *fixture) granted(occasion int64, changes ...change) lease.Grant {
+func (f *fixture) granted(occasion int64, changes ...change) protocol.Grant {
 	f.Helper()
 	return f.grant(occasion, "a", append([]change{onlyOpen}, changes...)...)
 }
@@ -47,21 +47,21 @@ func (f *fixture) done(occasion int64) {
 
 func triggerOpensAnOccasion(f *fixture) {
 	before := f.now()
-	n := f.trigger(lease.Opened, lease.Trigger{}).Occasion
+	n := f.trigger(protocol.Opened, protocol.Trigger{}).Occasion
 	if n < before.UnixMilli() || n > f.now().UnixMilli()+1 {
 		f.Fatalf("occasion: %d, want now, %d, or a little more", n, before.UnixMilli())
 	}
 	r := f.record()
 	f.equal("mark", r.Mark, int64(0))
-	f.equal("open", r.Open, []lease.Open{{Occasion: n, Holder: "ops"}})
+	f.equal("open", r.Open, []protocol.Open{{Occasion: n, Holder: "ops"}})
 
 	c := f.of(n, "a", onlyOpen, takeovers(1))
-	a := f.ask(lease.Granted, c)
+	a := f.ask(protocol.Granted, c)
 	f.equal("attempt", a.Attempt, 1)
 	f.equal("takeovers", a.Takeovers, 1)
 	f.equal("mark", a.Mark, int64(0))
-	f.equal("token", f.ask(lease.Granted, c).Token, a.Token)
-	f.ask(lease.Held, f.of(n, "b", onlyOpen))
+	f.equal("token", f.ask(protocol.Granted, c).Token, a.Token)
+	f.ask(protocol.Held, f.of(n, "b", onlyOpen))
 	f.ok("Renew", f.renew(grantOf(c, a)))
 	f.ok("Release", f.release(grantOf(c, a)))
 	g := f.granted(n, term(f.term))
@@ -70,8 +70,8 @@ func triggerOpensAnOccasion(f *fixture) {
 	g = f.granted(n)
 	f.equal("attempt", g.Attempt, 3)
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.ask(lease.Decided, f.of(n, "b", onlyOpen))
-	f.equal("settled", f.settled(), []lease.Settled{{Occasion: n, Token: g.Token, Outcome: "succeeded"}})
+	f.ask(protocol.Decided, f.of(n, "b", onlyOpen))
+	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: n, Token: g.Token, Outcome: "succeeded"}})
 }
 
 func triggeredOccasionsRiseAndAreNoTicks(f *fixture) {
@@ -91,7 +91,7 @@ func triggeredOccasionsAreNew(f *fixture) {
 	for range 3 {
 		now, used := f.now().UnixMilli(), map[int64]bool{}
 		for n := now + 1; n < now+7; n++ { // some are open, others settled
-			g := f.grant(n, "a", overlap(lease.OverlapAllow))
+			g := f.grant(n, "a", overlap(protocol.OverlapAllow))
 			if n%2 == 0 {
 				f.ok("Settle", f.settle(g, "succeeded"))
 			}
@@ -111,36 +111,36 @@ func triggeredAndScheduledAreIndependent(f *fixture) {
 	g := f.grant(100, "a")
 	n := f.open()
 	f.equal("mark", f.record().Mark, int64(100))
-	f.ask(lease.Queued, f.of(n, "b", onlyOpen, overlap(lease.OverlapSkip)))
+	f.ask(protocol.Queued, f.of(n, "b", onlyOpen, overlap(protocol.OverlapSkip)))
 	f.ok("Settle", f.settle(g, "succeeded"))
 	triggered := f.granted(n)
 	f.equal("mark", f.record().Mark, int64(100))
 	f.grant(101, "b")                                // below
 	f.equal("mark", f.record().Mark, int64(101))     //
-	f.ask(lease.Granted, f.of(n+5000, "c"))          // above
+	f.ask(protocol.Granted, f.of(n+5000, "c"))       // above
 	f.equal("mark", f.record().Mark, n+5000)         //
-	f.ask(lease.Held, f.of(n, "b", onlyOpen))        // whatever the mark
+	f.ask(protocol.Held, f.of(n, "b", onlyOpen))     // whatever the mark
 	f.ok("Settle", f.settle(triggered, "failed"))    //
-	f.ask(lease.Decided, f.of(n, "b", onlyOpen))     //
-	f.ask(lease.Decided, f.of(n, "b"))               //
-	f.ask(lease.Decided, f.of(n+5000-1, "b"))        //
+	f.ask(protocol.Decided, f.of(n, "b", onlyOpen))  //
+	f.ask(protocol.Decided, f.of(n, "b"))            //
+	f.ask(protocol.Decided, f.of(n+5000-1, "b"))     //
 	f.above("a later trigger", f.open(), n)          // though the mark lies ahead of it
 	f.equal("mark", f.record().Mark, n+5000)         //
-	f.ask(lease.Granted, f.of(n+6000, "c"))          //
+	f.ask(protocol.Granted, f.of(n+6000, "c"))       //
 	f.equal("open", len(f.record().Open), 101-100+3) // 101, n+5000, n+6000 and the later one
 }
 
 func repeatedTriggerSaysTheSame(f *fixture) {
-	t := lease.Trigger{Request: "once", Beside: true, Key: "k", Window: time.Hour, Every: time.Hour, Burst: 1}
-	first := f.trigger(lease.Opened, t)
+	t := protocol.Trigger{Request: "once", Beside: true, Key: "k", Window: time.Hour, Every: time.Hour, Burst: 1}
+	first := f.trigger(protocol.Opened, t)
 	again := func() {
 		f.Helper()
-		f.equal("occasion", f.trigger(lease.Opened, t).Occasion, first.Occasion)
+		f.equal("occasion", f.trigger(protocol.Opened, t).Occasion, first.Occasion)
 	}
 	again()
 	f.open()
 	again()
-	g := f.granted(first.Occasion, overlap(lease.OverlapAllow))
+	g := f.granted(first.Occasion, overlap(protocol.OverlapAllow))
 	again()
 	f.open()
 	again()
@@ -148,26 +148,26 @@ func repeatedTriggerSaysTheSame(f *fixture) {
 	f.ok("Settle", f.settle(g, "succeeded"))
 
 	// However many others come, as long as it waits.
-	t = lease.Trigger{Request: "other", Beside: true}
-	first = f.trigger(lease.Opened, t)
-	for range lease.Remembered + 2 {
+	t = protocol.Trigger{Request: "other", Beside: true}
+	first = f.trigger(protocol.Opened, t)
+	for range protocol.Remembered + 2 {
 		f.open()
 	}
 	again()
 }
 
 func whatWaitsServesOthersToo(f *fixture) {
-	n := f.trigger(lease.Opened, lease.Trigger{}).Occasion
+	n := f.trigger(protocol.Opened, protocol.Trigger{}).Occasion
 	for range 3 {
-		f.equal("occasion", f.trigger(lease.Waiting, lease.Trigger{}).Occasion, n)
+		f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, n)
 	}
 	f.equal("open", len(f.record().Open), 1)
 	g := f.granted(n)
-	next := f.trigger(lease.Opened, lease.Trigger{}).Occasion // for what has begun does not
+	next := f.trigger(protocol.Opened, protocol.Trigger{}).Occasion // for what has begun does not
 	f.above("occasion", next, n)
-	f.equal("occasion", f.trigger(lease.Waiting, lease.Trigger{}).Occasion, next)
+	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, next)
 	beside := f.open()
-	f.equal("the oldest waits for longest", f.trigger(lease.Waiting, lease.Trigger{}).Occasion, next)
+	f.equal("the oldest waits for longest", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, next)
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.done(beside)
 	f.done(next)
@@ -176,14 +176,14 @@ func whatWaitsServesOthersToo(f *fixture) {
 func settledTriggerIsNeverGrantedAgain(f *fixture) {
 	f.grant(100, "a")
 	n := f.open()
-	old := f.granted(n, overlap(lease.OverlapAllow), term(f.term))
+	old := f.granted(n, overlap(protocol.OverlapAllow), term(f.term))
 	f.until(f.now().Add(f.term))
-	current := f.granted(n, overlap(lease.OverlapAllow))
+	current := f.granted(n, overlap(protocol.OverlapAllow))
 	f.ok("Settle", f.settle(current, "succeeded"))
 	refused := func() {
 		f.Helper()
 		for range 2 {
-			f.ask(lease.Decided, f.of(n, "a", onlyOpen))
+			f.ask(protocol.Decided, f.of(n, "a", onlyOpen))
 			f.fenced("Renew", f.renew(current))
 			f.fenced("Renew by who was taken over", f.renew(old))
 			f.fenced("Release by who was taken over", f.release(old))
@@ -191,25 +191,25 @@ func settledTriggerIsNeverGrantedAgain(f *fixture) {
 		}
 	}
 	refused()
-	for i := range lease.Remembered + 2 { // long after the store has stopped to remember it one by one
+	for i := range protocol.Remembered + 2 { // long after the store has stopped to remember it one by one
 		if i%2 == 0 {
-			f.ok("Settle", f.settle(f.grant(101+int64(i), "b", overlap(lease.OverlapAllow)), "succeeded"))
+			f.ok("Settle", f.settle(f.grant(101+int64(i), "b", overlap(protocol.OverlapAllow)), "succeeded"))
 		} else {
 			beside := f.open()
-			f.ok("Settle", f.settle(f.granted(beside, overlap(lease.OverlapAllow)), "succeeded"))
+			f.ok("Settle", f.settle(f.granted(beside, overlap(protocol.OverlapAllow)), "succeeded"))
 		}
 		refused()
 	}
 	f.fenced("Settle", f.settle(current, "succeeded"))
-	f.equal("mark", f.record().Mark, int64(101+lease.Remembered))
+	f.equal("mark", f.record().Mark, int64(101+protocol.Remembered))
 }
 
 func lostTriggerIsLost(f *fixture) {
 	n := f.open()
 	g := f.granted(n, takeovers(0), term(f.term))
 	f.until(f.now().Add(f.term))
-	f.ask(lease.Lost, f.of(n, "b", onlyOpen))
-	f.ask(lease.Decided, f.of(n, "b", onlyOpen))
+	f.ask(protocol.Lost, f.of(n, "b", onlyOpen))
+	f.ask(protocol.Decided, f.of(n, "b", onlyOpen))
 	f.fenced("Settle", f.settle(g, "succeeded"))
 }
 
@@ -217,12 +217,12 @@ func forgottenTriggerIsWrittenAnew(f *fixture) {
 	n := f.open()
 	g := f.granted(n)
 	f.forgetAll()
-	f.sync(lease.Sync{Name: f.name, Mark: 90})
-	f.ask(lease.Decided, f.of(n, "b", onlyOpen))
+	f.sync(protocol.Sync{Name: f.name, Mark: 90})
+	f.ask(protocol.Decided, f.of(n, "b", onlyOpen))
 	f.ok("Renew", f.renew(g))
-	f.ask(lease.Held, f.of(n, "b", onlyOpen))
+	f.ask(protocol.Held, f.of(n, "b", onlyOpen))
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.ask(lease.Decided, f.of(n, "b"))
+	f.ask(protocol.Decided, f.of(n, "b"))
 	f.fenced("Renew", f.renew(g))
 	f.above("occasion", f.open(), n)
 }
@@ -245,21 +245,21 @@ func watchTellsOfTriggers(f *fixture) {
 
 func faultyTriggersAreRefused(f *fixture) {
 	c := f.controller()
-	good := lease.Trigger{Name: f.name, By: "ops", Request: "t"}
-	for what, change := range map[string]func(t *lease.Trigger){
-		"without a name":           func(t *lease.Trigger) { t.Name = "" },
-		"by nobody":                func(t *lease.Trigger) { t.By = "" },
-		"by two":                   func(t *lease.Trigger) { t.By = "a b" },
-		"without a request":        func(t *lease.Trigger) { t.Request = "" },
-		"with a line break":        func(t *lease.Trigger) { t.Request = "a\nb" },
-		"with a faulty key":        func(t *lease.Trigger) { t.Key, t.Window = "a:b", time.Hour },
-		"with a key for no time":   func(t *lease.Trigger) { t.Key = "k" },
-		"with a key for ever":      func(t *lease.Trigger) { t.Key, t.Window = "k", 31*24*time.Hour },
-		"with a negative limit":    func(t *lease.Trigger) { t.Every, t.Burst = -time.Hour, 1 },
-		"with too rare a limit":    func(t *lease.Trigger) { t.Every, t.Burst = 366*24*time.Hour, 1 },
-		"with a limit of nothing":  func(t *lease.Trigger) { t.Every = time.Hour },
-		"with too great a burst":   func(t *lease.Trigger) { t.Every, t.Burst = time.Hour, 1_000_001 },
-		"with a limit of too many": func(t *lease.Trigger) { t.Every, t.Burst = time.Microsecond, 1 },
+	good := protocol.Trigger{Name: f.name, By: "ops", Request: "t"}
+	for what, change := range map[string]func(t *protocol.Trigger){
+		"without a name":           func(t *protocol.Trigger) { t.Name = "" },
+		"by nobody":                func(t *protocol.Trigger) { t.By = "" },
+		"by two":                   func(t *protocol.Trigger) { t.By = "a b" },
+		"without a request":        func(t *protocol.Trigger) { t.Request = "" },
+		"with a line break":        func(t *protocol.Trigger) { t.Request = "a\nb" },
+		"with a faulty key":        func(t *protocol.Trigger) { t.Key, t.Window = "a:b", time.Hour },
+		"with a key for no time":   func(t *protocol.Trigger) { t.Key = "k" },
+		"with a key for ever":      func(t *protocol.Trigger) { t.Key, t.Window = "k", 31*24*time.Hour },
+		"with a negative limit":    func(t *protocol.Trigger) { t.Every, t.Burst = -time.Hour, 1 },
+		"with too rare a limit":    func(t *protocol.Trigger) { t.Every, t.Burst = 366*24*time.Hour, 1 },
+		"with a limit of nothing":  func(t *protocol.Trigger) { t.Every = time.Hour },
+		"with too great a burst":   func(t *protocol.Trigger) { t.Every, t.Burst = time.Hour, 1_000_001 },
+		"with a limit of too many": func(t *protocol.Trigger) { t.Every, t.Burst = time.Microsecond, 1 },
 	} {
 		t := good
 		change(&t)

@@ -5,80 +5,80 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func onlySoManyWait(f *fixture) {
 	first := f.open()
-	for range lease.MaxWaiting - 1 {
+	for range protocol.MaxWaiting - 1 {
 		f.open()
 	}
 	for range 2 {
-		f.above("wait", int64(f.trigger(lease.Limited, lease.Trigger{Beside: true}).Wait), 0)
+		f.above("wait", int64(f.trigger(protocol.Limited, protocol.Trigger{Beside: true}).Wait), 0)
 	}
-	f.equal("open", len(f.record().Open), lease.MaxWaiting)
-	f.equal("occasion", f.trigger(lease.Waiting, lease.Trigger{}).Occasion, first)
+	f.equal("open", len(f.record().Open), protocol.MaxWaiting)
+	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, first)
 	g := f.granted(first)
 	f.open()
-	f.trigger(lease.Limited, lease.Trigger{Beside: true})
+	f.trigger(protocol.Limited, protocol.Trigger{Beside: true})
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.trigger(lease.Limited, lease.Trigger{Beside: true})
+	f.trigger(protocol.Limited, protocol.Trigger{Beside: true})
 }
 
 func triggersWithAKeyAreOne(f *fixture) {
-	one := lease.Trigger{Key: "one", Window: time.Hour}
-	n := f.trigger(lease.Opened, one).Occasion
-	f.equal("occasion", f.trigger(lease.Repeated, one).Occasion, n)
+	one := protocol.Trigger{Key: "one", Window: time.Hour}
+	n := f.trigger(protocol.Opened, one).Occasion
+	f.equal("occasion", f.trigger(protocol.Repeated, one).Occasion, n)
 	f.done(n)
 	one.Beside = true
-	f.equal("occasion", f.trigger(lease.Repeated, one).Occasion, n)
-	other := f.trigger(lease.Opened, lease.Trigger{Key: "two", Window: time.Hour}).Occasion
-	f.equal("occasion", f.trigger(lease.Repeated, lease.Trigger{Key: "two", Window: time.Hour}).Occasion, other)
-	f.equal("occasion", f.trigger(lease.Repeated, one).Occasion, n)
-	f.equal("occasion", f.trigger(lease.Waiting, lease.Trigger{}).Occasion, other)
+	f.equal("occasion", f.trigger(protocol.Repeated, one).Occasion, n)
+	other := f.trigger(protocol.Opened, protocol.Trigger{Key: "two", Window: time.Hour}).Occasion
+	f.equal("occasion", f.trigger(protocol.Repeated, protocol.Trigger{Key: "two", Window: time.Hour}).Occasion, other)
+	f.equal("occasion", f.trigger(protocol.Repeated, one).Occasion, n)
+	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, other)
 
 	// What opened nothing, but is served by one that waits, is remembered as that; what was refused is not.
-	f.trigger(lease.Waiting, lease.Trigger{Key: "three", Window: time.Hour})
+	f.trigger(protocol.Waiting, protocol.Trigger{Key: "three", Window: time.Hour})
 	f.done(other)
-	f.equal("occasion", f.trigger(lease.Repeated, lease.Trigger{Key: "three", Window: time.Hour}).Occasion, other)
+	f.equal("occasion", f.trigger(protocol.Repeated, protocol.Trigger{Key: "three", Window: time.Hour}).Occasion, other)
 
 	f.anew() // the keys of names are apart
-	f.trigger(lease.Opened, one)
+	f.trigger(protocol.Opened, one)
 }
 
 func windowsOfKeysEnd(f *fixture) {
 	for d := 4 * f.term; ; d *= 2 { // however slow the machine
-		t := lease.Trigger{Key: "k", Window: d, Beside: true}
+		t := protocol.Trigger{Key: "k", Window: d, Beside: true}
 		before := f.now()
-		n := f.trigger(lease.Opened, t).Occasion
+		n := f.trigger(protocol.Opened, t).Occasion
 		opened := f.now()
 		longer := t
 		longer.Window = time.Hour // the first one's is in force
 		a, err := f.controller().Trigger(f.ctx, f.filled(longer))
 		f.ok("Trigger", err)
-		if a.Status == lease.Opened && f.now().Sub(before) >= d && d < long {
+		if a.Status == protocol.Opened && f.now().Sub(before) >= d && d < long {
 			f.anew()
 			continue
 		}
-		f.equal("answer", a, lease.Triggered{Status: lease.Repeated, Occasion: n})
+		f.equal("answer", a, protocol.Triggered{Status: protocol.Repeated, Occasion: n})
 		f.until(opened.Add(d + time.Millisecond))
-		f.above("occasion", f.trigger(lease.Opened, t).Occasion, n)
+		f.above("occasion", f.trigger(protocol.Opened, t).Occasion, n)
 		return
 	}
 }
 
 func triggersAreLimitedExactly(f *fixture) {
 	const every, burst = time.Hour, 3
-	t := lease.Trigger{Every: every, Burst: burst, Beside: true}
+	t := protocol.Trigger{Every: every, Burst: burst, Beside: true}
 	before := f.now()
-	f.trigger(lease.Opened, t)
+	f.trigger(protocol.Opened, t)
 	after := f.now()
 	for range burst - 1 {
-		f.trigger(lease.Opened, t)
+		f.trigger(protocol.Opened, t)
 	}
 	for range 2 { // and what was refused does not count
 		asked := f.now()
-		a := f.trigger(lease.Limited, t)
+		a := f.trigger(protocol.Limited, t)
 		f.equal("occasion", a.Occasion, int64(0))
 		// It may come when every has passed since the first. A store that estimates its clock is off by about a round trip, which
 		// takes long on a busy machine.
@@ -89,38 +89,38 @@ func triggersAreLimitedExactly(f *fixture) {
 	f.open() // without a limit
 
 	f.anew() // the limits of names are apart
-	f.trigger(lease.Opened, t)
+	f.trigger(protocol.Opened, t)
 
 	// What opens nothing needs no leave, and takes none.
 	f.anew()
-	one := lease.Trigger{Every: every, Burst: 2, Key: "k", Window: time.Hour}
-	f.trigger(lease.Opened, one)
-	f.trigger(lease.Repeated, one)
-	f.trigger(lease.Waiting, lease.Trigger{Every: every, Burst: 2})
-	f.trigger(lease.Opened, lease.Trigger{Every: every, Burst: 2, Beside: true})
-	f.trigger(lease.Limited, lease.Trigger{Every: every, Burst: 2, Beside: true})
-	f.trigger(lease.Repeated, one)
+	one := protocol.Trigger{Every: every, Burst: 2, Key: "k", Window: time.Hour}
+	f.trigger(protocol.Opened, one)
+	f.trigger(protocol.Repeated, one)
+	f.trigger(protocol.Waiting, protocol.Trigger{Every: every, Burst: 2})
+	f.trigger(protocol.Opened, protocol.Trigger{Every: every, Burst: 2, Beside: true})
+	f.trigger(protocol.Limited, protocol.Trigger{Every: every, Burst: 2, Beside: true})
+	f.trigger(protocol.Repeated, one)
 
 	// The widest limit there is.
 	f.anew()
 	for range 4 {
-		f.trigger(lease.Opened, lease.Trigger{Every: 365 * 24 * time.Hour, Burst: 1_000_000, Beside: true})
+		f.trigger(protocol.Opened, protocol.Trigger{Every: 365 * 24 * time.Hour, Burst: 1_000_000, Beside: true})
 	}
 }
 
 func whoWaitsForTheLimitIsAccepted(f *fixture) {
-	t := lease.Trigger{Every: 2 * f.term, Burst: 2, Beside: true}
-	f.trigger(lease.Opened, t)
-	f.trigger(lease.Opened, t)
+	t := protocol.Trigger{Every: 2 * f.term, Burst: 2, Beside: true}
+	f.trigger(protocol.Opened, t)
+	f.trigger(protocol.Opened, t)
 	accepted, limited := f.now(), 0
 	for range 4 {
 		a, err := f.controller().Trigger(f.ctx, f.filled(t))
 		f.ok("Trigger", err)
-		if a.Status == lease.Limited {
+		if a.Status == protocol.Limited {
 			limited++
 			f.between("wait", a.Wait, 1, t.Every)
 			f.until(f.now().Add(a.Wait))
-			f.trigger(lease.Opened, t)
+			f.trigger(protocol.Opened, t)
 		}
 	}
 	if f.now().Sub(accepted) < 2*t.Every && limited == 0 {
@@ -129,15 +129,15 @@ func whoWaitsForTheLimitIsAccepted(f *fixture) {
 
 	// After a rest as many at once as at first.
 	f.until(f.now().Add(2 * t.Every))
-	f.trigger(lease.Opened, t)
-	f.trigger(lease.Opened, t)
+	f.trigger(protocol.Opened, t)
+	f.trigger(protocol.Opened, t)
 }
 
 // triggerAtOnce lets them trigger, and returns the occasions by status.
-func (f *fixture) triggerAtOnce(t lease.Trigger) map[lease.TriggerStatus][]int64 {
+func (f *fixture) triggerAtOnce(t protocol.Trigger) map[protocol.TriggerStatus][]int64 {
 	f.Helper()
 	c := f.controller()
-	answers, errs := make([]lease.Triggered, many), make([]error, many)
+	answers, errs := make([]protocol.Triggered, many), make([]error, many)
 	start := make(chan struct{})
 	var all sync.WaitGroup
 	for i := range many {
@@ -150,7 +150,7 @@ func (f *fixture) triggerAtOnce(t lease.Trigger) map[lease.TriggerStatus][]int64
 	close(start)
 	all.Wait()
 	f.ok("Trigger", errors.Join(errs...))
-	by := make(map[lease.TriggerStatus][]int64)
+	by := make(map[protocol.TriggerStatus][]int64)
 	for _, a := range answers {
 		by[a.Status] = append(by[a.Status], a.Occasion)
 	}
@@ -159,27 +159,27 @@ func (f *fixture) triggerAtOnce(t lease.Trigger) map[lease.TriggerStatus][]int64
 
 func manyTriggersAtOnce(f *fixture) {
 	const burst = 5
-	by := f.triggerAtOnce(lease.Trigger{Key: "k", Window: time.Hour})
-	f.equal("opened", len(by[lease.Opened]), 1)
-	f.equal("repeated", len(by[lease.Repeated]), many-1)
-	for _, n := range by[lease.Repeated] {
-		f.equal("occasion", n, by[lease.Opened][0])
+	by := f.triggerAtOnce(protocol.Trigger{Key: "k", Window: time.Hour})
+	f.equal("opened", len(by[protocol.Opened]), 1)
+	f.equal("repeated", len(by[protocol.Repeated]), many-1)
+	for _, n := range by[protocol.Repeated] {
+		f.equal("occasion", n, by[protocol.Opened][0])
 	}
 	f.equal("open", len(f.record().Open), 1)
 
 	f.anew()
-	by = f.triggerAtOnce(lease.Trigger{})
-	f.equal("opened", len(by[lease.Opened]), 1)
-	f.equal("waiting", len(by[lease.Waiting]), many-1)
+	by = f.triggerAtOnce(protocol.Trigger{})
+	f.equal("opened", len(by[protocol.Opened]), 1)
+	f.equal("waiting", len(by[protocol.Waiting]), many-1)
 
 	f.anew()
-	by = f.triggerAtOnce(lease.Trigger{Every: time.Hour, Burst: burst, Beside: true})
-	f.equal("opened", len(by[lease.Opened]), burst)
-	f.equal("limited", len(by[lease.Limited]), many-burst)
+	by = f.triggerAtOnce(protocol.Trigger{Every: time.Hour, Burst: burst, Beside: true})
+	f.equal("opened", len(by[protocol.Opened]), burst)
+	f.equal("limited", len(by[protocol.Limited]), many-burst)
 	f.equal("open", len(f.record().Open), burst)
 
 	f.anew()
-	by = f.triggerAtOnce(lease.Trigger{Request: "same", Beside: true})
-	f.equal("opened", len(by[lease.Opened]), many)
+	by = f.triggerAtOnce(protocol.Trigger{Request: "same", Beside: true})
+	f.equal("opened", len(by[protocol.Opened]), many)
 	f.equal("open", len(f.record().Open), 1)
 }

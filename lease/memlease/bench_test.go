@@ -6,26 +6,26 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // BenchmarkClaimSettle takes one tick after another of a job, and settles each.
 func BenchmarkClaimSettle(b *testing.B) {
 	s := new(memlease.Store)
-	_, err := s.Sync(b.Context(), []lease.Sync{{Name: "job", Mark: 1, Revision: "r1"}})
+	_, err := s.Sync(b.Context(), []protocol.Sync{{Name: "job", Mark: 1, Revision: "r1"}})
 	require.NoError(b, err)
 	b.ReportAllocs()
 	tick := int64(1)
 	for b.Loop() {
 		tick++
-		a, err := s.Claim(b.Context(), lease.Claim{
+		a, err := s.Claim(b.Context(), protocol.Claim{
 			Name: "job", Occasion: tick, Holder: "replica-1", Request: "request-1", Term: time.Minute, Takeovers: 1,
 		})
-		if err != nil || a.Status != lease.Granted {
+		if err != nil || a.Status != protocol.Granted {
 			b.Fatal(a, err)
 		}
-		g := lease.Grant{
+		g := protocol.Grant{
 			Name: "job", Occasion: tick, Holder: "replica-1", Request: "request-1", Token: a.Token,
 			Attempt: 1, Takeovers: 1, Term: time.Minute,
 		}

@@ -3,15 +3,15 @@ package memlease
 import (
 	"context"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// MembersBut implements [lease.KnownMembers].
-func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]lease.Member, error) {
+// MembersBut implements [protocol.KnownMembers].
+func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
 	list, err := s.Members(ctx)
 	for i := range list {
 		m := &list[i]
-		if m.Known = known[m.Holder] == lease.InfoDigest(m.Info); m.Known {
+		if m.Known = known[m.Holder] == protocol.InfoDigest(m.Info); m.Known {
 			m.Info = nil
 		}
 	}

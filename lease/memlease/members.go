@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // member is one who takes part, or did.
@@ -18,7 +18,7 @@ type member struct {
 	ends  time.Time // of its life
 }
 
-// Announce implements [lease.Roster].
+// Announce implements [protocol.Roster].
 func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	if err := cmp.Or(checkMember(holder, info), context.Cause(ctx)); err != nil {
 		return err
@@ -42,34 +42,34 @@ func (s *Store) Announce(ctx context.Context, holder string, info []byte, life t
 	return nil
 }
 
-// Members implements [lease.Roster].
-func (s *Store) Members(ctx context.Context) ([]lease.Member, error) {
+// Members implements [protocol.Roster].
+func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
 	list, err := s.membersWhere(ctx, func(m member, now time.Time) bool { return m.ends.After(now) })
-	slices.SortFunc(list, func(a, b lease.Member) int { return cmp.Compare(a.Holder, b.Holder) })
+	slices.SortFunc(list, func(a, b protocol.Member) int { return cmp.Compare(a.Holder, b.Holder) })
 	return list, err
 }
 
-// FormerMembers implements [lease.MemberHistory].
-func (s *Store) FormerMembers(ctx context.Context) ([]lease.Member, error) {
+// FormerMembers implements [protocol.MemberHistory].
+func (s *Store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 	list, err := s.membersWhere(ctx, func(m member, now time.Time) bool { return !m.ends.After(now) })
-	slices.SortFunc(list, func(a, b lease.Member) int {
+	slices.SortFunc(list, func(a, b protocol.Member) int {
 		return cmp.Or(b.Heard.Compare(a.Heard), cmp.Compare(a.Holder, b.Holder))
 	})
-	return list[:min(len(list), lease.MaxFormer)], err
+	return list[:min(len(list), protocol.MaxFormer)], err
 }
 
-func (s *Store) membersWhere(ctx context.Context, wanted func(m member, now time.Time) bool) ([]lease.Member, error) {
+func (s *Store) membersWhere(ctx context.Context, wanted func(m member, now time.Time) bool) ([]protocol.Member, error) {
 	now, _, err := s.Memory().Time(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.members, func(_ string, m member) bool { return !m.ends.Add(lease.FormerFor).After(now) })
-	var list []lease.Member
+	maps.DeleteFunc(s.members, func(_ string, m member) bool { return !m.ends.Add(protocol.FormerFor).After(now) })
+	var list []protocol.Member
 	for holder, m := range s.members {
 		if wanted(m, now) {
-			list = append(list, lease.Member{
+			list = append(list, protocol.Member{
 				Holder: holder, Info: slices.Clone(m.info), Left: max(0, m.ends.Sub(now)), Heard: m.heard.UTC().Truncate(time.Microsecond),
 			})
 		}
@@ -79,10 +79,10 @@ func (s *Store) membersWhere(ctx context.Context, wanted func(m member, now time
 
 func checkMember(holder string, info []byte) error {
 	switch {
-	case !lease.ValidName(holder):
-		return fmt.Errorf("memlease: holder %q %s", holder, lease.NameRule)
-	case len(info) > lease.MaxInfo:
-		return fmt.Errorf("memlease: %d bytes about %s, must be at most %d", len(info), holder, lease.MaxInfo)
+	case !protocol.ValidName(holder):
+		return fmt.Errorf("memlease: holder %q %s", holder, protocol.NameRule)
+	case len(info) > protocol.MaxInfo:
+		return fmt.Errorf("memlease: %d bytes about %s, must be at most %d", len(info), holder, protocol.MaxInfo)
 	}
 	return nil
 }

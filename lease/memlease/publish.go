@@ -6,14 +6,14 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 type subscriber func(message []byte)
 
-// Publish implements [lease.Publisher]. The subscribers have received the message when it returns.
+// Publish implements [protocol.Publisher]. The subscribers have received the message when it returns.
 func (s *Store) Publish(ctx context.Context, message []byte) error {
-	if err := cmp.Or(lease.CheckMessage(message), context.Cause(ctx)); err != nil {
+	if err := cmp.Or(protocol.CheckMessage(message), context.Cause(ctx)); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -25,7 +25,7 @@ func (s *Store) Publish(ctx context.Context, message []byte) error {
 	return nil
 }
 
-// Subscribe implements [lease.Publisher].
+// Subscribe implements [protocol.Publisher].
 func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
 	f := subscriber(receive)
 	s.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // set is what is kept under a digest.
@@ -15,9 +15,9 @@ type set struct {
 	ends    time.Time // of its life
 }
 
-// PutSet implements [lease.Sets].
+// PutSet implements [protocol.Sets].
 func (s *Store) PutSet(ctx context.Context, content []byte, life time.Duration) error {
-	if err := lease.CheckSet(content, life); err != nil {
+	if err := protocol.CheckSet(content, life); err != nil {
 		return err
 	}
 	now, _, err := s.Memory().Time(ctx)
@@ -30,13 +30,13 @@ func (s *Store) PutSet(ctx context.Context, content []byte, life time.Duration) 
 	if s.sets == nil {
 		s.sets = make(map[string]set)
 	}
-	s.sets[lease.SetDigest(content)] = set{bytes.Clone(content), now.Add(life)}
+	s.sets[protocol.SetDigest(content)] = set{bytes.Clone(content), now.Add(life)}
 	return nil
 }
 
-// KeepSets implements [lease.Sets].
+// KeepSets implements [protocol.Sets].
 func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
-	if err := lease.CheckDigests(digests, life); err != nil {
+	if err := protocol.CheckDigests(digests, life); err != nil {
 		return nil, err
 	}
 	now, _, err := s.Memory().Time(ctx)
@@ -55,9 +55,9 @@ func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Durati
 	return kept, nil
 }
 
-// GetSets implements [lease.Sets].
+// GetSets implements [protocol.Sets].
 func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
-	if err := lease.CheckDigests(digests, time.Hour); err != nil {
+	if err := protocol.CheckDigests(digests, time.Hour); err != nil {
 		return nil, err
 	}
 	now, _, err := s.Memory().Time(ctx)

@@ -7,16 +7,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Store is a [lease.Store] in memory, with every ability that a store can have: a [driver.Session] over a [driver.Memory].
+// Store is a [protocol.Store] in memory, with every ability that a store can have: a [driver.Session] over a [driver.Memory].
 // The zero value is ready for use, in the namespace "default"; see [New] for one with a name. It is safe for concurrent use,
 // and its clock is the process's, unless [Store.Step] moves it.
 type Store struct {
 	driver.Session
-	namespace string // "" is lease.DefaultNamespace
+	namespace string // "" is protocol.DefaultNamespace
 
 	mu          sync.Mutex
 	members     map[string]member
@@ -27,14 +27,14 @@ type Store struct {
 // New makes a store whose fleet has a name: it is part of every tick's identity. It matches the pattern of a name. What is
 // in one Store no other Store sees, whatever their namespaces.
 func New(namespace string) (*Store, error) {
-	if !lease.ValidName(namespace) {
-		return nil, fmt.Errorf("memlease: namespace %q %s", namespace, lease.NameRule)
+	if !protocol.ValidName(namespace) {
+		return nil, fmt.Errorf("memlease: namespace %q %s", namespace, protocol.NameRule)
 	}
 	return &Store{namespace: namespace}, nil
 }
 
-// Namespace implements [lease.Namespacer].
-func (s *Store) Namespace() string { return cmp.Or(s.namespace, lease.DefaultNamespace) }
+// Namespace implements [protocol.Namespacer].
+func (s *Store) Namespace() string { return cmp.Or(s.namespace, protocol.DefaultNamespace) }
 
 // Forget drops everything, as an emptied Redis would.
 func (s *Store) Forget() {

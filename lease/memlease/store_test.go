@@ -7,23 +7,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/leasetest"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestStore(t *testing.T) {
-	leasetest.Run(t, func(*testing.T) lease.Store { return new(memlease.Store) },
+	leasetest.Run(t, func(*testing.T) protocol.Store { return new(memlease.Store) },
 		leasetest.Within(synctest.Test),
-		leasetest.WithForget(func(_ *testing.T, s lease.Store) { s.(*memlease.Store).Forget() }),
-		leasetest.WithClockStep(func(_ *testing.T, s lease.Store, d time.Duration) { s.(*memlease.Store).Step(d) }))
+		leasetest.WithForget(func(_ *testing.T, s protocol.Store) { s.(*memlease.Store).Forget() }),
+		leasetest.WithClockStep(func(_ *testing.T, s protocol.Store, d time.Duration) { s.(*memlease.Store).Step(d) }))
 }
 
 func TestNamespaceIsThatOfNew(t *testing.T) {
 	s, err := memlease.New("billing")
 	require.NoError(t, err)
-	require.Equal(t, "billing", lease.NamespaceOf(s))
-	require.Equal(t, lease.DefaultNamespace, lease.NamespaceOf(new(memlease.Store)))
+	require.Equal(t, "billing", protocol.NamespaceOf(s))
+	require.Equal(t, protocol.DefaultNamespace, protocol.NamespaceOf(new(memlease.Store)))
 
 	_, err = memlease.New("a:b")
 	require.ErrorContains(t, err, `memlease: namespace "a:b" must start with`)

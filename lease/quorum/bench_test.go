@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Each pair is a claim of a new occasion and its settlement, on three servers, by many goroutines at once, each with a
@@ -30,7 +30,7 @@ func BenchmarkClaimSettle(b *testing.B) {
 					for occasion := n.Add(1); occasion <= int64(b.N); occasion = n.Add(1) {
 						c := claimOf(name, occasion, "a", 20*time.Second)
 						a, err := s.Claim(b.Context(), c)
-						if err == nil && a.Status != lease.Granted {
+						if err == nil && a.Status != protocol.Granted {
 							err = fmt.Errorf("%+v", a)
 						}
 						if err == nil {
@@ -67,7 +67,7 @@ func BenchmarkLose(b *testing.B) {
 // BenchmarkRenew renews a thousand leases at once.
 func BenchmarkRenew(b *testing.B) {
 	s := openRedis(b, startServers(b, 3))
-	var grants []lease.Grant
+	var grants []protocol.Grant
 	for i := range 1000 {
 		name := fmt.Sprint("job-", i)
 		synced(b, s, name)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -127,15 +127,15 @@ func TestLeaseLastsItsTermWhateverTheMedian(t *testing.T) {
 			for _, pair := range [][2]*quorum.Store{{s, other}, {other, s}} {
 				occasion := median(s).UnixMilli()
 				c := claimOf("job", occasion, "a", term)
-				c.Overlap = lease.OverlapAllow
-				g := grantOf(c, claimed(t, pair[0], lease.Granted, c))
+				c.Overlap = protocol.OverlapAllow
+				g := grantOf(c, claimed(t, pair[0], protocol.Granted, c))
 				settle()
 				b := claimOf("job", occasion, "b", term)
-				b.Overlap = lease.OverlapAllow
+				b.Overlap = protocol.OverlapAllow
 				time.Sleep(term - 100*time.Millisecond)
-				claimed(t, pair[1], lease.Held, b)
+				claimed(t, pair[1], protocol.Held, b)
 				time.Sleep(100*time.Millisecond + term/100 + 2*time.Millisecond)
-				taken := claimed(t, pair[1], lease.Granted, b)
+				taken := claimed(t, pair[1], protocol.Granted, b)
 				require.Greater(t, taken.Token, g.Token)
 				require.NoError(t, pair[1].Settle(t.Context(), grantOf(b, taken), "succeeded"))
 				settle()

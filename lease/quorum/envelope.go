@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // format is that of what registers hold. Nothing is read from one of another format.
@@ -17,7 +17,7 @@ const format = 2
 
 // ErrFormat is returned for a namespace that another release has used, whose registers this one does not read: use another
 // namespace; or stop all replicas, and then empty the namespace on every node.
-var ErrFormat = lease.Permanent(fmt.Errorf("quorum: the namespace is in the format of another release, and this one reads and writes format %d: "+
+var ErrFormat = protocol.Permanent(fmt.Errorf("quorum: the namespace is in the format of another release, and this one reads and writes format %d: "+
 	"use another namespace, or stop all replicas and delete the namespace's keys on every node", format))
 
 // envelope is a value as the nodes keep it, with what says which changes it is made of, and how old it is.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 var (
@@ -21,10 +21,10 @@ var (
 
 	// ErrTwice is returned when two of the nodes are one server: it would be counted twice. Give each node a server of
 	// its own.
-	ErrTwice = lease.Permanent(errors.New("quorum: two nodes are the same server"))
+	ErrTwice = protocol.Permanent(errors.New("quorum: two nodes are the same server"))
 
 	// ErrClosed is returned by a store that is closed.
-	ErrClosed = lease.Permanent(errors.New("quorum: the store is closed"))
+	ErrClosed = protocol.Permanent(errors.New("quorum: the store is closed"))
 
 	errTimeout = fmt.Errorf("quorum: no more within the timeout: %w", context.DeadlineExceeded)
 
@@ -32,7 +32,7 @@ var (
 )
 
 // MajorityError is returned when fewer nodes could be counted than a majority. The outcome is unknown; the same request
-// may be made again. It matches [lease.ErrPermanent] when that holds for so many of its Causes that those without could not be
+// may be made again. It matches [protocol.ErrPermanent] when that holds for so many of its Causes that those without could not be
 // a majority.
 type MajorityError struct {
 	Nodes     int // how many there are
@@ -64,7 +64,7 @@ func (e *MajorityError) Error() string {
 func (e *MajorityError) Unwrap() []error {
 	causes := slices.Clone(e.Causes)
 	for i, cause := range causes {
-		if errors.Is(cause, lease.ErrPermanent) && !e.permanent() {
+		if errors.Is(cause, protocol.ErrPermanent) && !e.permanent() {
 			causes[i] = passing{cause}
 		}
 	}
@@ -78,7 +78,7 @@ func (e *MajorityError) Unwrap() []error {
 func (e *MajorityError) permanent() bool {
 	left := e.Nodes
 	for _, cause := range e.Causes {
-		if errors.Is(cause, lease.ErrPermanent) {
+		if errors.Is(cause, protocol.ErrPermanent) {
 			left--
 		}
 	}
@@ -90,9 +90,9 @@ type passing struct{ cause error }
 
 func (p passing) Error() string { return p.cause.Error() }
 
-// Is makes p match what its cause does, but for lease.ErrPermanent.
+// Is makes p match what its cause does, but for protocol.ErrPermanent.
 func (p passing) Is(target error) bool {
-	return target != lease.ErrPermanent && errors.Is(p.cause, target)
+	return target != protocol.ErrPermanent && errors.Is(p.cause, target)
 }
 
 // As makes p a value of the types that its cause is.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 )
 
@@ -326,18 +326,18 @@ func (n *fakeNode) Announce(ctx context.Context, holder string, info []byte, lif
 }
 
 // Members implements quorum.Fleet.
-func (n *fakeNode) Members(ctx context.Context) ([]lease.Member, error) {
-	return reached(ctx, n, func(s *memlease.Store) ([]lease.Member, error) { return s.Members(ctx) })
+func (n *fakeNode) Members(ctx context.Context) ([]protocol.Member, error) {
+	return reached(ctx, n, func(s *memlease.Store) ([]protocol.Member, error) { return s.Members(ctx) })
 }
 
 // FormerMembers implements quorum.Fleet.
-func (n *fakeNode) FormerMembers(ctx context.Context) ([]lease.Member, error) {
-	return reached(ctx, n, func(s *memlease.Store) ([]lease.Member, error) { return s.FormerMembers(ctx) })
+func (n *fakeNode) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
+	return reached(ctx, n, func(s *memlease.Store) ([]protocol.Member, error) { return s.FormerMembers(ctx) })
 }
 
 // MembersBut implements quorum.Fleet.
-func (n *fakeNode) MembersBut(ctx context.Context, known map[string]string) ([]lease.Member, error) {
-	return reached(ctx, n, func(s *memlease.Store) ([]lease.Member, error) { return s.MembersBut(ctx, known) })
+func (n *fakeNode) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
+	return reached(ctx, n, func(s *memlease.Store) ([]protocol.Member, error) { return s.MembersBut(ctx, known) })
 }
 
 // PutSet implements quorum.Fleet.

@@ -12,23 +12,23 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-func claimOf(name string, occasion int64, holder string, term time.Duration) lease.Claim {
-	return lease.Claim{Name: name, Occasion: occasion, Holder: holder, Request: holder + "-r", Term: term, Takeovers: 3}
+func claimOf(name string, occasion int64, holder string, term time.Duration) protocol.Claim {
+	return protocol.Claim{Name: name, Occasion: occasion, Holder: holder, Request: holder + "-r", Term: term, Takeovers: 3}
 }
 
-func grantOf(c lease.Claim, a lease.Answer) lease.Grant {
-	return lease.Grant{
+func grantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
+	return protocol.Grant{
 		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
 		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
 	}
 }
 
-func claimed(t testing.TB, s lease.Store, want lease.Status, c lease.Claim) lease.Answer {
+func claimed(t testing.TB, s protocol.Store, want protocol.Status, c protocol.Claim) protocol.Answer {
 	t.Helper()
 	a, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
@@ -36,9 +36,9 @@ func claimed(t testing.TB, s lease.Store, want lease.Status, c lease.Claim) leas
 	return a
 }
 
-func synced(t testing.TB, s lease.Store, names ...string) {
+func synced(t testing.TB, s protocol.Store, names ...string) {
 	t.Helper()
-	syncs := make([]lease.Sync, len(names))
+	syncs := make([]protocol.Sync, len(names))
 	for i, name := range names {
 		syncs[i].Name = name
 	}
@@ -59,7 +59,7 @@ func TestNodeThatWasEmptiedHasNoSayForATerm(t *testing.T) {
 		time.Sleep(time.Minute)
 		list[2].set(true)
 		c := claimOf("job", 100, "a", 20*time.Second)
-		grant := grantOf(c, claimed(t, s, lease.Granted, c))
+		grant := grantOf(c, claimed(t, s, protocol.Granted, c))
 		settle()
 		emptied := time.Now()
 		list[1].empty()
@@ -80,13 +80,13 @@ func TestNodeThatWasEmptiedHasNoSayForATerm(t *testing.T) {
 
 		// With the one that remembers it goes on at once, and the one that was emptied catches up on the way.
 		list[0].set(false)
-		claimed(t, other, lease.Held, claimOf("job", 100, "b", 20*time.Second))
-		require.NoError(t, other.Renew(t.Context(), []lease.Grant{grant})[0])
+		claimed(t, other, protocol.Held, claimOf("job", 100, "b", 20*time.Second))
+		require.NoError(t, other.Renew(t.Context(), []protocol.Grant{grant})[0])
 		settle()
 		time.Sleep(time.Until(emptied.Add(short.Wait)))
 		list[0].set(true)
 		require.NoError(t, other.Settle(t.Context(), grant, "succeeded"))
-		claimed(t, other, lease.Decided, claimOf("job", 100, "b", 20*time.Second))
+		claimed(t, other, protocol.Decided, claimOf("job", 100, "b", 20*time.Second))
 	})
 }
 
@@ -135,9 +135,9 @@ func TestTermsAboveTheLongestAreRefused(t *testing.T) {
 		_, err := s.Claim(t.Context(), claimOf("job", 100, "a", time.Second+1))
 		require.ErrorContains(t, err, "WithTerm")
 		c := claimOf("job", 100, "a", time.Second)
-		g := grantOf(c, claimed(t, s, lease.Granted, c))
+		g := grantOf(c, claimed(t, s, protocol.Granted, c))
 		g.Term++
-		require.ErrorContains(t, s.Renew(t.Context(), []lease.Grant{g})[0], "WithTerm")
+		require.ErrorContains(t, s.Renew(t.Context(), []protocol.Grant{g})[0], "WithTerm")
 	})
 }
 
@@ -152,7 +152,7 @@ func TestWithoutAMajorityCallsFailAndGoOnWithOne(t *testing.T) {
 				s := openFake(t, list, quorum.WithTimeout(time.Second))
 				synced(t, s, "job")
 				c := claimOf("job", 100, "a", 10*time.Second)
-				g := grantOf(c, claimed(t, s, lease.Granted, c))
+				g := grantOf(c, claimed(t, s, protocol.Granted, c))
 				settle()
 				gone(list[0], true)
 				gone(list[2], true)
@@ -161,13 +161,13 @@ func TestWithoutAMajorityCallsFailAndGoOnWithOne(t *testing.T) {
 				_, err := s.Claim(t.Context(), claimOf("job", 101, "a", time.Second))
 				require.ErrorContains(t, err, "1 of 3 nodes answered, 2 needed")
 				require.LessOrEqual(t, time.Since(began), time.Second)
-				err = s.Renew(t.Context(), []lease.Grant{g})[0]
+				err = s.Renew(t.Context(), []protocol.Grant{g})[0]
 				require.ErrorContains(t, err, "1 of 3 nodes answered")
-				require.NotErrorIs(t, err, lease.ErrFenced)
+				require.NotErrorIs(t, err, protocol.ErrFenced)
 				require.Error(t, s.Announce(t.Context(), "a", nil, time.Minute))
 
 				gone(list[2], false)
-				require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
+				require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
 				require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 			})
 		})
@@ -184,8 +184,8 @@ func TestNodeThatHangsIsNotWaitedFor(t *testing.T) {
 			list[i].hang(true)
 			began := time.Now()
 			c := claimOf("job", 100, "a", 10*time.Second)
-			g := grantOf(c, claimed(t, s, lease.Granted, c))
-			require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
+			g := grantOf(c, claimed(t, s, protocol.Granted, c))
+			require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
 			require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 			require.Zero(t, time.Since(began))
 		}
@@ -204,26 +204,26 @@ func TestLeasesLastTheirTermThoughClocksAreApart(t *testing.T) {
 				s := openFake(t, list)
 				synced(t, s, "job")
 				c := claimOf("job", 100, "a", term)
-				g := grantOf(c, claimed(t, s, lease.Granted, c))
+				g := grantOf(c, claimed(t, s, protocol.Granted, c))
 				settle()
 				list[gone].set(true)
 				for range 3 { // others change the record, or look at it, and do not make the lease longer
 					time.Sleep(term - 100*time.Millisecond)
-					claimed(t, s, lease.Held, claimOf("job", 100, "b", term))
+					claimed(t, s, protocol.Held, claimOf("job", 100, "b", term))
 					beside := claimOf("job", time.Now().UnixMilli(), "c", term)
-					beside.Overlap = lease.OverlapAllow
-					b := grantOf(beside, claimed(t, s, lease.Granted, beside))
+					beside.Overlap = protocol.OverlapAllow
+					b := grantOf(beside, claimed(t, s, protocol.Granted, beside))
 					require.NoError(t, s.Settle(t.Context(), b, "succeeded"))
-					require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
+					require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
 					settle()
 					list[gone].set(false)
 					gone = (gone + 1) % 3
 					list[gone].set(true)
 				}
 				time.Sleep(term - 100*time.Millisecond)
-				claimed(t, s, lease.Held, claimOf("job", 100, "b", term))
+				claimed(t, s, protocol.Held, claimOf("job", 100, "b", term))
 				time.Sleep(100*time.Millisecond + term/100 + 2*time.Millisecond)
-				a := claimed(t, s, lease.Granted, claimOf("job", 100, "b", term))
+				a := claimed(t, s, protocol.Granted, claimOf("job", 100, "b", term))
 				require.Equal(t, 2, a.Attempt)
 				require.Greater(t, a.Token, g.Token)
 			})
@@ -239,25 +239,25 @@ func TestLeaseIsKeptForItsDrift(t *testing.T) {
 		synced(t, s, "job")
 		c := claimOf("job", 100, "a", 20*time.Second)
 		granted := time.Now()
-		claimed(t, s, lease.Granted, c)
+		claimed(t, s, protocol.Granted, c)
 		settle()
 		time.Sleep(20*time.Second + time.Millisecond)
-		a := claimed(t, s, lease.Granted, claimOf("job", 100, "b", time.Second))
+		a := claimed(t, s, protocol.Granted, claimOf("job", 100, "b", time.Second))
 		require.Equal(t, 2, a.Attempt)
 		require.GreaterOrEqual(t, time.Since(granted), 20*time.Second+200*time.Millisecond+2*time.Millisecond)
 	})
 	synctest.Test(t, func(t *testing.T) { // of a long one nobody waits for that
 		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour))
 		synced(t, s, "job")
-		claimed(t, s, lease.Granted, claimOf("job", 100, "a", time.Hour))
+		claimed(t, s, protocol.Granted, claimOf("job", 100, "a", time.Hour))
 		settle()
 		time.Sleep(time.Hour + time.Second)
 		began := time.Now()
-		a := claimed(t, s, lease.Held, claimOf("job", 100, "b", time.Second))
+		a := claimed(t, s, protocol.Held, claimOf("job", 100, "b", time.Second))
 		require.Greater(t, a.Left, 30*time.Second)
 		require.Zero(t, time.Since(began))
 		time.Sleep(a.Left)
-		claimed(t, s, lease.Granted, claimOf("job", 100, "b", time.Second))
+		claimed(t, s, protocol.Granted, claimOf("job", 100, "b", time.Second))
 	})
 }
 
@@ -270,7 +270,7 @@ func TestTokensRiseThoughNodesForget(t *testing.T) {
 		for i := range int64(12) {
 			synced(t, s, "job")
 			c := claimOf("job", 100+i, "a", time.Second)
-			g := grantOf(c, claimed(t, s, lease.Granted, c))
+			g := grantOf(c, claimed(t, s, protocol.Granted, c))
 			require.Greater(t, g.Token, last)
 			last = g.Token
 			require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
@@ -333,17 +333,17 @@ func TestRoundsAreFew(t *testing.T) {
 		}
 		rounds(2, "sync of new names", func() { synced(t, s, names...) })
 		rounds(1, "sync of known names", func() { synced(t, s, names...) })
-		var grants []lease.Grant
+		var grants []protocol.Grant
 		for _, name := range names {
 			c := claimOf(name, 100, "a", 10*time.Second)
-			grants = append(grants, grantOf(c, claimed(t, s, lease.Granted, c)))
+			grants = append(grants, grantOf(c, claimed(t, s, protocol.Granted, c)))
 		}
 		time.Sleep(time.Second)
 		rounds(2, "renew", func() { require.NoError(t, errors.Join(s.Renew(t.Context(), grants)...)) })
-		rounds(1, "lose", func() { claimed(t, s, lease.Held, claimOf(names[0], 100, "b", time.Second)) })
+		rounds(1, "lose", func() { claimed(t, s, protocol.Held, claimOf(names[0], 100, "b", time.Second)) })
 		rounds(2, "settle", func() { require.NoError(t, s.Settle(t.Context(), grants[0], "succeeded")) })
-		rounds(1, "decided", func() { claimed(t, s, lease.Decided, claimOf(names[0], 100, "b", time.Second)) })
-		rounds(3, "claim", func() { claimed(t, s, lease.Granted, claimOf(names[0], 101, "b", time.Second)) })
+		rounds(1, "decided", func() { claimed(t, s, protocol.Decided, claimOf(names[0], 100, "b", time.Second)) })
+		rounds(3, "claim", func() { claimed(t, s, protocol.Granted, claimOf(names[0], 101, "b", time.Second)) })
 	})
 }
 
@@ -371,7 +371,7 @@ func TestContendersGetThrough(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
-					if a.Status == lease.Granted {
+					if a.Status == protocol.Granted {
 						won++
 					}
 				})
@@ -416,13 +416,13 @@ func TestNodeThatWasEmptiedCatchesUpWhenSomebodyLooks(t *testing.T) {
 		list := newFakeNodes(3)
 		s := openFake(t, list, quorum.WithTerm(time.Hour))
 		synced(t, s, "job")
-		claimed(t, s, lease.Granted, claimOf("job", 100, "a", time.Hour))
+		claimed(t, s, protocol.Granted, claimOf("job", 100, "a", time.Hour))
 		settle()
 		list[2].empty()
 		look := quorum.Op{Key: "job"}
 		for range 200 { // it has to be among the first to answer
 			time.Sleep(10 * time.Second)
-			claimed(t, s, lease.Held, claimOf("job", 100, "b", time.Second))
+			claimed(t, s, protocol.Held, claimOf("job", 100, "b", time.Second))
 			settle()
 			if list[2].carryOut([]quorum.Op{look}).Replies[0].Accepted != "" {
 				break
@@ -450,7 +450,7 @@ func TestNodesOfAnotherNamespaceAreRefused(t *testing.T) {
 	s, err := quorum.New(nodes, "mail")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
-	require.Equal(t, "mail", lease.NamespaceOf(s))
+	require.Equal(t, "mail", protocol.NamespaceOf(s))
 }
 
 func TestCheckSaysWhatTheNodesSay(t *testing.T) {

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Fleet is what a node keeps by itself about those who take part: they say it again and again, so nothing has to be agreed
 // on, and a node counts even if it has forgotten. It is an alias, like [Op].
 type Fleet = interface {
 	Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
-	Members(ctx context.Context) ([]lease.Member, error)
-	FormerMembers(ctx context.Context) ([]lease.Member, error)
-	MembersBut(ctx context.Context, known map[string]string) ([]lease.Member, error)
+	Members(ctx context.Context) ([]protocol.Member, error)
+	FormerMembers(ctx context.Context) ([]protocol.Member, error)
+	MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
 	PutSet(ctx context.Context, set []byte, life time.Duration) error
 	KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
 	GetSets(ctx context.Context, digests []string) ([][]byte, error)
@@ -24,14 +24,14 @@ type Fleet = interface {
 
 // A majority has to have what is said, and of what a majority says the newest holds.
 
-// Announce implements [lease.Roster]. A node that does not learn that a life is over lists the member until it would have
+// Announce implements [protocol.Roster]. A node that does not learn that a life is over lists the member until it would have
 // ended.
 func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	switch {
-	case !lease.ValidName(holder):
-		return fmt.Errorf("quorum: holder %q %s", holder, lease.NameRule)
-	case len(info) > lease.MaxInfo:
-		return fmt.Errorf("quorum: %d bytes about %s, must be at most %d", len(info), holder, lease.MaxInfo)
+	case !protocol.ValidName(holder):
+		return fmt.Errorf("quorum: holder %q %s", holder, protocol.NameRule)
+	case len(info) > protocol.MaxInfo:
+		return fmt.Errorf("quorum: %d bytes about %s, must be at most %d", len(info), holder, protocol.MaxInfo)
 	}
 	_, err := gather(ctx, s.values.nodes, "announce "+holder, func(ctx context.Context, f Fleet) (struct{}, error) {
 		return struct{}{}, f.Announce(ctx, holder, info, life)
@@ -39,30 +39,30 @@ func (s *Store) Announce(ctx context.Context, holder string, info []byte, life t
 	return err
 }
 
-// Members implements [lease.Roster].
-func (s *Store) Members(ctx context.Context) ([]lease.Member, error) {
+// Members implements [protocol.Roster].
+func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
 	return s.listMembers(ctx, "members", Fleet.Members)
 }
 
-// MembersBut implements [lease.KnownMembers].
-func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]lease.Member, error) {
-	return s.listMembers(ctx, "members", func(f Fleet, ctx context.Context) ([]lease.Member, error) { return f.MembersBut(ctx, known) })
+// MembersBut implements [protocol.KnownMembers].
+func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
+	return s.listMembers(ctx, "members", func(f Fleet, ctx context.Context) ([]protocol.Member, error) { return f.MembersBut(ctx, known) })
 }
 
-func (s *Store) listMembers(ctx context.Context, what string, f func(Fleet, context.Context) ([]lease.Member, error)) ([]lease.Member, error) {
-	lists, err := gather(ctx, s.values.nodes, what, func(ctx context.Context, fleet Fleet) ([]lease.Member, error) { return f(fleet, ctx) })
+func (s *Store) listMembers(ctx context.Context, what string, f func(Fleet, context.Context) ([]protocol.Member, error)) ([]protocol.Member, error) {
+	lists, err := gather(ctx, s.values.nodes, what, func(ctx context.Context, fleet Fleet) ([]protocol.Member, error) { return f(fleet, ctx) })
 	if err != nil {
 		return nil, err
 	}
 	list := slices.Concat(lists...)
-	slices.SortFunc(list, func(a, b lease.Member) int {
+	slices.SortFunc(list, func(a, b protocol.Member) int {
 		return cmp.Or(cmp.Compare(a.Holder, b.Holder), cmp.Compare(b.Left, a.Left), b.Heard.Compare(a.Heard))
 	})
-	return slices.CompactFunc(list, func(a, b lease.Member) bool { return a.Holder == b.Holder }), nil
+	return slices.CompactFunc(list, func(a, b protocol.Member) bool { return a.Holder == b.Holder }), nil
 }
 
-// FormerMembers implements [lease.MemberHistory].
-func (s *Store) FormerMembers(ctx context.Context) ([]lease.Member, error) {
+// FormerMembers implements [protocol.MemberHistory].
+func (s *Store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 	list, err := s.listMembers(ctx, "former members", Fleet.FormerMembers)
 	if err != nil {
 		return nil, err
@@ -71,18 +71,18 @@ func (s *Store) FormerMembers(ctx context.Context) ([]lease.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(former lease.Member) bool {
-		return slices.ContainsFunc(live, func(l lease.Member) bool { return l.Holder == former.Holder })
+	list = slices.DeleteFunc(list, func(former protocol.Member) bool {
+		return slices.ContainsFunc(live, func(l protocol.Member) bool { return l.Holder == former.Holder })
 	})
-	slices.SortFunc(list, func(a, b lease.Member) int {
+	slices.SortFunc(list, func(a, b protocol.Member) int {
 		return cmp.Or(b.Heard.Compare(a.Heard), cmp.Compare(a.Holder, b.Holder))
 	})
-	return list[:min(len(list), lease.MaxFormer)], nil
+	return list[:min(len(list), protocol.MaxFormer)], nil
 }
 
-// PutSet implements [lease.Sets].
+// PutSet implements [protocol.Sets].
 func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) error {
-	if err := lease.CheckSet(set, life); err != nil {
+	if err := protocol.CheckSet(set, life); err != nil {
 		return err
 	}
 	_, err := gather(ctx, s.values.nodes, "put set", func(ctx context.Context, f Fleet) (struct{}, error) {
@@ -91,10 +91,10 @@ func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) erro
 	return err
 }
 
-// KeepSets implements [lease.Sets]. A set counts as kept when every node of the majority that answers keeps it: otherwise
+// KeepSets implements [protocol.Sets]. A set counts as kept when every node of the majority that answers keeps it: otherwise
 // too few may.
 func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
-	if err := lease.CheckDigests(digests, life); err != nil || len(digests) == 0 {
+	if err := protocol.CheckDigests(digests, life); err != nil || len(digests) == 0 {
 		return nil, err
 	}
 	answers, err := gather(ctx, s.values.nodes, "keep sets", func(ctx context.Context, f Fleet) ([]bool, error) {
@@ -110,9 +110,9 @@ func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Durati
 	return kept, nil
 }
 
-// GetSets implements [lease.Sets]: one node that keeps a set is enough. What does not have its digest counts as not kept.
+// GetSets implements [protocol.Sets]: one node that keeps a set is enough. What does not have its digest counts as not kept.
 func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
-	if err := lease.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
+	if err := protocol.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
 		return nil, err
 	}
 	answers, err := gather(ctx, s.values.nodes, "get sets", func(ctx context.Context, f Fleet) ([][]byte, error) {
@@ -124,7 +124,7 @@ func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error)
 	sets := make([][]byte, len(digests))
 	for i, d := range digests {
 		for _, a := range answers {
-			if a[i] != nil && lease.SetDigest(a[i]) == d {
+			if a[i] != nil && protocol.SetDigest(a[i]) == d {
 				sets[i] = a[i]
 			}
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 )
 
@@ -101,7 +101,7 @@ func (h *history) play(t *testing.T) {
 	}
 	for _, s := range stores {
 		require.Eventually(t, func() bool {
-			_, err := s.Sync(context.Background(), []lease.Sync{{Name: "job"}})
+			_, err := s.Sync(context.Background(), []protocol.Sync{{Name: "job"}})
 			return err == nil
 		}, time.Minute, time.Millisecond)
 	}
@@ -179,14 +179,14 @@ func (c *client) contend(ctx context.Context) {
 		case "decided":
 			return
 		case "granted":
-			c.hold(grantOf(claim, lease.Answer{Token: o.token, Attempt: o.attempt, Takeovers: 1000}))
+			c.hold(grantOf(claim, protocol.Answer{Token: o.token, Attempt: o.attempt, Takeovers: 1000}))
 		}
 		time.Sleep(time.Duration(c.intN(400)) * time.Millisecond)
 	}
 }
 
 // hold renews for a while, may freeze, and ends one way or another, or not at all.
-func (c *client) hold(g lease.Grant) {
+func (c *client) hold(g protocol.Grant) {
 	for c.chance(60) {
 		if c.use("renew", g) == "fenced" {
 			return
@@ -222,31 +222,31 @@ func (h *history) see(attempt int, holder string) {
 	h.seen[attempt] = holder
 }
 
-func (c *client) claim(claim lease.Claim) said {
+func (c *client) claim(claim protocol.Claim) said {
 	in := step{verb: "claim", holder: claim.Holder, sent: time.Now().UnixNano(), term: int64(claim.Term), seen: c.seen}
 	return c.record(in, func(ctx context.Context) said {
 		a, err := c.store.Claim(ctx, claim)
 		switch {
 		case err != nil:
 			return said{verdict: "unknown"}
-		case a.Status == lease.Granted:
+		case a.Status == protocol.Granted:
 			c.see(a.Attempt, claim.Holder)
-		case a.Status == lease.Held:
+		case a.Status == protocol.Held:
 			c.see(a.Attempt, a.Holder)
-		case a.Status != lease.Decided:
+		case a.Status != protocol.Decided:
 			panic(fmt.Sprintf("unexpected answer %+v", a))
 		}
 		return said{a.Status.String(), a.Attempt, a.Token, a.Now.UnixNano(), int64(a.Left)}
 	})
 }
 
-func (c *client) use(verb string, g lease.Grant) string {
+func (c *client) use(verb string, g protocol.Grant) string {
 	in := step{verb: verb, holder: g.Holder, attempt: g.Attempt, token: g.Token, sent: time.Now().UnixNano(), term: int64(g.Term)}
 	return c.record(in, func(ctx context.Context) said {
 		var err error
 		switch verb {
 		case "renew":
-			err = c.store.Renew(ctx, []lease.Grant{g})[0]
+			err = c.store.Renew(ctx, []protocol.Grant{g})[0]
 		case "release":
 			err = c.store.Release(ctx, g)
 		default:
@@ -255,7 +255,7 @@ func (c *client) use(verb string, g lease.Grant) string {
 		switch {
 		case err == nil:
 			return said{verdict: "done"}
-		case errors.Is(err, lease.ErrFenced):
+		case errors.Is(err, protocol.ErrFenced):
 			return said{verdict: "fenced"}
 		}
 		return said{verdict: "unknown"}

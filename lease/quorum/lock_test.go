@@ -11,33 +11,33 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 )
 
-var _ lease.Locker = (*quorum.Store)(nil)
+var _ protocol.Locker = (*quorum.Store)(nil)
 
 // lockOf claims n permits of a lock of so many.
-func lockOf(name, holder string, n, limit int, term time.Duration) lease.Claim {
-	return lease.Claim{Name: name, Holder: holder, Request: holder + "-r", Term: term, Permits: n, Limit: limit}
+func lockOf(name, holder string, n, limit int, term time.Duration) protocol.Claim {
+	return protocol.Claim{Name: name, Holder: holder, Request: holder + "-r", Term: term, Permits: n, Limit: limit}
 }
 
-func inLine(c lease.Claim) lease.Claim {
-	c.Turn, c.Ticket = lease.TurnArrival, time.Minute
+func inLine(c protocol.Claim) protocol.Claim {
+	c.Turn, c.Ticket = protocol.TurnArrival, time.Minute
 	return c
 }
 
-func lockGrantOf(c lease.Claim, a lease.Answer) lease.Grant {
+func lockGrantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
 	g := grantOf(c, a)
 	g.Permits, g.Limit, g.Tell = c.Permits, c.Limit, c.Tell
 	return g
 }
 
 // took wants a claim to be granted after so long.
-func took(t *testing.T, s lease.Store, want time.Duration, c lease.Claim) lease.Answer {
+func took(t *testing.T, s protocol.Store, want time.Duration, c protocol.Claim) protocol.Answer {
 	t.Helper()
 	began := time.Now()
-	a := claimed(t, s, lease.Granted, c)
+	a := claimed(t, s, protocol.Granted, c)
 	require.Equal(t, want, time.Since(began))
 	return a
 }
@@ -48,7 +48,7 @@ func TestLockIsKeptForItsDrift(t *testing.T) {
 	for _, limit := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			s := openFake(t, newFakeNodes(3))
-			a := claimed(t, s, lease.Granted, lockOf("l", "a", limit, limit, term))
+			a := claimed(t, s, protocol.Granted, lockOf("l", "a", limit, limit, term))
 			time.Sleep(term + time.Millisecond)
 			b := took(t, s, drift-time.Millisecond, lockOf("l", "b", 1, limit, term))
 			require.Greater(t, b.Token, a.Token)
@@ -58,10 +58,10 @@ func TestLockIsKeptForItsDrift(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) { // of a long one nobody waits for that
 		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour))
-		claimed(t, s, lease.Granted, lockOf("l", "a", 1, 1, time.Hour))
+		claimed(t, s, protocol.Granted, lockOf("l", "a", 1, 1, time.Hour))
 		time.Sleep(time.Hour + time.Second)
 		began := time.Now()
-		a := claimed(t, s, lease.Held, lockOf("l", "b", 1, 1, time.Second))
+		a := claimed(t, s, protocol.Held, lockOf("l", "b", 1, 1, time.Second))
 		require.Greater(t, a.Left, 30*time.Second)
 		require.Zero(t, time.Since(began))
 		time.Sleep(a.Left)
@@ -70,16 +70,16 @@ func TestLockIsKeptForItsDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // of another term since it was renewed
 		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour))
 		c := lockOf("l", "a", 1, 1, time.Second)
-		g := lockGrantOf(c, claimed(t, s, lease.Granted, c))
+		g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
 		g.Term = term
 		synced(t, s, "l")
 		o := claimOf("l", 100, "a", time.Second)
-		same := grantOf(o, claimed(t, s, lease.Granted, o))
+		same := grantOf(o, claimed(t, s, protocol.Granted, o))
 		same.Term = term
-		require.NoError(t, errors.Join(s.Renew(t.Context(), []lease.Grant{g, same})...))
+		require.NoError(t, errors.Join(s.Renew(t.Context(), []protocol.Grant{g, same})...))
 		time.Sleep(term)
 		took(t, s, drift, lockOf("l", "b", 1, 1, time.Second))
-		require.NoError(t, s.Renew(t.Context(), []lease.Grant{same})[0])
+		require.NoError(t, s.Renew(t.Context(), []protocol.Grant{same})[0])
 		time.Sleep(term)
 		took(t, s, drift, claimOf("l", 100, "b", time.Second))
 	})
@@ -90,17 +90,17 @@ func TestClaimOfALockWaitsNoLongerThanItHasTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openFake(t, newFakeNodes(3))
 		for i := range 3 {
-			claimed(t, s, lease.Granted, lockOf("l", fmt.Sprint("old", i), 1, 5, 10*time.Second))
+			claimed(t, s, protocol.Granted, lockOf("l", fmt.Sprint("old", i), 1, 5, 10*time.Second))
 			time.Sleep(20 * time.Millisecond)
 		}
-		claimed(t, s, lease.Granted, lockOf("l", "live", 1, 5, 20*time.Second))
+		claimed(t, s, protocol.Granted, lockOf("l", "live", 1, 5, 20*time.Second))
 		time.Sleep(10*time.Second - 40*time.Millisecond)
 		// They end 20 ms ago, now, and in 20 ms, each give or take its drift of 102 ms.
 		took(t, s, 0, lockOf("l", "b", 1, 5, 20*time.Second))
 		took(t, s, 82*time.Millisecond, lockOf("l", "c", 1, 5, 20*time.Second))
 		took(t, s, 40*time.Millisecond, lockOf("l", "d", 2, 5, 20*time.Second))
 		began := time.Now()
-		require.Greater(t, claimed(t, s, lease.Held, lockOf("l", "e", 1, 5, time.Second)).Left, 9*time.Second)
+		require.Greater(t, claimed(t, s, protocol.Held, lockOf("l", "e", 1, 5, time.Second)).Left, 9*time.Second)
 		require.Zero(t, time.Since(began))
 	})
 }
@@ -109,14 +109,14 @@ func TestClaimOfALockWaitsNoLongerThanItHasTo(t *testing.T) {
 func TestWhoWaitsForTheDriftKeepsItsPlaceInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openFake(t, newFakeNodes(3))
-		claimed(t, s, lease.Granted, lockOf("l", "dead", 1, 1, 10*time.Second))
+		claimed(t, s, protocol.Granted, lockOf("l", "dead", 1, 1, 10*time.Second))
 		time.Sleep(10 * time.Second)
 		go func() { _, _ = s.Claim(context.Background(), inLine(lockOf("l", "a", 1, 1, 10*time.Second))) }()
 		time.Sleep(10 * time.Millisecond)
 		v, err := s.Lock(t.Context(), "l")
 		require.NoError(t, err)
 		require.Equal(t, 1, v.Waiters)
-		claimed(t, s, lease.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
+		claimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
 		settle()
 		v, err = s.Lock(t.Context(), "l")
 		require.NoError(t, err)
@@ -129,13 +129,13 @@ func TestClaimWaitsForTheEndOfADeadTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openFake(t, newFakeNodes(3))
 		c := lockOf("l", "a", 1, 1, 10*time.Second)
-		g := lockGrantOf(c, claimed(t, s, lease.Granted, c))
+		g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
 		dead := inLine(lockOf("l", "dead", 1, 1, 10*time.Second))
 		dead.Ticket = time.Second
-		claimed(t, s, lease.Queued, dead)
+		claimed(t, s, protocol.Queued, dead)
 		require.NoError(t, s.Release(t.Context(), g))
 		time.Sleep(time.Second - 30*time.Millisecond)
-		claimed(t, s, lease.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
+		claimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
 		time.Sleep(20 * time.Millisecond)
 		took(t, s, 10*time.Millisecond, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
 	})
@@ -151,7 +151,7 @@ func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
 				list[0].offset, list[2].offset = 3*time.Minute, -4*time.Minute
 				s := openFake(t, list)
 				c := lockOf("l", "a", 1, 2, term)
-				g := lockGrantOf(c, claimed(t, s, lease.Granted, c))
+				g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
 				both, ticket := inLine(lockOf("l", "b", 2, 2, term)), inLine(lockOf("l", "c", 1, 2, term))
 				ticket.Ticket = term
 				for range 4 { // others change the lock, or look at it, and neither lengthen nor shorten anything
@@ -159,8 +159,8 @@ func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
 					list[gone].set(false)
 					gone = (gone + 1) % 3
 					list[gone].set(true)
-					claimed(t, s, lease.Queued, both)
-					claimed(t, s, lease.Queued, ticket)
+					claimed(t, s, protocol.Queued, both)
+					claimed(t, s, protocol.Queued, ticket)
 					time.Sleep(term - 100*time.Millisecond)
 					settle()
 					list[gone].set(false)
@@ -171,7 +171,7 @@ func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
 					require.Equal(t, 100*time.Millisecond, v.Holds[0].Left)
 					require.Equal(t, 2, v.Waiters)
 					require.Equal(t, 100*time.Millisecond, v.Line[1].Left)
-					require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
+					require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
 				}
 				time.Sleep(100 * time.Millisecond)
 				v, err := s.Lock(t.Context(), "l")
@@ -195,13 +195,13 @@ func TestSlowAnswersDoNotShortenLeases(t *testing.T) {
 		require.NoError(t, err)
 		list[2].set(true)
 		granted := time.Now()
-		claimed(t, s, lease.Granted, lockOf("l", "a", 1, 1, term))
+		claimed(t, s, protocol.Granted, lockOf("l", "a", 1, 1, term))
 		list[2].set(false)
 		settle()
 		list[0].set(true)
 		list[1].meet(func() fault { return fault{before: 300 * time.Millisecond} })
 		list[2].meet(func() fault { return fault{after: 300 * time.Millisecond} })
-		claimed(t, s, lease.Queued, inLine(lockOf("l", "b", 1, 1, term)))
+		claimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, term)))
 		list[0].set(false)
 		list[2].meet(nil)
 		list[1].set(true)
@@ -231,16 +231,16 @@ func TestWatchAndListenAreToldTheirOwn(t *testing.T) {
 		require.Equal(t, []string{" ", " "}, listened.take())
 
 		c := lockOf("job", "a", 2, 2, 20*time.Second)
-		g := lockGrantOf(c, claimed(t, s, lease.Granted, c))
-		claimed(t, s, lease.Queued, inLine(lockOf("job", "b", 1, 2, 20*time.Second)))
-		claimed(t, s, lease.Queued, inLine(lockOf("job", "c", 1, 2, 20*time.Second)))
+		g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
+		claimed(t, s, protocol.Queued, inLine(lockOf("job", "b", 1, 2, 20*time.Second)))
+		claimed(t, s, protocol.Queued, inLine(lockOf("job", "c", 1, 2, 20*time.Second)))
 		settle()
 		require.Empty(t, listened.take())
 		require.NoError(t, s.Release(t.Context(), g))
 		settle()
 		require.Equal(t, []string{"job b-r,c-r"}, listened.take()) // once, though two nodes tell
 		require.Empty(t, watched.take())
-		_, err := s.Pause(t.Context(), "job", lease.Pause{By: "ops"})
+		_, err := s.Pause(t.Context(), "job", protocol.Pause{By: "ops"})
 		require.NoError(t, err)
 		settle()
 		require.Len(t, watched.take(), 1)
@@ -254,7 +254,7 @@ func TestWatchAndListenAreToldTheirOwn(t *testing.T) {
 		list[1].set(true)
 		list[2].set(true)
 		settle()
-		require.Error(t, s.Release(t.Context(), lockGrantOf(lockOf("job", "b", 1, 2, 20*time.Second), lease.Answer{Attempt: 1})))
+		require.Error(t, s.Release(t.Context(), lockGrantOf(lockOf("job", "b", 1, 2, 20*time.Second), protocol.Answer{Attempt: 1})))
 		settle()
 		require.Empty(t, listened.take()) // nobody is told of what is uncertain
 		cancel()
@@ -289,16 +289,16 @@ func TestRoundsOfLocksAreFew(t *testing.T) {
 			require.Equal(t, want, list[1].calls-before, what)
 		}
 		a, b := lockOf("l", "a", 1, 1, 20*time.Second), inLine(lockOf("l", "b", 1, 1, 20*time.Second))
-		var g lease.Grant
-		grant := func(s lease.Store, c lease.Claim) { g = lockGrantOf(c, claimed(t, s, lease.Granted, c)) }
+		var g protocol.Grant
+		grant := func(s protocol.Store, c protocol.Claim) { g = lockGrantOf(c, claimed(t, s, protocol.Granted, c)) }
 		rounds(3, "try", func() { grant(s, a) })
-		rounds(1, "lose", func() { claimed(t, other, lease.Held, lockOf("l", "c", 1, 1, 20*time.Second)) })
-		rounds(2, "enter the line", func() { claimed(t, other, lease.Queued, b) })
+		rounds(1, "lose", func() { claimed(t, other, protocol.Held, lockOf("l", "c", 1, 1, 20*time.Second)) })
+		rounds(2, "enter the line", func() { claimed(t, other, protocol.Queued, b) })
 		for range 2 {
 			time.Sleep(time.Second)
-			rounds(2, "stay in line", func() { claimed(t, other, lease.Queued, b) })
+			rounds(2, "stay in line", func() { claimed(t, other, protocol.Queued, b) })
 			time.Sleep(time.Millisecond)
-			rounds(2, "renew", func() { require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0]) })
+			rounds(2, "renew", func() { require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0]) })
 		}
 		time.Sleep(time.Millisecond)
 		rounds(2+1, "release and tell", func() { require.NoError(t, s.Release(t.Context(), g)) })
@@ -307,19 +307,19 @@ func TestRoundsOfLocksAreFew(t *testing.T) {
 		rounds(2, "release", func() { require.NoError(t, other.Release(t.Context(), g)) })
 		rounds(2, "acquire by turns", func() { grant(other, b) })
 		rounds(1, "look", func() { _, _ = s.Lock(t.Context(), "l") })
-		rounds(2, "acquire by turns what is new", func() { claimed(t, s, lease.Granted, inLine(lockOf("new", "a", 1, 2, 20*time.Second))) })
-		claimed(t, s, lease.Queued, inLine(lockOf("new", "c", 2, 2, 20*time.Second)))
+		rounds(2, "acquire by turns what is new", func() { claimed(t, s, protocol.Granted, inLine(lockOf("new", "a", 1, 2, 20*time.Second))) })
+		claimed(t, s, protocol.Queued, inLine(lockOf("new", "c", 2, 2, 20*time.Second)))
 		rounds(3, "acquire by turns what only others knew", func() { // the first ballot is too low
-			claimed(t, other, lease.Queued, inLine(lockOf("new", "b", 1, 2, 20*time.Second)))
+			claimed(t, other, protocol.Queued, inLine(lockOf("new", "b", 1, 2, 20*time.Second)))
 		})
 
-		grants := []lease.Grant{g}
+		grants := []protocol.Grant{g}
 		for i := range 500 {
 			synced(t, s, fmt.Sprint("job-", i))
 			c := claimOf(fmt.Sprint("job-", i), 100, "a", 20*time.Second)
-			grants = append(grants, grantOf(c, claimed(t, s, lease.Granted, c)))
+			grants = append(grants, grantOf(c, claimed(t, s, protocol.Granted, c)))
 			c = lockOf(fmt.Sprint("job-", i), "a", 1, 2, 20*time.Second)
-			grants = append(grants, lockGrantOf(c, claimed(t, s, lease.Granted, c)))
+			grants = append(grants, lockGrantOf(c, claimed(t, s, protocol.Granted, c)))
 		}
 		time.Sleep(time.Second)
 		rounds(2, "renew locks and occasions", func() { require.NoError(t, errors.Join(s.Renew(t.Context(), grants)...)) })

@@ -15,7 +15,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 )
 
@@ -112,7 +112,7 @@ func (h *lockHistory) mishap() fault {
 func (h *lockHistory) contend(t *testing.T, s *quorum.Store, holder string) {
 	c := lockOf("l", holder, 1+h.intN(h.limit), h.limit, lockTerm)
 	if h.chance(60) {
-		c.Turn, c.Ticket = lease.Turn(h.intN(3)), 300*time.Millisecond
+		c.Turn, c.Ticket = protocol.Turn(h.intN(3)), 300*time.Millisecond
 	}
 	called := h.clock.Add(1)
 	for range 40 {
@@ -121,7 +121,7 @@ func (h *lockHistory) contend(t *testing.T, s *quorum.Store, holder string) {
 		switch {
 		case err != nil:
 			h.tell("unknown")
-		case a.Status == lease.Granted:
+		case a.Status == protocol.Granted:
 			g := lockGrantOf(c, a)
 			h.tell("granted")
 			h.add(turnOf{n: c.Permits, token: a.Token}, called)
@@ -132,7 +132,7 @@ func (h *lockHistory) contend(t *testing.T, s *quorum.Store, holder string) {
 			time.Sleep(min(a.Left, time.Duration(h.intN(150))*time.Millisecond))
 		}
 	}
-	g := lockGrantOf(c, lease.Answer{Attempt: 1})
+	g := lockGrantOf(c, protocol.Answer{Attempt: 1})
 	for range 3 { // it may have been granted
 		if s.Release(context.Background(), g) == nil {
 			break
@@ -141,7 +141,7 @@ func (h *lockHistory) contend(t *testing.T, s *quorum.Store, holder string) {
 }
 
 // hold holds a grant until it is given back, or its deadline.
-func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g lease.Grant, deadline time.Time) {
+func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g protocol.Grant, deadline time.Time) {
 	end := turnOf{ends: true, n: g.Permits, token: g.Token}
 	held := h.clock.Add(1) // when it was surely held last
 	valid := func() bool {
@@ -157,12 +157,12 @@ func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g lease.Grant, deadlin
 		if !valid() {
 			break
 		}
-		err := s.Renew(context.Background(), []lease.Grant{g})[0]
+		err := s.Renew(context.Background(), []protocol.Grant{g})[0]
 		switch {
 		case err == nil:
 			deadline = sent.Add(g.Term)
 			h.tell("renewed")
-		case errors.Is(err, lease.ErrFenced):
+		case errors.Is(err, protocol.ErrFenced):
 			if time.Now().Before(deadline) {
 				t.Errorf("%s was fenced %s before its deadline", g.Holder, time.Until(deadline))
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 )
 
@@ -41,7 +41,7 @@ func spread(t *testing.T, s *quorum.Store, list []*fakeNode, gone int) (names []
 			list[(i+j)%len(list)].set(true)
 		}
 		names = append(names, fmt.Sprintf("l%02d", i))
-		claimed(t, s, lease.Granted, lockOf(names[i], "a", 1, 1, time.Hour))
+		claimed(t, s, protocol.Granted, lockOf(names[i], "a", 1, 1, time.Hour))
 		settle()
 		for _, n := range list {
 			n.set(false)
@@ -134,7 +134,7 @@ func TestCursorOfARestartedNodeIsWorthNothing(t *testing.T) {
 		require.NoError(t, err)
 		time.Sleep(2 * time.Second)
 		for i := range 12 {
-			claimed(t, s, lease.Granted, lockOf(fmt.Sprintf("l%02d", i), "a", 1, 1, time.Second))
+			claimed(t, s, protocol.Granted, lockOf(fmt.Sprintf("l%02d", i), "a", 1, 1, time.Second))
 		}
 		_, err = listed(t, s, 5, func(page int) {
 			if page == 0 {

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // What is published goes by way of every node, in the background, and is best effort: those who wait do so for no longer
@@ -56,9 +56,9 @@ func (v *values) Subscribe(ctx context.Context, notify func(driver.Notification)
 	})
 }
 
-// Publish implements [lease.Publisher]. It returns an error when the store is closed.
+// Publish implements [protocol.Publisher]. It returns an error when the store is closed.
 func (s *Store) Publish(ctx context.Context, message []byte) error {
-	if err := lease.CheckMessage(message); err != nil {
+	if err := protocol.CheckMessage(message); err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -67,7 +67,7 @@ func (s *Store) Publish(ctx context.Context, message []byte) error {
 	return s.values.publish(progressPrefix, string(message))
 }
 
-// Subscribe implements [lease.Publisher].
+// Subscribe implements [protocol.Publisher].
 func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
 	return s.values.listen(ctx, "subscribe", func(message string) {
 		if _, text, ok := strings.Cut(message, " "); ok && isProgress(message) {

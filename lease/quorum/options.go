@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 type options struct {
@@ -56,15 +56,15 @@ func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 	if len(list) < 3 {
 		faults = append(faults, fmt.Errorf("quorum: %d nodes, must be at least 3: fewer cannot do without one", len(list)))
 	}
-	if !lease.ValidName(namespace) {
-		faults = append(faults, fmt.Errorf("quorum: namespace %q %s", namespace, lease.NameRule))
+	if !protocol.ValidName(namespace) {
+		faults = append(faults, fmt.Errorf("quorum: namespace %q %s", namespace, protocol.NameRule))
 	}
 	for i, n := range list {
 		if v := reflect.ValueOf(n); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 			faults = append(faults, fmt.Errorf("quorum: node %d is nil", i))
 			continue
 		}
-		if its, ok := n.(lease.Namespacer); ok && its.Namespace() != namespace {
+		if its, ok := n.(protocol.Namespacer); ok && its.Namespace() != namespace {
 			faults = append(faults, fmt.Errorf("quorum: namespace %q must be that of the nodes, and node %s has %q", namespace, n, its.Namespace()))
 		}
 	}

@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lock"
 )
 
 func TestQuorumFailsForGoodWithoutMajorityOnly(t *testing.T) {
-	refused := func(node string) error { return lease.Permanent(errors.New(node + ": NOPERM")) }
+	refused := func(node string) error { return protocol.Permanent(errors.New(node + ": NOPERM")) }
 	for name, c := range map[string]struct {
 		nodes  int
 		causes []error
@@ -26,7 +26,7 @@ func TestQuorumFailsForGoodWithoutMajorityOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := error(&quorum.MajorityError{Nodes: c.nodes, Needed: c.nodes/2 + 1, Causes: c.causes})
-			require.Equal(t, c.want, errors.Is(err, lease.ErrPermanent))
+			require.Equal(t, c.want, errors.Is(err, protocol.ErrPermanent))
 			for _, cause := range c.causes {
 				require.ErrorContains(t, err, cause.Error())
 			}
@@ -38,6 +38,6 @@ func TestLockBeyondLongestTermIsRefusedAtOnce(t *testing.T) {
 	locks := lock.New(openFake(t, newFakeNodes(3), quorum.WithTerm(time.Second)))
 	defer locks.Close()
 	_, err := locks.Mutex("stock").Acquire(t.Context())
-	require.ErrorIs(t, err, lease.ErrPermanent)
+	require.ErrorIs(t, err, protocol.ErrPermanent)
 	require.ErrorContains(t, err, "must be at most 1s")
 }

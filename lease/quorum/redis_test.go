@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/leasetest"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lease/redislease"
 )
@@ -19,9 +19,9 @@ var _ quorum.Node = (*redislease.Node)(nil)
 func TestStoreOnRedis(t *testing.T) {
 	servers, ahead := startServers(t, 3, redistest.WithClock()), time.Duration(0)
 	s := openRedis(t, servers, quorum.WithTerm(time.Hour))
-	leasetest.Run(t, func(*testing.T) lease.Store { return s },
+	leasetest.Run(t, func(*testing.T) protocol.Store { return s },
 		leasetest.WithTerm(120*time.Millisecond), // of which a fourth is in doubt when the nodes are slow
-		leasetest.WithForget(func(t *testing.T, _ lease.Store) {
+		leasetest.WithForget(func(t *testing.T, _ protocol.Store) {
 			quorum.Idle(s)
 			for _, srv := range servers {
 				srv.Flush()
@@ -30,7 +30,7 @@ func TestStoreOnRedis(t *testing.T) {
 			require.ErrorIs(t, err, quorum.ErrRestarted)
 			quorum.EndQuarantine(s)
 		}),
-		leasetest.WithClockStep(func(_ *testing.T, _ lease.Store, d time.Duration) {
+		leasetest.WithClockStep(func(_ *testing.T, _ protocol.Store, d time.Duration) {
 			ahead += d
 			for _, srv := range servers {
 				srv.SetClock(ahead)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 )
 
@@ -33,17 +33,17 @@ func TestServersThatDie(t *testing.T) {
 		bounded(t, 900*time.Millisecond, func() {
 			occasion++
 			c := claimOf("job", occasion, "a", 20*time.Second)
-			g := grantOf(c, claimed(t, s, lease.Granted, c))
-			require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
-			claimed(t, s, lease.Held, claimOf("job", occasion, "b", time.Second))
+			g := grantOf(c, claimed(t, s, protocol.Granted, c))
+			require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
+			claimed(t, s, protocol.Held, claimOf("job", occasion, "b", time.Second))
 			require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
-			claimed(t, s, lease.Decided, claimOf("job", occasion, "b", time.Second))
+			claimed(t, s, protocol.Decided, claimOf("job", occasion, "b", time.Second))
 		})
 		bounded(t, 900*time.Millisecond, func() {
 			c := inLine(lockOf("lock", "a", 1, 1, 20*time.Second))
-			l := lockGrantOf(c, claimed(t, s, lease.Granted, c))
-			claimed(t, s, lease.Queued, inLine(lockOf("lock", "b", 1, 1, time.Second)))
-			require.NoError(t, s.Renew(t.Context(), []lease.Grant{l})[0])
+			l := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
+			claimed(t, s, protocol.Queued, inLine(lockOf("lock", "b", 1, 1, time.Second)))
+			require.NoError(t, s.Renew(t.Context(), []protocol.Grant{l})[0])
 			require.NoError(t, s.Release(t.Context(), l))
 			l.Holder, l.Request, l.Token = "b", "b-r", 0
 			require.NoError(t, s.Release(t.Context(), l)) // leaves the line
@@ -62,13 +62,13 @@ func TestServersThatDie(t *testing.T) {
 	works()
 
 	c := claimOf("job", occasion+1, "a", 20*time.Second)
-	g := grantOf(c, claimed(t, s, lease.Granted, c))
+	g := grantOf(c, claimed(t, s, protocol.Granted, c))
 	servers[0].Freeze()
 	var short *quorum.MajorityError
-	bounded(t, 4*time.Second, func() { require.ErrorAs(t, s.Renew(t.Context(), []lease.Grant{g})[0], &short) })
+	bounded(t, 4*time.Second, func() { require.ErrorAs(t, s.Renew(t.Context(), []protocol.Grant{g})[0], &short) })
 	require.Equal(t, 1, short.Answered)
 	servers[0].Thaw()
-	require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
+	require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
 
 	servers[1].Restart() // empty
 	servers[0].Kill()
@@ -88,9 +88,9 @@ func TestWhenMemoryIsFullWhatIsHeldCanBeRenewedAndSettled(t *testing.T) {
 	s := openRedis(t, servers)
 	synced(t, s, "job")
 	c := claimOf("job", 100, "a", 20*time.Second)
-	g := grantOf(c, claimed(t, s, lease.Granted, c))
+	g := grantOf(c, claimed(t, s, protocol.Granted, c))
 	c = lockOf("lock", "a", 1, 2, 20*time.Second)
-	l := lockGrantOf(c, claimed(t, s, lease.Granted, c))
+	l := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
 	for _, srv := range servers[:2] {
 		require.NoError(t, srv.Client(t).ConfigSet(t.Context(), "maxmemory", "1").Err())
 	}
@@ -98,11 +98,11 @@ func TestWhenMemoryIsFullWhatIsHeldCanBeRenewedAndSettled(t *testing.T) {
 	require.ErrorContains(t, err, "OOM")
 	_, err = s.Claim(t.Context(), lockOf("lock", "b", 1, 2, time.Second))
 	require.ErrorContains(t, err, "OOM")
-	require.NoError(t, s.Renew(t.Context(), []lease.Grant{l})[0])
+	require.NoError(t, s.Renew(t.Context(), []protocol.Grant{l})[0])
 	require.NoError(t, s.Release(t.Context(), l))
-	require.NoError(t, s.Renew(t.Context(), []lease.Grant{g})[0])
+	require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
-	claimed(t, s, lease.Decided, claimOf("job", 100, "a", time.Second))
+	claimed(t, s, protocol.Decided, claimOf("job", 100, "a", time.Second))
 }
 
 // Stores of several processes contend, and the token rises.
@@ -116,7 +116,7 @@ func TestManyStoresOnRedis(t *testing.T) {
 	token := int64(0)
 	for occasion := range int64(20) {
 		var mu sync.Mutex
-		var won []lease.Grant
+		var won []protocol.Grant
 		var all sync.WaitGroup
 		for i, s := range stores {
 			all.Go(func() {
@@ -126,7 +126,7 @@ func TestManyStoresOnRedis(t *testing.T) {
 				defer mu.Unlock()
 				if err != nil {
 					t.Error(err)
-				} else if a.Status == lease.Granted {
+				} else if a.Status == protocol.Granted {
 					won = append(won, grantOf(c, a))
 				}
 			})
@@ -146,7 +146,7 @@ func TestRegistersTakeManyAtOnce(t *testing.T) {
 		names = append(names, "job-"+string(rune('a'+i%26))+string(rune('a'+i/26)))
 	}
 	synced(t, s, names...)
-	records, err := s.Sync(t.Context(), []lease.Sync{{Name: names[0]}, {Name: names[299]}, {Name: names[0]}})
+	records, err := s.Sync(t.Context(), []protocol.Sync{{Name: names[0]}, {Name: names[299]}, {Name: names[0]}})
 	require.NoError(t, err)
 	require.Equal(t, []string{names[0], names[299], names[0]}, []string{records[0].Name, records[1].Name, records[2].Name})
 	require.False(t, records[1].Made)

@@ -4,22 +4,22 @@ import (
 	"context"
 	"errors"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Store is a [lease.Store] on a majority of independent nodes, with the abilities of a [driver.Session] and those of a
-// [lease.Roster], [lease.KnownMembers], [lease.MemberHistory], [lease.Sets] and [lease.Publisher]. It is safe for concurrent
+// Store is a [protocol.Store] on a majority of independent nodes, with the abilities of a [driver.Session] and those of a
+// [protocol.Roster], [protocol.KnownMembers], [protocol.MemberHistory], [protocol.Sets] and [protocol.Publisher]. It is safe for concurrent
 // use. Close it when it is no longer used.
 type Store struct {
 	*driver.Session
 	values *values
 }
 
-// Check implements [lease.Checker]. That a minority of nodes fails is no fault.
-func (s *Store) Check(ctx context.Context) error { return lease.Check(ctx, s) }
+// Check implements [protocol.Checker]. That a minority of nodes fails is no fault.
+func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
-// Hint implements [lease.Checker]: it says what the first node that knows says.
+// Hint implements [protocol.Checker]: it says what the first node that knows says.
 func (s *Store) Hint(err error) string {
 	var few *MajorityError
 	switch {

@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/leasetest"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 )
 
@@ -19,8 +19,8 @@ func TestStoreWithOneNodeGone(t *testing.T) {
 // conforms proves that the store passes the suite when something has happened to its nodes.
 func conforms(t *testing.T, happens func([]*fakeNode)) {
 	t.Parallel()
-	fakes := make(map[lease.Store][]*fakeNode)
-	leasetest.Run(t, func(t *testing.T) lease.Store {
+	fakes := make(map[protocol.Store][]*fakeNode)
+	leasetest.Run(t, func(t *testing.T) protocol.Store {
 		list := newFakeNodes(3)
 		s := openFake(t, list, quorum.WithTerm(time.Hour))
 		if _, _, err := s.Time(t.Context()); err != nil {
@@ -32,7 +32,7 @@ func conforms(t *testing.T, happens func([]*fakeNode)) {
 		return s
 	},
 		leasetest.Within(synctest.Test),
-		leasetest.WithForget(func(t *testing.T, s lease.Store) {
+		leasetest.WithForget(func(t *testing.T, s protocol.Store) {
 			quorum.Idle(s.(*quorum.Store))
 			for _, n := range fakes[s] {
 				n.empty()
@@ -42,7 +42,7 @@ func conforms(t *testing.T, happens func([]*fakeNode)) {
 			}
 			quorum.EndQuarantine(s.(*quorum.Store))
 		}),
-		leasetest.WithClockStep(func(t *testing.T, s lease.Store, d time.Duration) {
+		leasetest.WithClockStep(func(t *testing.T, s protocol.Store, d time.Duration) {
 			for _, n := range fakes[s] {
 				n.step(d)
 			}

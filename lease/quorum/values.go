@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // values is a [driver.Store] on a majority of the nodes: each key is an item in a register.
@@ -82,7 +82,7 @@ func (v *values) stretched(op driver.Op) (driver.Op, error) {
 	var err error
 	stretch := func(ttl *time.Duration) {
 		if *ttl > v.longest {
-			err = lease.Permanent(fmt.Errorf("quorum: TTL %s must be at most %s: see WithTerm", *ttl, v.longest))
+			err = protocol.Permanent(fmt.Errorf("quorum: TTL %s must be at most %s: see WithTerm", *ttl, v.longest))
 		}
 		*ttl += drift(*ttl)
 	}

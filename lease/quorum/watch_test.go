@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // heard collects what a watch tells.
@@ -49,7 +49,7 @@ func TestWatchWorksWithAMinorityGoneAndTellsEachWakeOnce(t *testing.T) {
 		settle()
 		require.Equal(t, []string{" 0", " 0"}, h.take())
 
-		a, err := s.Trigger(t.Context(), lease.Trigger{Name: "job", By: "ops", Request: "r"})
+		a, err := s.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: "r"})
 		require.NoError(t, err)
 		settle()
 		require.Equal(t, []string{fmt.Sprint("job ", a.Occasion)}, h.take())
@@ -60,7 +60,7 @@ func TestWatchWorksWithAMinorityGoneAndTellsEachWakeOnce(t *testing.T) {
 		list[1].set(true)
 		list[2].set(true)
 		settle()
-		_, err = s.Pause(t.Context(), "job", lease.Pause{By: "ops"})
+		_, err = s.Pause(t.Context(), "job", protocol.Pause{By: "ops"})
 		require.Error(t, err) // nobody is told of what is uncertain
 		settle()
 		require.Empty(t, h.take())

@@ -3,7 +3,7 @@ package record
 import (
 	"slices"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Cancel is an open occasion that was cancelled while it was held.
@@ -13,9 +13,9 @@ type Cancel struct {
 }
 
 // Cancel answers a valid cancel. wake tells that somebody has to be notified of it.
-func (r *Record) Cancel(c lease.Cancel, at *Moment) (a lease.Cancelled, wake bool, err error) {
+func (r *Record) Cancel(c protocol.Cancel, at *Moment) (a protocol.Cancelled, wake bool, err error) {
 	if !r.Known {
-		return a, false, lease.ErrUnknown
+		return a, false, protocol.ErrUnknown
 	}
 	i := r.find(c.Occasion)
 	if i < 0 {
@@ -28,24 +28,24 @@ func (r *Record) Cancel(c lease.Cancel, at *Moment) (a lease.Cancelled, wake boo
 	e := r.Open[i]
 	if e.waits() || !at.holds(e.Token, e.Ends) {
 		r.remove(i)
-		r.over(e, lease.OutcomeCancelled, lease.NoteCancelled(by), at)
-		return lease.Cancelled{Status: lease.CancelSettled, By: by}, true, nil
+		r.over(e, protocol.OutcomeCancelled, protocol.NoteCancelled(by), at)
+		return protocol.Cancelled{Status: protocol.CancelSettled, By: by}, true, nil
 	}
 	if !before {
 		r.Cancels = append(r.Cancels, Cancel{c.Occasion, by})
 	}
-	return lease.Cancelled{Status: lease.CancelPending, By: by, Holder: e.Holder, Left: e.Ends.Sub(at.now)}, true, nil
+	return protocol.Cancelled{Status: protocol.CancelPending, By: by, Holder: e.Holder, Left: e.Ends.Sub(at.now)}, true, nil
 }
 
 // cancelledBefore answers a cancel of an occasion that is not open.
-func (r *Record) cancelledBefore(occasion int64) lease.Cancelled {
+func (r *Record) cancelledBefore(occasion int64) protocol.Cancelled {
 	for _, s := range r.recent() {
-		if s.Occasion == occasion && s.Outcome == lease.OutcomeCancelled {
-			by, _ := lease.CancelledBy(s.Note)
-			return lease.Cancelled{Status: lease.CancelSettled, By: by}
+		if s.Occasion == occasion && s.Outcome == protocol.OutcomeCancelled {
+			by, _ := protocol.CancelledBy(s.Note)
+			return protocol.Cancelled{Status: protocol.CancelSettled, By: by}
 		}
 	}
-	return lease.Cancelled{Status: lease.CancelNotOpen}
+	return protocol.Cancelled{Status: protocol.CancelNotOpen}
 }
 
 // cancelled returns who cancelled an open occasion.
@@ -59,12 +59,12 @@ func (r *Record) cancelled(occasion int64) (by string, ok bool) {
 }
 
 // ended settles, on the store's own account, what ran out and has to end: what was cancelled, or replaced.
-func (r *Record) ended(e Entry, at *Moment) (settled lease.Settled, ok bool) {
+func (r *Record) ended(e Entry, at *Moment) (settled protocol.Settled, ok bool) {
 	if by, ok := r.cancelled(e.Occasion); ok {
-		return r.over(e, lease.OutcomeCancelled, lease.NoteCancelled(by), at), true
+		return r.over(e, protocol.OutcomeCancelled, protocol.NoteCancelled(by), at), true
 	}
 	if r.Stop.has(e) {
-		return r.over(e, lease.OutcomeReplaced, lease.NoteExpired, at), true
+		return r.over(e, protocol.OutcomeReplaced, protocol.NoteExpired, at), true
 	}
 	return settled, false
 }

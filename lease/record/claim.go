@@ -4,21 +4,21 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Claim answers a valid claim. wake tells that a holder has to be told to make room.
-func (r *Record) Claim(c lease.Claim, at *Moment) (a lease.Answer, wake bool) {
+func (r *Record) Claim(c protocol.Claim, at *Moment) (a protocol.Answer, wake bool) {
 	if c.Limit > 0 {
 		a, r.woken = r.Lock.Claim(c, at)
 		return a, false
 	}
 	if late(c.Until, at) {
-		return lease.Answer{Status: lease.OutOfBounds, Mark: r.Mark, Now: at.now.UTC()}, false
+		return protocol.Answer{Status: protocol.OutOfBounds, Mark: r.Mark, Now: at.now.UTC()}, false
 	}
 	r.restart(at)
 	if c.Occasion > 0 && !r.Known {
-		return lease.Answer{Status: lease.Unknown, Mark: c.Known, Now: at.now.UTC()}, false
+		return protocol.Answer{Status: protocol.Unknown, Mark: c.Known, Now: at.now.UTC()}, false
 	}
 	if c.Occasion > 0 {
 		r.learn(c.Known)
@@ -40,7 +40,7 @@ func (r *Record) Claim(c lease.Claim, at *Moment) (a lease.Answer, wake bool) {
 }
 
 // claimOpen answers the claim of an occasion that is open.
-func (r *Record) claimOpen(c lease.Claim, i int, at *Moment) lease.Answer {
+func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer {
 	e := r.Open[i]
 	if e.waits() {
 		return r.turn(c, at)
@@ -49,13 +49,13 @@ func (r *Record) claimOpen(c lease.Claim, i int, at *Moment) lease.Answer {
 		if e.Holder == c.Holder && e.Request == c.Request {
 			return granted(e, at)
 		}
-		return lease.Answer{Status: lease.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: e.Ends.Sub(at.now)}
+		return protocol.Answer{Status: protocol.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: e.Ends.Sub(at.now)}
 	}
 	if !mayEnd(c, e, at) {
-		return lease.Answer{Status: lease.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder}
+		return protocol.Answer{Status: protocol.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder}
 	}
 	r.remove(i)
-	former := &lease.Former{Holder: e.Holder, Token: e.Token, Attempt: e.Attempt}
+	former := &protocol.Former{Holder: e.Holder, Token: e.Token, Attempt: e.Attempt}
 	if !e.Released {
 		former.Ended = e.Ends.UTC().Truncate(time.Microsecond)
 	}
@@ -66,12 +66,12 @@ func (r *Record) claimOpen(c lease.Claim, i int, at *Moment) lease.Answer {
 	}
 	takeovers := e.Takeovers
 	if settled, ok := r.ended(e, at); ok {
-		return lease.Answer{Status: lease.Decided, Token: e.Token, Attempt: e.Attempt, Settled: []lease.Settled{settled}}
+		return protocol.Answer{Status: protocol.Decided, Token: e.Token, Attempt: e.Attempt, Settled: []protocol.Settled{settled}}
 	}
 	if !e.Released {
 		if takeovers == 0 {
-			r.over(e, lease.OutcomeLost, lease.NoteExpired, at)
-			return lease.Answer{Status: lease.Lost, Token: e.Token, Attempt: e.Attempt}
+			r.over(e, protocol.OutcomeLost, protocol.NoteExpired, at)
+			return protocol.Answer{Status: protocol.Lost, Token: e.Token, Attempt: e.Attempt}
 		}
 		takeovers--
 	}
@@ -80,20 +80,20 @@ func (r *Record) claimOpen(c lease.Claim, i int, at *Moment) lease.Answer {
 	return a
 }
 
-// mayEnd reports whether a claim may treat an entry that ran out, or was released, as ended: see [lease.Claim].
-func mayEnd(c lease.Claim, e Entry, at *Moment) bool {
+// mayEnd reports whether a claim may treat an entry that ran out, or was released, as ended: see [protocol.Claim].
+func mayEnd(c protocol.Claim, e Entry, at *Moment) bool {
 	return e.Released || !late(c.TakeoverUntil, at)
 }
 
 // turn answers the claim of an occasion that waits.
-func (r *Record) turn(c lease.Claim, at *Moment) lease.Answer {
+func (r *Record) turn(c protocol.Claim, at *Moment) protocol.Answer {
 	settled := r.sweep(c, at)
-	var a lease.Answer
-	if first := r.longest(); first != nil && c.Overlap != lease.OverlapAllow {
-		if c.Overlap == lease.OverlapReplace {
+	var a protocol.Answer
+	if first := r.longest(); first != nil && c.Overlap != protocol.OverlapAllow {
+		if c.Overlap == protocol.OverlapReplace {
 			r.replace(c.Occasion)
 		}
-		a = r.behind(lease.Queued, *first, at)
+		a = r.behind(protocol.Queued, *first, at)
 		r.toEnd(r.Open[r.find(c.Occasion)])
 	} else {
 		r.remove(r.find(c.Occasion))
@@ -104,7 +104,7 @@ func (r *Record) turn(c lease.Claim, at *Moment) lease.Answer {
 }
 
 // claimNew answers the claim of an occasion that is not open.
-func (r *Record) claimNew(c lease.Claim, at *Moment) lease.Answer {
+func (r *Record) claimNew(c protocol.Claim, at *Moment) protocol.Answer {
 	n := c.Occasion
 	switch {
 	case n == 0 && !c.OnlyOpen:
@@ -112,29 +112,29 @@ func (r *Record) claimNew(c lease.Claim, at *Moment) lease.Answer {
 	case n > 0 && n <= r.Mark:
 		switch s := r.skipped(n, c.Request); {
 		case s == nil:
-		case s.Note == lease.NotePaused:
-			return lease.Answer{Status: lease.Paused}
+		case s.Note == protocol.NotePaused:
+			return protocol.Answer{Status: protocol.Paused}
 		default:
-			return lease.Answer{Status: lease.Skipped}
+			return protocol.Answer{Status: protocol.Skipped}
 		}
-		return lease.Answer{Status: lease.Decided}
+		return protocol.Answer{Status: protocol.Decided}
 	case c.OnlyOpen:
-		return lease.Answer{Status: lease.Decided}
+		return protocol.Answer{Status: protocol.Decided}
 	case !at.reached(c.NotBefore):
-		return lease.Answer{Status: lease.Early, Left: c.NotBefore.Sub(at.now)}
+		return protocol.Answer{Status: protocol.Early, Left: c.NotBefore.Sub(at.now)}
 	case r.excepted(n):
 		r.Mark = n
 		r.prune()
-		return lease.Answer{Status: lease.Decided}
+		return protocol.Answer{Status: protocol.Decided}
 	case !c.NotAfter.IsZero() && at.passed(c.NotAfter):
-		return lease.Answer{Status: lease.Late}
+		return protocol.Answer{Status: protocol.Late}
 	case r.Paused != nil:
-		return r.skip(c, lease.Paused, lease.NotePaused, at)
+		return r.skip(c, protocol.Paused, protocol.NotePaused, at)
 	}
 	settled := r.sweep(c, at)
-	var a lease.Answer
-	if len(r.Open) >= lease.MaxOpen {
-		a = r.skip(c, lease.Skipped, lease.NoteOpen, at)
+	var a protocol.Answer
+	if len(r.Open) >= protocol.MaxOpen {
+		a = r.skip(c, protocol.Skipped, protocol.NoteOpen, at)
 	} else {
 		a = r.overlap(c, &settled, at)
 	}
@@ -143,52 +143,52 @@ func (r *Record) claimNew(c lease.Claim, at *Moment) lease.Answer {
 }
 
 // overlap answers the claim of a new occasion by what else is open.
-func (r *Record) overlap(c lease.Claim, settled *[]lease.Settled, at *Moment) lease.Answer {
+func (r *Record) overlap(c protocol.Claim, settled *[]protocol.Settled, at *Moment) protocol.Answer {
 	first := r.longest()
 	other := first
 	if other == nil {
 		other = r.waiting()
 	}
 	switch {
-	case other == nil || c.Overlap == lease.OverlapAllow:
-	case c.Overlap == lease.OverlapSkip:
-		return r.skip(c, lease.Skipped, lease.NoteOverlap, at)
-	case c.Overlap == lease.OverlapWait:
-		return r.behind(lease.Busy, *other, at)
+	case other == nil || c.Overlap == protocol.OverlapAllow:
+	case c.Overlap == protocol.OverlapSkip:
+		return r.skip(c, protocol.Skipped, protocol.NoteOverlap, at)
+	case c.Overlap == protocol.OverlapWait:
+		return r.behind(protocol.Busy, *other, at)
 	default:
 		*settled = append(*settled, r.makeRoom(c, at)...)
 		if first = r.longest(); first == nil { // it may have moved
 			break
 		}
-		if c.Overlap == lease.OverlapReplace {
+		if c.Overlap == protocol.OverlapReplace {
 			r.replace(c.Occasion)
 		}
 		r.Mark = c.Occasion
-		r.Open = append(r.Open, Entry{Grant: lease.Grant{
+		r.Open = append(r.Open, Entry{Grant: protocol.Grant{
 			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request, Takeovers: c.Takeovers,
 		}})
-		return r.behind(lease.Queued, *first, at)
+		return r.behind(protocol.Queued, *first, at)
 	}
 	r.Mark = c.Occasion
 	return r.grant(c, 1, c.Takeovers, at)
 }
 
-func (r *Record) skip(c lease.Claim, status lease.Status, note string, at *Moment) lease.Answer {
+func (r *Record) skip(c protocol.Claim, status protocol.Status, note string, at *Moment) protocol.Answer {
 	r.Mark = c.Occasion
-	r.remember(lease.Settled{Occasion: c.Occasion, Outcome: lease.OutcomeSkipped, Holder: c.Holder, Note: note}, c.Request, at)
-	return lease.Answer{Status: status}
+	r.remember(protocol.Settled{Occasion: c.Occasion, Outcome: protocol.OutcomeSkipped, Holder: c.Holder, Note: note}, c.Request, at)
+	return protocol.Answer{Status: status}
 }
 
 // behind makes the answer to a claim that has to wait for e.
-func (r *Record) behind(status lease.Status, e Entry, at *Moment) lease.Answer {
+func (r *Record) behind(status protocol.Status, e Entry, at *Moment) protocol.Answer {
 	r.Wait = true
-	return lease.Answer{Status: status, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: max(0, e.Ends.Sub(at.now))}
+	return protocol.Answer{Status: status, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: max(0, e.Ends.Sub(at.now))}
 }
 
-func (r *Record) grant(c lease.Claim, attempt, takeovers int, at *Moment) lease.Answer {
+func (r *Record) grant(c protocol.Claim, attempt, takeovers int, at *Moment) protocol.Answer {
 	r.Token = at.token(r.Token + 1)
 	e := Entry{
-		Grant: lease.Grant{
+		Grant: protocol.Grant{
 			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
 			Token: r.Token, Attempt: attempt, Takeovers: takeovers, Term: c.Term,
 		},
@@ -198,13 +198,13 @@ func (r *Record) grant(c lease.Claim, attempt, takeovers int, at *Moment) lease.
 	return granted(e, at)
 }
 
-func granted(e Entry, at *Moment) lease.Answer {
-	return lease.Answer{Status: lease.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Left: e.Ends.Sub(at.now)}
+func granted(e Entry, at *Moment) protocol.Answer {
+	return protocol.Answer{Status: protocol.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Left: e.Ends.Sub(at.now)}
 }
 
 // sweep settles what is over and stands in nobody's way: what ran out and may not be granted again, and what is free and
 // has to make room.
-func (r *Record) sweep(c lease.Claim, at *Moment) (settled []lease.Settled) {
+func (r *Record) sweep(c protocol.Claim, at *Moment) (settled []protocol.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
 		if e.Occasion == 0 || e.waits() || at.holds(e.Token, e.Ends) || !mayEnd(c, e, at) {
 			return false
@@ -214,10 +214,10 @@ func (r *Record) sweep(c lease.Claim, at *Moment) (settled []lease.Settled) {
 			return true
 		}
 		switch {
-		case c.Overlap == lease.OverlapReplace && e.Occasion < c.Occasion:
-			settled = append(settled, r.over(e, lease.OutcomeReplaced, lease.NoteExpired, at))
+		case c.Overlap == protocol.OverlapReplace && e.Occasion < c.Occasion:
+			settled = append(settled, r.over(e, protocol.OutcomeReplaced, protocol.NoteExpired, at))
 		case e.Takeovers == 0 && !e.Released:
-			settled = append(settled, r.over(e, lease.OutcomeLost, lease.NoteExpired, at))
+			settled = append(settled, r.over(e, protocol.OutcomeLost, protocol.NoteExpired, at))
 		default:
 			return false
 		}
@@ -237,16 +237,16 @@ func (r *Record) replace(n int64) {
 }
 
 // makeRoom settles what waits, to let a newer occasion take its place.
-func (r *Record) makeRoom(c lease.Claim, at *Moment) (settled []lease.Settled) {
+func (r *Record) makeRoom(c protocol.Claim, at *Moment) (settled []protocol.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
 		if !e.waits() {
 			return false
 		}
-		outcome := lease.OutcomeSkipped
-		if c.Overlap == lease.OverlapReplace {
-			outcome = lease.OutcomeReplaced
+		outcome := protocol.OutcomeSkipped
+		if c.Overlap == protocol.OverlapReplace {
+			outcome = protocol.OutcomeReplaced
 		}
-		settled = append(settled, r.over(e, outcome, lease.NoteNewer, at))
+		settled = append(settled, r.over(e, outcome, protocol.NoteNewer, at))
 		return true
 	})
 	return settled

@@ -5,59 +5,59 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Pause answers a valid pause.
-func (r *Record) Pause(p lease.Pause, at *Moment) (lease.Pause, error) {
+func (r *Record) Pause(p protocol.Pause, at *Moment) (protocol.Pause, error) {
 	if err := inBounds(p.Until, at); err != nil {
-		return lease.Pause{}, err
+		return protocol.Pause{}, err
 	}
 	if !r.Known {
-		return lease.Pause{}, lease.ErrUnknown
+		return protocol.Pause{}, protocol.ErrUnknown
 	}
 	if r.Paused == nil {
 		p.Until = time.Time{}
-		p.Why, p.Since = lease.Cut(p.Why, lease.MaxWhy), at.micro()
+		p.Why, p.Since = protocol.Cut(p.Why, protocol.MaxWhy), at.micro()
 		r.Paused = &p
 	}
 	return *r.Paused, nil
 }
 
 // Resume answers a valid resume.
-func (r *Record) Resume(q lease.Resume, at *Moment) (*lease.Pause, error) {
+func (r *Record) Resume(q protocol.Resume, at *Moment) (*protocol.Pause, error) {
 	if err := inBounds(q.Until, at); err != nil {
 		return nil, err
 	}
 	if !r.Known {
-		return nil, lease.ErrUnknown
+		return nil, protocol.ErrUnknown
 	}
 	was := r.Paused
 	r.Paused = nil
 	if was != nil && at.reached(time.UnixMilli(r.Mark+1)) {
 		from := r.Mark
 		r.Mark = at.milli()
-		r.remember(lease.Settled{
-			Occasion: r.Mark, From: from, Outcome: lease.OutcomeSkipped, Holder: q.By, Note: lease.NotePaused,
+		r.remember(protocol.Settled{
+			Occasion: r.Mark, From: from, Outcome: protocol.OutcomeSkipped, Holder: q.By, Note: protocol.NotePaused,
 		}, "resume", at)
 	}
 	return was, nil
 }
 
 // Trigger answers a valid trigger. wake tells that an occasion was opened.
-func (r *Record) Trigger(t lease.Trigger, at *Moment) (a lease.Triggered, wake bool, err error) {
+func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, wake bool, err error) {
 	if err := inBounds(t.Until, at); err != nil {
 		return a, false, err
 	}
 	if !r.Known {
-		return a, false, lease.ErrUnknown
+		return a, false, protocol.ErrUnknown
 	}
 	if n := r.opened(t.Request); n > 0 {
-		return lease.Triggered{Status: lease.Opened, Occasion: n}, false, nil
+		return protocol.Triggered{Status: protocol.Opened, Occasion: n}, false, nil
 	}
 	r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return at.reached(k.Ends) })
 	if i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Key == t.Key && !r.excepted(k.Occasion) }); t.Key != "" && i >= 0 {
-		return lease.Triggered{Status: lease.Repeated, Occasion: r.Keys[i].Occasion}, false, nil
+		return protocol.Triggered{Status: protocol.Repeated, Occasion: r.Keys[i].Occasion}, false, nil
 	}
 	waiting := 0
 	for _, e := range r.Open {
@@ -67,10 +67,10 @@ func (r *Record) Trigger(t lease.Trigger, at *Moment) (a lease.Triggered, wake b
 	}
 	if first := r.waiting(); first != nil && !t.Beside {
 		r.noteKey(t, first.Occasion, at)
-		return lease.Triggered{Status: lease.Waiting, Occasion: first.Occasion}, false, nil
+		return protocol.Triggered{Status: protocol.Waiting, Occasion: first.Occasion}, false, nil
 	}
-	if waiting >= lease.MaxWaiting || len(r.Open) >= lease.MaxOpen {
-		return lease.Triggered{Status: lease.Limited, Wait: time.Second}, false, nil
+	if waiting >= protocol.MaxWaiting || len(r.Open) >= protocol.MaxOpen {
+		return protocol.Triggered{Status: protocol.Limited, Wait: time.Second}, false, nil
 	}
 	if t.Every > 0 {
 		next := at.now.Add(t.Every)
@@ -78,7 +78,7 @@ func (r *Record) Trigger(t lease.Trigger, at *Moment) (a lease.Triggered, wake b
 			next = r.Theoretical.Add(t.Every)
 		}
 		if wait := next.Sub(at.now) - times(t.Every, t.Burst); wait > 0 {
-			return lease.Triggered{Status: lease.Limited, Wait: wait}, false, nil
+			return protocol.Triggered{Status: protocol.Limited, Wait: wait}, false, nil
 		}
 		r.Theoretical = next
 	}
@@ -87,14 +87,14 @@ func (r *Record) Trigger(t lease.Trigger, at *Moment) (a lease.Triggered, wake b
 		n++
 	}
 	r.Triggered = append(r.Triggered, Triggered{n, t.Request})
-	r.Triggered = r.Triggered[max(0, len(r.Triggered)-lease.Remembered):]
-	r.Open = append(r.Open, Entry{Grant: lease.Grant{Name: t.Name, Occasion: n, Holder: t.By, Request: t.Request}})
+	r.Triggered = r.Triggered[max(0, len(r.Triggered)-protocol.Remembered):]
+	r.Open = append(r.Open, Entry{Grant: protocol.Grant{Name: t.Name, Occasion: n, Holder: t.By, Request: t.Request}})
 	r.noteKey(t, n, at)
-	return lease.Triggered{Status: lease.Opened, Occasion: n}, true, nil
+	return protocol.Triggered{Status: protocol.Opened, Occasion: n}, true, nil
 }
 
 // noteKey remembers which occasion serves the triggers with t's key.
-func (r *Record) noteKey(t lease.Trigger, occasion int64, at *Moment) {
+func (r *Record) noteKey(t protocol.Trigger, occasion int64, at *Moment) {
 	if t.Key != "" {
 		r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return k.Key == t.Key })
 		r.Keys = append(r.Keys, Key{Key: t.Key, Occasion: occasion, Ends: at.now.Add(t.Window)})

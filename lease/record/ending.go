@@ -4,23 +4,23 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Renew answers the renewal of a valid grant.
-func (r *Record) Renew(g lease.Grant, at *Moment) error {
+func (r *Record) Renew(g protocol.Grant, at *Moment) error {
 	if g.Limit > 0 {
 		return r.Lock.Renew(g, at)
 	}
 	e := r.current(g)
 	if e == nil || e.Released {
-		return lease.ErrFenced
+		return protocol.ErrFenced
 	}
 	if by, ok := r.cancelled(g.Occasion); ok {
-		return &lease.CancelledError{By: by}
+		return &protocol.CancelledError{By: by}
 	}
 	if r.Stop.has(*e) {
-		return lease.ErrReplaced
+		return protocol.ErrReplaced
 	}
 	e = r.toEnd(*e)
 	e.Ends, e.Term = at.now.Add(g.Term), g.Term
@@ -29,16 +29,16 @@ func (r *Record) Renew(g lease.Grant, at *Moment) error {
 }
 
 // Settle settles the occasion of a valid grant with a valid outcome. wake tells that someone may be waiting for that.
-func (r *Record) Settle(g lease.Grant, outcome lease.Outcome, at *Moment) (wake bool, err error) {
+func (r *Record) Settle(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wake bool, err error) {
 	return r.end(g, outcome, at)
 }
 
 // Release frees the occasion of a valid grant, or gives back what it has of the lock.
-func (r *Record) Release(g lease.Grant, at *Moment) (wake bool, err error) {
+func (r *Record) Release(g protocol.Grant, at *Moment) (wake bool, err error) {
 	return r.end(g, "", at)
 }
 
-func (r *Record) end(g lease.Grant, outcome lease.Outcome, at *Moment) (wake bool, err error) {
+func (r *Record) end(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wake bool, err error) {
 	if g.Limit > 0 {
 		r.woken, err = r.Lock.Release(g, at)
 		return false, err
@@ -49,7 +49,7 @@ func (r *Record) end(g lease.Grant, outcome lease.Outcome, at *Moment) (wake boo
 	}
 	e := r.current(g)
 	if e == nil {
-		return false, lease.ErrFenced
+		return false, protocol.ErrFenced
 	}
 	attempt := max(e.Attempt, g.Attempt)
 	if outcome == "" && !lock {
@@ -57,9 +57,9 @@ func (r *Record) end(g lease.Grant, outcome lease.Outcome, at *Moment) (wake boo
 		e.Ends, e.Released, e.Attempt = time.Time{}, true, attempt
 	} else {
 		r.remove(r.find(g.Occasion))
-		r.remember(lease.Settled{
+		r.remember(protocol.Settled{
 			Occasion: g.Occasion, Token: g.Token, Attempt: attempt, Outcome: cmp.Or(outcome, "released"),
-			Holder: g.Holder, Note: lease.Cut(g.Note, lease.MaxNote),
+			Holder: g.Holder, Note: protocol.Cut(g.Note, protocol.MaxNote),
 		}, "", at)
 	}
 	wake = r.Wait || outcome == "" || lock || r.waiting() != nil
@@ -69,7 +69,7 @@ func (r *Record) end(g lease.Grant, outcome lease.Outcome, at *Moment) (wake boo
 
 // forgotten tells whether g, which is not open, may be missing only because the record was lost or went back in time.
 // other tells that another grant of the occasion is open.
-func (r *Record) forgotten(g lease.Grant, other bool) bool {
+func (r *Record) forgotten(g protocol.Grant, other bool) bool {
 	if other || g.Occasion == 0 {
 		return g.Token > r.Token && !r.settledBy(g, "")
 	}
@@ -84,7 +84,7 @@ func (r *Record) forgotten(g lease.Grant, other bool) bool {
 }
 
 // current finds the open entry of g, and writes it anew when it was forgotten; nil when g is not current.
-func (r *Record) current(g lease.Grant) *Entry {
+func (r *Record) current(g protocol.Grant) *Entry {
 	i := r.find(g.Occasion)
 	if i >= 0 && r.Open[i].Token == g.Token {
 		return &r.Open[i]

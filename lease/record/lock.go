@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Lock is the lock of a name: who holds it, and who waits in line for it. The zero value is held by nobody.
@@ -21,22 +21,22 @@ type Lock struct {
 
 // Hold is a grant that has not ended, though its lease may have run out: it keeps its permits until somebody needs them.
 type Hold struct {
-	lease.Grant
+	protocol.Grant
 	Since, Ends time.Time
 }
 
 func id(holder, request string) string { return holder + " " + request }
 
 // Claim answers a valid claim of the lock. woken are the requests to tell of it.
-func (l *Lock) Claim(c lease.Claim, at *Moment) (a lease.Answer, woken []string) {
+func (l *Lock) Claim(c protocol.Claim, at *Moment) (a protocol.Answer, woken []string) {
 	if l.Born == 0 {
 		l.Born = at.now.UnixMicro()
 	}
 	me := id(c.Holder, c.Request)
 	if i := l.find(me); i >= 0 {
 		if h := l.Holds[i]; at.holds(h.Token, h.Ends) {
-			return lease.Answer{
-				Status: lease.Granted, Token: h.Token, Attempt: 1, Takeovers: c.Takeovers, Left: h.Ends.Sub(at.now), Now: at.now.UTC(),
+			return protocol.Answer{
+				Status: protocol.Granted, Token: h.Token, Attempt: 1, Takeovers: c.Takeovers, Left: h.Ends.Sub(at.now), Now: at.now.UTC(),
 			}, nil
 		}
 		a.Settled = append(a.Settled, l.lose(i, at))
@@ -51,7 +51,7 @@ func (l *Lock) Claim(c lease.Claim, at *Moment) (a lease.Answer, woken []string)
 	first := l.first(at)
 	dropped := len(l.Line) < before
 	ahead, blocked := 0, false
-	if c.Turn == lease.TurnAny || first != nil && !first.before(place) {
+	if c.Turn == protocol.TurnAny || first != nil && !first.before(place) {
 		first = nil
 	}
 	if first != nil {
@@ -60,18 +60,18 @@ func (l *Lock) Claim(c lease.Claim, at *Moment) (a lease.Answer, woken []string)
 	if !l.fits(ahead+c.Permits, c.Limit) {
 		a.Settled = append(a.Settled, l.sweep(at)...)
 	}
-	slices.SortFunc(a.Settled, func(a, b lease.Settled) int { return cmp.Compare(a.Token, b.Token) })
+	slices.SortFunc(a.Settled, func(a, b protocol.Settled) int { return cmp.Compare(a.Token, b.Token) })
 
 	if !blocked && l.fits(ahead+c.Permits, c.Limit) {
 		l.Token = at.token(max(l.Token+1, l.Born))
 		l.Holds = append(l.Holds, Hold{
-			Grant: lease.Grant{
+			Grant: protocol.Grant{
 				Name: c.Name, Holder: c.Holder, Request: c.Request, Token: l.Token, Attempt: 1, Takeovers: c.Takeovers,
 				Term: c.Term, Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
 			},
 			Since: at.now, Ends: at.now.Add(c.Term),
 		})
-		a.Status, a.Token, a.Attempt, a.Takeovers, a.Left, a.Now = lease.Granted, l.Token, 1, c.Takeovers, c.Term, at.now.UTC()
+		a.Status, a.Token, a.Attempt, a.Takeovers, a.Left, a.Now = protocol.Granted, l.Token, 1, c.Takeovers, c.Term, at.now.UTC()
 		l.leave(me)
 		// Those whose turn it was know; what was counted as held until now may be enough for others.
 		if len(a.Settled) > 0 || dropped || waits && ticket.Permits > c.Permits {
@@ -83,7 +83,7 @@ func (l *Lock) Claim(c lease.Claim, at *Moment) (a lease.Answer, woken []string)
 		return a, woken
 	}
 
-	a.Status, a.Now = lease.Held, at.now.UTC()
+	a.Status, a.Now = protocol.Held, at.now.UTC()
 	var ends time.Time
 	if first != nil {
 		a.Holder, ends = first.Holder, first.Ends
@@ -96,7 +96,7 @@ func (l *Lock) Claim(c lease.Claim, at *Moment) (a lease.Answer, woken []string)
 	}
 	a.Left = ends.Sub(at.now)
 	if c.Ticket > 0 {
-		a.Status = lease.Queued
+		a.Status = protocol.Queued
 		l.enter(c, me, waits, at)
 	}
 	if len(a.Settled) > 0 || dropped {
@@ -106,10 +106,10 @@ func (l *Lock) Claim(c lease.Claim, at *Moment) (a lease.Answer, woken []string)
 }
 
 // View shows the lock of that name.
-func (l *Lock) View(name string, at *Moment) lease.Lock {
-	v := lease.Lock{Name: name}
+func (l *Lock) View(name string, at *Moment) protocol.Lock {
+	v := protocol.Lock{Name: name}
 	for _, h := range l.Holds {
-		v.Holds = append(v.Holds, lease.Hold{
+		v.Holds = append(v.Holds, protocol.Hold{
 			Holder: h.Holder, Request: h.Request, Token: h.Token, Permits: h.Permits,
 			Since: h.Since.UTC().Truncate(time.Microsecond), Left: max(0, h.Ends.Sub(at.now)),
 		})
@@ -120,8 +120,8 @@ func (l *Lock) View(name string, at *Moment) lease.Lock {
 			continue
 		}
 		v.Waiters++
-		if len(v.Line) < lease.MaxLine {
-			v.Line = append(v.Line, lease.Waiter{
+		if len(v.Line) < protocol.MaxLine {
+			v.Line = append(v.Line, protocol.Waiter{
 				Holder: t.Holder, Request: t.Request, Permits: t.Permits,
 				Since: t.Since.UTC().Truncate(time.Microsecond), Left: t.Ends.Sub(at.now),
 			})

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Gone is a grant that has ended by itself, or by force, or that was given back when the store had forgotten it.
@@ -17,17 +17,17 @@ type Gone struct {
 const remembered = 64 // how many are gone at most
 
 // Renew answers the renewal of a valid grant of the lock.
-func (l *Lock) Renew(g lease.Grant, at *Moment) error {
+func (l *Lock) Renew(g protocol.Grant, at *Moment) error {
 	h := l.current(g, at)
 	if h == nil {
-		return lease.ErrFenced
+		return protocol.ErrFenced
 	}
 	h.Ends = at.now.Add(g.Term)
 	return nil
 }
 
 // Release gives back what a grant holds of the lock, which is valid but for a token that may be 0.
-func (l *Lock) Release(g lease.Grant, at *Moment) (woken []string, err error) {
+func (l *Lock) Release(g protocol.Grant, at *Moment) (woken []string, err error) {
 	me := id(g.Holder, g.Request)
 	left := l.leave(me)
 	if i := l.find(me); i >= 0 && (g.Token == 0 || l.Holds[i].Token == g.Token) {
@@ -53,17 +53,17 @@ func (l *Lock) Release(g lease.Grant, at *Moment) (woken []string, err error) {
 }
 
 // releaseAbsent answers the release of a grant that is not held.
-func (l *Lock) releaseAbsent(g lease.Grant, at *Moment) error {
+func (l *Lock) releaseAbsent(g protocol.Grant, at *Moment) error {
 	l.Born = cmp.Or(l.Born, at.now.UnixMicro())
 	i := l.gone(g.Token)
 	switch {
 	case i >= 0 && !l.Gone[i].Released:
-		return lease.ErrFenced
+		return protocol.ErrFenced
 	case i >= 0 || g.Token <= l.Token && g.Token >= l.Born:
 		return nil // it was given back before
 	}
 	if !l.makeRoom(g, at) {
-		return lease.ErrFenced
+		return protocol.ErrFenced
 	}
 	l.Token = max(l.Token, g.Token)
 	l.bury(g.Token, true)
@@ -82,18 +82,18 @@ func (l *Lock) ForceRelease(token int64, at *Moment) (woken []string, held bool)
 }
 
 // lose takes a grant away.
-func (l *Lock) lose(i int, at *Moment) lease.Settled {
+func (l *Lock) lose(i int, at *Moment) protocol.Settled {
 	h := l.Holds[i]
 	l.Holds = slices.Delete(l.Holds, i, i+1)
 	l.bury(h.Token, false)
-	return lease.Settled{
-		Token: h.Token, Attempt: 1, Outcome: lease.OutcomeLost, At: at.micro(),
-		Holder: h.Holder, Note: lease.NoteExpired,
+	return protocol.Settled{
+		Token: h.Token, Attempt: 1, Outcome: protocol.OutcomeLost, At: at.micro(),
+		Holder: h.Holder, Note: protocol.NoteExpired,
 	}
 }
 
 // sweep takes away the grants whose leases have run out.
-func (l *Lock) sweep(at *Moment) (lost []lease.Settled) {
+func (l *Lock) sweep(at *Moment) (lost []protocol.Settled) {
 	for i := 0; i < len(l.Holds); {
 		if at.holds(l.Holds[i].Token, l.Holds[i].Ends) {
 			i++
@@ -115,7 +115,7 @@ func (l *Lock) gone(token int64) int {
 }
 
 // current finds the hold of g, and writes it anew when it was forgotten and there is room; nil when g is not current.
-func (l *Lock) current(g lease.Grant, at *Moment) *Hold {
+func (l *Lock) current(g protocol.Grant, at *Moment) *Hold {
 	l.Born = cmp.Or(l.Born, at.now.UnixMicro())
 	me := id(g.Holder, g.Request)
 	if i := l.find(me); i >= 0 {
@@ -139,7 +139,7 @@ func (l *Lock) current(g lease.Grant, at *Moment) *Hold {
 
 // makeRoom takes away what has run out, and then the grants before g, if that helps, for g to be written anew: when it was
 // granted they can not have been held any more, or all is lost already and the higher token tells.
-func (l *Lock) makeRoom(g lease.Grant, at *Moment) bool {
+func (l *Lock) makeRoom(g protocol.Grant, at *Moment) bool {
 	if !l.fits(g.Permits, g.Limit) {
 		l.sweep(at)
 	}

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Ticket keeps a place in the line.
@@ -13,7 +13,7 @@ type Ticket struct {
 	Place
 	Holder, Request string
 	Permits, Limit  int
-	Turn            lease.Turn
+	Turn            protocol.Turn
 	Since, Ends     time.Time
 }
 
@@ -44,7 +44,7 @@ func (l *Lock) turns(at *Moment) (woken []string) {
 			}
 			woken = append(woken, t.Request)
 			used += t.Permits
-		case t.Turn != lease.TurnAny:
+		case t.Turn != protocol.TurnAny:
 			return woken
 		}
 	}
@@ -65,7 +65,7 @@ func (l *Lock) ahead(place Place, at *Moment) (permits int, blocked bool) {
 		case at.reached(t.Ends):
 		case used+permits+t.Permits <= t.Limit:
 			permits += t.Permits
-		case t.Turn != lease.TurnAny:
+		case t.Turn != protocol.TurnAny:
 			return permits, true
 		}
 	}
@@ -81,10 +81,10 @@ func tell(woken []string, request string) []string {
 }
 
 // place is where a claim that comes now would wait.
-func (l *Lock) place(c lease.Claim, me string) Place {
+func (l *Lock) place(c protocol.Claim, me string) Place {
 	p := Place{Arrival: l.Arrived + 1, ID: me}
-	if c.Turn == lease.TurnLargest {
-		p.Rank = int64(lease.MaxPermits - c.Permits)
+	if c.Turn == protocol.TurnLargest {
+		p.Rank = int64(protocol.MaxPermits - c.Permits)
 	}
 	return p
 }
@@ -94,7 +94,7 @@ func (p Place) before(q Place) bool {
 }
 
 // enter puts a claim in the line, or prolongs its ticket.
-func (l *Lock) enter(c lease.Claim, me string, waits bool, at *Moment) {
+func (l *Lock) enter(c protocol.Claim, me string, waits bool, at *Moment) {
 	t := l.Tickets[me]
 	if !waits {
 		l.leave(me)

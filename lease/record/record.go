@@ -1,5 +1,5 @@
-// Package record decides what a store answers: it is the state of one name as a value, with each verb of [lease.Store],
-// [lease.Controller] and [lease.Locker] as a method.
+// Package record decides what a store answers: it is the state of one name as a value, with each verb of [protocol.Store],
+// [protocol.Controller] and [protocol.Locker] as a method.
 //
 // A store that can change a value atomically (a transaction, a compare and swap, a lock) needs nothing else: it loads the
 // value, calls the method with its clock's time, and saves the value before it passes the answer on: see [Moment]. The value
@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Record is what a store knows of one name. The zero value knows nothing. Callers do not look at the fields, which are
@@ -25,14 +25,14 @@ type Record struct {
 	Wait    bool      // a claim was told to wait
 	Stop    Stop      // what has to make room
 	Cancels []Cancel  `json:",omitempty"` // what was cancelled while it was held
-	// Exceptions are past the mark, in order, and yet settled or open: see [lease.Repairer]. What the mark has passed
+	// Exceptions are past the mark, in order, and yet settled or open: see [protocol.Repairer]. What the mark has passed
 	// since is dropped when it is convenient.
 	Exceptions []int64 `json:",omitempty"`
-	Paused     *lease.Pause
+	Paused     *protocol.Pause
 	Revision   string
 	Revised    time.Time
 	// Schedules are those that were in force since the mark, oldest first.
-	Schedules []lease.Schedule
+	Schedules []protocol.Schedule
 
 	Triggered   []Triggered // the last few, newest last
 	Theoretical time.Time   // when the next trigger would come if they came evenly
@@ -40,13 +40,13 @@ type Record struct {
 
 	Lock  Lock `json:",omitzero"` // the lock of that name, a thing of its own
 	woken []string
-	news  []lease.Settled
+	news  []protocol.Settled
 	// recalled records have settlements of a history among those that are remembered: see Stored.
 	recalled bool
 }
 
 // Woken returns the requests that those who listen to the lock have to be told of since it was asked last, where an empty
-// list, but not nil, means any. See [lease.Locker].
+// list, but not nil, means any. See [protocol.Locker].
 func (r *Record) Woken() []string {
 	woken := r.woken
 	r.woken = nil
@@ -55,14 +55,14 @@ func (r *Record) Woken() []string {
 
 // Entry is an occasion that is open. It waits if it has no attempt.
 type Entry struct {
-	lease.Grant
+	protocol.Grant
 	Ends     time.Time // of its lease, by the store's clock
 	Released bool
 }
 
 // Settled is a settled occasion.
 type Settled struct {
-	lease.Settled
+	protocol.Settled
 	Request string // the one that settled it, where no grant did
 }
 
@@ -95,10 +95,10 @@ func (g Gap) has(occasion int64) bool { return g.From < occasion && occasion <= 
 // late reports whether it is too late for a request with that bound.
 func late(until time.Time, at *Moment) bool { return !until.IsZero() && at.passed(until) }
 
-// inBounds returns a [*lease.BoundsError] if it is too late for a request with that bound.
+// inBounds returns a [*protocol.BoundsError] if it is too late for a request with that bound.
 func inBounds(until time.Time, at *Moment) error {
 	if late(until, at) {
-		return &lease.BoundsError{Until: until, Now: at.now.UTC()}
+		return &protocol.BoundsError{Until: until, Now: at.now.UTC()}
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (r *Record) restart(at *Moment) {
 }
 
 // Pass answers a valid pass.
-func (r *Record) Pass(p lease.Pass, at *Moment) (mark int64, passed bool, err error) {
+func (r *Record) Pass(p protocol.Pass, at *Moment) (mark int64, passed bool, err error) {
 	switch err := inBounds(p.Until, at); {
 	case err != nil:
 		return 0, false, err
@@ -130,16 +130,16 @@ func (r *Record) Pass(p lease.Pass, at *Moment) (mark int64, passed bool, err er
 		return r.Mark, false, nil
 	}
 	r.Mark = p.To
-	r.remember(lease.Settled{
-		Occasion: p.To, From: p.From, Outcome: p.Outcome, Holder: p.Holder, Note: lease.Cut(p.Note, lease.MaxNote),
+	r.remember(protocol.Settled{
+		Occasion: p.To, From: p.From, Outcome: p.Outcome, Holder: p.Holder, Note: protocol.Cut(p.Note, protocol.MaxNote),
 	}, p.Request, at)
 	return r.Mark, true, nil
 }
 
 // Sync answers a valid sync.
-func (r *Record) Sync(y lease.Sync, at *Moment) (lease.Record, error) {
+func (r *Record) Sync(y protocol.Sync, at *Moment) (protocol.Record, error) {
 	if err := inBounds(y.Until, at); err != nil {
-		return lease.Record{}, err
+		return protocol.Record{}, err
 	}
 	r.restart(at)
 	made := !r.Known
@@ -149,7 +149,7 @@ func (r *Record) Sync(y lease.Sync, at *Moment) (lease.Record, error) {
 		r.Gap.To = r.Mark
 		if y.Paused != nil {
 			p := *y.Paused
-			p.Why, p.Since = lease.Cut(p.Why, lease.MaxWhy), p.Since.UTC().Truncate(time.Microsecond)
+			p.Why, p.Since = protocol.Cut(p.Why, protocol.MaxWhy), p.Since.UTC().Truncate(time.Microsecond)
 			r.Paused = &p
 		}
 	}
@@ -163,7 +163,7 @@ func (r *Record) Sync(y lease.Sync, at *Moment) (lease.Record, error) {
 			since = r.Revised
 		}
 		r.Revision, r.Revised = y.Revision, since
-		r.reschedule(lease.Schedule{Since: since, Text: y.Schedule})
+		r.reschedule(protocol.Schedule{Since: since, Text: y.Schedule})
 	}
 	v := r.View(y.Name, at)
 	v.Made, v.Settled = made, nil
@@ -174,20 +174,20 @@ func (r *Record) Sync(y lease.Sync, at *Moment) (lease.Record, error) {
 }
 
 // reschedule appends a schedule, and drops those that no tick past the mark came due under.
-func (r *Record) reschedule(s lease.Schedule) {
+func (r *Record) reschedule(s protocol.Schedule) {
 	list := append(slices.Clip(r.Schedules), s)
 	for len(list) > 1 && list[1].Since.UnixMilli() <= r.Mark {
 		list = list[1:]
 	}
-	if len(list) > lease.MaxSchedules {
+	if len(list) > protocol.MaxSchedules {
 		list = slices.Delete(list, 1, 2)
 	}
 	r.Schedules = list
 }
 
 // View shows the record of name.
-func (r *Record) View(name string, at *Moment) lease.Record {
-	v := lease.Record{Name: name, Mark: r.Mark, Token: r.Token, Revision: r.Revision, Revised: r.Revised}
+func (r *Record) View(name string, at *Moment) protocol.Record {
+	v := protocol.Record{Name: name, Mark: r.Mark, Token: r.Token, Revision: r.Revision, Revised: r.Revised}
 	v.Schedules = slices.Clone(r.Schedules)
 	if r.Paused != nil {
 		p := *r.Paused
@@ -204,9 +204,9 @@ func (r *Record) View(name string, at *Moment) lease.Record {
 	return v
 }
 
-func (e Entry) view(at *Moment) lease.Open {
+func (e Entry) view(at *Moment) protocol.Open {
 	left := max(0, e.Ends.Sub(at.now))
-	return lease.Open{Occasion: e.Occasion, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: left}
+	return protocol.Open{Occasion: e.Occasion, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: left}
 }
 
 func (e Entry) waits() bool { return e.Attempt == 0 }
@@ -230,31 +230,31 @@ func (r *Record) remove(i int) { r.Open = slices.Delete(r.Open, i, i+1) }
 
 // remember takes down that an occasion was settled, by a request where no grant did. One that is not remembered any more
 // leaves the gap, so that a late request for it cannot pass for a lost grant.
-func (r *Record) remember(s lease.Settled, request string, at *Moment) lease.Settled {
+func (r *Record) remember(s protocol.Settled, request string, at *Moment) protocol.Settled {
 	s.At = at.micro()
 	if s.From == 0 {
 		r.forgetCancel(s.Occasion)
 	}
-	if i := len(r.Settled) - lease.Remembered; i >= 0 {
+	if i := len(r.Settled) - protocol.Remembered; i >= 0 {
 		if dropped := r.Settled[i].Occasion; r.Gap.has(dropped) {
 			r.Gap.From = dropped
 		}
 	}
 	r.news = append(r.news, s)
 	r.Settled = append(r.Settled, Settled{s, request})
-	r.Settled = r.Settled[max(0, len(r.Settled)-lease.History):]
+	r.Settled = r.Settled[max(0, len(r.Settled)-protocol.History):]
 	return s
 }
 
 // over settles what was granted, or waits, on the store's own account.
-func (r *Record) over(e Entry, outcome lease.Outcome, note string, at *Moment) lease.Settled {
-	return r.remember(lease.Settled{
+func (r *Record) over(e Entry, outcome protocol.Outcome, note string, at *Moment) protocol.Settled {
+	return r.remember(protocol.Settled{
 		Occasion: e.Occasion, Token: e.Token, Attempt: e.Attempt, Outcome: outcome, Holder: e.Holder, Note: note,
 	}, "", at)
 }
 
 // recent are the settled occasions by which a repeated request is told apart.
-func (r *Record) recent() []Settled { return r.Settled[max(0, len(r.Settled)-lease.Remembered):] }
+func (r *Record) recent() []Settled { return r.Settled[max(0, len(r.Settled)-protocol.Remembered):] }
 
 // remembers tells whether the occasion was settled lately.
 func (r *Record) remembers(occasion int64) bool {
@@ -273,8 +273,8 @@ func (r *Record) skipped(occasion int64, request string) *Settled {
 
 // settledBy tells whether g has settled its occasion, with the outcome where there is one. What the store has settled when
 // its lease had run out, it has not.
-func (r *Record) settledBy(g lease.Grant, outcome lease.Outcome) bool {
+func (r *Record) settledBy(g protocol.Grant, outcome protocol.Outcome) bool {
 	return slices.ContainsFunc(r.recent(), func(s Settled) bool {
-		return s.Occasion == g.Occasion && s.Token == g.Token && !lease.OfStore(s.Note) && (outcome == "" || s.Outcome == outcome)
+		return s.Occasion == g.Occasion && s.Token == g.Token && !protocol.OfStore(s.Note) && (outcome == "" || s.Outcome == outcome)
 	})
 }

@@ -4,19 +4,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Repair answers a valid repair.
-func (r *Record) Repair(q lease.Repair, at *Moment) (lease.Repaired, error) {
+func (r *Record) Repair(q protocol.Repair, at *Moment) (protocol.Repaired, error) {
 	if err := inBounds(q.Until, at); err != nil {
-		return lease.Repaired{}, err
+		return protocol.Repaired{}, err
 	}
 	if !r.Known {
-		return lease.Repaired{}, lease.ErrUnknown
+		return protocol.Repaired{}, protocol.ErrUnknown
 	}
 	r.prune()
-	a := lease.Repaired{Before: r.Mark, Mark: r.Mark, Exceptions: len(r.Exceptions), Changed: r.ahead(at)}
+	a := protocol.Repaired{Before: r.Mark, Mark: r.Mark, Exceptions: len(r.Exceptions), Changed: r.ahead(at)}
 	if !a.Changed {
 		return a, nil
 	}
@@ -65,7 +65,7 @@ func (r *Record) except(mark int64) {
 	list = slices.DeleteFunc(list, func(occasion int64) bool { return occasion <= mark })
 	slices.Sort(list)
 	list = slices.Compact(list)
-	r.Exceptions = list[:min(len(list), lease.MaxExceptions)]
+	r.Exceptions = list[:min(len(list), protocol.MaxExceptions)]
 }
 
 // excepted reports whether a repair found the occasion, which lies past the mark, open or settled.

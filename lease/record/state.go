@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // State is a [Record] or a [Lock], for a store that keeps a value and the ends of its leases.
@@ -129,10 +129,10 @@ func (r *Record) Decode(name string, data []byte, stamp int64, ends func(token i
 	r.Cancels = list(d, func(c *Cancel) { c.Occasion, c.By = d.number(), d.text() })
 	r.Exceptions = list(d, func(n *int64) { *n = d.number() })
 	if paused {
-		r.Paused = &lease.Pause{By: d.text(), Why: d.text(), Since: d.time()}
+		r.Paused = &protocol.Pause{By: d.text(), Why: d.text(), Since: d.time()}
 	}
 	r.Revision, r.Revised = d.text(), d.time()
-	r.Schedules = list(d, func(s *lease.Schedule) { s.Since, s.Text = d.time(), d.text() })
+	r.Schedules = list(d, func(s *protocol.Schedule) { s.Since, s.Text = d.time(), d.text() })
 	r.Triggered = list(d, func(t *Triggered) { t.Occasion, t.Request = d.number(), d.text() })
 	r.Theoretical = d.time()
 	r.Keys = list(d, func(k *Key) { k.Key, k.Occasion, k.Ends = d.text(), d.number(), d.time() })
@@ -165,7 +165,7 @@ func (r *Record) Keep() time.Duration {
 }
 
 // Recall adds what a history knows to what is remembered as settled, oldest first.
-func (r *Record) Recall(history []lease.Settled) {
+func (r *Record) Recall(history []protocol.Settled) {
 	var older []Settled
 	for _, s := range history {
 		if !slices.ContainsFunc(r.Settled, func(known Settled) bool {
@@ -178,15 +178,15 @@ func (r *Record) Recall(history []lease.Settled) {
 }
 
 // News returns what was settled since the record was decoded, oldest first.
-func (r *Record) News() []lease.Settled { return r.news }
+func (r *Record) News() []protocol.Settled { return r.news }
 
 // ofRules reports whether a note is one that rules make, and look at.
 func ofRules(note string) bool {
-	return note == "" || note == lease.NoteOverlap || note == lease.NotePaused || note == lease.NoteOpen || note == lease.NoteNewer || lease.OfStore(note)
+	return note == "" || note == protocol.NoteOverlap || note == protocol.NotePaused || note == protocol.NoteOpen || note == protocol.NoteNewer || protocol.OfStore(note)
 }
 
 // EncodeSettled returns what a history keeps of a settled occasion.
-func EncodeSettled(s lease.Settled) []byte {
+func EncodeSettled(s protocol.Settled) []byte {
 	w := &writer{b: make([]byte, 0, 64+len(s.Holder)+len(s.Note))}
 	w.b = append(w.b, settledFormat)
 	w.settled(s)
@@ -194,14 +194,14 @@ func EncodeSettled(s lease.Settled) []byte {
 }
 
 // DecodeSettled reads what [EncodeSettled] wrote.
-func DecodeSettled(data []byte) (lease.Settled, error) {
+func DecodeSettled(data []byte) (protocol.Settled, error) {
 	d := &reader{b: data}
 	d.begin(settledFormat)
 	s := d.settled()
 	return s, d.end()
 }
 
-func (w *writer) settled(s lease.Settled) {
+func (w *writer) settled(s protocol.Settled) {
 	w.number(s.Occasion)
 	w.number(s.From)
 	w.token(s.Token)
@@ -212,10 +212,10 @@ func (w *writer) settled(s lease.Settled) {
 	w.text(s.Note)
 }
 
-func (r *reader) settled() lease.Settled {
-	return lease.Settled{
+func (r *reader) settled() protocol.Settled {
+	return protocol.Settled{
 		Occasion: r.number(), From: r.number(), Token: r.token(), Attempt: r.plain(),
-		Outcome: lease.Outcome(r.text()), At: r.time(), Holder: r.text(), Note: r.text(),
+		Outcome: protocol.Outcome(r.text()), At: r.time(), Holder: r.text(), Note: r.text(),
 	}
 }
 
@@ -278,7 +278,7 @@ func (l *Lock) Decode(name string, data []byte, stamp int64, ends func(token int
 	l.Arrived = d.number()
 	tickets := list(d, func(t *Ticket) {
 		t.Rank, t.Arrival, t.Holder, t.Request = d.number(), d.number(), d.text(), d.text()
-		t.Permits, t.Limit, t.Turn = d.plain(), d.plain(), lease.Turn(d.plain())
+		t.Permits, t.Limit, t.Turn = d.plain(), d.plain(), protocol.Turn(d.plain())
 		t.Since, t.Ends = d.time(), d.time()
 		t.ID = id(t.Holder, t.Request)
 	})

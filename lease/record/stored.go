@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Stored turns the record into what Decode makes of its encoding, but for the ends of leases: the record was encoded with
@@ -30,7 +30,7 @@ func (r *Record) Stored(name string, guessed, stamp int64) bool {
 		r.Keys[i].Ends = stored(r.Keys[i].Ends)
 	}
 	if r.Paused != nil {
-		r.Paused = &lease.Pause{By: r.Paused.By, Why: r.Paused.Why, Since: stored(r.Paused.Since)}
+		r.Paused = &protocol.Pause{By: r.Paused.By, Why: r.Paused.Why, Since: stored(r.Paused.Since)}
 	}
 	*r = Record{
 		Known: r.Known, Wait: r.Wait, Mark: r.Mark, Gap: r.Gap, Token: s.token(r.Token),
@@ -59,7 +59,7 @@ type storing struct {
 
 func (s *storing) entry(name string, e Entry) Entry {
 	return Entry{
-		Grant: lease.Grant{
+		Grant: protocol.Grant{
 			Name: name, Occasion: e.Occasion, Holder: e.Holder, Request: e.Request, Token: s.token(e.Token),
 			Attempt: s.plain(e.Attempt), Takeovers: s.plain(e.Takeovers), Term: e.Term,
 		},
@@ -67,7 +67,7 @@ func (s *storing) entry(name string, e Entry) Entry {
 	}
 }
 
-func (s *storing) settled(of lease.Settled) lease.Settled {
+func (s *storing) settled(of protocol.Settled) protocol.Settled {
 	of.Token, of.Attempt, of.At = s.token(of.Token), s.plain(of.Attempt), stored(of.At)
 	if !ofRules(of.Note) {
 		of.Note = ""

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/record"
 )
 
@@ -18,7 +18,7 @@ type twins struct {
 	stamp  int64
 	ends   map[int64]time.Time
 	reused *record.Record
-	grants []lease.Grant // those of all answers
+	grants []protocol.Grant // those of all answers
 }
 
 func (w *twins) end(token int64) time.Time { return w.ends[token] }
@@ -76,33 +76,33 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 	n := origin.Unix()*1000 + rapid.Int64Range(-1, 40).Draw(t, "tick")
 	holder := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "holder")
 	request := fmt.Sprint("r", rapid.IntRange(0, 5).Draw(t, "request"))
-	grant := lease.Grant{Name: "job", Occasion: n, Holder: holder, Request: request, Token: now.UnixMicro(), Attempt: 1, Term: time.Second}
+	grant := protocol.Grant{Name: "job", Occasion: n, Holder: holder, Request: request, Token: now.UnixMicro(), Attempt: 1, Term: time.Second}
 	if len(w.grants) > 0 && rapid.IntRange(0, 9).Draw(t, "known") > 0 {
 		grant = rapid.SampledFrom(w.grants).Draw(t, "grant")
 	}
 	grant.Note = rapid.SampledFrom([]string{"", "said by its holder"}).Draw(t, "note")
 	switch rapid.SampledFrom(verbs).Draw(t, "verb") {
 	case "sync":
-		y := lease.Sync{Name: "job", Mark: n, Known: n - 10, Revision: request, Schedule: "every " + request}
+		y := protocol.Sync{Name: "job", Mark: n, Known: n - 10, Revision: request, Schedule: "every " + request}
 		if rapid.Bool().Draw(t, "paused") {
-			y.Paused = &lease.Pause{By: holder, Why: "new", Since: now}
+			y.Paused = &protocol.Pause{By: holder, Why: "new", Since: now}
 		}
 		return func(r *record.Record, at *record.Moment) any {
 			v, err := r.Sync(y, at)
 			return []any{v, err}
 		}
 	case "claim":
-		c := lease.Claim{
+		c := protocol.Claim{
 			Name: "job", Occasion: n, Holder: holder, Request: request, Term: 1500 * time.Millisecond, Known: n - 5,
-			Overlap: lease.Overlap(rapid.IntRange(0, 4).Draw(t, "overlap")), Takeovers: rapid.IntRange(0, 1).Draw(t, "takeovers"),
+			Overlap: protocol.Overlap(rapid.IntRange(0, 4).Draw(t, "overlap")), Takeovers: rapid.IntRange(0, 1).Draw(t, "takeovers"),
 		}
 		if rapid.IntRange(0, 9).Draw(t, "lock") == 0 {
 			c.Occasion = 0
 		}
 		return func(r *record.Record, at *record.Moment) any {
 			a, wake := r.Claim(c, at)
-			if a.Status == lease.Granted && (len(w.grants) == 0 || w.grants[len(w.grants)-1].Token != a.Token) {
-				w.grants = append(w.grants, lease.Grant{
+			if a.Status == protocol.Granted && (len(w.grants) == 0 || w.grants[len(w.grants)-1].Token != a.Token) {
+				w.grants = append(w.grants, protocol.Grant{
 					Name: "job", Occasion: c.Occasion, Holder: holder, Request: request, Token: a.Token,
 					Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
 				})
@@ -111,7 +111,7 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 		}
 	case "settle":
 		return func(r *record.Record, at *record.Moment) any {
-			wake, err := r.Settle(grant, lease.OutcomeSucceeded, at)
+			wake, err := r.Settle(grant, protocol.OutcomeSucceeded, at)
 			return []any{wake, err}
 		}
 	case "release":
@@ -123,7 +123,7 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 		grant.Attempt, grant.Term = grant.Attempt+rapid.IntRange(0, 1).Draw(t, "attempt"), 2*time.Second
 		return func(r *record.Record, at *record.Moment) any { return r.Renew(grant, at) }
 	case "pass":
-		p := lease.Pass{Name: "job", From: n - 1, To: n, Outcome: lease.OutcomeSkipped, Request: request, Holder: holder, Note: "x"}
+		p := protocol.Pass{Name: "job", From: n - 1, To: n, Outcome: protocol.OutcomeSkipped, Request: request, Holder: holder, Note: "x"}
 		return func(r *record.Record, at *record.Moment) any {
 			p.From = r.Mark
 			p.To = max(p.To, p.From+1)
@@ -132,21 +132,21 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 		}
 	case "pause":
 		return func(r *record.Record, at *record.Moment) any {
-			p, err := r.Pause(lease.Pause{By: holder, Why: "why", Until: now.Add(time.Minute)}, at)
+			p, err := r.Pause(protocol.Pause{By: holder, Why: "why", Until: now.Add(time.Minute)}, at)
 			return []any{p, err}
 		}
 	case "resume":
 		return func(r *record.Record, at *record.Moment) any {
-			p, err := r.Resume(lease.Resume{By: holder}, at)
+			p, err := r.Resume(protocol.Resume{By: holder}, at)
 			return []any{p, err}
 		}
 	case "cancel":
 		return func(r *record.Record, at *record.Moment) any {
-			a, wake, err := r.Cancel(lease.Cancel{Name: "job", Occasion: grant.Occasion, By: holder}, at)
+			a, wake, err := r.Cancel(protocol.Cancel{Name: "job", Occasion: grant.Occasion, By: holder}, at)
 			return []any{a, wake, err}
 		}
 	case "trigger":
-		tr := lease.Trigger{
+		tr := protocol.Trigger{
 			Name: "job", By: holder, Request: fmt.Sprint("t", i), Key: rapid.SampledFrom([]string{"", "k1", "k2"}).Draw(t, "key"),
 			Window: 3 * time.Second, Every: time.Second, Burst: 5, Beside: rapid.Bool().Draw(t, "beside"),
 		}
@@ -156,12 +156,12 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 		}
 	case "recall":
 		return func(r *record.Record, at *record.Moment) any {
-			r.Recall([]lease.Settled{{Occasion: n - 50, Token: 7, Attempt: 1, Outcome: lease.OutcomeSucceeded, At: now, Note: "long ago"}})
+			r.Recall([]protocol.Settled{{Occasion: n - 50, Token: 7, Attempt: 1, Outcome: protocol.OutcomeSucceeded, At: now, Note: "long ago"}})
 			return nil
 		}
 	default:
 		return func(r *record.Record, at *record.Moment) any {
-			a, err := r.Repair(lease.Repair{Name: "job"}, at)
+			a, err := r.Repair(protocol.Repair{Name: "job"}, at)
 			return []any{a, err}
 		}
 	}
@@ -174,7 +174,7 @@ var verbs = []string{
 
 func TestRecordThatCannotBeDecodedIsNotReused(t *testing.T) {
 	r := new(record.Record)
-	g := lease.Grant{Name: "job", Holder: "a", Request: "r", Token: 5, Attempt: 1 << 31, Term: time.Second}
+	g := protocol.Grant{Name: "job", Holder: "a", Request: "r", Token: 5, Attempt: 1 << 31, Term: time.Second}
 	require.NoError(t, r.Renew(g, record.At(origin)))
 	data := r.Encode(0)
 	require.False(t, r.Stored("job", 0, 1))

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -117,7 +117,7 @@ func TestWithoutTheRightToPublishOnlyWakingIsMissing(t *testing.T) {
 			s := openFor(t, redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"}))
 			useEverything(t, s)
 			synced(t, s, "other")
-			triggered, err := s.Trigger(t.Context(), lease.Trigger{Name: "other", By: "ops", Request: "t"})
+			triggered, err := s.Trigger(t.Context(), protocol.Trigger{Name: "other", By: "ops", Request: "t"})
 			require.NoError(t, err)
 			woken, ended := make(chan int64, 16), make(chan error, 1)
 			go func() {
@@ -154,12 +154,12 @@ func useEverything(t *testing.T, s *redislease.Store) {
 	require.NoError(t, s.Release(t.Context(), g))
 	g = granted(t, s, claimOf("job", 100, "b", "r"))
 	waits := claimOf("job", 101, "a", "r")
-	waits.Overlap = lease.OverlapWait
+	waits.Overlap = protocol.OverlapWait
 	a, err := s.Claim(t.Context(), waits)
 	require.NoError(t, err)
-	require.Equal(t, lease.Busy, a.Status)
+	require.Equal(t, protocol.Busy, a.Status)
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
-	_, passed, err := s.Pass(t.Context(), lease.Pass{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p", Holder: "a"})
+	_, passed, err := s.Pass(t.Context(), protocol.Pass{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p", Holder: "a"})
 	require.NoError(t, err)
 	require.True(t, passed)
 	_, _, err = s.Time(t.Context())
@@ -168,24 +168,24 @@ func useEverything(t *testing.T, s *redislease.Store) {
 	require.NoError(t, err)
 	require.EqualValues(t, 110, r.Mark)
 
-	trigger := lease.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: long, Every: long, Burst: 1}
+	trigger := protocol.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: long, Every: long, Burst: 1}
 	triggered, err := s.Trigger(t.Context(), trigger)
 	require.NoError(t, err)
-	require.Equal(t, lease.Opened, triggered.Status)
+	require.Equal(t, protocol.Opened, triggered.Status)
 	trigger.Request = "t2"
 	triggered, err = s.Trigger(t.Context(), trigger)
 	require.NoError(t, err)
-	require.Equal(t, lease.Repeated, triggered.Status)
+	require.Equal(t, protocol.Repeated, triggered.Status)
 	g = granted(t, s, claimOf("job", triggered.Occasion, "a", "r"))
 	replaces := claimOf("job", triggered.Occasion+10, "b", "r")
-	replaces.Overlap = lease.OverlapReplace
+	replaces.Overlap = protocol.OverlapReplace
 	a, err = s.Claim(t.Context(), replaces)
 	require.NoError(t, err)
-	require.Equal(t, lease.Queued, a.Status)
-	require.ErrorIs(t, renewed(s, t.Context(), g), lease.ErrReplaced)
-	_, err = s.Pause(t.Context(), "job", lease.Pause{By: "ops"})
+	require.Equal(t, protocol.Queued, a.Status)
+	require.ErrorIs(t, renewed(s, t.Context(), g), protocol.ErrReplaced)
+	_, err = s.Pause(t.Context(), "job", protocol.Pause{By: "ops"})
 	require.NoError(t, err)
-	ended, err := s.Resume(t.Context(), "job", lease.Resume{By: "ops"})
+	ended, err := s.Resume(t.Context(), "job", protocol.Resume{By: "ops"})
 	require.NoError(t, err)
 	require.NotNil(t, ended)
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Each pair is a claim of a new occasion and its settlement, by many goroutines at once, each with a name of its own;
@@ -32,7 +32,7 @@ func BenchmarkClaimSettle(b *testing.B) {
 			inParallel(b, goroutines, func(ctx context.Context, g int, n int64) error {
 				c := claimOf(names[g], n, "a", "r")
 				a, err := s.Claim(ctx, c)
-				if err == nil && a.Status != lease.Granted {
+				if err == nil && a.Status != protocol.Granted {
 					err = fmt.Errorf("%+v", a)
 				}
 				if err != nil {
@@ -73,7 +73,7 @@ func BenchmarkLockRelease(b *testing.B) {
 					}
 					c := lockOf(fmt.Sprintf("lock%d", g), "a", "r"+strconv.FormatInt(n, 10), 1, limit)
 					a, err := s.Claim(ctx, c)
-					if err == nil && a.Status != lease.Granted {
+					if err == nil && a.Status != protocol.Granted {
 						err = fmt.Errorf("%+v", a)
 					}
 					if err != nil {
@@ -126,7 +126,7 @@ func inParallel(b *testing.B, goroutines int, pair func(ctx context.Context, g i
 func BenchmarkRenew(b *testing.B) {
 	const leases = 1024
 	s := open(b, redistest.Start(b).Addr())
-	grants := make([]lease.Grant, leases)
+	grants := make([]protocol.Grant, leases)
 	for i := range grants {
 		grants[i] = granted(b, s, claimOf(fmt.Sprintf("lock%d", i), 0, "a", "r"))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -30,7 +31,7 @@ func TestABlackHoledHoldersContextEndsBeforeTheNextGrant(t *testing.T) {
 	t.Cleanup(keeper.Close)
 	synced(t, other, "job")
 	for _, occasion := range []int64{0, 100} {
-		c := lease.Claim{Name: "job", Occasion: occasion, Holder: "a", Term: 1500 * time.Millisecond, Takeovers: 1}
+		c := protocol.Claim{Name: "job", Occasion: occasion, Holder: "a", Term: 1500 * time.Millisecond, Takeovers: 1}
 		var held *lease.Lease
 		require.Eventually(t, func() bool {
 			var err error
@@ -46,7 +47,7 @@ func TestABlackHoledHoldersContextEndsBeforeTheNextGrant(t *testing.T) {
 		require.Eventually(t, func() bool {
 			a, err := other.Claim(t.Context(), c)
 			require.NoError(t, err)
-			return a.Status == lease.Granted
+			return a.Status == protocol.Granted
 		}, 20*time.Second, time.Millisecond)
 		next := time.Now()
 		require.Less(t, receive(t, ended), next)

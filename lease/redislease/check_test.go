@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -65,9 +65,9 @@ func TestCheckSaysWhichCallFails(t *testing.T) {
 
 	err := s.Check(t.Context())
 
-	var fault *lease.CheckError
+	var fault *protocol.CheckError
 	require.ErrorAs(t, err, &fault)
 	require.Contains(t, fault.Hint, "let the user of Redis do")
 	require.Equal(t, "Time", fault.Call)
-	require.Implements(t, (*lease.Checker)(nil), new(redislease.Store))
+	require.Implements(t, (*protocol.Checker)(nil), new(redislease.Store))
 }

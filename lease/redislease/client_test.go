@@ -13,7 +13,7 @@ import (
 
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -54,7 +54,7 @@ func TestEachCallIsOneCommand(t *testing.T) {
 		require.Equal(t, map[string]int{"EVALSHA": commands}, used(r.proxy), what)
 	}
 	one := func(what string, call func() error) { t.Helper(); some(1, what, call) }
-	var g lease.Grant
+	var g protocol.Grant
 	one("claim", func() error { g = granted(t, r.store, claimOf("job", 100, "a", "r")); return nil })
 	for _, verb := range []string{
 		"renew", "release", "settle", "pass", "time", "inspect", "announce", "members",
@@ -65,7 +65,7 @@ func TestEachCallIsOneCommand(t *testing.T) {
 		some(2, verb, func() error { return everyVerb(r.store, g)[verb](t.Context()) })
 	}
 
-	var grants []lease.Grant
+	var grants []protocol.Grant
 	for i := range 300 {
 		grants = append(grants, granted(t, r.store, claimOf(fmt.Sprintf("lock%d", i), 0, "a", "r")))
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/leasetest"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -78,10 +78,10 @@ func TestStoreOnCluster(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	leasetest.Run(t,
-		func(t *testing.T) lease.Store {
+		func(t *testing.T) protocol.Store {
 			return &attentive{Store: openFor(t, redis.NewClusterClient(c.options())), heard: make(map[string]chan struct{})}
 		},
-		leasetest.WithForget(func(*testing.T, lease.Store) {
+		leasetest.WithForget(func(*testing.T, protocol.Store) {
 			for _, n := range c.nodes {
 				n.Flush()
 			}
@@ -92,7 +92,7 @@ func TestOnClusterOneFrozenNodeHarmsOnlyItsOwnLeases(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	s := openFor(t, redis.NewClusterClient(c.options()), redislease.WithTimeout(time.Second))
-	var grants []lease.Grant
+	var grants []protocol.Grant
 	var nodes []int
 	for i := range 300 {
 		name := fmt.Sprintf("lock%d", i)
@@ -107,7 +107,7 @@ func TestOnClusterOneFrozenNodeHarmsOnlyItsOwnLeases(t *testing.T) {
 	for i, err := range s.Renew(t.Context(), grants) {
 		if nodes[i] == 1 {
 			require.Error(t, err)
-			require.NotErrorIs(t, err, lease.ErrFenced)
+			require.NotErrorIs(t, err, protocol.ErrFenced)
 		} else {
 			require.NoError(t, err, grants[i].Name)
 		}
@@ -140,7 +140,7 @@ func TestOnClusterAMovedSlotIsFound(t *testing.T) {
 	slot, err := c.admins[0].ClusterKeySlot(t.Context(), redislease.Key("default", "job")).Result()
 	require.NoError(t, err)
 	found := func() {
-		for _, err := range s.Renew(t.Context(), []lease.Grant{g, lock}) {
+		for _, err := range s.Renew(t.Context(), []protocol.Grant{g, lock}) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, g.Token, granted(t, s, claimOf("job", 100, "a", "r")).Token)
@@ -222,7 +222,7 @@ func TestOnClusterAFailoverIsFollowed(t *testing.T) {
 	l.isTold(s, there) // while there is no other
 	require.Equal(t, here.Name, l.next(here.Name))
 	require.Eventually(t, func() bool {
-		errs := s.Renew(t.Context(), []lease.Grant{g, later, here})
+		errs := s.Renew(t.Context(), []protocol.Grant{g, later, here})
 		return errs[0] == nil && errs[1] == nil && errs[2] == nil
 	}, 30*time.Second, 20*time.Millisecond)
 	l.isTold(s, here)
@@ -231,13 +231,13 @@ func TestOnClusterAFailoverIsFollowed(t *testing.T) {
 	// The replica may not even have had the record's mark: then nobody is granted anything before it is made anew.
 	a, err := s.Claim(t.Context(), claimOf(name, 101, "b", "r"))
 	require.NoError(t, err)
-	if a.Status == lease.Unknown {
-		_, err = s.Sync(t.Context(), []lease.Sync{{Name: name}})
+	if a.Status == protocol.Unknown {
+		_, err = s.Sync(t.Context(), []protocol.Sync{{Name: name}})
 		require.NoError(t, err)
 		a, err = s.Claim(t.Context(), claimOf(name, 101, "b", "r"))
 		require.NoError(t, err)
 	}
-	require.Equal(t, lease.Decided, a.Status)
+	require.Equal(t, protocol.Decided, a.Status)
 	require.Greater(t, granted(t, s, claimOf(name, 102, "b", "r")).Token, later.Token)
 }
 

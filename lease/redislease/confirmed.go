@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // confirmedAs calls a verb about a name. Where replicas have to confirm it, a change that was made before, by a request
@@ -20,8 +20,8 @@ func (s *Store) confirmedAs(ctx context.Context, name string, verb func(ctx cont
 	return s.values.confirm(ctx, name)
 }
 
-// Pass implements [lease.Store].
-func (s *Store) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bool, err error) {
+// Pass implements [protocol.Store].
+func (s *Store) Pass(ctx context.Context, p protocol.Pass) (mark int64, passed bool, err error) {
 	if err := s.confirmedAs(ctx, p.Name, func(ctx context.Context) (err error) {
 		mark, passed, err = s.Session.Pass(ctx, p)
 		return err
@@ -31,13 +31,13 @@ func (s *Store) Pass(ctx context.Context, p lease.Pass) (mark int64, passed bool
 	return mark, passed, nil
 }
 
-// Cancel implements [lease.Canceller].
-func (s *Store) Cancel(ctx context.Context, c lease.Cancel) (a lease.Cancelled, err error) {
+// Cancel implements [protocol.Canceller].
+func (s *Store) Cancel(ctx context.Context, c protocol.Cancel) (a protocol.Cancelled, err error) {
 	if err := s.confirmedAs(ctx, c.Name, func(ctx context.Context) (err error) {
 		a, err = s.Session.Cancel(ctx, c)
 		return err
 	}); err != nil {
-		return lease.Cancelled{}, err
+		return protocol.Cancelled{}, err
 	}
 	return a, nil
 }

@@ -3,53 +3,53 @@ package redislease
 import (
 	"context"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Pause implements [lease.Controller].
-func (s *Store) Pause(ctx context.Context, name string, p lease.Pause) (pause lease.Pause, err error) {
+// Pause implements [protocol.Controller].
+func (s *Store) Pause(ctx context.Context, name string, p protocol.Pause) (pause protocol.Pause, err error) {
 	if err := s.confirmedAs(ctx, name, func(ctx context.Context) (err error) {
 		pause, err = s.Session.Pause(ctx, name, p)
 		return err
 	}); err != nil {
-		return lease.Pause{}, err
+		return protocol.Pause{}, err
 	}
-	_ = s.note(ctx, name, lease.Ruled) // claims tell of it, too
+	_ = s.note(ctx, name, protocol.Ruled) // claims tell of it, too
 	return pause, nil
 }
 
-// Resume implements [lease.Controller].
-func (s *Store) Resume(ctx context.Context, name string, r lease.Resume) (pause *lease.Pause, err error) {
+// Resume implements [protocol.Controller].
+func (s *Store) Resume(ctx context.Context, name string, r protocol.Resume) (pause *protocol.Pause, err error) {
 	if err := s.confirmedAs(ctx, name, func(ctx context.Context) (err error) {
 		pause, err = s.Session.Resume(ctx, name, r)
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	_ = s.note(ctx, name, lease.Ruled)
+	_ = s.note(ctx, name, protocol.Ruled)
 	return pause, nil
 }
 
-// Repair implements [lease.Repairer].
-func (s *Store) Repair(ctx context.Context, q lease.Repair) (lease.Repaired, error) {
+// Repair implements [protocol.Repairer].
+func (s *Store) Repair(ctx context.Context, q protocol.Repair) (protocol.Repaired, error) {
 	repaired, err := s.Session.Repair(ctx, q)
 	if err == nil {
-		_ = s.note(ctx, q.Name, lease.Ruled) // the next sync shows it, too
+		_ = s.note(ctx, q.Name, protocol.Ruled) // the next sync shows it, too
 	}
 	return repaired, err
 }
 
-// Trigger implements [lease.Controller].
-func (s *Store) Trigger(ctx context.Context, t lease.Trigger) (a lease.Triggered, err error) {
+// Trigger implements [protocol.Controller].
+func (s *Store) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.Triggered, err error) {
 	err = s.confirmedAs(ctx, t.Name, func(ctx context.Context) (err error) {
 		a, err = s.Session.Trigger(ctx, t)
 		return err
 	})
-	if err == nil && a.Status == lease.Opened {
+	if err == nil && a.Status == protocol.Opened {
 		err = s.note(ctx, t.Name, a.Occasion)
 	}
 	if err != nil {
-		return lease.Triggered{}, err
+		return protocol.Triggered{}, err
 	}
 	return a, nil
 }

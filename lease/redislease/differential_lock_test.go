@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -75,8 +75,8 @@ type lockPair struct {
 	heard  *redis.PubSub
 	told   []string // by memory
 
-	claims   []lease.Claim
-	grants   [][2]lease.Grant // as each store granted them
+	claims   []protocol.Claim
+	grants   [][2]protocol.Grant // as each store granted them
 	requests int
 }
 
@@ -90,11 +90,11 @@ var (
 
 func (p *lockPair) claim(t *rapid.T) {
 	p.requests++
-	c := lease.Claim{
+	c := protocol.Claim{
 		Name:    rapid.SampledFrom([]string{"one", "one", "one", "two"}).Draw(t, "name"),
 		Holder:  rapid.SampledFrom([]string{"a", "b"}).Draw(t, "holder"),
 		Request: fmt.Sprint(p.requests),
-		Turn:    rapid.SampledFrom([]lease.Turn{lease.TurnAny, lease.TurnArrival, lease.TurnArrival, lease.TurnLargest}).Draw(t, "turn"),
+		Turn:    rapid.SampledFrom([]protocol.Turn{protocol.TurnAny, protocol.TurnArrival, protocol.TurnArrival, protocol.TurnLargest}).Draw(t, "turn"),
 		Tell:    rapid.IntRange(0, 4).Draw(t, "tell") == 0,
 	}
 	p.draw(t, &c)
@@ -102,8 +102,8 @@ func (p *lockPair) claim(t *rapid.T) {
 	p.ask(t, c)
 }
 
-func (p *lockPair) draw(t *rapid.T, c *lease.Claim) {
-	c.Limit = rapid.SampledFrom([]int{1, 3, 3, 5, lease.MaxPermits}).Draw(t, "limit")
+func (p *lockPair) draw(t *rapid.T, c *protocol.Claim) {
+	c.Limit = rapid.SampledFrom([]int{1, 3, 3, 5, protocol.MaxPermits}).Draw(t, "limit")
 	c.Permits = rapid.SampledFrom([]int{1, 1, 2, c.Limit}).Draw(t, "permits")
 	c.Permits = min(c.Permits, c.Limit)
 	c.Term = rapid.SampledFrom(lockTerms).Draw(t, "term")
@@ -121,37 +121,37 @@ func (p *lockPair) repeat(t *rapid.T) {
 	p.ask(t, c)
 }
 
-func (p *lockPair) ask(t *rapid.T, c lease.Claim) {
+func (p *lockPair) ask(t *rapid.T, c protocol.Claim) {
 	a, err := p.redis.Claim(p.ctx, c)
 	require.NoError(t, err)
 	b, err := p.memory.Claim(p.ctx, c)
 	require.NoError(t, err)
-	if a.Status == lease.Granted && b.Status == lease.Granted {
-		both := [2]lease.Grant{lockGrantOf(c, a), lockGrantOf(c, b)}
+	if a.Status == protocol.Granted && b.Status == protocol.Granted {
+		both := [2]protocol.Grant{lockGrantOf(c, a), lockGrantOf(c, b)}
 		if !slices.Contains(p.grants, both) {
 			p.grants = append(p.grants, both)
 		}
 	}
 	require.Equal(t, p.answer(b, 1), p.answer(a, 0), "%+v", c)
 	require.InDelta(t, b.Left, a.Left, float64(near), "%+v", c)
-	if c.Term == tiny && a.Status == lease.Granted || c.Ticket == tiny && a.Status == lease.Queued {
+	if c.Term == tiny && a.Status == protocol.Granted || c.Ticket == tiny && a.Status == protocol.Queued {
 		outlast()
 	}
 }
 
-func lockGrantOf(c lease.Claim, a lease.Answer) lease.Grant {
+func lockGrantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
 	g := grantOf(c, a)
 	g.Permits, g.Limit, g.Tell = c.Permits, c.Limit, c.Tell
 	return g
 }
 
-func lockOf(name, holder, request string, permits, limit int) lease.Claim {
+func lockOf(name, holder, request string, permits, limit int) protocol.Claim {
 	c := claimOf(name, 0, holder, request)
 	c.Permits, c.Limit, c.Takeovers = permits, limit, 0
 	return c
 }
 
-func (p *lockPair) grant(t *rapid.T) [2]lease.Grant {
+func (p *lockPair) grant(t *rapid.T) [2]protocol.Grant {
 	if len(p.grants) == 0 {
 		t.Skip("nothing was granted yet")
 	}
@@ -166,7 +166,7 @@ func (p *lockPair) grant(t *rapid.T) [2]lease.Grant {
 }
 
 func (p *lockPair) renew(t *rapid.T) {
-	var a, b []lease.Grant
+	var a, b []protocol.Grant
 	for range rapid.IntRange(1, 4).Draw(t, "grants") {
 		g := p.grant(t)
 		a, b = append(a, g[0]), append(b, g[1])
@@ -193,7 +193,7 @@ func (p *lockPair) withdraw(t *rapid.T) {
 		t.Skip("nothing was claimed yet")
 	}
 	c := rapid.SampledFrom(p.claims[max(0, len(p.claims)-8):]).Draw(t, "claim")
-	g := lease.Grant{
+	g := protocol.Grant{
 		Name: c.Name, Holder: c.Holder, Request: c.Request, Attempt: 1, Term: c.Term, Permits: c.Permits, Limit: c.Limit,
 	}
 	p.same(t, p.memory.Release(p.ctx, g), p.redis.Release(p.ctx, g), g)
@@ -212,7 +212,7 @@ func (p *lockPair) force(t *rapid.T) {
 }
 
 func (p *lockPair) same(t *rapid.T, want, got error, about any) {
-	require.Equal(t, errors.Is(want, lease.ErrFenced), errors.Is(got, lease.ErrFenced), "%v, want %v: %+v", got, want, about)
+	require.Equal(t, errors.Is(want, protocol.ErrFenced), errors.Is(got, protocol.ErrFenced), "%v, want %v: %+v", got, want, about)
 	if want == nil {
 		require.NoError(t, got, "%+v", about)
 	}
@@ -265,7 +265,7 @@ func (p *lockPair) heardSince(t *rapid.T) (heard []string) {
 	}
 }
 
-func (p *lockPair) answer(a lease.Answer, store int) lease.Answer {
+func (p *lockPair) answer(a protocol.Answer, store int) protocol.Answer {
 	a.Token = p.rank(a.Token, store)
 	a.Left, a.Now = boolean(a.Left), time.Time{}
 	a.Settled = slices.Clone(a.Settled)
@@ -275,7 +275,7 @@ func (p *lockPair) answer(a lease.Answer, store int) lease.Answer {
 	return a
 }
 
-func (p *lockPair) view(l lease.Lock, store int) lease.Lock {
+func (p *lockPair) view(l protocol.Lock, store int) protocol.Lock {
 	l.Token = p.rank(l.Token, store)
 	for i := range l.Holds {
 		h := &l.Holds[i]

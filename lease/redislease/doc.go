@@ -1,4 +1,4 @@
-// Package redislease keeps leases on Redis: it is the [lease.Store] that a fleet shares.
+// Package redislease keeps leases on Redis: it is the [protocol.Store] that a fleet shares.
 //
 // # Keys
 //
@@ -13,7 +13,7 @@
 //	solotick:{NAMESPACE}:set:DIGEST     what many replicas have in common, such as the names of their jobs
 //	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
-//	solotick:NAMESPACE:progress         the channel of a lease.Publisher
+//	solotick:NAMESPACE:progress         the channel of a protocol.Publisher
 //	solotick:{NAMESPACE:NAME}:lock      the lock of a name, a hash; see lua/lock.lua
 //	solotick:{NAMESPACE:NAME}:holds     its holds, when there are several
 //	solotick:{NAMESPACE:NAME}:line      who waits for it, in order, and

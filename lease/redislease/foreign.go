@@ -8,11 +8,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // KeyError is the error of a call that met a value which is not the store's: another program uses the same key. It matches
-// [lease.ErrRecord]. Rename or remove the key, or use another namespace.
+// [protocol.ErrRecord]. Rename or remove the key, or use another namespace.
 type KeyError struct {
 	Keys []string // one of which is meant; mostly there is one only
 	Err  error    // what the server said
@@ -26,8 +26,8 @@ func (e *KeyError) Error() string {
 // Unwrap returns what the server said.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// Is makes errors.Is(err, lease.ErrRecord) true.
-func (e *KeyError) Is(target error) bool { return target == lease.ErrRecord }
+// Is makes errors.Is(err, protocol.ErrRecord) true.
+func (e *KeyError) Is(target error) bool { return target == protocol.ErrRecord }
 
 // ofKey is err, which is about the value of a key.
 func ofKey(key string, err error) error {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -15,7 +15,7 @@ func TestAForeignValueFailsOnlyItsOwnRenewal(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	s := open(t, srv.Addr())
-	var grants []lease.Grant
+	var grants []protocol.Grant
 	for i := range 7 {
 		name := fmt.Sprint("job", i)
 		synced(t, s, name)
@@ -31,12 +31,12 @@ func TestAForeignValueFailsOnlyItsOwnRenewal(t *testing.T) {
 		var fault *redislease.KeyError
 		require.ErrorAs(t, err, &fault)
 		require.Equal(t, []string{key}, fault.Keys)
-		require.ErrorIs(t, err, lease.ErrRecord)
-		require.ErrorIs(t, err, lease.ErrPermanent)
+		require.ErrorIs(t, err, protocol.ErrRecord)
+		require.ErrorIs(t, err, protocol.ErrPermanent)
 		require.ErrorContains(t, err, `renew "job3": key `+key+" holds something else")
 	}
 	_, err := s.Claim(t.Context(), claimOf("job3", 10, "a", "r2"))
-	require.ErrorIs(t, err, lease.ErrRecord)
-	_, err = s.Sync(t.Context(), []lease.Sync{{Name: "job1"}, {Name: "job3"}})
-	require.ErrorIs(t, err, lease.ErrRecord)
+	require.ErrorIs(t, err, protocol.ErrRecord)
+	_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "job1"}, {Name: "job3"}})
+	require.ErrorIs(t, err, protocol.ErrRecord)
 }

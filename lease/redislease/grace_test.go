@@ -16,11 +16,12 @@ import (
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
 // refused wants a claim to be refused, and for no longer than grace.
-func refused(t *testing.T, s lease.Store, c lease.Claim, grace time.Duration) {
+func refused(t *testing.T, s protocol.Store, c protocol.Claim, grace time.Duration) {
 	t.Helper()
 	var e *redislease.FailoverError
 	require.Eventually(t, func() bool { // connections that broke are found broken only when used
@@ -34,14 +35,14 @@ func refused(t *testing.T, s lease.Store, c lease.Claim, grace time.Duration) {
 }
 
 // grantedInTheEnd claims until it is granted and returns how long that took.
-func grantedInTheEnd(t *testing.T, s lease.Store, c lease.Claim) (g lease.Grant, took time.Duration) {
+func grantedInTheEnd(t *testing.T, s protocol.Store, c protocol.Claim) (g protocol.Grant, took time.Duration) {
 	t.Helper()
 	began := time.Now()
 	require.Eventually(t, func() bool {
 		a, err := s.Claim(t.Context(), c)
 		if !errors.Is(err, redislease.ErrFailover) {
 			require.NoError(t, err)
-			require.Equal(t, lease.Granted, a.Status)
+			require.Equal(t, protocol.Granted, a.Status)
 			g = grantOf(c, a)
 		}
 		return err == nil
@@ -62,7 +63,7 @@ func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
 	lock := granted(t, s, claimOf("lock", 0, "a", "r"))
 	permits := claimOf("permits", 0, "a", "r")
 	permits.Permits, permits.Limit = 1, 3
-	both := []lease.Claim{permits, permits}
+	both := []protocol.Claim{permits, permits}
 	both[1].Request = "r2"
 	first, second := granted(t, s, both[0]), granted(t, s, both[1])
 	alone := permits
@@ -93,7 +94,7 @@ func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
 	permits.Holder, alone.Holder = "b", "b"
 	refused(t, s, permits, grace)
 	refused(t, s, alone, grace)
-	for occasion, want := range map[int64]lease.Status{100: lease.Held, 103: lease.Decided, 50: lease.Decided} {
+	for occasion, want := range map[int64]protocol.Status{100: protocol.Held, 103: protocol.Decided, 50: protocol.Decided} {
 		a, err := later.Claim(t.Context(), claimOf("job", occasion, "b", "r"))
 		require.NoError(t, err)
 		require.Equal(t, want, a.Status)
@@ -102,11 +103,11 @@ func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
 	knows.Known = 110 // what the server has lost
 	a, err := later.Claim(t.Context(), knows)
 	require.NoError(t, err)
-	require.Equal(t, lease.Decided, a.Status)
+	require.Equal(t, protocol.Decided, a.Status)
 	a, err = later.Claim(t.Context(), claimOf("unheard-of", 100, "b", "r"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Unknown, a.Status)
-	for _, err := range s.Renew(t.Context(), []lease.Grant{held, settles, releases, lock}) {
+	require.Equal(t, protocol.Unknown, a.Status)
+	for _, err := range s.Renew(t.Context(), []protocol.Grant{held, settles, releases, lock}) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Settle(t.Context(), settles, "succeeded"))
@@ -124,7 +125,7 @@ func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
 	require.Equal(t, 2, granted(t, s, onlyOpen).Attempt)
 	a, err = later.Claim(t.Context(), claimOf("other", 100, "b", "r"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Lost, a.Status)
+	require.Equal(t, protocol.Lost, a.Status)
 	granted(t, s, claimOf("other", 101, "b", "r")) // and so on, with no more grace
 	granted(t, s, permits)
 
@@ -203,8 +204,8 @@ func (p *lossy) failOver(t *testing.T) {
 func TestWhatAFailoverLoses(t *testing.T) {
 	t.Parallel()
 	const term = 2 * time.Second
-	claim := func(holder string) lease.Claim {
-		return lease.Claim{Name: "lock", Holder: holder, Term: term}
+	claim := func(holder string) protocol.Claim {
+		return protocol.Claim{Name: "lock", Holder: holder, Term: term}
 	}
 	// prepare returns two replicas of which nothing was granted to any, and the end of the replication.
 	prepare := func(t *testing.T, opts ...redislease.Option) (p *lossy, a, b *lease.Keeper) {
@@ -214,13 +215,13 @@ func TestWhatAFailoverLoses(t *testing.T) {
 			s := openFor(t, p.connect(), append(opts, redislease.WithTimeout(500*time.Millisecond))...)
 			*k = lease.NewKeeper(s)
 			t.Cleanup((*k).Close)
-			grantedInTheEnd(t, s, claimOf("before-"+lease.NewRequest(), 0, "a", "r"))
+			grantedInTheEnd(t, s, claimOf("before-"+protocol.NewRequest(), 0, "a", "r"))
 		}
 		awaitReplicas(t, p.master, 1)
 		p.lose()
 		return p, a, b
 	}
-	acquire := func(t *testing.T, k *lease.Keeper, c lease.Claim) *lease.Lease {
+	acquire := func(t *testing.T, k *lease.Keeper, c protocol.Claim) *lease.Lease {
 		t.Helper()
 		var l *lease.Lease
 		require.Eventually(t, func() bool {
@@ -246,11 +247,11 @@ func TestWhatAFailoverLoses(t *testing.T) {
 		p, a, b := prepare(t, redislease.WithFailoverGrace(term))
 		first, err := a.Acquire(t.Context(), claim("a"))
 		require.NoError(t, err)
-		kept, err := a.Acquire(t.Context(), lease.Claim{Name: "kept", Holder: "a", Term: term})
+		kept, err := a.Acquire(t.Context(), protocol.Claim{Name: "kept", Holder: "a", Term: term})
 		require.NoError(t, err)
 		a.Close() // it is renewed no more, which the promoted server does not know
-		kept = a.Keep(context.Background(), lease.Claim{Name: "kept", Holder: "a", Request: "r", Term: term},
-			lease.Answer{Status: lease.Granted, Token: kept.Token(), Attempt: 1, Left: time.Until(kept.Deadline())}, lease.Sent())
+		kept = a.Keep(context.Background(), protocol.Claim{Name: "kept", Holder: "a", Request: "r", Term: term},
+			protocol.Answer{Status: protocol.Granted, Token: kept.Token(), Attempt: 1, Left: time.Until(kept.Deadline())}, lease.Sent())
 		deadline := first.Deadline()
 		p.failOver(t)
 		_, err = b.Acquire(t.Context(), claim("b"))
@@ -259,7 +260,7 @@ func TestWhatAFailoverLoses(t *testing.T) {
 		require.True(t, time.Now().After(deadline))
 		require.Greater(t, second.Token(), first.Token())
 		require.True(t, kept.Valid(), "what its holder renewed is written anew")
-		_, err = b.Acquire(t.Context(), lease.Claim{Name: "kept", Holder: "b", Term: term})
+		_, err = b.Acquire(t.Context(), protocol.Claim{Name: "kept", Holder: "b", Term: term})
 		require.ErrorIs(t, err, lease.ErrHeld)
 	})
 	t.Run("with replicas to wait for nobody is told that he holds what may be lost", func(t *testing.T) {

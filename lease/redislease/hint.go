@@ -8,13 +8,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Check implements [lease.Checker].
-func (s *Store) Check(ctx context.Context) error { return lease.Check(ctx, s) }
+// Check implements [protocol.Checker].
+func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 
-// Hint implements [lease.Checker].
+// Hint implements [protocol.Checker].
 func (s *Store) Hint(err error) string { return Hint(err) }
 
 // Hint is [Hint], for a quorum.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -181,7 +181,7 @@ func (c *client) contend(ctx context.Context) {
 				return
 			}
 		case grantedTo:
-			c.hold(ctx, lease.Grant{
+			c.hold(ctx, protocol.Grant{
 				Name: c.name, Occasion: 100, Holder: claim.Holder, Request: claim.Request,
 				Token: a.token, Attempt: a.attempt, Takeovers: 1000, Term: c.term,
 			})
@@ -191,7 +191,7 @@ func (c *client) contend(ctx context.Context) {
 }
 
 // hold works under a grant: it renews for a while, may freeze, and ends one way or another, or not at all.
-func (c *client) hold(ctx context.Context, g lease.Grant) {
+func (c *client) hold(ctx context.Context, g protocol.Grant) {
 	for c.chance(60) && ctx.Err() == nil {
 		if c.use(renews, g) == fenced {
 			return
@@ -225,7 +225,7 @@ func (c *client) hold(ctx context.Context, g lease.Grant) {
 	}
 }
 
-func (c *client) claim(claim lease.Claim) output {
+func (c *client) claim(claim protocol.Claim) output {
 	in := input{
 		action: claims, holder: claim.Holder, request: claim.Request,
 		open: claim.OnlyOpen, sent: time.Now().UnixMicro(), term: claim.Term.Microseconds(), seen: c.seen,
@@ -236,13 +236,13 @@ func (c *client) claim(claim lease.Claim) output {
 		switch {
 		case err != nil:
 			return output{verdict: unknown}
-		case a.Status == lease.Granted:
+		case a.Status == protocol.Granted:
 			out.verdict = grantedTo
 			c.see(a.Attempt, claim.Holder)
-		case a.Status == lease.Held:
+		case a.Status == protocol.Held:
 			out.verdict = heldBy
 			c.see(a.Attempt, a.Holder)
-		case a.Status == lease.Decided:
+		case a.Status == protocol.Decided:
 			out.verdict = decided
 		default:
 			panic(fmt.Sprintf("unexpected answer %+v", a))
@@ -257,7 +257,7 @@ func (h *history) see(attempt int, holder string) {
 	h.seen.see(attempt, holder)
 }
 
-func (c *client) use(action action, g lease.Grant) verdict {
+func (c *client) use(action action, g protocol.Grant) verdict {
 	in := input{
 		action: action, request: g.Request, attempt: g.Attempt, token: g.Token,
 		sent: time.Now().UnixMicro(), term: g.Term.Microseconds(),
@@ -275,7 +275,7 @@ func (c *client) use(action action, g lease.Grant) verdict {
 		switch {
 		case err == nil:
 			return output{verdict: done}
-		case errors.Is(err, lease.ErrFenced):
+		case errors.Is(err, protocol.ErrFenced):
 			return output{verdict: fenced}
 		}
 		return output{verdict: unknown}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 var (
@@ -23,9 +23,9 @@ var (
 	membersInfoScript  = newScript("#!lua flags=no-writes,allow-oom", membersInfoSource)
 )
 
-// MembersBut implements [lease.KnownMembers]: in a second round trip where somebody says what is not known.
-func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]lease.Member, error) {
-	cmd, err := s.router.do(ctx, membersKnownScript.command(ctx, s.memberKeys(), lease.FormerFor.Milliseconds(), lease.MaxFormer))
+// MembersBut implements [protocol.KnownMembers]: in a second round trip where somebody says what is not known.
+func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
+	cmd, err := s.router.do(ctx, membersKnownScript.command(ctx, s.memberKeys(), protocol.FormerFor.Milliseconds(), protocol.MaxFormer))
 	var lines string
 	if err == nil {
 		lines, err = cmd.Text()
@@ -33,7 +33,7 @@ func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]leas
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
 	}
-	var list []lease.Member
+	var list []protocol.Member
 	var news []any // their holders
 	for line := range strings.Lines(lines) {
 		m, digest, err := readKnown(strings.TrimSuffix(line, "\n"))
@@ -45,7 +45,7 @@ func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]leas
 		}
 		list = append(list, m)
 	}
-	slices.SortFunc(list, func(a, b lease.Member) int { return cmp.Compare(a.Holder, b.Holder) })
+	slices.SortFunc(list, func(a, b protocol.Member) int { return cmp.Compare(a.Holder, b.Holder) })
 	if len(news) == 0 {
 		return list, nil
 	}
@@ -53,7 +53,7 @@ func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]leas
 }
 
 // withInfos fills in what the holders say about themselves. Those who have left meanwhile are no members.
-func (s *Store) withInfos(ctx context.Context, list []lease.Member, holders []any) ([]lease.Member, error) {
+func (s *Store) withInfos(ctx context.Context, list []protocol.Member, holders []any) ([]protocol.Member, error) {
 	cmd, err := s.router.do(ctx, membersInfoScript.command(ctx, s.memberKeys()[:1], holders...))
 	var r []any
 	if err == nil {
@@ -83,7 +83,7 @@ func (s *Store) withInfos(ctx context.Context, list []lease.Member, holders []an
 }
 
 // readKnown reads a line of members_known.lua.
-func readKnown(line string) (m lease.Member, digest string, err error) {
+func readKnown(line string) (m protocol.Member, digest string, err error) {
 	f := strings.Fields(line)
 	if len(f) != 4 {
 		return m, "", fmt.Errorf("%w: member %q", errReply, line)
@@ -93,7 +93,7 @@ func readKnown(line string) (m lease.Member, digest string, err error) {
 	if cmp.Or(err, fault) != nil {
 		return m, "", fmt.Errorf("%w: member %q", errReply, line)
 	}
-	m = lease.Member{Holder: f[0], Left: time.Duration(remaining) * time.Microsecond}
+	m = protocol.Member{Holder: f[0], Left: time.Duration(remaining) * time.Microsecond}
 	if heard != 0 {
 		m.Heard = time.UnixMicro(int64(heard)).UTC()
 	}

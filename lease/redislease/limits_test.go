@@ -15,7 +15,7 @@ import (
 
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -25,7 +25,7 @@ const patience = 2 * time.Second
 // failsWithin calls every verb at once and wants each to fail by its limit.
 func failsWithin(t *testing.T, s *redislease.Store, limit time.Duration, newCtx func() (context.Context, context.CancelFunc)) {
 	t.Helper()
-	g := lease.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r", Token: 1, Attempt: 1, Term: long}
+	g := protocol.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r", Token: 1, Attempt: 1, Term: long}
 	var all sync.WaitGroup
 	for verb, call := range everyVerb(s, g) {
 		all.Go(func() {
@@ -34,8 +34,8 @@ func failsWithin(t *testing.T, s *redislease.Store, limit time.Duration, newCtx 
 			began := time.Now()
 			err := call(ctx)
 			took := time.Since(began)
-			assert.Error(t, err, verb)                       //nolint:testifylint // require must not be called here
-			assert.NotErrorIs(t, err, lease.ErrFenced, verb) //nolint:testifylint // the same
+			assert.Error(t, err, verb)                          //nolint:testifylint // require must not be called here
+			assert.NotErrorIs(t, err, protocol.ErrFenced, verb) //nolint:testifylint // the same
 			assert.Less(t, took, limit+patience, verb)
 		})
 	}
@@ -111,7 +111,7 @@ func TestAFrozenServerIsWaitedForOnlySoLongAndWorksAgain(t *testing.T) {
 		require.NoError(t, err)
 	}
 	srv.Freeze()
-	claim := func(i int) lease.Claim { return claimOf("job", 100, fmt.Sprintf("h%d", i), "r") }
+	claim := func(i int) protocol.Claim { return claimOf("job", 100, fmt.Sprintf("h%d", i), "r") }
 	var all sync.WaitGroup
 	for i, s := range stores {
 		all.Go(func() {
@@ -130,17 +130,17 @@ func TestAFrozenServerIsWaitedForOnlySoLongAndWorksAgain(t *testing.T) {
 	for i, s := range stores {
 		a := eventuallyClaimed(t, s, claim(i))
 		switch a.Status {
-		case lease.Granted:
+		case protocol.Granted:
 			require.Empty(t, holder, "granted to two")
 			holder = fmt.Sprintf("h%d", i)
-		case lease.Held:
+		case protocol.Held:
 		default:
 			t.Fatalf("%+v", a)
 		}
 	}
 	require.NotEmpty(t, holder)
 	for i, s := range stores {
-		if a := eventuallyClaimed(t, s, claim(i)); a.Status == lease.Held {
+		if a := eventuallyClaimed(t, s, claim(i)); a.Status == protocol.Held {
 			require.Equal(t, holder, a.Holder)
 		}
 	}
@@ -184,5 +184,5 @@ func TestErrorsKeepTheirReason(t *testing.T) {
 	cancel(enough)
 	_, err = r.store.Claim(ctx, claimOf("job", 0, "a", "r"))
 	require.ErrorIs(t, err, enough)
-	require.ErrorIs(t, renewed(r.store, ctx, lease.Grant{Name: "job", Holder: "a", Request: "r", Token: 1, Attempt: 1, Term: long}), enough)
+	require.ErrorIs(t, renewed(r.store, ctx, protocol.Grant{Name: "job", Holder: "a", Request: "r", Token: 1, Attempt: 1, Term: long}), enough)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -62,7 +63,7 @@ func (l *load) end() {
 // work takes one lease after the other: a plain lock, or an occasion that is settled at its end.
 func (l *load) work(ctx context.Context, keeper *lease.Keeper, holder string) {
 	for ctx.Err() == nil {
-		c := lease.Claim{Name: l.names[rand.IntN(len(l.names))], Holder: holder, Term: loadTerm, Takeovers: 1000}
+		c := protocol.Claim{Name: l.names[rand.IntN(len(l.names))], Holder: holder, Term: loadTerm, Takeovers: 1000}
 		if rand.IntN(2) == 0 {
 			c.Occasion = time.Now().Truncate(100 * time.Millisecond).UnixMilli() // as others may at the same time
 		} else {
@@ -115,13 +116,13 @@ type kept struct {
 }
 
 // keep holds so many until the end of t.
-func keep(t *testing.T, s lease.Store, count int) *kept {
+func keep(t *testing.T, s protocol.Store, count int) *kept {
 	t.Helper()
 	keeper := lease.NewKeeper(s)
 	t.Cleanup(keeper.Close)
 	k := &kept{t: t}
 	for i := range count {
-		c := lease.Claim{Name: fmt.Sprintf("kept%d", i), Occasion: 100, Holder: "a", Term: 30 * time.Second}
+		c := protocol.Claim{Name: fmt.Sprintf("kept%d", i), Occasion: 100, Holder: "a", Term: 30 * time.Second}
 		require.Eventually(t, func() bool {
 			l, err := keeper.Acquire(context.Background(), c)
 			k.leases = append(k.leases, l)
@@ -141,7 +142,7 @@ func (k *kept) held() {
 		require.True(k.t, l.Valid())
 		require.Eventually(k.t, func() bool {
 			err := l.SetAttempt(context.Background(), 1)
-			require.NotErrorIs(k.t, err, lease.ErrFenced)
+			require.NotErrorIs(k.t, err, protocol.ErrFenced)
 			return err == nil
 		}, 20*time.Second, 10*time.Millisecond)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 var (
@@ -69,43 +69,43 @@ func (s *Store) lockKey(name string) string { return s.key(name) + lockSuffix }
 // lockID is by what a lock knows a hold or a ticket.
 func lockID(holder, request string) string { return holder + " " + request }
 
-func (s *Store) lockClaimCmd(ctx context.Context, c *lease.Claim) *redis.Cmd {
+func (s *Store) lockClaimCmd(ctx context.Context, c *protocol.Claim) *redis.Cmd {
 	return s.lockScripts().claim.command(ctx, []string{s.lockKey(c.Name)}, lockID(c.Holder, c.Request),
 		c.Permits, c.Limit, c.Term.Microseconds(), int(c.Turn), c.Ticket.Microseconds(), digit(c.Tell))
 }
 
 // claimLock claims permits of a lock.
-func (s *Store) claimLock(ctx context.Context, c *lease.Claim) (lease.Answer, error) {
+func (s *Store) claimLock(ctx context.Context, c *protocol.Claim) (protocol.Answer, error) {
 	if c.Ticket > 0 {
 		s.interest.note(c.Name, c.Ticket+besides)
 	}
 	cmd, err := s.router.do(ctx, s.guard(ctx, s.lockClaimCmd(ctx, c)))
 	few := short(cmd, err)
 	if err != nil && !few {
-		return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
+		return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
 	}
 	if left := refusal(cmd); left != nil {
-		return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, left)
+		return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, left)
 	}
 	a, fault := readLockAnswer(cmd, c)
 	switch {
 	case fault != nil:
-		return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, fault)
-	case !few || a.Status == lease.Held: // which wrote nothing
+		return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, fault)
+	case !few || a.Status == protocol.Held: // which wrote nothing
 		return a, nil
-	case a.Status == lease.Granted:
-		s.unwanted.add(lease.Grant{
+	case a.Status == protocol.Granted:
+		s.unwanted.add(protocol.Grant{
 			Name: c.Name, Holder: c.Holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers,
 			Term: c.Term, Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
 		})
 	}
-	return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
+	return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
 }
 
 // locksPerScript is how many holds one script renews: more would hold up the other clients of the server.
 const locksPerScript = 128
 
-func (s *Store) renewLocks(ctx context.Context, grants []lease.Grant) []error {
+func (s *Store) renewLocks(ctx context.Context, grants []protocol.Grant) []error {
 	answers := make([]error, len(grants))
 	var valid []int // indices
 	for i, g := range grants {
@@ -127,7 +127,7 @@ func (s *Store) renewLocks(ctx context.Context, grants []lease.Grant) []error {
 		var kept []any
 		var few error // of replicas
 		err := ended
-		if err == nil && len(part) > 1 && errors.Is(cmds[i].Err(), lease.ErrRecord) {
+		if err == nil && len(part) > 1 && errors.Is(cmds[i].Err(), protocol.ErrRecord) {
 			s.renewHalves(ctx, grants, part, answers)
 			continue
 		}
@@ -145,7 +145,7 @@ func (s *Store) renewLocks(ctx context.Context, grants []lease.Grant) []error {
 			case err != nil:
 				answers[n] = fmt.Errorf("renew %q: %w", grants[n].Name, err)
 			case kept[j] == int64(0):
-				answers[n] = lease.ErrFenced
+				answers[n] = protocol.ErrFenced
 			case few != nil:
 				answers[n] = fmt.Errorf("renew %q: %w", grants[n].Name, few)
 			}
@@ -156,9 +156,9 @@ func (s *Store) renewLocks(ctx context.Context, grants []lease.Grant) []error {
 
 // renewHalves renews those of the grants that part lists by two scripts: one lock that cannot be read fails the script of
 // all.
-func (s *Store) renewHalves(ctx context.Context, grants []lease.Grant, part []int, answers []error) {
+func (s *Store) renewHalves(ctx context.Context, grants []protocol.Grant, part []int, answers []error) {
 	for half := range slices.Chunk(part, (len(part)+1)/2) {
-		some := make([]lease.Grant, len(half))
+		some := make([]protocol.Grant, len(half))
 		for i, n := range half {
 			some[i] = grants[n]
 		}
@@ -168,7 +168,7 @@ func (s *Store) renewHalves(ctx context.Context, grants []lease.Grant, part []in
 	}
 }
 
-func (s *Store) releaseLock(ctx context.Context, verb string, g lease.Grant) error {
+func (s *Store) releaseLock(ctx context.Context, verb string, g protocol.Grant) error {
 	if err := g.ValidateRelease(); err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (s *Store) releaseLock(ctx context.Context, verb string, g lease.Grant) err
 		done, err = cmd.Int64()
 	}
 	if err == nil && done == 0 {
-		return lease.ErrFenced
+		return protocol.ErrFenced
 	}
 	if err = cmp.Or(err, few); err != nil {
 		return fmt.Errorf("%s %q: %w", verb, g.Name, err)
@@ -191,7 +191,7 @@ func (s *Store) releaseLock(ctx context.Context, verb string, g lease.Grant) err
 }
 
 // lockRenewal renews those of the grants that part lists.
-func (s *Store) lockRenewal(ctx context.Context, grants []lease.Grant, part []int) *redis.Cmd {
+func (s *Store) lockRenewal(ctx context.Context, grants []protocol.Grant, part []int) *redis.Cmd {
 	keys := make([]string, len(part))
 	args := make([]any, 0, 6*len(part))
 	for i, n := range part {
@@ -202,13 +202,13 @@ func (s *Store) lockRenewal(ctx context.Context, grants []lease.Grant, part []in
 	return lockRenewScript.command(ctx, keys, args...)
 }
 
-func (s *Store) lockReleaseCmd(ctx context.Context, g lease.Grant) *redis.Cmd {
+func (s *Store) lockReleaseCmd(ctx context.Context, g protocol.Grant) *redis.Cmd {
 	return s.lockScripts().release.command(ctx, []string{s.lockKey(g.Name)}, lockID(g.Holder, g.Request), g.Token, g.Permits, g.Limit)
 }
 
 func checkName(name string) error {
-	if !lease.ValidName(name) {
-		return fmt.Errorf("redislease: name %q %s", name, lease.NameRule)
+	if !protocol.ValidName(name) {
+		return fmt.Errorf("redislease: name %q %s", name, protocol.NameRule)
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func digit(b bool) int {
 	return 0
 }
 
-// ForceRelease implements [lease.Locker].
+// ForceRelease implements [protocol.Locker].
 func (s *Store) ForceRelease(ctx context.Context, name string, token int64) (bool, error) {
 	if err := checkName(name); err != nil {
 		return false, err
@@ -236,23 +236,23 @@ func (s *Store) ForceRelease(ctx context.Context, name string, token int64) (boo
 	return held == 1, nil
 }
 
-// Lock implements [lease.Locker].
-func (s *Store) Lock(ctx context.Context, name string) (lease.Lock, error) {
+// Lock implements [protocol.Locker].
+func (s *Store) Lock(ctx context.Context, name string) (protocol.Lock, error) {
 	if err := checkName(name); err != nil {
-		return lease.Lock{}, err
+		return protocol.Lock{}, err
 	}
 	s.interest.note(name, lookedAt)
 	cmd, err := s.router.do(ctx, s.lockViewCmd(ctx, s.lockKey(name)))
-	var l lease.Lock
+	var l protocol.Lock
 	if err == nil {
 		l, err = readLock(name, cmd)
 	}
 	if err != nil {
-		return lease.Lock{}, fmt.Errorf("lock %q: %w", name, err)
+		return protocol.Lock{}, fmt.Errorf("lock %q: %w", name, err)
 	}
 	return l, nil
 }
 
 func (s *Store) lockViewCmd(ctx context.Context, key string) *redis.Cmd {
-	return lockViewScript.command(ctx, []string{key}, lease.MaxLine)
+	return lockViewScript.command(ctx, []string{key}, protocol.MaxLine)
 }

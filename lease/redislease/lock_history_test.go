@@ -14,7 +14,7 @@ import (
 
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -23,13 +23,13 @@ var lockKinds = []struct {
 	name    string
 	limit   int
 	permits []int
-	turn    lease.Turn
+	turn    protocol.Turn
 }{
-	{"mutex", 1, []int{1}, lease.TurnAny},
-	{"semaphore", 3, []int{1, 1, 2, 3}, lease.TurnAny},
-	{"readers and writers", lease.MaxPermits, []int{1, 1, 1, lease.MaxPermits}, lease.TurnAny},
-	{"mutex in turn", 1, []int{1}, lease.TurnArrival},
-	{"writers first", lease.MaxPermits, []int{1, 1, 1, lease.MaxPermits}, lease.TurnLargest},
+	{"mutex", 1, []int{1}, protocol.TurnAny},
+	{"semaphore", 3, []int{1, 1, 2, 3}, protocol.TurnAny},
+	{"readers and writers", protocol.MaxPermits, []int{1, 1, 1, protocol.MaxPermits}, protocol.TurnAny},
+	{"mutex in turn", 1, []int{1}, protocol.TurnArrival},
+	{"writers first", protocol.MaxPermits, []int{1, 1, 1, protocol.MaxPermits}, protocol.TurnLargest},
 }
 
 // Holders that contend for locks over networks that lose, delay and cut see what a single fenced lock could have told
@@ -185,7 +185,7 @@ func (c *lockClient) contend(ctx context.Context) {
 				a = again
 			}
 		}
-		g := lockGrantOf(claim, lease.Answer{Token: a.token, Attempt: 1})
+		g := lockGrantOf(claim, protocol.Answer{Token: a.token, Attempt: 1})
 		if a.verdict == grantedTo {
 			c.hold(ctx, g)
 		} else if c.chance(80) {
@@ -197,7 +197,7 @@ func (c *lockClient) contend(ctx context.Context) {
 }
 
 // hold works under a grant: it renews for a while, may freeze, and gives back, or does not.
-func (c *lockClient) hold(ctx context.Context, g lease.Grant) {
+func (c *lockClient) hold(ctx context.Context, g protocol.Grant) {
 	for c.chance(50) && ctx.Err() == nil {
 		if c.use(renews, g) == fenced {
 			break
@@ -223,7 +223,7 @@ func (c *lockClient) hold(ctx context.Context, g lease.Grant) {
 	}
 }
 
-func (c *lockClient) end(action action, g lease.Grant) {
+func (c *lockClient) end(action action, g protocol.Grant) {
 	for range 4 {
 		if c.use(action, g) != unknown {
 			return
@@ -231,10 +231,10 @@ func (c *lockClient) end(action action, g lease.Grant) {
 	}
 }
 
-func (c *lockClient) claim(claim lease.Claim) lockOutput {
+func (c *lockClient) claim(claim protocol.Claim) lockOutput {
 	in := lockInput{
 		action: claims, holder: claim.Holder, permits: claim.Permits, limit: claim.Limit,
-		inLine: claim.Turn != lease.TurnAny, sent: time.Now().UnixMicro(), term: claim.Term.Microseconds(),
+		inLine: claim.Turn != protocol.TurnAny, sent: time.Now().UnixMicro(), term: claim.Term.Microseconds(),
 	}
 	return c.record(in, func(ctx context.Context, s *redislease.Store) lockOutput {
 		a, err := s.Claim(ctx, claim)
@@ -244,9 +244,9 @@ func (c *lockClient) claim(claim lease.Claim) lockOutput {
 		switch {
 		case err != nil:
 			return lockOutput{verdict: unknown}
-		case a.Status == lease.Granted:
+		case a.Status == protocol.Granted:
 			out.verdict = grantedTo
-		case a.Status != lease.Held && a.Status != lease.Queued:
+		case a.Status != protocol.Held && a.Status != protocol.Queued:
 			panic(fmt.Sprintf("unexpected answer %+v", a))
 		}
 		for _, s := range a.Settled {
@@ -256,7 +256,7 @@ func (c *lockClient) claim(claim lease.Claim) lockOutput {
 	})
 }
 
-func (c *lockClient) use(action action, g lease.Grant) verdict {
+func (c *lockClient) use(action action, g protocol.Grant) verdict {
 	in := lockInput{
 		action: action, holder: g.Holder, permits: g.Permits, limit: g.Limit, token: g.Token,
 		sent: time.Now().UnixMicro(), term: g.Term.Microseconds(),
@@ -271,7 +271,7 @@ func (c *lockClient) use(action action, g lease.Grant) verdict {
 		switch {
 		case err == nil:
 			return lockOutput{verdict: done}
-		case errors.Is(err, lease.ErrFenced):
+		case errors.Is(err, protocol.ErrFenced):
 			return lockOutput{verdict: fenced}
 		}
 		return lockOutput{verdict: unknown}

@@ -15,27 +15,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-func lockGranted(t testing.TB, s lease.Store, c lease.Claim) lease.Grant {
+func lockGranted(t testing.TB, s protocol.Store, c protocol.Claim) protocol.Grant {
 	t.Helper()
 	a, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, a.Status)
+	require.Equal(t, protocol.Granted, a.Status)
 	return lockGrantOf(c, a)
 }
 
-func queued(t testing.TB, s lease.Store, c lease.Claim) {
+func queued(t testing.TB, s protocol.Store, c protocol.Claim) {
 	t.Helper()
 	a, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
-	require.Equal(t, lease.Queued, a.Status)
+	require.Equal(t, protocol.Queued, a.Status)
 }
 
-func waiting(c lease.Claim) lease.Claim {
-	c.Ticket, c.Turn = long, lease.TurnArrival
+func waiting(c protocol.Claim) protocol.Claim {
+	c.Ticket, c.Turn = long, protocol.TurnArrival
 	return c
 }
 
@@ -48,7 +48,7 @@ func useLocks(t *testing.T, s *redislease.Store, before func(verb string), after
 		call()
 		after()
 	}
-	var g, other lease.Grant
+	var g, other protocol.Grant
 	do("claim", func() { g = lockGranted(t, s, lockOf("lock", "a", "r", 1, 2)) })
 	do("claim beside", func() { other = lockGranted(t, s, lockOf("lock", "b", "r", 1, 2)) })
 	do("wait", func() { queued(t, s, waiting(lockOf("lock", "c", "r", 2, 2))) })
@@ -127,11 +127,11 @@ func TestOutOfMemoryRefusesClaimsOfLocksAndKeepsWhatIsHeld(t *testing.T) {
 	admin, s := srv.Client(t), open(t, srv.Addr())
 	one := lockGranted(t, s, lockOf("mutex", "a", "r", 1, 1))
 	queued(t, s, waiting(lockOf("mutex", "b", "r", 1, 1)))
-	two := []lease.Grant{
+	two := []protocol.Grant{
 		lockGranted(t, s, lockOf("two", "a", "r1", 1, 2)), lockGranted(t, s, lockOf("two", "a", "r2", 1, 2)),
 	}
 	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
-	for _, c := range []lease.Claim{lockOf("free", "a", "r", 1, 1), waiting(lockOf("mutex", "c", "r", 1, 1))} {
+	for _, c := range []protocol.Claim{lockOf("free", "a", "r", 1, 1), waiting(lockOf("mutex", "c", "r", 1, 1))} {
 		_, err := s.Claim(t.Context(), c)
 		require.ErrorContains(t, err, "OOM")
 	}
@@ -144,7 +144,7 @@ func TestOutOfMemoryRefusesClaimsOfLocksAndKeepsWhatIsHeld(t *testing.T) {
 	held, err := s.ForceRelease(t.Context(), "two", two[1].Token)
 	require.NoError(t, err)
 	require.True(t, held)
-	require.NoError(t, s.Release(t.Context(), lease.Grant{
+	require.NoError(t, s.Release(t.Context(), protocol.Grant{
 		Name: "mutex", Holder: "b", Request: "r", Attempt: 1, Term: long, Permits: 1, Limit: 1,
 	}))
 	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
@@ -217,9 +217,9 @@ func TestLocksEndWhenNobodyUsesThem(t *testing.T) {
 		use()
 		ttl("lock", day)
 		require.NoError(t, admin.HSet(t.Context(), key, "kept", time.Now().Add(-61*time.Minute).UnixMicro()).Err())
-		require.NoError(t, renewed(s, t.Context(), lockGranted(t, s, lockOf("lock", "z", "r", 1, lease.MaxPermits))))
-		require.NoError(t, s.Release(t.Context(), lease.Grant{
-			Name: "lock", Holder: "z", Request: "r", Attempt: 1, Term: long, Permits: 1, Limit: lease.MaxPermits,
+		require.NoError(t, renewed(s, t.Context(), lockGranted(t, s, lockOf("lock", "z", "r", 1, protocol.MaxPermits))))
+		require.NoError(t, s.Release(t.Context(), protocol.Grant{
+			Name: "lock", Holder: "z", Request: "r", Attempt: 1, Term: long, Permits: 1, Limit: protocol.MaxPermits,
 		}))
 		ttl("lock", 8*day)
 	}
@@ -227,10 +227,10 @@ func TestLocksEndWhenNobodyUsesThem(t *testing.T) {
 	// Who comes to wait later makes the line last for longer.
 	require.NoError(t, admin.HSet(t.Context(), "solotick:{ns:lock}:lock", "lasts", time.Now().Add(30*time.Minute).UnixMicro()).Err())
 	late := waiting(lockOf("lock", "late", "r", 2, 2))
-	late.Ticket = lease.MaxTicket
+	late.Ticket = protocol.MaxTicket
 	queued(t, s, late)
-	ttl("line", lease.MaxTicket+time.Hour)
-	ttl("tickets", lease.MaxTicket+time.Hour)
+	ttl("line", protocol.MaxTicket+time.Hour)
+	ttl("tickets", protocol.MaxTicket+time.Hour)
 }
 
 func TestALockThatEndedLeavesNoFields(t *testing.T) {
@@ -240,7 +240,7 @@ func TestALockThatEndedLeavesNoFields(t *testing.T) {
 	l, err := s.Lock(t.Context(), "lock")
 	require.NoError(t, err)
 	for _, h := range l.Holds {
-		require.NoError(t, s.Release(t.Context(), lease.Grant{
+		require.NoError(t, s.Release(t.Context(), protocol.Grant{
 			Name: "lock", Holder: h.Holder, Request: h.Request, Token: h.Token, Attempt: 1, Term: long, Permits: h.Permits, Limit: 2,
 		}))
 	}
@@ -294,13 +294,13 @@ func TestTheUsualCasesOfLocksCallFewCommands(t *testing.T) {
 			call()
 			require.LessOrEqual(t, calls(t, admin)-before, most, "%s of %d", what, limit)
 		}
-		var g lease.Grant
+		var g protocol.Grant
 		cost("claim", 4, func() { g = lockGranted(t, s, lockOf(name, "a", "r", 1, limit)) })
 		cost("renewal", 4, func() { require.NoError(t, renewed(s, t.Context(), g)) })
 		cost("refusal", 6, func() {
 			a, err := s.Claim(t.Context(), lockOf(name, "b", "r", limit, limit))
 			require.NoError(t, err)
-			require.Equal(t, lease.Held, a.Status)
+			require.Equal(t, protocol.Held, a.Status)
 		})
 		cost("release", 4, func() { require.NoError(t, s.Release(t.Context(), g)) })
 	}
@@ -341,7 +341,7 @@ func TestTenThousandCanWaitInOneLine(t *testing.T) {
 	cost("the first one's", func() { g = lockGranted(t, s, waiting(lockOf("lock", "h", l.Line[0].Request, 1, 1))) })
 	cost("a renewal", func() { require.NoError(t, renewed(s, t.Context(), g)) })
 	cost("a withdrawal", func() {
-		require.NoError(t, s.Release(t.Context(), lease.Grant{
+		require.NoError(t, s.Release(t.Context(), protocol.Grant{
 			Name: "lock", Holder: "h", Request: l.Line[2].Request, Attempt: 1, Term: long, Permits: 1, Limit: 1,
 		}))
 	})

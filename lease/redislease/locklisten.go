@@ -28,7 +28,7 @@ func (s *Store) lockChannelName(channel string) string {
 // errMoved is why a channel is subscribed to anew.
 var errMoved = errors.New("another server keeps it")
 
-// Listen implements [lease.Locker]. On Cluster it tells only of the locks that are of interest to this store: those claimed
+// Listen implements [protocol.Locker]. On Cluster it tells only of the locks that are of interest to this store: those claimed
 // with a Ticket, while it lasts and a second longer, and those shown by Lock, for five seconds. It calls wake with the
 // name, and no requests, once it hears of one.
 func (s *Store) Listen(ctx context.Context, wake func(name string, requests []string)) error {

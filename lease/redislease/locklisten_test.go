@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -33,18 +33,18 @@ func (a *attentive) hears(name string) chan struct{} {
 	return a.heard[name]
 }
 
-func (a *attentive) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+func (a *attentive) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
 	a.mu.Lock()
 	listens := a.listens
 	a.mu.Unlock()
 	if listens && c.Limit > 0 {
 		if _, err := a.Lock(ctx, c.Name); err != nil {
-			return lease.Answer{}, err
+			return protocol.Answer{}, err
 		}
 		select {
 		case <-a.hears(c.Name):
 		case <-time.After(20 * time.Second):
-			return lease.Answer{}, fmt.Errorf("nothing is heard of %q", c.Name)
+			return protocol.Answer{}, fmt.Errorf("nothing is heard of %q", c.Name)
 		}
 	}
 	return a.Store.Claim(ctx, c)
@@ -111,7 +111,7 @@ func (l *listener) end() {
 }
 
 // waitsFor has l wait for a lock that other holds, until it hears of it.
-func (l *listener) waitsFor(other lease.Store, name string, ticket time.Duration) lease.Grant {
+func (l *listener) waitsFor(other protocol.Store, name string, ticket time.Duration) protocol.Grant {
 	l.t.Helper()
 	g := lockGranted(l.t, other, lockOf(name, "a", "holds", 1, 1))
 	c := waiting(lockOf(name, "b", "waits", 1, 1))
@@ -122,7 +122,7 @@ func (l *listener) waitsFor(other lease.Store, name string, ticket time.Duration
 }
 
 // isTold wants l to be told at once that a grant has ended.
-func (l *listener) isTold(other lease.Store, g lease.Grant) {
+func (l *listener) isTold(other protocol.Store, g protocol.Grant) {
 	l.t.Helper()
 	began := time.Now()
 	require.NoError(l.t, other.Release(l.t.Context(), g))
@@ -292,7 +292,7 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 			queued(t, s, waiting(lockOf("mute", "b", "r", 1, 1)))
 			require.NoError(t, s.Release(t.Context(), g)) // what cannot be told is done all the same
 			lockGranted(t, s, waiting(lockOf("mute", "b", "r", 1, 1)))
-			require.NoError(t, s.Release(t.Context(), lease.Grant{Name: "mute", Holder: "b", Request: "r", Attempt: 1, Term: long, Permits: 1, Limit: 1}))
+			require.NoError(t, s.Release(t.Context(), protocol.Grant{Name: "mute", Holder: "b", Request: "r", Attempt: 1, Term: long, Permits: 1, Limit: 1}))
 			require.ErrorContains(t, s.Listen(t.Context(), func(string, []string) { t.Error("told") }), "listen: NOPERM")
 		}
 	})

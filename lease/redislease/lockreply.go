@@ -9,81 +9,81 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // readLockAnswer reads what lock_claim.lua returns.
-func readLockAnswer(cmd *redis.Cmd, c *lease.Claim) (lease.Answer, error) {
+func readLockAnswer(cmd *redis.Cmd, c *protocol.Claim) (protocol.Answer, error) {
 	v, err := cmd.Result()
 	if err != nil {
-		return lease.Answer{}, err
+		return protocol.Answer{}, err
 	}
 	if stamp, ok := v.(string); ok {
 		token, err := strconv.ParseInt(stamp, 10, 64)
 		if err != nil {
-			return lease.Answer{}, fmt.Errorf("%w: %q", errReply, stamp)
+			return protocol.Answer{}, fmt.Errorf("%w: %q", errReply, stamp)
 		}
-		return lease.Answer{
-			Status: lease.Granted, Token: token, Attempt: 1, Takeovers: c.Takeovers, Left: c.Term, Now: time.UnixMicro(token).UTC(),
+		return protocol.Answer{
+			Status: protocol.Granted, Token: token, Attempt: 1, Takeovers: c.Takeovers, Left: c.Term, Now: time.UnixMicro(token).UTC(),
 		}, nil
 	}
 	r, ok := v.([]any)
 	if !ok || len(r) < 5 {
-		return lease.Answer{}, fmt.Errorf("%w: %v", errReply, v)
+		return protocol.Answer{}, fmt.Errorf("%w: %v", errReply, v)
 	}
 	token, err := strconv.ParseInt(text(r[1]), 10, 64)
 	if err != nil {
-		return lease.Answer{}, fmt.Errorf("%w: %v", errReply, v)
+		return protocol.Answer{}, fmt.Errorf("%w: %v", errReply, v)
 	}
-	a := lease.Answer{
-		Status: lease.Status(number(r[0])), Token: token, Holder: text(r[2]),
+	a := protocol.Answer{
+		Status: protocol.Status(number(r[0])), Token: token, Holder: text(r[2]),
 		Left: time.Duration(number(r[3])) * time.Microsecond, Now: time.UnixMicro(number(r[4])).UTC(),
 	}
 	if token != 0 {
 		a.Attempt = 1
 	}
-	if a.Status == lease.Granted {
+	if a.Status == protocol.Granted {
 		a.Takeovers = c.Takeovers
 	}
 	for _, lost := range r[5:] {
 		token, holder, _ := strings.Cut(text(lost), " ")
 		n, err := numbers([]string{token})
 		if err != nil {
-			return lease.Answer{}, err
+			return protocol.Answer{}, err
 		}
-		a.Settled = append(a.Settled, lease.Settled{
-			Token: n[0], Attempt: 1, Outcome: lease.OutcomeLost, At: a.Now, Holder: holder, Note: lease.NoteExpired,
+		a.Settled = append(a.Settled, protocol.Settled{
+			Token: n[0], Attempt: 1, Outcome: protocol.OutcomeLost, At: a.Now, Holder: holder, Note: protocol.NoteExpired,
 		})
 	}
 	return a, nil
 }
 
 // readLock reads what lock_view.lua returns.
-func readLock(name string, cmd *redis.Cmd) (lease.Lock, error) {
+func readLock(name string, cmd *redis.Cmd) (protocol.Lock, error) {
 	r, err := cmd.Slice()
 	if err != nil {
-		return lease.Lock{}, err
+		return protocol.Lock{}, err
 	}
 	if len(r) != 5 {
-		return lease.Lock{}, fmt.Errorf("%w: %v", errReply, r)
+		return protocol.Lock{}, fmt.Errorf("%w: %v", errReply, r)
 	}
-	now, l := number(r[0]), lease.Lock{Name: name, Waiters: int(number(r[2]))}
+	now, l := number(r[0]), protocol.Lock{Name: name, Waiters: int(number(r[2]))}
 	holds, err := readLockLines(r[3], 4)
 	for _, h := range holds {
-		l.Holds = append(l.Holds, lease.Hold{
+		l.Holds = append(l.Holds, protocol.Hold{
 			Holder: h.holder, Request: h.request, Token: h.n[0], Permits: int(h.n[1]), Since: time.UnixMicro(h.n[2]).UTC(),
 			Left: max(0, time.Duration(h.n[3]-now)*time.Microsecond),
 		})
 	}
 	line, fault := readLockLines(r[4], 3)
 	for _, w := range line {
-		l.Line = append(l.Line, lease.Waiter{
+		l.Line = append(l.Line, protocol.Waiter{
 			Holder: w.holder, Request: w.request, Permits: int(w.n[0]), Since: time.UnixMicro(w.n[1]).UTC(),
 			Left: time.Duration(w.n[2]-now) * time.Microsecond,
 		})
 	}
 	if err = errors.Join(err, fault); err != nil {
-		return lease.Lock{}, err
+		return protocol.Lock{}, err
 	}
 	if len(l.Holds) > 0 || l.Waiters > 0 {
 		l.Token = number(r[1])

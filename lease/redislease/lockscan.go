@@ -11,13 +11,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Locks implements [lease.Locker]. On Cluster the servers are asked one after the other, and the cursor names the one
+// Locks implements [protocol.Locker]. On Cluster the servers are asked one after the other, and the cursor names the one
 // whose turn it is. What moves from one server to another meanwhile may be missed.
-func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (locks []lease.Lock, next string, err error) {
-	if prefix != "" && !lease.ValidName(prefix) { // a pattern's special characters are in no name
+func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
+	if prefix != "" && !protocol.ValidName(prefix) { // a pattern's special characters are in no name
 		return nil, "", context.Cause(ctx)
 	}
 	start := strings.TrimSuffix(s.key(""), "}") + prefix

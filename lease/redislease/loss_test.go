@@ -9,7 +9,7 @@ import (
 
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestALostReplyIsAnErrorAndTheSameRequestGetsTheSameAnswer(t *testing.T) {
@@ -21,14 +21,14 @@ func TestALostReplyIsAnErrorAndTheSameRequestGetsTheSameAnswer(t *testing.T) {
 		r.proxy.LoseReplies(1, "EVALSHA", "EVAL")
 		err := call()
 		require.Error(t, err)
-		require.NotErrorIs(t, err, lease.ErrFenced)
+		require.NotErrorIs(t, err, protocol.ErrFenced)
 		require.Equal(t, before+1, r.proxy.RepliesLost())
 	}
 	c := claimOf("job", 100, "a", "r")
 	lose(func() error { _, err := r.store.Claim(t.Context(), c); return err })
 	held, err := r.store.Claim(t.Context(), claimOf("job", 100, "b", "r"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Held, held.Status, "the claim whose answer was lost had been granted")
+	require.Equal(t, protocol.Held, held.Status, "the claim whose answer was lost had been granted")
 	g := granted(t, r.store, c)
 	require.Equal(t, held.Token, g.Token)
 	require.Equal(t, 1, g.Attempt)
@@ -42,7 +42,7 @@ func TestALostReplyIsAnErrorAndTheSameRequestGetsTheSameAnswer(t *testing.T) {
 	lose(func() error { return r.store.Settle(t.Context(), g, "succeeded") })
 	require.NoError(t, r.store.Settle(t.Context(), g, "succeeded"))
 
-	p := lease.Pass{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p", Holder: "a"}
+	p := protocol.Pass{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p", Holder: "a"}
 	lose(func() error { _, _, err := r.store.Pass(t.Context(), p); return err })
 	mark, passed, err := r.store.Pass(t.Context(), p)
 	require.NoError(t, err)

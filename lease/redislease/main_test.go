@@ -13,8 +13,8 @@ import (
 
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/leasetest"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -36,9 +36,9 @@ func (silence) Printf(context.Context, string, ...any) {}
 
 func TestStore(t *testing.T) {
 	srv, ahead := redistest.Start(t, redistest.WithClock()), time.Duration(0)
-	leasetest.Run(t, func(t *testing.T) lease.Store { return open(t, srv.Addr()) },
-		leasetest.WithForget(func(*testing.T, lease.Store) { srv.Flush() }),
-		leasetest.WithClockStep(func(_ *testing.T, _ lease.Store, d time.Duration) {
+	leasetest.Run(t, func(t *testing.T) protocol.Store { return open(t, srv.Addr()) },
+		leasetest.WithForget(func(*testing.T, protocol.Store) { srv.Flush() }),
+		leasetest.WithClockStep(func(_ *testing.T, _ protocol.Store, d time.Duration) {
 			ahead += d
 			srv.SetClock(ahead)
 		}))
@@ -88,7 +88,7 @@ func newRig(t *testing.T, opts ...redislease.Option) *rig {
 	synced(t, warm, "warm")
 	g := granted(t, warm, claimOf("warm", 1, "a", "r"))
 	for verb, call := range everyVerb(warm, g) {
-		if err := call(t.Context()); !errors.Is(err, lease.ErrFenced) { // the order is random
+		if err := call(t.Context()); !errors.Is(err, protocol.ErrFenced) { // the order is random
 			require.NoError(t, err, verb)
 		}
 	}
@@ -100,20 +100,20 @@ func newRig(t *testing.T, opts ...redislease.Option) *rig {
 
 const long = time.Minute
 
-func claimOf(name string, occasion int64, holder, request string) lease.Claim {
-	return lease.Claim{Name: name, Occasion: occasion, Holder: holder, Request: request, Term: long, Takeovers: 3}
+func claimOf(name string, occasion int64, holder, request string) protocol.Claim {
+	return protocol.Claim{Name: name, Occasion: occasion, Holder: holder, Request: request, Term: long, Takeovers: 3}
 }
 
-func grantOf(c lease.Claim, a lease.Answer) lease.Grant {
-	return lease.Grant{
+func grantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
+	return protocol.Grant{
 		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
 		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
 	}
 }
 
-func synced(t testing.TB, s lease.Store, names ...string) {
+func synced(t testing.TB, s protocol.Store, names ...string) {
 	t.Helper()
-	syncs := make([]lease.Sync, len(names))
+	syncs := make([]protocol.Sync, len(names))
 	for i, name := range names {
 		syncs[i].Name = name
 	}
@@ -121,26 +121,26 @@ func synced(t testing.TB, s lease.Store, names ...string) {
 	require.NoError(t, err)
 }
 
-func granted(t testing.TB, s lease.Store, c lease.Claim) lease.Grant {
+func granted(t testing.TB, s protocol.Store, c protocol.Claim) protocol.Grant {
 	t.Helper()
 	a, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
-	require.Equal(t, lease.Granted, a.Status)
+	require.Equal(t, protocol.Granted, a.Status)
 	return grantOf(c, a)
 }
 
 // answers tells whether the store is in touch with its server.
-func answers(s lease.Store) bool {
+func answers(s protocol.Store) bool {
 	_, _, err := s.Time(context.Background())
 	return err == nil
 }
 
-func renewed(s lease.Store, ctx context.Context, g lease.Grant) error {
-	return s.Renew(ctx, []lease.Grant{g})[0]
+func renewed(s protocol.Store, ctx context.Context, g protocol.Grant) error {
+	return s.Renew(ctx, []protocol.Grant{g})[0]
 }
 
 // everyVerb is each call of a store, of which g is a grant of the name, that can fail.
-func everyVerb(s *redislease.Store, g lease.Grant) map[string]func(ctx context.Context) error {
+func everyVerb(s *redislease.Store, g protocol.Grant) map[string]func(ctx context.Context) error {
 	return map[string]func(ctx context.Context) error{
 		"claim": func(ctx context.Context) error {
 			_, err := s.Claim(ctx, claimOf(g.Name, g.Occasion, g.Holder, g.Request))
@@ -150,22 +150,25 @@ func everyVerb(s *redislease.Store, g lease.Grant) map[string]func(ctx context.C
 		"release": func(ctx context.Context) error { return s.Release(ctx, g) },
 		"settle":  func(ctx context.Context) error { return s.Settle(ctx, g, "succeeded") },
 		"pass": func(ctx context.Context) error {
-			_, _, err := s.Pass(ctx, lease.Pass{Name: g.Name, From: g.Occasion, To: g.Occasion + 1, Outcome: "missed", Request: "p", Holder: "a"})
+			_, _, err := s.Pass(ctx, protocol.Pass{Name: g.Name, From: g.Occasion, To: g.Occasion + 1, Outcome: "missed", Request: "p", Holder: "a"})
 			return err
 		},
 		"sync": func(ctx context.Context) error {
-			_, err := s.Sync(ctx, []lease.Sync{{Name: g.Name}, {Name: "another"}})
+			_, err := s.Sync(ctx, []protocol.Sync{{Name: g.Name}, {Name: "another"}})
 			return err
 		},
 		"time":    func(ctx context.Context) error { _, _, err := s.Time(ctx); return err },
 		"inspect": func(ctx context.Context) error { _, err := s.Inspect(ctx, g.Name); return err },
 		"pause": func(ctx context.Context) error {
-			_, err := s.Pause(ctx, g.Name, lease.Pause{By: "ops"})
+			_, err := s.Pause(ctx, g.Name, protocol.Pause{By: "ops"})
 			return err
 		},
-		"resume": func(ctx context.Context) error { _, err := s.Resume(ctx, g.Name, lease.Resume{By: "ops"}); return err },
+		"resume": func(ctx context.Context) error {
+			_, err := s.Resume(ctx, g.Name, protocol.Resume{By: "ops"})
+			return err
+		},
 		"trigger": func(ctx context.Context) error {
-			_, err := s.Trigger(ctx, lease.Trigger{Name: g.Name, By: "ops", Request: "t", Key: "k", Window: long})
+			_, err := s.Trigger(ctx, protocol.Trigger{Name: g.Name, By: "ops", Request: "t", Key: "k", Window: long})
 			return err
 		},
 		"announce": func(ctx context.Context) error { return s.Announce(ctx, g.Holder, []byte("info"), long) },

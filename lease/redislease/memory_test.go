@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -25,9 +25,9 @@ func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
 		require.NoError(t, admin.ScriptFlush(t.Context()).Err())
 		_, err := s.Claim(t.Context(), claimOf("job", 102, "a", "r"))
 		require.ErrorContains(t, err, "OOM")
-		_, err = s.Sync(t.Context(), []lease.Sync{{Name: "other"}})
+		_, err = s.Sync(t.Context(), []protocol.Sync{{Name: "other"}})
 		require.ErrorContains(t, err, "OOM")
-		for _, err := range s.Renew(t.Context(), []lease.Grant{settles, releases, lock}) {
+		for _, err := range s.Renew(t.Context(), []protocol.Grant{settles, releases, lock}) {
 			require.NoError(t, err)
 		}
 		_, _, err = s.Time(t.Context())
@@ -36,7 +36,7 @@ func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
 	require.NoError(t, s.Settle(t.Context(), settles, "succeeded"))
 	require.NoError(t, s.Release(t.Context(), releases))
 	require.NoError(t, s.Release(t.Context(), lock))
-	mark, passed, err := s.Pass(t.Context(), lease.Pass{Name: "job", From: 101, To: 110, Outcome: "missed", Request: "p", Holder: "a"})
+	mark, passed, err := s.Pass(t.Context(), protocol.Pass{Name: "job", From: 101, To: 110, Outcome: "missed", Request: "p", Holder: "a"})
 	require.NoError(t, err)
 	require.True(t, passed)
 	require.EqualValues(t, 110, mark)
@@ -45,15 +45,15 @@ func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
 	require.Len(t, r.Settled, 2)
 
 	// Who rules can stop what comes, but open nothing.
-	_, err = s.Trigger(t.Context(), lease.Trigger{Name: "ruled", By: "ops", Request: "t"})
+	_, err = s.Trigger(t.Context(), protocol.Trigger{Name: "ruled", By: "ops", Request: "t"})
 	require.ErrorContains(t, err, "OOM")
 	require.ErrorContains(t, s.Announce(t.Context(), "b", nil, long), "OOM")
 	members, err := s.Members(t.Context())
 	require.NoError(t, err)
 	require.Len(t, members, 1)
-	_, err = s.Pause(t.Context(), "ruled", lease.Pause{By: "ops"})
+	_, err = s.Pause(t.Context(), "ruled", protocol.Pause{By: "ops"})
 	require.NoError(t, err)
-	ended, err := s.Resume(t.Context(), "ruled", lease.Resume{By: "ops"})
+	ended, err := s.Resume(t.Context(), "ruled", protocol.Resume{By: "ops"})
 	require.NoError(t, err)
 	require.NotNil(t, ended)
 
@@ -106,11 +106,11 @@ func TestARecordDoesNotGrow(t *testing.T) {
 	srv := redistest.Start(t)
 	s := openIn(t, srv.Addr(), "ns")
 	synced(t, s, "job")
-	for n := range int64(2 * lease.History) {
+	for n := range int64(2 * protocol.History) {
 		require.NoError(t, s.Settle(t.Context(), granted(t, s, claimOf("job", 1e12+n, "a", "r")), "succeeded"))
 	}
-	for i := range 2 * lease.Remembered {
-		triggered, err := s.Trigger(t.Context(), lease.Trigger{Name: "job", By: "ops", Request: fmt.Sprint(i)})
+	for i := range 2 * protocol.Remembered {
+		triggered, err := s.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: fmt.Sprint(i)})
 		require.NoError(t, err)
 		require.NoError(t, s.Settle(t.Context(), granted(t, s, claimOf("job", triggered.Occasion, "a", "r")), "succeeded"))
 	}
@@ -120,11 +120,11 @@ func TestARecordDoesNotGrow(t *testing.T) {
 	for field, value := range record {
 		size += len(field) + len(value)
 	}
-	require.Less(t, size, 110*lease.History, record)
-	require.Less(t, len(record["d"]), 100*lease.Remembered)
+	require.Less(t, size, 110*protocol.History, record)
+	require.Less(t, len(record["d"]), 100*protocol.Remembered)
 	r, err := s.Inspect(t.Context(), "job")
 	require.NoError(t, err)
-	require.Len(t, r.Settled, lease.History)
+	require.Len(t, r.Settled, protocol.History)
 }
 
 // What is kept beside the records goes on its own.
@@ -132,7 +132,7 @@ func TestWhatIsKeptBesideRecordsEnds(t *testing.T) {
 	srv := redistest.Start(t)
 	admin, s := srv.Client(t), openIn(t, srv.Addr(), "ns")
 	synced(t, s, "job")
-	_, err := s.Trigger(t.Context(), lease.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: time.Hour})
+	_, err := s.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: time.Hour})
 	require.NoError(t, err)
 	require.NoError(t, s.Announce(t.Context(), "a", nil, time.Minute))
 	require.NoError(t, s.Announce(t.Context(), "b", nil, time.Hour))

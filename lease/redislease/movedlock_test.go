@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/knownfail"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -36,7 +36,7 @@ func TestPermitsSurviveMoveOfTheirSlot(t *testing.T) {
 		},
 		"read-write": func(locks *lock.Locks, name string) kind {
 			l := locks.ReadWrite(name, lock.Term(term))
-			return kind{l.Reader(), l.Writer(), lease.MaxPermits}
+			return kind{l.Reader(), l.Writer(), protocol.MaxPermits}
 		},
 	} {
 		for order, arrange := range map[string]func(keys []string){

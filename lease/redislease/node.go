@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Node is one of the independent servers of a quorum: a quorum.Node. Its methods are safe for concurrent use. Close it
@@ -51,9 +51,9 @@ type (
 	// NodeFleet is what a quorum calls a Fleet.
 	NodeFleet = interface {
 		Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
-		Members(ctx context.Context) ([]lease.Member, error)
-		FormerMembers(ctx context.Context) ([]lease.Member, error)
-		MembersBut(ctx context.Context, known map[string]string) ([]lease.Member, error)
+		Members(ctx context.Context) ([]protocol.Member, error)
+		FormerMembers(ctx context.Context) ([]protocol.Member, error)
+		MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
 		PutSet(ctx context.Context, set []byte, life time.Duration) error
 		KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
 		GetSets(ctx context.Context, digests []string) ([][]byte, error)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // permanently are beginnings of errors that the same command gets until somebody changes the server's users, the client's
@@ -21,15 +21,15 @@ var permanently = []string{
 	"ERR Error compiling script",
 }
 
-// classified is err, which matches lease.ErrPermanent when time does not cure it.
+// classified is err, which matches protocol.ErrPermanent when time does not cure it.
 func classified(err error) error {
 	if errors.Is(err, redis.ErrClosed) {
-		return lease.Permanent(err)
+		return protocol.Permanent(err)
 	}
 	message := err.Error()
 	for _, beginning := range permanently {
 		if strings.HasPrefix(message, beginning) {
-			return lease.Permanent(err)
+			return protocol.Permanent(err)
 		}
 	}
 	return err

@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func (s *Store) progressChannel() string { return "solotick:" + s.namespace + ":progress" }
 
-// Publish implements [lease.Publisher].
+// Publish implements [protocol.Publisher].
 func (s *Store) Publish(ctx context.Context, message []byte) error {
-	if err := lease.CheckMessage(message); err != nil {
+	if err := protocol.CheckMessage(message); err != nil {
 		return err
 	}
 	if err := s.client.Publish(ctx, s.progressChannel(), message).Err(); err != nil {
@@ -20,7 +20,7 @@ func (s *Store) Publish(ctx context.Context, message []byte) error {
 	return nil
 }
 
-// Subscribe implements [lease.Publisher].
+// Subscribe implements [protocol.Publisher].
 func (s *Store) Subscribe(ctx context.Context, receive func(message []byte)) error {
 	return s.subscribe(ctx, s.progressChannel(), "subscribe", func(message string) {
 		if message != "" {

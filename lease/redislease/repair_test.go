@@ -7,17 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
 // repairing is a store whose clock can be wrong.
 type repairing interface {
-	lease.Store
-	lease.Controller
-	lease.Inspector
-	lease.Repairer
+	protocol.Store
+	protocol.Controller
+	protocol.Inspector
+	protocol.Repairer
 }
 
 // TestRepairForgetsTriggersOfTheFuture does what needs a clock that is wrong, and then right again, on Redis and in memory.
@@ -36,40 +36,40 @@ func TestRepairForgetsTriggersOfTheFuture(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, ctx := test.store, t.Context()
-			trigger := func(want lease.TriggerStatus, request string) lease.Triggered {
+			trigger := func(want protocol.TriggerStatus, request string) protocol.Triggered {
 				t.Helper()
-				a, err := s.Trigger(ctx, lease.Trigger{
+				a, err := s.Trigger(ctx, protocol.Trigger{
 					Name: "job", By: "ops", Request: request, Key: "k", Window: time.Hour, Every: time.Hour, Burst: 1, Beside: true,
 				})
 				require.NoError(t, err)
 				require.Equal(t, want, a.Status, "%+v", a)
 				return a
 			}
-			claim := func(occasion int64, onlyOpen bool) lease.Answer {
+			claim := func(occasion int64, onlyOpen bool) protocol.Answer {
 				t.Helper()
-				a, err := s.Claim(ctx, lease.Claim{Name: "job", Occasion: occasion, Holder: "a", Request: "r", Term: time.Minute, OnlyOpen: onlyOpen})
+				a, err := s.Claim(ctx, protocol.Claim{Name: "job", Occasion: occasion, Holder: "a", Request: "r", Term: time.Minute, OnlyOpen: onlyOpen})
 				require.NoError(t, err)
 				return a
 			}
 			now := func() int64 { return time.Now().UnixMilli() }
-			_, err := s.Sync(ctx, []lease.Sync{{Name: "job", Mark: now() - 1000, Revision: "r1", Schedule: "UTC @every 1s"}})
+			_, err := s.Sync(ctx, []protocol.Sync{{Name: "job", Mark: now() - 1000, Revision: "r1", Schedule: "UTC @every 1s"}})
 			require.NoError(t, err)
 
 			test.jump(8 * time.Hour)
-			first := trigger(lease.Opened, "t1").Occasion
+			first := trigger(protocol.Opened, "t1").Occasion
 			require.Greater(t, first, now()+time.Hour.Milliseconds())
 			a := claim(first, true)
-			require.NoError(t, s.Settle(ctx, lease.Grant{
+			require.NoError(t, s.Settle(ctx, protocol.Grant{
 				Name: "job", Occasion: first, Holder: "a", Request: "r", Token: a.Token, Attempt: 1, Term: time.Minute,
 			}, "succeeded"))
-			_, err = s.Sync(ctx, []lease.Sync{{Name: "job", Revision: "r2", Schedule: "UTC @every 2s"}})
+			_, err = s.Sync(ctx, []protocol.Sync{{Name: "job", Revision: "r2", Schedule: "UTC @every 2s"}})
 			require.NoError(t, err)
-			_, err = s.Pause(ctx, "job", lease.Pause{By: "ops"})
+			_, err = s.Pause(ctx, "job", protocol.Pause{By: "ops"})
 			require.NoError(t, err)
 			test.jump(0)
 
-			trigger(lease.Repeated, "t2")
-			r, err := s.Repair(ctx, lease.Repair{Name: "job"})
+			trigger(protocol.Repeated, "t2")
+			r, err := s.Repair(ctx, protocol.Repair{Name: "job"})
 			require.NoError(t, err)
 			require.True(t, r.Changed)
 			require.Equal(t, r.Before, r.Mark, "no tick was claimed by the wrong clock")
@@ -80,13 +80,13 @@ func TestRepairForgetsTriggersOfTheFuture(t *testing.T) {
 			for _, since := range []time.Time{v.Paused.Since, v.Revised, v.Schedules[1].Since} {
 				require.WithinDuration(t, time.Now(), since, time.Minute)
 			}
-			require.Equal(t, lease.Decided, claim(first, true).Status)
-			second := trigger(lease.Opened, "t3").Occasion
+			require.Equal(t, protocol.Decided, claim(first, true).Status)
+			second := trigger(protocol.Opened, "t3").Occasion
 			require.Less(t, second, now()+time.Minute.Milliseconds())
-			trigger(lease.Repeated, "t4")
-			require.Equal(t, lease.Granted, claim(second, true).Status)
-			require.Equal(t, lease.Decided, claim(first, false).Status, "it is decided, paused or not")
-			r, err = s.Repair(ctx, lease.Repair{Name: "job"})
+			trigger(protocol.Repeated, "t4")
+			require.Equal(t, protocol.Granted, claim(second, true).Status)
+			require.Equal(t, protocol.Decided, claim(first, false).Status, "it is decided, paused or not")
+			r, err = s.Repair(ctx, protocol.Repair{Name: "job"})
 			require.NoError(t, err)
 			require.True(t, r.Changed, "the watermark is that of the exception now")
 		})

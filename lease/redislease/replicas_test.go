@@ -15,7 +15,7 @@ import (
 
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -77,18 +77,18 @@ func TestWhatTooFewReplicasHaveFails(t *testing.T) {
 		"claim": func() error { _, err := s.Claim(t.Context(), claimOf("job", 101, "a", "r")); return err },
 		"lock":  func() error { _, err := s.Claim(t.Context(), permits); return err },
 		"renew": func() error {
-			errs := s.Renew(t.Context(), []lease.Grant{held, fenced})
+			errs := s.Renew(t.Context(), []protocol.Grant{held, fenced})
 			if !errors.Is(errs[0], redislease.ErrReplicas) {
 				return errs[0]
 			}
-			assert.ErrorIs(t, errs[1], lease.ErrFenced) // of which there is no doubt
+			assert.ErrorIs(t, errs[1], protocol.ErrFenced) // of which there is no doubt
 			return errs[0]
 		},
 		"settle":  func() error { return s.Settle(t.Context(), settles, "succeeded") },
 		"release": func() error { return s.Release(t.Context(), lock) },
 	}
 	for _, verb := range []string{"pass", "sync", "pause", "resume", "trigger"} {
-		call := everyVerb(s, lease.Grant{Name: "other", Occasion: 100, Holder: "a", Request: "r"})[verb]
+		call := everyVerb(s, protocol.Grant{Name: "other", Occasion: 100, Holder: "a", Request: "r"})[verb]
 		calls[verb] = func() error { return call(t.Context()) }
 	}
 	var all sync.WaitGroup
@@ -105,19 +105,19 @@ func TestWhatTooFewReplicasHaveFails(t *testing.T) {
 	}
 
 	// What was granted is free soon, not when its term is over.
-	for _, c := range []lease.Claim{claimOf("job", 101, "b", "r"), permits} {
+	for _, c := range []protocol.Claim{claimOf("job", 101, "b", "r"), permits} {
 		c.Holder = "b"
 		if c.Limit > 0 {
 			c.Permits = c.Limit
 		}
 		require.Eventually(t, func() bool {
 			a, err := plain.Claim(t.Context(), c)
-			return err == nil && a.Status == lease.Granted
+			return err == nil && a.Status == protocol.Granted
 		}, 20*time.Second, 10*time.Millisecond)
 	}
 
 	// Claims that wrote nothing are answered, and whoever only asks.
-	for occasion, want := range map[int64]lease.Status{101: lease.Held, 99: lease.Decided} {
+	for occasion, want := range map[int64]protocol.Status{101: protocol.Held, 99: protocol.Decided} {
 		require.Eventually(t, func() bool {
 			a, err := s.Claim(t.Context(), claimOf("job", occasion, "c", "r"))
 			return err == nil && a.Status == want
@@ -194,14 +194,14 @@ func TestAClaimMadeAgainIsGrantedAnew(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	other, err := open(t, master.Addr()).Claim(t.Context(), claimOf("job", 100, "a", "another"))
 	require.NoError(t, err)
-	require.Equal(t, lease.Held, other.Status)
+	require.Equal(t, protocol.Held, other.Status)
 
 	goOn()
-	var g lease.Grant
+	var g protocol.Grant
 	require.Eventually(t, func() bool {
 		a, err := s.Claim(t.Context(), c)
 		g = grantOf(c, a)
-		return err == nil && a.Status == lease.Granted
+		return err == nil && a.Status == protocol.Granted
 	}, 20*time.Second, time.Millisecond)
 	require.Equal(t, 2, g.Attempt)
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
@@ -214,7 +214,7 @@ func TestTheReplicasAreAskedInTheSamePipeline(t *testing.T) {
 	warm := open(t, master.Addr())
 	synced(t, warm, "warm")
 	for verb, call := range everyVerb(warm, granted(t, warm, claimOf("warm", 1, "a", "r"))) {
-		if err := call(t.Context()); !errors.Is(err, lease.ErrFenced) {
+		if err := call(t.Context()); !errors.Is(err, protocol.ErrFenced) {
 			require.NoError(t, err, verb)
 		}
 	}
@@ -245,7 +245,7 @@ func TestTheReplicasAreAskedInTheSamePipeline(t *testing.T) {
 	require.Positive(t, proxy.CommandsByName()["WAIT"])
 
 	// Many at once share the question.
-	grants := make([]lease.Grant, 256)
+	grants := make([]protocol.Grant, 256)
 	for i := range grants {
 		grants[i] = granted(t, s, claimOf(fmt.Sprintf("lock%d", i), 0, "a", "r"))
 	}

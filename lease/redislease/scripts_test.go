@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -65,7 +65,7 @@ func TestScriptsLostInTheMidstOfPipelinesCostNobodyAnAnswer(t *testing.T) {
 			for n := range int64(rounds) {
 				c := claimOf(fmt.Sprintf("job%d", i), n+1, "a", "r")
 				a, err := r.store.Claim(t.Context(), c)
-				if err == nil && a.Status != lease.Granted {
+				if err == nil && a.Status != protocol.Granted {
 					err = fmt.Errorf("%+v", a)
 				}
 				g := grantOf(c, a)
@@ -102,9 +102,9 @@ func TestWhatIsDurableSurvivesARestart(t *testing.T) {
 	require.Equal(t, g.Token, again.Token)
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 	srv.Restart()
-	require.Equal(t, lease.Decided, eventuallyClaimed(t, s, c).Status)
+	require.Equal(t, protocol.Decided, eventuallyClaimed(t, s, c).Status)
 	a := eventuallyClaimed(t, s, claimOf("job", 101, "b", "r"))
-	require.Equal(t, lease.Granted, a.Status)
+	require.Equal(t, protocol.Granted, a.Status)
 	require.Greater(t, a.Token, g.Token)
 }
 
@@ -120,7 +120,7 @@ func TestTokensRiseOverRestartsThatLoseEverything(t *testing.T) {
 		require.Greater(t, g.Token, token)
 		token = g.Token
 		srv.Restart()
-		require.Equal(t, lease.Unknown, eventuallyClaimed(t, s, claimOf("job", 100, "b", "r")).Status)
+		require.Equal(t, protocol.Unknown, eventuallyClaimed(t, s, claimOf("job", 100, "b", "r")).Status)
 		_, since, err := s.Time(t.Context())
 		require.NoError(t, err)
 		require.Greater(t, since, last)
@@ -143,7 +143,7 @@ func TestAShortOutageIsNoLongerForTheStore(t *testing.T) {
 }
 
 // eventuallyClaimed repeats a claim until it is answered: connections that broke are found broken only when used.
-func eventuallyClaimed(t *testing.T, s lease.Store, c lease.Claim) (a lease.Answer) {
+func eventuallyClaimed(t *testing.T, s protocol.Store, c protocol.Claim) (a protocol.Answer) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		var err error

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 var (
@@ -33,21 +33,21 @@ func (s *Store) setKeys(digests []string) []string {
 	return keys
 }
 
-// PutSet implements [lease.Sets].
+// PutSet implements [protocol.Sets].
 func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) error {
-	if err := lease.CheckSet(set, life); err != nil {
+	if err := protocol.CheckSet(set, life); err != nil {
 		return err
 	}
-	digest := lease.SetDigest(set)
+	digest := protocol.SetDigest(set)
 	if _, err := s.router.do(ctx, setPutScript.command(ctx, []string{s.setKey(digest)}, set, life.Milliseconds())); err != nil {
 		return fmt.Errorf("put set %s: %w", digest, err)
 	}
 	return nil
 }
 
-// KeepSets implements [lease.Sets].
+// KeepSets implements [protocol.Sets].
 func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
-	if err := lease.CheckDigests(digests, life); err != nil || len(digests) == 0 {
+	if err := protocol.CheckDigests(digests, life); err != nil || len(digests) == 0 {
 		return nil, err
 	}
 	cmd, err := s.router.do(ctx, setKeepScript.command(ctx, s.setKeys(digests), life.Milliseconds()))
@@ -62,9 +62,9 @@ func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Durati
 	return kept, nil
 }
 
-// GetSets implements [lease.Sets].
+// GetSets implements [protocol.Sets].
 func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
-	if err := lease.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
+	if err := protocol.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
 		return nil, err
 	}
 	cmd, err := s.router.do(ctx, setGetScript.command(ctx, s.setKeys(digests)))

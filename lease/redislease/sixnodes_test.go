@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -70,7 +70,7 @@ func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 	// Of what a server that hangs has kept is told where it is kept now, long before its silence is noticed: who waits asks,
 	// and so learns where that is.
 	l := listen(t, openFor(t, c.connect(), redislease.WithTimeout(3*time.Second)))
-	claims := make(map[string]lease.Claim)
+	claims := make(map[string]protocol.Claim)
 	for i := range 20 {
 		name := fmt.Sprint("heard", i)
 		claims["solotick:{default:"+name+"}:told"] = waiting(lockOf(name, "a", "r", 1, 1))

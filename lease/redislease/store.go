@@ -8,11 +8,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Store is a [lease.Store] on Redis. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a [protocol.Store] on Redis. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	*driver.Session // of ticks, and of plain locks; other locks have scripts of their own
 
@@ -50,7 +50,7 @@ func WithHook(h redis.Hook) Option { return func(o *options) { o.hooks = append(
 //
 // The namespace names the fleet: services that share a server give each one of its own, and all replicas of a service give
 // the same. Two services in one namespace take each other's ticks and locks wherever names are equal. It matches the
-// pattern of a name; see [lease.ValidName].
+// pattern of a name; see [protocol.ValidName].
 func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: time.Second}
 	var faults []error
@@ -61,8 +61,8 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 		}
 		opt(&o)
 	}
-	if !lease.ValidName(namespace) {
-		faults = append(faults, fmt.Errorf("redislease: namespace %q %s", namespace, lease.NameRule))
+	if !protocol.ValidName(namespace) {
+		faults = append(faults, fmt.Errorf("redislease: namespace %q %s", namespace, protocol.NameRule))
 	}
 	if o.timeout < 10*time.Millisecond {
 		faults = append(faults, fmt.Errorf("redislease: timeout %s must be at least 10ms", o.timeout))
@@ -117,7 +117,7 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 	return s, nil
 }
 
-// Namespace implements [lease.Namespacer].
+// Namespace implements [protocol.Namespacer].
 func (s *Store) Namespace() string { return s.namespace }
 
 // Close closes the store's connections. Calls that are under way fail.
@@ -134,14 +134,14 @@ func (s *Store) key(name string) string      { return "solotick:{" + s.namespace
 func (s *Store) fleetKey(what string) string { return "solotick:{" + s.namespace + "}" + what }
 func (s *Store) channel() string             { return "solotick:" + s.namespace + ":wake" }
 
-// Claim implements [lease.Store].
-func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) {
+// Claim implements [protocol.Store].
+func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
 	if err := c.Validate(); err != nil {
-		return lease.Answer{}, err
+		return protocol.Answer{}, err
 	}
 	if s.unwanted != nil {
 		if err := s.unwanted.await(ctx, &c); err != nil {
-			return lease.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
+			return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
 		}
 	}
 	if c.Limit > 0 {
@@ -159,14 +159,14 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Answer, error) 
 
 // confirmed is what a claim is answered where replicas have to confirm it: what was granted and is not confirmed is given
 // back.
-func (s *Store) confirmed(ctx context.Context, c *lease.Claim, a lease.Answer, err error) (lease.Answer, error) {
-	g := lease.Grant{
+func (s *Store) confirmed(ctx context.Context, c *protocol.Claim, a protocol.Answer, err error) (protocol.Answer, error) {
+	g := protocol.Grant{
 		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
 		Token: a.Token, Attempt: max(a.Attempt, 1), Takeovers: c.Takeovers, Term: c.Term,
 	}
-	if err == nil && a.Status == lease.Granted && a.Left < c.Term {
+	if err == nil && a.Status == protocol.Granted && a.Left < c.Term {
 		// It was found, and the request that it was granted to had no answer: have that confirmed.
-		err = s.Session.Renew(ctx, []lease.Grant{g})[0]
+		err = s.Session.Renew(ctx, []protocol.Grant{g})[0]
 	}
 	if few, ok := errors.AsType[*unconfirmedError](err); ok {
 		if g.Token == 0 {
@@ -175,14 +175,14 @@ func (s *Store) confirmed(ctx context.Context, c *lease.Claim, a lease.Answer, e
 		s.unwanted.add(g)
 	}
 	if err != nil {
-		return lease.Answer{}, err
+		return protocol.Answer{}, err
 	}
 	return a, nil
 }
 
-// Renew implements [lease.Store].
-func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
-	var ticks, locks []lease.Grant
+// Renew implements [protocol.Store].
+func (s *Store) Renew(ctx context.Context, grants []protocol.Grant) []error {
+	var ticks, locks []protocol.Grant
 	for _, g := range grants {
 		if g.Limit > 0 {
 			locks = append(locks, g)
@@ -214,13 +214,13 @@ func (s *Store) Renew(ctx context.Context, grants []lease.Grant) []error {
 	return answers
 }
 
-// Settle implements [lease.Store].
-func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome) error {
+// Settle implements [protocol.Store].
+func (s *Store) Settle(ctx context.Context, g protocol.Grant, outcome protocol.Outcome) error {
 	if g.Limit == 0 {
 		return s.confirmedAs(ctx, g.Name, func(ctx context.Context) error { return s.Session.Settle(ctx, g, outcome) })
 	}
-	if !lease.ValidOutcome(outcome) {
-		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, lease.OutcomeRule)
+	if !protocol.ValidOutcome(outcome) {
+		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, protocol.OutcomeRule)
 	}
 	if err := g.Validate(); err != nil {
 		return err
@@ -228,8 +228,8 @@ func (s *Store) Settle(ctx context.Context, g lease.Grant, outcome lease.Outcome
 	return s.releaseLock(ctx, "settle", g)
 }
 
-// Release implements [lease.Store].
-func (s *Store) Release(ctx context.Context, g lease.Grant) error {
+// Release implements [protocol.Store].
+func (s *Store) Release(ctx context.Context, g protocol.Grant) error {
 	if g.Limit == 0 {
 		return s.confirmedAs(ctx, g.Name, func(ctx context.Context) error { return s.Session.Release(ctx, g) })
 	}

@@ -6,13 +6,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // unwanted are the grants that nobody will hold: too few replicas have them, and the claims have failed. They are
 // released in the background, since the caller may not wait any longer.
 type unwanted struct {
-	release func(ctx context.Context, g lease.Grant) error
+	release func(ctx context.Context, g protocol.Grant) error
 	life    context.Context // of the store
 	end     context.CancelFunc
 
@@ -29,14 +29,14 @@ type claimID struct {
 	holder, request string
 }
 
-func newUnwanted(release func(ctx context.Context, g lease.Grant) error) *unwanted {
+func newUnwanted(release func(ctx context.Context, g protocol.Grant) error) *unwanted {
 	u := &unwanted{release: release, pending: map[claimID]chan struct{}{}}
 	u.life, u.end = context.WithCancel(context.Background())
 	return u
 }
 
 // add has g released. It is over at the latest when its term is.
-func (u *unwanted) add(g lease.Grant) {
+func (u *unwanted) add(g protocol.Grant) {
 	id := claimID{g.Name, g.Occasion, g.Holder, g.Request}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -56,11 +56,11 @@ func (u *unwanted) add(g lease.Grant) {
 	})
 }
 
-func (u *unwanted) giveUp(ctx context.Context, g lease.Grant) {
+func (u *unwanted) giveUp(ctx context.Context, g protocol.Grant) {
 	const least, most = 25 * time.Millisecond, time.Second
 	for wait := least; ; wait = min(2*wait, most) {
 		err := u.release(ctx, g)
-		if err == nil || errors.Is(err, lease.ErrFenced) || errors.Is(err, ErrReplicas) {
+		if err == nil || errors.Is(err, protocol.ErrFenced) || errors.Is(err, ErrReplicas) {
 			return // released, whether or not the replicas know
 		}
 		t := time.NewTimer(wait)
@@ -77,7 +77,7 @@ func (u *unwanted) giveUp(ctx context.Context, g lease.Grant) {
 
 // await waits until what a claim was granted before is released: else the same request would be granted what is about
 // to be.
-func (u *unwanted) await(ctx context.Context, c *lease.Claim) error {
+func (u *unwanted) await(ctx context.Context, c *protocol.Claim) error {
 	u.mu.Lock()
 	done := u.pending[claimID{c.Name, c.Occasion, c.Holder, c.Request}]
 	u.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // tags is over how many hash tags the keys of a namespace are spread: operations on keys of one tag travel in one script
@@ -21,7 +21,7 @@ const tags = 16
 // format is what the keys of a namespace look like; another release that finds another one touches nothing.
 const format = "2"
 
-// FormatError is the error of calls on a namespace whose keys are of another release. It matches [lease.ErrPermanent].
+// FormatError is the error of calls on a namespace whose keys are of another release. It matches [protocol.ErrPermanent].
 type FormatError struct {
 	Namespace, Format string
 }
@@ -32,8 +32,8 @@ func (e *FormatError) Error() string {
 		e.Namespace, e.Format, format)
 }
 
-// Is makes errors.Is(err, lease.ErrPermanent) true.
-func (e *FormatError) Is(target error) bool { return target == lease.ErrPermanent }
+// Is makes errors.Is(err, protocol.ErrPermanent) true.
+func (e *FormatError) Is(target error) bool { return target == protocol.ErrPermanent }
 
 // values is a [driver.Store] on Redis.
 type values struct {

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/lease/driver/drivertest"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -169,7 +169,7 @@ func TestANamespaceOfAnotherFormatIsRefused(t *testing.T) {
 		var fault *redislease.FormatError
 		require.ErrorAs(t, err, &fault)
 		require.Equal(t, format, fault.Format)
-		require.ErrorIs(t, err, lease.ErrPermanent)
+		require.ErrorIs(t, err, protocol.ErrPermanent)
 		require.ErrorContains(t, err, "use another namespace, or stop all replicas and delete the keys")
 		_, _, err = s.Time(t.Context())
 		require.ErrorAs(t, err, &fault)
@@ -195,13 +195,13 @@ func TestAClaimThatLosesLearnsFromTheSameAnswer(t *testing.T) {
 	}{
 		{"a claim that loses", func() error {
 			a, err := r.store.Claim(t.Context(), claimOf("job", 101, "a", "r"))
-			require.Equal(t, lease.Held, a.Status)
+			require.Equal(t, protocol.Held, a.Status)
 			require.Equal(t, winner.Holder, a.Holder)
 			return err
 		}},
 		{"one that wins thereafter", func() error {
 			a, err := r.store.Claim(t.Context(), claimOf("job", 102, "a", "r"))
-			require.Equal(t, lease.Granted, a.Status)
+			require.Equal(t, protocol.Granted, a.Status)
 			return err
 		}},
 	} {
@@ -281,7 +281,7 @@ func TestWhatTravelsTogetherIsAnsweredApart(t *testing.T) {
 func TestRenewalsOfOneRecordShareARoundTrip(t *testing.T) {
 	r := newRig(t)
 	synced(t, r.store, "job")
-	grants := make([]lease.Grant, 200)
+	grants := make([]protocol.Grant, 200)
 	for i := range grants {
 		grants[i] = granted(t, r.store, claimOf("job", int64(101+i), "a", "r"))
 	}

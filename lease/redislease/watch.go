@@ -22,7 +22,7 @@ const (
 	notedFor = time.Minute
 )
 
-// Watch implements [lease.Watcher]. What was triggered, paused or resumed it tells within two seconds even if Redis does not deliver
+// Watch implements [protocol.Watcher]. What was triggered, paused or resumed it tells within two seconds even if Redis does not deliver
 // messages.
 func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64)) error {
 	ctx, stop := context.WithCancel(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -79,24 +79,24 @@ func TestNobodyIsWokenForNothing(t *testing.T) {
 	synced(t, r.store, "job", "other")
 	g := granted(t, r.store, claimOf("job", 100, "a", "r"))
 	waits := claimOf("job", 101, "b", "r")
-	waits.Overlap = lease.OverlapWait
+	waits.Overlap = protocol.OverlapWait
 	a, err := r.store.Claim(t.Context(), waits)
 	require.NoError(t, err)
-	require.Equal(t, lease.Busy, a.Status)
+	require.Equal(t, protocol.Busy, a.Status)
 	require.NoError(t, r.store.Settle(t.Context(), g, "succeeded"))
 	require.Equal(t, "job", receive(t, woken))
 
 	// Nobody waits for the next, or has to make room: what is told next is the end of a lock.
 	require.NoError(t, r.store.Settle(t.Context(), granted(t, r.store, claimOf("job", 102, "a", "r")), "succeeded"))
-	triggered, err := r.store.Trigger(t.Context(), lease.Trigger{Name: "job", By: "ops", Request: "t"})
+	triggered, err := r.store.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: "t"})
 	require.NoError(t, err)
 	granted(t, r.store, claimOf("job", triggered.Occasion, "a", "r"))
-	waits.Overlap = lease.OverlapReplace
+	waits.Overlap = protocol.OverlapReplace
 	for range 3 {
 		waits.Occasion = 103 // older than what is held
 		a, err = r.store.Claim(t.Context(), waits)
 		require.NoError(t, err)
-		require.Equal(t, lease.Queued, a.Status)
+		require.Equal(t, protocol.Queued, a.Status)
 	}
 	require.NoError(t, r.store.Release(t.Context(), granted(t, r.store, claimOf("lock", 0, "a", "r"))))
 	require.Equal(t, "lock", receive(t, woken))
@@ -107,7 +107,7 @@ func TestNobodyIsWokenForNothing(t *testing.T) {
 	for range 3 {
 		a, err = r.store.Claim(t.Context(), waits)
 		require.NoError(t, err)
-		require.Equal(t, lease.Queued, a.Status)
+		require.Equal(t, protocol.Queued, a.Status)
 	}
 	require.Equal(t, "other", receive(t, woken))
 	require.NoError(t, r.store.Release(t.Context(), granted(t, r.store, claimOf("lock", 0, "a", "r"))))
@@ -124,7 +124,7 @@ func TestATriggerIsPublished(t *testing.T) {
 	defer func() { require.NoError(t, sub.Close()) }()
 	_, err := sub.Receive(t.Context())
 	require.NoError(t, err)
-	triggered, err := r.store.Trigger(t.Context(), lease.Trigger{Name: "job", By: "ops", Request: "t"})
+	triggered, err := r.store.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: "t"})
 	require.NoError(t, err)
 	m, err := sub.ReceiveTimeout(t.Context(), 20*time.Second)
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/solotick/solotick/election"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 	"github.com/solotick/solotick/scheduler"
@@ -37,7 +37,7 @@ func on(schedule string) func() error { return job("j", schedule) }
 // with makes a job with options that runs each minute.
 func with(opts ...jobs.Option) func() error { return job("j", "* * * * *", opts...) }
 
-func sched(store lease.Store, opts ...scheduler.Option) func() error {
+func sched(store protocol.Store, opts ...scheduler.Option) func() error {
 	return func() error {
 		_, err := scheduler.New(store, new(jobs.Registry), opts...)
 		return err
@@ -70,7 +70,7 @@ func tried(l lock.Lock) error {
 func triggered(spec jobs.Spec, o fleet.TriggerOptions) func() error {
 	return func() error {
 		store := new(memlease.Store)
-		if _, err := store.Sync(context.Background(), []lease.Sync{{Name: "j"}}); err != nil {
+		if _, err := store.Sync(context.Background(), []protocol.Sync{{Name: "j"}}); err != nil {
 			return err
 		}
 		f, err := fleet.New(store)

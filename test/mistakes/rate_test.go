@@ -9,8 +9,8 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/knownfail"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 // The rate is the fleet's: whoever triggers a job without knowing its rate is limited as well.
@@ -18,7 +18,7 @@ func TestTheRateOfAJobHoldsForEveryCaller(t *testing.T) {
 	store := new(memlease.Store)
 	f, err := fleet.New(store)
 	require.NoError(t, err)
-	_, err = store.Sync(t.Context(), []lease.Sync{{Name: "bill"}})
+	_, err = store.Sync(t.Context(), []protocol.Sync{{Name: "bill"}})
 	require.NoError(t, err)
 	limited := jobs.Spec{Name: "bill", Rate: jobs.Rate{Count: 1, Per: time.Hour}, Burst: 1, Overlap: jobs.Allow}
 	accepted := func(spec jobs.Spec) (n int) {

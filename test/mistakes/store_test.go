@@ -16,6 +16,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 	"github.com/solotick/solotick/scheduler"
@@ -56,7 +57,7 @@ func (l *log) await(t *testing.T, parts ...string) {
 }
 
 // service starts a scheduler of one job, and returns what it logs in the quiet form.
-func service(t *testing.T, store lease.Store, schedule string, more ...scheduler.Option) (*scheduler.Scheduler, *log) {
+func service(t *testing.T, store protocol.Store, schedule string, more ...scheduler.Option) (*scheduler.Scheduler, *log) {
 	t.Helper()
 	j, err := jobs.New("j", schedule, nothing, jobs.WithGroups(groups[t.Name()]...))
 	require.NoError(t, err)
@@ -115,7 +116,7 @@ func TestAStoreThatCannotBeUsedIsExplained(t *testing.T) {
 			require.ErrorContains(t, err, c.err)
 			require.ErrorContains(t, err, c.hint)
 			err = store.Check(t.Context())
-			var fault *lease.CheckError
+			var fault *protocol.CheckError
 			require.ErrorAs(t, err, &fault)
 			require.ErrorContains(t, fault.Err, c.err)
 			require.Contains(t, fault.Hint, c.hint)
