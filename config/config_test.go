@@ -75,6 +75,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 					Rate:          jobs.Rate{Count: 2, Per: time.Hour},
 					Burst:         3,
 					Weight:        3,
+					History:       500,
 					Groups:        []string{"eu"},
 					Paused:        true,
 				},
@@ -86,7 +87,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 48,
+				Line: 49,
 				Spec: defaultSpec("ping", "@every 90s"),
 				HTTP: &config.HTTP{
 					Method:  "PUT",
@@ -98,19 +99,19 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 60,
+				Line: 61,
 				Spec: defaultSpec("hello", "*/5 * * * * *"),
 				Log:  &config.Log{Message: "hello"},
 			},
 			{
-				Line: 64,
+				Line: 65,
 				Spec: defaultSpec("announce", "@hourly"),
 				RedisStream: &config.RedisStream{
 					Stream: "ticks:{eu}", MaxLen: 10000, Fields: map[string]string{"zone": "eu", "version": "2"},
 				},
 			},
 			{
-				Line: 71,
+				Line: 72,
 				Spec: leader,
 				Exec: &config.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
 			},

@@ -63,6 +63,7 @@
 //	  burst *           1                      1 to 1000000; how many triggers may come at once
 //	  groups *          none: any replica      names
 //	  paused *          false                  true, false
+//	  history *         128                    16 to 1000; how many settled ticks are kept
 //	  exec              exactly one of exec, http, redis_stream and log
 //	    command         required               a list of strings, the first not empty
 //	    dir             the worker's           a directory; whether it exists is seen when the job runs

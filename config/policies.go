@@ -54,6 +54,7 @@ func (r *reader) policyKeys(spec *jobs.Spec, p *policies) keys {
 		"burst":           p.note(func(v value) bool { return r.integer(v, &spec.Burst) }),
 		"groups":          func(v value) { r.groups(v, &spec.Groups) },
 		"weight":          p.note(func(v value) bool { return r.integer(v, &spec.Weight) }),
+		"history":         p.note(func(v value) bool { return r.integer(v, &spec.History) }),
 		"paused":          p.note(func(v value) bool { return r.boolean(v, &spec.Paused) }),
 	}
 }

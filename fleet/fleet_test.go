@@ -2,8 +2,10 @@ package fleet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,6 +116,39 @@ func TestHistoryTellsEverythingOfATick(t *testing.T) {
 
 		time.Sleep(2 * time.Minute)
 		require.Equal(w, fleet.Free, w.history("report", 1)[0].State)
+	})
+}
+
+func TestStatusListsTheNewestOutcomesInOrder(t *testing.T) {
+	inWorld(t, func(w world) {
+		w.contended("report")
+		for i := range protocol.SummaryOutcomes + 3 {
+			time.Sleep(time.Second)
+			outcome := protocol.Outcome("succeeded")
+			if i == protocol.SummaryOutcomes {
+				outcome = "failed"
+			}
+			w.settle(w.claim("report", time.Now().UnixMilli(), "r1"), outcome, fleet.Note{})
+		}
+		want := slices.Repeat([]string{"succeeded"}, protocol.SummaryOutcomes)
+		want[protocol.SummaryOutcomes-3] = "failed"
+
+		shown := func(v any) []string {
+			text, err := json.Marshal(v)
+			require.NoError(w, err)
+			var got struct {
+				Newest []string `json:"newest_outcomes"`
+			}
+			require.NoError(w, json.Unmarshal(text, &got))
+			return got.Newest
+		}
+		s, err := w.fleet.Status(w.Context(), nil, "report", "fresh")
+		require.NoError(w, err)
+		require.Equal(w, want, shown(s.Jobs[0]))
+		require.Equal(w, []string{}, shown(s.Jobs[1]), "without a record")
+		d, err := w.fleet.Describe(w.Context(), "report", nil, 1, 1)
+		require.NoError(w, err)
+		require.Equal(w, want, shown(d))
 	})
 }
 

@@ -184,6 +184,7 @@ type jobStatusJSON struct {
 	Last        *Entry              `json:"last"`
 	LastRun     *Entry              `json:"last_run"`
 	LastSuccess *Entry              `json:"last_success"`
+	Newest      []protocol.Outcome  `json:"newest_outcomes"`
 	Open        []Entry             `json:"open"`
 	Paused      *PauseView          `json:"paused"`
 	PausedHere  bool                `json:"paused_by_configuration"`
@@ -195,7 +196,7 @@ type jobStatusJSON struct {
 func (s JobStatus) view() jobStatusJSON {
 	view := jobStatusJSON{
 		Job: s.Name, Configured: s.Given, Known: s.Known, Schedule: cmp.Or(s.Schedule, s.Spec.Schedule), Timezone: cmp.Or(s.Timezone, s.Spec.Timezone),
-		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Leader: s.Spec.Leader,
+		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Newest: append([]protocol.Outcome{}, s.Newest...), Leader: s.Spec.Leader,
 		Next: stamp(s.Next), Overdue: stamp(s.Overdue), Ahead: s.Ahead.Milliseconds(), Last: s.Last, Open: append([]Entry{}, s.Open...),
 		PausedHere: s.Spec.Paused, Replicas: append([]string{}, s.Replicas...), Unserved: s.Unserved, Disagreeing: s.Revisions,
 	}
@@ -263,6 +264,7 @@ type policiesJSON struct {
 	Weight        int      `json:"weight"`
 	Rate          string   `json:"rate"`
 	Burst         int      `json:"burst"`
+	History       int      `json:"history"`
 }
 
 // policies are those of a job that was given; nil of another.
@@ -274,7 +276,7 @@ func policies(s JobStatus) *policiesJSON {
 	p := &policiesJSON{
 		spec.Timeout.Milliseconds(), spec.Retry.MaxAttempts, spec.Retry.Backoff.Milliseconds(), spec.Retry.MaxBackoff.Milliseconds(),
 		string(spec.Delivery), spec.MaxTakeovers, string(spec.Overlap), spec.MisfireGrace.Milliseconds(), string(spec.Misfire),
-		spec.CatchUpWindow.Milliseconds(), spec.MaxCatchUp, spec.Jitter.Milliseconds(), append([]string{}, spec.Groups...), spec.Weight, "", spec.Burst,
+		spec.CatchUpWindow.Milliseconds(), spec.MaxCatchUp, spec.Jitter.Milliseconds(), append([]string{}, spec.Groups...), spec.Weight, "", spec.Burst, spec.History,
 	}
 	if !spec.Rate.IsZero() {
 		p.Rate = spec.Rate.String()

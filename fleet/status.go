@@ -40,7 +40,7 @@ type JobStatus struct {
 	// LastRun is the newest settled tick that was run, and LastSuccess the newest that succeeded; nil when none is kept.
 	LastRun, LastSuccess *Entry
 
-	// Newest are the outcomes of what was settled last, newest last, at most protocol.SummaryOutcomes. Only Status fills it in.
+	// Newest are the outcomes of the ticks and ranges that were settled last, newest last: at most [protocol.SummaryOutcomes].
 	Newest []protocol.Outcome
 
 	Next    time.Time // the first tick after now; zero when there is none, or it is not known
@@ -116,14 +116,16 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 	s.Jobs = make([]JobStatus, len(all))
 	service := NewService(s.Replicas)
 	err = f.summaries(ctx, all, func(i int, r protocol.Summary) {
-		s.Jobs[i] = f.jobStatus(all[i].name, all[i].job, r.Record, service, now)
-		s.Jobs[i].Newest = r.Newest
+		s.Jobs[i] = f.jobStatus(all[i].name, all[i].job, r, service, now)
 	})
 	return s, err
 }
 
-func (f *Fleet) jobStatus(name string, job *jobs.Job, r protocol.Record, service *Service, now time.Time) JobStatus {
-	s := JobStatus{Name: name, Given: job != nil, Known: r.Mark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: r.Paused}
+func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, service *Service, now time.Time) JobStatus {
+	r := summary.Record
+	s := JobStatus{
+		Name: name, Given: job != nil, Known: r.Mark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: r.Paused, Newest: summary.Newest,
+	}
 	list := entries(f.namespace, r)
 	s.Open = list[:len(r.Open):len(r.Open)]
 	for i, e := range list[len(r.Open):] {

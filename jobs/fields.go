@@ -22,6 +22,9 @@ func (j *Job) Fields() map[string]string {
 		"retry.backoff": s.Retry.Backoff.String(), "retry.max_backoff": s.Retry.MaxBackoff.String(),
 		"groups": strings.Join(s.Groups, ", "),
 	}
+	if s.History != 0 { // not the default
+		fields["history"] = strconv.Itoa(s.History)
+	}
 	if s.Paused {
 		fields["paused"] = "true"
 	}

@@ -58,6 +58,9 @@ func WithRate(r Rate, burst int) Option { return func(s *Spec) { s.Rate, s.Burst
 // WithWeight makes a run take so much of its replica's capacity; see [Spec].Weight and scheduler.WithMaxRuns.
 func WithWeight(n int) Option { return func(s *Spec) { s.Weight = n } }
 
+// WithHistory makes the store keep so many settled ticks of the job; see [Spec].History.
+func WithHistory(n int) Option { return func(s *Spec) { s.History = n } }
+
 // WithLeader makes the job a task that runs all the time on one replica; its schedule must be "". See [Spec].Leader.
 func WithLeader() Option { return func(s *Spec) { s.Leader = true } }
 

@@ -33,8 +33,9 @@ func TestOptionsChangeWhatTheySayAndNothingElse(t *testing.T) {
 		"WithRate": {jobs.WithRate(jobs.Rate{Count: 2, Per: time.Hour}, 3), func(s *jobs.Spec) {
 			s.Rate, s.Burst = jobs.Rate{Count: 2, Per: time.Hour}, 3
 		}},
-		"WithWeight": {jobs.WithWeight(7), func(s *jobs.Spec) { s.Weight = 7 }},
-		"WithGroups": {jobs.WithGroups("eu", "us"), func(s *jobs.Spec) { s.Groups = []string{"eu", "us"} }},
+		"WithHistory": {jobs.WithHistory(200), func(s *jobs.Spec) { s.History = 200 }},
+		"WithWeight":  {jobs.WithWeight(7), func(s *jobs.Spec) { s.Weight = 7 }},
+		"WithGroups":  {jobs.WithGroups("eu", "us"), func(s *jobs.Spec) { s.Groups = []string{"eu", "us"} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := validSpec()

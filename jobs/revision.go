@@ -52,6 +52,9 @@ func normal(s Spec) Spec {
 	if s.Weight == 1 {
 		s.Weight = 0 // what is said by default is the same as what a version before said
 	}
+	if s.History == Defaults().History {
+		s.History = 0
+	}
 	if len(s.Groups) == 0 {
 		s.Groups = nil
 	}

@@ -114,6 +114,10 @@ type Spec struct {
 	// takes it from its start to its end, the waits between its attempts included.
 	Weight int `json:",omitempty"`
 
+	// History is how many settled ticks of the job the store keeps for people to look at, from [MinHistory] to
+	// [MaxHistory]. A range of ticks that were settled together counts as one. What runs does not depend on it.
+	History int `json:",omitempty"`
+
 	Groups []string // only replicas that serve one of these groups run the job; empty means every replica
 	Paused bool     // every tick is settled as skipped
 
@@ -138,11 +142,18 @@ func Defaults() Spec {
 		MaxCatchUp:    100,
 		Burst:         1,
 		Weight:        1,
+		History:       128,
 	}
 }
 
 // MaxWeight is the most that a job may weigh.
 const MaxWeight = 1_000_000
+
+// The range of [Spec].History.
+const (
+	MinHistory = 16 // which the store remembers anyway
+	MaxHistory = 1000
+)
 
 // Fault is one thing wrong with a [Spec].
 type Fault struct {
@@ -233,6 +244,9 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	}
 	if s.Weight < 1 || s.Weight > MaxWeight {
 		fault("weight", s.Weight, "must be from 1 to %d", MaxWeight)
+	}
+	if s.History < MinHistory || s.History > MaxHistory {
+		fault("history", s.History, "must be from %d to %d", MinHistory, MaxHistory)
 	}
 	for i, g := range s.Groups {
 		if !ValidName(g) {

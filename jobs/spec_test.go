@@ -91,6 +91,10 @@ func TestEverySpecRule(t *testing.T) {
 		"weight of nothing": {func(s *jobs.Spec) { s.Weight = 0 }, "weight", "0", "from 1 to 1000000"},
 		"weight at most":    {func(s *jobs.Spec) { s.Weight = jobs.MaxWeight }, "", "", ""},
 		"weight too great":  {func(s *jobs.Spec) { s.Weight = jobs.MaxWeight + 1 }, "weight", "1000001", "from 1 to 1000000"},
+		"history at least":  {func(s *jobs.Spec) { s.History = jobs.MinHistory }, "", "", ""},
+		"history too short": {func(s *jobs.Spec) { s.History = jobs.MinHistory - 1 }, "history", "15", "from 16 to 1000"},
+		"history at most":   {func(s *jobs.Spec) { s.History = jobs.MaxHistory }, "", "", ""},
+		"history too long":  {func(s *jobs.Spec) { s.History = jobs.MaxHistory + 1 }, "history", "1001", "from 16 to 1000"},
 		"groups":            {func(s *jobs.Spec) { s.Groups = []string{"eu", "us-1"} }, "", "", ""},
 		"groups misnamed":   {func(s *jobs.Spec) { s.Groups = []string{"eu", "u s"} }, "groups[1]", "u s", "letter or digit"},
 		"paused":            {func(s *jobs.Spec) { s.Paused = true }, "", "", ""},
@@ -150,7 +154,7 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 	require.Equal(t, []string{
 		"name", "timezone", "schedule", "timeout", "retry.max_attempts", "retry.backoff", "retry.max_backoff", "delivery",
 		"max_takeovers", "overlap", "misfire_grace", "misfire", "catch_up_window", "max_catch_up", "jitter",
-		"rate", "burst", "weight", "groups[0]", "groups[1]",
+		"rate", "burst", "weight", "history", "groups[0]", "groups[1]",
 	}, fields)
 
 	_, err := jobs.FromSpec(spec, nil)

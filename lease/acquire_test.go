@@ -188,14 +188,3 @@ func TestGrantWhoseReplyWasLostIsFoundAgain(t *testing.T) {
 		require.Equal(t, time.Now().Add(14*time.Second-lease.Margin(15*time.Second)), l.Deadline(), "of what is left")
 	})
 }
-
-func TestRequestsDifferFromThoseOfAnEarlierProcess(t *testing.T) {
-	seen := map[string]bool{}
-	for range 1000 {
-		r := protocol.NewRequest()
-		require.True(t, protocol.ValidName(r), r)
-		require.False(t, seen[r])
-		seen[r] = true
-		require.Greater(t, len(r), 8, "%s: no part of it is random", r)
-	}
-}

@@ -5,10 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/solotick/solotick/lease/protocol"
@@ -58,15 +55,6 @@ func Acquire(ctx context.Context, store Store, c Claim) (*Lease, error) {
 	return NewKeeper(store).Acquire(ctx, c)
 }
 
-var (
-	process  = "r" + strconv.FormatUint(rand.Uint64(), 36) + "-"
-	requests atomic.Uint64
-)
-
-// NewRequest returns a request id that no other call returns, in this process or another: a holder that was started
-// anew under its old name must not be taken for the one it was.
-func NewRequest() string { return process + strconv.FormatUint(requests.Add(1), 36) }
-
 // Acquire claims once, without waiting for another holder, and keeps the lease that is granted. ctx is the parent of the
 // lease's context; its end does not release the lease. The name's first occasion ever is granted whatever its number.
 //
@@ -76,7 +64,7 @@ func NewRequest() string { return process + strconv.FormatUint(requests.Add(1), 
 // whether it was granted: the same claim with the same Request gets the same grant.
 func (k *Keeper) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	if c.Request == "" {
-		c.Request = NewRequest()
+		c.Request = protocol.NewRequest()
 	}
 	if err := c.Validate(); err != nil {
 		return nil, err

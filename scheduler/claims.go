@@ -48,12 +48,14 @@ func (c *contender) knownLocked() int64 {
 	case c.spec.Delivery == jobs.AtMostOnce:
 		return c.hintedWatermarkLocked()
 	default:
-		return c.mark
+		return c.cursor.watermark
 	}
 }
 
 // aheadLocked reports whether the mark lies in the future.
-func (c *contender) aheadLocked() bool { return c.mark > c.s.clock.ms()+c.s.trust.limit.Milliseconds() }
+func (c *contender) aheadLocked() bool {
+	return c.cursor.watermark > c.s.clock.ms()+c.s.trust.limit.Milliseconds()
+}
 
 // claimLocked sends a claim and takes in the answer.
 func (c *contender) claimLocked(a *asking) bool {
@@ -136,7 +138,7 @@ func (c *contender) claimLocked(a *asking) bool {
 	case protocol.Busy:
 		// Woken when the other ends, by the store or by our own run; at the latest when its lease would run out.
 		wait = ms(answer.Left) + 1 + rand.Int64N(50)
-		c.blocked = now
+		c.cursor.blocked = now
 	case protocol.Decided, protocol.Unknown, protocol.OutOfBounds: // the mark, or the next plan, says what follows
 	}
 	for _, t := range answer.Settled {
@@ -144,7 +146,7 @@ func (c *contender) claimLocked(a *asking) bool {
 	}
 	if c.asking == a {
 		if a.busy && answer.Status != protocol.Busy {
-			c.blocked = now
+			c.cursor.blocked = now
 		}
 		a.busy = answer.Status == protocol.Busy
 		if !a.busy {
@@ -190,18 +192,15 @@ func (c *contender) learnLocked(a protocol.Answer, tick, now int64) {
 	c.othersLocked(a.Open, tick, now)
 }
 
-func (c *contender) advanceLocked(mark int64) {
-	if mark > c.mark || c.next == 0 {
-		c.mark = max(mark, c.mark)
-		c.next = c.tickAfter(c.mark)
-	}
+func (c *contender) advanceLocked(watermark int64) {
+	c.cursor = c.cursor.advance(watermark, c.tickAfter)
 }
 
 // passLocked settles ticks that nobody runs.
-func (c *contender) passLocked(st step) bool {
+func (c *contender) passLocked(d decision) bool {
 	p := protocol.Pass{
-		Name: c.name, From: c.mark, To: st.pass, Outcome: st.outcome, Request: c.s.request(), Holder: c.s.replica,
-		Note: fleet.Note{Reason: string(st.reason), Count: st.count}.String(),
+		Name: c.name, From: c.cursor.watermark, To: d.tick, Outcome: d.outcome, Request: c.s.request(), Holder: c.s.replica,
+		Note: fleet.Note{Reason: string(d.reason), Count: d.count}.String(),
 	}
 	for try := 0; ; try++ {
 		c.mu.Unlock()
@@ -220,12 +219,12 @@ func (c *contender) passLocked(st step) bool {
 			c.retryAt = c.retryLocked()
 			return false
 		case passed:
-			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(p.To).UTC(), Count: st.count, Outcome: st.outcome, Reason: st.reason})
+			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(p.To).UTC(), Count: d.count, Outcome: d.outcome, Reason: d.reason})
 		case mark < p.From:
 			c.forgottenLocked() // the record is gone, or went back in time
 			return false
 		}
-		c.caughtUp, c.failures = st.caughtUp, 0
+		c.cursor, c.failures = c.cursor.planned(d), 0
 		c.advanceLocked(mark)
 		c.s.report(report{kind: progressDecided, job: c.name, tick: mark, watermark: true})
 		return true
@@ -243,8 +242,9 @@ func (c *contender) syncedLocked(r protocol.Record) {
 	if r.Made && c.made {
 		known := c.hintedWatermarkLocked()
 		if tick := c.tickAfter(known); tick != 0 && tick <= r.Mark {
-			st := state{spec: &c.spec, next: c.tickAfter, due: func(t int64) int64 { return t }, mark: known}.passUpTo(r.Mark, Missed, ReasonForgotten)
-			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(st.pass).UTC(), Count: st.count, Outcome: Missed, Reason: ReasonForgotten})
+			p := policies{spec: &c.spec, tickAfter: c.tickAfter, due: func(t int64) int64 { return t }}
+			d := situation{cursor: cursor{watermark: known, next: tick}, policies: &p}.skipUpTo(r.Mark, Missed, ReasonForgotten)
+			c.s.observe(Passed{Job: c.name, To: time.UnixMilli(d.tick).UTC(), Count: d.count, Outcome: Missed, Reason: ReasonForgotten})
 		}
 		if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
 			c.notBefore = c.since + ms(heardOf)
@@ -268,13 +268,13 @@ func (c *contender) syncedLocked(r protocol.Record) {
 	if !r.Revised.IsZero() {
 		c.edited, c.before = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules)
 	}
-	if r.Mark < c.mark && c.aheadLocked() { // it was brought back
-		c.mark, c.next = 0, 0
+	if r.Mark < c.cursor.watermark && c.aheadLocked() { // it was brought back
+		c.cursor.watermark, c.cursor.next = 0, 0
 	}
 	c.advanceLocked(r.Mark)
 	c.confirmedLocked(r.Mark)
 	c.othersLocked(r.Open, 0, c.s.clock.ms())
-	if tick := c.tickAfter(0); fresh && c.next == 0 && tick != 0 { // a single instant, and it never runs
+	if tick := c.tickAfter(0); fresh && c.cursor.next == 0 && tick != 0 { // a single instant, and it never runs
 		c.s.observe(Passed{Job: c.name, To: time.UnixMilli(tick).UTC(), Count: 1, Outcome: Missed, Reason: ReasonPast})
 	}
 }

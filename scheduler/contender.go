@@ -41,7 +41,7 @@ type contender struct {
 	revision  string
 	gone      bool            // the job was removed
 	paused    *protocol.Pause // as the store said; nil when it is not
-	edited    int64           // see state
+	edited    int64           // see policies
 	before    editions        // the schedules that were in force before
 	active    bool            // a goroutine contends
 	poked     bool            // something happened meanwhile: it has to look again
@@ -49,21 +49,16 @@ type contender struct {
 	stale     bool            // the record is to be read again, while the contender goes on
 	made      bool            // there has been a record before
 	since     int64           // since when the store remembered when the record was read
-	mark      int64           // the newest that is known to be decided
-	next      int64           // the first tick after mark; 0 when there is none
-	caughtUp  int64           // see state
-	blocked   int64           // see state
-	full      int64           // see state
-	held      int64           // see state
-	behind    bool            // a tick waits for a run of this replica, without having asked the store
-	short     int64           // when the oldest tick was due that found no room since the contender rested; 0 when none did
-	room      int             // what it holds for claims whose answer is not known
-	notBefore int64           // no new tick is claimed before this
-	retryAt   int64           // not before this; 0: at once
-	failures  int             // calls that failed in a row
-	asking    *asking         // a claim whose answer is not known
-	ask       asking          // what asking points to, if anything
-	open      map[int64]look  // ticks that others hold or held, or that wait
+	cursor    cursor
+	behind    bool           // a tick waits for a run of this replica, without having asked the store
+	short     int64          // when the oldest tick was due that found no room since the contender rested; 0 when none did
+	room      int            // what it holds for claims whose answer is not known
+	notBefore int64          // no new tick is claimed before this
+	retryAt   int64          // not before this; 0: at once
+	failures  int            // calls that failed in a row
+	asking    *asking        // a claim whose answer is not known
+	ask       asking         // what asking points to, if anything
+	open      map[int64]look // ticks that others hold or held, or that wait
 	running   map[int64]*lease.Lease
 	began     bool // a run has
 
@@ -113,7 +108,7 @@ func (c *contender) redefine(job *jobs.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.defineLocked(job)
-	c.next, c.caughtUp, c.blocked, c.full, c.held = 0, 0, 0, 0, 0
+	c.cursor = cursor{watermark: c.cursor.watermark}
 	c.hints.next = c.tickAfter(c.hints.watermark)
 	c.synced = false // the store has to say since when the schedule is what it is
 }
@@ -139,14 +134,6 @@ func (c *contender) tickAfter(after int64) int64 {
 		return 0
 	}
 	return t.UnixMilli()
-}
-
-// tickAfterLocked returns the same as tickAfter, and has most often no need to ask for it.
-func (c *contender) tickAfterLocked(after int64) int64 {
-	if after == c.mark && c.next != 0 {
-		return c.next
-	}
-	return c.tickAfter(after)
 }
 
 // due is when a tick is to start. The jitter depends on nothing but the job and the tick: it is the same everywhere.
@@ -181,7 +168,7 @@ func (c *contender) contend(late time.Duration) (began bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if late > 0 {
-		c.held = c.s.clock.ms()
+		c.cursor.overloaded = c.s.clock.ms()
 	}
 	if c.active {
 		c.poked = true
@@ -297,38 +284,35 @@ func (c *contender) actLocked() bool {
 		return false
 	}
 	busy := c.asking // a waiting claim's tick may be too late by now, or decided
-	st := plan(state{
-		spec: &c.spec, next: c.tickAfterLocked, due: c.due,
-		mark: c.mark, now: now, caughtUp: c.caughtUp, blocked: c.blocked, full: c.full, held: c.held, edited: c.edited, had: c.before.had(c.due),
-		settling: c.s.health.steady() < settleGrace,
-	})
-	switch {
-	case st.wait != 0:
-		c.retryAt = st.wait
+	d := plan(situation{cursor: c.cursor, policies: c.policiesLocked(), now: now, settling: c.s.health.steady() < settleGrace})
+	switch d.action {
+	case waitUntil:
+		c.retryAt = d.at
 		return false
-	case st.pass != 0:
+	case skipTicks:
 		c.asking = nil
-		return c.passLocked(st)
-	case st.claim != 0:
-		if st.overlap == protocol.OverlapWait && c.overloadedLocked(now) && c.runsLocked() { // the answer is known: it is busy
-			c.caughtUp, c.blocked, c.retryAt, c.behind = st.caughtUp, now, now+ms(c.s.term/2), true
+		return c.passLocked(d)
+	case claimTick:
+		if d.overlap == protocol.OverlapWait && c.overloadedLocked(now) && c.runsLocked() { // the answer is known: it is busy
+			c.cursor = c.cursor.planned(d)
+			c.cursor.blocked, c.retryAt, c.behind = now, now+ms(c.s.term/2), true
 			return false
 		}
-		if !c.roomLocked(c.due(st.claim) + c.backupLocked()) {
-			c.waitForRoomLocked(st.claim, now)
+		if !c.roomLocked(c.due(d.tick) + c.backupLocked()) {
+			c.waitForRoomLocked(d.tick, now)
 			return false
 		}
-		c.caughtUp = st.caughtUp
-		next := asking{claim: c.claim(st.claim)}
-		if busy != nil && busy.claim.Occasion == st.claim {
+		c.cursor = c.cursor.planned(d)
+		next := asking{claim: c.claim(d.tick)}
+		if busy != nil && busy.claim.Occasion == d.tick {
 			next.began, next.busy = busy.began, true
 		}
 		a := &c.ask
 		*a = next
-		a.claim.NotBefore = time.UnixMilli(c.due(st.claim))
-		a.claim.Overlap = st.overlap
-		if st.latest != 0 {
-			a.claim.NotAfter = time.UnixMilli(st.latest)
+		a.claim.NotBefore = time.UnixMilli(c.due(d.tick))
+		a.claim.Overlap = d.overlap
+		if d.latest != 0 {
+			a.claim.NotAfter = time.UnixMilli(d.latest)
 		}
 		c.asking = a
 		return c.claimLocked(a)
@@ -338,10 +322,17 @@ func (c *contender) actLocked() bool {
 	}
 }
 
+// policiesLocked is what the decisions about the ticks follow.
+func (c *contender) policiesLocked() *policies {
+	return &policies{spec: &c.spec, tickAfter: c.tickAfter, due: c.due, edited: c.edited, had: c.before.had(c.due)}
+}
+
 // overloadFor is for how long a claim that was held back counts as a sign that the store is overloaded.
 const overloadFor = 10_000 // ms
 
-func (c *contender) overloadedLocked(now int64) bool { return c.held != 0 && now-c.held < overloadFor }
+func (c *contender) overloadedLocked(now int64) bool {
+	return c.cursor.overloaded != 0 && now-c.cursor.overloaded < overloadFor
+}
 
 // runsLocked reports whether this replica holds a tick of the job.
 func (c *contender) runsLocked() bool {
@@ -366,7 +357,7 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 	wait := c.asking != nil || open || c.behind
 	now := c.s.clock.ms()
 	if c.behind {
-		c.blocked, c.behind = now, false
+		c.cursor.blocked, c.behind = now, false
 	}
 	for t, l := range c.open {
 		if l.waits { // for this one, perhaps

@@ -33,7 +33,7 @@ func (c *contender) placeLocked() place {
 }
 
 // hintedLocked reports whether others have reported a later watermark than the confirmed one.
-func (c *contender) hintedLocked() bool { return c.hints.watermark > c.mark }
+func (c *contender) hintedLocked() bool { return c.hints.watermark > c.cursor.watermark }
 
 // upcomingLocked is the tick that is to be claimed next, as far as is known; 0 when there is none. The replica that claims
 // first relies on what it knows itself: a report that is wrong must not keep it from a tick.
@@ -41,7 +41,7 @@ func (c *contender) upcomingLocked() int64 {
 	if c.placeLocked().rank > 0 {
 		return c.nextLocked()
 	}
-	return c.next
+	return c.cursor.next
 }
 
 // nextLocked is the first tick that nobody has reported to be decided, or open; 0 when there is none.
@@ -49,7 +49,7 @@ func (c *contender) nextLocked() int64 {
 	if c.hintedLocked() {
 		return c.hints.next
 	}
-	return c.next
+	return c.cursor.next
 }
 
 // claimAtLocked is when this replica claims the upcoming tick, or passes it; 0 for never.
@@ -112,7 +112,7 @@ func (c *contender) confirmedLocked(watermark int64) {
 func (c *contender) writeBack(watermark int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.gone || !c.synced || c.mark <= watermark {
+	if c.gone || !c.synced || c.cursor.watermark <= watermark {
 		return
 	}
 	for _, l := range c.running {
@@ -145,7 +145,7 @@ func (c *contender) learn(r report, from string) {
 		}
 	case progressDecided, progressBehind, progressLeaving:
 	}
-	if r.watermark && r.tick > max(c.mark, c.hints.watermark) {
+	if r.watermark && r.tick > max(c.cursor.watermark, c.hints.watermark) {
 		if !c.hintedLocked() {
 			c.hints = hints{since: now}
 		}
@@ -207,4 +207,4 @@ func (c *contender) rescheduleLocked() {
 }
 
 // hintedWatermarkLocked is the newest watermark that anybody has reported.
-func (c *contender) hintedWatermarkLocked() int64 { return max(c.mark, c.hints.watermark) }
+func (c *contender) hintedWatermarkLocked() int64 { return max(c.cursor.watermark, c.hints.watermark) }

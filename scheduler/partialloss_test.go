@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/knownfail"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/redislease"
@@ -19,8 +18,6 @@ import (
 )
 
 // The tests here take from Redis a part of what it knows, or set it back, while all replicas live.
-
-const recordLost = "issue B, finding 3: a record that is missing is made again at the present time, whatever its replicas know"
 
 // soon returns the schedule of one tick, in five to six seconds, and that tick: the replicas have started before it on a busy
 // machine, too.
@@ -38,25 +35,30 @@ func (f *redisFleet) idleJobs(names ...string) (tick time.Time) {
 	return tick
 }
 
-// decided waits until the replicas have run or settled the tick of every job.
-func (f *redisFleet) decided(names ...string) (ran []string) {
+// runOnce waits until the tick of every job is settled, and judges that it ran once.
+func (f *redisFleet) runOnce(names ...string) {
 	f.t.Helper()
 	for _, name := range names {
-		require.Eventually(f.t, func() bool { return len(f.runs.of(name)) > 0 || f.settledWithoutRun(name) > 0 }, 20*time.Second, 2*time.Millisecond)
-		if len(f.runs.of(name)) > 0 {
-			ran = append(ran, name)
-		}
+		require.Eventually(f.t, func() bool { return f.ended(name) > 0 }, 20*time.Second, 2*time.Millisecond)
+		require.Equal(f.t, 1, f.ended(name))
+		require.Len(f.t, f.runs.of(name), 1, name)
 	}
-	return ran
 }
 
-// settledWithoutRun counts the ticks of a job that the replicas have settled without a run.
-func (f *redisFleet) settledWithoutRun(job string) (n int) {
+// ended counts the ticks of a job that the replicas have settled, after a run or without one.
+func (f *redisFleet) ended(job string) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range f.events {
-		if e, ok := e.(scheduler.Passed); ok && e.Job == job {
-			n += e.Count
+		switch e := e.(type) {
+		case scheduler.RunSettled:
+			if e.Run.Job == job {
+				n++
+			}
+		case scheduler.Passed:
+			if e.Job == job {
+				n += e.Count
+			}
 		}
 	}
 	return n
@@ -75,7 +77,7 @@ func TestDeletedIdleRecordLosesNoTick(t *testing.T) {
 		require.EqualValues(t, 1, deleted)
 	}
 
-	knownfail.Run(t, recordLost, func(t *knownfail.T) { require.Equal(t, names, f.decided(names...)) })
+	f.runOnce(names...)
 }
 
 func TestEmptyMasterOfClusterLosesNoTick(t *testing.T) {
@@ -103,7 +105,7 @@ func TestEmptyMasterOfClusterLosesNoTick(t *testing.T) {
 	time.Sleep(time.Until(tick.Add(-500 * time.Millisecond)))
 	nodes[1-since].Flush()
 
-	knownfail.Run(t, recordLost, func(t *knownfail.T) { require.Equal(t, names, f.decided(names...)) })
+	f.runOnce(names...)
 }
 
 const slots = 16384

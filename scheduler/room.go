@@ -71,7 +71,7 @@ func (c *contender) pendingLocked() bool {
 // waitForRoomLocked is what follows when a tick found no room: it waits, and becomes a misfire after its grace. A tick that
 // an earlier one of its job is in the way of overlaps it, as it would have if there had been room to claim it.
 func (c *contender) waitForRoomLocked(tick, now int64) {
-	c.full = now
+	c.cursor.full = now
 	due := c.due(tick)
 	at := due + c.graceMs() + 1
 	if c.spec.Overlap == jobs.Forbid || c.spec.Overlap == jobs.Queue {
@@ -80,7 +80,7 @@ func (c *contender) waitForRoomLocked(tick, now int64) {
 			overlapped = overlapped || !l.waits
 		}
 		if overlapped {
-			c.blocked = now
+			c.cursor.blocked = now
 			if c.spec.Overlap == jobs.Forbid && now <= due+promptly {
 				at = due + promptly + 1
 			}

@@ -195,9 +195,13 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 			Name: c.name, Known: c.knownLocked(), Mark: now, Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job),
 			Paused: c.paused, Until: s.until(),
 		}
-		if c.made && since > c.since {
+		switch known := c.knownLocked(); {
+		case !c.made:
+		case since > c.since:
 			// A tick after the loss cannot have been granted before it; of the others nobody knows.
-			syncs[i].Mark = max(since, c.knownLocked())
+			syncs[i].Mark = max(since, known)
+		case known > 0: // the record is gone alone
+			syncs[i].Mark = known
 		}
 		c.mu.Unlock()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
@@ -220,6 +221,9 @@ func policies(d fleet.Description) []string {
 	triggers := "triggers without a rate"
 	if !s.Rate.IsZero() {
 		triggers = fmt.Sprintf("triggers %s, burst %d", s.Rate, s.Burst)
+	}
+	if s.History != jobs.Defaults().History {
+		triggers += fmt.Sprintf("; history of %d", s.History)
 	}
 	return []string{fmt.Sprintf("overlap %s; %s; %s", s.Overlap, delivery, run), late, triggers}
 }

@@ -37,9 +37,10 @@ func made(pkg string, imports ...string) graph {
 func TestRulesRefuse(t *testing.T) {
 	for pkg, imports := range map[string][]string{
 		"./lease":               {"golang.org/x/sys/unix", "./jobs", "./lease/memlease", "./internal/clock", "github.com/google/uuid"},
-		"./lease/driver":        {"./jobs", "./lease/memlease", "github.com/redis/go-redis/v9"},
-		"./lease/memlease":      {"./jobs", "github.com/redis/go-redis/v9", "./internal/redistest"},
-		"./lease/redislease":    {"./jobs", "./scheduler", "./lease/memlease", "github.com/prometheus/client_golang/prometheus"},
+		"./lease/protocol":      {"./lease", "./lease/record", "golang.org/x/sys/unix"},
+		"./lease/driver":        {"./jobs", "./lease", "./lease/memlease", "github.com/redis/go-redis/v9"},
+		"./lease/memlease":      {"./jobs", "./lease", "github.com/redis/go-redis/v9", "./internal/redistest"},
+		"./lease/redislease":    {"./jobs", "./lease", "./scheduler", "./lease/memlease", "github.com/prometheus/client_golang/prometheus"},
 		"./lease/quorum":        {"./jobs", "./lock", "./lease/memlease", "./lease/redislease", "github.com/redis/go-redis/v9"},
 		"./lock":                {"./lease/memlease", "./lease/redislease", "./jobs", "./election", "./internal/heap", "github.com/redis/go-redis/v9", "github.com/prometheus/client_golang/prometheus"},
 		"./election":            {"./lease/redislease", "./lease/quorum", "./jobs", "./scheduler", "./metrics", "github.com/redis/go-redis/v9"},
@@ -52,7 +53,7 @@ func TestRulesRefuse(t *testing.T) {
 		"./jobs/http":           {"./jobs/redisstream", "github.com/redis/go-redis/v9"},
 		"./jobs/redisstream":    {"./lease", "./lease/redislease", "./jobs/http", "./config", "github.com/cenkalti/backoff/v7"},
 		"./jobs/schedule":       {"./jobs", "github.com/cenkalti/backoff/v7"},
-		"./fleet":               {"./scheduler", "./lease/redislease", "./config", "github.com/redis/go-redis/v9"},
+		"./fleet":               {"./scheduler", "./lease", "./lease/redislease", "./config", "github.com/redis/go-redis/v9"},
 		"./scheduler":           {"./lease/redislease", "./lease/memlease", "./config", "./metrics", "./jobs/exec", "go.uber.org/fx"},
 		"./scheduler/fleettime": {"github.com/redis/go-redis/v9", "github.com/prometheus/client_golang/prometheus"},
 		"./metrics":             {"./config", "./lease/redislease", "github.com/redis/go-redis/v9", "go.uber.org/fx"},
@@ -78,7 +79,7 @@ func TestRulesRefuse(t *testing.T) {
 
 func TestProductRefusesTestCode(t *testing.T) {
 	for _, pkg := range []string{
-		"./lease", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lock", "./election", "./jobs", "./jobs/http",
+		"./lease", "./lease/protocol", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lock", "./election", "./jobs", "./jobs/http",
 		"./scheduler", "./metrics", "./config", "./guard", "./guard/httpguard", "./guard/sqlguard", "./internal/heap",
 		"./cmd/worker", "./examples/quickstart", "./new",
 	} {
@@ -96,13 +97,14 @@ func TestProductRefusesTestCode(t *testing.T) {
 
 func TestRulesAllow(t *testing.T) {
 	for pkg, imports := range map[string][]string{
-		"./lease":               {"context", "crypto/rand"},
-		"./lease/driver":        {"./lease", "./lease/record"},
-		"./lease/memlease":      {"./lease", "./lease/driver"},
-		"./lease/redislease":    {"./lease", "github.com/redis/go-redis/v9/maintnotifications", "embed"},
-		"./lease/leasetest":     {"./lease", "testing", "github.com/stretchr/testify/require", "pgregory.net/rapid"},
-		"./lease/quorum":        {"./lease", "./lease/record"},
-		"./lock":                {"./lease", "hash/fnv"},
+		"./lease/protocol":      {"context", "crypto/rand"},
+		"./lease":               {"./lease/protocol", "container/heap"},
+		"./lease/driver":        {"./lease/protocol", "./lease/record"},
+		"./lease/memlease":      {"./lease/protocol", "./lease/driver"},
+		"./lease/redislease":    {"./lease/protocol", "github.com/redis/go-redis/v9/maintnotifications", "embed"},
+		"./lease/leasetest":     {"./lease/protocol", "testing", "github.com/stretchr/testify/require", "pgregory.net/rapid"},
+		"./lease/quorum":        {"./lease", "./lease/protocol", "./lease/record"},
+		"./lock":                {"./lease", "./lease/protocol", "hash/fnv"},
 		"./election":            {"./lock", "./lease"},
 		"./guard":               {"context", "sync"},
 		"./guard/sqlguard":      {"./guard", "database/sql"},
@@ -112,8 +114,8 @@ func TestRulesAllow(t *testing.T) {
 		"./jobs/exec":           {"./jobs", "golang.org/x/sys/unix", "./internal/heap"},
 		"./jobs/redisstream":    {"./jobs", "github.com/redis/go-redis/v9", "embed"},
 		"./jobs/schedule":       {"github.com/robfig/cron/v3", "time/tzdata"},
-		"./fleet":               {"./lease", "./jobs", "./jobs/schedule"},
-		"./scheduler":           {"./fleet", "./lease", "./jobs", "./jobs/schedule", "./internal/heap", "github.com/cenkalti/backoff/v7"},
+		"./fleet":               {"./lease/protocol", "./jobs", "./jobs/schedule"},
+		"./scheduler":           {"./fleet", "./lease", "./lease/protocol", "./jobs", "./jobs/schedule", "./internal/heap", "github.com/cenkalti/backoff/v7"},
 		"./metrics":             {"./scheduler", "./lock", "github.com/prometheus/client_golang/prometheus/promhttp"},
 		"./config":              {"./jobs/http", "go.yaml.in/yaml/v4"},
 		"./internal/heap":       {"container/heap"},

@@ -12,36 +12,40 @@ type layer struct {
 // layers has the packages whose imports are listed. The longest pattern that matches a package is its layer; packages
 // without one may import whatever is not forbidden.
 var layers = map[string]layer{
-	"./lease": {
+	"./lease/protocol": {
 		nil,
-		"every store and every embedder builds on it, so it imports only the standard library",
+		"every store and all who use leases build on it, so it imports only the standard library",
+	},
+	"./lease": {
+		[]string{"./lease/protocol"},
+		"who takes a lease gets nothing but what stores are asked and answer",
 	},
 	"./lease/record": {
-		[]string{"./lease"},
+		[]string{"./lease/protocol"},
 		"any store may build on it, so it knows leases only",
 	},
 	"./lease/driver": {
-		[]string{"./lease", "./lease/record", "./internal/keyqueue"},
+		[]string{"./lease/protocol", "./lease/record", "./internal/keyqueue"},
 		"the rules over any store of values, so it knows leases only",
 	},
 	"./lease/memlease": {
-		[]string{"./lease", "./lease/driver"},
+		[]string{"./lease/protocol", "./lease/driver"},
 		"a store knows leases and nothing of jobs",
 	},
 	"./lease/redislease/...": {
-		[]string{"./lease", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
+		[]string{"./lease/protocol", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/quorum/...": {
-		[]string{"./lease", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue"},
+		[]string{"./lease", "./lease/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue"},
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {
-		[]string{"./lease", "./internal/eventqueue"},
+		[]string{"./lease", "./lease/protocol", "./internal/eventqueue"},
 		"locks work on any store, so they know leases only",
 	},
 	"./election/...": {
-		[]string{"./lease", "./lock"},
+		[]string{"./lease", "./lease/protocol", "./lock"},
 		"an election is a lock, and works on any store as locks do",
 	},
 	"./guard": {
@@ -73,24 +77,24 @@ var layers = map[string]layer{
 		"the arithmetic of schedules stands by itself",
 	},
 	"./fleet/...": {
-		[]string{"./fleet/...", "./lease", "./jobs", "./jobs/schedule", "./internal/..."},
+		[]string{"./fleet/...", "./lease/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
 		"whoever looks at a fleet need not be part of it, nor choose its store",
 	},
 	"./scheduler/...": {
 		[]string{
-			"./scheduler/...", "./fleet", "./lease", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
+			"./scheduler/...", "./fleet", "./lease", "./lease/protocol", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
 		},
 		"an embedder gets the scheduler without any store, kind of job or file format",
 	},
 	"./metrics/...": {
 		[]string{
-			"./metrics/...", "./scheduler/...", "./lock", "./lease", "./jobs", "./jobs/schedule", "./internal/...",
+			"./metrics/...", "./scheduler/...", "./lock", "./lease", "./lease/protocol", "./jobs", "./jobs/schedule", "./internal/...",
 			"github.com/prometheus/...",
 		},
 		"it turns events into series, whatever store they come from",
 	},
 	"./config/...": {
-		[]string{"./config/...", "./lease", "./jobs/...", "./internal/...", "go.yaml.in/yaml/..."},
+		[]string{"./config/...", "./lease/protocol", "./jobs/...", "./internal/...", "go.yaml.in/yaml/..."},
 		"it describes the daemon's parts and builds none of them",
 	},
 }

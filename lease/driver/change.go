@@ -42,6 +42,7 @@ type work struct {
 	value   Value
 	spare   *record.Record // where the state was kept, empty now
 	known   *Value         // what was seen of the key before the truth, and is not a part of that for all that is known
+	behind  bool           // the truth is older than known: the store went back, and the state is what is known
 	truth   bool           // the value is the present one at now
 	now     time.Time
 	change  *Change // what was decided
@@ -218,6 +219,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 // restore brings back into the record what a store has lost that went back in time, to a snapshot: what is known of it is
 // either newer, or says that a grant was settled which the record takes to be open.
 func (w *work) restore() error {
+	w.behind = false
 	r, ok := w.state.(*record.Record)
 	if !ok || w.known == nil || w.value.Version == (Version{}) {
 		return nil
@@ -234,7 +236,8 @@ func (w *work) restore() error {
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", protocol.ErrRecord, w.key, err)
 	}
-	r.Restore(known, w.known.Version.Stamp > w.value.Version.Stamp, w.now)
+	w.behind = w.known.Version.Stamp > w.value.Version.Stamp
+	r.Restore(known, w.behind, w.now)
 	return nil
 }
 

@@ -37,6 +37,9 @@ type Op struct {
 	Renew  *Renewal
 	Append []Entry // to the list of the key, whatever its value is
 	Newest int     // reads the newest so many of the list
+	// First, of a read of the value, says that so many of the first bytes of its data are enough, and of its version the
+	// stamp. A store may return more; 0 means all.
+	First int
 }
 
 // Value is what a store keeps under a key.

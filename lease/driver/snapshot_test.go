@@ -54,13 +54,59 @@ func requireSettledOnce(t *testing.T, s *driver.Session, g protocol.Grant) {
 	require.Equal(t, protocol.Outcome("succeeded"), r.Settled[0].Outcome)
 }
 
+// requireUnknown has a replica find out that the store went back.
+func requireUnknown(t *testing.T, s *driver.Session, c protocol.Claim) {
+	t.Helper()
+	a, err := s.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, protocol.Unknown, a.Status)
+}
+
+// TestClaimOfStoreThatWentBackWaitsForOthers: what the claimer knows is brought back, and another one knows more.
+func TestClaimOfStoreThatWentBackWaitsForOthers(t *testing.T) {
+	m, b, g := running(t)
+	goBack := m.Snapshot()
+	_, err := b.Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
+	require.NoError(t, err)
+	a := replica(t, m)
+	_, err = a.Sync(t.Context(), []protocol.Sync{{Name: "job"}}) // it sees tick 100 run
+	require.NoError(t, err)
+	require.NoError(t, b.Settle(t.Context(), g, "succeeded"))
+	goBack()
+	c := claim(101, "a")
+	c.Overlap = protocol.OverlapSkip
+	requireUnknown(t, a, c)
+	_, err = b.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
+	require.NoError(t, err)
+	x, err := a.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, protocol.Granted, x.Status, "tick 100 does not run any more")
+	require.Empty(t, x.Open)
+}
+
+func TestPassOfStoreThatWentBackSettlesNothing(t *testing.T) {
+	_, s, g, goBack := settledSince(t)
+	goBack()
+	p := protocol.Pass{Name: "job", From: 100, To: 200, Outcome: "missed", Request: "p", Holder: "a"}
+	mark, passed, err := s.Pass(t.Context(), p)
+	require.NoError(t, err)
+	require.False(t, passed)
+	require.Less(t, mark, p.From)
+	requireSettledOnce(t, s, g)
+	mark, passed, err = s.Pass(t.Context(), p)
+	require.NoError(t, err)
+	require.True(t, passed)
+	require.EqualValues(t, 200, mark)
+}
+
 func TestSettledTickStaysSettledWhenTheStoreGoesBack(t *testing.T) {
 	_, s, g, goBack := settledSince(t)
 	goBack()
+	requireUnknown(t, s, claim(100, "b"))
+	requireSettledOnce(t, s, g)
 	a, err := s.Claim(t.Context(), claim(100, "b"))
 	require.NoError(t, err)
 	require.Equal(t, protocol.Decided, a.Status)
-	requireSettledOnce(t, s, g)
 
 	a, err = s.Claim(t.Context(), claim(101, "b"))
 	require.NoError(t, err)
@@ -84,6 +130,7 @@ func TestVersionFromBeforeASnapshotChangesNothing(t *testing.T) {
 	_, err := other.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
 	require.NoError(t, err)
 	goBack()
+	requireUnknown(t, other, claim(101, "b"))
 	a, err := other.Claim(t.Context(), claim(101, "b"))
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, a.Status)
@@ -111,6 +158,7 @@ func TestGrantAfterStoreWentBackOnSlowerClockStays(t *testing.T) {
 	x, err := b.Claim(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, x.Status)
+	requireUnknown(t, a, claim(tick, "a"))
 	y, err := a.Claim(t.Context(), claim(tick, "a"))
 	require.NoError(t, err)
 	require.Equal(t, protocol.Held, y.Status, "%+v", y)

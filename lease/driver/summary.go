@@ -23,32 +23,56 @@ func (s *Session) Names(ctx context.Context, cursor string, count int) (names []
 	return names, next, nil
 }
 
-// Summarize implements [protocol.Summarizer]. It reads the values alone, which remember what was settled last.
+// Summarize implements [protocol.Summarizer]. It reads the beginnings of values, and the few whole of which that is not enough.
 func (s *Session) Summarize(ctx context.Context, names []string) ([]protocol.Summary, error) {
 	if err := protocol.CheckNames(names); err != nil {
 		return nil, err
 	}
-	ops := make([]Op, len(names))
-	for i, name := range names {
-		ops[i].Key = name
-	}
 	list := make([]protocol.Summary, len(names))
+	all := make([]int, len(names))
+	for i := range all {
+		all[i] = i
+	}
+	rest, err := s.summarize(ctx, names, all, record.SummarySize, list)
+	if err == nil && len(rest) > 0 {
+		_, err = s.summarize(ctx, names, rest, 0, list)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// summarize fills in the summaries of the names at these places from so many of the first bytes of their values; 0: from all. It
+// returns the places of those of which that is not enough.
+func (s *Session) summarize(ctx context.Context, names []string, places []int, size int, list []protocol.Summary) (rest []int, err error) {
+	ops := make([]Op, len(places))
+	for i, place := range places {
+		ops[i] = Op{Key: names[place], First: size}
+	}
 	for i, res := range s.medium().Do(ctx, ops) {
-		name := names[i]
+		place, v := places[i], res.Value
+		name := names[place]
 		if res.Err != nil {
 			return nil, failed("summarize", name, res.Err)
 		}
-		list[i].Name = name
-		if res.Value.Version == (Version{}) {
+		list[place].Name = name
+		if v.Version == (Version{}) {
 			continue
 		}
-		r := new(record.Record)
-		if err := r.Decode(name, res.Value.Data, res.Value.Version.Stamp, res.Value.endOf); err != nil {
-			return nil, fmt.Errorf("summarize: %w: %s: %w", protocol.ErrRecord, name, err)
+		summary, complete, err := record.Summarize(name, v.Data, v.Version.Stamp, v.endOf, record.At(res.Now))
+		switch {
+		case err == nil && !complete && size == 0:
+			err = fmt.Errorf("%w: %s", protocol.ErrRecord, name)
+		case err == nil && !complete:
+			rest = append(rest, place)
 		}
-		list[i] = protocol.Summarize(r.View(name, record.At(res.Now)))
+		if err != nil {
+			return nil, fmt.Errorf("summarize: %w", err)
+		}
+		list[place] = summary
 	}
-	return list, nil
+	return rest, nil
 }
 
 // endOf returns when a lease on a part of the value ends; the zero time when there is none with that token.

@@ -49,6 +49,10 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 	err = s.one(ctx, "claim", c.Name, func(r *record.Record, w *work) {
 		w.due = c.NotBefore
 		w.rule = func(at *record.Moment) []Notification {
+			if w.behind && c.Occasion > 0 { // what is known is brought back; others may know more
+				a = protocol.Answer{Status: protocol.Unknown, Mark: c.Known, Now: w.now}
+				return nil
+			}
 			var wake bool
 			a, wake = r.Claim(c, at)
 			w.claims = a.Status != protocol.Held && a.Status != protocol.Decided // which stays as it is
@@ -117,6 +121,9 @@ func (s *Session) Pass(ctx context.Context, p protocol.Pass) (mark int64, passed
 	err = s.one(ctx, "pass", p.Name, func(r *record.Record, w *work) {
 		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
+			if mark, passed = 0, false; w.behind {
+				return nil // as in Claim
+			}
 			mark, passed, answer = r.Pass(p, at)
 			return nil
 		}

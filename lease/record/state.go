@@ -31,7 +31,7 @@ type Lease struct {
 
 // The first byte of a value says what it is and in which format.
 const (
-	recordFormat  = 0x11
+	recordFormat  = 0x12
 	lockFormat    = 0x21
 	settledFormat = 0x31
 )
@@ -39,19 +39,21 @@ const (
 // keepLock is for how long a lock that nobody touches is kept at least. No place in its queue lasts longer.
 const keepLock = 24 * time.Hour
 
-// Encode implements [State]. What was settled is kept as far as the rules look at it, without the notes of holders.
+// Encode implements [State]. What was settled is kept as far as the rules look at it, without the notes of holders. What a
+// summary shows comes first: see [Summarize].
 func (r *Record) Encode(stamp int64) []byte {
 	recent := r.recent()
-	w := &writer{b: make([]byte, 0, 96+24*(len(r.Open)+len(recent))), stamp: stamp}
+	w := &writer{b: make([]byte, 0, 96+28*(len(r.Open)+len(recent))), stamp: stamp}
 	w.b = append(w.b, recordFormat)
 	w.flags(r.Known, r.Wait, r.Paused != nil)
 	w.number(r.Mark)
+	w.base = baseOf(r.Mark)
 	w.number(r.Gap.From)
 	w.number(r.Gap.To)
 	w.token(r.Token)
 	w.count(len(r.Open))
 	for _, e := range r.Open {
-		w.number(e.Occasion)
+		w.tick(e.Occasion)
 		w.text(e.Holder)
 		w.text(e.Request)
 		w.token(e.Token)
@@ -60,37 +62,33 @@ func (r *Record) Encode(stamp int64) []byte {
 		w.number(int64(e.Term))
 		w.flags(e.Released)
 	}
-	w.count(len(recent))
-	for _, s := range recent {
-		if !ofRules(s.Note) {
-			s.Note = ""
-		}
-		w.settled(s.Settled)
-		w.text(s.Request)
-	}
-	w.number(r.Stop.Before)
-	w.token(r.Stop.Token)
 	w.count(len(r.Cancels))
 	for _, c := range r.Cancels {
-		w.number(c.Occasion)
+		w.tick(c.Occasion)
 		w.text(c.By)
-	}
-	w.count(len(r.Exceptions))
-	for _, n := range r.Exceptions {
-		w.number(n)
 	}
 	if r.Paused != nil {
 		w.text(r.Paused.By)
 		w.text(r.Paused.Why)
-		w.time(r.Paused.Since)
+		w.at(r.Paused.Since)
+	}
+	w.count(len(r.Schedules))
+	for _, s := range slices.Backward(r.Schedules) {
+		w.text(s.Text)
+		w.at(s.Since)
+	}
+	w.kinds(recent)
+	for _, s := range slices.Backward(recent) {
+		w.settlement(s)
+	}
+	w.number(r.Stop.Before)
+	w.token(r.Stop.Token)
+	w.count(len(r.Exceptions))
+	for _, n := range r.Exceptions {
+		w.number(n)
 	}
 	w.text(r.Revision)
 	w.time(r.Revised)
-	w.count(len(r.Schedules))
-	for _, s := range r.Schedules {
-		w.time(s.Since)
-		w.text(s.Text)
-	}
 	w.count(len(r.Triggered))
 	for _, t := range r.Triggered {
 		w.number(t.Occasion)
@@ -106,6 +104,83 @@ func (r *Record) Encode(stamp int64) []byte {
 	return w.b
 }
 
+// kind is what of a settlement says whether a summary shows it.
+type kind struct {
+	outcome         protocol.Outcome
+	ranged, granted bool
+}
+
+func kindOf(s Settled) kind { return kind{s.Outcome, s.From != 0, s.Token != 0} }
+
+// kinds writes how many are settled, and their kinds, newest first: each with how often it comes in a row.
+func (w *writer) kinds(list []Settled) {
+	w.count(len(list))
+	for n := len(list); n > 0; {
+		k, from := kindOf(list[n-1]), n-1
+		for from > 0 && kindOf(list[from-1]) == k {
+			from--
+		}
+		w.flags(k.ranged, k.granted)
+		w.text(string(k.outcome))
+		w.count(n - from)
+		n = from
+	}
+}
+
+// kinds reads what is settled, as far as its kind says.
+func (r *reader) kinds() []Settled {
+	n := r.plain()
+	if n > protocol.Remembered {
+		r.fail()
+	}
+	if n == 0 || r.err != nil {
+		return nil
+	}
+	list := make([]Settled, n)
+	for n > 0 {
+		s := Settled{Settled: protocol.Settled{Attempt: unread}}
+		var ranged, granted bool
+		r.flags(&ranged, &granted)
+		if ranged {
+			s.From = unread
+		}
+		if granted {
+			s.Token = unread
+		}
+		s.Outcome = protocol.Outcome(r.text())
+		times := r.plain()
+		if times < 1 || times > n {
+			r.fail()
+			return nil
+		}
+		for range times {
+			n--
+			list[n] = s
+		}
+	}
+	return list
+}
+
+// settlement writes all of s but its outcome.
+func (w *writer) settlement(s Settled) {
+	w.tick(s.Occasion)
+	w.number(s.From)
+	w.token(s.Token)
+	w.count(s.Attempt)
+	w.at(s.At)
+	w.text(s.Holder)
+	if !ofRules(s.Note) {
+		s.Note = ""
+	}
+	w.text(s.Note)
+	w.text(s.Request)
+}
+
+func (r *reader) settlement(s *Settled) {
+	s.Occasion, s.From, s.Token, s.Attempt = r.tick(), r.number(), r.token(), r.plain()
+	s.At, s.Holder, s.Note, s.Request = r.at(), r.text(), r.text(), r.text()
+}
+
 // Decode implements [State].
 func (r *Record) Decode(name string, data []byte, stamp int64, ends func(token int64) time.Time) error {
 	*r = Record{}
@@ -113,30 +188,41 @@ func (r *Record) Decode(name string, data []byte, stamp int64, ends func(token i
 		return nil
 	}
 	d := &reader{b: data, stamp: stamp}
-	d.begin(recordFormat)
-	var paused bool
-	d.flags(&r.Known, &r.Wait, &paused)
-	r.Mark, r.Gap.From, r.Gap.To, r.Token = d.number(), d.number(), d.number(), d.token()
-	r.Open = list(d, func(e *Entry) {
-		e.Name = name
-		e.Occasion, e.Holder, e.Request, e.Token = d.number(), d.text(), d.text(), d.token()
-		e.Attempt, e.Takeovers, e.Term = d.plain(), d.plain(), time.Duration(d.number())
-		d.flags(&e.Released)
-	})
-	r.SetEnds(ends)
-	r.Settled = list(d, func(s *Settled) { s.Settled, s.Request = d.settled(), d.text() })
-	r.Stop = Stop{Before: d.number(), Token: d.token()}
-	r.Cancels = list(d, func(c *Cancel) { c.Occasion, c.By = d.number(), d.text() })
-	r.Exceptions = list(d, func(n *int64) { *n = d.number() })
-	if paused {
-		r.Paused = &protocol.Pause{By: d.text(), Why: d.text(), Since: d.time()}
+	r.decodeHead(d, name, ends)
+	for i := range slices.Backward(r.Settled) {
+		d.settlement(&r.Settled[i])
 	}
+	r.Stop = Stop{Before: d.number(), Token: d.token()}
+	r.Exceptions = list(d, func(n *int64) { *n = d.number() })
 	r.Revision, r.Revised = d.text(), d.time()
-	r.Schedules = list(d, func(s *protocol.Schedule) { s.Since, s.Text = d.time(), d.text() })
 	r.Triggered = list(d, func(t *Triggered) { t.Occasion, t.Request = d.number(), d.text() })
 	r.Theoretical = d.time()
 	r.Keys = list(d, func(k *Key) { k.Key, k.Occasion, k.Ends = d.text(), d.number(), d.time() })
 	return d.end()
+}
+
+// decodeHead reads what a value begins with, up to the kinds of what was settled.
+func (r *Record) decodeHead(d *reader, name string, ends func(token int64) time.Time) {
+	d.begin(recordFormat)
+	var paused bool
+	d.flags(&r.Known, &r.Wait, &paused)
+	r.Mark = d.number()
+	d.base = baseOf(r.Mark)
+	r.Gap.From, r.Gap.To, r.Token = d.number(), d.number(), d.token()
+	r.Open = list(d, func(e *Entry) {
+		e.Name = name
+		e.Occasion, e.Holder, e.Request, e.Token = d.tick(), d.text(), d.text(), d.token()
+		e.Attempt, e.Takeovers, e.Term = d.plain(), d.plain(), time.Duration(d.number())
+		d.flags(&e.Released)
+	})
+	r.SetEnds(ends)
+	r.Cancels = list(d, func(c *Cancel) { c.Occasion, c.By = d.tick(), d.text() })
+	if paused {
+		r.Paused = &protocol.Pause{By: d.text(), Why: d.text(), Since: d.at()}
+	}
+	r.Schedules = list(d, func(s *protocol.Schedule) { s.Text, s.Since = d.text(), d.at() })
+	slices.Reverse(r.Schedules)
+	r.Settled = d.kinds()
 }
 
 // Leases implements [State].

@@ -40,6 +40,8 @@ func (s *opScripts) appendOp(args []any, call *opCall) []any {
 		return append(args, "l", op.Newest)
 	case call.exists:
 		return append(args, "e")
+	case op.Change == nil && op.First > 0:
+		return append(args, "f", op.First)
 	case op.Change == nil:
 		return append(args, "r")
 	}
@@ -152,7 +154,12 @@ func readResult(call *opCall, now time.Time, answer any) driver.Result {
 			r.Status = driver.Conflict
 		}
 	case string:
-		r.Version, err = readVersion(v)
+		if op.First > 0 {
+			r.Value, err = readFirst(v)
+			r.Version = r.Value.Version
+		} else {
+			r.Version, err = readVersion(v)
+		}
 	case []any:
 		switch {
 		case op.Newest > 0:
@@ -190,20 +197,34 @@ func readValue(state, data string) (value driver.Value, err error) {
 		return driver.Value{}, err
 	}
 	value.Data = []byte(data)
+	value.Leases, err = readLeases(lines)
+	return value, err
+}
+
+// readFirst reads the answer to an operation with First.
+func readFirst(answer string) (value driver.Value, err error) {
+	if answer == "" {
+		return value, nil
+	}
+	state, data, _ := strings.Cut(answer, "\n\n")
+	return readValue("-"+state, data)
+}
+
+func readLeases(lines string) (leases []driver.Lease, err error) {
 	for line := range strings.Lines(lines) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 4)
 		if len(f) != 4 {
-			return driver.Value{}, fmt.Errorf("%w: lease %q", errReply, line)
+			return nil, fmt.Errorf("%w: lease %q", errReply, line)
 		}
 		n, err := numbers(f[:2])
 		if err != nil {
-			return driver.Value{}, err
+			return nil, err
 		}
-		value.Leases = append(value.Leases, driver.Lease{
+		leases = append(leases, driver.Lease{
 			Token: n[0], Ends: time.UnixMicro(n[1]).UTC(), Stopped: f[2] == "1", Holder: f[3],
 		})
 	}
-	return value, nil
+	return leases, nil
 }
 
 func readEntries(list []any) (entries []driver.Entry, err error) {

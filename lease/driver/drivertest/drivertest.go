@@ -22,6 +22,7 @@ func Run(t *testing.T, open func(t *testing.T) driver.Store) {
 		run  func(f *fixture)
 	}{
 		{"ValueIsThatOfItsLastChange", valueOfLastChange},
+		{"FirstBytesComeWithStampAndLeases", firstBytes},
 		{"ChangeFromAnotherVersionConflicts", otherVersion},
 		{"RepeatedChangeIsMadeOnce", repeated},
 		{"ChangeOutOfItsTimeChangesNothing", outOfTime},
@@ -136,6 +137,20 @@ func valueOfLastChange(f *fixture) {
 
 	f.change(key, driver.Change{From: second})
 	require.Equal(f, driver.Value{}, f.read())
+}
+
+func firstBytes(f *fixture) {
+	require.Equal(f, driver.Value{}, f.do(driver.Op{Key: key, First: 4}).Value)
+	data := []byte("first \x00 \xff\r\n")
+	first := f.change(key, driver.Change{Data: data, Leases: []driver.NewLease{{Holder: "a b", TTL: time.Hour}}})
+	for _, n := range []int{1, 7, len(data), len(data) + 1} {
+		res := f.do(driver.Op{Key: key, First: n})
+		require.Equal(f, driver.Done, res.Status)
+		require.Equal(f, first.Stamp, res.Value.Version.Stamp)
+		require.Equal(f, f.read().Leases, res.Value.Leases)
+		require.GreaterOrEqual(f, len(res.Value.Data), min(n, len(data)))
+		require.Equal(f, data[:len(res.Value.Data)], res.Value.Data)
+	}
 }
 
 func holders(v driver.Value) (list []string) {

@@ -12,6 +12,7 @@
 -- KEYS    one for each operation
 -- ARGV    for each operation one of
 --         r                                 read the value
+--         f n                               read its stamp, its leases and the first n bytes of its data
 --         e                                 say whether there is one
 --         l most                            read the newest of the list
 --         a nN id text                      append to the list, unless it has an entry with this id
@@ -33,6 +34,8 @@
 -- returns the time, and for each operation one of
 --         a number                          the change was made, at this stamp; of e: 1 or 0
 --         version                           the lease was renewed, or the entry appended (empty)
+--         text                              of f: the stamp, its leases as in s, two line ends, and the data; empty when
+--                                           there is no value
 --         {s, d}                            what is there: of a read, or because something is not as named
 --         {s, d, 0}                         the time is not within the bounds
 --         {left}                            nothing is granted for so many us
@@ -328,6 +331,14 @@ while ARGV[a] do
       answer, size = rare.append_new(key, ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]), 4
     elseif kind == 'l' then
       answer, size = rare.newest(key, tonumber(ARGV[a + 1])), 2
+    elseif kind == 'f' then
+      local r = redis.pcall('HMGET', key, 's', 'd')
+      if r.err then
+        answer = r
+      elseif r[1] then
+        answer = sub(r[1], 2, 17) .. sub(r[1], find(r[1], '\n', 18, true) or #r[1] + 1) .. '\n\n' .. sub(r[2], 1, ARGV[a + 1])
+      end
+      answer, size = answer or '', 2
     elseif kind == 'e' then
       answer, size = redis.pcall('HEXISTS', key, 's'), 1
     else

@@ -1,4 +1,4 @@
-package lease
+package protocol
 
 import (
 	"context"

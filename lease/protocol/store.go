@@ -1,4 +1,4 @@
-package lease
+package protocol
 
 import (
 	"context"
@@ -43,7 +43,8 @@ type Store interface {
 	Release(ctx context.Context, g Grant) error
 
 	// Pass settles, without a grant, every occasion of a name after p.From up to p.To, provided that the mark is
-	// p.From. It returns the mark, and whether this request is the one that moved it.
+	// p.From. It returns the mark, and whether this request is the one that moved it. A mark below p.From means what
+	// Unknown means of a claim.
 	Pass(ctx context.Context, p Pass) (mark int64, passed bool, err error)
 
 	// Sync returns the records of names, and makes those that do not exist.
@@ -132,7 +133,7 @@ type Claim struct {
 	// Tell, of a lock, tells those who listen when it is granted, and when that ends otherwise than by running out.
 	Tell bool
 
-	// MaxHold bounds for how long the keeper renews the grant: then its context ends, with [LostMaxHold]. The store does not
+	// MaxHold bounds for how long the keeper renews the grant: then its context ends, with lease.LostMaxHold. The store does not
 	// know of it. 0 means no bound.
 	MaxHold time.Duration
 }
@@ -186,7 +187,9 @@ const (
 	Early
 	// Late: NotAfter has passed. The occasion is undecided.
 	Late
-	// Unknown: there is no record of the name, so whether the occasion was decided is unknown. Sync makes one.
+	// Unknown: there is no record of the name, so whether the occasion was decided is unknown. Sync makes one. Or the
+	// record is older than what this client has seen of it: the store went back in time. It has got back what this client
+	// has seen; other clients may know more, and a Sync of theirs brings that back.
 	Unknown
 	// Queued: the occasion is open and waits for its turn; Holder has another one, and Left remains of that lease. A lock:
 	// as Held, and the claim waits in line.

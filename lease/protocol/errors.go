@@ -1,0 +1,56 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrFenced is returned to a holder whose grant is not current: another was granted the occasion since, or it is
+	// settled. Stop the work; what it still writes must carry the token, so that it can be refused.
+	ErrFenced = errors.New("lease: fenced: the grant is not current any more")
+
+	// ErrReplaced is the cause of a lease's context when its occasion has to make room for a newer one. The lease is not
+	// renewed any more; until its deadline the holder can still settle it.
+	ErrReplaced = errors.New("lease: replaced by a newer occasion")
+
+	// ErrRecord is matched by an error of a store which has answered, but cannot read what it keeps under a name: something
+	// else is there. The error says what to look at. Calls for other names work.
+	ErrRecord = errors.New("lease: not a record")
+
+	// ErrPermanent is matched by an error of a store that the same call would get again and again until somebody changes a
+	// setting, a right, or what is kept: see [Permanent]. Who waits for something better returns it.
+	ErrPermanent = errors.New("lease: permanent")
+)
+
+// Permanent returns err as one that matches [ErrPermanent], with the same text; nil for nil. It is for stores.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return permanentError{err}
+}
+
+type permanentError struct{ error }
+
+func (e permanentError) Is(target error) bool { return target == ErrPermanent }
+func (e permanentError) Unwrap() error        { return e.error }
+
+// ErrOutOfBounds is matched by the error of what carries an Until, and reached the store when its clock was past that:
+// nothing has changed. The error is a [*BoundsError]. Compare the store's clock with another before asking again.
+var ErrOutOfBounds = errors.New("lease: the store's clock is past the bound of the request")
+
+// BoundsError says what time it was for the store.
+type BoundsError struct {
+	Until time.Time // the request's
+	Now   time.Time // by the store's clock
+}
+
+func (e *BoundsError) Error() string {
+	return fmt.Sprintf("lease: the store's clock says %s, %s past the bound of the request, so nothing was changed: has that clock stepped?",
+		e.Now.UTC().Format(time.RFC3339), e.Now.Sub(e.Until).Round(time.Millisecond))
+}
+
+// Is makes errors.Is(err, ErrOutOfBounds) true.
+func (e *BoundsError) Is(target error) bool { return target == ErrOutOfBounds }
