@@ -330,11 +330,6 @@ func (n *fakeNode) Members(ctx context.Context) ([]protocol.Member, error) {
 	return reached(ctx, n, func(s *memlease.Store) ([]protocol.Member, error) { return s.Members(ctx) })
 }
 
-// FormerMembers implements quorum.Fleet.
-func (n *fakeNode) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
-	return reached(ctx, n, func(s *memlease.Store) ([]protocol.Member, error) { return s.FormerMembers(ctx) })
-}
-
 // MembersBut implements quorum.Fleet.
 func (n *fakeNode) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
 	return reached(ctx, n, func(s *memlease.Store) ([]protocol.Member, error) { return s.MembersBut(ctx, known) })

@@ -15,7 +15,6 @@ import (
 type Fleet = interface {
 	Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
 	Members(ctx context.Context) ([]protocol.Member, error)
-	FormerMembers(ctx context.Context) ([]protocol.Member, error)
 	MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
 	PutSet(ctx context.Context, set []byte, life time.Duration) error
 	KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
@@ -56,28 +55,9 @@ func (s *Store) listMembers(ctx context.Context, what string, f func(Fleet, cont
 	}
 	list := slices.Concat(lists...)
 	slices.SortFunc(list, func(a, b protocol.Member) int {
-		return cmp.Or(cmp.Compare(a.Holder, b.Holder), cmp.Compare(b.Left, a.Left), b.Heard.Compare(a.Heard))
+		return cmp.Or(cmp.Compare(a.Holder, b.Holder), cmp.Compare(b.Left, a.Left))
 	})
 	return slices.CompactFunc(list, func(a, b protocol.Member) bool { return a.Holder == b.Holder }), nil
-}
-
-// FormerMembers implements [protocol.MemberHistory].
-func (s *Store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
-	list, err := s.listMembers(ctx, "former members", Fleet.FormerMembers)
-	if err != nil {
-		return nil, err
-	}
-	live, err := s.MembersBut(ctx, nil) // as one node may have it, and another not
-	if err != nil {
-		return nil, err
-	}
-	list = slices.DeleteFunc(list, func(former protocol.Member) bool {
-		return slices.ContainsFunc(live, func(l protocol.Member) bool { return l.Holder == former.Holder })
-	})
-	slices.SortFunc(list, func(a, b protocol.Member) int {
-		return cmp.Or(b.Heard.Compare(a.Heard), cmp.Compare(a.Holder, b.Holder))
-	})
-	return list[:min(len(list), protocol.MaxFormer)], nil
 }
 
 // PutSet implements [protocol.Sets].

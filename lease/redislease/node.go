@@ -52,7 +52,6 @@ type (
 	NodeFleet = interface {
 		Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
 		Members(ctx context.Context) ([]protocol.Member, error)
-		FormerMembers(ctx context.Context) ([]protocol.Member, error)
 		MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
 		PutSet(ctx context.Context, set []byte, life time.Duration) error
 		KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
