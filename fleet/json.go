@@ -102,6 +102,7 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 		At       stamp    `json:"at"`
 		By       string   `json:"by"`
 		Tick     stamp    `json:"tick"`
+		Job      string   `json:"job,omitempty"`
 		From     stamp    `json:"from"`
 		To       stamp    `json:"to"`
 		Key      string   `json:"key,omitempty"`
@@ -116,7 +117,7 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 		Before   string   `json:"before,omitempty"`
 		Step     int64    `json:"step_ms,omitempty"`
 	}{
-		f.Kind, stamp(f.At), f.By, stamp(f.Tick), stamp(f.From), stamp(f.To), f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
+		f.Kind, stamp(f.At), f.By, stamp(f.Tick), f.Job, stamp(f.From), stamp(f.To), f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
 		f.Released, f.Groups, f.Schedule, f.Before, f.Step.Milliseconds(),
 	})
 }
@@ -146,7 +147,7 @@ func (p PauseView) MarshalJSON() ([]byte, error) {
 	}{p.By, p.Why, stamp(p.Since)})
 }
 
-// MarshalJSON implements [json.Marshaler]. What is announced is not this, but what Encode writes.
+// MarshalJSON implements [json.Marshaler]. A heartbeat has another form: see Encode.
 func (r Replica) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		ID          string   `json:"id"`

@@ -111,7 +111,7 @@ func (a *asking) job(ctx context.Context, name string) (*jobs.Job, error) {
 		return nil, nil
 	}
 	all := slices.Sorted(maps.Keys(known))
-	text := fmt.Sprintf("%q is not a job of this configuration, nor of a replica that lives, and the fleet has no record of it", name)
+	text := fmt.Sprintf("%q is not a job of this configuration, nor of a replica that lives, and the fleet has no record of it", name) + a.whoForgot(ctx, name)
 	if similar := near(name, all); len(similar) > 0 {
 		text += "; did you mean " + strings.Join(similar, " or ") + "?"
 	} else {
@@ -142,7 +142,7 @@ func (a *asking) failed(job string, err error) error {
 		return nil
 	case errors.Is(err, protocol.ErrUnknown):
 		return fmt.Errorf("no replica has ever contended for job %q in namespace %q: start one first, with run", job, a.cfg.Namespace)
-	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace), errors.Is(err, fleet.ErrClock),
+	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace), errors.Is(err, fleet.ErrClock), errors.Is(err, fleet.ErrInUse),
 		errors.Is(err, context.Canceled):
 		return err
 	}

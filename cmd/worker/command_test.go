@@ -15,7 +15,7 @@ import (
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	root := new(cli).root()
 	commands := append([]*cobra.Command{root}, root.Commands()...)
-	require.Len(t, commands, 15, "run, validate, next, status, describe, history, why, trigger, cancel, pause, resume, repair, doctor, version and the root")
+	require.Len(t, commands, 16, "run, validate, next, status, describe, history, why, trigger, cancel, pause, resume, repair, forget, doctor, version and the root")
 	for _, command := range commands {
 		args := append(strings.Fields(command.CommandPath())[1:], "--help")
 		r := do(t, nil, args...)

@@ -6,6 +6,7 @@
 //	worker status, describe, history, why    say what the fleet does, and did
 //	worker trigger, cancel, pause, resume    control its jobs
 //	worker repair                            bring a job back to now that a wrong clock has stopped
+//	worker forget                            remove the record of a job that is gone
 //	worker doctor                            check its Redis, and the fleet
 //
 // It exits with 0 when it has done what was asked, with 1 when that failed, and with 2 when the command line or the

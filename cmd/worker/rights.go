@@ -79,8 +79,12 @@ func (p *patient) tryAll(ctx context.Context, name string) (done int, faults []e
 		try(err)
 		_, err = c.Resume(ctx, name, protocol.Resume{By: name})
 		try(err)
-		_, err = c.Trigger(ctx, protocol.Trigger{Name: name, By: name, Request: "trigger", Key: "key", Window: time.Second})
+		t, err := c.Trigger(ctx, protocol.Trigger{Name: name, By: name, Request: "trigger", Key: "key", Window: time.Second})
 		try(err)
+		if c, ok := s.(protocol.Canceller); ok && err == nil {
+			_, err := c.Cancel(ctx, protocol.Cancel{Name: name, Occasion: t.Occasion, By: name})
+			try(err)
+		}
 	}
 	if c, ok := s.(protocol.Repairer); ok {
 		_, err := c.Repair(ctx, protocol.Repair{Name: name})
@@ -94,6 +98,14 @@ func (p *patient) tryAll(ctx context.Context, name string) (done int, faults []e
 	if j, ok := s.(protocol.Journal); ok {
 		try(j.Append(ctx, name, "note", []byte("{}")))
 		_, err := j.Notes(ctx, name, 1)
+		try(err)
+	}
+	i, inspects := s.(protocol.Inspector)
+	if r, ok := s.(protocol.Remover); ok && inspects {
+		record, err := i.Inspect(ctx, name)
+		if err == nil {
+			_, err = r.Remove(ctx, protocol.Remove{Name: name, Mark: record.Mark, Token: record.Token})
+		}
 		try(err)
 	}
 	return done, faults

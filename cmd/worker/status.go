@@ -191,7 +191,7 @@ func notes(v view, j fleet.JobStatus, zone *time.Location) string {
 	}
 	switch {
 	case j.LeftOver():
-		parts = append(parts, "left over: no replica serves it")
+		parts = append(parts, "left over: no replica serves it; to remove it: worker forget "+j.Name)
 	case j.Unserved:
 		parts = append(parts, "no replica serves it")
 	}

@@ -38,6 +38,7 @@ type work struct {
 	due       time.Time // a time that the rule asks for, zero when it asks for none
 	essential bool
 	claims    bool // what the rule wants changed decides a claim
+	removes   bool // the rule wants the value removed
 
 	value   Value
 	spare   *record.Record // where the state was kept, empty now
@@ -195,12 +196,14 @@ func (s *Session) decide(w *work) (*Change, error) {
 		longest = max(longest, fresh.TTL)
 	}
 	c.Drop = before.rest()
-	if guessed == 0 && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
+	if guessed == 0 && !w.removes && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
 		bytes.Equal(w.state.Encode(w.value.Version.Stamp), unchanged) {
 		s.keep(w, w.value, 0)
 		return nil, nil
 	}
-	c.Data = w.state.Encode(guessed)
+	if c.Data = w.state.Encode(guessed); w.removes {
+		c.Data, c.Keep = nil, 0
+	}
 	if r, ok := w.state.(*record.Record); ok {
 		for _, settled := range r.News() {
 			c.Append = append(c.Append, s.entry(settled))
@@ -278,6 +281,9 @@ func (s *Session) take(w *work, res Result) {
 
 // result is the value that a change has made of another.
 func (c *Change) result(from Value, res Result) Value {
+	if c.Data == nil {
+		return Value{}
+	}
 	v := Value{Version: res.Version, Data: c.Data, Leases: make([]Lease, 0, len(from.Leases)+len(c.Leases))}
 	for _, l := range from.Leases {
 		if slices.Contains(c.Drop, l.Token) || slices.ContainsFunc(c.Leases, func(n NewLease) bool { return n.Token == l.Token }) {

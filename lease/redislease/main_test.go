@@ -171,6 +171,10 @@ func everyVerb(s *redislease.Store, g protocol.Grant) map[string]func(ctx contex
 			_, err := s.Trigger(ctx, protocol.Trigger{Name: g.Name, By: "ops", Request: "t", Key: "k", Window: long})
 			return err
 		},
+		"remove": func(ctx context.Context) error {
+			_, err := s.Remove(ctx, protocol.Remove{Name: g.Name})
+			return err
+		},
 		"announce": func(ctx context.Context) error { return s.Announce(ctx, g.Holder, []byte("info"), long) },
 		"members":  func(ctx context.Context) error { _, err := s.Members(ctx); return err },
 	}

@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) driver.Store) {
 		{"OperationsOfOneKeyGoInOrder", inOrder},
 		{"ConflictHoldsUpNoOtherKey", independent},
 		{"ListKeepsTheNewestOnce", lists},
+		{"RemovalTakesTheListWithIt", removal},
 		{"ScanListsWhatHasAValue", scans},
 		{"NotificationsFollowChanges", notifications},
 		{"OneOfManyWins", race},
@@ -323,6 +324,23 @@ func (f *fixture) newest(n int) (ids []string) {
 		ids = append(ids, e.ID)
 	}
 	return ids
+}
+
+func removal(f *fixture) {
+	entry := driver.Entry{ID: "a", Text: []byte("text of a"), Max: 4}
+	first := f.change(key, driver.Change{
+		Data: []byte("held"), Leases: []driver.NewLease{{Holder: "a", TTL: time.Hour}}, Append: []driver.Entry{entry},
+	})
+	f.change(key, driver.Change{From: first})
+	require.Empty(f, f.newest(10))
+	require.Zero(f, f.read())
+
+	f.do(driver.Op{Key: key, Append: []driver.Entry{entry}}) // a list with no value beside it
+	require.Equal(f, []string{"a"}, f.newest(10))
+	f.change(key, driver.Change{})
+	require.Empty(f, f.newest(10))
+	require.Equal(f, driver.Conflict, f.renew(first.Stamp, "a"))
+	f.change(key, driver.Change{}) // of nothing
 }
 
 func scans(f *fixture) {
