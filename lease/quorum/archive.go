@@ -110,6 +110,17 @@ func (v *values) readArchive(ctx context.Context, op driver.Op, res *driver.Resu
 	}
 }
 
+// removeArchive empties the archive of an item that was removed.
+func (v *values) removeArchive(ctx context.Context, key string) error {
+	const empty = "{}"
+	return v.update(ctx, []request{{key: archivePrefix + key, changes: true, apply: func(at reading) (outcome, error) {
+		if at.value == "" || at.value == empty {
+			return outcome{}, nil
+		}
+		return outcome{next: empty}, nil
+	}}}, false)[0]
+}
+
 func has(list []driver.Entry, id string) bool {
 	return slices.ContainsFunc(list, func(e driver.Entry) bool { return e.ID == id })
 }

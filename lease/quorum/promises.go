@@ -37,7 +37,7 @@ func (s *promises) keep(p *proposal) {
 // use gives a promise of its key to a proposal that has not asked for one yet. Nobody else uses it: at one ballot only one
 // value may be proposed.
 func (s *promises) use(p *proposal) (v view, ok bool) {
-	if p.ballot == "" || p.seen.received != (time.Time{}) {
+	if p.ballot == "" || !p.seen.received.IsZero() {
 		return view{}, false
 	}
 	s.mu.Lock()

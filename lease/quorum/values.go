@@ -23,6 +23,7 @@ type batch struct {
 	results []driver.Result
 	places  []int // of the operations among those of the call
 	item    *item // as it is after them
+	removed bool  // they have removed an item with an archive
 }
 
 // Do implements [driver.Store].
@@ -52,6 +53,9 @@ func (v *values) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	}
 	errs := v.update(ctx, requests, grows)
 	for n, b := range batches {
+		if errs[n] == nil && b.removed {
+			errs[n] = v.removeArchive(ctx, requests[n].key)
+		}
 		for j, i := range b.places {
 			if results[i].Err = errs[n]; errs[n] == nil {
 				results[i] = b.results[j]
@@ -112,6 +116,7 @@ func (v *values) apply(key string, b *batch, at reading) (outcome, error) {
 		return outcome{}, err
 	}
 	v.copies.leaveOut(key, it)
+	b.removed = false
 	results := make([]driver.Result, len(b.ops))
 	var notify []driver.Notification
 	written := false
@@ -122,7 +127,7 @@ func (v *values) apply(key string, b *batch, at reading) (outcome, error) {
 		if c := op.Change; changed && c != nil {
 			notify = append(notify, c.Notify...)
 			if it.Keep = c.Keep; c.Data == nil {
-				it.Keep, it.Moved = 0, 0
+				b.removed, it.Keep, it.Moved = it.Moved > 0, 0, 0
 			}
 		}
 	}
