@@ -22,9 +22,11 @@ type farStore struct {
 	memlease.Store
 	rtt       time.Duration
 	now, most atomic.Int64
+	claims    atomic.Int64
 }
 
 func (f *farStore) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
+	f.claims.Add(1)
 	raise(&f.most, f.now.Add(1))
 	time.Sleep(f.rtt)
 	f.now.Add(-1)
@@ -36,8 +38,8 @@ func raise(most *atomic.Int64, n int64) {
 	}
 }
 
-// crewOf returns a scheduler of so many jobs that are due each minute.
-func crewOf(t *testing.T, store protocol.Store, count int, handler jobs.Handler, opts ...Option) *Scheduler {
+// fleetOfOne returns a scheduler of so many jobs that are due each minute.
+func fleetOfOne(t *testing.T, store protocol.Store, count int, handler jobs.Handler, opts ...Option) *Scheduler {
 	var registry jobs.Registry
 	for i := range count {
 		job, err := jobs.New(fmt.Sprint("job-", i), "* * * * *", handler)
@@ -53,7 +55,7 @@ func TestHandlersThatBlockHoldUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count = 300
 		var started atomic.Int64
-		s := crewOf(t, new(memlease.Store), count, func(ctx context.Context, run jobs.Run) error {
+		s := fleetOfOne(t, new(memlease.Store), count, func(ctx context.Context, run jobs.Run) error {
 			if time.Since(run.Tick) < time.Second {
 				started.Add(1)
 			}
@@ -72,7 +74,7 @@ func TestAFarStoreIsAskedByAllAtOnce(t *testing.T) {
 		const count = 300
 		store := &farStore{rtt: 100 * time.Millisecond}
 		var late atomic.Int64
-		s := crewOf(t, store, count, func(_ context.Context, run jobs.Run) error {
+		s := fleetOfOne(t, store, count, func(_ context.Context, run jobs.Run) error {
 			raise(&late, int64(time.Since(run.Tick)))
 			return nil
 		})
@@ -84,63 +86,65 @@ func TestAFarStoreIsAskedByAllAtOnce(t *testing.T) {
 	})
 }
 
-func TestHandsEndWhenTheyAreNotNeededAnyMore(t *testing.T) {
+func TestGoroutinesEndWhenNothingIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := crewOf(t, &farStore{rtt: 100 * time.Millisecond}, 100, func(context.Context, jobs.Run) error { return nil })
+		s := fleetOfOne(t, &farStore{rtt: 100 * time.Millisecond}, 100, func(context.Context, jobs.Run) error { return nil })
 		ctx, cancel := context.WithTimeout(t.Context(), 70*time.Second)
 		defer cancel()
 		var running sync.WaitGroup
 		running.Go(func() { require.NoError(t, s.Run(ctx)) })
 		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 50*time.Millisecond)))
 		synctest.Wait()
-		require.GreaterOrEqual(t, s.crew.alive.total.Load(), int64(100))
+		require.Equal(t, 100, s.inflight.used)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		require.Zero(t, s.crew.alive.total.Load())
+		require.Zero(t, s.inflight.used)
 		running.Wait()
 	})
 }
 
-func TestHandsAreNoMoreThanProcessorsWhileNobodyWaitsForTheStore(t *testing.T) {
+func TestNoMoreAreAdmittedThanMayBeUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const count, procs = 1000, 3
-		s := crewOf(t, new(memlease.Store), count, func(context.Context, jobs.Run) error { return nil })
-		s.stopping.Store(true) // they find nothing to do
-		s.crew.procs = procs
-		s.contends.Add(count)
-		s.crew.contend(s.jobs.Load().contenders)
-		s.contends.Wait()
-		synctest.Wait()
-		require.Len(t, s.crew.idle, procs)
-		require.Zero(t, s.crew.free.Load())
-		s.crew.away() // had it been free, another would be wanted, were there anything to do
-		s.crew.back()
-		require.Len(t, s.crew.idle, procs)
-		s.crew.close(time.Second)
-		require.Zero(t, s.crew.alive.total.Load())
+		const count, limit = 100, 7
+		store := &farStore{rtt: 10 * time.Millisecond}
+		s := fleetOfOne(t, store, count, func(context.Context, jobs.Run) error { return nil })
+		ctx, cancel := context.WithTimeout(t.Context(), 70*time.Second)
+		defer cancel()
+		s.inflight.limit = limit
+		s.inflight.cut = time.Now().Add(time.Hour) // and no answer changes it
+		s.inflight.threshold = 0
+		require.NoError(t, s.Run(ctx))
+		require.LessOrEqual(t, store.most.Load(), int64(2*limit)) // a fraction of one is added with each answer
+		require.GreaterOrEqual(t, store.most.Load(), int64(limit))
+		require.GreaterOrEqual(t, store.claims.Load(), int64(count))
 	})
 }
 
-func TestTicksAreStartedBeforeOthersAreSettledButNotForEver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newCrew(newInflight(time.Second))
-		c, d, r := new(contender), new(contender), new(run)
-		w.procs = 0 // nobody takes anything but this test
-		w.put(after{ended: r, since: time.Now()})
-		w.contend([]*contender{c, d})
+// TestBackupsGoLast has both kinds wait, and takes them out as a goroutine that is admitted does.
+func TestBackupsGoLast(t *testing.T) {
+	gate := newInflight(time.Second)
+	gate.limit = 0 // none is admitted but by this test
+	a := newAdmission(gate)
+	var first, backups []*contender
+	for range 2 * backupTurn {
+		c, b := new(contender), new(contender)
+		b.backup.Store(true)
+		first, backups = append(first, c), append(backups, b)
+	}
+	a.add(backups)
+	a.add(first)
+	a.add(first[:1]) // once is enough
+	require.Equal(t, 4*backupTurn, a.waiting())
 
-		next, _, _, ok := w.take(nil)
-		require.True(t, ok)
-		require.Same(t, c, next, "what has ended can wait")
-		time.Sleep(patience + 1)
-		next, _, late, ok := w.take(nil)
-		require.True(t, ok)
-		require.Nil(t, next)
-		require.Same(t, r, late.ended, "it has waited for long enough")
-		next, _, _, _ = w.take(nil)
-		require.Same(t, d, next)
-		require.Zero(t, w.queued.Load())
-	})
+	var order []bool
+	for next, ok := a.next(); ok; next, ok = a.next() {
+		order = append(order, next.backup.Load())
+		require.False(t, next.queued)
+	}
+	require.Len(t, order, 4*backupTurn)
+	for i, backup := range order[:2*backupTurn] {
+		require.Equal(t, i%backupTurn == backupTurn-1, backup, "one of %d is a backup", backupTurn)
+	}
 }
 
 func TestFIFOIsInOrder(t *testing.T) {
@@ -153,7 +157,6 @@ func TestFIFOIsInOrder(t *testing.T) {
 				pushed++
 			}
 			for range rapid.IntRange(0, q.len()).Draw(t, "pops") {
-				require.Equal(t, popped, q.first())
 				require.Equal(t, popped, q.pop())
 				popped++
 			}
