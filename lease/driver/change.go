@@ -56,20 +56,18 @@ type work struct {
 // apply applies rules, each to another key, and returns when every one is answered. The store is asked for all of them at
 // once.
 func (s *Session) apply(ctx context.Context, list ...*work) {
-	sorted := list
-	if len(list) > 1 {
-		sorted = slices.Clone(list)
-		slices.SortFunc(sorted, func(a, b *work) int { return strings.Compare(a.key, b.key) })
+	keys := make([]string, len(list))
+	for i, w := range list {
+		keys[i] = w.key
 	}
-	for i, w := range sorted {
-		if err := s.turns.take(ctx, w.key); err != nil {
-			for _, w := range sorted[i:] {
-				w.fail(err)
-			}
-			break
+	give, err := s.queue.Take(ctx, keys...)
+	if err != nil {
+		for _, w := range list {
+			w.fail(err)
 		}
-		defer s.turns.give(w.key)
+		return
 	}
+	defer give()
 	ops, asked := make([]Op, 0, len(list)), make([]*work, 0, len(list))
 	for {
 		ops, asked = ops[:0], asked[:0]

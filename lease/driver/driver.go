@@ -22,7 +22,8 @@ type Store interface {
 	Time(ctx context.Context) (now, since time.Time, err error)
 
 	// Subscribe calls notify with every Notification of a change until ctx ends or the connection fails: first with the
-	// zero one, once it listens. Notifications can get lost or come twice.
+	// zero one, once it listens, and with that again whenever it may have missed some. Notifications can get lost, come
+	// twice, and come in another order.
 	Subscribe(ctx context.Context, notify func(Notification)) error
 }
 
@@ -96,7 +97,8 @@ type Change struct {
 	Essential bool
 }
 
-// NewLease is a lease to begin.
+// NewLease is a lease to begin. It ends no sooner than after its TTL; a store whose clocks may run at different speeds keeps
+// it for longer, by at most 2 % and 5 ms, and so a renewed one.
 type NewLease struct {
 	Token  int64
 	Holder string

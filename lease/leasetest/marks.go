@@ -40,7 +40,7 @@ func syncKeepsTheMark(f *fixture) {
 	if len(r.Open) != 1 || r.Open[0].Occasion != 55 || r.Open[0].Token != g.Token || r.Open[0].Holder != "a" || r.Open[0].Attempt != 1 {
 		f.Fatalf("open: %+v, want %+v", r.Open, g)
 	}
-	f.between("left", r.Open[0].Left, 1, long)
+	f.between("left", r.Open[0].Left, 1, kept(long))
 }
 
 func syncAnswersForEachName(f *fixture) {

@@ -51,7 +51,7 @@ func overlapWaitDecidesNothing(f *fixture) {
 	a := f.ask(protocol.Busy, c)
 	f.equal("mark", a.Mark, int64(100))
 	f.equal("holder", a.Holder, "a") // who has it for longest
-	f.between("left", a.Left, long/2+time.Second, long)
+	f.between("left", a.Left, long/2+time.Second, kept(long))
 	f.ask(protocol.Busy, c)
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.equal("holder", f.ask(protocol.Busy, c).Holder, "z")

@@ -35,7 +35,7 @@ func overlapQueueWaits(f *fixture) {
 		a := f.ask(protocol.Queued, c)
 		f.equal("mark", a.Mark, int64(101))
 		f.equal("holder", a.Holder, "a")
-		f.between("left", a.Left, 1, long)
+		f.between("left", a.Left, 1, kept(long))
 		f.equal("other open occasions", len(a.Open), 1)
 		f.settledToo(a)
 	}

@@ -20,12 +20,12 @@ func overlapReplaceTellsTheHolder(f *fixture) {
 	a := f.ask(protocol.Queued, c)
 	f.equal("mark", a.Mark, int64(101))
 	f.equal("holder", a.Holder, "a")
-	f.between("left", a.Left, 1, long)
+	f.between("left", a.Left, 1, kept(long))
 	f.settledToo(a)
 	g.Term = 3 * long
 	for range 2 {
 		f.replaced(f.renew(g))
-		f.between("left", f.ask(protocol.Queued, c).Left, 1, long) // it was not extended
+		f.between("left", f.ask(protocol.Queued, c).Left, 1, kept(long)) // it was not extended
 	}
 	f.equal("holder", f.ask(protocol.Held, f.of(100, "c")).Holder, "a")
 	g.Note = "made room"

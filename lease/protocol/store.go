@@ -186,7 +186,7 @@ type Answer struct {
 	Attempt   int           // the run's number, from 1, of the same
 	Takeovers int           // takeovers that are left after this grant
 	Holder    string        // of Held, Busy and Queued
-	Left      time.Duration // see [Status]
+	Left      time.Duration // see [Status]; of a lease up to 2 % and 5 ms longer than its term, in a store with several clocks
 	Mark      int64         // the record's mark after the claim
 	Now       time.Time     // the store's clock
 	Open      []Open        // the other open occasions of the name

@@ -8,50 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/solotick/solotick/lease/protocol"
-	"github.com/solotick/solotick/lease/record"
 )
-
-// Locks implements [protocol.Locker]. A lock that is held was accepted by a majority, so of three nodes it is enough to ask
-// any two which keys they have: each of these lists it. One that is gone, or does not count, is passed over as long as enough are
-// left. What the locks are is what a majority says.
-func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (list []protocol.Lock, next string, err error) {
-	if prefix != "" && !protocol.ValidName(prefix) { // a pattern's special characters are in no name
-		return nil, "", context.Cause(ctx)
-	}
-	at, err := readScan(cursor)
-	if err != nil {
-		return nil, "", err
-	}
-	if cursor == "" { // learns which nodes count, also in a namespace that is new
-		if _, _, err := s.Time(ctx); err != nil {
-			return nil, "", fmt.Errorf("locks: %w", err)
-		}
-	}
-	keys, at, err := s.registers.scan(ctx, lockKey(prefix), at, max(count, 1))
-	if err != nil {
-		return nil, "", fmt.Errorf("locks: %w", err)
-	}
-	views := make([]protocol.Lock, len(keys))
-	errs := s.registers.update(ctx, keys, look, false, on(lockKind, func(i int, l *record.Lock, now time.Time) func() {
-		v := l.View(strings.TrimPrefix(keys[i], lockPrefix), record.At(now))
-		return func() { views[i] = v }
-	}))
-	for i, v := range views {
-		if errs[i] != nil {
-			return nil, "", fmt.Errorf("locks: %q: %w", strings.TrimPrefix(keys[i], lockPrefix), errs[i])
-		}
-		if len(v.Holds) > 0 || v.Waiters > 0 {
-			list = append(list, v)
-		}
-	}
-	if at.done < s.registers.enoughToScan() {
-		next = at.String()
-	}
-	return list, next, nil
-}
 
 // scan says how far keys have been looked for. Nodes are asked one after another, in the order of their names.
 type scan struct {
@@ -80,7 +37,7 @@ func readScan(text string) (c scan, err error) {
 		err = errors.Join(faults[:]...)
 	}
 	if len(fields) < 4 || err != nil || c.place < 0 || c.done < 0 {
-		return scan{}, fmt.Errorf("quorum: locks: cursor %q must be what was returned as next, or empty", text)
+		return scan{}, fmt.Errorf("quorum: scan: cursor %q must be what was returned as next, or empty", text)
 	}
 	return c, nil
 }
