@@ -18,7 +18,7 @@ const long = time.Minute
 // kept is for how long a store may keep a lease of that term, since its clocks may run at different speeds.
 func kept(term time.Duration) time.Duration { return term + term/50 + 5*time.Millisecond }
 
-// fixture is what one case works with.
+// fixture has the store and the name of one case.
 type fixture struct {
 	*testing.T
 	options
@@ -44,7 +44,7 @@ func newFixture(t *testing.T, s protocol.Store, o options, rule string) *fixture
 // other returns a name of which the store has no record.
 func (f *fixture) other(suffix string) string { return f.name + "." + suffix }
 
-// anew goes on with a record of another name, with mark 0.
+// anew goes on with the record of another name, with mark 0.
 func (f *fixture) anew() {
 	f.Helper()
 	f.name = f.other("x")
