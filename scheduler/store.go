@@ -112,9 +112,7 @@ func (s *Scheduler) remembers(since time.Time) {
 		s.observe(StoreForgot{Since: since})
 	}
 	for _, c := range s.jobs.Load().contenders {
-		c.mu.Lock()
-		c.synced, c.asking = false, nil
-		c.mu.Unlock()
+		c.storeForgot()
 	}
 	s.wantSync()
 	s.keeper.Check() // what this replica runs
@@ -227,7 +225,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 		c.since = since
 		s.noteEdit(c, records[i], began, received)
 		c.syncedLocked(records[i])
-		c.mu.Unlock()
+		c.unlock()
 		c.poke()
 	}
 	s.news.publish()

@@ -36,14 +36,14 @@ func (f failures) report(err error) {
 //
 // fx stops them in the reverse order of their start. Reloads stop first, so that the jobs do not
 // change any more. The scheduler is next: it drains while the server still serves metrics and
-// health. Then the server stops, and last the store and the guard, which runs need.
+// health. Then the server stops, and last the store and the supervisor, which runs need.
 var replica = fx.Options(
 	fx.Provide(
 		func() failures { return make(failures, 1) },
 		func(o Options) *metrics.Metrics { return metrics.New(metrics.WithVersion(o.Version)) },
 		func() *readiness { return new(readiness) },
 		provideStore,
-		provideGuard,
+		provideSupervisor,
 		provideRegistry,
 		provideScheduler,
 		provideServer,
@@ -81,7 +81,7 @@ func (w *Worker) serve(ctx context.Context) error {
 }
 
 // stopTimeout is the timeout of the whole stop. Runs have their grace, cancelled runs 11 s to return,
-// the server 3 s, and the guard 10 s.
+// the server 3 s, and the supervisor 10 s.
 func stopTimeout(grace time.Duration) time.Duration {
 	const rest = 30 * time.Second
 	return min(grace, 365*24*time.Hour) + rest // without overflow
@@ -96,22 +96,22 @@ func provideStore(lc fx.Lifecycle, cfg *config.Config, m *metrics.Metrics, logge
 	return s, nil
 }
 
-func provideGuard(lc fx.Lifecycle, logger *slog.Logger) *exec.Guard {
+func provideSupervisor(lc fx.Lifecycle, logger *slog.Logger) *exec.Supervisor {
 	reaping, stop := context.WithCancel(context.Background())
 	var reaper sync.WaitGroup
 	lc.Append(fx.StartStopHook(
 		func() { reaper.Go(func() { exec.ReapOrphans(reaping) }) },
 		func() { stop(); reaper.Wait() },
 	))
-	guard := exec.NewGuard([]string{GuardCommand}, exec.WithLogger(logger))
-	lc.Append(fx.StopHook(guard.Close)) // runs before the reaper stops
-	return guard
+	supervisor := exec.NewSupervisor([]string{SupervisorCommand}, exec.WithLogger(logger))
+	lc.Append(fx.StopHook(supervisor.Close)) // runs before the reaper stops
+	return supervisor
 }
 
 func provideRegistry(
-	cfg *config.Config, from *source, guard *exec.Guard, s *stores.Store, logger *slog.Logger,
+	cfg *config.Config, from *source, supervisor *exec.Supervisor, s *stores.Store, logger *slog.Logger,
 ) (*jobs.Registry, error) {
-	return registry.New(cfg, from.file.Path, &registry.Runtime{Guard: guard, Logger: logger, Streams: s.Streams})
+	return registry.New(cfg, from.file.Path, &registry.Runtime{Supervisor: supervisor, Logger: logger, Streams: s.Streams})
 }
 
 func provideScheduler(
