@@ -22,7 +22,7 @@ type Controller interface {
 	// [TriggerStatus]. The same request again gets the same answer, while the occasion waits or is one of the last
 	// Remembered that were triggered. It returns [ErrUnknown] when there is no record.
 	//
-	// The occasion may be past the mark. Whoever claims it asks with OnlyOpen, so that it is not granted again when it
+	// The occasion may be past the mark. A claim of it sets OnlyOpen, so that it is not granted again when it
 	// is settled.
 	Trigger(ctx context.Context, t Trigger) (Triggered, error)
 }
@@ -86,7 +86,7 @@ const (
 	Limited
 )
 
-// Triggered is what a store says to a trigger.
+// Triggered is the answer to a trigger.
 type Triggered struct {
 	Status   TriggerStatus
 	Occasion int64
