@@ -39,6 +39,7 @@ type contender struct {
 	job       *jobs.Job
 	spec      jobs.Spec
 	revision  string
+	defines   bool            // the record has not taken this definition yet
 	gone      bool            // the job was removed
 	paused    *protocol.Pause // as the store said; nil when it is not
 	edited    int64           // see policies
@@ -88,7 +89,7 @@ func newContender(s *Scheduler, job *jobs.Job) *contender {
 // defineLocked makes the contender one of this job.
 func (c *contender) defineLocked(job *jobs.Job) {
 	c.job, c.spec, c.revision = job, job.Spec(), job.Revision()
-	c.ranking = nil
+	c.ranking, c.defines = nil, true
 	c.handle = c.chain(job)
 }
 

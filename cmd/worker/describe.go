@@ -31,8 +31,8 @@ func (c *cli) describe() *cobra.Command {
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var fault error
-			if count < 1 || count > protocol.History {
-				fault = fmt.Errorf("-n: %d must be from 1 to %d", count, protocol.History)
+			if count < 1 || count > protocol.MaxHistory {
+				fault = fmt.Errorf("-n: %d must be from 1 to %d", count, protocol.MaxHistory)
 			}
 			if err := flagFaults(cmd, fault, out.check()); err != nil {
 				return err

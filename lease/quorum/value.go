@@ -47,7 +47,11 @@ func readRecord(at reading) (*record.Record, error) {
 
 // writeRecord makes what a register holds of a record.
 func writeRecord(r *record.Record) (string, error) {
-	r.Settled = r.Settled[max(0, len(r.Settled)-history):]
+	kept := history
+	if r.Policy.History != 0 {
+		kept = r.Policy.History
+	}
+	r.Settled = r.Settled[max(0, len(r.Settled)-kept):]
 	text, err := json.Marshal(r)
 	return string(text), err
 }
