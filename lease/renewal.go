@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/solotick/solotick/lease/protocol"
@@ -163,16 +164,14 @@ func (k *Keeper) dueLocked(t instant) (due []*Lease) {
 
 // renew sends one batch and takes in the answers.
 func (k *Keeper) renew(ctx context.Context, due []*Lease) {
-	grants := make([]protocol.Grant, len(due))
 	limit := due[0].grant.Term
-	for i, l := range due {
-		grants[i] = l.current()
+	for _, l := range due {
 		limit = min(limit, l.grant.Term)
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(limit/6, 10*time.Millisecond))
 	began := time.Now()
 	sent := at(began)
-	answers := k.store.Renew(ctx, grants)
+	answers := k.ask(ctx, due)
 	cancel()
 	r := Renewal{Took: time.Since(began)}
 
@@ -221,6 +220,37 @@ func (k *Keeper) renew(ctx context.Context, due []*Lease) {
 	for _, l := range told {
 		l.tell()
 	}
+}
+
+// ask renews the leases of ticks and those of locks, by a call each, at the same time.
+func (k *Keeper) ask(ctx context.Context, due []*Lease) []error {
+	grants, locks := make([]protocol.Grant, 0, len(due)), []protocol.LockGrant(nil)
+	for _, l := range due {
+		if l.lock == nil {
+			grants = append(grants, l.current())
+		} else {
+			locks = append(locks, *l.lock)
+		}
+	}
+	if len(locks) == 0 {
+		return k.store.Renew(ctx, grants)
+	}
+	var ofTicks []error
+	var ticks sync.WaitGroup
+	if len(grants) > 0 {
+		ticks.Go(func() { ofTicks = k.store.Renew(ctx, grants) })
+	}
+	ofLocks := k.locks.RenewLocks(ctx, locks)
+	ticks.Wait()
+	answers := make([]error, len(due))
+	for i, l := range due {
+		from := &ofTicks
+		if l.lock != nil {
+			from = &ofLocks
+		}
+		answers[i], *from = (*from)[0], (*from)[1:]
+	}
+	return answers
 }
 
 // extendLocked takes in a renewal that was sent then and answered at t. An answer after the deadline is too late: the

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -81,23 +78,6 @@ func TestForgetRefusesAJobInUse(t *testing.T) {
 	require.Equal(t, 0, s.ask("cancel", "old-report").code)
 	r = s.ask("forget", "old-report", "--yes")
 	require.Equal(t, result{0, "old-report is forgotten: its record and 2 outcomes are removed\n", ""}, r)
-}
-
-func TestConfirmAgreesToYesOnly(t *testing.T) {
-	for answer, agrees := range map[string]bool{"y\n": true, " Yes\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yesterday\n": false} {
-		var out strings.Builder
-		ok, err := confirm(t.Context(), strings.NewReader(answer), &out, "Remove it?")
-		require.NoError(t, err)
-		require.Equal(t, agrees, ok, "%q", answer)
-		require.Equal(t, "Remove it? [y/N] ", out.String())
-	}
-	interrupted := errors.New("interrupted")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(interrupted)
-	in, answer := io.Pipe()
-	defer func() { _ = answer.Close() }()
-	_, err := confirm(ctx, in, io.Discard, "Remove it?")
-	require.ErrorIs(t, err, interrupted)
 }
 
 func TestForgottenFactIsKeptAsItIs(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
 
 // subreaperCommand makes the test binary a subreaper that becomes another program.
@@ -66,7 +68,7 @@ func nameOf(pid int) (name string, zombie bool) {
 func TestWorkerThatIsTheFirstProcessReapsOrphans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := file(t, fmt.Sprintf(`
+	path := filetest.Config(t, fmt.Sprintf(`
 jobs:
 - name: leaves-orphans
   schedule: "@every 1s"

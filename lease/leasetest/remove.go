@@ -171,14 +171,13 @@ func removalLeavesLocksAndOtherNamesAlone(f *fixture) {
 	f.append(f.name, "r", "a note")
 	f.anew()
 	f.ok("Settle", f.settle(f.grant(200, "a"), "succeeded"))
-	var held protocol.Claim
-	if _, ok := f.store.(protocol.Locker); ok {
-		held = f.of(0, "a", func(c *protocol.Claim) { c.Permits, c.Limit = 1, 1 })
-		f.ask(protocol.Granted, held)
+	_, locks := f.store.(protocol.Locker)
+	if locks {
+		f.lock("a", mutex)
 	}
 	f.remove(protocol.RecordRemoved, f.removal())
-	if held.Limit > 0 {
-		f.ask(protocol.Held, f.of(0, "b", func(c *protocol.Claim) { c.Permits, c.Limit = 1, 1 }))
+	if locks {
+		f.askLock(protocol.Held, f.ofLock("b", mutex))
 	}
 	f.equal("mark", f.sync(protocol.Sync{Name: first}).Mark, int64(100))
 	f.equal("notes", f.notes(first, 0), []string{"r=a note"})

@@ -214,6 +214,7 @@ var cases = []struct {
 	{"ExpiredLockThatNobodyNeedsCanBeRenewed", expiredLockThatNobodyNeedsCanBeRenewed},
 	{"RenewalExtendsTheLockFromNow", renewalExtendsTheLockFromNow},
 	{"LocksAreApartFromOccasions", locksAreApartFromOccasions},
+	{"RenewalOfLocksAnswersForEachGrant", renewalOfLocksAnswersForEachGrant},
 	{"FaultyLocksAreRefused", faultyLocksAreRefused},
 
 	// lockends.go

@@ -37,9 +37,6 @@ type Store interface {
 	// Release frees the occasion at once: the next claim is granted it, with a higher token and attempt, as a takeover
 	// that Claim.Takeovers does not count. Occasion 0 is free as if it had never been held. It returns [ErrFenced]
 	// when the grant is not current.
-	//
-	// What is held of a lock is given back, by Settle as well. With Token 0 that is whatever the Holder and Request
-	// have: a grant, or a place in the line.
 	Release(ctx context.Context, g Grant) error
 
 	// Pass settles, without a grant, every occasion of a name after p.From up to p.To, provided that the mark is
@@ -78,7 +75,7 @@ type Inspector interface {
 // Claim asks for one occasion of a name.
 type Claim struct {
 	Name     string // matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
-	Occasion int64  // 0 is a plain lock, or with a Limit the lock of that name; otherwise positive and below 2^53
+	Occasion int64  // 0 is a plain lock; otherwise positive and below 2^53
 	Holder   string // who asks; the same pattern as Name
 	// Request tells one grant from another: a repeated claim of the same Holder and Request gets the same grant while
 	// its lease lasts.
@@ -93,15 +90,13 @@ type Claim struct {
 
 	// Until is the latest time, by the store's clock, at which the claim may change or grant anything: later the store
 	// changes nothing, and answers OutOfBounds. It is what the claimer's own idea of that time allows, so that a clock
-	// which has stepped is noticed before it does harm. Fractions of a millisecond may be dropped. A lock with a Limit
-	// has no such bound. The zero time means no bound.
+	// which has stepped is noticed before it does harm. Fractions of a millisecond may be dropped. The zero time means no bound.
 	Until time.Time
 
 	// TakeoverUntil is the latest time, by the store's clock, at which the claim may treat a lease that ran out as ended:
 	// take its occasion over, or settle it on the store's own account. Later such a lease counts as held, with 0 left, so
 	// that a holder which renews in time loses nothing to a clock that has stepped. What was released or waits is not
-	// bound. Fractions of a millisecond may be dropped. A lock with a Limit has no such bound. The zero time means no
-	// bound.
+	// bound. Fractions of a millisecond may be dropped. The zero time means no bound.
 	TakeoverUntil time.Time
 
 	// Known is the newest mark of the name that the claimer has heard of from this store, 0 for none. A record whose
@@ -120,26 +115,10 @@ type Claim struct {
 	// mark.
 	OnlyOpen bool
 
-	// Limit, when positive, makes this a claim of the lock of that name, of which Permits are asked for: no grant makes all
-	// that are held more than its Limit. The lock is a thing of its own, apart from the occasions: it has no memory, several can
-	// hold it, and others wait in its line. Of what is above, only the Name, Holder, Request and Term matter
-	// to it; Occasion is 0. From 1 of 1 to MaxPermits of MaxPermits.
-	Permits, Limit int
-	// Turn, of a lock, says whom the claim lets go first.
-	Turn Turn
-	// Ticket, of a lock, makes a claim that is not granted wait in line: the answer is Queued, and the place is kept for
-	// so long, counted anew whenever the same claim comes again. From 1 ms to MaxTicket; 0 means not to wait.
-	Ticket time.Duration
-	// Tell, of a lock, tells those who listen when it is granted, and when that ends otherwise than by running out.
-	Tell bool
-
 	// MaxHold bounds for how long the keeper renews the grant: then its context ends, with lease.LostMaxHold. The store does not
 	// know of it. 0 means no bound.
 	MaxHold time.Duration
 }
-
-// MaxTicket is the longest life of a place in line.
-const MaxTicket = time.Hour
 
 // Overlap is what a claim of an occasion that was never granted wants when another occasion of the name is open. Plain
 // locks, and what ran out and may not be granted again, are not in its way.
@@ -172,7 +151,7 @@ type Status int
 const (
 	// Granted: the claimer holds the occasion. Token, Attempt, Takeovers and Left say how.
 	Granted Status = iota + 1
-	// Held: Holder has it, and Left remains of its lease. Of a lock: of the first lease or ticket in the way to end.
+	// Held: Holder has it, and Left remains of its lease. Of a lock: see [LockAnswer].
 	Held
 	// Decided: it is settled, or was decided by another. Never again.
 	Decided
@@ -245,9 +224,6 @@ type Grant struct {
 	Takeovers int
 	Term      time.Duration
 	Note      string // kept by Settle beside the outcome, for people; at most MaxNote bytes, in UTF-8
-
-	Permits, Limit int  // of a lock; as in [Claim]
-	Tell           bool // of a lock; as in [Claim]
 }
 
 // MaxOpen is how many occasions of a name may be open at once: one more is skipped, whatever its Overlap, and a further

@@ -28,7 +28,7 @@ func ValidOutcome(o Outcome) bool {
 func (g Grant) Validate() error {
 	if ValidName(g.Name) && ValidName(g.Holder) && ValidName(g.Request) && g.Occasion >= 0 && g.Occasion <= MaxOccasion &&
 		g.Token > 0 && g.Token <= MaxOccasion && g.Attempt >= 1 && g.Takeovers >= 0 && g.Term >= time.Millisecond &&
-		!OfStore(g.Note) && g.validLock() {
+		!OfStore(g.Note) {
 		return nil
 	}
 	f := faults{of: "grant"}
@@ -41,25 +41,7 @@ func (g Grant) Validate() error {
 	f.check(g.Takeovers >= 0, "takeovers", g.Takeovers, "must be at least 0")
 	f.check(g.Term >= time.Millisecond, "term", g.Term, "must be at least 1ms")
 	f.check(!OfStore(g.Note), "note", g.Note, "is what stores note on their own: say it in other words")
-	f.check(g.validLock(), "permits, limit", fmt.Sprint(g.Permits, " of ", g.Limit),
-		"must be from 1 of 1 to 2147483647 of 2147483647 with occasion 0, or 0 of 0")
 	return errors.Join(f.all...)
-}
-
-func (g *Grant) validLock() bool {
-	if g.Limit == 0 {
-		return g.Permits == 0 && !g.Tell
-	}
-	return g.Occasion == 0 && g.Permits >= 1 && g.Permits <= g.Limit && g.Limit <= MaxPermits
-}
-
-// ValidateRelease is Validate for a grant that is released: of a lock, the Token may be 0.
-func (g Grant) ValidateRelease() error {
-	checked := g
-	if g.Limit > 0 && g.Token == 0 {
-		checked.Token = 1
-	}
-	return checked.Validate()
 }
 
 // Validate returns every fault of p, joined; nil when there is none. Stores refuse a pass that has any.
@@ -149,6 +131,10 @@ type faults struct {
 
 func (f *faults) check(ok bool, field string, value any, rule string) {
 	if !ok {
-		f.all = append(f.all, fmt.Errorf("lease: %s %s: %q %s", f.of, field, fmt.Sprint(value), rule))
+		f.all = append(f.all, faultOf(f.of, field, value, rule))
 	}
+}
+
+func faultOf(of, field string, value any, rule string) error {
+	return fmt.Errorf("lease: %s %s: %q %s", of, field, fmt.Sprint(value), rule)
 }

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -23,7 +24,7 @@ func (s *Store) oneLock(ctx context.Context, what, name string, begin opening, g
 }
 
 // claimLock claims a lock once, and returns for how long to wait, at most patience, before it has to be claimed again.
-func (s *Store) claimLock(ctx context.Context, c protocol.Claim, patience time.Duration) (a protocol.Answer, wait time.Duration, err error) {
+func (s *Store) claimLock(ctx context.Context, c protocol.LockClaim, patience time.Duration) (a protocol.LockAnswer, wait time.Duration, err error) {
 	begin := look
 	if c.Ticket > 0 { // it will be granted or wait in line: either way something changes
 		begin = above
@@ -38,9 +39,13 @@ func (s *Store) claimLock(ctx context.Context, c protocol.Claim, patience time.D
 	return a, wait, err
 }
 
-func (s *Store) releaseLock(ctx context.Context, what string, g protocol.Grant) error {
+// ReleaseLock implements [protocol.Locker].
+func (s *Store) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
+	if err := g.ValidateRelease(); err != nil {
+		return err
+	}
 	var answer error
-	err := s.oneLock(ctx, what, g.Name, above, false, func(l *record.Lock, now time.Time) func() {
+	err := s.oneLock(ctx, "release", g.Name, above, false, func(l *record.Lock, now time.Time) func() {
 		woken, said := l.Release(g, record.At(now))
 		return func() {
 			answer = said
@@ -51,6 +56,29 @@ func (s *Store) releaseLock(ctx context.Context, what string, g protocol.Grant) 
 		return err
 	}
 	return answer
+}
+
+// ClaimLock implements [protocol.Locker]. It waits as Claim does.
+func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (a protocol.LockAnswer, err error) {
+	if err := cmp.Or(c.Validate(), s.checkTerm(c.Name, c.Term)); err != nil {
+		return a, err
+	}
+	var lost []protocol.LostHold // on the way
+	err = s.claimUntil(ctx, c.Name, func(patience time.Duration) (wait time.Duration, err error) {
+		a, wait, err = s.claimLock(ctx, c, patience)
+		lost = append(lost, a.Lost...)
+		a.Lost = lost
+		return wait, err
+	})
+	return a, err
+}
+
+// RenewLocks implements [protocol.Locker].
+func (s *Store) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error {
+	return renewal(ctx, s, len(grants), lockKind, func(i int) (name, key string, fault error) {
+		g := &grants[i]
+		return g.Name, lockKey(g.Name), cmp.Or(g.Validate(), s.checkTerm(g.Name, g.Term))
+	}, func(l *record.Lock, i int, now time.Time) error { return renewLock(l, grants[i], now) })
 }
 
 // Lock implements [protocol.Locker].

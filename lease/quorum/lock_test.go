@@ -18,26 +18,35 @@ import (
 var _ protocol.Locker = (*quorum.Store)(nil)
 
 // lockOf claims n permits of a lock of so many.
-func lockOf(name, holder string, n, limit int, term time.Duration) protocol.Claim {
-	return protocol.Claim{Name: name, Holder: holder, Request: holder + "-r", Term: term, Permits: n, Limit: limit}
+func lockOf(name, holder string, n, limit int, term time.Duration) protocol.LockClaim {
+	return protocol.LockClaim{Name: name, Holder: holder, Request: holder + "-r", Term: term, Permits: n, Limit: limit}
 }
 
-func inLine(c protocol.Claim) protocol.Claim {
+func inLine(c protocol.LockClaim) protocol.LockClaim {
 	c.Turn, c.Ticket = protocol.TurnArrival, time.Minute
 	return c
 }
 
-func lockGrantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
-	g := grantOf(c, a)
-	g.Permits, g.Limit, g.Tell = c.Permits, c.Limit, c.Tell
-	return g
+// lockClaimed claims a lock and wants an answer of this status.
+func lockClaimed(t testing.TB, s protocol.Locker, want protocol.Status, c protocol.LockClaim) protocol.LockAnswer {
+	t.Helper()
+	a, err := s.ClaimLock(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, want.String(), a.Status.String())
+	return a
+}
+
+// locked claims a lock and wants to be granted it.
+func locked(t testing.TB, s protocol.Locker, c protocol.LockClaim) protocol.LockGrant {
+	t.Helper()
+	return c.Grant(lockClaimed(t, s, protocol.Granted, c))
 }
 
 // took wants a claim to be granted after so long.
-func took(t *testing.T, s protocol.Store, want time.Duration, c protocol.Claim) protocol.Answer {
+func took(t *testing.T, s protocol.Locker, want time.Duration, c protocol.LockClaim) protocol.LockAnswer {
 	t.Helper()
 	began := time.Now()
-	a := claimed(t, s, protocol.Granted, c)
+	a := lockClaimed(t, s, protocol.Granted, c)
 	require.Equal(t, want, time.Since(began))
 	return a
 }
@@ -48,20 +57,20 @@ func TestLockIsKeptForItsDrift(t *testing.T) {
 	for _, limit := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			s := openFake(t, newFakeNodes(3))
-			a := claimed(t, s, protocol.Granted, lockOf("l", "a", limit, limit, term))
+			a := lockClaimed(t, s, protocol.Granted, lockOf("l", "a", limit, limit, term))
 			time.Sleep(term + time.Millisecond)
 			b := took(t, s, drift-time.Millisecond, lockOf("l", "b", 1, limit, term))
 			require.Greater(t, b.Token, a.Token)
-			require.Len(t, b.Settled, 1)
-			require.Equal(t, a.Token, b.Settled[0].Token)
+			require.Len(t, b.Lost, 1)
+			require.Equal(t, a.Token, b.Lost[0].Token)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) { // of a long one nobody waits for that
 		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour))
-		claimed(t, s, protocol.Granted, lockOf("l", "a", 1, 1, time.Hour))
+		lockClaimed(t, s, protocol.Granted, lockOf("l", "a", 1, 1, time.Hour))
 		time.Sleep(time.Hour + time.Second)
 		began := time.Now()
-		a := claimed(t, s, protocol.Held, lockOf("l", "b", 1, 1, time.Second))
+		a := lockClaimed(t, s, protocol.Held, lockOf("l", "b", 1, 1, time.Second))
 		require.Greater(t, a.Left, 30*time.Second)
 		require.Zero(t, time.Since(began))
 		time.Sleep(a.Left)
@@ -70,18 +79,21 @@ func TestLockIsKeptForItsDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // of another term since it was renewed
 		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour))
 		c := lockOf("l", "a", 1, 1, time.Second)
-		g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
+		g := locked(t, s, c)
 		g.Term = term
 		synced(t, s, "l")
 		o := claimOf("l", 100, "a", time.Second)
 		same := grantOf(o, claimed(t, s, protocol.Granted, o))
 		same.Term = term
-		require.NoError(t, errors.Join(s.Renew(t.Context(), []protocol.Grant{g, same})...))
+		require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{g})[0])
+		require.NoError(t, s.Renew(t.Context(), []protocol.Grant{same})[0])
 		time.Sleep(term)
 		took(t, s, drift, lockOf("l", "b", 1, 1, time.Second))
 		require.NoError(t, s.Renew(t.Context(), []protocol.Grant{same})[0])
 		time.Sleep(term)
-		took(t, s, drift, claimOf("l", 100, "b", time.Second))
+		began := time.Now()
+		claimed(t, s, protocol.Granted, claimOf("l", 100, "b", time.Second))
+		require.Equal(t, drift, time.Since(began))
 	})
 }
 
@@ -90,17 +102,17 @@ func TestClaimOfALockWaitsNoLongerThanItHasTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openFake(t, newFakeNodes(3))
 		for i := range 3 {
-			claimed(t, s, protocol.Granted, lockOf("l", fmt.Sprint("old", i), 1, 5, 10*time.Second))
+			lockClaimed(t, s, protocol.Granted, lockOf("l", fmt.Sprint("old", i), 1, 5, 10*time.Second))
 			time.Sleep(20 * time.Millisecond)
 		}
-		claimed(t, s, protocol.Granted, lockOf("l", "live", 1, 5, 20*time.Second))
+		lockClaimed(t, s, protocol.Granted, lockOf("l", "live", 1, 5, 20*time.Second))
 		time.Sleep(10*time.Second - 40*time.Millisecond)
 		// They end 20 ms ago, now, and in 20 ms, each give or take its drift of 102 ms.
 		took(t, s, 0, lockOf("l", "b", 1, 5, 20*time.Second))
 		took(t, s, 82*time.Millisecond, lockOf("l", "c", 1, 5, 20*time.Second))
 		took(t, s, 40*time.Millisecond, lockOf("l", "d", 2, 5, 20*time.Second))
 		began := time.Now()
-		require.Greater(t, claimed(t, s, protocol.Held, lockOf("l", "e", 1, 5, time.Second)).Left, 9*time.Second)
+		require.Greater(t, lockClaimed(t, s, protocol.Held, lockOf("l", "e", 1, 5, time.Second)).Left, 9*time.Second)
 		require.Zero(t, time.Since(began))
 	})
 }
@@ -109,14 +121,14 @@ func TestClaimOfALockWaitsNoLongerThanItHasTo(t *testing.T) {
 func TestWhoWaitsForTheDriftKeepsItsPlaceInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openFake(t, newFakeNodes(3))
-		claimed(t, s, protocol.Granted, lockOf("l", "dead", 1, 1, 10*time.Second))
+		lockClaimed(t, s, protocol.Granted, lockOf("l", "dead", 1, 1, 10*time.Second))
 		time.Sleep(10 * time.Second)
-		go func() { _, _ = s.Claim(context.Background(), inLine(lockOf("l", "a", 1, 1, 10*time.Second))) }()
+		go func() { _, _ = s.ClaimLock(context.Background(), inLine(lockOf("l", "a", 1, 1, 10*time.Second))) }()
 		time.Sleep(10 * time.Millisecond)
 		v, err := s.Lock(t.Context(), "l")
 		require.NoError(t, err)
 		require.Equal(t, 1, v.Waiters)
-		claimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
+		lockClaimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
 		settle()
 		v, err = s.Lock(t.Context(), "l")
 		require.NoError(t, err)
@@ -129,13 +141,13 @@ func TestClaimWaitsForTheEndOfADeadTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openFake(t, newFakeNodes(3))
 		c := lockOf("l", "a", 1, 1, 10*time.Second)
-		g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
+		g := locked(t, s, c)
 		dead := inLine(lockOf("l", "dead", 1, 1, 10*time.Second))
 		dead.Ticket = time.Second
-		claimed(t, s, protocol.Queued, dead)
-		require.NoError(t, s.Release(t.Context(), g))
+		lockClaimed(t, s, protocol.Queued, dead)
+		require.NoError(t, s.ReleaseLock(t.Context(), g))
 		time.Sleep(time.Second - 30*time.Millisecond)
-		claimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
+		lockClaimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
 		time.Sleep(20 * time.Millisecond)
 		took(t, s, 10*time.Millisecond, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
 	})
@@ -151,7 +163,7 @@ func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
 				list[0].offset, list[2].offset = 3*time.Minute, -4*time.Minute
 				s := openFake(t, list)
 				c := lockOf("l", "a", 1, 2, term)
-				g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
+				g := locked(t, s, c)
 				both, ticket := inLine(lockOf("l", "b", 2, 2, term)), inLine(lockOf("l", "c", 1, 2, term))
 				ticket.Ticket = term
 				for range 4 { // others change the lock, or look at it, and neither lengthen nor shorten anything
@@ -159,8 +171,8 @@ func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
 					list[gone].set(false)
 					gone = (gone + 1) % 3
 					list[gone].set(true)
-					claimed(t, s, protocol.Queued, both)
-					claimed(t, s, protocol.Queued, ticket)
+					lockClaimed(t, s, protocol.Queued, both)
+					lockClaimed(t, s, protocol.Queued, ticket)
 					time.Sleep(term - 100*time.Millisecond)
 					settle()
 					list[gone].set(false)
@@ -171,7 +183,7 @@ func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
 					require.Equal(t, 100*time.Millisecond, v.Holds[0].Left)
 					require.Equal(t, 2, v.Waiters)
 					require.Equal(t, 100*time.Millisecond, v.Line[1].Left)
-					require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
+					require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{g})[0])
 				}
 				time.Sleep(100 * time.Millisecond)
 				v, err := s.Lock(t.Context(), "l")
@@ -195,13 +207,13 @@ func TestSlowAnswersDoNotShortenLeases(t *testing.T) {
 		require.NoError(t, err)
 		list[2].set(true)
 		granted := time.Now()
-		claimed(t, s, protocol.Granted, lockOf("l", "a", 1, 1, term))
+		lockClaimed(t, s, protocol.Granted, lockOf("l", "a", 1, 1, term))
 		list[2].set(false)
 		settle()
 		list[0].set(true)
 		list[1].meet(func() fault { return fault{before: 300 * time.Millisecond} })
 		list[2].meet(func() fault { return fault{after: 300 * time.Millisecond} })
-		claimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, term)))
+		lockClaimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, term)))
 		list[0].set(false)
 		list[2].meet(nil)
 		list[1].set(true)
@@ -231,12 +243,12 @@ func TestWatchAndListenAreToldTheirOwn(t *testing.T) {
 		require.Equal(t, []string{" ", " "}, listened.take())
 
 		c := lockOf("job", "a", 2, 2, 20*time.Second)
-		g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
-		claimed(t, s, protocol.Queued, inLine(lockOf("job", "b", 1, 2, 20*time.Second)))
-		claimed(t, s, protocol.Queued, inLine(lockOf("job", "c", 1, 2, 20*time.Second)))
+		g := locked(t, s, c)
+		lockClaimed(t, s, protocol.Queued, inLine(lockOf("job", "b", 1, 2, 20*time.Second)))
+		lockClaimed(t, s, protocol.Queued, inLine(lockOf("job", "c", 1, 2, 20*time.Second)))
 		settle()
 		require.Empty(t, listened.take())
-		require.NoError(t, s.Release(t.Context(), g))
+		require.NoError(t, s.ReleaseLock(t.Context(), g))
 		settle()
 		require.Equal(t, []string{"job b-r,c-r"}, listened.take()) // once, though two nodes tell
 		require.Empty(t, watched.take())
@@ -254,7 +266,7 @@ func TestWatchAndListenAreToldTheirOwn(t *testing.T) {
 		list[1].set(true)
 		list[2].set(true)
 		settle()
-		require.Error(t, s.Release(t.Context(), lockGrantOf(lockOf("job", "b", 1, 2, 20*time.Second), protocol.Answer{Attempt: 1})))
+		require.Error(t, s.ReleaseLock(t.Context(), lockOf("job", "b", 1, 2, 20*time.Second).Grant(protocol.LockAnswer{})))
 		settle()
 		require.Empty(t, listened.take()) // nobody is told of what is uncertain
 		cancel()
@@ -289,39 +301,39 @@ func TestRoundsOfLocksAreFew(t *testing.T) {
 			require.Equal(t, want, list[1].calls-before, what)
 		}
 		a, b := lockOf("l", "a", 1, 1, 20*time.Second), inLine(lockOf("l", "b", 1, 1, 20*time.Second))
-		var g protocol.Grant
-		grant := func(s protocol.Store, c protocol.Claim) { g = lockGrantOf(c, claimed(t, s, protocol.Granted, c)) }
+		var g protocol.LockGrant
+		grant := func(s protocol.Locker, c protocol.LockClaim) { g = locked(t, s, c) }
 		rounds(3, "try", func() { grant(s, a) })
-		rounds(1, "lose", func() { claimed(t, other, protocol.Held, lockOf("l", "c", 1, 1, 20*time.Second)) })
-		rounds(2, "enter the line", func() { claimed(t, other, protocol.Queued, b) })
+		rounds(1, "lose", func() { lockClaimed(t, other, protocol.Held, lockOf("l", "c", 1, 1, 20*time.Second)) })
+		rounds(2, "enter the line", func() { lockClaimed(t, other, protocol.Queued, b) })
 		for range 2 {
 			time.Sleep(time.Second)
-			rounds(2, "stay in line", func() { claimed(t, other, protocol.Queued, b) })
+			rounds(2, "stay in line", func() { lockClaimed(t, other, protocol.Queued, b) })
 			time.Sleep(time.Millisecond)
-			rounds(2, "renew", func() { require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0]) })
+			rounds(2, "renew", func() { require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{g})[0]) })
 		}
 		time.Sleep(time.Millisecond)
-		rounds(2+1, "release and tell", func() { require.NoError(t, s.Release(t.Context(), g)) })
+		rounds(2+1, "release and tell", func() { require.NoError(t, s.ReleaseLock(t.Context(), g)) })
 		time.Sleep(time.Millisecond)
 		rounds(2, "whose turn it is", func() { grant(other, b) })
-		rounds(2, "release", func() { require.NoError(t, other.Release(t.Context(), g)) })
+		rounds(2, "release", func() { require.NoError(t, other.ReleaseLock(t.Context(), g)) })
 		rounds(2, "acquire by turns", func() { grant(other, b) })
 		rounds(1, "look", func() { _, _ = s.Lock(t.Context(), "l") })
-		rounds(2, "acquire by turns what is new", func() { claimed(t, s, protocol.Granted, inLine(lockOf("new", "a", 1, 2, 20*time.Second))) })
-		claimed(t, s, protocol.Queued, inLine(lockOf("new", "c", 2, 2, 20*time.Second)))
+		rounds(2, "acquire by turns what is new", func() { lockClaimed(t, s, protocol.Granted, inLine(lockOf("new", "a", 1, 2, 20*time.Second))) })
+		lockClaimed(t, s, protocol.Queued, inLine(lockOf("new", "c", 2, 2, 20*time.Second)))
 		rounds(3, "acquire by turns what only others knew", func() { // the first ballot is too low
-			claimed(t, other, protocol.Queued, inLine(lockOf("new", "b", 1, 2, 20*time.Second)))
+			lockClaimed(t, other, protocol.Queued, inLine(lockOf("new", "b", 1, 2, 20*time.Second)))
 		})
 
-		grants := []protocol.Grant{g}
+		grants, held := []protocol.Grant(nil), []protocol.LockGrant{g}
 		for i := range 500 {
 			synced(t, s, fmt.Sprint("job-", i))
 			c := claimOf(fmt.Sprint("job-", i), 100, "a", 20*time.Second)
 			grants = append(grants, grantOf(c, claimed(t, s, protocol.Granted, c)))
-			c = lockOf(fmt.Sprint("job-", i), "a", 1, 2, 20*time.Second)
-			grants = append(grants, lockGrantOf(c, claimed(t, s, protocol.Granted, c)))
+			held = append(held, locked(t, s, lockOf(fmt.Sprint("job-", i), "a", 1, 2, 20*time.Second)))
 		}
 		time.Sleep(time.Second)
-		rounds(2, "renew locks and occasions", func() { require.NoError(t, errors.Join(s.Renew(t.Context(), grants)...)) })
+		rounds(2, "renew ticks", func() { require.NoError(t, errors.Join(s.Renew(t.Context(), grants)...)) })
+		rounds(2, "renew locks", func() { require.NoError(t, errors.Join(s.RenewLocks(t.Context(), held)...)) })
 	})
 }

@@ -22,7 +22,7 @@ type doubt struct {
 
 // doubts returns what of a lock is about to run out, or has run out by its term and not yet for certain; what is over first
 // comes first. The claim's own hold is not in its way.
-func doubts(l *record.Lock, c protocol.Claim, now time.Time) (list []doubt) {
+func doubts(l *record.Lock, c protocol.LockClaim, now time.Time) (list []doubt) {
 	for i, h := range l.Holds {
 		left := h.Ends.Sub(now)
 		if left > blur(h.Term) || left+drift(h.Term) <= 0 || h.Holder == c.Holder && h.Request == c.Request {
@@ -49,7 +49,7 @@ func doubts(l *record.Lock, c protocol.Claim, now time.Time) (list []doubt) {
 // claimLock answers a claim of a lock, under which leases that have not run out for certain count as held. With wait it has to
 // come again after that, since something is over then that may be in its way: in the order of the line if it has a ticket, for
 // it has entered it by then.
-func claimLock(l *record.Lock, c protocol.Claim, now time.Time, patience time.Duration) (a protocol.Answer, woken []string, wait time.Duration) {
+func claimLock(l *record.Lock, c protocol.LockClaim, now time.Time, patience time.Duration) (a protocol.LockAnswer, woken []string, wait time.Duration) {
 	if left := ownLeft(l, c, now); left > 0 && left <= patience {
 		return a, nil, left
 	}
@@ -70,13 +70,13 @@ func claimLock(l *record.Lock, c protocol.Claim, now time.Time, patience time.Du
 	}
 	if c.Ticket == 0 {
 		*l = *before
-		return protocol.Answer{}, nil, wait
+		return protocol.LockAnswer{}, nil, wait
 	}
 	return a, woken, wait
 }
 
 // ownLeft is what is left of the claim's own hold when that is about to run out: 0 when it is not. It would be worth nothing.
-func ownLeft(l *record.Lock, c protocol.Claim, now time.Time) time.Duration {
+func ownLeft(l *record.Lock, c protocol.LockClaim, now time.Time) time.Duration {
 	for _, h := range l.Holds {
 		if left := h.Ends.Sub(now); h.Holder == c.Holder && h.Request == c.Request && left > 0 && left <= blur(h.Term) {
 			return left
@@ -87,7 +87,7 @@ func ownLeft(l *record.Lock, c protocol.Claim, now time.Time) time.Duration {
 
 // until is when the claim would be granted, for all that is known; or when everything that is unsure is over, if it would not
 // be granted then either: so that it learns of that.
-func until(l *record.Lock, c protocol.Claim, now time.Time, unsure []doubt) time.Duration {
+func until(l *record.Lock, c protocol.LockClaim, now time.Time, unsure []doubt) time.Duration {
 	n := sort.Search(len(unsure), func(n int) bool {
 		later := cloneLock(l)
 		for _, d := range unsure[:n+1] {
@@ -100,7 +100,7 @@ func until(l *record.Lock, c protocol.Claim, now time.Time, unsure []doubt) time
 }
 
 // extendedHolds lets a claim see the leases of others that have not yet run out for certain as held. It returns what undoes that.
-func extendedHolds(l *record.Lock, c protocol.Claim, now time.Time) (undo func()) {
+func extendedHolds(l *record.Lock, c protocol.LockClaim, now time.Time) (undo func()) {
 	ends := make(map[int64]time.Time) // by token
 	for i := range l.Holds {
 		h := &l.Holds[i]

@@ -57,7 +57,7 @@ func keepForLock(l *record.Lock) time.Duration {
 }
 
 // renewLock renews a grant, and takes down for which term: its drift is a part of that.
-func renewLock(l *record.Lock, g protocol.Grant, now time.Time) error {
+func renewLock(l *record.Lock, g protocol.LockGrant, now time.Time) error {
 	err := l.Renew(g, record.At(now))
 	for i := range l.Holds {
 		if h := &l.Holds[i]; err == nil && h.Token == g.Token {

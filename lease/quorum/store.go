@@ -104,23 +104,26 @@ func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, e
 	if err := cmp.Or(c.Validate(), s.checkTerm(c.Name, c.Term)); err != nil {
 		return protocol.Answer{}, err
 	}
-	claim := s.claim
-	if c.Limit > 0 {
-		claim = s.claimLock
-	}
+	var a protocol.Answer
 	var settled []protocol.Settled // on the way
-	patience := s.registers.timeout / 2
-	for {
-		a, wait, err := claim(ctx, c, patience)
-		if err != nil {
-			return a, err
-		}
+	err := s.claimUntil(ctx, c.Name, func(patience time.Duration) (wait time.Duration, err error) {
+		a, wait, err = s.claim(ctx, c, patience)
 		settled = append(settled, a.Settled...)
-		if a.Settled = settled; wait == 0 {
-			return a, nil
+		a.Settled = settled
+		return wait, err
+	})
+	return a, err
+}
+
+// claimUntil claims again after each wait that the claim asks for, until it asks for none.
+func (s *Store) claimUntil(ctx context.Context, name string, claim func(patience time.Duration) (wait time.Duration, err error)) error {
+	for patience := s.registers.timeout / 2; ; {
+		wait, err := claim(patience)
+		if err != nil || wait == 0 {
+			return err
 		}
 		if err := sleep(ctx, wait); err != nil {
-			return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
+			return fmt.Errorf("claim %q: %w", name, err)
 		}
 		patience -= wait
 	}
@@ -164,42 +167,35 @@ func (s *Store) checkTerm(name string, term time.Duration) error {
 
 // Renew implements [protocol.Store].
 func (s *Store) Renew(ctx context.Context, grants []protocol.Grant) []error {
-	answers := make([]error, len(grants))
-	keys, parts := group(len(grants), func(i int) (string, bool) {
+	return renewal(ctx, s, len(grants), recordKind, func(i int) (name, key string, fault error) {
 		g := &grants[i]
-		answers[i] = cmp.Or(g.Validate(), s.checkTerm(g.Name, g.Term))
-		if g.Limit > 0 {
-			return lockKey(g.Name), answers[i] == nil
-		}
-		return g.Name, answers[i] == nil
+		return g.Name, g.Name, cmp.Or(g.Validate(), s.checkTerm(g.Name, g.Term))
+	}, func(r *record.Record, i int, now time.Time) error { return renew(r, grants[i], now) })
+}
+
+// renewal answers n renewals of grants that values of a kind hold.
+func renewal[V any](ctx context.Context, s *Store, n int, k kind[V], of func(i int) (name, key string, fault error),
+	renew func(v *V, i int, now time.Time) error) []error {
+	answers, names := make([]error, n), make([]string, n)
+	keys, parts := group(n, func(i int) (key string, ok bool) {
+		names[i], key, answers[i] = of(i)
+		return key, answers[i] == nil
 	})
-	renewal := func(n int, renew func(protocol.Grant) error) (done func()) {
+	errs := s.registers.update(ctx, keys, above, false, on(k, func(n int, v *V, now time.Time) func() {
 		said := make([]error, len(parts[n]))
 		for j, i := range parts[n] {
-			said[j] = renew(grants[i])
+			said[j] = renew(v, i, now)
 		}
 		return func() {
 			for j, i := range parts[n] {
 				answers[i] = said[j]
 			}
 		}
-	}
-	ofRecords := on(recordKind, func(n int, r *record.Record, now time.Time) func() {
-		return renewal(n, func(g protocol.Grant) error { return renew(r, g, now) })
-	})
-	ofLocks := on(lockKind, func(n int, l *record.Lock, now time.Time) func() {
-		return renewal(n, func(g protocol.Grant) error { return renewLock(l, g, now) })
-	})
-	errs := s.registers.update(ctx, keys, above, false, func(n int, at reading) (outcome, error) {
-		if isLock(keys[n]) {
-			return ofLocks(n, at)
-		}
-		return ofRecords(n, at)
-	})
+	}))
 	for n, err := range errs {
 		for _, i := range parts[n] {
 			if err != nil {
-				answers[i] = fmt.Errorf("renew %q: %w", grants[i].Name, err)
+				answers[i] = fmt.Errorf("renew %q: %w", names[i], err)
 			}
 		}
 	}
@@ -233,19 +229,13 @@ func (s *Store) Settle(ctx context.Context, g protocol.Grant, outcome protocol.O
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	if g.Limit > 0 {
-		return s.releaseLock(ctx, "settle", g)
-	}
 	return s.finish(ctx, "settle", g, func(r *record.Record, now time.Time) (bool, error) { return r.Settle(g, outcome, record.At(now)) })
 }
 
 // Release implements [protocol.Store].
 func (s *Store) Release(ctx context.Context, g protocol.Grant) error {
-	if err := g.ValidateRelease(); err != nil {
+	if err := g.Validate(); err != nil {
 		return err
-	}
-	if g.Limit > 0 {
-		return s.releaseLock(ctx, "release", g)
 	}
 	return s.finish(ctx, "release", g, func(r *record.Record, now time.Time) (bool, error) { return r.Release(g, record.At(now)) })
 }

@@ -9,10 +9,6 @@ import (
 
 // Claim answers a valid claim. wake tells that a holder has to be told to make room.
 func (r *Record) Claim(c protocol.Claim, at *Moment) (a protocol.Answer, wake bool) {
-	if c.Limit > 0 {
-		a, r.woken = r.Lock.Claim(c, at)
-		return a, false
-	}
 	if late(c.Until, at) {
 		return protocol.Answer{Status: protocol.OutOfBounds, Mark: r.Mark, Now: at.now.UTC()}, false
 	}

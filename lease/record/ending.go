@@ -9,9 +9,6 @@ import (
 
 // Renew answers the renewal of a valid grant.
 func (r *Record) Renew(g protocol.Grant, at *Moment) error {
-	if g.Limit > 0 {
-		return r.Lock.Renew(g, at)
-	}
 	e := r.current(g)
 	if e == nil || e.Released {
 		return protocol.ErrFenced
@@ -33,16 +30,12 @@ func (r *Record) Settle(g protocol.Grant, outcome protocol.Outcome, at *Moment) 
 	return r.end(g, outcome, at)
 }
 
-// Release frees the occasion of a valid grant, or gives back what it has of the lock.
+// Release frees the occasion of a valid grant.
 func (r *Record) Release(g protocol.Grant, at *Moment) (wake bool, err error) {
 	return r.end(g, "", at)
 }
 
 func (r *Record) end(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wake bool, err error) {
-	if g.Limit > 0 {
-		r.woken, err = r.Lock.Release(g, at)
-		return false, err
-	}
 	lock := g.Occasion == 0
 	if r.find(g.Occasion) < 0 && (lock && r.settledBy(g, "") || outcome != "" && r.settledBy(g, outcome)) {
 		return false, nil

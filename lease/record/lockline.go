@@ -81,7 +81,7 @@ func tell(woken []string, request string) []string {
 }
 
 // place is where a claim that comes now would wait.
-func (l *Lock) place(c protocol.Claim, me string) Place {
+func (l *Lock) place(c protocol.LockClaim, me string) Place {
 	p := Place{Arrival: l.Arrived + 1, ID: me}
 	if c.Turn == protocol.TurnLargest {
 		p.Rank = int64(protocol.MaxPermits - c.Permits)
@@ -94,7 +94,7 @@ func (p Place) before(q Place) bool {
 }
 
 // enter puts a claim in the line, or prolongs its ticket.
-func (l *Lock) enter(c protocol.Claim, me string, waits bool, at *Moment) {
+func (l *Lock) enter(c protocol.LockClaim, me string, waits bool, at *Moment) {
 	t := l.Tickets[me]
 	if !waits {
 		l.leave(me)

@@ -39,19 +39,9 @@ type Record struct {
 	Theoretical time.Time   // when the next trigger would come if they came evenly
 	Keys        []Key
 
-	Lock  Lock `json:",omitzero"` // the lock of that name, a thing of its own
-	woken []string
-	news  []protocol.Settled
+	news []protocol.Settled
 	// recalled records have settlements of a history among those that are remembered: see Stored.
 	recalled bool
-}
-
-// Woken returns the requests that those who listen to the lock have to be told of since it was asked last, where an empty
-// list, but not nil, means any. See [protocol.Locker].
-func (r *Record) Woken() []string {
-	woken := r.woken
-	r.woken = nil
-	return woken
 }
 
 // Entry is an occasion that is open. It waits if it has no attempt.

@@ -6,7 +6,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Remove answers a valid removal. When it says [protocol.RecordRemoved], the record is the zero one, but for its lock, and a
+// Remove answers a valid removal. When it says [protocol.RecordRemoved], the record is the zero one, and a
 // store that keeps nothing else of the name drops it.
 func (r *Record) Remove(q protocol.Remove, at *Moment) (protocol.Removed, error) {
 	if err := inBounds(q.Until, at); err != nil {
@@ -29,11 +29,11 @@ func (r *Record) Remove(q protocol.Remove, at *Moment) (protocol.Removed, error)
 	case !at.passed(time.UnixMicro(r.Token)):
 		return protocol.Removed{Status: protocol.RecordAhead}, nil
 	}
-	*r = Record{Lock: r.Lock}
+	*r = Record{}
 	return protocol.Removed{Status: protocol.RecordRemoved}, nil
 }
 
-// exists reports whether there is a record: something is known of the name, besides its lock.
+// exists reports whether there is a record: something is known of the name.
 func (r *Record) exists() bool {
 	return r.Known || r.Token != 0 || r.Gap != (Gap{}) || len(r.Open)+len(r.Settled) > 0
 }

@@ -32,7 +32,7 @@ type Lease struct {
 // The first byte of a value says what it is and in which format.
 const (
 	recordFormat  = 0x13
-	lockFormat    = 0x21
+	lockFormat    = 0x22
 	settledFormat = 0x31
 )
 
@@ -322,7 +322,6 @@ func (l *Lock) Encode(stamp int64) []byte {
 		w.text(h.Holder)
 		w.text(h.Request)
 		w.token(h.Token)
-		w.count(h.Takeovers)
 		w.number(int64(h.Term))
 		w.count(h.Permits)
 		w.count(h.Limit)
@@ -361,9 +360,9 @@ func (l *Lock) Decode(name string, data []byte, stamp int64, ends func(token int
 	d.begin(lockFormat)
 	l.Born, l.Token = d.number(), d.token()
 	l.Holds = list(d, func(h *Hold) {
-		h.Name, h.Attempt = name, 1
+		h.Name = name
 		h.Holder, h.Request, h.Token = d.text(), d.text(), d.token()
-		h.Takeovers, h.Term, h.Permits, h.Limit = d.plain(), time.Duration(d.number()), d.plain(), d.plain()
+		h.Term, h.Permits, h.Limit = time.Duration(d.number()), d.plain(), d.plain()
 		d.flags(&h.Tell)
 		h.Since, h.Ends = d.time(), ends(h.Token)
 	})

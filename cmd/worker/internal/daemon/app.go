@@ -1,0 +1,190 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.uber.org/dig"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxevent"
+
+	"github.com/solotick/solotick/cmd/worker/internal/registry"
+	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/exec"
+	"github.com/solotick/solotick/metrics"
+	"github.com/solotick/solotick/scheduler"
+)
+
+// failures takes the first error of something that runs by itself and cannot go on.
+type failures chan error
+
+func (f failures) report(err error) {
+	select {
+	case f <- err:
+	default: // one is enough to stop
+	}
+}
+
+// replica is the graph of a running replica's parts.
+//
+// Parts are stopped in the opposite order of their start: what reloads the configuration first, so that jobs stay what they
+// are; then the scheduler, so that metrics and health answer while it
+// drains; then the server; then what runs needed, the store and the guard.
+var replica = fx.Options(
+	fx.Provide(
+		func() failures { return make(failures, 1) },
+		func(o Options) *metrics.Metrics { return metrics.New(metrics.WithVersion(o.Version)) },
+		func() *readiness { return new(readiness) },
+		provideStore,
+		provideGuard,
+		provideRegistry,
+		provideScheduler,
+		provideServer,
+	),
+	fx.Invoke(runScheduler, runReloader),
+	fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger }), // errors are returned, and the rest is ours to say
+)
+
+// runReplica runs the replica until ctx ends, and then stops it within the limits that the configuration sets.
+func (w *Worker) runReplica(ctx context.Context) error {
+	var failed failures
+	logger := w.logger
+	app := fx.New(replica, fx.Supply(w.options, w.cfg, logger, w.log, w.from), fx.Populate(&failed), fx.StopTimeout(stopLimit(w.cfg.ShutdownGrace)))
+	if err := app.Err(); err != nil {
+		return dig.RootCause(err)
+	}
+	background := context.WithoutCancel(ctx)
+	starting, cancel := context.WithTimeout(background, app.StartTimeout())
+	defer cancel()
+	if err := app.Start(starting); err != nil {
+		return err
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		logger.Error("stopping", slog.Any("error", err))
+	}
+	stopping, cancel := context.WithTimeout(background, app.StopTimeout())
+	defer cancel()
+	err = errors.Join(err, app.Stop(stopping))
+	logger.Info("worker stopped", slog.Bool("clean", err == nil))
+	return err
+}
+
+// stopLimit bounds the whole stop: runs get their grace, cancelled ones 11 s to return, the server 3 s and the guard 10 s.
+func stopLimit(grace time.Duration) time.Duration {
+	const rest = 30 * time.Second
+	return min(grace, 365*24*time.Hour) + rest // without overflow
+}
+
+func provideStore(lc fx.Lifecycle, cfg *config.Config, m *metrics.Metrics, logger *slog.Logger) (*stores.Store, error) {
+	s, err := stores.Open(cfg, stores.CallTimeout(cfg), logger, m.CountRedisCommands)
+	if err != nil {
+		return nil, err
+	}
+	lc.Append(fx.StopHook(s.Close))
+	return s, nil
+}
+
+func provideGuard(lc fx.Lifecycle, logger *slog.Logger) *exec.Guard {
+	reaping, stop := context.WithCancel(context.Background())
+	var reaper sync.WaitGroup
+	lc.Append(fx.StartStopHook(
+		func() { reaper.Go(func() { exec.ReapOrphans(reaping) }) },
+		func() { stop(); reaper.Wait() },
+	))
+	guard := exec.NewGuard([]string{GuardCommand}, exec.WithLogger(logger))
+	lc.Append(fx.StopHook(guard.Close)) // before the reaper's
+	return guard
+}
+
+func provideRegistry(
+	cfg *config.Config, from *source, guard *exec.Guard, s *stores.Store, logger *slog.Logger,
+) (*jobs.Registry, error) {
+	return registry.New(cfg, from.file.Path, &registry.Runtime{Guard: guard, Logger: logger, Streams: s.Streams})
+}
+
+func provideScheduler(
+	o Options, cfg *config.Config, s *stores.Store, registry *jobs.Registry, m *metrics.Metrics, ready *readiness, logger *slog.Logger,
+) (*scheduler.Scheduler, error) {
+	made, err := scheduler.New(s.Store, registry,
+		scheduler.WithReplica(cfg.Replica),
+		scheduler.WithTerm(cfg.Lease.TTL),
+		scheduler.WithShutdownGrace(cfg.ShutdownGrace),
+		scheduler.WithGroups(cfg.Groups...),
+		scheduler.WithMaxRuns(cfg.MaxRuns),
+		scheduler.WithVersion(o.Version),
+		scheduler.WithSyncObserver(ready.observe),
+		scheduler.WithSyncObserver(m.Observe),
+		scheduler.WithObserver(logEvents(s, logger)),
+	)
+	if err != nil {
+		return nil, err
+	}
+	m.Watch(made)
+	return made, nil
+}
+
+func provideServer(
+	lc fx.Lifecycle, cfg *config.Config, s *scheduler.Scheduler, m *metrics.Metrics, ready *readiness, failed failures,
+	logger *slog.Logger, log *LogWriter,
+) *server {
+	series := prometheus.NewRegistry()
+	series.MustRegister(m, log.metric(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	why := func() string { return ready.why(s.Ready()) }
+	made := newServer(cfg.HTTP, newServerHandler(series, why, logger), logger)
+	lc.Append(fx.Hook{
+		OnStart: func(ctx context.Context) error { return made.start(ctx, failed.report) },
+		OnStop:  made.stop,
+	})
+	return made
+}
+
+// runScheduler starts the scheduler last, and so stops it first. It takes the server for that order only.
+func runScheduler(
+	lc fx.Lifecycle, o Options, s *scheduler.Scheduler, _ *server, st *stores.Store, registry *jobs.Registry, cfg *config.Config,
+	ready *readiness, failed failures, logger *slog.Logger,
+) {
+	ctx, stop := context.WithCancel(context.Background())
+	var greeting sync.WaitGroup
+	lc.Append(fx.Hook{
+		OnStart: func(context.Context) error {
+			verdict, away := make(chan error, 1), make(chan struct{})
+			greeting.Go(func() { verdict <- checkStoreAtStart(ctx, st, cfg, logger, func() { close(away) }) })
+			bound := time.NewTimer(startTimeout)
+			defer bound.Stop()
+			select {
+			case err := <-verdict:
+				if err != nil {
+					stop()
+					return err
+				}
+				close(verdict)
+			case <-away:
+			case <-bound.C:
+			}
+			greeting.Go(func() {
+				if err := <-verdict; err != nil {
+					failed.report(err)
+				}
+			})
+			logStart(logger, o.Version, cfg, s, registry)
+			return s.Start()
+		},
+		OnStop: func(limit context.Context) error {
+			ready.draining.Store(true)
+			stop()
+			err := s.Shutdown(limit)
+			greeting.Wait()
+			return err
+		},
+	})
+}
