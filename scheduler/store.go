@@ -223,7 +223,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 			s.wantSync()
 			continue
 		}
-		c.since, c.defined = since, true
+		c.since = since
 		s.noteEdit(c, records[i], began, received)
 		c.syncedLocked(records[i])
 		c.unlock()
