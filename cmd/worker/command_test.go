@@ -51,7 +51,7 @@ func TestFaultsOfFlagsNameTheFlagAndComeAllAtOnceWithThoseOfTheFile(t *testing.T
 }
 
 func TestTheGuardIsNoUseByHandAndNotShown(t *testing.T) {
-	require.NotContains(t, do(t, nil, "--help").stdout, daemon.GuardCommand)
+	require.NotContains(t, do(t, nil, "--help").stdout, daemon.SupervisorCommand)
 }
 
 func TestAShellCompletesCommandsAndJobs(t *testing.T) {

@@ -50,7 +50,7 @@ func (s *Session) look(ctx context.Context, state record.State, ops ...Op) ([]Re
 	return results, nil
 }
 
-// history is what the list of a record says, and then what only the record itself remembers; oldest first.
+// history returns the list of a record, and then the ticks that only the record itself remembers; oldest first.
 func history(list []Entry, recent []protocol.Settled) ([]protocol.Settled, error) {
 	all := make([]protocol.Settled, 0, len(list)+len(recent))
 	for _, e := range slices.Backward(list) {

@@ -15,7 +15,10 @@ import (
 // long is a term that no case waits for.
 const long = time.Minute
 
-// fixture is what one case works with.
+// kept is for how long a store may keep a lease of that term, since its clocks may run at different speeds.
+func kept(term time.Duration) time.Duration { return term + term/50 + 5*time.Millisecond }
+
+// fixture has the store and the name of one case.
 type fixture struct {
 	*testing.T
 	options
@@ -43,7 +46,7 @@ func newFixture(t *testing.T, s protocol.Store, o options, rule string) *fixture
 // other returns a name of which the store has no record.
 func (f *fixture) other(suffix string) string { return f.name + "." + suffix }
 
-// anew goes on with a record of another name, with mark 0.
+// anew goes on with the record of another name, with mark 0.
 func (f *fixture) anew() {
 	f.Helper()
 	f.name = f.other("x")
@@ -108,9 +111,11 @@ func (f *fixture) expired(occasion int64, holder string, changes ...change) prot
 	return grantOf(c, a)
 }
 
-// until returns when the store's clock is past t.
+// until returns when the store's clock is past t, and so far past it that a lease which was to end then is over also in a
+// store that keeps it for a little longer.
 func (f *fixture) until(t time.Time) {
 	f.Helper()
+	t = t.Add(f.term/10 + 5*time.Millisecond)
 	for {
 		now := f.now()
 		if now.After(t) {

@@ -64,7 +64,7 @@ func repairedDecidesWhatWasSettled(f *fixture) {
 	f.ask(protocol.Granted, f.of(n+1, "b"))
 	f.ask(protocol.Decided, f.of(n+2, "b", onlyOpen))
 	f.equal("mark", f.ask(protocol.Decided, f.of(n+4, "b", notAfter(f.now().Add(-time.Hour)))).Mark, n+4)
-	f.equal("exceptions", f.repair(true).Exceptions, 21) // with what was granted since
+	f.equal("exceptions", f.repair(true).Exceptions, 21) // with those granted since
 	f.ask(protocol.Decided, f.of(n+6, "b"))
 	f.ask(protocol.Granted, f.of(last+100, "b")) // passed as one of a range
 	f.ask(protocol.Decided, f.of(last, "b"))

@@ -37,13 +37,13 @@ func (f *fixture) open() int64 {
 	return f.trigger(protocol.Opened, protocol.Trigger{}).Occasion
 }
 
-// granted claims what was triggered.
+// granted claims the triggered occasion.
 func (f *fixture) granted(occasion int64, changes ...change) protocol.Grant {
 	f.Helper()
 	return f.grant(occasion, "a", append([]change{onlyOpen}, changes...)...)
 }
 
-// done claims what was triggered, and settles it.
+// done claims the triggered occasion, and settles it.
 func (f *fixture) done(occasion int64) {
 	f.Helper()
 	f.ok("Settle", f.settle(f.granted(occasion), "succeeded"))

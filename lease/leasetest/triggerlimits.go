@@ -40,7 +40,7 @@ func triggersWithAKeyAreOne(f *fixture) {
 	f.equal("occasion", f.trigger(protocol.Repeated, one).Occasion, n)
 	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, other)
 
-	// What opened nothing, but is served by one that waits, is remembered as that; what was refused is not.
+	// A trigger that one that waits serves is remembered as that; a refused one is not.
 	f.trigger(protocol.Waiting, protocol.Trigger{Key: "three", Window: time.Hour})
 	f.done(other)
 	f.equal("occasion", f.trigger(protocol.Repeated, protocol.Trigger{Key: "three", Window: time.Hour}).Occasion, other)
@@ -81,7 +81,7 @@ func triggersAreLimitedExactly(f *fixture) {
 	for range burst - 1 {
 		f.trigger(protocol.Opened, protocol.Trigger{})
 	}
-	for range 2 { // and what was refused does not count
+	for range 2 { // and a refused trigger does not count
 		asked := f.now()
 		a := f.trigger(protocol.Limited, protocol.Trigger{})
 		f.equal("occasion", a.Occasion, int64(0))

@@ -23,7 +23,7 @@ type Controller interface {
 	// Remembered that were triggered. The [Policy] of the record binds every trigger. It returns [ErrUnknown] when there is
 	// no record.
 	//
-	// The occasion may be past the mark. Whoever claims it asks with OnlyOpen, so that it is not granted again when it
+	// The occasion may be past the mark. A claim of it sets OnlyOpen, so that it is not granted again when it
 	// is settled.
 	Trigger(ctx context.Context, t Trigger) (Triggered, error)
 }
@@ -78,7 +78,7 @@ const (
 	Limited
 )
 
-// Triggered is what a store says to a trigger.
+// Triggered is the answer to a trigger.
 type Triggered struct {
 	Status   TriggerStatus
 	Occasion int64

@@ -24,7 +24,7 @@ func ValidOutcome(o Outcome) bool {
 	return true
 }
 
-// Validate returns every fault of g, joined; nil when there is none. Stores refuse to write anew what has any.
+// Validate returns every fault of g, joined; nil when there is none. Stores refuse to write back a grant with any.
 func (g Grant) Validate() error {
 	if ValidName(g.Name) && ValidName(g.Holder) && ValidName(g.Request) && g.Occasion >= 0 && g.Occasion <= MaxOccasion &&
 		g.Token > 0 && g.Token <= MaxOccasion && g.Attempt >= 1 && g.Takeovers >= 0 && g.Term >= time.Millisecond &&

@@ -44,7 +44,7 @@ func (r *Record) Resume(q protocol.Resume, at *Moment) (*protocol.Pause, error) 
 	return was, nil
 }
 
-// Trigger answers a valid trigger. wake tells that an occasion was opened.
+// Trigger answers a valid trigger. wake reports whether an occasion was opened.
 func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, wake bool, err error) {
 	if err := inBounds(t.Until, at); err != nil {
 		return a, false, err

@@ -36,14 +36,14 @@ func (f failures) report(err error) {
 //
 // Parts are stopped in the opposite order of their start: what reloads the configuration first, so that jobs stay what they
 // are; then the scheduler, so that metrics and health answer while it
-// drains; then the server; then what runs needed, the store and the guard.
+// drains; then the server; then what runs needed, the store and the supervisor.
 var replica = fx.Options(
 	fx.Provide(
 		func() failures { return make(failures, 1) },
 		func(o Options) *metrics.Metrics { return metrics.New(metrics.WithVersion(o.Version)) },
 		func() *readiness { return new(readiness) },
 		provideStore,
-		provideGuard,
+		provideSupervisor,
 		provideRegistry,
 		provideScheduler,
 		provideServer,
@@ -79,7 +79,7 @@ func (w *Worker) runReplica(ctx context.Context) error {
 	return err
 }
 
-// stopLimit bounds the whole stop: runs get their grace, cancelled ones 11 s to return, the server 3 s and the guard 10 s.
+// stopLimit bounds the whole stop: runs get their grace, cancelled ones 11 s to return, the server 3 s and the supervisor 10 s.
 func stopLimit(grace time.Duration) time.Duration {
 	const rest = 30 * time.Second
 	return min(grace, 365*24*time.Hour) + rest // without overflow
@@ -94,22 +94,22 @@ func provideStore(lc fx.Lifecycle, cfg *config.Config, m *metrics.Metrics, logge
 	return s, nil
 }
 
-func provideGuard(lc fx.Lifecycle, logger *slog.Logger) *exec.Guard {
+func provideSupervisor(lc fx.Lifecycle, logger *slog.Logger) *exec.Supervisor {
 	reaping, stop := context.WithCancel(context.Background())
 	var reaper sync.WaitGroup
 	lc.Append(fx.StartStopHook(
 		func() { reaper.Go(func() { exec.ReapOrphans(reaping) }) },
 		func() { stop(); reaper.Wait() },
 	))
-	guard := exec.NewGuard([]string{GuardCommand}, exec.WithLogger(logger))
-	lc.Append(fx.StopHook(guard.Close)) // before the reaper's
-	return guard
+	supervisor := exec.NewSupervisor([]string{SupervisorCommand}, exec.WithLogger(logger))
+	lc.Append(fx.StopHook(supervisor.Close)) // before the reaper's
+	return supervisor
 }
 
 func provideRegistry(
-	cfg *config.Config, from *source, guard *exec.Guard, s *stores.Store, logger *slog.Logger,
+	cfg *config.Config, from *source, supervisor *exec.Supervisor, s *stores.Store, logger *slog.Logger,
 ) (*jobs.Registry, error) {
-	return registry.New(cfg, from.file.Path, &registry.Runtime{Guard: guard, Logger: logger, Streams: s.Streams})
+	return registry.New(cfg, from.file.Path, &registry.Runtime{Supervisor: supervisor, Logger: logger, Streams: s.Streams})
 }
 
 func provideScheduler(

@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// GuardCommand is the argument that makes this program the guard of exec jobs.
-const GuardCommand = "guard"
+// SupervisorCommand is the argument that makes this program the supervisor of exec jobs.
+const SupervisorCommand = "supervisor"
 
 // Options are the parameters of a worker. All are required.
 type Options struct {

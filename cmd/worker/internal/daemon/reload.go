@@ -54,7 +54,7 @@ func newReloader(from *source, logger *slog.Logger) *reloader {
 }
 
 func runReloader(
-	lc fx.Lifecycle, from *source, s *scheduler.Scheduler, st *stores.Store, guard *exec.Guard, m *metrics.Metrics, logger *slog.Logger,
+	lc fx.Lifecycle, from *source, s *scheduler.Scheduler, st *stores.Store, supervisor *exec.Supervisor, m *metrics.Metrics, logger *slog.Logger,
 ) {
 	r := newReloader(from, logger)
 	r.count = m.CountReload
@@ -64,7 +64,7 @@ func runReloader(
 				return nil, err // a start with it would be refused
 			}
 		}
-		return registry.New(cfg, from.file.Path, &registry.Runtime{Guard: guard, Logger: logger, Streams: st.Streams})
+		return registry.New(cfg, from.file.Path, &registry.Runtime{Supervisor: supervisor, Logger: logger, Streams: st.Streams})
 	}
 	r.update = func(registry *jobs.Registry) scheduler.Changes {
 		changes := s.Update(registry)

@@ -21,9 +21,9 @@ import (
 
 // Runtime has the parts of a replica that runs of jobs use.
 type Runtime struct {
-	Guard   *exec.Guard
-	Logger  *slog.Logger
-	Streams redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum
+	Supervisor *exec.Supervisor
+	Logger     *slog.Logger
+	Streams    redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum
 }
 
 // New makes the configured jobs. With a nil runtime it only checks them: they cannot run. The error is a
@@ -56,16 +56,16 @@ func New(cfg *config.Config, path string, r *Runtime) (*jobs.Registry, error) {
 // newHandler makes the handler of a job. It is nil when the job has no known kind of work.
 func newHandler(cfg *config.Config, job config.Job, r *Runtime) (jobs.Handler, error) {
 	var logger *slog.Logger
-	var guard *exec.Guard
+	var supervisor *exec.Supervisor
 	if r != nil {
-		logger, guard = r.Logger, r.Guard
+		logger, supervisor = r.Logger, r.Supervisor
 	}
 	switch {
 	case job.Exec != nil:
 		command := exec.Command{
 			Args: job.Exec.Command, Dir: job.Exec.Dir, Env: job.Exec.Env, KillGrace: job.Exec.KillGrace,
 		}
-		return exec.New(guard, command), command.Validate()
+		return exec.New(supervisor, command), command.Validate()
 	case job.HTTP != nil:
 		call := http.Call{
 			Method: job.HTTP.Method, URL: job.HTTP.URL, Headers: job.HTTP.Headers, Body: job.HTTP.Body,
