@@ -86,7 +86,8 @@ func historyTable(v output.View, list []fleet.Entry, zone *time.Location) *outpu
 	return t
 }
 
-// historyForPeople leaves out what they ask why and the JSON for: tokens, and when it was that a run has ended.
+// historyForPeople leaves out what they ask why and the JSON for: tokens, and when it was that a
+// run has ended.
 func historyForPeople(v output.View, list []fleet.Entry, zone *time.Location) *output.Table {
 	t := output.NewTable("TICK", "WHEN", "STARTED", "TOOK", "REPLICA", "ATTEMPT", "OUTCOME", "WHY")
 	for _, e := range list {
