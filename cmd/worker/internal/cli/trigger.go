@@ -141,8 +141,10 @@ func allSilent(serving []string, replicas []fleet.Replica, now time.Time) bool {
 // refused says why a trigger was not accepted, and when the next one may be.
 func refused(job string, t fleet.Triggered, zone *time.Location) error {
 	next := t.Next.Add(time.Millisecond - 1).Truncate(time.Millisecond)
-	reason := "too many triggered ticks wait to be run"
+	var reason string
 	switch t.Limit {
+	case protocol.LimitWaiting:
+		reason = "too many triggered ticks wait to be run"
 	case protocol.LimitRate:
 		reason = fmt.Sprintf("its rate is %s with a burst of %d", jobs.Rate{Count: 1, Per: t.Policy.Every}, t.Policy.Burst)
 	case protocol.LimitKeys:
