@@ -110,7 +110,7 @@ func TestRulesAllow(t *testing.T) {
 		"./lease/memlease":             {"./lease/protocol", "./lease/driver"},
 		"./lease/redislease":           {"./lease/protocol", "github.com/redis/go-redis/v9/maintnotifications", "embed"},
 		"./lease/leasetest":            {"./lease/protocol", "testing", "github.com/stretchr/testify/require", "pgregory.net/rapid"},
-		"./lease/quorum":               {"./lease", "./lease/protocol", "./lease/record"},
+		"./lease/quorum":               {"./lease", "./lease/protocol", "./lease/driver"},
 		"./lock":                       {"./lease", "./lease/protocol", "hash/fnv"},
 		"./election":                   {"./lock", "./lease"},
 		"./guard":                      {"context", "sync"},

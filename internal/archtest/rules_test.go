@@ -25,7 +25,7 @@ var layers = map[string]layer{
 		"any store may build on it, so it knows leases only",
 	},
 	"./lease/driver": {
-		[]string{"./lease/protocol", "./lease/record"},
+		[]string{"./lease/protocol", "./lease/record", "./internal/keyqueue"},
 		"the rules over any store of values, so it knows leases only",
 	},
 	"./lease/memlease": {
@@ -37,7 +37,7 @@ var layers = map[string]layer{
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/quorum/...": {
-		[]string{"./lease", "./lease/protocol", "./lease/record", "./lease/quorum/..."},
+		[]string{"./lease", "./lease/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue"},
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {

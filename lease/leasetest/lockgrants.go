@@ -118,7 +118,7 @@ func lockIsHeldUpToItsLimit(f *fixture) {
 			a := f.askLock(protocol.Held, f.ofLock("b", permits(n, of.limit)))
 			f.equal("holder of "+of.what, a.Holder, "a")
 			f.equal("token of "+of.what, a.Token, first.Token)
-			f.between("left", a.Left, 1, long)
+			f.between("left", a.Left, 1, kept(long))
 		}
 	}
 
@@ -137,7 +137,7 @@ func repeatedLockClaimGetsTheSameGrant(f *fixture) {
 		for i := range 3 {
 			again := f.askLock(protocol.Granted, c)
 			f.equal("token", again.Token, a.Token)
-			f.between("left", again.Left, 1, long)
+			f.between("left", again.Left, 1, kept(long))
 			if i == 0 && limit > 1 {
 				f.lock("b", permits(limit-3, limit)) // there is room for another
 			}
@@ -239,7 +239,7 @@ func renewalExtendsTheLockFromNow(f *fixture) {
 		f.ok("Renew", f.renewLock(g))
 		f.until(f.now().Add(f.term))
 		a := f.askLock(protocol.Held, f.ofLock("c", permits(1, limit)))
-		f.between("left", a.Left, long/2, long)
+		f.between("left", a.Left, long/2, kept(long))
 		wrong := g
 		wrong.Token++
 		f.fenced("Renew with another token", f.renewLock(wrong))

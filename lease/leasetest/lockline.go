@@ -9,7 +9,7 @@ import (
 func turn(t protocol.Turn) lockChange      { return func(c *protocol.LockClaim) { c.Turn = t } }
 func ticket(life time.Duration) lockChange { return func(c *protocol.LockClaim) { c.Ticket = life } }
 
-// waits and arrival wait in line: for whoever comes first, and for those who came before.
+// waits and arrival wait in the queue: in any order, and in the order of arrival.
 func waits(c *protocol.LockClaim)   { c.Ticket = long }
 func arrival(c *protocol.LockClaim) { c.Ticket, c.Turn = long, protocol.TurnArrival }
 func largest(c *protocol.LockClaim) { c.Ticket, c.Turn = long, protocol.TurnLargest }
@@ -119,7 +119,7 @@ func deadTicketDelaysNobodyLongerThanItsLife(f *fixture) {
 		f.until(entered.Now.Add(f.term))
 		f.grantedNow(b)
 		again := f.askLock(protocol.Queued, dead) // at the end of the line
-		f.between("left", again.Left, 1, long)
+		f.between("left", again.Left, 1, kept(long))
 	}
 
 	// Nor one that is not the first.
@@ -160,17 +160,17 @@ func claimAgainKeepsTheTicket(f *fixture) {
 func leftTellsWhenToAskAgain(f *fixture) {
 	g := f.lock("a", mutex)
 	a := f.askLock(protocol.Queued, f.ofLock("b", mutex, arrival, ticket(long/2)))
-	f.between("left of the lease", a.Left, long/2+1, long)
+	f.between("left of the lease", a.Left, long/2+1, kept(long))
 	a = f.askLock(protocol.Queued, f.ofLock("c", mutex, arrival))
-	f.between("left of the ticket", a.Left, 1, long/2)
+	f.between("left of the ticket", a.Left, 1, kept(long/2))
 	f.equal("token", a.Token, g.Token)
 	a = f.askLock(protocol.Held, f.ofLock("d", mutex)) // it goes by no line
-	f.between("left of the lease", a.Left, long/2+1, long)
+	f.between("left of the lease", a.Left, long/2+1, kept(long))
 	f.ok("Release", f.releaseLock(g))
 	a = f.askLock(protocol.Held, f.ofLock("d", mutex, turn(protocol.TurnArrival)))
 	f.equal("holder", a.Holder, "b")
 	f.equal("token", a.Token, int64(0))
-	f.between("left of the ticket", a.Left, 1, long/2)
+	f.between("left of the ticket", a.Left, 1, kept(long/2))
 
 	// Of several leases it is the first to end.
 	f.anew()
@@ -179,7 +179,7 @@ func leftTellsWhenToAskAgain(f *fixture) {
 	a = f.askLock(protocol.Held, f.ofLock("c", permits(2, 2)))
 	f.equal("token", a.Token, soon.Token)
 	f.equal("holder", a.Holder, "b")
-	f.between("left", a.Left, 1, long/2)
+	f.between("left", a.Left, 1, kept(long/2))
 }
 
 func longLinesAreInOrder(f *fixture) {

@@ -33,7 +33,7 @@ func lockShowsHoldsAndLine(f *fixture) {
 	f.equal("holds", len(v.Holds), 2)
 	for i, want := range []protocol.LockGrant{one, two} { // oldest grant first, although it ends later
 		h := v.Holds[i]
-		f.between("left", h.Left, want.Term/2, want.Term)
+		f.between("left", h.Left, want.Term/2, kept(want.Term))
 		if h.Since.Before(began) || h.Since.After(f.now()) {
 			f.Fatalf("held since %s, before %s or after %s", h.Since, began, f.now())
 		}
