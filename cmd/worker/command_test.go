@@ -50,7 +50,7 @@ func TestFaultsOfFlagsNameTheFlagAndComeAllAtOnceWithThoseOfTheFile(t *testing.T
 	require.NotContains(t, r.stderr, "hunter2")
 }
 
-func TestTheGuardIsNoUseByHandAndNotShown(t *testing.T) {
+func TestHelpHidesTheSupervisor(t *testing.T) {
 	require.NotContains(t, do(t, nil, "--help").stdout, daemon.SupervisorCommand)
 }
 

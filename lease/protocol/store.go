@@ -285,6 +285,11 @@ type Sync struct {
 	// MaxSchedule printable characters of ASCII.
 	Schedule string
 
+	// Policy is that of a new record. Defines has a record that is there take it, too: a caller says so once, when it has
+	// got the definition, so that the newest definition is in force and those who only read the record change nothing.
+	Policy  Policy
+	Defines bool
+
 	// Until is as in [Claim]; past it Sync returns a [*BoundsError], and may have synced others of its names.
 	Until time.Time
 }
@@ -318,8 +323,11 @@ type Record struct {
 	// replicas that disagree start one after the other.
 	Schedules []Schedule
 
-	// Settled holds the last occasions that were settled, in that order, newest last: from Remembered to History of
-	// them. Sync returns none, Inspect all.
+	// Policy is the one in force.
+	Policy Policy
+
+	// Settled holds the last occasions that were settled, in that order, newest last: as many as the Policy keeps.
+	// Sync returns none, Inspect all.
 	Settled []Settled
 }
 
@@ -339,8 +347,10 @@ const (
 	// Remembered is how many settled occasions of a name a store remembers one by one, at least: within so many, a
 	// repeated settle differs from a fenced one.
 	Remembered = 16
-	// History is how many it keeps to be looked at, at most.
+	// History is how many it keeps to be looked at, unless the [Policy] of the name says otherwise.
 	History = 128
+	// MaxHistory is the most that a Policy can ask for.
+	MaxHistory = 1000
 )
 
 func (s Status) String() string {

@@ -14,9 +14,9 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 )
 
-// Main is the program: it does what args say until that is done or ctx ends, and returns the exit code. env looks up a
-// variable of the environment, as [os.LookupEnv] does. What was asked for goes to stdout; logs, warnings and errors to
-// stderr.
+// Main is the program: it does what args say until that is done or ctx ends, and returns the exit
+// code. env looks up a variable of the environment, as [os.LookupEnv] does. What was asked for goes
+// to stdout; logs, warnings and errors to stderr.
 func Main(ctx context.Context, version string, args []string, stdout, stderr io.Writer, env func(string) (string, bool)) int {
 	c := &cli{version: versionOf(version), stdout: stdout, stderr: stderr, env: env}
 	root := c.root()
