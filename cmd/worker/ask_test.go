@@ -169,7 +169,7 @@ func TestAWrongCommandLineForTheFleetExitsWith2(t *testing.T) {
 		"key, by":            {[]string{"trigger", "sync-orders", "--key", "a b", "--by", "?"}, []string{`--key: "a b" must`, `--by: "?" must`}},
 		"window without key": {[]string{"trigger", "sync-orders", "--window", "1h"}, []string{"--window: needs a --key"}},
 		"window":             {[]string{"trigger", "sync-orders", "--key", "k", "--window", "721h"}, []string{`--window: "721h0m0s" must be from 1ms to 720h0m0s`}},
-		"trigger elsewhere":  {[]string{"trigger", "elsewhere"}, []string{"its rate and overlap are needed to trigger it"}},
+		"trigger elsewhere":  {[]string{"trigger", "elsewhere"}, []string{"a trigger needs its rate and overlap"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := s.ask(test.args...)
