@@ -86,7 +86,7 @@ func TestCancelEndsARunOnAnotherReplica(t *testing.T) {
 	require.Equal(t, id, list[0].ID)
 }
 
-func TestACancelledRunOfAFrozenOrKilledWorkerDoesNotRunAgain(t *testing.T) {
+func TestCancelledRunOfADeadWorkerStaysCancelled(t *testing.T) {
 	t.Parallel()
 	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "frozen": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestCancelSaysWhichTicksAreOpen(t *testing.T) {
 		"--all: cancels every open tick of the job, so omit the TICK\n--timeout: needs --wait")
 }
 
-func TestAWaitForAnOutcomeIsBounded(t *testing.T) {
+func TestWaitForAnOutcomeIsBounded(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
 	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})

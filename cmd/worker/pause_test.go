@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPauseAndResumeHoldForTheFleetAndSayWho(t *testing.T) {
+func TestPauseAndResumeHoldForTheFleet(t *testing.T) {
 	s := newSite(t)
 	r := s.ask("pause", "sync-orders")
 	require.Equal(t, 1, r.code)

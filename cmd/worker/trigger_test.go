@@ -21,7 +21,7 @@ func (s *site) accepted(args ...string) string {
 	return strings.TrimSpace(r.stdout)
 }
 
-func TestTriggerPrintsTheTicksIDOnceForAKey(t *testing.T) {
+func TestTriggerWithAKeyCountsOnce(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
 	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
@@ -49,7 +49,7 @@ func TestTriggerPrintsTheTicksIDOnceForAKey(t *testing.T) {
 	require.Equal(t, record.Open[0].Occasion, tick.UnixMilli())
 }
 
-func TestATriggerOfWhatOnlySilentReplicasServeWarns(t *testing.T) {
+func TestTriggerWarnsOfSilentReplicas(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
 	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, Term: time.Millisecond})
@@ -65,7 +65,7 @@ func TestATriggerOfWhatOnlySilentReplicasServeWarns(t *testing.T) {
 	require.NotContains(t, silent(), "warning", "one that serves it does")
 }
 
-func TestATriggerOfWhatNobodyServesWarns(t *testing.T) {
+func TestTriggerWarnsOfAnUnservedJob(t *testing.T) {
 	s := newSite(t)
 	r := s.ask("trigger", "sync-orders")
 	require.Equal(t, 1, r.code)
@@ -76,7 +76,7 @@ func TestATriggerOfWhatNobodyServesWarns(t *testing.T) {
 	require.Equal(t, "warning: no live replica serves this job: it runs when one starts\n", r.stderr)
 }
 
-func TestATriggerBeyondTheRateIsRefusedAndSaysWhenTheNextMayCome(t *testing.T) {
+func TestTriggerAboveTheRateIsRefused(t *testing.T) {
 	s := newSite(t)
 	s.contended("nightly-report")
 	id := s.accepted("nightly-report")
