@@ -17,7 +17,7 @@ import (
 )
 
 // A fleet goes on by itself when the grace after a restart of Redis is over, and not before.
-func TestRestartOfRedisPausesTheFleetForTheGrace(t *testing.T) {
+func TestRedisRestartDelaysTheFleetByTheGrace(t *testing.T) {
 	t.Parallel()
 	const grace = 3 * time.Second
 	server := redistest.Start(t, redistest.WithAOF())

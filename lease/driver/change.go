@@ -206,7 +206,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 	}
 	if r, ok := w.state.(*record.Record); ok {
 		for _, settled := range r.News() {
-			c.Append = append(c.Append, s.entry(settled))
+			c.Append = append(c.Append, s.entry(settled, r.Policy.Kept()))
 		}
 	}
 	c.ID = s.nextID()
@@ -301,13 +301,13 @@ func (c *Change) result(from Value, res Result) Value {
 	return v
 }
 
-// entry is the entry of a settled tick in the history.
-func (s *Session) entry(settled protocol.Settled) Entry {
+// entry is the entry of a settled tick in a history of that length.
+func (s *Session) entry(settled protocol.Settled, kept int) Entry {
 	id := strconv.AppendInt(make([]byte, 0, 64), settled.Occasion, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.Token, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.From, 36)
 	id = append(append(id, '.'), settled.Outcome...)
-	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: protocol.History}
+	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: kept}
 }
 
 const (

@@ -111,9 +111,9 @@ func repairBringsControlsBackToNow(f *fixture) {
 	f.sync(protocol.Sync{
 		Name: f.name, Mark: ahead.UnixMilli(), Revision: "r", Schedule: "UTC @every 1s", Paused: &protocol.Pause{By: "ops", Why: "w", Since: ahead},
 	})
-	limited := protocol.Trigger{Every: time.Hour, Burst: 1, Beside: true}
-	f.trigger(protocol.Opened, limited)
-	f.trigger(protocol.Limited, limited)
+	f.policy(protocol.Policy{Every: time.Hour, Burst: 1, Beside: true})
+	f.trigger(protocol.Opened, protocol.Trigger{})
+	f.trigger(protocol.Limited, protocol.Trigger{})
 	before := f.now().Truncate(time.Microsecond)
 	f.repair(true)
 	r, now := f.record(), f.now()
@@ -123,7 +123,7 @@ func repairBringsControlsBackToNow(f *fixture) {
 	for what, since := range map[string]time.Time{"pause": r.Paused.Since, "revision": r.Revised, "schedule": r.Schedules[0].Since} {
 		f.between(what+" since", since.Sub(before), 0, now.Sub(before))
 	}
-	f.trigger(protocol.Opened, limited)
+	f.trigger(protocol.Opened, protocol.Trigger{})
 }
 
 func repairOfNothingAheadChangesNothing(f *fixture) {

@@ -87,6 +87,7 @@ var cases = []struct {
 	// bounds.go
 	{"PastItsBoundNothingIsClaimed", pastItsBoundNothingIsClaimed},
 	{"PastItsBoundNothingIsTakenOver", pastItsBoundNothingIsTakenOver},
+	{"LeftForTooLongIsMissed", leftForTooLongIsMissed},
 	{"PastItsBoundNothingIsSettledOnTheWay", pastItsBoundNothingIsSettledOnTheWay},
 	{"PastItsBoundNothingIsPassedOrMade", pastItsBoundNothingIsPassedOrMade},
 	{"PastItsBoundNothingIsPausedOrTriggered", pastItsBoundNothingIsPausedOrTriggered},
@@ -287,6 +288,7 @@ var cases = []struct {
 	{"OnlySoManyWait", onlySoManyWait},
 	{"TriggersWithAKeyAreOne", triggersWithAKeyAreOne},
 	{"WindowsOfKeysEnd", windowsOfKeysEnd},
+	{"KeysAreNeverForgottenWithinTheirWindows", keysAreNeverForgottenWithinTheirWindows},
 	{"TriggersAreLimitedExactly", triggersAreLimitedExactly},
 	{"WhoWaitsForTheLimitIsAccepted", whoWaitsForTheLimitIsAccepted},
 	{"SettledTriggerIsNeverGrantedAgain", settledTriggerIsNeverGrantedAgain},
@@ -296,6 +298,13 @@ var cases = []struct {
 	{"WatchTellsThatWhatWaitsMayBegin", watchTellsThatWhatWaitsMayBegin},
 	{"WatchTellsOfTriggers", watchTellsOfTriggers},
 	{"FaultyTriggersAreRefused", faultyTriggersAreRefused},
+
+	// policy.go
+	{"PolicyOfTheDefinitionStays", policyOfTheDefinitionStays},
+	{"PolicyBindsEveryTrigger", policyBindsEveryTrigger},
+	{"EditedRateIsInForceAtOnce", editedRateIsInForceAtOnce},
+	{"HistoryIsAsLongAsThePolicySays", historyIsAsLongAsThePolicySays},
+	{"FaultyPoliciesAreRefused", faultyPoliciesAreRefused},
 
 	// roster.go
 	{"MembersAreWhoWasAnnounced", membersAreWhoWasAnnounced},

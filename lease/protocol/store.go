@@ -108,6 +108,11 @@ type Claim struct {
 	// Occasion 0 can be granted any number of times.
 	Takeovers int
 
+	// TakeoverWithin is how long after its lease ran out the occasion may be granted again: later it is settled as missed,
+	// with [NoteTooOld]. It does not bind what was released, waits, or may not be granted again, nor occasion 0. The zero
+	// value means no bound.
+	TakeoverWithin time.Duration
+
 	// Overlap says what happens when another occasion of the name is open.
 	Overlap Overlap
 
@@ -244,6 +249,8 @@ const (
 	OutcomeSkipped Outcome = "skipped"
 	// OutcomeLost is settled by a claim of an occasion that may not be granted again.
 	OutcomeLost Outcome = "lost"
+	// OutcomeMissed is settled by a claim of an occasion that was left for too long: see [Claim].TakeoverWithin.
+	OutcomeMissed Outcome = "missed"
 	// OutcomeReplaced is settled of an occasion that has made room for one with OverlapReplace.
 	OutcomeReplaced Outcome = "replaced"
 	// OutcomeCancelled is settled of an occasion that somebody has cancelled: see [Canceller].
@@ -257,6 +264,7 @@ const (
 	NoteOpen    = "open"    // MaxOpen occasions were open
 	NoteNewer   = "newer"   // a newer one took its place in the queue
 	NoteExpired = "expired" // the lease had run out or was released, and it may not be granted again; a grant with this note is refused
+	NoteTooOld  = "too_old" // its lease had run out for longer than it may be taken over; a grant with this note is refused
 )
 
 // Pass settles occasions that nobody runs.
@@ -284,6 +292,11 @@ type Sync struct {
 	// Schedule is the definition that the Revision stands for, in a form that the caller can read again: see [Record]. At most
 	// MaxSchedule printable characters of ASCII.
 	Schedule string
+
+	// Policy is that of a new record. Defines has a record that is there take it, too: a caller says so once, when it has
+	// got the definition, so that the newest definition is in force and those who only read the record change nothing.
+	Policy  Policy
+	Defines bool
 
 	// Until is as in [Claim]; past it Sync returns a [*BoundsError], and may have synced others of its names.
 	Until time.Time
@@ -318,8 +331,11 @@ type Record struct {
 	// replicas that disagree start one after the other.
 	Schedules []Schedule
 
-	// Settled holds the last occasions that were settled, in that order, newest last: from Remembered to History of
-	// them. Sync returns none, Inspect all.
+	// Policy is the one in force.
+	Policy Policy
+
+	// Settled holds the last occasions that were settled, in that order, newest last: as many as the Policy keeps.
+	// Sync returns none, Inspect all.
 	Settled []Settled
 }
 
@@ -339,8 +355,10 @@ const (
 	// Remembered is how many settled occasions of a name a store remembers one by one, at least: within so many, a
 	// repeated settle differs from a fenced one.
 	Remembered = 16
-	// History is how many it keeps to be looked at, at most.
+	// History is how many it keeps to be looked at, unless the [Policy] of the name says otherwise.
 	History = 128
+	// MaxHistory is the most that a Policy can ask for.
+	MaxHistory = 1000
 )
 
 func (s Status) String() string {

@@ -34,6 +34,7 @@ type Record struct {
 	// Schedules are those that were in force since the mark, oldest first.
 	Schedules []protocol.Schedule
 
+	Policy      protocol.Policy
 	Triggered   []Triggered // the last few, newest last
 	Theoretical time.Time   // when the next trigger would come if they came evenly
 	Keys        []Key
@@ -137,11 +138,15 @@ func (r *Record) Sync(y protocol.Sync, at *Moment) (protocol.Record, error) {
 		// Holders that have written themselves back meanwhile (Gap.To) prove that at least so much was decided.
 		r.Known, r.Mark = true, max(y.Mark, y.Known, r.Gap.To)
 		r.Gap.To = r.Mark
+		r.Policy = y.Policy
 		if y.Paused != nil {
 			p := *y.Paused
 			p.Why, p.Since = protocol.Cut(p.Why, protocol.MaxWhy), p.Since.UTC().Truncate(time.Microsecond)
 			r.Paused = &p
 		}
+	}
+	if y.Defines {
+		r.define(y.Policy, at)
 	}
 	r.learn(y.Known)
 	if y.Revision != "" && (y.Revision != r.Revision || len(r.Schedules) == 0) {
@@ -163,6 +168,19 @@ func (r *Record) Sync(y protocol.Sync, at *Moment) (protocol.Record, error) {
 	return v, nil
 }
 
+// define takes a policy. Of a new rate no more can be used up than all of it.
+func (r *Record) define(p protocol.Policy, at *Moment) {
+	if r.Policy == p {
+		return
+	}
+	r.Policy = p
+	if p.Every == 0 {
+		r.Theoretical = time.Time{}
+	} else if latest := at.micro().Add(times(p.Every, p.Burst)); r.Theoretical.After(latest) {
+		r.Theoretical = latest
+	}
+}
+
 // reschedule appends a schedule, and drops those that no tick past the mark came due under.
 func (r *Record) reschedule(s protocol.Schedule) {
 	list := append(slices.Clip(r.Schedules), s)
@@ -177,7 +195,7 @@ func (r *Record) reschedule(s protocol.Schedule) {
 
 // View shows the record of name.
 func (r *Record) View(name string, at *Moment) protocol.Record {
-	v := protocol.Record{Name: name, Mark: r.Mark, Token: r.Token, Revision: r.Revision, Revised: r.Revised}
+	v := protocol.Record{Name: name, Mark: r.Mark, Token: r.Token, Policy: r.Policy, Revision: r.Revision, Revised: r.Revised}
 	v.Schedules = slices.Clone(r.Schedules)
 	if r.Paused != nil {
 		p := *r.Paused
@@ -232,7 +250,7 @@ func (r *Record) remember(s protocol.Settled, request string, at *Moment) protoc
 	}
 	r.news = append(r.news, s)
 	r.Settled = append(r.Settled, Settled{s, request})
-	r.Settled = r.Settled[max(0, len(r.Settled)-protocol.History):]
+	r.Settled = r.Settled[max(0, len(r.Settled)-r.Policy.Kept()):]
 	return s
 }
 

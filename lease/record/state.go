@@ -31,7 +31,7 @@ type Lease struct {
 
 // The first byte of a value says what it is and in which format.
 const (
-	recordFormat  = 0x12
+	recordFormat  = 0x13
 	lockFormat    = 0x22
 	settledFormat = 0x31
 )
@@ -89,6 +89,10 @@ func (r *Record) Encode(stamp int64) []byte {
 	}
 	w.text(r.Revision)
 	w.time(r.Revised)
+	w.flags(r.Policy.Beside, r.Policy.NoTriggers)
+	w.number(int64(r.Policy.Every))
+	w.count(r.Policy.Burst)
+	w.count(r.Policy.History)
 	w.count(len(r.Triggered))
 	for _, t := range r.Triggered {
 		w.number(t.Occasion)
@@ -195,6 +199,8 @@ func (r *Record) Decode(name string, data []byte, stamp int64, ends func(token i
 	r.Stop = Stop{Before: d.number(), Token: d.token()}
 	r.Exceptions = list(d, func(n *int64) { *n = d.number() })
 	r.Revision, r.Revised = d.text(), d.time()
+	d.flags(&r.Policy.Beside, &r.Policy.NoTriggers)
+	r.Policy.Every, r.Policy.Burst, r.Policy.History = time.Duration(d.number()), d.plain(), d.plain()
 	r.Triggered = list(d, func(t *Triggered) { t.Occasion, t.Request = d.number(), d.text() })
 	r.Theoretical = d.time()
 	r.Keys = list(d, func(k *Key) { k.Key, k.Occasion, k.Ends = d.text(), d.number(), d.time() })

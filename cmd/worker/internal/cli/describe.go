@@ -31,7 +31,7 @@ func (c *cli) describe() *cobra.Command {
   worker describe nightly-report --output json | jq .counts`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flagFaults(cmd, checkCount(count, protocol.History), out.check()); err != nil {
+			if err := flagFaults(cmd, checkCount(count, protocol.MaxHistory), out.check()); err != nil {
 				return err
 			}
 			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {

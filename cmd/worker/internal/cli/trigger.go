@@ -68,10 +68,7 @@ const maxWindow = 30 * 24 * time.Hour
 func (c *cli) triggerJob(
 	ctx context.Context, a *client, job *jobs.Job, name string, o fleet.TriggerOptions, w waiting, out format,
 ) error {
-	if job == nil {
-		return &usageError{fmt.Errorf("%q is not in this configuration: a trigger needs its rate and overlap", name), a.cmd}
-	}
-	t, err := a.fleet.Trigger(ctx, job.Spec(), o)
+	t, err := a.fleet.Trigger(ctx, name, o)
 	if err != nil {
 		return a.explain(name, err)
 	}
@@ -84,7 +81,7 @@ func (c *cli) triggerJob(
 				return err
 			}
 		}
-		return refusal(job, t)
+		return refusal(name, t, zone(job))
 	}
 	c.warn(ctx, a, name, t)
 	if w.wait {
@@ -136,15 +133,17 @@ func allSilent(serving []string, replicas []fleet.Replica, now time.Time) bool {
 	return len(serving) > 0
 }
 
-// refusal returns the error of a trigger that is too early.
-func refusal(job *jobs.Job, t fleet.Triggered) error {
-	spec := job.Spec()
-	if spec.Rate.IsZero() {
-		return fmt.Errorf("%s: refused: too many triggered ticks wait to run; the next trigger is possible at %s, in %s",
-			spec.Name, output.Time(t.Next, zone(job)), t.Wait)
+// refusal returns why a trigger was not accepted, and when the next one is possible.
+func refusal(job string, t fleet.Triggered, zone *time.Location) error {
+	next := t.Next.Add(time.Millisecond - 1).Truncate(time.Millisecond)
+	reason := "too many triggered ticks wait to run"
+	switch t.Limit {
+	case protocol.LimitRate:
+		reason = fmt.Sprintf("its rate is %s with a burst of %d", jobs.Rate{Count: 1, Per: t.Policy.Every}, t.Policy.Burst)
+	case protocol.LimitKeys:
+		reason = fmt.Sprintf("the fleet already remembers %d keys of triggers", protocol.MaxKeys)
 	}
-	return fmt.Errorf("%s: refused: its rate is %s with a burst of %d; the next trigger is possible at %s, in %s",
-		spec.Name, spec.Rate, spec.Burst, output.Time(t.Next.Add(time.Millisecond-1).Truncate(time.Millisecond), zone(job)), t.Wait.Round(time.Millisecond))
+	return fmt.Errorf("%s: refused: %s; the next trigger is possible at %s, in %s", job, reason, output.Time(next, zone), t.Wait.Round(time.Millisecond))
 }
 
 // printOutcome prints the outcome of a triggered tick. An outcome other than success is an error.
