@@ -64,8 +64,9 @@ func (t Triggered) MarshalJSON() ([]byte, error) {
 		Tick   stamp  `json:"tick"`
 		Wait   int64  `json:"wait_ms"`
 		Next   stamp  `json:"next"`
+		Limit  string `json:"limit,omitempty"`
 		Entry  *Entry `json:"entry"`
-	}{t.Status.String(), t.ID, stamp(t.Tick), t.Wait.Milliseconds(), stamp(t.Next), t.Entry})
+	}{t.Status.String(), t.ID, stamp(t.Tick), t.Wait.Milliseconds(), stamp(t.Next), string(t.Limit), t.Entry})
 }
 
 // MarshalJSON implements [json.Marshaler].

@@ -370,7 +370,7 @@ func (r *reasoner) notKept() string {
 		return text
 	}
 	switch {
-	case len(settled) >= protocol.History && r.tick.Before(oldest):
+	case len(settled) >= r.Record.Policy.Kept() && r.tick.Before(oldest):
 		return fmt.Sprintf("It was decided, and the history does not go back so far: it holds the last %d outcomes, since %s.",
 			len(settled), r.at(oldest))
 	case r.tick.Before(oldest):

@@ -33,7 +33,7 @@ type Keeper struct {
 
 const never instant = math.MaxInt64
 
-// locker is what a keeper asks of a [protocol.Locker].
+// locker is the part of a [protocol.Locker] that a keeper uses.
 type locker interface {
 	RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error
 	ReleaseLock(ctx context.Context, g protocol.LockGrant) error
@@ -126,7 +126,7 @@ func Sent() Moment { return Moment{now()} }
 func (m Moment) Sub(u Moment) time.Duration { return u.at.until(m.at) }
 
 // Keep renews what a granted for c, from now on. sent must have been taken right before the request was sent that a
-// answers: a repeated claim is answered with what is left of the lease then. ctx is the parent of the lease's context. With
+// answers: a repeated claim is answered with the rest of the lease. ctx is the parent of the lease's context. With
 // a MaxHold the lease is lost so long after sent.
 func (k *Keeper) Keep(ctx context.Context, c Claim, a protocol.Answer, sent Moment) *Lease {
 	return k.keep(ctx, &Lease{grant: protocol.Grant{
@@ -142,7 +142,7 @@ func (k *Keeper) KeepLock(ctx context.Context, c protocol.LockClaim, a protocol.
 	return k.keep(ctx, &Lease{lock: &lock, grant: protocol.Grant{Name: c.Name, Token: a.Token, Term: c.Term}}, a.Left, maxHold, sent)
 }
 
-// keep renews l, of which left remained when the answer to what was sent then came.
+// keep renews l, of which left remained when the answer to the request of that moment came.
 func (k *Keeper) keep(ctx context.Context, l *Lease, left, maxHold time.Duration, sent Moment) *Lease {
 	term := l.grant.Term
 	l.keeper, l.heldUntil, l.startBy = k, never, never
@@ -174,8 +174,8 @@ func (k *Keeper) Held() int {
 	return len(k.leases)
 }
 
-// Close lets go of all leases without telling the store, ends the renewals that are under way and waits for them and for
-// the observer. It leaves the keeper usable: what is to be kept meanwhile waits until Close is done.
+// Close lets go of all leases without asking the store, ends the renewals that are under way and waits for them and for
+// the observer. It leaves the keeper usable: leases that come meanwhile wait until Close is done.
 func (k *Keeper) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -194,7 +194,7 @@ func (k *Keeper) Close() {
 	k.changed.Broadcast()
 }
 
-// ending tells the keeper that the holder is about to settle or release.
+// ending notifies the keeper that the holder is about to settle or release.
 func (k *Keeper) ending(l *Lease) {
 	k.mu.Lock()
 	l.ending = true

@@ -98,7 +98,7 @@ func (l *Lease) OnRenewal(f func(deadline time.Time)) (stop func()) {
 	}
 }
 
-// tell calls the listeners that have not heard of the deadline. Where another goroutine is calling one, that does it.
+// tell calls the listeners that do not know the deadline yet. Where another goroutine is calling one, that does it.
 func (l *Lease) tell() {
 	mu := &l.keeper.mu
 	mu.Lock()
@@ -125,7 +125,7 @@ func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 	kept := l.index >= 0
 	l.keeper.mu.Unlock()
 	if !kept {
-		return context.Cause(l.ctx) // to ask the store would renew what was let go of
+		return context.Cause(l.ctx) // asking the store would renew a lease that was let go of
 	}
 	l.attempt.Store(int64(attempt))
 	sent := now()
@@ -159,7 +159,7 @@ func (l *Lease) SetNote(note string) {
 	l.keeper.mu.Unlock()
 }
 
-// Check renews the lease soon instead of in its time, for a holder that has heard that the store has news about it.
+// Check renews the lease soon instead of in its time, for a holder that was notified that the store has news about it.
 func (l *Lease) Check() { l.keeper.check(l) }
 
 // Settle records the outcome of the occasion, finally. It ends the lease's context, then tries until it is done, ctx ends,
@@ -196,7 +196,7 @@ func (l *Lease) Release(ctx context.Context) error {
 func (l *Lease) finish(ctx context.Context, verb func(context.Context) error) error {
 	l.keeper.ending(l)
 	defer l.keeper.drop(l, ErrReleased)
-	l.cancel(ErrReleased) // first: once the store has heard of it, another can be granted the name before we know
+	l.cancel(ErrReleased) // first: once the store knows, another can be granted the name before we know
 	var last error
 	for try := 0; ; try++ {
 		// A try of its own limit: one that hangs would hold the lease for ever, since it is renewed meanwhile.
@@ -218,7 +218,7 @@ func (l *Lease) finish(ctx context.Context, verb func(context.Context) error) er
 	}
 }
 
-// Abandon ends the lease without telling the store: it runs out by itself.
+// Abandon ends the lease without asking the store: it runs out by itself.
 func (l *Lease) Abandon() { l.keeper.drop(l, ErrReleased) }
 
 func (l *Lease) current() protocol.Grant {
@@ -227,7 +227,7 @@ func (l *Lease) current() protocol.Grant {
 	return g
 }
 
-// final is the grant with what is kept beside the outcome.
+// final is the grant with the note that is kept beside the outcome.
 func (l *Lease) final() protocol.Grant {
 	g := l.current()
 	l.keeper.mu.Lock()

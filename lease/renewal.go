@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Renewal tells an observer how renewals went.
+// Renewal reports to an observer how renewals went.
 type Renewal struct {
 	Kept, Fenced, Failed int           // leases
 	Replaced             int           // leases that have to make room for a newer occasion
@@ -30,7 +30,7 @@ const (
 	lookEvery = 250 * time.Millisecond
 )
 
-// margin is what the deadline keeps from the lease's end: for clocks that run at different speeds, and for timers and
+// margin is the time between the deadline and the lease's end: for clocks that run at different speeds, and for timers and
 // work that end late. A twentieth of a short term; of a long one a second, and a thousandth for the clocks.
 func margin(term time.Duration) time.Duration { return min(term/20, time.Second+term/1000) }
 
@@ -117,7 +117,7 @@ func (k *Keeper) look() {
 }
 
 func (k *Keeper) expireLocked(t instant) (expired []*LostError) {
-	// A deadline that has come is due, and what is due is at the top of the heap.
+	// A deadline that has come is due, and the top of the heap is due first.
 	var over []*Lease
 	var visit func(i int)
 	visit = func(i int) {
@@ -321,7 +321,7 @@ func (k *Keeper) check(l *Lease) {
 	if l.index < 0 {
 		return
 	}
-	if l.renewing { // the store may have answered before what the holder has heard of
+	if l.renewing { // the store may have answered before the news that the holder has
 		l.again = true
 		return
 	}
@@ -333,7 +333,7 @@ func (k *Keeper) check(l *Lease) {
 	}
 }
 
-// Check renews all leases soon instead of in their time, for a holder that has heard that the store may have lost them.
+// Check renews all leases soon instead of in their time, for a holder that learned that the store may have lost them.
 func (k *Keeper) Check() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -69,6 +69,7 @@ type record struct {
 	stale      bool            // it is to be read again, while the contender goes on
 	confirming bool            // it is read to confirm hints, and nothing else has changed
 	made       bool            // there has been one before
+	defined    bool            // it has taken the definition
 	since      int64           // since when the store remembered when it was read
 	paused     *protocol.Pause // as the store said; nil when it is not
 }
@@ -84,7 +85,7 @@ func newContender(s *Scheduler, job *jobs.Job) *contender {
 func (c *contender) defineLocked(job *jobs.Job) {
 	c.definition = &definition{job: job, spec: job.Spec(), revision: job.Revision(), handle: c.chain(job)}
 	c.policies = &policies{spec: &c.spec, tickAfter: c.tickAfter, due: c.due}
-	c.ranking = nil
+	c.ranking, c.defined = nil, false
 }
 
 func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run, then func(error)) {

@@ -19,7 +19,7 @@ func (c *contender) syncedLocked(r protocol.Record) {
 	if !c.confirming { // every replica has read its records at about this time
 		c.from = c.s.clock.ms()
 	}
-	c.record = record{synced: true, made: true, since: c.since, paused: r.Paused}
+	c.record = record{synced: true, made: true, defined: true, since: c.since, paused: r.Paused}
 	c.policies = &policies{spec: &c.spec, tickAfter: c.tickAfter, due: c.due}
 	if !r.Revised.IsZero() {
 		c.policies.edited, c.policies.had = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules).had(c.due)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 )
@@ -191,7 +192,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 		defined[i] = c.job
 		syncs[i] = protocol.Sync{
 			Name: c.name, Known: c.knownLocked(), Mark: now, Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job),
-			Paused: c.paused, Until: s.until(),
+			Paused: c.paused, Policy: fleet.PolicyOf(c.spec), Defines: !c.defined, Until: s.until(),
 		}
 		switch known := c.knownLocked(); {
 		case !c.made:

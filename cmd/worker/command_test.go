@@ -50,8 +50,8 @@ func TestFaultsOfFlagsNameTheFlagAndComeAllAtOnceWithThoseOfTheFile(t *testing.T
 	require.NotContains(t, r.stderr, "hunter2")
 }
 
-func TestTheGuardIsNoUseByHandAndNotShown(t *testing.T) {
-	require.NotContains(t, do(t, nil, "--help").stdout, daemon.GuardCommand)
+func TestHelpHidesTheSupervisor(t *testing.T) {
+	require.NotContains(t, do(t, nil, "--help").stdout, daemon.SupervisorCommand)
 }
 
 func TestAShellCompletesCommandsAndJobs(t *testing.T) {

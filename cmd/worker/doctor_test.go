@@ -74,7 +74,7 @@ func TestDoctorSaysWhatToChange(t *testing.T) {
 	}{
 		"a cache": {
 			config: map[string]string{"maxmemory": "64mb", "maxmemory-policy": "allkeys-lru"}, code: 1,
-			check: "eviction", result: doctor.Fail, find: "maxmemory-policy is allkeys-lru: when memory runs out, records of jobs are lost", change: "set maxmemory-policy noeviction",
+			check: "eviction", result: doctor.Fail, find: "maxmemory-policy is allkeys-lru: Redis evicts records of jobs when memory runs out", change: "set maxmemory-policy noeviction",
 		},
 		"a cache without a limit": {
 			config: map[string]string{"maxmemory-policy": "volatile-ttl"},
@@ -86,14 +86,14 @@ func TestDoctorSaysWhatToChange(t *testing.T) {
 		},
 		"no memory left": {
 			config: map[string]string{"maxmemory": "1mb"}, code: 1,
-			check: "memory", result: doctor.Fail, find: "of maxmemory 1.0 MiB used", change: "raise maxmemory: nothing new can be claimed",
+			check: "memory", result: doctor.Fail, find: "of maxmemory 1.0 MiB used", change: "raise maxmemory: no tick can be claimed",
 		},
 		"no memory left, calls": {
 			config: map[string]string{"maxmemory": "1mb"}, code: 1,
 			check: "permissions", result: doctor.Fail, find: "OOM", change: "raise maxmemory",
 		},
 		"nothing kept": {
-			check: "persistence", result: doctor.Warn, find: "nothing is kept: a restart is empty", change: "set appendonly yes",
+			check: "persistence", result: doctor.Warn, find: "no persistence: a restart loses all records", change: "set appendonly yes",
 		},
 		"snapshots": {
 			config: map[string]string{"save": "3600 1"},
@@ -135,12 +135,12 @@ func TestDoctorKnowsAReplicaAndItsPrimary(t *testing.T) {
 
 	f := replica.diagnose(1)
 	require.Equal(t, doctor.Fail, f["replication"].Result)
-	require.Contains(t, f["replication"].Finding, "this is a replica of "+primary.server.Addr())
+	require.Contains(t, f["replication"].Finding, "this is a Redis replica of "+primary.server.Addr())
 	require.Equal(t, doctor.Fail, f["permissions"].Result)
 
 	f = primary.diagnose(0)
 	require.Equal(t, doctor.Warn, f["replication"].Result)
-	require.Contains(t, f["replication"].Change, "min-replicas-to-write 1")
+	require.Contains(t, f["replication"].Change, "min-replicas-to-write to 1")
 	require.NoError(t, primary.raw().ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
 	good := func() bool {
 		return primary.raw().InfoMap(t.Context(), "replication").Item("Replication", "min_slaves_good_slaves") == "1"
@@ -151,7 +151,7 @@ func TestDoctorKnowsAReplicaAndItsPrimary(t *testing.T) {
 	require.NoError(t, primary.raw().ConfigSet(t.Context(), "min-replicas-to-write", "2").Err())
 	f = primary.diagnose(1)
 	require.Equal(t, doctor.Fail, f["replication"].Result)
-	require.Contains(t, f["replication"].Finding, "wants 2")
+	require.Contains(t, f["replication"].Finding, "min-replicas-to-write is 2")
 	require.Contains(t, f["permissions"].Change, "start the replicas of Redis that are away")
 }
 
@@ -159,7 +159,7 @@ func TestDoctorKnowsAServerOfACluster(t *testing.T) {
 	s := newSite(t, redistest.WithConf("cluster-enabled", "yes"))
 	f := s.diagnose(1)["mode"]
 	require.Equal(t, doctor.Fail, f.Result)
-	require.Contains(t, f.Finding, "Redis Cluster")
+	require.Contains(t, f.Finding, "Cluster mode")
 }
 
 // documentedRights are those that operations.md says are needed by everything, and on a Cluster besides.

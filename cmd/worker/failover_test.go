@@ -45,7 +45,7 @@ func TestAfterARestartOfRedisTheFleetWaitsForTheGraceAndGoesOn(t *testing.T) {
 	}
 }
 
-// Nothing is run of which a replica of Redis may have no trace.
+// No tick runs whose record a Redis replica may not have.
 func TestWithoutItsReplicasRedisIsOfNoUseToWhoWaitsForThem(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithConf("repl-diskless-sync-delay", "0"))
@@ -86,7 +86,7 @@ func TestDoctorKnowsWhatTheFailoverModesNeed(t *testing.T) {
 	configured("wait_replicas: 1")
 	f := s.diagnose(1)
 	require.Equal(t, doctor.Fail, f["failover"].Result)
-	require.Equal(t, "redis.wait_replicas is 1, and there are 0 replicas: nothing can be claimed", f["failover"].Finding)
+	require.Equal(t, "redis.wait_replicas is 1, and the primary has 0 Redis replicas: no tick can be claimed", f["failover"].Finding)
 	require.Equal(t, doctor.OK, f["permissions"].Result)
 
 	for range 2 {
@@ -97,7 +97,7 @@ func TestDoctorKnowsWhatTheFailoverModesNeed(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 	f = s.diagnose(0)
 	require.Equal(t, doctor.Warn, f["failover"].Result)
-	require.Equal(t, "set redis.wait_replicas 2, or let jobs check fencing tokens", f["failover"].Change)
+	require.Equal(t, "set redis.wait_replicas to 2, or let jobs check fencing tokens", f["failover"].Change)
 	configured("wait_replicas: 2")
 	f = s.diagnose(0)
 	require.Equal(t, doctor.OK, f["failover"].Result)
@@ -106,7 +106,7 @@ func TestDoctorKnowsWhatTheFailoverModesNeed(t *testing.T) {
 	configured("failover_grace: 1m")
 	f = s.diagnose(0)
 	require.Equal(t, doctor.OK, f["failover"].Result)
-	require.Equal(t, "nothing new is granted for 1m0s after a failover, a restart or a loss of data", f["failover"].Finding)
+	require.Equal(t, "no new tick is granted for 1m0s after a failover, a restart or a loss of data", f["failover"].Finding)
 	f = s.diagnose(1, "--redis", strings.Replace(s.server.URL(), "redis://", "redis://app:secret@", 1))
 	require.Equal(t, doctor.Fail, f["failover"].Result)
 	require.Contains(t, f["failover"].Change, "let the user of redis call INFO")

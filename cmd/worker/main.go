@@ -27,8 +27,8 @@ import (
 var version string
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == daemon.GuardCommand {
-		os.Exit(exec.GuardMain()) // before anything else is set up: runs wait for its start
+	if len(os.Args) == 2 && os.Args[1] == daemon.SupervisorCommand {
+		os.Exit(exec.SupervisorMain()) // before anything else is set up: runs wait for its start
 	}
 	os.Exit(cli.Main(context.Background(), version, os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv))
 }

@@ -126,7 +126,7 @@ func TestAWorkerRunsOnSentinel(t *testing.T) {
 	asked(t, path, "hello")
 
 	w.Sentinels[0].Kill()
-	examined(t, path, `sentinel +`+w.Sentinels[0].Addr()+` +warn +.*\n  change: see whether this Sentinel runs`,
+	examined(t, path, `sentinel +`+w.Sentinels[0].Addr()+` +warn +.*\n  change: check that this Sentinel runs`,
 		`sentinel +`+w.Sentinels[1].Addr()+` +ok +names `+`127.0.0.1:\d+; \d usable Sentinels`,
 		`persistence +127.0.0.1:\d+ +warn +no append-only file`)
 	w.Sentinels[0].Restart()
@@ -250,21 +250,21 @@ func TestWhatCannotWorkAtAllIsRefusedAtTheStart(t *testing.T) {
 	for name, test := range map[string]struct{ redis, want string }{
 		"a cluster-mode server at a URL": {
 			"{url: 'redis://" + inCluster.Addr() + "'}",
-			"in its mode: leases in different slots cannot be renewed together, and others keep other records: " +
-				"write addrs: [\"" + inCluster.Addr() + "\"] with cluster: true in redis instead of url",
+			"this server is in Cluster mode: it has only a part of the records, and cannot renew leases of different slots together: " +
+				"set redis to addrs: [\"" + inCluster.Addr() + "\"] and cluster: true instead of url",
 		},
 		"a cluster-mode server in a quorum": {
 			"{quorum: " + list("redis://", plain.Addr(), inCluster.Addr(), "127.0.0.1:1") + "}",
-			"name servers in redis.quorum that are not part of a Cluster",
+			"name servers in redis.quorum that are not in Cluster mode",
 		},
 		"a Sentinel at a URL": {
-			"{url: 'redis://" + sentinel.Addr() + "'}", "this is a Sentinel, which keeps no records: write addrs: [\"" + sentinel.Addr() + "\"] with master: NAME",
+			"{url: 'redis://" + sentinel.Addr() + "'}", "this is a Sentinel, which stores no records: set redis to addrs: [\"" + sentinel.Addr() + "\"] and master: NAME",
 		},
 		"a server that is not part of a Cluster": {
-			"{addrs: ['" + plain.Addr() + "'], cluster: true}", "this server is not part of a Redis Cluster: write url: redis://" + plain.Addr(),
+			"{addrs: ['" + plain.Addr() + "'], cluster: true}", "this server is not in Cluster mode: set redis to url: redis://" + plain.Addr(),
 		},
 		"a primary that Sentinel does not know": {
-			"{addrs: ['" + sentinel.Addr() + "'], master: mian}", `it knows no primary called "mian": write the name that is in its sentinel monitor as redis.master: it watches main`,
+			"{addrs: ['" + sentinel.Addr() + "'], master: mian}", `it knows no primary called "mian": set redis.master to the name in its sentinel monitor: it watches main`,
 		},
 		"a server that is no Sentinel": {
 			"{addrs: ['" + plain.Addr() + "'], master: main}", "this is no Sentinel: list the Sentinels in redis.addrs",
@@ -301,7 +301,7 @@ func TestAClusterModeServerThatComesLaterEndsTheWorker(t *testing.T) {
 	p.await("worker started")
 	server.Restart()
 	require.Equal(t, 2, p.exit())
-	require.Contains(t, p.plain(), "with cluster: true in redis instead of url")
+	require.Contains(t, p.plain(), "and cluster: true instead of url")
 }
 
 func TestTheStartSaysOnceWhatDoctorWould(t *testing.T) {
@@ -316,10 +316,10 @@ func TestTheStartSaysOnceWhatDoctorWould(t *testing.T) {
 	}{
 		"volatile-lru": {
 			[]redistest.Option{redistest.WithConf("maxmemory", "64mb"), redistest.WithConf("maxmemory-policy", "volatile-lru")},
-			"eviction", "fail", "volatile-lru: when memory runs out, records of jobs are lost", "set maxmemory-policy noeviction",
+			"eviction", "fail", "volatile-lru: Redis evicts records of jobs when memory runs out", "set maxmemory-policy noeviction",
 		},
-		"no persistence": {nil, "persistence", "warn", "nothing is kept", "set appendonly yes"},
-		"a replica":      {[]redistest.Option{redistest.WithReplicaOf(primary)}, "replication", "fail", "this is a replica", "name the primary"},
+		"no persistence": {nil, "persistence", "warn", "no persistence", "set appendonly yes"},
+		"a replica":      {[]redistest.Option{redistest.WithReplicaOf(primary)}, "replication", "fail", "this is a Redis replica", "set redis.url to the primary"},
 		"little memory":  {[]redistest.Option{redistest.WithAOF(), redistest.WithConf("maxmemory", "1")}, "memory", "fail", "of maxmemory", "raise maxmemory"},
 	} {
 		t.Run(name, func(t *testing.T) {

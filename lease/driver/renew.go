@@ -8,7 +8,7 @@ import (
 	"github.com/solotick/solotick/lease/record"
 )
 
-// renewal is what is asked for one grant, of a tick or of a lock.
+// renewal is the renewal of one grant, of a tick or of a lock.
 type renewal struct {
 	key, name, holder string // the key, the name for people, and the holder as the value's lease has it
 	token             int64

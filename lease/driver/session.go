@@ -25,7 +25,7 @@ type Session struct {
 	clock   clock
 	guess   guesses
 	decoded decodings
-	queue   keyqueue.Queue         // of those who change a key
+	queue   keyqueue.Queue         // of the changes of a key
 	origin  atomic.Pointer[string] // begins the ids of changes
 	count   atomic.Uint64
 }

@@ -46,7 +46,7 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 	err = s.one(ctx, "claim", c.Name, func(r *record.Record, w *work) {
 		w.due = c.NotBefore
 		w.rule = func(at *record.Moment) []Notification {
-			if w.behind && c.Occasion > 0 { // what is known is brought back; others may know more
+			if w.behind && c.Occasion > 0 { // the known record is brought back; others may know more
 				a = protocol.Answer{Status: protocol.Unknown, Mark: c.Known, Now: w.now}
 				return nil
 			}

@@ -125,7 +125,8 @@ func pastItsBoundNothingIsPausedOrTriggered(f *fixture) {
 	f.ok("Resume", err)
 	f.equal("ended", was, &p)
 
-	t := protocol.Trigger{Name: f.name, By: "ops", Request: "t", Every: time.Hour, Burst: 1, Until: past}
+	f.policy(protocol.Policy{Every: time.Hour, Burst: 1})
+	t := protocol.Trigger{Name: f.name, By: "ops", Request: "t", Until: past}
 	_, err = c.Trigger(f.ctx, t)
 	f.outOfBounds("Trigger", err, past)
 	f.equal("open", len(f.record().Open), 0)

@@ -82,7 +82,7 @@ func tokensRiseStrictly(f *fixture) {
 	g = rises(f.grant(g.Occasion, "b"))
 	f.ok("Release", f.release(g))
 	rises(f.grant(g.Occasion, "b"))
-	for range 50 { // faster than a clock in microseconds can be relied on to tell apart
+	for range 50 { // faster than a clock in microseconds is sure to advance
 		f.ok("Release", f.release(rises(f.grant(0, "a"))))
 	}
 	rises(f.grant(103, "a"))

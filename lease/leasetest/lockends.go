@@ -31,7 +31,7 @@ func lockGivenBackIsFree(f *fixture) {
 	f.lock("c", permits(1, 3))
 }
 
-// A claim of which the reply was lost: whoever gives up need not know what it was granted.
+// A claim of which the reply was lost: the caller that gives up need not know its grant.
 func whatWasClaimedCanBeWithdrawn(f *fixture) {
 	withdraw := func(c protocol.LockClaim) {
 		f.Helper()
@@ -112,7 +112,7 @@ func forgottenLockIsWrittenAnew(f *fixture) {
 	// In any order, and as many as fit.
 	f.anew()
 	one, two, three := f.lock("a", permits(1, 4)), f.lock("b", permits(2, 4)), f.lock("c", permits(1, 4))
-	f.until(time.UnixMicro(three.Token)) // what is granted from now on can be told apart
+	f.until(time.UnixMicro(three.Token)) // later grants have other tokens
 	f.forgetAll()
 	f.ok("Renew", f.renewLock(three))
 	f.ok("Renew", f.renewLock(one))

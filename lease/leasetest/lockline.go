@@ -9,7 +9,7 @@ import (
 func turn(t protocol.Turn) lockChange      { return func(c *protocol.LockClaim) { c.Turn = t } }
 func ticket(life time.Duration) lockChange { return func(c *protocol.LockClaim) { c.Ticket = life } }
 
-// waits and arrival wait in line: for whoever comes first, and for those who came before.
+// waits and arrival wait in the queue: in any order, and in the order of arrival.
 func waits(c *protocol.LockClaim)   { c.Ticket = long }
 func arrival(c *protocol.LockClaim) { c.Ticket, c.Turn = long, protocol.TurnArrival }
 func largest(c *protocol.LockClaim) { c.Ticket, c.Turn = long, protocol.TurnLargest }

@@ -10,13 +10,13 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// told is a call of who listens.
+// told is one notification.
 type told struct {
 	name     string
 	requests []string
 }
 
-// listen listens until the case ends. What comes is read with tells.
+// listen listens until the case ends. Notifications are read with tells.
 func (f *fixture) listen() <-chan told {
 	f.Helper()
 	l := f.locker()
@@ -52,7 +52,7 @@ func (f *fixture) next(heard <-chan told, name string) []string {
 	}
 }
 
-// tells wants the next to be told to be the requests of these claims. So nobody was told of what happened before, and not
+// tells wants the next notification to be of the requests of these claims. So there was none of earlier events, and not
 // already been looked at.
 func (f *fixture) tells(heard <-chan told, claims ...protocol.LockClaim) {
 	f.Helper()
@@ -188,12 +188,12 @@ func tellIt(c *protocol.LockClaim) { c.Tell = true }
 
 func tellTellsOfGrantAndEnd(f *fixture) {
 	heard := f.listen()
-	f.ok("Release", f.releaseLock(f.lock("a", permits(1, 4)))) // nobody is told of others
+	f.ok("Release", f.releaseLock(f.lock("a", permits(1, 4)))) // nobody is notified of others
 	for _, beside := range []bool{false, true} {
 		c := f.ofLock("a", permits(1, 4), tellIt)
 		g := c.Grant(f.askLock(protocol.Granted, c))
 		f.tells(heard, c)
-		f.askLock(protocol.Granted, c) // it was told
+		f.askLock(protocol.Granted, c) // it was notified
 		waiting := f.ofLock("b", permits(4, 4), waits, tellIt)
 		f.askLock(protocol.Queued, waiting) // and this is no grant
 		f.ok("Renew", f.renewLock(g))
@@ -223,7 +223,7 @@ func forceReleaseTellsTheHolderAndWhoseTurnItIs(f *fixture) {
 	g := c.Grant(f.askLock(protocol.Granted, c))
 	b := f.queue("b", mutex, arrival)
 	f.queue("c", mutex, arrival)
-	for range 2 { // what is not held is not told
+	for range 2 { // without a hold there is no notification
 		_, err := f.locker().ForceRelease(f.ctx, f.name, g.Token)
 		f.ok("ForceRelease", err)
 	}

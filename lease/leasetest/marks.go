@@ -15,7 +15,7 @@ func unknownUntilSynced(f *fixture) {
 	mark, passed := f.pass(0, 5, "p")
 	f.equal("passed", passed, false)
 	f.equal("mark", mark, int64(0))
-	// A plain lock has no memory, so it tells nothing of what was decided.
+	// A plain lock has no memory, so it shows nothing of decided occasions.
 	f.grant(0, "a")
 	f.ask(protocol.Unknown, f.of(100, "a"))
 	r := f.sync(protocol.Sync{Name: f.name, Mark: 50})

@@ -287,6 +287,7 @@ var cases = []struct {
 	{"OnlySoManyWait", onlySoManyWait},
 	{"TriggersWithAKeyAreOne", triggersWithAKeyAreOne},
 	{"WindowsOfKeysEnd", windowsOfKeysEnd},
+	{"KeysAreNeverForgottenWithinTheirWindows", keysAreNeverForgottenWithinTheirWindows},
 	{"TriggersAreLimitedExactly", triggersAreLimitedExactly},
 	{"WhoWaitsForTheLimitIsAccepted", whoWaitsForTheLimitIsAccepted},
 	{"SettledTriggerIsNeverGrantedAgain", settledTriggerIsNeverGrantedAgain},
@@ -296,6 +297,13 @@ var cases = []struct {
 	{"WatchTellsThatWhatWaitsMayBegin", watchTellsThatWhatWaitsMayBegin},
 	{"WatchTellsOfTriggers", watchTellsOfTriggers},
 	{"FaultyTriggersAreRefused", faultyTriggersAreRefused},
+
+	// policy.go
+	{"PolicyOfTheDefinitionStays", policyOfTheDefinitionStays},
+	{"PolicyBindsEveryTrigger", policyBindsEveryTrigger},
+	{"EditedRateIsInForceAtOnce", editedRateIsInForceAtOnce},
+	{"HistoryIsAsLongAsThePolicySays", historyIsAsLongAsThePolicySays},
+	{"FaultyPoliciesAreRefused", faultyPoliciesAreRefused},
 
 	// roster.go
 	{"MembersAreWhoWasAnnounced", membersAreWhoWasAnnounced},

@@ -62,7 +62,7 @@ func Check(ctx context.Context, s Store) error {
 	}
 	request := strings.ToLower(rand.Text())
 	_, err := s.Claim(ctx, Claim{Name: checkName, Occasion: 1, Holder: "check", Request: request, Term: time.Second, OnlyOpen: true})
-	try("Claim", err) // of what is never open: it is granted nothing
+	try("Claim", err) // never open: it is granted nothing
 	if l, ok := s.(Locker); ok {
 		c := LockClaim{Name: checkName, Holder: "check", Request: request, Term: time.Second, Permits: 1, Limit: MaxPermits}
 		a, err := l.ClaimLock(ctx, c)

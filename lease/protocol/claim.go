@@ -22,7 +22,7 @@ func ValidName(s string) bool {
 	return true
 }
 
-// inNames tells which bytes names hold: they are looked at several times for each claim.
+// inNames has the bytes that names may hold: they are looked at several times for each claim.
 var inNames = func() (in [256]bool) {
 	for _, c := range "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-" {
 		in[c] = true

@@ -7,7 +7,7 @@ import (
 )
 
 // Locker is a [Store] that grants locks as well: permits of a name, of which several holders may have some, and a queue of
-// those who wait for them. A lock is apart from the record of its name, and has no memory. What [Store] says of atomicity, time, tokens
+// waiters. A lock is apart from the record of its name, and has no memory. What [Store] says of atomicity, time, tokens
 // and repeated requests holds for locks too; package lock makes of them what programs know.
 type Locker interface {
 	Store
@@ -17,7 +17,7 @@ type Locker interface {
 
 	// RenewLocks extends the leases of grants by their Term, counted from now. It answers for each grant: nil when extended,
 	// [ErrFenced] when it has ended or was taken away, any other error when the outcome is unknown. A grant that the
-	// store has forgotten is written anew if there is room for it.
+	// store has forgotten is written back if there is room for it.
 	RenewLocks(ctx context.Context, grants []LockGrant) []error
 
 	// ReleaseLock gives back what a grant holds, and the place in the queue of its Holder and Request. With Token 0 that is
@@ -28,7 +28,7 @@ type Locker interface {
 	Lock(ctx context.Context, name string) (Lock, error)
 
 	// Locks lists the locks that are held or waited for and whose names begin with prefix, about count at a time, in no
-	// order. Give the cursor "" first and then what is returned as next, which is "" when there are no more. What is held
+	// order. Give the cursor "" first and then the returned next, which is "" when there are no more. What is held
 	// throughout is listed, perhaps twice.
 	Locks(ctx context.Context, prefix, cursor string, count int) (locks []Lock, next string, err error)
 
@@ -48,7 +48,7 @@ type Locker interface {
 type LockClaim struct {
 	Name   string // as in [Claim]
 	Holder string // who asks; matches the pattern of a name
-	// Request tells one grant from another: a repeated claim of the same Holder and Request gets the same grant while
+	// Request distinguishes grants: a repeated claim of the same Holder and Request gets the same grant while
 	// its lease lasts, and keeps its place in the queue. It matches the pattern of a name.
 	Request string
 	Term    time.Duration // how long the lease lasts without renewal; at least 1 ms
@@ -61,11 +61,11 @@ type LockClaim struct {
 	// Ticket makes a claim that is not granted wait in the queue: the answer is Queued, and the place is kept for so long,
 	// counted from the last time that the same claim came. From 1 ms to MaxTicket; 0 means not to wait.
 	Ticket time.Duration
-	// Tell notifies those who listen when it is granted, and when that ends otherwise than by running out.
+	// Tell notifies the listeners when it is granted, and when that ends otherwise than by running out.
 	Tell bool
 }
 
-// LockAnswer is what a store says to a [LockClaim].
+// LockAnswer is the answer to a [LockClaim].
 type LockAnswer struct {
 	Status Status        // Granted; Held; or Queued, when it waits now
 	Token  int64         // the fencing token, below 2^53: of the grant, or of the hold that is the next to end; 0 for none
@@ -82,7 +82,7 @@ type LostHold struct {
 	At     time.Time // when it was taken away, by the store's clock, in microseconds
 }
 
-// LockGrant identifies one grant of a lock, and holds what a store needs to write it anew.
+// LockGrant identifies one grant of a lock, and holds all that a store needs to write it back.
 type LockGrant struct {
 	Name    string
 	Holder  string
@@ -121,7 +121,7 @@ const (
 // MaxPermits is the greatest limit of a lock.
 const MaxPermits = math.MaxInt32
 
-// Lock is what a store knows of a lock.
+// Lock is a lock, as a store has it.
 type Lock struct {
 	Name    string
 	Token   int64  // of the last grant
@@ -130,7 +130,7 @@ type Lock struct {
 	Waiters int // how many wait; Line shows the first MaxLine of them
 }
 
-// MaxLine is how many of those who wait for a lock are shown.
+// MaxLine bounds the waiters of a lock that are shown.
 const MaxLine = 100
 
 // Hold is a grant of a lock that has not ended. When nothing is left of it, it has not been noticed yet: whoever needs the

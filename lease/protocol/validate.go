@@ -24,7 +24,7 @@ func ValidOutcome(o Outcome) bool {
 	return true
 }
 
-// Validate returns every fault of g, joined; nil when there is none. Stores refuse to write anew what has any.
+// Validate returns every fault of g, joined; nil when there is none. Stores refuse to write back a grant with any.
 func (g Grant) Validate() error {
 	if ValidName(g.Name) && ValidName(g.Holder) && ValidName(g.Request) && g.Occasion >= 0 && g.Occasion <= MaxOccasion &&
 		g.Token > 0 && g.Token <= MaxOccasion && g.Attempt >= 1 && g.Takeovers >= 0 && g.Term >= time.Millisecond &&
@@ -65,10 +65,6 @@ func (t Trigger) Validate() error {
 	if t.Key != "" {
 		f.check(ValidName(t.Key), "key", t.Key, NameRule)
 		f.check(t.Window >= time.Millisecond && t.Window <= maxWindow, "window", t.Window, "must be from 1ms to 720h")
-	}
-	if t.Every != 0 {
-		f.check(t.Every >= time.Millisecond && t.Every <= maxEvery, "every", t.Every, "must be from 1ms to 8760h, or 0")
-		f.check(t.Burst >= 1 && t.Burst <= maxBurst, "burst", t.Burst, "must be from 1 to 1000000")
 	}
 	return errors.Join(f.all...)
 }
@@ -112,6 +108,7 @@ func (s Sync) Validate() error {
 	f.check(s.Mark >= 0 && s.Mark <= MaxOccasion, "mark", s.Mark, "must be from 0 to 2^53-1")
 	f.check(s.Known >= 0 && s.Known <= MaxOccasion, "known", s.Known, "must be from 0 to 2^53-1")
 	f.check(validRevision(s.Revision), "revision", s.Revision, "must hold at most 64 of ASCII's printable characters, and no space")
+	s.Policy.check(&f)
 	f.check(validSchedule(s.Schedule), "schedule", s.Schedule, "must hold at most 512 of ASCII's printable characters")
 	if s.Paused != nil {
 		f.all = append(f.all, s.Paused.Validate())

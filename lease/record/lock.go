@@ -27,7 +27,7 @@ type Hold struct {
 
 func id(holder, request string) string { return holder + " " + request }
 
-// Claim answers a valid claim of the lock. woken are the requests to tell of it.
+// Claim answers a valid claim of the lock. woken are the requests to notify.
 func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, woken []string) {
 	if l.Born == 0 {
 		l.Born = at.now.UnixMicro()
@@ -65,7 +65,7 @@ func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, w
 		a.Status, a.Token, a.Left, a.Now = protocol.Granted, l.Token, c.Term, at.now.UTC()
 		l.Holds = append(l.Holds, Hold{LockGrant: c.Grant(a), Since: at.now, Ends: at.now.Add(c.Term)})
 		l.leave(me)
-		// Those whose turn it was know; what was counted as held until now may be enough for others.
+		// Those at the head of the queue know; permits that counted as held until now may be enough for others.
 		if len(a.Lost) > 0 || dropped || waits && ticket.Permits > c.Permits {
 			woken = l.turns(at)
 		}

@@ -111,7 +111,7 @@ func (l *Lock) gone(token int64) int {
 	return slices.IndexFunc(l.Gone, func(g Gone) bool { return g.Token == token })
 }
 
-// current finds the hold of g, and writes it anew when it was forgotten and there is room; nil when g is not current.
+// current finds the hold of g, and writes it back when it was forgotten and there is room; nil when g is not current.
 func (l *Lock) current(g protocol.LockGrant, at *Moment) *Hold {
 	l.Born = cmp.Or(l.Born, at.now.UnixMicro())
 	me := id(g.Holder, g.Request)
@@ -133,8 +133,8 @@ func (l *Lock) current(g protocol.LockGrant, at *Moment) *Hold {
 	return &l.Holds[i]
 }
 
-// makeRoom takes away what has run out, and then the grants before g, if that helps, for g to be written anew: when it was
-// granted they can not have been held any more, or all is lost already and the higher token tells.
+// makeRoom takes away holds that have run out, and then the grants before g, if that helps, for g to be written back: when it was
+// granted they can not have been held any more, or all is lost already and the higher token decides.
 func (l *Lock) makeRoom(g protocol.LockGrant, at *Moment) bool {
 	if !l.fits(g.Permits, g.Limit) {
 		l.sweep(at)

@@ -17,7 +17,7 @@ func (r *Record) Remove(q protocol.Remove, at *Moment) (protocol.Removed, error)
 	}
 	open := 0
 	for _, e := range r.Open {
-		if e.Occasion > 0 || !e.Released && at.holds(e.Token, e.Ends) { // nobody claims what was held as a plain lock
+		if e.Occasion > 0 || !e.Released && at.holds(e.Token, e.Ends) { // nobody claims a plain lock
 			open++
 		}
 	}

@@ -171,7 +171,7 @@ func useEverything(t *testing.T, s *redislease.Store) {
 	require.NoError(t, err)
 	require.EqualValues(t, 110, r.Mark)
 
-	trigger := protocol.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: long, Every: long, Burst: 1}
+	trigger := protocol.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: long}
 	triggered, err := s.Trigger(t.Context(), trigger)
 	require.NoError(t, err)
 	require.Equal(t, protocol.Opened, triggered.Status)

@@ -132,7 +132,8 @@ func (c *cli) cancelJob(a *client, args []string, all bool, by string, w waiting
 	return errors.Join(faults...)
 }
 
-// cancellable returns the ticks that a cancel without a TICK is about: the one that runs, or else the one that waits.
+// cancellable returns the ticks that a cancel without a TICK is about: the one that runs, or else
+// the one that waits.
 func (a *client) cancellable(ctx context.Context, name string, job *jobs.Job, all bool) (ticks []time.Time, err error) {
 	open, err := a.fleet.Open(ctx, name)
 	if err != nil {

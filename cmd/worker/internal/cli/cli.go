@@ -14,9 +14,9 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 )
 
-// Main is the program: it does what args say until that is done or ctx ends, and returns the exit code. env looks up a
-// variable of the environment, as [os.LookupEnv] does. What was asked for goes to stdout; logs, warnings and errors to
-// stderr.
+// Main is the program: it does what args say until that is done or ctx ends, and returns the exit
+// code. env looks up a variable of the environment, as [os.LookupEnv] does. What was asked for goes
+// to stdout; logs, warnings and errors to stderr.
 func Main(ctx context.Context, version string, args []string, stdout, stderr io.Writer, env func(string) (string, bool)) int {
 	c := &cli{version: versionOf(version), stdout: stdout, stderr: stderr, env: env}
 	root := c.root()
@@ -72,7 +72,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{err, cmd} })
 	root.PersistentFlags().StringVar(&c.file, "config", "", "configuration `FILE` (default: "+defaultFile+" where there is one)")
 	root.AddCommand(
-		c.run(), c.validate(), c.next(), c.status(), c.describe(), c.history(), c.why(), c.trigger(), c.cancel(), c.pause(), c.resume(), c.repair(), c.forget(), c.doctor(),
+		c.run(), c.validate(), c.next(), c.status(), c.describe(), c.history(), c.why(), c.trigger(), c.cancel(), c.pause(), c.resume(), c.repair(), c.forget(), c.doctor(), c.schema(),
 		c.versionCommand(),
 	)
 	for _, cmd := range root.Commands() {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
+	"github.com/solotick/solotick/config"
 )
 
 // printedBy calls the program, which must succeed, and returns what it prints.
@@ -25,7 +26,7 @@ func printedBy(t *testing.T, version string, args ...string) string {
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	root := new(cli).root()
 	commands := append([]*cobra.Command{root}, root.Commands()...)
-	require.Len(t, commands, 16, "run, validate, next, status, describe, history, why, trigger, cancel, pause, resume, repair, forget, doctor, version and the root")
+	require.Len(t, commands, 17, "run, validate, next, status, describe, history, why, trigger, cancel, pause, resume, repair, forget, doctor, schema, version and the root")
 	for _, command := range commands {
 		args := append(strings.Fields(command.CommandPath())[1:], "--help")
 		require.Contains(t, printedBy(t, "", args...), "\nExamples:\n  "+command.CommandPath())
@@ -50,4 +51,8 @@ func TestTheVersionIsThatOfTheBuild(t *testing.T) {
 	} {
 		require.Equal(t, want, recordedVersion(&info))
 	}
+}
+
+func TestSchemaNeedsNoConfiguration(t *testing.T) {
+	require.Equal(t, string(config.Schema()), printedBy(t, "", "schema", "--config", "/no/such/file"))
 }

@@ -54,7 +54,8 @@ func (c *cli) loadWithRedis(cmd *cobra.Command) (*config.Config, error) {
 	return cfg, nil
 }
 
-// connect prepares to ask the fleet that is configured. It does not connect yet. Close what it returns in the end.
+// connect prepares to ask the fleet that is configured. It does not connect yet. Close what it
+// returns in the end.
 func (c *cli) connect(cmd *cobra.Command) (*client, error) {
 	cfg, err := c.loadWithRedis(cmd)
 	if err != nil {
@@ -89,7 +90,8 @@ func (a *client) jobs() []*jobs.Job {
 	return list
 }
 
-// findJob returns the named job, or nil when it is one that only replicas know, or a record of the fleet. One that nobody knows is a wrong command line.
+// findJob returns the named job, or nil when it is one that only replicas know, or a record of the
+// fleet. One that nobody knows is a wrong command line.
 func (a *client) findJob(ctx context.Context, name string) (*jobs.Job, error) {
 	if j, ok := a.registry.Get(name); ok {
 		return j, nil

@@ -29,7 +29,7 @@ var overrides = []override{
 	{"log-level", "log.level", "debug, info, warn or error"},
 }
 
-// load reads the configuration of a command. Errors are as those of [File.load].
+// load reads the configuration of a command. Errors are as those of [configfile.File.Load].
 func (c *cli) load(cmd *cobra.Command) (*config.Config, error) {
 	file, err := c.configFile(cmd)
 	if err != nil {
@@ -38,7 +38,8 @@ func (c *cli) load(cmd *cobra.Command) (*config.Config, error) {
 	return file.Load()
 }
 
-// File returns the file that --config names, or else the default file, with the flags of cmd that override it.
+// File returns the file that --config names, or else the default file, with the flags of cmd that
+// override it.
 func (c *cli) configFile(cmd *cobra.Command) (*configfile.File, error) {
 	if c.file == "" {
 		if _, err := os.Stat(defaultFile); errors.Is(err, fs.ErrNotExist) {

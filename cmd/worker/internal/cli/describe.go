@@ -31,7 +31,7 @@ func (c *cli) describe() *cobra.Command {
   worker describe nightly-report --output json | jq .counts`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flagFaults(cmd, checkCount(count, protocol.History), out.check()); err != nil {
+			if err := flagFaults(cmd, checkCount(count, protocol.MaxHistory), out.check()); err != nil {
 				return err
 			}
 			a, err := c.connect(cmd)
@@ -71,7 +71,7 @@ func (c *cli) printDescription(v output.View, d fleet.Description, zone *time.Lo
 			}
 			text := fmt.Sprintf("%-13s %s", name, output.Line(line))
 			if v.Human {
-				text = strings.ReplaceAll(output.Wrap(text[14:], v.Width-14+output.NoteIndent), "\n", "\n"+strings.Repeat(" ", 14))
+				text = strings.ReplaceAll(output.Wrap(text[14:], v.Width-14), "\n", "\n"+strings.Repeat(" ", 14))
 				text = fmt.Sprintf("%-13s %s", name, text)
 			}
 			b.WriteString(strings.TrimRight(text, " ") + "\n")

@@ -139,7 +139,8 @@ func (c *cli) completeLeftOver(cmd *cobra.Command, args []string, _ string) ([]s
 	return names, plainly
 }
 
-// whoForgot says of a job that nobody knows that somebody has removed its record; empty where nobody has.
+// whoForgot says of a job that nobody knows that somebody has removed its record; empty where
+// nobody has.
 func (a *client) whoForgot(ctx context.Context, name string) string {
 	facts, err := a.fleet.FleetFacts(ctx)
 	if err != nil {

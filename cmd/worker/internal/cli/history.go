@@ -20,7 +20,7 @@ func (c *cli) history() *cobra.Command {
 		Use:   "history JOB",
 		Short: "Print what became of a job's last ticks",
 		Long: "history prints the ticks of a job: those that run or wait, and then the last ones that were settled, newest tick first,\n" +
-			fmt.Sprintf("as the fleet remembers them: the last %d, none older than %d days. A job that is gone can be asked for as long as\n",
+			fmt.Sprintf("as the fleet remembers them: the last %d, or as many as the job's history says, none older than %d days. A job that is gone can be asked for as long as\n",
 				protocol.History, int(fleet.DefaultAge/(24*time.Hour))) +
 			"the fleet has its record. Times are fleet time in the job's time zone: in a terminal as people read them, with what\n" +
 			"went wrong below each tick; in a pipe in full.",
@@ -29,7 +29,7 @@ func (c *cli) history() *cobra.Command {
   worker history nightly-report --output json | jq '.[] | select(.outcome == "failed") | .error'`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flagFaults(cmd, checkCount(count, protocol.History), out.check()); err != nil {
+			if err := flagFaults(cmd, checkCount(count, protocol.MaxHistory), out.check()); err != nil {
 				return err
 			}
 			a, err := c.connect(cmd)
@@ -86,7 +86,8 @@ func historyTable(v output.View, list []fleet.Entry, zone *time.Location) *outpu
 	return t
 }
 
-// historyForPeople leaves out what they ask why and the JSON for: tokens, and when it was that a run has ended.
+// historyForPeople leaves out what they ask why and the JSON for: tokens, and when it was that a
+// run has ended.
 func historyForPeople(v output.View, list []fleet.Entry, zone *time.Location) *output.Table {
 	t := output.NewTable("TICK", "WHEN", "STARTED", "TOOK", "REPLICA", "ATTEMPT", "OUTCOME", "WHY")
 	for _, e := range list {

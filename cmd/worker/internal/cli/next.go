@@ -170,7 +170,8 @@ func note(change schedule.ClockChange) string {
 	return ""
 }
 
-// print writes a table to stdout, and the warnings to stderr, where they do not get into what reads the table.
+// print writes a table to stdout, and the warnings to stderr, where they do not get into what reads
+// the table.
 func (c *cli) print(v output.View, outlooks []outlook) error {
 	if err := nextTable(v, outlooks).Print(c.stdout, v); err != nil {
 		return err

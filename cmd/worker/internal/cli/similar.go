@@ -8,7 +8,8 @@ import (
 	"github.com/solotick/solotick/internal/editdistance"
 )
 
-// similar returns at most three of the known names that may have been meant by name, the nearest first.
+// similar returns at most three of the known names that may have been meant by name, the nearest
+// first.
 func similar(name string, known []string) []string {
 	type candidate struct {
 		name string

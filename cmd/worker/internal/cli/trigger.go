@@ -73,10 +73,7 @@ func (c *cli) triggerJob(a *client, name string, o fleet.TriggerOptions, w waiti
 	if err != nil {
 		return err
 	}
-	if job == nil {
-		return &usageError{fmt.Errorf("%q is not in this configuration, only replicas know it: its rate and overlap are needed to trigger it", name), a.cmd}
-	}
-	t, err := a.fleet.Trigger(ctx, job.Spec(), o)
+	t, err := a.fleet.Trigger(ctx, name, o)
 	if err != nil {
 		return a.explain(name, err)
 	}
@@ -89,7 +86,7 @@ func (c *cli) triggerJob(a *client, name string, o fleet.TriggerOptions, w waiti
 				return err
 			}
 		}
-		return refused(job, t)
+		return refused(name, t, zone(job))
 	}
 	c.remark(a, name, t)
 	if w.wait {
@@ -141,15 +138,17 @@ func allSilent(serving []string, replicas []fleet.Replica, now time.Time) bool {
 	return len(serving) > 0
 }
 
-// refused tells of a trigger that came too soon.
-func refused(job *jobs.Job, t fleet.Triggered) error {
-	spec := job.Spec()
-	if spec.Rate.IsZero() {
-		return fmt.Errorf("%s: refused: too many triggered ticks wait to be run; the next trigger may come at %s, in %s",
-			spec.Name, output.Time(t.Next, zone(job)), t.Wait)
+// refused says why a trigger was not accepted, and when the next one may be.
+func refused(job string, t fleet.Triggered, zone *time.Location) error {
+	next := t.Next.Add(time.Millisecond - 1).Truncate(time.Millisecond)
+	reason := "too many triggered ticks wait to be run"
+	switch t.Limit {
+	case protocol.LimitRate:
+		reason = fmt.Sprintf("its rate is %s with a burst of %d", jobs.Rate{Count: 1, Per: t.Policy.Every}, t.Policy.Burst)
+	case protocol.LimitKeys:
+		reason = fmt.Sprintf("%d keys of triggers are remembered already", protocol.MaxKeys)
 	}
-	return fmt.Errorf("%s: refused: its rate is %s with a burst of %d; the next trigger may come at %s, in %s",
-		spec.Name, spec.Rate, spec.Burst, output.Time(t.Next.Add(time.Millisecond-1).Truncate(time.Millisecond), zone(job)), t.Wait.Round(time.Millisecond))
+	return fmt.Errorf("%s: refused: %s; the next trigger may come at %s, in %s", job, reason, output.Time(next, zone), t.Wait.Round(time.Millisecond))
 }
 
 // told prints the outcome that was waited for; one that is no success is the error.

@@ -41,12 +41,11 @@ func (c *cli) validate() *cobra.Command {
 	}
 }
 
-// check reports what would keep a replica from starting with cfg. It returns the jobs, which cannot run.
+// check reports what would keep a replica from starting with cfg. It returns the jobs, which cannot
+// run.
 func (c *cli) check(cfg *config.Config) (*jobs.Registry, error) {
-	if cfg.Redis.Configured() {
-		if _, err := stores.NewConnection(cfg); err != nil {
-			return nil, err
-		}
+	if err := stores.Check(cfg); err != nil {
+		return nil, err
 	}
 	return registry.New(cfg, c.file, nil)
 }
@@ -54,8 +53,8 @@ func (c *cli) check(cfg *config.Config) (*jobs.Registry, error) {
 // mostWarnings keeps the warnings about a hundred jobs readable.
 const mostWarnings = 20
 
-// warnOfClockChanges tells of what clock changes do to ticks that was hardly meant. A tick that runs once although its
-// local time comes twice is as it should be.
+// warnOfClockChanges tells of what clock changes do to ticks that was hardly meant. A tick that
+// runs once although its local time comes twice is as it should be.
 func (c *cli) warnOfClockChanges(cfg *config.Config, registry *jobs.Registry, from, to time.Time) {
 	found := 0
 	for _, entry := range cfg.Jobs {

@@ -44,8 +44,8 @@ var (
 	errTimeout = errors.New("--timeout")
 )
 
-// await waits until a tick is settled. It gives up after the timeout, or without one when no live replica has served the
-// job for a while.
+// await waits until a tick is settled. It gives up after the timeout, or without one when no live
+// replica has served the job for a while.
 func (c *cli) await(a *client, name string, tick time.Time, w waiting) (fleet.Entry, error) {
 	ctx := a.cmd.Context()
 	if w.timeout > 0 {

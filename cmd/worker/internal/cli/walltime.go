@@ -6,8 +6,9 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// atWall returns the instants at which the clock of a zone shows what t does in its own, in order: one; two where a clock
-// change repeats that time; and where it is skipped, the end of the gap alone.
+// atWall returns the instants at which the clock of a zone shows what t does in its own, in order:
+// one; two where a clock change repeats that time; and where it is skipped, the end of the gap
+// alone.
 func atWall(t time.Time, zone *time.Location) []time.Time {
 	const around = 12 * time.Hour
 	reading := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
@@ -37,7 +38,8 @@ func atWall(t time.Time, zone *time.Location) []time.Time {
 	return []time.Time{high.In(zone)}
 }
 
-// scheduledOne returns the first of the instants at which the job has a tick; the first when it has none, or is not known.
+// scheduledOne returns the first of the instants at which the job has a tick; the first when it has
+// none, or is not known.
 func scheduledOne(instants []time.Time, job *jobs.Job) time.Time {
 	if job != nil && !job.Spec().Leader {
 		for _, at := range instants {

@@ -62,8 +62,8 @@ func (c *cli) why() *cobra.Command {
 	return cmd
 }
 
-// readTick reads the time of a tick. A time without a date is the last one before now. Of one that a clock change repeats
-// it is that at which the job, where it is known, has a tick.
+// readTick reads the time of a tick. A time without a date is the last one before now. Of one that
+// a clock change repeats it is that at which the job, where it is known, has a tick.
 func readTick(text string, now time.Time, zone *time.Location, job *jobs.Job) (time.Time, error) {
 	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 && len(text) >= 12 {
 		return time.UnixMilli(ms), nil

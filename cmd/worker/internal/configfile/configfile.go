@@ -1,4 +1,5 @@
-// Package configfile reads the configuration file of a replica or a command, as often as it changes.
+// Package configfile reads the configuration file of a replica or a command, as often as it
+// changes.
 package configfile
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// File is a configuration file. The flags and the environment of the start hold for each reading of it.
+// File is a configuration file. The flags and the environment of the start hold for each reading of
+// it.
 type File struct {
 	Path  string
 	Flags []Flag
@@ -30,8 +32,8 @@ type Snapshot struct {
 	Hash [sha256.Size]byte // equal for the same text or error
 }
 
-// Load reads the file and returns its configuration. Each error is an *exitcode.ConfigError with every fault of the file and
-// of the flags.
+// Load reads the file and returns its configuration. Each error is an *exitcode.ConfigError with
+// every fault of the file and of the flags.
 func (f *File) Load() (*config.Config, error) { return f.Parse(f.Read()) }
 
 // Read reads the file for the first time.
@@ -79,7 +81,8 @@ func set(cfg *config.Config, v Flag) error {
 	return err
 }
 
-// isFile returns why path cannot be read more than once. Opening a pipe again may block for ever, and its content is gone.
+// isFile returns why path cannot be read more than once. Opening a pipe again may block for ever,
+// and its content is gone.
 func isFile(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -91,8 +94,8 @@ func isFile(path string) error {
 	return nil
 }
 
-// inherited reports whether path names a file descriptor that this process inherited. Some systems continue to read such a
-// file at its offset, and nobody can replace it.
+// inherited reports whether path names a file descriptor that this process inherited. Some systems
+// continue to read such a file at its offset, and nobody can replace it.
 func inherited(path string) bool {
 	path = filepath.Clean(path)
 	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/")

@@ -22,41 +22,42 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// failures takes the first error of something that runs by itself and cannot go on.
+// failures holds the first error of a part that runs in the background and cannot continue.
 type failures chan error
 
 func (f failures) report(err error) {
 	select {
 	case f <- err:
-	default: // one is enough to stop
+	default: // the first one stops the worker
 	}
 }
 
-// replica is the graph of a running replica's parts.
+// replica has the parts of a running replica.
 //
-// Parts are stopped in the opposite order of their start: what reloads the configuration first, so that jobs stay what they
-// are; then the scheduler, so that metrics and health answer while it
-// drains; then the server; then what runs needed, the store and the guard.
+// fx stops them in the reverse order of their start. Reloads stop first, so that the jobs do not
+// change any more. The scheduler is next: it drains while the server still serves metrics and
+// health. Then the server stops, and last the store and the supervisor, which runs need.
 var replica = fx.Options(
 	fx.Provide(
 		func() failures { return make(failures, 1) },
 		func(o Options) *metrics.Metrics { return metrics.New(metrics.WithVersion(o.Version)) },
 		func() *readiness { return new(readiness) },
 		provideStore,
-		provideGuard,
+		provideSupervisor,
 		provideRegistry,
 		provideScheduler,
 		provideServer,
 	),
 	fx.Invoke(runScheduler, runReloader),
-	fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger }), // errors are returned, and the rest is ours to say
+	fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger }), // app.Err returns errors; the parts log the rest
 )
 
-// runReplica runs the replica until ctx ends, and then stops it within the limits that the configuration sets.
-func (w *Worker) runReplica(ctx context.Context) error {
+// serve starts the parts, waits until ctx ends or a part fails, and stops them within the
+// configured limits.
+func (w *Worker) serve(ctx context.Context) error {
 	var failed failures
 	logger := w.logger
-	app := fx.New(replica, fx.Supply(w.options, w.cfg, logger, w.log, w.from), fx.Populate(&failed), fx.StopTimeout(stopLimit(w.cfg.ShutdownGrace)))
+	app := fx.New(replica, fx.Supply(w.options, w.cfg, logger, w.log, w.from), fx.Populate(&failed), fx.StopTimeout(stopTimeout(w.cfg.ShutdownGrace)))
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
 	}
@@ -79,8 +80,9 @@ func (w *Worker) runReplica(ctx context.Context) error {
 	return err
 }
 
-// stopLimit bounds the whole stop: runs get their grace, cancelled ones 11 s to return, the server 3 s and the guard 10 s.
-func stopLimit(grace time.Duration) time.Duration {
+// stopTimeout is the timeout of the whole stop. Runs have their grace, cancelled runs 11 s to return,
+// the server 3 s, and the supervisor 10 s.
+func stopTimeout(grace time.Duration) time.Duration {
 	const rest = 30 * time.Second
 	return min(grace, 365*24*time.Hour) + rest // without overflow
 }
@@ -94,22 +96,22 @@ func provideStore(lc fx.Lifecycle, cfg *config.Config, m *metrics.Metrics, logge
 	return s, nil
 }
 
-func provideGuard(lc fx.Lifecycle, logger *slog.Logger) *exec.Guard {
+func provideSupervisor(lc fx.Lifecycle, logger *slog.Logger) *exec.Supervisor {
 	reaping, stop := context.WithCancel(context.Background())
 	var reaper sync.WaitGroup
 	lc.Append(fx.StartStopHook(
 		func() { reaper.Go(func() { exec.ReapOrphans(reaping) }) },
 		func() { stop(); reaper.Wait() },
 	))
-	guard := exec.NewGuard([]string{GuardCommand}, exec.WithLogger(logger))
-	lc.Append(fx.StopHook(guard.Close)) // before the reaper's
-	return guard
+	supervisor := exec.NewSupervisor([]string{SupervisorCommand}, exec.WithLogger(logger))
+	lc.Append(fx.StopHook(supervisor.Close)) // runs before the reaper stops
+	return supervisor
 }
 
 func provideRegistry(
-	cfg *config.Config, from *source, guard *exec.Guard, s *stores.Store, logger *slog.Logger,
+	cfg *config.Config, from *source, supervisor *exec.Supervisor, s *stores.Store, logger *slog.Logger,
 ) (*jobs.Registry, error) {
-	return registry.New(cfg, from.file.Path, &registry.Runtime{Guard: guard, Logger: logger, Streams: s.Streams})
+	return registry.New(cfg, from.file.Path, &registry.Runtime{Supervisor: supervisor, Logger: logger, Streams: s.Streams})
 }
 
 func provideScheduler(
@@ -139,8 +141,8 @@ func provideServer(
 ) *server {
 	series := prometheus.NewRegistry()
 	series.MustRegister(m, log.metric(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	why := func() string { return ready.why(s.Ready()) }
-	made := newServer(cfg.HTTP, newServerHandler(series, why, logger), logger)
+	reason := func() string { return ready.reason(s.Ready()) }
+	made := newServer(cfg.HTTP, newHandler(series, reason, logger), logger)
 	lc.Append(fx.Hook{
 		OnStart: func(ctx context.Context) error { return made.start(ctx, failed.report) },
 		OnStop:  made.stop,
@@ -148,42 +150,43 @@ func provideServer(
 	return made
 }
 
-// runScheduler starts the scheduler last, and so stops it first. It takes the server for that order only.
+// runScheduler starts the scheduler after all other parts, and so stops it before them. It takes
+// the server to be ordered after it.
 func runScheduler(
 	lc fx.Lifecycle, o Options, s *scheduler.Scheduler, _ *server, st *stores.Store, registry *jobs.Registry, cfg *config.Config,
 	ready *readiness, failed failures, logger *slog.Logger,
 ) {
 	ctx, stop := context.WithCancel(context.Background())
-	var greeting sync.WaitGroup
+	var check sync.WaitGroup
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
-			verdict, away := make(chan error, 1), make(chan struct{})
-			greeting.Go(func() { verdict <- checkStoreAtStart(ctx, st, cfg, logger, func() { close(away) }) })
-			bound := time.NewTimer(startTimeout)
-			defer bound.Stop()
+			checked, unreachable := make(chan error, 1), make(chan struct{})
+			check.Go(func() { checked <- checkStoreAtStart(ctx, st, cfg, logger, func() { close(unreachable) }) })
+			timeout := time.NewTimer(startTimeout)
+			defer timeout.Stop()
 			select {
-			case err := <-verdict:
+			case err := <-checked:
 				if err != nil {
 					stop()
 					return err
 				}
-				close(verdict)
-			case <-away:
-			case <-bound.C:
+				close(checked)
+			case <-unreachable:
+			case <-timeout.C:
 			}
-			greeting.Go(func() {
-				if err := <-verdict; err != nil {
+			check.Go(func() {
+				if err := <-checked; err != nil {
 					failed.report(err)
 				}
 			})
 			logStart(logger, o.Version, cfg, s, registry)
 			return s.Start()
 		},
-		OnStop: func(limit context.Context) error {
+		OnStop: func(timeout context.Context) error {
 			ready.draining.Store(true)
 			stop()
-			err := s.Shutdown(limit)
-			greeting.Wait()
+			err := s.Shutdown(timeout)
+			check.Wait()
 			return err
 		},
 	})

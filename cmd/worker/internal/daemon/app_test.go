@@ -21,8 +21,8 @@ func TestThePartsFitTogether(t *testing.T) {
 }
 
 func TestTheStopTakesAsLongAsItsPartsMay(t *testing.T) {
-	require.Equal(t, time.Minute+30*time.Second, stopLimit(time.Minute))
-	require.Positive(t, stopLimit(math.MaxInt64))
+	require.Equal(t, time.Minute+30*time.Second, stopTimeout(time.Minute))
+	require.Positive(t, stopTimeout(math.MaxInt64))
 }
 
 func TestTheFirstFailureIsEnough(t *testing.T) {

@@ -1,4 +1,5 @@
-// Package daemon runs a replica: the scheduler with its store, its HTTP endpoints, its log, and the reloads of its configuration.
+// Package daemon runs a replica: the scheduler with its store, its HTTP endpoints, its log, and the
+// reloads of its configuration.
 package daemon
 
 import (
@@ -11,8 +12,8 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// GuardCommand is the argument that makes this program the guard of exec jobs.
-const GuardCommand = "guard"
+// SupervisorCommand is the argument that makes this program the supervisor of exec jobs.
+const SupervisorCommand = "supervisor"
 
 // Options are the parameters of a worker. All are required.
 type Options struct {
@@ -23,7 +24,7 @@ type Options struct {
 	Version string
 }
 
-// Worker is a replica whose configuration is loaded.
+// Worker is a replica whose configuration is loaded, and which does not run yet.
 type Worker struct {
 	options Options
 	cfg     *config.Config
@@ -32,7 +33,7 @@ type Worker struct {
 	logger  *slog.Logger
 }
 
-// Load reads the configuration and prepares the log. Errors are those of [File.load].
+// Load reads the configuration and prepares the log. Errors are those of [configfile.File.Load].
 func Load(o Options) (*Worker, error) {
 	from, err := loadSource(o.File, o.Hangups)
 	if err != nil {
@@ -52,15 +53,17 @@ func Load(o Options) (*Worker, error) {
 	}, nil
 }
 
-// LogOutput returns the writer of the log. Its writes do not block; the caller flushes it at the end of the program.
+// LogOutput returns the writer of the log. Writes to it never block. The caller flushes it at the
+// end of the program.
 func (w *Worker) LogOutput() *LogWriter { return w.log }
 
-// Run runs the replica until ctx ends, or SIGTERM or SIGINT arrives. At a second signal it ends the process.
+// Run runs the replica until ctx ends, or SIGTERM or SIGINT arrives. At a second signal it ends the
+// process.
 func (w *Worker) Run(ctx context.Context) error {
 	ctx, stop := untilSignalled(ctx, w.logger, func(code int) {
 		w.log.Flush(hurriedFlush)
 		os.Exit(code)
 	})
 	defer stop()
-	return w.runReplica(ctx)
+	return w.serve(ctx)
 }

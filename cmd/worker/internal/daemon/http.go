@@ -16,23 +16,24 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// endpoints is what / shows to people who look around.
+// endpoints is the page at /.
 const endpoints = `solotick worker
 
 /metrics   Prometheus metrics
-/healthz   200 while the process lives
+/healthz   200 while the process is alive
 /readyz    200 while the store answers and the schedule runs, else 503 and the reason
 `
 
-// newServerHandler serves the endpoints. why returns why the replica is not ready, "" when it is.
-func newServerHandler(metrics prometheus.Gatherer, why func() string, logger *slog.Logger) http.Handler {
+// newHandler serves the endpoints. reason returns why the replica is not ready, or an empty text
+// when it is.
+func newHandler(metrics prometheus.Gatherer, reason func() string, logger *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelError),
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if reason := why(); reason != "" {
+		if reason := reason(); reason != "" {
 			text(w, http.StatusServiceUnavailable, reason+"\n")
 			return
 		}
@@ -48,7 +49,7 @@ func text(w http.ResponseWriter, status int, body string) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // who asked may be gone
+	_, _ = w.Write([]byte(body)) // the client may be gone
 }
 
 // server serves HTTP from start to stop.
@@ -67,11 +68,11 @@ func newServer(listen config.Server, handler http.Handler, logger *slog.Logger) 
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // broken clients, mostly
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // mostly errors of clients
 	}}
 }
 
-// start listens, and then serves until stop. failed is told when serving ends before that.
+// start listens and serves until stop. It calls failed when serving ends before that.
 func (s *server) start(ctx context.Context, failed func(error)) error {
 	listener, err := s.bind(ctx)
 	if err != nil {
@@ -92,7 +93,8 @@ func (s *server) serve(listener net.Listener, failed func(error)) {
 	}()
 }
 
-// bind opens the address. The default one gives way when it is taken: nobody asked for it.
+// bind opens the address. If the default address is taken, it opens a free port: nobody asked for
+// that address.
 func (s *server) bind(ctx context.Context) (net.Listener, error) {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", s.listen.Addr)
@@ -116,15 +118,15 @@ func (s *server) bind(ctx context.Context) (net.Listener, error) {
 	}
 }
 
-// stop lets requests that are under way finish, for as long as ctx and a few seconds allow.
+// stop waits for requests in progress, at most until ctx ends or for 3 s.
 func (s *server) stop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, serverStopLimit)
+	ctx, cancel := context.WithTimeout(ctx, serverStopTimeout)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
-		_ = s.http.Close() // a client that is slow to read is no failure of this program
+		_ = s.http.Close() // a slow client is no failure of the worker
 	}
 	<-s.ended
 	return nil
 }
 
-const serverStopLimit = 3 * time.Second
+const serverStopTimeout = 3 * time.Second

@@ -15,7 +15,7 @@ import (
 
 func TestTheServerHasItsEndpointsAndNothingElse(t *testing.T) {
 	reason := ""
-	handler := newServerHandler(prometheus.NewRegistry(), func() string { return reason }, quiet)
+	handler := newHandler(prometheus.NewRegistry(), func() string { return reason }, quiet)
 	ask := func(method, path string) (int, string) {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(method, path, nil))

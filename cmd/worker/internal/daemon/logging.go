@@ -11,12 +11,13 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// newLogger logs to w what level lets through: in colours when it is a terminal, which NO_COLOR in the environment prevents.
+// newLogger returns a logger to w: with colours in a terminal, unless NO_COLOR is set in the
+// environment.
 func newLogger(w io.Writer, format string, level slog.Leveler, env func(string) (string, bool)) *slog.Logger {
 	return loggerFor(w, w, format, level, env)
 }
 
-// loggerFor logs to w in the way that suits where it is shown.
+// loggerFor returns a logger to w, in the format that suits shown, where its lines end up.
 func loggerFor(w, shown io.Writer, format string, level slog.Leveler, env func(string) (string, bool)) *slog.Logger {
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: inText}))
@@ -28,8 +29,8 @@ func loggerFor(w, shown io.Writer, format string, level slog.Leveler, env func(s
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-// inText writes times and durations in JSON as they are in text, and as runs are told: to the millisecond in UTC, and with
-// a unit instead of as a bare number of nanoseconds.
+// inText formats times and durations in JSON as in text: times in UTC to the millisecond, and
+// durations with a unit instead of nanoseconds.
 func inText(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindDuration:

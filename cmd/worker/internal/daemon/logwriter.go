@@ -13,30 +13,31 @@ import (
 )
 
 const (
-	maxLogQueued = 4 << 20 // bytes
+	maxLogQueue = 4 << 20 // bytes
 
-	FlushTimeout = time.Second            // at the end
+	FlushTimeout = time.Second            // at the end of the program
 	hurriedFlush = 100 * time.Millisecond // at the second signal
 )
 
-// LogWriter writes what it is given on a goroutine of its own, so that a pipe that nobody reads holds nobody up. What it
-// cannot write it drops and counts; it logs the count as soon as it can write again. It is safe for concurrent use.
+// LogWriter writes the log on a goroutine of its own, so that a pipe without a reader blocks
+// nothing. It drops lines that it cannot write, and logs their number as soon as it can write
+// again. It is safe for concurrent use.
 type LogWriter struct {
 	to      io.Writer
 	logger  func(io.Writer) *slog.Logger
 	queue   *eventqueue.Queue[[]byte]
-	dropped atomic.Int64 // writes, in all
-	failed  int          // writes that failed and are not reported yet; only the queue's goroutine has it
+	dropped atomic.Int64 // writes since the start
+	failed  int          // writes that failed and are not logged yet; only the goroutine of the queue uses it
 }
 
-// newLogWriter returns one that writes to w. Its own lines are written as by logger.
+// newLogWriter returns a LogWriter to w. It writes lines of its own with logger.
 func newLogWriter(w io.Writer, logger func(io.Writer) *slog.Logger) *LogWriter {
 	l := &LogWriter{to: w, logger: logger}
-	l.queue = eventqueue.New(maxLogQueued, func(p []byte) int { return len(p) }, l.write, l.gap, func(any) {})
+	l.queue = eventqueue.New(maxLogQueue, func(p []byte) int { return len(p) }, l.write, l.gap, func(any) {})
 	return l
 }
 
-// Write queues a copy of p. It never fails, and never waits.
+// Write queues a copy of p. It never fails or blocks.
 func (l *LogWriter) Write(p []byte) (int, error) {
 	if !l.queue.Put(bytes.Clone(p)) {
 		l.dropped.Add(1)
@@ -56,15 +57,15 @@ func (l *LogWriter) write(p []byte) {
 	}
 }
 
-// gap is the line that stands for those that were dropped.
+// gap returns the line that replaces dropped lines.
 func (l *LogWriter) gap(lines int) []byte {
 	var b bytes.Buffer
 	l.logger(&b).Warn("log lines dropped: nobody read them in time", slog.Int("count", lines))
 	return b.Bytes()
 }
 
-// Flush waits for what is queued, but not for long. What is written later is dropped.
-func (l *LogWriter) Flush(limit time.Duration) { l.queue.Close(limit) }
+// Flush waits until the queue is empty, at most for the timeout. Later writes are dropped.
+func (l *LogWriter) Flush(timeout time.Duration) { l.queue.Close(timeout) }
 
 func (l *LogWriter) metric() prometheus.Collector {
 	return prometheus.NewCounterFunc(prometheus.CounterOpts{

@@ -8,19 +8,19 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// readiness knows whether this replica runs what is due, and if not, why.
+// readiness records whether this replica runs the ticks that are due, and why not.
 type readiness struct {
 	up       atomic.Bool // the store answers
-	begun    atomic.Bool // it was ready before: the records of the jobs were read
+	begun    atomic.Bool // it was ready before: it has read the records of the jobs
 	draining atomic.Bool
-	clock    atomic.Pointer[scheduler.ClockStepped] // while the store's clock is not trusted; else nil
+	clock    atomic.Pointer[scheduler.ClockStepped] // nil while the store's clock is trusted
 }
 
-const storeAway = "the store does not answer, so nothing starts; the log says what is wrong"
+const storeDown = "the store does not answer, so no run starts; the log has the reason"
 
-// observe is a scheduler.Observer.
+// observe is a [scheduler.Observer].
 func (r *readiness) observe(e scheduler.Event) {
-	switch e := e.(type) { //nolint:gochecksumtype // no other event says whether the store and its clock can be used
+	switch e := e.(type) { //nolint:gochecksumtype // no other event is about the store or its clock
 	case scheduler.StoreUp:
 		r.up.Store(true)
 	case scheduler.StoreDown:
@@ -32,27 +32,28 @@ func (r *readiness) observe(e scheduler.Event) {
 	}
 }
 
-// why returns why this replica is not ready; "" when it is. ready is what the scheduler says.
-func (r *readiness) why(ready bool) string {
+// reason returns why this replica is not ready, or an empty text when it is. ready is what the
+// scheduler reports.
+func (r *readiness) reason(ready bool) string {
 	switch {
 	case r.draining.Load():
-		return "draining: it stops when its runs have ended, and starts no others"
+		return "draining: the replica starts no runs, and stops when its runs have ended"
 	case ready:
 		r.begun.Store(true)
 		return ""
 	case !r.up.Load():
-		return storeAway
+		return storeDown
 	}
 	switch step := r.clock.Load(); {
 	case step != nil && step.Start:
-		return fmt.Sprintf("the store's clock is %s ahead of this machine's, and no live replica trusts it: nothing is claimed until one does, "+
-			"or it has been steady for a while; check the time on the store's machine and on this one", step.By.Round(time.Millisecond))
+		return fmt.Sprintf("the store's clock is %s ahead of this machine's, and no live replica trusts it: the replica claims no ticks until one does, "+
+			"or the clock has been steady for a while; check the time on the store's machine and on this one", step.By.Round(time.Millisecond))
 	case step != nil:
-		return fmt.Sprintf("the store's clock has stepped by %s: nothing is claimed until it is back, or has been steady for a while on all replicas; "+
+		return fmt.Sprintf("the store's clock has stepped by %s: the replica claims no ticks until it is back, or has been steady for a while on all replicas; "+
 			"check the time on the store's machine", step.By.Round(time.Millisecond))
-	case r.begun.Load(): // the event that says so is on its way
-		return storeAway
+	case r.begun.Load(): // the event of the store will follow
+		return storeDown
 	default:
-		return "starting: the records of the jobs are not read yet"
+		return "starting: the replica has not read the records of the jobs yet"
 	}
 }

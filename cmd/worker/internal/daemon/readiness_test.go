@@ -10,13 +10,13 @@ import (
 
 func TestWhyAReplicaIsNotReady(t *testing.T) {
 	r := new(readiness)
-	require.Contains(t, r.why(false), "does not answer")
+	require.Contains(t, r.reason(false), "does not answer")
 	r.observe(scheduler.StoreUp{})
-	require.Contains(t, r.why(false), "starting")
+	require.Contains(t, r.reason(false), "starting")
 	r.observe(scheduler.ClockSampled{})
-	require.Empty(t, r.why(true))
+	require.Empty(t, r.reason(true))
 	r.observe(scheduler.StoreDown{})
-	require.Contains(t, r.why(false), "does not answer")
+	require.Contains(t, r.reason(false), "does not answer")
 	r.draining.Store(true)
-	require.Contains(t, r.why(true), "draining")
+	require.Contains(t, r.reason(true), "draining")
 }

@@ -11,10 +11,10 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/solotick/solotick/cmd/worker/internal/configfile"
-	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/joined"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/metrics"
@@ -22,20 +22,22 @@ import (
 )
 
 const (
-	// pollInterval is how often the file is read to see whether it has changed. Its content is compared, and not what the
-	// file system says about it: that is right for editors that rename, for the symbolic links of Kubernetes, for network
-	// file systems, and for files that were touched only. A file of a thousand jobs takes a millisecond.
+	// pollInterval is the time between two reads of the file. A change is found by its content, not
+	// by its modification time: that works with editors that rename, with the symbolic links of
+	// Kubernetes and with network file systems, and ignores a touch. A file of a thousand jobs
+	// takes a millisecond to read.
 	pollInterval = time.Second
 
-	// maxNamed keeps the line about an edit of all jobs readable.
+	// maxNamed is the number of jobs that the log line of a reload names.
 	maxNamed = 100
 
-	// reloadStopLimit is how long a stop waits for a look at the file, which may hang on a network file system.
-	reloadStopLimit = 2 * time.Second
+	// reloadStopTimeout is how long a stop waits for a read of the file, which may hang on a
+	// network file system.
+	reloadStopTimeout = 2 * time.Second
 )
 
-// reloader makes the jobs what the file says, when it says something else and when it is asked to by SIGHUP. One goroutine
-// runs it.
+// reloader applies the configuration file to the jobs, when its content changes and on SIGHUP. It
+// is used by one goroutine.
 type reloader struct {
 	from   *source
 	parse  func(configfile.Snapshot) (*config.Config, error)
@@ -44,27 +46,25 @@ type reloader struct {
 	count  func(metrics.Reload)
 	logger *slog.Logger
 
-	dealt   [32]byte // the hash of the snapshot that was applied or refused last
+	handled [32]byte // the hash of the snapshot that was applied or refused last
 	seen    [32]byte // the hash of the last snapshot
-	refused bool     // what was dealt with last is not in force
+	refused bool     // the last snapshot was refused
 }
 
 func newReloader(from *source, logger *slog.Logger) *reloader {
-	return &reloader{from: from, parse: from.file.Parse, logger: logger, dealt: from.hash, seen: from.hash}
+	return &reloader{from: from, parse: from.file.Parse, logger: logger, handled: from.hash, seen: from.hash}
 }
 
 func runReloader(
-	lc fx.Lifecycle, from *source, s *scheduler.Scheduler, st *stores.Store, guard *exec.Guard, m *metrics.Metrics, logger *slog.Logger,
+	lc fx.Lifecycle, from *source, s *scheduler.Scheduler, st *stores.Store, supervisor *exec.Supervisor, m *metrics.Metrics, logger *slog.Logger,
 ) {
 	r := newReloader(from, logger)
 	r.count = m.CountReload
 	r.make = func(cfg *config.Config) (*jobs.Registry, error) {
-		if cfg.Redis.Configured() {
-			if _, err := stores.NewConnection(cfg); err != nil {
-				return nil, err // a start with it would be refused
-			}
+		if err := stores.Check(cfg); err != nil {
+			return nil, err // a restart would fail
 		}
-		return registry.New(cfg, from.file.Path, &registry.Runtime{Guard: guard, Logger: logger, Streams: st.Streams})
+		return registry.New(cfg, from.file.Path, &registry.Runtime{Supervisor: supervisor, Logger: logger, Streams: st.Streams})
 	}
 	r.update = func(registry *jobs.Registry) scheduler.Changes {
 		changes := s.Update(registry)
@@ -80,11 +80,11 @@ func runReloader(
 		},
 		OnStop: func(limit context.Context) error {
 			stop()
-			late := time.NewTimer(reloadStopLimit)
-			defer late.Stop()
+			timeout := time.NewTimer(reloadStopTimeout)
+			defer timeout.Stop()
 			select {
 			case <-ended:
-			case <-late.C: // what it still reads, it does not apply
+			case <-timeout.C: // it does not apply what it reads later
 			case <-limit.Done():
 			}
 			return nil
@@ -92,54 +92,55 @@ func runReloader(
 	})
 }
 
-// run looks at the file and listens for SIGHUP until ctx ends.
+// run polls the file and waits for SIGHUP until ctx ends.
 func (r *reloader) run(ctx context.Context) {
-	var looks <-chan time.Time
+	var polls <-chan time.Time
 	if r.from.watched {
 		ticker := time.NewTicker(pollInterval)
 		defer ticker.Stop()
-		looks = ticker.C
+		polls = ticker.C
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-looks:
-			r.look(ctx)
+		case <-polls:
+			r.poll(ctx)
 		case <-r.from.hangups:
 			r.reload(ctx, r.from.file.Reread(), true)
 		}
 	}
 }
 
-// look reloads what has been the same at two looks, and is not what was dealt with: a file that is being written has to
-// be complete first.
-func (r *reloader) look(ctx context.Context) {
+// poll reloads the file when two reads had the same new content. A file that is being written is
+// thus read when it is complete.
+func (r *reloader) poll(ctx context.Context) {
 	now := r.from.file.Reread()
 	before := r.seen
 	r.seen = now.Hash
-	if now.Hash != r.dealt && now.Hash == before {
+	if now.Hash != r.handled && now.Hash == before {
 		r.reload(ctx, now, false)
 	}
 }
 
-// reload applies what was read, or refuses it as a whole. asked says that somebody waits for an answer in the log.
-func (r *reloader) reload(ctx context.Context, now configfile.Snapshot, asked bool) {
-	r.dealt, r.seen = now.Hash, now.Hash
+// reload applies a snapshot, or refuses it as a whole. requested says that somebody expects a line
+// in the log.
+func (r *reloader) reload(ctx context.Context, now configfile.Snapshot, requested bool) {
+	r.handled, r.seen = now.Hash, now.Hash
 	cfg, err := r.parse(now)
 	var registry *jobs.Registry
 	if err == nil {
 		registry, err = r.make(cfg)
 	}
 	if ctx.Err() != nil {
-		return // the worker stops, and its jobs stay what they are
+		return // the worker stops; its jobs do not change any more
 	}
 	if err != nil {
 		r.refuse(err)
 		return
 	}
 	changes := r.update(registry)
-	mended := r.refused
+	recovered := r.refused
 	r.refused = false
 
 	attrs := []slog.Attr{slog.String("file", r.from.file.Path)}
@@ -169,7 +170,7 @@ func (r *reloader) reload(ctx context.Context, now configfile.Snapshot, asked bo
 	}
 	r.count(metrics.ReloadUnchanged)
 	level := slog.LevelDebug
-	if asked || mended {
+	if requested || recovered {
 		level = slog.LevelInfo
 	}
 	r.logger.LogAttrs(ctx, level, "configuration read again, nothing changed", attrs...)
@@ -178,23 +179,7 @@ func (r *reloader) reload(ctx context.Context, now configfile.Snapshot, asked bo
 func (r *reloader) refuse(err error) {
 	r.refused = true
 	r.count(metrics.ReloadRefused)
-	for _, fault := range singly(err) {
+	for _, fault := range joined.Errors(err) {
 		r.logger.Error("configuration refused; the old configuration stays in force", slog.Any("error", fault))
 	}
-}
-
-// singly returns the errors that err joins, each with all that it says.
-func singly(err error) []error {
-	if wrong, ok := err.(*exitcode.ConfigError); ok { //nolint:errorlint // what wraps one has more to say
-		return singly(wrong.Err)
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, e := range joined.Unwrap() {
-		all = append(all, singly(e)...)
-	}
-	return all
 }

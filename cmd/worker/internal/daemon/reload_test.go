@@ -28,8 +28,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// reloading is a reloader of a file, over a scheduler that is not started. It is made in a bubble, and runs until the end
-// of the test.
+// reloading is a reloader of a file, over a scheduler that is not started. It is made in a bubble,
+// and runs until the end of the test.
 type reloading struct {
 	t       *testing.T
 	path    string

@@ -6,10 +6,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// replicaID makes up an id for a replica on a host: its name, as far as that can be part of one, and 8 characters of a
-// UUID, so that a restarted replica is another one.
+// replicaID returns an id for a replica on a host: the characters of the host name that ids may
+// have, and 8 random characters, so that a restarted replica has another id.
 func replicaID(host string) string {
-	const suffix, most = 8, 128
+	const suffix, maxLength = 8, 128
 	clean := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-", r) {
 			return r
@@ -17,7 +17,7 @@ func replicaID(host string) string {
 		return '-'
 	}, host)
 	clean = strings.TrimLeft(clean, "._-")
-	clean = strings.TrimRight(clean[:min(len(clean), most-1-suffix)], "._-")
+	clean = strings.TrimRight(clean[:min(len(clean), maxLength-1-suffix)], "._-")
 	if clean == "" {
 		clean = "replica"
 	}

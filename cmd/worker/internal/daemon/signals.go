@@ -12,15 +12,15 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 )
 
-// sameSignal is how soon after the first a signal is the same one, sent once to the process and once to its group, as
-// shells, timeout(1) and process managers do.
+// sameSignal is the time within which a second signal counts as the first one. Shells, timeout(1)
+// and process managers send one to the process and one to its group.
 const sameSignal = 500 * time.Millisecond
 
-// CatchSignals keeps SIGHUP and SIGPIPE from ending this process, and returns a channel that receives SIGHUP. Several that
-// arrive before one is received count as one.
+// CatchSignals keeps SIGHUP and SIGPIPE from ending this process. It returns a channel that
+// receives SIGHUP; several signals count as one until it is received.
 //
-// A write to a standard error without a reader then fails. Commands of jobs do not inherit that, as they would if SIGPIPE
-// were ignored.
+// A write to a standard error without a reader then fails. Commands of jobs do not inherit that,
+// which they would if SIGPIPE were ignored.
 func CatchSignals() <-chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -28,13 +28,13 @@ func CatchSignals() <-chan os.Signal {
 	return hangups
 }
 
-// untilSignalled returns a context that ends with ctx or at the first SIGTERM or SIGINT. A second signal calls exit: who
-// sends one does not want to wait any longer. Call stop when neither matters any more.
+// untilSignalled returns a context that ends with ctx or at the first SIGTERM or SIGINT. A second
+// signal calls exit. stop ends both.
 func untilSignalled(ctx context.Context, logger *slog.Logger, exit func(code int)) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	over := make(chan struct{})
+	stopped := make(chan struct{})
 	var listener sync.WaitGroup
 	listener.Go(func() {
 		var first time.Time
@@ -50,14 +50,14 @@ func untilSignalled(ctx context.Context, logger *slog.Logger, exit func(code int
 					logger.Error("second signal, stopping at once", slog.String("signal", s.String()))
 					exit(exitcode.Failed)
 				}
-			case <-over:
+			case <-stopped:
 				return
 			}
 		}
 	})
 	return ctx, func() {
 		signal.Stop(signals)
-		close(over)
+		close(stopped)
 		listener.Wait()
 		cancel()
 	}

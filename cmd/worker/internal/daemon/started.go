@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// logStart logs what this replica is.
+// logStart logs the replica, its jobs and its first tick, and warns when no job is for its groups.
 func logStart(logger *slog.Logger, version string, cfg *config.Config, s *scheduler.Scheduler, registry *jobs.Registry) {
 	attrs := []slog.Attr{
 		slog.String("version", version), slog.String("replica", s.Replica()),
@@ -27,17 +27,17 @@ func logStart(logger *slog.Logger, version string, cfg *config.Config, s *schedu
 	}
 	logger.LogAttrs(context.Background(), slog.LevelInfo, "worker started", attrs...)
 
-	if left := len(registry.All()) - len(s.Jobs()); left > 0 {
+	if others := len(registry.All()) - len(s.Jobs()); others > 0 {
 		level := slog.LevelInfo
 		if len(s.Jobs()) == 0 {
 			level = slog.LevelWarn
 		}
 		logger.Log(context.Background(), level, "some jobs are for replicas of other groups; groups says which this one serves",
-			slog.Int("jobs", left), slog.Any("groups", cfg.Groups))
+			slog.Int("jobs", others), slog.Any("groups", cfg.Groups))
 	}
 }
 
-// countLeaders returns how many of the jobs are leader tasks, which have no ticks.
+// countLeaders returns the number of leader tasks, which have no ticks.
 func countLeaders(served []scheduler.JobStatus) (n int) {
 	for _, status := range served {
 		if status.Leader {
@@ -47,7 +47,8 @@ func countLeaders(served []scheduler.JobStatus) (n int) {
 	return n
 }
 
-// firstTick returns the tick after now that comes first, of those jobs that run; "" when there is none.
+// firstTick returns the first tick after now of the jobs that are not paused. The name is empty
+// when there is none.
 func firstTick(served []scheduler.JobStatus, registry *jobs.Registry, now time.Time) (name string, tick time.Time) {
 	for _, status := range served {
 		job, ok := registry.Get(status.Name)

@@ -12,33 +12,35 @@ import (
 )
 
 const (
-	// startTimeout is for how long a start waits for the answer whether this Redis can be used at all.
+	// startTimeout is how long a start waits to learn whether this Redis can be used at all.
 	startTimeout = time.Second
 
-	// checkTimeout is for how long all checks at the start may take. Nothing waits for them.
+	// checkTimeout is the timeout of all checks at the start. Nothing waits for them.
 	checkTimeout = 20 * time.Second
 
-	// recheckInterval is when a store that has not answered is tried again.
+	// recheckInterval is the time between two checks of a store that does not answer.
 	recheckInterval = time.Second
 )
 
-// checkStoreAtStart logs what there is to know about the store at the start: that it coordinates nothing, and, once it has answered,
-// everything that doctor would fail or warn of, each once. It returns when it has, or ctx has ended. The error
-// says that a replica cannot work with this store whatever happens next. away is called when the store does not answer, which
-// is an event of the scheduler's.
-func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config, logger *slog.Logger, away func()) error {
+// checkStoreAtStart warns of a store that coordinates one process only. For Redis, it waits until
+// the store answers, and logs each finding of doctor that fails or warns, once.
+//
+// It returns nil after that, or when ctx ends. It returns an error when no replica can run with
+// this configuration. It calls unreachable once when the first call fails: the scheduler has an
+// event for that.
+func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config, logger *slog.Logger, unreachable func()) error {
 	if s.Connection == nil {
-		logger.Warn("no Redis is configured, so ticks are coordinated within this process only: another worker would run "+
+		logger.Warn("no Redis is configured, so ticks are coordinated in this process only: another worker runs "+
 			"the same ticks again, and a restart forgets them",
-			slog.String("hint", "set redis.url in the configuration, or --redis redis://HOST:6379/0"))
+			slog.String("hint", "set redis.url in the configuration, or use --redis redis://HOST:6379/0"))
 		return nil
 	}
-	said := map[string]bool{}
+	logged := map[string]bool{}
 	for first := true; ; first = false {
 		answers := storeAnswers(ctx, s)
 		found := checkStore(ctx, s, cfg)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // that ctx has ended is no fault
+			return nil //nolint:nilerr // the end of ctx is no fault
 		}
 		for _, f := range found {
 			if f.Fatal != nil {
@@ -46,14 +48,14 @@ func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config,
 			}
 		}
 		if answers {
-			logFindings(logger, unsaid(found, said))
+			logFindings(logger, unlogged(found, logged))
 			return nil
 		}
 		if first {
-			if found[0].Check != "reachable" || found[0].Result != doctor.Fail { // a server that answers, but not to this
-				logFindings(logger, unsaid(slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Result != doctor.Fail }), said))
+			if found[0].Check != "reachable" || found[0].Result != doctor.Fail { // the server answers, but refuses what a replica calls
+				logFindings(logger, unlogged(slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Result != doctor.Fail }), logged))
 			}
-			away()
+			unreachable()
 		}
 		select {
 		case <-ctx.Done():
@@ -76,18 +78,19 @@ func checkStore(ctx context.Context, s *stores.Store, cfg *config.Config) []doct
 	return doctor.CheckServers(ctx, s, cfg)
 }
 
-// unsaid are the findings that said does not list, which it does from then on.
-func unsaid(found []doctor.Finding, said map[string]bool) (rest []doctor.Finding) {
+// unlogged returns the findings that are not in logged, and adds them to it.
+func unlogged(found []doctor.Finding, logged map[string]bool) (rest []doctor.Finding) {
 	for _, f := range found {
-		if key := f.Check + " " + f.Server; !said[key] {
-			said[key] = true
+		if key := f.Check + " " + f.Server; !logged[key] {
+			logged[key] = true
 			rest = append(rest, f)
 		}
 	}
 	return rest
 }
 
-// logFindings logs what fails or may fail, each once for all servers that it is true of.
+// logFindings logs the findings that fail or warn. It logs equal findings of several servers once,
+// with all servers.
 func logFindings(logger *slog.Logger, found []doctor.Finding) {
 	var unchecked []string
 	change := ""
@@ -123,6 +126,6 @@ func logFindings(logger *slog.Logger, found []doctor.Finding) {
 		}
 	}
 	if len(unchecked) > 0 {
-		logger.Info("Redis could not be checked in all respects", slog.Any("checks", unchecked), slog.String("change", change))
+		logger.Info("some checks of Redis were not possible", slog.Any("checks", unchecked), slog.String("change", change))
 	}
 }

@@ -1,4 +1,5 @@
-// Package doctor checks the Redis and the fleet that a configuration names, and says what to change.
+// Package doctor checks the Redis and the fleet that a configuration names, and says what to
+// change.
 package doctor
 
 import (
@@ -12,40 +13,42 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Finding is what doctor has found out about one thing.
+// Finding is the result of one check.
 type Finding struct {
 	Check   string `json:"check"`
-	Server  string `json:"server,omitempty"` // which it is about, where there are several
+	Server  string `json:"server,omitempty"` // its address, where there are several
 	Result  Result `json:"result"`
 	Finding string `json:"finding"`
-	Change  string `json:"change"` // what to do about it; empty when there is nothing to do
+	Change  string `json:"change"` // what to do; empty when nothing is wrong
 
-	Fatal error `json:"-"` // why a replica cannot work at all; nil when it can
+	Fatal error `json:"-"` // not nil where no replica can run
 }
 
-// Result is how a check has ended.
+// Result is how a check ended.
 type Result string
 
+// The results.
 const (
 	OK        Result = "ok"
-	Warn      Result = "warn"      // it works, and may not in trouble
-	Fail      Result = "fail"      // it does not work, or will lose ticks
-	Unchecked Result = "unchecked" // the user of redis may not ask
+	Warn      Result = "warn"      // it works, but can fail or lose data when something breaks
+	Fail      Result = "fail"      // it does not work, or loses ticks
+	Unchecked Result = "unchecked" // the Redis user has no permission to ask
 )
 
-// Report is what doctor prints as JSON.
+// Report has the results of all checks. Its JSON is what doctor prints.
 type Report struct {
 	Redis     string    `json:"redis"`
 	Namespace string    `json:"namespace"`
-	OK        bool      `json:"ok"` // nothing has failed
+	OK        bool      `json:"ok"` // no check failed
 	Checks    []Finding `json:"checks"`
 }
 
 const examineTimeout = 30 * time.Second
 
-// Examine opens the store that cfg names and does every check that makes sense.
+// Examine checks the store that cfg names, and its fleet. It opens a connection of its own and
+// takes at most 30 s.
 func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (Report, error) {
-	plain := *cfg // the calls that it tries must work without what failovers need
+	plain := *cfg // calls must work without what failovers need: failover checks that
 	plain.Redis.WaitReplicas, plain.Redis.FailoverGrace = 0, 0
 	s, err := stores.Open(&plain, stores.CommandTimeout, slog.New(slog.DiscardHandler), func(int) {})
 	if err != nil {
@@ -56,7 +59,7 @@ func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (R
 	defer cancel()
 	x := Report{Redis: s.Addr, Namespace: cfg.Namespace}
 	x.Checks = CheckServers(ctx, s, cfg)
-	if answers(x.Checks) {
+	if storeAnswers(x.Checks) {
 		x.Checks = append(x.Checks, newServer(s, cfg, s.Streams, "").permissions(ctx)...)
 		x.Checks = append(x.Checks, checkFleet(ctx, s, configured)...)
 	}
@@ -64,8 +67,8 @@ func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (R
 	return x, nil
 }
 
-// answers reports whether enough was found for the store to be tried.
-func answers(found []Finding) bool {
+// storeAnswers reports whether the servers answer well enough to call the store.
+func storeAnswers(found []Finding) bool {
 	return slices.ContainsFunc(found, func(f Finding) bool { return f.Check == "clock" })
 }
 

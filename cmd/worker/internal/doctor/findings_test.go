@@ -27,7 +27,7 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 	clock := func(c fleet.Clock, step time.Duration) func(*fleet.Replica) {
 		return func(r *fleet.Replica) { r.Clock, r.Step = c, step }
 	}
-	holds := func(limit, used, waiting int) func(*fleet.Replica) {
+	load := func(limit, used, waiting int) func(*fleet.Replica) {
 		return func(r *fleet.Replica) { r.MaxRuns, r.Used, r.Waiting = limit, used, waiting }
 	}
 	served := fleet.JobStatus{Name: "report", Given: true, Known: true}
@@ -40,33 +40,33 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 	}{
 		"nothing wrong":     {replicas: []fleet.Replica{replica("a", nil), replica("b", nil)}, job: served},
 		"nothing to see":    {job: fleet.JobStatus{Name: "report", Given: true, Unserved: true}},
-		"nobody lives":      {silent: []fleet.Replica{replica("a", nil)}, job: served, check: "fleet", result: Fail, finding: "no live replica in namespace ns: nothing runs; the last heartbeat was that of a at 2026-11-20 01:30:00"},
-		"a clock off":       {replicas: []fleet.Replica{replica("a", off(-1500*time.Millisecond)), replica("b", nil)}, job: served, check: "replica-clocks", result: Warn, finding: "that of a is 1.5s fast"},
-		"a clock far off":   {replicas: []fleet.Replica{replica("a", off(90*time.Second)), replica("b", nil)}, job: served, check: "replica-clocks", result: Fail, finding: "that of a is 1m30s slow"},
-		"the store's clock": {replicas: []fleet.Replica{replica("a", off(-8*time.Hour)), replica("b", off(-8*time.Hour+time.Millisecond))}, job: served, check: "replica-clocks", result: Fail, finding: "those of all 2 replicas are 8h0m0s fast, and agree with each other: it is the store's clock that is wrong"},
+		"no replica alive":      {silent: []fleet.Replica{replica("a", nil)}, job: served, check: "fleet", result: Fail, finding: "no replica is alive in namespace ns: nothing runs; the last heartbeat was from a at 2026-11-20 01:30:00"},
+		"a clock off":       {replicas: []fleet.Replica{replica("a", off(-1500*time.Millisecond)), replica("b", nil)}, job: served, check: "replica-clocks", result: Warn, finding: "the clock of a is 1.5s fast"},
+		"a clock far off":   {replicas: []fleet.Replica{replica("a", off(90*time.Second)), replica("b", nil)}, job: served, check: "replica-clocks", result: Fail, finding: "the clock of a is 1m30s slow"},
+		"the store's clock": {replicas: []fleet.Replica{replica("a", off(-8*time.Hour)), replica("b", off(-8*time.Hour+time.Millisecond))}, job: served, check: "replica-clocks", result: Fail, finding: "the clocks of all 2 replicas are 8h0m0s fast and agree with each other: the store's clock is wrong"},
 		"the store's clock stepped": {
 			replicas: []fleet.Replica{replica("a", clock(fleet.ClockStepped, 8*time.Hour)), replica("b", clock(fleet.ClockStepped, 8*time.Hour)), replica("c", clock(fleet.ClockTrusted, 0))},
 			job:      served, check: "store-clock", result: Fail,
-			finding: "Redis's clock stepped by 8h0m0s, by what a, b saw; nothing is claimed there until it is right again, or steady for 15s on all replicas",
+			finding: "Redis's clock stepped by 8h0m0s, as a, b observed; these replicas claim no ticks until the clock is right again, or has been steady for 15s on all replicas",
 		},
 		"the store's clock stepped back": {
 			replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { clock(fleet.ClockStepped, -time.Hour)(r); r.Term = time.Second })},
-			job:      served, check: "store-clock", result: Fail, finding: "stepped by -1h0m0s, by what a saw; nothing is claimed there until it is right again, or steady for 5s",
+			job:      served, check: "store-clock", result: Fail, finding: "stepped by -1h0m0s, as a observed; these replicas claim no ticks until the clock is right again, or has been steady for 5s",
 		},
 		"the store's clock is doubted": {
 			replicas: []fleet.Replica{replica("a", clock(fleet.ClockDoubted, 0)), replica("b", nil)}, job: served, check: "store-clock", result: Fail,
-			finding: "Redis's clock disagrees with that of the machine of a, which just started; nothing is claimed there until",
+			finding: "Redis's clock disagrees with that of the machine of a, which has just started; these replicas claim no ticks until",
 		},
 		"the store's clock is trusted": {replicas: []fleet.Replica{replica("a", clock(fleet.ClockTrusted, time.Hour))}, job: served},
-		"one id for three":             {replicas: []fleet.Replica{replica("web", func(r *fleet.Replica) { r.Others = map[string]int64{"x": 0, "y": 0} })}, job: served, check: "replica-ids", result: Fail, finding: "3 processes are called web"},
-		"silent":                       {replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { r.Heard = now.Add(-9 * time.Second) })}, job: served, check: "heartbeats", result: Warn, finding: "a is silent since 9s ago"},
-		"gone":                         {replicas: []fleet.Replica{replica("a", nil)}, silent: []fleet.Replica{replica("b", func(r *fleet.Replica) { r.Heard = now.Add(-time.Minute) })}, job: served, check: "heartbeats", result: Warn, finding: "b was gone 1m0s ago without signing off"},
+		"one id for three":             {replicas: []fleet.Replica{replica("web", func(r *fleet.Replica) { r.Others = map[string]int64{"x": 0, "y": 0} })}, job: served, check: "replica-ids", result: Fail, finding: "3 processes have the id web"},
+		"silent":                       {replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { r.Heard = now.Add(-9 * time.Second) })}, job: served, check: "heartbeats", result: Warn, finding: "a sent its last heartbeat 9s ago"},
+		"gone":                         {replicas: []fleet.Replica{replica("a", nil)}, silent: []fleet.Replica{replica("b", func(r *fleet.Replica) { r.Heard = now.Add(-time.Minute) })}, job: served, check: "heartbeats", result: Warn, finding: "b ended without signing off; its last heartbeat was 1m0s ago"},
 		"versions":                     {replicas: []fleet.Replica{replica("a", nil), replica("b", func(r *fleet.Replica) { r.Version = "v2" })}, job: served, check: "versions", result: Warn, finding: "v1 on a; v2 on b"},
 		"definitions": {
-			replicas: []fleet.Replica{replica("a", nil), replica("b", nil)}, check: "definitions", result: Fail, finding: "replicas differ about 1 job: report (x on a; y on b)",
+			replicas: []fleet.Replica{replica("a", nil), replica("b", nil)}, check: "definitions", result: Fail, finding: "replicas define 1 job differently: report (x on a; y on b)",
 			job: fleet.JobStatus{Name: "report", Given: true, Revisions: map[string][]string{"x": {"a"}, "y": {"b"}}},
 		},
-		"this file": {replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { r.Jobs["report"] = "x" })}, job: served, check: "configuration", result: Warn, finding: "replicas have another one of report"},
+		"this file": {replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { r.Jobs["report"] = "x" })}, job: served, check: "configuration", result: Warn, finding: "replicas have other definitions of report"},
 		"unserved": {
 			replicas: []fleet.Replica{replica("a", nil)}, check: "served", result: Fail, finding: "no live replica serves report (groups eu)",
 			job: fleet.JobStatus{Name: "report", Given: true, Unserved: true, Spec: jobs.Spec{Groups: []string{"eu"}}},
@@ -76,20 +76,20 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 			job: fleet.JobStatus{Name: "report", Given: true, Overdue: now.Add(-90 * time.Minute)},
 		},
 		"a job too heavy": {
-			replicas: []fleet.Replica{replica("a", holds(2, 0, 0)), replica("b", holds(3, 0, 0)), replica("c", nil)}, check: "weights", result: Fail, finding: "above the max_runs of every live replica that serves them, so that they never run: report (weight 4)",
+			replicas: []fleet.Replica{replica("a", load(2, 0, 0)), replica("b", load(3, 0, 0)), replica("c", nil)}, check: "weights", result: Fail, finding: "they never run, because their weight is above max_runs of every live replica that serves them: report (weight 4)",
 			job: fleet.JobStatus{Name: "report", Given: true, Replicas: []string{"a", "b"}, Spec: jobs.Spec{Weight: 4}},
 		},
 		"a job that fits one": {
-			replicas: []fleet.Replica{replica("a", holds(2, 0, 0)), replica("b", holds(4, 4, 0))},
+			replicas: []fleet.Replica{replica("a", load(2, 0, 0)), replica("b", load(4, 4, 0))},
 			job:      fleet.JobStatus{Name: "report", Given: true, Replicas: []string{"a", "b"}, Spec: jobs.Spec{Weight: 4}},
 		},
 		"every replica full": {
-			replicas: []fleet.Replica{replica("a", holds(2, 2, 3)), replica("b", holds(1, 1, 0))}, job: served, check: "capacity", result: Warn,
+			replicas: []fleet.Replica{replica("a", load(2, 2, 3)), replica("b", load(1, 1, 0))}, job: served, check: "capacity", result: Warn,
 			finding: "every replica is full, and ticks wait: a runs 2 of 2, and 3 jobs",
 		},
-		"a replica with room": {replicas: []fleet.Replica{replica("a", holds(2, 2, 3)), replica("b", holds(2, 1, 0))}, job: served},
+		"a replica with room": {replicas: []fleet.Replica{replica("a", load(2, 2, 3)), replica("b", load(2, 1, 0))}, job: served},
 		"a watermark in the future": {
-			replicas: []fleet.Replica{replica("a", nil)}, check: "watermarks", result: Fail, finding: "no tick runs up to then: report by 8 h",
+			replicas: []fleet.Replica{replica("a", nil)}, check: "watermarks", result: Fail, finding: "no tick runs until then: report by 8 h",
 			job: fleet.JobStatus{Name: "report", Given: true, Ahead: 8 * time.Hour},
 		},
 	} {
@@ -115,7 +115,7 @@ func TestDoctorDistrustsAClockThatIsFarOff(t *testing.T) {
 	} {
 		f := clockFinding(offset, time.Millisecond)
 		require.Equal(t, want, f.Result, offset)
-		require.Equal(t, want == Fail, strings.Contains(f.Finding, "One of the two is wrong; if it is that of Redis, all ticks are"))
+		require.Equal(t, want == Fail, strings.Contains(f.Finding, "One of the two is wrong; if it is that of Redis, all ticks run at wrong times"))
 	}
 }
 

@@ -14,16 +14,16 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// From where on a clock that is off is worth a warning, and a failure.
+// The offsets of a clock from which doctor warns and fails.
 const (
 	clockWarns = time.Second
 	clockFails = time.Minute
 )
 
-// recentlyGone is for how long a replica that is gone without having signed off is worth a warning.
+// recentlyGone is how long doctor warns of a replica that ended without signing off.
 const recentlyGone = time.Hour
 
-// checkFleet looks at what the replicas say about themselves, and at the configured jobs.
+// checkFleet checks the heartbeats of the replicas, and the configured jobs.
 func checkFleet(ctx context.Context, s *stores.Store, configured []*jobs.Job) []Finding {
 	f, err := fleet.New(s.Store)
 	if err == nil {
@@ -35,7 +35,8 @@ func checkFleet(ctx context.Context, s *stores.Store, configured []*jobs.Job) []
 	return []Finding{{Check: "fleet", Result: Unchecked, Finding: fmt.Sprintf("could not be checked: %v", err)}}
 }
 
-// fleetFindings judges a fleet: first how many live, and then what is wrong.
+// fleetFindings makes the findings about a fleet. The first one is its live replicas. If there are
+// none, there are no others.
 func fleetFindings(s fleet.Status, configured []*jobs.Job) []Finding {
 	found := []Finding{liveReplicas(s)}
 	if len(s.Replicas) == 0 {
@@ -52,43 +53,43 @@ func liveReplicas(s fleet.Status) Finding {
 	if len(s.Replicas) > 0 {
 		return f
 	}
-	f.Finding = fmt.Sprintf("no replica was ever started in namespace %s, as far as the store remembers", s.Namespace)
+	f.Finding = fmt.Sprintf("the store has no trace of a replica in namespace %s", s.Namespace)
 	if slices.ContainsFunc(s.Jobs, func(j fleet.JobStatus) bool { return j.Known }) {
-		f.Result, f.Finding = Fail, fmt.Sprintf("no live replica in namespace %s: nothing runs", s.Namespace)
+		f.Result, f.Finding = Fail, fmt.Sprintf("no replica is alive in namespace %s: nothing runs", s.Namespace)
 		f.Change = "start a replica: worker run"
 		if len(s.Silent) > 0 {
-			f.Finding += fmt.Sprintf("; the last heartbeat was that of %s at %s", s.Silent[0].ID, output.Time(s.Silent[0].Heard.Truncate(time.Second), time.UTC))
+			f.Finding += fmt.Sprintf("; the last heartbeat was from %s at %s", s.Silent[0].ID, output.Time(s.Silent[0].Heard.Truncate(time.Second), time.UTC))
 		}
 	}
 	return f
 }
 
 func heartbeats(s fleet.Status) Finding {
-	f := Finding{Check: "heartbeats", Result: OK, Finding: "of all live replicas in time"}
+	f := Finding{Check: "heartbeats", Result: OK, Finding: "all live replicas are in time"}
 	var late []string
 	for _, r := range s.Replicas {
 		if r.Silent(s.Now) {
-			late = append(late, fmt.Sprintf("%s is silent since %s ago", r.ID, s.Now.Sub(r.Heard).Round(time.Second)))
+			late = append(late, fmt.Sprintf("%s sent its last heartbeat %s ago", r.ID, s.Now.Sub(r.Heard).Round(time.Second)))
 		}
 	}
 	for _, r := range s.Silent {
 		if ago := s.Now.Sub(r.Heard); ago < recentlyGone {
-			late = append(late, fmt.Sprintf("%s was gone %s ago without signing off", r.ID, ago.Round(time.Second)))
+			late = append(late, fmt.Sprintf("%s ended without signing off; its last heartbeat was %s ago", r.ID, ago.Round(time.Second)))
 		}
 	}
 	if len(late) > 0 {
 		f.Result, f.Finding = Warn, output.List(late)
-		f.Change = "see whether these processes live and reach the store: what they ran was taken over, or will be"
+		f.Change = "check that these processes run and reach the store: other replicas take their ticks over"
 	}
 	return f
 }
 
 func replicaIDs(s fleet.Status) Finding {
-	f := Finding{Check: "replica-ids", Result: OK, Finding: "each is that of one process"}
+	f := Finding{Check: "replica-ids", Result: OK, Finding: "each process has an id of its own"}
 	var shared []string
 	for _, r := range s.Replicas {
 		if n := r.Processes(); n > 1 {
-			shared = append(shared, fmt.Sprintf("%d processes are called %s", n, r.ID))
+			shared = append(shared, fmt.Sprintf("%d processes have the id %s", n, r.ID))
 		}
 	}
 	if len(shared) > 0 {
@@ -98,9 +99,9 @@ func replicaIDs(s fleet.Status) Finding {
 	return f
 }
 
-// storeClock says whether replicas hold their claims because they do not trust the store's clock.
+// storeClock checks that no replica has stopped claiming because it distrusts the store's clock.
 func storeClock(s fleet.Status) Finding {
-	f := Finding{Check: "store-clock", Result: OK, Finding: "no replica doubts it"}
+	f := Finding{Check: "store-clock", Result: OK, Finding: "all replicas trust it"}
 	stepped, doubted := map[string][]string{}, []string{}
 	var limit time.Duration
 	for _, r := range s.Replicas {
@@ -112,31 +113,31 @@ func storeClock(s fleet.Status) Finding {
 			doubted = append(doubted, r.ID)
 		case fleet.ClockTrusted:
 			continue
-		default: // a version that does not say
+		default: // an older version, which does not report it
 			continue
 		}
 		limit = max(limit, r.Term, 5*time.Second) // the limit of package scheduler
 	}
 	var parts []string
 	for _, by := range slices.Sorted(maps.Keys(stepped)) {
-		parts = append(parts, fmt.Sprintf("Redis's clock stepped by %s, by what %s saw", by, output.List(stepped[by])))
+		parts = append(parts, fmt.Sprintf("Redis's clock stepped by %s, as %s observed", by, output.List(stepped[by])))
 	}
 	if len(doubted) > 0 {
-		parts = append(parts, fmt.Sprintf("Redis's clock disagrees with that of the machine of %s, which just started", output.List(doubted)))
+		parts = append(parts, fmt.Sprintf("Redis's clock disagrees with that of the machine of %s, which has just started", output.List(doubted)))
 	}
 	if len(parts) > 0 {
 		f.Result = Fail
-		f.Finding = fmt.Sprintf("%s; nothing is claimed there until it is right again, or steady for %s on all replicas", strings.Join(parts, "; "), limit)
-		f.Change = "check the time on Redis's machine, and let NTP keep it; if it is right now, wait: claims go on by themselves"
+		f.Finding = fmt.Sprintf("%s; these replicas claim no ticks until the clock is right again, or has been steady for %s on all replicas", strings.Join(parts, "; "), limit)
+		f.Change = "check the time on Redis's machine, and synchronize it with NTP; if it is right now, wait: claims resume by themselves"
 	}
 	return f
 }
 
-// replicaClocks compares the replicas' own clocks with fleet time, which is the store's.
+// replicaClocks compares the clocks of the replicas with fleet time, which is the store's.
 func replicaClocks(s fleet.Status) Finding {
 	var worst time.Duration
 	var off []string
-	same := true // all are wrong, and by the same
+	same := true // all are wrong by the same offset
 	known := 0
 	for _, r := range s.Replicas {
 		if r.JobCount < 0 {
@@ -145,7 +146,7 @@ func replicaClocks(s fleet.Status) Finding {
 		known++
 		same = same && (r.ClockOffset-s.Replicas[0].ClockOffset).Abs() < clockWarns
 		if r.ClockOffset.Abs() >= clockWarns {
-			off = append(off, fmt.Sprintf("that of %s is %s", r.ID, output.ClockOffset(r.ClockOffset.Round(time.Millisecond))))
+			off = append(off, fmt.Sprintf("the clock of %s is %s", r.ID, output.ClockOffset(r.ClockOffset.Round(time.Millisecond))))
 			worst = max(worst, r.ClockOffset.Abs())
 		}
 	}
@@ -154,14 +155,14 @@ func replicaClocks(s fleet.Status) Finding {
 		return f
 	}
 	f.Result, f.Finding = Warn, output.List(off)
-	f.Change = "let NTP keep the clocks of these machines: logs and what jobs do by them are as wrong as that"
+	f.Change = "synchronize the clocks of these machines with NTP: times in logs, and in jobs that read these clocks, are as wrong"
 	if worst >= clockFails {
 		f.Result = Fail
 	}
 	if same && known > 1 && len(off) == known {
-		f.Finding = fmt.Sprintf("those of all %d replicas are %s, and agree with each other: it is the store's clock that is wrong, and with it all ticks",
+		f.Finding = fmt.Sprintf("the clocks of all %d replicas are %s and agree with each other: the store's clock is wrong, so all ticks run at wrong times",
 			known, output.ClockOffset(s.Replicas[0].ClockOffset.Round(time.Millisecond)))
-		f.Change = "set the clock of the store's machine, and let NTP keep it"
+		f.Change = "set the clock of the store's machine, and synchronize it with NTP"
 	}
 	return f
 }
@@ -178,12 +179,12 @@ func versions(s fleet.Status) Finding {
 	f := Finding{Check: "versions", Result: OK, Finding: "all replicas run " + strings.Join(slices.Collect(maps.Keys(by)), "")}
 	if len(by) > 1 {
 		f.Result, f.Finding = Warn, perValue(by)
-		f.Change = "finish the rollout: replicas of different versions are for its time only"
+		f.Change = "finish the rollout: versions may differ only during a rollout"
 	}
 	return f
 }
 
-// definitionsDiffer finds the jobs that live replicas define differently.
+// definitionsDiffer checks that all live replicas define each job alike.
 func definitionsDiffer(s fleet.Status) Finding {
 	f := Finding{Check: "definitions", Result: OK, Finding: "all replicas define the jobs alike"}
 	var differ []string
@@ -193,8 +194,8 @@ func definitionsDiffer(s fleet.Status) Finding {
 		}
 	}
 	if len(differ) > 0 {
-		f.Result, f.Finding = Fail, fmt.Sprintf("replicas differ about %s: %s", output.Count(len(differ), "job"), output.List(differ))
-		f.Change = "bring all replicas the same configuration; those that read it again need no restart"
+		f.Result, f.Finding = Fail, fmt.Sprintf("replicas define %s differently: %s", output.Count(len(differ), "job"), output.List(differ))
+		f.Change = "give all replicas the same configuration; replicas that reload it need no restart"
 	}
 	return f
 }
@@ -218,7 +219,8 @@ func unserved(s fleet.Status) Finding {
 	return f
 }
 
-// tooHeavy finds the jobs that no live replica which serves them can ever run.
+// tooHeavy finds jobs that never run, because their weight is above max_runs of every replica that
+// serves them.
 func tooHeavy(s fleet.Status) Finding {
 	f := Finding{Check: "weights", Result: OK, Finding: "each configured job fits the max_runs of a live replica that serves it"}
 	var heavy []string
@@ -229,15 +231,15 @@ func tooHeavy(s fleet.Status) Finding {
 		}
 	}
 	if len(heavy) > 0 {
-		f.Result, f.Finding = Fail, "above the max_runs of every live replica that serves them, so that they never run: "+output.List(heavy)
+		f.Result, f.Finding = Fail, "they never run, because their weight is above max_runs of every live replica that serves them: "+output.List(heavy)
 		f.Change = "raise max_runs of a replica that serves these jobs, or lower their weight"
 	}
 	return f
 }
 
-// fullReplicas finds replicas that ticks wait for.
+// fullReplicas checks that a replica has room where ticks wait for it.
 func fullReplicas(s fleet.Status) Finding {
-	f := Finding{Check: "capacity", Result: OK, Finding: "no tick waits for room"}
+	f := Finding{Check: "capacity", Result: OK, Finding: "no tick waits for a free replica"}
 	var full []string
 	room := false
 	for _, r := range s.Replicas {
@@ -248,13 +250,13 @@ func fullReplicas(s fleet.Status) Finding {
 	}
 	if len(full) > 0 && !room {
 		f.Result, f.Finding = Warn, "every replica is full, and ticks wait: "+output.List(full)
-		f.Change = "raise max_runs where the machine can bear it, start more replicas, or spread the schedules"
+		f.Change = "raise max_runs where the machine has capacity, start more replicas, or spread the schedules"
 	}
 	return f
 }
 
 func overdueJobs(s fleet.Status) Finding {
-	f := Finding{Check: "overdue", Result: OK, Finding: "no tick is"}
+	f := Finding{Check: "overdue", Result: OK, Finding: "no tick is overdue"}
 	var late []string
 	for _, j := range s.Jobs {
 		if !j.Overdue.IsZero() && j.Paused == nil {
@@ -263,14 +265,14 @@ func overdueJobs(s fleet.Status) Finding {
 	}
 	if len(late) > 0 {
 		f.Result, f.Finding = Fail, output.List(late)
-		f.Change = "ask worker why JOB, and see whether the replicas that serve these jobs reach the store, and what they log"
+		f.Change = "run worker why JOB, and check that the replicas that serve these jobs reach the store, and what they log"
 	}
 	return f
 }
 
-// watermarks finds the jobs that a clock which was wrong has stopped.
+// watermarks finds jobs that stand still because the store's clock was wrong.
 func watermarks(s fleet.Status) Finding {
-	f := Finding{Check: "watermarks", Result: OK, Finding: "none lies in the future"}
+	f := Finding{Check: "watermarks", Result: OK, Finding: "no watermark lies in the future"}
 	var ahead []string
 	for _, j := range s.Jobs {
 		if j.Ahead > 0 {
@@ -278,15 +280,15 @@ func watermarks(s fleet.Status) Finding {
 		}
 	}
 	if len(ahead) > 0 {
-		f.Result, f.Finding = Fail, "in the future, so that no tick runs up to then: "+output.List(ahead)
-		f.Change = "see that the clock of the store is right, and then call worker repair JOB for each"
+		f.Result, f.Finding = Fail, "in the future, so no tick runs until then: "+output.List(ahead)
+		f.Change = "check that the clock of the store is right, then run worker repair JOB for each"
 	}
 	return f
 }
 
-// thisConfiguration compares the file that doctor reads with what the replicas have.
+// thisConfiguration compares this configuration with the definitions of the replicas.
 func thisConfiguration(s fleet.Status, configured []*jobs.Job) Finding {
-	f := Finding{Check: "configuration", Result: OK, Finding: "that of the replicas is the one that doctor reads"}
+	f := Finding{Check: "configuration", Result: OK, Finding: "the replicas have the configuration that doctor reads"}
 	var differ []string
 	for _, j := range configured {
 		other := slices.ContainsFunc(s.Replicas, func(r fleet.Replica) bool {
@@ -303,13 +305,13 @@ func thisConfiguration(s fleet.Status, configured []*jobs.Job) Finding {
 		}
 	}
 	if len(differ) > 0 {
-		f.Result, f.Finding = Warn, "replicas have another one of "+output.List(differ)
-		f.Change = "deploy this configuration, or ask doctor with the one that is deployed"
+		f.Result, f.Finding = Warn, "replicas have other definitions of "+output.List(differ)
+		f.Change = "deploy this configuration, or run doctor with the deployed one"
 	}
 	return f
 }
 
-// perValue says which replicas have which value.
+// perValue lists the replicas that have each value.
 func perValue(by map[string][]string) string {
 	var parts []string
 	for _, value := range slices.Sorted(maps.Keys(by)) {

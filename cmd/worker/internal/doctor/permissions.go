@@ -15,24 +15,26 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// permissions tries, on a record of its own, everything that a replica and these commands do.
-func (p *server) permissions(ctx context.Context) []Finding {
+// permissions calls everything that replicas and commands call, on a record of its own that it
+// removes again.
+func (srv *server) permissions(ctx context.Context) []Finding {
 	name := "doctor-" + strings.ToLower(rand.Text()[:16])
-	defer p.cleanUp(ctx, name)
+	defer srv.cleanUp(ctx, name)
 	began := time.Now()
-	done, faults := p.tryAll(ctx, name)
+	done, faults := srv.tryAll(ctx, name)
 	f := Finding{Check: "permissions", Result: OK,
 		Finding: fmt.Sprintf("all %d kinds of calls work, in %s", done, time.Since(began).Round(time.Millisecond))}
 	if len(faults) > 0 {
 		f.Result = Fail
 		f.Finding = errors.Join(faults...).Error()
-		f.Change = p.store.Advice(faults[0])
+		f.Change = srv.store.Advice(faults[0])
 	}
-	return []Finding{f, p.notifications(ctx, name)}
+	return []Finding{f, srv.notifications(ctx, name)}
 }
 
-// tryAll calls each verb of the store, and returns how many it called. A verb that others build on ends it.
-func (p *server) tryAll(ctx context.Context, name string) (done int, faults []error) {
+// tryAll calls each method of the store, and returns the number of calls and their errors. It ends
+// at an error of a method that the others depend on.
+func (srv *server) tryAll(ctx context.Context, name string) (done int, faults []error) {
 	try := func(err error) bool {
 		done++
 		if err != nil {
@@ -40,7 +42,7 @@ func (p *server) tryAll(ctx context.Context, name string) (done int, faults []er
 		}
 		return err == nil
 	}
-	s := p.store.Store
+	s := srv.store.Store
 	now, _, err := s.Time(ctx)
 	if !try(err) {
 		return done, faults
@@ -50,7 +52,7 @@ func (p *server) tryAll(ctx context.Context, name string) (done int, faults []er
 		return done, faults
 	}
 	grant := func(occasion int64) (protocol.Grant, error) {
-		c := protocol.Claim{Name: name, Occasion: occasion, Holder: name, Request: fmt.Sprint("r", occasion), Term: min(time.Minute, p.ttl), Takeovers: 1}
+		c := protocol.Claim{Name: name, Occasion: occasion, Holder: name, Request: fmt.Sprint("r", occasion), Term: min(time.Minute, srv.ttl), Takeovers: 1}
 		a, err := s.Claim(ctx, c)
 		if err == nil && a.Status != protocol.Granted {
 			err = fmt.Errorf("claim %q: %s, must be granted", name, a.Status)
@@ -91,7 +93,7 @@ func (p *server) tryAll(ctx context.Context, name string) (done int, faults []er
 		try(err)
 	}
 	if r, ok := s.(protocol.Roster); ok {
-		try(r.Announce(ctx, name, []byte("{}"), 0)) // it takes part in nothing
+		try(r.Announce(ctx, name, []byte("{}"), 0)) // with a TTL of 0 it is no member
 		_, err := r.Members(ctx)
 		try(err)
 	}
@@ -111,68 +113,69 @@ func (p *server) tryAll(ctx context.Context, name string) (done int, faults []er
 	return done, faults
 }
 
-// cleanUp removes the record and its journal.
-func (p *server) cleanUp(ctx context.Context, name string) {
+// cleanUp removes the record and its journal, on a best-effort basis.
+func (srv *server) cleanUp(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	for _, node := range p.store.Nodes {
-		_ = node.Unlink(ctx, "solotick:{"+p.namespace+":"+name+"}:register").Err() // as package redislease says
+	for _, node := range srv.store.Nodes {
+		_ = node.Unlink(ctx, "solotick:{"+srv.namespace+":"+name+"}:register").Err() // as package redislease says
 	}
-	if p.client != nil {
-		_ = p.client.Unlink(ctx, redislease.Key(p.namespace, name)).Err()
-		_ = p.client.Unlink(ctx, redislease.Key(p.namespace, "journal:"+name)).Err()
+	if srv.client != nil {
+		_ = srv.client.Unlink(ctx, redislease.Key(srv.namespace, name)).Err()
+		_ = srv.client.Unlink(ctx, redislease.Key(srv.namespace, "journal:"+name)).Err()
 	}
 }
 
-// notifications tries whether the fleet's channel works.
-func (p *server) notifications(ctx context.Context, name string) Finding {
-	f := Finding{Check: "messages", Result: OK, Finding: "replicas can wake each other"}
-	if err := p.publishAll(ctx, name); err != nil {
+// notifications checks that replicas can publish and subscribe.
+func (srv *server) notifications(ctx context.Context, name string) Finding {
+	f := Finding{Check: "messages", Result: OK, Finding: "replicas can notify each other"}
+	if err := srv.publishAll(ctx, name); err != nil {
 		f.Result = Warn
-		f.Finding = fmt.Sprintf("%v: replicas cannot wake each other, and find out by asking, about a second later", err)
-		f.Change = "let the user of redis use +subscribe, +publish and the channels &solotick:*, and on a Cluster what docs/operations.md lists under Rights"
+		f.Finding = fmt.Sprintf("%v: replicas cannot notify each other, and learn of changes about a second later", err)
+		f.Change = "allow the user of redis +subscribe, +publish and the channels &solotick:*, and on a Cluster what docs/operations.md lists under Rights"
 	}
 	return f
 }
 
-// publishAll tries every server of a quorum, or the only one.
-func (p *server) publishAll(ctx context.Context, name string) error {
-	if p.client != nil {
-		return publish(ctx, p.client, "solotick:"+p.namespace+":wake", name) // as package redislease says
+// publishAll publishes on every node of a quorum, or on the only server.
+func (srv *server) publishAll(ctx context.Context, name string) error {
+	if srv.client != nil {
+		return publish(ctx, srv.client, "solotick:"+srv.namespace+":wake", name) // as package redislease says
 	}
-	errs := make([]error, len(p.store.Nodes))
-	var tries sync.WaitGroup
-	for i, node := range p.store.Nodes {
-		tries.Go(func() {
-			// One that is away is another finding.
-			err, refused := publish(ctx, node, "solotick:"+p.namespace+":node:wake", name), redis.Error(nil)
+	errs := make([]error, len(srv.store.Nodes))
+	var publishers sync.WaitGroup
+	for i, node := range srv.store.Nodes {
+		publishers.Go(func() {
+			// A node that does not answer is another finding.
+			err, refused := publish(ctx, node, "solotick:"+srv.namespace+":node:wake", name), redis.Error(nil)
 			if errors.As(err, &refused) {
 				errs[i] = fmt.Errorf("%s: %w", node.Options().Addr, err)
 			}
 		})
 	}
-	tries.Wait()
+	publishers.Wait()
 	return errors.Join(errs...)
 }
 
+// publish subscribes to a channel, publishes name, and waits until it arrives.
 func publish(ctx context.Context, client redis.UniversalClient, channel, name string) error {
 	sub := client.Subscribe(ctx, channel)
 	defer func() { _ = sub.Close() }()
-	const patience = 2 * time.Second
-	if _, err := sub.ReceiveTimeout(ctx, patience); err != nil {
+	const timeout = 2 * time.Second
+	if _, err := sub.ReceiveTimeout(ctx, timeout); err != nil {
 		return err
 	}
 	if err := client.Publish(ctx, channel, name).Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		m, err := sub.ReceiveMessage(ctx)
 		if err != nil {
 			return err
 		}
-		if m.Payload == name { // the fleet may be busy meanwhile
+		if m.Payload == name { // else a message of the fleet
 			return nil
 		}
 	}

@@ -1,11 +1,11 @@
-// Package exitcode has the exit codes of the program, and the error that means a wrong configuration.
+// Package exitcode has the exit codes of the program, and the error of a wrong configuration.
 package exitcode
 
 // The exit codes.
 const (
 	Done   = 0
 	Failed = 1
-	Usage  = 2 // or wrong configuration
+	Usage  = 2 // wrong command line or wrong configuration
 )
 
 // ConfigError is a configuration that cannot be used. The program exits with [Usage].

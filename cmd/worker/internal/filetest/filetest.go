@@ -1,4 +1,5 @@
-// Package filetest has the files of this program's tests: configurations, and what the program is expected to print.
+// Package filetest has the files of this program's tests: configurations, and what the program is
+// expected to print.
 package filetest
 
 import (

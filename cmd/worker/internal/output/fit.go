@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// leastColumn is how narrow fit makes a column at most.
-const leastColumn = 8
+// minColumn is the width below which fit does not shorten a column.
+const minColumn = 8
 
-// fit shortens the cells of the widest columns, those of times last, until the table's lines have at most so many
-// characters.
+// fit shortens the cells of the widest columns until no row is wider than width. It shortens
+// columns of times last.
 func (t *Table) fit(width int) {
 	widths := t.widths()
 	total := 2 * (len(widths) - 1)
@@ -18,11 +18,11 @@ func (t *Table) fit(width int) {
 		total += w
 	}
 	times := []string{"NEXT", "LAST", "SUCCESS", "TICK", "IN", "WHEN", "STARTED", "HEARTBEAT"}
-	shorten := func(column func(i int) bool) {
+	narrow := func(column func(i int) bool) {
 		for ; total > width; total-- {
 			widest := -1
 			for i, w := range widths {
-				if column(i) && w > leastColumn && (widest < 0 || w > widths[widest]) {
+				if column(i) && w > minColumn && (widest < 0 || w > widths[widest]) {
 					widest = i
 				}
 			}
@@ -32,31 +32,32 @@ func (t *Table) fit(width int) {
 			widths[widest]--
 		}
 	}
-	shorten(func(i int) bool { return !slices.Contains(times, t.rows[0][i].Text) })
-	shorten(func(int) bool { return true })
+	narrow(func(i int) bool { return !slices.Contains(times, t.rows[0][i].Text) })
+	narrow(func(int) bool { return true })
 	for _, row := range t.rows {
 		for i := range row {
-			row[i].Text = shortened(row[i].Text, widths[i])
+			row[i].Text = shorten(row[i].Text, widths[i])
 		}
 	}
 	for i, n := range t.notes {
-		t.notes[i].Text = Wrap(n.Text, width)
+		t.notes[i].Text = Wrap(n.Text, width-noteIndent)
 	}
 }
 
-// shortened cuts a text to so many characters, the last of them an ellipsis.
-func shortened(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
+// shorten cuts a text to limit characters, the last of them an ellipsis.
+func shorten(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}
-	return strings.TrimRight(string([]rune(text)[:most-1]), " ,;") + "…"
+	return strings.TrimRight(string([]rune(text)[:limit-1]), " ,;") + "…"
 }
 
-// Wrap breaks a text at spaces into lines of at most so many characters, where that is possible.
+// Wrap breaks each line of a text at spaces, so that it has at most width characters. Long
+// words stay whole.
 func Wrap(text string, width int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		if utf8.RuneCountInString(line) > width-NoteIndent { // else its columns stay as they are
+		if utf8.RuneCountInString(line) > width { // else its alignment stays
 			lines[i] = wrappedLine(line, width)
 		}
 	}
@@ -70,7 +71,7 @@ func wrappedLine(text string, width int) string {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
-		case length+1+n > width-NoteIndent:
+		case length+1+n > width:
 			b.WriteByte('\n')
 			length = 0
 		default:

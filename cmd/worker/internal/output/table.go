@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Style is how a terminal shows something.
+// Style is a colour or weight of text in a terminal.
 type Style string
 
+// The styles.
 const (
 	Plain  Style = ""
 	Bold   Style = "1"
@@ -25,20 +26,20 @@ type Cell struct {
 	Style Style
 }
 
-// Table is columns under headings: two spaces apart, with a hyphen for what is empty.
+// Table has columns under headings, two spaces apart. An empty cell shows a hyphen.
 type Table struct {
 	rows  [][]Cell
 	notes []footnote
 }
 
-// footnote is a text that stands under a row, indented.
+// footnote is an indented text under a row.
 type footnote struct {
 	row int
 	Cell
 }
 
-// NoteIndent is how far.
-const NoteIndent = 4
+// noteIndent is the number of spaces before a note.
+const noteIndent = 4
 
 // NewTable returns a table with headings.
 func NewTable(headings ...string) *Table {
@@ -51,7 +52,7 @@ func NewTable(headings ...string) *Table {
 	return t
 }
 
-// Row returns a row of plain texts.
+// Row returns cells of plain texts.
 func Row(texts ...string) []Cell {
 	row := make([]Cell, len(texts))
 	for i, text := range texts {
@@ -63,14 +64,14 @@ func Row(texts ...string) []Cell {
 // Add adds a row.
 func (t *Table) Add(row ...Cell) { t.rows = append(t.rows, row) }
 
-// Note adds a note to the row that was added last, unless it is empty.
+// Note adds a note under the newest row. An empty text adds none.
 func (t *Table) Note(text string, s Style) {
 	if text != "" {
 		t.notes = append(t.notes, footnote{len(t.rows) - 1, Cell{Text: Lines(text), Style: s}})
 	}
 }
 
-// widths returns how wide each column is, and makes the cells fit to be printed.
+// widths returns the width of each column in characters. It also makes the cells safe to print.
 func (t *Table) widths() []int {
 	widths := make([]int, len(t.rows[0]))
 	for _, row := range t.rows {
@@ -85,7 +86,7 @@ func (t *Table) widths() []int {
 	return widths
 }
 
-// Text returns the table, with colours or without.
+// Text returns the table as text.
 func (t *Table) Text(colours bool) string {
 	widths := t.widths()
 	var b strings.Builder
@@ -104,7 +105,7 @@ func (t *Table) Text(colours bool) string {
 				continue
 			}
 			for text := range strings.SplitSeq(f.Text, "\n") {
-				b.WriteString(strings.Repeat(" ", NoteIndent) + Paint(text, f.Style, colours) + "\n")
+				b.WriteString(strings.Repeat(" ", noteIndent) + Paint(text, f.Style, colours) + "\n")
 			}
 		}
 	}
@@ -119,7 +120,7 @@ func Paint(text string, s Style, colours bool) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Print writes the table to w, within the width of the view.
+// Print writes the table to w. For people, it fits the table into the width of the view.
 func (t *Table) Print(w io.Writer, v View) error {
 	if v.Human {
 		t.fit(v.Width)

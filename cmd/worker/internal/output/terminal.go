@@ -13,7 +13,8 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Colours reports whether w is a terminal that shows colours. NO_COLOR in the environment prevents it.
+// Colours reports whether w is a terminal that shows colours. NO_COLOR in the environment prevents
+// it.
 func Colours(w io.Writer, env func(string) (string, bool)) bool {
 	value, _ := env("NO_COLOR")
 	return value == "" && IsTerminal(w)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Lines makes the lines of a text from elsewhere fit for a terminal, each as Line does.
+// Lines makes each line of a text safe to print, as Line does.
 func Lines(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
 	for i, line := range lines {
@@ -16,7 +16,8 @@ func Lines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Line makes a text from elsewhere fit for a terminal: without control characters, which might do anything to it.
+// Line makes a text on one line that is safe to print: control characters could change the
+// terminal.
 func Line(text string) string {
 	text = strings.TrimRight(text, " \t\r\n")
 	return strings.Map(func(r rune) rune {
@@ -30,7 +31,7 @@ func Line(text string) string {
 	}, text)
 }
 
-// Count returns a number and what it counts, with an s unless it is one.
+// Count returns a number and its noun, with an s unless the number is 1.
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -38,11 +39,11 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// List shows some of many names.
+// List joins names. It shows the first 20, and the number of the others.
 func List(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	const limit = 20
+	if len(names) > limit {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
 	}
 	return strings.Join(names, ", ")
 }

@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// TickLayout is the layout of a tick in JSON and in the environment of a run: RFC 3339 with milliseconds.
+// TickLayout is the layout of a tick in JSON and in the environment of a run: RFC 3339 with
+// milliseconds.
 const TickLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// TimeLayout is how next and the others print a time.
+// TimeLayout is the layout of a time in full.
 const TimeLayout = "2006-01-02 15:04:05 -0700"
 
-// Time tells a time in a zone, with milliseconds where it has any; empty for the zero time.
+// Time formats a time in a zone, in full, with milliseconds unless they are 0. It is empty for the
+// zero time.
 func Time(t time.Time, zone *time.Location) string {
 	if t.IsZero() {
 		return ""
@@ -23,7 +25,8 @@ func Time(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format(layout)
 }
 
-// TimeNear tells a time as local does to the second, without the date where that is the one of another time.
+// TimeNear formats a time without its date where other has the same date, else in full to the
+// second.
 func TimeNear(t, other time.Time, zone *time.Location) string {
 	const day = time.DateOnly + " -0700"
 	switch {
@@ -35,7 +38,7 @@ func TimeNear(t, other time.Time, zone *time.Location) string {
 	return t.In(zone).Format(TimeLayout)
 }
 
-// TickOfDay tells a tick exactly, without the date on the day of now.
+// TickOfDay formats a tick in full, without its date where that is the date of now.
 func TickOfDay(t, now time.Time, zone *time.Location) string {
 	text, today := Time(t, zone), now.In(zone).Format(time.DateOnly+" ")
 	if rest, ok := strings.CutPrefix(text, today); ok {
@@ -44,7 +47,7 @@ func TickOfDay(t, now time.Time, zone *time.Location) string {
 	return text
 }
 
-// ClockOffset shows how wrong a clock is: a positive offset is one that is slow.
+// ClockOffset says how wrong a clock is. A clock with a positive offset is slow.
 func ClockOffset(offset time.Duration) string {
 	switch {
 	case offset > 0:

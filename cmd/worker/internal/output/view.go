@@ -9,17 +9,17 @@ import (
 	"golang.org/x/term"
 )
 
-// View is how a command shows what it has found out: for people in a terminal, with times as they read them and within its
-// width, or in full for whatever reads a pipe.
+// View is how a command prints: for people in a terminal, within its width and with relative times,
+// or in full for programs.
 type View struct {
 	Human   bool
 	Colours bool
-	Width   int       // of a line for people
-	Now     time.Time // by which times are relative
+	Width   int       // of a terminal, in characters
+	Now     time.Time // to which times are relative
 }
 
-// The widths of a table for people: of a terminal that does not say its own, and the least.
-const defaultWidth, leastWidth = 120, 80
+// The width of a terminal that does not report one, and the least that tables use.
+const defaultWidth, minWidth = 120, 80
 
 // NewView returns the view of w. NO_COLOR in the environment prevents colours.
 func NewView(w io.Writer, env func(string) (string, bool), now time.Time) View {
@@ -29,12 +29,12 @@ func NewView(w io.Writer, env func(string) (string, bool), now time.Time) View {
 	}
 	v := View{Human: true, Colours: Colours(w, env), Width: defaultWidth, Now: now}
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-		v.Width = max(width, leastWidth)
+		v.Width = max(width, minWidth)
 	}
 	return v
 }
 
-// When tells a time: of a terminal when it is to come or was, and its short stamp; otherwise in full. It is empty for the
+// When formats a time: for people relative to now and as a stamp, else in full. It is empty for the
 // zero time.
 func (v View) When(t time.Time, zone *time.Location) string {
 	if !v.Human || t.IsZero() {
@@ -43,7 +43,7 @@ func (v View) When(t time.Time, zone *time.Location) string {
 	return v.Relative(t) + ", " + v.Stamp(t, zone)
 }
 
-// Ago tells how long ago a time was, or when it is to come; otherwise the time in full.
+// Ago formats a time: for people relative to now, else in full. It is empty for the zero time.
 func (v View) Ago(t time.Time, zone *time.Location) string {
 	if !v.Human || t.IsZero() {
 		return Time(t, zone)
@@ -51,7 +51,8 @@ func (v View) Ago(t time.Time, zone *time.Location) string {
 	return v.Relative(t)
 }
 
-// Tick tells a tick or a moment of one, which people look for by its clock time.
+// Tick formats a tick, or a time in its run: for people as a stamp, else in full. It is empty for
+// the zero time.
 func (v View) Tick(t time.Time, zone *time.Location) string {
 	if !v.Human || t.IsZero() {
 		return Time(t, zone)
@@ -59,8 +60,9 @@ func (v View) Tick(t time.Time, zone *time.Location) string {
 	return v.Stamp(t, zone)
 }
 
-// Stamp tells a time of a day that people know by its name, or by its date: 02:00, Tue 02:00, 31 Dec 02:00,
-// 2027-12-31 02:00. It has the seconds where they are not 0, and the milliseconds of what lies within two days of now.
+// Stamp formats a time with as much of its date as people need: 02:00, Tue 02:00, 31 Dec 02:00,
+// 2027-12-31 02:00. It shows seconds unless they are 0, and milliseconds only within two days of
+// now.
 func (v View) Stamp(t time.Time, zone *time.Location) string {
 	t, now := t.In(zone), v.Now.In(zone)
 	day := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
@@ -84,7 +86,7 @@ func (v View) Stamp(t time.Time, zone *time.Location) string {
 	}
 }
 
-// Relative tells how far a time is from now, in its largest unit, or two where that is small: in 2 s, 1 h 19 min ago.
+// Relative formats the distance of a time from now: in 2 s, 1 h 19 min ago.
 func (v View) Relative(t time.Time) string {
 	d := t.Sub(v.Now)
 	if d.Abs() < 500*time.Millisecond {
@@ -96,7 +98,8 @@ func (v View) Relative(t time.Time) string {
 	return "in " + Duration(d)
 }
 
-// Duration tells a duration from half a second on.
+// Duration formats a duration in its largest unit, and in two where the first is below 10. It is at
+// least 1 s.
 func Duration(d time.Duration) string {
 	s := int64((d + 500*time.Millisecond) / time.Second)
 	two := func(n int64, unit string, rest int64, lesser string) string {

@@ -49,6 +49,6 @@ a-rather…  in 26 h, Sat 04:30  some wor…
     what went wrong is said in full,
     however many lines it takes
 `, wide.Text(false))
-	require.Equal(t, "größe", shortened("größe", 5))
-	require.Equal(t, "grö…", shortened("größe", 4))
+	require.Equal(t, "größe", shorten("größe", 5))
+	require.Equal(t, "grö…", shorten("größe", 4))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/joined"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/jobs/http"
@@ -19,15 +20,17 @@ import (
 	"github.com/solotick/solotick/jobs/redisstream"
 )
 
-// Runtime has the parts of a replica that runs of jobs use.
+// Runtime has the parts of a replica that runs use.
 type Runtime struct {
-	Guard   *exec.Guard
-	Logger  *slog.Logger
-	Streams redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum
+	Supervisor *exec.Supervisor
+	Logger     *slog.Logger
+	Streams    redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum
 }
 
-// New makes the configured jobs. With a nil runtime it only checks them: they cannot run. The error is a
-// *ConfigError with every fault, each with the line of its job in the file at path.
+// New makes the configured jobs. With a nil runtime it only checks them: they cannot run.
+//
+// The error is an *exitcode.ConfigError with every fault, each with the line of its job in the file
+// at path.
 func New(cfg *config.Config, path string, r *Runtime) (*jobs.Registry, error) {
 	var registry jobs.Registry
 	var faults config.Errors
@@ -43,7 +46,7 @@ func New(cfg *config.Config, path string, r *Runtime) (*jobs.Registry, error) {
 		if err = errors.Join(err, specErr); err == nil {
 			err = registry.Add(made)
 		}
-		for _, fault := range leaves(err) {
+		for _, fault := range joined.Errors(err) {
 			faults = append(faults, locate(fault, path, i, job.Line))
 		}
 	}
@@ -53,19 +56,19 @@ func New(cfg *config.Config, path string, r *Runtime) (*jobs.Registry, error) {
 	return &registry, nil
 }
 
-// newHandler makes the handler of a job. It is nil when the job has no known kind of work.
+// newHandler makes the handler of a job. It returns nil when the job has no known kind of work.
 func newHandler(cfg *config.Config, job config.Job, r *Runtime) (jobs.Handler, error) {
 	var logger *slog.Logger
-	var guard *exec.Guard
+	var supervisor *exec.Supervisor
 	if r != nil {
-		logger, guard = r.Logger, r.Guard
+		logger, supervisor = r.Logger, r.Supervisor
 	}
 	switch {
 	case job.Exec != nil:
 		command := exec.Command{
 			Args: job.Exec.Command, Dir: job.Exec.Dir, Env: job.Exec.Env, KillGrace: job.Exec.KillGrace,
 		}
-		return exec.New(guard, command), command.Validate()
+		return exec.New(supervisor, command), command.Validate()
 	case job.HTTP != nil:
 		call := http.Call{
 			Method: job.HTTP.Method, URL: job.HTTP.URL, Headers: job.HTTP.Headers, Body: job.HTTP.Body,
@@ -91,7 +94,7 @@ func newStreamHandler(cfg *config.Config, configured *config.RedisStream, r *Run
 	switch {
 	case cfg.Redis.Quorum != nil:
 		return refuse("needs one Redis, and redis.quorum names several that know nothing of each other: which of them has the stream? Use an exec or http job")
-	case !cfg.Redis.Configured(): // a flag may set it, so the file alone cannot be blamed
+	case !cfg.Redis.Configured(): // the file or a flag can set it, so the rule names both
 		return refuse("needs Redis, and none is configured: set redis.url, or start with run --redis URL")
 	case r == nil:
 		return notMade, stream.Validate()
@@ -103,30 +106,12 @@ func newStreamHandler(cfg *config.Config, configured *config.RedisStream, r *Run
 
 var notMade jobs.Handler = func(context.Context, jobs.Run) error { return errors.New("the job was not made") }
 
-// leaves returns the single faults that err joins.
-func leaves(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range joined.Unwrap() {
-			all = append(all, leaves(e)...)
-		}
-		return all
-	}
-	if inner := errors.Unwrap(err); inner != nil {
-		return leaves(inner)
-	}
-	return []error{err}
-}
-
-// locate says of the nth job's fault where that job is configured. It leaves the value out, which may have come from a
-// secret variable.
+// locate returns a fault of job n with its place in the file. It omits the value, which a secret
+// variable may have set.
 func locate(fault error, path string, n, line int) *config.Error {
 	e := &config.Error{File: path, Line: line, Column: 1, Field: fmt.Sprintf("jobs[%d]", n), Rule: fault.Error()}
 	if f, ok := errors.AsType[*jobs.Fault](fault); ok {
-		e.Field += "." + strings.TrimPrefix(f.Field, "jobs[0].") // the registry counts the jobs of one call
+		e.Field += "." + strings.TrimPrefix(f.Field, "jobs[0].") // the registry counts from the first job of a call
 		e.Rule = f.Rule
 	}
 	return e

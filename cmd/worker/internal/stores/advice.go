@@ -9,7 +9,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// Advice says what to do about an error of Redis, in the words of the configuration.
+// Advice says what to do about an error of Redis. It names the keys of the configuration that are
+// in use.
 func (s *Store) Advice(err error) string {
 	switch {
 	case errors.Is(err, quorum.ErrRestarted):

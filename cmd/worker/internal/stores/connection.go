@@ -16,7 +16,7 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// Connection is how the configured Redis is reached. Exactly one of the four is set.
+// Connection has the client options of the configured Redis. Exactly one of the four is set.
 type Connection struct {
 	single   *redis.Options
 	Cluster  *redis.ClusterOptions
@@ -24,10 +24,22 @@ type Connection struct {
 	Quorum   []*redis.Options
 }
 
-// NewConnection reads what the configuration says of Redis, and the files that it names. It connects to nothing. The error
-// is a *ConfigError with every fault. It shows nothing of a URL: where a password is not escaped, any part of the URL may be
-// a part of the password.
-func NewConnection(cfg *config.Config) (*Connection, error) {
+// Check reports whether the store of a configuration can be opened, as far as that is known without
+// a connection. Errors are those of [Open].
+func Check(cfg *config.Config) error {
+	if !cfg.Redis.Configured() {
+		return nil
+	}
+	_, err := newConnection(cfg)
+	return err
+}
+
+// newConnection makes the client options of cfg.Redis, and reads the files that it names. It does
+// not connect.
+//
+// The error is an *exitcode.ConfigError with every fault. It shows no part of a URL: any part can
+// belong to a password that is not escaped.
+func newConnection(cfg *config.Config) (*Connection, error) {
 	r := &cfg.Redis
 	var faults config.Errors
 	secure, err := tlsConfig(r.TLS)
@@ -48,7 +60,7 @@ func NewConnection(cfg *config.Config) (*Connection, error) {
 			o.DB = r.Database
 		}
 		if secure != nil && o.TLSConfig != nil {
-			name := o.TLSConfig.ServerName // of the URL
+			name := o.TLSConfig.ServerName // from the URL
 			o.TLSConfig = secure.Clone()
 			if o.TLSConfig.ServerName == "" {
 				o.TLSConfig.ServerName = name
@@ -78,7 +90,7 @@ func NewConnection(cfg *config.Config) (*Connection, error) {
 	return c, nil
 }
 
-// tlsConfig reads the files that t names; nil for a nil t. The error is a *config.Error.
+// tlsConfig reads the files that t names. It returns nil for nil. The error is a *config.Error.
 func tlsConfig(t *config.TLS) (*tls.Config, error) {
 	if t == nil {
 		return nil, nil
@@ -104,7 +116,7 @@ func tlsConfig(t *config.TLS) (*tls.Config, error) {
 	return c, nil
 }
 
-// String says where it leads to, without passwords.
+// String returns the addresses, without passwords.
 func (c *Connection) String() string {
 	switch {
 	case c.Cluster != nil:
@@ -122,14 +134,14 @@ func (c *Connection) String() string {
 	}
 }
 
-// bound sets what holds for every connection: nothing takes longer than timeout, and where nobody needs it, it connects to
-// nothing.
-func (c *Connection) bound(timeout time.Duration) {
+// setTimeouts bounds each call, dial and wait for a connection by timeout. It also turns off idle
+// connections and the commands that go-redis sends by itself.
+func (c *Connection) setTimeouts(timeout time.Duration) {
 	for _, o := range append([]*redis.Options{c.single}, c.Quorum...) {
 		if o == nil {
 			continue
 		}
-		boundServer(o, timeout)
+		setServerTimeouts(o, timeout)
 	}
 	if o := c.Cluster; o != nil {
 		o.ContextTimeoutEnabled = true
@@ -146,7 +158,7 @@ func (c *Connection) bound(timeout time.Duration) {
 	}
 }
 
-func boundServer(o *redis.Options, timeout time.Duration) {
+func setServerTimeouts(o *redis.Options, timeout time.Duration) {
 	o.ContextTimeoutEnabled = true
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
 	o.DialerRetries = 1
@@ -155,7 +167,7 @@ func boundServer(o *redis.Options, timeout time.Duration) {
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// client makes a client of what is not a quorum.
+// client makes the client of a server, a Cluster or Sentinel.
 func (c *Connection) client() redis.UniversalClient {
 	switch {
 	case c.Cluster != nil:
@@ -167,12 +179,12 @@ func (c *Connection) client() redis.UniversalClient {
 	}
 }
 
-// Sentinels makes a client of each Sentinel.
+// Sentinels makes a client for each Sentinel. The caller closes them.
 func (c *Connection) Sentinels() (list []*redis.SentinelClient) {
 	for _, addr := range c.Sentinel.SentinelAddrs {
 		f := c.Sentinel
 		o := &redis.Options{Addr: addr, Username: f.SentinelUsername, Password: f.SentinelPassword, TLSConfig: f.TLSConfig, MaxRetries: -1}
-		boundServer(o, f.ReadTimeout)
+		setServerTimeouts(o, f.ReadTimeout)
 		list = append(list, redis.NewSentinelClient(o))
 	}
 	return list

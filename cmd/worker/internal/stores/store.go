@@ -1,4 +1,5 @@
-// Package stores opens the store that a configuration names: Redis, a Cluster, Sentinel, a quorum, or memory.
+// Package stores opens the store that a configuration names: Redis, a Cluster, Sentinel, a quorum,
+// or memory.
 package stores
 
 import (
@@ -18,25 +19,28 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// Store is where the fleet meets, and what there is to know of it.
+// Store is the store of a fleet, with the connection that it uses.
 type Store struct {
 	protocol.Store
 	io.Closer
-	redis      config.Redis          // as it is configured
-	Addr       string                // of Redis, for people; "" for a store in this process
+	redis      config.Redis          // as configured
+	Addr       string                // of Redis, without passwords; "" for a store in this process
 	Connection *Connection           // nil for a store in this process
-	Streams    redis.UniversalClient // for the runs of redis_stream jobs; nil without Redis and for a quorum
+	Streams    redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum
 	Nodes      []*redis.Client       // of a quorum, for doctor
 }
 
-// CommandTimeout bounds each call of a command. No lease depends on it, so it need not follow the TTL as [CallTimeout] does.
+// CommandTimeout is the timeout of each call of a command. No lease depends on it, so it does not
+// follow the TTL as [CallTimeout] does.
 const CommandTimeout = 3 * time.Second
 
-// CallTimeout bounds each call of a worker, so that a lease whose renewal hangs can be renewed again in time.
+// CallTimeout is the timeout of each call of a worker. It leaves time to renew a lease again when a
+// renewal hangs.
 func CallTimeout(cfg *config.Config) time.Duration { return min(time.Second, cfg.Lease.TTL/6) }
 
-// Open opens the store that is configured, without connecting to it. Each call of it takes at most timeout, and twice that
-// on a quorum. count is called with the number of commands that it sends.
+// Open opens the configured store. It does not connect. Each call of the store takes at most
+// timeout, on a quorum at most twice that. The store calls count with the number of commands that
+// it sends, from several goroutines.
 func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count func(n int)) (*Store, error) {
 	if !cfg.Redis.Configured() {
 		s, err := memlease.New(cfg.Namespace)
@@ -45,17 +49,18 @@ func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count 
 		}
 		return &Store{Store: s, Closer: closers{}}, nil
 	}
-	c, err := NewConnection(cfg)
+	c, err := newConnection(cfg)
 	if err != nil {
 		return nil, err
 	}
-	c.bound(timeout) // a TLS handshake sees this one, and no context
+	c.setTimeouts(timeout) // a TLS handshake obeys this timeout, but no context
 	redis.SetLogger(redisLog{logger})
 	if c.Quorum != nil {
 		return openQuorum(cfg, c, timeout, count)
 	}
-	// The leases must not wait for what jobs do, so the store makes a client of its own, from the options of this one. A
-	// run that has to stop returns within the timeout, and what it adds after that it adds once all the same.
+	// Calls of leases must not queue behind those of jobs, so the store makes a client of its own
+	// from the options of this one. A cancelled run returns within the timeout. An entry that it
+	// added meanwhile is still added once.
 	client := c.client()
 	s, err := redislease.New(client, cfg.Namespace,
 		redislease.WithTimeout(timeout),
@@ -70,7 +75,7 @@ func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count 
 	return &Store{Store: s, Closer: closers{s, client}, redis: cfg.Redis, Addr: c.String(), Connection: c, Streams: client}, nil
 }
 
-// openQuorum opens a store over independent servers.
+// openQuorum opens a store on independent servers.
 func openQuorum(cfg *config.Config, c *Connection, timeout time.Duration, count func(n int)) (*Store, error) {
 	made := &Store{redis: cfg.Redis, Addr: c.String(), Connection: c}
 	var nodes []quorum.Node
@@ -95,7 +100,7 @@ func openQuorum(cfg *config.Config, c *Connection, timeout time.Duration, count 
 	return made, nil
 }
 
-// closers are closed together, in order.
+// closers closes several parts, in order.
 type closers []io.Closer
 
 func (all closers) Close() error {
@@ -106,10 +111,10 @@ func (all closers) Close() error {
 	return errors.Join(faults...)
 }
 
-// commandCounter is a hook that counts what go-redis sends.
+// commandCounter is a hook that counts the commands of a client.
 type commandCounter struct{ count func(n int) }
 
-// addCounter counts the commands where they are sent: by the clients of a Cluster's servers.
+// addCounter counts the commands of a client. On a Cluster, the clients of its servers send them.
 func addCounter(client redis.UniversalClient, count func(n int)) {
 	if c, ok := client.(*redis.ClusterClient); ok {
 		c.OnNewNode(func(node *redis.Client) { node.AddHook(commandCounter{count}) })
