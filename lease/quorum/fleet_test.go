@@ -79,6 +79,13 @@ func TestSetsAreKeptWhicheverNodeIsGone(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, gone == 2, kept[0], "too few nodes have it, so it has to be put again")
 		}
+		for _, n := range list {
+			n.set(false)
+		}
+		list[0].meet(func() fault { return fault{before: time.Second} })
+		kept, err := s.KeepSets(t.Context(), digests, time.Minute)
+		require.NoError(t, err)
+		require.True(t, kept[0], "the slow one has it")
 	})
 }
 
