@@ -104,6 +104,8 @@ func (c *contender) settledLocked(t protocol.Settled) {
 		reason = ReasonTakeovers
 	case Cancelled:
 		reason = ReasonCancelled
+	case Missed:
+		reason = ReasonTooOld
 	default:
 	}
 	c.undoneLocked(t.Occasion, t.Outcome, reason)

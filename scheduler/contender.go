@@ -53,6 +53,7 @@ type contender struct {
 	place   place
 	from    int64 // backups count from this time when it is later than the tick's
 	hints   hints
+	doubt   doubt
 }
 
 // definition is a job as this replica knows it. It is never changed, only replaced.

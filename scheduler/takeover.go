@@ -100,6 +100,10 @@ const settleGrace = 1500 * time.Millisecond
 // mostPutOff bounds that when there is always some trouble.
 const mostPutOff = 3
 
+// takeoverMargin is for how long, beyond two TTLs, a tick that was interrupted may be taken over however short its job's
+// catch-up window is: a fleet that lives takes that long at most, after trouble with the store or its clock.
+const takeoverMargin = 10 * time.Second
+
 // takeOverLocked claims a tick that another held, or that waits.
 func (c *contender) takeOverLocked(tick, now int64) *request {
 	l := c.open[tick]
@@ -123,6 +127,7 @@ func (c *contender) takeOverLocked(tick, now int64) *request {
 	}
 	l.triggered = false
 	r := &request{claim: c.claim(tick)}
+	r.claim.TakeoverWithin = max(c.spec.CatchUpWindow, c.spec.MisfireGrace, 2*c.s.term+takeoverMargin)
 	r.claim.OnlyOpen = true // it may have been settled, and a triggered one is past the watermark
 	r.claim.Overlap = overlapOf(c.spec.Overlap)
 	return c.beginLocked(r)
@@ -154,6 +159,7 @@ func (c *contender) othersLocked(open []protocol.Open, tick, now int64, overtake
 	if len(open) == 0 && len(c.open) == 0 {
 		return
 	}
+	c.suspectLocked(open)
 	before := c.open
 	c.open = make(map[int64]look, len(open))
 	for t, l := range before {

@@ -87,6 +87,7 @@ var cases = []struct {
 	// bounds.go
 	{"PastItsBoundNothingIsClaimed", pastItsBoundNothingIsClaimed},
 	{"PastItsBoundNothingIsTakenOver", pastItsBoundNothingIsTakenOver},
+	{"LeftForTooLongIsMissed", leftForTooLongIsMissed},
 	{"PastItsBoundNothingIsSettledOnTheWay", pastItsBoundNothingIsSettledOnTheWay},
 	{"PastItsBoundNothingIsPassedOrMade", pastItsBoundNothingIsPassedOrMade},
 	{"PastItsBoundNothingIsPausedOrTriggered", pastItsBoundNothingIsPausedOrTriggered},

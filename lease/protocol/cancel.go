@@ -77,7 +77,9 @@ func CancelledBy(note string) (by string, ok bool) {
 }
 
 // OfStore reports whether a note is one that only stores make: its occasion was not settled by its holder.
-func OfStore(note string) bool { return note == NoteExpired || strings.HasPrefix(note, noteCancelled) }
+func OfStore(note string) bool {
+	return note == NoteExpired || note == NoteTooOld || strings.HasPrefix(note, noteCancelled)
+}
 
 // Validate returns every fault of c, joined; nil when there is none. Stores refuse a cancel that has any.
 func (c Cancel) Validate() error {

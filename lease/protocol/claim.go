@@ -39,7 +39,7 @@ func (c Claim) Validate() error {
 	// The usual case costs no allocation: it is on the way of every claim.
 	if ValidName(c.Name) && ValidName(c.Holder) && ValidName(c.Request) && c.Occasion >= 0 && c.Occasion <= MaxOccasion &&
 		c.Term >= time.Millisecond && c.Takeovers >= 0 && c.Overlap >= OverlapAllow && c.Overlap <= OverlapReplace &&
-		c.Known >= 0 && c.Known <= MaxOccasion && c.MaxHold >= 0 {
+		c.Known >= 0 && c.Known <= MaxOccasion && c.MaxHold >= 0 && c.TakeoverWithin >= 0 {
 		return nil
 	}
 	var faults []error
@@ -54,6 +54,7 @@ func (c Claim) Validate() error {
 	fault(c.Occasion >= 0 && c.Occasion <= MaxOccasion, "occasion", c.Occasion, "must be from 0 to 2^53-1")
 	fault(c.Term >= time.Millisecond, "term", c.Term, "must be at least 1ms")
 	fault(c.Takeovers >= 0, "takeovers", c.Takeovers, "must be at least 0")
+	fault(c.TakeoverWithin >= 0, "takeover within", c.TakeoverWithin, "must be at least 0")
 	fault(c.Overlap >= OverlapAllow && c.Overlap <= OverlapReplace, "overlap", int(c.Overlap), "must be one of the Overlap constants")
 	fault(c.Known >= 0 && c.Known <= MaxOccasion, "known", c.Known, "must be from 0 to 2^53-1")
 	fault(c.MaxHold >= 0, "max hold", c.MaxHold, "must be at least 0")

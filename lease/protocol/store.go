@@ -108,6 +108,11 @@ type Claim struct {
 	// Occasion 0 can be granted any number of times.
 	Takeovers int
 
+	// TakeoverWithin is how long after its lease ran out the occasion may be granted again: later it is settled as missed,
+	// with [NoteTooOld]. It does not bind what was released, waits, or may not be granted again, nor occasion 0. The zero
+	// value means no bound.
+	TakeoverWithin time.Duration
+
 	// Overlap says what happens when another occasion of the name is open.
 	Overlap Overlap
 
@@ -244,6 +249,8 @@ const (
 	OutcomeSkipped Outcome = "skipped"
 	// OutcomeLost is settled by a claim of an occasion that may not be granted again.
 	OutcomeLost Outcome = "lost"
+	// OutcomeMissed is settled by a claim of an occasion that was left for too long: see [Claim].TakeoverWithin.
+	OutcomeMissed Outcome = "missed"
 	// OutcomeReplaced is settled of an occasion that has made room for one with OverlapReplace.
 	OutcomeReplaced Outcome = "replaced"
 	// OutcomeCancelled is settled of an occasion that somebody has cancelled: see [Canceller].
@@ -257,6 +264,7 @@ const (
 	NoteOpen    = "open"    // MaxOpen occasions were open
 	NoteNewer   = "newer"   // a newer one took its place in the queue
 	NoteExpired = "expired" // the lease had run out or was released, and it may not be granted again; a grant with this note is refused
+	NoteTooOld  = "too_old" // its lease had run out for longer than it may be taken over; a grant with this note is refused
 )
 
 // Pass settles occasions that nobody runs.
@@ -308,12 +316,15 @@ type Schedule struct {
 
 // Record is the record of a name, as a store has it.
 type Record struct {
-	Name   string
-	Made   bool  // Sync has just made it
-	Mark   int64 // every occasion up to it is settled or open
-	Token  int64 // of the last grant
-	Open   []Open
-	Paused *Pause // nil when it is not
+	Name string
+	Made bool // Sync has just made it
+	// Restored says that the record was older than what this client had seen of it, and that Sync has brought that back: the
+	// store went back in time. Other clients may know more.
+	Restored bool
+	Mark     int64 // every occasion up to it is settled or open
+	Token    int64 // of the last grant
+	Open     []Open
+	Paused   *Pause // nil when it is not
 	// Revision is the newest that a Sync has brought, and Revised when it was brought first, after another or none, by
 	// the store's clock in microseconds.
 	Revision string

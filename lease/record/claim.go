@@ -70,6 +70,10 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 			return protocol.Answer{Status: protocol.Lost, Token: e.Token, Attempt: e.Attempt}
 		}
 		takeovers--
+		if c.TakeoverWithin > 0 && at.passed(e.Ends.Add(c.TakeoverWithin)) {
+			settled := r.over(e, protocol.OutcomeMissed, protocol.NoteTooOld, at)
+			return protocol.Answer{Status: protocol.Decided, Token: e.Token, Attempt: e.Attempt, Settled: []protocol.Settled{settled}}
+		}
 	}
 	a := r.grant(c, e.Attempt+1, takeovers, at)
 	a.Former = former
