@@ -8,80 +8,10 @@
 //
 // # Keys
 //
-//	key                 default                range
-//	namespace           default                a name, see below
-//	replica             "" (the worker's own)  a name, or "" for the default
-//	groups              none                   names
-//	max_runs            0: no limit            0 to 1000000: the weight of jobs that run here at a time
-//	redis               none                   exactly one of url, addrs and quorum
-//	  url                                      redis://host, rediss://host or unix:///path
-//	  addrs                                    host:port of some servers, with cluster: true, or of Sentinels, with master
-//	  cluster           false                  true: addrs are those of a Redis Cluster
-//	  master                                   the name by which the Sentinels in addrs know the primary
-//	  quorum                                   3 to 9 URLs of servers that know nothing of each other
-//	  username          the default user       with password; both not where a URL has them
-//	  password          none                   not empty
-//	  database          0                      0 or more, and 0 with cluster; not where a URL has one
-//	  sentinel_username the default user       with master and sentinel_password
-//	  sentinel_password none                   with master
-//	  tls               none                   with addrs, and where every URL is rediss; {} trusts what the system trusts
-//	    ca_file         the system's           PEM; the authorities to trust instead
-//	    cert_file       none                   PEM, with key_file
-//	    key_file        none                   PEM, with cert_file
-//	    server_name     the host               in the servers' certificates
-//	  wait_replicas     0                      0 to 16; with 1 or more, lease.ttl is 2s or more; 0 with quorum
-//	  failover_grace    0s                     0s, or lease.ttl to 25h; 0s with cluster and quorum
-//	lease.ttl           15s                    500ms to 24h
-//	http.addr           127.0.0.1:8080         host:port; port 0 picks one; any interface may be named
-//	http.token          refused: it is not supported yet, for nothing that is served changes state
-//	shutdown_grace      30s                    0s or more
-//	log.level           info                   debug, info, warn, error
-//	log.format          text                   text, json
-//	defaults                                   the keys of a job that are marked *
-//	jobs                required               one job or more
-//
-//	jobs[]
-//	  name              required               a name that no other job has
-//	  schedule          required               see package jobs/schedule; none where leader is true
-//	  leader            false                  true: a task that runs all the time on one replica, see below
-//	  timezone *        UTC                    a name of the IANA time zone database
-//	  timeout *         0s, none               0s or more
-//	  retry *
-//	    max_attempts    1                      1 or more
-//	    backoff         1s                     0s or more
-//	    max_backoff     1m                     backoff or more
-//	  delivery *        at_least_once          at_least_once, at_most_once
-//	  max_takeovers *   3                      0 or more
-//	  overlap *         forbid                 forbid, allow, queue, replace
-//	  misfire_grace *   10s                    0s or more
-//	  misfire *         latest                 skip, latest, all
-//	  catch_up_window * 1h                     0s or more
-//	  max_catch_up *    100                    0 or more
-//	  weight *          1                      1 to 1000000, at most max_runs where this replica serves the job
-//	  jitter *          0s                     0s or more, shorter than the time between two ticks
-//	  rate *            none                   a limit of triggers such as 1/10m: at most 1 each ms, at least 1 in 8760h
-//	  burst *           1                      1 to 1000000; how many triggers may come at once
-//	  groups *          none: any replica      names
-//	  paused *          false                  true, false
-//	  history *         128                    16 to 1000; how many settled ticks are kept
-//	  exec              exactly one of exec, http, redis_stream and log
-//	    command         required               a list of strings, the first not empty
-//	    dir             the worker's           a directory; whether it exists is seen when the job runs
-//	    env             none                   names to strings; no name starts with SOLOTICK_
-//	    kill_grace      5s                     0s or more
-//	  http
-//	    method          GET, POST with a body  GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, in any case
-//	    url             required               absolute, http or https
-//	    headers         none                   names to strings; none that a run is told by
-//	    body            none                   a string
-//	    success         [200-299]              one status code or range or more, 200 to 599
-//	    timeout         30s                    above 0s
-//	  log
-//	    message         required               not blank
-//	  redis_stream                             needs a Redis, which the worker checks: a flag may name it
-//	    stream          required               the key of the stream; no } in it, but that of a hash tag such as {eu}
-//	    maxlen          0: all                 about how many entries to keep, 0 or more
-//	    fields          none                   names to strings; none that is set for each entry
+// The tables of keys (settings, redisKeys, jobKeys and those that they name) are the only list of the file's keys. The
+// reader comes from them, [Schema], what [NeedsRestart] compares, and the tables of docs/configuration.md. A new key is a
+// line in one of them and a field in what it fills. Rules that relate several keys stand in checkRedis, checkFailover
+// and, for the policies of a job, in package jobs.
 //
 // A leader task has no schedule, timeout, jitter and rate: written in the job they are errors, and those of defaults are
 // not for it. It is started again when it ends, after retry.backoff, which doubles up to retry.max_backoff.

@@ -2,6 +2,10 @@ package config_test
 
 import "strings"
 
+var faultTables = [][]bad{
+	syntaxFaults, structureFaults, topLevelFaults, redisFaults, policyFaults, kindFaults, environmentFaults,
+}
+
 var syntaxFaults = []bad{
 	raw("empty file", "§", "is empty; add jobs:"),
 	raw("only comments", "§# nothing\n", "is empty"),

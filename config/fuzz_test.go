@@ -16,7 +16,7 @@ import (
 // FuzzParse holds that no file makes Parse panic; that a file is judged the same way each time; that every error has a
 // place in the file, in order, on one line, without any variable's value; and that what is accepted keeps the rules.
 func FuzzParse(f *testing.F) {
-	for _, part := range [][]bad{syntaxFaults, structureFaults, topLevelFaults, redisFaults, policyFaults, kindFaults, environmentFaults} {
+	for _, part := range faultTables {
 		for _, test := range part {
 			yaml, _ := unmark(test.yaml)
 			f.Add([]byte(yaml))

@@ -45,8 +45,8 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 	r := newReader(name, env)
 	c := Default()
 	if root, ok := r.document(data); ok {
-		if l, ok := r.topLevel(root, c); ok {
-			c.Jobs = r.jobs(root, l)
+		if r.readSettings(root, c) {
+			c.Jobs = r.jobs(c)
 		}
 	}
 	if err := r.err(); err != nil {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -16,46 +15,6 @@ type entry struct {
 // wrongKey notes that the key of e breaks rule.
 func (r *reader) wrongKey(e entry, rule string) {
 	r.add(e.value.key.Line, e.value.key.Column, e.value.path, "", rule)
-}
-
-// fields reads the mapping v, key by key in the order of the file, and reports whether v is one. A key without a value
-// (null) is as good as absent, except those in filled, whose readers then say what they want.
-func (r *reader) fields(v value, known keys, filled ...string) bool {
-	if !r.is(v, yaml.MappingNode, "a mapping") {
-		return false
-	}
-	for _, e := range r.entries(v) {
-		read, ok := known[e.key]
-		switch {
-		case !ok:
-			r.wrongKey(e, "is not a known key; "+suggestion(e.key, known.names()))
-		case e.value.null() && !slices.Contains(filled, e.key):
-		default:
-			read(e.value)
-		}
-	}
-	return true
-}
-
-// dictionary reads the mapping v, whose keys are the author's own.
-func (r *reader) dictionary(v value, check func(e entry, text string)) {
-	if !r.is(v, yaml.MappingNode, "a mapping of names to values") {
-		return
-	}
-	for _, e := range r.entries(v) {
-		if t, ok := r.text(e.value, `a string ("" for an empty one)`); ok {
-			check(e, t.string)
-		}
-	}
-}
-
-// with adds a pair to m, which it makes when there is none yet.
-func with(m map[string]string, key, value string) map[string]string {
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[key] = value
-	return m
 }
 
 // entries returns what the mapping v holds: its own keys in their order, then those that merge keys (<<) bring and it

@@ -2,77 +2,13 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/solotick/solotick/jobs"
 )
-
-// policies are the fields of a spec as a mapping of the file gives them, and where it does.
-type policies struct {
-	base string           // the path of the mapping
-	at   map[string]value // by the names that jobs.Fault uses, such as retry.backoff
-	bad  map[string]bool  // fields that have a fault already, so that what the spec holds is not what was meant
-}
-
-func newPolicies(base string) *policies {
-	return &policies{base: base, at: map[string]value{}, bad: map[string]bool{}}
-}
-
-// note returns a reader of a field that remembers where the field is written.
-func (p *policies) note(read func(value) bool) func(value) {
-	return func(v value) {
-		field := strings.TrimPrefix(v.path, p.base+".")
-		p.at[field] = v
-		if !read(v) {
-			p.bad[field] = true
-		}
-	}
-}
-
-// policyKeys are the keys that jobs and defaults share.
-func (r *reader) policyKeys(spec *jobs.Spec, p *policies) keys {
-	return keys{
-		"timezone": p.note(func(v value) bool { return readString(r, v, &spec.Timezone) }),
-		"timeout":  p.note(func(v value) bool { return r.duration(v, &spec.Timeout) }),
-		"retry": func(v value) {
-			r.fields(v, keys{
-				"max_attempts": p.note(func(v value) bool { return r.integer(v, &spec.Retry.MaxAttempts) }),
-				"backoff":      p.note(func(v value) bool { return r.duration(v, &spec.Retry.Backoff) }),
-				"max_backoff":  p.note(func(v value) bool { return r.duration(v, &spec.Retry.MaxBackoff) }),
-			})
-		},
-		"delivery":        p.note(func(v value) bool { return readString(r, v, &spec.Delivery) }),
-		"max_takeovers":   p.note(func(v value) bool { return r.integer(v, &spec.MaxTakeovers) }),
-		"overlap":         p.note(func(v value) bool { return readString(r, v, &spec.Overlap) }),
-		"misfire_grace":   p.note(func(v value) bool { return r.duration(v, &spec.MisfireGrace) }),
-		"misfire":         p.note(func(v value) bool { return readString(r, v, &spec.Misfire) }),
-		"catch_up_window": p.note(func(v value) bool { return r.duration(v, &spec.CatchUpWindow) }),
-		"max_catch_up":    p.note(func(v value) bool { return r.integer(v, &spec.MaxCatchUp) }),
-		"jitter":          p.note(func(v value) bool { return r.duration(v, &spec.Jitter) }),
-		"rate":            p.note(func(v value) bool { return r.rate(v, &spec.Rate) }),
-		"burst":           p.note(func(v value) bool { return r.integer(v, &spec.Burst) }),
-		"groups":          func(v value) { r.groups(v, &spec.Groups) },
-		"weight":          p.note(func(v value) bool { return r.integer(v, &spec.Weight) }),
-		"history":         p.note(func(v value) bool { return r.integer(v, &spec.History) }),
-		"paused":          p.note(func(v value) bool { return r.boolean(v, &spec.Paused) }),
-	}
-}
-
-// rate reads a rate; the empty string is none, as the absent key is.
-func (r *reader) rate(v value, to *jobs.Rate) bool {
-	t, ok := r.text(v, "a rate such as 1/10m")
-	if !ok {
-		return false
-	}
-	rate, err := jobs.ParseRate(t.string)
-	if fault, is := errors.AsType[*jobs.Fault](err); is {
-		r.fault(v, "%s", fault.Rule)
-		return false
-	}
-	*to = rate
-	return true
-}
 
 // partner is the other field of each rule that relates two.
 var partner = map[string]string{
@@ -88,55 +24,54 @@ func related(spec jobs.Spec, field string) string {
 	return partner[field]
 }
 
-// specFaults checks a job's spec and notes each fault where its cause is written: in the job, in the defaults that it
+// specFaults checks a job's spec and reports each fault where its cause is written: in the job, in the defaults that it
 // inherits, or at the job for what is in neither.
-func (r *reader) specFaults(job value, spec jobs.Spec, own, inherited *policies) {
+func (r *reader) specFaults(job value, spec jobs.Spec) {
 	for _, fault := range faultsOf(spec) {
 		field, other := fault.Field, related(spec, fault.Field)
-		if own.bad[field] || own.bad[other] || inherited.bad[field] && !own.has(field) || inherited.bad[other] && !own.has(other) {
+		own, inherited := join(job.path, field), join("defaults", field)
+		if r.wrong(job, field) || r.wrong(job, other) {
 			continue
 		}
-		cause, path, note := job, join(job.path, field), ""
-		switch {
-		case own.has(field):
-			cause = own.at[field]
-		case own.has(other):
-			cause = own.at[other]
-			note = "; that is its default"
-			if inherited.has(field) {
-				note = "; it comes from defaults, line " + strconv.Itoa(inherited.at[field].line)
+		cause, path, note := job, own, ""
+		if at, ok := r.at[own]; ok {
+			cause = at
+		} else if at, ok := r.at[join(job.path, other)]; ok {
+			cause, note = at, "; that is its default"
+			if def, ok := r.at[inherited]; ok {
+				note = "; it comes from defaults, line " + strconv.Itoa(def.line)
 			}
-		case inherited.has(field):
-			cause, path = inherited.at[field], join(inherited.base, field)
-		case inherited.has(other):
-			note = "; that is its default"
-			cause, path = inherited.at[other], join(inherited.base, field)
+		} else if at, ok := r.at[inherited]; ok {
+			cause, path = at, inherited
+		} else if at, ok := r.at[join("defaults", other)]; ok {
+			cause, path, note = at, inherited, "; that is its default"
 		}
-		r.specFault(cause, path, fault, note, own, inherited)
+		r.specFault(cause, path, fault, note, job.path)
 	}
 }
 
-// goWords says what a file has for what a program calls.
-var goWords = strings.NewReplacer("jobs.WithTimezone", "timezone")
+// wrong reports whether a field has a fault already, in the job or in the defaults that it inherits. What the spec holds
+// is not what was meant then.
+func (r *reader) wrong(job value, field string) bool {
+	_, own := r.at[join(job.path, field)]
+	return r.bad[join(job.path, field)] || !own && r.bad[join("defaults", field)]
+}
 
-func (r *reader) specFault(cause value, path string, fault *jobs.Fault, note string, own, inherited *policies) {
-	written, rule := mention(fault.Value), goWords.Replace(fault.Rule)
-	for _, p := range []*policies{inherited, own} {
-		if v, ok := p.at[fault.Field]; ok {
-			written = v.written()
-			if fault.Field == "schedule" && r.expands(v) {
-				// The rule may quote the schedule, which errors show as the file has it.
-				rule = "does not make a schedule with these values of the environment; one is \"0 2 * * *\", @hourly or @every 90s"
-			}
+// specFault reports a fault of a spec that the mapping at base makes, or inherits from defaults.
+func (r *reader) specFault(cause value, path string, fault *jobs.Fault, note, base string) {
+	written, rule := mention(fault.Value), strings.ReplaceAll(fault.Rule, "jobs.WithTimezone", "timezone")
+	v, ok := r.at[join(base, fault.Field)]
+	if !ok {
+		v, ok = r.at[join("defaults", fault.Field)]
+	}
+	if ok {
+		written = v.written()
+		if fault.Field == "schedule" && r.expands(v) {
+			// The rule may quote the schedule, which errors show as the file has it.
+			rule = "does not make a schedule with these values of the environment; one is \"0 2 * * *\", @hourly or @every 90s"
 		}
 	}
 	r.add(cause.line, cause.column, path, written, rule+note)
-}
-
-// has reports whether field is written.
-func (p *policies) has(field string) bool {
-	_, ok := p.at[field]
-	return ok
 }
 
 // faultsOf returns what jobs finds wrong with spec.
@@ -154,4 +89,34 @@ func faultsOf(spec jobs.Spec) []*jobs.Fault {
 	}
 	collect(spec.Validate())
 	return all
+}
+
+// tooHeavy reports whether the replica serves a job that it can never run.
+func tooHeavy(c *Config, spec jobs.Spec) bool {
+	serves := len(spec.Groups) == 0 || slices.ContainsFunc(spec.Groups, func(g string) bool { return slices.Contains(c.Groups, g) })
+	return c.MaxRuns > 0 && spec.Weight > c.MaxRuns && spec.Weight <= jobs.MaxWeight && serves && !spec.Leader
+}
+
+// weightFault reports that a job weighs more than the replica runs at a time, where its weight is written. The default
+// weight is the least.
+func (r *reader) weightFault(job value, spec jobs.Spec, c *Config) {
+	if r.bad[join(job.path, "weight")] || r.bad["defaults.weight"] || !tooHeavy(c, spec) {
+		return
+	}
+	fault := &jobs.Fault{Field: "weight", Value: fmt.Sprint(spec.Weight), Rule: fmt.Sprintf("must be at most max_runs, %d: this replica could never run it", c.MaxRuns)}
+	for _, path := range []string{join(job.path, "weight"), "defaults.weight"} {
+		if at, ok := r.at[path]; ok {
+			r.specFault(at, path, fault, "", job.path)
+			return
+		}
+	}
+}
+
+// maxRunsFaults reports the jobs of c that weigh more than a limit which was set in place of the file's.
+func (r *reader) maxRunsFaults(c *Config, text string) {
+	for _, job := range c.Jobs {
+		if tooHeavy(c, job.Spec) {
+			r.add(0, 0, "max_runs", text, fmt.Sprintf("must be at least the weight of job %q, %d: this replica could never run it", job.Spec.Name, job.Spec.Weight))
+		}
+	}
 }

@@ -15,6 +15,12 @@ type reader struct {
 	faults Errors
 	seen   map[faultKey]bool
 
+	sections func() map[string]string // where keys belong; the tables cannot name what names them
+
+	partial bool             // keys that a file needs may be absent
+	at      map[string]value // the keys that are written, by their paths
+	bad     map[string]bool  // which of them have a fault, so that what was read is not what was meant
+
 	spare   int                 // how many more values aliases may stand for
 	stopped bool                // they stand for more
 	merging map[*yaml.Node]bool // the mappings whose merge keys are being followed
@@ -27,7 +33,8 @@ type faultKey struct {
 }
 
 func newReader(file string, env func(string) (string, bool)) *reader {
-	return &reader{file: file, env: env, seen: map[faultKey]bool{}, merging: map[*yaml.Node]bool{}}
+	return &reader{file: file, env: env, seen: map[faultKey]bool{}, merging: map[*yaml.Node]bool{},
+		at: map[string]value{}, bad: map[string]bool{}, sections: sections}
 }
 
 // value is a node, where it is written and the path by which its author knows it.
@@ -36,6 +43,7 @@ type value struct {
 	line, column int        // of the alias, when the value is reached through one
 	key          *yaml.Node // whose value it is; nil for what is not in a mapping
 	path         string
+	order        int  // in which the keys were read
 	secret       bool // errors must not show what is written
 	aliased      bool // this value or one around it is reached through an alias
 }

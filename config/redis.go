@@ -1,73 +1,58 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 )
 
-// section is the mapping redis while it is read: what stands in it, and what that comes to.
-type section struct {
-	*reader
-	whole value
-	given map[string]value
-	to    *Redis
+var redisKeys = []key[Redis]{
+	field("url", redisURL, func(r *Redis) *Secret { return &r.URL },
+		"one server; may have user, password and database").hidden(),
+	field("addrs", redisAddrs, func(r *Redis) *[]string { return &r.Addrs },
+		"at least one server that answers, of a Redis Cluster with cluster, or of Sentinels with master").hidden(),
+	field("cluster", boolean, func(r *Redis) *bool { return &r.Cluster }, "addrs are servers of a Redis Cluster"),
+	field("master", word, func(r *Redis) *string { return &r.Master },
+		"the name by which the Sentinels in addrs know the primary"),
+	field("quorum", redisQuorum, func(r *Redis) *[]Secret { return &r.Quorum },
+		"independent servers, better an odd number: no Cluster, no replicas of each other").hidden(),
+	field("username", word, func(r *Redis) *string { return &r.Username },
+		"for every server, with password, where no URL has one").defaultsTo("the default user"),
+	field("password", secretText, func(r *Redis) *Secret { return &r.Password },
+		"for every server, where no URL has one").hidden(),
+	field("database", number(0, 0, "must be at least 0"), func(r *Redis) *int { return &r.Database },
+		"where no URL has one; 0 with cluster"),
+	field("sentinel_username", word, func(r *Redis) *string { return &r.SentinelUsername },
+		"for the Sentinels themselves, with sentinel_password").defaultsTo("the default user"),
+	field("sentinel_password", secretText, func(r *Redis) *Secret { return &r.SentinelPassword },
+		"for the Sentinels themselves").hidden(),
+	field("tls", optional(mapping(tlsKeys, checkPair), TLS{}), func(r *Redis) **TLS { return &r.TLS },
+		"with addrs, or rediss:// in every URL; {} trusts what the system trusts").neverEmpty(),
+	field("wait_replicas", number(0, MaxWaitReplicas, fmt.Sprintf("must be from 0 to %d", MaxWaitReplicas)),
+		func(r *Redis) *int { return &r.WaitReplicas },
+		"how many Redis replicas must have each write; 1 or more needs a lease.ttl of 2s; 0 with quorum"),
+	field("failover_grace", durationWithin(0, MaxFailoverGrace), func(r *Redis) *time.Duration { return &r.FailoverGrace },
+		"for how long nothing new is granted after a failover: 0s, or at least lease.ttl; 0s with cluster and quorum"),
 }
 
-func (r *reader) redis(v value, to *Redis) (f failover) {
-	v.secret = true
-	s := &section{reader: r, whole: v, given: map[string]value{}, to: to}
-	hide := map[string]bool{"url": true, "addrs": true, "quorum": true, "password": true, "sentinel_password": true}
-	known := keys{
-		"url":               func(v value) { r.redisURL(v, &to.URL) },
-		"addrs":             s.addresses,
-		"cluster":           s.cluster,
-		"master":            func(v value) { r.word(v, &to.Master) },
-		"quorum":            s.quorum,
-		"username":          func(v value) { r.word(v, &to.Username) },
-		"password":          func(v value) { r.secretText(v, &to.Password) },
-		"database":          s.database,
-		"sentinel_username": func(v value) { r.word(v, &to.SentinelUsername) },
-		"sentinel_password": func(v value) { r.secretText(v, &to.SentinelPassword) },
-		"tls":               s.tls,
-		"wait_replicas":     func(v value) { f.replicas = r.waitReplicas(v, &to.WaitReplicas) },
-		"failover_grace":    func(v value) { f.grace = r.failoverGrace(v, &to.FailoverGrace) },
-	}
-	for key, read := range known {
-		known[key] = func(v value) {
-			v.secret = hide[key]
-			s.given[key] = v
-			read(v)
-		}
-	}
-	if r.fields(v, known, "tls") {
-		s.check()
-	}
-	return f
+var tlsKeys = []key[TLS]{
+	field("ca_file", word, func(t *TLS) *string { return &t.CAFile },
+		"PEM: the authorities to trust instead").defaultsTo("the system's"),
+	field("cert_file", word, func(t *TLS) *string { return &t.CertFile },
+		"PEM: a certificate to show to the servers, with key_file"),
+	field("key_file", word, func(t *TLS) *string { return &t.KeyFile }, "PEM, with cert_file"),
+	field("server_name", word, func(t *TLS) *string { return &t.ServerName },
+		"the name in the servers' certificates").defaultsTo("the host"),
 }
 
-// cluster reads a boolean; false is as good as absent.
-func (s *section) cluster(v value) {
-	if s.boolean(v, &s.to.Cluster) && !s.to.Cluster {
-		delete(s.given, "cluster")
-	}
-}
-
-// redisURL shows nothing of the URL in errors: even one that makes no sense may hold a password.
-func (r *reader) redisURL(v value, to *Secret) bool {
-	t, ok := r.text(v, "a URL such as redis://localhost:6379/0")
-	if !ok {
-		return false
-	}
-	if rule := redisURLRule(t.string); rule != "" {
-		r.fault(v, "%s", rule)
-		return false
-	}
-	*to = NewSecret(t.string)
-	return true
-}
+// redisURL is always hidden in errors: even a URL that makes no sense may hold a password.
+var redisURL = single("a URL such as redis://localhost:6379/0", "redis://host, rediss://host (TLS) or unix:///path",
+	textSchema("^(redis|rediss|unix)://"), func(t text) (Secret, string) { return NewSecret(t.string), redisURLRule(t.string) })
 
 func redisURLRule(s string) string {
 	u, err := url.Parse(s)
@@ -106,72 +91,66 @@ func validPort(port string, optional bool) bool {
 	return err == nil && n > 0
 }
 
-// addresses reads host:port of servers. One that may hold a password, because somebody wrote a URL, is not shown.
-func (s *section) addresses(v value) {
-	items, ok := s.list(v, "a list of addresses such as [a:6379, b:6379]")
-	if !ok {
-		return
-	}
-	if len(items) == 0 {
-		s.fault(v, "must name at least one server, as host:port")
-		return
-	}
-	var addrs []string
-	for i, item := range items {
-		t, ok := s.text(item, "an address such as redis-1:6379")
-		if !ok {
-			continue
+var redisAddrs = list[string]{
+	want: "a list of addresses such as [a:6379, b:6379]", values: "host:port, one or more", open: true,
+	size: notEmpty("must name at least one server, as host:port"),
+	item: redisAddr,
+	repeat: func(addr string, earlier []string) string {
+		if containsFold(earlier, addr) {
+			return "is listed already; remove one of the two"
 		}
-		item.secret = strings.ContainsAny(t.string, "@/")
+		return ""
+	},
+}.kind()
+
+// redisAddr takes host:port. One that may hold a password, because somebody wrote a URL, is not shown in errors.
+func redisAddr(i int) kind[string] {
+	return kind[string]{schema: textSchema(":"), read: func(r *reader, v value, to *string) bool {
+		t, ok := r.text(v, "an address such as redis-1:6379")
+		if !ok {
+			return false
+		}
+		v.secret = strings.ContainsAny(t.string, "@/")
 		host, port, err := net.SplitHostPort(t.string)
 		switch {
 		case strings.Contains(t.string, "://"):
-			s.fault(item, "must be host:port, without redis://; user name, password and tls are keys of redis here")
-		case err != nil || host == "" || item.secret || strings.ContainsFunc(host, unicode.IsSpace):
-			s.fault(item, "must be host:port, such as redis-%d:6379", i+1)
+			r.fault(v, "must be host:port, without redis://; user name, password and tls are keys of redis here")
+		case err != nil || host == "" || v.secret || strings.ContainsFunc(host, unicode.IsSpace):
+			r.fault(v, "must be host:port, such as redis-%d:6379", i+1)
 		case !validPort(port, false):
-			s.fault(item, "must have a port from 1 to 65535")
-		case contains(addrs, t.string):
-			s.fault(item, "is listed already; remove one of the two")
-		}
-		addrs = append(addrs, t.string)
-	}
-	s.to.Addrs = addrs
-}
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if strings.EqualFold(e, s) {
+			r.fault(v, "must have a port from 1 to 65535")
+		default:
+			*to = t.string
 			return true
 		}
-	}
-	return false
+		return false
+	}}
 }
 
-// quorum reads the URLs of independent servers.
-func (s *section) quorum(v value) {
-	items, ok := s.list(v, "a list of URLs such as [redis://a:6379, redis://b:6379, redis://c:6379]")
-	if !ok {
-		return
-	}
-	if len(items) < MinQuorum || len(items) > MaxQuorum {
-		s.fault(v, "must list %d to %d URLs of independent servers, better an odd number; this is %d", MinQuorum, MaxQuorum, len(items))
-	}
-	var urls []Secret
-	var servers []string
-	for _, item := range items {
-		var u Secret
-		if !s.redisURL(item, &u) {
-			continue
-		}
-		server := serverOf(u.Reveal())
-		if contains(servers, server) {
-			s.fault(item, "names a server that is listed already: each must be a server of its own")
-		}
-		urls, servers = append(urls, u), append(servers, server)
-	}
-	s.to.Quorum = urls
+func containsFold(list []string, s string) bool {
+	return slices.ContainsFunc(list, func(e string) bool { return strings.EqualFold(e, s) })
 }
+
+// redisQuorum takes the URLs of independent servers.
+var redisQuorum = list[Secret]{
+	want:   "a list of URLs such as [redis://a:6379, redis://b:6379, redis://c:6379]",
+	values: fmt.Sprintf("%d to %d URLs", MinQuorum, MaxQuorum),
+	size: func(n int) string {
+		if n < MinQuorum || n > MaxQuorum {
+			return fmt.Sprintf("must list %d to %d URLs of independent servers, better an odd number; this is %d", MinQuorum, MaxQuorum, n)
+		}
+		return ""
+	},
+	item: func(int) kind[Secret] { return redisURL },
+	repeat: func(u Secret, earlier []Secret) string {
+		for _, e := range earlier {
+			if strings.EqualFold(serverOf(e.Reveal()), serverOf(u.Reveal())) {
+				return "names a server that is listed already: each must be a server of its own"
+			}
+		}
+		return ""
+	},
+}.kind()
 
 // serverOf is what makes two URLs name one server.
 func serverOf(text string) string {
@@ -187,66 +166,4 @@ func serverOf(text string) string {
 		port = "6379"
 	}
 	return net.JoinHostPort(u.Hostname(), port)
-}
-
-func (s *section) database(v value) {
-	var n int
-	switch ok := s.integer(v, &n); {
-	case !ok:
-	case n < 0:
-		s.fault(v, "must be at least 0")
-	default:
-		s.to.Database = n
-	}
-}
-
-func (s *section) tls(v value) {
-	t := &TLS{}
-	given := map[string]value{}
-	known := keys{
-		"ca_file":     func(v value) { s.word(v, &t.CAFile) },
-		"cert_file":   func(v value) { s.word(v, &t.CertFile) },
-		"key_file":    func(v value) { s.word(v, &t.KeyFile) },
-		"server_name": func(v value) { s.word(v, &t.ServerName) },
-	}
-	for key, read := range known {
-		known[key] = func(v value) { given[key] = v; read(v) }
-	}
-	if !s.fields(v, known) {
-		return
-	}
-	for _, pair := range [][2]string{{"cert_file", "key_file"}, {"key_file", "cert_file"}} {
-		if one, ok := given[pair[0]]; ok {
-			if _, both := given[pair[1]]; !both {
-				s.fault(one, "needs %s beside it", pair[1])
-			}
-		}
-	}
-	s.to.TLS = t
-}
-
-// word reads text that is not empty and holds no control characters.
-func (r *reader) word(v value, to *string) {
-	t, ok := r.text(v, "a string")
-	switch {
-	case !ok:
-	case t.string == "":
-		r.fault(v, "must not be empty")
-	case strings.ContainsFunc(t.string, unicode.IsControl):
-		r.fault(v, "must not hold control characters")
-	default:
-		*to = t.string
-	}
-}
-
-// secretText reads what errors and logs must not show. An empty one is most likely a variable that is set to nothing.
-func (r *reader) secretText(v value, to *Secret) {
-	t, ok := r.text(v, "a string")
-	switch {
-	case !ok:
-	case t.string == "":
-		r.fault(v, "must not be empty; remove the key when there is none")
-	default:
-		*to = NewSecret(t.string)
-	}
 }

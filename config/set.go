@@ -19,6 +19,7 @@ func (c *Config) Set(path, text string) error {
 		}}
 	}
 	r := newReader("", nil)
+	r.partial = true
 	changed := *c
 	if path == "redis.url" {
 		was := changed.Redis
@@ -27,14 +28,12 @@ func (c *Config) Set(path, text string) error {
 			changed.Redis.TLS = was.TLS
 		}
 	}
-	l, _ := r.topLevel(value{node: node}, &changed)
+	r.readSettings(value{node: node}, &changed)
 	if path == "max_runs" {
 		r.maxRunsFaults(&changed, mention(text))
 	}
-	for _, v := range []*value{l.defaults, l.jobs} {
-		if v != nil {
-			r.add(0, 0, path, "", "can be written in the configuration file only")
-		}
+	if r.has(value{}, "defaults") || r.has(value{}, "jobs") {
+		r.add(0, 0, path, "", "can be written in the configuration file only")
 	}
 	if err := r.err(); err != nil {
 		return err

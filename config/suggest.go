@@ -3,39 +3,40 @@ package config
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
+	"sync"
 
 	"github.com/solotick/solotick/internal/editdistance"
+	"github.com/solotick/solotick/jobs"
 )
 
-// elsewhere says where a key belongs that people put in the wrong place.
-var elsewhere = map[string]string{
-	"command":      "exec, in a job",
-	"kill_grace":   "exec, in a job",
-	"dir":          "exec, in a job",
-	"env":          "exec, in a job",
-	"body":         "http, in a job",
-	"headers":      "http, in a job",
-	"method":       "http, in a job",
-	"success":      "http, in a job",
-	"message":      "log, in a job",
-	"stream":       "redis_stream, in a job",
-	"maxlen":       "redis_stream, in a job",
-	"fields":       "redis_stream, in a job",
-	"backoff":      "retry, in a job or in defaults",
-	"max_attempts": "retry, in a job or in defaults",
-	"max_backoff":  "retry, in a job or in defaults",
-	"addr":         "http, at the top level",
-	"ttl":          "lease, at the top level",
-	"level":        "log, at the top level",
-	"format":       "log, at the top level",
-}
+// sections says where each key belongs that stands in exactly one section, such as exec of a job.
+var sections = sync.OnceValue(func() map[string]string {
+	found, seen := map[string]string{}, map[string]int{}
+	for _, r := range append(rowsOf(settings, "", Default()), rowsOf(jobKeys, "jobs[]", &Job{Spec: jobs.Defaults()})...) {
+		dot := strings.LastIndexByte(r.path, '.')
+		parent, name := r.path[:max(dot, 0)], r.path[dot+1:]
+		section, inJob := strings.CutPrefix(parent, "jobs[].")
+		switch {
+		case inJob && r.policy:
+			section += ", in a job or in defaults"
+		case inJob:
+			section += ", in a job"
+		default:
+			section += ", at the top level"
+		}
+		if seen[name]++; parent != "" && parent != "jobs[]" {
+			found[name] = section
+		}
+	}
+	maps.DeleteFunc(found, func(name, _ string) bool { return seen[name] > 1 })
+	return found
+})
 
 // suggestion says what to write instead of key, where known keys are allowed.
-func suggestion(key string, known []string) string {
-	if place, ok := elsewhere[key]; ok {
-		return "it belongs under " + place
+func (r *reader) suggestion(key string, known []string) string {
+	if section, ok := r.sections()[key]; ok {
+		return "it belongs under " + section
 	}
 	best, least := "", (len(key)+1)*2/5+1
 	for _, candidate := range known {
@@ -53,8 +54,3 @@ func suggestion(key string, known []string) string {
 func fold(key string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key))
 }
-
-// keys is what a mapping may hold: what reads each key's value.
-type keys map[string]func(value)
-
-func (k keys) names() []string { return slices.Sorted(maps.Keys(k)) }

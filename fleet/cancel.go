@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
@@ -19,7 +20,7 @@ type Cancelled struct {
 	Replica string        // that runs it, of [protocol.CancelPending]
 	Left    time.Duration // of its lease, after which the tick is settled as cancelled even if that replica is gone
 
-	Entry *Entry // what became of the tick, for those who have awaited it; Cancel leaves it nil
+	Entry *Entry // the tick's entry once Await has returned; Cancel leaves it nil
 }
 
 // ErrNotCancellable is returned by [Fleet.Cancel] for a leader task.
@@ -80,7 +81,7 @@ func (r *reasoner) cancelled(e Entry) string {
 	switch {
 	case e.Token == 0:
 		return fmt.Sprintf("%s at %s, before it ran.", by, r.when(e.Ended))
-	case e.Reason == reasonCancelled:
+	case e.Reason == wire.ReasonCancelled:
 		return fmt.Sprintf("%s. %s ran it from %s (attempt %d, token %d), and its lease had ended when the tick was settled at %s.",
 			by, e.Replica, r.when(e.Started), e.Attempts, e.Token, r.when(e.Ended))
 	case e.Error == "":

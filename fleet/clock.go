@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// ErrClock is matched by the error of what was refused because the store's clock cannot be trusted. The error is a
+// ErrClock is matched by the error of a command that was refused because the store's clock cannot be trusted. The error is a
 // [*ClockError]. Nothing has changed.
 var ErrClock = errors.New("fleet: the store's clock cannot be trusted")
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 )
@@ -122,7 +123,7 @@ func (d *Description) count(list []Entry, job *jobs.Job, oldest time.Time, outco
 	for _, e := range list {
 		d.Counts[e.Outcome] += max(e.Count, 1)
 		d.Since = e.Ended
-		if e.Token != 0 && (e.Outcome == succeeded || e.Outcome == failed) { // others were cut short
+		if e.Token != 0 && (e.Outcome == wire.Succeeded || e.Outcome == wire.Failed) { // others were cut short
 			took = append(took, e.Took())
 		}
 	}

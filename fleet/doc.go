@@ -1,15 +1,14 @@
-// Package fleet shows what the replicas of a fleet do, and rules their jobs: who lives, what became of each tick and why,
-// pause, resume, trigger.
+// Package fleet shows and controls the jobs of a fleet: which replicas are alive, what became of each tick and why, pause,
+// resume, trigger, cancel and repair.
 //
-// A [Fleet] asks the store that the replicas share, so it needs no replica to answer, and tells the truth while there is
-// none. What it knows is the store's record of each job: the ticks that are open, the last [protocol.History] outcomes, the
-// pause, and what the replicas that live say about themselves ([Replica], announced every few seconds). It changes
-// nothing but by Pause, Resume and Trigger, which hold for the whole fleet and outlast it.
+// A [Fleet] asks the store that the replicas share. It needs no replica to answer, and works while none is alive. It reads
+// the store's record of each job (open ticks, history, pause) and the heartbeats of the replicas ([Replica], sent every few
+// seconds). It changes nothing but by its commands, which hold for the whole fleet and outlast it.
 //
-// Beside the record a store may keep a journal, in which people's acts and what replicas notice are facts ([Fact]): see
-// docs/adr/0015. An explanation names a cause only where it was noted, and says otherwise that it is not known.
+// A store may keep a journal beside the record, in which acts of people and observations of replicas are facts ([Fact]):
+// see docs/adr/0015. An explanation names a cause only where a fact shows it, and says otherwise that it is not known.
 //
-// All times are fleet time: the store's clock. That of a run's start is what its replica estimated of it.
+// All times are fleet time: the store's clock. The start of a run is its replica's estimate of it.
 //
 // # Which jobs a replica serves
 //
@@ -18,7 +17,7 @@
 // reported as unserved for it.
 //
 //	what fails                                   what follows
-//	the store has lost a set, or evicted it      not known to those who have not read it; its replicas put it again
+//	the store has lost a set, or evicted it      unknown to replicas that have not read it; its own put it again
 //	                                             within 30 s
 //	a set cannot be put (no memory, no answer)   not known; it is tried again with each heartbeat
 //	a set is not what its digest says            not known

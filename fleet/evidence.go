@@ -76,7 +76,7 @@ func (r *reasoner) triggered(e Entry) string {
 			asked = append(asked, text)
 		}
 	}
-	if len(asked) == 0 && e.State == Waiting { // who asked for it is told below
+	if len(asked) == 0 && e.State == Waiting { // the requests for it are shown below
 		return "It was triggered by hand. "
 	}
 	if len(asked) == 0 {
@@ -144,7 +144,7 @@ func (r *reasoner) pauseAt(at time.Time) (paused *Fact, by string, until time.Ti
 	return nil, "", time.Time{}
 }
 
-// tolerance is by how much what is noted may be off: a claim, or the return of a replica, takes a moment.
+// tolerance is by how much the times of facts may be off: a claim, or the return of a replica, takes a moment.
 const tolerance = 1500 * time.Millisecond
 
 // gap is a time in which nobody could start the job.
@@ -274,7 +274,7 @@ func groupNames(groups []string) string {
 	return "the groups " + these(groups)
 }
 
-// partly says what is known that may have been a cause, and need not.
+// partly names known facts that may have been a cause, and need not.
 func (r *reasoner) partly(found time.Time) (text string) {
 	for _, f := range slices.Backward(r.FleetFacts) {
 		if f.To.Before(r.tick) || f.From.After(found) {

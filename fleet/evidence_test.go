@@ -14,22 +14,22 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// away is what a replica notes that Redis did not answer.
+// away is the fact that Redis did not answer a replica.
 func (s story) away(by, from, to string, living int) fleet.Fact {
 	return fleet.Fact{Kind: fleet.FactAway, At: s.at(to), By: by, From: s.at(from), To: s.at(to), Living: living}
 }
 
-// held is what one of two replicas notes that claimed nothing.
+// held is the fact that one of two replicas claimed nothing.
 func (s story) held(by, from, to string, step time.Duration) fleet.Fact {
 	return fleet.Fact{Kind: fleet.FactHeld, At: s.at(to), By: by, From: s.at(from), To: s.at(to), Living: 2, Step: step}
 }
 
-// absent is what a replica notes that came when none lived.
+// absent is the fact that no replica was alive, recorded by the next that came.
 func (s story) absent(last, from, by, to string, groups ...string) fleet.Fact {
 	return fleet.Fact{Kind: fleet.FactAbsent, At: s.at(to), By: by, Replica: last, From: s.at(from), To: s.at(to), Groups: groups}
 }
 
-// TestWhyNamesOnlyCausesThatWereNoted: what is not known is said to be not known.
+// TestWhyNamesOnlyCausesThatWereNoted: an unknown cause is called unknown.
 func TestWhyNamesOnlyCausesThatWereNoted(t *testing.T) {
 	s := story{t}
 	found := s.passed("11:00:00", "12:00:00", "12:00:31", "r1", "missed", "misfire", 1)

@@ -28,7 +28,7 @@ const (
 	FactHeld      FactKind = "held"      // By claimed nothing from From to To, because it did not trust the store's clock
 )
 
-// Fact is what somebody did about a job, or what a replica noticed, as a store that is a [protocol.Journal] keeps it. It is
+// Fact is an act of somebody about a job, or an observation of a replica, as a store that is a [protocol.Journal] keeps it. It is
 // evidence for people: nothing depends on it, and one that could not be written makes an explanation say less.
 type Fact struct {
 	At   time.Time // when it was noted, by fleet time
@@ -161,7 +161,7 @@ func (f *Fleet) facts(ctx context.Context, name string) ([]Fact, error) {
 // noteTimeout bounds how long an act waits for its fact to be noted.
 const noteTimeout = time.Second
 
-// note writes down what was done about a job, after it was done: should this fail, who did it is not known, and nothing
+// note records an act about a job, after it was done: when this fails, the actor is not known, and nothing
 // else is lost. The other order could name somebody who has done nothing.
 func (f *Fleet) note(ctx context.Context, job string, fact Fact) {
 	j, ok := f.store.(protocol.Journal)

@@ -34,7 +34,7 @@ func WithAge(d time.Duration) Option { return func(f *Fleet) { f.age = d } }
 // the store; see [protocol.NamespaceOf].
 //
 // Not every store can do everything: a method whose ability store lacks returns an error that matches
-// [errors.ErrUnsupported] and names what is missing, a [protocol.Inspector], [protocol.Controller] or [protocol.Roster].
+// [errors.ErrUnsupported] and names the missing ability, a [protocol.Inspector], [protocol.Controller] or [protocol.Roster].
 func New(store protocol.Store, opts ...Option) (*Fleet, error) {
 	f := &Fleet{store: store, age: DefaultAge}
 	var faults []error
@@ -179,7 +179,7 @@ func (f *Fleet) inspect(ctx context.Context, job string) (protocol.Record, error
 	return i.Inspect(ctx, job)
 }
 
-// tickID is what jobs.Run.TickID says of a tick.
+// tickID returns the id of a tick, as jobs.Run.TickID does.
 func (f *Fleet) tickID(job string, tick time.Time) string {
 	return jobs.Run{Namespace: f.namespace, Job: job, Tick: tick}.TickID()
 }

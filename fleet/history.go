@@ -11,14 +11,14 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// State is what a tick is doing.
+// State is the state of a tick.
 type State string
 
 // The values of State.
 const (
 	Running State = "running" // a replica holds it
 	Waiting State = "waiting" // it waits for its turn, or was triggered and waits to be claimed
-	Free    State = "free"    // its holder gave it up, or let its lease run out: whoever claims it runs it
+	Free    State = "free"    // its holder gave it up, or its lease ran out: the next replica to claim it runs it
 	Settled State = "settled"
 )
 
@@ -28,12 +28,12 @@ type Entry struct {
 	ID        string    // as jobs.Run.TickID; of a range, that of its end
 	Scheduled time.Time // of a range, its end; zero for a plain lock, which has no time
 	From      time.Time // the range begins after it; zero for one tick
-	Count     int       // ticks in the range, where whoever settled it has counted them; otherwise 0. 1 for one tick
+	Count     int       // ticks in the range, where the replica that settled it counted them; otherwise 0. 1 for one tick
 	Triggered bool      // asked for by hand, not by the schedule
 
 	State   State
 	Outcome protocol.Outcome // empty unless settled
-	// Started is when the last run began, by fleet time. Where its replica did not come to tell, it is when the tick was
+	// Started is when the last run began, by fleet time. Where its replica did not report it, it is when the tick was
 	// granted. Zero when it never ran.
 	Started     time.Time
 	Ended       time.Time     // when the run ended; where none did, when it was settled; zero while it is not
@@ -171,11 +171,11 @@ func granted(token int64) time.Time {
 	return time.UnixMicro(token).UTC()
 }
 
-// byHand tells an occasion that was triggered: the ticks of schedules are whole seconds, and stores give no such
+// byHand reports whether a tick was triggered: the ticks of schedules are whole seconds, and stores give no such
 // occasion to a trigger.
 func byHand(occasion int64) bool { return occasion%1000 != 0 }
 
-// find returns the newest entry that tells of an occasion: its own before a range that holds it.
+// find returns the newest entry of a tick: its own before a range that holds it.
 func find(list []Entry, occasion int64) (Entry, bool) {
 	for _, e := range list {
 		if !e.IsRange() && e.Scheduled.UnixMilli() == occasion {

@@ -45,7 +45,7 @@ func NewJobSets(store protocol.Store) *JobSets {
 
 // Publish keeps a replica's jobs in the store, and returns the digest for its heartbeat; "" when the heartbeat lists the
 // jobs itself: where they are few, or the store keeps no sets. Call it for each heartbeat: it looks from time to time
-// whether the store still has the set, and puts what is lost. With an error others may not know the jobs yet; the next
+// whether the store still has the set, and puts what the store lost. With an error others may not know the jobs yet; the next
 // call tries again. The map must not be changed afterwards.
 func (s *JobSets) Publish(ctx context.Context, jobs map[string]string) (digest string, err error) {
 	if s.store == nil || len(jobs) <= inlineJobs {
@@ -97,7 +97,7 @@ func (s *JobSets) keep(ctx context.Context) error {
 
 // Resolve fills in the jobs of the replicas that name a set: replicas of one set share one map, which must not be changed.
 // Where the store has no such set, because it has lost it or not got it yet, the jobs stay unknown, and the next call asks
-// again. It returns the first error of the store; what was known is filled in all the same.
+// again. It returns the first error of the store; known sets are filled in all the same.
 func (s *JobSets) Resolve(ctx context.Context, replicas []Replica) error {
 	var err error
 	asked := map[string]bool{}

@@ -56,7 +56,7 @@ func publish(t *testing.T, s *fleet.JobSets, jobs map[string]string) string {
 	return digest
 }
 
-// heard is what others read of a replica that names a set.
+// heard returns a replica that names a set, as others read it.
 func heard(t *testing.T, id, digest string, count int) fleet.Replica {
 	t.Helper()
 	jobs := map[string]string{}

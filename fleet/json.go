@@ -146,7 +146,7 @@ func (p PauseView) MarshalJSON() ([]byte, error) {
 	}{p.By, p.Why, stamp(p.Since)})
 }
 
-// MarshalJSON implements [json.Marshaler]. What is announced is not this, but what Encode writes.
+// MarshalJSON implements [json.Marshaler]. A heartbeat has another form: see Encode.
 func (r Replica) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		ID          string   `json:"id"`

@@ -6,15 +6,16 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Note is what is kept in a job's history beside a tick's outcome.
+// Note is kept in a job's history beside a tick's outcome.
 type Note struct {
 	Started time.Time // of the last run, by fleet time, in milliseconds; zero when none started
 	Ended   time.Time // of the same, which may be settled later; zero when none started
 	Reason  string    // why no run was made, or why it ended: a word
-	Count   int       // of how many ticks it tells; 0 for one
+	Count   int       // how many ticks it is about; 0 for one
 	By      string    // who cancelled the run; empty when nobody did
 	Error   string    // what the last run failed with: its first line and its last ones, 3 KiB at most
 }
@@ -78,7 +79,7 @@ func shortError(text string, most int) string {
 // ParseNote reads what String wrote, or one of the words that stores note on their own, which it takes as the reason.
 func ParseNote(text string) Note {
 	if by, ok := protocol.CancelledBy(text); ok {
-		return Note{Reason: reasonCancelled, By: by}
+		return Note{Reason: wire.ReasonCancelled, By: by}
 	}
 	var r noteJSON
 	facts, failure, has := strings.Cut(text, "\n")

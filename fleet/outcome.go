@@ -4,25 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
-)
-
-// The outcomes and reasons of package scheduler, which this one must not import, and those that stores note.
-const (
-	succeeded = "succeeded"
-	failed    = "failed"
-	missed    = "missed"
-
-	reasonMisfire   = "misfire"
-	reasonCapacity  = "capacity"
-	reasonOverload  = "overload"
-	reasonTooOld    = "too_old"
-	reasonTooMany   = "too_many"
-	reasonForgotten = "forgotten"
-	reasonStopping  = "stopping"
-	reasonEdited    = "edited"
-	reasonCancelled = "cancelled"
 )
 
 // entry explains a tick that the store has something of.
@@ -70,10 +54,10 @@ func (r *reasoner) doing(e Entry) string {
 
 func (r *reasoner) outcome(e Entry) string {
 	switch e.Outcome {
-	case succeeded:
+	case wire.Succeeded:
 		return fmt.Sprintf("It was won by %s, and ran from %s to %s, which took %s, and succeeded: attempt %d, token %d.",
 			e.Replica, r.when(e.Started), r.when(e.Ended), rough(e.Took()), e.Attempts, e.Token)
-	case failed:
+	case wire.Failed:
 		return fmt.Sprintf("It was won by %s, and ran from %s to %s, which took %s, and failed at attempt %d, token %d%s",
 			e.Replica, r.when(e.Started), r.when(e.Ended), rough(e.Took()), e.Attempts, e.Token, quoted(e.Error))
 	case protocol.OutcomeSkipped:
@@ -82,7 +66,7 @@ func (r *reasoner) outcome(e Entry) string {
 		return r.replaced(e)
 	case protocol.OutcomeCancelled:
 		return r.cancelled(e)
-	case missed:
+	case wire.Missed:
 		return r.missed(e)
 	case protocol.OutcomeLost:
 		return r.lost(e)
@@ -239,20 +223,20 @@ func (r *reasoner) newer(e Entry) (found Entry, ok bool) {
 
 func (r *reasoner) missed(e Entry) string {
 	var text string
-	if e.Reason == reasonForgotten {
+	if e.Reason == wire.ReasonForgotten {
 		text = fmt.Sprintf("Whether it ran is not known: Redis had lost the record of the job, and %s settled it as missed at %s.", e.Replica, r.when(e.Ended))
 		return text + r.together(e)
 	}
 	found := fmt.Sprintf("%s found it at %s, %s after its time", e.Replica, r.when(e.Ended), rough(e.Ended.Sub(r.tick)))
-	if e.Reason == reasonEdited {
+	if e.Reason == wire.ReasonEdited {
 		return fmt.Sprintf("It was missed because %s: ticks from before an edit that only the new schedule has are not run. %s.", r.edit(e), found) + r.together(e)
 	}
-	if e.Reason == reasonCapacity {
+	if e.Reason == wire.ReasonCapacity {
 		text = "It was missed because no replica had room for it in time: what they ran filled their max_runs. " + found +
 			r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire }) + r.policy(", and its weight %d", func(s jobs.Spec) any { return s.Weight })
 		return text + "." + r.together(e)
 	}
-	if e.Reason == reasonOverload {
+	if e.Reason == wire.ReasonOverload {
 		text = "It was missed because the store was slower than it was asked, and claims had to wait. " + found +
 			r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire })
 		return text + "." + r.together(e)
@@ -266,18 +250,18 @@ func (r *reasoner) missed(e Entry) string {
 		text = fmt.Sprintf("It was missed: nobody started it in time, and why is not known.%s %s", r.partly(e.Ended), found)
 	}
 	switch e.Reason {
-	case reasonMisfire:
+	case wire.ReasonMisfire:
 		text += r.policy("; the job's misfire policy is %s", func(s jobs.Spec) any { return s.Misfire })
-	case reasonTooOld:
+	case wire.ReasonTooOld:
 		text += "; that is too late to catch up" + r.policy(", which ends after %s", func(s jobs.Spec) any { return s.CatchUpWindow })
-	case reasonTooMany:
+	case wire.ReasonTooMany:
 		text += "; there were too many to catch up" + r.policy(", at most %d", func(s jobs.Spec) any { return s.MaxCatchUp })
 	}
 	return text + "." + r.together(e)
 }
 
 func (r *reasoner) lost(e Entry) string {
-	if e.Reason == reasonStopping {
+	if e.Reason == wire.ReasonStopping {
 		return fmt.Sprintf("%s ran it from %s and stopped at %s, before the work was done (attempt %d, token %d), and it may not be run again%s%s",
 			e.Replica, r.when(e.Started), r.when(e.Ended), e.Attempts, e.Token, r.limit(), quoted(e.Error))
 	}
@@ -304,7 +288,7 @@ func (r *reasoner) limit() string {
 	return fmt.Sprintf(" (max_takeovers: %d)", r.Job.Spec().MaxTakeovers)
 }
 
-// policy tells one policy of the job, if its definition is known.
+// policy returns one policy of the job in words, if its definition is known.
 func (r *reasoner) policy(format string, of func(jobs.Spec) any) string {
 	if r.Job == nil {
 		return ""

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/solotick/solotick/internal/wire"
 )
 
-// Replica is what a replica says about itself, every few seconds, by protocol.Roster.
+// Replica is the heartbeat of a replica, sent every few seconds by protocol.Roster.
 type Replica struct {
 	ID          string
 	Groups      []string         // that it serves, besides the jobs that name none
@@ -20,7 +22,7 @@ type Replica struct {
 	Used        int              // the weight of the jobs that it runs
 	Waiting     int              // how many jobs have a tick that is due and that it has no room for
 	Stopping    bool             // it starts nothing more
-	Instance    string           // tells its process from others with the same id; empty from a version that does not say
+	Instance    string           // distinguishes its process from others with the same id; empty from a version without it
 	Others      map[string]int64 // instances that use the same id, which is a mistake, and how long ago each was noticed, in ms
 
 	// Heard is when its last heartbeat reached the store, by the store's clock; zero when that is not known. Gone says
@@ -28,10 +30,10 @@ type Replica struct {
 	Heard time.Time
 	Gone  bool
 
-	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of what is configured for
-	// it, so that replicas whose configurations differ are found out. Where they are more than a heartbeat lists, it names
-	// the Set that they are: then Jobs is nil in what was decoded, until [JobSets.Resolve] fills it in. Jobs is also nil
-	// when they were too many to announce. JobCount says how many there are: while Jobs has fewer they are not known, and
+	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of its definition,
+	// so that replicas with different configurations are found. Where they are more than a heartbeat lists, it names
+	// their Set: then Jobs is nil after decoding, until [JobSets.Resolve] fills it in. Jobs is also nil when they were too
+	// many for a heartbeat. JobCount says how many there are: while Jobs has fewer they are not known, and
 	// nobody may take the replica for one that serves none. Replicas of one set share the map: it must not be changed.
 	Jobs     map[string]string
 	JobCount int    // filled in by Encode
@@ -43,7 +45,7 @@ type Replica struct {
 	Steady time.Duration // for how long it has not seen that clock step
 }
 
-// Clock is what a replica thinks of the store's clock; empty from a version that does not say. While a replica does not
+// Clock is a replica's opinion of the store's clock; empty from a version that does not say. While a replica does not
 // trust that clock it claims nothing.
 type Clock string
 
@@ -144,9 +146,9 @@ func (s JobLists) decode(text []byte) (jobs map[string]string, err error) {
 // Processes is how many processes use the replica's id: 1, unless that is a mistake.
 func (r Replica) Processes() int { return 1 + len(r.Others) }
 
-// Silent tells whether a replica that counts as live has missed a heartbeat by now: it may be dead, frozen or cut off.
+// Silent reports whether a replica that counts as live has missed a heartbeat by now: it may be dead, frozen or cut off.
 func (r Replica) Silent(now time.Time) bool {
-	every := min(max(r.Term/2, 500*time.Millisecond), 5*time.Second) // as package scheduler does
+	every := wire.HeartbeatInterval(r.Term)
 	return !r.Gone && !r.Heard.IsZero() && r.Term > 0 && now.Sub(r.Heard) > every+every/2+time.Second
 }
 
@@ -162,7 +164,7 @@ func (r Replica) Outlived(remaining time.Duration) bool {
 	return r.Life > 0 && remaining > r.Life+time.Second
 }
 
-// serves tells whether r serves a job, and whether that is known.
+// serves reports whether r serves a job, and whether that is known.
 func (r Replica) serves(job string) (serves, known bool) {
 	_, serves = r.Jobs[job]
 	return serves, serves || len(r.Jobs) == r.JobCount

@@ -9,7 +9,7 @@ type Service struct {
 	unsure bool // somebody may serve more jobs than is known
 }
 
-// servedSet is a set of jobs with those who serve it.
+// servedSet is a set of jobs with the replicas that serve it.
 type servedSet struct {
 	digest   string
 	jobs     map[string]string

@@ -10,11 +10,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Status is what a fleet does at an instant.
+// Status shows a fleet at an instant.
 type Status struct {
 	Namespace string
 	Now       time.Time   // fleet time
@@ -24,7 +25,7 @@ type Status struct {
 	Jobs      []JobStatus // the given ones in their order, then those that only replicas or the store know, sorted by name
 }
 
-// JobStatus is what a fleet does about one job.
+// JobStatus shows one job of a fleet.
 type JobStatus struct {
 	Name  string
 	Given bool // Status was given the job; otherwise only replicas or the store know it, so Spec is the zero Spec, and Next that of the schedule in the record
@@ -35,7 +36,7 @@ type JobStatus struct {
 	Known bool // the store has a record: some replica has contended for the job
 
 	Open []Entry // the ticks that are not settled, newest first
-	Last *Entry  // what was settled last, not longer ago than the history goes; nil when nothing was
+	Last *Entry  // the tick settled last, within the history; nil when there is none
 
 	// LastRun is the newest settled tick that was run, and LastSuccess the newest that succeeded; nil when none is kept.
 	LastRun, LastSuccess *Entry
@@ -48,7 +49,7 @@ type JobStatus struct {
 	// Ahead is how far the job's watermark lies in the future, where a clock that was wrong has left it: no tick up to then
 	// runs unless somebody calls [Fleet.Repair]. 0 when it does not, or by 5 s at most.
 	Ahead  time.Duration
-	Paused *protocol.Pause // for the whole fleet; nil when it is not. Spec.Paused is what the configuration says
+	Paused *protocol.Pause // for the whole fleet; nil when it is not. Spec.Paused is the configuration's
 
 	Replicas []string // that live and serve the job, without those that are stopping
 	Unserved bool     // no replica that lives serves the job: nobody runs it
@@ -137,7 +138,7 @@ func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, 
 		if e.Token != 0 {
 			s.LastRun = cmp.Or(s.LastRun, newest)
 		}
-		if e.Outcome == succeeded {
+		if e.Outcome == wire.Succeeded {
 			s.LastSuccess = cmp.Or(s.LastSuccess, newest)
 		}
 	}
@@ -179,7 +180,7 @@ func (f *Fleet) silent(ctx context.Context, live []Replica) ([]Replica, error) {
 }
 
 // overdue returns the oldest tick that is undecided although its time has long come; zero when there is none. Ticks that
-// are caught up wait for what is open.
+// are caught up wait for open ticks.
 func overdue(job *jobs.Job, r protocol.Record, now time.Time) time.Time {
 	spec := job.Spec()
 	due := job.Schedule().Next(time.UnixMilli(r.Mark))

@@ -15,7 +15,7 @@ type TriggerOptions struct {
 	By string // who asks; matches the pattern of a name
 
 	// Key, when it is not empty, makes triggers with the same key within Window one: the first runs the job, the others
-	// are told its tick. It matches the pattern of a name.
+	// get its tick. It matches the pattern of a name.
 	Key    string
 	Window time.Duration // from 1 ms to 30 days; 0 means DefaultWindow
 }
@@ -33,7 +33,7 @@ type Triggered struct {
 	Wait time.Duration
 	Next time.Time // by fleet time
 
-	Entry *Entry // what became of the tick, for those who have awaited it; Trigger leaves it nil
+	Entry *Entry // the tick's entry once Await has returned; Trigger leaves it nil
 }
 
 // Accepted reports whether a run serves the trigger.
@@ -42,8 +42,8 @@ func (t Triggered) Accepted() bool { return t.Status != protocol.Limited }
 // ErrLeaderTask is returned by [Fleet.Trigger] for a leader task, which runs all the time anyway.
 var ErrLeaderTask = errors.New("fleet: a leader task runs all the time, so it cannot be triggered")
 
-// triggerTries is how often a trigger is asked for: whether one whose answer got lost was accepted is unknown, and the
-// same request again is told.
+// triggerTries bounds the attempts of a trigger. Whether one whose answer got lost was accepted is unknown; the same request
+// again returns the same answer.
 const triggerTries = 3
 
 // Trigger asks the fleet to run a job once, now, on one replica. The job's rate and overlap hold across the fleet: with

@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Verdict says in a word what is known of a tick: an outcome, a [State], or one of these.
+// Verdict is the word for what became of a tick: an outcome, a [State], or one of these.
 type Verdict string
 
 // What can be known of a tick that is neither open nor among the outcomes that the store keeps.
@@ -137,11 +137,11 @@ func (r *reasoner) about(e *Entry) (list []Fact) {
 type reasoner struct {
 	Question
 	list []Entry
-	zone *time.Location // in which times are told
+	zone *time.Location // of the times shown
 	tick time.Time
 }
 
-// choose returns the tick to tell of when none was named.
+// choose returns the tick to explain when none was named.
 func (r *reasoner) choose() time.Time {
 	if r.Job != nil && r.Record.Mark != 0 {
 		if due := r.Job.Schedule().Next(time.UnixMilli(r.Record.Mark)); !due.IsZero() && !due.After(r.Now) {
@@ -188,7 +188,7 @@ func (r *reasoner) leading() string {
 	return "No replica runs it now. " + r.service() + r.formerLeaders()
 }
 
-// scheduled tells whether the schedule has a tick, as far as that is known.
+// scheduled reports whether the schedule has a tick, as far as that is known.
 func (r *reasoner) scheduled(tick time.Time) bool {
 	if r.Job == nil {
 		return !byHand(tick.UnixMilli())

@@ -31,10 +31,10 @@ func layout(base string, t time.Time) string {
 	return strings.Replace(base, ":05", ":05.000", 1)
 }
 
-// at tells the time of a tick, exactly.
+// at formats the time of a tick, exactly.
 func (r *reasoner) at(t time.Time) string { return t.In(r.zone).Format(layout(r.shortest(t), t)) }
 
-// when tells when something happened, to the second.
+// when formats the time of an event, to the second.
 func (r *reasoner) when(t time.Time) string { return t.In(r.zone).Format(r.shortest(t)) }
 
 func (r *reasoner) shortest(t time.Time) string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
@@ -81,7 +82,7 @@ func newestHeartbeat(replicas []protocol.Member, groups []string) (last lastHear
 		if m.Heard.Before(last.at) || err == nil && !serves(r.Groups, groups) {
 			continue
 		}
-		last = lastHeartbeat{at: m.Heard, by: m.Holder, every: heartbeatEvery(r.Term)}
+		last = lastHeartbeat{at: m.Heard, by: m.Holder, every: wire.HeartbeatInterval(r.Term)}
 	}
 	return last
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
@@ -32,7 +33,7 @@ func (s *Scheduler) noteDefinitions(ctx context.Context) {
 				notes = definitionNotes{noted: map[string]bool{}, began: time.Now(), since: since}
 			}
 			s.noteMissing(ctx, &notes)
-			wait = heartbeatEvery(s.term)
+			wait = wire.HeartbeatInterval(s.term)
 		}
 		sleep(ctx, wait)
 	}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/protocol"
@@ -10,10 +11,10 @@ import (
 
 // The outcomes of a tick.
 const (
-	Succeeded protocol.Outcome = "succeeded"               // the handler returned nil
-	Failed    protocol.Outcome = "failed"                  // its last attempt returned an error
+	Succeeded protocol.Outcome = wire.Succeeded            // the handler returned nil
+	Failed    protocol.Outcome = wire.Failed               // its last attempt returned an error
 	Skipped   protocol.Outcome = protocol.OutcomeSkipped   // a policy refused it: overlap, or the job is paused
-	Missed    protocol.Outcome = "missed"                  // a misfire that the policy does not run
+	Missed    protocol.Outcome = wire.Missed               // a misfire that the policy does not run
 	Lost      protocol.Outcome = protocol.OutcomeLost      // its holders' leases ran out too often
 	Replaced  protocol.Outcome = protocol.OutcomeReplaced  // it had to make room for a newer tick
 	Cancelled protocol.Outcome = protocol.OutcomeCancelled // somebody has ended it
@@ -92,21 +93,21 @@ const MostCounted = 100_000
 type Reason string
 
 const (
-	ReasonOverlap   Reason = "overlap"   // an earlier tick was still running
-	ReasonOpen      Reason = "open"      // protocol.MaxOpen ticks of the job were
-	ReasonPaused    Reason = "paused"    // the job is
-	ReasonMisfire   Reason = "misfire"   // late, and the misfire policy does not run it
-	ReasonCapacity  Reason = "capacity"  // late because no replica had room for it, and the misfire policy does not run it
-	ReasonOverload  Reason = "overload"  // late because the store was slower than it was asked, and the misfire policy does not run it
-	ReasonTooOld    Reason = "too_old"   // late, and older than the catch-up window
-	ReasonTooMany   Reason = "too_many"  // late, and past the most that are caught up
-	ReasonForgotten Reason = "forgotten" // the store lost its record, so whether it ran is unknown
-	ReasonTakeovers Reason = "takeovers" // its holders' leases ran out, and it may not be granted again
-	ReasonNewer     Reason = "newer"     // a newer tick took its place
-	ReasonCancelled Reason = "cancelled" // somebody has ended it, and its holder is gone
-	ReasonPast      Reason = "past"      // the only tick of its schedule was over when the job was first known
-	ReasonEdited    Reason = "edited"    // late, and from before the schedule was changed
-	ReasonStopping  Reason = "stopping"  // its replica stopped before the run had ended, and it may not be granted again
+	ReasonOverlap   Reason = protocol.NoteOverlap // an earlier tick was still running
+	ReasonOpen      Reason = protocol.NoteOpen    // protocol.MaxOpen ticks of the job were
+	ReasonPaused    Reason = protocol.NotePaused  // the job is
+	ReasonMisfire   Reason = wire.ReasonMisfire   // late, and the misfire policy does not run it
+	ReasonCapacity  Reason = wire.ReasonCapacity  // late because no replica had room for it, and the misfire policy does not run it
+	ReasonOverload  Reason = wire.ReasonOverload  // late because the store was slower than it was asked, and the misfire policy does not run it
+	ReasonTooOld    Reason = wire.ReasonTooOld    // late, and older than the catch-up window
+	ReasonTooMany   Reason = wire.ReasonTooMany   // late, and past the most that are caught up
+	ReasonForgotten Reason = wire.ReasonForgotten // the store lost its record, so whether it ran is unknown
+	ReasonTakeovers Reason = wire.ReasonTakeovers // its holders' leases ran out, and it may not be granted again
+	ReasonNewer     Reason = protocol.NoteNewer   // a newer tick took its place
+	ReasonCancelled Reason = wire.ReasonCancelled // somebody has ended it, and its holder is gone
+	ReasonPast      Reason = wire.ReasonPast      // the only tick of its schedule was over when the job was first known
+	ReasonEdited    Reason = wire.ReasonEdited    // late, and from before the schedule was changed
+	ReasonStopping  Reason = wire.ReasonStopping  // its replica stopped before the run had ended, and it may not be granted again
 )
 
 // CapacityReached is the event that ticks have to wait because this replica has no room for their runs. Those that others

@@ -8,17 +8,9 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease/protocol"
 )
-
-// heartbeatEvery is the time between two announcements of a replica whose leases last for ttl: others learn about as soon
-// that it is gone as they may take over what it ran. The bounds keep the announcements of large fleets cheap.
-func heartbeatEvery(ttl time.Duration) time.Duration {
-	return min(max(ttl/2, 500*time.Millisecond), 5*time.Second)
-}
-
-// heartbeatLife is how many heartbeats a replica may miss before it counts as gone.
-const heartbeatLife = 3
 
 // announce says that this replica lives, and looks who else does, until ctx ends.
 func (s *Scheduler) announce(ctx context.Context) {
@@ -37,7 +29,7 @@ func (s *Scheduler) announce(ctx context.Context) {
 			switch {
 			case !lookedBack:
 				lookedBack = s.lookBack(roster, s.clock.at(tried))
-			case !started.IsZero() && silent > 2*heartbeatEvery(s.term):
+			case !started.IsZero() && silent > 2*wire.HeartbeatInterval(s.term):
 				s.lookBack(roster, s.clock.now())
 			}
 			started = s.announceOnce(roster, started)
@@ -45,7 +37,7 @@ func (s *Scheduler) announce(ctx context.Context) {
 		if !started.IsZero() {
 			tried = time.Now()
 		}
-		wait := heartbeatEvery(s.term)
+		wait := wire.HeartbeatInterval(s.term)
 		switch {
 		case !isUp && started.IsZero(): // as soon as somebody can read it
 			wait = probeEvery
@@ -78,7 +70,7 @@ func (s *Scheduler) signOff(ctx context.Context, roster protocol.Roster, started
 	last := fleet.Replica{ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Term: s.term, Stopping: true, Instance: s.epoch,
 		Jobs: s.jobs.Load().revisions}
 	last.Set, _ = s.sets.Publish(ctx, last.Jobs)
-	_ = roster.Announce(ctx, s.replica, last.Encode(), heartbeatLife*heartbeatEvery(s.term))
+	_ = roster.Announce(ctx, s.replica, last.Encode(), wire.MissedHeartbeats*wire.HeartbeatInterval(s.term))
 	_ = roster.Announce(ctx, s.replica, nil, 0)
 }
 
@@ -100,7 +92,7 @@ func (s *Scheduler) announceOnce(roster protocol.Roster, before time.Time) (star
 	ctx, cancel := s.call()
 	defer cancel()
 	jobs := s.jobs.Load()
-	others := s.instances.look(ctx, roster, &s.heartbeats, s.replica, s.epoch, heartbeatEvery(s.term))
+	others := s.instances.look(ctx, roster, &s.heartbeats, s.replica, s.epoch, wire.HeartbeatInterval(s.term))
 	s.shared(len(others) + 1)
 	now, clock := s.clockView()
 	if started = before; started.IsZero() {
@@ -111,7 +103,7 @@ func (s *Scheduler) announceOnce(roster protocol.Roster, before time.Time) (star
 		Instance: s.epoch, Others: others,
 		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Module: s.module, ClockOffset: s.saidOffset(time.Until(now)),
 		Term: s.term, Running: s.keeper.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(), Jobs: jobs.revisions,
-		Life: heartbeatLife * heartbeatEvery(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: clock.said(s.trust.limit),
+		Life: wire.MissedHeartbeats * wire.HeartbeatInterval(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: clock.said(s.trust.limit),
 	}
 	me.Set, _ = s.sets.Publish(ctx, me.Jobs) // if that fails, the others do not know the jobs until it is tried again
 	if roster.Announce(ctx, s.replica, me.Encode(), me.Life) != nil {

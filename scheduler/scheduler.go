@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/protocol"
@@ -196,7 +197,7 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 	s.jobs.Store(newJobSet())
 	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.term), newHealth(s.storeChanged, s.hint)
 	s.facts, s.health.back = newFacts(store), s.storeIsBack
-	s.peers, s.feed = newPeers(o.replica, heartbeatLife*heartbeatEvery(o.term)), newFeed(store)
+	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.term)), newFeed(store)
 	s.sets = fleet.NewJobSets(store)
 	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
 	s.Update(registry)

@@ -153,7 +153,7 @@ func (r *reloader) reload(ctx context.Context, now reading, asked bool) {
 		r.from.level.Set(cfg.Log.Level)
 		attrs = append(attrs, slog.String("log_level", strings.ToLower(cfg.Log.Level.String())))
 	}
-	if keys := fixed(r.from.loaded, cfg); len(keys) > 0 {
+	if keys := config.NeedsRestart(r.from.loaded, cfg); len(keys) > 0 {
 		r.logger.Warn("the configuration has settings that cannot change while the worker runs; restart it to apply them",
 			slog.String("file", string(r.from.file)), slog.Any("keys", keys))
 	}

@@ -342,31 +342,6 @@ func TestAReplicasIDThatDiffersNeedsARestart(t *testing.T) {
 	})
 }
 
-func TestEverySettingIsEitherFixedOrApplied(t *testing.T) {
-	all := `namespace: x
-replica: x
-groups: [x]
-redis: {url: "redis://x"}
-lease: {ttl: 1s}
-http: {addr: ":1"}
-shutdown_grace: 1s
-log: {format: json}
-jobs:
-` + jobA
-	cfg, err := config.Parse("f", []byte(all), nil)
-	require.NoError(t, err)
-	lines := strings.SplitAfter(all, "\n")
-	for i, line := range lines[:8] {
-		key, _, _ := strings.Cut(line, ":")
-		without, err := config.Parse("f", []byte(strings.Join(slices.Concat(lines[:i], lines[i+1:]), "")), nil)
-		require.NoError(t, err)
-		keys := fixed(cfg, without)
-		require.Len(t, keys, 1, line)
-		require.True(t, strings.HasPrefix(keys[0], key), "%s: %s", line, keys[0])
-	}
-	require.Empty(t, fixed(cfg, cfg))
-}
-
 func TestAFileThatIsReplacedIsSeenAndOneThatIsGoneIsRefusedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, file(t, "jobs:\n"+jobA))

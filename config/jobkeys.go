@@ -1,0 +1,123 @@
+package config
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+const kindList = "exec, http, redis_stream, log"
+
+// kindsOfWork are the keys of which a job has exactly one.
+var kindsOfWork = strings.Split(kindList, ", ")
+
+// jobKeys are the keys of a job. Package jobs judges its policies, so their ranges here are for the reference and for
+// editors; a test holds them against each other.
+var jobKeys = []key[Job]{
+	field("name", anyText[string]("a name that no other job has"), func(j *Job) *string { return &j.Spec.Name },
+		"the job's name in its namespace").needed("every job needs one, such as nightly-report"),
+	field("schedule", anyText[string]("see jobs/schedule"), func(j *Job) *string { return &j.Spec.Schedule },
+		"when the job runs; a leader task has none").defaultsTo("required"),
+	field("leader", boolean, func(j *Job) *bool { return &j.Spec.Leader },
+		"a task that runs all the time, on one replica"),
+
+	field("timezone", anyText[string]("a name of the IANA time zone database"), func(j *Job) *string { return &j.Spec.Timezone },
+		"of the schedule").orInDefaults().defaultsTo("UTC"),
+	field("timeout", duration("0s or more"), func(j *Job) *time.Duration { return &j.Spec.Timeout },
+		"the limit of one attempt; 0s is none").orInDefaults(),
+	field("retry", mapping(retryKeys, nil), func(j *Job) *jobs.Retry { return &j.Spec.Retry },
+		"of a failed run, by the same holder under the same lease").orInDefaults(),
+	field("delivery", anyText("", jobs.AtLeastOnce, jobs.AtMostOnce), func(j *Job) *jobs.Delivery { return &j.Spec.Delivery },
+		"at_most_once grants a tick once, whatever happens to its holder").orInDefaults(),
+	field("max_takeovers", number(0, 0, ""), func(j *Job) *int { return &j.Spec.MaxTakeovers },
+		"grants of one tick after its holders' leases ran out; then it is settled as lost").orInDefaults(),
+	field("overlap", anyText("", jobs.Forbid, jobs.Allow, jobs.Queue, jobs.Replace), func(j *Job) *jobs.Overlap { return &j.Spec.Overlap },
+		"what becomes of a tick that comes while an earlier one of the job runs, anywhere").orInDefaults(),
+	field("misfire_grace", duration("0s or more"), func(j *Job) *time.Duration { return &j.Spec.MisfireGrace },
+		"how late a tick may start and be on time; less than 1s counts as 1s").orInDefaults(),
+	field("misfire", anyText("", jobs.MisfireSkip, jobs.MisfireLatest, jobs.MisfireAll), func(j *Job) *jobs.Misfire { return &j.Spec.Misfire },
+		"which of the ticks that come later run: none, the newest, or each, oldest first").orInDefaults(),
+	field("catch_up_window", duration("0s or more"), func(j *Job) *time.Duration { return &j.Spec.CatchUpWindow },
+		"misfires that are older are settled as missed").orInDefaults(),
+	field("max_catch_up", number(0, 0, ""), func(j *Job) *int { return &j.Spec.MaxCatchUp },
+		"so are the oldest misfires past this many").orInDefaults(),
+	field("jitter", duration("0s or more, shorter than the time between two ticks"), func(j *Job) *time.Duration { return &j.Spec.Jitter },
+		"a shift of each start by at most this, the same on every replica").orInDefaults(),
+	field("rate", rate, func(j *Job) *jobs.Rate { return &j.Spec.Rate },
+		"how often the job may be triggered by hand: 1/10m is once in 10 minutes").orInDefaults().defaultsTo("none"),
+	field("burst", number(0, 1_000_000, ""), func(j *Job) *int { return &j.Spec.Burst },
+		"how many triggers may come at once after a while without any; 1 or more with rate").orInDefaults(),
+	field("weight", number(1, jobs.MaxWeight, ""), func(j *Job) *int { return &j.Spec.Weight },
+		"how much of max_runs a run takes; at most max_runs").orInDefaults(),
+	field("groups", groupNames, func(j *Job) *[]string { return &j.Spec.Groups },
+		"only replicas of one of these groups run the job").orInDefaults().defaultsTo("none: any replica"),
+	field("history", number(jobs.MinHistory, jobs.MaxHistory, ""), func(j *Job) *int { return &j.Spec.History },
+		"how many settled ticks are kept to be looked at").orInDefaults(),
+	field("paused", boolean, func(j *Job) *bool { return &j.Spec.Paused }, "every tick is settled as skipped").orInDefaults(),
+
+	field("exec", optional(mapping(execKeys, nil), Exec{KillGrace: defaultKillGrace}), func(j *Job) **Exec { return &j.Exec },
+		"run a program").neverEmpty(),
+	field("http", optional(mapping(httpKeys, chooseMethod), HTTP{Success: []StatusRange{{From: 200, To: 299}}, Timeout: defaultHTTPTimeout}),
+		func(j *Job) **HTTP { return &j.HTTP }, "send a request").neverEmpty(),
+	field("redis_stream", optional(mapping(streamKeys, nil), RedisStream{}), func(j *Job) **RedisStream { return &j.RedisStream },
+		"add an entry to a stream").neverEmpty(),
+	field("log", optional(mapping(logKeys, nil), Log{}), func(j *Job) **Log { return &j.Log },
+		"write a line to the worker's log").neverEmpty(),
+}
+
+var retryKeys = []key[jobs.Retry]{
+	field("max_attempts", number(1, 0, ""), func(r *jobs.Retry) *int { return &r.MaxAttempts },
+		"runs of a tick by one holder, under one lease"),
+	field("backoff", duration("0s or more"), func(r *jobs.Retry) *time.Duration { return &r.Backoff },
+		"the wait before the second attempt, doubled for each further one, with jitter"),
+	field("max_backoff", duration("retry.backoff or more"), func(r *jobs.Retry) *time.Duration { return &r.MaxBackoff },
+		"no wait is longer"),
+}
+
+// defaultKeys are those of jobKeys that are policies. The others say why they are not.
+var defaultKeys = func() []key[Job] {
+	all := slices.Clone(jobKeys)
+	for i, k := range all {
+		if !k.policy {
+			all[i] = key[Job]{name: k.name, refused: true, read: func(r *reader, v value, _ *Job) bool {
+				r.add(v.line, v.column, v.path, "", "cannot have a default; write it in each job")
+				return false
+			}}
+		}
+	}
+	return all
+}()
+
+// jobList is for the reference and for editors: reader.jobs reads the list, after everything else.
+var jobList = kind[[]Job]{
+	values: "a list of jobs",
+	schema: func() schema {
+		one := schemaOf(jobKeys)
+		one["anyOf"] = []schema{{"required": []string{"schedule"}}, {"required": []string{"leader"}}}
+		one["oneOf"] = each(kindsOfWork, func(kind string) schema { return schema{"required": []string{kind}} })
+		list := listSchema(one)
+		list["minItems"] = 1
+		return list
+	}(),
+}
+
+func each[A, B any](list []A, f func(A) B) []B {
+	all := make([]B, len(list))
+	for i, a := range list {
+		all[i] = f(a)
+	}
+	return all
+}
+
+// rate takes a rate; the empty string is none, as the absent key is.
+var rate = single("a rate such as 1/10m", "a count and a time: at most 1 each ms, at least 1 in 8760h", textSchema("^$|/"),
+	func(t text) (jobs.Rate, string) {
+		rate, err := jobs.ParseRate(t.string)
+		if fault, is := errors.AsType[*jobs.Fault](err); is {
+			return jobs.Rate{}, fault.Rule
+		}
+		return rate, ""
+	})

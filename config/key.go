@@ -1,0 +1,212 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// A key is one key of a mapping that fills an S. The tables of keys (settings, redisKeys, jobKeys and those that they
+// name) are the only place that lists the keys of the file. The reader, the reference page, the JSON schema and the rule
+// of reloads come from them.
+type key[S any] struct {
+	name  string
+	about string // what the key means, for the reference and for editors
+
+	required string // how to add the key where it is missing; "" for one that may be absent
+	fallback string // what the reference says of the default; "": the default itself
+
+	filled  bool // the key without a value is an error, which its kind reports
+	secret  bool // errors must not show the value
+	live    bool // a running worker applies a change; a change of any other setting needs a restart
+	policy  bool // defaults may have the key, too
+	refused bool // the key explains only why it cannot be used
+
+	read   func(r *reader, v value, s *S) bool
+	value  func(s *S) any // points to what the key fills
+	differ func(a, b *S, path string) []string
+	rows   func(path string, s *S) []row // of the keys below
+	schema schema
+	values string // which values there are, for the reference
+}
+
+// kind is how values of type T are written.
+type kind[T any] struct {
+	// read puts what v says into to. Otherwise it reports a fault, leaves to as it was and returns false.
+	read   func(r *reader, v value, to *T) bool
+	schema schema
+	values string // which values there are, for the reference
+
+	// Mappings list and compare their keys one by one. Both are nil for other kinds.
+	rows   func(path string, t *T) []row
+	differ func(a, b *T, path string) []string
+}
+
+// field makes a key that fills the part of an S which at returns.
+func field[S, T any](name string, k kind[T], at func(*S) *T, about string) key[S] {
+	f := key[S]{name: name, about: about, schema: k.schema, values: k.values}
+	f.read = func(r *reader, v value, s *S) bool { return k.read(r, v, at(s)) }
+	f.value = func(s *S) any { return at(s) }
+	f.rows = func(path string, s *S) []row {
+		if k.rows == nil {
+			return nil
+		}
+		return k.rows(path, at(s))
+	}
+	f.differ = func(a, b *S, path string) []string {
+		switch {
+		case k.differ != nil:
+			return k.differ(at(a), at(b), path)
+		case same(at(a), at(b)):
+			return nil
+		default:
+			return []string{path}
+		}
+	}
+	return f
+}
+
+// same reports whether two values of a key say the same. A list without items says the same as none.
+func same[T any](a, b *T) bool {
+	if v := reflect.ValueOf(*a); v.Kind() == reflect.Slice && v.Len() == 0 {
+		return reflect.ValueOf(*b).Len() == 0
+	}
+	return reflect.DeepEqual(*a, *b)
+}
+
+func (k key[S]) needed(add string) key[S]      { k.required = add; return k }
+func (k key[S]) defaultsTo(text string) key[S] { k.fallback = text; return k }
+func (k key[S]) neverEmpty() key[S]            { k.filled = true; return k }
+func (k key[S]) hidden() key[S]                { k.secret = true; return k }
+func (k key[S]) changesLive() key[S]           { k.live = true; return k }
+func (k key[S]) orInDefaults() key[S]          { k.policy = true; return k }
+
+// mapping is the kind of a mapping with these keys. check, which may be nil, looks at all that was read.
+func mapping[T any](keys []key[T], check func(r *reader, v value, to *T)) kind[T] {
+	return kind[T]{
+		read: func(r *reader, v value, to *T) bool {
+			ok := readKeys(r, v, keys, to)
+			if ok && check != nil {
+				check(r, v, to)
+			}
+			return ok
+		},
+		schema: schemaOf(keys),
+		values: "a mapping",
+		rows:   func(path string, t *T) []row { return rowsOf(keys, path, t) },
+		differ: func(a, b *T, path string) []string { return differing(keys, a, b, path) },
+	}
+}
+
+// optional makes a kind whose values start as a copy of start, and stay nil where nothing is written.
+func optional[T any](k kind[T], start T) kind[*T] {
+	return kind[*T]{
+		schema: k.schema,
+		values: k.values,
+		rows:   func(path string, _ **T) []row { fresh := start; return k.rows(path, &fresh) },
+		read: func(r *reader, v value, to **T) bool {
+			fresh := start
+			ok := k.read(r, v, &fresh)
+			if ok {
+				*to = &fresh
+			}
+			return ok
+		},
+	}
+}
+
+// readKeys reads the mapping v into to, key by key in the order of the file, and reports whether v is one. A key without
+// a value (null) is as good as absent, except one that must have a value. r.at and r.bad say afterwards which keys are
+// written, and which of them have a fault.
+func readKeys[S any](r *reader, v value, keys []key[S], to *S) bool {
+	if !r.is(v, yaml.MappingNode, "a mapping") {
+		return false
+	}
+	for _, e := range r.entries(v) {
+		i := slices.IndexFunc(keys, func(k key[S]) bool { return k.name == e.key })
+		switch {
+		case i < 0:
+			r.wrongKey(e, "is not a known key; "+r.suggestion(e.key, namesOf(keys)))
+		case e.value.null() && !keys[i].filled:
+		case keys[i].refused:
+			e.value.secret = true
+			keys[i].read(r, e.value, to)
+		default:
+			e.value.secret = keys[i].secret
+			e.value.order = len(r.at)
+			r.at[e.value.path] = e.value
+			r.bad[e.value.path] = !keys[i].read(r, e.value, to)
+		}
+	}
+	for _, k := range keys {
+		if _, ok := r.at[join(v.path, k.name)]; !ok && k.required != "" && !r.partial {
+			r.missing(v, k.name, k.required)
+		}
+	}
+	return true
+}
+
+// differing returns the paths of the keys in which a and b differ, but for those that a running worker applies.
+func differing[S any](keys []key[S], a, b *S, path string) (paths []string) {
+	for _, k := range keys {
+		if !k.live {
+			paths = append(paths, k.differ(a, b, join(path, k.name))...)
+		}
+	}
+	return paths
+}
+
+func namesOf[S any](keys []key[S]) []string {
+	all := make([]string, len(keys))
+	for i, k := range keys {
+		all[i] = k.name
+	}
+	slices.Sort(all)
+	return all
+}
+
+// row is what the reference says of one key.
+type row struct {
+	path, fallback, values, about string
+	policy, live                  bool
+}
+
+// rowsOf lists keys and what is below them. defaults holds the value of each key that is not written.
+func rowsOf[S any](keys []key[S], path string, defaults *S) (rows []row) {
+	for _, k := range keys {
+		if k.refused {
+			continue
+		}
+		at := join(path, k.name)
+		below := k.rows(at, defaults)
+		one := row{path: at, values: k.values, about: k.about, policy: k.policy, live: k.live}
+		for i := range below {
+			below[i].policy, below[i].live = k.policy, below[i].live || k.live
+		}
+		switch {
+		case k.required != "":
+			one.fallback = cmp.Or(k.fallback, "required")
+		case below == nil:
+			one.fallback = cmp.Or(k.fallback, shown(k.value(defaults)))
+		}
+		rows = append(append(rows, one), below...)
+	}
+	return rows
+}
+
+// shown is a default as it would be written.
+func shown(to any) string {
+	switch v := reflect.ValueOf(to).Elem(); {
+	case v.IsZero() && (v.Kind() == reflect.Slice || v.Kind() == reflect.Map || v.Kind() == reflect.String || v.Kind() == reflect.Struct):
+		return "none"
+	case v.Type() == reflect.TypeFor[time.Duration]():
+		return short(time.Duration(v.Int()))
+	default:
+		return strings.ToLower(fmt.Sprint(v.Interface()))
+	}
+}

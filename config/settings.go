@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+// settings are the keys at the top level of the file. A new key needs a line in one of these tables, a field of what it
+// fills and, where it is not to be compared with others, nothing else here.
+var settings = []key[Config]{
+	field("namespace", name, func(c *Config) *string { return &c.Namespace },
+		"replicas that share a Redis and a namespace are a fleet"),
+	field("replica", nameOrEmpty, func(c *Config) *string { return &c.Replica },
+		"this replica's id").defaultsTo("the host's name and 8 characters"),
+	field("groups", groupNames, func(c *Config) *[]string { return &c.Groups },
+		"what this replica serves, besides jobs that name no group"),
+	field("max_runs", number(0, jobs.MaxWeight, fmt.Sprintf("must be from 0, which is no limit, to %d", jobs.MaxWeight)),
+		func(c *Config) *int { return &c.MaxRuns },
+		"the weight of jobs that this replica runs at a time; 0 is no limit"),
+	field("redis", mapping(redisKeys, checkRedis), func(c *Config) *Redis { return &c.Redis },
+		"where the fleet meets; without it ticks are coordinated within one process").hidden().neverEmpty(),
+	field("lease", mapping(leaseKeys, nil), func(c *Config) *Lease { return &c.Lease }, "how long a tick is held"),
+	field("http", mapping(serverKeys, nil), func(c *Config) *Server { return &c.HTTP }, "metrics and health"),
+	field("shutdown_grace", durationWithin(0, 0), func(c *Config) *time.Duration { return &c.ShutdownGrace },
+		"how long runs may take to finish after SIGTERM"),
+	field("log", mapping(loggingKeys, nil), func(c *Config) *Logging { return &c.Log }, "what the worker logs"),
+	later("defaults", mapping(defaultKeys, nil), "policies of every job that does not say otherwise"),
+	later("jobs", jobList, "what runs, and when").neverEmpty().
+		needed("add a list of jobs, each with a name, a schedule and one of " + kindList),
+}
+
+var leaseKeys = []key[Lease]{
+	field("ttl", durationWithin(MinLeaseTTL, MaxLeaseTTL), func(l *Lease) *time.Duration { return &l.TTL },
+		"how long a run outlives the last renewal by its replica"),
+}
+
+var serverKeys = []key[Server]{
+	field("addr", listenAddress, func(s *Server) *Server { return s },
+		"where the worker serves HTTP; the default gives way to a free port when it is taken").defaultsTo(DefaultAddr),
+	refusedKey[Server]("token", "is not supported yet: nothing that is served changes state; remove it"),
+}
+
+var loggingKeys = []key[Logging]{
+	field("level", level, func(l *Logging) *slog.Level { return &l.Level }, "the least level that is logged").changesLive(),
+	field("format", oneOf("text", "json"), func(l *Logging) *string { return &l.Format }, "how lines are written"),
+}
+
+// later makes a key whose value is read after all others: every job builds on the defaults, which may stand below them.
+// A running worker applies its changes.
+func later[T any](name string, k kind[T], about string) key[Config] {
+	f := field(name, k, func(*Config) *T { return new(T) }, about).changesLive()
+	f.read = func(*reader, value, *Config) bool { return true }
+	f.rows = func(string, *Config) []row { return nil }
+	return f
+}
+
+// refusedKey makes a key that nobody can use, which may hold a secret.
+func refusedKey[S any](name, rule string) key[S] {
+	return key[S]{name: name, secret: true, refused: true,
+		read:   func(r *reader, v value, _ *S) bool { r.fault(v, "%s", rule); return false },
+		differ: func(_, _ *S, _ string) []string { return nil },
+	}
+}
+
+var listenAddress = single("an address such as "+DefaultAddr, "host:port; port 0 picks a free one", textSchema(":"),
+	func(t text) (Server, string) {
+		host, port, err := net.SplitHostPort(t.string)
+		if err != nil || strings.ContainsAny(host, " \t\r\n/@") {
+			return Server{}, fmt.Sprintf("must be host:port, such as %s; :8080 listens on every interface", DefaultAddr)
+		}
+		if port != "0" && !validPort(port, false) {
+			return Server{}, "must have a port from 0 to 65535, in digits; 0 picks a free one"
+		}
+		return Server{Addr: t.string, AddrSet: true}, ""
+	})
+
+var level = func() kind[slog.Level] {
+	names := oneOf("debug", "info", "warn", "error")
+	return kind[slog.Level]{values: names.values, schema: names.schema, read: func(r *reader, v value, to *slog.Level) bool {
+		var name string
+		return names.read(r, v, &name) && to.UnmarshalText([]byte(name)) == nil // it knows these four
+	}}
+}()
+
+// readSettings reads everything but defaults and jobs from root into c, and reports whether root is a mapping.
+func (r *reader) readSettings(root value, c *Config) bool {
+	ok := readKeys(r, root, settings, c)
+	r.checkFailover(c)
+	return ok
+}
+
+// NeedsRestart returns the keys of the settings in which two configurations differ and which a running worker does not
+// change. It applies the others: jobs, defaults and log.level.
+func NeedsRestart(a, b *Config) []string { return differing(settings, a, b, "") }
