@@ -64,8 +64,11 @@ func heartbeatReadsOnlyOtherMembers(f *fixture) {
 		p = next
 		return unread
 	}
-	if !same("a", "a") && !same("a", "a") {
-		f.Fatal("the same members are others")
+	tries := 2 // one of another case may leave meanwhile
+	for !same("a", "a") {
+		if tries--; tries == 0 {
+			f.Fatal("the same members are others")
+		}
 	}
 	for what, change := range map[string]func(){
 		"one more":              func() { f.announce("b", "b", long) },
