@@ -42,7 +42,7 @@ var jobKeys = []key[Job]{
 		"which of the ticks that come later run: none, the newest, or each, oldest first").orInDefaults(),
 	field("catch_up_window", duration("0s or more"), func(j *Job) *time.Duration { return &j.Spec.CatchUpWindow },
 		"misfires that are older are settled as missed").orInDefaults(),
-	field("max_catch_up", number(0, 0, ""), func(j *Job) *int { return &j.Spec.MaxCatchUp },
+	field("max_catch_up", number(0, jobs.MostCatchUp, ""), func(j *Job) *int { return &j.Spec.MaxCatchUp },
 		"so are the oldest misfires past this many").orInDefaults(),
 	field("jitter", duration("0s or more, shorter than the time between two ticks"), func(j *Job) *time.Duration { return &j.Spec.Jitter },
 		"a shift of each start by at most this, the same on every replica").orInDefaults(),

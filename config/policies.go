@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/solotick/solotick/internal/joined"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -75,19 +76,12 @@ func (r *reader) specFault(cause value, path string, fault *jobs.Fault, note, ba
 }
 
 // faultsOf returns what jobs finds wrong with spec.
-func faultsOf(spec jobs.Spec) []*jobs.Fault {
-	var all []*jobs.Fault
-	var collect func(error)
-	collect = func(err error) {
-		if joined, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, e := range joined.Unwrap() {
-				collect(e)
-			}
-		} else if fault, ok := errors.AsType[*jobs.Fault](err); ok {
+func faultsOf(spec jobs.Spec) (all []*jobs.Fault) {
+	for _, err := range joined.Errors(spec.Validate()) {
+		if fault, ok := errors.AsType[*jobs.Fault](err); ok {
 			all = append(all, fault)
 		}
 	}
-	collect(spec.Validate())
 	return all
 }
 

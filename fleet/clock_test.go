@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lease/protocol"
 )
@@ -20,10 +19,9 @@ func TestCommandsDoNothingByAClockThatNobodyTrusts(t *testing.T) {
 		require.NoError(t, err)
 		f, err := fleet.New(store)
 		require.NoError(t, err)
-		spec := jobs.Spec{Name: "job"}
 		refused := func() {
 			t.Helper()
-			_, err := f.Trigger(ctx, spec, fleet.TriggerOptions{By: "ops"})
+			_, err := f.Trigger(ctx, "job", fleet.TriggerOptions{By: "ops"})
 			require.ErrorIs(t, err, fleet.ErrClock)
 			_, err = f.Pause(ctx, "job", "ops", "")
 			require.ErrorIs(t, err, fleet.ErrClock)
@@ -47,7 +45,7 @@ func TestCommandsDoNothingByAClockThatNobodyTrusts(t *testing.T) {
 		require.Empty(t, record.Open)
 
 		announce(fleet.ClockTrusted)
-		_, err = f.Trigger(ctx, spec, fleet.TriggerOptions{By: "ops"})
+		_, err = f.Trigger(ctx, "job", fleet.TriggerOptions{By: "ops"})
 		require.NoError(t, err, "a live replica vouches")
 		store.Step(-8 * time.Hour)
 		_, err = f.Pause(ctx, "job", "ops", "")

@@ -26,14 +26,15 @@ func ExampleFleet_Trigger() {
 		panic(err)
 	}
 
-	_, err = f.Trigger(ctx, report.Spec(), fleet.TriggerOptions{By: "ops1"})
+	_, err = f.Trigger(ctx, report.Name(), fleet.TriggerOptions{By: "ops1"})
 	fmt.Println("nobody serves it yet:", errors.Is(err, protocol.ErrUnknown))
 
-	if _, err := store.Sync(ctx, []protocol.Sync{{Name: "report"}}); err != nil { // as a replica does when it starts
+	// A replica does so when it starts: the job's rate is in the record, and binds everybody.
+	if _, err := store.Sync(ctx, []protocol.Sync{{Name: "report", Policy: fleet.PolicyOf(report.Spec())}}); err != nil {
 		panic(err)
 	}
 	for _, key := range []string{"deploy-1", "deploy-1"} {
-		t, err := f.Trigger(ctx, report.Spec(), fleet.TriggerOptions{By: "ops1", Key: key})
+		t, err := f.Trigger(ctx, report.Name(), fleet.TriggerOptions{By: "ops1", Key: key})
 		fmt.Println(key, t.Status, err)
 	}
 	// Output:

@@ -23,6 +23,7 @@ const (
 	FactTakeover  FactKind = "takeover"  // By was granted Tick, which Replica had held from From to To
 	FactEdited    FactKind = "edited"    // By was the first to bring another schedule, at From
 	FactRepaired  FactKind = "repaired"  // By brought the watermark of the job back, at From, which lay in the future, at To
+	FactForgotten FactKind = "forgotten" // By removed the record of Job, whose watermark was To, and Token its last
 	FactAway      FactKind = "away"      // the store did not answer By, from From to To
 	FactAbsent    FactKind = "absent"    // no heartbeat reached the store between From, by Replica, and To, by By
 	FactHeld      FactKind = "held"      // By claimed nothing from From to To, because it did not trust the store's clock
@@ -36,6 +37,7 @@ type Fact struct {
 	Tick time.Time // zero where there is none; of a takeover of a leader task, too
 	By   string    // who did it, or the replica that noticed it
 
+	Job      string // of FactForgotten, which is in the journal of the fleet
 	Key, Why string
 	Pauser   string    // of FactResumed: who had paused the job
 	From, To time.Time // by fleet time, in milliseconds
@@ -62,6 +64,7 @@ type Fact struct {
 type factJSON struct {
 	Kind     FactKind `json:"kind"`
 	Tick     int64    `json:"tick,omitempty"`
+	Job      string   `json:"job,omitempty"`
 	By       string   `json:"by,omitempty"`
 	Key      string   `json:"key,omitempty"`
 	Why      string   `json:"why,omitempty"`
@@ -89,6 +92,8 @@ func (f Fact) Request() string {
 		id = append(id, unixMilli(f.From))
 	case FactRepaired:
 		id = append(id, unixMilli(f.From), unixMilli(f.To))
+	case FactForgotten:
+		id = append(id, f.Job, f.Token, unixMilli(f.To))
 	case FactTakeover:
 		id = append(id, unixMilli(f.Tick), f.Token)
 	case FactAway, FactHeld:
@@ -104,7 +109,7 @@ func (f Fact) Request() string {
 // Encode writes f for [protocol.Journal], without At. A long Why is cut.
 func (f Fact) Encode() []byte {
 	w := factJSON{
-		Kind: f.Kind, Tick: unixMilli(f.Tick), By: f.By, Key: f.Key, Pauser: f.Pauser, From: unixMilli(f.From), To: unixMilli(f.To),
+		Kind: f.Kind, Tick: unixMilli(f.Tick), Job: f.Job, By: f.By, Key: f.Key, Pauser: f.Pauser, From: unixMilli(f.From), To: unixMilli(f.To),
 		Replica: f.Replica, Token: f.Token, Attempt: f.Attempt, Released: f.Released, Groups: f.Groups,
 		Schedule: f.Schedule, Before: f.Before, Living: f.Living, Step: f.Step.Milliseconds(),
 	}
@@ -125,7 +130,7 @@ func decodeFact(n protocol.Noted) (Fact, bool) {
 		return Fact{}, false
 	}
 	return Fact{
-		At: n.At, Kind: r.Kind, Tick: fromMilli(r.Tick), By: r.By, Key: r.Key, Why: r.Why, Pauser: r.Pauser,
+		At: n.At, Kind: r.Kind, Tick: fromMilli(r.Tick), Job: r.Job, By: r.By, Key: r.Key, Why: r.Why, Pauser: r.Pauser,
 		From: fromMilli(r.From), To: fromMilli(r.To), Replica: r.Replica, Token: r.Token, Attempt: r.Attempt, Released: r.Released,
 		Groups: r.Groups, Schedule: r.Schedule, Before: r.Before, Living: r.Living,
 		Step: time.Duration(r.Step) * time.Millisecond,
@@ -137,7 +142,7 @@ func decodeFact(n protocol.Noted) (Fact, bool) {
 func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) { return f.facts(ctx, job) }
 
 // FleetFacts returns what the fleet's journal holds, newest first: when the store did not answer a replica, when no replica
-// lived, and when one claimed nothing because it did not trust the store's clock.
+// lived, which jobs were forgotten, and when one claimed nothing because it did not trust the store's clock.
 func (f *Fleet) FleetFacts(ctx context.Context) ([]Fact, error) { return f.facts(ctx, "") }
 
 func (f *Fleet) facts(ctx context.Context, name string) ([]Fact, error) {

@@ -27,7 +27,7 @@ type Fleet struct {
 type Option func(*Fleet)
 
 // WithAge hides outcomes that were settled longer ago, by fleet time; above 0. The default is [DefaultAge]. Nothing is
-// removed: the store keeps a job's last [protocol.History] outcomes, however old.
+// removed: the store keeps as many outcomes as the job's history says, however old.
 func WithAge(d time.Duration) Option { return func(f *Fleet) { f.age = d } }
 
 // New makes a Fleet on the store that the replicas use. The namespace is that of

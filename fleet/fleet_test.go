@@ -43,6 +43,13 @@ func (w world) contended(names ...string) {
 	}
 }
 
+// defined makes the record that a replica with this definition would.
+func (w world) defined(options ...jobs.Option) {
+	spec := job(w.T, "@hourly", options...).Spec()
+	_, err := w.store.Sync(w.Context(), []protocol.Sync{{Name: spec.Name, Mark: time.Now().UnixMilli(), Policy: fleet.PolicyOf(spec)}})
+	require.NoError(w, err)
+}
+
 // claim claims an occasion, and returns the grant.
 func (w world) claim(name string, occasion int64, holder string) protocol.Grant {
 	c := protocol.Claim{
@@ -206,12 +213,11 @@ func TestPauseTellsWhoPausedBeforeAndResumeWhatItEnded(t *testing.T) {
 
 func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
 	inWorld(t, func(w world) {
-		limited := job(w.T, "@hourly", jobs.WithRate(jobs.Rate{Count: 2, Per: 20 * time.Minute}, 2)).Spec()
-		_, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops1"})
+		_, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops1"})
 		require.ErrorIs(w, err, protocol.ErrUnknown)
-		w.contended("report")
+		w.defined(jobs.WithRate(jobs.Rate{Count: 2, Per: 20 * time.Minute}, 2))
 
-		first, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops1", Key: "k", Window: time.Hour})
+		first, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops1", Key: "k", Window: time.Hour})
 		require.NoError(w, err)
 		require.Equal(w, protocol.Opened, first.Status)
 		require.Equal(w, fmt.Sprintf("default/report/%d", first.Tick.UnixMilli()), first.ID)
@@ -221,31 +227,33 @@ func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
 		require.True(w, list[0].Triggered)
 		require.Equal(w, "ops1", list[0].Replica)
 
-		again, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
+		again, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
 		require.Equal(w, fleet.Triggered{Status: protocol.Waiting, Tick: first.Tick, ID: first.ID}, again)
 		g := w.claim("report", first.Tick.UnixMilli(), "r1")
 		time.Sleep(time.Second)
-		again, err = w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2", Key: "k"})
+		again, err = w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops2", Key: "k"})
 		require.NoError(w, err)
 		require.Equal(w, fleet.Triggered{Status: protocol.Repeated, Tick: first.Tick, ID: first.ID}, again)
 		require.True(w, again.Accepted())
 
-		second, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
+		second, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
 		require.Equal(w, protocol.Opened, second.Status)
 		w.settle(g, "succeeded", fleet.Note{})
 		g = w.claim("report", second.Tick.UnixMilli(), "r1")
-		refused, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
+		refused, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
 		require.False(w, refused.Accepted())
 		require.InDelta(w, 10*time.Minute-time.Second, refused.Wait, float64(10*time.Millisecond))
 		require.Equal(w, time.Now().Add(refused.Wait).UTC(), refused.Next)
 		require.Empty(w, refused.ID)
+		require.Equal(w, protocol.LimitRate, refused.Limit)
+		require.Equal(w, 10*time.Minute, refused.Policy.Every)
 		w.settle(g, "succeeded", fleet.Note{})
 
 		time.Sleep(refused.Wait)
-		third, err := w.fleet.Trigger(w.Context(), limited, fleet.TriggerOptions{By: "ops2"})
+		third, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
 		require.Equal(w, protocol.Opened, third.Status)
 	})
@@ -253,11 +261,10 @@ func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
 
 func TestTriggersOfAJobThatMayOverlapDoNotShareARun(t *testing.T) {
 	inWorld(t, func(w world) {
-		w.contended("report")
-		spec := job(w.T, "@hourly", jobs.WithOverlap(jobs.Allow)).Spec()
-		first, err := w.fleet.Trigger(w.Context(), spec, fleet.TriggerOptions{By: "ops1"})
+		w.defined(jobs.WithOverlap(jobs.Allow))
+		first, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops1"})
 		require.NoError(w, err)
-		second, err := w.fleet.Trigger(w.Context(), spec, fleet.TriggerOptions{By: "ops1"})
+		second, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops1"})
 		require.NoError(w, err)
 		require.Equal(w, protocol.Opened, second.Status)
 		require.NotEqual(w, first.ID, second.ID)
@@ -266,13 +273,15 @@ func TestTriggersOfAJobThatMayOverlapDoNotShareARun(t *testing.T) {
 
 func TestATriggerRefusesWhatMakesNoSense(t *testing.T) {
 	inWorld(t, func(w world) {
-		_, err := w.fleet.Trigger(w.Context(), job(w.T, "@hourly").Spec(), fleet.TriggerOptions{By: "a b", Key: "c d", Window: time.Nanosecond})
+		_, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "a b", Key: "c d", Window: time.Nanosecond})
 		for _, field := range []string{"by", "key", "window"} {
 			require.ErrorContains(w, err, "trigger "+field+":")
 		}
 		leader, err := jobs.New("leader", "", func(context.Context, jobs.Run) error { return nil }, jobs.WithLeader())
 		require.NoError(w, err)
-		_, err = w.fleet.Trigger(w.Context(), leader.Spec(), fleet.TriggerOptions{By: "ops1"})
+		_, err = w.store.Sync(w.Context(), []protocol.Sync{{Name: "leader", Policy: fleet.PolicyOf(leader.Spec())}})
+		require.NoError(w, err)
+		_, err = w.fleet.Trigger(w.Context(), "leader", fleet.TriggerOptions{By: "ops1"})
 		require.ErrorIs(w, err, fleet.ErrLeaderTask)
 	})
 }
@@ -298,13 +307,13 @@ func TestATriggerWhoseAnswerGotLostRunsOnce(t *testing.T) {
 		store := &forgetful{w.store, 2}
 		f, err := fleet.New(store)
 		require.NoError(w, err)
-		a, err := f.Trigger(w.Context(), job(w.T, "@hourly", jobs.WithOverlap(jobs.Allow)).Spec(), fleet.TriggerOptions{By: "ops1"})
+		a, err := f.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops1"})
 		require.NoError(w, err)
 		require.Equal(w, protocol.Opened, a.Status)
 		require.Len(w, w.history("report", 0), 1)
 
 		store.lost = 3
-		_, err = f.Trigger(w.Context(), job(w.T, "@hourly").Spec(), fleet.TriggerOptions{By: "ops1"})
+		_, err = f.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops1"})
 		require.ErrorContains(w, err, "connection reset", "it does not try for ever")
 	})
 }
@@ -312,7 +321,7 @@ func TestATriggerWhoseAnswerGotLostRunsOnce(t *testing.T) {
 func TestAwaitReturnsTheOutcome(t *testing.T) {
 	inWorld(t, func(w world) {
 		w.contended("report")
-		a, err := w.fleet.Trigger(w.Context(), job(w.T, "@hourly").Spec(), fleet.TriggerOptions{By: "ops1"})
+		a, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops1"})
 		require.NoError(w, err)
 		done := make(chan fleet.Entry)
 		go func() {
@@ -448,7 +457,7 @@ func TestAStoreThatLacksAnAbilityIsNamedWithIt(t *testing.T) {
 	}
 	_, err = f.Resume(ctx, "a", "b")
 	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = f.Trigger(ctx, jobs.Spec{Name: "a"}, fleet.TriggerOptions{By: "b"})
+	_, err = f.Trigger(ctx, "a", fleet.TriggerOptions{By: "b"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = f.Await(ctx, "a", time.Now())
 	require.ErrorIs(t, err, errors.ErrUnsupported)

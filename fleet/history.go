@@ -83,7 +83,7 @@ func inRange(job *jobs.Job, e Entry) bool {
 
 // History returns the ticks of a job: first those that are open, then the n newest that were settled, each newest tick
 // first. Those that were settled longer ago than [WithAge] allows are left out. n below 1 means all that the store keeps,
-// [protocol.History] of them. There are none for a job that nobody has contended for.
+// as many as the job's history says. There are none for a job that nobody has contended for.
 func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error) {
 	r, err := f.inspect(ctx, job)
 	if err != nil {

@@ -64,8 +64,9 @@ func (t Triggered) MarshalJSON() ([]byte, error) {
 		Tick   stamp  `json:"tick"`
 		Wait   int64  `json:"wait_ms"`
 		Next   stamp  `json:"next"`
+		Limit  string `json:"limit,omitempty"`
 		Entry  *Entry `json:"entry"`
-	}{t.Status.String(), t.ID, stamp(t.Tick), t.Wait.Milliseconds(), stamp(t.Next), t.Entry})
+	}{t.Status.String(), t.ID, stamp(t.Tick), t.Wait.Milliseconds(), stamp(t.Next), string(t.Limit), t.Entry})
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -102,6 +103,7 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 		At       stamp    `json:"at"`
 		By       string   `json:"by"`
 		Tick     stamp    `json:"tick"`
+		Job      string   `json:"job,omitempty"`
 		From     stamp    `json:"from"`
 		To       stamp    `json:"to"`
 		Key      string   `json:"key,omitempty"`
@@ -116,7 +118,7 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 		Before   string   `json:"before,omitempty"`
 		Step     int64    `json:"step_ms,omitempty"`
 	}{
-		f.Kind, stamp(f.At), f.By, stamp(f.Tick), stamp(f.From), stamp(f.To), f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
+		f.Kind, stamp(f.At), f.By, stamp(f.Tick), f.Job, stamp(f.From), stamp(f.To), f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
 		f.Released, f.Groups, f.Schedule, f.Before, f.Step.Milliseconds(),
 	})
 }

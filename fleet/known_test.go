@@ -43,7 +43,7 @@ func TestWhatComesRightAfterTheStartIsNotLost(t *testing.T) {
 				require.NoError(t, err)
 
 				require.NoError(t, s.Start())
-				_, err = f.Trigger(t.Context(), jobs.Spec{Name: "first"}, fleet.TriggerOptions{By: "test"})
+				_, err = f.Trigger(t.Context(), "first", fleet.TriggerOptions{By: "test"})
 				require.NoError(t, err)
 
 				require.NoError(t, registry.Add(job("second")))
@@ -61,7 +61,7 @@ func TestAJobThatNobodyHasIsUnknownSoon(t *testing.T) {
 		f, err := fleet.New(new(memlease.Store))
 		require.NoError(t, err)
 		began := time.Now()
-		_, err = f.Trigger(t.Context(), jobs.Spec{Name: "nobody"}, fleet.TriggerOptions{By: "test"})
+		_, err = f.Trigger(t.Context(), "nobody", fleet.TriggerOptions{By: "test"})
 		require.ErrorIs(t, err, protocol.ErrUnknown)
 		require.Equal(t, time.Second, time.Since(began))
 	})
@@ -70,6 +70,6 @@ func TestAJobThatNobodyHasIsUnknownSoon(t *testing.T) {
 func TestAWindowWithoutAKeyIsRefused(t *testing.T) {
 	f, err := fleet.New(new(memlease.Store))
 	require.NoError(t, err)
-	_, err = f.Trigger(t.Context(), jobs.Spec{Name: "job"}, fleet.TriggerOptions{By: "test", Window: time.Minute})
+	_, err = f.Trigger(t.Context(), "job", fleet.TriggerOptions{By: "test", Window: time.Minute})
 	require.EqualError(t, err, `fleet: trigger window: "1m0s" must be left out without a key`)
 }

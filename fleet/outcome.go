@@ -228,6 +228,10 @@ func (r *reasoner) missed(e Entry) string {
 		return text + r.together(e)
 	}
 	found := fmt.Sprintf("%s found it at %s, %s after its time", e.Replica, r.when(e.Ended), rough(e.Ended.Sub(r.tick)))
+	if e.Reason == wire.ReasonTooOld && e.Token != 0 {
+		text = fmt.Sprintf("Its run by %s was interrupted, and nobody took it over in time: when it was found, at %s, its lease had run out for too long", e.Replica, r.when(e.Ended))
+		return text + r.policy(" to catch up, which ends after %s", func(s jobs.Spec) any { return s.CatchUpWindow }) + "."
+	}
 	if e.Reason == wire.ReasonEdited {
 		return fmt.Sprintf("It was missed because %s: ticks from before an edit that only the new schedule has are not run. %s.", r.edit(e), found) + r.together(e)
 	}

@@ -23,8 +23,8 @@ type Repaired struct {
 
 // Repair brings the watermark of a job back to now that lies in the future, where a clock which was wrong for so long that
 // the fleet accepted it has left it: until then no tick of the job would run. The next tick of the schedule runs again.
-// Those past the watermark that are open, or that the record remembers as settled one by one (the last
-// [protocol.History]), never run again. The rate of triggers, and the time of a pause or of an edit, come back to now as
+// Those past the watermark that are open, or that the record remembers as settled one by one (its
+// history), never run again. The rate of triggers, and the time of a pause or of an edit, come back to now as
 // well. Tokens go on rising. by names who asks, and matches the pattern of a name. To repeat a repair changes nothing.
 //
 // Replicas take the new watermark in at once, or with their next heartbeat. One that lay ahead by no more than the

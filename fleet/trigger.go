@@ -33,6 +33,10 @@ type Triggered struct {
 	Wait time.Duration
 	Next time.Time // by fleet time
 
+	// Limit is what there were too many of, of a trigger that was refused, and Policy the one of the job that is in force.
+	Limit  protocol.TriggerLimit
+	Policy protocol.Policy
+
 	Entry *Entry // the tick's entry once Await has returned; Trigger leaves it nil
 }
 
@@ -46,23 +50,29 @@ var ErrLeaderTask = errors.New("fleet: a leader task runs all the time, so it ca
 // again returns the same answer.
 const triggerTries = 3
 
-// Trigger asks the fleet to run a job once, now, on one replica. The job's rate and overlap hold across the fleet: with
-// overlap allow the run starts beside what runs, else after it, and then triggers that come while one waits are served by
-// that one. A pause does not stop it. It returns before the run has started: see [Fleet.Await].
+// PolicyOf is what a record keeps of a job's definition: it binds whoever triggers the job, whether they know the
+// definition or not.
+func PolicyOf(s jobs.Spec) protocol.Policy {
+	p := protocol.Policy{Beside: s.Overlap == jobs.Allow, NoTriggers: s.Leader, History: s.History}
+	if !s.Rate.IsZero() {
+		p.Every, p.Burst = s.Rate.Every(), max(s.Burst, 1)
+	}
+	return p
+}
+
+// Trigger asks the fleet to run a job once, now, on one replica. The job's rate, burst and overlap are those that the
+// replicas brought which have defined it last: with overlap allow the run starts beside what runs, else after it, and then
+// triggers that come while one waits are served by that one. A pause does not stop it. It returns before the run has
+// started: see [Fleet.Await].
 //
 // A job that a replica has got a moment ago has no record yet. Trigger waits for it: for a second, or for 10 s while a live
 // replica says that it serves the job. Then it returns [protocol.ErrUnknown]: no replica has ever contended for the job.
-func (f *Fleet) Trigger(ctx context.Context, spec jobs.Spec, o TriggerOptions) (Triggered, error) {
-	if spec.Leader {
-		return Triggered{}, fmt.Errorf("job %q: %w", spec.Name, ErrLeaderTask)
-	}
+func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Triggered, error) {
 	c, err := ability[protocol.Controller](f.store, "trigger a job", "protocol.Controller")
 	if err != nil {
 		return Triggered{}, err
 	}
-	t := protocol.Trigger{
-		Name: spec.Name, By: o.By, Request: request(), Key: o.Key, Beside: spec.Overlap == jobs.Allow,
-	}
+	t := protocol.Trigger{Name: job, By: o.By, Request: request(), Key: o.Key}
 	if o.Key == "" && o.Window != 0 {
 		return Triggered{}, fmt.Errorf("fleet: trigger window: %q must be left out without a key", o.Window)
 	}
@@ -72,35 +82,35 @@ func (f *Fleet) Trigger(ctx context.Context, spec jobs.Spec, o TriggerOptions) (
 			t.Window = DefaultWindow
 		}
 	}
-	if !spec.Rate.IsZero() {
-		t.Every, t.Burst = spec.Rate.Per/time.Duration(max(spec.Rate.Count, 1)), max(spec.Burst, 1)
-	}
 	if err := t.Validate(); err != nil {
 		return Triggered{}, err
 	}
 	var a protocol.Triggered
-	err = f.whenKnown(ctx, spec.Name, func() (err error) {
+	err = f.whenKnown(ctx, job, func() (err error) {
 		for try := 1; ; try++ {
 			if t.Until, err = f.until(ctx); err == nil {
 				a, err = c.Trigger(ctx, t)
 			}
-			if err == nil || errors.Is(err, ErrClock) || errors.Is(err, protocol.ErrUnknown) || ctx.Err() != nil || try == triggerTries {
+			if err == nil || errors.Is(err, ErrClock) || errors.Is(err, protocol.ErrUnknown) || errors.Is(err, protocol.ErrNoTriggers) || ctx.Err() != nil || try == triggerTries {
 				return err
 			}
 		}
 	})
+	if errors.Is(err, protocol.ErrNoTriggers) {
+		err = fmt.Errorf("job %q: %w", job, ErrLeaderTask)
+	}
 	if err != nil {
 		return Triggered{}, err
 	}
-	answer := Triggered{Status: a.Status, Wait: a.Wait}
+	answer := Triggered{Status: a.Status, Wait: a.Wait, Limit: a.Limit, Policy: a.Policy}
 	if a.Status == protocol.Limited {
 		now, _, err := f.store.Time(ctx)
 		answer.Next = now.Add(a.Wait)
 		return answer, err
 	}
 	answer.Tick = time.UnixMilli(a.Occasion).UTC()
-	answer.ID = f.tickID(spec.Name, answer.Tick)
-	f.note(ctx, spec.Name, Fact{Kind: FactTriggered, Tick: answer.Tick, By: o.By, Key: o.Key})
+	answer.ID = f.tickID(job, answer.Tick)
+	f.note(ctx, job, Fact{Kind: FactTriggered, Tick: answer.Tick, By: o.By, Key: o.Key})
 	return answer, nil
 }
 

@@ -120,6 +120,12 @@ func (r *reasoner) about(e *Entry) (list []Fact) {
 		until = e.Ended
 	}
 	for _, f := range slices.Concat(r.Facts, r.FleetFacts) {
+		if f.Kind == FactForgotten {
+			if f.Job == r.Record.Name && r.tick.Before(f.At) {
+				list = append(list, f)
+			}
+			continue
+		}
 		began, ended := f.From, f.To
 		if ended.IsZero() {
 			ended = r.Now
@@ -350,6 +356,11 @@ func (r *reasoner) service() string {
 
 // notKept explains a tick that the mark has passed, and that is not in the history.
 func (r *reasoner) notKept() string {
+	for _, f := range r.FleetFacts {
+		if f.Kind == FactForgotten && f.Job == r.Record.Name && r.tick.Before(f.At) {
+			return fmt.Sprintf("What the fleet had kept of this job until then, %s has removed at %s.", f.By, r.when(f.At))
+		}
+	}
 	settled := r.Record.Settled
 	if len(settled) == 0 {
 		return "It was decided, or passed over when the fleet began to keep the record of this job; the history holds nothing yet."
@@ -359,7 +370,7 @@ func (r *reasoner) notKept() string {
 		return text
 	}
 	switch {
-	case len(settled) >= protocol.History && r.tick.Before(oldest):
+	case len(settled) >= r.Record.Policy.Kept() && r.tick.Before(oldest):
 		return fmt.Sprintf("It was decided, and the history does not go back so far: it holds the last %d outcomes, since %s.",
 			len(settled), r.at(oldest))
 	case r.tick.Before(oldest):

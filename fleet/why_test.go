@@ -269,6 +269,15 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 			text: "It was missed: nobody started it in time, and why is not known. r2 found it at 15:20:10, 3h20m10s after its time; " +
 				"that is too late to catch up, which ends after 1h0m0s.",
 		},
+		"missed, too old, interrupted": {
+			tick: "12:00:00", mark: "12:00:00",
+			settled: []protocol.Settled{{
+				Occasion: s.ms("12:00:00"), Token: 1795176001000000, Attempt: 1, Outcome: protocol.OutcomeMissed, At: s.at("15:20:10"), Holder: "r1", Note: protocol.NoteTooOld,
+			}},
+			verdict: "missed",
+			text: "Its run by r1 was interrupted, and nobody took it over in time: when it was found, at 15:20:10, " +
+				"its lease had run out for too long to catch up, which ends after 1h0m0s.",
+		},
 		"missed, too many, nothing was noted": {
 			tick: "12:00:00", mark: "12:00:00",
 			settled: []protocol.Settled{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/solotick/solotick/jobs/schedule"
@@ -15,6 +16,7 @@ type Job struct {
 	spec     Spec
 	schedule *schedule.Schedule
 	handler  Handler
+	rules    func() string // of the schedule's time zone: see zoneRules
 }
 
 // Option changes one policy of a job from its default; see the fields of [Spec] for meaning, unit and range.
@@ -95,7 +97,8 @@ func fromSpec(spec Spec, handler Handler, faults ...error) (*Job, error) {
 		return nil, fmt.Errorf("job %q: %w", spec.Name, err)
 	}
 	spec.Groups, spec.Details = slices.Clone(spec.Groups), maps.Clone(spec.Details)
-	return &Job{spec: spec, schedule: sched, handler: handler}, nil
+	rules := sync.OnceValue(func() string { return zoneRules(sched.Location()) })
+	return &Job{spec: spec, schedule: sched, handler: handler, rules: rules}, nil
 }
 
 // Spec returns a copy of the job's specification.

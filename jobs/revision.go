@@ -12,13 +12,23 @@ import (
 )
 
 // Revision tells one definition of the job from another, for people to compare: 12 hexadecimal digits of a hash over the
-// whole [Spec]. Replicas with different revisions run what each knows, no tick twice.
-func (j *Job) Revision() string { return hash(normal(j.spec)) }
+// whole [Spec], and over what the zone data of this machine say about the time zone in the years 2020 to 2059. Replicas with
+// different revisions run what each knows, no tick twice.
+func (j *Job) Revision() string {
+	if rules := j.rules(); rules != "" {
+		return hash([]any{normal(j.spec), rules})
+	}
+	return hash(normal(j.spec))
+}
 
 // ScheduleRevision is the same over what decides at which instants the ticks are.
 func (j *Job) ScheduleRevision() string {
 	s := normal(j.spec)
-	return hash([]any{s.Name, s.Schedule, s.Timezone, s.Leader}) // these alone, whatever else later versions know
+	decides := []any{s.Name, s.Schedule, s.Timezone, s.Leader} // these alone, whatever else later versions know
+	if rules := j.rules(); rules != "" {
+		decides = append(decides, rules)
+	}
+	return hash(decides)
 }
 
 // ScheduleText is the time zone and the schedule, for [ParseSchedule] to read. It is empty for a leader task.

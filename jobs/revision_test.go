@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/knownfail"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -71,9 +70,21 @@ func TestZoneDataBelongsToScheduleRevision(t *testing.T) {
 	tickElsewhere, elsewhere := in("2026b", 0x0e)
 	require.NotEqual(t, tick, tickElsewhere)
 
-	knownfail.Run(t, "issue B, finding 7: a schedule's revision names the zone, not what it says", func(t *knownfail.T) {
-		require.NotEqual(t, revision, elsewhere)
-	})
+	require.NotEqual(t, revision, elsewhere)
+}
+
+func TestZoneRulesAreChangesOfTheClockAlone(t *testing.T) {
+	rules := func(name string) []string {
+		zone, err := time.LoadLocation(name)
+		require.NoError(t, err)
+		return strings.Fields(jobs.ZoneRules(zone))
+	}
+	require.Empty(t, rules("UTC"))
+	require.Equal(t, []string{"1577836800+19800"}, rules("Asia/Kolkata"), "it has no summer time")
+	berlin := rules("Europe/Berlin")
+	require.Equal(t, []string{"1577836800+3600", "1585443600+7200", "1603587600+3600"}, berlin[:3])
+	require.Len(t, berlin, 1+2*40)
+	require.NotEqual(t, berlin, rules("Europe/London"))
 }
 
 func TestScheduleTextMakesTheSameTicks(t *testing.T) {

@@ -92,7 +92,7 @@ type Spec struct {
 	MisfireGrace  time.Duration
 	Misfire       Misfire
 	CatchUpWindow time.Duration // misfires older than this are settled as missed; 0 or more
-	MaxCatchUp    int           // so are the oldest ones past this many; 0 or more
+	MaxCatchUp    int           // so are the oldest ones past this many; from 0 to [MostCatchUp]
 
 	// Jitter shifts each tick's start by a random part of at most this, the same on every replica for one tick. It
 	// must be shorter than the time between two ticks. 0 means none.
@@ -148,6 +148,9 @@ func Defaults() Spec {
 
 // MaxWeight is the most that a job may weigh.
 const MaxWeight = 1_000_000
+
+// MostCatchUp is the most that [Spec].MaxCatchUp may be: what is left of a backlog is counted at once, by every replica.
+const MostCatchUp = 10_000
 
 // The range of [Spec].History.
 const (
@@ -229,8 +232,8 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	notNegative("misfire_grace", s.MisfireGrace)
 	oneOf("misfire", string(s.Misfire), string(MisfireSkip), string(MisfireLatest), string(MisfireAll))
 	notNegative("catch_up_window", s.CatchUpWindow)
-	if s.MaxCatchUp < 0 {
-		fault("max_catch_up", s.MaxCatchUp, "must be at least 0")
+	if s.MaxCatchUp < 0 || s.MaxCatchUp > MostCatchUp {
+		fault("max_catch_up", s.MaxCatchUp, "must be from 0 to %d", MostCatchUp)
 	}
 	notNegative("jitter", s.Jitter)
 	if s.Jitter > 0 && sched != nil && s.Jitter >= sched.MinInterval() {

@@ -93,7 +93,7 @@ func TestOneHangingRenewalDoesNotStarveTheOthers(t *testing.T) {
 	})
 }
 
-// Both senders hang once; what is due meanwhile has its turn when they have given up.
+// Both senders hang once; leases that are due meanwhile are renewed when they have given up.
 func TestHangingRenewalsGiveUpInTimeForTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{onRenew: first(2, hangs)}
@@ -157,7 +157,7 @@ func TestAtMostTwoRenewalsAreUnderWay(t *testing.T) {
 	})
 }
 
-// impatient tells how long each call of Renew is given.
+// impatient records the timeout of each call of Renew.
 type impatient struct {
 	lease.Store
 	given func(limit time.Duration, grants []protocol.Grant)

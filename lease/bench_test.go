@@ -45,7 +45,7 @@ func BenchmarkKeeper10000(b *testing.B) {
 	b.ReportMetric(float64(grown)/float64(b.N)/n, "heap-B/lease")
 }
 
-// BenchmarkKeepAndSettle is what a run costs beside the store and the work. idle: nothing else is held.
+// BenchmarkKeepAndSettle measures a run without the store and the work. idle: nothing else is held.
 func BenchmarkKeepAndSettle(b *testing.B) {
 	for _, held := range []int{0, 10_000} {
 		b.Run(fmt.Sprintf("beside %d", held), func(b *testing.B) {

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// slept is what is known of the machine's suspensions.
+// slept has the machine's suspensions so far.
 var slept struct {
 	total atomic.Int64 // in nanoseconds, since the process started
 	apart atomic.Int64 // how far the wall clock was from the monotonic clock when total was found
@@ -17,7 +17,7 @@ var slept struct {
 }
 
 // tolerance is how far the wall clock may have moved against the monotonic clock before sleptUntil asks the kernel, and
-// what is too short to be a suspension: two clocks cannot be read at once.
+// too short to be a suspension: two clocks cannot be read at once.
 const tolerance = 2 * time.Millisecond
 
 // sleptUntil returns for how long the machine has been suspended since the process started. Asking the kernel costs two
@@ -27,7 +27,7 @@ func sleptUntil(t time.Time) time.Duration {
 	apart := t.UnixNano() - int64(t.Sub(start))
 	if moved := time.Duration(apart - slept.apart.Load()); moved < -tolerance || moved > tolerance {
 		slept.mu.Lock()
-		// Only what is more than before is news: a process frozen between two system calls finds too little.
+		// Only a longer suspension than before is news: a process frozen between two system calls finds too little.
 		if total := int64(bootAhead() - bootAheadAtStart); total > slept.total.Load()+int64(tolerance) {
 			slept.total.Store(total)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pretend sets what is known of suspensions until the end of the test.
+// pretend sets the known suspensions until the end of the test.
 func pretend(t *testing.T, total time.Duration) {
 	before := slept.total.Load()
 	t.Cleanup(func() { slept.total.Store(before) })

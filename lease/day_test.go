@@ -17,7 +17,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// unreliable is what one replica sees of a store: anything can go wrong at any time, and now and then everything does for
+// unreliable is a store as one replica sees it: anything can go wrong at any time, and now and then everything does for
 // minutes.
 type unreliable struct {
 	lease.Store

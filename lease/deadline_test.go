@@ -145,7 +145,7 @@ func TestDeadlineDoesNotWander(t *testing.T) {
 	}
 }
 
-// The answer to a repeated claim has only what is left of the lease.
+// The answer to a repeated claim has only the rest of the lease.
 func TestRepeatedClaimIsRenewedBeforeWhatIsLeftRunsOut(t *testing.T) {
 	for _, left := range []time.Duration{15 * time.Second, 10 * time.Second, 4 * time.Second, time.Second} {
 		synctest.Test(t, func(t *testing.T) {

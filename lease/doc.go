@@ -19,7 +19,7 @@
 //	the store's memory is full         nothing; renewals work            claims fail
 //
 // A process that is frozen right before it writes can write after its lease is gone, and a failover of Redis can forget
-// the newest grants. So pass [Lease.Token] on with what is written, and refuse a token below the highest one seen.
+// the newest grants. So pass [Lease.Token] on with each write, and refuse a token below the highest one seen.
 //
 // What stores promise, and what they are asked, is in package protocol.
 package lease

@@ -31,7 +31,7 @@ var (
 	ErrPermanent = protocol.ErrPermanent // matched by what the same call would get again, until somebody changes something
 )
 
-// HeldError says who holds what was asked for.
+// HeldError names the holder of the claimed name.
 type HeldError struct {
 	Name   string
 	Holder string

@@ -31,7 +31,7 @@ type faulty struct {
 	renewed  atomic.Int64 // leases in them
 }
 
-// fault stands between a caller and do, which does what was asked for. Its error is what the caller gets to see.
+// fault stands between a caller and do, which makes the call. Its error is what the caller gets to see.
 type fault func(ctx context.Context, do func() error) error
 
 func (f fault) call(ctx context.Context, do func() error) error {
@@ -72,14 +72,14 @@ func fails(context.Context, func() error) error { return errDown }
 
 func hangs(ctx context.Context, _ func() error) error { <-ctx.Done(); return ctx.Err() }
 
-// losesTheReply does what was asked for, and says nothing until the caller has given up.
+// losesTheReply makes the call, and says nothing until the caller has given up.
 func losesTheReply(ctx context.Context, do func() error) error {
 	_ = do()
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// answersAfter does what was asked for and answers that much later, whether or not the caller has given up.
+// answersAfter makes the call and answers that much later, whether or not the caller has given up.
 func answersAfter(d time.Duration) fault {
 	return func(_ context.Context, do func() error) error {
 		err := do()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 // starts them, and at most two at once wait for the store. It is safe for concurrent use.
 type Keeper struct {
 	store   Store
+	locks   locker
 	observe func(Renewal)
 
 	mu      sync.Mutex
@@ -31,6 +33,21 @@ type Keeper struct {
 
 const never instant = math.MaxInt64
 
+// locker is the part of a [protocol.Locker] that a keeper uses.
+type locker interface {
+	RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error
+	ReleaseLock(ctx context.Context, g protocol.LockGrant) error
+}
+
+// noLocks stands for a store that has no locks: it has granted none.
+type noLocks struct{}
+
+func (noLocks) RenewLocks(_ context.Context, grants []protocol.LockGrant) []error {
+	return slices.Repeat([]error{ErrFenced}, len(grants))
+}
+
+func (noLocks) ReleaseLock(context.Context, protocol.LockGrant) error { return ErrFenced }
+
 // KeeperOption changes a default of [NewKeeper].
 type KeeperOption func(*Keeper)
 
@@ -40,7 +57,10 @@ func WithObserver(f func(Renewal)) KeeperOption { return func(k *Keeper) { k.obs
 
 // NewKeeper returns a keeper of leases that store grants.
 func NewKeeper(store Store, opts ...KeeperOption) *Keeper {
-	k := &Keeper{store: store, observe: func(Renewal) {}, wakes: never}
+	k := &Keeper{store: store, locks: noLocks{}, observe: func(Renewal) {}, wakes: never}
+	if l, ok := store.(protocol.Locker); ok {
+		k.locks = l
+	}
 	k.changed = sync.NewCond(&k.mu)
 	for _, o := range opts {
 		if o != nil {
@@ -59,8 +79,7 @@ func Acquire(ctx context.Context, store Store, c Claim) (*Lease, error) {
 // lease's context; its end does not release the lease. The name's first occasion ever is granted whatever its number.
 //
 // The error is a [*HeldError] when another holds the name, or another occasion of it that the claim's overlap minds;
-// [ErrDecided] when the occasion is settled; and says why else the claim was not granted. With a Ticket the claim of a
-// lock that another holds waits in line: see package lock, which waits for the turn. Any other error leaves it open
+// [ErrDecided] when the occasion is settled; and says why else the claim was not granted. Any other error leaves it open
 // whether it was granted: the same claim with the same Request gets the same grant.
 func (k *Keeper) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	if c.Request == "" {
@@ -107,26 +126,34 @@ func Sent() Moment { return Moment{now()} }
 func (m Moment) Sub(u Moment) time.Duration { return u.at.until(m.at) }
 
 // Keep renews what a granted for c, from now on. sent must have been taken right before the request was sent that a
-// answers: a repeated claim is answered with what is left of the lease then. ctx is the parent of the lease's context. With
+// answers: a repeated claim is answered with the rest of the lease. ctx is the parent of the lease's context. With
 // a MaxHold the lease is lost so long after sent.
 func (k *Keeper) Keep(ctx context.Context, c Claim, a protocol.Answer, sent Moment) *Lease {
-	l := &Lease{
-		keeper: k,
-		grant: protocol.Grant{
-			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
-			Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
-			Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
-		},
-		heldUntil: never, startBy: never,
-	}
+	return k.keep(ctx, &Lease{grant: protocol.Grant{
+		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
+		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+	}}, a.Left, c.MaxHold, sent)
+}
+
+// KeepLock is Keep for the permits of a lock, which a store that is a [protocol.Locker] has granted; a maxHold of 0 means no
+// bound.
+func (k *Keeper) KeepLock(ctx context.Context, c protocol.LockClaim, a protocol.LockAnswer, maxHold time.Duration, sent Moment) *Lease {
+	lock := c.Grant(a)
+	return k.keep(ctx, &Lease{lock: &lock, grant: protocol.Grant{Name: c.Name, Token: a.Token, Term: c.Term}}, a.Left, maxHold, sent)
+}
+
+// keep renews l, of which left remained when the answer to the request of that moment came.
+func (k *Keeper) keep(ctx context.Context, l *Lease, left, maxHold time.Duration, sent Moment) *Lease {
+	term := l.grant.Term
+	l.keeper, l.heldUntil, l.startBy = k, never, never
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
-	l.attempt.Store(int64(a.Attempt))
-	left := min(a.Left, c.Term)
-	if c.MaxHold > 0 {
-		l.heldUntil = sent.at.add(c.MaxHold)
+	l.attempt.Store(int64(l.grant.Attempt))
+	left = min(left, term)
+	if maxHold > 0 {
+		l.heldUntil = sent.at.add(maxHold)
 	}
-	l.deadline.Store(int64(min(sent.at.add(left-margin(c.Term)), l.heldUntil)))
-	l.renewAt = sent.at.add(left - c.Term + renewAfter(c.Term)) // an old lease is due sooner
+	l.deadline.Store(int64(min(sent.at.add(left-margin(term)), l.heldUntil)))
+	l.renewAt = sent.at.add(left - term + renewAfter(term)) // an old lease is due sooner
 
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -147,8 +174,8 @@ func (k *Keeper) Held() int {
 	return len(k.leases)
 }
 
-// Close lets go of all leases without telling the store, ends the renewals that are under way and waits for them and for
-// the observer. It leaves the keeper usable: what is to be kept meanwhile waits until Close is done.
+// Close lets go of all leases without asking the store, ends the renewals that are under way and waits for them and for
+// the observer. It leaves the keeper usable: leases that come meanwhile wait until Close is done.
 func (k *Keeper) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -167,7 +194,7 @@ func (k *Keeper) Close() {
 	k.changed.Broadcast()
 }
 
-// ending tells the keeper that the holder is about to settle or release.
+// ending notifies the keeper that the holder is about to settle or release.
 func (k *Keeper) ending(l *Lease) {
 	k.mu.Lock()
 	l.ending = true

@@ -11,11 +11,12 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Lease is an occasion, or a plain lock, that is held. Its keeper renews it until it is settled, released or lost. It is
+// Lease is a tick, or a lock, that is held. Its keeper renews it until it is settled, released or lost. It is
 // safe for concurrent use.
 type Lease struct {
 	keeper *Keeper
-	grant  protocol.Grant
+	grant  protocol.Grant      // of a lock, only what Name, Token and Term say
+	lock   *protocol.LockGrant // nil of a tick
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -56,13 +57,13 @@ func (l *Lease) Context() context.Context { return l.ctx }
 // Name returns the name that is held.
 func (l *Lease) Name() string { return l.grant.Name }
 
-// Occasion returns the occasion; 0 for a plain lock.
+// Occasion returns the occasion; 0 for a lock.
 func (l *Lease) Occasion() int64 { return l.grant.Occasion }
 
 // Token returns the fencing token: positive, below 2^53, and higher for every later grant of the name.
 func (l *Lease) Token() int64 { return l.grant.Token }
 
-// Attempt returns the number of the run, from 1.
+// Attempt returns the number of the run, from 1; 0 for permits of a lock.
 func (l *Lease) Attempt() int { return int(l.attempt.Load()) }
 
 // Valid reports whether the lease is proved held at this instant. Ask right before a write that cannot carry the token. It
@@ -97,7 +98,7 @@ func (l *Lease) OnRenewal(f func(deadline time.Time)) (stop func()) {
 	}
 }
 
-// tell calls the listeners that have not heard of the deadline. Where another goroutine is calling one, that does it.
+// tell calls the listeners that do not know the deadline yet. Where another goroutine is calling one, that does it.
 func (l *Lease) tell() {
 	mu := &l.keeper.mu
 	mu.Lock()
@@ -124,11 +125,11 @@ func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 	kept := l.index >= 0
 	l.keeper.mu.Unlock()
 	if !kept {
-		return context.Cause(l.ctx) // to ask the store would renew what was let go of
+		return context.Cause(l.ctx) // asking the store would renew a lease that was let go of
 	}
 	l.attempt.Store(int64(attempt))
 	sent := now()
-	err := l.keeper.store.Renew(ctx, []protocol.Grant{l.current()})[0]
+	err := l.keeper.ask(ctx, []*Lease{l})[0]
 	switch {
 	case err == nil:
 		l.keeper.renewed(l, sent)
@@ -158,14 +159,18 @@ func (l *Lease) SetNote(note string) {
 	l.keeper.mu.Unlock()
 }
 
-// Check renews the lease soon instead of in its time, for a holder that has heard that the store has news about it.
+// Check renews the lease soon instead of in its time, for a holder that was notified that the store has news about it.
 func (l *Lease) Check() { l.keeper.check(l) }
 
 // Settle records the outcome of the occasion, finally. It ends the lease's context, then tries until it is done, ctx ends,
 // or the store says [ErrFenced]; the error is then that, or what ended ctx with what the last try failed with. Meanwhile
 // the store's lease is renewed, and after it has run out Settle still succeeds unless the occasion was granted to another.
-// An outcome that is not a [protocol.ValidOutcome], or a note that is [protocol.NoteExpired], is not recorded. Use a context that is not the work's: [context.WithoutCancel].
+// An outcome that is not a [protocol.ValidOutcome], or a note that is [protocol.NoteExpired], is not recorded. A lock has no
+// outcome: it is released. Use a context that is not the work's: [context.WithoutCancel].
 func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
+	if l.lock != nil {
+		return l.Release(ctx)
+	}
 	if !protocol.ValidOutcome(outcome) {
 		l.Abandon()
 		return fmt.Errorf("lease: settle %q: outcome %q %s", l.grant.Name, string(outcome), protocol.OutcomeRule)
@@ -174,24 +179,29 @@ func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 		l.Abandon()
 		return err
 	}
-	return l.finish(ctx, func(ctx context.Context, g protocol.Grant) error { return l.keeper.store.Settle(ctx, g, outcome) })
+	return l.finish(ctx, func(ctx context.Context) error { return l.keeper.store.Settle(ctx, l.final(), outcome) })
 }
 
-// Release gives the occasion up undecided, so that it can be granted again at once, or unlocks a plain lock. It ends the
+// Release gives the occasion up undecided, so that it can be granted again at once, or gives the lock back. It ends the
 // lease's context first and tries again as Settle does.
 func (l *Lease) Release(ctx context.Context) error {
-	return l.finish(ctx, l.keeper.store.Release)
+	return l.finish(ctx, func(ctx context.Context) error {
+		if l.lock != nil {
+			return l.keeper.locks.ReleaseLock(ctx, *l.lock)
+		}
+		return l.keeper.store.Release(ctx, l.final())
+	})
 }
 
-func (l *Lease) finish(ctx context.Context, verb func(context.Context, protocol.Grant) error) error {
+func (l *Lease) finish(ctx context.Context, verb func(context.Context) error) error {
 	l.keeper.ending(l)
 	defer l.keeper.drop(l, ErrReleased)
-	l.cancel(ErrReleased) // first: once the store has heard of it, another can be granted the name before we know
+	l.cancel(ErrReleased) // first: once the store knows, another can be granted the name before we know
 	var last error
 	for try := 0; ; try++ {
 		// A try of its own limit: one that hangs would hold the lease for ever, since it is renewed meanwhile.
 		limit := newLimited(ctx, time.Second<<min(try, 5))
-		err := verb(limit, l.final())
+		err := verb(limit)
 		limit.stop()
 		switch {
 		case err == nil || errors.Is(err, ErrFenced):
@@ -208,7 +218,7 @@ func (l *Lease) finish(ctx context.Context, verb func(context.Context, protocol.
 	}
 }
 
-// Abandon ends the lease without telling the store: it runs out by itself.
+// Abandon ends the lease without asking the store: it runs out by itself.
 func (l *Lease) Abandon() { l.keeper.drop(l, ErrReleased) }
 
 func (l *Lease) current() protocol.Grant {
@@ -217,7 +227,7 @@ func (l *Lease) current() protocol.Grant {
 	return g
 }
 
-// final is the grant with what is kept beside the outcome.
+// final is the grant with the note that is kept beside the outcome.
 func (l *Lease) final() protocol.Grant {
 	g := l.current()
 	l.keeper.mu.Lock()

@@ -46,7 +46,7 @@ func (c *limited) current() context.Context {
 	}
 }
 
-// stop ends c. Whoever goes on asking it may find it alive if nobody has waited for it before.
+// stop ends c. A later look may find it alive if nobody has waited for it before.
 func (c *limited) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -40,7 +40,7 @@ func TestOnRenewalGetsRisingDeadlines(t *testing.T) {
 	})
 }
 
-// Renewals of the keeper and of SetAttempt are told by different goroutines.
+// Different goroutines report renewals of the keeper and of SetAttempt.
 func TestOnRenewalCallsNeverOverlapNorFallBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := acquire(t, newKeeper(t, new(faulty)), claim("job"))
@@ -175,7 +175,7 @@ func TestSetAttemptThatFailedIsRecordedByTheNextRenewal(t *testing.T) {
 	})
 }
 
-// attempt is what the store knows of the one open occasion of job.
+// attempt is the attempt of the one open occasion of job, as the store has it.
 func attempt(t *testing.T, store protocol.Inspector) int {
 	t.Helper()
 	record, err := store.Inspect(t.Context(), "job")

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Renewal tells an observer how renewals went.
+// Renewal reports to an observer how renewals went.
 type Renewal struct {
 	Kept, Fenced, Failed int           // leases
 	Replaced             int           // leases that have to make room for a newer occasion
@@ -29,7 +30,7 @@ const (
 	lookEvery = 250 * time.Millisecond
 )
 
-// margin is what the deadline keeps from the lease's end: for clocks that run at different speeds, and for timers and
+// margin is the time between the deadline and the lease's end: for clocks that run at different speeds, and for timers and
 // work that end late. A twentieth of a short term; of a long one a second, and a thousandth for the clocks.
 func margin(term time.Duration) time.Duration { return min(term/20, time.Second+term/1000) }
 
@@ -116,7 +117,7 @@ func (k *Keeper) look() {
 }
 
 func (k *Keeper) expireLocked(t instant) (expired []*LostError) {
-	// A deadline that has come is due, and what is due is at the top of the heap.
+	// A deadline that has come is due, and the top of the heap is due first.
 	var over []*Lease
 	var visit func(i int)
 	visit = func(i int) {
@@ -163,16 +164,14 @@ func (k *Keeper) dueLocked(t instant) (due []*Lease) {
 
 // renew sends one batch and takes in the answers.
 func (k *Keeper) renew(ctx context.Context, due []*Lease) {
-	grants := make([]protocol.Grant, len(due))
 	limit := due[0].grant.Term
-	for i, l := range due {
-		grants[i] = l.current()
+	for _, l := range due {
 		limit = min(limit, l.grant.Term)
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(limit/6, 10*time.Millisecond))
 	began := time.Now()
 	sent := at(began)
-	answers := k.store.Renew(ctx, grants)
+	answers := k.ask(ctx, due)
 	cancel()
 	r := Renewal{Took: time.Since(began)}
 
@@ -221,6 +220,37 @@ func (k *Keeper) renew(ctx context.Context, due []*Lease) {
 	for _, l := range told {
 		l.tell()
 	}
+}
+
+// ask renews the leases of ticks and those of locks, by a call each, at the same time.
+func (k *Keeper) ask(ctx context.Context, due []*Lease) []error {
+	grants, locks := make([]protocol.Grant, 0, len(due)), []protocol.LockGrant(nil)
+	for _, l := range due {
+		if l.lock == nil {
+			grants = append(grants, l.current())
+		} else {
+			locks = append(locks, *l.lock)
+		}
+	}
+	if len(locks) == 0 {
+		return k.store.Renew(ctx, grants)
+	}
+	var ofTicks []error
+	var ticks sync.WaitGroup
+	if len(grants) > 0 {
+		ticks.Go(func() { ofTicks = k.store.Renew(ctx, grants) })
+	}
+	ofLocks := k.locks.RenewLocks(ctx, locks)
+	ticks.Wait()
+	answers := make([]error, len(due))
+	for i, l := range due {
+		from := &ofTicks
+		if l.lock != nil {
+			from = &ofLocks
+		}
+		answers[i], *from = (*from)[0], (*from)[1:]
+	}
+	return answers
 }
 
 // extendLocked takes in a renewal that was sent then and answered at t. An answer after the deadline is too late: the
@@ -291,7 +321,7 @@ func (k *Keeper) check(l *Lease) {
 	if l.index < 0 {
 		return
 	}
-	if l.renewing { // the store may have answered before what the holder has heard of
+	if l.renewing { // the store may have answered before the news that the holder has
 		l.again = true
 		return
 	}
@@ -303,7 +333,7 @@ func (k *Keeper) check(l *Lease) {
 	}
 }
 
-// Check renews all leases soon instead of in their time, for a holder that has heard that the store may have lost them.
+// Check renews all leases soon instead of in their time, for a holder that learned that the store may have lost them.
 func (k *Keeper) Check() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

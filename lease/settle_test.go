@@ -21,7 +21,7 @@ func tick(name string) lease.Claim {
 	return c
 }
 
-// outcome is what the store remembers of the occasion of [tick].
+// outcome is the outcome of the occasion of [tick], as the store has it.
 func outcome(t *testing.T, store protocol.Inspector, name string) lease.Outcome {
 	t.Helper()
 	record, err := store.Inspect(t.Context(), name)

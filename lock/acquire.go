@@ -30,13 +30,13 @@ type Lock interface {
 // simple is a lock that is one claim.
 type simple struct {
 	locks    *Locks
-	claim    protocol.Claim // but for the request
+	claim    protocol.LockClaim // but for the request
 	settings settings
 }
 
 func (s *Locks) simple(name string, permits, limit int, o settings) simple {
-	return simple{locks: s, settings: o, claim: protocol.Claim{
-		Name: name, Holder: s.holder, Term: o.term, MaxHold: o.maxHold,
+	return simple{locks: s, settings: o, claim: protocol.LockClaim{
+		Name: name, Holder: s.holder, Term: o.term,
 		Permits: permits, Limit: limit, Turn: o.turn, Tell: o.tell,
 	}}
 }
@@ -54,7 +54,8 @@ func (l simple) TryAcquire(ctx context.Context) (*Hold, error) { return l.acquir
 
 // attempt is one acquisition that is under way.
 type attempt struct {
-	claim  protocol.Claim
+	claim  protocol.LockClaim
+	most   time.Duration // for which it may be held; 0 for no bound
 	began  time.Time
 	parent context.Context // of the hold's context
 	ctx    context.Context // ends when it is to be given up
@@ -87,10 +88,10 @@ func (l simple) ask(ctx context.Context, limit time.Duration, began time.Time, h
 	defer l.locks.work.Done()
 	waiting, stop := l.locks.until(ctx, limit)
 	defer stop()
-	return how(attempt{claim: c, began: began, parent: ctx, ctx: waiting})
+	return how(attempt{claim: c, most: l.settings.maxHold, began: began, parent: ctx, ctx: waiting})
 }
 
-func (l simple) check(c protocol.Claim) error {
+func (l simple) check(c protocol.LockClaim) error {
 	faults := errors.Join(l.locks.fault, l.settings.fault, checkName(c.Name))
 	if faults != nil {
 		c.Name = "checked" // already
@@ -103,6 +104,9 @@ func (l simple) check(c protocol.Claim) error {
 	if l.settings.ticket == 0 { // of a claim it would mean not to wait
 		err = errors.Join(err, fmt.Errorf("lock: %q: ticket: \"0s\" must be from 1ms to 1h", c.Name))
 	}
+	if l.settings.maxHold < 0 {
+		err = errors.Join(err, fmt.Errorf("lock: %q: max hold: %q must be at least 0", c.Name, l.settings.maxHold))
+	}
 	if l.settings.waitLimit < 0 {
 		err = errors.Join(err, fmt.Errorf("lock: %q: wait limit: %q must be at least 0", c.Name, l.settings.waitLimit))
 	}
@@ -112,7 +116,7 @@ func (l simple) check(c protocol.Claim) error {
 func (l simple) try(t attempt) (*Hold, error) {
 	s := l.locks
 	sent := lease.Sent()
-	a, err := s.store.Claim(t.ctx, t.claim)
+	a, err := s.store.ClaimLock(t.ctx, t.claim)
 	switch {
 	case err == nil && a.Status == protocol.Granted:
 		return s.keep(t, a, sent)
@@ -143,10 +147,10 @@ func (l simple) wait(t attempt) (*Hold, error) {
 			s.leave(w)
 		}
 	}()
-	var last protocol.Answer
+	var last protocol.LockAnswer
 	for asked, failures := 0, 0; ; asked++ {
 		sent := lease.Sent()
-		a, err := s.store.Claim(t.ctx, t.claim)
+		a, err := s.store.ClaimLock(t.ctx, t.claim)
 		if err == nil && a.Status == protocol.Granted {
 			return s.keep(t, a, sent)
 		}
@@ -191,7 +195,7 @@ func (l simple) wait(t attempt) (*Hold, error) {
 var errWaited = errors.New("the wait limit has passed")
 
 // gaveUp says why the wait has ended: what ended it, and who held the lock or what the last claim failed with.
-func (t attempt) gaveUp(a protocol.Answer, last error) error {
+func (t attempt) gaveUp(a protocol.LockAnswer, last error) error {
 	cause := context.Cause(t.ctx)
 	waited := time.Since(t.began).Round(time.Millisecond)
 	if last == nil || errors.Is(last, cause) || errors.Is(last, t.ctx.Err()) {
@@ -215,7 +219,7 @@ const firstPause = 25 * time.Millisecond
 
 // pause is how long to wait for being told before asking again. A waiter that cannot be told asks often at first, and then more
 // and more seldom.
-func (l simple) pause(a protocol.Answer, asked int) time.Duration {
+func (l simple) pause(a protocol.LockAnswer, asked int) time.Duration {
 	pause := l.settings.ticket / 3
 	if !l.locks.hears() {
 		pause = min(pause, firstPause<<min(asked, 10))

@@ -3,8 +3,8 @@ package lock
 import "errors"
 
 var (
-	// ErrUnsupported is returned for what the store cannot do: it is no [protocol.Locker].
-	ErrUnsupported = errors.New("lock: the store cannot show or take away locks")
+	// ErrUnsupported is matched by the error of all that is asked of a store which is no [protocol.Locker].
+	ErrUnsupported = errors.New("lock: the store has no locks")
 	// ErrClosed is returned by what is begun after [Locks.Close], or ended by it.
 	ErrClosed = errors.New("lock: closed")
 	// ErrOver is returned by [Reentrant.Acquire] with a context from inside a hold that has ended: what runs under it

@@ -28,7 +28,7 @@ type Granted struct {
 	Token  int64
 	Waited time.Duration
 	// TakenOver are those whose leases had run out, and who made room so: holders that died, or were cut off.
-	TakenOver []protocol.Settled
+	TakenOver []protocol.LostHold
 }
 
 // GaveUp says that the lock was not granted. Err matches [lease.ErrHeld] when another held it until the wait limit, or was not to be

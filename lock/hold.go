@@ -51,7 +51,7 @@ func (h *Hold) Release(ctx context.Context) error {
 const lastSecond = time.Second
 
 // keep makes the hold of what was granted; after Close it gives that back.
-func (s *Locks) keep(t attempt, a protocol.Answer, sent lease.Moment) (*Hold, error) {
+func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent lease.Moment) (*Hold, error) {
 	c, began := t.claim, time.Now()
 	s.mu.Lock()
 	if s.life.Err() != nil {
@@ -59,7 +59,7 @@ func (s *Locks) keep(t attempt, a protocol.Answer, sent lease.Moment) (*Hold, er
 		s.takeBack(c)
 		return nil, ErrClosed
 	}
-	l := s.keeper.Keep(t.parent, c, a, sent)
+	l := s.keeper.KeepLock(t.parent, c, a, t.most, sent)
 	h := &Hold{lease: l, ctx: l.Context()}
 	s.holds[c.Request] = h
 	s.listenLocked() // to hear of it when it is taken away
@@ -71,7 +71,7 @@ func (s *Locks) keep(t attempt, a protocol.Answer, sent lease.Moment) (*Hold, er
 		s.mu.Unlock()
 	}
 	if s.observe != nil {
-		s.observe(Granted{Name: c.Name, Token: a.Token, Waited: began.Sub(t.began), TakenOver: a.Settled})
+		s.observe(Granted{Name: c.Name, Token: a.Token, Waited: began.Sub(t.began), TakenOver: a.Lost})
 		before := l.Deadline()
 		l.OnRenewal(func(deadline time.Time) { // calls never overlap
 			s.observe(Renewed{Name: c.Name, Token: a.Token, Left: time.Until(before)})

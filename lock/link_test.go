@@ -54,23 +54,23 @@ func (l *link) faultOf(which func(*link) fault) fault {
 	return which(l)
 }
 
-func (l *link) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answer, err error) {
+func (l *link) ClaimLock(ctx context.Context, c protocol.LockClaim) (a protocol.LockAnswer, err error) {
 	l.claims.Add(1)
 	err = l.faultOf(func(l *link) fault { return l.claim }).call(ctx, func() (err error) {
-		a, err = l.Store.Claim(context.WithoutCancel(ctx), c)
+		a, err = l.Store.ClaimLock(context.WithoutCancel(ctx), c)
 		return err
 	})
 	if err != nil {
-		return protocol.Answer{}, err
+		return protocol.LockAnswer{}, err
 	}
 	return a, nil
 }
 
-func (l *link) Renew(ctx context.Context, grants []protocol.Grant) []error {
+func (l *link) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error {
 	l.renewals.Add(int64(len(grants)))
 	answers := make([]error, len(grants))
 	err := l.faultOf(func(l *link) fault { return l.renew }).call(ctx, func() error {
-		copy(answers, l.Store.Renew(context.WithoutCancel(ctx), grants))
+		copy(answers, l.Store.RenewLocks(context.WithoutCancel(ctx), grants))
 		return nil
 	})
 	for i := range answers {
@@ -81,10 +81,10 @@ func (l *link) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	return answers
 }
 
-func (l *link) Release(ctx context.Context, g protocol.Grant) error {
+func (l *link) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
 	l.releases.Add(1)
 	return l.faultOf(func(l *link) fault { return l.release }).call(ctx, func() error {
-		return l.Store.Release(context.WithoutCancel(ctx), g)
+		return l.Store.ReleaseLock(context.WithoutCancel(ctx), g)
 	})
 }
 

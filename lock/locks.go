@@ -17,8 +17,7 @@ import (
 // Locks makes the locks that are kept in one store. All of them share a keeper, which renews what is held, and one
 // subscription, by which those who wait are told. It is safe for concurrent use.
 type Locks struct {
-	store   protocol.Store
-	locker  protocol.Locker // nil when the store is none
+	store   protocol.Locker // nil when fault says why
 	keeper  *lease.Keeper
 	holder  string
 	events  observers
@@ -62,10 +61,9 @@ func WithSyncObserver(f func(Event)) LocksOption {
 }
 
 // New returns a maker of the locks that are kept in store. Nothing is asked of the store before a lock is acquired. What is
-// wrong with the arguments acquiring says.
+// wrong with the arguments acquiring says: with a store that is no [protocol.Locker], an error that matches [ErrUnsupported].
 func New(store protocol.Store, opts ...LocksOption) *Locks {
 	s := &Locks{
-		store:   store,
 		keeper:  lease.NewKeeper(store),
 		holder:  defaultHolder(),
 		waiters: make(map[string]*waiter),
@@ -75,8 +73,8 @@ func New(store protocol.Store, opts ...LocksOption) *Locks {
 	}
 	if protocol.IsNil(store) {
 		s.fault = errors.New("lock: store: nil must be a store")
-	} else {
-		s.locker, _ = store.(protocol.Locker)
+	} else if s.store, _ = store.(protocol.Locker); s.store == nil {
+		s.fault = fmt.Errorf("lock: store: a %T must be a protocol.Locker: %w", store, ErrUnsupported)
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.late, s.over = context.WithCancel(context.Background())
@@ -134,31 +132,28 @@ func (s *Locks) until(ctx context.Context, limit time.Duration) (context.Context
 	}
 }
 
-// Inspect shows who holds and who waits for the lock of that name. The error is [ErrUnsupported] when the store cannot
-// tell.
+// Inspect shows who holds and who waits for the lock of that name.
 func (s *Locks) Inspect(ctx context.Context, name string) (protocol.Lock, error) {
-	if s.locker == nil {
-		return protocol.Lock{}, ErrUnsupported
+	if s.store == nil {
+		return protocol.Lock{}, s.fault
 	}
-	return s.locker.Lock(ctx, name)
+	return s.store.Lock(ctx, name)
 }
 
-// List lists the locks that are held or waited for: see [protocol.Locker]. The error is [ErrUnsupported] when the store
-// cannot tell.
+// List lists the locks that are held or waited for: see [protocol.Locker].
 func (s *Locks) List(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
-	if s.locker == nil {
-		return nil, "", ErrUnsupported
+	if s.store == nil {
+		return nil, "", s.fault
 	}
-	return s.locker.Locks(ctx, prefix, cursor, count)
+	return s.store.Locks(ctx, prefix, cursor, count)
 }
 
-// ForceRelease takes the grant with this token away from its holder, and reports whether it was held: see [protocol.Locker]. The
-// error is [ErrUnsupported] when the store cannot do that.
+// ForceRelease takes the grant with this token away from its holder, and reports whether it was held: see [protocol.Locker].
 func (s *Locks) ForceRelease(ctx context.Context, name string, token int64) (held bool, err error) {
-	if s.locker == nil {
-		return false, ErrUnsupported
+	if s.store == nil {
+		return false, s.fault
 	}
-	return s.locker.ForceRelease(ctx, name, token)
+	return s.store.ForceRelease(ctx, name, token)
 }
 
 func defaultHolder() string {

@@ -224,28 +224,31 @@ func TestLocksAreShown(t *testing.T) {
 	})
 }
 
-func TestAStoreThatCannotShowLocksStillGrantsThem(t *testing.T) {
-	bubble(t, func(t *testing.T, store *memlease.Store) {
-		p := lock.New(struct{ protocol.Store }{store})
-		defer p.Close()
-		h := acquire(t, p.Mutex("stock"))
-		w := begin(t.Context(), p.Mutex("stock"))
-		w.waits(t)
-		_, err := p.Inspect(t.Context(), "stock")
-		require.ErrorIs(t, err, lock.ErrUnsupported)
-		_, _, err = p.List(t.Context(), "", "", 10)
-		require.ErrorIs(t, err, lock.ErrUnsupported)
-		_, err = p.ForceRelease(t.Context(), "stock", h.Token())
-		require.ErrorIs(t, err, lock.ErrUnsupported)
-		for _, err := range p.Watch(t.Context(), "stock") {
-			require.ErrorIs(t, err, lock.ErrUnsupported)
-		}
-		release(t, h)
-		release(t, w.granted(t))
-		v, err := store.Lock(t.Context(), "stock")
-		require.NoError(t, err)
-		require.Empty(t, v.Holds)
-	})
+func TestStoreWithoutLocksIsRefused(t *testing.T) {
+	locks := lock.New(struct{ protocol.Store }{new(memlease.Store)})
+	defer locks.Close()
+	refused := func(what string, err error) {
+		t.Helper()
+		require.ErrorIs(t, err, lock.ErrUnsupported, what)
+		require.ErrorContains(t, err, "lock: store: a struct { protocol.Store } must be a protocol.Locker", what)
+	}
+	_, err := locks.Mutex("stock").Acquire(t.Context())
+	refused("Acquire", err)
+	require.ErrorIs(t, err, protocol.ErrPermanent)
+	_, err = locks.Mutex("stock").TryAcquire(t.Context())
+	refused("TryAcquire", err)
+	_, err = locks.Inspect(t.Context(), "stock")
+	refused("Inspect", err)
+	_, _, err = locks.List(t.Context(), "", "", 10)
+	refused("List", err)
+	_, err = locks.ForceRelease(t.Context(), "stock", 1)
+	refused("ForceRelease", err)
+	watched := 0
+	for _, err := range locks.Watch(t.Context(), "stock") {
+		refused("Watch", err)
+		watched++
+	}
+	require.Equal(t, 1, watched)
 }
 
 func TestWhatIsWrongWithALockIsSaidAllAtOnce(t *testing.T) {

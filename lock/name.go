@@ -66,7 +66,7 @@ func alphanumeric(c byte) bool {
 func plain(c byte) bool { return alphanumeric(c) || c == '-' }
 
 // holdsAll reports whether these Locks hold all permits of the lock that c asks for, in one hold.
-func (s *Locks) holdsAll(c protocol.Claim) bool {
+func (s *Locks) holdsAll(c protocol.LockClaim) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.holds {

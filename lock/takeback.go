@@ -10,7 +10,7 @@ import (
 
 // owed is what a claim may have got that nobody wants any more: a place in line, or a grant whose answer was lost.
 type owed struct {
-	grant protocol.Grant
+	grant protocol.LockGrant
 	until time.Time // then it has run out by itself
 }
 
@@ -18,10 +18,8 @@ type owed struct {
 const mostTakers = 16
 
 // takeBack gives back, in the background, whatever the claim may have got. The caller is one that Close waits for.
-func (s *Locks) takeBack(c protocol.Claim) {
-	o := owed{until: time.Now().Add(max(c.Term, c.Ticket)), grant: protocol.Grant{
-		Name: c.Name, Holder: c.Holder, Request: c.Request, Attempt: 1, Term: c.Term, Permits: c.Permits, Limit: c.Limit,
-	}}
+func (s *Locks) takeBack(c protocol.LockClaim) {
+	o := owed{until: time.Now().Add(max(c.Term, c.Ticket)), grant: c.Grant(protocol.LockAnswer{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.owed = append(s.owed, o)
@@ -39,7 +37,7 @@ func (s *Locks) giveBack() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(s.late, min(time.Until(o.until), time.Second)) // one that hangs must not hold up the others
-		err := s.store.Release(ctx, o.grant)
+		err := s.store.ReleaseLock(ctx, o.grant)
 		cancel()
 		if err == nil || errors.Is(err, protocol.ErrPermanent) { // then it runs out
 			pause = firstPause

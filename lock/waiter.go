@@ -10,12 +10,12 @@ import (
 
 // waiter is a claim that waits in line.
 type waiter struct {
-	claim protocol.Claim
+	claim protocol.LockClaim
 	told  chan struct{} // of size 1
 }
 
 // enter lets a waiter be told, from now on if the subscription is there already.
-func (s *Locks) enter(c protocol.Claim) *waiter {
+func (s *Locks) enter(c protocol.LockClaim) *waiter {
 	w := &waiter{claim: c, told: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,7 +26,7 @@ func (s *Locks) enter(c protocol.Claim) *waiter {
 
 // listenLocked starts to listen, if that has not happened yet.
 func (s *Locks) listenLocked() {
-	if !s.listens && s.locker != nil && s.life.Err() == nil {
+	if !s.listens && s.store != nil && s.life.Err() == nil {
 		s.listens = true
 		s.work.Go(s.listen)
 	}
@@ -71,7 +71,7 @@ func (s *Locks) hears() bool {
 func (s *Locks) listen() {
 	const least, most = 50 * time.Millisecond, 5 * time.Second
 	for pause := least; s.life.Err() == nil; pause = min(2*pause, most) {
-		_ = s.locker.Listen(s.life, s.tell)
+		_ = s.store.Listen(s.life, s.tell)
 		s.mu.Lock()
 		if s.listening {
 			s.listening, pause = false, least
@@ -141,7 +141,7 @@ type gate struct {
 const mostInLine = 16
 
 // queue returns when the claim may wait in the store's line, and what it has to call afterwards; false when ctx ends before.
-func (s *Locks) queue(ctx context.Context, c protocol.Claim) (pass func(), ok bool) {
+func (s *Locks) queue(ctx context.Context, c protocol.LockClaim) (pass func(), ok bool) {
 	key := gateKey{c.Name, c.Permits, c.Limit}
 	s.mu.Lock()
 	width := min(c.Limit/c.Permits, mostInLine)

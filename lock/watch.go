@@ -15,12 +15,11 @@ const lookEvery = time.Second
 // Watch yields who holds the lock of that name: at once, and whenever that has changed, until ctx ends. A change is noticed
 // at once where locks acquired with [Tell] are granted and released, else within about a second; changes that follow each other quickly may
 // be seen as one. What the store fails with is yielded as well, once in a row, and the next success after it. Who waits is shown
-// as it was then; that it has changed is not told. It yields [ErrUnsupported] alone when the store cannot tell, and [ErrClosed]
-// last after [Locks.Close].
+// as it was then; a change of that is not noticed. It yields [ErrClosed] last after [Locks.Close].
 func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock, error] {
 	return func(yield func(protocol.Lock, error) bool) {
-		if s.locker == nil {
-			yield(protocol.Lock{Name: name}, ErrUnsupported)
+		if s.store == nil {
+			yield(protocol.Lock{Name: name}, s.fault)
 			return
 		}
 		w := s.watch(name)
@@ -31,7 +30,7 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock,
 		var last []int64 // tokens
 		for told := false; ctx.Err() == nil && s.life.Err() == nil; {
 			pause := jittered(lookEvery)
-			v, err := s.locker.Lock(ctx, name)
+			v, err := s.store.Lock(ctx, name)
 			switch {
 			case ctx.Err() != nil:
 				continue
@@ -65,7 +64,7 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock,
 }
 
 func (s *Locks) watch(name string) *waiter {
-	w := &waiter{claim: protocol.Claim{Name: name}, told: make(chan struct{}, 1)}
+	w := &waiter{claim: protocol.LockClaim{Name: name}, told: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watches[w] = struct{}{}

@@ -184,8 +184,8 @@ func TestADayOfALockAddsUp(t *testing.T) {
 		defer locks.Close()
 		ctx := t.Context()
 
-		dead := protocol.Claim{Name: "a", Holder: "dead", Request: "1", Term: 5 * time.Second, Permits: 1, Limit: 1}
-		_, err := store.Claim(ctx, dead) // and never again
+		dead := protocol.LockClaim{Name: "a", Holder: "dead", Request: "1", Term: 5 * time.Second, Permits: 1, Limit: 1}
+		_, err := store.ClaimLock(ctx, dead) // and never again
 		require.NoError(t, err)
 		_, err = locks.Mutex("a").TryAcquire(ctx)
 		require.ErrorIs(t, err, lease.ErrHeld)

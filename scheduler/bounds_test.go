@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/knownfail"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
@@ -26,10 +25,12 @@ func TestInterruptedTickBeyondWindowIsMissed(t *testing.T) {
 		f.startMany(3)
 		f.sleepTo(13 * time.Minute)
 
-		knownfail.Run(f.t, "issue B, finding 7: catch_up_window does not bind a takeover", func(t *knownfail.T) {
-			require.Equal(t, "10m0s", f.story("job"))
-			require.Equal(t, map[protocol.Outcome]int{scheduler.Missed: 1}, f.fates("job"))
-		})
+		require.Equal(t, "10m0s", f.story("job"))
+		require.Equal(t, map[protocol.Outcome]int{scheduler.Missed: 1}, f.fates("job"))
+		missed, _ := eventsOf[scheduler.Passed](f)
+		require.Equal(t, []scheduler.Passed{{
+			Job: "job", To: epoch.Add(10 * time.Minute), Count: 1, Outcome: scheduler.Missed, Reason: scheduler.ReasonTooOld,
+		}}, missed)
 	})
 }
 

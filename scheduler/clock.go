@@ -171,7 +171,7 @@ func (c *contender) clockChanged() {
 	defer c.mu.Unlock()
 	now := c.s.clock.ms()
 	c.synced = false
-	c.notBefore, c.retryAt, c.cursor = 0, 0, c.cursor.replan()
+	c.notBefore, c.rest, c.cursor = 0, rest{}, c.cursor.replan()
 	c.hints, c.confirming = hints{}, false
 	for tick, l := range c.open {
 		l.at = now

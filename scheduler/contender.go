@@ -2,9 +2,7 @@ package scheduler
 
 import (
 	"context"
-	"hash/fnv"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,8 +12,9 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// contender contends for the ticks of one job. At most one goroutine does so at a time, so that the claims of a job are
-// made in order; the runs have goroutines of their own. All times are Unix ms of fleet time.
+// contender claims the ticks of one job, or skips them. One goroutine at a time does so, and one request at a time is
+// under way, so that the claims of a job are made in order; the runs have goroutines of their own. See state for what it
+// does when. All times are Unix ms of fleet time.
 type contender struct {
 	s       *Scheduler
 	name    string
@@ -25,57 +24,54 @@ type contender struct {
 	actAt int64
 	index int // in the heap; -1 when not in it
 
-	// Guarded by crew.mu.
-	queued bool          // it waits for a hand
-	late   time.Duration // for how long it had to wait before the store could be asked; 0 when that was short
+	queued bool // it waits to be admitted; guarded by admission.mu
 
 	waits waiter // for room
 
 	backup atomic.Bool // others claim its ticks before this replica, as far as it knows
 
-	mu     sync.Mutex
-	handle func(ctx context.Context, run jobs.Run, then func(error)) // see jobs.ChainThen
+	mu sync.Mutex // see unlock
+	*definition
+	policies *policies // of the definition and the record
+	record             // as it was read last
+	gone     bool      // the job was removed
+	active   bool      // a goroutine is at work
+	events   []Event   // to be sent when the mutex is unlocked
 
-	job       *jobs.Job
-	spec      jobs.Spec
-	revision  string
-	gone      bool            // the job was removed
-	paused    *protocol.Pause // as the store said; nil when it is not
-	edited    int64           // see policies
-	before    editions        // the schedules that were in force before
-	active    bool            // a goroutine contends
-	poked     bool            // something happened meanwhile: it has to look again
-	synced    bool            // mark is what the store said, and its record is there
-	stale     bool            // the record is to be read again, while the contender goes on
-	made      bool            // there has been a record before
-	since     int64           // since when the store remembered when the record was read
 	cursor    cursor
-	behind    bool           // a tick waits for a run of this replica, without having asked the store
-	short     int64          // when the oldest tick was due that found no room since the contender rested; 0 when none did
-	room      int            // what it holds for claims whose answer is not known
-	notBefore int64          // no new tick is claimed before this
-	retryAt   int64          // not before this; 0: at once
-	failures  int            // calls that failed in a row
-	asking    *asking        // a claim whose answer is not known
-	ask       asking         // what asking points to, if anything
-	open      map[int64]look // ticks that others hold or held, or that wait
-	running   map[int64]*lease.Lease
-	began     bool // a run has
+	pending   *request               // nil when there is none
+	failures  int                    // requests that failed in a row
+	rest      rest                   // between two decisions
+	waiting   waitingTick            // that was answered last to have to wait
+	notBefore int64                  // no new tick is claimed before this
+	open      map[int64]look         // ticks that others hold or held, or that wait
+	running   map[int64]*lease.Lease // by this replica
+	short     int64                  // when the oldest tick was due that found no room since the contender rested; 0 when none did
+	room      int                    // what it holds for claims whose answer is not known
 
-	ranking    *ranking // that place is of
-	place      place
-	from       int64 // backups count from this time when it is later than the tick's
-	hints      hints
-	confirming bool // the record is read to confirm hints, and nothing else has changed
+	ranking *ranking // that place is of
+	place   place
+	from    int64 // backups count from this time when it is later than the tick's
+	hints   hints
 }
 
-// asking is a claim that has to be repeated until it is answered: it may have been granted.
-type asking struct {
-	claim    protocol.Claim
-	began    time.Time // when it, or the one that it goes on from, was sent first; zero before
-	sent     time.Time // for the last time
-	answered bool      // it was not granted
-	busy     bool      // since its tick, or this claim before it, has to wait for its turn
+// definition is a job as this replica knows it. It is never changed, only replaced.
+type definition struct {
+	job      *jobs.Job
+	spec     jobs.Spec
+	revision string
+	handle   func(ctx context.Context, run jobs.Run, then func(error)) // see jobs.ChainThen
+}
+
+// record is what is known of a job's record besides its ticks.
+type record struct {
+	synced     bool            // it has been read, and is there
+	stale      bool            // it is to be read again, while the contender goes on
+	confirming bool            // it is read to confirm hints, and nothing else has changed
+	made       bool            // there has been one before
+	defined    bool            // it has taken the definition
+	since      int64           // since when the store remembered when it was read
+	paused     *protocol.Pause // as the store said; nil when it is not
 }
 
 func newContender(s *Scheduler, job *jobs.Job) *contender {
@@ -87,9 +83,9 @@ func newContender(s *Scheduler, job *jobs.Job) *contender {
 
 // defineLocked makes the contender one of this job.
 func (c *contender) defineLocked(job *jobs.Job) {
-	c.job, c.spec, c.revision = job, job.Spec(), job.Revision()
-	c.ranking = nil
-	c.handle = c.chain(job)
+	c.definition = &definition{job: job, spec: job.Spec(), revision: job.Revision(), handle: c.chain(job)}
+	c.policies = &policies{spec: &c.spec, tickAfter: c.tickAfter, due: c.due}
+	c.ranking, c.defined = nil, false
 }
 
 func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run, then func(error)) {
@@ -99,24 +95,29 @@ func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run,
 // setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.
 func (c *contender) setHandler(job *jobs.Job) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.handle = c.chain(job)
+	defer c.unlock()
+	next := *c.definition
+	next.handle = c.chain(job)
+	c.definition = &next
 }
 
 // redefine goes on with another definition of the job. Runs that are under way go on under the one before.
 func (c *contender) redefine(job *jobs.Job) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	c.defineLocked(job)
 	c.cursor = cursor{watermark: c.cursor.watermark}
 	c.hints.next = c.tickAfter(c.hints.watermark)
 	c.synced = false // the store has to say since when the schedule is what it is
+	if c.pending.skips() {
+		c.pending = nil // those were ticks of the other schedule
+	}
 }
 
 // remove contends no more. Runs that are under way go on.
 func (c *contender) remove() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.unlock()
 	c.gone = true
 	c.s.timers.set(c, 0)
 	if !c.active {
@@ -125,252 +126,63 @@ func (c *contender) remove() {
 	}
 }
 
-func (c *contender) contendingLocked() bool { return !c.gone && c.s.contending() }
+// emitLocked sends an event as soon as the mutex is unlocked: an observer may be slow.
+func (c *contender) emitLocked(e Event) { c.events = append(c.events, e) }
 
-// tickAfter returns the first tick after a time; 0 when there is none.
-func (c *contender) tickAfter(after int64) int64 {
-	t := c.job.Schedule().Next(time.UnixMilli(after))
-	if t.IsZero() {
-		return 0
+// unlock unlocks the mutex and sends what there is to be sent.
+func (c *contender) unlock() {
+	events := c.events
+	c.events = nil
+	c.mu.Unlock()
+	for _, e := range events {
+		c.s.observe(e)
 	}
-	return t.UnixMilli()
-}
-
-// due is when a tick is to start. The jitter depends on nothing but the job and the tick: it is the same everywhere.
-func (c *contender) due(tick int64) int64 {
-	jitter := c.spec.Jitter.Milliseconds()
-	if jitter <= 0 {
-		return tick
-	}
-	h := fnv.New64a()
-	_, _ = h.Write(strconv.AppendInt([]byte(c.name), tick, 10))
-	return tick + int64(h.Sum64()%uint64(jitter+1))
 }
 
 // poke makes the contender look at once whether there is something to do.
 func (c *contender) poke() {
 	c.mu.Lock()
-	c.retryAt = 0
-	if c.active {
-		c.poked = true
-		c.mu.Unlock()
-		return
-	}
-	if !c.gone {
+	defer c.unlock()
+	c.pokeLocked()
+}
+
+func (c *contender) pokeLocked() {
+	c.rest = rest{}
+	switch {
+	case c.active && c.pending != nil:
+		c.pending.overtaken = true
+	case !c.active && !c.gone:
 		c.s.timers.set(c, c.lookAtLocked())
 	}
-	c.mu.Unlock()
 }
 
-// contend begins to contend, and reports whether a run has begun. Then it stops there, for others to begin theirs, and
-// goOn has to be called. late is for how long the crew has kept it waiting.
-func (c *contender) contend(late time.Duration) (began bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if late > 0 {
-		c.cursor.overloaded = c.s.clock.ms()
-	}
-	if c.active {
-		c.poked = true
-		return false
-	}
-	c.active, c.began = true, false
-	return c.actAllLocked()
-}
-
-// goOn does what is left to do after a run has begun.
-func (c *contender) goOn() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.began {
-		c.began = false
-		if at := c.actAtLocked(); !c.poked && (at == 0 || at > c.s.clock.ms()) {
-			c.restLocked() // as most often
-			return
-		}
-		c.actAllLocked()
-	}
-}
-
-// actAllLocked does what there is to do, until a run begins.
-func (c *contender) actAllLocked() (began bool) {
-	c.short = 0
-	for c.contendingLocked() {
-		c.poked = false
-		more := c.actLocked()
-		if c.began {
-			return true
-		}
-		if !more && !c.poked {
-			break
-		}
-	}
-	c.restLocked()
-	return false
-}
-
-// restLocked leaves the contender alone until there is something to do.
-func (c *contender) restLocked() {
-	c.active = false
-	c.restRoomLocked()
-	if c.contendingLocked() {
-		c.s.timers.set(c, c.actAtLocked()) // under the lock, so that no poke gets lost
-	}
-}
-
-// actAtLocked is when there will be something to do.
-func (c *contender) actAtLocked() int64 {
-	c.backup.Store(c.placeLocked().rank > 0)
-	if c.waits.offered.Load() {
-		return 1 // to take it, or to give it back
-	}
-	if !c.synced || c.s.trust.holds() {
-		return 0 // until the syncer has been here
-	}
-	at := int64(0)
-	earlier := func(t int64) {
-		if t != 0 && (at == 0 || t < at) {
-			at = t
-		}
-	}
-	if claimAt := c.claimAtLocked(); claimAt != 0 {
-		earlier(max(claimAt, c.retryAt, c.notBefore))
-	}
-	if confirmAt := c.confirmAtLocked(); confirmAt != 0 {
-		earlier(max(confirmAt, c.retryAt, c.notBefore))
-	}
-	if c.asking != nil && !c.asking.answered {
-		earlier(max(c.retryAt, 1))
-	}
-	if len(c.open) > 0 { // to range over an empty map takes a while, too
-		for _, l := range c.open {
-			earlier(l.at)
-		}
-	}
-	return at
-}
-
-// actLocked does one thing and reports whether there may be more to do now. It gives up the lock while it waits for the
-// store.
-func (c *contender) actLocked() bool {
-	if !c.synced || c.s.trust.holds() {
-		return false
-	}
-	now := c.s.clock.ms()
-	if len(c.open) > 0 {
-		if tick, ok := c.lookLocked(now); ok {
-			return c.takeOverLocked(tick)
-		}
-	}
-	if c.retryAt > now {
-		return false
-	}
-	c.retryAt = 0
-	if c.asking != nil && !c.asking.answered {
-		return c.claimLocked(c.asking)
-	}
-	if c.notBefore > now {
-		return false
-	}
-	claimAt, confirmAt := c.claimAtLocked(), c.confirmAtLocked()
-	switch due := claimAt != 0 && claimAt <= now; {
-	case confirmAt != 0 && confirmAt <= now, due && c.hintedLocked():
-		c.confirmLocked()
-		return false
-	case claimAt == 0:
-		c.asking = nil
-		return false
-	case !due:
-		return false
-	}
-	busy := c.asking // a waiting claim's tick may be too late by now, or decided
-	d := plan(situation{cursor: c.cursor, policies: c.policiesLocked(), now: now, settling: c.s.health.steady() < settleGrace})
-	switch d.action {
-	case waitUntil:
-		c.retryAt = d.at
-		return false
-	case skipTicks:
-		c.asking = nil
-		return c.passLocked(d)
-	case claimTick:
-		if d.overlap == protocol.OverlapWait && c.overloadedLocked(now) && c.runsLocked() { // the answer is known: it is busy
-			c.cursor = c.cursor.planned(d)
-			c.cursor.blocked, c.retryAt, c.behind = now, now+ms(c.s.term/2), true
-			return false
-		}
-		if !c.roomLocked(c.due(d.tick) + c.backupLocked()) {
-			c.waitForRoomLocked(d.tick, now)
-			return false
-		}
-		c.cursor = c.cursor.planned(d)
-		next := asking{claim: c.claim(d.tick)}
-		if busy != nil && busy.claim.Occasion == d.tick {
-			next.began, next.busy = busy.began, true
-		}
-		a := &c.ask
-		*a = next
-		a.claim.NotBefore = time.UnixMilli(c.due(d.tick))
-		a.claim.Overlap = d.overlap
-		if d.latest != 0 {
-			a.claim.NotAfter = time.UnixMilli(d.latest)
-		}
-		c.asking = a
-		return c.claimLocked(a)
-	default:
-		c.asking = nil
-		return false
-	}
-}
-
-// policiesLocked is what the decisions about the ticks follow.
-func (c *contender) policiesLocked() *policies {
-	return &policies{spec: &c.spec, tickAfter: c.tickAfter, due: c.due, edited: c.edited, had: c.before.had(c.due)}
-}
-
-// overloadFor is for how long a claim that was held back counts as a sign that the store is overloaded.
-const overloadFor = 10_000 // ms
-
-func (c *contender) overloadedLocked(now int64) bool {
-	return c.cursor.overloaded != 0 && now-c.cursor.overloaded < overloadFor
-}
-
-// runsLocked reports whether this replica holds a tick of the job.
-func (c *contender) runsLocked() bool {
-	for _, l := range c.running {
-		if l.Valid() {
-			return true
-		}
-	}
-	return false
-}
-
-// ended is told that a run of this replica is over.
+// ended takes in that a run of this replica is over. open says that its tick is not settled.
 func (c *contender) ended(l *lease.Lease, open bool) {
 	tick := l.Occasion()
 	c.mu.Lock()
+	defer c.unlock()
 	if c.running[tick] == l { // else it is a later attempt's by now
 		delete(c.running, tick)
 	}
 	if !open {
 		c.s.report(report{kind: progressSettled, job: c.name, tick: tick})
 	}
-	wait := c.asking != nil || open || c.behind
 	now := c.s.clock.ms()
-	if c.behind {
-		c.cursor.blocked, c.behind = now, false
+	wake := open
+	if c.rest.state == blocked {
+		c.cursor.blocked, wake = now, true
 	}
 	for t, l := range c.open {
 		if l.waits { // for this one, perhaps
 			l.at = now
-			c.open[t], wait = l, true
+			c.open[t], wake = l, true
 		}
 	}
-	if open { // and its tick was left for whoever takes it over: look soon who does
+	if open { // its tick was left for another replica to take over: look soon which does
 		c.open[tick] = look{at: now + ms(c.s.term/10)}
 	}
-	c.mu.Unlock()
-	if wait {
-		c.poke()
+	if wake {
+		c.pokeLocked()
 	}
 }
 
@@ -387,6 +199,3 @@ func (c *contender) announce(ctx context.Context, run jobs.Run) {
 		_ = l.SetAttempt(ctx, run.Attempt)
 	}
 }
-
-// ms rounds up to whole milliseconds.
-func ms(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }

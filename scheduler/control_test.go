@@ -57,7 +57,7 @@ func (f *fleet) resume(job string) {
 // trigger asks for a run of the job now, and returns its tick.
 func (f *fleet) trigger(job string) time.Time {
 	f.t.Helper()
-	answer, err := f.store.Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest(), Burst: 1, Beside: true})
+	answer, err := f.store.Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest()})
 	require.NoError(f.t, err)
 	require.Equal(f.t, protocol.Opened, answer.Status)
 	return time.UnixMilli(answer.Occasion).UTC()

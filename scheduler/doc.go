@@ -23,6 +23,44 @@
 // for which the job's misfire policy is asked. A tick that somebody triggers is in no such order: it waits in the store
 // until a replica claims it, as one that is queued does.
 //
+// # States of a job
+//
+// What a replica does about a job at one moment is its state. It follows from a few values: where the replica stands in the
+// job's ticks (the cursor), the request that is pending, and until when it rests and why. One goroutine at a time takes the
+// steps of a job: it decides with the mutex locked, asks the store with the mutex unlocked, and takes in the answer.
+//
+//	        record read           due            nobody before it has claimed it
+//	unread ────────────▶ resting ─────▶ deferring ─────▶ claiming ──▶ (the store) ──▶ resting: granted, decided, skipped
+//	   ▲                    ▲                              │   ▲            │
+//	   └─ forgot, doubt     └── notified, freed, ended ────┤   └────────────┤ no reply: retrying
+//	                                                       │                │
+//	                              blocked, crowded ◀───────┴────────────────┤ an earlier tick runs, no room
+//	                                                                        │
+//	                                        watching ◀──────────────────────┘ another replica holds it
+//	                                            └── its lease has run out ──▶ taking over
+//
+//	state        what it does                                       it ends when
+//	removed      nothing: the job was removed, the replica stops    never
+//	untrusted    claims nothing: the store's clock is in doubt      the clock is trusted
+//	unread       waits for its record, claims nothing               the record is read
+//	idle         has no further tick                                something happens, or the job is redefined
+//	resting      waits for the next tick                            it is due
+//	deferring    leaves the tick to those who claim before it       k · 250 ms have passed, or it learns that it is decided
+//	settling     leaves the tick to those who know more, after an   a moment has passed
+//	             edit or a loss of records
+//	claiming     decides what is due, and claims it or skips it     the store has answered
+//	retrying     sends the pending request again, nothing else      it is answered
+//	blocked      waits for an earlier tick that runs                that ends, or its lease has run out
+//	crowded      waits for room                                     there is some, or the tick is a misfire
+//	watching     waits for another replica's run                    it is settled, or its lease has run out
+//	taking over  claims a tick whose lease has run out, or that     the store has answered
+//	             was waiting
+//	confirming   has the record read, see below                     it is asked for
+//
+// What happens outside (a notification, a report, room that is freed, the end of a run, another definition, a store that
+// answers again) changes these values under the mutex, and the next step follows from them. What happens while a request is
+// under way makes its answer one that may be old: then the replica does not rest on it.
+//
 // A leader task has no ticks. It is a plain lock of the job's name, held as long as its handler runs or is to run again.
 //
 // # Who claims first

@@ -136,7 +136,7 @@ func (c *contender) learn(r report, from string) {
 	case progressQueued:
 		c.expectLocked(r.tick, look{at: until + c.takeoverLocked(), waits: true})
 	case progressSettled:
-		if l, ok := c.open[r.tick]; ok && l.asking == nil {
+		if !c.pending.claimsTick(r.tick) {
 			delete(c.open, r.tick)
 		}
 	case progressBusy:
@@ -156,10 +156,7 @@ func (c *contender) learn(r report, from string) {
 
 // expectLocked notes when to look after a tick that another replica has reported to be open.
 func (c *contender) expectLocked(tick int64, l look) {
-	if c.running[tick] != nil || len(c.open) >= maxReported {
-		return
-	}
-	if known, ok := c.open[tick]; ok && known.asking != nil {
+	if c.running[tick] != nil || len(c.open) >= maxReported || c.pending.claimsTick(tick) {
 		return
 	}
 	c.open[tick] = l

@@ -33,6 +33,8 @@ type leader struct {
 	since  time.Time       // since when the store remembered at the last claim; zero before the first
 	forgot bool            // that was not always so
 	paused *protocol.Pause // as the store said last, should it forget it
+
+	defined bool // the record has taken this definition
 }
 
 func newLeader(s *Scheduler, job *jobs.Job) *leader {
@@ -121,12 +123,12 @@ func (l *leader) readPause(ctx context.Context) error {
 	began := time.Now()
 	y := protocol.Sync{
 		Name: l.job.Name(), Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Schedule: scheduleText(l.job), Paused: l.paused,
-		Until: l.s.until(),
+		Policy: fleet.PolicyOf(l.job.Spec()), Defines: !l.defined, Until: l.s.until(),
 	}
 	records, err := l.s.store.Sync(ctx, []protocol.Sync{y})
 	l.s.bounded(began, err)
 	if err == nil {
-		l.paused = records[0].Paused
+		l.paused, l.defined = records[0].Paused, true
 	}
 	return err
 }

@@ -36,7 +36,7 @@ func TestPoliciesOverRedis(t *testing.T) {
 // trigger asks for a run of the job now, and returns its tick.
 func (f *redisFleet) trigger(r *redisReplica, job string) time.Time {
 	f.t.Helper()
-	answer, err := r.store.Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest(), Burst: 1, Beside: true})
+	answer, err := r.store.Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest()})
 	require.NoError(f.t, err)
 	require.Equal(f.t, protocol.Opened, answer.Status)
 	return time.UnixMilli(answer.Occasion).UTC()

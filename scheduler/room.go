@@ -46,26 +46,10 @@ func (c *contender) restRoomLocked() {
 	if c.short == 0 {
 		c.s.capacity.withdraw(&c.waits)
 	}
-	if c.room > 0 && !c.pendingLocked() {
+	if c.room > 0 && (c.gone || c.pending == nil || c.pending.skips()) {
 		c.s.capacity.release(c.room)
 		c.room = 0
 	}
-}
-
-// pendingLocked reports whether the answer to a claim is not known.
-func (c *contender) pendingLocked() bool {
-	if c.gone {
-		return false
-	}
-	if c.asking != nil && !c.asking.answered {
-		return true
-	}
-	for _, l := range c.open {
-		if l.asking != nil && !l.asking.answered {
-			return true
-		}
-	}
-	return false
 }
 
 // waitForRoomLocked is what follows when a tick found no room: it waits, and becomes a misfire after its grace. A tick that
@@ -73,8 +57,8 @@ func (c *contender) pendingLocked() bool {
 func (c *contender) waitForRoomLocked(tick, now int64) {
 	c.cursor.full = now
 	due := c.due(tick)
-	at := due + c.graceMs() + 1
-	if c.spec.Overlap == jobs.Forbid || c.spec.Overlap == jobs.Queue {
+	at := due + c.policies.grace() + 1
+	if c.inTurn() {
 		overlapped := len(c.running) > 0
 		for _, l := range c.open {
 			overlapped = overlapped || !l.waits
@@ -92,33 +76,18 @@ func (c *contender) waitForRoomLocked(tick, now int64) {
 			at = min(at, c.due(next))
 		}
 	}
-	c.retryAt = max(at, now+1)
+	c.rest = rest{crowded, max(at, now+1)}
 }
-
-// lookAtLocked is when the contender acts now that something has happened: at once while it waits for room, which it may not
-// need any more.
-func (c *contender) lookAtLocked() int64 {
-	if c.short != 0 {
-		return 1
-	}
-	return c.actAtLocked()
-}
-
-func (c *contender) graceMs() int64 { return max(c.spec.MisfireGrace.Milliseconds(), minGrace) }
 
 // roomFreed makes the contender act at once: there is room for it.
 func (c *contender) roomFreed() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.retryAt = 0
-	switch {
-	case c.active:
-		c.poked = true
-	case c.gone:
+	defer c.unlock()
+	if c.gone {
 		c.s.capacity.withdraw(&c.waits)
-	default:
-		c.s.timers.set(c, c.actAtLocked())
+		return
 	}
+	c.pokeLocked()
 }
 
 // verify has the record read again: others may have run the tick that waits for room.
@@ -166,7 +135,7 @@ func (s *Scheduler) admit(ctx context.Context) {
 			at, waited := s.inflight.delays()
 			switch began, lasted := slow.see(now, now.Sub(at) <= verifyEvery); {
 			case began:
-				s.observe(StoreOverloaded{InFlight: s.inflight.current(), Waiting: s.crew.waiting(), Waited: waited})
+				s.observe(StoreOverloaded{InFlight: s.inflight.current(), Waiting: s.queue.waiting(), Waited: waited})
 			case lasted > 0:
 				s.observe(StoreKeepsUp{Overloaded: lasted})
 			}

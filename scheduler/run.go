@@ -41,7 +41,6 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Occasion).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
 	}}
-	s.crew.starts.Add(1)
 	go r.handle()
 	return l
 }
@@ -49,7 +48,6 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 // handle calls the handler, in a goroutine that nothing else has been or will be done in: a handler may leave its mark on
 // it, or end it.
 func (r *run) handle() {
-	r.c.s.crew.starts.Add(-1)
 	if !r.lease.Valid() || r.lease.Context().Err() != nil { // perhaps the answer to the claim came so late
 		r.done()
 		return
@@ -79,7 +77,7 @@ func (r *run) handled(err error) {
 	r.done()
 }
 
-// done leaves the rest to the crew.
+// done leaves the rest to another goroutine: a handler may have left its mark on this one.
 func (r *run) done() {
 	s := r.c.s
 	r.over = time.Now()
@@ -87,7 +85,7 @@ func (r *run) done() {
 	r.c.working.Add(-1)
 	s.working.remove()
 	s.capacity.release(r.room)
-	s.crew.put(after{ended: r, since: r.over})
+	go r.settle()
 }
 
 // settle decides what becomes of the tick.
@@ -152,8 +150,6 @@ func (r *run) end(outcome protocol.Outcome) error {
 		note.Reason = string(ReasonStopping)
 	}
 	r.lease.SetNote(note.String())
-	s.crew.away()
-	defer s.crew.back()
 	return r.lease.Settle(s.ends, outcome)
 }
 
@@ -166,8 +162,6 @@ func (r *run) cancelledBy() string {
 }
 
 func (s *Scheduler) release(l *lease.Lease) error {
-	s.crew.away()
-	defer s.crew.back()
 	return l.Release(s.ends)
 }
 
@@ -185,7 +179,7 @@ func (r *run) giveBack() {
 	case !r.once:
 		_ = c.s.release(l) // else the lease runs out
 	case r.end(Lost) == nil:
-		c.lostOne(l.Occasion())
+		c.s.observe(Passed{Job: c.name, To: r.about.Tick, Count: 1, Outcome: Lost, Reason: ReasonTakeovers})
 	}
 	c.ended(l, true)
 }

@@ -35,7 +35,7 @@ type Scheduler struct {
 	trust  *trust
 	health *health
 	timers *timers
-	crew   *crew
+	queue  *admission
 	calls  *limiter
 	keeper *lease.Keeper
 	peers  *peers
@@ -74,8 +74,7 @@ type Scheduler struct {
 	leads              context.Context // the parent of leader tasks; nil before Run; guarded by updating
 	syncs              chan struct{}   // of size 1: someone has no record
 	ready              atomic.Bool
-	news               news           // of readiness
-	contends           sync.WaitGroup // contenders that are with the crew
+	news               news // of readiness
 
 	working tally // handlers that run
 	ending  tally // runs, until the store was told of their end
@@ -193,7 +192,7 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 		capacity: newCapacity(o.maxRuns), inflight: newInflight(o.term),
 		groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
 	}
-	s.crew = newCrew(s.inflight)
+	s.queue = newAdmission(s.inflight)
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
 	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.term), newHealth(s.storeChanged, s.hint)
@@ -301,13 +300,8 @@ func (s *Scheduler) run(ctx context.Context) error {
 	s.wantAnnounce()
 	close(s.stopped)
 	stopLeading(ErrStopping) // they would never end by themselves
-	s.contends.Wait()
+	s.queue.serving.Wait()
 	err := s.drain()
-	if err == nil {
-		s.crew.close(time.Second)
-	} else {
-		s.crew.close(0) // those that are left wait for handlers, or for a store that ignores contexts
-	}
 	s.keeper.Close()
 	stopBackground()
 	helpers.Wait()
@@ -316,26 +310,18 @@ func (s *Scheduler) run(ctx context.Context) error {
 	return err
 }
 
-// loop hands contenders to the crew when they have to act.
+// loop queues contenders when they have to act.
 func (s *Scheduler) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var due []*contender
-	trimmed := time.Now()
 	for ctx.Err() == nil {
 		var next int64
 		now := s.clock.ms()
 		due, next = s.timers.due(now, due)
-		if len(due) > 0 {
-			s.contends.Add(len(due))
-			s.crew.contend(due)
-		}
+		s.queue.add(due)
 		if next != 0 && next <= now {
 			continue // there are more
-		}
-		if time.Since(trimmed) >= time.Second {
-			s.crew.trim()
-			trimmed = time.Now()
 		}
 		// A second at most, so that a step of fleet time is noticed.
 		wait := time.Second

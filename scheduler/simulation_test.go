@@ -205,7 +205,7 @@ func (s *simulation) rule() {
 		if time.Now().UnixMilli()%1000 == 0 {
 			time.Sleep(time.Millisecond) // else the tick is the next millisecond, and seems to be early
 		}
-		answer, err := s.store.Trigger(ctx, protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest(), Beside: true})
+		answer, err := s.store.Trigger(ctx, protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest()})
 		if err == nil && answer.Status == protocol.Opened {
 			s.triggered[job] = append(s.triggered[job], answer.Occasion)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 )
@@ -136,9 +137,7 @@ func (s *Scheduler) remembers(since time.Time) {
 		s.observe(StoreForgot{Since: since})
 	}
 	for _, c := range s.jobs.Load().contenders {
-		c.mu.Lock()
-		c.synced, c.asking = false, nil
-		c.mu.Unlock()
+		c.storeForgot()
 	}
 	s.wantSync()
 	s.keeper.Check() // what this replica runs
@@ -217,7 +216,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 		defined[i] = c.job
 		syncs[i] = protocol.Sync{
 			Name: c.name, Known: c.knownLocked(), Mark: now, Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job),
-			Paused: c.paused, Until: s.until(),
+			Paused: c.paused, Policy: fleet.PolicyOf(c.spec), Defines: !c.defined, Until: s.until(),
 		}
 		switch known := c.knownLocked(); {
 		case !c.made:
@@ -251,7 +250,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 		c.since = since
 		s.noteEdit(c, records[i], began, received)
 		c.syncedLocked(records[i])
-		c.mu.Unlock()
+		c.unlock()
 		c.poke()
 	}
 	s.news.publish()

@@ -298,6 +298,9 @@ func TestManyTriggersAtOnceEachRun(t *testing.T) {
 				f.job("job", "@every 1h", takes(time.Second), jobs.WithOverlap(overlap))
 				f.startMany(3)
 				f.sleepTo(12500 * time.Millisecond)
+				// With forbid several wait only where another definition let them.
+				_, err := f.store.Sync(t.Context(), []protocol.Sync{{Name: "job", Policy: protocol.Policy{Beside: true}, Defines: true}})
+				require.NoError(t, err)
 				for range 20 {
 					f.trigger("job")
 					time.Sleep(2 * time.Millisecond)

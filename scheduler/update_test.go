@@ -317,7 +317,7 @@ func TestUpdateLeaksNoGoroutine(t *testing.T) {
 		require.Zero(t, r.Held())
 		r.Update(f.registry(f.jobs...))
 		f.sleepTo(180500 * time.Millisecond)
-		require.LessOrEqual(t, inBubble(), before+4, "but for hands of the crew, which come and go")
+		require.LessOrEqual(t, inBubble(), before+4, "but for those that work at a tick")
 		require.Equal(t, 1, r.Held(), "the leader's")
 	})
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 )
@@ -37,7 +37,7 @@ jobs:
 func newSite(t *testing.T, opts ...redistest.Option) *site {
 	t.Helper()
 	s := &site{T: t, server: redistest.Start(t, opts...), begin: time.Now().Add(-time.Hour).Truncate(time.Second).UnixMilli()}
-	s.path = file(t, fmt.Sprintf("namespace: billing\nredis: {url: %q}\n%s", s.server.URL(), siteJobs))
+	s.path = filetest.Config(t, fmt.Sprintf("namespace: billing\nredis: {url: %q}\n%s", s.server.URL(), siteJobs))
 	client := s.server.Client(t)
 	var err error
 	s.store, err = redislease.New(client, "billing", redislease.WithTimeout(10*time.Second))
@@ -64,6 +64,15 @@ func (s *site) contended(names ...string) {
 	s.Helper()
 	for _, name := range names {
 		_, err := s.store.Sync(s.Context(), []protocol.Sync{{Name: name, Mark: s.begin}})
+		require.NoError(s, err)
+	}
+}
+
+// defined makes the records that replicas with this policy do.
+func (s *site) defined(p protocol.Policy, names ...string) {
+	s.Helper()
+	for _, name := range names {
+		_, err := s.store.Sync(s.Context(), []protocol.Sync{{Name: name, Mark: s.begin, Policy: p, Defines: true}})
 		require.NoError(s, err)
 	}
 }
@@ -103,7 +112,7 @@ var asksFleet = map[string][]string{
 }
 
 func TestWithoutRedisThereIsNoFleetToAsk(t *testing.T) {
-	path := file(t, siteJobs)
+	path := filetest.Config(t, siteJobs)
 	for command, args := range asksFleet {
 		t.Run(command, func(t *testing.T) {
 			r := do(t, nil, append([]string{command, "--config", path}, args...)...)
@@ -135,7 +144,7 @@ func TestCommandsWaitLongerThanAShortTTL(t *testing.T) {
 	served := fleet.Replica{ID: "r1", Jobs: map[string]string{"nightly-report": "a", "sync-orders": "a"}}
 	require.NoError(t, s.store.Announce(t.Context(), served.ID, served.Encode(), time.Hour))
 	slow.Delay(200*time.Millisecond, proxytest.Replies) // more than a sixth of the TTL
-	path := file(t, fmt.Sprintf("namespace: billing\nredis: {url: 'redis://%s'}\nlease: {ttl: 1s}\n%s", slow.Addr(), siteJobs))
+	path := filetest.Config(t, fmt.Sprintf("namespace: billing\nredis: {url: 'redis://%s'}\nlease: {ttl: 1s}\n%s", slow.Addr(), siteJobs))
 	for command, args := range asksFleet {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +169,7 @@ func TestAWrongCommandLineForTheFleetExitsWith2(t *testing.T) {
 		"part of a job":      {[]string{"trigger", "report"}, []string{"did you mean nightly-report?"}},
 		"job of a replica":   {[]string{"pause", "elswhere"}, []string{"did you mean elsewhere?"}},
 		"unknown job":        {[]string{"why", "zzz"}, []string{`"zzz" is not a job`, "there are: elsewhere, nightly-report, sync-orders"}},
-		"count":              {[]string{"history", "sync-orders", "-n", "0"}, []string{"-n: 0 must be from 1 to 128"}},
+		"count":              {[]string{"history", "sync-orders", "-n", "0"}, []string{"-n: 0 must be from 1 to 1000"}},
 		"tick":               {[]string{"why", "sync-orders", "soon"}, []string{`"soon" must be a time`}},
 		"tick of another":    {[]string{"why", "sync-orders", "billing/nightly-report/1795175158387"}, []string{"or a tick's id of this job"}},
 		"two ticks":          {[]string{"why", "sync-orders", "02:00", "03:00"}, []string{"got 3 arguments"}},
@@ -169,7 +178,6 @@ func TestAWrongCommandLineForTheFleetExitsWith2(t *testing.T) {
 		"key, by":            {[]string{"trigger", "sync-orders", "--key", "a b", "--by", "?"}, []string{`--key: "a b" must`, `--by: "?" must`}},
 		"window without key": {[]string{"trigger", "sync-orders", "--window", "1h"}, []string{"--window: needs a --key"}},
 		"window":             {[]string{"trigger", "sync-orders", "--key", "k", "--window", "721h"}, []string{`--window: "721h0m0s" must be from 1ms to 720h0m0s`}},
-		"trigger elsewhere":  {[]string{"trigger", "elsewhere"}, []string{"its rate and overlap are needed to trigger it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := s.ask(test.args...)
@@ -187,7 +195,7 @@ func TestTheFlagsSayWhichFleet(t *testing.T) {
 	s.contended("sync-orders")
 	_, err := s.store.Pause(t.Context(), "sync-orders", protocol.Pause{By: "ops1"})
 	require.NoError(t, err)
-	path := file(t, siteJobs)
+	path := filetest.Config(t, siteJobs)
 	paused := func(args ...string) bool {
 		r := do(t, nil, append([]string{"status", "--config", path, "--redis", s.server.URL()}, args...)...)
 		require.Equal(t, 0, r.code, r.stderr)
@@ -195,27 +203,6 @@ func TestTheFlagsSayWhichFleet(t *testing.T) {
 	}
 	require.True(t, paused("--namespace", "billing"))
 	require.False(t, paused())
-}
-
-func TestNamesThatMayHaveBeenMeantAreFound(t *testing.T) {
-	known := []string{"nightly-report", "nightly-backup", "sync-orders", "a"}
-	for name, want := range map[string][]string{
-		"nightly-raport": {"nightly-report"}, "NIGHTLY-REPORT": {"nightly-report"}, "report": {"nightly-report"}, "syncorders": {"sync-orders"},
-		"nightly": {"nightly-report", "nightly-backup"}, "zzz": nil, "": nil, "b": {"a"},
-	} {
-		require.Equal(t, want, near(name, known), name)
-	}
-}
-
-func TestWhoAsksIsAName(t *testing.T) {
-	for want, who := range map[string][2]string{
-		"ops1-at-web-1": {"ops1", "web-1"}, "CORP-ops1-at-web.example.com": {`CORP\ops1`, "web.example.com"},
-		"somebody-at-some-host": {}, "x-at-h": {"-x", "h"}, "j-rg-at-h": {"jörg", "h"},
-	} {
-		got := caller(who[0], who[1])
-		require.Equal(t, want, got)
-	}
-	require.True(t, jobs.ValidName(caller(strings.Repeat("x", 300), "h")))
 }
 
 func TestJobsThatOnlyReplicasKnowCanBePausedAndLookedAt(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease/protocol"
@@ -22,7 +23,7 @@ import (
 func endless(t *testing.T, server *redistest.Server, more string) (path, terms string) {
 	t.Helper()
 	terms = filepath.Join(t.TempDir(), "terms")
-	return file(t, fmt.Sprintf(`redis: {url: %q}
+	return filetest.Config(t, fmt.Sprintf(`redis: {url: %q}
 lease: {ttl: 3s}
 jobs:
 - name: endless

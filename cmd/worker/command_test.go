@@ -1,29 +1,13 @@
 package main
 
 import (
-	"fmt"
-	"runtime/debug"
-	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/cmd/worker/internal/daemon"
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
-
-func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
-	root := new(cli).root()
-	commands := append([]*cobra.Command{root}, root.Commands()...)
-	require.Len(t, commands, 15, "run, validate, next, status, describe, history, why, trigger, cancel, pause, resume, repair, doctor, version and the root")
-	for _, command := range commands {
-		args := append(strings.Fields(command.CommandPath())[1:], "--help")
-		r := do(t, nil, args...)
-		require.Equal(t, 0, r.code)
-		require.Empty(t, r.stderr)
-		require.Contains(t, r.stdout, "\nExamples:\n  "+command.CommandPath())
-	}
-}
 
 func TestAWrongCommandLineExitsWith2AndHelps(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -66,53 +50,8 @@ func TestFaultsOfFlagsNameTheFlagAndComeAllAtOnceWithThoseOfTheFile(t *testing.T
 	require.NotContains(t, r.stderr, "hunter2")
 }
 
-func TestTheVersionIsThatOfTheBuild(t *testing.T) {
-	defer func(v string) { version = v }(version)
-	version = "v9.8.7"
-	for _, args := range [][]string{{"--version"}, {"version"}} {
-		require.Equal(t, result{0, "worker v9.8.7\n", ""}, do(t, nil, args...))
-	}
-	version = ""
-	require.NotEmpty(t, programVersion())
-
-	for want, info := range map[string]debug.BuildInfo{
-		"v1.0.0": {Main: debug.Module{Version: "v1.0.0"}},
-		"devel":  {Main: debug.Module{Version: "(devel)"}},
-		"devel-0123456789ab-modified": {Settings: []debug.BuildSetting{
-			{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "0123456789abcdef"},
-		}},
-		"devel-0123": {Settings: []debug.BuildSetting{
-			{Key: "vcs.revision", Value: "0123"}, {Key: "vcs.modified", Value: "false"},
-		}},
-	} {
-		require.Equal(t, want, recordedVersion(&info))
-	}
-}
-
-func TestTheGuardIsNoUseByHandAndNotShown(t *testing.T) {
-	require.NotContains(t, do(t, nil, "--help").stdout, guardCommand)
-}
-
-func TestReplicaIDsAreValidAndDiffer(t *testing.T) {
-	for host, prefix := range map[string]string{
-		"web-1":                         "web-1-",
-		"web-1.example.com":             "web-1.example.com-",
-		"":                              "replica-",
-		"-.-":                           "replica-",
-		"my laptop (old)":               "my-laptop--old-",
-		"größe":                         "gr--e-",
-		strings.Repeat("x", 200):        strings.Repeat("x", 119) + "-",
-		strings.Repeat("é", 200):        "replica-",
-		"_host_":                        "host-",
-		strings.Repeat("x", 118) + "-y": strings.Repeat("x", 118) + "-",
-	} {
-		t.Run(fmt.Sprintf("%.20q", host), func(t *testing.T) {
-			id := replicaID(host)
-			require.True(t, jobs.ValidName(id), id)
-			require.Equal(t, prefix, id[:len(id)-8])
-			require.NotEqual(t, id, replicaID(host))
-		})
-	}
+func TestHelpHidesTheSupervisor(t *testing.T) {
+	require.NotContains(t, do(t, nil, "--help").stdout, daemon.SupervisorCommand)
 }
 
 func TestAShellCompletesCommandsAndJobs(t *testing.T) {
@@ -120,7 +59,7 @@ func TestAShellCompletesCommandsAndJobs(t *testing.T) {
 	require.Equal(t, 0, r.code, r.stderr)
 	require.Contains(t, r.stdout, "worker")
 	require.Contains(t, do(t, nil, "--help").stdout, "\n  completion ")
-	path := file(t, "jobs:\n- {name: one, schedule: '@daily', log: {message: x}}\n- {name: two, schedule: '@daily', log: {message: x}}\n")
+	path := filetest.Config(t, "jobs:\n- {name: one, schedule: '@daily', log: {message: x}}\n- {name: two, schedule: '@daily', log: {message: x}}\n")
 	require.Equal(t, "one\ntwo\n:4\n", do(t, nil, "__complete", "describe", "--config", path, "").stdout)
 	require.Equal(t, "two\n:4\n", do(t, nil, "__complete", "status", "--config", path, "one", "").stdout)
 	require.Equal(t, ":4\n", do(t, nil, "__complete", "why", "--config", path, "one", "").stdout)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -11,17 +10,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestDescribeIsTheOneViewOfAJob(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	config := func(schedule, more string) string {
-		return file(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 3s}\njobs:\n"+
+		return filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 3s}\njobs:\n"+
 			"- {name: often, schedule: '"+schedule+"', timezone: Europe/Berlin, overlap: queue, rate: 1/10m, exec: {command: [sleep, '0.1']}}\n"+more)
 	}
 	path := config("* * * * * *", "")
@@ -57,7 +54,7 @@ func TestDescribeIsTheOneViewOfAJob(t *testing.T) {
 	}, patience, 50*time.Millisecond)
 
 	// From a file without the job, also when nobody serves it any more.
-	without := file(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n- {name: other, schedule: '@yearly', log: {message: x}}\n")
+	without := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n- {name: other, schedule: '@yearly', log: {message: x}}\n")
 	text := ask(without, "describe", "often")
 	require.Contains(t, text, "it is not in this configuration")
 	require.Regexp(t, `schedule      \S+ \* \* \* \* \* Europe/Berlin\n`, text, "the fleet's record has it")
@@ -79,7 +76,7 @@ func TestDescribeShowsTheDefinitionOfEachReplica(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	config := func(overlap, url, env string) string {
-		return file(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 3s}\njobs:\n"+
+		return filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 3s}\njobs:\n"+
 			"- {name: sync, schedule: '@yearly', overlap: "+overlap+", exec: {command: [curl, '"+url+"'], env: {TOKEN: "+env+"}}}\n")
 	}
 	path := config("forbid", "https://me:s3cret@a.example/x", "s3cret")
@@ -118,38 +115,4 @@ func TestDescribeShowsTheDefinitionOfEachReplica(t *testing.T) {
 	require.Equal(t, []string{"exec.command", "overlap"}, j.Differences)
 	require.Equal(t, []string{"r1", "r2"}, j.Definitions[0].Replicas)
 	require.Equal(t, "queue", j.Definitions[1].Fields["overlap"])
-}
-
-func TestADescriptionIsShownWithinTheWidth(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	require.NoError(t, err)
-	now := time.Date(2026, 11, 20, 1, 30, 0, 0, time.UTC)
-	spec := jobs.Defaults()
-	spec.Name, spec.Schedule, spec.Groups = "nightly-report", "0 2 * * *", []string{"eu"}
-	run := &fleet.Entry{
-		State: fleet.Settled, Scheduled: now.Add(-30 * time.Minute), Started: now.Add(-30 * time.Minute), Ended: now.Add(-29 * time.Minute),
-		Outcome: "failed", Replica: "web-1", Token: 1, Attempts: 2, Count: 1, Error: "exit status 1: " + strings.Repeat("no such file ", 15),
-	}
-	d := fleet.Description{
-		Namespace: "billing", Now: now,
-		JobStatus: fleet.JobStatus{
-			Name: "nightly-report", Given: true, Spec: spec, Schedule: "0 2 * * *", Timezone: "Europe/Berlin", Known: true,
-			Open: []fleet.Entry{
-				{State: fleet.Running, Scheduled: now.Add(-time.Minute), Started: now.Add(-time.Minute), Replica: "web-2", Token: 1795137600004000, Attempts: 1, CancelledBy: "ops1"},
-				{State: fleet.Waiting, Scheduled: now.Add(-time.Second + time.Millisecond), Replica: "ops2", Triggered: true},
-				{State: fleet.Free, Scheduled: now.Add(-time.Hour), Replica: "web-3"},
-			},
-			Paused: &protocol.Pause{By: "ops1", Why: "the database moves", Since: now.Add(-2 * time.Hour)}, LastRun: run,
-			Replicas: []string{"web-1", "web-2", "web-3", "web-4", "batch-worker-7f9c6d5b4-x2k8q", "batch-worker-7f9c6d5b4-x2k8r", "batch-worker-7f9c6d5b4-x2k8s"},
-		},
-		Definitions: []fleet.Definition{{Revision: "8c52154a190a", Replicas: []string{"web-1", "web-2"}, Given: true}},
-		Coming:      []time.Time{now.Add(time.Hour), now.Add(49 * time.Hour)},
-		Outcomes:    []fleet.Entry{*run}, Counts: map[protocol.Outcome]int{"failed": 1, "skipped": 12}, Since: now.Add(-48 * time.Hour),
-		Runs: 1, Median: time.Minute, Longest: time.Minute,
-	}
-	var b bytes.Buffer
-	c := &cli{stdout: &b}
-	require.NoError(t, c.printDescription(view{human: true, width: 120, now: now}, d, berlin))
-	golden(t, "describe-people.txt", b.String())
-	requireWidth(t, 120, b.String())
 }

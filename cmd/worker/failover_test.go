@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/doctor"
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -19,7 +21,7 @@ func TestAfterARestartOfRedisTheFleetWaitsForTheGraceAndGoesOn(t *testing.T) {
 	t.Parallel()
 	const grace = 3 * time.Second
 	server := redistest.Start(t, redistest.WithAOF())
-	path := file(t, "redis: {url: \""+server.URL()+"\", failover_grace: 3s}\nlease: {ttl: 2s}\n"+oneJob)
+	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\", failover_grace: 3s}\nlease: {ttl: 2s}\n"+oneJob)
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
 	settled := func() int { return len(first.all("tick settled")) + len(second.all("tick settled")) }
@@ -43,12 +45,12 @@ func TestAfterARestartOfRedisTheFleetWaitsForTheGraceAndGoesOn(t *testing.T) {
 	}
 }
 
-// Nothing is run of which a replica of Redis may have no trace.
+// No tick runs whose record a Redis replica may not have.
 func TestWithoutItsReplicasRedisIsOfNoUseToWhoWaitsForThem(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithConf("repl-diskless-sync-delay", "0"))
 	replica := redistest.Start(t, redistest.WithReplicaOf(server))
-	path := file(t, "redis: {url: \""+server.URL()+"\", wait_replicas: 1}\nlease: {ttl: 3s}\n"+oneJob)
+	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\", wait_replicas: 1}\nlease: {ttl: 3s}\n"+oneJob)
 	worker := start(t, path, "--http", "127.0.0.1:0")
 	settled := func() int { return len(worker.all("tick settled")) }
 	require.Eventually(t, func() bool { return settled() >= 2 }, patience, 10*time.Millisecond)
@@ -79,13 +81,13 @@ func TestDoctorKnowsWhatTheFailoverModesNeed(t *testing.T) {
 	s := newSite(t, redistest.WithConf("repl-diskless-sync-delay", "0"),
 		redistest.WithConf("user", append([]string{"app", "on", ">secret"}, but(rights, "+info")...)...))
 	configured := func(keys string) {
-		s.path = file(t, fmt.Sprintf("namespace: billing\nredis: {url: %q, %s}\n%s", s.server.URL(), keys, siteJobs))
+		s.path = filetest.Config(t, fmt.Sprintf("namespace: billing\nredis: {url: %q, %s}\n%s", s.server.URL(), keys, siteJobs))
 	}
 	configured("wait_replicas: 1")
 	f := s.diagnose(1)
-	require.Equal(t, isFail, f["failover"].Result)
-	require.Equal(t, "redis.wait_replicas is 1, and there are 0 replicas: nothing can be claimed", f["failover"].Finding)
-	require.Equal(t, isOK, f["permissions"].Result)
+	require.Equal(t, doctor.Fail, f["failover"].Result)
+	require.Equal(t, "redis.wait_replicas is 1, and the primary has 0 Redis replicas: no tick can be claimed", f["failover"].Finding)
+	require.Equal(t, doctor.OK, f["permissions"].Result)
 
 	for range 2 {
 		redistest.Start(t, redistest.WithReplicaOf(s.server))
@@ -94,18 +96,18 @@ func TestDoctorKnowsWhatTheFailoverModesNeed(t *testing.T) {
 		return s.raw().InfoMap(t.Context(), "replication").Item("Replication", "connected_slaves") == "2"
 	}, patience, 10*time.Millisecond)
 	f = s.diagnose(0)
-	require.Equal(t, isWarn, f["failover"].Result)
-	require.Equal(t, "set redis.wait_replicas 2, or let jobs check fencing tokens", f["failover"].Change)
+	require.Equal(t, doctor.Warn, f["failover"].Result)
+	require.Equal(t, "set redis.wait_replicas to 2, or let jobs check fencing tokens", f["failover"].Change)
 	configured("wait_replicas: 2")
 	f = s.diagnose(0)
-	require.Equal(t, isOK, f["failover"].Result)
-	require.Equal(t, isOK, f["replication"].Result)
+	require.Equal(t, doctor.OK, f["failover"].Result)
+	require.Equal(t, doctor.OK, f["replication"].Result)
 
 	configured("failover_grace: 1m")
 	f = s.diagnose(0)
-	require.Equal(t, isOK, f["failover"].Result)
-	require.Equal(t, "nothing new is granted for 1m0s after a failover, a restart or a loss of data", f["failover"].Finding)
+	require.Equal(t, doctor.OK, f["failover"].Result)
+	require.Equal(t, "no new tick is granted for 1m0s after a failover, a restart or a loss of data", f["failover"].Finding)
 	f = s.diagnose(1, "--redis", strings.Replace(s.server.URL(), "redis://", "redis://app:secret@", 1))
-	require.Equal(t, isFail, f["failover"].Result)
+	require.Equal(t, doctor.Fail, f["failover"].Result)
 	require.Contains(t, f["failover"].Change, "let the user of redis call INFO")
 }

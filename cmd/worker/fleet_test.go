@@ -10,13 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
 func TestEachTickRunsOnOneOfTwoWorkers(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	path := file(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 2s}\n"+oneJob)
+	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 2s}\n"+oneJob)
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
 	first.ready(http.StatusOK)
@@ -56,7 +57,7 @@ jobs:
 func TestATickOfAKilledWorkerIsTakenOverUnderAHigherToken(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	path := file(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 3s}\n"+held(filepath.Join(t.TempDir(), "never")))
+	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 3s}\n"+held(filepath.Join(t.TempDir(), "never")))
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	run := first.await("run started", "job", "held")
 	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
@@ -77,7 +78,7 @@ func TestAWorkerWaitsForARedisThatIsAway(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()
-	p := start(t, file(t, oneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
+	p := start(t, filetest.Config(t, oneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
 	down := p.await("store does not answer; nothing starts until it does", "level", "ERROR")
 	require.Equal(t, "check that Redis runs, and its address in redis.url", down["hint"])
 	require.Contains(t, p.ready(http.StatusServiceUnavailable), "the store does not answer")
@@ -103,7 +104,7 @@ func TestAWorkerThatNeverMetItsRedisStopsCleanly(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()
-	p := start(t, file(t, oneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
+	p := start(t, filetest.Config(t, oneJob), "--http", "127.0.0.1:0", "--redis", server.URL())
 	p.await("store does not answer; nothing starts until it does")
 	p.signal(syscall.SIGINT)
 	require.Equal(t, 0, p.exit())
@@ -112,7 +113,7 @@ func TestAWorkerThatNeverMetItsRedisStopsCleanly(t *testing.T) {
 func TestAWorkerThatDrainsLetsRunsFinishAndSaysSo(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
-	p := start(t, file(t, "shutdown_grace: 1m\n"+held(release)), "--http", "127.0.0.1:0")
+	p := start(t, filetest.Config(t, "shutdown_grace: 1m\n"+held(release)), "--http", "127.0.0.1:0")
 	run := p.await("run started", "job", "held")
 	require.Equal(t, "ok\n", p.ready(http.StatusOK))
 
@@ -131,7 +132,7 @@ func TestAWorkerThatDrainsLetsRunsFinishAndSaysSo(t *testing.T) {
 func TestRunsThatOutlastTheGraceAreStoppedAndGivenUp(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	path := file(t, "shutdown_grace: 100ms\nredis: {url: \""+server.URL()+"\"}\nlease: {ttl: 1m}\n"+
+	path := filetest.Config(t, "shutdown_grace: 100ms\nredis: {url: \""+server.URL()+"\"}\nlease: {ttl: 1m}\n"+
 		held(filepath.Join(t.TempDir(), "never")))
 	first := start(t, path, "--http", "127.0.0.1:0")
 	run := first.await("run started", "job", "held")
@@ -147,11 +148,11 @@ func TestRunsThatOutlastTheGraceAreStoppedAndGivenUp(t *testing.T) {
 
 func TestASecondSignalStopsAtOnce(t *testing.T) {
 	t.Parallel()
-	p := start(t, file(t, "shutdown_grace: 10m\n"+held(filepath.Join(t.TempDir(), "never"))), "--http", "127.0.0.1:0")
+	p := start(t, filetest.Config(t, "shutdown_grace: 10m\n"+held(filepath.Join(t.TempDir(), "never"))), "--http", "127.0.0.1:0")
 	p.await("run started", "job", "held")
 	p.signal(syscall.SIGINT)
 	p.await("stopping; another signal stops at once", "signal", "interrupt")
-	time.Sleep(sameSignal)
+	time.Sleep(600 * time.Millisecond) // later than a signal that is sent twice
 	p.signal(syscall.SIGTERM)
 	require.Equal(t, 1, p.exit())
 }
@@ -159,7 +160,7 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 func TestASignalThatComesTwiceAtOnceIsOne(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
-	p := start(t, file(t, "shutdown_grace: 1m\n"+held(release)), "--http", "127.0.0.1:0")
+	p := start(t, filetest.Config(t, "shutdown_grace: 1m\n"+held(release)), "--http", "127.0.0.1:0")
 	p.await("run started", "job", "held")
 	p.signal(syscall.SIGTERM)
 	p.await("stopping; another signal stops at once", "signal", "terminated")

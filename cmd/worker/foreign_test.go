@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease/redislease"
 )
@@ -16,7 +17,7 @@ func TestARecordOfTheWrongTypeIsNamed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithAOF())
 	client := server.Client(t)
-	path := file(t, "redis: {url: '"+server.URL()+"'}\nlease: {ttl: 2s}\n"+oneJob+
+	path := filetest.Config(t, "redis: {url: '"+server.URL()+"'}\nlease: {ttl: 2s}\n"+oneJob+
 		strings.Replace(oneJob[len("\njobs:\n"):], "hello", "wrong", 1)+strings.ReplaceAll(leaderJob, "leads", "held"))
 	key := redislease.Key("default", "wrong")
 	const message = "a record cannot be read, so its job does not run; the others do"

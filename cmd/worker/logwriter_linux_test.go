@@ -1,113 +1,23 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
 )
-
-// gate is a writer that blocks, or fails, as long as it is told to.
-type gate struct {
-	open  chan struct{}
-	mu    sync.Mutex
-	fails bool
-	lines []string
-}
-
-func (g *gate) Write(p []byte) (int, error) {
-	<-g.open
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.fails {
-		return 0, errors.New("no")
-	}
-	g.lines = append(g.lines, string(p))
-	return len(p), nil
-}
-
-func (g *gate) set(fails bool) {
-	g.mu.Lock()
-	g.fails = fails
-	g.mu.Unlock()
-}
-
-func bareText(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
-}
-
-func TestLogNeverWaitsForItsReader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &gate{open: make(chan struct{})}
-		l := newLogWriter(g, bareText)
-		line := strings.Repeat("x", 1023) + "\n"
-		const wrote = 10_000
-		for range wrote {
-			n, err := io.WriteString(l, line)
-			require.NoError(t, err)
-			require.Len(t, line, n)
-		}
-		began := time.Now()
-		close(g.open)
-		l.flush(time.Second)
-		require.Equal(t, began, time.Now())
-		require.Equal(t, line, g.lines[0])
-		lost := l.dropped.Load()
-		require.Positive(t, lost)
-		require.Equal(t, `level=WARN msg="log lines dropped: nobody read them in time" count=`+strconv.FormatInt(lost, 10)+"\n", g.lines[1])
-		require.Len(t, g.lines, wrote-int(lost)+1)
-	})
-}
-
-func TestLogFlushIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &gate{open: make(chan struct{})}
-		l := newLogWriter(g, bareText)
-		_, _ = io.WriteString(l, "line\n")
-		began := time.Now()
-		l.flush(time.Second)
-		require.Equal(t, time.Second, time.Since(began))
-		close(g.open)
-	})
-}
-
-func TestLogLinesThatCannotBeWrittenAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &gate{open: make(chan struct{}), fails: true}
-		close(g.open)
-		l := newLogWriter(g, bareText)
-		for range 3 {
-			_, _ = io.WriteString(l, "lost\n")
-		}
-		synctest.Wait()
-		g.set(false)
-		_, _ = io.WriteString(l, "good\n")
-		synctest.Wait()
-		require.Equal(t, []string{`level=WARN msg="log lines dropped: nobody read them in time" count=3` + "\n", "good\n"}, g.lines)
-		require.EqualValues(t, 3, l.dropped.Load())
-	})
-}
 
 // fullPipe returns the writing end of a pipe that takes nothing more, and that nobody reads.
 func fullPipe(t *testing.T) *os.File {
@@ -134,7 +44,7 @@ func TestLogThatNobodyReadsStopsNothing(t *testing.T) {
 	for i := range 8 { // so many that each replica is the preferred owner of some
 		conf += fmt.Sprintf("- {name: job-%d, schedule: \"@every 1s\", redis_stream: {stream: ticks, maxlen: 1000}}\n", i)
 	}
-	path := file(t, conf)
+	path := filetest.Config(t, conf)
 	addr := freeAddr(t)
 	unread := exec.Command(program(t), "run", "--config", path, "--http", addr, "--redis", server.URL(),
 		"--replica", "unread", "--log-level", "debug")
@@ -198,7 +108,7 @@ func TestReaderOfLogThatIsGoneStopsNothing(t *testing.T) {
 	server := redistest.Start(t)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
-	cmd := exec.Command(program(t), "run", "--config", file(t, streamJob), "--http", "127.0.0.1:0", "--redis", server.URL())
+	cmd := exec.Command(program(t), "run", "--config", filetest.Config(t, streamJob), "--http", "127.0.0.1:0", "--redis", server.URL())
 	cmd.Stderr = w
 	require.NoError(t, cmd.Start())
 	require.NoError(t, w.Close())

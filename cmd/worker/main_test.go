@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/solotick/solotick/cmd/worker/internal/cli"
 )
 
 var buildDir string // "" as long as no test has needed the program
@@ -67,33 +68,11 @@ type result struct {
 func do(t *testing.T, env map[string]string, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := Main(t.Context(), args, &stdout, &stderr, func(name string) (string, bool) {
+	code := cli.Main(t.Context(), "", args, &stdout, &stderr, func(name string) (string, bool) {
 		value, ok := env[name]
 		return value, ok
 	})
 	return result{code, stdout.String(), stderr.String()}
-}
-
-// file writes a configuration and returns its path.
-func file(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "solotick.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	return path
-}
-
-var update = flag.Bool("update", false, "write what is printed to the files of testdata that it is compared with")
-
-// golden compares what was printed with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
 }
 
 // at lets a bubble's clock, which begins at 2000-01-01, show a time.
@@ -110,7 +89,7 @@ func running(t *testing.T, args ...string) (stop func() result) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var stdout, stderr bytes.Buffer
 	code := make(chan int, 1)
-	go func() { code <- Main(ctx, args, &stdout, &stderr, os.LookupEnv) }()
+	go func() { code <- cli.Main(ctx, "", args, &stdout, &stderr, os.LookupEnv) }()
 	return func() result {
 		cancel()
 		return result{<-code, stdout.String(), stderr.String()}

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
 
 // dst is what next says on the eve of a clock change.
@@ -21,12 +23,12 @@ func dst(t *testing.T, when string, args ...string) (r result) {
 func TestNextPrintsTicksWithTheirZoneAndWhatAClockChangeDoes(t *testing.T) {
 	r := dst(t, "2026-03-27T12:00:00Z", "-n", "3")
 	require.Equal(t, 0, r.code)
-	golden(t, "next-spring.txt", r.stdout)
+	filetest.Golden(t, "next-spring.txt", r.stdout)
 	requireLines(t, r.stderr, "warning: job nightly-report: 02:30 on 2026-03-29 does not exist in Europe/Berlin")
 
 	r = dst(t, "2026-10-24T12:00:00Z", "-n", "6", "nightly-report", "quarter-past")
 	require.Equal(t, 0, r.code)
-	golden(t, "next-autumn.txt", r.stdout)
+	filetest.Golden(t, "next-autumn.txt", r.stdout)
 	requireLines(t, r.stderr,
 		"warning: job nightly-report: 02:30 on 2026-10-25 comes twice in Europe/Berlin",
 		"warning: job quarter-past: 02:00 to 02:45 on 2026-10-25 (4 ticks) come twice",
@@ -37,7 +39,7 @@ func TestNextPrintsJSON(t *testing.T) {
 	r := dst(t, "2026-03-27T12:00:00Z", "-n", "3", "--output", "json", "once", "nightly-report", "once")
 	require.Equal(t, 0, r.code)
 	require.Empty(t, r.stderr, "warnings are part of the JSON")
-	golden(t, "next.json", r.stdout)
+	filetest.Golden(t, "next.json", r.stdout)
 	require.True(t, json.Valid([]byte(r.stdout)))
 }
 
@@ -45,7 +47,7 @@ func TestNextPrintsFiveTicksUnlessAskedForMore(t *testing.T) {
 	ticks := func(args ...string) int {
 		r := dst(t, "2026-03-27T12:00:00Z", append(args, "often", "--output", "json")...)
 		require.Equal(t, 0, r.code, r.stderr)
-		var outlooks []outlook
+		var outlooks []struct{ Ticks []any }
 		require.NoError(t, json.Unmarshal([]byte(r.stdout), &outlooks))
 		require.Len(t, outlooks, 1)
 		return len(outlooks[0].Ticks)
@@ -88,7 +90,7 @@ jobs:
 `
 
 func TestNextSaysThatALeaderTaskRunsAllTheTime(t *testing.T) {
-	path := file(t, leaders)
+	path := filetest.Config(t, leaders)
 	r := do(t, nil, "next", "--config", path)
 	require.Equal(t, result{0, `JOB      TICK  ZONE  NOTE
 indexer  -     UTC   leader task, runs all the time

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
 
 // subreaperCommand makes the test binary a subreaper that becomes another program.
@@ -62,11 +64,11 @@ func nameOf(pid int) (name string, zombie bool) {
 	return name, strings.Contains(rest, "State:\tZ")
 }
 
-// TestWorkerThatIsTheFirstProcessReapsOrphans kills the guard, so that what escaped from a command comes to the worker.
+// TestWorkerThatIsTheFirstProcessReapsOrphans kills the supervisor, so that what escaped from a command comes to the worker.
 func TestWorkerThatIsTheFirstProcessReapsOrphans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := file(t, fmt.Sprintf(`
+	path := filetest.Config(t, fmt.Sprintf(`
 jobs:
 - name: leaves-orphans
   schedule: "@every 1s"
@@ -79,7 +81,7 @@ jobs:
 	up := func(name string) func() bool {
 		return func() bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
 	}
-	for i := range 3 { // what has not left the command's session yet dies with the guard
+	for i := range 3 { // what has not left the command's session yet dies with the supervisor
 		require.Eventually(t, up(fmt.Sprint("up", i+1)), patience, 10*time.Millisecond)
 	}
 
@@ -88,14 +90,14 @@ jobs:
 		require.Len(t, childrenOf(worker), 1)
 		worker = childrenOf(worker)[0]
 	}
-	var guard int
+	var supervisor int
 	for _, pid := range childrenOf(worker) {
-		if name, _ := nameOf(pid); name == "solotick-guard" {
-			guard = pid
+		if name, _ := nameOf(pid); name == "solotick-super" {
+			supervisor = pid
 		}
 	}
-	require.NotZero(t, guard)
-	require.NoError(t, unix.Kill(guard, unix.SIGKILL))
+	require.NotZero(t, supervisor)
+	require.NoError(t, unix.Kill(supervisor, unix.SIGKILL))
 
 	orphans := func() (list []int) {
 		for _, pid := range childrenOf(worker) {
@@ -106,7 +108,7 @@ jobs:
 		return list
 	}
 	require.Eventually(t, func() bool { return len(orphans()) >= 3 }, patience, 10*time.Millisecond, "they come to the worker")
-	p.await("tick settled", "outcome", "failed") // the worker has waited for its guard itself
+	p.await("tick settled", "outcome", "failed") // the worker has waited for its supervisor itself
 	require.Contains(t, p.text(), "its process ended unexpectedly: signal: killed", "and nobody took its exit status")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "end"), nil, 0o600))
 	require.Eventually(t, func() bool {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -30,7 +31,7 @@ func TestAnEditLeavesTheRunsOfOtherJobsAlone(t *testing.T) {
 	server := redistest.Start(t)
 	release := filepath.Join(t.TempDir(), "release")
 	head := "redis: {url: \"" + server.URL() + "\"}\nlease: {ttl: 1s}\n" + held(release)
-	path := file(t, head+ticking("changed", "before")+ticking("removed", "x"))
+	path := filetest.Config(t, head+ticking("changed", "before")+ticking("removed", "x"))
 	p := start(t, path, "--http", "127.0.0.1:0")
 	run := p.await("run started", "job", "held")
 	p.await("tick settled", "job", "removed")
@@ -72,7 +73,7 @@ func TestAnEditLeavesTheRunsOfOtherJobsAlone(t *testing.T) {
 
 func TestAWorkerGoesOnAfterABrokenEditAndTakesTheMendedOne(t *testing.T) {
 	t.Parallel()
-	path := file(t, oneJob)
+	path := filetest.Config(t, oneJob)
 	p := start(t, path, "--http", "127.0.0.1:0")
 	p.await("hello", "job", "hello")
 	rewrite(t, path, strings.Replace(oneJob, "message: hello", "massage: bye", 1))
@@ -124,7 +125,7 @@ func TestSIGHUPEndsNoWorkerWhateverItDoes(t *testing.T) {
 
 func TestOnSIGHUPAWorkerReadsItsFile(t *testing.T) {
 	t.Parallel()
-	path := file(t, oneJob)
+	path := filetest.Config(t, oneJob)
 	p := start(t, path, "--http", "127.0.0.1:0")
 	p.await("worker started")
 	p.signal(syscall.SIGHUP)
@@ -140,7 +141,7 @@ func TestALeaderTaskIsAnnouncedHasAGaugeAndIsReplacedByAnEdit(t *testing.T) {
 	task := func(word string) string {
 		return "jobs: [{name: task, leader: true, exec: {command: [sh, -c, 'echo " + word + "; sleep 1000']}}]\n"
 	}
-	path := file(t, task("one"))
+	path := filetest.Config(t, task("one"))
 	p := start(t, path, "--http", "127.0.0.1:0")
 	started := p.await("worker started", "jobs", 1.0, "leader_tasks", 1.0)
 	require.NotContains(t, started, "next_tick")

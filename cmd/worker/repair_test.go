@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/redistest"
 )
@@ -69,7 +70,7 @@ func TestRepairBringsTheWatermarkBack(t *testing.T) {
 func TestRepairedJobRunsOnItsWorker(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithClock())
-	path := file(t, fmt.Sprintf("redis: {url: %q}\nlease: {ttl: 1s}\njobs:\n- {name: often, schedule: \"@every 1s\", log: {message: x}}\n", server.URL()))
+	path := filetest.Config(t, fmt.Sprintf("redis: {url: %q}\nlease: {ttl: 1s}\njobs:\n- {name: often, schedule: \"@every 1s\", log: {message: x}}\n", server.URL()))
 	p := start(t, path, "--http", "127.0.0.1:0")
 	p.ready(http.StatusOK)
 	p.await("tick settled", "job", "often")

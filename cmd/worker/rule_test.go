@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestWorkersDoWhatTheCommandsAskFor(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	path := file(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n"+
+	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n"+
 		"- {name: rare, schedule: '@yearly', log: {message: x}}\n"+
 		"- {name: often, schedule: '@every 1s', log: {message: x}}\n")
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")

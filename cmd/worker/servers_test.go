@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -80,7 +81,7 @@ func TestAWorkerRunsOnACluster(t *testing.T) {
 	rights, onCluster := documentedRights(t)
 	app := slices.Concat([]string{"app", "on", ">secret"}, rights, onCluster, streamRights)
 	c := redistest.StartCluster(t, redistest.WithConf("user", app...))
-	path := file(t, "redis: {addrs: "+list("", c.Addrs()[:2]...)+", cluster: true, username: app, password: secret}\nlease: {ttl: 2s}\n"+oneJob+streamJob[len("\njobs:\n"):])
+	path := filetest.Config(t, "redis: {addrs: "+list("", c.Addrs()[:2]...)+", cluster: true, username: app, password: secret}\nlease: {ttl: 2s}\n"+oneJob+streamJob[len("\njobs:\n"):])
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
 	first.ready(http.StatusOK)
@@ -116,7 +117,7 @@ func TestAWorkerRunsOnSentinel(t *testing.T) {
 	app := slices.Concat([]string{"app", "on", ">secret"}, rights, streamRights, []string{"+wait"})
 	w := redistest.StartWatched(t, []redistest.Option{redistest.WithConf("user", app...)},
 		[]redistest.Option{redistest.WithConf("user", append([]string{"sentinel", "on", ">hidden"}, sentinelRights...)...)})
-	path := file(t, "redis: {addrs: "+list("", w.Addrs()...)+", master: main, wait_replicas: 1, username: app, password: secret, "+
+	path := filetest.Config(t, "redis: {addrs: "+list("", w.Addrs()...)+", master: main, wait_replicas: 1, username: app, password: secret, "+
 		"sentinel_username: sentinel, sentinel_password: hidden}\nlease: {ttl: 2s}\n"+oneJob+streamJob[len("\njobs:\n"):])
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
@@ -125,7 +126,7 @@ func TestAWorkerRunsOnSentinel(t *testing.T) {
 	asked(t, path, "hello")
 
 	w.Sentinels[0].Kill()
-	examined(t, path, `sentinel +`+w.Sentinels[0].Addr()+` +warn +.*\n  change: see whether this Sentinel runs`,
+	examined(t, path, `sentinel +`+w.Sentinels[0].Addr()+` +warn +.*\n  change: check that this Sentinel runs`,
 		`sentinel +`+w.Sentinels[1].Addr()+` +ok +names `+`127.0.0.1:\d+; \d usable Sentinels`,
 		`persistence +127.0.0.1:\d+ +warn +no append-only file`)
 	w.Sentinels[0].Restart()
@@ -158,7 +159,7 @@ func TestTheDocumentedRightsAreEnoughForAWorker(t *testing.T) {
 	rights, _ := documentedRights(t)
 	server := redistest.Start(t, redistest.WithAOF(),
 		redistest.WithConf("user", slices.Concat([]string{"app", "on", ">secret"}, rights, streamRights)...))
-	path := file(t, "redis: {url: 'redis://"+server.Addr()+"', username: app, password: secret}\nlease: {ttl: 2s}\n"+
+	path := filetest.Config(t, "redis: {url: 'redis://"+server.Addr()+"', username: app, password: secret}\nlease: {ttl: 2s}\n"+
 		oneJob+streamJob[len("\njobs:\n"):]+leaderJob)
 	p := start(t, path, "--http", "127.0.0.1:0", "--log-level", "debug")
 	p.ready(http.StatusOK)
@@ -186,7 +187,7 @@ func TestAWorkerRunsOnAQuorum(t *testing.T) {
 		s := redistest.Start(t, redistest.WithConf("user", "app", "on", ">secret", "~*", "&*", "+@all"))
 		servers, addrs = append(servers, s), append(addrs, s.Addr())
 	}
-	path := file(t, "redis: {quorum: "+list("redis://", addrs...)+", username: app, password: secret}\nlease: {ttl: 2s}\n"+oneJob)
+	path := filetest.Config(t, "redis: {quorum: "+list("redis://", addrs...)+", username: app, password: secret}\nlease: {ttl: 2s}\n"+oneJob)
 	first := start(t, path, "--http", "127.0.0.1:0", "--replica", "first")
 	second := start(t, path, "--http", "127.0.0.1:0", "--replica", "second")
 	down := first.await("store does not answer; nothing starts until it does")
@@ -226,14 +227,14 @@ func TestAWorkerRunsOnAQuorum(t *testing.T) {
 
 func TestAURLOfTheCommandLineReplacesEveryServer(t *testing.T) {
 	s := newSite(t, redistest.WithAOF())
-	path := file(t, "namespace: billing\nredis: {addrs: ['127.0.0.1:1'], master: main, password: x}\n"+oneJob)
+	path := filetest.Config(t, "namespace: billing\nredis: {addrs: ['127.0.0.1:1'], master: main, password: x}\n"+oneJob)
 	r := do(t, nil, "doctor", "--config", path, "--redis", s.server.URL())
 	require.Equal(t, 0, r.code, r.stdout+r.stderr)
 	require.NotContains(t, r.stdout, "sentinel")
 }
 
 func TestAStreamHasNoPlaceInAQuorum(t *testing.T) {
-	path := file(t, "redis: {quorum: "+list("redis://", "a", "b", "c")+"}"+streamJob)
+	path := filetest.Config(t, "redis: {quorum: "+list("redis://", "a", "b", "c")+"}"+streamJob)
 	r := do(t, nil, "validate", "--config", path)
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.stderr, path+":3:1: jobs[0].redis_stream: needs one Redis, and redis.quorum names several")
@@ -249,21 +250,21 @@ func TestWhatCannotWorkAtAllIsRefusedAtTheStart(t *testing.T) {
 	for name, test := range map[string]struct{ redis, want string }{
 		"a cluster-mode server at a URL": {
 			"{url: 'redis://" + inCluster.Addr() + "'}",
-			"in its mode: leases in different slots cannot be renewed together, and others keep other records: " +
-				"write addrs: [\"" + inCluster.Addr() + "\"] with cluster: true in redis instead of url",
+			"this server is in Cluster mode: it has only a part of the records, and cannot renew leases of different slots together: " +
+				"set redis to addrs: [\"" + inCluster.Addr() + "\"] and cluster: true instead of url",
 		},
 		"a cluster-mode server in a quorum": {
 			"{quorum: " + list("redis://", plain.Addr(), inCluster.Addr(), "127.0.0.1:1") + "}",
-			"name servers in redis.quorum that are not part of a Cluster",
+			"name servers in redis.quorum that are not in Cluster mode",
 		},
 		"a Sentinel at a URL": {
-			"{url: 'redis://" + sentinel.Addr() + "'}", "this is a Sentinel, which keeps no records: write addrs: [\"" + sentinel.Addr() + "\"] with master: NAME",
+			"{url: 'redis://" + sentinel.Addr() + "'}", "this is a Sentinel, which stores no records: set redis to addrs: [\"" + sentinel.Addr() + "\"] and master: NAME",
 		},
 		"a server that is not part of a Cluster": {
-			"{addrs: ['" + plain.Addr() + "'], cluster: true}", "this server is not part of a Redis Cluster: write url: redis://" + plain.Addr(),
+			"{addrs: ['" + plain.Addr() + "'], cluster: true}", "this server is not in Cluster mode: set redis to url: redis://" + plain.Addr(),
 		},
 		"a primary that Sentinel does not know": {
-			"{addrs: ['" + sentinel.Addr() + "'], master: mian}", `it knows no primary called "mian": write the name that is in its sentinel monitor as redis.master: it watches main`,
+			"{addrs: ['" + sentinel.Addr() + "'], master: mian}", `it knows no primary called "mian": set redis.master to the name in its sentinel monitor: it watches main`,
 		},
 		"a server that is no Sentinel": {
 			"{addrs: ['" + plain.Addr() + "'], master: main}", "this is no Sentinel: list the Sentinels in redis.addrs",
@@ -271,7 +272,7 @@ func TestWhatCannotWorkAtAllIsRefusedAtTheStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, file(t, "redis: "+test.redis+"\n"+oneJob), "--http", "127.0.0.1:0")
+			p := start(t, filetest.Config(t, "redis: "+test.redis+"\n"+oneJob), "--http", "127.0.0.1:0")
 			require.Equal(t, 2, p.exit())
 			require.Contains(t, p.plain(), test.want)
 			require.Empty(t, p.all("worker started"))
@@ -295,12 +296,12 @@ func TestAClusterModeServerThatComesLaterEndsTheWorker(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithConf("cluster-enabled", "yes"))
 	server.Kill()
-	p := start(t, file(t, "redis: {url: 'redis://"+server.Addr()+"'}\n"+oneJob), "--http", "127.0.0.1:0")
+	p := start(t, filetest.Config(t, "redis: {url: 'redis://"+server.Addr()+"'}\n"+oneJob), "--http", "127.0.0.1:0")
 	p.await("store does not answer; nothing starts until it does")
 	p.await("worker started")
 	server.Restart()
 	require.Equal(t, 2, p.exit())
-	require.Contains(t, p.plain(), "with cluster: true in redis instead of url")
+	require.Contains(t, p.plain(), "and cluster: true instead of url")
 }
 
 func TestTheStartSaysOnceWhatDoctorWould(t *testing.T) {
@@ -315,16 +316,16 @@ func TestTheStartSaysOnceWhatDoctorWould(t *testing.T) {
 	}{
 		"volatile-lru": {
 			[]redistest.Option{redistest.WithConf("maxmemory", "64mb"), redistest.WithConf("maxmemory-policy", "volatile-lru")},
-			"eviction", "fail", "volatile-lru: when memory runs out, records of jobs are lost", "set maxmemory-policy noeviction",
+			"eviction", "fail", "volatile-lru: Redis evicts records of jobs when memory runs out", "set maxmemory-policy noeviction",
 		},
-		"no persistence": {nil, "persistence", "warn", "nothing is kept", "set appendonly yes"},
-		"a replica":      {[]redistest.Option{redistest.WithReplicaOf(primary)}, "replication", "fail", "this is a replica", "name the primary"},
+		"no persistence": {nil, "persistence", "warn", "no persistence", "set appendonly yes"},
+		"a replica":      {[]redistest.Option{redistest.WithReplicaOf(primary)}, "replication", "fail", "this is a Redis replica", "set redis.url to the primary"},
 		"little memory":  {[]redistest.Option{redistest.WithAOF(), redistest.WithConf("maxmemory", "1")}, "memory", "fail", "of maxmemory", "raise maxmemory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, test.conf...)
-			p := start(t, file(t, "redis: {url: '"+server.URL()+"'}\n"+oneJob), "--http", "127.0.0.1:0", "--log-level", "debug")
+			p := start(t, filetest.Config(t, "redis: {url: '"+server.URL()+"'}\n"+oneJob), "--http", "127.0.0.1:0", "--log-level", "debug")
 			warned := p.await("Redis is not as it should be", "check", test.check)
 			require.Equal(t, "WARN", warned["level"])
 			require.Equal(t, test.result, warned["result"])
@@ -338,7 +339,7 @@ func TestTheStartSaysOnceWhatDoctorWould(t *testing.T) {
 	}
 	t.Run("a good one", func(t *testing.T) {
 		t.Parallel()
-		p := start(t, file(t, "redis: {url: '"+redistest.Start(t, redistest.WithAOF()).URL()+"'}\n"+oneJob), "--http", "127.0.0.1:0")
+		p := start(t, filetest.Config(t, "redis: {url: '"+redistest.Start(t, redistest.WithAOF()).URL()+"'}\n"+oneJob), "--http", "127.0.0.1:0")
 		p.await("tick settled")
 		require.Empty(t, p.all("Redis is not as it should be"))
 	})
@@ -397,7 +398,7 @@ func TestAWorkerSpeaksTLSAsItsUser(t *testing.T) {
 		redistest.WithConf("tls-ca-cert-file", ca.path("ca.crt")), redistest.WithConf("user", "default", "off"),
 		redistest.WithConf("user", append([]string{"app", "on", ">secret"}, documentedRights...)...))
 	redis := func(tls string) string {
-		return file(t, "redis:\n  url: rediss://127.0.0.1:"+port+"\n  username: app\n  password: \"${PASSWORD:-secret}\"\n  tls: {"+tls+"}\n"+oneJob)
+		return filetest.Config(t, "redis:\n  url: rediss://127.0.0.1:"+port+"\n  username: app\n  password: \"${PASSWORD:-secret}\"\n  tls: {"+tls+"}\n"+oneJob)
 	}
 	all := fmt.Sprintf("ca_file: %q, cert_file: %q, key_file: %q, server_name: redis.internal", ca.path("ca.crt"), ca.path("client.crt"), ca.path("client.key"))
 	p := start(t, redis(all), "--http", "127.0.0.1:0")

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
@@ -75,54 +72,4 @@ func TestStatusPrintsJobsAndReplicas(t *testing.T) {
 	require.Zero(t, j.Jobs[1].Next.UnixMilli()%time.Hour.Milliseconds())
 	require.False(t, j.Jobs[2].Configured)
 	require.Nil(t, j.Jobs[2].Next)
-}
-
-func TestStatusSaysWhatIsOutOfTheOrdinary(t *testing.T) {
-	at := time.Date(2026, 11, 20, 1, 30, 0, 0, time.UTC)
-	entry := func(state fleet.State, minutes int) fleet.Entry {
-		return fleet.Entry{State: state, Scheduled: at.Add(time.Duration(minutes) * time.Minute), Replica: "r1"}
-	}
-	done := &fleet.Entry{State: fleet.Settled, Scheduled: at.Add(-5 * time.Second), Outcome: "succeeded", Replica: "r1", Token: 1}
-	failed := &fleet.Entry{State: fleet.Settled, Scheduled: at.Add(-72 * time.Minute), Outcome: "failed", Replica: "batch-worker-7f9c6d5b4-x2k8q", Token: 1}
-	s := fleet.Status{
-		Namespace: "billing", Now: at,
-		Replicas: []fleet.Replica{
-			{ID: "r1", Groups: []string{"eu", "us"}, Started: at.Add(123 * time.Millisecond), Term: 15 * time.Second, Running: 2, Stopping: true,
-				JobCount: 6, Version: "v1.2.3", ClockOffset: 1500 * time.Millisecond, Heard: at.Add(-2 * time.Second)},
-			{ID: "r2", JobCount: -1, Heard: at.Add(-3 * time.Second)},
-			{ID: "r3", Started: at, Term: 15 * time.Second, Heard: at.Add(-12 * time.Second)},
-			{ID: "web", Started: at, Term: 15 * time.Second, Heard: at, Others: map[string]int64{"x": 0, "y": 0}},
-		},
-		Silent: []fleet.Replica{{ID: "r0", Started: at.Add(-time.Hour), Term: 15 * time.Second, Running: 2, JobCount: 6, Heard: at.Add(-9 * time.Minute), Gone: true}},
-		Jobs: []fleet.JobStatus{
-			{Name: "fine", Given: true, Schedule: "*/1 * * * *", Timezone: "UTC", Next: at.Add(time.Minute), Last: done, LastRun: done, LastSuccess: done},
-			{Name: "skipping-since-then", Given: true, Schedule: "0 0-6,8-23 1,8,15,22 * mon-fri", Timezone: "Europe/Berlin", Next: at.Add(26 * time.Hour),
-				Last: &fleet.Entry{State: fleet.Settled, Scheduled: at, Outcome: "skipped", Reason: "overlap"}, LastRun: failed, LastSuccess: done},
-			{Name: "never", Given: true, Unserved: true},
-			{Name: "late", Given: true, Overdue: at.Add(-time.Hour), Next: at},
-			{Name: "busy", Given: true, Open: []fleet.Entry{entry(fleet.Running, 4), entry(fleet.Running, 3), entry(fleet.Waiting, 2), entry(fleet.Free, 1), entry(fleet.Free, 0)}},
-			{Name: "leader", Given: true, Spec: jobs.Spec{Leader: true, Paused: true}, Open: []fleet.Entry{{State: fleet.Running, Replica: "r1"}}},
-			{Name: "foreign", Paused: &protocol.Pause{By: "ops1", Since: at}},
-		},
-	}
-	v := view{now: at}
-	golden(t, "status.txt", jobsTable(v, s, nil).text(false)+"\n"+replicasTable(v, s).text(false))
-	coloured := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(jobsTable(v, s, nil).text(true), "")
-	require.Equal(t, jobsTable(v, s, nil).text(false), coloured, "colours do not move columns")
-
-	v = view{human: true, width: 120, now: at}
-	people := jobsTable(v, s, nil)
-	people.fit(v.width)
-	replicas := replicasTable(v, s)
-	replicas.fit(v.width)
-	text := people.text(false) + "\n" + replicas.text(false)
-	golden(t, "status-people.txt", text)
-	requireWidth(t, 120, text)
-}
-
-func requireWidth(t *testing.T, width int, text string) {
-	t.Helper()
-	for line := range strings.Lines(text) {
-		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), width, line)
-	}
 }

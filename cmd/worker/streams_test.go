@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs/redisstream"
@@ -24,21 +24,21 @@ jobs:
 `
 
 func TestAStreamNeedsRedis(t *testing.T) {
-	path := file(t, streamJob)
+	path := filetest.Config(t, streamJob)
 	for _, command := range []string{"validate", "next", "run"} {
 		r := do(t, nil, command, "--config", path)
 		require.Equal(t, 2, r.code, command)
 		require.Equal(t, path+":3:1: jobs[0].redis_stream: needs Redis, and none is configured: set redis.url, or start with run --redis URL\n",
 			r.stderr, command)
 	}
-	path = file(t, "redis: {url: redis://localhost:1}"+streamJob)
+	path = filetest.Config(t, "redis: {url: redis://localhost:1}"+streamJob)
 	require.Equal(t, result{0, path + ": 1 job, no errors\n", ""}, do(t, nil, "validate", "--config", path), "without asking it")
 }
 
 func TestEachTickIsAddedToTheStreamByOneOfTwoWorkers(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	path := file(t, streamJob)
+	path := filetest.Config(t, streamJob)
 	first := start(t, path, "--http", "127.0.0.1:0", "--redis", server.URL(), "--replica", "first")
 	second := start(t, path, "--http", "127.0.0.1:0", "--redis", server.URL(), "--replica", "second")
 	first.ready(http.StatusOK)
@@ -61,35 +61,6 @@ func TestEachTickIsAddedToTheStreamByOneOfTwoWorkers(t *testing.T) {
 		require.Equal(t, "announce", e.Values["job"])
 		require.Equal(t, "eu", e.Values["zone"])
 	}
-}
-
-func TestTheClientOfStreamsObeysContextsAndEndsInTime(t *testing.T) {
-	cfg := config.Default()
-	require.NoError(t, cfg.Set("redis.url", "redis://localhost:1/3?read_timeout=1h&min_idle_conns=2&dial_timeout=1h"))
-	cfg.Lease.TTL = 3 * time.Second
-	s, err := openStore(cfg, callTimeout(cfg), quiet, func(int) {})
-	require.NoError(t, err)
-	o := s.streams.(*redis.Client).Options()
-	require.True(t, o.ContextTimeoutEnabled)
-	require.Equal(t, 3, o.DB)
-	require.Zero(t, o.MinIdleConns)
-	for _, timeout := range []time.Duration{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout} {
-		require.Equal(t, 500*time.Millisecond, timeout)
-	}
-	require.NoError(t, s.Close())
-	require.ErrorIs(t, s.streams.Ping(t.Context()).Err(), redis.ErrClosed, "it is closed with the store")
-}
-
-func TestCommandsForStreamsAreCounted(t *testing.T) {
-	server := redistest.Start(t)
-	cfg := config.Default()
-	require.NoError(t, cfg.Set("redis.url", server.URL()))
-	commands := 0
-	s, err := openStore(cfg, callTimeout(cfg), quiet, func(n int) { commands += n })
-	require.NoError(t, err)
-	require.NoError(t, s.streams.Ping(t.Context()).Err())
-	require.Positive(t, commands)
-	require.NoError(t, s.Close())
 }
 
 func TestTheFileMayHoldWhatAStreamMayBe(t *testing.T) {

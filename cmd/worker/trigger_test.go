@@ -78,7 +78,7 @@ func TestATriggerOfWhatNobodyServesWarns(t *testing.T) {
 
 func TestATriggerBeyondTheRateIsRefusedAndSaysWhenTheNextMayCome(t *testing.T) {
 	s := newSite(t)
-	s.contended("nightly-report")
+	s.defined(protocol.Policy{Every: 10 * time.Minute, Burst: 1}, "nightly-report")
 	id := s.accepted("nightly-report")
 	occasion := int64(0)
 	_, err := fmt.Sscanf(id, "billing/nightly-report/%d", &occasion)
@@ -98,13 +98,32 @@ func TestATriggerBeyondTheRateIsRefusedAndSaysWhenTheNextMayCome(t *testing.T) {
 		Tick       *string
 		Wait       int64 `json:"wait_ms"`
 		Next       time.Time
+		Limit      string
 	}
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &j))
 	require.Equal(t, "limited", j.Status)
+	require.Equal(t, "rate", j.Limit)
 	require.Empty(t, j.ID)
 	require.Nil(t, j.Tick)
 	require.InDelta(t, 10*time.Minute.Milliseconds(), j.Wait, 60_000)
 	require.WithinDuration(t, time.Now().Add(10*time.Minute), j.Next, time.Minute)
+}
+
+func TestTheRateOfTheReplicasBindsEveryConfiguration(t *testing.T) {
+	s := newSite(t)
+	s.defined(protocol.Policy{Every: time.Hour, Burst: 2, Beside: true}, "sync-orders", "elsewhere") // which the file does not say
+	for _, job := range []string{"sync-orders", "elsewhere"} {
+		s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{job: "a"}})
+		first, second := s.accepted(job), s.accepted(job)
+		require.NotEqual(t, first, second)
+		r := s.ask("trigger", job)
+		require.Equal(t, 1, r.code)
+		require.Contains(t, r.stderr, job+": refused: its rate is 1/1h with a burst of 2; the next trigger may come at ")
+	}
+	s.defined(protocol.Policy{NoTriggers: true}, "sync-orders")
+	r := s.ask("trigger", "sync-orders")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "a leader task runs all the time, so it cannot be triggered")
 }
 
 func TestTriggerWaitsForTheOutcome(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
 
 func TestValidatePrintsEveryErrorWithItsPlace(t *testing.T) {
@@ -45,7 +47,7 @@ func TestValidateCountsTheJobsOfAGoodFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := do(t, nil, "validate", "--config", "../../examples/quickstart.yaml")
 		require.Equal(t, result{0, "../../examples/quickstart.yaml: 2 jobs, no errors\n", ""}, r)
-		path := file(t, oneJob)
+		path := filetest.Config(t, oneJob)
 		r = do(t, nil, "validate", "--config", path)
 		require.Equal(t, result{0, path + ": 1 job, no errors\n", ""}, r)
 	})
@@ -71,13 +73,13 @@ func TestAFileThatCannotBeReadIsAWrongConfiguration(t *testing.T) {
 }
 
 func TestValuesComeFromTheEnvironment(t *testing.T) {
-	path := file(t, `namespace: ${NS}`+oneJob)
+	path := filetest.Config(t, `namespace: ${NS}`+oneJob)
 	require.Equal(t, 2, do(t, nil, "validate", "--config", path).code)
 	require.Equal(t, 0, do(t, map[string]string{"NS": "billing"}, "validate", "--config", path).code)
 }
 
 func TestARedisURLThatTheClientRefusesIsAnErrorThatShowsNothingOfIt(t *testing.T) {
-	path := file(t, "redis: {url: \"redis://user:12?hunter2@localhost/0\"}\n"+oneJob) // the ? should have been %3F
+	path := filetest.Config(t, "redis: {url: \"redis://user:12?hunter2@localhost/0\"}\n"+oneJob) // the ? should have been %3F
 	for _, command := range []string{"validate", "next"} {
 		r := do(t, nil, command, "--config", path)
 		require.Equal(t, 2, r.code)
@@ -109,18 +111,18 @@ func TestValidateDoesNotWarnWithoutEnd(t *testing.T) {
 	for i := range 30 {
 		fmt.Fprintf(&text, "- {name: job-%d, schedule: \"30 2 * * *\", timezone: Europe/Berlin, log: {message: x}}\n", i)
 	}
-	path := file(t, text.String())
+	path := filetest.Config(t, text.String())
 	synctest.Test(t, func(t *testing.T) {
 		at(t, "2026-03-01T00:00:00Z")
 		r := do(t, nil, "validate", "--config", path)
 		require.Equal(t, 0, r.code)
-		require.Equal(t, mostWarnings+1, strings.Count(r.stderr, "\n"))
+		require.Equal(t, 21, strings.Count(r.stderr, "\n"))
 		require.True(t, strings.HasSuffix(r.stderr, path+": warning: and 10 more like these\n"), r.stderr)
 	})
 }
 
 func TestValidateNamesTheJobsThatHaveNoTicks(t *testing.T) {
-	path := file(t, leaders+"- {name: hello, schedule: \"@every 1s\", log: {message: x}}\n")
+	path := filetest.Config(t, leaders+"- {name: hello, schedule: \"@every 1s\", log: {message: x}}\n")
 	require.Equal(t, result{0, path + ": 3 jobs (leader task, runs all the time: indexer, sleeper), no errors\n", ""},
 		do(t, nil, "validate", "--config", path))
 }

@@ -25,7 +25,7 @@ var layers = map[string]layer{
 		"any store may build on it, so it knows leases only",
 	},
 	"./lease/driver": {
-		[]string{"./lease/protocol", "./lease/record"},
+		[]string{"./lease/protocol", "./lease/record", "./internal/keyqueue"},
 		"the rules over any store of values, so it knows leases only",
 	},
 	"./lease/memlease": {
@@ -37,7 +37,7 @@ var layers = map[string]layer{
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/quorum/...": {
-		[]string{"./lease", "./lease/protocol", "./lease/record", "./lease/quorum/..."},
+		[]string{"./lease", "./lease/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue"},
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {
@@ -97,6 +97,53 @@ var layers = map[string]layer{
 		[]string{"./config/...", "./lease/protocol", "./jobs/...", "./internal/...", "go.yaml.in/yaml/..."},
 		"it describes the daemon's parts and builds none of them",
 	},
+	"./cmd/worker": {
+		[]string{"./cmd/worker/internal/cli", "./cmd/worker/internal/daemon", "./jobs/exec"},
+		"the program starts as a supervisor or as the command line, and has nothing else to do",
+	},
+	"./cmd/worker/internal/cli": {
+		[]string{
+			"./cmd/worker/internal/...", "./config", "./fleet", "./jobs", "./jobs/schedule", "./lease/...", "./internal/editdistance",
+			"github.com/spf13/cobra/...",
+		},
+		"a command asks the fleet or starts the daemon, and knows no scheduler and no client of Redis",
+	},
+	"./cmd/worker/internal/daemon": {
+		[]string{
+			"./cmd/worker/internal/configfile", "./cmd/worker/internal/doctor", "./cmd/worker/internal/exitcode",
+			"./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/stores",
+			"./config", "./internal/...", "./jobs/...", "./metrics", "./scheduler", "github.com/google/uuid",
+			"github.com/lmittmann/tint", "github.com/prometheus/...", "go.uber.org/dig", "go.uber.org/fx/...", "golang.org/x/term",
+		},
+		"the running worker wires its parts and knows no commands",
+	},
+	"./cmd/worker/internal/doctor": {
+		[]string{
+			"./cmd/worker/internal/exitcode", "./cmd/worker/internal/output", "./cmd/worker/internal/stores",
+			"./config", "./fleet", "./jobs", "./lease/...", "github.com/redis/go-redis/...",
+		},
+		"its checks run in a command and at the start of a worker, so they know neither",
+	},
+	"./cmd/worker/internal/stores": {
+		[]string{"./cmd/worker/internal/exitcode", "./config", "./lease/...", "github.com/redis/go-redis/..."},
+		"it makes a store of a configuration, whoever uses it",
+	},
+	"./cmd/worker/internal/registry": {
+		[]string{"./cmd/worker/internal/exitcode", "./config", "./jobs/...", "./internal/...", "github.com/redis/go-redis/..."},
+		"it makes jobs of a configuration, whoever runs them",
+	},
+	"./cmd/worker/internal/configfile": {
+		[]string{"./cmd/worker/internal/exitcode", "./config"},
+		"it reads the file, whatever is made of it",
+	},
+	"./cmd/worker/internal/output": {
+		[]string{"golang.org/x/term"},
+		"tables and times look the same whatever they show",
+	},
+	"./cmd/worker/internal/exitcode": {
+		nil,
+		"every part of the program may return its error",
+	},
 }
 
 // ban says why an import is forbidden, and to whom it is not.
@@ -109,12 +156,13 @@ type ban struct {
 var forbidden = func() map[string]ban {
 	var (
 		programs = []string{"./cmd/worker/...", "./examples/..."}
-		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./test/..."}
-		daemon   = []string{"./cmd/worker/..."}
-		and      = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
-		testing  = ban{"product code must not carry test code into its users' binaries", tests}
-		store    = ban{"whoever runs the program chooses the store; others know protocol.Store", and(programs, tests)}
-		wiring   = ban{"parts are wired in cmd/worker, and in the example for services on fx; no other embedder sees fx",
+		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./test/...",
+			"./cmd/worker/internal/filetest"}
+		daemon  = []string{"./cmd/worker/..."}
+		and     = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
+		testing = ban{"product code must not carry test code into its users' binaries", tests}
+		store   = ban{"whoever runs the program chooses the store; others know protocol.Store", and(programs, tests)}
+		wiring  = ban{"parts are wired in cmd/worker, and in the example for services on fx; no other embedder sees fx",
 			and(daemon, []string{"./examples/fx"})}
 		daemonOnly = ban{"the command line and its output are the daemon's", daemon}
 	)
@@ -144,6 +192,7 @@ var forbidden = func() map[string]ban {
 		"github.com/spf13/cobra/...":          daemonOnly,
 		"./internal/*test/...":                testing,
 		"./internal/knownfail":                testing,
+		"./cmd/worker/internal/filetest":      testing,
 		"./lease/leasetest/...":               testing,
 		"./lease/driver/drivertest/...":       testing,
 		"github.com/anishathalye/...":         testing,

@@ -17,7 +17,7 @@ type Command struct {
 	Args []string
 	// Dir is the working directory, relative to the worker's; empty means the worker's. It need not exist before a run.
 	Dir string
-	// Env is added to the worker's environment, and wins over it. The variables that a run is told about itself are not
+	// Env is added to the worker's environment, and wins over it. The variables that describe the run are not
 	// allowed here.
 	Env map[string]string
 	// KillGrace is the time between SIGTERM and SIGKILL, 0 or more; the end of the lease may cut it short. 0 kills at
@@ -26,7 +26,7 @@ type Command struct {
 }
 
 // Validate returns every fault of c, each a [*jobs.Fault], joined; nil when there is none. It does not look for the
-// program or the directory: those are the business of the machine that runs the command.
+// program or the directory: they depend on the machine that runs the command.
 func (c Command) Validate() error {
 	var faults []error
 	fault := func(field, value, rule string) {
@@ -52,7 +52,7 @@ func (c Command) Validate() error {
 		switch {
 		case name == "" || strings.ContainsAny(name, "=\x00"):
 			fault("exec.env", name, "must be the name of a variable: not empty, without = and NUL")
-		case slices.Contains(toldVariables, name):
+		case slices.Contains(runVariables, name):
 			fault("exec.env", name, "is set by the run itself; choose another name")
 		case strings.ContainsRune(c.Env[name], 0):
 			fault("exec.env", name, "must have a value without a NUL byte")

@@ -1,12 +1,15 @@
 package exec
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
 func TestCommandReportsEveryFaultAtOnce(t *testing.T) {
@@ -36,10 +39,20 @@ func TestCommandReportsEveryFaultAtOnce(t *testing.T) {
 func TestEnvironmentHasEachVariableOnce(t *testing.T) {
 	env := environment(
 		[]string{"A=worker", "PWD=/worker", "SOLOTICK_JOB=outer", "B=1"},
-		Command{Dir: "srv", Env: map[string]string{"A": "job"}}, "/home/srv", runUnder(nil), "mark")
+		Command{Dir: "srv", Env: map[string]string{"A": "job"}}, "/home/srv", runUnder(nil), "tag")
 	require.Equal(t, []string{"B=1", "A=job", "PWD=/home/srv"}, env[:3])
-	require.Len(t, env, 3+len(toldVariables))
-	require.Equal(t, "report", lookup(env, "SOLOTICK_JOB"))
-	require.Equal(t, "mark", lookup(env, markVariable))
-	require.Equal(t, "2", lookup([]string{"A=1", "A=2"}, "A"))
+	require.Len(t, env, 3+len(runVariables))
+	require.Equal(t, "report", valueOf(env, "SOLOTICK_JOB"))
+	require.Equal(t, "tag", valueOf(env, protocol.TagVariable))
+	require.Equal(t, "2", valueOf([]string{"A=1", "A=2"}, "A"))
+}
+
+// valueOf returns the value of a variable in env, the last one if there are several.
+func valueOf(env []string, name string) string {
+	for _, variable := range slices.Backward(env) {
+		if value, found := strings.CutPrefix(variable, name+"="); found {
+			return value
+		}
+	}
+	return ""
 }

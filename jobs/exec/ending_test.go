@@ -12,27 +12,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/exec/internal/bootclock"
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
-// stubborn ignores SIGTERM, but says that it was told. It reads what nobody writes, so that it need not start anything
+// stubborn ignores SIGTERM, but says that the signal came. It reads what nobody writes, so that it need not start anything
 // before it can answer.
-const stubborn = `exec 8<>"$LIFE.silence"; trap 'echo told >&9' TERM; echo up >&9; while :; do read -r nothing <&8; done`
+const stubborn = `exec 8<>"$LIFE.silence"; trap 'echo terminated >&9' TERM; echo up >&9; while :; do read -r nothing <&8; done`
 
 // slack is how late a loaded machine may be. It is less than what the parts of the package wait for each other.
 const slack = 4 * time.Second
 
-func TestCancelledRunIsToldAndKilledAfterTheGrace(t *testing.T) {
-	g, life := openGuard(t), newLifeline(t)
+func TestCancelledRunIsKilledAfterItsGrace(t *testing.T) {
+	s, life := openSupervisor(t), newLifeline(t)
 	timeout := errors.New("timeout of the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c := shell(life, stubborn)
 	c.KillGrace = 300 * time.Millisecond
-	result := do(ctx, g, c, leaseOf(time.Minute))
-	life.hear(t, "up")
+	result := do(ctx, s, c, leaseOf(time.Minute))
+	life.await(t, "up")
 
 	cancelled := time.Now()
 	cancel(timeout)
-	life.hear(t, "told")
+	life.await(t, "terminated")
 	died := life.awaitEnd(t)
 	require.GreaterOrEqual(t, died.Sub(cancelled), c.KillGrace)
 	require.Less(t, died.Sub(cancelled), c.KillGrace+slack)
@@ -45,73 +47,73 @@ func TestCancelledRunIsToldAndKilledAfterTheGrace(t *testing.T) {
 }
 
 func TestCancelledRunThatObeysEndsAtOnce(t *testing.T) {
-	g, life := openGuard(t), newLifeline(t)
+	s, life := openSupervisor(t), newLifeline(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	c := shell(life, `trap 'exit 0' TERM; echo up >&9; while :; do sleep 0.02; done`)
 	c.KillGrace = time.Minute
-	result := do(ctx, g, c, leaseOf(time.Hour))
-	life.hear(t, "up")
+	result := do(ctx, s, c, leaseOf(time.Hour))
+	life.await(t, "up")
 	cancel()
 	failed := awaitExitError(t, result)
-	require.Equal(t, ReasonCancelled, failed.Reason, "exit code 0 of a command that was told to stop is no success")
+	require.Equal(t, ReasonCancelled, failed.Reason, "exit code 0 of a command that got SIGTERM is no success")
 	require.Equal(t, 0, failed.Code)
 	require.ErrorIs(t, failed, context.Canceled)
 }
 
 func TestStoppedProcessIsToldToo(t *testing.T) {
-	g, life := openGuard(t), newLifeline(t)
+	s, life := openSupervisor(t), newLifeline(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	c := shell(life, `trap 'echo told >&9; exit 0' TERM; echo up >&9; kill -STOP $$; while :; do sleep 0.02; done`)
+	c := shell(life, `trap 'echo terminated >&9; exit 0' TERM; echo up >&9; kill -STOP $$; while :; do sleep 0.02; done`)
 	c.KillGrace = time.Minute
-	result := do(ctx, g, c, leaseOf(time.Hour))
-	life.hear(t, "up")
+	result := do(ctx, s, c, leaseOf(time.Hour))
+	life.await(t, "up")
 	cancel()
-	life.hear(t, "told")
+	life.await(t, "terminated")
 	require.Equal(t, ReasonCancelled, awaitExitError(t, result).Reason)
 }
 
 func TestGraceDoesNotOutlastTheLease(t *testing.T) {
 	t.Parallel()
-	g, life := openWarmGuard(t), newLifeline(t)
+	s, life := openWarmSupervisor(t), newLifeline(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	c := shell(life, stubborn)
 	c.KillGrace = time.Hour
 	lease := leaseOf(5 * time.Second)
-	result := do(ctx, g, c, lease)
-	life.hear(t, "up")
+	result := do(ctx, s, c, lease)
+	life.await(t, "up")
 	cancel()
-	life.hear(t, "told")
+	life.await(t, "terminated")
 	died := life.awaitEnd(t)
 	require.WithinRange(t, died, lease.Deadline(), lease.Deadline().Add(slack))
 	require.Equal(t, ReasonCancelled, awaitExitError(t, result).Reason)
 }
 
 func TestLostLeaseLeavesNoGrace(t *testing.T) {
-	g, life := openWarmGuard(t), newLifeline(t)
+	s, life := openWarmSupervisor(t), newLifeline(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	c := shell(life, stubborn)
 	c.KillGrace = time.Hour
 	lease := leaseOf(time.Hour)
-	result := do(ctx, g, c, lease)
-	life.hear(t, "up")
+	result := do(ctx, s, c, lease)
+	life.await(t, "up")
 	lease.lose()
 	cancel()
 	life.awaitEnd(t)
 	require.Equal(t, ReasonCancelled, awaitExitError(t, result).Reason)
 }
 
-func TestUnrenewedRunIsToldAndThenKilledAtTheDeadline(t *testing.T) {
+func TestUnrenewedRunIsKilledAtItsDeadline(t *testing.T) {
 	t.Parallel()
-	g, life := openWarmGuard(t), newLifeline(t)
+	s, life := openWarmSupervisor(t), newLifeline(t)
 	const term = 16 * time.Second // a loaded machine needs a good part of an eighth to answer
 	lease := leaseOf(term)
 	c := shell(life, stubborn)
 	c.KillGrace = time.Hour // whatever it says
-	result := do(t.Context(), g, c, lease)
-	life.hear(t, "up")
+	result := do(t.Context(), s, c, lease)
+	life.await(t, "up")
 
-	told := life.hear(t, "told")
-	require.WithinRange(t, told, lease.Deadline().Add(-term/8), lease.Deadline())
+	terminated := life.await(t, "terminated")
+	require.WithinRange(t, terminated, lease.Deadline().Add(-term/8), lease.Deadline())
 	died := life.awaitEnd(t)
 	t.Logf("dead %s after the deadline", died.Sub(lease.Deadline()))
 	require.WithinRange(t, died, lease.Deadline(), lease.Deadline().Add(slack))
@@ -125,11 +127,11 @@ func TestUnrenewedRunIsToldAndThenKilledAtTheDeadline(t *testing.T) {
 
 func TestRenewalsKeepARunAlive(t *testing.T) {
 	t.Parallel()
-	g, life := openWarmGuard(t), newLifeline(t)
+	s, life := openWarmSupervisor(t), newLifeline(t)
 	const term = 6 * time.Second
 	lease := leaseOf(term)
-	result := do(t.Context(), g, shell(life, stubborn), lease)
-	life.hear(t, "up")
+	result := do(t.Context(), s, shell(life, stubborn), lease)
+	life.await(t, "up")
 	first := lease.Deadline()
 
 	renew := time.NewTicker(term / 10)
@@ -138,10 +140,10 @@ func TestRenewalsKeepARunAlive(t *testing.T) {
 		<-renew.C
 		lease.renew(term)
 	}
-	require.Empty(t, life.lines, "it was not told")
+	require.Empty(t, life.lines, "it got no SIGTERM")
 	life.requireAlive(t)
 
-	life.hear(t, "told")
+	life.await(t, "terminated")
 	died := life.awaitEnd(t)
 	require.WithinRange(t, died, lease.Deadline(), lease.Deadline().Add(slack))
 	require.Equal(t, ReasonDeadline, awaitExitError(t, result).Reason)
@@ -149,9 +151,9 @@ func TestRenewalsKeepARunAlive(t *testing.T) {
 
 func TestRenewalBeforeTheHandlerListensIsNotMissed(t *testing.T) {
 	t.Parallel()
-	g := openWarmGuard(t)
+	s := openWarmSupervisor(t)
 	lease := &renewedEarly{fakeLease: leaseOf(4 * time.Second)}
-	require.NoError(t, await(t, do(t.Context(), g, shell(nil, "sleep 5"), lease)))
+	require.NoError(t, await(t, do(t.Context(), s, shell(nil, "sleep 5"), lease)))
 }
 
 // renewedEarly is renewed after its deadline was read first, and before anybody listens.
@@ -168,11 +170,11 @@ func (l *renewedEarly) OnRenewal(f func(time.Time)) (stop func()) {
 	return l.fakeLease.OnRenewal(f)
 }
 
-func TestSuccessIsKeptWhenTheContextEndsTooLate(t *testing.T) {
-	g := openGuard(t)
+func TestSuccessIsKeptWhenTheContextEndsLater(t *testing.T) {
+	s := openSupervisor(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	w, err := g.start(runUnder(leaseOf(time.Minute)), bootNow().add(time.Minute), time.Second, func(mark string) *start {
-		return &start{Args: []string{"/bin/sh", "-c", "exit 0"}, Dir: "/", Mark: mark}
+	w, err := s.start(runUnder(leaseOf(time.Minute)), bootclock.Now().Add(time.Minute), time.Second, func(tag string) *protocol.Start {
+		return &protocol.Start{Args: []string{"/bin/sh", "-c", "exit 0"}, Dir: "/", Tag: tag}
 	})
 	require.NoError(t, err)
 	<-w.ended

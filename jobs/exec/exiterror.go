@@ -6,23 +6,25 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
 // Reason says why a run of a command failed.
 type Reason string
 
 const (
-	// ReasonExit means that the command ended by itself, with an exit code or by a signal that was not the guard's.
-	ReasonExit Reason = "exit"
+	// ReasonExit means that the command ended by itself, with an exit code or by a signal that the supervisor did not send.
+	ReasonExit = Reason(protocol.ReasonExit)
 	// ReasonNotStarted means that the command could not be started: no such program or directory, no permission.
-	ReasonNotStarted Reason = "not_started"
+	ReasonNotStarted = Reason(protocol.ReasonNotStarted)
 	// ReasonCancelled means that the run's context ended: a timeout, a shutdown, a lease known to be lost.
-	ReasonCancelled Reason = "cancelled"
-	// ReasonDeadline means that the lease was not renewed in time, so the guard told or killed the command. The error
-	// matches jobs.ErrLeaseEnding.
-	ReasonDeadline Reason = "deadline"
-	// ReasonGuardLost means that the guard ended or did not answer, and that the worker killed the command.
-	ReasonGuardLost Reason = "guard_lost"
+	ReasonCancelled = Reason(protocol.ReasonCancelled)
+	// ReasonDeadline means that the lease was not renewed in time, so the supervisor sent the command SIGTERM or
+	// SIGKILL. The error matches jobs.ErrLeaseEnding.
+	ReasonDeadline = Reason(protocol.ReasonDeadline)
+	// ReasonSupervisorLost means that the supervisor ended or did not answer, and that the worker killed the command.
+	ReasonSupervisorLost Reason = "supervisor_lost"
 )
 
 // ExitError is the error of every run that failed in the handler that [New] returns. It wraps the cause of the run's
@@ -47,8 +49,8 @@ func (e *ExitError) Error() string {
 		b.WriteString("command was stopped because its run was cancelled")
 	case ReasonDeadline:
 		b.WriteString("command was stopped")
-	case ReasonGuardLost:
-		b.WriteString("command was killed because its guard was lost")
+	case ReasonSupervisorLost:
+		b.WriteString("command was killed because its supervisor was lost")
 	default:
 		b.WriteString("command failed")
 	}

@@ -20,34 +20,35 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/exec/internal/proc"
 )
 
 // bound is how long anything may take that has no time of its own. It is never waited for in a test that passes.
 const bound = 30 * time.Second
 
-// openGuard returns a guard that is closed with the test, and must end cleanly: a data race in it would show there.
-func openGuard(t *testing.T, options ...Option) *Guard {
+// openSupervisor returns a supervisor that is closed with the test, and must end cleanly: a data race in it would show there.
+func openSupervisor(t *testing.T, options ...Option) *Supervisor {
 	t.Helper()
-	g := NewGuard([]string{"guard"}, options...)
-	t.Cleanup(func() { require.NoError(t, g.Close()) })
-	return g
+	s := NewSupervisor([]string{"supervisor"}, options...)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
 }
 
-// openWarmGuard returns a guard whose process has started, so that no short lease has to wait for that.
-func openWarmGuard(t *testing.T) *Guard {
+// openWarmSupervisor returns a supervisor whose process has started, so that no short lease has to wait for that.
+func openWarmSupervisor(t *testing.T) *Supervisor {
 	t.Helper()
-	g := openGuard(t)
-	require.NoError(t, await(t, do(t.Context(), g, shell(nil, "exit 0"), leaseOf(time.Hour))))
-	return g
+	s := openSupervisor(t)
+	require.NoError(t, await(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Hour))))
+	return s
 }
 
-func guardPID(g *Guard) int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.link == nil {
+func supervisorPID(s *Supervisor) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn == nil {
 		return -1
 	}
-	return g.link.process.Process.Pid
+	return s.conn.process.Process.Pid
 }
 
 // shell is a command that runs a script, in which descriptor 9 is life's, inherited by everything it starts.
@@ -61,9 +62,9 @@ func shell(life *lifeline, script string) Command {
 }
 
 // do calls the handler in a goroutine, and returns what it returned.
-func do(ctx context.Context, g *Guard, c Command, lease jobs.Lease) (result <-chan error) {
+func do(ctx context.Context, s *Supervisor, c Command, lease jobs.Lease) (result <-chan error) {
 	ended := make(chan error, 1)
-	go func() { ended <- New(g, c)(ctx, runUnder(lease)) }()
+	go func() { ended <- New(s, c)(ctx, runUnder(lease)) }()
 	return ended
 }
 
@@ -151,7 +152,7 @@ func (l *lifeline) read(file *os.File) {
 	}
 }
 
-func (l *lifeline) hear(t *testing.T, text string) time.Time {
+func (l *lifeline) await(t *testing.T, text string) time.Time {
 	t.Helper()
 	select {
 	case w, ok := <-l.lines:
@@ -208,18 +209,18 @@ func (l *logBuffer) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(
 func childrenOf(t *testing.T, pid int) []int {
 	t.Helper()
 	var found []int
-	for _, p := range processes() {
-		if parent, _ := stat(p); parent == pid {
+	for _, p := range proc.Processes() {
+		if parent, _ := proc.Stat(p); parent == pid {
 			found = append(found, p)
 		}
 	}
 	return found
 }
 
-// orphans counts the children of the guard process that execute sleep: a leader is a shell in these tests.
-func orphans(t *testing.T, g *Guard) (found int) {
+// orphans counts the children of the supervisor process that execute sleep: a group leader is a shell in these tests.
+func orphans(t *testing.T, s *Supervisor) (found int) {
 	t.Helper()
-	for _, pid := range childrenOf(t, guardPID(g)) {
+	for _, pid := range childrenOf(t, supervisorPID(s)) {
 		if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); string(comm) == "sleep\n" {
 			found++
 		}
@@ -227,13 +228,13 @@ func orphans(t *testing.T, g *Guard) (found int) {
 	return found
 }
 
-// awaitReaped waits until the guard process has no children: those that are dead are zombies for a moment.
-func awaitReaped(t *testing.T, g *Guard) {
+// awaitReaped waits until the supervisor process has no children: those that are dead are zombies for a moment.
+func awaitReaped(t *testing.T, s *Supervisor) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(childrenOf(t, guardPID(g))) == 0 }, bound, time.Millisecond)
+	require.Eventually(t, func() bool { return len(childrenOf(t, supervisorPID(s))) == 0 }, bound, time.Millisecond)
 }
 
-func awaitOrphans(t *testing.T, g *Guard, n int) {
+func awaitOrphans(t *testing.T, s *Supervisor, n int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return orphans(t, g) == n }, bound, time.Millisecond)
+	require.Eventually(t, func() bool { return orphans(t, s) == n }, bound, time.Millisecond)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+
 	"log/slog"
 	"os"
 	osexec "os/exec"
@@ -23,18 +24,18 @@ import (
 )
 
 func TestExitCodeZeroSucceeds(t *testing.T) {
-	g := openGuard(t)
-	require.NoError(t, await(t, do(t.Context(), g, shell(nil, "exit 0"), leaseOf(time.Minute))))
+	s := openSupervisor(t)
+	require.NoError(t, await(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Minute))))
 }
 
 func TestAnyOtherEndFailsTheRun(t *testing.T) {
-	g := openGuard(t)
-	failed := awaitExitError(t, do(t.Context(), g, shell(nil, "echo broken; exit 3"), leaseOf(time.Minute)))
+	s := openSupervisor(t)
+	failed := awaitExitError(t, do(t.Context(), s, shell(nil, "echo broken; exit 3"), leaseOf(time.Minute)))
 	require.Equal(t, ReasonExit, failed.Reason)
 	require.Equal(t, 3, failed.Code)
 	require.Equal(t, "command failed: exit code 3; last output:\nbroken", failed.Error())
 
-	failed = awaitExitError(t, do(t.Context(), g, shell(nil, "kill -USR1 $$"), leaseOf(time.Minute)))
+	failed = awaitExitError(t, do(t.Context(), s, shell(nil, "kill -USR1 $$"), leaseOf(time.Minute)))
 	require.Equal(t, ReasonExit, failed.Reason)
 	require.Equal(t, -1, failed.Code)
 	require.Equal(t, syscall.SIGUSR1, failed.Signal)
@@ -42,7 +43,7 @@ func TestAnyOtherEndFailsTheRun(t *testing.T) {
 }
 
 func TestCommandThatCannotStartSaysWhy(t *testing.T) {
-	g := openGuard(t)
+	s := openSupervisor(t)
 	dir := t.TempDir()
 	write := func(name, text string, mode fs.FileMode) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), mode))
@@ -64,7 +65,7 @@ func TestCommandThatCannotStartSaysWhy(t *testing.T) {
 		{Command{Args: []string{"./bare"}, Dir: dir}, syscall.ENOEXEC, "does it begin with #!"},
 		{Command{Args: []string{"./plain.sh"}, Dir: dir}, fs.ErrPermission, "execute ./plain.sh: permission denied"},
 	} {
-		failed := awaitExitError(t, do(t.Context(), g, c.command, leaseOf(time.Minute)))
+		failed := awaitExitError(t, do(t.Context(), s, c.command, leaseOf(time.Minute)))
 		require.Equal(t, ReasonNotStarted, failed.Reason)
 		require.Equal(t, -1, failed.Code)
 		require.ErrorIs(t, failed, c.is)
@@ -74,55 +75,44 @@ func TestCommandThatCannotStartSaysWhy(t *testing.T) {
 }
 
 func TestProgramIsFoundAsAShellWould(t *testing.T) {
-	g := openGuard(t)
+	s := openSupervisor(t)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "greet"), []byte("#!/bin/sh\npwd; echo $PWD $0 \"$@\"; exit 1\n"), 0o700))
 
-	inDir := awaitExitError(t, do(t.Context(), g, Command{Args: []string{"./greet", "a b"}, Dir: dir}, leaseOf(time.Minute)))
+	inDir := awaitExitError(t, do(t.Context(), s, Command{Args: []string{"./greet", "a b"}, Dir: dir}, leaseOf(time.Minute)))
 	require.Equal(t, fmt.Sprintf("%s\n%s ./greet a b", dir, dir), inDir.Output)
 
-	inPath := awaitExitError(t, do(t.Context(), g,
+	inPath := awaitExitError(t, do(t.Context(), s,
 		Command{Args: []string{"greet"}, Env: map[string]string{"PATH": "relative:" + dir + ":/usr/bin:/bin"}}, leaseOf(time.Minute)))
 	require.Contains(t, inPath.Output, dir+"/greet")
 }
 
-func TestRelativePartsOfPATHDoNotCount(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "greet"), []byte("#!/bin/sh\n"), 0o700))
-	t.Chdir(dir)
-	_, err := findProgram("greet", ".::relative")
-	require.ErrorIs(t, err, fs.ErrNotExist)
-	found, err := findProgram("greet", ".:"+dir)
-	require.NoError(t, err)
-	require.Equal(t, filepath.Join(dir, "greet"), found)
-}
-
-func TestRunIsToldWhatTheContractSays(t *testing.T) {
+func TestRunGetsTheVariablesOfTheContract(t *testing.T) {
 	t.Setenv("FROM_WORKER", "kept")
 	t.Setenv("LEVEL", "replaced")
-	g := openGuard(t)
+	s := openSupervisor(t)
 	c := shell(nil, "env | grep -E '^(SOLOTICK_|LEVEL|FROM_)' | sort; exit 1")
 	c.Env = map[string]string{"LEVEL": "info"}
-	failed := awaitExitError(t, do(t.Context(), g, c, leaseOf(time.Minute)))
+	failed := awaitExitError(t, do(t.Context(), s, c, leaseOf(time.Minute)))
 	lines := strings.Split(failed.Output, "\n")
 	require.Equal(t, []string{
 		"FROM_WORKER=kept",
 		"LEVEL=info",
 		"SOLOTICK_ATTEMPT=2",
 		"SOLOTICK_FENCING_TOKEN=1795175158338700",
-		"SOLOTICK_GUARD_RUN=" + g.link.nonce + "/1",
 		"SOLOTICK_JOB=report",
 		"SOLOTICK_NAMESPACE=billing",
 		"SOLOTICK_REPLICA=replica-1",
+		"SOLOTICK_SUPERVISED_RUN=" + s.conn.nonce + "/1",
 		"SOLOTICK_TICK=2026-11-20T12:00:00.000Z",
 		"SOLOTICK_TICK_ID=billing/report/1795176000000",
 		"SOLOTICK_TICK_UNIX_MS=1795176000000",
 	}, lines)
 }
 
-func TestCommandHasAGroupOfItsOwnAndBlockingStreams(t *testing.T) {
-	g := openGuard(t)
-	failed := awaitExitError(t, do(t.Context(), g,
+func TestCommandHasItsOwnGroupAndBlockingStreams(t *testing.T) {
+	s := openSupervisor(t)
+	failed := awaitExitError(t, do(t.Context(), s,
 		shell(nil, `echo $$; cut -d' ' -f5 /proc/$$/stat; grep flags /proc/$$/fdinfo/1; readlink /proc/$$/fd/0; exit 1`),
 		leaseOf(time.Minute)))
 	lines := strings.Split(failed.Output, "\n")
@@ -130,22 +120,22 @@ func TestCommandHasAGroupOfItsOwnAndBlockingStreams(t *testing.T) {
 	require.Equal(t, "flags:\t01", lines[2], "only O_WRONLY: a command does not expect EAGAIN")
 	require.Equal(t, os.DevNull, lines[3])
 
-	// The guard adds nothing to what any child of this process inherits.
+	// The supervisor adds nothing to what any child of this process inherits.
 	list := osexec.Command("ls", "/proc/self/fd", "/none")
 	list.Env = append(os.Environ(), "LC_ALL=C")
 	want, _ := list.CombinedOutput()
-	failed = awaitExitError(t, do(t.Context(), g,
+	failed = awaitExitError(t, do(t.Context(), s,
 		Command{Args: list.Args, Env: map[string]string{"LC_ALL": "C"}}, leaseOf(time.Minute)))
 	require.ElementsMatch(t, strings.Split(strings.TrimSpace(string(want)), "\n"), strings.Split(failed.Output, "\n"))
 }
 
 func TestLinesAreLoggedAsTheyCome(t *testing.T) {
 	var logged logBuffer
-	g := openGuard(t, WithLogger(logged.logger()))
+	s := openSupervisor(t, WithLogger(logged.logger()))
 	life := newLifeline(t)
 	script := `printf 'one\r\ntwo'; printf '\n' ; echo three >&2; echo up >&9; ` + waiting + `printf unfinished`
-	result := do(t.Context(), g, shell(life, script), leaseOf(time.Minute))
-	life.hear(t, "up")
+	result := do(t.Context(), s, shell(life, script), leaseOf(time.Minute))
+	life.await(t, "up")
 	require.Eventually(t, func() bool { return len(logged.lines()) == 3 }, bound, time.Millisecond, "before the command has ended")
 	life.release(t)
 	require.NoError(t, await(t, result))
@@ -165,8 +155,8 @@ func TestLinesAreLoggedAsTheyCome(t *testing.T) {
 }
 
 func TestErrorEndsWithTheLastLines(t *testing.T) {
-	g := openGuard(t)
-	failed := awaitExitError(t, do(t.Context(), g, shell(nil, "seq 1 100; exit 1"), leaseOf(time.Minute)))
+	s := openSupervisor(t)
+	failed := awaitExitError(t, do(t.Context(), s, shell(nil, "seq 1 100; exit 1"), leaseOf(time.Minute)))
 	var want []string
 	for i := 81; i <= 100; i++ {
 		want = append(want, fmt.Sprint(i))
@@ -174,31 +164,31 @@ func TestErrorEndsWithTheLastLines(t *testing.T) {
 	require.Equal(t, strings.Join(want, "\n"), failed.Output)
 	require.True(t, strings.HasSuffix(failed.Error(), failed.Output))
 
-	failed = awaitExitError(t, do(t.Context(), g,
+	failed = awaitExitError(t, do(t.Context(), s,
 		shell(nil, `echo lost; for i in 1 2 3; do head -c 2000 /dev/zero | tr '\0' $i; echo; done; exit 1`), leaseOf(time.Minute)))
 	require.Equal(t, strings.Repeat("2", 2000)+"\n"+strings.Repeat("3", 2000), failed.Output, "at most 4 KiB")
 
-	failed = awaitExitError(t, do(t.Context(), g,
+	failed = awaitExitError(t, do(t.Context(), s,
 		shell(nil, `head -c 1000000 /dev/zero | tr '\0' x; exit 1`), leaseOf(time.Minute)))
-	require.Equal(t, strings.Repeat("x", tailBytes-1), failed.Output, "a line that is longer than everything is cut")
+	require.Equal(t, strings.Repeat("x", 4<<10-1), failed.Output, "a line that is longer than everything is cut")
 }
 
 func TestLongLineIsCut(t *testing.T) {
 	var logged logBuffer
-	g := openGuard(t, WithLogger(logged.logger()))
-	require.NoError(t, await(t, do(t.Context(), g,
+	s := openSupervisor(t, WithLogger(logged.logger()))
+	require.NoError(t, await(t, do(t.Context(), s,
 		shell(nil, `head -c 100000 /dev/zero | tr '\0' x; echo; printf 'after\377\n'`), leaseOf(time.Minute))))
 	require.Len(t, logged.lines(), 2)
-	require.Contains(t, logged.lines()[0], `"`+strings.Repeat("x", lineBound)+`"`)
+	require.Contains(t, logged.lines()[0], `"`+strings.Repeat("x", (8<<10))+`"`)
 	require.Contains(t, logged.lines()[1], "after\uFFFD")
 }
 
 func TestFloodIsLoggedInPartAndCounted(t *testing.T) {
 	var logged logBuffer
-	g := openGuard(t, WithLogger(logged.logger()))
+	s := openSupervisor(t, WithLogger(logged.logger()))
 	const all = 400_000
 	began := time.Now()
-	failed := awaitExitError(t, do(t.Context(), g, shell(nil, fmt.Sprintf("seq 1 %d; exit 1", all)), leaseOf(time.Minute)))
+	failed := awaitExitError(t, do(t.Context(), s, shell(nil, fmt.Sprintf("seq 1 %d; exit 1", all)), leaseOf(time.Minute)))
 	seconds := int(time.Since(began)/time.Second) + 1
 	lines, dropped := 0, 0
 	for _, line := range logged.lines() {
@@ -238,45 +228,45 @@ func (h blockingHandler) Handle(context.Context, slog.Record) error {
 func TestLoggerThatBlocksHoldsUpNoRun(t *testing.T) {
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) })
-	g := NewGuard([]string{"guard"}, WithLogger(slog.New(blockingHandler{forever: forever})))
+	s := NewSupervisor([]string{"supervisor"}, WithLogger(slog.New(blockingHandler{forever: forever})))
 	for range 3 {
-		failed := awaitExitError(t, do(t.Context(), g, shell(nil, "seq 1 5000; exit 1"), leaseOf(time.Minute)))
+		failed := awaitExitError(t, do(t.Context(), s, shell(nil, "seq 1 5000; exit 1"), leaseOf(time.Minute)))
 		require.True(t, strings.HasSuffix(failed.Output, "\n5000"))
 	}
-	require.NoError(t, g.Close())
+	require.NoError(t, s.Close())
 }
 
-func TestRunThatIsOverBeforeItBeginsStartsNothing(t *testing.T) {
-	g := openGuard(t)
+func TestCancelledRunStartsNothing(t *testing.T) {
+	s := openSupervisor(t)
 	life := newLifeline(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(os.ErrDeadlineExceeded)
-	failed := awaitExitError(t, do(ctx, g, shell(life, "echo up >&9"), leaseOf(time.Minute)))
+	failed := awaitExitError(t, do(ctx, s, shell(life, "echo up >&9"), leaseOf(time.Minute)))
 	require.Equal(t, ReasonCancelled, failed.Reason)
 	require.ErrorIs(t, failed, os.ErrDeadlineExceeded)
 
-	failed = awaitExitError(t, do(t.Context(), g, shell(life, "echo up >&9"), leaseOf(-time.Millisecond)))
-	require.Equal(t, ReasonDeadline, failed.Reason, "the guard refuses")
+	failed = awaitExitError(t, do(t.Context(), s, shell(life, "echo up >&9"), leaseOf(-time.Millisecond)))
+	require.Equal(t, ReasonDeadline, failed.Reason, "the supervisor refuses")
 	require.ErrorIs(t, failed, jobs.ErrLeaseEnding)
 	require.ErrorContains(t, failed, "before it had started")
 	require.Empty(t, life.lines)
 }
 
 func TestRunWithoutALeaseIsRefused(t *testing.T) {
-	err := New(openGuard(t), Command{Args: []string{"true"}})(t.Context(), jobs.Run{Job: "report"})
+	err := New(openSupervisor(t), Command{Args: []string{"true"}})(t.Context(), jobs.Run{Job: "report"})
 	require.ErrorContains(t, err, "no lease")
 }
 
 func TestInvalidCommandFailsItsRuns(t *testing.T) {
 	var fault *jobs.Fault
-	require.ErrorAs(t, New(openGuard(t), Command{})(t.Context(), runUnder(leaseOf(time.Minute))), &fault)
+	require.ErrorAs(t, New(openSupervisor(t), Command{})(t.Context(), runUnder(leaseOf(time.Minute))), &fault)
 	require.Equal(t, "exec.command", fault.Field)
 }
 
 func TestHandlerKeepsItsOwnCommand(t *testing.T) {
-	g := openGuard(t)
+	s := openSupervisor(t)
 	c := shell(nil, "exit 0")
-	handler := New(g, c)
+	handler := New(s, c)
 	c.Args[2] = "exit 1"
 	require.NoError(t, handler(t.Context(), runUnder(leaseOf(time.Minute))))
 }

@@ -3,10 +3,12 @@ package exec
 import (
 	"log/slog"
 	"time"
+
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
-// logPatience is how long the end of a run waits for its lines to be logged, so that the log is in order where it can be.
-const logPatience = time.Second
+// logTimeout is how long the end of a run waits for its lines to be logged, to keep the log in order.
+const logTimeout = time.Second
 
 // logLine is a line of output on its way to the log.
 type logLine struct {
@@ -16,7 +18,7 @@ type logLine struct {
 	last         chan struct{} // in place of a line, at the end of a run: closed when all is logged
 }
 
-func (l logLine) size() int { return lineCost(len(l.text)) }
+func (l logLine) size() int { return protocol.LineCost(len(l.text)) }
 
 func (l logLine) log() {
 	if l.dropped > 0 {
@@ -30,12 +32,12 @@ func (l logLine) log() {
 	}
 }
 
-// awaitLog waits for a moment until the run's output is logged.
-func (w *ward) awaitLog() {
-	timeout := time.NewTimer(logPatience)
+// awaitLog waits until the run's output is logged, up to logTimeout.
+func (r *activeRun) awaitLog() {
+	timeout := time.NewTimer(logTimeout)
 	defer timeout.Stop()
 	select {
-	case <-w.logged:
+	case <-r.logged:
 	case <-timeout.C:
 	}
 }

@@ -9,14 +9,16 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/solotick/solotick/jobs/exec/internal/proc"
 )
 
-// The test binary is also the guard process and the worker process of its tests.
+// The test binary is also the supervisor process and the worker process of its tests.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case "guard":
-			os.Exit(GuardMain())
+		case "supervisor":
+			os.Exit(SupervisorMain())
 		case "worker":
 			os.Exit(workerMain())
 		case "bystander":
@@ -33,7 +35,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "goroutines left:", err)
 		code = 1
 	}
-	if left := children(); len(left) > 0 && code == 0 {
+	if left := proc.Children(); len(left) > 0 && code == 0 {
 		fmt.Fprintln(os.Stderr, "children left, ended or not:", left)
 		code = 1
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/jobs/exec/internal/proc"
 )
 
 // family starts a child in the same group, one in a session of its own, and one that has lost its parent besides.
@@ -22,65 +24,65 @@ func TestNothingOutlivesTheMainProcess(t *testing.T) {
 		"late starter": `setsid sh -c 'while :; do setsid sleep 1000 & sleep 0.01; done' & echo up >&9; sleep 0.1`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, life := openGuard(t), newLifeline(t)
-			result := do(t.Context(), g, shell(life, script), leaseOf(time.Minute))
-			life.hear(t, "up")
+			s, life := openSupervisor(t), newLifeline(t)
+			result := do(t.Context(), s, shell(life, script), leaseOf(time.Minute))
+			life.await(t, "up")
 			life.awaitEnd(t)
 			require.NoError(t, await(t, result))
-			awaitReaped(t, g)
+			awaitReaped(t, s)
 		})
 	}
 }
 
 func TestNothingOutlivesACancelledRun(t *testing.T) {
-	g, life := openGuard(t), newLifeline(t)
+	s, life := openSupervisor(t), newLifeline(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	result := do(ctx, g, shell(life, family+`echo up >&9; wait`), leaseOf(time.Minute))
-	life.hear(t, "up")
+	result := do(ctx, s, shell(life, family+`echo up >&9; wait`), leaseOf(time.Minute))
+	life.await(t, "up")
 	cancel()
 	life.awaitEnd(t)
 	require.Equal(t, ReasonCancelled, awaitExitError(t, result).Reason)
-	awaitReaped(t, g)
+	awaitReaped(t, s)
 }
 
 func TestHandlerReturnsAfterEverythingIsGone(t *testing.T) {
-	g, life := openGuard(t), newLifeline(t)
-	require.NoError(t, await(t, do(t.Context(), g, shell(life, family+`echo up >&9`), leaseOf(time.Minute))))
-	for _, pid := range processes() {
-		require.NotEqual(t, g.link.nonce+"/1", markOf(pid))
+	s, life := openSupervisor(t), newLifeline(t)
+	require.NoError(t, await(t, do(t.Context(), s, shell(life, family+`echo up >&9`), leaseOf(time.Minute))))
+	for _, pid := range proc.Processes() {
+		require.NotEqual(t, s.conn.nonce+"/1", proc.TagOf(pid))
 	}
-	awaitReaped(t, g)
+	awaitReaped(t, s)
 	life.awaitEnd(t)
 }
 
 func TestOneRunsEndSparesTheOrphansOfAnother(t *testing.T) {
-	g, life := openGuard(t), newLifeline(t)
+	s, life := openSupervisor(t), newLifeline(t)
 	c := shell(life, `(setsid sleep 1000 &); (env -i setsid sleep 1000 &); `+waiting)
-	result := do(t.Context(), g, c, leaseOf(time.Minute))
-	awaitOrphans(t, g, 2)
+	result := do(t.Context(), s, c, leaseOf(time.Minute))
+	awaitOrphans(t, s, 2)
 	for range 10 {
-		require.NoError(t, await(t, do(t.Context(), g, shell(nil, "setsid true &"), leaseOf(time.Minute))))
+		require.NoError(t, await(t, do(t.Context(), s, shell(nil, "setsid true &"), leaseOf(time.Minute))))
 	}
-	require.Equal(t, 2, orphans(t, g))
+	require.Equal(t, 2, orphans(t, s))
 	life.release(t)
 	require.NoError(t, await(t, result))
 	life.awaitEnd(t)
 }
 
-func TestOrphanWithoutAMarkDiesWithTheRunsThatMayHaveStartedIt(t *testing.T) {
-	g, older, life, younger := openGuard(t), newLifeline(t), newLifeline(t), newLifeline(t)
-	oldResult := do(t.Context(), g, shell(older, `echo up >&9; `+waiting), leaseOf(time.Minute))
-	older.hear(t, "up")
+func TestUntaggedOrphanDiesWithItsPossibleRuns(t *testing.T) {
+	s, older, life, younger := openSupervisor(t), newLifeline(t), newLifeline(t), newLifeline(t)
+	oldResult := do(t.Context(), s, shell(older, `echo up >&9; `+waiting), leaseOf(time.Minute))
+	older.await(t, "up")
 
-	result := do(t.Context(), g, shell(life, `(env -i setsid sleep 1000 &); `+waiting), leaseOf(time.Minute))
-	awaitOrphans(t, g, 1)
+	result := do(t.Context(), s, shell(life, `(env -i setsid sleep 1000 &); `+waiting), leaseOf(time.Minute))
+	awaitOrphans(t, s, 1)
 	life.release(t)
 	require.NoError(t, await(t, result))
-	require.NoError(t, await(t, do(t.Context(), g, shell(nil, "exit 0"), leaseOf(time.Minute))))
-	require.Equal(t, 1, orphans(t, g), "it may be the older run's")
+	require.NoError(t, await(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Minute))))
+	require.Equal(t, 1, orphans(t, s), "it may be the older run's")
 
-	youngResult := do(t.Context(), g, shell(younger, `echo up >&9; `+waiting), leaseOf(time.Minute))
-	younger.hear(t, "up")
+	youngResult := do(t.Context(), s, shell(younger, `echo up >&9; `+waiting), leaseOf(time.Minute))
+	younger.await(t, "up")
 	older.release(t)
 	require.NoError(t, await(t, oldResult))
 	life.awaitEnd(t) // it cannot be the younger one's
@@ -89,26 +91,26 @@ func TestOrphanWithoutAMarkDiesWithTheRunsThatMayHaveStartedIt(t *testing.T) {
 	require.NoError(t, await(t, youngResult))
 }
 
-func TestPipeHeldOpenByOthersDoesNotHoldTheRun(t *testing.T) {
-	g, older, life := openGuard(t), newLifeline(t), newLifeline(t)
-	oldResult := do(t.Context(), g, shell(older, `echo up >&9; `+waiting), leaseOf(time.Minute))
-	older.hear(t, "up")
-	// What holds the pipe shows no mark, and may be the older run's.
-	result := do(t.Context(), g, shell(life, `(env -i setsid sleep 1000 &); `+waiting), leaseOf(time.Minute))
-	awaitOrphans(t, g, 1)
+func TestPipeHeldByOthersDelaysNoRun(t *testing.T) {
+	s, older, life := openSupervisor(t), newLifeline(t), newLifeline(t)
+	oldResult := do(t.Context(), s, shell(older, `echo up >&9; `+waiting), leaseOf(time.Minute))
+	older.await(t, "up")
+	// What holds the pipe shows no tag, and may be the older run's.
+	result := do(t.Context(), s, shell(life, `(env -i setsid sleep 1000 &); `+waiting), leaseOf(time.Minute))
+	awaitOrphans(t, s, 1)
 	life.release(t)
 	require.NoError(t, await(t, result))
-	require.Equal(t, 1, orphans(t, g))
+	require.Equal(t, 1, orphans(t, s))
 	older.release(t)
 	require.NoError(t, await(t, oldResult))
 }
 
-func TestGroupDiesWithItsLeaderMarkedOrNot(t *testing.T) {
-	g, older, life := openGuard(t), newLifeline(t), newLifeline(t)
-	oldResult := do(t.Context(), g, shell(older, `echo up >&9; `+waiting), leaseOf(time.Minute))
-	older.hear(t, "up")
-	result := do(t.Context(), g, shell(life, `(env -i sleep 1000 &); `+waiting), leaseOf(time.Minute))
-	awaitOrphans(t, g, 1)
+func TestGroupDiesWithItsLeaderTaggedOrNot(t *testing.T) {
+	s, older, life := openSupervisor(t), newLifeline(t), newLifeline(t)
+	oldResult := do(t.Context(), s, shell(older, `echo up >&9; `+waiting), leaseOf(time.Minute))
+	older.await(t, "up")
+	result := do(t.Context(), s, shell(life, `(env -i sleep 1000 &); `+waiting), leaseOf(time.Minute))
+	awaitOrphans(t, s, 1)
 	life.release(t)
 	life.awaitEnd(t)
 	require.NoError(t, await(t, result))
@@ -117,7 +119,7 @@ func TestGroupDiesWithItsLeaderMarkedOrNot(t *testing.T) {
 }
 
 func TestBackgroundProcessDoesNotHoldTheRun(t *testing.T) {
-	g := openGuard(t)
-	failed := awaitExitError(t, do(t.Context(), g, shell(nil, `sleep 1000 & setsid sleep 1000 & echo said; exit 1`), leaseOf(time.Minute)))
+	s := openSupervisor(t)
+	failed := awaitExitError(t, do(t.Context(), s, shell(nil, `sleep 1000 & setsid sleep 1000 & echo said; exit 1`), leaseOf(time.Minute)))
 	require.Equal(t, "said", failed.Output)
 }

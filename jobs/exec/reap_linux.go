@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/jobs/exec/internal/proc"
 )
 
 // reapAgain is how often ReapOrphans looks even if no signal came.
@@ -23,7 +25,7 @@ type startedProcesses struct {
 	pids map[int]struct{}
 }
 
-// start starts a process whose exit status nobody takes but who waits for it.
+// start starts a process. Only wait takes its exit status.
 func (s *startedProcesses) start(c *osexec.Cmd) error {
 	s.mu.Lock() // the process may end before its number is known here
 	defer s.mu.Unlock()
@@ -46,15 +48,15 @@ func (s *startedProcesses) wait(c *osexec.Cmd) {
 func (s *startedProcesses) reapOthers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, pid := range children() {
+	for _, pid := range proc.Children() {
 		if _, own := s.pids[pid]; !own {
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // nothing, if it has not ended
 		}
 	}
 }
 
-// ReapOrphans reaps, until ctx ends, processes whose parents have died and that came to this one for that: the worker's
-// guard reaps what its commands leave behind, but it may be killed itself. It does nothing unless this process is one
+// ReapOrphans reaps, until ctx ends, processes whose parents have died and that came to this one for that: the
+// supervisor reaps what commands leave behind, but it may be killed itself. It does nothing unless this process is one
 // that orphans come to: the first of a container or another PID namespace, or a subreaper. It takes the exit status of
 // every child that this package has not started, so it is for programs that start processes in no other way.
 func ReapOrphans(ctx context.Context) {

@@ -46,8 +46,8 @@ func workerMain() int {
 		panic(err)
 	}
 	var logged logBuffer
-	g := NewGuard([]string{"guard"}, WithLogger(logged.logger()))
-	err := New(g, o.Command)(context.Background(), runUnder(leaseOf(o.Term)))
+	s := NewSupervisor([]string{"supervisor"}, WithLogger(logged.logger()))
+	err := New(s, o.Command)(context.Background(), runUnder(leaseOf(o.Term)))
 	result := outcome{Failed: err != nil}
 	if failed, ok := errors.AsType[*ExitError](err); ok {
 		result.Reason = failed.Reason
@@ -61,7 +61,7 @@ func workerMain() int {
 	}
 	text, _ := json.Marshal(result)
 	fmt.Println(string(text))
-	if err := g.Close(); err != nil {
+	if err := s.Close(); err != nil {
 		panic(err)
 	}
 	return 0
@@ -87,7 +87,7 @@ func startWorker(t *testing.T, o orders) *worker {
 		_ = w.process.Wait()
 		if t.Failed() {
 			said, _ := os.ReadFile(stderr.Name())
-			t.Logf("the worker and its guard said:\n%s", said)
+			t.Logf("the worker and its supervisor said:\n%s", said)
 		}
 		_ = stderr.Close()
 	})
@@ -118,10 +118,10 @@ func (w *worker) outcome(t *testing.T) outcome {
 	}
 }
 
-func (w *worker) guardPID(t *testing.T) int {
+func (w *worker) supervisorPID(t *testing.T) int {
 	t.Helper()
 	pids := childrenOf(t, w.process.Process.Pid)
-	require.Len(t, pids, 1, "the guard is the worker's only child")
+	require.Len(t, pids, 1, "the supervisor is the worker's only child")
 	return pids[0]
 }
 
@@ -145,28 +145,28 @@ func TestEverythingDiesWithTheWorker(t *testing.T) {
 			c := shell(life, `trap '' TERM HUP INT; `+family+`echo up >&9; wait`)
 			c.KillGrace = time.Hour
 			w := startWorker(t, orders{c, time.Hour})
-			life.hear(t, "up")
-			guard := w.guardPID(t)
+			life.await(t, "up")
+			supervisor := w.supervisorPID(t)
 
 			killed := time.Now()
 			kill(t, w)
 			died := life.awaitEnd(t)
 			t.Logf("everything was dead after %s", died.Sub(killed))
 			require.Less(t, died.Sub(killed), slack)
-			awaitDeath(t, guard)
+			awaitDeath(t, supervisor)
 		})
 	}
 }
 
-func TestGuardOutlastsTheSignalsThatStopAService(t *testing.T) {
+func TestSupervisorIgnoresSignalsThatStopAService(t *testing.T) {
 	life := newLifeline(t)
 	w := startWorker(t, orders{shell(life, `echo up >&9; `+waiting+`echo $(trap) done >&9`), time.Hour})
-	life.hear(t, "up")
+	life.await(t, "up")
 	for _, s := range []unix.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP} {
-		require.NoError(t, unix.Kill(w.guardPID(t), s))
+		require.NoError(t, unix.Kill(w.supervisorPID(t), s))
 	}
 	life.release(t)
-	life.hear(t, "done")
+	life.await(t, "done")
 	require.Equal(t, outcome{}, w.outcome(t))
 }
 
@@ -178,12 +178,12 @@ func TestFrozenWorkersRunDiesByItsDeadline(t *testing.T) {
 	c := shell(life, family+stubborn)
 	c.KillGrace = time.Hour
 	w := startWorker(t, orders{c, term})
-	life.hear(t, "up")
+	life.await(t, "up")
 	w.signal(t, unix.SIGSTOP)
 	ready := time.Now()
 
-	told := life.hear(t, "told")
-	require.True(t, told.Before(began.Add(term)))
+	terminated := life.await(t, "terminated")
+	require.True(t, terminated.Before(began.Add(term)))
 	died := life.awaitEnd(t)
 	require.WithinRange(t, died, began.Add(term), ready.Add(term+slack))
 
@@ -191,35 +191,35 @@ func TestFrozenWorkersRunDiesByItsDeadline(t *testing.T) {
 	require.Equal(t, outcome{Failed: true, Reason: ReasonDeadline}, w.outcome(t))
 }
 
-func TestLeaderDiesWithItsGuardByItself(t *testing.T) {
+func TestGroupLeaderDiesWithItsSupervisor(t *testing.T) {
 	life := newLifeline(t)
 	w := startWorker(t, orders{shell(life, `echo up >&9; exec sleep 1000`), time.Hour})
-	life.hear(t, "up")
-	guard := w.guardPID(t)
+	life.await(t, "up")
+	supervisor := w.supervisorPID(t)
 	w.signal(t, unix.SIGSTOP) // so that it cannot help
-	require.NoError(t, unix.Kill(guard, unix.SIGKILL))
+	require.NoError(t, unix.Kill(supervisor, unix.SIGKILL))
 	life.awaitEnd(t)
 }
 
-func TestFloodUnderAFrozenWorkerNeitherBlocksNorGrows(t *testing.T) {
+func TestFloodUnderAFrozenWorkerIsDropped(t *testing.T) {
 	life := newLifeline(t)
 	line := strings.Repeat("x", 99)
 	c := shell(life, `echo up >&9; `+waiting+`yes `+line+` | head -c 100000000; echo flooded >&9`)
 	w := startWorker(t, orders{c, time.Hour})
-	life.hear(t, "up")
-	guard := w.guardPID(t)
+	life.await(t, "up")
+	supervisor := w.supervisorPID(t)
 	w.signal(t, unix.SIGSTOP)
 	life.release(t)
-	life.hear(t, "flooded") // so nothing waited for the worker
+	life.await(t, "flooded") // so nothing waited for the worker
 	life.awaitEnd(t)
 
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", guard))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", supervisor))
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	kib, err := strconv.Atoi(strings.Fields(rest)[0])
 	require.NoError(t, err)
 	require.Less(t, kib, 96<<10, "KiB of memory at the highest")
-	t.Logf("guard: %d KiB", kib)
+	t.Logf("supervisor: %d KiB", kib)
 
 	w.signal(t, unix.SIGCONT)
 	o := w.outcome(t)

@@ -18,7 +18,7 @@ import (
 const (
 	// tries is how often a value is tried to be changed that others change as well.
 	tries = 32
-	// steady is by how much the store's time may differ from what was reckoned, at least, before a change of the store's
+	// steady is by how much the store's time may differ from the estimate, at least, before a change of the store's
 	// clock is suspected.
 	steady = 5 * time.Second
 	// soon is how far ahead a time may lie for a rule to be tried as if it had come: the store knows better.
@@ -38,14 +38,15 @@ type work struct {
 	due       time.Time // a time that the rule asks for, zero when it asks for none
 	essential bool
 	claims    bool // what the rule wants changed decides a claim
+	removes   bool // the rule wants the value removed
 
 	value   Value
 	spare   *record.Record // where the state was kept, empty now
-	known   *Value         // what was seen of the key before the truth, and is not a part of that for all that is known
-	behind  bool           // the truth is older than known: the store went back, and the state is what is known
+	known   *Value         // the key's value seen before the truth, which may lack a part of it
+	behind  bool           // the truth is older than known: the store went back, and the state is the known one
 	truth   bool           // the value is the present one at now
 	now     time.Time
-	change  *Change // what was decided
+	change  *Change // the decision
 	guessed int64   // the token in it that stands for the stamp
 	tried   int
 	err     error
@@ -55,20 +56,18 @@ type work struct {
 // apply applies rules, each to another key, and returns when every one is answered. The store is asked for all of them at
 // once.
 func (s *Session) apply(ctx context.Context, list ...*work) {
-	sorted := list
-	if len(list) > 1 {
-		sorted = slices.Clone(list)
-		slices.SortFunc(sorted, func(a, b *work) int { return strings.Compare(a.key, b.key) })
+	keys := make([]string, len(list))
+	for i, w := range list {
+		keys[i] = w.key
 	}
-	for i, w := range sorted {
-		if err := s.turns.take(ctx, w.key); err != nil {
-			for _, w := range sorted[i:] {
-				w.fail(err)
-			}
-			break
+	give, err := s.queue.Take(ctx, keys...)
+	if err != nil {
+		for _, w := range list {
+			w.fail(err)
 		}
-		defer s.turns.give(w.key)
+		return
 	}
+	defer give()
 	ops, asked := make([]Op, 0, len(list)), make([]*work, 0, len(list))
 	for {
 		ops, asked = ops[:0], asked[:0]
@@ -118,7 +117,7 @@ func (w *work) fail(err error) {
 	}
 }
 
-// next takes the next step with what is known: it returns what to ask the store for, if anything.
+// next takes the next step with the known values: it returns the request to the store, if any.
 func (s *Session) next(w *work) (op Op, ask bool) {
 	if !w.truth {
 		value, known := s.guess.get(w.key)
@@ -197,15 +196,17 @@ func (s *Session) decide(w *work) (*Change, error) {
 		longest = max(longest, fresh.TTL)
 	}
 	c.Drop = before.rest()
-	if guessed == 0 && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
+	if guessed == 0 && !w.removes && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
 		bytes.Equal(w.state.Encode(w.value.Version.Stamp), unchanged) {
 		s.keep(w, w.value, 0)
 		return nil, nil
 	}
-	c.Data = w.state.Encode(guessed)
+	if c.Data = w.state.Encode(guessed); w.removes {
+		c.Data, c.Keep = nil, 0
+	}
 	if r, ok := w.state.(*record.Record); ok {
 		for _, settled := range r.News() {
-			c.Append = append(c.Append, s.entry(settled))
+			c.Append = append(c.Append, s.entry(settled, r.Policy.Kept()))
 		}
 	}
 	c.ID = s.nextID()
@@ -218,7 +219,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 	return c, nil
 }
 
-// restore brings back into the record what a store has lost that went back in time, to a snapshot: what is known of it is
+// restore brings back into the record the changes that a store lost when it went back to a snapshot: the known record is
 // either newer, or says that a grant was settled which the record takes to be open.
 func (w *work) restore() error {
 	w.behind = false
@@ -280,6 +281,9 @@ func (s *Session) take(w *work, res Result) {
 
 // result is the value that a change has made of another.
 func (c *Change) result(from Value, res Result) Value {
+	if c.Data == nil {
+		return Value{}
+	}
 	v := Value{Version: res.Version, Data: c.Data, Leases: make([]Lease, 0, len(from.Leases)+len(c.Leases))}
 	for _, l := range from.Leases {
 		if slices.Contains(c.Drop, l.Token) || slices.ContainsFunc(c.Leases, func(n NewLease) bool { return n.Token == l.Token }) {
@@ -297,13 +301,13 @@ func (c *Change) result(from Value, res Result) Value {
 	return v
 }
 
-// entry is what the history keeps of a settled tick.
-func (s *Session) entry(settled protocol.Settled) Entry {
+// entry is the entry of a settled tick in a history of that length.
+func (s *Session) entry(settled protocol.Settled, kept int) Entry {
 	id := strconv.AppendInt(make([]byte, 0, 64), settled.Occasion, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.Token, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.From, 36)
 	id = append(append(id, '.'), settled.Outcome...)
-	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: protocol.History}
+	return Entry{ID: string(id), Text: record.EncodeSettled(settled), Max: kept}
 }
 
 const (

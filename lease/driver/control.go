@@ -68,7 +68,7 @@ func (s *Session) Repair(ctx context.Context, q protocol.Repair) (a protocol.Rep
 	if err := q.Validate(); err != nil {
 		return protocol.Repaired{}, err
 	}
-	results, err := s.look(ctx, new(record.Record), Op{Key: q.Name}, Op{Key: q.Name, Newest: protocol.History})
+	results, err := s.look(ctx, new(record.Record), Op{Key: q.Name}, Op{Key: q.Name, Newest: protocol.MaxHistory})
 	if err != nil {
 		return protocol.Repaired{}, failed("repair", q.Name, err)
 	}

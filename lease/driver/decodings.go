@@ -9,13 +9,13 @@ import (
 )
 
 // decodings are records that need not be decoded again: of each key at most one, that of the value seen last. Rules change
-// a record in place, so each has one owner: the map, or whoever has taken it and may put it back.
+// a record in place, so each has one owner: the map, or the caller that took it and may put it back.
 type decodings struct {
 	mu    sync.Mutex
 	byKey map[string]decoding
 }
 
-// decoding is what [record.Record.Decode] makes of a value, but for the ends of leases.
+// decoding is the result of [record.Record.Decode], but for the ends of leases.
 type decoding struct {
 	version Version
 	data    []byte

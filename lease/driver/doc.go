@@ -1,4 +1,4 @@
-// Package driver is what a store of leases has to do, and all that it has to do: keep small values, and change them by
+// Package driver has the contract of stores: a store keeps small values, and changes them by
 // compare-and-set at one instant of its own clock.
 //
 // The rules of leases are pure functions of a record, a request and a time (package record). A [Session] applies them over
@@ -35,10 +35,10 @@
 // A session keeps records decoded, those of up to 4096 names: the next rule for the same version and the same bytes reuses
 // what the last one made, and decodes nothing.
 //
-// # What is where
+// # Keys and values
 //
 //	value of NAME          the record of its ticks, and the plain lock of that name: package record, Record
-//	list of NAME           its history: what was settled, newest first, with the notes of holders
+//	list of NAME           its history: settled ticks, newest first, with the notes of holders
 //	value of lock:NAME     the lock of that name, and its queue: package record, Lock
 //	list of journal:NAME   its journal; journal: is that of the namespace
 //
@@ -56,11 +56,11 @@
 //	renewals collide       they do not: none changes the version
 //	store's clock steps    the first change is out of bounds, or its answer has the new time: that is reckoned with from then
 //	                       on. Until bounds of requests are compared by the store
-//	store emptied          versions do not match. A claim is answered Unknown, and holders write themselves anew: see
+//	store emptied          versions do not match. A claim is answered Unknown, and holders write themselves back: see
 //	                       package lease
 //	store went back        versions never repeat, so no change from a forgotten version is made. A session that has seen a newer
 //	                       version than the present one writes what it saw; one that saw a grant settled which is open again
-//	                       settles it anew. What no session saw, and what was changed meanwhile, is not noticed
+//	                       settles it again. A change that no session saw, or that others made meanwhile, is not noticed
 //	value of another       it does not decode: an error that matches protocol.ErrRecord and names the key
 //	memory full            what ends something is Essential, and so are renewals
 package driver

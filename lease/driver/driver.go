@@ -13,7 +13,7 @@ type Store interface {
 	Do(ctx context.Context, ops []Op) []Result
 
 	// Scan lists keys that begin with prefix and have a value, about count at a time, in no order. Its cursor is "" at
-	// first and then what was returned as next, which is "" when there are no more. A key that has a value throughout is
+	// first and then the returned next, which is "" when there are no more. A key that has a value throughout is
 	// listed, perhaps twice.
 	Scan(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error)
 
@@ -22,7 +22,8 @@ type Store interface {
 	Time(ctx context.Context) (now, since time.Time, err error)
 
 	// Subscribe calls notify with every Notification of a change until ctx ends or the connection fails: first with the
-	// zero one, once it listens. Notifications can get lost or come twice.
+	// zero one, once it listens, and with that again whenever it may have missed some. Notifications can get lost, come
+	// twice, and come in another order.
 	Subscribe(ctx context.Context, notify func(Notification)) error
 }
 
@@ -41,14 +42,14 @@ type Op struct {
 	First int
 }
 
-// Value is what a store keeps under a key.
+// Value is kept by a store under a key.
 type Value struct {
 	Version Version // the zero Version when there is no value
 	Data    []byte
 	Leases  []Lease // in no order
 }
 
-// Version tells one change of a key from every other, also after a snapshot came back or the key was made again.
+// Version differs between any two changes of a key, also after a snapshot came back or the key was made again.
 type Version struct {
 	// Stamp rises strictly with each change of a value: at least one more than before, at least Change.MinStamp, and at
 	// least the store's clock in microseconds. A lease that the change granted has it as its fencing token.
@@ -62,7 +63,7 @@ type Lease struct {
 	Token  int64
 	Holder string    // who may renew it
 	Ends   time.Time // by the store's clock
-	// Stopped leases are not renewed any more: what is held is to end.
+	// Stopped leases are not renewed any more: they are to end.
 	Stopped bool
 }
 
@@ -96,7 +97,8 @@ type Change struct {
 	Essential bool
 }
 
-// NewLease is a lease to begin.
+// NewLease is a lease to begin. It ends no sooner than after its TTL; a store whose clocks may run at different speeds keeps
+// it for longer, by at most 2 % and 5 ms, and so a renewed one.
 type NewLease struct {
 	Token  int64
 	Holder string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Item is what a store keeps of one key, for a store that can read and write it as a whole while nobody else does: in a
+// Item is the value of one key, for a store that can read and write it as a whole while nobody else does: in a
 // transaction, or under a lock. It is plain data, which encoding/json writes and reads. The zero Item has neither a value nor
 // a list. Its methods are called one at a time.
 type Item struct {

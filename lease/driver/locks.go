@@ -26,20 +26,42 @@ func (s *Session) oneLock(ctx context.Context, what, name string, essential bool
 	return failed(what, name, w.err)
 }
 
-func (s *Session) claimLock(ctx context.Context, c protocol.Claim) (a protocol.Answer, err error) {
+// ClaimLock implements [protocol.Locker].
+func (s *Session) ClaimLock(ctx context.Context, c protocol.LockClaim) (a protocol.LockAnswer, err error) {
+	if err := c.Validate(); err != nil {
+		return protocol.LockAnswer{}, err
+	}
 	err = s.oneLock(ctx, "claim", c.Name, false, func(l *record.Lock, at *record.Moment) (waiters []string) {
 		a, waiters = l.Claim(c, at)
 		return waiters
-	}, func(guessed, token int64, now time.Time) { stamp(&a, guessed, token, now) })
+	}, func(guessed, stamped int64, now time.Time) { stamp(&a.Token, &a.Left, &a.Now, guessed, stamped, now) })
 	if err != nil {
-		return protocol.Answer{}, err
+		return protocol.LockAnswer{}, err
 	}
 	return a, nil
 }
 
-func (s *Session) releaseLock(ctx context.Context, what string, g protocol.Grant) error {
+// RenewLocks implements [protocol.Locker].
+func (s *Session) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error {
+	return s.renew(ctx, len(grants), func(i int) renewal {
+		g := &grants[i]
+		return renewal{
+			key: lockPrefix + g.Name, name: g.Name, holder: g.Holder + " " + g.Request, token: g.Token, term: g.Term,
+			fault: g.Validate(),
+		}
+	}, func() (record.State, func(i int, at *record.Moment) error) {
+		l := new(record.Lock)
+		return l, func(i int, at *record.Moment) error { return l.Renew(grants[i], at) }
+	})
+}
+
+// ReleaseLock implements [protocol.Locker].
+func (s *Session) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
+	if err := g.ValidateRelease(); err != nil {
+		return err
+	}
 	var answer error
-	err := s.oneLock(ctx, what, g.Name, true, func(l *record.Lock, at *record.Moment) (waiters []string) {
+	err := s.oneLock(ctx, "release", g.Name, true, func(l *record.Lock, at *record.Moment) (waiters []string) {
 		waiters, answer = l.Release(g, at)
 		return waiters
 	}, nil)

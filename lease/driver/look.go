@@ -16,12 +16,13 @@ func (s *Session) Inspect(ctx context.Context, name string) (protocol.Record, er
 		return protocol.Record{}, err
 	}
 	r := new(record.Record)
-	results, err := s.look(ctx, r, Op{Key: name}, Op{Key: name, Newest: protocol.History})
+	results, err := s.look(ctx, r, Op{Key: name}, Op{Key: name, Newest: protocol.MaxHistory})
 	if err != nil {
 		return protocol.Record{}, failed("inspect", name, err)
 	}
 	v := r.View(name, record.At(results[0].Now))
 	v.Settled, err = history(results[1].List, v.Settled)
+	v.Settled = v.Settled[max(0, len(v.Settled)-v.Policy.Kept()):]
 	return v, failed("inspect", name, err)
 }
 
@@ -49,7 +50,7 @@ func (s *Session) look(ctx context.Context, state record.State, ops ...Op) ([]Re
 	return results, nil
 }
 
-// history is what the list of a record says, and then what only the record itself remembers; oldest first.
+// history returns the list of a record, and then the ticks that only the record itself remembers; oldest first.
 func history(list []Entry, recent []protocol.Settled) ([]protocol.Settled, error) {
 	all := make([]protocol.Settled, 0, len(list)+len(recent))
 	for _, e := range slices.Backward(list) {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/solotick/solotick/internal/keyqueue"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
@@ -24,7 +25,7 @@ type Session struct {
 	clock   clock
 	guess   guesses
 	decoded decodings
-	turns   turns
+	queue   keyqueue.Queue         // of the changes of a key
 	origin  atomic.Pointer[string] // begins the ids of changes
 	count   atomic.Uint64
 }

@@ -43,13 +43,10 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 	if err := c.Validate(); err != nil {
 		return protocol.Answer{}, err
 	}
-	if c.Limit > 0 {
-		return s.claimLock(ctx, c)
-	}
 	err = s.one(ctx, "claim", c.Name, func(r *record.Record, w *work) {
 		w.due = c.NotBefore
 		w.rule = func(at *record.Moment) []Notification {
-			if w.behind && c.Occasion > 0 { // what is known is brought back; others may know more
+			if w.behind && c.Occasion > 0 { // the known record is brought back; others may know more
 				a = protocol.Answer{Status: protocol.Unknown, Mark: c.Known, Now: w.now}
 				return nil
 			}
@@ -58,7 +55,7 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 			w.claims = a.Status != protocol.Held && a.Status != protocol.Decided // which stays as it is
 			return about(wake, c.Name, 0)
 		}
-		w.made = func(guessed, token int64, now time.Time) { stamp(&a, guessed, token, now) }
+		w.made = func(guessed, stamped int64, now time.Time) { stamp(&a.Token, &a.Left, &a.Now, guessed, stamped, now) }
 	})
 	if err != nil {
 		return protocol.Answer{}, err
@@ -66,15 +63,15 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 	return a, nil
 }
 
-// stamp corrects an answer to what the store has stamped: the token and the beginning of a new lease, and the time that
+// stamp corrects what an answer says to what the store has stamped: the token and the beginning of a new lease, and the time that
 // was reckoned, from which what remains of others was counted.
-func stamp(a *protocol.Answer, guessed, token int64, now time.Time) {
-	if guessed != 0 && a.Token == guessed {
-		a.Token = token
+func stamp(token *int64, left *time.Duration, at *time.Time, guessed, stamped int64, now time.Time) {
+	if guessed != 0 && *token == guessed {
+		*token = stamped
 	} else {
-		a.Left = max(0, a.Left-now.Sub(a.Now))
+		*left = max(0, *left-now.Sub(*at))
 	}
-	a.Now = now.UTC()
+	*at = now.UTC()
 }
 
 // Settle implements [protocol.Store].
@@ -90,16 +87,13 @@ func (s *Session) Settle(ctx context.Context, g protocol.Grant, outcome protocol
 
 // Release implements [protocol.Store].
 func (s *Session) Release(ctx context.Context, g protocol.Grant) error {
-	if err := g.ValidateRelease(); err != nil {
+	if err := g.Validate(); err != nil {
 		return err
 	}
 	return s.end(ctx, "release", g, func(r *record.Record, at *record.Moment) (bool, error) { return r.Release(g, at) })
 }
 
 func (s *Session) end(ctx context.Context, what string, g protocol.Grant, f func(*record.Record, *record.Moment) (bool, error)) error {
-	if g.Limit > 0 {
-		return s.releaseLock(ctx, what, g)
-	}
 	var answer error
 	err := s.one(ctx, what, g.Name, func(r *record.Record, w *work) {
 		w.essential = true
@@ -180,43 +174,22 @@ func group(n int, key func(i int) string) map[string][]int {
 	return parts
 }
 
-// Renew implements [protocol.Store]. The store extends what it has; the rules are asked about the rest.
+// Renew implements [protocol.Store].
 func (s *Session) Renew(ctx context.Context, grants []protocol.Grant) []error {
-	answers := make([]error, len(grants))
-	var ops []Op
-	var of []int // grants
-	rest := make(map[string][]int)
-	for i, g := range grants {
-		if answers[i] = g.Validate(); answers[i] != nil {
-			continue
+	return s.renew(ctx, len(grants), func(i int) renewal {
+		g := &grants[i]
+		return renewal{
+			key: g.Name, name: g.Name, holder: g.Holder, token: g.Token, term: g.Term,
+			fault: g.Validate(), byRule: !s.asKept(g),
 		}
-		key, holder := g.Name, g.Holder
-		if g.Limit > 0 {
-			key, holder = lockPrefix+key, holder+" "+g.Request
-		} else if !s.asKept(g) {
-			rest[key] = append(rest[key], i)
-			continue
-		}
-		ops, of = append(ops, Op{Key: key, Renew: &Renewal{Token: g.Token, Holder: holder, TTL: g.Term}}), append(of, i)
-	}
-	for j, res := range s.medium().Do(ctx, ops) {
-		i := of[j]
-		s.clock.set(res.Now)
-		switch {
-		case res.Err != nil:
-			answers[i] = failed("renew", grants[i].Name, res.Err)
-		case res.Status == Done:
-			s.guess.extend(ops[j].Key, grants[i].Token, res.Now.Add(grants[i].Term))
-		default:
-			rest[ops[j].Key] = append(rest[ops[j].Key], i)
-		}
-	}
-	s.renewByRule(ctx, grants, rest, answers)
-	return answers
+	}, func() (record.State, func(i int, at *record.Moment) error) {
+		r := new(record.Record)
+		return r, func(i int, at *record.Moment) error { return r.Renew(grants[i], at) }
+	})
 }
 
 // asKept reports whether nothing but the end of the lease is to change: the record has the attempt and the term.
-func (s *Session) asKept(g protocol.Grant) bool {
+func (s *Session) asKept(g *protocol.Grant) bool {
 	v, ok := s.guess.get(g.Name)
 	if !ok {
 		return true // the store knows better
@@ -232,39 +205,6 @@ func (s *Session) asKept(g protocol.Grant) bool {
 	return !slices.ContainsFunc(r.Open, func(e record.Entry) bool {
 		return e.Token == g.Token && (e.Attempt < g.Attempt || e.Term != g.Term)
 	})
-}
-
-// renewByRule answers the renewals of those grants, by key, whose leases the store did not just extend.
-func (s *Session) renewByRule(ctx context.Context, grants []protocol.Grant, keys map[string][]int, answers []error) {
-	var list []*work
-	for key, parts := range keys {
-		var state record.State
-		var renew func(g protocol.Grant, at *record.Moment) error
-		if grants[parts[0]].Limit > 0 {
-			l := new(record.Lock)
-			state, renew = l, l.Renew
-		} else {
-			r := new(record.Record)
-			state, renew = r, r.Renew
-		}
-		list = append(list, &work{key: key, state: state, essential: true, rule: func(at *record.Moment) []Notification {
-			for _, i := range parts {
-				answers[i] = renew(grants[i], at)
-			}
-			return nil
-		}})
-	}
-	for batch := range slices.Chunk(list, most) {
-		s.apply(ctx, batch...)
-		for _, w := range batch {
-			if w.err == nil {
-				continue
-			}
-			for _, i := range keys[w.key] {
-				answers[i] = failed("renew", grants[i].Name, w.err)
-			}
-		}
-	}
 }
 
 // Time implements [protocol.Store].

@@ -65,6 +65,30 @@ func pastItsBoundNothingIsTakenOver(f *fixture) {
 	f.equal("attempt", f.ask(protocol.Granted, f.of(100, "b", ahead)).Attempt, g.Attempt+1)
 }
 
+func leftForTooLongIsMissed(f *fixture) {
+	within := func(d time.Duration) change { return func(c *protocol.Claim) { c.TakeoverWithin = d } }
+	g := f.expired(100, "a")
+	again := f.grant(100, "b", within(time.Hour), onlyOpen)
+	f.equal("attempt", again.Attempt, g.Attempt+1)
+	f.ok("Release", f.release(again))
+	f.equal("attempt", f.grant(100, "c", within(time.Millisecond), onlyOpen).Attempt, again.Attempt+1)
+
+	f.anew()
+	g = f.expired(100, "a")
+	missed := protocol.Settled{
+		Occasion: 100, Token: g.Token, Attempt: g.Attempt, Outcome: protocol.OutcomeMissed, Holder: "a", Note: protocol.NoteTooOld,
+	}
+	late := f.of(100, "b", within(time.Millisecond), onlyOpen)
+	f.settledToo(f.ask(protocol.Decided, late), missed)
+	f.ask(protocol.Decided, late)
+	f.fenced("Settle", f.settle(g, "succeeded"))
+	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: protocol.OutcomeMissed}})
+
+	f.anew()
+	f.expired(100, "a", takeovers(0))
+	f.ask(protocol.Lost, f.of(100, "b", within(time.Millisecond), onlyOpen))
+}
+
 func pastItsBoundNothingIsSettledOnTheWay(f *fixture) {
 	past, ahead := takeoverUntil(f.now().Add(-time.Minute)), takeoverUntil(f.now().Add(time.Hour))
 	g := f.expired(100, "a", takeovers(0))
@@ -125,7 +149,8 @@ func pastItsBoundNothingIsPausedOrTriggered(f *fixture) {
 	f.ok("Resume", err)
 	f.equal("ended", was, &p)
 
-	t := protocol.Trigger{Name: f.name, By: "ops", Request: "t", Every: time.Hour, Burst: 1, Until: past}
+	f.policy(protocol.Policy{Every: time.Hour, Burst: 1})
+	t := protocol.Trigger{Name: f.name, By: "ops", Request: "t", Until: past}
 	_, err = c.Trigger(f.ctx, t)
 	f.outOfBounds("Trigger", err, past)
 	f.equal("open", len(f.record().Open), 0)

@@ -48,12 +48,12 @@ func cancelledHolderIsNotRenewed(f *fixture) {
 	for _, by := range []string{"ops", "other"} {
 		a := f.cancel(protocol.CancelPending, 100, by)
 		f.equal("by, holder", [2]string{a.By, a.Holder}, [2]string{"ops", "a"})
-		f.between("left", a.Left, 1, long)
+		f.between("left", a.Left, 1, kept(long))
 	}
 	g.Term = 3 * long
 	for range 2 {
 		f.cancelled(f.renew(g), "ops")
-		f.between("left", f.ask(protocol.Held, f.of(100, "b")).Left, 1, long) // it was not extended
+		f.between("left", f.ask(protocol.Held, f.of(100, "b")).Left, 1, kept(long)) // it was not extended
 	}
 	f.ok("Renew of another", f.renew(beside))
 	for _, o := range f.inspect(f.name).Open {

@@ -12,7 +12,7 @@ func oneHolderAtATime(f *fixture) {
 	for range 2 {
 		a := f.ask(protocol.Held, f.of(100, "b"))
 		f.equal("holder", a.Holder, "a")
-		f.between("left", a.Left, 1, long)
+		f.between("left", a.Left, 1, kept(long))
 		f.ok("Renew", f.renew(g))
 	}
 	f.equal("mark", f.record().Mark, int64(100))
@@ -23,14 +23,14 @@ func repeatedClaimGetsTheSameGrant(f *fixture) {
 	first := f.ask(protocol.Granted, c)
 	f.equal("attempt", first.Attempt, 1)
 	f.equal("takeovers", first.Takeovers, 2)
-	f.between("left", first.Left, long-time.Second, long)
+	f.between("left", first.Left, long-time.Second, kept(long))
 	f.ask(protocol.Held, f.of(100, "b"))
 	f.grant(200, "b")
 	again := f.ask(protocol.Granted, c)
 	f.equal("token", again.Token, first.Token)
 	f.equal("attempt", again.Attempt, 1)
 	f.equal("takeovers", again.Takeovers, 2)
-	f.between("left", again.Left, 1, first.Left)
+	f.between("left", again.Left, 1, kept(first.Left))
 
 	// A takeover is repeated as well as a first grant.
 	g := f.expired(300, "a")
@@ -82,7 +82,7 @@ func tokensRiseStrictly(f *fixture) {
 	g = rises(f.grant(g.Occasion, "b"))
 	f.ok("Release", f.release(g))
 	rises(f.grant(g.Occasion, "b"))
-	for range 50 { // faster than a clock in microseconds can be relied on to tell apart
+	for range 50 { // faster than a clock in microseconds is sure to advance
 		f.ok("Release", f.release(rises(f.grant(0, "a"))))
 	}
 	rises(f.grant(103, "a"))

@@ -15,7 +15,10 @@ import (
 // long is a term that no case waits for.
 const long = time.Minute
 
-// fixture is what one case works with.
+// kept is for how long a store may keep a lease of that term, since its clocks may run at different speeds.
+func kept(term time.Duration) time.Duration { return term + term/50 + 5*time.Millisecond }
+
+// fixture has the store and the name of one case.
 type fixture struct {
 	*testing.T
 	options
@@ -24,6 +27,7 @@ type fixture struct {
 	ctx      context.Context
 	name     string // of a record that is synced, with mark 0
 	requests int
+	policies map[string]protocol.Policy // that the fixture has brought, by name
 }
 
 func newFixture(t *testing.T, s protocol.Store, o options, rule string) *fixture {
@@ -32,7 +36,8 @@ func newFixture(t *testing.T, s protocol.Store, o options, rule string) *fixture
 	t.Cleanup(cancel)
 	f := &fixture{
 		T: t, options: o, store: s, ctx: ctx,
-		name: fmt.Sprintf("leasetest-%.60s-%08x", rule, rand.Uint32()),
+		name:     fmt.Sprintf("leasetest-%.60s-%08x", rule, rand.Uint32()),
+		policies: make(map[string]protocol.Policy),
 	}
 	f.sync(protocol.Sync{Name: f.name})
 	return f
@@ -41,7 +46,7 @@ func newFixture(t *testing.T, s protocol.Store, o options, rule string) *fixture
 // other returns a name of which the store has no record.
 func (f *fixture) other(suffix string) string { return f.name + "." + suffix }
 
-// anew goes on with a record of another name, with mark 0.
+// anew goes on with the record of another name, with mark 0.
 func (f *fixture) anew() {
 	f.Helper()
 	f.name = f.other("x")
@@ -106,9 +111,11 @@ func (f *fixture) expired(occasion int64, holder string, changes ...change) prot
 	return grantOf(c, a)
 }
 
-// until returns when the store's clock is past t.
+// until returns when the store's clock is past t, and so far past it that a lease which was to end then is over also in a
+// store that keeps it for a little longer.
 func (f *fixture) until(t time.Time) {
 	f.Helper()
+	t = t.Add(f.term/10 + 5*time.Millisecond)
 	for {
 		now := f.now()
 		if now.After(t) {
@@ -135,6 +142,13 @@ func (f *fixture) sync(y protocol.Sync) protocol.Record {
 	return r[0]
 }
 
+// policy makes p the policy of the fixture's record.
+func (f *fixture) policy(p protocol.Policy) {
+	f.Helper()
+	f.equal("policy", f.sync(protocol.Sync{Name: f.name, Policy: p, Defines: true}).Policy, p)
+	f.policies[f.name] = p
+}
+
 // record reads the record of the fixture's name; it is made already.
 func (f *fixture) record() protocol.Record {
 	f.Helper()
@@ -147,6 +161,7 @@ func (f *fixture) forgetAll() {
 		f.Skip("the suite cannot make this store forget: see WithForget")
 	}
 	f.forget(f.T, f.store)
+	clear(f.policies)
 }
 
 func (f *fixture) renew(g protocol.Grant) error {

@@ -34,7 +34,7 @@ func forgottenGrantIsWrittenAnewByRenew(f *fixture) {
 	f.equal("token", r.Token, g.Token)
 	a := f.ask(protocol.Held, f.of(100, "c"))
 	f.equal("holder", a.Holder, "b")
-	f.between("left", a.Left, 1, long)
+	f.between("left", a.Left, 1, kept(long))
 
 	// Nothing of it is lost.
 	g.Term = f.term
@@ -52,7 +52,7 @@ func forgottenGrantIsWrittenAnewBySettle(f *fixture) {
 	f.forgetAll()
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.ok("Settle again", f.settle(g, "succeeded"))
-	r := f.sync(protocol.Sync{Name: f.name, Mark: 90}) // by someone who has not heard of 100
+	r := f.sync(protocol.Sync{Name: f.name, Mark: 90}) // by someone who does not know of 100
 	f.equal("mark", r.Mark, int64(100))
 	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: "succeeded"}})
 	f.ask(protocol.Decided, f.of(100, "b"))
@@ -87,7 +87,7 @@ func forgottenPlainLockIsWrittenAnew(f *fixture) {
 	f.fenced("Renew", f.renew(g))
 	f.above("token", f.grant(0, "b").Token, g.Token)
 
-	// Whoever was granted it since the store forgot keeps it.
+	// The holder that was granted it since the store forgot keeps it.
 	g = f.grant(0, "a", named(f.other("x")))
 	f.forgetAll()
 	f.until(time.UnixMicro(g.Token))
@@ -116,7 +116,7 @@ func forgottenGrantsAreWrittenAnewInAnyOrder(f *fixture) {
 	}
 }
 
-// What was written anew and settled is as finally settled as anything.
+// A tick that was written back and settled is as finally settled as any.
 func forgottenAndSettledIsNotRevived(f *fixture) {
 	old := f.expired(100, "a")
 	current := f.grant(100, "b")
@@ -157,7 +157,7 @@ func forgottenAndSettledIsNotRevived(f *fixture) {
 	}
 }
 
-// Who was taken over may be the first to come back: the higher token tells.
+// The holder that was taken over may be the first to come back: the higher token decides.
 func forgottenTakeoverFencesWhoIsBack(f *fixture) {
 	renew := func(g protocol.Grant) error { return f.renew(g) }
 	settle := func(g protocol.Grant) error { return f.settle(g, "succeeded") }
@@ -166,7 +166,7 @@ func forgottenTakeoverFencesWhoIsBack(f *fixture) {
 			old := f.expired(occasion, "a")
 			current := f.grant(occasion, "b")
 			f.forgetAll()
-			f.ok("Renew by who was taken over", f.renew(old)) // nothing here tells better
+			f.ok("Renew by who was taken over", f.renew(old)) // nothing here shows better
 			f.ok(verb, first(current))
 			f.fenced("Renew", f.renew(old))
 			f.fenced("Settle", f.settle(old, "failed"))
@@ -184,7 +184,7 @@ func forgottenTakeoverFencesWhoIsBack(f *fixture) {
 	}
 }
 
-// A claimer's newer mark tells that the record has lost writes; the holders of what was lost may still come.
+// A claimer's newer mark shows that the record has lost writes; the holders of lost ticks may still come.
 func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
 	first, second := f.grant(100, "a"), f.grant(101, "a")
 	f.forgetAll()

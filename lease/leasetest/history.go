@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// history wants what Inspect tells of the settled to be want, with times from since to now.
+// history wants Inspect to show these settled occasions, with times from since to now.
 func (f *fixture) history(since time.Time, want ...protocol.Settled) {
 	f.Helper()
 	got := f.inspect(f.name).Settled

@@ -2,13 +2,16 @@ package leasetest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-func permits(n, limit int) change { return func(c *protocol.Claim) { c.Permits, c.Limit = n, limit } }
+func permits(n, limit int) lockChange {
+	return func(c *protocol.LockClaim) { c.Permits, c.Limit = n, limit }
+}
 
 // mutex is a lock of one permit, and read and write are the shares of a lock that many may read.
 var (
@@ -17,38 +20,75 @@ var (
 	write = permits(protocol.MaxPermits, protocol.MaxPermits)
 )
 
-func lockGrantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
-	g := grantOf(c, a)
-	g.Permits, g.Limit, g.Tell = c.Permits, c.Limit, c.Tell
-	return g
+type lockChange func(*protocol.LockClaim)
+
+func lockTerm(d time.Duration) lockChange { return func(c *protocol.LockClaim) { c.Term = d } }
+
+func (f *fixture) locker() protocol.Locker {
+	f.Helper()
+	l, ok := f.store.(protocol.Locker)
+	if !ok {
+		f.Skip("the store is no protocol.Locker")
+	}
+	return l
 }
 
-// lock claims the lock of the fixture's name and wants to be granted.
-func (f *fixture) lock(holder string, changes ...change) protocol.Grant {
+// ofLock makes a claim of the lock of the fixture's name, with a request of its own and a long term, but for the changes.
+func (f *fixture) ofLock(holder string, changes ...lockChange) protocol.LockClaim {
+	f.requests++
+	c := protocol.LockClaim{Name: f.name, Holder: holder, Request: fmt.Sprintf("r%d", f.requests), Term: long}
+	for _, change := range changes {
+		change(&c)
+	}
+	return c
+}
+
+// askLock claims and wants an answer of the given status.
+func (f *fixture) askLock(want protocol.Status, c protocol.LockClaim) protocol.LockAnswer {
 	f.Helper()
-	c := f.of(0, holder, changes...)
-	return lockGrantOf(c, f.ask(protocol.Granted, c))
+	a, err := f.locker().ClaimLock(f.ctx, c)
+	f.ok("ClaimLock", err)
+	if a.Status != want {
+		f.Fatalf("claim of lock %q by %s: %s, want %s: %+v", c.Name, c.Holder, a.Status, want, a)
+	}
+	return a
+}
+
+func (f *fixture) renewLock(g protocol.LockGrant) error {
+	f.Helper()
+	errs := f.locker().RenewLocks(f.ctx, []protocol.LockGrant{g})
+	if len(errs) != 1 {
+		f.Fatalf("RenewLocks of one grant gave %d answers", len(errs))
+	}
+	return errs[0]
+}
+
+func (f *fixture) releaseLock(g protocol.LockGrant) error { return f.locker().ReleaseLock(f.ctx, g) }
+
+// lock claims the lock of the fixture's name and wants to be granted.
+func (f *fixture) lock(holder string, changes ...lockChange) protocol.LockGrant {
+	f.Helper()
+	c := f.ofLock(holder, changes...)
+	return c.Grant(f.askLock(protocol.Granted, c))
 }
 
 // lockExpired is granted for a short term and returns when the lease has run out.
-func (f *fixture) lockExpired(holder string, changes ...change) protocol.Grant {
+func (f *fixture) lockExpired(holder string, changes ...lockChange) protocol.LockGrant {
 	f.Helper()
-	c := f.of(0, holder, append([]change{term(f.term)}, changes...)...)
-	a := f.ask(protocol.Granted, c)
+	c := f.ofLock(holder, append([]lockChange{lockTerm(f.term)}, changes...)...)
+	a := f.askLock(protocol.Granted, c)
 	f.until(a.Now.Add(a.Left))
-	return lockGrantOf(c, a)
+	return c.Grant(a)
 }
 
-// taken returns the tokens that a claim has taken away, and wants them described as lost.
-func (f *fixture) taken(a protocol.Answer) (tokens []int64) {
+// taken returns the tokens that a claim has taken away, and wants them to have the time.
+func (f *fixture) taken(a protocol.LockAnswer) (tokens []int64) {
 	f.Helper()
-	for _, s := range a.Settled {
-		tokens = append(tokens, s.Token)
-		if s.At.After(a.Now) {
-			f.Fatalf("lost at %s, after %s", s.At, a.Now)
+	for _, lost := range a.Lost {
+		tokens = append(tokens, lost.Token)
+		if lost.At.IsZero() || lost.At.After(a.Now) {
+			f.Fatalf("lost at %s, but it is %s", lost.At, a.Now)
 		}
-		s.Token, s.Holder, s.At = 0, "", a.Now
-		f.equal("what was taken away", s, protocol.Settled{Attempt: 1, Outcome: protocol.OutcomeLost, At: a.Now, Note: protocol.NoteExpired})
 	}
 	return tokens
 }
@@ -67,7 +107,7 @@ func lockIsHeldUpToItsLimit(f *fixture) {
 		{"writer", protocol.MaxPermits, []int{protocol.MaxPermits}, []int{1, protocol.MaxPermits}},
 	} {
 		f.name = f.other("x")
-		var first protocol.Grant
+		var first protocol.LockGrant
 		for i, n := range of.granted {
 			g := f.lock("a", permits(n, of.limit))
 			if i == 0 {
@@ -75,40 +115,36 @@ func lockIsHeldUpToItsLimit(f *fixture) {
 			}
 		}
 		for _, n := range of.refuse {
-			a := f.ask(protocol.Held, f.of(0, "b", permits(n, of.limit)))
+			a := f.askLock(protocol.Held, f.ofLock("b", permits(n, of.limit)))
 			f.equal("holder of "+of.what, a.Holder, "a")
 			f.equal("token of "+of.what, a.Token, first.Token)
-			f.between("left", a.Left, 1, long)
+			f.between("left", a.Left, 1, kept(long))
 		}
 	}
 
 	// Each claim minds its own limit.
 	f.name = f.other("x")
 	f.lock("a", permits(2, 3))
-	f.ask(protocol.Held, f.of(0, "b", permits(1, 2)))
+	f.askLock(protocol.Held, f.ofLock("b", permits(1, 2)))
 	f.lock("b", permits(2, 4))
 }
 
 func repeatedLockClaimGetsTheSameGrant(f *fixture) {
 	for _, limit := range []int{1, 5} {
 		f.anew()
-		c := f.of(0, "a", permits(1, limit), takeovers(2))
-		a := f.ask(protocol.Granted, c)
-		f.equal("attempt", a.Attempt, 1)
-		f.equal("takeovers", a.Takeovers, 2)
+		c := f.ofLock("a", permits(1, limit))
+		a := f.askLock(protocol.Granted, c)
 		for i := range 3 {
-			again := f.ask(protocol.Granted, c)
+			again := f.askLock(protocol.Granted, c)
 			f.equal("token", again.Token, a.Token)
-			f.equal("attempt", again.Attempt, 1)
-			f.equal("takeovers", again.Takeovers, 2)
-			f.between("left", again.Left, 1, long)
+			f.between("left", again.Left, 1, kept(long))
 			if i == 0 && limit > 1 {
 				f.lock("b", permits(limit-3, limit)) // there is room for another
 			}
 		}
-		f.ask(protocol.Held, f.of(0, "a", permits(limit, limit))) // another request is another claim
-		f.ok("Release", f.release(lockGrantOf(c, a)))
-		f.above("token", f.ask(protocol.Granted, c).Token, a.Token)
+		f.askLock(protocol.Held, f.ofLock("a", permits(limit, limit))) // another request is another claim
+		f.ok("Release", f.releaseLock(c.Grant(a)))
+		f.above("token", f.askLock(protocol.Granted, c).Token, a.Token)
 	}
 }
 
@@ -119,7 +155,7 @@ func lockTokensRise(f *fixture) {
 		f.above("token", g.Token, last)
 		last = g.Token
 		if i > 1 {
-			f.ok("Release", f.release(g))
+			f.ok("Release", f.releaseLock(g))
 		}
 	}
 	f.until(time.UnixMicro(last))
@@ -131,25 +167,24 @@ func expiredLockIsTakenByWhoNeedsIt(f *fixture) {
 	for _, limit := range []int{1, 3} {
 		f.anew()
 		old := f.lockExpired("a", permits(limit, limit))
-		c := f.of(0, "b", permits(1, limit))
-		a := f.ask(protocol.Granted, c)
+		c := f.ofLock("b", permits(1, limit))
+		a := f.askLock(protocol.Granted, c)
 		f.equal("taken", f.taken(a), []int64{old.Token})
-		f.equal("holder", a.Settled[0].Holder, "a")
+		f.equal("holder", a.Lost[0].Holder, "a")
 		f.above("token", a.Token, old.Token)
-		f.equal("told once", len(f.ask(protocol.Granted, c).Settled), 0)
-		f.fenced("Renew", f.renew(old))
-		f.fenced("Release", f.release(old))
-		f.fenced("Settle", f.settle(old, "succeeded"))
-		f.ok("Renew", f.renew(lockGrantOf(c, a)))
+		f.equal("told once", len(f.askLock(protocol.Granted, c).Lost), 0)
+		f.fenced("Renew", f.renewLock(old))
+		f.fenced("Release", f.releaseLock(old))
+		f.ok("Renew", f.renewLock(c.Grant(a)))
 	}
 
 	// Also when it is not enough.
 	f.anew()
 	live, old := f.lock("a", permits(1, 3)), f.lockExpired("b", permits(2, 3))
-	a := f.ask(protocol.Held, f.of(0, "c", permits(3, 3)))
+	a := f.askLock(protocol.Held, f.ofLock("c", permits(3, 3)))
 	f.equal("taken", f.taken(a), []int64{old.Token})
 	f.equal("token", a.Token, live.Token)
-	f.fenced("Renew", f.renew(old))
+	f.fenced("Renew", f.renewLock(old))
 	f.lock("d", permits(2, 3))
 }
 
@@ -159,17 +194,17 @@ func ownExpiredLockIsGrantedAnew(f *fixture) {
 		if limit > 1 {
 			f.lock("b", permits(1, limit))
 		}
-		c := f.of(0, "a", permits(1, limit), term(f.term))
-		first := f.ask(protocol.Granted, c)
+		c := f.ofLock("a", permits(1, limit), lockTerm(f.term))
+		first := f.askLock(protocol.Granted, c)
 		f.until(first.Now.Add(first.Left))
 		c.Term = long
-		second := f.ask(protocol.Granted, c)
+		second := f.askLock(protocol.Granted, c)
 		f.equal("taken", f.taken(second), []int64{first.Token})
 		f.above("token", second.Token, first.Token)
-		f.fenced("Renew", f.renew(lockGrantOf(c, first)))
-		f.fenced("Release", f.release(lockGrantOf(c, first)))
-		f.ok("Renew", f.renew(lockGrantOf(c, second)))
-		f.equal("token", f.ask(protocol.Granted, c).Token, second.Token)
+		f.fenced("Renew", f.renewLock(c.Grant(first)))
+		f.fenced("Release", f.releaseLock(c.Grant(first)))
+		f.ok("Renew", f.renewLock(c.Grant(second)))
+		f.equal("token", f.askLock(protocol.Granted, c).Token, second.Token)
 		if limit > 2 { // it counts once
 			f.lock("c", permits(limit-2, limit))
 		}
@@ -178,84 +213,94 @@ func ownExpiredLockIsGrantedAnew(f *fixture) {
 
 func expiredLockThatNobodyNeedsCanBeRenewed(f *fixture) {
 	one := f.lockExpired("a", mutex)
-	f.ok("Renew", f.renew(one))
-	f.equal("holder", f.ask(protocol.Held, f.of(0, "b", mutex)).Holder, "a")
+	f.ok("Renew", f.renewLock(one))
+	f.equal("holder", f.askLock(protocol.Held, f.ofLock("b", mutex)).Holder, "a")
 
 	f.anew()
 	g := f.lockExpired("a", permits(1, 2))
 	other := f.lock("b", permits(1, 2)) // there is room beside it
-	f.ok("Renew", f.renew(g))
-	f.ask(protocol.Held, f.of(0, "c", permits(1, 2)))
-	f.ok("Release", f.release(other))
-	f.ok("Renew", f.renew(g))
-	f.ok("Release", f.release(g))
+	f.ok("Renew", f.renewLock(g))
+	f.askLock(protocol.Held, f.ofLock("c", permits(1, 2)))
+	f.ok("Release", f.releaseLock(other))
+	f.ok("Renew", f.renewLock(g))
+	f.ok("Release", f.releaseLock(g))
 	f.lock("c", permits(2, 2))
 }
 
 func renewalExtendsTheLockFromNow(f *fixture) {
 	for _, limit := range []int{1, 2} {
 		f.anew()
-		c := f.of(0, "a", permits(1, limit), term(f.term))
-		g := lockGrantOf(c, f.ask(protocol.Granted, c))
+		c := f.ofLock("a", permits(1, limit), lockTerm(f.term))
+		g := c.Grant(f.askLock(protocol.Granted, c))
 		if limit > 1 {
 			f.lock("b", permits(1, limit))
 		}
 		g.Term = long
-		f.ok("Renew", f.renew(g))
+		f.ok("Renew", f.renewLock(g))
 		f.until(f.now().Add(f.term))
-		a := f.ask(protocol.Held, f.of(0, "c", permits(1, limit)))
-		f.between("left", a.Left, long/2, long)
+		a := f.askLock(protocol.Held, f.ofLock("c", permits(1, limit)))
+		f.between("left", a.Left, long/2, kept(long))
 		wrong := g
 		wrong.Token++
-		f.fenced("Renew with another token", f.renew(wrong))
+		f.fenced("Renew with another token", f.renewLock(wrong))
 		wrong = g
 		wrong.Request = "other"
-		f.fenced("Renew of another request", f.renew(wrong))
+		f.fenced("Renew of another request", f.renewLock(wrong))
 	}
 }
 
 func locksAreApartFromOccasions(f *fixture) {
+	g := f.lock("b", mutex)
 	f.grant(100, "a")
 	plain := f.grant(0, "a")
-	g := f.lock("b", mutex)
 	f.equal("mark", f.record().Mark, int64(100))
 	f.equal("open", len(f.record().Open), 2)
 	f.ask(protocol.Held, f.of(0, "c"))
 	f.ok("Release", f.release(plain))
-	f.equal("holder", f.ask(protocol.Held, f.of(0, "c", mutex)).Holder, "b")
-	f.ok("Release", f.release(g))
+	f.equal("holder", f.askLock(protocol.Held, f.ofLock("c", mutex)).Holder, "b")
+	f.ok("ReleaseLock", f.releaseLock(g))
 	f.equal("open", len(f.record().Open), 1)
-	errs := f.store.Renew(f.ctx, []protocol.Grant{f.grant(0, "a"), f.lock("b", mutex), f.grant(101, "a"), g})
-	f.equal("answers", len(errs), 4)
-	f.ok("Renew", errors.Join(errs[:3]...))
-	f.fenced("Renew", errs[3])
+}
+
+func renewalOfLocksAnswersForEachGrant(f *fixture) {
+	old := f.lock("a", mutex)
+	f.ok("ReleaseLock", f.releaseLock(old))
+	one := f.lock("b", mutex)
+	f.name = f.other("x")
+	two, three := f.lock("a", permits(1, 3)), f.lock("b", permits(1, 3))
+	bad := two
+	bad.Name = "a b"
+	errs := f.locker().RenewLocks(f.ctx, []protocol.LockGrant{two, bad, one, old, three})
+	f.equal("answers", len(errs), 5)
+	f.ok("RenewLocks", errors.Join(errs[0], errs[2], errs[4]))
+	f.refused("a faulty grant", errs[1])
+	f.fenced("RenewLocks", errs[3])
+	f.equal("answers to none", len(f.locker().RenewLocks(f.ctx, nil)), 0)
 }
 
 func faultyLocksAreRefused(f *fixture) {
 	faults := map[string]struct {
-		change
+		lockChange
 		says string
 	}{
 		"of no permits":              {permits(0, 1), "permits"},
 		"of more than the limit":     {permits(2, 1), "permits"},
 		"of a negative number":       {permits(-1, 3), "permits"},
 		"with a negative limit":      {permits(1, -1), "limit"},
-		"with permits only":          {permits(1, 0), "permits"},
-		"of an occasion":             {func(c *protocol.Claim) { c.Occasion = 1 }, "occasion"},
-		"of what is open only":       {onlyOpen, "only open"},
-		"with an unknown turn":       {func(c *protocol.Claim) { c.Turn = 3 }, "turn"},
-		"with a ticket for no time":  {func(c *protocol.Claim) { c.Ticket = 1 }, "ticket"},
-		"with a ticket for too long": {func(c *protocol.Claim) { c.Ticket = protocol.MaxTicket + 1 }, "ticket"},
-		"without a holder":           {func(c *protocol.Claim) { c.Holder = "" }, "holder"},
+		"with permits only":          {permits(1, 0), "limit"},
+		"with an unknown turn":       {func(c *protocol.LockClaim) { c.Turn = 3 }, "turn"},
+		"with a ticket for no time":  {func(c *protocol.LockClaim) { c.Ticket = 1 }, "ticket"},
+		"with a ticket for too long": {func(c *protocol.LockClaim) { c.Ticket = protocol.MaxTicket + 1 }, "ticket"},
+		"without a holder":           {func(c *protocol.LockClaim) { c.Holder = "" }, "holder"},
 	}
 	for what, fault := range faults {
-		_, err := f.store.Claim(f.ctx, f.of(0, "a", mutex, fault.change))
+		_, err := f.locker().ClaimLock(f.ctx, f.ofLock("a", mutex, fault.lockChange))
 		f.refused("a claim "+what, err)
 		if !strings.Contains(err.Error(), fault.says) {
 			f.Errorf("a claim %s is refused without naming %q: %v", what, fault.says, err)
 		}
 	}
-	_, err := f.store.Claim(f.ctx, f.of(0, "", permits(2, 1), func(c *protocol.Claim) { c.Turn, c.Ticket = -1, -1 }))
+	_, err := f.locker().ClaimLock(f.ctx, f.ofLock("", permits(2, 1), func(c *protocol.LockClaim) { c.Turn, c.Ticket = -1, -1 }))
 	f.refused("a claim of many faults", err)
 	for _, says := range []string{"holder", "permits", "turn", "ticket"} {
 		if !strings.Contains(err.Error(), says) {
@@ -263,19 +308,17 @@ func faultyLocksAreRefused(f *fixture) {
 		}
 	}
 	g := f.lock("a", mutex)
-	for what, change := range map[string]func(*protocol.Grant){
-		"of no permits":          func(g *protocol.Grant) { g.Permits = 0 },
-		"of more than the limit": func(g *protocol.Grant) { g.Permits = 2 },
-		"of an occasion":         func(g *protocol.Grant) { g.Occasion = 1 },
-		"without a token":        func(g *protocol.Grant) { g.Token = 0 },
+	for what, change := range map[string]func(*protocol.LockGrant){
+		"of no permits":          func(g *protocol.LockGrant) { g.Permits = 0 },
+		"of more than the limit": func(g *protocol.LockGrant) { g.Permits = 2 },
+		"without a token":        func(g *protocol.LockGrant) { g.Token = 0 },
 	} {
 		bad := g
 		change(&bad)
-		f.refused("a renewal "+what, f.renew(bad))
-		f.refused("a settlement "+what, f.settle(bad, "succeeded"))
+		f.refused("a renewal "+what, f.renewLock(bad))
 		if bad.Token != 0 {
-			f.refused("a release "+what, f.release(bad))
+			f.refused("a release "+what, f.releaseLock(bad))
 		}
 	}
-	f.ok("Renew", f.renew(g))
+	f.ok("Renew", f.renewLock(g))
 }

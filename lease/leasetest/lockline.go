@@ -6,43 +6,43 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-func turn(t protocol.Turn) change      { return func(c *protocol.Claim) { c.Turn = t } }
-func ticket(life time.Duration) change { return func(c *protocol.Claim) { c.Ticket = life } }
+func turn(t protocol.Turn) lockChange      { return func(c *protocol.LockClaim) { c.Turn = t } }
+func ticket(life time.Duration) lockChange { return func(c *protocol.LockClaim) { c.Ticket = life } }
 
-// waits and arrival wait in line: for whoever comes first, and for those who came before.
-func waits(c *protocol.Claim)   { c.Ticket = long }
-func arrival(c *protocol.Claim) { c.Ticket, c.Turn = long, protocol.TurnArrival }
-func largest(c *protocol.Claim) { c.Ticket, c.Turn = long, protocol.TurnLargest }
+// waits and arrival wait in the queue: in any order, and in the order of arrival.
+func waits(c *protocol.LockClaim)   { c.Ticket = long }
+func arrival(c *protocol.LockClaim) { c.Ticket, c.Turn = long, protocol.TurnArrival }
+func largest(c *protocol.LockClaim) { c.Ticket, c.Turn = long, protocol.TurnLargest }
 
 // queue has a claim wait in line.
-func (f *fixture) queue(holder string, changes ...change) protocol.Claim {
+func (f *fixture) queue(holder string, changes ...lockChange) protocol.LockClaim {
 	f.Helper()
-	c := f.of(0, holder, changes...)
-	f.ask(protocol.Queued, c)
+	c := f.ofLock(holder, changes...)
+	f.askLock(protocol.Queued, c)
 	return c
 }
 
 // granted wants a claim that waits to be granted now.
-func (f *fixture) grantedNow(c protocol.Claim) protocol.Grant {
+func (f *fixture) grantedNow(c protocol.LockClaim) protocol.LockGrant {
 	f.Helper()
-	return lockGrantOf(c, f.ask(protocol.Granted, c))
+	return c.Grant(f.askLock(protocol.Granted, c))
 }
 
 func arrivalGoesByTheLine(f *fixture) {
 	g := f.lock("a", mutex)
 	b, c := f.queue("b", mutex, arrival), f.queue("c", mutex, arrival)
 	d := f.queue("d", mutex, arrival)
-	f.ok("Release", f.release(g))
-	f.ask(protocol.Queued, d)
-	f.ask(protocol.Held, f.of(0, "e", mutex, turn(protocol.TurnArrival))) // a newcomer
-	f.ask(protocol.Queued, c)
+	f.ok("Release", f.releaseLock(g))
+	f.askLock(protocol.Queued, d)
+	f.askLock(protocol.Held, f.ofLock("e", mutex, turn(protocol.TurnArrival))) // a newcomer
+	f.askLock(protocol.Queued, c)
 	g = f.grantedNow(b)
-	f.ok("Release", f.release(g))
-	f.ask(protocol.Queued, d) // the place is kept, however often one asks
+	f.ok("Release", f.releaseLock(g))
+	f.askLock(protocol.Queued, d) // the place is kept, however often one asks
 	g = f.grantedNow(c)
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	g = f.grantedNow(d)
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	f.lock("e", mutex, turn(protocol.TurnArrival)) // nobody waits any more
 }
 
@@ -50,31 +50,31 @@ func largestGoesFirst(f *fixture) {
 	g := f.lock("a", write)
 	r1, r2 := f.queue("r1", read, largest), f.queue("r2", read, largest)
 	w1, w2 := f.queue("w1", write, largest), f.queue("w2", write, largest)
-	f.ok("Release", f.release(g))
-	f.ask(protocol.Held, f.of(0, "r3", read, turn(protocol.TurnLargest)))
-	f.ask(protocol.Queued, r1)
-	f.ask(protocol.Queued, w2)
+	f.ok("Release", f.releaseLock(g))
+	f.askLock(protocol.Held, f.ofLock("r3", read, turn(protocol.TurnLargest)))
+	f.askLock(protocol.Queued, r1)
+	f.askLock(protocol.Queued, w2)
 	g = f.grantedNow(w1)
-	f.ok("Release", f.release(g))
-	f.ask(protocol.Queued, r2)
+	f.ok("Release", f.releaseLock(g))
+	f.askLock(protocol.Queued, r2)
 	g = f.grantedNow(w2)
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	f.grantedNow(r1)
 	f.grantedNow(r2)
 	f.queue("w3", write, largest)
-	f.ask(protocol.Held, f.of(0, "r3", read, turn(protocol.TurnLargest))) // no reader passes a writer
+	f.askLock(protocol.Held, f.ofLock("r3", read, turn(protocol.TurnLargest))) // no reader passes a writer
 }
 
 func anyLetsNobodyGoFirst(f *fixture) {
 	g := f.lock("a", mutex)
 	b := f.queue("b", mutex, waits)
 	c := f.queue("c", mutex, waits)
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	g = f.grantedNow(c)
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	g = f.lock("d", mutex)
-	f.ask(protocol.Queued, b)
-	f.ok("Release", f.release(g))
+	f.askLock(protocol.Queued, b)
+	f.ok("Release", f.releaseLock(g))
 	f.grantedNow(b)
 }
 
@@ -83,16 +83,16 @@ func whoeverHasTheTurnNeedNotAskFirst(f *fixture) {
 	r1, r2 := f.queue("r1", read, arrival), f.queue("r2", read, arrival)
 	w := f.queue("w", write, arrival)
 	r3 := f.queue("r3", read, arrival)
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	second := f.grantedNow(r2)
-	f.ask(protocol.Queued, r3)
-	f.ask(protocol.Queued, w)
+	f.askLock(protocol.Queued, r3)
+	f.askLock(protocol.Queued, w)
 	first := f.grantedNow(r1)
-	f.ok("Release", f.release(first))
-	f.ok("Release", f.release(second))
-	f.ask(protocol.Queued, r3)
+	f.ok("Release", f.releaseLock(first))
+	f.ok("Release", f.releaseLock(second))
+	f.askLock(protocol.Queued, r3)
 	g = f.grantedNow(w)
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	f.grantedNow(r3)
 
 	// But what those before need is left for them.
@@ -100,103 +100,103 @@ func whoeverHasTheTurnNeedNotAskFirst(f *fixture) {
 	g = f.lock("a", permits(3, 3))
 	b, c := f.queue("b", permits(2, 3), arrival), f.queue("c", permits(1, 3), arrival)
 	d := f.queue("d", permits(1, 3), arrival)
-	f.ok("Release", f.release(g))
-	f.ask(protocol.Queued, d)
+	f.ok("Release", f.releaseLock(g))
+	f.askLock(protocol.Queued, d)
 	f.grantedNow(c)
-	f.ask(protocol.Queued, d)
+	f.askLock(protocol.Queued, d)
 	f.grantedNow(b)
-	f.ask(protocol.Queued, d)
+	f.askLock(protocol.Queued, d)
 }
 
 func deadTicketDelaysNobodyLongerThanItsLife(f *fixture) {
 	for _, limit := range []int{1, 3} {
 		f.anew()
 		g := f.lock("a", permits(limit, limit))
-		dead := f.of(0, "dead", permits(limit, limit), arrival, ticket(f.term))
-		entered := f.ask(protocol.Queued, dead)
+		dead := f.ofLock("dead", permits(limit, limit), arrival, ticket(f.term))
+		entered := f.askLock(protocol.Queued, dead)
 		b := f.queue("b", permits(1, limit), arrival)
-		f.ok("Release", f.release(g))
+		f.ok("Release", f.releaseLock(g))
 		f.until(entered.Now.Add(f.term))
 		f.grantedNow(b)
-		again := f.ask(protocol.Queued, dead) // at the end of the line
-		f.between("left", again.Left, 1, long)
+		again := f.askLock(protocol.Queued, dead) // at the end of the line
+		f.between("left", again.Left, 1, kept(long))
 	}
 
 	// Nor one that is not the first.
 	f.anew()
 	g := f.lock("a", write)
 	r1 := f.queue("r1", read, arrival)
-	dead := f.of(0, "dead", write, arrival, ticket(f.term))
-	f.ask(protocol.Queued, dead)
+	dead := f.ofLock("dead", write, arrival, ticket(f.term))
+	f.askLock(protocol.Queued, dead)
 	r2 := f.queue("r2", read, arrival)
 	f.until(f.now().Add(f.term))
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	f.grantedNow(r2)
 	f.grantedNow(r1)
 }
 
 func claimAgainKeepsTheTicket(f *fixture) {
 	g := f.lock("a", mutex)
-	b := f.of(0, "b", mutex, arrival, ticket(f.term))
-	f.ask(protocol.Queued, b)
+	b := f.ofLock("b", mutex, arrival, ticket(f.term))
+	f.askLock(protocol.Queued, b)
 	b.Ticket = long
-	f.ask(protocol.Queued, b)
+	f.askLock(protocol.Queued, b)
 	c := f.queue("c", mutex, arrival)
 	f.until(f.now().Add(f.term))
-	f.ok("Release", f.release(g))
-	f.ask(protocol.Queued, c)
+	f.ok("Release", f.releaseLock(g))
+	f.askLock(protocol.Queued, c)
 	g = f.grantedNow(b)
 
 	// Nor does who does not wait any more lose the place: it is given up by a release.
-	f.ask(protocol.Queued, c)
+	f.askLock(protocol.Queued, c)
 	c.Ticket = 0
-	f.ask(protocol.Held, c)
+	f.askLock(protocol.Held, c)
 	d := f.queue("d", mutex, arrival)
-	f.ok("Release", f.release(g))
-	f.ask(protocol.Queued, d)
+	f.ok("Release", f.releaseLock(g))
+	f.askLock(protocol.Queued, d)
 	f.grantedNow(c)
 }
 
 func leftTellsWhenToAskAgain(f *fixture) {
 	g := f.lock("a", mutex)
-	a := f.ask(protocol.Queued, f.of(0, "b", mutex, arrival, ticket(long/2)))
-	f.between("left of the lease", a.Left, long/2+1, long)
-	a = f.ask(protocol.Queued, f.of(0, "c", mutex, arrival))
-	f.between("left of the ticket", a.Left, 1, long/2)
+	a := f.askLock(protocol.Queued, f.ofLock("b", mutex, arrival, ticket(long/2)))
+	f.between("left of the lease", a.Left, long/2+1, kept(long))
+	a = f.askLock(protocol.Queued, f.ofLock("c", mutex, arrival))
+	f.between("left of the ticket", a.Left, 1, kept(long/2))
 	f.equal("token", a.Token, g.Token)
-	a = f.ask(protocol.Held, f.of(0, "d", mutex)) // it goes by no line
-	f.between("left of the lease", a.Left, long/2+1, long)
-	f.ok("Release", f.release(g))
-	a = f.ask(protocol.Held, f.of(0, "d", mutex, turn(protocol.TurnArrival)))
+	a = f.askLock(protocol.Held, f.ofLock("d", mutex)) // it goes by no line
+	f.between("left of the lease", a.Left, long/2+1, kept(long))
+	f.ok("Release", f.releaseLock(g))
+	a = f.askLock(protocol.Held, f.ofLock("d", mutex, turn(protocol.TurnArrival)))
 	f.equal("holder", a.Holder, "b")
 	f.equal("token", a.Token, int64(0))
-	f.between("left of the ticket", a.Left, 1, long/2)
+	f.between("left of the ticket", a.Left, 1, kept(long/2))
 
 	// Of several leases it is the first to end.
 	f.anew()
 	f.lock("a", permits(1, 2))
-	soon := f.lock("b", permits(1, 2), term(long/2))
-	a = f.ask(protocol.Held, f.of(0, "c", permits(2, 2)))
+	soon := f.lock("b", permits(1, 2), lockTerm(long/2))
+	a = f.askLock(protocol.Held, f.ofLock("c", permits(2, 2)))
 	f.equal("token", a.Token, soon.Token)
 	f.equal("holder", a.Holder, "b")
-	f.between("left", a.Left, 1, long/2)
+	f.between("left", a.Left, 1, kept(long/2))
 }
 
 func longLinesAreInOrder(f *fixture) {
 	const n = 150 // more than a store may look at for one answer
 	g := f.lock("a", mutex)
-	line := make([]protocol.Claim, n)
+	line := make([]protocol.LockClaim, n)
 	for i := range line {
 		line[i] = f.queue("b", mutex, arrival)
 	}
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	for i, c := range line {
 		for _, other := range []int{i + 1, n - 1} {
 			if other > i && other < n {
-				f.ask(protocol.Queued, line[other])
+				f.askLock(protocol.Queued, line[other])
 			}
 		}
-		f.ok("Release", f.release(f.grantedNow(c)))
+		f.ok("Release", f.releaseLock(f.grantedNow(c)))
 	}
 
 	f.anew()
@@ -206,7 +206,7 @@ func longLinesAreInOrder(f *fixture) {
 	}
 	f.queue("w", write, arrival)
 	last := f.queue("r", read, arrival)
-	f.ok("Release", f.release(g))
-	f.ask(protocol.Queued, last)
-	f.ask(protocol.Held, f.of(0, "r", read, turn(protocol.TurnArrival)))
+	f.ok("Release", f.releaseLock(g))
+	f.askLock(protocol.Queued, last)
+	f.askLock(protocol.Held, f.ofLock("r", read, turn(protocol.TurnArrival)))
 }

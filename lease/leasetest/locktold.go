@@ -10,22 +10,13 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-func (f *fixture) locker() protocol.Locker {
-	f.Helper()
-	l, ok := f.store.(protocol.Locker)
-	if !ok {
-		f.Skip("the store is no protocol.Locker")
-	}
-	return l
-}
-
-// told is a call of who listens.
+// told is one notification.
 type told struct {
 	name     string
 	requests []string
 }
 
-// listen listens until the case ends. What comes is read with tells.
+// listen listens until the case ends. Notifications are read with tells.
 func (f *fixture) listen() <-chan told {
 	f.Helper()
 	l := f.locker()
@@ -61,9 +52,9 @@ func (f *fixture) next(heard <-chan told, name string) []string {
 	}
 }
 
-// tells wants the next to be told to be the requests of these claims. So nobody was told of what happened before, and not
+// tells wants the next notification to be of the requests of these claims. So there was none of earlier events, and not
 // already been looked at.
-func (f *fixture) tells(heard <-chan told, claims ...protocol.Claim) {
+func (f *fixture) tells(heard <-chan told, claims ...protocol.LockClaim) {
 	f.Helper()
 	var want []string
 	for _, c := range claims {
@@ -79,17 +70,17 @@ func listenTellsWhoseTurnItIs(f *fixture) {
 	g := f.lock("a", mutex)
 	b := f.queue("b", mutex, arrival)
 	c := f.queue("c", mutex, arrival)
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	f.tells(heard, b) // one of many
 	g = f.grantedNow(b)
-	f.ok("Renew", f.renew(g))
-	f.ok("Release", f.release(g))
+	f.ok("Renew", f.renewLock(g))
+	f.ok("Release", f.releaseLock(g))
 	f.tells(heard, c)
 	g = f.grantedNow(c)
-	f.ok("Release", f.release(g)) // nobody waits
+	f.ok("Release", f.releaseLock(g)) // nobody waits
 	g = f.lock("a", mutex)
 	d := f.queue("d", mutex, waits)
-	f.ok("Settle", f.settle(g, "succeeded"))
+	f.ok("Release", f.releaseLock(g))
 	f.tells(heard, d)
 
 	// What has run out is in nobody's way.
@@ -98,7 +89,7 @@ func listenTellsWhoseTurnItIs(f *fixture) {
 	old := f.lock("b", permits(1, 2))
 	both := f.queue("c", permits(2, 2), arrival)
 	f.runsOut(old)
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	f.tells(heard, both)
 }
 
@@ -108,13 +99,13 @@ func listenTellsAllReadersUpToTheFirstWriter(f *fixture) {
 	r1, r2 := f.queue("r1", read, arrival), f.queue("r2", read, arrival)
 	w := f.queue("w", write, arrival)
 	r3 := f.queue("r3", read, arrival)
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	f.tells(heard, r1, r2)
 	first, second := f.grantedNow(r1), f.grantedNow(r2)
-	f.ok("Release", f.release(first)) // nobody can go
-	f.ok("Release", f.release(second))
+	f.ok("Release", f.releaseLock(first)) // nobody can go
+	f.ok("Release", f.releaseLock(second))
 	f.tells(heard, w)
-	f.ok("Release", f.release(f.grantedNow(w)))
+	f.ok("Release", f.releaseLock(f.grantedNow(w)))
 	f.tells(heard, r3)
 }
 
@@ -123,11 +114,11 @@ func listenPassesWhoLetsNobodyGoFirst(f *fixture) {
 	g, other := f.lock("a", permits(2, 3)), f.lock("b", permits(1, 3))
 	all := f.queue("c", permits(3, 3), waits)
 	two, one := f.queue("d", permits(2, 3), waits), f.queue("e", permits(1, 3), waits)
-	f.ok("Release", f.release(other))
+	f.ok("Release", f.releaseLock(other))
 	f.tells(heard, one)
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	f.tells(heard, all) // it is the first, and fits
-	f.ok("Release", f.release(f.grantedNow(two)))
+	f.ok("Release", f.releaseLock(f.grantedNow(two)))
 	f.tells(heard, all)
 }
 
@@ -136,11 +127,11 @@ func whoLeavesTheLineLetsTheNextGo(f *fixture) {
 	f.lock("a", permits(1, 3))
 	b := f.queue("b", permits(3, 3), arrival)
 	c, d := f.queue("c", permits(1, 3), arrival), f.queue("d", permits(2, 3), arrival)
-	f.ok("Release", f.release(protocol.Grant{
-		Name: f.name, Holder: "d", Request: d.Request, Attempt: 1, Term: long, Permits: 2, Limit: 3,
+	f.ok("Release", f.releaseLock(protocol.LockGrant{
+		Name: f.name, Holder: "d", Request: d.Request, Term: long, Permits: 2, Limit: 3,
 	})) // it was in nobody's way, and nobody can go
-	f.ok("Release", f.release(protocol.Grant{
-		Name: f.name, Holder: "b", Request: b.Request, Attempt: 1, Term: long, Permits: 3, Limit: 3,
+	f.ok("Release", f.releaseLock(protocol.LockGrant{
+		Name: f.name, Holder: "b", Request: b.Request, Term: long, Permits: 3, Limit: 3,
 	}))
 	f.tells(heard, c)
 }
@@ -164,10 +155,10 @@ func whoTakesAwayLetsOthersGo(f *fixture) {
 }
 
 // runsOut returns when the lease of a grant has run out.
-func (f *fixture) runsOut(g protocol.Grant) {
+func (f *fixture) runsOut(g protocol.LockGrant) {
 	f.Helper()
 	g.Term = f.term
-	f.ok("Renew", f.renew(g))
+	f.ok("Renew", f.renewLock(g))
 	f.until(f.now().Add(f.term))
 }
 
@@ -177,7 +168,7 @@ func whoPassesTheDeadLetsOthersPass(f *fixture) {
 	dead := f.queue("dead", write, arrival)
 	r1, r2 := f.queue("r1", read, arrival), f.queue("r2", read, arrival)
 	dead.Ticket = f.term
-	f.ask(protocol.Queued, dead)
+	f.askLock(protocol.Queued, dead)
 	f.until(f.now().Add(f.term))
 	f.grantedNow(r2)
 	f.tells(heard, r1)
@@ -189,24 +180,24 @@ func listenTellsAnyWhenThereAreMany(f *fixture) {
 	for range 100 {
 		f.queue("r", read, arrival)
 	}
-	f.ok("Release", f.release(g))
+	f.ok("Release", f.releaseLock(g))
 	f.tells(heard) // any
 }
 
-func tellIt(c *protocol.Claim) { c.Tell = true }
+func tellIt(c *protocol.LockClaim) { c.Tell = true }
 
 func tellTellsOfGrantAndEnd(f *fixture) {
 	heard := f.listen()
-	f.ok("Release", f.release(f.lock("a", permits(1, 4)))) // nobody is told of others
+	f.ok("Release", f.releaseLock(f.lock("a", permits(1, 4)))) // nobody is notified of others
 	for _, beside := range []bool{false, true} {
-		c := f.of(0, "a", permits(1, 4), tellIt)
-		g := lockGrantOf(c, f.ask(protocol.Granted, c))
+		c := f.ofLock("a", permits(1, 4), tellIt)
+		g := c.Grant(f.askLock(protocol.Granted, c))
 		f.tells(heard, c)
-		f.ask(protocol.Granted, c) // it was told
-		waiting := f.of(0, "b", permits(4, 4), waits, tellIt)
-		f.ask(protocol.Queued, waiting) // and this is no grant
-		f.ok("Renew", f.renew(g))
-		f.ok("Release", f.release(g))
+		f.askLock(protocol.Granted, c) // it was notified
+		waiting := f.ofLock("b", permits(4, 4), waits, tellIt)
+		f.askLock(protocol.Queued, waiting) // and this is no grant
+		f.ok("Renew", f.renewLock(g))
+		f.ok("Release", f.releaseLock(g))
 		if beside {
 			f.tells(heard, c)
 			break
@@ -217,10 +208,10 @@ func tellTellsOfGrantAndEnd(f *fixture) {
 
 	f.name = f.other("x")
 	for _, limit := range []int{1, 4} { // alone, and beside another
-		c := f.of(0, "a", permits(1, limit), tellIt)
-		g := lockGrantOf(c, f.ask(protocol.Granted, c))
+		c := f.ofLock("a", permits(1, limit), tellIt)
+		g := c.Grant(f.askLock(protocol.Granted, c))
 		f.tells(heard, c)
-		f.ok("Release", f.release(g))
+		f.ok("Release", f.releaseLock(g))
 		f.tells(heard, c)
 		f.lock("b", permits(1, 4))
 	}
@@ -228,11 +219,11 @@ func tellTellsOfGrantAndEnd(f *fixture) {
 
 func forceReleaseTellsTheHolderAndWhoseTurnItIs(f *fixture) {
 	heard := f.listen()
-	c := f.of(0, "a", mutex)
-	g := lockGrantOf(c, f.ask(protocol.Granted, c))
+	c := f.ofLock("a", mutex)
+	g := c.Grant(f.askLock(protocol.Granted, c))
 	b := f.queue("b", mutex, arrival)
 	f.queue("c", mutex, arrival)
-	for range 2 { // what is not held is not told
+	for range 2 { // without a hold there is no notification
 		_, err := f.locker().ForceRelease(f.ctx, f.name, g.Token)
 		f.ok("ForceRelease", err)
 	}

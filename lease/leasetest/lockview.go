@@ -23,17 +23,17 @@ func lockShowsHoldsAndLine(f *fixture) {
 	}
 	f.equal("nothing", show(), protocol.Lock{Name: f.name})
 	began := f.now().Truncate(time.Microsecond)
-	one, two := f.lock("a", permits(1, 3)), f.lock("b", permits(2, 3), term(long/2))
+	one, two := f.lock("a", permits(1, 3)), f.lock("b", permits(2, 3), lockTerm(long/2))
 	w1, w2 := f.queue("c", permits(3, 3), arrival), f.queue("d", permits(1, 3), arrival, ticket(long/2))
 	big := f.queue("e", permits(2, 3), largest)
-	f.ok("Renew", f.renew(one))
+	f.ok("Renew", f.renewLock(one))
 	v := show()
 	f.equal("name", v.Name, f.name)
 	f.equal("token", v.Token, two.Token)
 	f.equal("holds", len(v.Holds), 2)
-	for i, want := range []protocol.Grant{one, two} { // oldest grant first, although it ends later
+	for i, want := range []protocol.LockGrant{one, two} { // oldest grant first, although it ends later
 		h := v.Holds[i]
-		f.between("left", h.Left, want.Term/2, want.Term)
+		f.between("left", h.Left, want.Term/2, kept(want.Term))
 		if h.Since.Before(began) || h.Since.After(f.now()) {
 			f.Fatalf("held since %s, before %s or after %s", h.Since, began, f.now())
 		}
@@ -42,7 +42,7 @@ func lockShowsHoldsAndLine(f *fixture) {
 	}
 	f.equal("waiters", v.Waiters, 3)
 	f.equal("line", len(v.Line), 3)
-	for i, want := range []protocol.Claim{w1, w2, big} {
+	for i, want := range []protocol.LockClaim{w1, w2, big} {
 		w := v.Line[i]
 		f.between("left", w.Left, want.Ticket/2, want.Ticket)
 		if w.Since.Before(began) || w.Since.After(f.now()) {
@@ -54,9 +54,9 @@ func lockShowsHoldsAndLine(f *fixture) {
 
 	// What has run out is shown until somebody needs it; who waits no more is not.
 	one.Term, two.Term = f.term, f.term
-	f.ok("Renew", errors.Join(f.store.Renew(f.ctx, []protocol.Grant{one, two})...))
+	f.ok("Renew", errors.Join(l.RenewLocks(f.ctx, []protocol.LockGrant{one, two})...))
 	w1.Ticket = f.term
-	f.ask(protocol.Queued, w1)
+	f.askLock(protocol.Queued, w1)
 	f.until(f.now().Add(f.term))
 	v = show()
 	f.equal("holds", len(v.Holds), 2)
@@ -65,11 +65,11 @@ func lockShowsHoldsAndLine(f *fixture) {
 	f.equal("first", v.Line[0].Request, w2.Request)
 	f.equal("nothing changed", show().Token, v.Token)
 
-	for _, g := range []protocol.Grant{one, two} {
-		f.ok("Release", f.release(g))
+	for _, g := range []protocol.LockGrant{one, two} {
+		f.ok("Release", f.releaseLock(g))
 	}
-	for _, c := range []protocol.Claim{w2, big} {
-		f.ok("Release", f.release(f.grantedNow(c)))
+	for _, c := range []protocol.LockClaim{w2, big} {
+		f.ok("Release", f.releaseLock(f.grantedNow(c)))
 	}
 	f.equal("nothing any more", show(), protocol.Lock{Name: f.name})
 	_, err := l.Lock(f.ctx, "no name")
@@ -123,7 +123,7 @@ func locksListsWhatIsHeldOrWaitedFor(f *fixture) {
 		g := f.lock("a", permits(1+i%2, 2))
 		switch i % 3 {
 		case 0:
-			f.ok("Release", f.release(g))
+			f.ok("Release", f.releaseLock(g))
 			continue
 		case 1:
 			f.queue("b", permits(2, 2), arrival)
@@ -149,9 +149,9 @@ func ctxEndsCallAboutLocks(f *fixture) {
 	ctx, cancel := context.WithCancelCause(f.ctx)
 	cancel(cause)
 	for verb, call := range map[string]func() error{
-		"Claim":        func() error { _, err := f.store.Claim(ctx, f.of(0, "b", mutex)); return err },
-		"Renew":        func() error { return f.store.Renew(ctx, []protocol.Grant{g})[0] },
-		"Release":      func() error { return f.store.Release(ctx, g) },
+		"ClaimLock":    func() error { _, err := l.ClaimLock(ctx, f.ofLock("b", mutex)); return err },
+		"RenewLocks":   func() error { return l.RenewLocks(ctx, []protocol.LockGrant{g})[0] },
+		"ReleaseLock":  func() error { return l.ReleaseLock(ctx, g) },
 		"Lock":         func() error { _, err := l.Lock(ctx, f.name); return err },
 		"Locks":        func() error { _, _, err := l.Locks(ctx, f.name, "", 10); return err },
 		"ForceRelease": func() error { _, err := l.ForceRelease(ctx, f.name, g.Token); return err },
@@ -161,7 +161,7 @@ func ctxEndsCallAboutLocks(f *fixture) {
 			f.Errorf("%s under a context that has ended: %v, want the reason why it has", verb, err)
 		}
 	}
-	f.equal("holder", f.ask(protocol.Held, f.of(0, "b", mutex)).Holder, "a")
+	f.equal("holder", f.askLock(protocol.Held, f.ofLock("b", mutex)).Holder, "a")
 }
 
 func manyLocksAtOnce(f *fixture) {
@@ -195,12 +195,12 @@ func (f *fixture) contend(limit int, turn protocol.Turn) {
 			if limit == protocol.MaxPermits && r.IntN(4) == 0 {
 				n = limit
 			}
-			c := protocol.Claim{
+			c := protocol.LockClaim{
 				Name: f.name, Holder: fmt.Sprintf("h%d", id), Request: fmt.Sprintf("h%d-%d", id, round), Term: long,
 				Permits: n, Limit: limit, Turn: turn, Ticket: long,
 			}
 			for {
-				a, err := f.store.Claim(f.ctx, c)
+				a, err := f.locker().ClaimLock(f.ctx, c)
 				if err != nil {
 					return err
 				}
@@ -212,7 +212,7 @@ func (f *fixture) contend(limit int, turn protocol.Turn) {
 					if err := hold(-n); err != nil {
 						return err
 					}
-					if err := f.store.Release(f.ctx, lockGrantOf(c, a)); err != nil {
+					if err := f.locker().ReleaseLock(f.ctx, c.Grant(a)); err != nil {
 						return err
 					}
 					break
@@ -228,9 +228,7 @@ func (f *fixture) contend(limit int, turn protocol.Turn) {
 	}
 	all.Wait()
 	f.ok(fmt.Sprintf("lock of %d, turn %d", limit, turn), errors.Join(errs...))
-	if l, ok := f.store.(protocol.Locker); ok {
-		v, err := l.Lock(f.ctx, f.name)
-		f.ok("Lock", err)
-		f.equal("what is left", v, protocol.Lock{Name: f.name})
-	}
+	v, err := f.locker().Lock(f.ctx, f.name)
+	f.ok("Lock", err)
+	f.equal("what is left", v, protocol.Lock{Name: f.name})
 }

@@ -16,13 +16,13 @@ func renewalExtendsFromNow(f *fixture) {
 	f.ok("Renew", f.renew(g))
 	f.until(a.Now.Add(a.Left))
 	held := f.ask(protocol.Held, f.of(100, "b"))
-	f.between("left", held.Left, long/2, long)
+	f.between("left", held.Left, long/2, kept(long))
 
 	// Not from when the lease would have ended.
 	for range 3 {
 		f.ok("Renew", f.renew(g))
 	}
-	f.between("left", f.ask(protocol.Held, f.of(100, "b")).Left, long/2, long)
+	f.between("left", f.ask(protocol.Held, f.of(100, "b")).Left, long/2, kept(long))
 
 	// A shorter term shortens it.
 	g.Term = f.term
@@ -88,7 +88,7 @@ func renewAnswersForEachGrant(f *fixture) {
 	f.equal("answers to nothing", len(f.store.Renew(f.ctx, nil)), 0)
 	for _, i := range []int{1, 126, 129, 298} {
 		a := f.ask(protocol.Held, f.of(0, "b", named(grants[i].Name)))
-		f.between("left", a.Left, long-a.Now.Sub(before)-time.Millisecond, long)
+		f.between("left", a.Left, long-a.Now.Sub(before)-time.Millisecond, kept(long))
 	}
 }
 

@@ -64,7 +64,7 @@ func repairedDecidesWhatWasSettled(f *fixture) {
 	f.ask(protocol.Granted, f.of(n+1, "b"))
 	f.ask(protocol.Decided, f.of(n+2, "b", onlyOpen))
 	f.equal("mark", f.ask(protocol.Decided, f.of(n+4, "b", notAfter(f.now().Add(-time.Hour)))).Mark, n+4)
-	f.equal("exceptions", f.repair(true).Exceptions, 21) // with what was granted since
+	f.equal("exceptions", f.repair(true).Exceptions, 21) // with those granted since
 	f.ask(protocol.Decided, f.of(n+6, "b"))
 	f.ask(protocol.Granted, f.of(last+100, "b")) // passed as one of a range
 	f.ask(protocol.Decided, f.of(last, "b"))
@@ -111,9 +111,9 @@ func repairBringsControlsBackToNow(f *fixture) {
 	f.sync(protocol.Sync{
 		Name: f.name, Mark: ahead.UnixMilli(), Revision: "r", Schedule: "UTC @every 1s", Paused: &protocol.Pause{By: "ops", Why: "w", Since: ahead},
 	})
-	limited := protocol.Trigger{Every: time.Hour, Burst: 1, Beside: true}
-	f.trigger(protocol.Opened, limited)
-	f.trigger(protocol.Limited, limited)
+	f.policy(protocol.Policy{Every: time.Hour, Burst: 1, Beside: true})
+	f.trigger(protocol.Opened, protocol.Trigger{})
+	f.trigger(protocol.Limited, protocol.Trigger{})
 	before := f.now().Truncate(time.Microsecond)
 	f.repair(true)
 	r, now := f.record(), f.now()
@@ -123,7 +123,7 @@ func repairBringsControlsBackToNow(f *fixture) {
 	for what, since := range map[string]time.Time{"pause": r.Paused.Since, "revision": r.Revised, "schedule": r.Schedules[0].Since} {
 		f.between(what+" since", since.Sub(before), 0, now.Sub(before))
 	}
-	f.trigger(protocol.Opened, limited)
+	f.trigger(protocol.Opened, protocol.Trigger{})
 }
 
 func repairOfNothingAheadChangesNothing(f *fixture) {

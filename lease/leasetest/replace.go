@@ -20,12 +20,12 @@ func overlapReplaceTellsTheHolder(f *fixture) {
 	a := f.ask(protocol.Queued, c)
 	f.equal("mark", a.Mark, int64(101))
 	f.equal("holder", a.Holder, "a")
-	f.between("left", a.Left, 1, long)
+	f.between("left", a.Left, 1, kept(long))
 	f.settledToo(a)
 	g.Term = 3 * long
 	for range 2 {
 		f.replaced(f.renew(g))
-		f.between("left", f.ask(protocol.Queued, c).Left, 1, long) // it was not extended
+		f.between("left", f.ask(protocol.Queued, c).Left, 1, kept(long)) // it was not extended
 	}
 	f.equal("holder", f.ask(protocol.Held, f.of(100, "c")).Holder, "a")
 	g.Note = "made room"
@@ -36,7 +36,7 @@ func overlapReplaceTellsTheHolder(f *fixture) {
 	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: protocol.OutcomeReplaced}})
 }
 
-// Who has to make room may have just succeeded, or give it up.
+// A holder that has to make room may have just succeeded, or give it up.
 func replacedHolderEndsAsItLikes(f *fixture) {
 	g := f.grant(100, "a")
 	c := f.of(101, "b", replace)
@@ -74,7 +74,7 @@ func deadHolderDelaysReplacementUntilItsLeaseEnds(f *fixture) {
 	a := f.ask(protocol.Granted, c)
 	f.equal("attempt", a.Attempt, 1)
 	f.settledToo(a, replacedOf(g))
-	f.settledToo(f.ask(protocol.Granted, c)) // the claim that settled it has told of it
+	f.settledToo(f.ask(protocol.Granted, c)) // the claim that settled it has reported it
 	f.ask(protocol.Decided, f.of(100, "c"))
 	f.fenced("Renew", f.renew(g))
 	f.fenced("Release", f.release(g))
@@ -132,7 +132,7 @@ func replaceTakesThePlaceOfWhatWaits(f *fixture) {
 	f.settledToo(f.ask(protocol.Granted, f.of(103, "d", replace)), skippedAs(102, protocol.OutcomeReplaced, "c", protocol.NoteNewer))
 }
 
-// What waits replaces for whoever claims it so, and only then.
+// An occasion that waits replaces others only for a claim with that overlap.
 func waitingReplacesWhenItIsClaimedSo(f *fixture) {
 	g := f.grant(100, "a")
 	f.ask(protocol.Queued, f.of(101, "b", queue))
@@ -193,7 +193,7 @@ func onlyWhatIsGrantedAlreadyMakesRoom(f *fixture) {
 	f.equal("attempt", f.grant(103, "b").Attempt, g.Attempt+1)
 }
 
-// Whatever else is told to make room later, and for an older one.
+// Others have to make room later, and for an older one.
 func whoIsReplacedStaysReplaced(f *fixture) {
 	old := f.granted(f.open())
 	newer := f.open()

@@ -15,7 +15,7 @@ import (
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
 // new or shared: the cases use names that are new in each run. A store that is not a [protocol.Watcher], [protocol.Inspector],
-// [protocol.Controller], [protocol.Canceller], [protocol.Repairer], [protocol.Roster], [protocol.MemberHistory], [protocol.KnownMembers], [protocol.Heartbeater], [protocol.Journal], [protocol.Publisher], [protocol.Sets], [protocol.Summarizer], [protocol.Locker] or
+// [protocol.Controller], [protocol.Canceller], [protocol.Repairer], [protocol.Remover], [protocol.Roster], [protocol.MemberHistory], [protocol.KnownMembers], [protocol.Heartbeater], [protocol.Journal], [protocol.Publisher], [protocol.Sets], [protocol.Summarizer], [protocol.Locker] or
 // [protocol.Namespacer], or for which [WithForget] or [WithClockStep] is not given, has the cases about that skipped.
 func Run(t *testing.T, newStore func(t *testing.T) protocol.Store, opts ...Option) {
 	o := options{
@@ -87,6 +87,7 @@ var cases = []struct {
 	// bounds.go
 	{"PastItsBoundNothingIsClaimed", pastItsBoundNothingIsClaimed},
 	{"PastItsBoundNothingIsTakenOver", pastItsBoundNothingIsTakenOver},
+	{"LeftForTooLongIsMissed", leftForTooLongIsMissed},
 	{"PastItsBoundNothingIsSettledOnTheWay", pastItsBoundNothingIsSettledOnTheWay},
 	{"PastItsBoundNothingIsPassedOrMade", pastItsBoundNothingIsPassedOrMade},
 	{"PastItsBoundNothingIsPausedOrTriggered", pastItsBoundNothingIsPausedOrTriggered},
@@ -177,6 +178,15 @@ var cases = []struct {
 	{"RepairOfNothingAheadChangesNothing", repairOfNothingAheadChangesNothing},
 	{"WatchNotifiesOfRepairs", watchNotifiesOfRepairs},
 
+	// remove.go
+	{"RemovedRecordIsGone", removedRecordIsGone},
+	{"WhatIsOpenIsNotRemoved", whatIsOpenIsNotRemoved},
+	{"RemovalIsOfTheRecordThatWasSeen", removalIsOfTheRecordThatWasSeen},
+	{"ClaimsThatRaceWithARemovalWinWhollyOrNotAtAll", claimsThatRaceWithARemovalWinWhollyOrNotAtAll},
+	{"RemovalLeavesLocksAndOtherNamesAlone", removalLeavesLocksAndOtherNamesAlone},
+	{"RemovalWaitsForTheClock", removalWaitsForTheClock},
+	{"FaultyRemovalsAreRefused", faultyRemovalsAreRefused},
+
 	// openonly.go
 	{"OnlyOpenDecidesNothing", onlyOpenDecidesNothing},
 	{"OnlyOpenAsksForTheOpen", onlyOpenAsksForTheOpen},
@@ -205,6 +215,7 @@ var cases = []struct {
 	{"ExpiredLockThatNobodyNeedsCanBeRenewed", expiredLockThatNobodyNeedsCanBeRenewed},
 	{"RenewalExtendsTheLockFromNow", renewalExtendsTheLockFromNow},
 	{"LocksAreApartFromOccasions", locksAreApartFromOccasions},
+	{"RenewalOfLocksAnswersForEachGrant", renewalOfLocksAnswersForEachGrant},
 	{"FaultyLocksAreRefused", faultyLocksAreRefused},
 
 	// lockends.go
@@ -277,6 +288,7 @@ var cases = []struct {
 	{"OnlySoManyWait", onlySoManyWait},
 	{"TriggersWithAKeyAreOne", triggersWithAKeyAreOne},
 	{"WindowsOfKeysEnd", windowsOfKeysEnd},
+	{"KeysAreNeverForgottenWithinTheirWindows", keysAreNeverForgottenWithinTheirWindows},
 	{"TriggersAreLimitedExactly", triggersAreLimitedExactly},
 	{"WhoWaitsForTheLimitIsAccepted", whoWaitsForTheLimitIsAccepted},
 	{"SettledTriggerIsNeverGrantedAgain", settledTriggerIsNeverGrantedAgain},
@@ -286,6 +298,13 @@ var cases = []struct {
 	{"WatchTellsThatWhatWaitsMayBegin", watchTellsThatWhatWaitsMayBegin},
 	{"WatchTellsOfTriggers", watchTellsOfTriggers},
 	{"FaultyTriggersAreRefused", faultyTriggersAreRefused},
+
+	// policy.go
+	{"PolicyOfTheDefinitionStays", policyOfTheDefinitionStays},
+	{"PolicyBindsEveryTrigger", policyBindsEveryTrigger},
+	{"EditedRateIsInForceAtOnce", editedRateIsInForceAtOnce},
+	{"HistoryIsAsLongAsThePolicySays", historyIsAsLongAsThePolicySays},
+	{"FaultyPoliciesAreRefused", faultyPoliciesAreRefused},
 
 	// roster.go
 	{"MembersAreWhoWasAnnounced", membersAreWhoWasAnnounced},

@@ -78,14 +78,14 @@ func otherLostOccasionsAreSettledOnTheWay(f *fixture) {
 	f.fenced("Settle", f.settle(once, "succeeded"))
 	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: once.Token, Outcome: protocol.OutcomeLost}})
 
-	// What may be granted again is not lost, and only the claim that settled it tells of a lost one.
+	// An occasion that may be granted again is not lost, and only the claim that settled a lost one reports it.
 	a = f.ask(protocol.Granted, f.of(102, "b"))
 	f.equal("lost on the way", len(a.Settled), 0)
 	if len(a.Open) != 1 || a.Open[0].Occasion != 101 || a.Open[0].Left > 0 {
 		f.Fatalf("the other open occasions: %+v, want 101, free", a.Open)
 	}
 
-	// Whoever wants to skip or wait is told, too, and neither skips nor waits for it.
+	// A claim with skip or wait reports it, too, and neither skips nor waits for it.
 	for i, o := range []protocol.Overlap{protocol.OverlapSkip, protocol.OverlapWait} {
 		f.name = f.other("x")
 		f.sync(protocol.Sync{Name: f.name})
@@ -108,7 +108,7 @@ func heldIsNotLostOnTheWay(f *fixture) {
 	f.ok("Settle", f.settle(once, "succeeded"))
 	f.ok("Release", f.release(lock))
 
-	// Whoever has to wait for another tells of what was lost all the same, once.
+	// A claim that has to wait for another reports the lost one all the same, once.
 	f.grant(300, "a")
 	f.expired(301, "a", takeovers(0))
 	c := f.of(302, "b", overlap(protocol.OverlapWait))
@@ -138,7 +138,7 @@ func releasedIsGrantedAtOnceAndDoesNotCount(f *fixture) {
 }
 
 // This is the one answer that a repeated claim does not get again: a store does not remember which claim it was that
-// settled an occasion as lost. Nothing hangs on it but who tells of it.
+// settled an occasion as lost. It only decides which claim reports it.
 func repeatedLostSaysDecided(f *fixture) {
 	f.expired(100, "a", takeovers(0))
 	c := f.of(100, "b")

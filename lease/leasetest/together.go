@@ -101,7 +101,7 @@ func (f *fixture) claimAtOnce(occasion int64) []protocol.Answer {
 	return answers
 }
 
-// onlyOne wants exactly one grant, and the others to be told of it.
+// onlyOne wants exactly one grant, which the other answers name.
 func (f *fixture) onlyOne(answers []protocol.Answer) protocol.Answer {
 	f.Helper()
 	winner := -1
@@ -186,7 +186,7 @@ func (f *fixture) heldBySomeone() protocol.Claim {
 	return f.of(0, "other")
 }
 
-// call is what a watcher is called with.
+// call has the arguments of one call of a watcher.
 type call struct {
 	name     string
 	occasion int64
@@ -272,7 +272,7 @@ func inspectShowsTheRecord(f *fixture) {
 	held := f.grant(101, "b")
 	r := f.inspect(f.name)
 	f.equal("open", len(r.Open), 1)
-	f.between("left", r.Open[0].Left, 1, long)
+	f.between("left", r.Open[0].Left, 1, kept(long))
 	r.Open[0].Left = 0
 	f.equal("settled", len(r.Settled), 1)
 	f.between("settled since", f.now().Sub(r.Settled[0].At), 0, long)
@@ -286,7 +286,7 @@ func inspectShowsTheRecord(f *fixture) {
 	f.equal("left of what is released", f.inspect(f.name).Open[0].Left, time.Duration(0))
 }
 
-// settled returns what is settled, as far as every store tells the same of it.
+// settled returns the settled occasions, with the fields that are the same on every store.
 func (f *fixture) settled() (list []protocol.Settled) {
 	f.Helper()
 	for _, s := range f.inspect(f.name).Settled {

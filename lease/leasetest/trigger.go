@@ -30,16 +30,20 @@ func (f *fixture) filled(t protocol.Trigger) protocol.Trigger {
 // open triggers an occasion beside all others.
 func (f *fixture) open() int64 {
 	f.Helper()
-	return f.trigger(protocol.Opened, protocol.Trigger{Beside: true}).Occasion
+	if p := f.policies[f.name]; !p.Beside {
+		p.Beside = true
+		f.policy(p)
+	}
+	return f.trigger(protocol.Opened, protocol.Trigger{}).Occasion
 }
 
-// granted claims what was triggered.
+// granted claims the triggered occasion.
 func (f *fixture) granted(occasion int64, changes ...change) protocol.Grant {
 	f.Helper()
 	return f.grant(occasion, "a", append([]change{onlyOpen}, changes...)...)
 }
 
-// done claims what was triggered, and settles it.
+// done claims the triggered occasion, and settles it.
 func (f *fixture) done(occasion int64) {
 	f.Helper()
 	f.ok("Settle", f.settle(f.granted(occasion), "succeeded"))
@@ -131,13 +135,15 @@ func triggeredAndScheduledAreIndependent(f *fixture) {
 }
 
 func repeatedTriggerSaysTheSame(f *fixture) {
-	t := protocol.Trigger{Request: "once", Beside: true, Key: "k", Window: time.Hour, Every: time.Hour, Burst: 1}
+	f.policy(protocol.Policy{Beside: true, Every: time.Hour, Burst: 1})
+	t := protocol.Trigger{Request: "once", Key: "k", Window: time.Hour}
 	first := f.trigger(protocol.Opened, t)
 	again := func() {
 		f.Helper()
 		f.equal("occasion", f.trigger(protocol.Opened, t).Occasion, first.Occasion)
 	}
 	again()
+	f.policy(protocol.Policy{Beside: true})
 	f.open()
 	again()
 	g := f.granted(first.Occasion, overlap(protocol.OverlapAllow))
@@ -148,7 +154,7 @@ func repeatedTriggerSaysTheSame(f *fixture) {
 	f.ok("Settle", f.settle(g, "succeeded"))
 
 	// However many others come, as long as it waits.
-	t = protocol.Trigger{Request: "other", Beside: true}
+	t = protocol.Trigger{Request: "other"}
 	first = f.trigger(protocol.Opened, t)
 	for range protocol.Remembered + 2 {
 		f.open()
@@ -167,6 +173,7 @@ func whatWaitsServesOthersToo(f *fixture) {
 	f.above("occasion", next, n)
 	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, next)
 	beside := f.open()
+	f.policy(protocol.Policy{})
 	f.equal("the oldest waits for longest", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, next)
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.done(beside)
@@ -247,19 +254,14 @@ func faultyTriggersAreRefused(f *fixture) {
 	c := f.controller()
 	good := protocol.Trigger{Name: f.name, By: "ops", Request: "t"}
 	for what, change := range map[string]func(t *protocol.Trigger){
-		"without a name":           func(t *protocol.Trigger) { t.Name = "" },
-		"by nobody":                func(t *protocol.Trigger) { t.By = "" },
-		"by two":                   func(t *protocol.Trigger) { t.By = "a b" },
-		"without a request":        func(t *protocol.Trigger) { t.Request = "" },
-		"with a line break":        func(t *protocol.Trigger) { t.Request = "a\nb" },
-		"with a faulty key":        func(t *protocol.Trigger) { t.Key, t.Window = "a:b", time.Hour },
-		"with a key for no time":   func(t *protocol.Trigger) { t.Key = "k" },
-		"with a key for ever":      func(t *protocol.Trigger) { t.Key, t.Window = "k", 31*24*time.Hour },
-		"with a negative limit":    func(t *protocol.Trigger) { t.Every, t.Burst = -time.Hour, 1 },
-		"with too rare a limit":    func(t *protocol.Trigger) { t.Every, t.Burst = 366*24*time.Hour, 1 },
-		"with a limit of nothing":  func(t *protocol.Trigger) { t.Every = time.Hour },
-		"with too great a burst":   func(t *protocol.Trigger) { t.Every, t.Burst = time.Hour, 1_000_001 },
-		"with a limit of too many": func(t *protocol.Trigger) { t.Every, t.Burst = time.Microsecond, 1 },
+		"without a name":         func(t *protocol.Trigger) { t.Name = "" },
+		"by nobody":              func(t *protocol.Trigger) { t.By = "" },
+		"by two":                 func(t *protocol.Trigger) { t.By = "a b" },
+		"without a request":      func(t *protocol.Trigger) { t.Request = "" },
+		"with a line break":      func(t *protocol.Trigger) { t.Request = "a\nb" },
+		"with a faulty key":      func(t *protocol.Trigger) { t.Key, t.Window = "a:b", time.Hour },
+		"with a key for no time": func(t *protocol.Trigger) { t.Key = "k" },
+		"with a key for ever":    func(t *protocol.Trigger) { t.Key, t.Window = "k", 31*24*time.Hour },
 	} {
 		t := good
 		change(&t)

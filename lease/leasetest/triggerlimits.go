@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -14,15 +15,18 @@ func onlySoManyWait(f *fixture) {
 		f.open()
 	}
 	for range 2 {
-		f.above("wait", int64(f.trigger(protocol.Limited, protocol.Trigger{Beside: true}).Wait), 0)
+		a := f.trigger(protocol.Limited, protocol.Trigger{})
+		f.above("wait", int64(a.Wait), 0)
+		f.equal("limit", a.Limit, protocol.LimitWaiting)
 	}
 	f.equal("open", len(f.record().Open), protocol.MaxWaiting)
+	f.policy(protocol.Policy{})
 	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, first)
 	g := f.granted(first)
 	f.open()
-	f.trigger(protocol.Limited, protocol.Trigger{Beside: true})
+	f.trigger(protocol.Limited, protocol.Trigger{})
 	f.ok("Settle", f.settle(g, "succeeded"))
-	f.trigger(protocol.Limited, protocol.Trigger{Beside: true})
+	f.trigger(protocol.Limited, protocol.Trigger{})
 }
 
 func triggersWithAKeyAreOne(f *fixture) {
@@ -30,14 +34,13 @@ func triggersWithAKeyAreOne(f *fixture) {
 	n := f.trigger(protocol.Opened, one).Occasion
 	f.equal("occasion", f.trigger(protocol.Repeated, one).Occasion, n)
 	f.done(n)
-	one.Beside = true
 	f.equal("occasion", f.trigger(protocol.Repeated, one).Occasion, n)
 	other := f.trigger(protocol.Opened, protocol.Trigger{Key: "two", Window: time.Hour}).Occasion
 	f.equal("occasion", f.trigger(protocol.Repeated, protocol.Trigger{Key: "two", Window: time.Hour}).Occasion, other)
 	f.equal("occasion", f.trigger(protocol.Repeated, one).Occasion, n)
 	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, other)
 
-	// What opened nothing, but is served by one that waits, is remembered as that; what was refused is not.
+	// A trigger that one that waits serves is remembered as that; a refused one is not.
 	f.trigger(protocol.Waiting, protocol.Trigger{Key: "three", Window: time.Hour})
 	f.done(other)
 	f.equal("occasion", f.trigger(protocol.Repeated, protocol.Trigger{Key: "three", Window: time.Hour}).Occasion, other)
@@ -48,7 +51,8 @@ func triggersWithAKeyAreOne(f *fixture) {
 
 func windowsOfKeysEnd(f *fixture) {
 	for d := 4 * f.term; ; d *= 2 { // however slow the machine
-		t := protocol.Trigger{Key: "k", Window: d, Beside: true}
+		f.policy(protocol.Policy{Beside: true})
+		t := protocol.Trigger{Key: "k", Window: d}
 		before := f.now()
 		n := f.trigger(protocol.Opened, t).Occasion
 		opened := f.now()
@@ -69,68 +73,103 @@ func windowsOfKeysEnd(f *fixture) {
 
 func triggersAreLimitedExactly(f *fixture) {
 	const every, burst = time.Hour, 3
-	t := protocol.Trigger{Every: every, Burst: burst, Beside: true}
+	p := protocol.Policy{Every: every, Burst: burst, Beside: true}
+	f.policy(p)
 	before := f.now()
-	f.trigger(protocol.Opened, t)
+	f.trigger(protocol.Opened, protocol.Trigger{})
 	after := f.now()
 	for range burst - 1 {
-		f.trigger(protocol.Opened, t)
+		f.trigger(protocol.Opened, protocol.Trigger{})
 	}
-	for range 2 { // and what was refused does not count
+	for range 2 { // and a refused trigger does not count
 		asked := f.now()
-		a := f.trigger(protocol.Limited, t)
+		a := f.trigger(protocol.Limited, protocol.Trigger{})
 		f.equal("occasion", a.Occasion, int64(0))
+		f.equal("limit", a.Limit, protocol.LimitRate)
+		f.equal("policy", a.Policy, p)
 		// It may come when every has passed since the first. A store that estimates its clock is off by about a round trip, which
 		// takes long on a busy machine.
 		const off = time.Second
 		f.between("when the next may come", asked.Add(a.Wait).Sub(before.Add(every)), -f.now().Sub(asked)-off, after.Sub(before)+off)
 	}
 	f.equal("open", len(f.record().Open), burst)
-	f.open() // without a limit
 
 	f.anew() // the limits of names are apart
-	f.trigger(protocol.Opened, t)
+	f.policy(p)
+	f.trigger(protocol.Opened, protocol.Trigger{})
 
 	// What opens nothing needs no leave, and takes none.
 	f.anew()
-	one := protocol.Trigger{Every: every, Burst: 2, Key: "k", Window: time.Hour}
+	f.policy(protocol.Policy{Every: every, Burst: 2})
+	one := protocol.Trigger{Key: "k", Window: time.Hour}
 	f.trigger(protocol.Opened, one)
 	f.trigger(protocol.Repeated, one)
-	f.trigger(protocol.Waiting, protocol.Trigger{Every: every, Burst: 2})
-	f.trigger(protocol.Opened, protocol.Trigger{Every: every, Burst: 2, Beside: true})
-	f.trigger(protocol.Limited, protocol.Trigger{Every: every, Burst: 2, Beside: true})
+	f.trigger(protocol.Waiting, protocol.Trigger{})
+	f.policy(protocol.Policy{Every: every, Burst: 2, Beside: true})
+	f.trigger(protocol.Opened, protocol.Trigger{})
+	f.trigger(protocol.Limited, protocol.Trigger{})
 	f.trigger(protocol.Repeated, one)
 
 	// The widest limit there is.
 	f.anew()
+	f.policy(protocol.Policy{Every: 365 * 24 * time.Hour, Burst: 1_000_000, Beside: true})
 	for range 4 {
-		f.trigger(protocol.Opened, protocol.Trigger{Every: 365 * 24 * time.Hour, Burst: 1_000_000, Beside: true})
+		f.trigger(protocol.Opened, protocol.Trigger{})
 	}
 }
 
 func whoWaitsForTheLimitIsAccepted(f *fixture) {
-	t := protocol.Trigger{Every: 2 * f.term, Burst: 2, Beside: true}
-	f.trigger(protocol.Opened, t)
-	f.trigger(protocol.Opened, t)
+	p := protocol.Policy{Every: 2 * f.term, Burst: 2, Beside: true}
+	f.policy(p)
+	f.trigger(protocol.Opened, protocol.Trigger{})
+	f.trigger(protocol.Opened, protocol.Trigger{})
 	accepted, limited := f.now(), 0
 	for range 4 {
-		a, err := f.controller().Trigger(f.ctx, f.filled(t))
+		a, err := f.controller().Trigger(f.ctx, f.filled(protocol.Trigger{}))
 		f.ok("Trigger", err)
 		if a.Status == protocol.Limited {
 			limited++
-			f.between("wait", a.Wait, 1, t.Every)
+			f.between("wait", a.Wait, 1, p.Every)
 			f.until(f.now().Add(a.Wait))
-			f.trigger(protocol.Opened, t)
+			f.trigger(protocol.Opened, protocol.Trigger{})
 		}
 	}
-	if f.now().Sub(accepted) < 2*t.Every && limited == 0 {
+	if f.now().Sub(accepted) < 2*p.Every && limited == 0 {
 		f.Fatal("six were accepted at once")
 	}
 
 	// After a rest as many at once as at first.
-	f.until(f.now().Add(2 * t.Every))
-	f.trigger(protocol.Opened, t)
-	f.trigger(protocol.Opened, t)
+	f.until(f.now().Add(2 * p.Every))
+	f.trigger(protocol.Opened, protocol.Trigger{})
+	f.trigger(protocol.Opened, protocol.Trigger{})
+}
+
+func keysAreNeverForgottenWithinTheirWindows(f *fixture) {
+	f.policy(protocol.Policy{})
+	key := func(i int, window time.Duration) protocol.Trigger {
+		return protocol.Trigger{Key: fmt.Sprint("k", i), Window: window}
+	}
+	n := f.trigger(protocol.Opened, key(0, time.Hour)).Occasion
+	for i := 1; i < protocol.MaxKeys; i++ {
+		f.trigger(protocol.Waiting, key(i, 2*time.Hour))
+	}
+	a := f.trigger(protocol.Limited, key(protocol.MaxKeys, time.Hour))
+	f.equal("limit", a.Limit, protocol.LimitKeys)
+	f.between("wait", a.Wait, 1, time.Hour)
+	for _, i := range []int{0, 1, protocol.MaxKeys - 1} {
+		f.equal("occasion", f.trigger(protocol.Repeated, key(i, time.Hour)).Occasion, n)
+	}
+	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, n)
+
+	f.anew() // one whose window ends makes room
+	f.trigger(protocol.Opened, protocol.Trigger{})
+	for i := range protocol.MaxKeys - 1 {
+		f.trigger(protocol.Waiting, key(i, time.Hour))
+	}
+	f.trigger(protocol.Waiting, key(protocol.MaxKeys, f.term))
+	f.until(f.now().Add(f.term))
+	f.trigger(protocol.Waiting, key(protocol.MaxKeys+1, time.Hour))
+	f.trigger(protocol.Limited, key(protocol.MaxKeys+2, time.Hour))
 }
 
 // triggerAtOnce lets them trigger, and returns the occasions by status.
@@ -173,13 +212,15 @@ func manyTriggersAtOnce(f *fixture) {
 	f.equal("waiting", len(by[protocol.Waiting]), many-1)
 
 	f.anew()
-	by = f.triggerAtOnce(protocol.Trigger{Every: time.Hour, Burst: burst, Beside: true})
+	f.policy(protocol.Policy{Every: time.Hour, Burst: burst, Beside: true})
+	by = f.triggerAtOnce(protocol.Trigger{})
 	f.equal("opened", len(by[protocol.Opened]), burst)
 	f.equal("limited", len(by[protocol.Limited]), many-burst)
 	f.equal("open", len(f.record().Open), burst)
 
 	f.anew()
-	by = f.triggerAtOnce(protocol.Trigger{Request: "same", Beside: true})
+	f.policy(protocol.Policy{Beside: true})
+	by = f.triggerAtOnce(protocol.Trigger{Request: "same"})
 	f.equal("opened", len(by[protocol.Opened]), many)
 	f.equal("open", len(f.record().Open), 1)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// set is what is kept under a digest.
+// set is kept under a digest.
 type set struct {
 	content []byte
 	ends    time.Time // of its life

@@ -15,7 +15,7 @@ type Canceller interface {
 	// next claim of the name settles it as cancelled. It is never granted again. It returns [ErrUnknown] when there is no
 	// record.
 	//
-	// The same cancel again, by whoever it may be, changes nothing; while the occasion is one of the last Remembered that
+	// The same cancel again, by anybody, changes nothing; while the occasion is one of the last Remembered that
 	// were settled, the answer stays the same too.
 	Cancel(ctx context.Context, c Cancel) (Cancelled, error)
 }
@@ -39,7 +39,7 @@ const (
 	CancelNotOpen
 )
 
-// Cancelled is what a store says to a [Cancel].
+// Cancelled is the answer to a [Cancel].
 type Cancelled struct {
 	Status CancelStatus
 	By     string        // who cancelled it first; empty of CancelNotOpen
@@ -47,7 +47,7 @@ type Cancelled struct {
 	Left   time.Duration // of the holder's lease, which is not extended any more; of CancelPending
 }
 
-// Cancelling is what a [Watcher] passes in place of an occasion when an occasion of the name was cancelled.
+// Cancelling is passed by a [Watcher] in place of an occasion when an occasion of the name was cancelled.
 const Cancelling = -2
 
 // ErrCancelled is matched by the cause of a lease's context when somebody has cancelled its occasion. The cause is a
@@ -68,7 +68,7 @@ func NoteCancelled(by string) string { return noteCancelled + by }
 
 const noteCancelled = "cancelled by "
 
-// CancelledBy returns who cancelled an occasion with a note of [NoteCancelled]; ok tells whether the note is one.
+// CancelledBy returns who cancelled an occasion with a note of [NoteCancelled]; ok reports whether the note is one.
 func CancelledBy(note string) (by string, ok bool) {
 	if by, ok = strings.CutPrefix(note, noteCancelled); !ok {
 		return "", false
@@ -77,7 +77,9 @@ func CancelledBy(note string) (by string, ok bool) {
 }
 
 // OfStore reports whether a note is one that only stores make: its occasion was not settled by its holder.
-func OfStore(note string) bool { return note == NoteExpired || strings.HasPrefix(note, noteCancelled) }
+func OfStore(note string) bool {
+	return note == NoteExpired || note == NoteTooOld || strings.HasPrefix(note, noteCancelled)
+}
 
 // Validate returns every fault of c, joined; nil when there is none. Stores refuse a cancel that has any.
 func (c Cancel) Validate() error {

@@ -24,7 +24,7 @@ type Checker interface {
 
 // CheckError is a call that a store cannot do.
 type CheckError struct {
-	Call string // the method, such as "Claim"
+	Call string // the method, such as "ClaimLock"
 	Err  error
 	Hint string // what to change; "" when the store does not know
 }
@@ -60,21 +60,19 @@ func Check(ctx context.Context, s Store) error {
 	if _, _, err := s.Time(ctx); !try("Time", err) {
 		return faults[0]
 	}
-	c := Claim{
-		Name: checkName, Holder: "check", Request: strings.ToLower(rand.Text()),
-		Term: time.Second, Permits: 1, Limit: MaxPermits,
-	}
-	a, err := s.Claim(ctx, c)
-	if try("Claim", err) {
-		g := Grant{
-			Name: c.Name, Holder: c.Holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers,
-			Term: c.Term, Permits: c.Permits, Limit: c.Limit,
+	request := strings.ToLower(rand.Text())
+	_, err := s.Claim(ctx, Claim{Name: checkName, Occasion: 1, Holder: "check", Request: request, Term: time.Second, OnlyOpen: true})
+	try("Claim", err) // never open: it is granted nothing
+	if l, ok := s.(Locker); ok {
+		c := LockClaim{Name: checkName, Holder: "check", Request: request, Term: time.Second, Permits: 1, Limit: MaxPermits}
+		a, err := l.ClaimLock(ctx, c)
+		if try("ClaimLock", err) {
+			try("RenewLocks", l.RenewLocks(ctx, []LockGrant{c.Grant(a)})[0])
+			try("ReleaseLock", l.ReleaseLock(ctx, c.Grant(a)))
 		}
-		try("Renew", s.Renew(ctx, []Grant{g})[0])
-		try("Release", s.Release(ctx, g))
 	}
 	if i, ok := s.(Inspector); ok {
-		_, err = i.Inspect(ctx, c.Name)
+		_, err := i.Inspect(ctx, checkName)
 		try("Inspect", err)
 	}
 	if r, ok := s.(Roster); ok {

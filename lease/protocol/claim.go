@@ -22,7 +22,7 @@ func ValidName(s string) bool {
 	return true
 }
 
-// inNames tells which bytes names hold: they are looked at several times for each claim.
+// inNames has the bytes that names may hold: they are looked at several times for each claim.
 var inNames = func() (in [256]bool) {
 	for _, c := range "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-" {
 		in[c] = true
@@ -39,7 +39,7 @@ func (c Claim) Validate() error {
 	// The usual case costs no allocation: it is on the way of every claim.
 	if ValidName(c.Name) && ValidName(c.Holder) && ValidName(c.Request) && c.Occasion >= 0 && c.Occasion <= MaxOccasion &&
 		c.Term >= time.Millisecond && c.Takeovers >= 0 && c.Overlap >= OverlapAllow && c.Overlap <= OverlapReplace &&
-		c.Known >= 0 && c.Known <= MaxOccasion && c.MaxHold >= 0 && c.validLock() {
+		c.Known >= 0 && c.Known <= MaxOccasion && c.MaxHold >= 0 && c.TakeoverWithin >= 0 {
 		return nil
 	}
 	var faults []error
@@ -54,35 +54,9 @@ func (c Claim) Validate() error {
 	fault(c.Occasion >= 0 && c.Occasion <= MaxOccasion, "occasion", c.Occasion, "must be from 0 to 2^53-1")
 	fault(c.Term >= time.Millisecond, "term", c.Term, "must be at least 1ms")
 	fault(c.Takeovers >= 0, "takeovers", c.Takeovers, "must be at least 0")
+	fault(c.TakeoverWithin >= 0, "takeover within", c.TakeoverWithin, "must be at least 0")
 	fault(c.Overlap >= OverlapAllow && c.Overlap <= OverlapReplace, "overlap", int(c.Overlap), "must be one of the Overlap constants")
 	fault(c.Known >= 0 && c.Known <= MaxOccasion, "known", c.Known, "must be from 0 to 2^53-1")
 	fault(c.MaxHold >= 0, "max hold", c.MaxHold, "must be at least 0")
-	if c.Limit > 0 {
-		fault(c.Occasion == 0, "occasion", c.Occasion, "must be 0 for a lock, which a positive limit asks for")
-		fault(!c.OnlyOpen, "only open", c.OnlyOpen, "must be left out for a lock")
-		fault(c.Permits >= 1 && c.Permits <= c.Limit, "permits", c.Permits, "must be from 1 to the limit")
-		fault(c.Limit <= MaxPermits, "limit", c.Limit, "must be at most 2147483647")
-		fault(c.Turn >= TurnAny && c.Turn <= TurnLargest, "turn", int(c.Turn), "must be one of the Turn constants")
-		fault(c.validTicket(), "ticket", c.Ticket, "must be from 1ms to 1h, or 0")
-	} else {
-		fault(c.Limit == 0, "limit", c.Limit, "must be at least 0")
-		fault(c.Permits == 0, "permits", c.Permits, "must be 0 without a limit")
-		fault(c.Turn == 0, "turn", int(c.Turn), "must be 0 without a limit")
-		fault(c.Ticket == 0, "ticket", c.Ticket, "must be 0 without a limit")
-		fault(!c.Tell, "tell", c.Tell, "must be false without a limit")
-	}
 	return errors.Join(faults...)
-}
-
-// validLock tells whether what c says about locks is valid.
-func (c *Claim) validLock() bool {
-	if c.Limit == 0 {
-		return c.Permits == 0 && c.Turn == 0 && c.Ticket == 0 && !c.Tell
-	}
-	return c.Occasion == 0 && !c.OnlyOpen && c.Permits >= 1 && c.Permits <= c.Limit && c.Limit <= MaxPermits &&
-		c.Turn >= TurnAny && c.Turn <= TurnLargest && c.validTicket()
-}
-
-func (c *Claim) validTicket() bool {
-	return c.Ticket == 0 || c.Ticket >= time.Millisecond && c.Ticket <= MaxTicket
 }

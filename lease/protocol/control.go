@@ -20,9 +20,10 @@ type Controller interface {
 
 	// Trigger opens an occasion, now in Unix ms or a little more, that waits to be claimed, or says why not. See
 	// [TriggerStatus]. The same request again gets the same answer, while the occasion waits or is one of the last
-	// Remembered that were triggered. It returns [ErrUnknown] when there is no record.
+	// Remembered that were triggered. The [Policy] of the record binds every trigger. It returns [ErrUnknown] when there is
+	// no record.
 	//
-	// The occasion may be past the mark. Whoever claims it asks with OnlyOpen, so that it is not granted again when it
+	// The occasion may be past the mark. A claim of it sets OnlyOpen, so that it is not granted again when it
 	// is settled.
 	Trigger(ctx context.Context, t Trigger) (Triggered, error)
 }
@@ -60,15 +61,6 @@ type Trigger struct {
 	Key    string
 	Window time.Duration // at least 1 ms with a Key; at most 30 days
 
-	// Every and Burst limit how often triggers are accepted: one per Every on average, and at most Burst of them at
-	// once after a rest (the generic cell rate algorithm, ITU-T I.371). Every 0 means no limit. Every is at most 365
-	// days, Burst from 1 to 1,000,000.
-	Every time.Duration
-	Burst int
-
-	// Beside opens an occasion even if another that was triggered waits already. Otherwise that one serves both.
-	Beside bool
-
 	Until time.Time // as in [Claim]; past it Trigger returns a [*BoundsError]
 }
 
@@ -86,12 +78,28 @@ const (
 	Limited
 )
 
-// Triggered is what a store says to a trigger.
+// Triggered is the answer to a trigger.
 type Triggered struct {
 	Status   TriggerStatus
 	Occasion int64
 	Wait     time.Duration
+	Limit    TriggerLimit // of Limited: what there were too many of
+	Policy   Policy       // of Limited: the one that is in force
 }
+
+// TriggerLimit is what a trigger was refused for.
+type TriggerLimit string
+
+// The values of TriggerLimit.
+const (
+	LimitRate    TriggerLimit = "rate"    // the Policy's
+	LimitWaiting TriggerLimit = "waiting" // MaxWaiting wait to be claimed, or MaxOpen are open
+	LimitKeys    TriggerLimit = "keys"    // MaxKeys keys are within their windows
+)
+
+// MaxKeys is how many keys of triggers a record remembers at once. A trigger with one more is Limited, until the window of
+// another has ended.
+const MaxKeys = 512
 
 // MaxWaiting is how many occasions of a name may wait to be claimed at once; a further trigger is Limited.
 const MaxWaiting = 100

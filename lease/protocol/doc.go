@@ -1,9 +1,9 @@
-// Package protocol is what those who use leases ask of a store, and what it answers: the verbs, their requests and answers,
+// Package protocol is the contract between users of leases and stores: the verbs, their requests and answers,
 // the rules that every store obeys, and the optional abilities, each an interface of its own. Package leasetest has a case
-// for each rule. Package driver does all of it over a store that keeps small values; package lease is for those who hold a
+// for each rule. Package driver does all of it over a store that keeps small values; package lease is for holders of a
 // lease.
 //
-// A lock that is deleted when its holder is done forgets that the work was done: whoever comes a moment later does it
+// A lock that is deleted when its holder is done forgets that the work was done: the next that comes does it
 // again. So a lease here is taken on an occasion of a name, an ordered number (the scheduler uses the scheduled time of
 // a tick). When the work is done the occasion is settled, not deleted, and is never granted again. Occasion 0 has no
 // memory: it is a plain lock.
@@ -32,7 +32,7 @@
 // # Locks
 //
 // A name has a lock as well, apart from its occasions and without a memory: permits, of which several holders may have some,
-// and a line of those who wait for them. A claim with a Limit asks for it. Package lock makes of that what programs
+// and a queue of waiters. A claim with a Limit asks for it. Package lock makes of that what programs
 // know: mutexes, semaphores, read-write locks and so on; see [Locker] for what else a store can do about them.
 //
 // # Time
@@ -66,7 +66,7 @@
 //
 // # Caveats
 //
-// A store that has lost a record believes the holder who writes itself anew. If that one was taken over before, and does
+// A store that has lost a record believes the holder that writes itself back. If that one was taken over before, and does
 // not know it, an occasion that the other had settled is open again: so do not release a lease that has run out.
 //
 // A process that is frozen between looking at the clock and writing can write after its lease is gone, and a failover of

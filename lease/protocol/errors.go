@@ -20,7 +20,7 @@ var (
 	ErrRecord = errors.New("lease: not a record")
 
 	// ErrPermanent is matched by an error of a store that the same call would get again and again until somebody changes a
-	// setting, a right, or what is kept: see [Permanent]. Who waits for something better returns it.
+	// setting, a permission, or the data: see [Permanent]. A caller that retries returns it.
 	ErrPermanent = errors.New("lease: permanent")
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Journal is a [Store] that keeps notes for people, apart from the records: who did what about a name, and what was
+// Journal is a [Store] that keeps notes for people, apart from the records: acts of people about a name, and what was
 // noticed. No decision about an occasion depends on one, and what goes on while a note cannot be written goes on without it.
 //
 // Each name has a journal of its own, and the namespace has one too, that of the empty name. A journal keeps its newest

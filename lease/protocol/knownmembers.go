@@ -14,7 +14,7 @@ type KnownMembers interface {
 	MembersBut(ctx context.Context, known map[string]string) ([]Member, error)
 }
 
-// InfoDigest tells what a member says about itself from most else that it might: the first 16 digits of its SHA-1.
+// InfoDigest is the digest of a member's info: the first 16 digits of its SHA-1.
 func InfoDigest(info []byte) string {
 	sum := sha1.Sum(info)
 	return hex.EncodeToString(sum[:8])

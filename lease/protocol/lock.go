@@ -6,21 +6,34 @@ import (
 	"time"
 )
 
-// Locker is a [Store] whose locks can be looked at, and which tells those who wait for one when it is their turn. Every store
-// grants locks, to claims with a Limit; one that is not a Locker is asked from time to time.
+// Locker is a [Store] that grants locks as well: permits of a name, of which several holders may have some, and a queue of
+// waiters. A lock is apart from the record of its name, and has no memory. What [Store] says of atomicity, time, tokens
+// and repeated requests holds for locks too; package lock makes of them what programs know.
 type Locker interface {
 	Store
+
+	// ClaimLock asks for permits of a lock. Status of the answer is [Granted], [Held] or [Queued].
+	ClaimLock(ctx context.Context, c LockClaim) (LockAnswer, error)
+
+	// RenewLocks extends the leases of grants by their Term, counted from now. It answers for each grant: nil when extended,
+	// [ErrFenced] when it has ended or was taken away, any other error when the outcome is unknown. A grant that the
+	// store has forgotten is written back if there is room for it.
+	RenewLocks(ctx context.Context, grants []LockGrant) []error
+
+	// ReleaseLock gives back what a grant holds, and the place in the queue of its Holder and Request. With Token 0 that is
+	// whatever these have: for a claim whose answer was lost. It returns [ErrFenced] when the grant was taken away.
+	ReleaseLock(ctx context.Context, g LockGrant) error
 
 	// Lock returns the lock of that name; the zero Lock, but for its name, when nobody holds it or waits for it.
 	Lock(ctx context.Context, name string) (Lock, error)
 
 	// Locks lists the locks that are held or waited for and whose names begin with prefix, about count at a time, in no
-	// order. Give the cursor "" first and then what is returned as next, which is "" when there are no more. What is held
+	// order. Give the cursor "" first and then the returned next, which is "" when there are no more. What is held
 	// throughout is listed, perhaps twice.
 	Locks(ctx context.Context, prefix, cursor string, count int) (locks []Lock, next string, err error)
 
 	// ForceRelease takes the grant with this token away from its holder and reports whether it was held. The holder
-	// is told: its next renewal is answered with [ErrFenced]. Until then it works on, so that what it still writes has to be
+	// is notified: its next renewal is answered with [ErrFenced]. Until then it works on, so that what it still writes has to be
 	// refused by its token.
 	ForceRelease(ctx context.Context, name string, token int64) (held bool, err error)
 
@@ -30,6 +43,67 @@ type Locker interface {
 	// requests means any of that name. wake must not block.
 	Listen(ctx context.Context, wake func(name string, requests []string)) error
 }
+
+// LockClaim asks for permits of a lock.
+type LockClaim struct {
+	Name   string // as in [Claim]
+	Holder string // who asks; matches the pattern of a name
+	// Request distinguishes grants: a repeated claim of the same Holder and Request gets the same grant while
+	// its lease lasts, and keeps its place in the queue. It matches the pattern of a name.
+	Request string
+	Term    time.Duration // how long the lease lasts without renewal; at least 1 ms
+
+	// Permits are asked for, of the Limit: no grant makes all that are held more than its own Limit. From 1 of 1 to
+	// MaxPermits of MaxPermits.
+	Permits, Limit int
+	// Turn says whom the claim lets go first.
+	Turn Turn
+	// Ticket makes a claim that is not granted wait in the queue: the answer is Queued, and the place is kept for so long,
+	// counted from the last time that the same claim came. From 1 ms to MaxTicket; 0 means not to wait.
+	Ticket time.Duration
+	// Tell notifies the listeners when it is granted, and when that ends otherwise than by running out.
+	Tell bool
+}
+
+// LockAnswer is the answer to a [LockClaim].
+type LockAnswer struct {
+	Status Status        // Granted; Held; or Queued, when it waits now
+	Token  int64         // the fencing token, below 2^53: of the grant, or of the hold that is the next to end; 0 for none
+	Holder string        // of Held and Queued: who is in the way
+	Left   time.Duration // of the lease that was granted; or of the first lease or place in the way to end
+	Now    time.Time     // the store's clock
+	Lost   []LostHold    // what this claim has taken away since its lease had run out, said once
+}
+
+// LostHold is a grant of a lock that was taken away after its lease had run out: its permits were needed.
+type LostHold struct {
+	Token  int64
+	Holder string
+	At     time.Time // when it was taken away, by the store's clock, in microseconds
+}
+
+// LockGrant identifies one grant of a lock, and holds all that a store needs to write it back.
+type LockGrant struct {
+	Name    string
+	Holder  string
+	Request string
+	Token   int64
+	Term    time.Duration
+
+	Permits, Limit int  // as in [LockClaim]
+	Tell           bool // as in [LockClaim]
+}
+
+// Grant returns what the answer to c has granted.
+func (c LockClaim) Grant(a LockAnswer) LockGrant {
+	return LockGrant{
+		Name: c.Name, Holder: c.Holder, Request: c.Request, Token: a.Token, Term: c.Term,
+		Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
+	}
+}
+
+// MaxTicket is the longest time that a place in a queue is kept.
+const MaxTicket = time.Hour
 
 // Turn says whom the claim of a lock lets go first, of those who wait in its line. All who share a lock had better use the
 // same, since it says where in the line one waits as well.
@@ -47,7 +121,7 @@ const (
 // MaxPermits is the greatest limit of a lock.
 const MaxPermits = math.MaxInt32
 
-// Lock is what a store knows of a lock.
+// Lock is a lock, as a store has it.
 type Lock struct {
 	Name    string
 	Token   int64  // of the last grant
@@ -56,7 +130,7 @@ type Lock struct {
 	Waiters int // how many wait; Line shows the first MaxLine of them
 }
 
-// MaxLine is how many of those who wait for a lock are shown.
+// MaxLine bounds the waiters of a lock that are shown.
 const MaxLine = 100
 
 // Hold is a grant of a lock that has not ended. When nothing is left of it, it has not been noticed yet: whoever needs the

@@ -9,7 +9,7 @@ type Namespacer interface {
 	Namespace() string
 }
 
-// IsNil reports whether s is nil, or holds a nil pointer: whoever takes a store refuses that.
+// IsNil reports whether s is nil, or holds a nil pointer: constructors that take a store refuse that.
 func IsNil(s Store) bool {
 	v := reflect.ValueOf(s)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()

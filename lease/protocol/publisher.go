@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Publisher is a [Store] by which those who share its namespace send each other short messages, apart from the records. The
+// Publisher is a [Store] by which the members of its namespace send each other short messages, apart from the records. The
 // messages are hints: any of them may be lost, delayed, repeated or reordered, and nothing may depend on one.
 type Publisher interface {
 	// Publish sends a message to everybody who subscribes at the time, the sender included. A message has 1 to MaxMessage
@@ -20,7 +20,7 @@ type Publisher interface {
 // MaxMessage is the greatest length of a message of a [Publisher], in bytes.
 const MaxMessage = 64 << 10
 
-// CheckMessage returns what is wrong with a message of a [Publisher]; nil when nothing is.
+// CheckMessage returns the faults of a message of a [Publisher]; nil when there are none.
 func CheckMessage(message []byte) error {
 	switch {
 	case len(message) == 0:

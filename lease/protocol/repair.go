@@ -33,7 +33,7 @@ const MaxExceptions = 512
 type Repaired struct {
 	Changed      bool  // false when nothing lay ahead
 	Before, Mark int64 // the mark before the repair, and after it
-	Exceptions   int   // how many occasions past the mark are never granted anew
+	Exceptions   int   // how many occasions past the mark are never granted again
 }
 
 // Validate returns every fault of r, joined; nil when there is none. Stores refuse a repair that has any.

@@ -12,5 +12,5 @@ var (
 )
 
 // NewRequest returns a request id that no other call returns, in this process or another: a holder that was started
-// anew under its old name must not be taken for the one it was.
+// again under its old name must not be taken for the one before.
 func NewRequest() string { return process + strconv.FormatUint(requests.Add(1), 36) }

@@ -12,7 +12,7 @@ import (
 // Sets is a [Store] that keeps byte strings which many of its clients have in common, each once per namespace, under its
 // [SetDigest]: what a fleet of one release would otherwise send to each replica from each. No decision about a lease
 // depends on a set. A set that was put is kept for as long as somebody says that it is used; it may be lost sooner (the
-// store was emptied, or had no memory left), and whoever uses it then puts it again.
+// store was emptied, or had no memory left), and its users then put it again.
 type Sets interface {
 	// PutSet keeps a set for life from now, also where it is kept already. It has 1 to MaxSet bytes; life is at least 1 ms.
 	PutSet(ctx context.Context, set []byte, life time.Duration) error

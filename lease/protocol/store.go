@@ -26,7 +26,7 @@ type Store interface {
 	// Renew extends the leases of grants by their Term, counted from now, and records their Attempt. It answers for
 	// each grant: nil when extended, [ErrFenced] when the occasion was granted to another since or is settled,
 	// [ErrReplaced] when it has to make room for a newer one and was not extended, a [*CancelledError] when it was
-	// cancelled and was not extended, any other error when the outcome is unknown. A grant that the store has forgotten is written anew.
+	// cancelled and was not extended, any other error when the outcome is unknown. A grant that the store has forgotten is written back.
 	Renew(ctx context.Context, grants []Grant) []error
 
 	// Settle records the outcome of the occasion, finally, and keeps the grant's Note with it. It returns [ErrFenced]
@@ -37,9 +37,6 @@ type Store interface {
 	// Release frees the occasion at once: the next claim is granted it, with a higher token and attempt, as a takeover
 	// that Claim.Takeovers does not count. Occasion 0 is free as if it had never been held. It returns [ErrFenced]
 	// when the grant is not current.
-	//
-	// What is held of a lock is given back, by Settle as well. With Token 0 that is whatever the Holder and Request
-	// have: a grant, or a place in the line.
 	Release(ctx context.Context, g Grant) error
 
 	// Pass settles, without a grant, every occasion of a name after p.From up to p.To, provided that the mark is
@@ -50,12 +47,12 @@ type Store interface {
 	// Sync returns the records of names, and makes those that do not exist.
 	Sync(ctx context.Context, syncs []Sync) ([]Record, error)
 
-	// Time returns the store's clock, and since when the store remembers: a later since than before tells that it has
+	// Time returns the store's clock, and since when the store remembers: a later since than before shows that it has
 	// lost what it knew.
 	Time(ctx context.Context) (now, since time.Time, err error)
 }
 
-// Watcher is a [Store] that can tell when something happens that those who wait need not wait for any longer: an occasion
+// Watcher is a [Store] that notifies waiting replicas: an occasion
 // becomes free before its lease would have run out, what a claim had to wait for has ended, a holder has to make room,
 // somebody has triggered an occasion, or a pause has begun or ended.
 type Watcher interface {
@@ -66,7 +63,7 @@ type Watcher interface {
 	Watch(ctx context.Context, wake func(name string, occasion int64)) error
 }
 
-// Ruled is what a [Watcher] tells in place of an occasion when a name was paused or resumed.
+// Ruled is passed by a [Watcher] in place of an occasion when a name was paused or resumed.
 const Ruled = -1
 
 // Inspector is a [Store] that can show records without changing them.
@@ -78,9 +75,9 @@ type Inspector interface {
 // Claim asks for one occasion of a name.
 type Claim struct {
 	Name     string // matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
-	Occasion int64  // 0 is a plain lock, or with a Limit the lock of that name; otherwise positive and below 2^53
+	Occasion int64  // 0 is a plain lock; otherwise positive and below 2^53
 	Holder   string // who asks; the same pattern as Name
-	// Request tells one grant from another: a repeated claim of the same Holder and Request gets the same grant while
+	// Request distinguishes grants: a repeated claim of the same Holder and Request gets the same grant while
 	// its lease lasts.
 	// The same pattern as Name. Keeper.Acquire fills it in when it is empty.
 	Request string
@@ -88,30 +85,33 @@ type Claim struct {
 
 	// NotBefore and NotAfter bound the first decision about an occasion, by the store's clock: before NotBefore it is
 	// Early, after NotAfter Late, and undecided either way. Fractions of a millisecond may be dropped. They do not bind
-	// what was granted once (a takeover, what was released) or waits, nor occasion 0. The zero time means no bound.
+	// an occasion that was granted before (a takeover, or released) or waits, nor occasion 0. The zero time means no bound.
 	NotBefore, NotAfter time.Time
 
 	// Until is the latest time, by the store's clock, at which the claim may change or grant anything: later the store
-	// changes nothing, and answers OutOfBounds. It is what the claimer's own idea of that time allows, so that a clock
-	// which has stepped is noticed before it does harm. Fractions of a millisecond may be dropped. A lock with a Limit
-	// has no such bound. The zero time means no bound.
+	// changes nothing, and answers OutOfBounds. It follows from the claimer's own estimate of that time, so that a clock
+	// which has stepped is noticed before it does harm. Fractions of a millisecond may be dropped. The zero time means no bound.
 	Until time.Time
 
 	// TakeoverUntil is the latest time, by the store's clock, at which the claim may treat a lease that ran out as ended:
 	// take its occasion over, or settle it on the store's own account. Later such a lease counts as held, with 0 left, so
-	// that a holder which renews in time loses nothing to a clock that has stepped. What was released or waits is not
-	// bound. Fractions of a millisecond may be dropped. A lock with a Limit has no such bound. The zero time means no
-	// bound.
+	// that a holder which renews in time loses nothing to a clock that has stepped. An occasion that was released or waits is not
+	// bound. Fractions of a millisecond may be dropped. The zero time means no bound.
 	TakeoverUntil time.Time
 
-	// Known is the newest mark of the name that the claimer has heard of from this store, 0 for none. A record whose
+	// Known is the newest mark of the name that the claimer knows from this store, 0 for none. A record whose
 	// mark is older has lost writes, and takes Known as its mark.
 	Known int64
 
-	// Takeovers is how often the occasion may be granted again after a lease of it ran out; what was released does not
+	// Takeovers is how often the occasion may be granted again after a lease of it ran out; a release does not
 	// count. The value of the first grant stays in force for the occasion. 0 means never: it is then settled as lost.
 	// Occasion 0 can be granted any number of times.
 	Takeovers int
+
+	// TakeoverWithin is how long after its lease ran out the occasion may be granted again: later it is settled as missed,
+	// with [NoteTooOld]. It does not bind what was released, waits, or may not be granted again, nor occasion 0. The zero
+	// value means no bound.
+	TakeoverWithin time.Duration
 
 	// Overlap says what happens when another occasion of the name is open.
 	Overlap Overlap
@@ -120,28 +120,12 @@ type Claim struct {
 	// mark.
 	OnlyOpen bool
 
-	// Limit, when positive, makes this a claim of the lock of that name, of which Permits are asked for: no grant makes all
-	// that are held more than its Limit. The lock is a thing of its own, apart from the occasions: it has no memory, several can
-	// hold it, and others wait in its line. Of what is above, only the Name, Holder, Request and Term matter
-	// to it; Occasion is 0. From 1 of 1 to MaxPermits of MaxPermits.
-	Permits, Limit int
-	// Turn, of a lock, says whom the claim lets go first.
-	Turn Turn
-	// Ticket, of a lock, makes a claim that is not granted wait in line: the answer is Queued, and the place is kept for
-	// so long, counted anew whenever the same claim comes again. From 1 ms to MaxTicket; 0 means not to wait.
-	Ticket time.Duration
-	// Tell, of a lock, tells those who listen when it is granted, and when that ends otherwise than by running out.
-	Tell bool
-
 	// MaxHold bounds for how long the keeper renews the grant: then its context ends, with lease.LostMaxHold. The store does not
 	// know of it. 0 means no bound.
 	MaxHold time.Duration
 }
 
-// MaxTicket is the longest life of a place in line.
-const MaxTicket = time.Hour
-
-// Overlap is what a claim of an occasion that was never granted wants when another occasion of the name is open. Plain
+// Overlap says what becomes of a claim of an occasion that was never granted when another occasion of the name is open. Plain
 // locks, and what ran out and may not be granted again, are not in its way.
 //
 //	             another was granted                     another only waits
@@ -153,7 +137,7 @@ const MaxTicket = time.Hour
 //	             settled as replaced, and the holders
 //	             are told to end: see [ErrReplaced]
 //
-// An occasion that waits is open, and is granted to whoever claims it first (with any Overlap but Allow) when all that
+// An occasion that waits is open, and is granted to the first claim (with any Overlap but Allow) when all that
 // were granted are settled. Replace does not wait for those that are free: it settles them as replaced.
 type Overlap int
 
@@ -172,7 +156,7 @@ type Status int
 const (
 	// Granted: the claimer holds the occasion. Token, Attempt, Takeovers and Left say how.
 	Granted Status = iota + 1
-	// Held: Holder has it, and Left remains of its lease. Of a lock: of the first lease or ticket in the way to end.
+	// Held: Holder has it, and Left remains of its lease. Of a lock: see [LockAnswer].
 	Held
 	// Decided: it is settled, or was decided by another. Never again.
 	Decided
@@ -200,18 +184,18 @@ const (
 	OutOfBounds
 )
 
-// Answer is what a store says to a claim.
+// Answer is the answer to a claim.
 type Answer struct {
 	Status    Status
 	Token     int64         // the fencing token, below 2^53: of the grant, or of the one that is in the way; 0 for none
 	Attempt   int           // the run's number, from 1, of the same
 	Takeovers int           // takeovers that are left after this grant
 	Holder    string        // of Held, Busy and Queued
-	Left      time.Duration // see [Status]
+	Left      time.Duration // see [Status]; of a lease up to 2 % and 5 ms longer than its term, in a store with several clocks
 	Mark      int64         // the record's mark after the claim
 	Now       time.Time     // the store's clock
 	Open      []Open        // the other open occasions of the name
-	Settled   []Settled     // what this claim has settled besides, told once: what may not be granted again, or has made room
+	Settled   []Settled     // other occasions that this claim has settled, reported once: they may not be granted again, or have made room
 	Former    *Former       // of Granted: who held it before, unless the answer is repeated; nil when nobody did, or a store does not say
 }
 
@@ -234,7 +218,7 @@ type Open struct {
 	CancelledBy string
 }
 
-// Grant identifies one grant, and holds what a store needs to write it anew.
+// Grant identifies one grant, and holds all that a store needs to write it back.
 type Grant struct {
 	Name      string
 	Occasion  int64
@@ -245,9 +229,6 @@ type Grant struct {
 	Takeovers int
 	Term      time.Duration
 	Note      string // kept by Settle beside the outcome, for people; at most MaxNote bytes, in UTF-8
-
-	Permits, Limit int  // of a lock; as in [Claim]
-	Tell           bool // of a lock; as in [Claim]
 }
 
 // MaxOpen is how many occasions of a name may be open at once: one more is skipped, whatever its Overlap, and a further
@@ -268,6 +249,8 @@ const (
 	OutcomeSkipped Outcome = "skipped"
 	// OutcomeLost is settled by a claim of an occasion that may not be granted again.
 	OutcomeLost Outcome = "lost"
+	// OutcomeMissed is settled by a claim of an occasion that was left for too long: see [Claim].TakeoverWithin.
+	OutcomeMissed Outcome = "missed"
 	// OutcomeReplaced is settled of an occasion that has made room for one with OverlapReplace.
 	OutcomeReplaced Outcome = "replaced"
 	// OutcomeCancelled is settled of an occasion that somebody has cancelled: see [Canceller].
@@ -281,6 +264,7 @@ const (
 	NoteOpen    = "open"    // MaxOpen occasions were open
 	NoteNewer   = "newer"   // a newer one took its place in the queue
 	NoteExpired = "expired" // the lease had run out or was released, and it may not be granted again; a grant with this note is refused
+	NoteTooOld  = "too_old" // its lease had run out for longer than it may be taken over; a grant with this note is refused
 )
 
 // Pass settles occasions that nobody runs.
@@ -288,7 +272,7 @@ type Pass struct {
 	Name     string
 	From, To int64 // From is the mark that the caller knows; To is above it
 	Outcome  Outcome
-	Request  string    // tells one pass from another, as in [Claim]
+	Request  string    // distinguishes passes, as in [Claim]
 	Holder   string    // who passes; matches the pattern of a name
 	Note     string    // as in [Grant]
 	Until    time.Time // as in [Claim]; past it Pass returns a [*BoundsError]
@@ -302,12 +286,17 @@ type Sync struct {
 
 	// Paused, when it is not nil, pauses a new record: so a pause outlives what the store forgets.
 	Paused *Pause
-	// Revision, when it is not empty, tells one definition of what the occasions are from another, and is kept in the
+	// Revision, when it is not empty, identifies the definition of the occasions, and is kept in the
 	// record: at most 64 printable characters of ASCII without spaces.
 	Revision string
-	// Schedule is what the Revision stands for, in words that the caller can read again: see [Record]. At most
+	// Schedule is the definition that the Revision stands for, in a form that the caller can read again: see [Record]. At most
 	// MaxSchedule printable characters of ASCII.
 	Schedule string
+
+	// Policy is that of a new record. Defines has a record that is there take it, too: a caller says so once, when it has
+	// got the definition, so that the newest definition is in force and those who only read the record change nothing.
+	Policy  Policy
+	Defines bool
 
 	// Until is as in [Claim]; past it Sync returns a [*BoundsError], and may have synced others of its names.
 	Until time.Time
@@ -325,7 +314,7 @@ type Schedule struct {
 	Text  string    // empty when the Sync did not say
 }
 
-// Record is what a store knows of a name.
+// Record is the record of a name, as a store has it.
 type Record struct {
 	Name   string
 	Made   bool  // Sync has just made it
@@ -338,12 +327,15 @@ type Record struct {
 	Revision string
 	Revised  time.Time
 	// Schedules are those that were in force since the mark, oldest first: the last is that of Revision. When there are
-	// more than MaxSchedules, the second oldest is dropped, so that what was in force at the mark stays known while
+	// more than MaxSchedules, the second oldest is dropped, so that the schedule in force at the mark stays known while
 	// replicas that disagree start one after the other.
 	Schedules []Schedule
 
-	// Settled holds the last occasions that were settled, in that order, newest last: from Remembered to History of
-	// them. Sync returns none, Inspect all.
+	// Policy is the one in force.
+	Policy Policy
+
+	// Settled holds the last occasions that were settled, in that order, newest last: as many as the Policy keeps.
+	// Sync returns none, Inspect all.
 	Settled []Settled
 }
 
@@ -361,10 +353,12 @@ type Settled struct {
 
 const (
 	// Remembered is how many settled occasions of a name a store remembers one by one, at least: within so many, a
-	// repeated settle is told apart from a fenced one.
+	// repeated settle differs from a fenced one.
 	Remembered = 16
-	// History is how many it keeps to be looked at, at most.
+	// History is how many it keeps to be looked at, unless the [Policy] of the name says otherwise.
 	History = 128
+	// MaxHistory is the most that a Policy can ask for.
+	MaxHistory = 1000
 )
 
 func (s Status) String() string {

@@ -17,9 +17,9 @@ type Summarizer interface {
 	Summarize(ctx context.Context, names []string) ([]Summary, error)
 }
 
-// Summary is what a [Summarizer] shows of a record; the zero Record, but for its name, when there is none.
+// Summary is the short form of a record; the zero Record, but for its name, when there is none.
 type Summary struct {
-	// Record lacks the Revision, and Revised. Of its Schedules it has only the last, with no Since. Of what was settled it
+	// Record lacks the Policy, the Revision, and Revised. Of its Schedules it has only the last, with no Since. Of the settled occasions it
 	// has the newest, the newest that is no range, the newest that was granted and the newest that is
 	// [OutcomeSucceeded]: as far as they are among those that a store remembers, at least the last [Remembered], each
 	// once, newest last.
@@ -52,7 +52,7 @@ func CheckNames(names []string) error {
 // Summarize makes the summary of a record that has all that is kept. It is for stores.
 func Summarize(r Record) Summary {
 	s := Summary{Record: r}
-	s.Revision, s.Settled = "", nil
+	s.Policy, s.Revision, s.Settled = Policy{}, "", nil
 	s.Revised = Record{}.Revised
 	if n := len(r.Schedules); n > 0 {
 		s.Schedules = []Schedule{{Text: r.Schedules[n-1].Text}}
@@ -64,7 +64,7 @@ func Summarize(r Record) Summary {
 	return s
 }
 
-// notable returns those of what was settled that a summary has.
+// notable returns the settled occasions that a summary has.
 func notable(settled []Settled) (list []Settled) {
 	var single, granted, succeeded bool
 	for i := len(settled) - 1; i >= 0 && !(single && granted && succeeded); i-- {

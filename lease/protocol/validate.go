@@ -24,11 +24,11 @@ func ValidOutcome(o Outcome) bool {
 	return true
 }
 
-// Validate returns every fault of g, joined; nil when there is none. Stores refuse to write anew what has any.
+// Validate returns every fault of g, joined; nil when there is none. Stores refuse to write back a grant with any.
 func (g Grant) Validate() error {
 	if ValidName(g.Name) && ValidName(g.Holder) && ValidName(g.Request) && g.Occasion >= 0 && g.Occasion <= MaxOccasion &&
 		g.Token > 0 && g.Token <= MaxOccasion && g.Attempt >= 1 && g.Takeovers >= 0 && g.Term >= time.Millisecond &&
-		!OfStore(g.Note) && g.validLock() {
+		!OfStore(g.Note) {
 		return nil
 	}
 	f := faults{of: "grant"}
@@ -41,25 +41,7 @@ func (g Grant) Validate() error {
 	f.check(g.Takeovers >= 0, "takeovers", g.Takeovers, "must be at least 0")
 	f.check(g.Term >= time.Millisecond, "term", g.Term, "must be at least 1ms")
 	f.check(!OfStore(g.Note), "note", g.Note, "is what stores note on their own: say it in other words")
-	f.check(g.validLock(), "permits, limit", fmt.Sprint(g.Permits, " of ", g.Limit),
-		"must be from 1 of 1 to 2147483647 of 2147483647 with occasion 0, or 0 of 0")
 	return errors.Join(f.all...)
-}
-
-func (g *Grant) validLock() bool {
-	if g.Limit == 0 {
-		return g.Permits == 0 && !g.Tell
-	}
-	return g.Occasion == 0 && g.Permits >= 1 && g.Permits <= g.Limit && g.Limit <= MaxPermits
-}
-
-// ValidateRelease is Validate for a grant that is released: of a lock, the Token may be 0.
-func (g Grant) ValidateRelease() error {
-	checked := g
-	if g.Limit > 0 && g.Token == 0 {
-		checked.Token = 1
-	}
-	return checked.Validate()
 }
 
 // Validate returns every fault of p, joined; nil when there is none. Stores refuse a pass that has any.
@@ -83,10 +65,6 @@ func (t Trigger) Validate() error {
 	if t.Key != "" {
 		f.check(ValidName(t.Key), "key", t.Key, NameRule)
 		f.check(t.Window >= time.Millisecond && t.Window <= maxWindow, "window", t.Window, "must be from 1ms to 720h")
-	}
-	if t.Every != 0 {
-		f.check(t.Every >= time.Millisecond && t.Every <= maxEvery, "every", t.Every, "must be from 1ms to 8760h, or 0")
-		f.check(t.Burst >= 1 && t.Burst <= maxBurst, "burst", t.Burst, "must be from 1 to 1000000")
 	}
 	return errors.Join(f.all...)
 }
@@ -130,6 +108,7 @@ func (s Sync) Validate() error {
 	f.check(s.Mark >= 0 && s.Mark <= MaxOccasion, "mark", s.Mark, "must be from 0 to 2^53-1")
 	f.check(s.Known >= 0 && s.Known <= MaxOccasion, "known", s.Known, "must be from 0 to 2^53-1")
 	f.check(validRevision(s.Revision), "revision", s.Revision, "must hold at most 64 of ASCII's printable characters, and no space")
+	s.Policy.check(&f)
 	f.check(validSchedule(s.Schedule), "schedule", s.Schedule, "must hold at most 512 of ASCII's printable characters")
 	if s.Paused != nil {
 		f.all = append(f.all, s.Paused.Validate())
@@ -152,6 +131,10 @@ type faults struct {
 
 func (f *faults) check(ok bool, field string, value any, rule string) {
 	if !ok {
-		f.all = append(f.all, fmt.Errorf("lease: %s %s: %q %s", f.of, field, fmt.Sprint(value), rule))
+		f.all = append(f.all, faultOf(f.of, field, value, rule))
 	}
+}
+
+func faultOf(of, field string, value any, rule string) error {
+	return fmt.Errorf("lease: %s %s: %q %s", of, field, fmt.Sprint(value), rule)
 }

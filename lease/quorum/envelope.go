@@ -1,130 +1,104 @@
 package quorum
 
 import (
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/solotick/solotick/lease/protocol"
 )
 
-// envelope is a value as the nodes keep it, with what tells who has made it of what.
+// format is that of what registers hold. Nothing is read from one of another format.
+const format = 2
+
+// ErrFormat is returned for a namespace that another release has used, whose registers this one does not read: use another
+// namespace; or stop all replicas, and then empty the namespace on every node.
+var ErrFormat = protocol.Permanent(fmt.Errorf("quorum: the namespace is in the format of another release, and this one reads and writes format %d: "+
+	"use another namespace, or stop all replicas and delete the namespace's keys on every node", format))
+
+// envelope is a value as the nodes keep it, with what says which changes it is made of, and how old it is.
 type envelope struct {
-	written time.Time // by the quorum's clock
-	changes int       // how many there were, this one included
-	lineage []string  // the ballots of the last of them, newest last
-	// stamps is the time at each of the nodes that promised its ballot, by their own clocks, when it was written.
-	stamps []stamp
-	// round is for how long the proposer, by its own clock, had been asking for the promises: so much earlier than the value was
+	Format  int       `json:"format"`
+	Written time.Time `json:"written"` // by the quorum's clock
+	Changes int       `json:"changes"` // how many there were, this one included
+	Lineage []string  `json:"lineage"` // the ballots of the last of them, newest last
+	// Stamps is the time at each of the nodes that promised its ballot, by their own clocks, when it was written: Unix ns, by
+	// the node's shortened id.
+	Stamps map[string]int64 `json:"stamps"`
+	// Round is for how long the proposer, by its own clock, had been asking for the promises: so much earlier than the value was
 	// made a node may have given its own.
-	round time.Duration
+	Round time.Duration `json:"round"`
+
 	value string
-}
-
-// stamp is what a node's clock said.
-type stamp struct {
-	node string // its id, shortened
-	at   int64  // Unix ns
-}
-
-// stampsOf reads the clocks of nodes that have just answered, within round. Some may have answered before those by which the spans of
-// the value before were measured. A node that has measured these itself knows better; of the others it is supposed, lest a lease
-// become shorter with each change by whoever is slow.
-func (e envelope) stampsOf(counted []answer, round time.Duration) (list []stamp) {
-	for _, a := range counted {
-		s := stamp{shortened(a.state.ID), a.state.Now.UnixNano()}
-		if e.changes > 0 && !slices.ContainsFunc(e.stamps, func(old stamp) bool { return old.node == s.node }) {
-			s.at += int64(round)
-		}
-		list = append(list, s)
-	}
-	return list
-}
-
-func shortened(id string) string {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(id))
-	return strconv.FormatUint(h.Sum64(), 36)
-}
-
-// elapsed is the shortest time that has gone by since e was written by the clocks of nodes that were there, and false when
-// none has answered.
-func (e envelope) elapsed(counted []answer) (shortest time.Duration, ok bool) {
-	for _, a := range counted {
-		id := shortened(a.state.ID)
-		for _, s := range e.stamps {
-			if d := max(0, time.Duration(a.state.Now.UnixNano()-s.at)); s.node == id && (!ok || d < shortest) {
-				shortest, ok = d, true
-			}
-		}
-	}
-	return shortest, ok
 }
 
 // remembered is how many changes of a value can be told apart, and so by how many a proposer may be overtaken and still
 // learn whether its own was among them.
 const remembered = 8
 
-// after makes the envelope of what becomes of e.
-func (e envelope) after(ballot, value string, now time.Time, stamps []stamp, round time.Duration) envelope {
-	lineage := append(slices.Clone(e.lineage), ballot)
-	return envelope{now, e.changes + 1, lineage[max(0, len(lineage)-remembered):], stamps, round, value}
+// after makes the envelope of a change of e to a value, at a ballot.
+func (e envelope) after(ballot, value string, v *view) envelope {
+	lineage := append(slices.Clone(e.Lineage), ballot)
+	return envelope{
+		Format: format, Written: v.now, Changes: e.Changes + 1, Lineage: lineage[max(0, len(lineage)-remembered):],
+		Stamps: v.stamps, Round: v.round, value: value,
+	}
 }
 
 func (e envelope) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d %d %s %d", e.written.UnixNano(), e.changes, strings.Join(e.lineage, ","), e.round)
-	for _, s := range e.stamps {
-		fmt.Fprintf(&b, " %s:%d", s.node, s.at)
+	head, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // it is plain data
 	}
-	b.WriteString("\n" + e.value)
-	return b.String()
+	return string(head) + "\n" + e.value
 }
 
 // readEnvelope reads what a register holds; the zero envelope when that is nothing.
-func readEnvelope(text string) (envelope, error) {
+func readEnvelope(text string) (e envelope, err error) {
 	if text == "" {
 		return envelope{}, nil
 	}
-	head, value, ok := strings.Cut(text, "\n")
-	fields := strings.Split(head, " ")
-	if !ok || len(fields) < 4 {
-		return envelope{}, fmt.Errorf("%w: a register holds %.40q", errReply, text)
+	head, value, _ := strings.Cut(text, "\n")
+	if err := json.Unmarshal([]byte(head), &e); err != nil || e.Format != format {
+		return envelope{}, fmt.Errorf("%w; a register holds %.40q", ErrFormat, text)
 	}
-	written, err := strconv.ParseInt(fields[0], 10, 64)
-	changes, also := strconv.Atoi(fields[1])
-	round, too := strconv.ParseInt(fields[3], 10, 64)
-	if err != nil || also != nil || too != nil {
-		return envelope{}, fmt.Errorf("%w: a register holds %.40q", errReply, text)
-	}
-	e := envelope{written: time.Unix(0, written), changes: changes, lineage: strings.Split(fields[2], ","), value: value, round: time.Duration(round)}
-	for _, field := range fields[4:] {
-		node, at, _ := strings.Cut(field, ":")
-		n, err := strconv.ParseInt(at, 10, 64)
-		if err != nil {
-			return envelope{}, fmt.Errorf("%w: a register holds %.40q", errReply, text)
-		}
-		e.stamps = append(e.stamps, stamp{node, n})
-	}
+	e.value = value
 	return e, nil
 }
 
-// reading is what a register holds, and what the time is.
-type reading struct {
-	value string // empty when it holds nothing
-	now   time.Time
-	// shift is what has to be added to the end of every span that was measured from when the value was written.
-	//
-	// It is the difference between the quorum's clock then and now less the time that the nodes have measured meanwhile,
-	// each by its own clock alone. So a span is as long as it was meant to be even if the median has come from another
-	// node's clock in between.
-	shift time.Duration
+// stampsOf reads the clocks of nodes that have just answered, within round. Some may have answered before those by which the
+// times of the value before were measured. A node that has measured these itself knows better; of the others it is assumed, so
+// that a lease does not become shorter with each change by a slow proposer.
+func (e envelope) stampsOf(counted []answer, round time.Duration) map[string]int64 {
+	stamps := make(map[string]int64, len(counted))
+	for _, a := range counted {
+		id := shortened(a.state.ID)
+		stamps[id] = a.state.Now.UnixNano()
+		if _, measured := e.Stamps[id]; e.Changes > 0 && !measured {
+			stamps[id] += int64(round)
+		}
+	}
+	return stamps
 }
 
-// outcome is what a change makes of a reading.
-type outcome struct {
-	next string        // what the register shall hold; empty: what it holds already
-	keep time.Duration // for how long the register has to be kept without being touched
-	done func()        // called when it is certain that the register holds next, or did hold what was read
+// elapsed is the shortest time that has gone by since e was written by the clocks of nodes that were there, and false when
+// none has answered.
+func (e envelope) elapsed(counted []answer) (shortest time.Duration, ok bool) {
+	for _, a := range counted {
+		at, measured := e.Stamps[shortened(a.state.ID)]
+		if d := max(0, time.Duration(a.state.Now.UnixNano()-at)); measured && (!ok || d < shortest) {
+			shortest, ok = d, true
+		}
+	}
+	return shortest, ok
+}
+
+func shortened(id string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id))
+	return strconv.FormatUint(h.Sum64(), 36)
 }

@@ -1,8 +1,10 @@
 package quorum
 
+import "github.com/solotick/solotick/lease/driver"
+
 // EndQuarantine counts the nodes as they are, as if they had remembered for a term.
 func EndQuarantine(s *Store) {
-	n := s.registers.nodes
+	n := s.values.nodes
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i := range n.about {
@@ -11,4 +13,7 @@ func EndQuarantine(s *Store) {
 }
 
 // Idle waits until no node is at work for s: what is sent to those that are slow may come after the answer.
-func Idle(s *Store) { s.registers.sent.Wait() }
+func Idle(s *Store) { s.values.sent.Wait() }
+
+// Values returns the store of values below s.
+func Values(s *Store) driver.Store { return s.values }

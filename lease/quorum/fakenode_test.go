@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/quorum"
 )
@@ -25,8 +26,7 @@ type fakeNode struct {
 	runs      int
 	since     time.Time // by its clock; zero until somebody asks
 	registers map[string]*fakeRegister
-	members   map[string]fakeMember
-	sets      map[string]fakeMember // by digest
+	fleet     *memlease.Store
 	listeners map[*func(string)]struct{}
 	offset    time.Duration
 	rate      float64 // of its clock, beside ours; 0 is 1
@@ -50,11 +50,6 @@ type fakeRegister struct {
 	promisedAt, at            time.Time
 }
 
-type fakeMember struct {
-	info []byte
-	ends time.Time
-}
-
 var (
 	errDown = errors.New("connection refused")
 	errLost = errors.New("connection reset")
@@ -62,7 +57,7 @@ var (
 
 func newFakeNodes(n int) (list []*fakeNode) {
 	for i := range n {
-		list = append(list, &fakeNode{name: fmt.Sprint("node-", i), made: time.Now()})
+		list = append(list, &fakeNode{name: fmt.Sprint("node-", i), made: time.Now(), fleet: new(memlease.Store)})
 	}
 	return list
 }
@@ -87,7 +82,7 @@ func (n *fakeNode) empty() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.runs++
-	n.since, n.registers, n.members, n.sets = time.Time{}, nil, nil, nil
+	n.since, n.registers, n.fleet = time.Time{}, nil, new(memlease.Store)
 }
 
 func (n *fakeNode) set(down bool) {
@@ -101,6 +96,7 @@ func (n *fakeNode) step(d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.offset += d
+	n.fleet.Step(d)
 }
 
 // meet decides what happens to calls from now on.
@@ -296,72 +292,63 @@ func (n *fakeNode) Listen(ctx context.Context, heard func(string)) error {
 	return context.Cause(ctx)
 }
 
-// Announce implements quorum.Node.
+// Fleet implements quorum.Node.
+func (n *fakeNode) Fleet() quorum.Fleet { return n }
+
+// reached calls f with the store if the call arrives at the node.
+func reached[T any](ctx context.Context, n *fakeNode, f func(s *memlease.Store) (T, error)) (T, error) {
+	type answer struct {
+		said T
+		err  error
+	}
+	answers := make(chan answer, 2) // it may come twice
+	err := n.travel(ctx, func() {
+		n.mu.Lock()
+		fleet := n.fleet
+		n.mu.Unlock()
+		said, err := f(fleet)
+		answers <- answer{said, err}
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	a := <-answers
+	return a.said, a.err
+}
+
+// Announce implements quorum.Fleet.
 func (n *fakeNode) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
-	return n.travel(ctx, func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if n.members == nil {
-			n.members = make(map[string]fakeMember)
-		}
-		n.members[holder] = fakeMember{slices.Clone(info), n.clockLocked().Add(life)}
+	_, err := reached(ctx, n, func(s *memlease.Store) (struct{}, error) {
+		return struct{}{}, s.Announce(context.WithoutCancel(ctx), holder, info, life)
 	})
+	return err
 }
 
-// Members implements quorum.Node.
-func (n *fakeNode) Members(ctx context.Context) (list []protocol.Member, err error) {
-	err = n.travel(ctx, func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		list = nil
-		for holder, m := range n.members {
-			if left := m.ends.Sub(n.clockLocked()); left > 0 {
-				list = append(list, protocol.Member{Holder: holder, Info: m.info, Left: left})
-			}
-		}
-	})
-	slices.SortFunc(list, func(a, b protocol.Member) int { return strings.Compare(a.Holder, b.Holder) })
-	return list, err
+// Members implements quorum.Fleet.
+func (n *fakeNode) Members(ctx context.Context) ([]protocol.Member, error) {
+	return reached(ctx, n, func(s *memlease.Store) ([]protocol.Member, error) { return s.Members(ctx) })
 }
 
-// PutSet implements quorum.SetNode.
+// MembersBut implements quorum.Fleet.
+func (n *fakeNode) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
+	return reached(ctx, n, func(s *memlease.Store) ([]protocol.Member, error) { return s.MembersBut(ctx, known) })
+}
+
+// PutSet implements quorum.Fleet.
 func (n *fakeNode) PutSet(ctx context.Context, set []byte, life time.Duration) error {
-	return n.travel(ctx, func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if n.sets == nil {
-			n.sets = make(map[string]fakeMember)
-		}
-		n.sets[protocol.SetDigest(set)] = fakeMember{slices.Clone(set), n.clockLocked().Add(life)}
+	_, err := reached(ctx, n, func(s *memlease.Store) (struct{}, error) {
+		return struct{}{}, s.PutSet(context.WithoutCancel(ctx), set, life)
 	})
+	return err
 }
 
-// KeepSets implements quorum.SetNode.
+// KeepSets implements quorum.Fleet.
 func (n *fakeNode) KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error) {
-	err = n.travel(ctx, func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		kept = make([]bool, len(digests))
-		for i, d := range digests {
-			if s, ok := n.sets[d]; ok && s.ends.After(n.clockLocked()) {
-				n.sets[d], kept[i] = fakeMember{s.info, n.clockLocked().Add(life)}, true
-			}
-		}
-	})
-	return kept, err
+	return reached(ctx, n, func(s *memlease.Store) ([]bool, error) { return s.KeepSets(ctx, digests, life) })
 }
 
-// GetSets implements quorum.SetNode.
+// GetSets implements quorum.Fleet.
 func (n *fakeNode) GetSets(ctx context.Context, digests []string) (sets [][]byte, err error) {
-	err = n.travel(ctx, func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		sets = make([][]byte, len(digests))
-		for i, d := range digests {
-			if s, ok := n.sets[d]; ok && s.ends.After(n.clockLocked()) {
-				sets[i] = s.info
-			}
-		}
-	})
-	return sets, err
+	return reached(ctx, n, func(s *memlease.Store) ([][]byte, error) { return s.GetSets(ctx, digests) })
 }

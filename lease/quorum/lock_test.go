@@ -18,132 +18,64 @@ import (
 var _ protocol.Locker = (*quorum.Store)(nil)
 
 // lockOf claims n permits of a lock of so many.
-func lockOf(name, holder string, n, limit int, term time.Duration) protocol.Claim {
-	return protocol.Claim{Name: name, Holder: holder, Request: holder + "-r", Term: term, Permits: n, Limit: limit}
+func lockOf(name, holder string, n, limit int, term time.Duration) protocol.LockClaim {
+	return protocol.LockClaim{Name: name, Holder: holder, Request: holder + "-r", Term: term, Permits: n, Limit: limit}
 }
 
-func inLine(c protocol.Claim) protocol.Claim {
+func inLine(c protocol.LockClaim) protocol.LockClaim {
 	c.Turn, c.Ticket = protocol.TurnArrival, time.Minute
 	return c
 }
 
-func lockGrantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
-	g := grantOf(c, a)
-	g.Permits, g.Limit, g.Tell = c.Permits, c.Limit, c.Tell
-	return g
-}
-
-// took wants a claim to be granted after so long.
-func took(t *testing.T, s protocol.Store, want time.Duration, c protocol.Claim) protocol.Answer {
+// lockClaimed claims a lock and wants an answer of this status.
+func lockClaimed(t testing.TB, s protocol.Locker, want protocol.Status, c protocol.LockClaim) protocol.LockAnswer {
 	t.Helper()
-	began := time.Now()
-	a := claimed(t, s, protocol.Granted, c)
-	require.Equal(t, want, time.Since(began))
+	a, err := s.ClaimLock(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, want.String(), a.Status.String())
 	return a
 }
 
-// A holder whose clock is slower than the nodes' still has its term: others are granted the lock a drift later.
+// locked claims a lock and wants to be granted it.
+func locked(t testing.TB, s protocol.Locker, c protocol.LockClaim) protocol.LockGrant {
+	t.Helper()
+	return c.Grant(lockClaimed(t, s, protocol.Granted, c))
+}
+
+// A holder whose clock is slower than the nodes' still has its term: others are granted the lock a drift later, and Left
+// says so.
 func TestLockIsKeptForItsDrift(t *testing.T) {
 	const term, drift = 20 * time.Second, 202 * time.Millisecond
+	outlasts := func(t *testing.T, s protocol.Locker, other func() protocol.LockClaim) protocol.LockAnswer {
+		t.Helper()
+		time.Sleep(term)
+		require.Equal(t, drift, lockClaimed(t, s, protocol.Held, other()).Left)
+		time.Sleep(drift)
+		return lockClaimed(t, s, protocol.Granted, other())
+	}
 	for _, limit := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			s := openFake(t, newFakeNodes(3))
-			a := claimed(t, s, protocol.Granted, lockOf("l", "a", limit, limit, term))
-			time.Sleep(term + time.Millisecond)
-			b := took(t, s, drift-time.Millisecond, lockOf("l", "b", 1, limit, term))
+			a := lockClaimed(t, s, protocol.Granted, lockOf("l", "a", limit, limit, term))
+			b := outlasts(t, s, func() protocol.LockClaim { return lockOf("l", "b", 1, limit, term) })
 			require.Greater(t, b.Token, a.Token)
-			require.Len(t, b.Settled, 1)
-			require.Equal(t, a.Token, b.Settled[0].Token)
+			require.Len(t, b.Lost, 1)
+			require.Equal(t, a.Token, b.Lost[0].Token)
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // of a long one nobody waits for that
-		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour))
-		claimed(t, s, protocol.Granted, lockOf("l", "a", 1, 1, time.Hour))
-		time.Sleep(time.Hour + time.Second)
-		began := time.Now()
-		a := claimed(t, s, protocol.Held, lockOf("l", "b", 1, 1, time.Second))
-		require.Greater(t, a.Left, 30*time.Second)
-		require.Zero(t, time.Since(began))
-		time.Sleep(a.Left)
-		took(t, s, 0, lockOf("l", "b", 1, 1, time.Second))
-	})
 	synctest.Test(t, func(t *testing.T) { // of another term since it was renewed
-		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour))
+		s := openFake(t, newFakeNodes(3))
 		c := lockOf("l", "a", 1, 1, time.Second)
-		g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
+		g := locked(t, s, c)
 		g.Term = term
-		synced(t, s, "l")
-		o := claimOf("l", 100, "a", time.Second)
-		same := grantOf(o, claimed(t, s, protocol.Granted, o))
-		same.Term = term
-		require.NoError(t, errors.Join(s.Renew(t.Context(), []protocol.Grant{g, same})...))
-		time.Sleep(term)
-		took(t, s, drift, lockOf("l", "b", 1, 1, time.Second))
-		require.NoError(t, s.Renew(t.Context(), []protocol.Grant{same})[0])
-		time.Sleep(term)
-		took(t, s, drift, claimOf("l", 100, "b", time.Second))
-	})
-}
-
-// Leases that may have run out are in the way only of those who need their permits, and only as many of them as they need.
-func TestClaimOfALockWaitsNoLongerThanItHasTo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openFake(t, newFakeNodes(3))
-		for i := range 3 {
-			claimed(t, s, protocol.Granted, lockOf("l", fmt.Sprint("old", i), 1, 5, 10*time.Second))
-			time.Sleep(20 * time.Millisecond)
-		}
-		claimed(t, s, protocol.Granted, lockOf("l", "live", 1, 5, 20*time.Second))
-		time.Sleep(10*time.Second - 40*time.Millisecond)
-		// They end 20 ms ago, now, and in 20 ms, each give or take its drift of 102 ms.
-		took(t, s, 0, lockOf("l", "b", 1, 5, 20*time.Second))
-		took(t, s, 82*time.Millisecond, lockOf("l", "c", 1, 5, 20*time.Second))
-		took(t, s, 40*time.Millisecond, lockOf("l", "d", 2, 5, 20*time.Second))
-		began := time.Now()
-		require.Greater(t, claimed(t, s, protocol.Held, lockOf("l", "e", 1, 5, time.Second)).Left, 9*time.Second)
-		require.Zero(t, time.Since(began))
-	})
-}
-
-// Whoever waits for a lease to have run out for certain waits in the line.
-func TestWhoWaitsForTheDriftKeepsItsPlaceInLine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openFake(t, newFakeNodes(3))
-		claimed(t, s, protocol.Granted, lockOf("l", "dead", 1, 1, 10*time.Second))
-		time.Sleep(10 * time.Second)
-		go func() { _, _ = s.Claim(context.Background(), inLine(lockOf("l", "a", 1, 1, 10*time.Second))) }()
-		time.Sleep(10 * time.Millisecond)
-		v, err := s.Lock(t.Context(), "l")
-		require.NoError(t, err)
-		require.Equal(t, 1, v.Waiters)
-		claimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
-		settle()
-		v, err = s.Lock(t.Context(), "l")
-		require.NoError(t, err)
-		require.Equal(t, "a", v.Holds[0].Holder)
-	})
-}
-
-// A claim that is only behind a dead ticket does not have to come again for the last of its life.
-func TestClaimWaitsForTheEndOfADeadTicket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openFake(t, newFakeNodes(3))
-		c := lockOf("l", "a", 1, 1, 10*time.Second)
-		g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
-		dead := inLine(lockOf("l", "dead", 1, 1, 10*time.Second))
-		dead.Ticket = time.Second
-		claimed(t, s, protocol.Queued, dead)
-		require.NoError(t, s.Release(t.Context(), g))
-		time.Sleep(time.Second - 30*time.Millisecond)
-		claimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
-		time.Sleep(20 * time.Millisecond)
-		took(t, s, 10*time.Millisecond, inLine(lockOf("l", "b", 1, 1, 10*time.Second)))
+		require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{g})[0])
+		outlasts(t, s, func() protocol.LockClaim { return lockOf("l", "b", 1, 1, time.Second) })
 	})
 }
 
 // Leases and tickets last as long as they should whichever of the nodes answer, though their clocks are minutes apart.
 func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
-	const term = 10 * time.Second
+	const term, drift = 10 * time.Second, 102 * time.Millisecond
 	for gone := range 3 {
 		t.Run(fmt.Sprint("without node ", gone), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -151,7 +83,7 @@ func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
 				list[0].offset, list[2].offset = 3*time.Minute, -4*time.Minute
 				s := openFake(t, list)
 				c := lockOf("l", "a", 1, 2, term)
-				g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
+				g := locked(t, s, c)
 				both, ticket := inLine(lockOf("l", "b", 2, 2, term)), inLine(lockOf("l", "c", 1, 2, term))
 				ticket.Ticket = term
 				for range 4 { // others change the lock, or look at it, and neither lengthen nor shorten anything
@@ -159,8 +91,8 @@ func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
 					list[gone].set(false)
 					gone = (gone + 1) % 3
 					list[gone].set(true)
-					claimed(t, s, protocol.Queued, both)
-					claimed(t, s, protocol.Queued, ticket)
+					lockClaimed(t, s, protocol.Queued, both)
+					lockClaimed(t, s, protocol.Queued, ticket)
 					time.Sleep(term - 100*time.Millisecond)
 					settle()
 					list[gone].set(false)
@@ -168,17 +100,19 @@ func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
 					list[gone].set(true)
 					v, err := s.Lock(t.Context(), "l")
 					require.NoError(t, err)
-					require.Equal(t, 100*time.Millisecond, v.Holds[0].Left)
+					require.Equal(t, 100*time.Millisecond+drift, v.Holds[0].Left)
 					require.Equal(t, 2, v.Waiters)
 					require.Equal(t, 100*time.Millisecond, v.Line[1].Left)
-					require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
+					require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{g})[0])
 				}
 				time.Sleep(100 * time.Millisecond)
 				v, err := s.Lock(t.Context(), "l")
 				require.NoError(t, err)
 				require.Equal(t, 1, v.Waiters)
 				time.Sleep(term - 100*time.Millisecond)
-				took(t, s, 102*time.Millisecond, both)
+				lockClaimed(t, s, protocol.Queued, both)
+				time.Sleep(drift)
+				lockClaimed(t, s, protocol.Granted, both)
 			})
 		})
 	}
@@ -195,13 +129,13 @@ func TestSlowAnswersDoNotShortenLeases(t *testing.T) {
 		require.NoError(t, err)
 		list[2].set(true)
 		granted := time.Now()
-		claimed(t, s, protocol.Granted, lockOf("l", "a", 1, 1, term))
+		lockClaimed(t, s, protocol.Granted, lockOf("l", "a", 1, 1, term))
 		list[2].set(false)
 		settle()
 		list[0].set(true)
 		list[1].meet(func() fault { return fault{before: 300 * time.Millisecond} })
 		list[2].meet(func() fault { return fault{after: 300 * time.Millisecond} })
-		claimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, term)))
+		lockClaimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, term)))
 		list[0].set(false)
 		list[2].meet(nil)
 		list[1].set(true)
@@ -231,12 +165,12 @@ func TestWatchAndListenAreToldTheirOwn(t *testing.T) {
 		require.Equal(t, []string{" ", " "}, listened.take())
 
 		c := lockOf("job", "a", 2, 2, 20*time.Second)
-		g := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
-		claimed(t, s, protocol.Queued, inLine(lockOf("job", "b", 1, 2, 20*time.Second)))
-		claimed(t, s, protocol.Queued, inLine(lockOf("job", "c", 1, 2, 20*time.Second)))
+		g := locked(t, s, c)
+		lockClaimed(t, s, protocol.Queued, inLine(lockOf("job", "b", 1, 2, 20*time.Second)))
+		lockClaimed(t, s, protocol.Queued, inLine(lockOf("job", "c", 1, 2, 20*time.Second)))
 		settle()
 		require.Empty(t, listened.take())
-		require.NoError(t, s.Release(t.Context(), g))
+		require.NoError(t, s.ReleaseLock(t.Context(), g))
 		settle()
 		require.Equal(t, []string{"job b-r,c-r"}, listened.take()) // once, though two nodes tell
 		require.Empty(t, watched.take())
@@ -245,16 +179,17 @@ func TestWatchAndListenAreToldTheirOwn(t *testing.T) {
 		settle()
 		require.Len(t, watched.take(), 1)
 		require.Empty(t, listened.take())
-		require.NoError(t, list[1].Publish(t.Context(), "lock:job 7 b-r"))
-		require.NoError(t, list[1].Publish(t.Context(), "job 7 x"))
+		for _, foreign := range []string{"job 7 x", "lock:job 7 b-r", "x", "x {", "! job"} { // by another program or release
+			require.NoError(t, list[1].Publish(t.Context(), foreign))
+		}
 		settle()
-		require.Equal(t, []string{"job b-r"}, listened.take())
-		require.Equal(t, []string{"job 7"}, watched.take())
+		require.Empty(t, listened.take())
+		require.Empty(t, watched.take())
 
 		list[1].set(true)
 		list[2].set(true)
 		settle()
-		require.Error(t, s.Release(t.Context(), lockGrantOf(lockOf("job", "b", 1, 2, 20*time.Second), protocol.Answer{Attempt: 1})))
+		require.Error(t, s.ReleaseLock(t.Context(), lockOf("job", "b", 1, 2, 20*time.Second).Grant(protocol.LockAnswer{})))
 		settle()
 		require.Empty(t, listened.take()) // nobody is told of what is uncertain
 		cancel()
@@ -289,39 +224,39 @@ func TestRoundsOfLocksAreFew(t *testing.T) {
 			require.Equal(t, want, list[1].calls-before, what)
 		}
 		a, b := lockOf("l", "a", 1, 1, 20*time.Second), inLine(lockOf("l", "b", 1, 1, 20*time.Second))
-		var g protocol.Grant
-		grant := func(s protocol.Store, c protocol.Claim) { g = lockGrantOf(c, claimed(t, s, protocol.Granted, c)) }
+		var g protocol.LockGrant
+		grant := func(s protocol.Locker, c protocol.LockClaim) { g = locked(t, s, c) }
 		rounds(3, "try", func() { grant(s, a) })
-		rounds(1, "lose", func() { claimed(t, other, protocol.Held, lockOf("l", "c", 1, 1, 20*time.Second)) })
-		rounds(2, "enter the line", func() { claimed(t, other, protocol.Queued, b) })
+		rounds(1, "lose", func() { lockClaimed(t, other, protocol.Held, lockOf("l", "c", 1, 1, 20*time.Second)) })
+		rounds(2, "enter the line", func() { lockClaimed(t, other, protocol.Queued, b) })
 		for range 2 {
 			time.Sleep(time.Second)
-			rounds(2, "stay in line", func() { claimed(t, other, protocol.Queued, b) })
+			rounds(2, "stay in line", func() { lockClaimed(t, other, protocol.Queued, b) })
 			time.Sleep(time.Millisecond)
-			rounds(2, "renew", func() { require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0]) })
+			rounds(2, "renew", func() { require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{g})[0]) })
 		}
 		time.Sleep(time.Millisecond)
-		rounds(2+1, "release and tell", func() { require.NoError(t, s.Release(t.Context(), g)) })
+		rounds(2+1, "release and tell", func() { require.NoError(t, s.ReleaseLock(t.Context(), g)) })
 		time.Sleep(time.Millisecond)
 		rounds(2, "whose turn it is", func() { grant(other, b) })
-		rounds(2, "release", func() { require.NoError(t, other.Release(t.Context(), g)) })
+		rounds(2, "release", func() { require.NoError(t, other.ReleaseLock(t.Context(), g)) })
 		rounds(2, "acquire by turns", func() { grant(other, b) })
 		rounds(1, "look", func() { _, _ = s.Lock(t.Context(), "l") })
-		rounds(2, "acquire by turns what is new", func() { claimed(t, s, protocol.Granted, inLine(lockOf("new", "a", 1, 2, 20*time.Second))) })
-		claimed(t, s, protocol.Queued, inLine(lockOf("new", "c", 2, 2, 20*time.Second)))
-		rounds(3, "acquire by turns what only others knew", func() { // the first ballot is too low
-			claimed(t, other, protocol.Queued, inLine(lockOf("new", "b", 1, 2, 20*time.Second)))
+		rounds(3, "acquire by turns what is new", func() { lockClaimed(t, s, protocol.Granted, inLine(lockOf("new", "a", 1, 2, 20*time.Second))) })
+		lockClaimed(t, s, protocol.Queued, inLine(lockOf("new", "c", 2, 2, 20*time.Second)))
+		rounds(3, "acquire by turns what only others knew", func() {
+			lockClaimed(t, other, protocol.Queued, inLine(lockOf("new", "b", 1, 2, 20*time.Second)))
 		})
 
-		grants := []protocol.Grant{g}
+		grants, held := []protocol.Grant(nil), []protocol.LockGrant{g}
 		for i := range 500 {
 			synced(t, s, fmt.Sprint("job-", i))
 			c := claimOf(fmt.Sprint("job-", i), 100, "a", 20*time.Second)
 			grants = append(grants, grantOf(c, claimed(t, s, protocol.Granted, c)))
-			c = lockOf(fmt.Sprint("job-", i), "a", 1, 2, 20*time.Second)
-			grants = append(grants, lockGrantOf(c, claimed(t, s, protocol.Granted, c)))
+			held = append(held, locked(t, s, lockOf(fmt.Sprint("job-", i), "a", 1, 2, 20*time.Second)))
 		}
 		time.Sleep(time.Second)
-		rounds(2, "renew locks and occasions", func() { require.NoError(t, errors.Join(s.Renew(t.Context(), grants)...)) })
+		rounds(2, "renew ticks", func() { require.NoError(t, errors.Join(s.Renew(t.Context(), grants)...)) })
+		rounds(2, "renew locks", func() { require.NoError(t, errors.Join(s.RenewLocks(t.Context(), held)...)) })
 	})
 }

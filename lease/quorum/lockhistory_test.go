@@ -117,12 +117,12 @@ func (h *lockHistory) contend(t *testing.T, s *quorum.Store, holder string) {
 	called := h.clock.Add(1)
 	for range 40 {
 		sent := time.Now()
-		a, err := s.Claim(context.Background(), c)
+		a, err := s.ClaimLock(context.Background(), c)
 		switch {
 		case err != nil:
 			h.tell("unknown")
 		case a.Status == protocol.Granted:
-			g := lockGrantOf(c, a)
+			g := c.Grant(a)
 			h.tell("granted")
 			h.add(turnOf{n: c.Permits, token: a.Token}, called)
 			h.hold(t, s, g, sent.Add(a.Left))
@@ -132,16 +132,16 @@ func (h *lockHistory) contend(t *testing.T, s *quorum.Store, holder string) {
 			time.Sleep(min(a.Left, time.Duration(h.intN(150))*time.Millisecond))
 		}
 	}
-	g := lockGrantOf(c, protocol.Answer{Attempt: 1})
+	g := c.Grant(protocol.LockAnswer{})
 	for range 3 { // it may have been granted
-		if s.Release(context.Background(), g) == nil {
+		if s.ReleaseLock(context.Background(), g) == nil {
 			break
 		}
 	}
 }
 
 // hold holds a grant until it is given back, or its deadline.
-func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g protocol.Grant, deadline time.Time) {
+func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g protocol.LockGrant, deadline time.Time) {
 	end := turnOf{ends: true, n: g.Permits, token: g.Token}
 	held := h.clock.Add(1) // when it was surely held last
 	valid := func() bool {
@@ -157,7 +157,7 @@ func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g protocol.Grant, dead
 		if !valid() {
 			break
 		}
-		err := s.Renew(context.Background(), []protocol.Grant{g})[0]
+		err := s.RenewLocks(context.Background(), []protocol.LockGrant{g})[0]
 		switch {
 		case err == nil:
 			deadline = sent.Add(g.Term)
@@ -179,7 +179,7 @@ func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g protocol.Grant, dead
 	}
 	if valid() {
 		for range 3 {
-			if s.Release(context.Background(), g) == nil {
+			if s.ReleaseLock(context.Background(), g) == nil {
 				h.tell("released")
 				break
 			}

@@ -41,7 +41,7 @@ func spread(t *testing.T, s *quorum.Store, list []*fakeNode, gone int) (names []
 			list[(i+j)%len(list)].set(true)
 		}
 		names = append(names, fmt.Sprintf("l%02d", i))
-		claimed(t, s, protocol.Granted, lockOf(names[i], "a", 1, 1, time.Hour))
+		lockClaimed(t, s, protocol.Granted, lockOf(names[i], "a", 1, 1, time.Hour))
 		settle()
 		for _, n := range list {
 			n.set(false)
@@ -134,7 +134,7 @@ func TestCursorOfARestartedNodeIsWorthNothing(t *testing.T) {
 		require.NoError(t, err)
 		time.Sleep(2 * time.Second)
 		for i := range 12 {
-			claimed(t, s, protocol.Granted, lockOf(fmt.Sprintf("l%02d", i), "a", 1, 1, time.Second))
+			lockClaimed(t, s, protocol.Granted, lockOf(fmt.Sprintf("l%02d", i), "a", 1, 1, time.Second))
 		}
 		_, err = listed(t, s, 5, func(page int) {
 			if page == 0 {

@@ -3,8 +3,6 @@ package quorum
 import (
 	"context"
 	"time"
-
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Node is one of the independent servers. Its methods are safe for concurrent use and return when ctx ends. An error
@@ -20,14 +18,13 @@ type Node interface {
 	// is there throughout is listed, perhaps more than once.
 	Keys(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error)
 
-	// Publish tells a message to everybody who listens. It is best effort.
+	// Publish sends a message to everybody who listens. It is best effort.
 	Publish(ctx context.Context, message string) error
-	// Listen calls heard with each message until ctx ends or the connection fails, and with the empty one once it listens.
-	Listen(ctx context.Context, heard func(message string)) error
+	// Listen calls receive with each message until ctx ends or the connection fails, and with the empty one once it listens.
+	Listen(ctx context.Context, receive func(message string)) error
 
-	// Announce and Members are those of a [protocol.Roster], of this node alone.
-	Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
-	Members(ctx context.Context) ([]protocol.Member, error)
+	// Fleet returns what the node keeps by itself about those who take part.
+	Fleet() Fleet
 }
 
 // Op is an operation on one register of a node. A register holds the highest ballot that the node has promised not to go

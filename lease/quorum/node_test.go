@@ -86,7 +86,7 @@ func TestRedisNodeListsItsKeysAsTheOneInMemoryDoes(t *testing.T) {
 	_, err := actual.Do(t.Context(), ops)
 	require.NoError(t, err)
 	fake.carryOut(ops)
-	require.NoError(t, actual.Announce(t.Context(), "lock", nil, time.Minute))
+	require.NoError(t, actual.Fleet().Announce(t.Context(), "lock", nil, time.Minute))
 	admin := srv.Client(t)
 	for _, other := range []string{"solotick:{test:lock:x}:lock", "solotick:{test:lock:x}", "solotick:{test2:lock:x}:register"} {
 		require.NoError(t, admin.Set(t.Context(), other, "x", 0).Err())

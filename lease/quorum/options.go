@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
@@ -77,14 +78,17 @@ func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 		return nil, err
 	}
 	life, end := context.WithCancel(context.Background())
-	return &Store{
-		namespace: namespace,
-		longest:   o.term,
-		registers: &registers{nodes: &nodes{
-			list: append([]Node(nil), list...), timeout: o.timeout, quarantine: quarantine(o.term), fresh: o.fresh,
-			life: life, end: end, about: make([]about, len(list)), clock: newClock(len(list)),
-		}},
-	}, nil
+	all := &nodes{
+		list: append([]Node(nil), list...), timeout: o.timeout, quarantine: quarantine(o.term), fresh: o.fresh,
+		life: life, end: end, about: make([]about, len(list)), clock: newClock(len(list)),
+	}
+	v := &values{registers: &registers{nodes: all}, longest: o.term}
+	session, err := driver.NewSession(v, namespace)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return &Store{Session: session, values: v}, nil
 }
 
 // quarantine is for how long a node does not count that has forgotten: the longest lease is kept for its drift, too, and

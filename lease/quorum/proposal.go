@@ -1,11 +1,42 @@
 package quorum
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
-// proposal is the state of one key's change.
+// request is what is asked of one register.
+type request struct {
+	key     string
+	changes bool // it asks for a promise at once; otherwise it reads first
+	// apply decides what becomes of what was read. It may be called more than once, with the changes of others in between.
+	apply func(at reading) (outcome, error)
+}
+
+// reading is what a register holds, and what the time is.
+type reading struct {
+	value string // empty when it holds nothing
+	now   time.Time
+	// shift is what has to be added to the end of every lease, which was measured from when the value was written.
+	//
+	// It is the difference between the quorum's clock then and now less the time that the nodes have measured meanwhile,
+	// each by its own clock alone. So a lease is as long as it was meant to be even if the median has come from another
+	// node's clock in between.
+	shift time.Duration
+}
+
+// outcome is what a request makes of a reading.
+type outcome struct {
+	next string        // what the register shall hold; empty: what it holds already
+	keep time.Duration // for how long the register has to be kept without being touched; 0 is for ever
+	done func()        // called when it is certain that the register holds next, or did hold what was read
+}
+
+// proposal is the state of one request.
 type proposal struct {
+	request
+
 	index  int
-	key    string
 	ballot string // promised, or to be promised; empty to read
 
 	seen   view
@@ -16,23 +47,45 @@ type proposal struct {
 	done   bool
 }
 
-// try is what was asked to be accepted and perhaps was, although we were not told.
+// try is what nodes were asked to accept, and perhaps did without an answer that says so.
 type try struct {
 	ballot  string
 	changes int
 	result  outcome
 }
 
-// learn applies the change to what was seen. Then the proposal is done, or there is something to be accepted, or it has to
+// view is what a majority has said of one register.
+type view struct {
+	newest   Reply // with the highest ballot
+	envelope envelope
+	now      time.Time // by the quorum's clock, when they had answered
+	received time.Time // that, by the local monotonic clock
+	stamps   map[string]int64
+	round    time.Duration // how long they took to answer
+	elapsed  time.Duration // since the newest was written, by the clock of a node that was there
+	since    []time.Time   // of each node that has answered: since when it remembers
+	chosen   bool          // the newest is
+	promised bool          // the proposal's ballot is
+}
+
+// reading is of this instant: what was read cannot have changed when the ballot is good.
+func (v *view) reading() reading {
+	at := reading{now: v.now.Add(time.Since(v.received)), value: v.envelope.value}
+	if v.newest.Accepted != "" {
+		at.shift = v.now.Sub(v.envelope.Written) - v.elapsed
+	}
+	return at
+}
+
+// learn applies the request to what was seen. Then the proposal is done, or there is something to be accepted, or it has to
 // be promised a ballot first.
-func (p *proposal) learn(v view, f change) error {
+func (p *proposal) learn(v view) error {
 	p.seen, p.next, p.result = v, "", outcome{}
 	if !v.chosen && !v.promised {
 		p.torn++
 		return nil
 	}
-	e := v.envelope
-	made, err := p.made(e)
+	made, err := p.made(v.envelope)
 	if err != nil {
 		return err
 	}
@@ -44,23 +97,24 @@ func (p *proposal) learn(v view, f change) error {
 		// A try that is not there may still come: some node may have accepted it, and would show it to others as long as
 		// nothing was accepted with a higher ballot.
 		certain = certain && (len(p.tries) == 0 || v.newest.Accepted > p.tries[len(p.tries)-1].ballot)
-		if p.result, err = f(p.index, v.at); err != nil {
+		if p.result, err = p.apply(v.reading()); err != nil {
 			return err
 		}
 	}
 	switch {
 	case p.result.next == "" && certain:
-		p.finish(p.result)
+		p.finish()
 	case !v.promised:
 	case p.result.next == "":
-		// What was read was perhaps never chosen, and has to be before anybody may be told of it. Its spans end when
-		// they did: it was written as long before now as the nodes say.
-		e.written, e.stamps, e.round = e.written.Add(v.elapsed), v.stamps, v.round
+		// What was read was perhaps never chosen, and has to be before it is an answer. Its leases end when they did: it was
+		// written as long before now as the nodes say.
+		e := v.envelope
+		e.Format, e.Written, e.Stamps, e.Round = format, e.Written.Add(v.elapsed), v.stamps, v.round
 		p.next = e.String()
 	default:
-		e = e.after(p.ballot, p.result.next, v.at.now, v.stamps, v.round)
+		e := v.envelope.after(p.ballot, p.result.next, &v)
 		p.next = e.String()
-		p.tries = append(p.tries, try{p.ballot, e.changes, p.result})
+		p.tries = append(p.tries, try{p.ballot, e.Changes, p.result})
 	}
 	return nil
 }
@@ -68,20 +122,20 @@ func (p *proposal) learn(v view, f change) error {
 // made returns the outcome of the try that e has come of; nil when it has come of none of them.
 func (p *proposal) made(e envelope) (*outcome, error) {
 	for i, t := range p.tries {
-		if slices.Contains(e.lineage, t.ballot) {
+		if slices.Contains(e.Lineage, t.ballot) {
 			return &p.tries[i].result, nil
 		}
-		if e.changes >= t.changes+remembered {
+		if e.Changes >= t.changes+remembered {
 			return nil, ErrContended // it may have been, and is forgotten
 		}
 	}
 	return nil, nil
 }
 
-func (p *proposal) finish(result outcome) {
+func (p *proposal) finish() {
 	p.done = true
-	if result.done != nil {
-		result.done()
+	if p.result.done != nil {
+		p.result.done()
 	}
 }
 
@@ -92,22 +146,4 @@ func pick(list []*proposal, f func(*proposal) bool) (picked []*proposal) {
 		}
 	}
 	return picked
-}
-
-func keysOf(list []*proposal) []string {
-	keys := make([]string, len(list))
-	for i, p := range list {
-		keys[i] = p.key
-	}
-	return keys
-}
-
-// fill gives err to those that are open.
-func fill(errs []error, open []*proposal, err error) []error {
-	for _, p := range open {
-		if !p.done {
-			errs[p.index] = err
-		}
-	}
-	return errs
 }

@@ -21,25 +21,25 @@ func answers(replies ...Reply) (counted []answer) {
 }
 
 func held(ballot string) Reply {
-	return Reply{Accepted: ballot, Value: envelope{value: "v", lineage: []string{ballot}}.String()}
+	return Reply{Accepted: ballot, Value: envelope{Format: format, value: "v", Lineage: []string{ballot}}.String()}
 }
 
 func TestAPromiseIsOneOfAMajority(t *testing.T) {
 	p := &proposal{ballot: "5"}
-	v, err := threeNodes().view(p, 0, answers(Reply{OK: true}, Reply{Promised: "6"}), 0)
+	v, err := threeNodes().view(p, 0, answers(Reply{OK: true}, Reply{Promised: "6"}), nil, 0)
 	require.NoError(t, err)
 	require.False(t, v.promised)
-	v, err = threeNodes().view(p, 0, answers(Reply{OK: true}, Reply{OK: true}), 0)
+	v, err = threeNodes().view(p, 0, answers(Reply{OK: true}, Reply{OK: true}), nil, 0)
 	require.NoError(t, err)
 	require.True(t, v.promised)
 }
 
 func TestAValueIsChosenByAMajority(t *testing.T) {
-	v, err := threeNodes().view(&proposal{}, 0, answers(held("1"), held("2")), 0)
+	v, err := threeNodes().view(&proposal{}, 0, answers(held("1"), held("2")), nil, 0)
 	require.NoError(t, err)
 	require.False(t, v.chosen)
 	require.Equal(t, "2", v.newest.Accepted)
-	v, err = threeNodes().view(&proposal{}, 0, answers(held("2"), held("1"), held("2")), 0)
+	v, err = threeNodes().view(&proposal{}, 0, answers(held("2"), held("1"), held("2")), nil, 0)
 	require.NoError(t, err)
 	require.True(t, v.chosen)
 }
@@ -47,47 +47,47 @@ func TestAValueIsChosenByAMajority(t *testing.T) {
 // A try that is not seen may still be chosen by somebody else, until something is accepted with a higher ballot.
 func TestNothingIsCertainWhileATryMayStillCome(t *testing.T) {
 	calls := 0
-	unchanged := func(int, reading) (outcome, error) { calls++; return outcome{}, nil }
-	p := &proposal{tries: []try{{ballot: "3", changes: 1}}}
-	v, err := threeNodes().view(p, 0, answers(held("1"), held("1")), 0)
+	unchanged := func(reading) (outcome, error) { calls++; return outcome{}, nil }
+	p := &proposal{request: request{apply: unchanged}, tries: []try{{ballot: "3", changes: 1}}}
+	v, err := threeNodes().view(p, 0, answers(held("1"), held("1")), nil, 0)
 	require.NoError(t, err)
-	require.NoError(t, p.learn(v, unchanged))
+	require.NoError(t, p.learn(v))
 	require.False(t, p.done)
 
 	p.ballot, v.promised = "4", true // then it is written anew, with a higher ballot
-	require.NoError(t, p.learn(v, unchanged))
+	require.NoError(t, p.learn(v))
 	require.False(t, p.done)
 	require.NotEmpty(t, p.next)
 
-	v, err = threeNodes().view(p, 0, answers(held("4"), held("4")), 0)
+	v, err = threeNodes().view(p, 0, answers(held("4"), held("4")), nil, 0)
 	require.NoError(t, err)
-	require.NoError(t, p.learn(v, unchanged))
+	require.NoError(t, p.learn(v))
 	require.True(t, p.done)
 	require.Equal(t, 3, calls)
 }
 
 // Whoever finds that others have built upon its try knows that it was chosen; whoever was overtaken by too many does not.
 func TestOvertakenProposalsKnowWhetherTheyWereChosen(t *testing.T) {
-	refused := func(int, reading) (outcome, error) { t.Error("applied again"); return outcome{}, nil }
-	told := false
-	p := &proposal{tries: []try{{ballot: "3", changes: 1, result: outcome{next: "mine", done: func() { told = true }}}}}
+	refused := func(reading) (outcome, error) { t.Error("applied again"); return outcome{}, nil }
+	finished := false
+	p := &proposal{request: request{apply: refused}, tries: []try{{ballot: "3", changes: 1, result: outcome{next: "mine", done: func() { finished = true }}}}}
 	var e envelope
 	for _, ballot := range []string{"3", "4", "5"} {
-		e = e.after(ballot, "v", time.Time{}, nil, 0)
+		e = e.after(ballot, "v", new(view))
 	}
 	at := Reply{Accepted: "5", Value: e.String()}
-	v, err := threeNodes().view(p, 0, answers(at, at), 0)
+	v, err := threeNodes().view(p, 0, answers(at, at), nil, 0)
 	require.NoError(t, err)
-	require.NoError(t, p.learn(v, refused))
-	require.True(t, told)
+	require.NoError(t, p.learn(v))
+	require.True(t, finished)
 
 	for range remembered {
-		e = e.after("6", "v", time.Time{}, nil, 0)
+		e = e.after("6", "v", new(view))
 	}
 	at = Reply{Accepted: "6", Value: e.String()}
-	v, err = threeNodes().view(p, 0, answers(at, at), 0)
+	v, err = threeNodes().view(p, 0, answers(at, at), nil, 0)
 	require.NoError(t, err)
-	require.ErrorIs(t, p.learn(v, refused), ErrContended)
+	require.ErrorIs(t, p.learn(v), ErrContended)
 }
 
 func TestOldAnswersDoNotTellSinceWhenANodeRemembers(t *testing.T) {

@@ -41,12 +41,12 @@ func TestServersThatDie(t *testing.T) {
 		})
 		bounded(t, 900*time.Millisecond, func() {
 			c := inLine(lockOf("lock", "a", 1, 1, 20*time.Second))
-			l := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
-			claimed(t, s, protocol.Queued, inLine(lockOf("lock", "b", 1, 1, time.Second)))
-			require.NoError(t, s.Renew(t.Context(), []protocol.Grant{l})[0])
-			require.NoError(t, s.Release(t.Context(), l))
+			l := locked(t, s, c)
+			lockClaimed(t, s, protocol.Queued, inLine(lockOf("lock", "b", 1, 1, time.Second)))
+			require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{l})[0])
+			require.NoError(t, s.ReleaseLock(t.Context(), l))
 			l.Holder, l.Request, l.Token = "b", "b-r", 0
-			require.NoError(t, s.Release(t.Context(), l)) // leaves the line
+			require.NoError(t, s.ReleaseLock(t.Context(), l)) // leaves the line
 		})
 	}
 	works()
@@ -89,17 +89,16 @@ func TestWhenMemoryIsFullWhatIsHeldCanBeRenewedAndSettled(t *testing.T) {
 	synced(t, s, "job")
 	c := claimOf("job", 100, "a", 20*time.Second)
 	g := grantOf(c, claimed(t, s, protocol.Granted, c))
-	c = lockOf("lock", "a", 1, 2, 20*time.Second)
-	l := lockGrantOf(c, claimed(t, s, protocol.Granted, c))
+	l := locked(t, s, lockOf("lock", "a", 1, 2, 20*time.Second))
 	for _, srv := range servers[:2] {
 		require.NoError(t, srv.Client(t).ConfigSet(t.Context(), "maxmemory", "1").Err())
 	}
 	_, err := s.Claim(t.Context(), claimOf("job", 101, "a", time.Second))
 	require.ErrorContains(t, err, "OOM")
-	_, err = s.Claim(t.Context(), lockOf("lock", "b", 1, 2, time.Second))
+	_, err = s.ClaimLock(t.Context(), lockOf("lock", "b", 1, 2, time.Second))
 	require.ErrorContains(t, err, "OOM")
-	require.NoError(t, s.Renew(t.Context(), []protocol.Grant{l})[0])
-	require.NoError(t, s.Release(t.Context(), l))
+	require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{l})[0])
+	require.NoError(t, s.ReleaseLock(t.Context(), l))
 	require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 	claimed(t, s, protocol.Decided, claimOf("job", 100, "a", time.Second))

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
+
+	"github.com/solotick/solotick/internal/keyqueue"
 )
 
 // registers are replicated registers: one value per key, which changes atomically while a majority of the nodes can be
@@ -17,160 +18,124 @@ import (
 // what the change is applied to. Then it asks every node to accept the result at its ballot, which a node does that has
 // not promised a higher one meanwhile. A value that a majority has accepted is chosen: every later majority has a node
 // in common with that one, and shows it.
+//
+// A request that changes nothing after all has a promise left over. The next one of the same key uses it, and has nothing to
+// do but the second phase.
 type registers struct {
 	*nodes
-	turns turns
-
-	mu       sync.Mutex
-	counters map[string]sight // so that the first ballot is high enough
+	queue    keyqueue.Queue // of those in this process who change a register, so that they do not contend
+	sights   sights
+	promises promises
 }
 
-// sight is the highest counter that was seen, and when.
-type sight struct {
-	counter uint64
-	at      time.Time
-}
-
-// others is how long a counter is expected to stay as it is: so much higher is the ballot of who has not looked for longer, for
-// others may have changed the value meanwhile. 48 bits last for more than a century.
-const others = 16 * time.Microsecond
-
-// opening is how a change begins.
-type opening int
-
-const (
-	// look reads first and promises nothing: for what often changes nothing. Whoever loses then disturbs nobody.
-	look opening = iota
-	// first asks for a promise of the lowest ballot, which is given if there is no value, and is as good as reading if
-	// there is one.
-	first
-	// above asks for a promise of a ballot above the last one seen.
-	above
-)
-
-// mostCounters bounds the memory of counters; to forget one costs a round trip.
-const mostCounters = 1 << 17
-
-// change is what update applies. It may be called more than once for a key, with what others have made of it in between.
-type change func(i int, at reading) (outcome, error)
-
-// update applies a change to registers, each atomically by itself. The keys are different. grows says that a node which
-// is out of memory may refuse. It returns what f returned for each key, or why the outcome is unknown.
+// update carries requests out, each atomically by itself. Their keys are different. grows says that a node which
+// is out of memory may refuse. It returns what apply returned for each, or why the outcome is unknown.
 //
 // What changes nothing is answered after one round when a majority has accepted the same ballot, and none of those that
 // were asked a higher one. That is linearizable: the value is chosen, since a majority has accepted it; and before the
 // first of them was asked no higher ballot was chosen, since one of them would have accepted that.
-func (r *registers) update(ctx context.Context, keys []string, begin opening, grows bool, f change) []error {
+func (r *registers) update(ctx context.Context, requests []request, grows bool) []error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, errTimeout)
 	defer cancel()
-	errs := make([]error, len(keys))
-	open := make([]*proposal, len(keys))
-	for i, key := range keys {
-		open[i] = &proposal{index: i, key: key}
-		switch begin {
-		case look:
-		case first:
-			open[i].ballot = ballotAbove(0)
-		case above:
-			open[i].ballot = r.above(key)
+	errs := make([]error, len(requests))
+	open := make([]*proposal, len(requests))
+	var changed []string
+	for i, q := range requests {
+		open[i] = &proposal{request: q, index: i}
+		if q.changes {
+			changed = append(changed, q.key)
 		}
 	}
-	mine := false // nobody else in this process has its turn at these keys
-	for conflicts := 0; ; {
-		if begin != look && !mine {
-			give, err := r.turns.take(ctx, keysOf(open))
-			if err != nil {
-				return fill(errs, open, err)
+	fail := func(err error) []error {
+		for _, p := range open {
+			if !p.done {
+				errs[p.index] = err
 			}
-			defer give()
-			mine = true
 		}
+		return errs
+	}
+	give, err := r.queue.Take(ctx, changed...)
+	if err != nil {
+		return fail(err)
+	}
+	defer give()
+	for _, p := range open {
+		if p.changes {
+			p.ballot = r.sights.above(p.key)
+		}
+	}
+	for conflicts := 0; ; {
 		began := time.Now()
-		if err := r.round(ctx, open, grows, f, errs); err != nil {
-			return fill(errs, open, err)
+		if err := r.round(ctx, open, grows, errs); err != nil {
+			return fail(err)
 		}
 		open = pick(open, func(p *proposal) bool { return !p.done })
 		if len(open) == 0 {
 			return errs
 		}
-		refused := pick(open, func(p *proposal) bool { return p.ballot != "" })
-		if len(refused) > 0 {
-			// The first ballot may have been too low for no other reason than that we knew none.
+		if slices.ContainsFunc(open, func(p *proposal) bool { return p.ballot != "" }) {
+			// The first ballot may have been too low for no other reason than that none was known.
 			if conflicts++; conflicts > 1 {
 				if err := backOff(ctx, conflicts, time.Since(began)); err != nil {
-					return fill(errs, open, err)
+					return fail(err)
 				}
 			}
 		}
 		for _, p := range open {
 			switch {
-			case begin == look && p.ballot != "": // whoever was faster may have made it unnecessary
+			case !p.changes && p.ballot != "": // perhaps it is not necessary any more
 				p.ballot = ""
 			case p.ballot == "" && p.torn == 1 && !p.seen.chosen: // somebody is about to have a value chosen: let them
 			default:
-				p.ballot = r.above(p.key)
+				p.ballot = r.sights.above(p.key)
 			}
-		}
-		if begin == look && !mine {
-			give, err := r.turns.take(ctx, keysOf(open))
-			if err != nil {
-				return fill(errs, open, err)
-			}
-			defer give()
-			mine = true
 		}
 	}
 }
 
 // round asks for promises, and to accept what comes of them.
-func (r *registers) round(ctx context.Context, open []*proposal, grows bool, f change, errs []error) error {
-	ops := make([]Op, len(open))
-	for i, p := range open {
-		ops[i] = Op{Key: p.key, Ballot: p.ballot}
-	}
-	began := time.Now()
-	counted, others, err := r.ask(ctx, func(int) []Op { return ops }, nil)
-	if err != nil {
-		return err
-	}
-	took := time.Since(began)
-	r.see(open, counted)
-	r.see(open, others)
-	for i, p := range open {
-		v, err := r.view(p, i, counted, took)
+func (r *registers) round(ctx context.Context, open []*proposal, grows bool, errs []error) error {
+	learn := func(p *proposal, v view, err error) {
 		if err == nil {
-			err = p.learn(v, f)
+			err = p.learn(v)
 		}
 		if err != nil {
 			errs[p.index], p.done = err, true
+		} else if p.done && p.ballot != "" && v.promised && v.chosen {
+			r.promises.keep(p)
 		}
 	}
-	r.catchUp(open, counted, others)
-	writes := pick(open, func(p *proposal) bool { return p.next != "" })
-	if len(writes) == 0 {
-		return nil
+	ask := pick(open, func(p *proposal) bool {
+		v, ok := r.promises.use(p)
+		if ok {
+			learn(p, v, nil)
+		}
+		return !ok
+	})
+	if len(ask) > 0 {
+		ops := make([]Op, len(ask))
+		for i, p := range ask {
+			ops[i] = Op{Key: p.key, Ballot: p.ballot}
+		}
+		began := time.Now()
+		counted, others, err := r.ask(ctx, func(int) []Op { return ops }, nil)
+		if err != nil {
+			return err
+		}
+		took := time.Since(began)
+		r.sights.see(ask, counted)
+		r.sights.see(ask, others)
+		for i, p := range ask {
+			v, err := r.view(p, i, counted, others, took)
+			learn(p, v, err)
+		}
+		r.catchUp(ask, counted, others)
 	}
-	since := make([]time.Time, len(r.list))
-	for _, a := range slices.Concat(counted, others) {
-		since[a.node] = a.state.Since
-	}
-	return r.accept(ctx, writes, since, grows)
-}
-
-// view is what a majority has said of one key.
-type view struct {
-	newest   Reply // with the highest ballot
-	envelope envelope
-	stamps   []stamp       // of now
-	round    time.Duration // how long it took to be told
-	at       reading
-	elapsed  time.Duration // since the newest was written, by the clock of a node that was there
-	chosen   bool          // the newest is
-	promised bool          // the proposal's ballot is
+	return r.accept(ctx, pick(open, func(p *proposal) bool { return !p.done && p.next != "" }), grows)
 }
 
 // view looks at the i-th answers of a majority, which has taken so long to answer.
-func (r *registers) view(p *proposal, i int, counted []answer, took time.Duration) (v view, err error) {
+func (r *registers) view(p *proposal, i int, counted, others []answer, took time.Duration) (v view, err error) {
 	promises, same := 0, 0
 	for n, a := range counted {
 		reply := a.state.Replies[i]
@@ -188,38 +153,42 @@ func (r *registers) view(p *proposal, i int, counted []answer, took time.Duratio
 	}
 	v.chosen = same >= r.majority()
 	v.promised = p.ballot != "" && promises >= r.majority()
-	v.at.now, v.round = r.clock.now(), took
+	v.now, v.received, v.round = r.clock.now(), time.Now(), took
+	v.since = make([]time.Time, len(r.list))
+	for _, a := range slices.Concat(counted, others) {
+		v.since[a.node] = a.state.Since
+	}
 	if v.newest.Accepted == "" {
-		v.envelope.written = v.at.now
 		v.stamps = v.envelope.stampsOf(counted, took)
 		return v, nil
 	}
 	if v.envelope, err = readEnvelope(v.newest.Value); err != nil {
 		return v, err
 	}
-	// Two majorities have a node in common, but it may have been started anew since. Then those must do that have accepted
+	// Two majorities have a node in common, but it may have been restarted since. Then those must do that have accepted
 	// the value, though they may have promised its ballot a little before it was made.
 	if d, ok := v.envelope.elapsed(counted); ok {
 		v.elapsed = d
 	} else {
-		v.elapsed = max(0, v.elapsed-v.envelope.round)
+		v.elapsed = max(0, v.elapsed-v.envelope.Round)
 	}
 	v.stamps = v.envelope.stampsOf(counted, took)
-	v.at.value, v.at.shift = v.envelope.value, v.at.now.Sub(v.envelope.written)-v.elapsed
 	return v, nil
 }
 
-// accept asks every node to accept what is proposed, and finishes what a majority has accepted. since is when each began
-// to remember that has promised.
-func (r *registers) accept(ctx context.Context, writes []*proposal, since []time.Time, grows bool) error {
+// accept asks every node to accept what is proposed, and finishes what a majority has accepted.
+func (r *registers) accept(ctx context.Context, writes []*proposal, grows bool) error {
+	if len(writes) == 0 {
+		return nil
+	}
 	ops := func(node int) []Op {
 		list := make([]Op, len(writes))
 		for i, p := range writes {
-			list[i] = Op{Key: p.key, Ballot: p.ballot, Accept: true, Value: p.next, Since: since[node], Keep: p.result.keep, Grows: grows}
+			list[i] = Op{Key: p.key, Ballot: p.ballot, Accept: true, Value: p.next, Since: p.seen.since[node], Keep: p.result.keep, Grows: grows}
 		}
 		return list
 	}
-	settled := func(counted []answer) bool {
+	decided := func(counted []answer) bool {
 		for i := range writes {
 			if accepted, refused := tally(counted, i); accepted < r.majority() && refused == 0 {
 				return false
@@ -227,15 +196,15 @@ func (r *registers) accept(ctx context.Context, writes []*proposal, since []time
 		}
 		return true
 	}
-	counted, others, err := r.ask(ctx, ops, settled)
+	counted, others, err := r.ask(ctx, ops, decided)
 	if err != nil {
 		return err
 	}
-	r.see(writes, counted)
-	r.see(writes, others)
+	r.sights.see(writes, counted)
+	r.sights.see(writes, others)
 	for i, p := range writes {
 		if accepted, _ := tally(counted, i); accepted >= r.majority() {
-			p.finish(p.result)
+			p.finish()
 		}
 	}
 	return nil
@@ -269,39 +238,6 @@ func (r *registers) catchUp(open []*proposal, counted, others []answer) {
 			_ = r.callOne(a.node, func(ctx context.Context, i int) { _, _ = r.list[i].Do(ctx, ops) })
 		}
 	}
-}
-
-// see takes in the ballots of answers to the proposals.
-func (r *registers) see(open []*proposal, answers []answer) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.counters) > mostCounters {
-		r.counters = nil
-	}
-	if r.counters == nil {
-		r.counters = make(map[string]sight)
-	}
-	now := time.Now()
-	for _, a := range answers {
-		for i, p := range open {
-			reply := a.state.Replies[i]
-			highest := max(counterOf(max(reply.Promised, reply.Accepted)), counterOf(p.ballot))
-			if highest >= r.counters[p.key].counter {
-				r.counters[p.key] = sight{highest, now}
-			}
-		}
-	}
-}
-
-// above returns a ballot that is above all that were seen of the key, and likely above what others have made of it since.
-func (r *registers) above(key string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	seen, ok := r.counters[key]
-	if !ok {
-		return ballotAbove(0)
-	}
-	return ballotAbove(seen.counter + uint64(max(0, time.Since(seen.at)/others)))
 }
 
 // backOff waits for a random while, so that of several who contend one gets through.

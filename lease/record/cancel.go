@@ -12,7 +12,7 @@ type Cancel struct {
 	By       string
 }
 
-// Cancel answers a valid cancel. wake tells that somebody has to be notified of it.
+// Cancel answers a valid cancel. wake reports whether somebody has to be notified of it.
 func (r *Record) Cancel(c protocol.Cancel, at *Moment) (a protocol.Cancelled, wake bool, err error) {
 	if !r.Known {
 		return a, false, protocol.ErrUnknown
@@ -58,7 +58,7 @@ func (r *Record) cancelled(occasion int64) (by string, ok bool) {
 	return "", false
 }
 
-// ended settles, on the store's own account, what ran out and has to end: what was cancelled, or replaced.
+// ended settles, on the store's own account, leases that ran out and have to end: cancelled or replaced ones.
 func (r *Record) ended(e Entry, at *Moment) (settled protocol.Settled, ok bool) {
 	if by, ok := r.cancelled(e.Occasion); ok {
 		return r.over(e, protocol.OutcomeCancelled, protocol.NoteCancelled(by), at), true

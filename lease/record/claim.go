@@ -7,12 +7,8 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Claim answers a valid claim. wake tells that a holder has to be told to make room.
+// Claim answers a valid claim. wake reports whether a holder has to be notified to make room.
 func (r *Record) Claim(c protocol.Claim, at *Moment) (a protocol.Answer, wake bool) {
-	if c.Limit > 0 {
-		a, r.woken = r.Lock.Claim(c, at)
-		return a, false
-	}
 	if late(c.Until, at) {
 		return protocol.Answer{Status: protocol.OutOfBounds, Mark: r.Mark, Now: at.now.UTC()}, false
 	}
@@ -74,6 +70,10 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 			return protocol.Answer{Status: protocol.Lost, Token: e.Token, Attempt: e.Attempt}
 		}
 		takeovers--
+		if c.TakeoverWithin > 0 && at.passed(e.Ends.Add(c.TakeoverWithin)) {
+			settled := r.over(e, protocol.OutcomeMissed, protocol.NoteTooOld, at)
+			return protocol.Answer{Status: protocol.Decided, Token: e.Token, Attempt: e.Attempt, Settled: []protocol.Settled{settled}}
+		}
 	}
 	a := r.grant(c, e.Attempt+1, takeovers, at)
 	a.Former = former
@@ -202,7 +202,7 @@ func granted(e Entry, at *Moment) protocol.Answer {
 	return protocol.Answer{Status: protocol.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Left: e.Ends.Sub(at.now)}
 }
 
-// sweep settles what is over and stands in nobody's way: what ran out and may not be granted again, and what is free and
+// sweep settles occasions that are over and in nobody's way: those that ran out and may not be granted again, and those that are free and
 // has to make room.
 func (r *Record) sweep(c protocol.Claim, at *Moment) (settled []protocol.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
@@ -226,7 +226,7 @@ func (r *Record) sweep(c protocol.Claim, at *Moment) (settled []protocol.Settled
 	return settled
 }
 
-// replace tells what was granted of the occasions before n that it has to make room. What will be granted later has not:
+// replace has the granted occasions before n make room. Those that are granted later need not:
 // an occasion before n may come after it, when it is caught up.
 func (r *Record) replace(n int64) {
 	if slices.ContainsFunc(r.Open, func(e Entry) bool {

@@ -15,7 +15,7 @@ var errFormat = errors.New("record: not a value of this format")
 type writer struct {
 	b     []byte
 	stamp int64
-	base  int64 // of what is written as near it: see baseOf
+	base  int64 // the number near which others are written: see baseOf
 	seen  texts
 }
 
@@ -238,7 +238,7 @@ func (r *reader) begin(kind byte) {
 	r.b = r.b[1:]
 }
 
-// end returns what was wrong.
+// end returns the fault.
 func (r *reader) end() error {
 	if len(r.b) > 0 {
 		r.fail()

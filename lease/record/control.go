@@ -44,7 +44,7 @@ func (r *Record) Resume(q protocol.Resume, at *Moment) (*protocol.Pause, error) 
 	return was, nil
 }
 
-// Trigger answers a valid trigger. wake tells that an occasion was opened.
+// Trigger answers a valid trigger. wake reports whether an occasion was opened.
 func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, wake bool, err error) {
 	if err := inBounds(t.Until, at); err != nil {
 		return a, false, err
@@ -52,12 +52,20 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 	if !r.Known {
 		return a, false, protocol.ErrUnknown
 	}
+	if r.Policy.NoTriggers {
+		return a, false, protocol.ErrNoTriggers
+	}
 	if n := r.opened(t.Request); n > 0 {
 		return protocol.Triggered{Status: protocol.Opened, Occasion: n}, false, nil
 	}
 	r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return at.reached(k.Ends) })
-	if i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Key == t.Key && !r.excepted(k.Occasion) }); t.Key != "" && i >= 0 {
+	i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Key == t.Key })
+	if t.Key != "" && i >= 0 && !r.excepted(r.Keys[i].Occasion) {
 		return protocol.Triggered{Status: protocol.Repeated, Occasion: r.Keys[i].Occasion}, false, nil
+	}
+	if t.Key != "" && i < 0 && len(r.Keys) >= protocol.MaxKeys {
+		first := slices.MinFunc(r.Keys, func(a, b Key) int { return a.Ends.Compare(b.Ends) })
+		return r.limited(protocol.LimitKeys, first.Ends.Sub(at.now)), false, nil
 	}
 	waiting := 0
 	for _, e := range r.Open {
@@ -65,20 +73,20 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 			waiting++
 		}
 	}
-	if first := r.waiting(); first != nil && !t.Beside {
+	if first := r.waiting(); first != nil && !r.Policy.Beside {
 		r.noteKey(t, first.Occasion, at)
 		return protocol.Triggered{Status: protocol.Waiting, Occasion: first.Occasion}, false, nil
 	}
 	if waiting >= protocol.MaxWaiting || len(r.Open) >= protocol.MaxOpen {
-		return protocol.Triggered{Status: protocol.Limited, Wait: time.Second}, false, nil
+		return r.limited(protocol.LimitWaiting, time.Second), false, nil
 	}
-	if t.Every > 0 {
-		next := at.now.Add(t.Every)
+	if p := r.Policy; p.Every > 0 {
+		next := at.now.Add(p.Every)
 		if !at.reached(r.Theoretical) {
-			next = r.Theoretical.Add(t.Every)
+			next = r.Theoretical.Add(p.Every)
 		}
-		if wait := next.Sub(at.now) - times(t.Every, t.Burst); wait > 0 {
-			return protocol.Triggered{Status: protocol.Limited, Wait: wait}, false, nil
+		if wait := next.Sub(at.now) - times(p.Every, p.Burst); wait > 0 {
+			return r.limited(protocol.LimitRate, wait), false, nil
 		}
 		r.Theoretical = next
 	}
@@ -91,6 +99,11 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 	r.Open = append(r.Open, Entry{Grant: protocol.Grant{Name: t.Name, Occasion: n, Holder: t.By, Request: t.Request}})
 	r.noteKey(t, n, at)
 	return protocol.Triggered{Status: protocol.Opened, Occasion: n}, true, nil
+}
+
+// limited refuses a trigger.
+func (r *Record) limited(by protocol.TriggerLimit, wait time.Duration) protocol.Triggered {
+	return protocol.Triggered{Status: protocol.Limited, Wait: wait, Limit: by, Policy: r.Policy}
 }
 
 // noteKey remembers which occasion serves the triggers with t's key.

@@ -9,9 +9,6 @@ import (
 
 // Renew answers the renewal of a valid grant.
 func (r *Record) Renew(g protocol.Grant, at *Moment) error {
-	if g.Limit > 0 {
-		return r.Lock.Renew(g, at)
-	}
 	e := r.current(g)
 	if e == nil || e.Released {
 		return protocol.ErrFenced
@@ -28,21 +25,17 @@ func (r *Record) Renew(g protocol.Grant, at *Moment) error {
 	return nil
 }
 
-// Settle settles the occasion of a valid grant with a valid outcome. wake tells that someone may be waiting for that.
+// Settle settles the occasion of a valid grant with a valid outcome. wake reports whether someone may be waiting for that.
 func (r *Record) Settle(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wake bool, err error) {
 	return r.end(g, outcome, at)
 }
 
-// Release frees the occasion of a valid grant, or gives back what it has of the lock.
+// Release frees the occasion of a valid grant.
 func (r *Record) Release(g protocol.Grant, at *Moment) (wake bool, err error) {
 	return r.end(g, "", at)
 }
 
 func (r *Record) end(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wake bool, err error) {
-	if g.Limit > 0 {
-		r.woken, err = r.Lock.Release(g, at)
-		return false, err
-	}
 	lock := g.Occasion == 0
 	if r.find(g.Occasion) < 0 && (lock && r.settledBy(g, "") || outcome != "" && r.settledBy(g, outcome)) {
 		return false, nil
@@ -67,8 +60,8 @@ func (r *Record) end(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wa
 	return wake, nil
 }
 
-// forgotten tells whether g, which is not open, may be missing only because the record was lost or went back in time.
-// other tells that another grant of the occasion is open.
+// forgotten reports whether g, which is not open, may be missing only because the record was lost or went back in time.
+// other reports whether another grant of the occasion is open.
 func (r *Record) forgotten(g protocol.Grant, other bool) bool {
 	if other || g.Occasion == 0 {
 		return g.Token > r.Token && !r.settledBy(g, "")
@@ -83,7 +76,7 @@ func (r *Record) forgotten(g protocol.Grant, other bool) bool {
 	return g.Occasion > newest || r.Gap.has(g.Occasion)
 }
 
-// current finds the open entry of g, and writes it anew when it was forgotten; nil when g is not current.
+// current finds the open entry of g, and writes it back when it was forgotten; nil when g is not current.
 func (r *Record) current(g protocol.Grant) *Entry {
 	i := r.find(g.Occasion)
 	if i >= 0 && r.Open[i].Token == g.Token {
@@ -106,7 +99,7 @@ func (r *Record) current(g protocol.Grant) *Entry {
 	return &r.Open[len(r.Open)-1]
 }
 
-// toEnd moves an open entry behind the others, which was heard of last.
+// toEnd moves an open entry behind the others: the order is that of the last news.
 func (r *Record) toEnd(e Entry) *Entry {
 	r.remove(r.find(e.Occasion))
 	r.Open = append(r.Open, e)

@@ -21,25 +21,23 @@ type Lock struct {
 
 // Hold is a grant that has not ended, though its lease may have run out: it keeps its permits until somebody needs them.
 type Hold struct {
-	protocol.Grant
+	protocol.LockGrant
 	Since, Ends time.Time
 }
 
 func id(holder, request string) string { return holder + " " + request }
 
-// Claim answers a valid claim of the lock. woken are the requests to tell of it.
-func (l *Lock) Claim(c protocol.Claim, at *Moment) (a protocol.Answer, woken []string) {
+// Claim answers a valid claim of the lock. woken are the requests to notify.
+func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, woken []string) {
 	if l.Born == 0 {
 		l.Born = at.now.UnixMicro()
 	}
 	me := id(c.Holder, c.Request)
 	if i := l.find(me); i >= 0 {
 		if h := l.Holds[i]; at.holds(h.Token, h.Ends) {
-			return protocol.Answer{
-				Status: protocol.Granted, Token: h.Token, Attempt: 1, Takeovers: c.Takeovers, Left: h.Ends.Sub(at.now), Now: at.now.UTC(),
-			}, nil
+			return protocol.LockAnswer{Status: protocol.Granted, Token: h.Token, Left: h.Ends.Sub(at.now), Now: at.now.UTC()}, nil
 		}
-		a.Settled = append(a.Settled, l.lose(i, at))
+		a.Lost = append(a.Lost, l.lose(i, at))
 	}
 	before := len(l.Line)
 	ticket, waits := l.Tickets[me]
@@ -58,23 +56,17 @@ func (l *Lock) Claim(c protocol.Claim, at *Moment) (a protocol.Answer, woken []s
 		ahead, blocked = l.ahead(place, at)
 	}
 	if !l.fits(ahead+c.Permits, c.Limit) {
-		a.Settled = append(a.Settled, l.sweep(at)...)
+		a.Lost = append(a.Lost, l.sweep(at)...)
 	}
-	slices.SortFunc(a.Settled, func(a, b protocol.Settled) int { return cmp.Compare(a.Token, b.Token) })
+	slices.SortFunc(a.Lost, func(a, b protocol.LostHold) int { return cmp.Compare(a.Token, b.Token) })
 
 	if !blocked && l.fits(ahead+c.Permits, c.Limit) {
 		l.Token = at.token(max(l.Token+1, l.Born))
-		l.Holds = append(l.Holds, Hold{
-			Grant: protocol.Grant{
-				Name: c.Name, Holder: c.Holder, Request: c.Request, Token: l.Token, Attempt: 1, Takeovers: c.Takeovers,
-				Term: c.Term, Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
-			},
-			Since: at.now, Ends: at.now.Add(c.Term),
-		})
-		a.Status, a.Token, a.Attempt, a.Takeovers, a.Left, a.Now = protocol.Granted, l.Token, 1, c.Takeovers, c.Term, at.now.UTC()
+		a.Status, a.Token, a.Left, a.Now = protocol.Granted, l.Token, c.Term, at.now.UTC()
+		l.Holds = append(l.Holds, Hold{LockGrant: c.Grant(a), Since: at.now, Ends: at.now.Add(c.Term)})
 		l.leave(me)
-		// Those whose turn it was know; what was counted as held until now may be enough for others.
-		if len(a.Settled) > 0 || dropped || waits && ticket.Permits > c.Permits {
+		// Those at the head of the queue know; permits that counted as held until now may be enough for others.
+		if len(a.Lost) > 0 || dropped || waits && ticket.Permits > c.Permits {
 			woken = l.turns(at)
 		}
 		if c.Tell {
@@ -89,7 +81,7 @@ func (l *Lock) Claim(c protocol.Claim, at *Moment) (a protocol.Answer, woken []s
 		a.Holder, ends = first.Holder, first.Ends
 	}
 	if h := l.next(at); h != nil {
-		a.Token, a.Attempt, a.Holder = h.Token, 1, h.Holder
+		a.Token, a.Holder = h.Token, h.Holder
 		if ends.IsZero() || h.Ends.Before(ends) {
 			ends = h.Ends
 		}
@@ -99,7 +91,7 @@ func (l *Lock) Claim(c protocol.Claim, at *Moment) (a protocol.Answer, woken []s
 		a.Status = protocol.Queued
 		l.enter(c, me, waits, at)
 	}
-	if len(a.Settled) > 0 || dropped {
+	if len(a.Lost) > 0 || dropped {
 		woken = l.turns(at)
 	}
 	return a, woken

@@ -17,7 +17,7 @@ type Gone struct {
 const remembered = 64 // how many are gone at most
 
 // Renew answers the renewal of a valid grant of the lock.
-func (l *Lock) Renew(g protocol.Grant, at *Moment) error {
+func (l *Lock) Renew(g protocol.LockGrant, at *Moment) error {
 	h := l.current(g, at)
 	if h == nil {
 		return protocol.ErrFenced
@@ -27,7 +27,7 @@ func (l *Lock) Renew(g protocol.Grant, at *Moment) error {
 }
 
 // Release gives back what a grant holds of the lock, which is valid but for a token that may be 0.
-func (l *Lock) Release(g protocol.Grant, at *Moment) (woken []string, err error) {
+func (l *Lock) Release(g protocol.LockGrant, at *Moment) (woken []string, err error) {
 	me := id(g.Holder, g.Request)
 	left := l.leave(me)
 	if i := l.find(me); i >= 0 && (g.Token == 0 || l.Holds[i].Token == g.Token) {
@@ -53,7 +53,7 @@ func (l *Lock) Release(g protocol.Grant, at *Moment) (woken []string, err error)
 }
 
 // releaseAbsent answers the release of a grant that is not held.
-func (l *Lock) releaseAbsent(g protocol.Grant, at *Moment) error {
+func (l *Lock) releaseAbsent(g protocol.LockGrant, at *Moment) error {
 	l.Born = cmp.Or(l.Born, at.now.UnixMicro())
 	i := l.gone(g.Token)
 	switch {
@@ -82,18 +82,15 @@ func (l *Lock) ForceRelease(token int64, at *Moment) (woken []string, held bool)
 }
 
 // lose takes a grant away.
-func (l *Lock) lose(i int, at *Moment) protocol.Settled {
+func (l *Lock) lose(i int, at *Moment) protocol.LostHold {
 	h := l.Holds[i]
 	l.Holds = slices.Delete(l.Holds, i, i+1)
 	l.bury(h.Token, false)
-	return protocol.Settled{
-		Token: h.Token, Attempt: 1, Outcome: protocol.OutcomeLost, At: at.micro(),
-		Holder: h.Holder, Note: protocol.NoteExpired,
-	}
+	return protocol.LostHold{Token: h.Token, Holder: h.Holder, At: at.micro()}
 }
 
 // sweep takes away the grants whose leases have run out.
-func (l *Lock) sweep(at *Moment) (lost []protocol.Settled) {
+func (l *Lock) sweep(at *Moment) (lost []protocol.LostHold) {
 	for i := 0; i < len(l.Holds); {
 		if at.holds(l.Holds[i].Token, l.Holds[i].Ends) {
 			i++
@@ -114,8 +111,8 @@ func (l *Lock) gone(token int64) int {
 	return slices.IndexFunc(l.Gone, func(g Gone) bool { return g.Token == token })
 }
 
-// current finds the hold of g, and writes it anew when it was forgotten and there is room; nil when g is not current.
-func (l *Lock) current(g protocol.Grant, at *Moment) *Hold {
+// current finds the hold of g, and writes it back when it was forgotten and there is room; nil when g is not current.
+func (l *Lock) current(g protocol.LockGrant, at *Moment) *Hold {
 	l.Born = cmp.Or(l.Born, at.now.UnixMicro())
 	me := id(g.Holder, g.Request)
 	if i := l.find(me); i >= 0 {
@@ -127,19 +124,18 @@ func (l *Lock) current(g protocol.Grant, at *Moment) *Hold {
 	if g.Token <= l.Token && g.Token >= l.Born || l.gone(g.Token) >= 0 {
 		return nil
 	}
-	g.Note = ""
 	if !l.makeRoom(g, at) {
 		return nil
 	}
 	l.Token = max(l.Token, g.Token)
 	i, _ := slices.BinarySearchFunc(l.Holds, g.Token, func(h Hold, token int64) int { return cmp.Compare(h.Token, token) })
-	l.Holds = slices.Insert(l.Holds, i, Hold{Grant: g, Since: time.UnixMicro(g.Token).UTC()})
+	l.Holds = slices.Insert(l.Holds, i, Hold{LockGrant: g, Since: time.UnixMicro(g.Token).UTC()})
 	return &l.Holds[i]
 }
 
-// makeRoom takes away what has run out, and then the grants before g, if that helps, for g to be written anew: when it was
-// granted they can not have been held any more, or all is lost already and the higher token tells.
-func (l *Lock) makeRoom(g protocol.Grant, at *Moment) bool {
+// makeRoom takes away holds that have run out, and then the grants before g, if that helps, for g to be written back: when it was
+// granted they can not have been held any more, or all is lost already and the higher token decides.
+func (l *Lock) makeRoom(g protocol.LockGrant, at *Moment) bool {
 	if !l.fits(g.Permits, g.Limit) {
 		l.sweep(at)
 	}

@@ -24,11 +24,11 @@ type Place struct {
 }
 
 const (
-	mostWoken  = 64  // how many are told that it is their turn; more of them means any
+	mostWoken  = 64  // how many are notified to claim; more of them means any
 	mostLooked = 128 // how many in the line are looked at
 )
 
-// turns returns the requests of those who would be granted the lock if they asked now, in turn.
+// turns returns the requests that would be granted the lock if they claimed it now, in order.
 func (l *Lock) turns(at *Moment) (woken []string) {
 	if l.first(at) == nil {
 		return nil
@@ -72,7 +72,7 @@ func (l *Lock) ahead(place Place, at *Moment) (permits int, blocked bool) {
 	return permits, false
 }
 
-// tell adds a request to those that are woken, where an empty list means any.
+// tell adds a request to those that are notified, where an empty list means any.
 func tell(woken []string, request string) []string {
 	if woken != nil && len(woken) == 0 {
 		return woken
@@ -81,7 +81,7 @@ func tell(woken []string, request string) []string {
 }
 
 // place is where a claim that comes now would wait.
-func (l *Lock) place(c protocol.Claim, me string) Place {
+func (l *Lock) place(c protocol.LockClaim, me string) Place {
 	p := Place{Arrival: l.Arrived + 1, ID: me}
 	if c.Turn == protocol.TurnLargest {
 		p.Rank = int64(protocol.MaxPermits - c.Permits)
@@ -94,7 +94,7 @@ func (p Place) before(q Place) bool {
 }
 
 // enter puts a claim in the line, or prolongs its ticket.
-func (l *Lock) enter(c protocol.Claim, me string, waits bool, at *Moment) {
+func (l *Lock) enter(c protocol.LockClaim, me string, waits bool, at *Moment) {
 	t := l.Tickets[me]
 	if !waits {
 		l.leave(me)

@@ -21,7 +21,7 @@ func (m *Moment) Bounds() (notBefore, notAfter time.Time) { return m.notBefore, 
 // Ended returns the tokens of the leases that were taken to have ended.
 func (m *Moment) Ended() []int64 { return m.ended }
 
-// Granted returns the token of what was granted, and what it has to be at least; 0 when nothing was.
+// Granted returns the token of the grant, and its least value; 0 when there was no grant.
 func (m *Moment) Granted() (token, least int64) { return m.stamp, m.least }
 
 // after notes that the rule holds from t on.

@@ -13,18 +13,18 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Record is what a store knows of one name. The zero value knows nothing. Callers do not look at the fields, which are
+// Record is the record of one name. The zero value knows nothing. Callers do not look at the fields, which are
 // exported so that they can be stored, and call the methods one at a time.
 type Record struct {
 	Known   bool  // the mark is
 	Mark    int64 // every occasion up to it is settled or open
 	Gap     Gap
 	Token   int64     // of the last grant
-	Open    []Entry   // those that were heard of last are last
+	Open    []Entry   // in the order of their last news
 	Settled []Settled // the last few, newest last
-	Wait    bool      // a claim was told to wait
+	Wait    bool      // a claim has to wait
 	Stop    Stop      // what has to make room
-	Cancels []Cancel  `json:",omitempty"` // what was cancelled while it was held
+	Cancels []Cancel  `json:",omitempty"` // cancelled while they were held
 	// Exceptions are past the mark, in order, and yet settled or open: see [protocol.Repairer]. What the mark has passed
 	// since is dropped when it is convenient.
 	Exceptions []int64 `json:",omitempty"`
@@ -34,23 +34,14 @@ type Record struct {
 	// Schedules are those that were in force since the mark, oldest first.
 	Schedules []protocol.Schedule
 
+	Policy      protocol.Policy
 	Triggered   []Triggered // the last few, newest last
 	Theoretical time.Time   // when the next trigger would come if they came evenly
 	Keys        []Key
 
-	Lock  Lock `json:",omitzero"` // the lock of that name, a thing of its own
-	woken []string
-	news  []protocol.Settled
+	news []protocol.Settled
 	// recalled records have settlements of a history among those that are remembered: see Stored.
 	recalled bool
-}
-
-// Woken returns the requests that those who listen to the lock have to be told of since it was asked last, where an empty
-// list, but not nil, means any. See [protocol.Locker].
-func (r *Record) Woken() []string {
-	woken := r.woken
-	r.woken = nil
-	return woken
 }
 
 // Entry is an occasion that is open. It waits if it has no attempt.
@@ -66,7 +57,7 @@ type Settled struct {
 	Request string // the one that settled it, where no grant did
 }
 
-// Stop is what was granted, up to a token, of the occasions before one.
+// Stop names the grants, up to a token, of the occasions before one.
 type Stop struct{ Before, Token int64 }
 
 func (s Stop) has(e Entry) bool {
@@ -87,7 +78,7 @@ type Key struct {
 }
 
 // Gap holds the occasions after From up to To: of them a record that was lost, or went back in time, may have lost
-// grants, and their holders may write themselves anew.
+// grants, and their holders may write themselves back.
 type Gap struct{ From, To int64 }
 
 func (g Gap) has(occasion int64) bool { return g.From < occasion && occasion <= g.To }
@@ -107,7 +98,7 @@ func inBounds(until time.Time, at *Moment) error {
 // exactly together.
 const aheadBy = time.Second
 
-// restart has each lease begin anew that was renewed when the store's clock was ahead of what it is now: no more may be
+// restart has each lease start over that was renewed when the store's clock was ahead of what it is now: no more may be
 // left of a lease than its term.
 func (r *Record) restart(at *Moment) {
 	for i := range r.Open {
@@ -144,20 +135,24 @@ func (r *Record) Sync(y protocol.Sync, at *Moment) (protocol.Record, error) {
 	r.restart(at)
 	made := !r.Known
 	if made {
-		// Those who have written themselves anew meanwhile (Gap.To) prove that at least so much was decided.
+		// Holders that have written themselves back meanwhile (Gap.To) prove that at least so much was decided.
 		r.Known, r.Mark = true, max(y.Mark, y.Known, r.Gap.To)
 		r.Gap.To = r.Mark
+		r.Policy = y.Policy
 		if y.Paused != nil {
 			p := *y.Paused
 			p.Why, p.Since = protocol.Cut(p.Why, protocol.MaxWhy), p.Since.UTC().Truncate(time.Microsecond)
 			r.Paused = &p
 		}
 	}
+	if y.Defines {
+		r.define(y.Policy, at)
+	}
 	r.learn(y.Known)
 	if y.Revision != "" && (y.Revision != r.Revision || len(r.Schedules) == 0) {
 		since := at.micro()
 		switch {
-		case made: // what is past the mark came due under it, for all that is known
+		case made: // ticks past the mark came due under it, as far as is known
 			since = time.UnixMilli(r.Mark).UTC()
 		case y.Revision == r.Revision: // written by a version that kept no schedules
 			since = r.Revised
@@ -171,6 +166,19 @@ func (r *Record) Sync(y protocol.Sync, at *Moment) (protocol.Record, error) {
 		v.Open[i].CancelledBy = ""
 	}
 	return v, nil
+}
+
+// define takes a policy. Of a new rate no more can be used up than all of it.
+func (r *Record) define(p protocol.Policy, at *Moment) {
+	if r.Policy == p {
+		return
+	}
+	r.Policy = p
+	if p.Every == 0 {
+		r.Theoretical = time.Time{}
+	} else if latest := at.micro().Add(times(p.Every, p.Burst)); r.Theoretical.After(latest) {
+		r.Theoretical = latest
+	}
 }
 
 // reschedule appends a schedule, and drops those that no tick past the mark came due under.
@@ -187,7 +195,7 @@ func (r *Record) reschedule(s protocol.Schedule) {
 
 // View shows the record of name.
 func (r *Record) View(name string, at *Moment) protocol.Record {
-	v := protocol.Record{Name: name, Mark: r.Mark, Token: r.Token, Revision: r.Revision, Revised: r.Revised}
+	v := protocol.Record{Name: name, Mark: r.Mark, Token: r.Token, Policy: r.Policy, Revision: r.Revision, Revised: r.Revised}
 	v.Schedules = slices.Clone(r.Schedules)
 	if r.Paused != nil {
 		p := *r.Paused
@@ -211,7 +219,7 @@ func (e Entry) view(at *Moment) protocol.Open {
 
 func (e Entry) waits() bool { return e.Attempt == 0 }
 
-// learn takes in a mark that a claimer has heard of: a record that is behind it has lost what happened in between.
+// learn takes in a mark that a claimer knows: a record that is behind it has lost what happened in between.
 func (r *Record) learn(known int64) {
 	if r.Mark >= known {
 		return
@@ -242,21 +250,21 @@ func (r *Record) remember(s protocol.Settled, request string, at *Moment) protoc
 	}
 	r.news = append(r.news, s)
 	r.Settled = append(r.Settled, Settled{s, request})
-	r.Settled = r.Settled[max(0, len(r.Settled)-protocol.History):]
+	r.Settled = r.Settled[max(0, len(r.Settled)-r.Policy.Kept()):]
 	return s
 }
 
-// over settles what was granted, or waits, on the store's own account.
+// over settles an occasion that was granted, or waits, on the store's own account.
 func (r *Record) over(e Entry, outcome protocol.Outcome, note string, at *Moment) protocol.Settled {
 	return r.remember(protocol.Settled{
 		Occasion: e.Occasion, Token: e.Token, Attempt: e.Attempt, Outcome: outcome, Holder: e.Holder, Note: note,
 	}, "", at)
 }
 
-// recent are the settled occasions by which a repeated request is told apart.
+// recent are the settled occasions by which a repeated request is recognized.
 func (r *Record) recent() []Settled { return r.Settled[max(0, len(r.Settled)-protocol.Remembered):] }
 
-// remembers tells whether the occasion was settled lately.
+// remembers reports whether the occasion was settled lately.
 func (r *Record) remembers(occasion int64) bool {
 	return slices.ContainsFunc(r.recent(), func(s Settled) bool { return s.Occasion == occasion })
 }
@@ -271,7 +279,7 @@ func (r *Record) skipped(occasion int64, request string) *Settled {
 	return nil
 }
 
-// settledBy tells whether g has settled its occasion, with the outcome where there is one. What the store has settled when
+// settledBy reports whether g has settled its occasion, with the outcome where there is one. An occasion that the store has settled when
 // its lease had run out, it has not.
 func (r *Record) settledBy(g protocol.Grant, outcome protocol.Outcome) bool {
 	return slices.ContainsFunc(r.recent(), func(s Settled) bool {

@@ -34,7 +34,7 @@ func (r *Record) Restore(known *Record, older bool, now time.Time) bool {
 	return restored
 }
 
-// bringBack makes r what is known, and keeps what it has of later ticks. Others may have decided those since the store went
+// bringBack sets r to the known record, and keeps the later ticks of r. Others may have decided those since the store went
 // back: a version by a clock that is behind does not show it. A watermark in the future was brought back since, however.
 func (r *Record) bringBack(known *Record, now time.Time) {
 	present, newest := *r, max(known.Mark, known.triggered())

@@ -31,15 +31,15 @@ type Lease struct {
 
 // The first byte of a value says what it is and in which format.
 const (
-	recordFormat  = 0x12
-	lockFormat    = 0x21
+	recordFormat  = 0x13
+	lockFormat    = 0x22
 	settledFormat = 0x31
 )
 
 // keepLock is for how long a lock that nobody touches is kept at least. No place in its queue lasts longer.
 const keepLock = 24 * time.Hour
 
-// Encode implements [State]. What was settled is kept as far as the rules look at it, without the notes of holders. What a
+// Encode implements [State]. Settled ticks are kept as far as the rules look at them, without the notes of holders. What a
 // summary shows comes first: see [Summarize].
 func (r *Record) Encode(stamp int64) []byte {
 	recent := r.recent()
@@ -89,6 +89,10 @@ func (r *Record) Encode(stamp int64) []byte {
 	}
 	w.text(r.Revision)
 	w.time(r.Revised)
+	w.flags(r.Policy.Beside, r.Policy.NoTriggers)
+	w.number(int64(r.Policy.Every))
+	w.count(r.Policy.Burst)
+	w.count(r.Policy.History)
 	w.count(len(r.Triggered))
 	for _, t := range r.Triggered {
 		w.number(t.Occasion)
@@ -104,7 +108,7 @@ func (r *Record) Encode(stamp int64) []byte {
 	return w.b
 }
 
-// kind is what of a settlement says whether a summary shows it.
+// kind is the part of a settlement that says whether a summary shows it.
 type kind struct {
 	outcome         protocol.Outcome
 	ranged, granted bool
@@ -127,7 +131,7 @@ func (w *writer) kinds(list []Settled) {
 	}
 }
 
-// kinds reads what is settled, as far as its kind says.
+// kinds reads the settled ticks, as far as their kinds.
 func (r *reader) kinds() []Settled {
 	n := r.plain()
 	if n > protocol.Remembered {
@@ -195,13 +199,15 @@ func (r *Record) Decode(name string, data []byte, stamp int64, ends func(token i
 	r.Stop = Stop{Before: d.number(), Token: d.token()}
 	r.Exceptions = list(d, func(n *int64) { *n = d.number() })
 	r.Revision, r.Revised = d.text(), d.time()
+	d.flags(&r.Policy.Beside, &r.Policy.NoTriggers)
+	r.Policy.Every, r.Policy.Burst, r.Policy.History = time.Duration(d.number()), d.plain(), d.plain()
 	r.Triggered = list(d, func(t *Triggered) { t.Occasion, t.Request = d.number(), d.text() })
 	r.Theoretical = d.time()
 	r.Keys = list(d, func(k *Key) { k.Key, k.Occasion, k.Ends = d.text(), d.number(), d.time() })
 	return d.end()
 }
 
-// decodeHead reads what a value begins with, up to the kinds of what was settled.
+// decodeHead reads the beginning of a value, up to the kinds of the settled ticks.
 func (r *Record) decodeHead(d *reader, name string, ends func(token int64) time.Time) {
 	d.begin(recordFormat)
 	var paused bool
@@ -238,7 +244,7 @@ func (r *Record) Leases() []Lease {
 	return leases
 }
 
-// Keep implements [State]: what is known of ticks is kept, while plain locks may have any number of names.
+// Keep implements [State]: records of ticks are kept, while plain locks may have any number of names.
 func (r *Record) Keep() time.Duration {
 	if r.Known || r.Gap != (Gap{}) {
 		return 0
@@ -250,7 +256,7 @@ func (r *Record) Keep() time.Duration {
 	return keep
 }
 
-// Recall adds what a history knows to what is remembered as settled, oldest first.
+// Recall adds the ticks of a history to the settled ticks, oldest first.
 func (r *Record) Recall(history []protocol.Settled) {
 	var older []Settled
 	for _, s := range history {
@@ -263,7 +269,7 @@ func (r *Record) Recall(history []protocol.Settled) {
 	r.Settled, r.recalled = append(older, r.Settled...), true
 }
 
-// News returns what was settled since the record was decoded, oldest first.
+// News returns the ticks settled since the record was decoded, oldest first.
 func (r *Record) News() []protocol.Settled { return r.news }
 
 // ofRules reports whether a note is one that rules make, and look at.
@@ -316,7 +322,6 @@ func (l *Lock) Encode(stamp int64) []byte {
 		w.text(h.Holder)
 		w.text(h.Request)
 		w.token(h.Token)
-		w.count(h.Takeovers)
 		w.number(int64(h.Term))
 		w.count(h.Permits)
 		w.count(h.Limit)
@@ -355,9 +360,9 @@ func (l *Lock) Decode(name string, data []byte, stamp int64, ends func(token int
 	d.begin(lockFormat)
 	l.Born, l.Token = d.number(), d.token()
 	l.Holds = list(d, func(h *Hold) {
-		h.Name, h.Attempt = name, 1
+		h.Name = name
 		h.Holder, h.Request, h.Token = d.text(), d.text(), d.token()
-		h.Takeovers, h.Term, h.Permits, h.Limit = d.plain(), time.Duration(d.number()), d.plain(), d.plain()
+		h.Term, h.Permits, h.Limit = time.Duration(d.number()), d.plain(), d.plain()
 		d.flags(&h.Tell)
 		h.Since, h.Ends = d.time(), ends(h.Token)
 	})

@@ -37,7 +37,7 @@ func (r *Record) Stored(name string, guessed, stamp int64) bool {
 		Open: orNil(r.Open), Settled: orNil(recent),
 		Stop: Stop{Before: r.Stop.Before, Token: s.token(r.Stop.Token)}, Cancels: orNil(r.Cancels), Exceptions: orNil(r.Exceptions),
 		Paused: r.Paused, Revision: r.Revision, Revised: stored(r.Revised), Schedules: orNil(r.Schedules),
-		Triggered: orNil(r.Triggered), Theoretical: stored(r.Theoretical), Keys: orNil(r.Keys),
+		Policy: r.Policy, Triggered: orNil(r.Triggered), Theoretical: stored(r.Theoretical), Keys: orNil(r.Keys),
 	}
 	return !s.unreadable
 }
@@ -51,7 +51,7 @@ func (r *Record) SetEnds(ends func(token int64) time.Time) {
 	}
 }
 
-// storing turns parts of a record into what is decoded of them.
+// storing turns parts of a record into their decoded form.
 type storing struct {
 	guessed, stamp int64
 	unreadable     bool
@@ -87,7 +87,7 @@ func (s *storing) plain(n int) int {
 	return n
 }
 
-// stored is what is decoded of a time: whole microseconds.
+// stored is the decoded form of a time: whole microseconds.
 func stored(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

@@ -87,6 +87,8 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 		if rapid.Bool().Draw(t, "paused") {
 			y.Paused = &protocol.Pause{By: holder, Why: "new", Since: now}
 		}
+		y.Defines = rapid.Bool().Draw(t, "defines")
+		y.Policy = rapid.SampledFrom([]protocol.Policy{{}, {Every: time.Second, Burst: 5}, {Beside: true, History: 20}, {NoTriggers: true}}).Draw(t, "policy")
 		return func(r *record.Record, at *record.Moment) any {
 			v, err := r.Sync(y, at)
 			return []any{v, err}
@@ -148,7 +150,7 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 	case "trigger":
 		tr := protocol.Trigger{
 			Name: "job", By: holder, Request: fmt.Sprint("t", i), Key: rapid.SampledFrom([]string{"", "k1", "k2"}).Draw(t, "key"),
-			Window: 3 * time.Second, Every: time.Second, Burst: 5, Beside: rapid.Bool().Draw(t, "beside"),
+			Window: 3 * time.Second,
 		}
 		return func(r *record.Record, at *record.Moment) any {
 			a, wake, err := r.Trigger(tr, at)

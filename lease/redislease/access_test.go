@@ -148,7 +148,10 @@ func TestAWrongPasswordIsToldAtOnce(t *testing.T) {
 
 func useEverything(t *testing.T, s *redislease.Store) {
 	t.Helper()
-	synced(t, s, "job", "other")
+	synced(t, s, "job", "other", "gone")
+	removed, err := s.Remove(t.Context(), protocol.Remove{Name: "gone"})
+	require.NoError(t, err)
+	require.Equal(t, protocol.RecordRemoved, removed.Status)
 	g := granted(t, s, claimOf("job", 100, "a", "r"))
 	require.NoError(t, renewed(s, t.Context(), g))
 	require.NoError(t, s.Release(t.Context(), g))
@@ -168,7 +171,7 @@ func useEverything(t *testing.T, s *redislease.Store) {
 	require.NoError(t, err)
 	require.EqualValues(t, 110, r.Mark)
 
-	trigger := protocol.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: long, Every: long, Burst: 1}
+	trigger := protocol.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: long}
 	triggered, err := s.Trigger(t.Context(), trigger)
 	require.NoError(t, err)
 	require.Equal(t, protocol.Opened, triggered.Status)

@@ -67,19 +67,19 @@ func BenchmarkLockRelease(b *testing.B) {
 				inParallel(b, goroutines, func(ctx context.Context, g int, n int64) error {
 					if n == 1 && limit > 1 { // another holds some of it all the time
 						c := lockOf(fmt.Sprintf("lock%d", g), "b", "r", 1, limit)
-						if _, err := s.Claim(ctx, c); err != nil {
+						if _, err := s.ClaimLock(ctx, c); err != nil {
 							return err
 						}
 					}
 					c := lockOf(fmt.Sprintf("lock%d", g), "a", "r"+strconv.FormatInt(n, 10), 1, limit)
-					a, err := s.Claim(ctx, c)
+					a, err := s.ClaimLock(ctx, c)
 					if err == nil && a.Status != protocol.Granted {
 						err = fmt.Errorf("%+v", a)
 					}
 					if err != nil {
 						return err
 					}
-					return s.Release(ctx, lockGrantOf(c, a))
+					return s.ReleaseLock(ctx, c.Grant(a))
 				})
 				b.ReportMetric(serverTime(b, admin, "evalsha").Seconds()*1e6/float64(b.N), "server-us/pair")
 			})

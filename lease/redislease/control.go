@@ -53,3 +53,17 @@ func (s *Store) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.Tri
 	}
 	return a, nil
 }
+
+// Remove implements [protocol.Remover].
+func (s *Store) Remove(ctx context.Context, q protocol.Remove) (a protocol.Removed, err error) {
+	if err := s.confirmedAs(ctx, q.Name, func(ctx context.Context) (err error) {
+		a, err = s.Session.Remove(ctx, q)
+		return err
+	}); err != nil {
+		return protocol.Removed{}, err
+	}
+	if a.Status == protocol.RecordRemoved {
+		_ = s.note(ctx, q.Name, protocol.Ruled) // the next sync makes the record again, too
+	}
+	return a, nil
+}

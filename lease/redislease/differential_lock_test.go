@@ -75,8 +75,8 @@ type lockPair struct {
 	heard  *redis.PubSub
 	told   []string // by memory
 
-	claims   []protocol.Claim
-	grants   [][2]protocol.Grant // as each store granted them
+	claims   []protocol.LockClaim
+	grants   [][2]protocol.LockGrant // as each store granted them
 	requests int
 }
 
@@ -90,7 +90,7 @@ var (
 
 func (p *lockPair) claim(t *rapid.T) {
 	p.requests++
-	c := protocol.Claim{
+	c := protocol.LockClaim{
 		Name:    rapid.SampledFrom([]string{"one", "one", "one", "two"}).Draw(t, "name"),
 		Holder:  rapid.SampledFrom([]string{"a", "b"}).Draw(t, "holder"),
 		Request: fmt.Sprint(p.requests),
@@ -102,7 +102,7 @@ func (p *lockPair) claim(t *rapid.T) {
 	p.ask(t, c)
 }
 
-func (p *lockPair) draw(t *rapid.T, c *protocol.Claim) {
+func (p *lockPair) draw(t *rapid.T, c *protocol.LockClaim) {
 	c.Limit = rapid.SampledFrom([]int{1, 3, 3, 5, protocol.MaxPermits}).Draw(t, "limit")
 	c.Permits = rapid.SampledFrom([]int{1, 1, 2, c.Limit}).Draw(t, "permits")
 	c.Permits = min(c.Permits, c.Limit)
@@ -121,13 +121,13 @@ func (p *lockPair) repeat(t *rapid.T) {
 	p.ask(t, c)
 }
 
-func (p *lockPair) ask(t *rapid.T, c protocol.Claim) {
-	a, err := p.redis.Claim(p.ctx, c)
+func (p *lockPair) ask(t *rapid.T, c protocol.LockClaim) {
+	a, err := p.redis.ClaimLock(p.ctx, c)
 	require.NoError(t, err)
-	b, err := p.memory.Claim(p.ctx, c)
+	b, err := p.memory.ClaimLock(p.ctx, c)
 	require.NoError(t, err)
 	if a.Status == protocol.Granted && b.Status == protocol.Granted {
-		both := [2]protocol.Grant{lockGrantOf(c, a), lockGrantOf(c, b)}
+		both := [2]protocol.LockGrant{c.Grant(a), c.Grant(b)}
 		if !slices.Contains(p.grants, both) {
 			p.grants = append(p.grants, both)
 		}
@@ -139,19 +139,11 @@ func (p *lockPair) ask(t *rapid.T, c protocol.Claim) {
 	}
 }
 
-func lockGrantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
-	g := grantOf(c, a)
-	g.Permits, g.Limit, g.Tell = c.Permits, c.Limit, c.Tell
-	return g
+func lockOf(name, holder, request string, permits, limit int) protocol.LockClaim {
+	return protocol.LockClaim{Name: name, Holder: holder, Request: request, Term: long, Permits: permits, Limit: limit}
 }
 
-func lockOf(name, holder, request string, permits, limit int) protocol.Claim {
-	c := claimOf(name, 0, holder, request)
-	c.Permits, c.Limit, c.Takeovers = permits, limit, 0
-	return c
-}
-
-func (p *lockPair) grant(t *rapid.T) [2]protocol.Grant {
+func (p *lockPair) grant(t *rapid.T) [2]protocol.LockGrant {
 	if len(p.grants) == 0 {
 		t.Skip("nothing was granted yet")
 	}
@@ -166,13 +158,13 @@ func (p *lockPair) grant(t *rapid.T) [2]protocol.Grant {
 }
 
 func (p *lockPair) renew(t *rapid.T) {
-	var a, b []protocol.Grant
+	var a, b []protocol.LockGrant
 	for range rapid.IntRange(1, 4).Draw(t, "grants") {
 		g := p.grant(t)
 		a, b = append(a, g[0]), append(b, g[1])
 	}
 	for i := range a { // one by one: in one call the store in memory extends what it has before it writes anything anew
-		p.same(t, p.memory.Renew(p.ctx, b[i:i+1])[0], p.redis.Renew(p.ctx, a[i:i+1])[0], a[i])
+		p.same(t, p.memory.RenewLocks(p.ctx, b[i:i+1])[0], p.redis.RenewLocks(p.ctx, a[i:i+1])[0], a[i])
 		if a[i].Term == tiny {
 			outlast()
 		}
@@ -181,11 +173,7 @@ func (p *lockPair) renew(t *rapid.T) {
 
 func (p *lockPair) release(t *rapid.T) {
 	g := p.grant(t)
-	if rapid.Bool().Draw(t, "settle") {
-		p.same(t, p.memory.Settle(p.ctx, g[1], "succeeded"), p.redis.Settle(p.ctx, g[0], "succeeded"), g)
-		return
-	}
-	p.same(t, p.memory.Release(p.ctx, g[1]), p.redis.Release(p.ctx, g[0]), g)
+	p.same(t, p.memory.ReleaseLock(p.ctx, g[1]), p.redis.ReleaseLock(p.ctx, g[0]), g)
 }
 
 func (p *lockPair) withdraw(t *rapid.T) {
@@ -193,10 +181,8 @@ func (p *lockPair) withdraw(t *rapid.T) {
 		t.Skip("nothing was claimed yet")
 	}
 	c := rapid.SampledFrom(p.claims[max(0, len(p.claims)-8):]).Draw(t, "claim")
-	g := protocol.Grant{
-		Name: c.Name, Holder: c.Holder, Request: c.Request, Attempt: 1, Term: c.Term, Permits: c.Permits, Limit: c.Limit,
-	}
-	p.same(t, p.memory.Release(p.ctx, g), p.redis.Release(p.ctx, g), g)
+	g := c.Grant(protocol.LockAnswer{})
+	p.same(t, p.memory.ReleaseLock(p.ctx, g), p.redis.ReleaseLock(p.ctx, g), g)
 }
 
 func (p *lockPair) force(t *rapid.T) {
@@ -265,12 +251,12 @@ func (p *lockPair) heardSince(t *rapid.T) (heard []string) {
 	}
 }
 
-func (p *lockPair) answer(a protocol.Answer, store int) protocol.Answer {
+func (p *lockPair) answer(a protocol.LockAnswer, store int) protocol.LockAnswer {
 	a.Token = p.rank(a.Token, store)
 	a.Left, a.Now = boolean(a.Left), time.Time{}
-	a.Settled = slices.Clone(a.Settled)
-	for i := range a.Settled {
-		a.Settled[i].Token, a.Settled[i].At = p.rank(a.Settled[i].Token, store), time.Time{}
+	a.Lost = slices.Clone(a.Lost)
+	for i := range a.Lost {
+		a.Lost[i].Token, a.Lost[i].At = p.rank(a.Lost[i].Token, store), time.Time{}
 	}
 	return a
 }

@@ -23,10 +23,20 @@ import (
 // refused wants a claim to be refused, and for no longer than grace.
 func refused(t *testing.T, s protocol.Store, c protocol.Claim, grace time.Duration) {
 	t.Helper()
+	refusedFor(t, grace, func() error { _, err := s.Claim(t.Context(), c); return err })
+}
+
+func lockRefused(t *testing.T, s protocol.Locker, c protocol.LockClaim, grace time.Duration) {
+	t.Helper()
+	refusedFor(t, grace, func() error { _, err := s.ClaimLock(t.Context(), c); return err })
+}
+
+func refusedFor(t *testing.T, grace time.Duration, claim func() error) {
+	t.Helper()
 	var e *redislease.FailoverError
 	require.Eventually(t, func() bool { // connections that broke are found broken only when used
-		a, err := s.Claim(t.Context(), c)
-		require.Error(t, err, "%+v", a)
+		err := claim()
+		require.Error(t, err)
 		return errors.As(err, &e)
 	}, 20*time.Second, time.Millisecond)
 	require.ErrorIs(t, e, redislease.ErrFailover)
@@ -61,14 +71,10 @@ func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
 	settles := granted(t, s, claimOf("job", 101, "a", "r"))
 	releases := granted(t, s, claimOf("job", 102, "a", "r"))
 	lock := granted(t, s, claimOf("lock", 0, "a", "r"))
-	permits := claimOf("permits", 0, "a", "r")
-	permits.Permits, permits.Limit = 1, 3
-	both := []protocol.Claim{permits, permits}
-	both[1].Request = "r2"
-	first, second := granted(t, s, both[0]), granted(t, s, both[1])
-	alone := permits
-	alone.Name = "alone"
-	third := granted(t, s, alone)
+	both := []protocol.LockClaim{lockOf("permits", "a", "r", 1, 3), lockOf("permits", "a", "r2", 1, 3)}
+	first, second := lockGranted(t, s, both[0]), lockGranted(t, s, both[1])
+	alone := lockOf("alone", "a", "r", 1, 3)
+	third := lockGranted(t, s, alone)
 	require.NoError(t, s.Settle(t.Context(), granted(t, s, claimOf("job", 103, "a", "r")), "succeeded"))
 	short := claimOf("other", 100, "a", "r")
 	short.Term, short.Takeovers = time.Millisecond, 0
@@ -88,12 +94,11 @@ func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
 	// What is held is told, and to its holder granted as before.
 	require.Equal(t, held.Token, granted(t, s, claimOf("job", 100, "a", "r")).Token)
 	require.Equal(t, lock.Token, granted(t, s, claimOf("lock", 0, "a", "r")).Token)
-	require.Equal(t, first.Token, granted(t, s, both[0]).Token)
-	require.Equal(t, second.Token, granted(t, s, both[1]).Token)
-	require.Equal(t, third.Token, granted(t, s, alone).Token)
-	permits.Holder, alone.Holder = "b", "b"
-	refused(t, s, permits, grace)
-	refused(t, s, alone, grace)
+	require.Equal(t, first.Token, lockGranted(t, s, both[0]).Token)
+	require.Equal(t, second.Token, lockGranted(t, s, both[1]).Token)
+	require.Equal(t, third.Token, lockGranted(t, s, alone).Token)
+	lockRefused(t, s, lockOf("permits", "b", "r", 1, 3), grace)
+	lockRefused(t, s, lockOf("alone", "b", "r", 1, 3), grace)
 	for occasion, want := range map[int64]protocol.Status{100: protocol.Held, 103: protocol.Decided, 50: protocol.Decided} {
 		a, err := later.Claim(t.Context(), claimOf("job", occasion, "b", "r"))
 		require.NoError(t, err)
@@ -127,7 +132,7 @@ func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, protocol.Lost, a.Status)
 	granted(t, s, claimOf("other", 101, "b", "r")) // and so on, with no more grace
-	granted(t, s, permits)
+	lockGranted(t, s, lockOf("permits", "b", "r", 1, 3))
 
 	srv.Flush()
 	refused(t, s, claimOf("lock", 0, "a", "r"), grace)

@@ -69,43 +69,59 @@ func (s *Store) lockKey(name string) string { return s.key(name) + lockSuffix }
 // lockID is by what a lock knows a hold or a ticket.
 func lockID(holder, request string) string { return holder + " " + request }
 
-func (s *Store) lockClaimCmd(ctx context.Context, c *protocol.Claim) *redis.Cmd {
+func (s *Store) lockClaimCmd(ctx context.Context, c *protocol.LockClaim) *redis.Cmd {
 	return s.lockScripts().claim.command(ctx, []string{s.lockKey(c.Name)}, lockID(c.Holder, c.Request),
 		c.Permits, c.Limit, c.Term.Microseconds(), int(c.Turn), c.Ticket.Microseconds(), digit(c.Tell))
 }
 
-// claimLock claims permits of a lock.
-func (s *Store) claimLock(ctx context.Context, c *protocol.Claim) (protocol.Answer, error) {
+// ClaimLock implements [protocol.Locker].
+func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
+	if err := c.Validate(); err != nil {
+		return protocol.LockAnswer{}, err
+	}
+	a, err := s.claimLock(ctx, &c)
+	if err != nil {
+		return protocol.LockAnswer{}, fmt.Errorf("claim %q: %w", c.Name, err)
+	}
+	return a, nil
+}
+
+func (s *Store) claimLock(ctx context.Context, c *protocol.LockClaim) (a protocol.LockAnswer, err error) {
+	id := claimID{name: c.Name, lock: true, holder: c.Holder, request: c.Request}
+	if s.unwanted != nil {
+		if err := s.unwanted.await(ctx, id); err != nil {
+			return a, err
+		}
+	}
 	if c.Ticket > 0 {
 		s.interest.note(c.Name, c.Ticket+besides)
 	}
 	cmd, err := s.router.do(ctx, s.guard(ctx, s.lockClaimCmd(ctx, c)))
 	few := short(cmd, err)
 	if err != nil && !few {
-		return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
+		return a, err
 	}
 	if left := refusal(cmd); left != nil {
-		return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, left)
+		return a, left
 	}
 	a, fault := readLockAnswer(cmd, c)
 	switch {
 	case fault != nil:
-		return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, fault)
+		return a, fault
 	case !few || a.Status == protocol.Held: // which wrote nothing
 		return a, nil
 	case a.Status == protocol.Granted:
-		s.unwanted.add(protocol.Grant{
-			Name: c.Name, Holder: c.Holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers,
-			Term: c.Term, Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
-		})
+		g := c.Grant(a)
+		s.unwanted.add(id, c.Term, func(ctx context.Context) error { return s.ReleaseLock(ctx, g) })
 	}
-	return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
+	return a, err
 }
 
 // locksPerScript is how many holds one script renews: more would hold up the other clients of the server.
 const locksPerScript = 128
 
-func (s *Store) renewLocks(ctx context.Context, grants []protocol.Grant) []error {
+// RenewLocks implements [protocol.Locker].
+func (s *Store) RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error {
 	answers := make([]error, len(grants))
 	var valid []int // indices
 	for i, g := range grants {
@@ -156,19 +172,20 @@ func (s *Store) renewLocks(ctx context.Context, grants []protocol.Grant) []error
 
 // renewHalves renews those of the grants that part lists by two scripts: one lock that cannot be read fails the script of
 // all.
-func (s *Store) renewHalves(ctx context.Context, grants []protocol.Grant, part []int, answers []error) {
+func (s *Store) renewHalves(ctx context.Context, grants []protocol.LockGrant, part []int, answers []error) {
 	for half := range slices.Chunk(part, (len(part)+1)/2) {
-		some := make([]protocol.Grant, len(half))
+		some := make([]protocol.LockGrant, len(half))
 		for i, n := range half {
 			some[i] = grants[n]
 		}
-		for i, err := range s.renewLocks(ctx, some) {
+		for i, err := range s.RenewLocks(ctx, some) {
 			answers[half[i]] = err
 		}
 	}
 }
 
-func (s *Store) releaseLock(ctx context.Context, verb string, g protocol.Grant) error {
+// ReleaseLock implements [protocol.Locker].
+func (s *Store) ReleaseLock(ctx context.Context, g protocol.LockGrant) error {
 	if err := g.ValidateRelease(); err != nil {
 		return err
 	}
@@ -185,13 +202,13 @@ func (s *Store) releaseLock(ctx context.Context, verb string, g protocol.Grant) 
 		return protocol.ErrFenced
 	}
 	if err = cmp.Or(err, few); err != nil {
-		return fmt.Errorf("%s %q: %w", verb, g.Name, err)
+		return fmt.Errorf("release %q: %w", g.Name, err)
 	}
 	return nil
 }
 
 // lockRenewal renews those of the grants that part lists.
-func (s *Store) lockRenewal(ctx context.Context, grants []protocol.Grant, part []int) *redis.Cmd {
+func (s *Store) lockRenewal(ctx context.Context, grants []protocol.LockGrant, part []int) *redis.Cmd {
 	keys := make([]string, len(part))
 	args := make([]any, 0, 6*len(part))
 	for i, n := range part {
@@ -202,7 +219,7 @@ func (s *Store) lockRenewal(ctx context.Context, grants []protocol.Grant, part [
 	return lockRenewScript.command(ctx, keys, args...)
 }
 
-func (s *Store) lockReleaseCmd(ctx context.Context, g protocol.Grant) *redis.Cmd {
+func (s *Store) lockReleaseCmd(ctx context.Context, g protocol.LockGrant) *redis.Cmd {
 	return s.lockScripts().release.command(ctx, []string{s.lockKey(g.Name)}, lockID(g.Holder, g.Request), g.Token, g.Permits, g.Limit)
 }
 

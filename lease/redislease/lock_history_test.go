@@ -185,7 +185,7 @@ func (c *lockClient) contend(ctx context.Context) {
 				a = again
 			}
 		}
-		g := lockGrantOf(claim, protocol.Answer{Token: a.token, Attempt: 1})
+		g := claim.Grant(protocol.LockAnswer{Token: a.token})
 		if a.verdict == grantedTo {
 			c.hold(ctx, g)
 		} else if c.chance(80) {
@@ -197,7 +197,7 @@ func (c *lockClient) contend(ctx context.Context) {
 }
 
 // hold works under a grant: it renews for a while, may freeze, and gives back, or does not.
-func (c *lockClient) hold(ctx context.Context, g protocol.Grant) {
+func (c *lockClient) hold(ctx context.Context, g protocol.LockGrant) {
 	for c.chance(50) && ctx.Err() == nil {
 		if c.use(renews, g) == fenced {
 			break
@@ -223,7 +223,7 @@ func (c *lockClient) hold(ctx context.Context, g protocol.Grant) {
 	}
 }
 
-func (c *lockClient) end(action action, g protocol.Grant) {
+func (c *lockClient) end(action action, g protocol.LockGrant) {
 	for range 4 {
 		if c.use(action, g) != unknown {
 			return
@@ -231,13 +231,13 @@ func (c *lockClient) end(action action, g protocol.Grant) {
 	}
 }
 
-func (c *lockClient) claim(claim protocol.Claim) lockOutput {
+func (c *lockClient) claim(claim protocol.LockClaim) lockOutput {
 	in := lockInput{
 		action: claims, holder: claim.Holder, permits: claim.Permits, limit: claim.Limit,
 		inLine: claim.Turn != protocol.TurnAny, sent: time.Now().UnixMicro(), term: claim.Term.Microseconds(),
 	}
 	return c.record(in, func(ctx context.Context, s *redislease.Store) lockOutput {
-		a, err := s.Claim(ctx, claim)
+		a, err := s.ClaimLock(ctx, claim)
 		out := lockOutput{
 			verdict: heldBy, holder: a.Holder, token: a.Token, now: a.Now.UnixMicro(), left: a.Left.Microseconds(),
 		}
@@ -249,14 +249,14 @@ func (c *lockClient) claim(claim protocol.Claim) lockOutput {
 		case a.Status != protocol.Held && a.Status != protocol.Queued:
 			panic(fmt.Sprintf("unexpected answer %+v", a))
 		}
-		for _, s := range a.Settled {
+		for _, s := range a.Lost {
 			out.lost = append(out.lost, lockHold{holder: s.Holder, token: s.Token})
 		}
 		return out
 	})
 }
 
-func (c *lockClient) use(action action, g protocol.Grant) verdict {
+func (c *lockClient) use(action action, g protocol.LockGrant) verdict {
 	in := lockInput{
 		action: action, holder: g.Holder, permits: g.Permits, limit: g.Limit, token: g.Token,
 		sent: time.Now().UnixMicro(), term: g.Term.Microseconds(),
@@ -264,9 +264,9 @@ func (c *lockClient) use(action action, g protocol.Grant) verdict {
 	return c.record(in, func(ctx context.Context, s *redislease.Store) lockOutput {
 		var err error
 		if action == renews {
-			err = renewed(s, ctx, g)
+			err = lockRenewed(s, ctx, g)
 		} else {
-			err = s.Release(ctx, g)
+			err = s.ReleaseLock(ctx, g)
 		}
 		switch {
 		case err == nil:

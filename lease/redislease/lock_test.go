@@ -19,22 +19,22 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-func lockGranted(t testing.TB, s protocol.Store, c protocol.Claim) protocol.Grant {
+func lockGranted(t testing.TB, s protocol.Locker, c protocol.LockClaim) protocol.LockGrant {
 	t.Helper()
-	a, err := s.Claim(t.Context(), c)
+	a, err := s.ClaimLock(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, a.Status)
-	return lockGrantOf(c, a)
+	return c.Grant(a)
 }
 
-func queued(t testing.TB, s protocol.Store, c protocol.Claim) {
+func queued(t testing.TB, s protocol.Locker, c protocol.LockClaim) {
 	t.Helper()
-	a, err := s.Claim(t.Context(), c)
+	a, err := s.ClaimLock(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, protocol.Queued, a.Status)
 }
 
-func waiting(c protocol.Claim) protocol.Claim {
+func waiting(c protocol.LockClaim) protocol.LockClaim {
 	c.Ticket, c.Turn = long, protocol.TurnArrival
 	return c
 }
@@ -48,11 +48,11 @@ func useLocks(t *testing.T, s *redislease.Store, before func(verb string), after
 		call()
 		after()
 	}
-	var g, other protocol.Grant
+	var g, other protocol.LockGrant
 	do("claim", func() { g = lockGranted(t, s, lockOf("lock", "a", "r", 1, 2)) })
 	do("claim beside", func() { other = lockGranted(t, s, lockOf("lock", "b", "r", 1, 2)) })
 	do("wait", func() { queued(t, s, waiting(lockOf("lock", "c", "r", 2, 2))) })
-	do("renew", func() { require.NoError(t, renewed(s, t.Context(), g)) })
+	do("renew", func() { require.NoError(t, lockRenewed(s, t.Context(), g)) })
 	do("show", func() {
 		l, err := s.Lock(t.Context(), "lock")
 		require.NoError(t, err)
@@ -70,7 +70,7 @@ func useLocks(t *testing.T, s *redislease.Store, before func(verb string), after
 		require.NoError(t, err)
 		require.True(t, held)
 	})
-	do("release", func() { require.NoError(t, s.Release(t.Context(), g)) })
+	do("release", func() { require.NoError(t, s.ReleaseLock(t.Context(), g)) })
 	do("take the turn", func() {
 		c := waiting(lockOf("lock", "c", "r", 2, 2))
 		c.Term = time.Millisecond
@@ -127,25 +127,25 @@ func TestOutOfMemoryRefusesClaimsOfLocksAndKeepsWhatIsHeld(t *testing.T) {
 	admin, s := srv.Client(t), open(t, srv.Addr())
 	one := lockGranted(t, s, lockOf("mutex", "a", "r", 1, 1))
 	queued(t, s, waiting(lockOf("mutex", "b", "r", 1, 1)))
-	two := []protocol.Grant{
+	two := []protocol.LockGrant{
 		lockGranted(t, s, lockOf("two", "a", "r1", 1, 2)), lockGranted(t, s, lockOf("two", "a", "r2", 1, 2)),
 	}
 	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
-	for _, c := range []protocol.Claim{lockOf("free", "a", "r", 1, 1), waiting(lockOf("mutex", "c", "r", 1, 1))} {
-		_, err := s.Claim(t.Context(), c)
+	for _, c := range []protocol.LockClaim{lockOf("free", "a", "r", 1, 1), waiting(lockOf("mutex", "c", "r", 1, 1))} {
+		_, err := s.ClaimLock(t.Context(), c)
 		require.ErrorContains(t, err, "OOM")
 	}
-	require.NoError(t, errors.Join(s.Renew(t.Context(), append(two, one))...))
+	require.NoError(t, errors.Join(s.RenewLocks(t.Context(), append(two, one))...))
 	l, err := s.Lock(t.Context(), "mutex")
 	require.NoError(t, err)
 	require.Equal(t, 1, l.Waiters)
-	require.NoError(t, s.Release(t.Context(), one))
-	require.NoError(t, s.Release(t.Context(), two[0]))
+	require.NoError(t, s.ReleaseLock(t.Context(), one))
+	require.NoError(t, s.ReleaseLock(t.Context(), two[0]))
 	held, err := s.ForceRelease(t.Context(), "two", two[1].Token)
 	require.NoError(t, err)
 	require.True(t, held)
-	require.NoError(t, s.Release(t.Context(), protocol.Grant{
-		Name: "mutex", Holder: "b", Request: "r", Attempt: 1, Term: long, Permits: 1, Limit: 1,
+	require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{
+		Name: "mutex", Holder: "b", Request: "r", Term: long, Permits: 1, Limit: 1,
 	}))
 	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	lockGranted(t, s, lockOf("mutex", "c", "r", 1, 1))
@@ -167,7 +167,7 @@ func TestLockTokensRiseWhenTheServersClockGoesBack(t *testing.T) {
 			c := lockOf(name, "b", fmt.Sprint(n), 1, 3)
 			g := lockGranted(t, s, c)
 			require.Equal(t, ahead+n+1, g.Token)
-			require.NoError(t, s.Release(t.Context(), g))
+			require.NoError(t, s.ReleaseLock(t.Context(), g))
 		}
 	}
 }
@@ -192,17 +192,17 @@ func TestLocksEndWhenNobodyUsesThem(t *testing.T) {
 	ttl("tickets", time.Hour+long)
 	long30 := one
 	long30.Term = 30 * day
-	require.NoError(t, renewed(s, t.Context(), long30))
+	require.NoError(t, lockRenewed(s, t.Context(), long30))
 	ttl("lock", 38*day)
-	require.NoError(t, renewed(s, t.Context(), one))
+	require.NoError(t, lockRenewed(s, t.Context(), one))
 	ttl("lock", 38*day) // it is not shortened
 	ttl("holds", 38*day+time.Hour)
 
 	// Once an hour is often enough, for whatever is done.
 	for _, use := range []func(){
-		func() { require.NoError(t, renewed(s, t.Context(), one)) },
+		func() { require.NoError(t, lockRenewed(s, t.Context(), one)) },
 		func() { queued(t, s, waiting(lockOf("lock", "c", "r", 1, 2))) },
-		func() { require.NoError(t, s.Release(t.Context(), one)) },
+		func() { require.NoError(t, s.ReleaseLock(t.Context(), one)) },
 		func() {
 			lockGranted(t, s, waiting(lockOf("lock", "b", "r", 1, 2)))
 		},
@@ -217,9 +217,9 @@ func TestLocksEndWhenNobodyUsesThem(t *testing.T) {
 		use()
 		ttl("lock", day)
 		require.NoError(t, admin.HSet(t.Context(), key, "kept", time.Now().Add(-61*time.Minute).UnixMicro()).Err())
-		require.NoError(t, renewed(s, t.Context(), lockGranted(t, s, lockOf("lock", "z", "r", 1, protocol.MaxPermits))))
-		require.NoError(t, s.Release(t.Context(), protocol.Grant{
-			Name: "lock", Holder: "z", Request: "r", Attempt: 1, Term: long, Permits: 1, Limit: protocol.MaxPermits,
+		require.NoError(t, lockRenewed(s, t.Context(), lockGranted(t, s, lockOf("lock", "z", "r", 1, protocol.MaxPermits))))
+		require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{
+			Name: "lock", Holder: "z", Request: "r", Term: long, Permits: 1, Limit: protocol.MaxPermits,
 		}))
 		ttl("lock", 8*day)
 	}
@@ -240,8 +240,8 @@ func TestALockThatEndedLeavesNoFields(t *testing.T) {
 	l, err := s.Lock(t.Context(), "lock")
 	require.NoError(t, err)
 	for _, h := range l.Holds {
-		require.NoError(t, s.Release(t.Context(), protocol.Grant{
-			Name: "lock", Holder: h.Holder, Request: h.Request, Token: h.Token, Attempt: 1, Term: long, Permits: h.Permits, Limit: 2,
+		require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{
+			Name: "lock", Holder: h.Holder, Request: h.Request, Token: h.Token, Term: long, Permits: h.Permits, Limit: 2,
 		}))
 	}
 	fields, err := admin.HKeys(t.Context(), "solotick:{ns:lock}:lock").Result()
@@ -282,7 +282,7 @@ func TestTheUsualCasesOfLocksCallFewCommands(t *testing.T) {
 	admin, s := srv.Client(t), open(t, srv.Addr())
 	for _, limit := range []int{1, 10} {
 		name := fmt.Sprint("lock", limit)
-		require.NoError(t, s.Release(t.Context(), lockGranted(t, s, lockOf(name, "a", "new", 1, limit))))
+		require.NoError(t, s.ReleaseLock(t.Context(), lockGranted(t, s, lockOf(name, "a", "new", 1, limit))))
 		if limit > 1 {
 			for i := range 3 {
 				lockGranted(t, s, lockOf(name, "z", fmt.Sprint(i), 1, limit))
@@ -294,15 +294,15 @@ func TestTheUsualCasesOfLocksCallFewCommands(t *testing.T) {
 			call()
 			require.LessOrEqual(t, calls(t, admin)-before, most, "%s of %d", what, limit)
 		}
-		var g protocol.Grant
+		var g protocol.LockGrant
 		cost("claim", 4, func() { g = lockGranted(t, s, lockOf(name, "a", "r", 1, limit)) })
-		cost("renewal", 4, func() { require.NoError(t, renewed(s, t.Context(), g)) })
+		cost("renewal", 4, func() { require.NoError(t, lockRenewed(s, t.Context(), g)) })
 		cost("refusal", 6, func() {
-			a, err := s.Claim(t.Context(), lockOf(name, "b", "r", limit, limit))
+			a, err := s.ClaimLock(t.Context(), lockOf(name, "b", "r", limit, limit))
 			require.NoError(t, err)
 			require.Equal(t, protocol.Held, a.Status)
 		})
-		cost("release", 4, func() { require.NoError(t, s.Release(t.Context(), g)) })
+		cost("release", 4, func() { require.NoError(t, s.ReleaseLock(t.Context(), g)) })
 	}
 }
 
@@ -316,7 +316,7 @@ func TestTenThousandCanWaitInOneLine(t *testing.T) {
 		errs := make(chan error, together)
 		for j := range together {
 			go func() {
-				_, err := s.Claim(t.Context(), waiting(lockOf("lock", "h", fmt.Sprint(i+j), 1, 1)))
+				_, err := s.ClaimLock(t.Context(), waiting(lockOf("lock", "h", fmt.Sprint(i+j), 1, 1)))
 				errs <- err
 			}()
 		}
@@ -336,15 +336,15 @@ func TestTenThousandCanWaitInOneLine(t *testing.T) {
 	}
 	cost("a repeated claim", func() { queued(t, s, waiting(lockOf("lock", "h", l.Line[50].Request, 1, 1))) })
 	cost("a new one", func() { queued(t, s, waiting(lockOf("lock", "h", "last", 1, 1))) })
-	cost("a release", func() { require.NoError(t, s.Release(t.Context(), g)) })
+	cost("a release", func() { require.NoError(t, s.ReleaseLock(t.Context(), g)) })
 	cost("a claim that is not the first", func() { queued(t, s, waiting(lockOf("lock", "h", l.Line[1].Request, 1, 1))) })
 	cost("the first one's", func() { g = lockGranted(t, s, waiting(lockOf("lock", "h", l.Line[0].Request, 1, 1))) })
-	cost("a renewal", func() { require.NoError(t, renewed(s, t.Context(), g)) })
+	cost("a renewal", func() { require.NoError(t, lockRenewed(s, t.Context(), g)) })
 	cost("a withdrawal", func() {
-		require.NoError(t, s.Release(t.Context(), protocol.Grant{
-			Name: "lock", Holder: "h", Request: l.Line[2].Request, Attempt: 1, Term: long, Permits: 1, Limit: 1,
+		require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{
+			Name: "lock", Holder: "h", Request: l.Line[2].Request, Term: long, Permits: 1, Limit: 1,
 		}))
 	})
-	cost("a release", func() { require.NoError(t, s.Release(t.Context(), g)) })
+	cost("a release", func() { require.NoError(t, s.ReleaseLock(t.Context(), g)) })
 	lockGranted(t, s, waiting(lockOf("lock", "h", l.Line[1].Request, 1, 1)))
 }

@@ -33,21 +33,21 @@ func (a *attentive) hears(name string) chan struct{} {
 	return a.heard[name]
 }
 
-func (a *attentive) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
+func (a *attentive) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
 	a.mu.Lock()
 	listens := a.listens
 	a.mu.Unlock()
-	if listens && c.Limit > 0 {
+	if listens {
 		if _, err := a.Lock(ctx, c.Name); err != nil {
-			return protocol.Answer{}, err
+			return protocol.LockAnswer{}, err
 		}
 		select {
 		case <-a.hears(c.Name):
 		case <-time.After(20 * time.Second):
-			return protocol.Answer{}, fmt.Errorf("nothing is heard of %q", c.Name)
+			return protocol.LockAnswer{}, fmt.Errorf("nothing is heard of %q", c.Name)
 		}
 	}
-	return a.Store.Claim(ctx, c)
+	return a.Store.ClaimLock(ctx, c)
 }
 
 func (a *attentive) Listen(ctx context.Context, wake func(name string, requests []string)) error {
@@ -111,7 +111,7 @@ func (l *listener) end() {
 }
 
 // waitsFor has l wait for a lock that other holds, until it hears of it.
-func (l *listener) waitsFor(other protocol.Store, name string, ticket time.Duration) protocol.Grant {
+func (l *listener) waitsFor(other protocol.Locker, name string, ticket time.Duration) protocol.LockGrant {
 	l.t.Helper()
 	g := lockGranted(l.t, other, lockOf(name, "a", "holds", 1, 1))
 	c := waiting(lockOf(name, "b", "waits", 1, 1))
@@ -122,10 +122,10 @@ func (l *listener) waitsFor(other protocol.Store, name string, ticket time.Durat
 }
 
 // isTold wants l to be told at once that a grant has ended.
-func (l *listener) isTold(other protocol.Store, g protocol.Grant) {
+func (l *listener) isTold(other protocol.Locker, g protocol.LockGrant) {
 	l.t.Helper()
 	began := time.Now()
-	require.NoError(l.t, other.Release(l.t.Context(), g))
+	require.NoError(l.t, other.ReleaseLock(l.t.Context(), g))
 	for l.next(g.Name) != g.Name+" waits" { // it may have been subscribed to anew once more
 	}
 	require.Less(l.t, time.Since(began), patience) // tickets are of a minute
@@ -258,7 +258,7 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 		for i := range together {
 			all.Go(func() {
 				for j := i; j < many; j += together {
-					_, err := l.Claim(t.Context(), waiting(lockOf(fmt.Sprint("many", j), "b", "waits", 1, 1)))
+					_, err := l.ClaimLock(t.Context(), waiting(lockOf(fmt.Sprint("many", j), "b", "waits", 1, 1)))
 					errs <- err
 				}
 			})
@@ -290,9 +290,9 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 		for range 2 {
 			g := lockGranted(t, s, lockOf("mute", "a", "r", 1, 1))
 			queued(t, s, waiting(lockOf("mute", "b", "r", 1, 1)))
-			require.NoError(t, s.Release(t.Context(), g)) // what cannot be told is done all the same
+			require.NoError(t, s.ReleaseLock(t.Context(), g)) // what cannot be told is done all the same
 			lockGranted(t, s, waiting(lockOf("mute", "b", "r", 1, 1)))
-			require.NoError(t, s.Release(t.Context(), protocol.Grant{Name: "mute", Holder: "b", Request: "r", Attempt: 1, Term: long, Permits: 1, Limit: 1}))
+			require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{Name: "mute", Holder: "b", Request: "r", Term: long, Permits: 1, Limit: 1}))
 			require.ErrorContains(t, s.Listen(t.Context(), func(string, []string) { t.Error("told") }), "listen: NOPERM")
 		}
 	})

@@ -13,47 +13,39 @@ import (
 )
 
 // readLockAnswer reads what lock_claim.lua returns.
-func readLockAnswer(cmd *redis.Cmd, c *protocol.Claim) (protocol.Answer, error) {
+func readLockAnswer(cmd *redis.Cmd, c *protocol.LockClaim) (protocol.LockAnswer, error) {
 	v, err := cmd.Result()
 	if err != nil {
-		return protocol.Answer{}, err
+		return protocol.LockAnswer{}, err
 	}
 	if stamp, ok := v.(string); ok {
 		token, err := strconv.ParseInt(stamp, 10, 64)
 		if err != nil {
-			return protocol.Answer{}, fmt.Errorf("%w: %q", errReply, stamp)
+			return protocol.LockAnswer{}, fmt.Errorf("%w: %q", errReply, stamp)
 		}
-		return protocol.Answer{
-			Status: protocol.Granted, Token: token, Attempt: 1, Takeovers: c.Takeovers, Left: c.Term, Now: time.UnixMicro(token).UTC(),
+		return protocol.LockAnswer{
+			Status: protocol.Granted, Token: token, Left: c.Term, Now: time.UnixMicro(token).UTC(),
 		}, nil
 	}
 	r, ok := v.([]any)
 	if !ok || len(r) < 5 {
-		return protocol.Answer{}, fmt.Errorf("%w: %v", errReply, v)
+		return protocol.LockAnswer{}, fmt.Errorf("%w: %v", errReply, v)
 	}
 	token, err := strconv.ParseInt(text(r[1]), 10, 64)
 	if err != nil {
-		return protocol.Answer{}, fmt.Errorf("%w: %v", errReply, v)
+		return protocol.LockAnswer{}, fmt.Errorf("%w: %v", errReply, v)
 	}
-	a := protocol.Answer{
+	a := protocol.LockAnswer{
 		Status: protocol.Status(number(r[0])), Token: token, Holder: text(r[2]),
 		Left: time.Duration(number(r[3])) * time.Microsecond, Now: time.UnixMicro(number(r[4])).UTC(),
-	}
-	if token != 0 {
-		a.Attempt = 1
-	}
-	if a.Status == protocol.Granted {
-		a.Takeovers = c.Takeovers
 	}
 	for _, lost := range r[5:] {
 		token, holder, _ := strings.Cut(text(lost), " ")
 		n, err := numbers([]string{token})
 		if err != nil {
-			return protocol.Answer{}, err
+			return protocol.LockAnswer{}, err
 		}
-		a.Settled = append(a.Settled, protocol.Settled{
-			Token: n[0], Attempt: 1, Outcome: protocol.OutcomeLost, At: a.Now, Holder: holder, Note: protocol.NoteExpired,
-		})
+		a.Lost = append(a.Lost, protocol.LostHold{Token: n[0], Holder: holder, At: a.Now})
 	}
 	return a, nil
 }

@@ -139,6 +139,10 @@ func renewed(s protocol.Store, ctx context.Context, g protocol.Grant) error {
 	return s.Renew(ctx, []protocol.Grant{g})[0]
 }
 
+func lockRenewed(s protocol.Locker, ctx context.Context, g protocol.LockGrant) error {
+	return s.RenewLocks(ctx, []protocol.LockGrant{g})[0]
+}
+
 // everyVerb is each call of a store, of which g is a grant of the name, that can fail.
 func everyVerb(s *redislease.Store, g protocol.Grant) map[string]func(ctx context.Context) error {
 	return map[string]func(ctx context.Context) error{
@@ -169,6 +173,10 @@ func everyVerb(s *redislease.Store, g protocol.Grant) map[string]func(ctx contex
 		},
 		"trigger": func(ctx context.Context) error {
 			_, err := s.Trigger(ctx, protocol.Trigger{Name: g.Name, By: "ops", Request: "t", Key: "k", Window: long})
+			return err
+		},
+		"remove": func(ctx context.Context) error {
+			_, err := s.Remove(ctx, protocol.Remove{Name: g.Name})
 			return err
 		},
 		"announce": func(ctx context.Context) error { return s.Announce(ctx, g.Holder, []byte("info"), long) },

@@ -60,7 +60,7 @@ func TestPermitsSurviveMoveOfTheirSlot(t *testing.T) {
 						goOn := func() {
 							claim := lockOf(name, "dead", fmt.Sprint("r", died), 1, l.limit)
 							claim.Term = term
-							_, _ = store.Claim(t.Context(), claim)
+							_, _ = store.ClaimLock(t.Context(), claim)
 							died++
 							users.goOn()
 						}

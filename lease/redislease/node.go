@@ -48,6 +48,15 @@ type (
 		Value    string
 		Age      time.Duration
 	}
+	// NodeFleet is what a quorum calls a Fleet.
+	NodeFleet = interface {
+		Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
+		Members(ctx context.Context) ([]protocol.Member, error)
+		MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
+		PutSet(ctx context.Context, set []byte, life time.Duration) error
+		KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
+		GetSets(ctx context.Context, digests []string) ([][]byte, error)
+	}
 	// NodeState is what a quorum calls a State.
 	NodeState = struct {
 		ID      string
@@ -67,10 +76,9 @@ var (
 )
 
 const (
-	nodeChunk  = 64                   // how many operations one script carries out
-	nodeForget = 400 * 24 * time.Hour // for how long a register is kept when nobody says
-	nodeFields = 5                    // of an answer to one operation
-	nodeHead   = 3                    // of an answer, before those
+	nodeChunk  = 64 // how many operations one script carries out
+	nodeFields = 5  // of an answer to one operation
+	nodeHead   = 3  // of an answer, before those
 
 	registerSuffix = ":register"
 )
@@ -141,7 +149,7 @@ func (n *Node) command(ctx context.Context, ops []NodeOp) *redis.Cmd {
 	keys[0] = n.store.fleetKey(":node")
 	args := make([]any, 0, 6*len(ops))
 	for _, op := range ops {
-		what, since, keep := "p", "", op.Keep
+		what, since := "p", ""
 		if op.Accept {
 			what = "a"
 		}
@@ -151,11 +159,8 @@ func (n *Node) command(ctx context.Context, ops []NodeOp) *redis.Cmd {
 		if !op.Since.IsZero() {
 			since = strconv.FormatInt(op.Since.UnixMicro(), 10)
 		}
-		if keep <= 0 {
-			keep = nodeForget
-		}
 		keys = append(keys, n.store.key(op.Key)+registerSuffix)
-		args = append(args, what, op.Ballot, since, op.Value, op.Age.Microseconds(), keep.Milliseconds())
+		args = append(args, what, op.Ballot, since, op.Value, op.Age.Microseconds(), max(0, op.Keep.Milliseconds()))
 	}
 	return script.command(ctx, keys, args...)
 }
@@ -203,29 +208,9 @@ func (n *Node) Publish(ctx context.Context, message string) error {
 func (n *Node) channel() string { return "solotick:" + n.store.namespace + ":node:wake" }
 
 // Listen implements quorum.Node.
-func (n *Node) Listen(ctx context.Context, heard func(message string)) error {
-	return n.store.subscribe(ctx, n.channel(), "listen", heard)
+func (n *Node) Listen(ctx context.Context, receive func(message string)) error {
+	return n.store.subscribe(ctx, n.channel(), "listen", receive)
 }
 
-// Announce implements quorum.Node.
-func (n *Node) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
-	return n.store.Announce(ctx, holder, info, life)
-}
-
-// Members implements quorum.Node.
-func (n *Node) Members(ctx context.Context) ([]protocol.Member, error) { return n.store.Members(ctx) }
-
-// PutSet implements quorum.SetNode.
-func (n *Node) PutSet(ctx context.Context, set []byte, life time.Duration) error {
-	return n.store.PutSet(ctx, set, life)
-}
-
-// KeepSets implements quorum.SetNode.
-func (n *Node) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
-	return n.store.KeepSets(ctx, digests, life)
-}
-
-// GetSets implements quorum.SetNode.
-func (n *Node) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
-	return n.store.GetSets(ctx, digests)
-}
+// Fleet implements quorum.Node.
+func (n *Node) Fleet() NodeFleet { return n.store }

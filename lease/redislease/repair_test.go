@@ -39,7 +39,7 @@ func TestRepairForgetsTriggersOfTheFuture(t *testing.T) {
 			trigger := func(want protocol.TriggerStatus, request string) protocol.Triggered {
 				t.Helper()
 				a, err := s.Trigger(ctx, protocol.Trigger{
-					Name: "job", By: "ops", Request: request, Key: "k", Window: time.Hour, Every: time.Hour, Burst: 1, Beside: true,
+					Name: "job", By: "ops", Request: request, Key: "k", Window: time.Hour,
 				})
 				require.NoError(t, err)
 				require.Equal(t, want, a.Status, "%+v", a)
@@ -52,7 +52,10 @@ func TestRepairForgetsTriggersOfTheFuture(t *testing.T) {
 				return a
 			}
 			now := func() int64 { return time.Now().UnixMilli() }
-			_, err := s.Sync(ctx, []protocol.Sync{{Name: "job", Mark: now() - 1000, Revision: "r1", Schedule: "UTC @every 1s"}})
+			_, err := s.Sync(ctx, []protocol.Sync{{
+				Name: "job", Mark: now() - 1000, Revision: "r1", Schedule: "UTC @every 1s",
+				Policy: protocol.Policy{Every: time.Hour, Burst: 1, Beside: true},
+			}})
 			require.NoError(t, err)
 
 			test.jump(8 * time.Hour)

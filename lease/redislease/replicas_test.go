@@ -67,15 +67,13 @@ func TestWhatTooFewReplicasHaveFails(t *testing.T) {
 	held := granted(t, plain, claimOf("job", 100, "a", "r"))
 	settles := granted(t, plain, claimOf("other", 100, "a", "r"))
 	lock := granted(t, plain, claimOf("lock", 0, "a", "r"))
-	permits := claimOf("permits", 0, "a", "r")
-	permits.Permits, permits.Limit = 1, 2
 	fenced := held
 	fenced.Token--
 	replica.Freeze()
 
 	calls := map[string]func() error{
 		"claim": func() error { _, err := s.Claim(t.Context(), claimOf("job", 101, "a", "r")); return err },
-		"lock":  func() error { _, err := s.Claim(t.Context(), permits); return err },
+		"lock":  func() error { _, err := s.ClaimLock(t.Context(), lockOf("permits", "a", "r", 1, 2)); return err },
 		"renew": func() error {
 			errs := s.Renew(t.Context(), []protocol.Grant{held, fenced})
 			if !errors.Is(errs[0], redislease.ErrReplicas) {
@@ -105,16 +103,14 @@ func TestWhatTooFewReplicasHaveFails(t *testing.T) {
 	}
 
 	// What was granted is free soon, not when its term is over.
-	for _, c := range []protocol.Claim{claimOf("job", 101, "b", "r"), permits} {
-		c.Holder = "b"
-		if c.Limit > 0 {
-			c.Permits = c.Limit
-		}
-		require.Eventually(t, func() bool {
-			a, err := plain.Claim(t.Context(), c)
-			return err == nil && a.Status == protocol.Granted
-		}, 20*time.Second, 10*time.Millisecond)
-	}
+	require.Eventually(t, func() bool {
+		a, err := plain.Claim(t.Context(), claimOf("job", 101, "b", "r"))
+		return err == nil && a.Status == protocol.Granted
+	}, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		a, err := plain.ClaimLock(t.Context(), lockOf("permits", "b", "r", 2, 2))
+		return err == nil && a.Status == protocol.Granted
+	}, 20*time.Second, 10*time.Millisecond)
 
 	// Claims that wrote nothing are answered, and whoever only asks.
 	for occasion, want := range map[int64]protocol.Status{101: protocol.Held, 99: protocol.Decided} {

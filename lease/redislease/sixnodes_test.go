@@ -70,7 +70,7 @@ func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 	// Of what a server that hangs has kept is told where it is kept now, long before its silence is noticed: who waits asks,
 	// and so learns where that is.
 	l := listen(t, openFor(t, c.connect(), redislease.WithTimeout(3*time.Second)))
-	claims := make(map[string]protocol.Claim)
+	claims := make(map[string]protocol.LockClaim)
 	for i := range 20 {
 		name := fmt.Sprint("heard", i)
 		claims["solotick:{default:"+name+"}:told"] = waiting(lockOf(name, "a", "r", 1, 1))
@@ -85,7 +85,7 @@ func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 	require.Eventually(t, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		_, _ = l.Claim(ctx, claims[channels[0]])
+		_, _ = l.ClaimLock(ctx, claims[channels[0]])
 		for len(l.told) > 0 {
 			anew["solotick:{default:"+<-l.told+"}:told"] = true
 		}

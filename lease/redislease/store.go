@@ -113,7 +113,7 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 	}
 	if o.replicas > 0 {
 		addHook(own, waiter{replicas: o.replicas, most: o.timeout})
-		s.unwanted = newUnwanted(s.Release)
+		s.unwanted = newUnwanted()
 	}
 	return s, nil
 }
@@ -141,12 +141,9 @@ func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, e
 		return protocol.Answer{}, err
 	}
 	if s.unwanted != nil {
-		if err := s.unwanted.await(ctx, &c); err != nil {
+		if err := s.unwanted.await(ctx, claimIDOf(&c)); err != nil {
 			return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
 		}
-	}
-	if c.Limit > 0 {
-		return s.claimLock(ctx, &c)
 	}
 	a, err := s.Session.Claim(ctx, c)
 	if s.unwanted != nil {
@@ -173,7 +170,7 @@ func (s *Store) confirmed(ctx context.Context, c *protocol.Claim, a protocol.Ans
 		if g.Token == 0 {
 			g.Token = few.stamp
 		}
-		s.unwanted.add(g)
+		s.unwanted.add(claimIDOf(c), c.Term, func(ctx context.Context) error { return s.Release(ctx, g) })
 	}
 	if err != nil {
 		return protocol.Answer{}, err
@@ -181,58 +178,12 @@ func (s *Store) confirmed(ctx context.Context, c *protocol.Claim, a protocol.Ans
 	return a, nil
 }
 
-// Renew implements [protocol.Store].
-func (s *Store) Renew(ctx context.Context, grants []protocol.Grant) []error {
-	var ticks, locks []protocol.Grant
-	for _, g := range grants {
-		if g.Limit > 0 {
-			locks = append(locks, g)
-		} else {
-			ticks = append(ticks, g)
-		}
-	}
-	if len(locks) == 0 {
-		return s.Session.Renew(ctx, grants)
-	}
-	var ofTicks []error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if len(ticks) > 0 {
-			ofTicks = s.Session.Renew(ctx, ticks)
-		}
-	}()
-	ofLocks := s.renewLocks(ctx, locks)
-	<-done
-	answers := make([]error, len(grants))
-	for i, g := range grants {
-		from := &ofTicks
-		if g.Limit > 0 {
-			from = &ofLocks
-		}
-		answers[i], *from = (*from)[0], (*from)[1:]
-	}
-	return answers
-}
-
 // Settle implements [protocol.Store].
 func (s *Store) Settle(ctx context.Context, g protocol.Grant, outcome protocol.Outcome) error {
-	if g.Limit == 0 {
-		return s.confirmedAs(ctx, g.Name, func(ctx context.Context) error { return s.Session.Settle(ctx, g, outcome) })
-	}
-	if !protocol.ValidOutcome(outcome) {
-		return fmt.Errorf("settle %q: outcome %q %s", g.Name, outcome, protocol.OutcomeRule)
-	}
-	if err := g.Validate(); err != nil {
-		return err
-	}
-	return s.releaseLock(ctx, "settle", g)
+	return s.confirmedAs(ctx, g.Name, func(ctx context.Context) error { return s.Session.Settle(ctx, g, outcome) })
 }
 
 // Release implements [protocol.Store].
 func (s *Store) Release(ctx context.Context, g protocol.Grant) error {
-	if g.Limit == 0 {
-		return s.confirmedAs(ctx, g.Name, func(ctx context.Context) error { return s.Session.Release(ctx, g) })
-	}
-	return s.releaseLock(ctx, "release", g)
+	return s.confirmedAs(ctx, g.Name, func(ctx context.Context) error { return s.Session.Release(ctx, g) })
 }

@@ -12,9 +12,8 @@ import (
 // unwanted are the grants that nobody will hold: too few replicas have them, and the claims have failed. They are
 // released in the background, since the caller may not wait any longer.
 type unwanted struct {
-	release func(ctx context.Context, g protocol.Grant) error
-	life    context.Context // of the store
-	end     context.CancelFunc
+	life context.Context // of the store
+	end  context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
@@ -25,19 +24,23 @@ type unwanted struct {
 // claimID is by what the server knows a claim again.
 type claimID struct {
 	name            string
+	lock            bool
 	occasion        int64
 	holder, request string
 }
 
-func newUnwanted(release func(ctx context.Context, g protocol.Grant) error) *unwanted {
-	u := &unwanted{release: release, pending: map[claimID]chan struct{}{}}
+func claimIDOf(c *protocol.Claim) claimID {
+	return claimID{name: c.Name, occasion: c.Occasion, holder: c.Holder, request: c.Request}
+}
+
+func newUnwanted() *unwanted {
+	u := &unwanted{pending: map[claimID]chan struct{}{}}
 	u.life, u.end = context.WithCancel(context.Background())
 	return u
 }
 
-// add has g released. It is over at the latest when its term is.
-func (u *unwanted) add(g protocol.Grant) {
-	id := claimID{g.Name, g.Occasion, g.Holder, g.Request}
+// add has what a claim was granted released. It is over at the latest when its term is.
+func (u *unwanted) add(id claimID, term time.Duration, release func(ctx context.Context) error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.closed || u.pending[id] != nil {
@@ -46,9 +49,9 @@ func (u *unwanted) add(g protocol.Grant) {
 	done := make(chan struct{})
 	u.pending[id] = done
 	u.all.Go(func() {
-		ctx, cancel := context.WithTimeout(u.life, g.Term)
+		ctx, cancel := context.WithTimeout(u.life, term)
 		defer cancel()
-		u.giveUp(ctx, g)
+		giveUp(ctx, release)
 		u.mu.Lock()
 		delete(u.pending, id)
 		u.mu.Unlock()
@@ -56,10 +59,10 @@ func (u *unwanted) add(g protocol.Grant) {
 	})
 }
 
-func (u *unwanted) giveUp(ctx context.Context, g protocol.Grant) {
+func giveUp(ctx context.Context, release func(ctx context.Context) error) {
 	const least, most = 25 * time.Millisecond, time.Second
 	for wait := least; ; wait = min(2*wait, most) {
-		err := u.release(ctx, g)
+		err := release(ctx)
 		if err == nil || errors.Is(err, protocol.ErrFenced) || errors.Is(err, ErrReplicas) {
 			return // released, whether or not the replicas know
 		}
@@ -77,9 +80,9 @@ func (u *unwanted) giveUp(ctx context.Context, g protocol.Grant) {
 
 // await waits until what a claim was granted before is released: else the same request would be granted what is about
 // to be.
-func (u *unwanted) await(ctx context.Context, c *protocol.Claim) error {
+func (u *unwanted) await(ctx context.Context, id claimID) error {
 	u.mu.Lock()
-	done := u.pending[claimID{c.Name, c.Occasion, c.Holder, c.Request}]
+	done := u.pending[id]
 	u.mu.Unlock()
 	if done == nil {
 		return nil

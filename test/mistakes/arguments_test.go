@@ -67,7 +67,7 @@ func tried(l lock.Lock) error {
 	return err
 }
 
-func triggered(spec jobs.Spec, o fleet.TriggerOptions) func() error {
+func triggered(job string, o fleet.TriggerOptions) func() error {
 	return func() error {
 		store := new(memlease.Store)
 		if _, err := store.Sync(context.Background(), []protocol.Sync{{Name: "j"}}); err != nil {
@@ -77,7 +77,7 @@ func triggered(spec jobs.Spec, o fleet.TriggerOptions) func() error {
 		if err != nil {
 			return err
 		}
-		_, err = f.Trigger(context.Background(), spec, o)
+		_, err = f.Trigger(context.Background(), job, o)
 		return err
 	}
 }
@@ -131,7 +131,8 @@ var arguments = []struct {
 	{"spec without defaults", func() error { _, err := jobs.FromSpec(jobs.Spec{Name: "j", Schedule: "@daily"}, nothing); return err },
 		`job "j": retry.max_attempts: "0" must be at least 1` + "\n" + `delivery: "" must be one of at_least_once, at_most_once` + "\n" +
 			`overlap: "" must be one of forbid, allow, queue, replace` + "\n" + `misfire: "" must be one of skip, latest, all` + "\n" +
-			`weight: "0" must be from 1 to 1000000`},
+			`weight: "0" must be from 1 to 1000000` + "\n" +
+			`history: "0" must be from 16 to 1000`},
 	{"several at once", job("a b", "* * *", jobs.WithTimezone("X"), jobs.WithTimeout(-1)), `job "a b": name: "a b" ` + nameRule + "\n" +
 		`timezone: "X" must be a name of the IANA time zone database, such as Europe/Berlin` + "\n" +
 		`schedule: "* * *" must have 5 fields, or 6 with leading seconds, and has 3` + "\n" + `timeout: "-1ns" must be at least 0s`},
@@ -168,10 +169,10 @@ var arguments = []struct {
 	{"timeout 0", redisStore(redis.NewClient(&redis.Options{}), "ns", redislease.WithTimeout(0)), "redislease: timeout 0s must be at least 10ms"},
 	{"nil option of the store", redisStore(redis.NewClient(&redis.Options{}), "ns", nil), "redislease: options[0]: nil must be an option"},
 
-	{"trigger without By", triggered(jobs.Spec{Name: "j"}, fleet.TriggerOptions{}), `lease: trigger by: "" ` + nameRule},
-	{"trigger of a name only", triggered(jobs.Spec{Name: "j"}, fleet.TriggerOptions{By: "me"}), ""}, // a name is enough
-	{"trigger of an unknown job", triggered(jobs.Spec{Name: "nope"}, fleet.TriggerOptions{By: "me"}), "lease: there is no record of this name"},
-	{"window without a key", triggered(jobs.Spec{Name: "j"}, fleet.TriggerOptions{By: "me", Window: time.Minute}), `fleet: trigger window: "1m0s" must be left out without a key`},
+	{"trigger without By", triggered("j", fleet.TriggerOptions{}), `lease: trigger by: "" ` + nameRule},
+	{"trigger of a name only", triggered("j", fleet.TriggerOptions{By: "me"}), ""}, // a name is enough
+	{"trigger of an unknown job", triggered("nope", fleet.TriggerOptions{By: "me"}), "lease: there is no record of this name"},
+	{"window without a key", triggered("j", fleet.TriggerOptions{By: "me", Window: time.Minute}), `fleet: trigger window: "1m0s" must be left out without a key`},
 	{"pause of an unknown job", func() error {
 		f, err := fleet.New(new(memlease.Store))
 		if err != nil {
@@ -184,10 +185,10 @@ var arguments = []struct {
 		"fleet: options[0]: nil, must be an option\nfleet: store: nil, must be a store"},
 
 	{"semaphore of 0", locked(func(l *lock.Locks) error { return tried(l.Semaphore("s", 0)) }), `lock: semaphore "s": permits: 0 must be from 1 to 2147483647`},
-	{"5 permits of 3", locked(func(l *lock.Locks) error { return tried(l.Semaphore("s", 3).Take(5)) }), `lease: claim permits: "5" must be from 1 to the limit`},
+	{"5 permits of 3", locked(func(l *lock.Locks) error { return tried(l.Semaphore("s", 3).Take(5)) }), `lease: lock claim permits: "5" must be from 1 to the limit`},
 	{"lock with a colon", locked(func(l *lock.Locks) error { return tried(l.Mutex("user:1")) }),
 		`lock: name: "user:1" ` + nameRule + "; lock.Name makes a name of any strings"},
-	{"lock of term 0", locked(func(l *lock.Locks) error { return tried(l.Mutex("m", lock.Term(0))) }), `lease: claim term: "0s" must be at least 1ms`},
+	{"lock of term 0", locked(func(l *lock.Locks) error { return tried(l.Mutex("m", lock.Term(0))) }), `lease: lock claim term: "0s" must be at least 1ms`},
 	{"release twice", locked(func(l *lock.Locks) error {
 		h, err := l.Mutex("m").Acquire(context.Background())
 		if err != nil {

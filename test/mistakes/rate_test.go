@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/internal/knownfail"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lease/protocol"
@@ -16,23 +15,22 @@ import (
 // The rate is the fleet's: whoever triggers a job without knowing its rate is limited as well.
 func TestTheRateOfAJobHoldsForEveryCaller(t *testing.T) {
 	store := new(memlease.Store)
+	limited := jobs.Spec{Name: "bill", Rate: jobs.Rate{Count: 1, Per: time.Hour}, Burst: 1, Overlap: jobs.Allow}
+	_, err := store.Sync(t.Context(), []protocol.Sync{{Name: "bill", Policy: fleet.PolicyOf(limited)}}) // by a replica
+	require.NoError(t, err)
+	_, err = store.Sync(t.Context(), []protocol.Sync{{Name: "bill"}}) // by a program that does not know the definition
+	require.NoError(t, err)
 	f, err := fleet.New(store)
 	require.NoError(t, err)
-	_, err = store.Sync(t.Context(), []protocol.Sync{{Name: "bill"}})
-	require.NoError(t, err)
-	limited := jobs.Spec{Name: "bill", Rate: jobs.Rate{Count: 1, Per: time.Hour}, Burst: 1, Overlap: jobs.Allow}
-	accepted := func(spec jobs.Spec) (n int) {
-		for range 10 {
-			a, err := f.Trigger(t.Context(), spec, fleet.TriggerOptions{By: "test"})
-			require.NoError(t, err)
-			if a.Accepted() {
-				n++
-			}
+	accepted := 0
+	for range 10 {
+		a, err := f.Trigger(t.Context(), "bill", fleet.TriggerOptions{By: "test"})
+		require.NoError(t, err)
+		if a.Accepted() {
+			accepted++
 		}
-		return n
 	}
-	require.Equal(t, 1, accepted(limited))
-	knownfail.Run(t, "rate, burst and overlap come with the trigger instead of being kept in the job's record", func(k *knownfail.T) {
-		require.Zero(k, accepted(jobs.Spec{Name: "bill", Overlap: jobs.Allow}))
-	})
+	require.Equal(t, 1, accepted)
+	require.EqualValues(t, protocol.MaxHistory, jobs.MaxHistory, "what a job may ask for, a store keeps")
+	require.EqualValues(t, protocol.Remembered, jobs.MinHistory)
 }

@@ -9,7 +9,7 @@
 -- KEYS[1] which run of this server remembers the namespace, and since when
 -- KEYS    2, 3, … the registers
 -- ARGV    six for each operation: 1 what (p prepare, a accept)  2 ballot; empty: only read  3 since when the promise is
---         remembered; empty: whatever  4 value  5 for how long others have had it, us  6 for how long to keep it, ms
+--         remembered; empty: whatever  4 value  5 for how long others have had it, us  6 for how long to keep it, ms; 0 for ever
 -- returns {run, now, since, then for each operation: done, promised ballot, and ballot, value and age of what it holds}
 local stamp, now = clock()
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
@@ -17,12 +17,6 @@ local known, since = string.match(redis.call('GET', KEYS[1]) or '', '^(%x+) (%d+
 if known ~= run then -- it was started, or emptied
   since = stamp
   redis.call('SET', KEYS[1], run .. ' ' .. since)
-end
-
-local function live(key, ms)
-  if redis.call('PEXPIRE', key, ms, 'GT') == 0 then
-    redis.call('PEXPIRE', key, ms, 'NX')
-  end
 end
 
 local answer = {run, now, tonumber(since)}
@@ -42,7 +36,7 @@ for i = 2, #KEYS do
       done = 1
       if ballot > promised then
         redis.call('HSET', key, 'p', ballot, 'pt', stamp)
-        live(key, 86400000)
+        redis.call('PEXPIRE', key, 86400000, r[1] and 'GT' or 'NX')
         promised = ballot
       end
     end
@@ -59,7 +53,11 @@ for i = 2, #KEYS do
           at = r[2]
         end
         redis.call('HSET', key, 'p', ballot, 'pt', ballot == promised and r[2] or stamp, 'b', ballot, 'v', ARGV[a + 4], 'at', at)
-        live(key, ARGV[a + 6])
+        if ARGV[a + 6] == '0' then
+          redis.call('PERSIST', key)
+        else
+          redis.call('PEXPIRE', key, ARGV[a + 6], r[1] and 'GT' or 'NX') -- no sooner than was said before
+        end
       end
       say(1, ballot, '', '', 0)
     end

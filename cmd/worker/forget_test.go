@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+)
+
+func TestForgetRemovesTheJobThatIsLeftOver(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.contended("old-report", "sync-orders")
+	s.settle(s.claim("old-report", s.begin+1000), "succeeded", fleet.Note{})
+	require.Contains(t, s.ask("status").stdout, "left over: no replica serves it; to remove it: worker forget old-report")
+	complete := func() string { return do(t, nil, "__complete", "forget", "--config", s.path, "").stdout }
+	require.Equal(t, "old-report\n:4\n", complete())
+
+	r := s.ask("forget", "old-report")
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.stderr, "--yes: needed where there is no terminal to ask in")
+	require.Equal(t, result{0, "old-report is forgotten: its record and 1 outcome are removed\n", ""}, s.ask("forget", "old-report", "--yes", "--by", "ops7"))
+	require.NotContains(t, s.ask("status").stdout, "old-report")
+	require.Equal(t, ":4\n", complete())
+
+	for _, command := range [][]string{{"forget", "old-report", "-y"}, {"history", "old-report"}} { // as when the answer was lost
+		r = s.ask(command...)
+		require.Equal(t, 2, r.code)
+		require.Regexp(t, `"old-report" is not a job .* has no record of it; ops7 has removed its record at \d{4}-`, r.stderr)
+	}
+
+	s.contended("old-report") // it is back
+	require.Equal(t, "SCHEDULED  STARTED  ENDED  TOOK  REPLICA  TOKEN  ATTEMPT  OUTCOME  WHY\n", s.ask("history", "old-report").stdout)
+	why := s.ask("why", "old-report", time.UnixMilli(s.begin).UTC().Format(time.RFC3339))
+	require.Contains(t, why.stdout, "What the fleet had kept of this job until then, ops7 has removed at ")
+	require.NotContains(t, s.ask("why", "sync-orders", time.UnixMilli(s.begin).UTC().Format(time.RFC3339)).stdout, "ops7")
+
+	var done struct {
+		Job, By   string
+		Outcomes  int
+		Watermark time.Time
+	}
+	s.json(&done, "forget", "old-report", "--yes")
+	require.Equal(t, "old-report", done.Job)
+	require.Zero(t, done.Outcomes)
+	require.True(t, done.Watermark.Equal(time.UnixMilli(s.begin)))
+	require.True(t, strings.HasPrefix(done.By, "ops1-at-"), done.By)
+
+	r = s.ask("forget", "sync-orders", "--yes")
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Contains(t, r.stderr, "this configuration has the job")
+}
+
+func TestForgetRefusesAJobInUse(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.contended("old-report")
+	g := s.claim("old-report", s.begin+1000)
+	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"old-report": "a"}, JobCount: 1})
+	r := s.ask("forget", "old-report", "--yes")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, `job "old-report" is in use, so nothing was removed: `+
+		"r1 serves it: take it out of the configuration first; 1 tick is open: cancel what runs or waits first")
+	s.settle(g, "succeeded", fleet.Note{})
+	require.Contains(t, s.ask("forget", "old-report", "--yes").stderr, "so nothing was removed: r1 serves it")
+
+	require.NoError(t, s.store.Announce(t.Context(), "r1", []byte("of another version"), time.Minute))
+	require.Contains(t, s.ask("forget", "old-report", "--yes").stderr, "a live replica does not say which jobs it serves")
+
+	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, JobCount: 1})
+	g = s.claim("old-report", s.begin+2000)
+	require.NoError(t, s.store.Release(t.Context(), g))
+	require.Contains(t, s.ask("forget", "old-report", "--yes").stderr, "so nothing was removed: 1 tick is open: cancel what runs or waits first")
+	require.Equal(t, 0, s.ask("cancel", "old-report").code)
+	r = s.ask("forget", "old-report", "--yes")
+	require.Equal(t, result{0, "old-report is forgotten: its record and 2 outcomes are removed\n", ""}, r)
+}
+
+func TestForgottenFactIsKeptAsItIs(t *testing.T) {
+	fact := fleet.Fact{Kind: fleet.FactForgotten, Job: "old-report", By: "ops7", Token: 7, To: time.UnixMilli(5).UTC()}
+	text, err := json.Marshal(fact)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"kind":"forgotten"`)
+	require.Contains(t, string(text), `"job":"old-report"`)
+	other := fact
+	other.Job = "another"
+	require.NotEqual(t, fact.Request(), other.Request())
+}

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+func (c *cli) cancel() *cobra.Command {
+	var by string
+	var all bool
+	var w waiting
+	var out format
+	cmd := &cobra.Command{
+		Use:   "cancel JOB [TICK]",
+		Short: "End the run of a job: it is settled as cancelled",
+		Long: "cancel ends the run of a job, whichever replica runs it, and settles its tick as cancelled: it is not retried and never\n" +
+			"runs again. The replica is notified at once and cancels the run: a command gets SIGTERM, and SIGKILL after its\n" +
+			"kill_grace. If that replica is frozen or gone, the tick is settled when its lease runs out. A tick that only waits is\n" +
+			"settled at once. Without a TICK it cancels the one that runs; a TICK is what why takes. A later tick runs as\n" +
+			"scheduled: pause the job to prevent that. A leader task is ended by pause.",
+		Example: `  worker cancel nightly-report --config solotick.yaml
+  worker cancel nightly-report 02:00 --by ops1
+  worker cancel sync-orders --all --wait --timeout 1m`,
+		Args: jobAndTick,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			who, fault := c.by(by)
+			if all && len(args) == 2 {
+				fault = errors.Join(fault, errors.New("--all: cancels every open tick of the job, so leave the TICK out"))
+			}
+			if err := flagFaults(cmd, fault, w.check(cmd), out.check()); err != nil {
+				return err
+			}
+			a, err := c.connect(cmd)
+			if err != nil {
+				return err
+			}
+			defer a.close()
+			return c.cancelJob(a, args, all, who, w, out)
+		},
+	}
+	whereFlags(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "cancel every tick of the job that runs or waits")
+	w.flags(cmd, "wait until the run has ended, and print how; exit 1 if it was settled otherwise than as cancelled")
+	c.byFlag(cmd, &by)
+	out.flag(cmd)
+	return cmd
+}
+
+// jobAndTick takes a job, and perhaps one of its ticks.
+func jobAndTick(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 || len(args) == 2 {
+		return nil
+	}
+	return &usageError{fmt.Errorf("%s takes the name of a job and perhaps a tick, and got %s", cmd.Name(), output.Count(len(args), "argument")), cmd}
+}
+
+// tick reads the TICK of a job.
+func (a *client) tick(ctx context.Context, name, text string, job *jobs.Job) (time.Time, error) {
+	now, err := a.fleet.Now(ctx)
+	if err != nil {
+		return time.Time{}, a.explain(name, err)
+	}
+	prefix := jobs.Run{Namespace: a.cfg.Namespace, Job: name}.TickID()
+	prefix = prefix[:strings.LastIndex(prefix, "/")+1]
+	tick, err := readTick(strings.TrimPrefix(text, prefix), now, zone(job), job)
+	if err != nil {
+		return time.Time{}, &usageError{err, a.cmd}
+	}
+	return tick, nil
+}
+
+func (c *cli) cancelJob(a *client, args []string, all bool, by string, w waiting, out format) error {
+	ctx, name := a.cmd.Context(), args[0]
+	job, err := a.findJob(ctx, name)
+	if err != nil {
+		return err
+	}
+	if job != nil && job.Spec().Leader {
+		return a.explain(name, fmt.Errorf("job %q: %w", name, fleet.ErrNotCancellable))
+	}
+	var ticks []time.Time
+	if len(args) == 2 {
+		tick, err := a.tick(ctx, name, args[1], job)
+		if err != nil {
+			return err
+		}
+		ticks = []time.Time{tick}
+	} else if ticks, err = a.cancellable(ctx, name, job, all); err != nil {
+		return err
+	}
+	done := make([]fleet.Cancelled, 0, len(ticks))
+	var faults []error
+	for _, tick := range ticks {
+		d, err := a.fleet.Cancel(ctx, name, tick, by)
+		if err != nil {
+			return a.explain(name, err)
+		}
+		if d.Status == protocol.CancelNotOpen {
+			faults = append(faults, fmt.Errorf("%s: %s does not run or wait: see worker why %s '%s'", name, output.Time(tick, zone(job)), name, output.Time(tick, zone(job))))
+			continue
+		}
+		if w.wait && d.Status == protocol.CancelPending {
+			e, err := c.await(a, name, tick, w)
+			if err != nil {
+				return err
+			}
+			d.Entry = &e
+			if e.Outcome != protocol.OutcomeCancelled {
+				faults = append(faults, fmt.Errorf("%s was settled as %s", d.ID, fleet.Words(string(e.Outcome))))
+			}
+		}
+		done = append(done, d)
+		if out == asText {
+			fmt.Fprintln(c.stdout, output.Line(cancelText(d, by, zone(job))))
+		}
+	}
+	if out == asJSON {
+		if err := writeJSON(c.stdout, done); err != nil {
+			return err
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// cancellable returns the ticks that a cancel without a TICK is about: the one that runs, or else
+// the one that waits.
+func (a *client) cancellable(ctx context.Context, name string, job *jobs.Job, all bool) (ticks []time.Time, err error) {
+	open, err := a.fleet.Open(ctx, name)
+	if err != nil {
+		return nil, a.explain(name, err)
+	}
+	var waits []time.Time
+	for _, e := range open {
+		switch {
+		case e.Scheduled.IsZero():
+			return nil, a.explain(name, fmt.Errorf("job %q: %w", name, fleet.ErrNotCancellable))
+		case e.State == fleet.Waiting:
+			waits = append(waits, e.Scheduled)
+		default:
+			ticks = append(ticks, e.Scheduled)
+		}
+	}
+	switch {
+	case all:
+		ticks = append(ticks, waits...)
+	case len(ticks) == 0:
+		ticks = waits
+	}
+	if len(ticks) == 0 {
+		return nil, fmt.Errorf("%s: nothing runs or waits, so there is nothing to cancel", name)
+	}
+	if len(ticks) > 1 && !all {
+		var texts []string
+		for _, t := range ticks {
+			texts = append(texts, output.Time(t, zone(job)))
+		}
+		return nil, &usageError{fmt.Errorf("%s: %d ticks are open, so name one, or all of them with --all: %s", name, len(ticks), output.List(texts)), a.cmd}
+	}
+	return ticks, nil
+}
+
+// cancelText says what a cancel has done.
+func cancelText(d fleet.Cancelled, by string, zone *time.Location) string {
+	tick := fmt.Sprintf("%s, tick of %s", d.Job, output.Time(d.Tick, zone))
+	before := ""
+	if d.By != "" && d.By != by {
+		before = ", by " + d.By
+	}
+	switch {
+	case d.Entry != nil:
+		return fmt.Sprintf("%s: %s on %s after %s", tick, fleet.Words(string(d.Entry.Outcome)), d.Entry.Replica, d.Entry.Took().Round(time.Millisecond))
+	case d.Status == protocol.CancelPending:
+		return fmt.Sprintf("%s: cancelled%s; %s is notified, and has %s at most to end it", tick, before, d.Replica, d.Left.Round(100*time.Millisecond))
+	}
+	return fmt.Sprintf("%s: cancelled%s", tick, before)
+}

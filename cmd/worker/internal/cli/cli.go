@@ -1,0 +1,128 @@
+// Package cli is the command line of the worker: one file for each command, and what they share.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/cmd/worker/internal/daemon"
+	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
+)
+
+// Main is the program: it does what args say until that is done or ctx ends, and returns the exit
+// code. env looks up a variable of the environment, as [os.LookupEnv] does. What was asked for goes
+// to stdout; logs, warnings and errors to stderr.
+func Main(ctx context.Context, version string, args []string, stdout, stderr io.Writer, env func(string) (string, bool)) int {
+	c := &cli{version: versionOf(version), stdout: stdout, stderr: stderr, env: env}
+	root := c.root()
+	root.SetArgs(append([]string{}, args...)) // not nil, which would mean those of the process
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	code := c.report(root.ExecuteContext(ctx))
+	if c.log != nil {
+		c.log.Flush(daemon.FlushTimeout)
+	}
+	return code
+}
+
+// cli is what all commands share.
+type cli struct {
+	stdout, stderr io.Writer
+	env            func(string) (string, bool)
+	version        string
+	file           string            // --config
+	log            *daemon.LogWriter // what stderr is while a replica runs; nil otherwise
+}
+
+// usageError is a command line that makes no sense.
+type usageError struct {
+	err     error
+	command *cobra.Command
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "worker",
+		Short: "Runs scheduled jobs, each tick on one replica of a fleet",
+		Long: "worker runs the jobs of a configuration file. Start as many as you like with the same file and the same Redis:\n" +
+			"each tick of each job is run by one of them, and taken over by another if that one dies.",
+		Example: `  worker run --config examples/quickstart.yaml
+  worker validate --config solotick.yaml
+  worker next --config solotick.yaml -n 3
+  worker status
+  worker why nightly-report`,
+		Version:       c.version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return &usageError{errors.New("which command?"), cmd}
+		},
+		SuggestionsMinimumDistance: 2,
+	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{err, cmd} })
+	root.PersistentFlags().StringVar(&c.file, "config", "", "configuration `FILE` (default: "+defaultFile+" where there is one)")
+	root.AddCommand(
+		c.run(), c.validate(), c.next(), c.status(), c.describe(), c.history(), c.why(), c.trigger(), c.cancel(), c.pause(), c.resume(), c.repair(), c.forget(), c.doctor(), c.schema(),
+		c.versionCommand(),
+	)
+	for _, cmd := range root.Commands() {
+		if cmd.ValidArgsFunction != nil {
+			continue
+		}
+		if strings.Contains(cmd.Use, " JOB") || strings.Contains(cmd.Use, "[JOB") {
+			cmd.ValidArgsFunction = c.completeJob
+		}
+	}
+	return root
+}
+
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("unknown command %q", args[0])
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		text += "; did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return &usageError{errors.New(text), cmd}
+}
+
+// noArguments refuses arguments, and knows what those who give one may have meant.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return &usageError{fmt.Errorf("%q: %s takes no arguments; name the configuration with --config FILE", args[0], cmd.Name()), cmd}
+}
+
+// report tells of err and returns the exit code that it means.
+func (c *cli) report(err error) int {
+	if err == nil {
+		return exitcode.Done
+	}
+	if usage, ok := errors.AsType[*usageError](err); ok {
+		fmt.Fprintf(c.stderr, "worker: %v\n\n", err)
+		if usage.command.HasParent() {
+			fmt.Fprintf(c.stderr, "Run '%s --help' for what it takes.\n", usage.command.CommandPath())
+		} else {
+			fmt.Fprint(c.stderr, usage.command.UsageString())
+		}
+		return exitcode.Usage
+	}
+	if _, ok := errors.AsType[*exitcode.ConfigError](err); ok {
+		fmt.Fprintln(c.stderr, err) // every line says which file it is about
+		return exitcode.Usage
+	}
+	fmt.Fprintf(c.stderr, "worker: %v\n", err)
+	return exitcode.Failed
+}

@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+func (c *cli) describe() *cobra.Command {
+	var count int
+	var out format
+	cmd := &cobra.Command{
+		Use:   "describe JOB",
+		Short: "Print all that is known of one job",
+		Long: "describe prints one job: its schedule and policies, the definitions of it that the live replicas have and the fields in\n" +
+			"which they differ, who serves it, its pause, what runs and waits, its next ticks, its newest outcomes, how often each was the\n" +
+			"outcome and how long runs took, of those that the fleet keeps. Of a job that is not in this configuration it prints\n" +
+			"what the fleet knows. Times are shown as status does.",
+		Example: `  worker describe nightly-report --config solotick.yaml
+  worker describe nightly-report -n 20
+  worker describe nightly-report --output json | jq .counts`,
+		Args: jobArgument,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := flagFaults(cmd, checkCount(count, protocol.MaxHistory), out.check()); err != nil {
+				return err
+			}
+			a, err := c.connect(cmd)
+			if err != nil {
+				return err
+			}
+			defer a.close()
+			job, err := a.findJob(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			d, err := a.fleet.Describe(cmd.Context(), args[0], job, count, count)
+			if err != nil {
+				return a.explain(args[0], err)
+			}
+			if out == asJSON {
+				return writeJSON(c.stdout, d)
+			}
+			return c.printDescription(output.NewView(c.stdout, c.env, d.Now), d, zoneOf(d.JobStatus, a.jobs()))
+		},
+	}
+	whereFlags(cmd)
+	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many coming `ticks`, and how many outcomes")
+	out.flag(cmd)
+	return cmd
+}
+
+func (c *cli) printDescription(v output.View, d fleet.Description, zone *time.Location) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, namespace %s, fleet time %s\n\n", output.Paint(d.Name, output.Bold, v.Colours), d.Namespace, d.Now.In(zone).Format(output.TimeLayout))
+	for _, f := range describedFacts(v, d, zone) {
+		lines := f.lines
+		for i, line := range lines {
+			name := ""
+			if i == 0 {
+				name = f.name
+			}
+			text := fmt.Sprintf("%-13s %s", name, output.Line(line))
+			if v.Human {
+				text = strings.ReplaceAll(output.Wrap(text[14:], v.Width-14), "\n", "\n"+strings.Repeat(" ", 14))
+				text = fmt.Sprintf("%-13s %s", name, text)
+			}
+			b.WriteString(strings.TrimRight(text, " ") + "\n")
+		}
+	}
+	if len(d.Outcomes) > 0 {
+		b.WriteByte('\n')
+	}
+	if _, err := io.WriteString(c.stdout, b.String()); err != nil || len(d.Outcomes) == 0 {
+		return err
+	}
+	return historyTable(v, d.Outcomes, zone).Print(c.stdout, v)
+}
+
+// fact is a line of a description, or several.
+type fact struct {
+	name  string
+	lines []string
+}
+
+func describedFacts(v output.View, d fleet.Description, zone *time.Location) []fact {
+	facts := []fact{{"schedule", []string{scheduleOf(d)}}, {"definition", definitions(d)}}
+	if d.Given {
+		facts = append(facts, fact{"policies", policies(d)})
+	}
+	serving := strings.Join(d.Replicas, ", ")
+	if d.Unserved {
+		serving = "no live replica"
+	} else if serving == "" {
+		serving = "not known: replicas have too many jobs to name"
+	}
+	facts = append(facts, fact{"served by", []string{serving}})
+	facts = append(facts, fact{"paused", []string{pausedText(v, d, zone)}})
+	facts = append(facts, fact{"open", openLines(v, d, zone)})
+	if !d.Spec.Leader {
+		facts = append(facts, fact{"next", nextLines(v, d, zone)})
+	}
+	if !d.Overdue.IsZero() {
+		facts = append(facts, fact{"overdue", []string{"since " + v.When(d.Overdue, zone)}})
+	}
+	facts = append(facts, fact{"last run", []string{lastLine(v, d.LastRun, zone)}}, fact{"last success", []string{lastLine(v, d.LastSuccess, zone)}})
+	return append(facts, fact{"outcomes", []string{counts(v, d, zone)}}, fact{"durations", []string{durations(d)}})
+}
+
+func scheduleOf(d fleet.Description) string {
+	switch text := scheduleText(d.JobStatus); {
+	case d.Spec.Leader:
+		return "leader task: one replica runs it all the time"
+	case text == "":
+		return "not known: this configuration has no such job, and its record does not say"
+	case !strings.HasSuffix(text, d.Timezone):
+		return text + " " + d.Timezone
+	default:
+		return text
+	}
+}
+
+// definitions says which replicas have which revision of the job.
+func definitions(d fleet.Description) (lines []string) {
+	for _, def := range d.Definitions {
+		text := fmt.Sprintf("revision %s on %s", def.Revision, strings.Join(def.Replicas, ", "))
+		switch {
+		case def.Given:
+			text += ": as in this configuration"
+		case d.Given:
+			text += ": differs from this configuration"
+		}
+		lines = append(lines, text)
+		if text := fields(def.Fields); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	switch {
+	case len(d.Definitions) == 0:
+		lines = append(lines, "no live replica has it")
+	case len(d.Definitions) > 1:
+		lines = append(lines, differences(d)...)
+	}
+	if !d.Given {
+		lines = append(lines, "it is not in this configuration")
+	}
+	return lines
+}
+
+// fields is a definition on one line.
+func fields(of map[string]string) string {
+	parts := make([]string, 0, len(of))
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, name+" "+of[name])
+	}
+	return strings.Join(parts, "; ")
+}
+
+// differences says in which fields the replicas differ.
+func differences(d fleet.Description) []string {
+	lines := []string{"the replicas differ: bring them all the same configuration"}
+	names := d.Differences()
+	for _, name := range names {
+		parts := make([]string, 0, len(d.Definitions))
+		for _, def := range d.Definitions {
+			value, ok := def.Fields[name]
+			if !ok {
+				value = "none"
+			}
+			parts = append(parts, fmt.Sprintf("%s (%s)", value, def.Revision))
+		}
+		lines = append(lines, fmt.Sprintf("differs: %s: %s", name, strings.Join(parts, ", ")))
+	}
+	known := !slices.ContainsFunc(d.Definitions, func(def fleet.Definition) bool { return def.Fields == nil })
+	if known && len(names) == 0 {
+		lines = append(lines, "they differ in something that is not shown, such as the value of a variable or of a header")
+	}
+	return lines
+}
+
+// policies says what this configuration says of the job.
+func policies(d fleet.Description) []string {
+	s := d.Spec
+	run := "timeout none"
+	if s.Timeout > 0 {
+		run = "timeout " + s.Timeout.String()
+	}
+	if s.Leader {
+		run = fmt.Sprintf("restarted after %s to %s", s.Retry.Backoff, s.Retry.MaxBackoff)
+	} else if s.Retry.MaxAttempts > 1 {
+		run += fmt.Sprintf("; %d attempts, %s to %s apart", s.Retry.MaxAttempts, s.Retry.Backoff, s.Retry.MaxBackoff)
+	} else {
+		run += "; 1 attempt"
+	}
+	if s.Weight > 1 {
+		run += fmt.Sprintf("; weight %d", s.Weight)
+	}
+	if len(s.Groups) > 0 {
+		run += "; groups " + strings.Join(s.Groups, ", ")
+	}
+	if s.Leader {
+		return []string{run}
+	}
+	delivery := string(s.Delivery)
+	if s.Delivery == "at_least_once" {
+		delivery += fmt.Sprintf(", %s at most", output.Count(s.MaxTakeovers, "takeover"))
+	}
+	late := fmt.Sprintf("misfire %s after %s; caught up for %s, at most %d; jitter %s", s.Misfire, s.MisfireGrace, s.CatchUpWindow, s.MaxCatchUp, s.Jitter)
+	triggers := "triggers without a rate"
+	if !s.Rate.IsZero() {
+		triggers = fmt.Sprintf("triggers %s, burst %d", s.Rate, s.Burst)
+	}
+	if s.History != jobs.Defaults().History {
+		triggers += fmt.Sprintf("; history of %d", s.History)
+	}
+	return []string{fmt.Sprintf("overlap %s; %s; %s", s.Overlap, delivery, run), late, triggers}
+}
+
+func pausedText(v output.View, d fleet.Description, zone *time.Location) string {
+	var parts []string
+	if p := d.Paused; p != nil {
+		text := fmt.Sprintf("by %s since %s", p.By, v.Tick(p.Since.Truncate(time.Second), zone))
+		if p.Why != "" {
+			text += ": " + p.Why
+		}
+		parts = append(parts, text)
+	}
+	if d.Spec.Paused {
+		parts = append(parts, "by this configuration")
+	}
+	if len(parts) == 0 {
+		return "no"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// openLines says what runs and waits.
+func openLines(v output.View, d fleet.Description, zone *time.Location) (lines []string) {
+	for _, e := range d.Open {
+		text := ""
+		if !e.Scheduled.IsZero() {
+			text = v.Tick(e.Scheduled, zone) + ": "
+		}
+		switch e.State {
+		case fleet.Running:
+			text += fmt.Sprintf("runs on %s since %s, attempt %d, token %d", e.Replica, v.Tick(e.Started.Truncate(time.Second), zone), e.Attempts, e.Token)
+		case fleet.Waiting:
+			text += "waits"
+			if e.Triggered {
+				text += ", triggered by " + e.Replica
+			}
+		default:
+			text += fmt.Sprintf("awaits takeover, after %s", e.Replica)
+		}
+		if e.CancelledBy != "" {
+			text += ", cancelled by " + e.CancelledBy
+		}
+		lines = append(lines, text)
+	}
+	if len(lines) == 0 {
+		return []string{"nothing runs or waits"}
+	}
+	return lines
+}
+
+func nextLines(v output.View, d fleet.Description, zone *time.Location) []string {
+	if len(d.Coming) == 0 {
+		return []string{"no tick is coming, or its schedule is not known"}
+	}
+	lines := make([]string, len(d.Coming))
+	for i, t := range d.Coming {
+		lines[i] = v.When(t, zone)
+	}
+	return lines
+}
+
+func lastLine(v output.View, e *fleet.Entry, zone *time.Location) string {
+	if e == nil {
+		return "none is kept"
+	}
+	return fmt.Sprintf("%s, %s on %s in %s", v.When(e.Moment(), zone), fleet.Words(string(e.Outcome)), e.Replica, took(*e))
+}
+
+// counts says how often each outcome is among those that are kept.
+func counts(v output.View, d fleet.Description, zone *time.Location) string {
+	if len(d.Counts) == 0 {
+		return "none is kept"
+	}
+	outcomes := slices.SortedFunc(maps.Keys(d.Counts), func(a, b protocol.Outcome) int {
+		if d.Counts[a] != d.Counts[b] {
+			return d.Counts[b] - d.Counts[a]
+		}
+		return strings.Compare(string(a), string(b))
+	})
+	parts := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		parts[i] = fmt.Sprintf("%d %s", d.Counts[o], fleet.Words(string(o)))
+	}
+	return fmt.Sprintf("%s, since %s", strings.Join(parts, ", "), v.Tick(d.Since.Truncate(time.Second), zone))
+}
+
+func durations(d fleet.Description) string {
+	if d.Runs == 0 {
+		return "no run is kept"
+	}
+	return fmt.Sprintf("median %s, longest %s, of %s", d.Median.Round(time.Millisecond), d.Longest.Round(time.Millisecond), output.Count(d.Runs, "run"))
+}

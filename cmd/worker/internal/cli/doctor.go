@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/cmd/worker/internal/doctor"
+	"github.com/solotick/solotick/cmd/worker/internal/output"
+)
+
+func (c *cli) doctor() *cobra.Command {
+	var out format
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the Redis that coordinates the fleet, and the fleet, and say what to change",
+		Long: "doctor checks what the configuration names, each server of a Cluster or a quorum, Sentinels and the primary that they\n" +
+			"name: that it answers, and how fast; its version, mode and role; that it does not evict records, and has memory left;\n" +
+			"what a restart or a failover loses; this machine's clock; and whether its user may do all that a replica does, with a\n" +
+			"record of its own that it removes again. Then it looks at the live replicas: heartbeats, ids that several processes\n" +
+			"use, Redis's clock as they see it and their own, versions, jobs that they define differently, jobs that none serves and\n" +
+			"overdue ones, and whether they have the configuration that doctor reads. It exits with 1 if any check fails.",
+		Example: `  worker doctor --config solotick.yaml
+  worker doctor --redis redis://localhost:6379/0 --output json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flagFaults(cmd, out.check()); err != nil {
+				return err
+			}
+			cfg, err := c.loadWithRedis(cmd)
+			if err != nil {
+				return err
+			}
+			registry, err := c.check(cfg)
+			if err != nil {
+				return err
+			}
+			x, err := doctor.Examine(cmd.Context(), cfg, registry.All())
+			if err != nil {
+				return err
+			}
+			if out == asJSON {
+				err = writeJSON(c.stdout, x)
+			} else {
+				err = c.printExamination(x)
+			}
+			if err != nil || x.OK {
+				return err
+			}
+			return fmt.Errorf("%s failed, of Redis at %s and the fleet", output.Count(x.Failed(), "check"), x.Redis)
+		},
+	}
+	whereFlags(cmd)
+	out.flag(cmd)
+	return cmd
+}
+
+func (c *cli) printExamination(x doctor.Report) error {
+	styles := map[doctor.Result]output.Style{doctor.OK: output.Green, doctor.Warn: output.Yellow, doctor.Fail: output.Red, doctor.Unchecked: output.Cyan}
+	several := slices.ContainsFunc(x.Checks, func(f doctor.Finding) bool { return f.Server != "" })
+	heads := []string{"CHECK", "RESULT", "FINDING"}
+	if several {
+		heads = []string{"CHECK", "SERVER", "RESULT", "FINDING"}
+	}
+	t := output.NewTable(heads...)
+	for _, f := range x.Checks {
+		cells := output.Row(f.Check, string(f.Result), f.Finding)
+		cells[1].Style = styles[f.Result]
+		if several {
+			cells = slices.Insert(cells, 1, output.Cell{Text: f.Server})
+		}
+		t.Add(cells...)
+	}
+	colours := output.Colours(c.stdout, c.env)
+	text := strings.SplitAfter(t.Text(colours), "\n")
+	var b strings.Builder
+	b.WriteString(text[0])
+	for i, f := range x.Checks {
+		b.WriteString(text[i+1])
+		if f.Change != "" {
+			fmt.Fprintf(&b, "  %s %s\n", output.Paint("change:", output.Bold, colours), output.Line(f.Change))
+		}
+	}
+	_, err := io.WriteString(c.stdout, b.String())
+	return err
+}

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+// verdict is an entry's outcome, or what the tick is doing.
+func verdict(e fleet.Entry) output.Cell {
+	if e.State != fleet.Settled {
+		return output.Cell{Text: stateWords(e.State), Style: output.Cyan}
+	}
+	return output.Cell{Text: fleet.Words(string(e.Outcome)), Style: outcomeStyle(e.Outcome)}
+}
+
+// stateWords says what an open tick does.
+func stateWords(s fleet.State) string {
+	if s == fleet.Free {
+		return "awaits takeover"
+	}
+	return string(s)
+}
+
+func outcomeStyle(o protocol.Outcome) output.Style {
+	switch o {
+	case "succeeded":
+		return output.Green
+	case "failed", protocol.OutcomeLost:
+		return output.Red
+	case "released":
+		return output.Plain
+	default:
+		return output.Yellow
+	}
+}

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// format is what a command prints: text or json.
+type format string
+
+const (
+	asText format = "text"
+	asJSON format = "json"
+)
+
+func (o *format) flag(cmd *cobra.Command) {
+	cmd.Flags().StringVar((*string)(o), "output", string(asText), "text or json")
+}
+
+func (o format) check() error {
+	if o != asText && o != asJSON {
+		return fmt.Errorf("--output: %q must be text or json", string(o))
+	}
+	return nil
+}
+
+// writeJSON prints v on several lines.
+func writeJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+func (c *cli) history() *cobra.Command {
+	var count int
+	var out format
+	cmd := &cobra.Command{
+		Use:   "history JOB",
+		Short: "Print what became of a job's last ticks",
+		Long: "history prints the ticks of a job: those that run or wait, and then the last ones that were settled, newest tick first,\n" +
+			fmt.Sprintf("as the fleet remembers them: the last %d, or as many as the job's history says, none older than %d days. A job that is gone can be asked for as long as\n",
+				protocol.History, int(fleet.DefaultAge/(24*time.Hour))) +
+			"the fleet has its record. Times are fleet time in the job's time zone: in a terminal as people read them, with what\n" +
+			"went wrong below each tick; in a pipe in full.",
+		Example: `  worker history nightly-report --config solotick.yaml
+  worker history nightly-report -n 100
+  worker history nightly-report --output json | jq '.[] | select(.outcome == "failed") | .error'`,
+		Args: jobArgument,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := flagFaults(cmd, checkCount(count, protocol.MaxHistory), out.check()); err != nil {
+				return err
+			}
+			a, err := c.connect(cmd)
+			if err != nil {
+				return err
+			}
+			defer a.close()
+			job, err := a.findJob(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			list, err := a.fleet.History(cmd.Context(), args[0], count)
+			if err != nil {
+				return a.explain(args[0], err)
+			}
+			list = slices.DeleteFunc(list, func(e fleet.Entry) bool { return e.IsEmpty(job) })
+			if out == asJSON {
+				return writeJSON(c.stdout, list)
+			}
+			if len(list) == 0 {
+				fmt.Fprintf(c.stderr, "no tick of %s is open or was settled\n", args[0])
+			}
+			now, err := a.fleet.Now(cmd.Context())
+			if err != nil {
+				return a.explain(args[0], err)
+			}
+			v := output.NewView(c.stdout, c.env, now)
+			return historyTable(v, list, zone(job)).Print(c.stdout, v)
+		},
+	}
+	whereFlags(cmd)
+	cmd.Flags().IntVarP(&count, "count", "n", 20, "how many settled `ticks`")
+	out.flag(cmd)
+	return cmd
+}
+
+func historyTable(v output.View, list []fleet.Entry, zone *time.Location) *output.Table {
+	if v.Human {
+		return historyForPeople(v, list, zone)
+	}
+	t := output.NewTable("SCHEDULED", "STARTED", "ENDED", "TOOK", "REPLICA", "TOKEN", "ATTEMPT", "OUTCOME", "WHY")
+	for _, e := range list {
+		first, rest, _ := strings.Cut(e.Error, "\n")
+		e.Error = first
+		row := output.Row(output.Time(e.Scheduled, zone), output.TimeNear(e.Started, e.Scheduled, zone), output.TimeNear(e.Ended, e.Scheduled, zone),
+			took(e), e.Replica, "", "", "", why(e, func(t time.Time) string { return output.Time(t, zone) }))
+		row[7] = verdict(e)
+		if e.Token != 0 {
+			row[5].Text, row[6].Text = fmt.Sprint(e.Token), fmt.Sprint(e.Attempts)
+		}
+		t.Add(row...)
+		t.Note(rest, output.Plain)
+	}
+	return t
+}
+
+// historyForPeople leaves out what they ask why and the JSON for: tokens, and when it was that a
+// run has ended.
+func historyForPeople(v output.View, list []fleet.Entry, zone *time.Location) *output.Table {
+	t := output.NewTable("TICK", "WHEN", "STARTED", "TOOK", "REPLICA", "ATTEMPT", "OUTCOME", "WHY")
+	for _, e := range list {
+		failure := e.Error
+		e.Error = ""
+		row := output.Row(v.Tick(e.Moment(), zone), v.Ago(e.Moment(), zone), v.Tick(e.Started, zone),
+			took(e), e.Replica, "", "", why(e, func(t time.Time) string { return v.Tick(t, zone) }))
+		row[6] = verdict(e)
+		if e.State == fleet.Running {
+			row[3].Text = output.Duration(v.Now.Sub(e.Started)) + " so far"
+		}
+		if e.Token != 0 {
+			row[5].Text = fmt.Sprint(e.Attempts)
+		}
+		t.Add(row...)
+		t.Note(failure, output.Plain)
+	}
+	return t
+}
+
+// took says how long a run took; empty when there was none, or it has not ended.
+func took(e fleet.Entry) string {
+	if e.Started.IsZero() || e.State != fleet.Settled {
+		return ""
+	}
+	return e.Took().Round(time.Millisecond).String()
+}
+
+// why says about an entry what the other columns do not.
+func why(e fleet.Entry, tell func(time.Time) string) string {
+	var parts []string
+	switch {
+	case e.TriggeredBy != "" && e.Key != "":
+		parts = append(parts, fmt.Sprintf("triggered by %s, key %s", e.TriggeredBy, e.Key))
+	case e.TriggeredBy != "":
+		parts = append(parts, "triggered by "+e.TriggeredBy)
+	case e.Triggered:
+		parts = append(parts, "triggered")
+	}
+	for _, h := range e.Holders {
+		how := "lease ran out"
+		if h.Released {
+			how = "gave it up"
+		}
+		parts = append(parts, fmt.Sprintf("taken over from %s (%s)", h.Replica, how))
+	}
+	if e.Reason != "" && e.Reason != string(e.Outcome) {
+		parts = append(parts, fleet.Words(e.Reason))
+	}
+	if e.CancelledBy != "" {
+		parts = append(parts, "cancelled by "+e.CancelledBy)
+	}
+	if e.IsRange() && e.Count != 1 {
+		what := "all undecided ticks"
+		if e.Count > 1 {
+			what = fmt.Sprintf("%d ticks", e.Count)
+		}
+		parts = append(parts, fmt.Sprintf("%s after %s", what, tell(e.From)))
+	}
+	if e.Error != "" {
+		parts = append(parts, e.Error)
+	}
+	return strings.Join(parts, "; ")
+}

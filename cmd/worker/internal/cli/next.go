@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/schedule"
+)
+
+// mostTicks bounds what next prints of a job.
+const mostTicks = 1000
+
+func (c *cli) next() *cobra.Command {
+	var count int
+	var out format
+	cmd := &cobra.Command{
+		Use:   "next [JOB...]",
+		Short: "Print the coming ticks of each job",
+		Long: "next prints the coming ticks of the jobs that are named, or of all, in their time zones and by this machine's\n" +
+			"clock: in a terminal as people read times, in a pipe in full. It warns of ticks on the way that a clock change moves,\n" +
+			"skips or repeats.",
+		Example: `  worker next --config solotick.yaml
+  worker next -n 20 nightly-report
+  worker next --output json | jq '.[].ticks[0].tick'`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if err := flagFaults(cmd, checkCount(count, mostTicks), out.check()); err != nil {
+				return err
+			}
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			registry, err := c.check(cfg)
+			if err != nil {
+				return err
+			}
+			chosen, err := choose(cfg, names)
+			if err != nil {
+				return &usageError{err, cmd}
+			}
+			now := time.Now()
+			outlooks := make([]outlook, len(chosen))
+			for i, name := range chosen {
+				job, _ := registry.Get(name)
+				outlooks[i] = lookAhead(job, now, count)
+			}
+			if out == asJSON {
+				return writeJSON(c.stdout, outlooks)
+			}
+			return c.print(output.NewView(c.stdout, c.env, now), outlooks)
+		},
+	}
+	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many `ticks` of each job")
+	out.flag(cmd)
+	return cmd
+}
+
+// choose returns the named jobs, each once, or all in the order of the file.
+func choose(cfg *config.Config, names []string) ([]string, error) {
+	known := make([]string, len(cfg.Jobs))
+	for i, job := range cfg.Jobs {
+		known[i] = job.Spec.Name
+	}
+	if len(names) == 0 {
+		return known, nil
+	}
+	var chosen []string
+	var faults []error
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			faults = append(faults, fmt.Errorf("%q is not a job of this configuration; there are: %s", name, strings.Join(known, ", ")))
+		} else if !slices.Contains(chosen, name) {
+			chosen = append(chosen, name)
+		}
+	}
+	return chosen, errors.Join(faults...)
+}
+
+// outlook is what next prints of one job; its fields are the JSON.
+type outlook struct {
+	Job      string         `json:"job"`
+	Schedule string         `json:"schedule"`
+	Timezone string         `json:"timezone"`
+	Leader   bool           `json:"leader"` // it runs all the time, and has no ticks
+	Paused   bool           `json:"paused"`
+	Ticks    []comingTick   `json:"ticks"`
+	Warnings []clockWarning `json:"warnings"`
+}
+
+type comingTick struct {
+	Tick  string `json:"tick"`  // UTC, as a run is told
+	Local string `json:"local"` // in the job's time zone
+
+	at   time.Time // in the job's time zone
+	note string    // of the table
+}
+
+type clockWarning struct {
+	Kind schedule.ClockChangeKind `json:"kind"`
+	Text string                   `json:"text"`
+}
+
+func lookAhead(job *jobs.Job, now time.Time, count int) outlook {
+	sched, spec := job.Schedule(), job.Spec()
+	o := outlook{
+		Job: job.Name(), Schedule: spec.Schedule, Timezone: sched.Location().String(), Leader: spec.Leader, Paused: spec.Paused,
+		Ticks: []comingTick{}, Warnings: []clockWarning{},
+	}
+	if spec.Leader {
+		return o
+	}
+	o.Schedule = sched.String()
+	for at := sched.Next(now); !at.IsZero() && len(o.Ticks) < count; at = sched.Next(at) {
+		o.Ticks = append(o.Ticks, comingTick{
+			Tick: at.Format(output.TickLayout), Local: at.In(sched.Location()).Format(time.RFC3339), at: at.In(sched.Location()),
+		})
+	}
+	if len(o.Ticks) == 0 {
+		return o
+	}
+	for _, change := range sched.ClockChanges(now, o.Ticks[len(o.Ticks)-1].at) {
+		o.Warnings = append(o.Warnings, clockWarning{change.Kind, change.String()})
+		for i := range o.Ticks {
+			if o.Ticks[i].at.Equal(change.RunsAt) {
+				o.Ticks[i].note = note(change)
+			}
+		}
+	}
+	return o
+}
+
+// leaderNote says of a leader task what there is instead of ticks.
+const leaderNote = "leader task, runs all the time"
+
+// whyNoTicks says why a job has none.
+func (o outlook) whyNoTicks() string {
+	switch {
+	case o.Leader && o.Paused:
+		return "leader task, paused: does not run"
+	case o.Leader:
+		return leaderNote
+	default:
+		return "no tick is coming"
+	}
+}
+
+// note says in a few words what a change does to the tick that it concerns first.
+func note(change schedule.ClockChange) string {
+	switch change.Kind {
+	case schedule.Moved:
+		if change.Merged {
+			return "moved and merged by a clock change"
+		}
+		return "moved by a clock change"
+	case schedule.Repeated:
+		return "again, since a clock change repeats its time"
+	case schedule.RunsOnce:
+		return "once, though a clock change repeats its time"
+	case schedule.Skipped: // there is no tick to say it of
+	}
+	return ""
+}
+
+// print writes a table to stdout, and the warnings to stderr, where they do not get into what reads
+// the table.
+func (c *cli) print(v output.View, outlooks []outlook) error {
+	if err := nextTable(v, outlooks).Print(c.stdout, v); err != nil {
+		return err
+	}
+	for _, o := range outlooks {
+		for _, warning := range o.Warnings {
+			fmt.Fprintf(c.stderr, "warning: job %s: %s\n", o.Job, warning.Text)
+		}
+	}
+	return nil
+}
+
+func nextTable(v output.View, outlooks []outlook) *output.Table {
+	t := output.NewTable("JOB", "TICK", "ZONE", "NOTE")
+	if v.Human {
+		t = output.NewTable("JOB", "IN", "TICK", "ZONE", "NOTE")
+	}
+	for _, o := range outlooks {
+		row := func(tick time.Time, zone *time.Location, note string) {
+			cells := append(output.Row(o.Job, v.Tick(tick, zone), o.Timezone), output.Cell{Text: note, Style: output.Yellow})
+			if v.Human {
+				relative := output.Cell{}
+				if !tick.IsZero() {
+					relative.Text = strings.TrimPrefix(v.Relative(tick), "in ")
+				}
+				cells = slices.Insert(cells, 1, relative)
+			}
+			t.Add(cells...)
+		}
+		if len(o.Ticks) == 0 {
+			row(time.Time{}, time.UTC, o.whyNoTicks())
+		}
+		for _, tick := range o.Ticks {
+			notes := []string{}
+			if o.Paused {
+				notes = append(notes, "paused: will be skipped")
+			}
+			if tick.note != "" {
+				notes = append(notes, tick.note)
+			}
+			row(tick.at, tick.at.Location(), strings.Join(notes, "; "))
+		}
+	}
+	return t
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+func TestADescriptionIsShownWithinTheWidth(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	now := time.Date(2026, 11, 20, 1, 30, 0, 0, time.UTC)
+	spec := jobs.Defaults()
+	spec.Name, spec.Schedule, spec.Groups = "nightly-report", "0 2 * * *", []string{"eu"}
+	run := &fleet.Entry{
+		State: fleet.Settled, Scheduled: now.Add(-30 * time.Minute), Started: now.Add(-30 * time.Minute), Ended: now.Add(-29 * time.Minute),
+		Outcome: "failed", Replica: "web-1", Token: 1, Attempts: 2, Count: 1, Error: "exit status 1: " + strings.Repeat("no such file ", 15),
+	}
+	d := fleet.Description{
+		Namespace: "billing", Now: now,
+		JobStatus: fleet.JobStatus{
+			Name: "nightly-report", Given: true, Spec: spec, Schedule: "0 2 * * *", Timezone: "Europe/Berlin", Known: true,
+			Open: []fleet.Entry{
+				{State: fleet.Running, Scheduled: now.Add(-time.Minute), Started: now.Add(-time.Minute), Replica: "web-2", Token: 1795137600004000, Attempts: 1, CancelledBy: "ops1"},
+				{State: fleet.Waiting, Scheduled: now.Add(-time.Second + time.Millisecond), Replica: "ops2", Triggered: true},
+				{State: fleet.Free, Scheduled: now.Add(-time.Hour), Replica: "web-3"},
+			},
+			Paused: &protocol.Pause{By: "ops1", Why: "the database moves", Since: now.Add(-2 * time.Hour)}, LastRun: run,
+			Replicas: []string{"web-1", "web-2", "web-3", "web-4", "batch-worker-7f9c6d5b4-x2k8q", "batch-worker-7f9c6d5b4-x2k8r", "batch-worker-7f9c6d5b4-x2k8s"},
+		},
+		Definitions: []fleet.Definition{{Revision: "8c52154a190a", Replicas: []string{"web-1", "web-2"}, Given: true}},
+		Coming:      []time.Time{now.Add(time.Hour), now.Add(49 * time.Hour)},
+		Outcomes:    []fleet.Entry{*run}, Counts: map[protocol.Outcome]int{"failed": 1, "skipped": 12}, Since: now.Add(-48 * time.Hour),
+		Runs: 1, Median: time.Minute, Longest: time.Minute,
+	}
+	var b bytes.Buffer
+	c := &cli{stdout: &b}
+	require.NoError(t, c.printDescription(output.View{Human: true, Width: 120, Now: now}, d, berlin))
+	filetest.Golden(t, "describe-people.txt", b.String())
+	requireWidth(t, 120, b.String())
+}
+
+// entriesToPrint are of each kind.
+func entriesToPrint() []fleet.Entry {
+	at := func(minute, second, ms int) time.Time {
+		return time.Date(2026, 11, 20, 1, minute, second, ms*int(time.Millisecond), time.UTC)
+	}
+	return []fleet.Entry{
+		{Scheduled: at(30, 0, 0), State: fleet.Running, Started: at(30, 1, 0), Replica: "web-1", Token: 1795138201000000, Attempts: 2, Count: 1},
+		{Scheduled: at(25, 0, 123), State: fleet.Waiting, Replica: "ops1", Triggered: true, Count: 1},
+		{
+			Scheduled: at(20, 0, 0), State: fleet.Settled, Outcome: "succeeded", Started: at(20, 0, 4), Ended: at(21, 3, 120), Replica: "web-2",
+			Token: 1795137600004000, Attempts: 1, Count: 1,
+		}, {
+			Scheduled: at(10, 0, 0), State: fleet.Settled, Outcome: "failed", Started: at(10, 0, 4), Ended: at(10, 0, 9), Replica: "web-2",
+			Token: 1795137000004000, Attempts: 3, Count: 1, Error: "exit status 1: no such file\n",
+		}, {
+			Scheduled: at(9, 0, 0), From: at(0, 0, 0).AddDate(0, 0, -1), State: fleet.Settled, Outcome: "missed", Ended: at(9, 30, 0), Replica: "web-1",
+			Count: 500, Reason: "too_old",
+		},
+	}
+}
+
+func TestTablesAreAlignedAndInTheZoneOfTheJob(t *testing.T) {
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	require.NoError(t, err)
+	v := output.View{Now: time.Date(2026, 11, 20, 1, 31, 0, 0, time.UTC)}
+	filetest.Golden(t, "history.txt", historyTable(v, entriesToPrint(), tokyo).Text(false))
+	filetest.Golden(t, "history-colours.txt", historyTable(v, entriesToPrint(), tokyo).Text(true))
+	v.Human, v.Width = true, 120
+	people := shown(t, v, historyTable(v, entriesToPrint(), tokyo))
+	filetest.Golden(t, "history-people.txt", people)
+	requireWidth(t, 120, people)
+}
+
+func TestLinesOfAnErrorAreShownAsLines(t *testing.T) {
+	entries := entriesToPrint()[3:4]
+	entries[0].Error = "command failed: exit code 1; last output:\n[...]\n\tone\x1b[31m\nFATAL: the reason\n"
+	v := output.View{Now: time.Date(2026, 11, 20, 1, 31, 0, 0, time.UTC)}
+	require.True(t, strings.HasSuffix(historyTable(v, entries, time.UTC).Text(false),
+		"failed   command failed: exit code 1; last output:\n    [...]\n     one?[31m\n    FATAL: the reason\n"))
+	v.Human, v.Width = true, 120
+	people := shown(t, v, historyTable(v, entries, time.UTC))
+	require.True(t, strings.HasSuffix(people,
+		"    command failed: exit code 1; last output:\n    [...]\n     one?[31m\n    FATAL: the reason\n"), people)
+}
+
+func TestStatusSaysWhatIsOutOfTheOrdinary(t *testing.T) {
+	at := time.Date(2026, 11, 20, 1, 30, 0, 0, time.UTC)
+	entry := func(state fleet.State, minutes int) fleet.Entry {
+		return fleet.Entry{State: state, Scheduled: at.Add(time.Duration(minutes) * time.Minute), Replica: "r1"}
+	}
+	done := &fleet.Entry{State: fleet.Settled, Scheduled: at.Add(-5 * time.Second), Outcome: "succeeded", Replica: "r1", Token: 1}
+	failed := &fleet.Entry{State: fleet.Settled, Scheduled: at.Add(-72 * time.Minute), Outcome: "failed", Replica: "batch-worker-7f9c6d5b4-x2k8q", Token: 1}
+	s := fleet.Status{
+		Namespace: "billing", Now: at,
+		Replicas: []fleet.Replica{
+			{ID: "r1", Groups: []string{"eu", "us"}, Started: at.Add(123 * time.Millisecond), Term: 15 * time.Second, Running: 2, Stopping: true,
+				JobCount: 6, Version: "v1.2.3", ClockOffset: 1500 * time.Millisecond, Heard: at.Add(-2 * time.Second)},
+			{ID: "r2", JobCount: -1, Heard: at.Add(-3 * time.Second)},
+			{ID: "r3", Started: at, Term: 15 * time.Second, Heard: at.Add(-12 * time.Second)},
+			{ID: "web", Started: at, Term: 15 * time.Second, Heard: at, Others: map[string]int64{"x": 0, "y": 0}},
+		},
+		Silent: []fleet.Replica{{ID: "r0", Started: at.Add(-time.Hour), Term: 15 * time.Second, Running: 2, JobCount: 6, Heard: at.Add(-9 * time.Minute), Gone: true}},
+		Jobs: []fleet.JobStatus{
+			{Name: "fine", Given: true, Schedule: "*/1 * * * *", Timezone: "UTC", Next: at.Add(time.Minute), Last: done, LastRun: done, LastSuccess: done},
+			{Name: "skipping-since-then", Given: true, Schedule: "0 0-6,8-23 1,8,15,22 * mon-fri", Timezone: "Europe/Berlin", Next: at.Add(26 * time.Hour),
+				Last: &fleet.Entry{State: fleet.Settled, Scheduled: at, Outcome: "skipped", Reason: "overlap"}, LastRun: failed, LastSuccess: done},
+			{Name: "never", Given: true, Unserved: true},
+			{Name: "late", Given: true, Overdue: at.Add(-time.Hour), Next: at},
+			{Name: "busy", Given: true, Open: []fleet.Entry{entry(fleet.Running, 4), entry(fleet.Running, 3), entry(fleet.Waiting, 2), entry(fleet.Free, 1), entry(fleet.Free, 0)}},
+			{Name: "leader", Given: true, Spec: jobs.Spec{Leader: true, Paused: true}, Open: []fleet.Entry{{State: fleet.Running, Replica: "r1"}}},
+			{Name: "foreign", Paused: &protocol.Pause{By: "ops1", Since: at}},
+		},
+	}
+	v := output.View{Now: at}
+	filetest.Golden(t, "status.txt", jobsTable(v, s, nil).Text(false)+"\n"+replicasTable(v, s).Text(false))
+	coloured := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(jobsTable(v, s, nil).Text(true), "")
+	require.Equal(t, jobsTable(v, s, nil).Text(false), coloured, "colours do not move columns")
+
+	v = output.View{Human: true, Width: 120, Now: at}
+	text := shown(t, v, jobsTable(v, s, nil)) + "\n" + shown(t, v, replicasTable(v, s))
+	filetest.Golden(t, "status-people.txt", text)
+	requireWidth(t, 120, text)
+}
+
+func requireWidth(t *testing.T, width int, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), width, line)
+	}
+}
+
+// shown returns a table as a terminal of a view's width shows it.
+func shown(t *testing.T, v output.View, table *output.Table) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, table.Print(&b, v))
+	return b.String()
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/cmd/worker/internal/registry"
+	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/schedule"
+)
+
+func (c *cli) validate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate",
+		Short: "Say what is wrong with a configuration",
+		Long: "validate reads the configuration as run does, makes every job of it, and starts nothing. Every error goes to\n" +
+			"standard error with file, line and column; the exit code is 2 if there are any. It also warns of ticks in the\n" +
+			"coming year that a clock change moves, skips or repeats, which is no error.",
+		Example: `  worker validate --config solotick.yaml`,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			registry, err := c.check(cfg)
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			c.warnOfClockChanges(cfg, registry, now, now.AddDate(1, 0, 0))
+			_, err = fmt.Fprintf(c.stdout, "%s: %s%s, no errors\n", c.file, output.Count(len(cfg.Jobs), "job"), leaderTasks(cfg))
+			return err
+		},
+	}
+}
+
+// check reports what would keep a replica from starting with cfg. It returns the jobs, which cannot
+// run.
+func (c *cli) check(cfg *config.Config) (*jobs.Registry, error) {
+	if err := stores.Check(cfg); err != nil {
+		return nil, err
+	}
+	return registry.New(cfg, c.file, nil)
+}
+
+// mostWarnings keeps the warnings about a hundred jobs readable.
+const mostWarnings = 20
+
+// warnOfClockChanges tells of what clock changes do to ticks that was hardly meant. A tick that
+// runs once although its local time comes twice is as it should be.
+func (c *cli) warnOfClockChanges(cfg *config.Config, registry *jobs.Registry, from, to time.Time) {
+	found := 0
+	for _, entry := range cfg.Jobs {
+		job, ok := registry.Get(entry.Spec.Name)
+		if !ok {
+			continue
+		}
+		for _, change := range job.Schedule().ClockChanges(from, to) {
+			if change.Kind == schedule.RunsOnce {
+				continue
+			}
+			if found++; found <= mostWarnings {
+				fmt.Fprintf(c.stderr, "%s:%d: warning: job %s: %s\n", c.file, entry.Line, job.Name(), change)
+			}
+		}
+	}
+	if more := found - mostWarnings; more > 0 {
+		fmt.Fprintf(c.stderr, "%s: warning: and %d more like these\n", c.file, more)
+	}
+}
+
+// leaderTasks names the jobs that have no ticks.
+func leaderTasks(cfg *config.Config) string {
+	var names []string
+	for _, job := range cfg.Jobs {
+		if job.Spec.Leader {
+			names = append(names, job.Spec.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %s)", leaderNote, strings.Join(names, ", "))
+}

@@ -1,0 +1,132 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/solotick/solotick/config"
+)
+
+// endpoints is the page at /.
+const endpoints = `solotick worker
+
+/metrics   Prometheus metrics
+/healthz   200 while the process is alive
+/readyz    200 while the store answers and the schedule runs, else 503 and the reason
+`
+
+// newHandler serves the endpoints. reason returns why the replica is not ready, or an empty text
+// when it is.
+func newHandler(metrics prometheus.Gatherer, reason func() string, logger *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelError),
+	}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if reason := reason(); reason != "" {
+			text(w, http.StatusServiceUnavailable, reason+"\n")
+			return
+		}
+		text(w, http.StatusOK, "ok\n")
+	})
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, endpoints) })
+	return mux
+}
+
+func text(w http.ResponseWriter, status int, body string) {
+	header := w.Header()
+	header.Set("Content-Type", "text/plain; charset=utf-8")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(body)) // the client may be gone
+}
+
+// server serves HTTP from start to stop.
+type server struct {
+	http   *http.Server
+	listen config.Server
+	logger *slog.Logger
+	ended  chan struct{}
+}
+
+func newServer(listen config.Server, handler http.Handler, logger *slog.Logger) *server {
+	return &server{listen: listen, logger: logger, ended: make(chan struct{}), http: &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // mostly errors of clients
+	}}
+}
+
+// start listens and serves until stop. It calls failed when serving ends before that.
+func (s *server) start(ctx context.Context, failed func(error)) error {
+	listener, err := s.bind(ctx)
+	if err != nil {
+		close(s.ended)
+		return err
+	}
+	s.logger.Info("http listening", slog.String("addr", listener.Addr().String()))
+	s.serve(listener, failed)
+	return nil
+}
+
+func (s *server) serve(listener net.Listener, failed func(error)) {
+	go func() {
+		defer close(s.ended)
+		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			failed(fmt.Errorf("serve HTTP on %s: %w", listener.Addr(), err))
+		}
+	}()
+}
+
+// bind opens the address. If the default address is taken, it opens a free port: nobody asked for
+// that address.
+func (s *server) bind(ctx context.Context) (net.Listener, error) {
+	var listen net.ListenConfig
+	listener, err := listen.Listen(ctx, "tcp", s.listen.Addr)
+	taken := errors.Is(err, syscall.EADDRINUSE)
+	switch {
+	case err == nil:
+		return listener, nil
+	case taken && !s.listen.AddrSet:
+		host, _, splitErr := net.SplitHostPort(s.listen.Addr)
+		if splitErr != nil {
+			return nil, splitErr
+		}
+		s.logger.Info("default http address is taken, using a free port", slog.String("taken", s.listen.Addr))
+		return listen.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	case taken:
+		return nil, fmt.Errorf("http.addr: %s is taken: stop what listens there, or choose another address with --http or "+
+			"http.addr (port 0 picks a free one)", s.listen.Addr)
+	default:
+		return nil, fmt.Errorf("http.addr: cannot listen on %s: %w; choose another address with --http or http.addr",
+			s.listen.Addr, err)
+	}
+}
+
+// stop waits for requests in progress, at most until ctx ends or for 3 s.
+func (s *server) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, serverStopTimeout)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		_ = s.http.Close() // a slow client is no failure of the worker
+	}
+	<-s.ended
+	return nil
+}
+
+const serverStopTimeout = 3 * time.Second

@@ -1,0 +1,22 @@
+package daemon
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/scheduler"
+)
+
+func TestWhyAReplicaIsNotReady(t *testing.T) {
+	r := new(readiness)
+	require.Contains(t, r.reason(false), "does not answer")
+	r.observe(scheduler.StoreUp{})
+	require.Contains(t, r.reason(false), "starting")
+	r.observe(scheduler.ClockSampled{})
+	require.Empty(t, r.reason(true))
+	r.observe(scheduler.StoreDown{})
+	require.Contains(t, r.reason(false), "does not answer")
+	r.draining.Store(true)
+	require.Contains(t, r.reason(true), "draining")
+}

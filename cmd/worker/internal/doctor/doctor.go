@@ -1,0 +1,84 @@
+// Package doctor checks the Redis and the fleet that a configuration names, and says what to
+// change.
+package doctor
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/jobs"
+)
+
+// Finding is the result of one check.
+type Finding struct {
+	Check   string `json:"check"`
+	Server  string `json:"server,omitempty"` // its address, where there are several
+	Result  Result `json:"result"`
+	Finding string `json:"finding"`
+	Change  string `json:"change"` // what to do; empty when nothing is wrong
+
+	Fatal error `json:"-"` // not nil where no replica can run
+}
+
+// Result is how a check ended.
+type Result string
+
+// The results.
+const (
+	OK        Result = "ok"
+	Warn      Result = "warn"      // it works, but can fail or lose data when something breaks
+	Fail      Result = "fail"      // it does not work, or loses ticks
+	Unchecked Result = "unchecked" // the Redis user has no permission to ask
+)
+
+// Report has the results of all checks. Its JSON is what doctor prints.
+type Report struct {
+	Redis     string    `json:"redis"`
+	Namespace string    `json:"namespace"`
+	OK        bool      `json:"ok"` // no check failed
+	Checks    []Finding `json:"checks"`
+}
+
+const examineTimeout = 30 * time.Second
+
+// Examine checks the store that cfg names, and its fleet. It opens a connection of its own and
+// takes at most 30 s.
+func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (Report, error) {
+	plain := *cfg // calls must work without what failovers need: failover checks that
+	plain.Redis.WaitReplicas, plain.Redis.FailoverGrace = 0, 0
+	s, err := stores.Open(&plain, stores.CommandTimeout, slog.New(slog.DiscardHandler), func(int) {})
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { _ = s.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	x := Report{Redis: s.Addr, Namespace: cfg.Namespace}
+	x.Checks = CheckServers(ctx, s, cfg)
+	if storeAnswers(x.Checks) {
+		x.Checks = append(x.Checks, newServer(s, cfg, s.Streams, "").permissions(ctx)...)
+		x.Checks = append(x.Checks, checkFleet(ctx, s, configured)...)
+	}
+	x.OK = x.Failed() == 0
+	return x, nil
+}
+
+// storeAnswers reports whether the servers answer well enough to call the store.
+func storeAnswers(found []Finding) bool {
+	return slices.ContainsFunc(found, func(f Finding) bool { return f.Check == "clock" })
+}
+
+// Failed returns the number of checks that failed.
+func (x Report) Failed() int {
+	n := 0
+	for _, f := range x.Checks {
+		if f.Result == Fail {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,329 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+)
+
+// The offsets of a clock from which doctor warns and fails.
+const (
+	clockWarns = time.Second
+	clockFails = time.Minute
+)
+
+// recentlyGone is how long doctor warns of a replica that ended without signing off.
+const recentlyGone = time.Hour
+
+// checkFleet checks the heartbeats of the replicas, and the configured jobs.
+func checkFleet(ctx context.Context, s *stores.Store, configured []*jobs.Job) []Finding {
+	f, err := fleet.New(s.Store)
+	if err == nil {
+		var status fleet.Status
+		if status, err = f.Status(ctx, configured); err == nil {
+			return fleetFindings(status, configured)
+		}
+	}
+	return []Finding{{Check: "fleet", Result: Unchecked, Finding: fmt.Sprintf("could not be checked: %v", err)}}
+}
+
+// fleetFindings makes the findings about a fleet. The first one is its live replicas. If there are
+// none, there are no others.
+func fleetFindings(s fleet.Status, configured []*jobs.Job) []Finding {
+	found := []Finding{liveReplicas(s)}
+	if len(s.Replicas) == 0 {
+		return found
+	}
+	for _, check := range []func(fleet.Status) Finding{heartbeats, replicaIDs, storeClock, replicaClocks, versions, definitionsDiffer, unserved, tooHeavy, fullReplicas, overdueJobs, watermarks} {
+		found = append(found, check(s))
+	}
+	return append(found, thisConfiguration(s, configured))
+}
+
+func liveReplicas(s fleet.Status) Finding {
+	f := Finding{Check: "fleet", Result: OK, Finding: fmt.Sprintf("%s in namespace %s: %s", output.Count(len(s.Replicas), "live replica"), s.Namespace, output.List(replicaNames(s.Replicas)))}
+	if len(s.Replicas) > 0 {
+		return f
+	}
+	f.Finding = fmt.Sprintf("the store has no trace of a replica in namespace %s", s.Namespace)
+	if slices.ContainsFunc(s.Jobs, func(j fleet.JobStatus) bool { return j.Known }) {
+		f.Result, f.Finding = Fail, fmt.Sprintf("no replica is alive in namespace %s: nothing runs", s.Namespace)
+		f.Change = "start a replica: worker run"
+		if len(s.Silent) > 0 {
+			f.Finding += fmt.Sprintf("; the last heartbeat was from %s at %s", s.Silent[0].ID, output.Time(s.Silent[0].Heard.Truncate(time.Second), time.UTC))
+		}
+	}
+	return f
+}
+
+func heartbeats(s fleet.Status) Finding {
+	f := Finding{Check: "heartbeats", Result: OK, Finding: "all live replicas are in time"}
+	var late []string
+	for _, r := range s.Replicas {
+		if r.Silent(s.Now) {
+			late = append(late, fmt.Sprintf("%s sent its last heartbeat %s ago", r.ID, s.Now.Sub(r.Heard).Round(time.Second)))
+		}
+	}
+	for _, r := range s.Silent {
+		if ago := s.Now.Sub(r.Heard); ago < recentlyGone {
+			late = append(late, fmt.Sprintf("%s ended without signing off; its last heartbeat was %s ago", r.ID, ago.Round(time.Second)))
+		}
+	}
+	if len(late) > 0 {
+		f.Result, f.Finding = Warn, output.List(late)
+		f.Change = "check that these processes run and reach the store: other replicas take their ticks over"
+	}
+	return f
+}
+
+func replicaIDs(s fleet.Status) Finding {
+	f := Finding{Check: "replica-ids", Result: OK, Finding: "each process has an id of its own"}
+	var shared []string
+	for _, r := range s.Replicas {
+		if n := r.Processes(); n > 1 {
+			shared = append(shared, fmt.Sprintf("%d processes have the id %s", n, r.ID))
+		}
+	}
+	if len(shared) > 0 {
+		f.Result, f.Finding = Fail, output.List(shared)
+		f.Change = "give each process an id of its own, or leave replica out of the configuration"
+	}
+	return f
+}
+
+// storeClock checks that no replica has stopped claiming because it distrusts the store's clock.
+func storeClock(s fleet.Status) Finding {
+	f := Finding{Check: "store-clock", Result: OK, Finding: "all replicas trust it"}
+	stepped, doubted := map[string][]string{}, []string{}
+	var limit time.Duration
+	for _, r := range s.Replicas {
+		switch r.Clock {
+		case fleet.ClockStepped:
+			by := r.Step.Round(time.Second).String()
+			stepped[by] = append(stepped[by], r.ID)
+		case fleet.ClockDoubted:
+			doubted = append(doubted, r.ID)
+		case fleet.ClockTrusted:
+			continue
+		default: // an older version, which does not report it
+			continue
+		}
+		limit = max(limit, r.Term, 5*time.Second) // the limit of package scheduler
+	}
+	var parts []string
+	for _, by := range slices.Sorted(maps.Keys(stepped)) {
+		parts = append(parts, fmt.Sprintf("Redis's clock stepped by %s, as %s observed", by, output.List(stepped[by])))
+	}
+	if len(doubted) > 0 {
+		parts = append(parts, fmt.Sprintf("Redis's clock disagrees with that of the machine of %s, which has just started", output.List(doubted)))
+	}
+	if len(parts) > 0 {
+		f.Result = Fail
+		f.Finding = fmt.Sprintf("%s; these replicas claim no ticks until the clock is right again, or has been steady for %s on all replicas", strings.Join(parts, "; "), limit)
+		f.Change = "check the time on Redis's machine, and synchronize it with NTP; if it is right now, wait: claims resume by themselves"
+	}
+	return f
+}
+
+// replicaClocks compares the clocks of the replicas with fleet time, which is the store's.
+func replicaClocks(s fleet.Status) Finding {
+	var worst time.Duration
+	var off []string
+	same := true // all are wrong by the same offset
+	known := 0
+	for _, r := range s.Replicas {
+		if r.JobCount < 0 {
+			continue
+		}
+		known++
+		same = same && (r.ClockOffset-s.Replicas[0].ClockOffset).Abs() < clockWarns
+		if r.ClockOffset.Abs() >= clockWarns {
+			off = append(off, fmt.Sprintf("the clock of %s is %s", r.ID, output.ClockOffset(r.ClockOffset.Round(time.Millisecond))))
+			worst = max(worst, r.ClockOffset.Abs())
+		}
+	}
+	f := Finding{Check: "replica-clocks", Result: OK, Finding: "all agree with fleet time within " + clockWarns.String()}
+	if len(off) == 0 {
+		return f
+	}
+	f.Result, f.Finding = Warn, output.List(off)
+	f.Change = "synchronize the clocks of these machines with NTP: times in logs, and in jobs that read these clocks, are as wrong"
+	if worst >= clockFails {
+		f.Result = Fail
+	}
+	if same && known > 1 && len(off) == known {
+		f.Finding = fmt.Sprintf("the clocks of all %d replicas are %s and agree with each other: the store's clock is wrong, so all ticks run at wrong times",
+			known, output.ClockOffset(s.Replicas[0].ClockOffset.Round(time.Millisecond)))
+		f.Change = "set the clock of the store's machine, and synchronize it with NTP"
+	}
+	return f
+}
+
+func versions(s fleet.Status) Finding {
+	by := map[string][]string{}
+	for _, r := range s.Replicas {
+		version := r.Version
+		if r.JobCount < 0 {
+			version = "a version that this one cannot read"
+		}
+		by[version] = append(by[version], r.ID)
+	}
+	f := Finding{Check: "versions", Result: OK, Finding: "all replicas run " + strings.Join(slices.Collect(maps.Keys(by)), "")}
+	if len(by) > 1 {
+		f.Result, f.Finding = Warn, perValue(by)
+		f.Change = "finish the rollout: versions may differ only during a rollout"
+	}
+	return f
+}
+
+// definitionsDiffer checks that all live replicas define each job alike.
+func definitionsDiffer(s fleet.Status) Finding {
+	f := Finding{Check: "definitions", Result: OK, Finding: "all replicas define the jobs alike"}
+	var differ []string
+	for _, j := range s.Jobs {
+		if len(j.Revisions) > 0 {
+			differ = append(differ, fmt.Sprintf("%s (%s)", j.Name, perValue(j.Revisions)))
+		}
+	}
+	if len(differ) > 0 {
+		f.Result, f.Finding = Fail, fmt.Sprintf("replicas define %s differently: %s", output.Count(len(differ), "job"), output.List(differ))
+		f.Change = "give all replicas the same configuration; replicas that reload it need no restart"
+	}
+	return f
+}
+
+func unserved(s fleet.Status) Finding {
+	f := Finding{Check: "served", Result: OK, Finding: "each configured job is served by a live replica"}
+	var names []string
+	for _, j := range s.Jobs {
+		if j.Unserved && j.Given {
+			text := j.Name
+			if len(j.Spec.Groups) > 0 {
+				text += " (groups " + strings.Join(j.Spec.Groups, ", ") + ")"
+			}
+			names = append(names, text)
+		}
+	}
+	if len(names) > 0 {
+		f.Result, f.Finding = Fail, "no live replica serves "+output.List(names)
+		f.Change = "start replicas with these jobs and groups, or take the jobs out of the configuration"
+	}
+	return f
+}
+
+// tooHeavy finds jobs that never run, because their weight is above max_runs of every replica that
+// serves them.
+func tooHeavy(s fleet.Status) Finding {
+	f := Finding{Check: "weights", Result: OK, Finding: "each configured job fits the max_runs of a live replica that serves it"}
+	var heavy []string
+	for _, j := range s.Jobs {
+		fits := func(r fleet.Replica) bool { return slices.Contains(j.Replicas, r.ID) && r.Fits(j.Spec.Weight) }
+		if j.Given && !j.Spec.Leader && len(j.Replicas) > 0 && !slices.ContainsFunc(s.Replicas, fits) {
+			heavy = append(heavy, fmt.Sprintf("%s (weight %d)", j.Name, j.Spec.Weight))
+		}
+	}
+	if len(heavy) > 0 {
+		f.Result, f.Finding = Fail, "they never run, because their weight is above max_runs of every live replica that serves them: "+output.List(heavy)
+		f.Change = "raise max_runs of a replica that serves these jobs, or lower their weight"
+	}
+	return f
+}
+
+// fullReplicas checks that a replica has room where ticks wait for it.
+func fullReplicas(s fleet.Status) Finding {
+	f := Finding{Check: "capacity", Result: OK, Finding: "no tick waits for a free replica"}
+	var full []string
+	room := false
+	for _, r := range s.Replicas {
+		if r.Waiting > 0 {
+			full = append(full, fmt.Sprintf("%s runs %d of %d, and %s", r.ID, r.Used, r.MaxRuns, output.Count(r.Waiting, "job")))
+		}
+		room = room || !r.Stopping && r.HasRoom(1)
+	}
+	if len(full) > 0 && !room {
+		f.Result, f.Finding = Warn, "every replica is full, and ticks wait: "+output.List(full)
+		f.Change = "raise max_runs where the machine has capacity, start more replicas, or spread the schedules"
+	}
+	return f
+}
+
+func overdueJobs(s fleet.Status) Finding {
+	f := Finding{Check: "overdue", Result: OK, Finding: "no tick is overdue"}
+	var late []string
+	for _, j := range s.Jobs {
+		if !j.Overdue.IsZero() && j.Paused == nil {
+			late = append(late, fmt.Sprintf("%s since %s", j.Name, output.Time(j.Overdue, time.UTC)))
+		}
+	}
+	if len(late) > 0 {
+		f.Result, f.Finding = Fail, output.List(late)
+		f.Change = "run worker why JOB, and check that the replicas that serve these jobs reach the store, and what they log"
+	}
+	return f
+}
+
+// watermarks finds jobs that stand still because the store's clock was wrong.
+func watermarks(s fleet.Status) Finding {
+	f := Finding{Check: "watermarks", Result: OK, Finding: "no watermark lies in the future"}
+	var ahead []string
+	for _, j := range s.Jobs {
+		if j.Ahead > 0 {
+			ahead = append(ahead, fmt.Sprintf("%s by %s", j.Name, output.Duration(j.Ahead)))
+		}
+	}
+	if len(ahead) > 0 {
+		f.Result, f.Finding = Fail, "in the future, so no tick runs until then: "+output.List(ahead)
+		f.Change = "check that the clock of the store is right, then run worker repair JOB for each"
+	}
+	return f
+}
+
+// thisConfiguration compares this configuration with the definitions of the replicas.
+func thisConfiguration(s fleet.Status, configured []*jobs.Job) Finding {
+	f := Finding{Check: "configuration", Result: OK, Finding: "the replicas have the configuration that doctor reads"}
+	var differ []string
+	for _, j := range configured {
+		other := slices.ContainsFunc(s.Replicas, func(r fleet.Replica) bool {
+			revision, ok := r.Jobs[j.Name()]
+			return ok && !r.Stopping && revision != j.Revision()
+		})
+		if other {
+			differ = append(differ, j.Name())
+		}
+	}
+	for _, j := range s.Jobs {
+		if !j.Given && !j.LeftOver() {
+			differ = append(differ, j.Name+" (not in this one)")
+		}
+	}
+	if len(differ) > 0 {
+		f.Result, f.Finding = Warn, "replicas have other definitions of "+output.List(differ)
+		f.Change = "deploy this configuration, or run doctor with the deployed one"
+	}
+	return f
+}
+
+// perValue lists the replicas that have each value.
+func perValue(by map[string][]string) string {
+	var parts []string
+	for _, value := range slices.Sorted(maps.Keys(by)) {
+		parts = append(parts, fmt.Sprintf("%s on %s", value, output.List(by[value])))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func replicaNames(replicas []fleet.Replica) []string {
+	names := make([]string, len(replicas))
+	for i, r := range replicas {
+		names[i] = r.ID
+	}
+	return names
+}

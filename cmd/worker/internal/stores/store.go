@@ -1,0 +1,145 @@
+// Package stores opens the store that a configuration names: Redis, a Cluster, Sentinel, a quorum,
+// or memory.
+package stores
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/lease/quorum"
+	"github.com/solotick/solotick/lease/redislease"
+)
+
+// Store is the store of a fleet, with the connection that it uses.
+type Store struct {
+	protocol.Store
+	io.Closer
+	redis      config.Redis          // as configured
+	Addr       string                // of Redis, without passwords; "" for a store in this process
+	Connection *Connection           // nil for a store in this process
+	Streams    redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum
+	Nodes      []*redis.Client       // of a quorum, for doctor
+}
+
+// CommandTimeout is the timeout of each call of a command. No lease depends on it, so it does not
+// follow the TTL as [CallTimeout] does.
+const CommandTimeout = 3 * time.Second
+
+// CallTimeout is the timeout of each call of a worker. It leaves time to renew a lease again when a
+// renewal hangs.
+func CallTimeout(cfg *config.Config) time.Duration { return min(time.Second, cfg.Lease.TTL/6) }
+
+// Open opens the configured store. It does not connect. Each call of the store takes at most
+// timeout, on a quorum at most twice that. The store calls count with the number of commands that
+// it sends, from several goroutines.
+func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count func(n int)) (*Store, error) {
+	if !cfg.Redis.Configured() {
+		s, err := memlease.New(cfg.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		return &Store{Store: s, Closer: closers{}}, nil
+	}
+	c, err := newConnection(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c.setTimeouts(timeout) // a TLS handshake obeys this timeout, but no context
+	redis.SetLogger(redisLog{logger})
+	if c.Quorum != nil {
+		return openQuorum(cfg, c, timeout, count)
+	}
+	// Calls of leases must not queue behind those of jobs, so the store makes a client of its own
+	// from the options of this one. A cancelled run returns within the timeout. An entry that it
+	// added meanwhile is still added once.
+	client := c.client()
+	s, err := redislease.New(client, cfg.Namespace,
+		redislease.WithTimeout(timeout),
+		redislease.WithReplicas(cfg.Redis.WaitReplicas),
+		redislease.WithFailoverGrace(cfg.Redis.FailoverGrace),
+		redislease.WithHook(commandCounter{count}),
+	)
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	addCounter(client, count)
+	return &Store{Store: s, Closer: closers{s, client}, redis: cfg.Redis, Addr: c.String(), Connection: c, Streams: client}, nil
+}
+
+// openQuorum opens a store on independent servers.
+func openQuorum(cfg *config.Config, c *Connection, timeout time.Duration, count func(n int)) (*Store, error) {
+	made := &Store{redis: cfg.Redis, Addr: c.String(), Connection: c}
+	var nodes []quorum.Node
+	var opened closers
+	for _, o := range c.Quorum {
+		client := redis.NewClient(o)
+		opened = append(opened, client)
+		made.Nodes = append(made.Nodes, client)
+		node, err := redislease.NewNode(client, cfg.Namespace,
+			redislease.WithTimeout(timeout), redislease.WithHook(commandCounter{count}))
+		if err != nil {
+			return nil, errors.Join(err, opened.Close())
+		}
+		opened = append(opened, node)
+		nodes = append(nodes, node)
+	}
+	s, err := quorum.New(nodes, cfg.Namespace, quorum.WithTerm(cfg.Lease.TTL), quorum.WithTimeout(2*timeout))
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	made.Store, made.Closer = s, append(closers{s}, opened...)
+	return made, nil
+}
+
+// closers closes several parts, in order.
+type closers []io.Closer
+
+func (all closers) Close() error {
+	var faults []error
+	for _, c := range all {
+		faults = append(faults, c.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// commandCounter is a hook that counts the commands of a client.
+type commandCounter struct{ count func(n int) }
+
+// addCounter counts the commands of a client. On a Cluster, the clients of its servers send them.
+func addCounter(client redis.UniversalClient, count func(n int)) {
+	if c, ok := client.(*redis.ClusterClient); ok {
+		c.OnNewNode(func(node *redis.Client) { node.AddHook(commandCounter{count}) })
+		return
+	}
+	client.AddHook(commandCounter{count})
+}
+
+// DialHook implements [redis.Hook].
+func (c commandCounter) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+// ProcessHook implements [redis.Hook].
+func (c commandCounter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.count(1)
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook implements [redis.Hook].
+func (c commandCounter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.count(len(cmds))
+		return next(ctx, cmds)
+	}
+}

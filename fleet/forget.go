@@ -1,0 +1,145 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+// Forgotten is what [Fleet.Forget] has removed.
+type Forgotten struct {
+	Job       string
+	Watermark time.Time
+	Outcomes  int // how many outcomes the history had
+}
+
+// ErrInUse is matched by the error of [Fleet.Forget] for a job that somebody may still work on. The error is an
+// [*InUseError]. Nothing was removed.
+var ErrInUse = errors.New("fleet: the job is in use")
+
+// InUseError says why the record of a job is not removed.
+type InUseError struct {
+	Job      string
+	Replicas []string // that live and serve it
+	Open     int      // ticks that run or wait
+	Unsure   bool     // a live replica does not say what it serves
+	Changed  bool     // somebody claimed a tick of it meanwhile
+}
+
+func (e *InUseError) Error() string {
+	var reasons []string
+	if len(e.Replicas) > 0 {
+		verb := "serve"
+		if len(e.Replicas) == 1 {
+			verb = "serves"
+		}
+		reasons = append(reasons, fmt.Sprintf("%s %s it: take it out of the configuration first", these(e.Replicas), verb))
+	}
+	if e.Unsure {
+		reasons = append(reasons, "a live replica does not say which jobs it serves: wait until it has stopped")
+	}
+	if e.Open > 0 {
+		verb := "ticks are"
+		if e.Open == 1 {
+			verb = "tick is"
+		}
+		reasons = append(reasons, fmt.Sprintf("%d %s open: cancel what runs or waits first", e.Open, verb))
+	}
+	if e.Changed {
+		reasons = append(reasons, "a replica has worked on it just now")
+	}
+	return fmt.Sprintf("job %q is in use, so nothing was removed: %s", e.Job, strings.Join(reasons, "; "))
+}
+
+// Is makes errors.Is(err, ErrInUse) true.
+func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+
+// Forgettable says what Forget would remove, or why it would remove nothing.
+func (f *Fleet) Forgettable(ctx context.Context, job string) (Forgotten, error) {
+	_, forgotten, err := f.forgettable(ctx, job)
+	return forgotten, err
+}
+
+func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, Forgotten, error) {
+	r, err := f.inspect(ctx, job) // before the members: a replica that comes meanwhile changes the record, or is seen
+	if err != nil {
+		return r, Forgotten{}, err
+	}
+	if r.Mark == 0 && r.Token == 0 && len(r.Open)+len(r.Settled) == 0 {
+		return r, Forgotten{}, fmt.Errorf("job %q: %w", job, protocol.ErrUnknown)
+	}
+	replicas, err := f.Replicas(ctx)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return r, Forgotten{}, err
+	}
+	used := &InUseError{Job: job}
+	var unserved bool
+	used.Replicas, unserved = Serving(job, replicas)
+	used.Unsure = !unserved && len(used.Replicas) == 0
+	for _, o := range r.Open {
+		if o.Occasion > 0 || o.Left > 0 { // of a leader task only what is held
+			used.Open++
+		}
+	}
+	if len(used.Replicas) > 0 || used.Unsure || used.Open > 0 {
+		return r, Forgotten{}, used
+	}
+	return r, Forgotten{Job: job, Watermark: fromMilli(r.Mark), Outcomes: len(r.Settled)}, nil
+}
+
+// Forget removes what the store keeps of a job that is gone: its record, with the history, a pause and the keys of
+// triggers, and its journal. A replica that gets the job later starts with a new record, as for a new job: it catches up
+// nothing. Tokens go on rising. by names who asks, and matches the pattern of a name; the journal of the fleet keeps it.
+//
+// The error matches [ErrInUse] while a live replica serves the job or a tick of it is open, [protocol.ErrUnknown] when there is
+// no record, and [ErrClock] when the store's clock cannot be trusted, or is behind the job's last token.
+func (f *Fleet) Forget(ctx context.Context, job, by string) (Forgotten, error) {
+	remover, err := ability[protocol.Remover](f.store, "remove a record", "protocol.Remover")
+	if err != nil {
+		return Forgotten{}, err
+	}
+	if !protocol.ValidName(by) {
+		return Forgotten{}, fmt.Errorf("fleet: by: %q %s", by, protocol.NameRule)
+	}
+	until, err := f.until(ctx)
+	if err != nil {
+		return Forgotten{}, err
+	}
+	r, forgotten, err := f.forgettable(ctx, job)
+	if err != nil {
+		return Forgotten{}, err
+	}
+	a, tries, err := f.remove(ctx, remover, protocol.Remove{Name: job, Mark: r.Mark, Token: r.Token, Until: until})
+	switch {
+	case err != nil:
+		return Forgotten{}, err
+	case a.Status == protocol.RecordOpen:
+		return Forgotten{}, &InUseError{Job: job, Open: a.Open}
+	case a.Status == protocol.RecordChanged:
+		return Forgotten{}, &InUseError{Job: job, Changed: true}
+	case a.Status == protocol.RecordAhead:
+		return Forgotten{}, fmt.Errorf("job %q: its last token is of %s, ahead of the store's clock, so nothing was removed: %w",
+			job, granted(r.Token).Format(timeLayout), ErrClock)
+	case a.Status == protocol.RecordAbsent && tries == 1:
+		return Forgotten{}, fmt.Errorf("job %q: %w", job, protocol.ErrUnknown)
+	}
+	// The definitions are a journal of their own, which has no record beside it. Without them nothing goes wrong.
+	_, _, _ = f.remove(ctx, remover, protocol.Remove{Name: definitionsOf(job)})
+	f.note(ctx, "", Fact{Kind: FactForgotten, Job: job, By: by, Token: r.Token, To: forgotten.Watermark})
+	return forgotten, nil
+}
+
+// remove asks a few times when the outcome is unknown. An earlier try may have removed the record that a later one does
+// not find.
+func (f *Fleet) remove(ctx context.Context, remover protocol.Remover, q protocol.Remove) (a protocol.Removed, tries int, err error) {
+	for tries = 1; ; tries++ {
+		a, err = remover.Remove(ctx, q)
+		if err == nil || errors.Is(err, protocol.ErrOutOfBounds) || ctx.Err() != nil || tries == triggerTries {
+			return a, tries, err
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+// removing is a store whose first answers to removals get lost, and that does something before each.
+type removing struct {
+	*memlease.Store
+	lost   int
+	before func()
+}
+
+func (s *removing) Remove(ctx context.Context, q protocol.Remove) (protocol.Removed, error) {
+	if s.before != nil {
+		s.before()
+	}
+	a, err := s.Store.Remove(ctx, q)
+	if s.lost > 0 {
+		s.lost--
+		return protocol.Removed{}, errors.New("connection reset")
+	}
+	return a, err
+}
+
+func forgetting(t *testing.T, test func(w world, store *removing)) {
+	inWorld(t, func(w world) {
+		store := &removing{Store: w.store}
+		f, err := fleet.New(store)
+		require.NoError(w, err)
+		w.fleet = f
+		test(w, store)
+	})
+}
+
+func TestForgottenJobLeavesOnlyTheFact(t *testing.T) {
+	forgetting(t, func(w world, store *removing) {
+		w.contended("report")
+		require.NoError(w, fleet.NoteDefinition(w.Context(), store, job(w.T, "@hourly")))
+		g := w.claim("report", time.Now().Add(time.Second).UnixMilli(), "r1")
+		w.settle(g, "succeeded", fleet.Note{})
+		time.Sleep(time.Second)
+		_, err := w.fleet.Pause(w.Context(), "report", "ops1", "")
+		require.NoError(w, err)
+		journals := []string{"report", fleet.DefinitionsOf("report")}
+		kept := func() (n int) {
+			for _, name := range journals {
+				notes, err := store.Notes(w.Context(), name, 0)
+				require.NoError(w, err)
+				n += len(notes)
+			}
+			return n
+		}
+		require.Equal(w, 2, kept())
+
+		store.lost = 2
+		found, err := w.fleet.Forgettable(w.Context(), "report")
+		require.NoError(w, err)
+		done, err := w.fleet.Forget(w.Context(), "report", "ops1")
+		require.NoError(w, err)
+		require.Equal(w, found, done)
+		require.Equal(w, fleet.Forgotten{Job: "report", Watermark: time.UnixMilli(g.Occasion).UTC(), Outcomes: 1}, done)
+		require.Zero(w, kept())
+		r, err := store.Inspect(w.Context(), "report")
+		require.NoError(w, err)
+		require.Equal(w, protocol.Record{Name: "report"}, r)
+		facts, err := w.fleet.FleetFacts(w.Context())
+		require.NoError(w, err)
+		require.Len(w, facts, 1)
+		require.Equal(w, fleet.Fact{
+			Kind: fleet.FactForgotten, Job: "report", By: "ops1", Token: g.Token, To: done.Watermark, At: facts[0].At,
+		}, facts[0])
+		_, err = w.fleet.Forget(w.Context(), "report", "ops1")
+		require.ErrorIs(w, err, protocol.ErrUnknown)
+	})
+}
+
+func TestJobThatIsClaimedMeanwhileIsNotForgotten(t *testing.T) {
+	forgetting(t, func(w world, store *removing) {
+		w.contended("report")
+		tick := time.Now().UnixMilli()
+		var g protocol.Grant
+		store.before = func() {
+			tick++
+			g = w.claim("report", tick, "r1")
+		}
+		_, err := w.fleet.Forget(w.Context(), "report", "ops1")
+		require.ErrorIs(w, err, fleet.ErrInUse)
+		require.ErrorContains(w, err, "1 tick is open")
+		w.settle(g, "succeeded", fleet.Note{})
+		store.before = func() {
+			tick++
+			w.settle(w.claim("report", tick, "r1"), "succeeded", fleet.Note{})
+		}
+		_, err = w.fleet.Forget(w.Context(), "report", "ops1")
+		require.ErrorIs(w, err, fleet.ErrInUse)
+		require.ErrorContains(w, err, "a replica has worked on it just now")
+		require.Len(w, w.history("report", 0), 2)
+		_, err = w.fleet.Forget(w.Context(), "report", "a b")
+		require.ErrorContains(w, err, `by: "a b" must start`)
+	})
+}

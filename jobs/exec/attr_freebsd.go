@@ -1,7 +1,0 @@
-package exec
-
-import "syscall"
-
-func commandAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}

@@ -1,5 +1,0 @@
-package exec
-
-import "golang.org/x/sys/unix"
-
-const bootClock = unix.CLOCK_BOOTTIME

@@ -1,0 +1,89 @@
+package supervisor
+
+import (
+	"bufio"
+	"encoding/gob"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/solotick/solotick/jobs/exec/internal/protocol"
+)
+
+// Socket is the descriptor on which a supervisor finds the connection to its worker.
+const Socket = 3
+
+// Main serves the worker that started this process until that is gone, kills everything that it has started, and
+// returns the exit code of the process.
+func Main() int {
+	s, err := begin()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "supervisor:", err)
+		return 1
+	}
+	return s.loop()
+}
+
+func begin() (*supervisor, error) {
+	conn, err := inheritedConn()
+	if err != nil {
+		return nil, err
+	}
+	// Caught and dropped rather than ignored: commands would inherit that a signal is ignored.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	childEnded := make(chan os.Signal, 1)
+	signal.Notify(childEnded, unix.SIGCHLD)
+	if err := prepareProcess(); err != nil {
+		return nil, err
+	}
+	alarm, err := newAlarm()
+	if err != nil {
+		return nil, err
+	}
+	launcher, err := newLauncher()
+	if err != nil {
+		return nil, err
+	}
+	s := &supervisor{
+		requests:   make(chan protocol.Request),
+		childEnded: childEnded,
+		alarm:      alarm,
+		launcher:   launcher,
+		drained:    make(chan *run),
+		inspected:  make(chan []orphan, 1),
+		outbox:     newOutbox(),
+		runs:       make(map[uint64]*run),
+	}
+	go readRequests(conn, s.requests)
+	go s.outbox.write(conn)
+	return s, nil
+}
+
+// inheritedConn returns the connection that the worker has given this process.
+func inheritedConn() (net.Conn, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(Socket, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return nil, fmt.Errorf("descriptor %d is no socket: a worker starts this command, it is of no use by hand", Socket)
+	}
+	unix.CloseOnExec(Socket)
+	file := os.NewFile(Socket, "worker")
+	defer func() { _ = file.Close() }() // FileConn has a copy, closed on exec
+	return net.FileConn(file)
+}
+
+// readRequests passes requests on until the connection ends: then the worker is gone, and requests is closed.
+func readRequests(conn io.Reader, requests chan<- protocol.Request) {
+	defer close(requests)
+	decoder := gob.NewDecoder(bufio.NewReader(conn))
+	for {
+		var r protocol.Request
+		if decoder.Decode(&r) != nil {
+			return
+		}
+		requests <- r
+	}
+}

@@ -1,0 +1,4 @@
+package jobs
+
+// ZoneRules is zoneRules, for the tests of another package.
+var ZoneRules = zoneRules

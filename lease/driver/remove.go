@@ -1,0 +1,38 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/lease/record"
+)
+
+// Remove implements [protocol.Remover].
+func (s *Session) Remove(ctx context.Context, q protocol.Remove) (a protocol.Removed, err error) {
+	if err := q.Validate(); err != nil {
+		return protocol.Removed{}, err
+	}
+	var answer error
+	err = s.one(ctx, "remove", q.Name, func(r *record.Record, w *work) {
+		w.essential = true
+		w.rule = func(at *record.Moment) []Notification {
+			a, answer = r.Remove(q, at)
+			w.removes = a.Status == protocol.RecordRemoved
+			return about(w.removes, q.Name, protocol.Ruled)
+		}
+	})
+	if err = cmp.Or(err, answer); err != nil {
+		return protocol.Removed{}, err
+	}
+	if a.Status == protocol.RecordRemoved || a.Status == protocol.RecordAbsent { // perhaps an earlier try came only so far
+		err = s.removeJournal(ctx, q.Name)
+	}
+	return a, err
+}
+
+// removeJournal removes a list that has no value beside it.
+func (s *Session) removeJournal(ctx context.Context, name string) error {
+	op := Op{Key: journalPrefix + name, Change: &Change{ID: s.nextID(), Essential: true}}
+	return failed("remove the journal of", name, s.medium().Do(ctx, []Op{op})[0].Err)
+}

@@ -1,0 +1,72 @@
+package protocol_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+func lockClaim() protocol.LockClaim {
+	return protocol.LockClaim{Name: "job", Holder: "a", Request: "r", Term: time.Second, Permits: 1, Limit: 3}
+}
+
+func TestEveryLockClaimRule(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*protocol.LockClaim)
+		says   string // "" when the change is fine
+	}{
+		"plain":              {func(*protocol.LockClaim) {}, ""},
+		"no name":            {func(c *protocol.LockClaim) { c.Name = "" }, `lock claim name: "" must start with`},
+		"faulty holder":      {func(c *protocol.LockClaim) { c.Holder = "a:b" }, `holder: "a:b" must`},
+		"no request":         {func(c *protocol.LockClaim) { c.Request = "" }, `request: "" must`},
+		"no term":            {func(c *protocol.LockClaim) { c.Term = 0 }, `term: "0s" must be at least 1ms`},
+		"no limit":           {func(c *protocol.LockClaim) { c.Limit = 0 }, `limit: "0" must be from 1 to 2147483647`},
+		"most":               {func(c *protocol.LockClaim) { c.Permits, c.Limit = protocol.MaxPermits, protocol.MaxPermits }, ""},
+		"too high a limit":   {func(c *protocol.LockClaim) { c.Limit = protocol.MaxPermits + 1 }, `limit: "2147483648" must`},
+		"no permits":         {func(c *protocol.LockClaim) { c.Permits = 0 }, `permits: "0" must be from 1 to the limit`},
+		"too many permits":   {func(c *protocol.LockClaim) { c.Permits = 4 }, `permits: "4" must be from 1 to the limit`},
+		"last turn":          {func(c *protocol.LockClaim) { c.Turn = protocol.TurnLargest }, ""},
+		"unknown turn":       {func(c *protocol.LockClaim) { c.Turn = protocol.TurnLargest + 1 }, `turn: "3" must be one of`},
+		"longest ticket":     {func(c *protocol.LockClaim) { c.Ticket = protocol.MaxTicket }, ""},
+		"too long a ticket":  {func(c *protocol.LockClaim) { c.Ticket = protocol.MaxTicket + 1 }, `must be from 1ms to 1h, or 0`},
+		"too short a ticket": {func(c *protocol.LockClaim) { c.Ticket = time.Millisecond - 1 }, `ticket: "999.999µs" must`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := lockClaim()
+			test.change(&c)
+			err := c.Validate()
+			if test.says == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, test.says)
+			require.ErrorIs(t, err, protocol.ErrPermanent)
+		})
+	}
+	err := protocol.LockClaim{Turn: -1, Ticket: -1}.Validate()
+	for _, field := range []string{"name", "holder", "request", "term", "limit", "permits", "turn", "ticket"} {
+		require.ErrorContains(t, err, "lock claim "+field+":")
+	}
+}
+
+func TestLockGrantNeedsATokenUnlessItIsReleased(t *testing.T) {
+	g := lockClaim().Grant(protocol.LockAnswer{Token: 7})
+	require.Equal(t, protocol.LockGrant{Name: "job", Holder: "a", Request: "r", Token: 7, Term: time.Second, Permits: 1, Limit: 3}, g)
+	require.NoError(t, g.Validate())
+	g.Token = 0
+	require.ErrorContains(t, g.Validate(), `lock grant token: "0" must be from 1`)
+	require.NoError(t, g.ValidateRelease())
+	g.Token = -1
+	require.ErrorContains(t, g.ValidateRelease(), "token")
+	g.Name, g.Permits = "", 4
+	require.ErrorContains(t, g.Validate(), "name")
+	require.ErrorContains(t, g.Validate(), "permits")
+}
+
+func TestValidLockClaimCostsNoAllocation(t *testing.T) {
+	c := lockClaim()
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = c.Validate() }))
+}

@@ -1,0 +1,68 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Remover is a [Store] that removes the record of a name which nobody contends for any more.
+type Remover interface {
+	// Remove removes the record of a name with its history and its journal, unless an occasion is open, or the record
+	// is not the one that the caller has looked at. A claim that comes before it changes the record, so that nothing is
+	// removed; one that comes after it finds no record: [Unknown]. A record that is made later is a new one, whose
+	// tokens are higher than all before.
+	//
+	// The same request again finds nothing to remove. The lock of the name stays. A [Watcher] passes [Ruled] when a
+	// record was removed.
+	Remove(ctx context.Context, r Remove) (Removed, error)
+}
+
+// Remove asks for the end of a record.
+type Remove struct {
+	Name string
+	// Mark and Token are those of the record that the caller has looked at: every grant and every settlement of a new
+	// occasion changes one of them.
+	Mark, Token int64
+	Until       time.Time // as in [Claim]; past it Remove returns a [*BoundsError]
+}
+
+// RemoveStatus is the kind of an answer to a [Remove].
+type RemoveStatus int
+
+const (
+	// RecordRemoved: the record is gone.
+	RecordRemoved RemoveStatus = iota + 1
+	// RecordAbsent: there is none, perhaps since the same was asked before.
+	RecordAbsent
+	// RecordOpen: an occasion is open, or the name is held as a plain lock. Nothing was removed.
+	RecordOpen
+	// RecordChanged: the record is not the one that the request names. Nothing was removed.
+	RecordChanged
+	// RecordAhead: the store's clock is behind the last token, so that a new record could grant a lower one. Nothing was
+	// removed.
+	RecordAhead
+)
+
+// Removed is a store's answer to a [Remove].
+type Removed struct {
+	Status RemoveStatus
+	Open   int // how many occasions are open; of RecordOpen
+}
+
+func (s RemoveStatus) String() string {
+	names := [...]string{"none", "removed", "absent", "open", "changed", "ahead"}
+	if s < 0 || int(s) >= len(names) {
+		return "invalid"
+	}
+	return names[s]
+}
+
+// Validate returns every fault of r, joined; nil when there is none. Stores refuse a removal that has any.
+func (r Remove) Validate() error {
+	f := faults{of: "remove"}
+	f.check(ValidName(r.Name), "name", r.Name, NameRule)
+	f.check(r.Mark >= 0 && r.Mark <= MaxOccasion, "mark", r.Mark, "must be from 0 to 2^53-1")
+	f.check(r.Token >= 0 && r.Token <= MaxOccasion, "token", r.Token, "must be from 0 to 2^53-1")
+	return errors.Join(f.all...)
+}

@@ -1,0 +1,155 @@
+package quorum
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+// Fleet is what a node keeps by itself about those who take part: they say it again and again, so nothing has to be agreed
+// on, and a node counts even if it has forgotten. It is an alias, like [Op].
+type Fleet = interface {
+	Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
+	Members(ctx context.Context) ([]protocol.Member, error)
+	MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
+	PutSet(ctx context.Context, set []byte, life time.Duration) error
+	KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
+	GetSets(ctx context.Context, digests []string) ([][]byte, error)
+}
+
+// A majority has to have what is said, and of what a majority says the newest holds.
+
+// Announce implements [protocol.Roster]. A node that does not learn that a life is over lists the member until it would have
+// ended.
+func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+	switch {
+	case !protocol.ValidName(holder):
+		return fmt.Errorf("quorum: holder %q %s", holder, protocol.NameRule)
+	case len(info) > protocol.MaxInfo:
+		return fmt.Errorf("quorum: %d bytes about %s, must be at most %d", len(info), holder, protocol.MaxInfo)
+	}
+	_, err := gather(ctx, s.values.nodes, "announce "+holder, func(ctx context.Context, f Fleet) (struct{}, error) {
+		return struct{}{}, f.Announce(ctx, holder, info, life)
+	})
+	return err
+}
+
+// Members implements [protocol.Roster].
+func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
+	return s.listMembers(ctx, "members", Fleet.Members)
+}
+
+// MembersBut implements [protocol.KnownMembers].
+func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
+	return s.listMembers(ctx, "members", func(f Fleet, ctx context.Context) ([]protocol.Member, error) { return f.MembersBut(ctx, known) })
+}
+
+func (s *Store) listMembers(ctx context.Context, what string, f func(Fleet, context.Context) ([]protocol.Member, error)) ([]protocol.Member, error) {
+	lists, err := gather(ctx, s.values.nodes, what, func(ctx context.Context, fleet Fleet) ([]protocol.Member, error) { return f(fleet, ctx) })
+	if err != nil {
+		return nil, err
+	}
+	list := slices.Concat(lists...)
+	slices.SortFunc(list, func(a, b protocol.Member) int {
+		return cmp.Or(cmp.Compare(a.Holder, b.Holder), cmp.Compare(b.Left, a.Left))
+	})
+	return slices.CompactFunc(list, func(a, b protocol.Member) bool { return a.Holder == b.Holder }), nil
+}
+
+// PutSet implements [protocol.Sets].
+func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) error {
+	if err := protocol.CheckSet(set, life); err != nil {
+		return err
+	}
+	_, err := gather(ctx, s.values.nodes, "put set", func(ctx context.Context, f Fleet) (struct{}, error) {
+		return struct{}{}, f.PutSet(ctx, set, life)
+	})
+	return err
+}
+
+// KeepSets implements [protocol.Sets]. A set counts as kept when every node of the majority that answers keeps it: otherwise
+// too few may.
+func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
+	if err := protocol.CheckDigests(digests, life); err != nil || len(digests) == 0 {
+		return nil, err
+	}
+	answers, err := gather(ctx, s.values.nodes, "keep sets", func(ctx context.Context, f Fleet) ([]bool, error) {
+		return f.KeepSets(ctx, digests, life)
+	})
+	if err != nil {
+		return nil, err
+	}
+	kept := make([]bool, len(digests))
+	for i := range kept {
+		kept[i] = !slices.ContainsFunc(answers, func(a []bool) bool { return !a[i] })
+	}
+	return kept, nil
+}
+
+// GetSets implements [protocol.Sets]: one node that keeps a set is enough. What does not have its digest counts as not kept.
+func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error) {
+	if err := protocol.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
+		return nil, err
+	}
+	answers, err := gather(ctx, s.values.nodes, "get sets", func(ctx context.Context, f Fleet) ([][]byte, error) {
+		return f.GetSets(ctx, digests)
+	})
+	if err != nil {
+		return nil, err
+	}
+	sets := make([][]byte, len(digests))
+	for i, d := range digests {
+		for _, a := range answers {
+			if a[i] != nil && protocol.SetDigest(a[i]) == d {
+				sets[i] = a[i]
+			}
+		}
+	}
+	return sets, nil
+}
+
+// gather calls every node and returns what the first majority says that answers.
+func gather[T any](ctx context.Context, n *nodes, what string, f func(ctx context.Context, fleet Fleet) (T, error)) ([]T, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, n.timeout, errTimeout)
+	defer cancel()
+	type answer struct {
+		said T
+		err  error
+	}
+	answers := make(chan answer, len(n.list))
+	err := n.call(func(ctx context.Context, i int) {
+		said, err := f(ctx, n.list[i].Fleet())
+		if err != nil {
+			err = fmt.Errorf("%s: %w", n.list[i], err)
+		}
+		answers <- answer{said, err}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var said []T
+	short := &MajorityError{Nodes: len(n.list), Needed: n.majority()}
+	for range n.list {
+		select {
+		case a := <-answers:
+			if a.err != nil {
+				short.Causes = append(short.Causes, a.err)
+				continue
+			}
+			if said = append(said, a.said); len(said) == n.majority() {
+				return said, nil
+			}
+			short.Answered++
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%s: %w: %w", what, short, context.Cause(ctx))
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", what, short)
+}

@@ -1,0 +1,65 @@
+package scheduler
+
+import (
+	"slices"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+// syncedLocked takes in the record that the store has.
+func (c *contender) syncedLocked(r protocol.Record) {
+	fresh := r.Made && !c.made
+	if r.Made {
+		if c.made {
+			c.lostLocked(r)
+		}
+		c.hints = hints{}
+	}
+	if !c.confirming { // every replica has read its records at about this time
+		c.from = c.s.clock.ms()
+	}
+	c.record = record{synced: true, made: true, defined: true, since: c.since, paused: r.Paused}
+	c.policies = &policies{spec: &c.spec, tickAfter: c.tickAfter, due: c.due}
+	if !r.Revised.IsZero() {
+		c.policies.edited, c.policies.had = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules).had(c.due)
+	}
+	if r.Mark < c.cursor.watermark && c.aheadLocked() { // it was brought back
+		c.cursor.watermark, c.cursor.next = 0, 0
+	}
+	c.advanceLocked(r.Mark)
+	c.confirmedLocked(r.Mark)
+	c.othersLocked(r.Open, 0, c.s.clock.ms(), false)
+	if tick := c.tickAfter(0); fresh && c.cursor.next == 0 && tick != 0 { // a single instant, and it never runs
+		c.undoneLocked(tick, Missed, ReasonPast)
+	}
+}
+
+// lostLocked takes in that the store had lost the record, and has made it again.
+func (c *contender) lostLocked(r protocol.Record) {
+	known := c.hintedWatermarkLocked()
+	if tick := c.tickAfter(known); tick != 0 && tick <= r.Mark {
+		p := policies{spec: &c.spec, tickAfter: c.tickAfter, due: func(t int64) int64 { return t }}
+		d := situation{cursor: cursor{watermark: known, next: tick}, policies: &p}.skipUpTo(r.Mark, Missed, ReasonForgotten)
+		c.emitLocked(Passed{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: Missed, Reason: ReasonForgotten})
+	}
+	if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
+		c.notBefore = c.since + ms(heardOf)
+	}
+	for t, l := range c.open { // nobody can tell whether it was granted
+		if l.waits && !l.triggered && !slices.ContainsFunc(r.Open, func(o protocol.Open) bool { return o.Occasion == t }) {
+			c.undoneLocked(t, Missed, ReasonForgotten)
+		}
+	}
+}
+
+// storeForgot takes in that the store has lost its records: they have to be made again before anything is claimed. A claim
+// of what is open is sent again all the same: it may have been granted.
+func (c *contender) storeForgot() {
+	c.mu.Lock()
+	defer c.unlock()
+	c.synced = false
+	if c.pending != nil && !c.pending.claim.OnlyOpen {
+		c.pending = nil
+	}
+}

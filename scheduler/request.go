@@ -1,0 +1,203 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+// request is what a replica asks of the store about one job: a claim, or to skip ticks. Once it has been sent it is pending:
+// it is sent again, the same, until it is answered, before anything else is asked. It may have been done, and its reply
+// lost. To skip ticks is asked twice; then it is decided again which, since more may be late by then.
+type request struct {
+	claim    protocol.Claim
+	skip     *protocol.Pass // nil when it is a claim
+	decision decision       // that made it a skip
+
+	began     time.Time // when it, or the one that it goes on from, was sent first
+	sent      time.Time // for the last time
+	moment    lease.Moment
+	tries     int
+	overtaken bool // something happened since it was sent, which the answer may not know
+	waited    bool // its tick was answered to have to wait before
+}
+
+// waitingTick is a tick that has to wait for an earlier one to end.
+type waitingTick struct {
+	tick  int64
+	began time.Time // when it was claimed first
+}
+
+func (r *request) skips() bool { return r != nil && r.skip != nil }
+
+// claimsTick reports whether it is a claim of a tick.
+func (r *request) claimsTick(tick int64) bool {
+	return r != nil && r.skip == nil && r.claim.Occasion == tick
+}
+
+// reply is what became of a request.
+type reply struct {
+	received time.Time
+	failed   bool // the request has to be sent again
+	answer   protocol.Answer
+	// Of a skip: the watermark, and whether it was this request that has moved it.
+	watermark int64
+	skipped   bool
+}
+
+// The wait after a failure is doubled from one to the other. After an absence of the store it is cut short: see recovered.
+const firstRetry, lastRetry = 50, 1000 // ms
+
+// lateRetry is the wait after a claim that came too late by the store's clock, but not yet by our idea of it: without one
+// it would be made again and again until the two agree.
+const lateRetry = 10 // ms
+
+func (c *contender) claim(tick int64) protocol.Claim {
+	takeovers := c.spec.MaxTakeovers
+	if c.spec.Delivery == jobs.AtMostOnce {
+		takeovers = 0
+	}
+	return protocol.Claim{
+		Name: c.name, Occasion: tick, Holder: c.s.replica, Request: c.s.request(), Term: c.s.term,
+		Known: c.knownLocked(), Takeovers: takeovers,
+	}
+}
+
+func (c *contender) skip(d decision) *protocol.Pass {
+	return &protocol.Pass{
+		Name: c.name, From: c.cursor.watermark, To: d.tick, Outcome: d.outcome, Request: c.s.request(), Holder: c.s.replica,
+		Note: fleet.Note{Reason: string(d.reason), Count: d.count}.String(),
+	}
+}
+
+// knownLocked is the watermark as a store that has lost it gets it back. One that lies further ahead than the store's clock
+// may step without being noticed comes from a clock that was wrong, and is not written back.
+//
+// What others have only reported is not written back, so that no report, however wrong, makes a tick lost. It is with
+// delivery at most once, where a tick may be lost but not run twice.
+func (c *contender) knownLocked() int64 {
+	switch {
+	case c.aheadLocked():
+		return 0
+	case c.spec.Delivery == jobs.AtMostOnce:
+		return c.hintedWatermarkLocked()
+	default:
+		return c.cursor.watermark
+	}
+}
+
+// aheadLocked reports whether the watermark lies in the future.
+func (c *contender) aheadLocked() bool {
+	return c.cursor.watermark > c.s.clock.ms()+c.s.trust.limit.Milliseconds()
+}
+
+// beginLocked makes a request the pending one. It is to be sent now.
+func (c *contender) beginLocked(r *request) *request {
+	r.moment, r.sent, r.overtaken = lease.Sent(), time.Now(), false
+	r.tries++
+	if r.began.IsZero() {
+		r.began = r.sent
+	}
+	if r.skips() {
+		r.skip.Until = c.s.until()
+	} else {
+		r.claim.Until, r.claim.TakeoverUntil = c.s.until(), c.s.takeoverUntil()
+	}
+	c.pending = r
+	return r
+}
+
+// repeatLocked sends the pending request again, unless that is of no use: a takeover that was granted a TTL ago has run
+// out, and another may have taken the tick over since.
+func (c *contender) repeatLocked() *request {
+	if r := c.pending; r.skips() || !r.claim.OnlyOpen || time.Since(r.sent) < c.s.term {
+		return c.beginLocked(r)
+	}
+	c.pending = nil
+	return nil
+}
+
+// ask sends a request to the store and waits for the reply. The mutex is not locked.
+func (c *contender) ask(r *request) reply {
+	var a reply
+	var err error
+	ctx := c.s.calls.context(r.sent)
+	if r.skips() {
+		a.watermark, a.skipped, err = c.s.store.Pass(ctx, *r.skip)
+		c.s.inflight.answered(r.sent, err)
+		c.s.bounded(r.sent, err)
+		a.failed = err != nil
+		return a
+	}
+	a.answer, err = c.s.store.Claim(ctx, r.claim)
+	a.received = time.Now()
+	c.s.inflight.answered(r.sent, err)
+	c.s.answered(a.received.Sub(r.sent), err)
+	if err == nil {
+		c.s.clockSeen(r.sent, a.received, a.answer.Now)
+		if c.s.observed {
+			c.s.observe(Claimed{Job: c.name, Tick: utc(r.claim.Occasion), Status: a.answer.Status, Took: time.Since(r.began)})
+		}
+	}
+	a.failed = err != nil || a.answer.Status == protocol.OutOfBounds // a look at the clock comes before the next try
+	return a
+}
+
+// receiveLocked takes in the reply to a request.
+func (c *contender) receiveLocked(r *request, a reply) {
+	if a.failed {
+		c.failedLocked(r)
+		return
+	}
+	c.rest, c.failures = rest{}, 0
+	if r.skips() {
+		c.skippedLocked(r, a)
+	} else {
+		c.claimedLocked(r, a)
+	}
+	if c.pending == r { // else it was given up while it was under way
+		c.pending = nil
+	}
+}
+
+// failedLocked takes in that a request failed.
+func (c *contender) failedLocked(r *request) {
+	if r.skips() && r.tries == 1 && c.pending == r {
+		return // at once again
+	}
+	if r.skips() && c.pending == r {
+		c.pending = nil
+	}
+	wait := min(int64(firstRetry)<<min(c.failures, 10), lastRetry)
+	c.failures++
+	c.rest = rest{retrying, c.s.clock.ms() + wait}
+}
+
+// skippedLocked takes in that the ticks of a decision were skipped, or that another replica was quicker.
+func (c *contender) skippedLocked(r *request, a reply) {
+	d := r.decision
+	if a.skipped {
+		c.emitLocked(Passed{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: d.outcome, Reason: d.reason})
+	} else if a.watermark < r.skip.From {
+		c.forgottenLocked() // the record is gone, or went back in time
+		return
+	}
+	if c.pending == r { // else the job was redefined meanwhile
+		c.cursor = c.cursor.planned(d)
+	}
+	c.advanceLocked(a.watermark)
+	c.s.report(report{kind: progressDecided, job: c.name, tick: a.watermark, watermark: true})
+}
+
+// forgottenLocked leaves it to the syncer to make the record anew.
+func (c *contender) forgottenLocked() {
+	c.synced, c.pending = false, nil
+	c.s.wantSync()
+}
+
+func (c *contender) advanceLocked(watermark int64) {
+	c.cursor = c.cursor.advance(watermark, c.tickAfter)
+}

@@ -1,0 +1,40 @@
+package scheduler
+
+import (
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+// tickAfter returns the first tick after a time; 0 when there is none.
+func (d *definition) tickAfter(after int64) int64 {
+	t := d.job.Schedule().Next(time.UnixMilli(after))
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// due is when a tick is to start. The jitter depends on nothing but the job and the tick: it is the same everywhere.
+func (d *definition) due(tick int64) int64 {
+	jitter := d.spec.Jitter.Milliseconds()
+	if jitter <= 0 {
+		return tick
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(strconv.AppendInt([]byte(d.spec.Name), tick, 10))
+	return tick + int64(h.Sum64()%uint64(jitter+1))
+}
+
+// inTurn reports whether a tick of the job has to wait for one before it that runs.
+func (d *definition) inTurn() bool {
+	return d.spec.Overlap == jobs.Forbid || d.spec.Overlap == jobs.Queue
+}
+
+// utc returns the time of a tick.
+func utc(tick int64) time.Time { return time.UnixMilli(tick).UTC() }
+
+// ms rounds up to whole milliseconds.
+func ms(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }

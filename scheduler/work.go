@@ -1,0 +1,128 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+// work does what there is to do now, one request after another, and leaves the rest to the timers. waited is for how long
+// it had to wait before the store could be asked; 0 when that was short.
+func (c *contender) work(waited time.Duration) {
+	c.mu.Lock()
+	defer c.unlock()
+	now := c.s.clock.ms()
+	if waited > 0 {
+		c.cursor.overloaded = now
+	}
+	if c.active {
+		return
+	}
+	c.active, c.short = true, 0
+	for s := c.stepLocked(now); s.at != 0 && s.at <= now; s = c.stepLocked(now) {
+		if r := c.doLocked(s, now); r != nil {
+			c.unlock()
+			a := c.ask(r)
+			c.mu.Lock()
+			c.receiveLocked(r, a)
+		}
+		now = c.s.clock.ms()
+	}
+	c.restLocked()
+}
+
+// doLocked does what a step is for. If that needs the store it returns the request.
+func (c *contender) doLocked(s step, now int64) *request {
+	switch s.state {
+	case retrying:
+		return c.repeatLocked()
+	case takingOver:
+		return c.takeOverLocked(s.tick, now)
+	case confirming:
+		c.confirmLocked()
+	case claiming:
+		return c.decideLocked(now)
+	default: // the others wait
+	}
+	return nil
+}
+
+// restLocked leaves the contender alone until there is something to do.
+func (c *contender) restLocked() {
+	c.active = false
+	c.restRoomLocked()
+	if c.contendingLocked() {
+		c.s.timers.set(c, c.wakeAtLocked()) // under the lock, so that nothing that happens gets lost
+	}
+}
+
+// wakeAtLocked is when there will be something to do; 0 when only something that happens can say.
+func (c *contender) wakeAtLocked() int64 {
+	c.backup.Store(c.placeLocked().rank > 0)
+	if c.waits.offered.Load() {
+		return 1 // to take it, or to give it back
+	}
+	return c.stepLocked(c.s.clock.ms()).at
+}
+
+// lookAtLocked is when the contender acts now that something has happened: at once while it waits for room, which it may
+// not need any more.
+func (c *contender) lookAtLocked() int64 {
+	if c.short != 0 {
+		return 1
+	}
+	return c.wakeAtLocked()
+}
+
+// decideLocked does what the plan says about the ticks that are due.
+func (c *contender) decideLocked(now int64) *request {
+	c.rest = rest{}
+	d := plan(situation{cursor: c.cursor, policies: c.policies, now: now, settling: c.s.health.steady() < settleGrace})
+	switch d.action {
+	case skipTicks:
+		return c.beginLocked(&request{skip: c.skip(d), decision: d})
+	case claimTick:
+		return c.claimTickLocked(d, now)
+	case waitUntil:
+		c.rest = rest{settling, d.at}
+	case doNothing: // what was due is not any more
+		c.rest = rest{resting, now + 1}
+	}
+	return nil
+}
+
+// claimTickLocked claims the tick of a decision if it can.
+func (c *contender) claimTickLocked(d decision, now int64) *request {
+	if d.overlap == protocol.OverlapWait && c.runsLocked() { // the answer is known: it is busy
+		c.cursor = c.cursor.planned(d)
+		c.cursor.blocked = now
+		c.rest = rest{blocked, now + ms(c.s.term/2)}
+		c.s.report(report{kind: progressBusy, job: c.name, tick: d.tick, until: now + ms(c.s.term)})
+		return nil
+	}
+	if !c.roomLocked(c.due(d.tick) + c.backupLocked()) {
+		c.waitForRoomLocked(d.tick, now)
+		return nil
+	}
+	c.cursor = c.cursor.planned(d)
+	r := &request{claim: c.claim(d.tick)}
+	if c.waiting.tick == d.tick { // goes on from the claim before, whatever it says of the tick
+		r.began, r.waited = c.waiting.began, true
+	}
+	r.claim.NotBefore = time.UnixMilli(c.due(d.tick))
+	r.claim.Overlap = d.overlap
+	if d.latest != 0 {
+		r.claim.NotAfter = time.UnixMilli(d.latest)
+	}
+	return c.beginLocked(r)
+}
+
+// runsLocked reports whether this replica holds a tick of the job.
+func (c *contender) runsLocked() bool {
+	for _, l := range c.running {
+		if l.Valid() {
+			return true
+		}
+	}
+	return false
+}
