@@ -42,19 +42,17 @@ func ExampleNew_faults() {
 }
 
 func ExamplePermanent() {
-	handler := jobs.Retrying(jobs.Retry{MaxAttempts: 5}, jobs.Hooks{})(
-		func(_ context.Context, run jobs.Run) error {
-			fmt.Println("attempt", run.Attempt)
-			if run.Attempt < 2 {
-				return errors.New("connection refused")
-			}
-			return jobs.Permanent(errors.New("no such customer"))
-		})
-	fmt.Println(handler(context.Background(), jobs.Run{Attempt: 1}))
-	// Output:
-	// attempt 1
-	// attempt 2
-	// no such customer
+	customers := map[string]int{"ann": 7}
+	handler := func(_ context.Context, _ jobs.Run) error {
+		if _, found := customers["bob"]; !found {
+			return jobs.Permanent(errors.New("no such customer")) // a retry would not find him either
+		}
+		return nil
+	}
+	err := fmt.Errorf("bill: %w", handler(context.Background(), jobs.Run{}))
+	_, permanent := errors.AsType[*jobs.PermanentError](err)
+	fmt.Println(err, permanent)
+	// Output: bill: no such customer true
 }
 
 func ExampleRegistry() {

@@ -58,7 +58,19 @@ type runKey struct{}
 
 // NewContext returns a context that carries run, as the one that a handler is called with does.
 func NewContext(ctx context.Context, run Run) context.Context {
-	return context.WithValue(ctx, runKey{}, run)
+	return &runContext{ctx, run}
+}
+
+type runContext struct {
+	context.Context
+	run Run
+}
+
+func (c *runContext) Value(key any) any {
+	if _, ok := key.(runKey); ok {
+		return c.run
+	}
+	return c.Context.Value(key)
 }
 
 // FromContext returns the run that ctx belongs to, for code below a handler that needs its tick or token.

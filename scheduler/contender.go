@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/protocol"
@@ -53,6 +54,7 @@ type contender struct {
 	place   place
 	from    int64 // backups count from this time when it is later than the tick's
 	hints   hints
+	doubt   doubt
 }
 
 // definition is a job as this replica knows it. It is never changed, only replaced.
@@ -60,7 +62,7 @@ type definition struct {
 	job      *jobs.Job
 	spec     jobs.Spec
 	revision string
-	handle   func(ctx context.Context, run jobs.Run, then func(error)) // see jobs.ChainThen
+	handle   func(ctx context.Context, run jobs.Run, then func(error)) // see chain.NewThen
 }
 
 // record is what is known of a job's record besides its ticks.
@@ -89,7 +91,7 @@ func (c *contender) defineLocked(job *jobs.Job) {
 }
 
 func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run, then func(error)) {
-	return jobs.ChainThen(job, jobs.Hooks{OnRetry: c.onRetry, Announce: c.announce, Stopping: c.s.stopped})
+	return chain.NewThen(job, chain.Hooks{OnRetry: c.onRetry, BeforeAttempt: c.announce, Stopping: c.s.stopped})
 }
 
 // setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.

@@ -164,7 +164,7 @@
 //	the wall clock steps                nothing
 //	the store's clock steps             see above
 //	a handler panics                    its run fails
-//	a handler's error is hostile        its run fails: see jobs.Failure
+//	a handler's error is hostile        its run fails
 //	an observer blocks or panics        it loses events, which are counted; nothing else notices
 //	a run cannot begin                  its lease is not renewed after a TTL, and another replica takes the tick over
 //	a handler ignores its context       Run waits for it on shutdown for a while, then names it in its error

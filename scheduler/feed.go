@@ -52,11 +52,18 @@ func (f *feed) add(r report) {
 	}
 	r.watermark = r.watermark || before.watermark
 	f.pending[key] = r
+	f.wakeUp()
+}
+
+// wakeUp has what is pending sent a moment later.
+func (f *feed) wakeUp() {
 	select {
 	case f.wake <- struct{}{}:
 	default:
 	}
 }
+
+func (f *feed) wakeAfter(d time.Duration) { time.AfterFunc(d, f.wakeUp) }
 
 func (f *feed) take() []report {
 	f.mu.Lock()
@@ -71,8 +78,7 @@ func (f *feed) take() []report {
 
 // report sends something that this replica has learned to the others, a moment later.
 func (s *Scheduler) report(r report) {
-	// A store that has lost writes may have lost members, too.
-	if s.feed.publisher != nil && (r.kind == progressBehind || !s.peers.alone()) {
+	if s.feed.publisher != nil && !s.peers.alone() {
 		s.feed.add(r)
 	}
 }
@@ -90,6 +96,7 @@ func (s *Scheduler) sendReports(ctx context.Context) {
 		}
 		sleep(ctx, batchTime)
 		limited, cancel := s.call()
+		s.sendQuestions(limited)
 		s.send(limited, s.feed.take())
 		cancel()
 	}
@@ -119,10 +126,9 @@ func (s *Scheduler) receiveReports(ctx context.Context) {
 	if s.feed.publisher == nil {
 		return
 	}
-	for ctx.Err() == nil {
+	resubscribe(ctx, func(ctx context.Context) {
 		_ = s.feed.publisher.Subscribe(ctx, s.received) // an error shows in the other calls, if it matters
-		sleep(ctx, time.Second)
-	}
+	})
 }
 
 // received takes in a message of another replica.
@@ -132,17 +138,21 @@ func (s *Scheduler) received(message []byte) {
 		return
 	}
 	set := s.jobs.Load()
+	var questions []report
 	for _, r := range p.reports {
 		switch c := set.byName[r.job]; {
 		case r.kind == progressLeaving:
 			s.left(p.replica, p.instance)
-		case c == nil || p.since != s.remembered() || s.trust.holds():
+		case p.since != s.remembered() || s.trust.holds():
 		case r.kind == progressBehind:
-			c.writeBack(r.tick)
-		default:
+			questions = append(questions, r)
+		case r.kind == progressAnswered:
+			s.memberAnswered(inquiryID{r.job, r.tick}, p.replica)
+		case c != nil:
 			c.learn(r, p.replica)
 		}
 	}
+	s.questioned(p.replica, p.instance, questions)
 }
 
 // remembered is since when the store remembers, in Unix µs.

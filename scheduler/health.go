@@ -83,6 +83,13 @@ func (h *health) report(took time.Duration, err error) (recovered bool) {
 	return recovered
 }
 
+// shaken takes in that a connection to the store was lost, whether or not a call has failed for it.
+func (h *health) shaken() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.troubled = time.Now()
+}
+
 // steady returns for how long the store has answered without trouble.
 func (h *health) steady() time.Duration {
 	h.mu.Lock()

@@ -32,6 +32,9 @@ func (c *contender) placeLocked() place {
 	return c.place
 }
 
+// unconfirmedLocked reports whether others have reported something that no answer of the store has confirmed.
+func (c *contender) unconfirmedLocked() bool { return c.hintedLocked() || c.doubt.unread }
+
 // hintedLocked reports whether others have reported a later watermark than the confirmed one.
 func (c *contender) hintedLocked() bool { return c.hints.watermark > c.cursor.watermark }
 
@@ -70,13 +73,11 @@ func (c *contender) backupLocked() int64 {
 // confirmAtLocked is when what others have reported is to be confirmed; 0 for never.
 func (c *contender) confirmAtLocked() int64 {
 	switch {
-	case !c.hintedLocked():
+	case !c.unconfirmedLocked():
 		return 0
-	case c.hints.doubted != 0:
-		return max(c.notBefore, 1)
 	case c.placeLocked().rank == 0:
 		return 1 // before its next tick is due, if there is time
-	case c.placeLocked().rank == 1:
+	case c.hintedLocked() && c.placeLocked().rank == 1:
 		return c.hints.since + confirmEvery
 	default:
 		return 0
@@ -86,6 +87,7 @@ func (c *contender) confirmAtLocked() int64 {
 // confirmLocked has the record read: what others have reported is not enough to decide about a tick.
 func (c *contender) confirmLocked() {
 	c.synced, c.confirming = false, true
+	c.doubt.asked = c.doubt.asked && c.doubtEndsLocked() != 0
 	c.s.wantSync()
 }
 
@@ -95,30 +97,16 @@ func (c *contender) confirmLocked() {
 // knownLocked.
 func (c *contender) confirmedLocked(watermark int64) {
 	h := &c.hints
+	c.doubt.unread = false
 	switch {
 	case !c.hintedLocked(), h.watermark <= watermark:
 		c.hints = hints{}
 	case h.doubted == 0:
 		h.doubted = h.watermark
-		c.notBefore = max(c.notBefore, c.s.clock.ms()+ms(heardOf))
-		c.s.report(report{kind: progressBehind, job: c.name, tick: watermark})
+		c.askLocked(watermark)
 	default:
 		c.hints = hints{}
 	}
-}
-
-// writeBack takes in that another replica found the record's watermark to be older than what was reported: if this one
-// knows better, from the store itself, the record is given what it has lost.
-func (c *contender) writeBack(watermark int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone || !c.synced || c.cursor.watermark <= watermark {
-		return
-	}
-	for _, l := range c.running {
-		l.Check()
-	}
-	c.confirmLocked()
 }
 
 // learn takes in what another replica has reported.
@@ -136,6 +124,7 @@ func (c *contender) learn(r report, from string) {
 	case progressQueued:
 		c.expectLocked(r.tick, look{at: until + c.takeoverLocked(), waits: true})
 	case progressSettled:
+		c.doubt.reportSettled(r.tick)
 		if !c.pending.claimsTick(r.tick) {
 			delete(c.open, r.tick)
 		}
@@ -143,7 +132,7 @@ func (c *contender) learn(r report, from string) {
 		if r.tick == c.upcomingLocked() && c.placeLocked().rank > 0 {
 			c.from = max(c.from, until)
 		}
-	case progressDecided, progressBehind, progressLeaving:
+	case progressDecided, progressBehind, progressAnswered, progressLeaving:
 	}
 	if r.watermark && r.tick > max(c.cursor.watermark, c.hints.watermark) {
 		if !c.hintedLocked() {
@@ -170,6 +159,11 @@ func (c *contender) takeoverLocked(holder ...string) int64 {
 // reportLocked tells the other replicas what the answer to a claim says.
 func (c *contender) reportLocked(claim *protocol.Claim, a protocol.Answer, now int64) {
 	r := report{job: c.name, tick: claim.Occasion, watermark: !claim.OnlyOpen && a.Mark >= claim.Occasion}
+	switch a.Status {
+	case protocol.Granted, protocol.Skipped, protocol.Paused, protocol.Lost:
+		c.doubt.own = max(c.doubt.own, claim.Occasion)
+	default:
+	}
 	switch a.Status {
 	case protocol.Granted:
 		r.kind, r.until = progressGranted, now+ms(claim.Term)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/protocol"
@@ -45,7 +46,7 @@ func newLeader(s *Scheduler, job *jobs.Job) *leader {
 
 // setHandler makes the next call of a handler one of job's, which is defined as the one before.
 func (l *leader) setHandler(job *jobs.Job) {
-	handler := jobs.Recover(job.Handler())
+	handler := chain.Recover(job.Handler())
 	l.handler.Store(&handler)
 }
 

@@ -21,6 +21,7 @@ type peers struct {
 	mu    sync.Mutex
 	first time.Time            // when the members were read first
 	left  map[string]time.Time // instances that have said that they leave, and when
+	seen  map[string]time.Time // when a replica was read as living last, by its id
 }
 
 // settleTime is how long after the first time the members have to be read again before what is known of them counts: who
@@ -28,7 +29,7 @@ type peers struct {
 const settleTime = 500 * time.Millisecond
 
 func newPeers(self string, reliable time.Duration) *peers {
-	return &peers{self: self, reliable: reliable, base: time.Now(), left: map[string]time.Time{}}
+	return &peers{self: self, reliable: reliable, base: time.Now(), left: map[string]time.Time{}, seen: map[string]time.Time{}}
 }
 
 // current returns the ranking; nil when nobody is known, or what is known is too old.
@@ -57,6 +58,11 @@ func (p *peers) settling() bool {
 func (p *peers) read(replicas []fleet.Replica) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for _, r := range replicas {
+		if _, left := p.left[r.Instance]; !left && !r.Stopping {
+			p.seen[r.ID] = time.Now()
+		}
+	}
 	switch {
 	case p.first.IsZero():
 		p.first = time.Now()
@@ -107,12 +113,28 @@ func (p *peers) leave(replica, instance string) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left[instance] = time.Now()
+	delete(p.seen, replica)
 	r := p.ranking.Load()
 	if r == nil || replica == p.self {
 		return false
 	}
 	members := slices.DeleteFunc(slices.Clone(r.members), func(m member) bool { return m.id == replica })
 	return p.replaceLocked(members)
+}
+
+// alive returns the ids of those that were read as living of late, this replica included or not. A store that has lost a part
+// of what it knew may have lost their heartbeats.
+func (p *peers) alive() (ids []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, at := range p.seen {
+		if time.Since(at) > p.reliable {
+			delete(p.seen, id)
+			continue
+		}
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 func (p *peers) replaceLocked(members []member) (changed bool) {

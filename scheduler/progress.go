@@ -25,8 +25,10 @@ const (
 	progressBusy progressKind = 'b'
 	// Nothing but its watermark.
 	progressDecided progressKind = 'd'
-	// The record's watermark is Tick, and others have reported a later one: who knows better writes it back.
+	// The record has lost something, and the sender knows a watermark of Tick: see inquiries. Until is the inquiry's number.
 	progressBehind progressKind = 'o'
+	// The sender has written back what it knows. Tick is the inquiry's number, and in place of a job is who asks.
+	progressAnswered progressKind = 'k'
 	// The sender claims nothing more.
 	progressLeaving progressKind = 'l'
 )
@@ -71,7 +73,10 @@ func (p progress) encode() (messages [][]byte) {
 	}
 	groups := map[group][]string{}
 	for _, r := range p.reports {
-		g := group{r.kind, r.watermark, r.tick, (r.until + untilStep - 1) / untilStep * untilStep}
+		g := group{r.kind, r.watermark, r.tick, r.until}
+		if r.kind != progressBehind {
+			g.until = (r.until + untilStep - 1) / untilStep * untilStep
+		}
 		groups[g] = append(groups[g], r.job)
 	}
 	order := slices.SortedFunc(maps.Keys(groups), func(a, b group) int {

@@ -14,7 +14,9 @@ func (c *contender) syncedLocked(r protocol.Record) {
 		if c.made {
 			c.lostLocked(r)
 		}
-		c.hints = hints{}
+		if !c.doubt.proven {
+			c.hints = hints{}
+		}
 	}
 	if !c.confirming { // every replica has read its records at about this time
 		c.from = c.s.clock.ms()

@@ -76,13 +76,13 @@ func (c *contender) skip(d decision) *protocol.Pass {
 // knownLocked is the watermark as a store that has lost it gets it back. One that lies further ahead than the store's clock
 // may step without being noticed comes from a clock that was wrong, and is not written back.
 //
-// What others have only reported is not written back, so that no report, however wrong, makes a tick lost. It is with
-// delivery at most once, where a tick may be lost but not run twice.
+// What others have only reported is not written back, so that no report, however wrong, makes a tick lost. It is when the
+// record has proved to have lost something, and with delivery at most once, where a tick may be lost but not run twice.
 func (c *contender) knownLocked() int64 {
 	switch {
 	case c.aheadLocked():
 		return 0
-	case c.spec.Delivery == jobs.AtMostOnce:
+	case c.spec.Delivery == jobs.AtMostOnce, c.doubt.proven:
 		return c.hintedWatermarkLocked()
 	default:
 		return c.cursor.watermark
@@ -190,12 +190,6 @@ func (c *contender) skippedLocked(r *request, a reply) {
 	}
 	c.advanceLocked(a.watermark)
 	c.s.report(report{kind: progressDecided, job: c.name, tick: a.watermark, watermark: true})
-}
-
-// forgottenLocked leaves it to the syncer to make the record anew.
-func (c *contender) forgottenLocked() {
-	c.synced, c.pending = false, nil
-	c.s.wantSync()
 }
 
 func (c *contender) advanceLocked(watermark int64) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/protocol"
@@ -136,7 +137,7 @@ func (r *run) settle() {
 // stopped reports whether the run failed because the replica stops: it was cancelled when the grace was over, or waited
 // for its next attempt.
 func (r *run) stopped() bool {
-	return r.err != nil && (errors.Is(r.cause, ErrStopping) || errors.Is(r.err, jobs.ErrGivenUp) && r.c.s.stopping.Load())
+	return r.err != nil && (errors.Is(r.cause, ErrStopping) || errors.Is(r.err, chain.ErrGivenUp) && r.c.s.stopping.Load())
 }
 
 // end settles the tick, with what people will want to know of the run.

@@ -40,7 +40,10 @@ type Scheduler struct {
 	keeper *lease.Keeper
 	peers  *peers
 	feed   *feed
-	sets   *fleet.JobSets
+
+	inquiries *inquiries
+
+	sets *fleet.JobSets
 
 	capacity *capacity
 	inflight *inflight
@@ -198,6 +201,7 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.term), newHealth(s.storeChanged, s.hint)
 	s.facts, s.health.back = newFacts(store), s.storeIsBack
 	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.term)), newFeed(store)
+	s.inquiries = newInquiries(s.epoch, o.term)
 	s.sets = fleet.NewJobSets(store)
 	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
 	s.Update(registry)

@@ -9,6 +9,7 @@ const (
 	removed    state = iota // nothing any more: the job was removed, or the replica stops
 	untrusted               // waits: the store's clock is not trusted
 	unread                  // waits for its record to be read: at the start, after a loss, or to confirm reports
+	doubting                // waits until all who may know what its record has lost have written that back
 	idle                    // nothing: the schedule has no further tick
 	resting                 // waits for the next tick to be due
 	deferring               // leaves the tick that is due to the replicas before this one
@@ -23,7 +24,7 @@ const (
 )
 
 var stateNames = [...]string{
-	"removed", "untrusted", "unread", "idle", "resting", "deferring", "settling", "blocked", "crowded", "watching",
+	"removed", "untrusted", "unread", "doubting", "idle", "resting", "deferring", "settling", "blocked", "crowded", "watching",
 	"retrying", "claiming", "confirming", "taking over",
 }
 
@@ -57,6 +58,8 @@ func (c *contender) stepLocked(now int64) step {
 		return step{state: untrusted}
 	case !c.synced:
 		return step{state: unread} // until the syncer has read it
+	case c.inDoubtLocked():
+		return c.doubtStepLocked()
 	case c.pending != nil:
 		return step{state: retrying, at: max(c.rest.until, 1)}
 	}
@@ -83,7 +86,7 @@ func (c *contender) tickStepLocked(now int64) step {
 	}
 	s := step{at: max(at, c.rest.until, c.notBefore)}
 	switch {
-	case s.at <= now && c.hintedLocked():
+	case s.at <= now && c.unconfirmedLocked():
 		s.state = confirming
 	case s.at <= now:
 		s.state = claiming

@@ -168,11 +168,13 @@ func (s *Scheduler) sync(ctx context.Context) {
 			return
 		case <-s.syncs:
 		}
+		mine := s.inquiries.takeMine()
 		for !s.syncAll() {
 			if !sleep(ctx, probeEvery) {
 				return
 			}
 		}
+		s.answer(ctx, mine)
 	}
 }
 
@@ -247,8 +249,10 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 			s.wantSync()
 			continue
 		}
+		remembers := c.made && c.since == since
 		c.since = since
 		s.noteEdit(c, records[i], began, received)
+		c.doubtRecordLocked(records[i], remembers)
 		c.syncedLocked(records[i])
 		c.unlock()
 		c.poke()
@@ -274,9 +278,36 @@ func (s *Scheduler) watch(ctx context.Context) {
 	if !ok {
 		return
 	}
-	for ctx.Err() == nil {
-		_ = w.Watch(ctx, s.woken) // an error shows in the other calls, if it matters
-		sleep(ctx, time.Second)
+	connected := false
+	resubscribe(ctx, func(ctx context.Context) {
+		_ = w.Watch(ctx, func(name string, tick int64) { // an error shows in the other calls, if it matters
+			if name == "" && connected {
+				s.verify()
+			}
+			connected = connected || name == ""
+			s.woken(name, tick)
+		})
+		s.health.shaken()
+	})
+}
+
+// resubscribe calls subscribe, which returns when its connection is lost, until ctx ends: soon again at first.
+func resubscribe(ctx context.Context, subscribe func(context.Context)) {
+	const longest = time.Second
+	for wait := probeEvery; ctx.Err() == nil; wait = min(2*wait, longest) {
+		began := time.Now()
+		if subscribe(ctx); time.Since(began) > longest {
+			wait = probeEvery
+		}
+		sleep(ctx, wait)
+	}
+}
+
+// verify has this replica read the records that it is most likely to know better than a store which was away, and may have
+// come back as it was before: see [lease.Session].
+func (s *Scheduler) verify() {
+	for _, c := range s.jobs.Load().contenders {
+		c.verifyRecord()
 	}
 }
 

@@ -159,6 +159,7 @@ func (c *contender) othersLocked(open []protocol.Open, tick, now int64, overtake
 	if len(open) == 0 && len(c.open) == 0 {
 		return
 	}
+	c.suspectLocked(open)
 	before := c.open
 	c.open = make(map[int64]look, len(open))
 	for t, l := range before {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/http"
 )
@@ -168,11 +169,12 @@ func TestOnlyWhatMayGoBetterIsTriedAgain(t *testing.T) {
 			handler, err := http.New(test.call, nil)
 			require.NoError(t, err)
 			attempts := 0
-			retrying := jobs.Retrying(jobs.Retry{MaxAttempts: 3}, jobs.Hooks{})
-			err = retrying(func(ctx context.Context, run jobs.Run) error {
+			job, err := jobs.New("j", "@hourly", func(ctx context.Context, run jobs.Run) error {
 				attempts++
 				return handler(ctx, run)
-			})(t.Context(), jobs.Run{Attempt: 1})
+			}, jobs.WithRetry(jobs.Retry{MaxAttempts: 3}))
+			require.NoError(t, err)
+			err = chain.New(job, chain.Hooks{})(t.Context(), jobs.Run{Attempt: 1})
 			require.Error(t, err)
 			require.Equal(t, test.attempts, attempts)
 		})
@@ -184,8 +186,10 @@ func TestRetryAfterLengthensTheWaitForTheNextAttempt(t *testing.T) {
 		failure := fmt.Errorf("GET: %w", &http.StatusError{Code: 429, Wait: 20 * time.Second})
 		var waits []time.Duration
 		policy := jobs.Retry{MaxAttempts: 2, Backoff: time.Second, MaxBackoff: time.Minute}
-		hooks := jobs.Hooks{OnRetry: func(_ jobs.Run, _ error, wait time.Duration) { waits = append(waits, wait) }}
-		err := jobs.Retrying(policy, hooks)(func(context.Context, jobs.Run) error { return failure })(t.Context(), jobs.Run{Attempt: 1})
+		hooks := chain.Hooks{OnRetry: func(_ jobs.Run, _ error, wait time.Duration) { waits = append(waits, wait) }}
+		job, err := jobs.New("j", "@hourly", func(context.Context, jobs.Run) error { return failure }, jobs.WithRetry(policy))
+		require.NoError(t, err)
+		err = chain.New(job, hooks)(t.Context(), jobs.Run{Attempt: 1})
 		require.ErrorIs(t, err, failure)
 		require.Equal(t, []time.Duration{20 * time.Second}, waits)
 	})

@@ -139,12 +139,15 @@ func (s *Session) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.R
 	var list []*work
 	for name, parts := range group(len(syncs), func(i int) string { return syncs[i].Name }) {
 		r := new(record.Record)
-		list = append(list, &work{key: name, state: r, rule: func(at *record.Moment) []Notification {
+		w := &work{key: name, state: r}
+		w.rule = func(at *record.Moment) []Notification {
 			for _, i := range parts {
 				records[i], answers[i] = r.Sync(syncs[i], at)
+				records[i].Restored = w.behind
 			}
 			return nil
-		}})
+		}
+		list = append(list, w)
 	}
 	for batch := range slices.Chunk(list, most) {
 		s.apply(ctx, batch...)

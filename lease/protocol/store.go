@@ -316,12 +316,15 @@ type Schedule struct {
 
 // Record is the record of a name, as a store has it.
 type Record struct {
-	Name   string
-	Made   bool  // Sync has just made it
-	Mark   int64 // every occasion up to it is settled or open
-	Token  int64 // of the last grant
-	Open   []Open
-	Paused *Pause // nil when it is not
+	Name string
+	Made bool // Sync has just made it
+	// Restored says that the record was older than what this client had seen of it, and that Sync has brought that back: the
+	// store went back in time. Other clients may know more.
+	Restored bool
+	Mark     int64 // every occasion up to it is settled or open
+	Token    int64 // of the last grant
+	Open     []Open
+	Paused   *Pause // nil when it is not
 	// Revision is the newest that a Sync has brought, and Revised when it was brought first, after another or none, by
 	// the store's clock in microseconds.
 	Revision string

@@ -1,4 +1,4 @@
-package jobs_test
+package chain
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 func TestRecoverPassesWhatTheHandlerReturns(t *testing.T) {
 	for _, want := range []error{nil, io.ErrUnexpectedEOF} {
 		var got jobs.Run
-		handler := jobs.Recover(func(ctx context.Context, run jobs.Run) error {
+		handler := Recover(func(ctx context.Context, run jobs.Run) error {
 			got = run
 			return want
 		})
@@ -26,7 +26,7 @@ func TestRecoverPassesWhatTheHandlerReturns(t *testing.T) {
 }
 
 func TestRecoverMakesAPanicAnErrorWithValueAndStack(t *testing.T) {
-	err := jobs.Recover(panicsOnPurpose)(t.Context(), jobs.Run{})
+	err := Recover(panicsOnPurpose)(t.Context(), jobs.Run{})
 
 	panicked, ok := errors.AsType[*jobs.PanicError](err)
 	require.True(t, ok)
@@ -39,12 +39,12 @@ func TestRecoverMakesAPanicAnErrorWithValueAndStack(t *testing.T) {
 func panicsOnPurpose(context.Context, jobs.Run) error { panic("two\nlines") }
 
 func TestRecoveredErrorsAreSeenThroughThePanic(t *testing.T) {
-	err := jobs.Recover(func(context.Context, jobs.Run) error { panic(io.ErrUnexpectedEOF) })(t.Context(), jobs.Run{})
+	err := Recover(func(context.Context, jobs.Run) error { panic(io.ErrUnexpectedEOF) })(t.Context(), jobs.Run{})
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
 func TestPanicWithNilIsNoSuccess(t *testing.T) {
-	err := jobs.Recover(func(context.Context, jobs.Run) error {
+	err := Recover(func(context.Context, jobs.Run) error {
 		panic(nil) //nolint:govet // it is what is tested
 	})(t.Context(), jobs.Run{})
 	require.Error(t, err)
@@ -54,7 +54,7 @@ func TestGoexitFailsTheRunAndSparesTheCaller(t *testing.T) {
 	returned := make(chan error, 1)
 	go func() { // a broken Recover would end this goroutine, or the test's
 		defer close(returned)
-		returned <- jobs.Recover(func(context.Context, jobs.Run) error {
+		returned <- Recover(func(context.Context, jobs.Run) error {
 			runtime.Goexit()
 			return nil
 		})(t.Context(), jobs.Run{})
@@ -66,7 +66,7 @@ func TestGoexitFailsTheRunAndSparesTheCaller(t *testing.T) {
 
 func TestRecoverWaitsForTheHandlersDefers(t *testing.T) {
 	done := false
-	err := jobs.Recover(func(context.Context, jobs.Run) error {
+	err := Recover(func(context.Context, jobs.Run) error {
 		defer func() { done = true }()
 		panic("stop")
 	})(t.Context(), jobs.Run{})
@@ -83,7 +83,7 @@ func TestPanicErrorIsOneLineWhateverTheValue(t *testing.T) {
 func BenchmarkChainWithoutTimeoutAndRetry(b *testing.B) {
 	job, err := jobs.New("j", "@hourly", func(context.Context, jobs.Run) error { return nil })
 	require.NoError(b, err)
-	handler := jobs.Chain(job, jobs.Hooks{})
+	handler := New(job, Hooks{})
 	ctx, run := b.Context(), jobs.Run{Attempt: 1}
 	b.ReportAllocs()
 	for b.Loop() {

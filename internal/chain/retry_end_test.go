@@ -1,4 +1,4 @@
-package jobs_test
+package chain
 
 import (
 	"context"
@@ -20,12 +20,12 @@ func TestPermanentFailureIsNotRetried(t *testing.T) {
 		"wrapped": func(context.Context, jobs.Run) error {
 			return fmt.Errorf("read: %w", jobs.Permanent(io.ErrUnexpectedEOF))
 		},
-		"panicked": jobs.Recover(func(context.Context, jobs.Run) error { panic(jobs.Permanent(io.ErrUnexpectedEOF)) }),
+		"panicked": Recover(func(context.Context, jobs.Run) error { panic(jobs.Permanent(io.ErrUnexpectedEOF)) }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				err := jobs.Retrying(attempts(3), jobs.Hooks{})(func(ctx context.Context, run jobs.Run) error {
+				err := retrying(attempts(3), Hooks{})(func(ctx context.Context, run jobs.Run) error {
 					calls++
 					return handler(ctx, run)
 				})(t.Context(), jobs.Run{Attempt: 1})
@@ -50,12 +50,12 @@ func TestStoppingEndsRetries(t *testing.T) {
 				time.AfterFunc(test.stopAt, func() { close(stopping) })
 				began := time.Now()
 				policy := jobs.Retry{MaxAttempts: 3, Backoff: time.Hour, MaxBackoff: time.Hour}
-				err := jobs.Retrying(policy, jobs.Hooks{Stopping: stopping})(func(context.Context, jobs.Run) error {
+				err := retrying(policy, Hooks{Stopping: stopping})(func(context.Context, jobs.Run) error {
 					time.Sleep(time.Second)
 					return io.ErrUnexpectedEOF
 				})(t.Context(), jobs.Run{Attempt: 1})
 				require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-				require.Equal(t, test.stopAt < 2*time.Hour, errors.Is(err, jobs.ErrGivenUp))
+				require.Equal(t, test.stopAt < 2*time.Hour, errors.Is(err, ErrGivenUp))
 				if test.want != 0 {
 					require.Equal(t, test.want, time.Since(began))
 				}
@@ -77,7 +77,7 @@ func TestPermanentKeepsTheErrorItMarks(t *testing.T) {
 func TestPanicsAreRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		handler := jobs.Retrying(attempts(3), jobs.Hooks{})(jobs.Recover(func(context.Context, jobs.Run) error {
+		handler := retrying(attempts(3), Hooks{})(Recover(func(context.Context, jobs.Run) error {
 			if calls++; calls < 3 {
 				panic("no")
 			}
@@ -91,23 +91,23 @@ func TestPanicsAreRetried(t *testing.T) {
 var errLost = errors.New("lease lost")
 
 func TestRetryEndsWithItsContext(t *testing.T) {
-	for name, when := range map[string]func(end func()) (jobs.Handler, jobs.Hooks){
-		"during the attempt": func(end func()) (jobs.Handler, jobs.Hooks) {
-			return func(context.Context, jobs.Run) error { end(); return io.ErrUnexpectedEOF }, jobs.Hooks{}
+	for name, when := range map[string]func(end func()) (jobs.Handler, Hooks){
+		"during the attempt": func(end func()) (jobs.Handler, Hooks) {
+			return func(context.Context, jobs.Run) error { end(); return io.ErrUnexpectedEOF }, Hooks{}
 		},
-		"during the wait": func(end func()) (jobs.Handler, jobs.Hooks) {
+		"during the wait": func(end func()) (jobs.Handler, Hooks) {
 			return func(context.Context, jobs.Run) error {
 				time.AfterFunc(time.Minute, end)
 				return io.ErrUnexpectedEOF
-			}, jobs.Hooks{}
+			}, Hooks{}
 		},
-		"while it is told": func(end func()) (jobs.Handler, jobs.Hooks) {
+		"while it is told": func(end func()) (jobs.Handler, Hooks) {
 			return func(context.Context, jobs.Run) error { return io.ErrUnexpectedEOF },
-				jobs.Hooks{OnRetry: func(jobs.Run, error, time.Duration) { end() }}
+				Hooks{OnRetry: func(jobs.Run, error, time.Duration) { end() }}
 		},
-		"while it is announced": func(end func()) (jobs.Handler, jobs.Hooks) {
+		"while it is announced": func(end func()) (jobs.Handler, Hooks) {
 			return func(context.Context, jobs.Run) error { return io.ErrUnexpectedEOF },
-				jobs.Hooks{Announce: func(context.Context, jobs.Run) { end() }}
+				Hooks{BeforeAttempt: func(context.Context, jobs.Run) { end() }}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 				handler, hooks := when(func() { cancel(errLost) })
 				calls, start := 0, time.Now()
 				policy := jobs.Retry{MaxAttempts: 3, Backoff: time.Hour, MaxBackoff: 24 * time.Hour}
-				err := jobs.Retrying(policy, hooks)(func(ctx context.Context, run jobs.Run) error {
+				err := retrying(policy, hooks)(func(ctx context.Context, run jobs.Run) error {
 					calls++
 					return handler(ctx, run)
 				})(ctx, jobs.Run{Attempt: 1})
@@ -141,7 +141,7 @@ func TestRetryTellsOfNoRetryThatWillNotBe(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errLost)
 	r := &recorder{fail: 9, err: errLost}
-	err := jobs.Retrying(attempts(3), r.hooks())(r.handle)(ctx, jobs.Run{Attempt: 1})
+	err := retrying(attempts(3), r.hooks())(r.handle)(ctx, jobs.Run{Attempt: 1})
 	require.ErrorIs(t, err, errLost)
 	require.EqualError(t, err, errLost.Error(), "a handler that returned the cause has said it all")
 	require.Equal(t, []string{"run 1"}, r.calls)

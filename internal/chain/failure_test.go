@@ -1,4 +1,4 @@
-package jobs_test
+package chain
 
 import (
 	"context"
@@ -19,13 +19,13 @@ import (
 // hostile is an error each of whose methods does what the test says.
 type hostile struct{ error, is, as, unwrap, retryAfter func() }
 
-func (e *hostile) Error() string             { call(e.error); return "hostile" }
-func (e *hostile) Is(error) bool             { call(e.is); return false }
-func (e *hostile) As(any) bool               { call(e.as); return false }
-func (e *hostile) Unwrap() error             { call(e.unwrap); return nil }
-func (e *hostile) RetryAfter() time.Duration { call(e.retryAfter); return 0 }
+func (e *hostile) Error() string             { callOrNil(e.error); return "hostile" }
+func (e *hostile) Is(error) bool             { callOrNil(e.is); return false }
+func (e *hostile) As(any) bool               { callOrNil(e.as); return false }
+func (e *hostile) Unwrap() error             { callOrNil(e.unwrap); return nil }
+func (e *hostile) RetryAfter() time.Duration { callOrNil(e.retryAfter); return 0 }
 
-func call(f func()) {
+func callOrNil(f func()) {
 	if f != nil {
 		f()
 	}
@@ -78,7 +78,7 @@ func TestChainContainsWhateverAnErrorDoes(t *testing.T) {
 
 							began := time.Now()
 							got := make(chan error)
-							go jobs.ChainThen(job, jobs.Hooks{})(t.Context(), jobs.Run{Attempt: 1}, func(err error) { got <- err })
+							go NewThen(job, Hooks{})(t.Context(), jobs.Run{Attempt: 1}, func(err error) { got <- err })
 							err = <-got
 
 							require.Error(t, err)
@@ -103,7 +103,7 @@ func (e lazily) Unwrap() error { return e.err }
 
 func TestFailureTextIsReadOnce(t *testing.T) {
 	reads := 0
-	err := jobs.Recover(func(context.Context, jobs.Run) error {
+	err := Recover(func(context.Context, jobs.Run) error {
 		return &hostile{error: func() {
 			if reads++; reads > 1 {
 				panic("again")
@@ -116,7 +116,7 @@ func TestFailureTextIsReadOnce(t *testing.T) {
 }
 
 func TestFailureKeepsBothEndsOfHugeText(t *testing.T) {
-	err := jobs.Recover(func(context.Context, jobs.Run) error {
+	err := Recover(func(context.Context, jobs.Run) error {
 		return errors.New("first line\n" + strings.Repeat("x", 100<<20) + "\nlast line")
 	})(t.Context(), jobs.Run{})
 	require.LessOrEqual(t, len(err.Error()), 64<<10)
@@ -127,7 +127,7 @@ func TestFailureKeepsBothEndsOfHugeText(t *testing.T) {
 
 func TestFailureMatchesWhatTheHandlerReturned(t *testing.T) {
 	wanted := &typedNil{text: "wanted"}
-	err := jobs.Recover(func(context.Context, jobs.Run) error {
+	err := Recover(func(context.Context, jobs.Run) error {
 		return fmt.Errorf("one: %w", errors.Join(io.EOF, wanted))
 	})(t.Context(), jobs.Run{})
 	require.ErrorIs(t, err, io.EOF)

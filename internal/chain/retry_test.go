@@ -1,4 +1,4 @@
-package jobs_test
+package chain
 
 import (
 	"context"
@@ -37,13 +37,13 @@ func (r *recorder) handle(ctx context.Context, run jobs.Run) error {
 	return nil
 }
 
-func (r *recorder) hooks() jobs.Hooks {
-	return jobs.Hooks{
+func (r *recorder) hooks() Hooks {
+	return Hooks{
 		OnRetry: func(run jobs.Run, err error, wait time.Duration) {
 			r.calls = append(r.calls, fmt.Sprintf("retry after %d: %v", run.Attempt, err))
 			r.waits = append(r.waits, wait)
 		},
-		Announce: func(_ context.Context, run jobs.Run) {
+		BeforeAttempt: func(_ context.Context, run jobs.Run) {
 			r.calls = append(r.calls, fmt.Sprintf("announce %d", run.Attempt))
 		},
 	}
@@ -69,7 +69,7 @@ func TestRetryCountsAttemptsFromTheFirstAndAnnouncesEach(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &recorder{fail: test.fail, err: errors.New("no")}
-				err := jobs.Retrying(test.policy, r.hooks())(r.handle)(t.Context(), jobs.Run{Attempt: test.first})
+				err := retrying(test.policy, r.hooks())(r.handle)(t.Context(), jobs.Run{Attempt: test.first})
 				require.Equal(t, test.want, r.calls)
 				if test.failed {
 					require.ErrorIs(t, err, r.err)
@@ -86,9 +86,9 @@ func TestWrappersWithNothingToDoAddNothing(t *testing.T) {
 	same := func(h jobs.Handler) bool {
 		return reflect.ValueOf(h).Pointer() == reflect.ValueOf(panicsOnPurpose).Pointer()
 	}
-	require.True(t, same(jobs.Retrying(attempts(1), jobs.Hooks{})(panicsOnPurpose)))
-	require.True(t, same(jobs.Timeout(0)(panicsOnPurpose)))
-	require.False(t, same(jobs.Retrying(attempts(2), jobs.Hooks{})(panicsOnPurpose)))
+	require.True(t, same(retrying(attempts(1), Hooks{})(panicsOnPurpose)))
+	require.True(t, same(timeout(0)(panicsOnPurpose)))
+	require.False(t, same(retrying(attempts(2), Hooks{})(panicsOnPurpose)))
 }
 
 func TestRetryWaitsDoubleWithinTheirBounds(t *testing.T) {
@@ -104,7 +104,7 @@ func TestRetryWaitsDoubleWithinTheirBounds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &recorder{fail: math.MaxInt, err: errors.New("no")}
 				start := time.Now()
-				require.Error(t, jobs.Retrying(policy, r.hooks())(r.handle)(t.Context(), jobs.Run{Attempt: 1}))
+				require.Error(t, retrying(policy, r.hooks())(r.handle)(t.Context(), jobs.Run{Attempt: 1}))
 
 				require.Len(t, r.waits, policy.MaxAttempts-1)
 				var sum time.Duration
@@ -126,7 +126,7 @@ func TestRetryWaitsAreNotTheSameEachTime(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		for range 20 {
 			r := &recorder{fail: 1, err: errors.New("no")}
-			require.NoError(t, jobs.Retrying(attempts(2), r.hooks())(r.handle)(t.Context(), jobs.Run{Attempt: 1}))
+			require.NoError(t, retrying(attempts(2), r.hooks())(r.handle)(t.Context(), jobs.Run{Attempt: 1}))
 			seen[r.waits[0]] = true
 		}
 		require.Greater(t, len(seen), 1)
@@ -145,13 +145,13 @@ func TestRetryWaitsAtLeastAsLongAsTheErrorAsks(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &recorder{fail: 1, err: fmt.Errorf("call: %w", busy{asked})}
-			require.NoError(t, jobs.Retrying(attempts(2), r.hooks())(r.handle)(t.Context(), jobs.Run{Attempt: 1}))
+			require.NoError(t, retrying(attempts(2), r.hooks())(r.handle)(t.Context(), jobs.Run{Attempt: 1}))
 			require.Equal(t, []time.Duration{want}, r.waits)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) { // less than the back-off, or nonsense: the back-off holds
 		r := &recorder{fail: 1, err: busy{-time.Hour}}
-		require.NoError(t, jobs.Retrying(attempts(2), r.hooks())(r.handle)(t.Context(), jobs.Run{Attempt: 1}))
+		require.NoError(t, retrying(attempts(2), r.hooks())(r.handle)(t.Context(), jobs.Run{Attempt: 1}))
 		require.GreaterOrEqual(t, r.waits[0], time.Second/2)
 	})
 }
@@ -159,7 +159,7 @@ func TestRetryWaitsAtLeastAsLongAsTheErrorAsks(t *testing.T) {
 func TestTimedOutAttemptsAreRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		handler := jobs.Retrying(attempts(2), jobs.Hooks{})(jobs.Timeout(time.Minute)(
+		handler := retrying(attempts(2), Hooks{})(timeout(time.Minute)(
 			func(ctx context.Context, _ jobs.Run) error {
 				if calls++; calls == 1 {
 					<-ctx.Done()
@@ -175,7 +175,7 @@ func TestRetriedAttemptsCarryTheirRunInTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run := jobs.Run{Job: "j", Attempt: 1}
 		var carried []int
-		err := jobs.Retrying(attempts(3), jobs.Hooks{})(func(ctx context.Context, run jobs.Run) error {
+		err := retrying(attempts(3), Hooks{})(func(ctx context.Context, run jobs.Run) error {
 			inContext, ok := jobs.FromContext(ctx)
 			require.True(t, ok)
 			require.Equal(t, run, inContext)

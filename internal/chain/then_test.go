@@ -1,4 +1,4 @@
-package jobs_test
+package chain
 
 import (
 	"context"
@@ -36,17 +36,17 @@ func TestChainThenTellsWhatChainReturns(t *testing.T) {
 				}, opts...)
 				require.NoError(t, err)
 				run := jobs.Run{Job: "j", Attempt: 1}
-				want := jobs.Chain(job, jobs.Hooks{})(t.Context(), run)
+				want := New(job, Hooks{})(t.Context(), run)
 
-				told := make(chan error, 2)
+				results := make(chan error, 2)
 				ended := make(chan struct{})
 				go func() {
 					defer close(ended)
-					jobs.ChainThen(job, jobs.Hooks{})(t.Context(), run, func(err error) { told <- err })
+					NewThen(job, Hooks{})(t.Context(), run, func(err error) { results <- err })
 				}()
 				<-ended
-				require.Len(t, told, 1, "it is told once")
-				got := <-told
+				require.Len(t, results, 1, "called once")
+				got := <-results
 				if want == nil {
 					require.NoError(t, got)
 					return
@@ -70,13 +70,13 @@ func TestChainThenKeepsTheValuesOfItsContext(t *testing.T) {
 		return context.Cause(child)
 	})
 	require.NoError(t, err)
-	jobs.ChainThen(job, jobs.Hooks{})(ctx, jobs.Run{}, func(err error) { require.ErrorIs(t, err, context.Canceled) })
+	NewThen(job, Hooks{})(ctx, jobs.Run{}, func(err error) { require.ErrorIs(t, err, context.Canceled) })
 }
 
 func BenchmarkChainThenWithoutTimeoutAndRetry(b *testing.B) {
 	job, err := jobs.New("j", "@hourly", func(context.Context, jobs.Run) error { return nil })
 	require.NoError(b, err)
-	handle := jobs.ChainThen(job, jobs.Hooks{})
+	handle := NewThen(job, Hooks{})
 	ctx, run := b.Context(), jobs.Run{Attempt: 1}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -1,4 +1,4 @@
-package jobs_test
+package chain
 
 import (
 	"context"
@@ -38,10 +38,10 @@ func TestChainGivesEachAttemptItsTimeoutAndRecoversEach(t *testing.T) {
 		require.NoError(t, err)
 
 		var failures []string
-		hooks := jobs.Hooks{OnRetry: func(run jobs.Run, err error, _ time.Duration) {
+		hooks := Hooks{OnRetry: func(run jobs.Run, err error, _ time.Duration) {
 			failures = append(failures, err.Error())
 		}}
-		require.NoError(t, jobs.Chain(job, hooks)(t.Context(), jobs.Run{Job: "j", Attempt: 1}))
+		require.NoError(t, New(job, hooks)(t.Context(), jobs.Run{Job: "j", Attempt: 1}))
 		require.Equal(t, []string{"1/1 1m0s", "2/2 1m0s", "3/3 1m0s", "4/4 1m0s"}, seen)
 		require.Equal(t, []string{
 			"timeout: not done within 1m0s: context deadline exceeded",
@@ -63,7 +63,7 @@ func TestChainWithDefaultPoliciesRunsOnceWithoutLimit(t *testing.T) {
 		panic("always")
 	})
 	require.NoError(t, err)
-	err = jobs.Chain(job, jobs.Hooks{})(t.Context(), jobs.Run{Job: "j", Attempt: 1})
+	err = New(job, Hooks{})(t.Context(), jobs.Run{Job: "j", Attempt: 1})
 	require.EqualError(t, err, "panic: always")
 	require.Equal(t, 1, calls)
 }

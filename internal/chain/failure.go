@@ -1,4 +1,4 @@
-package jobs
+package chain
 
 import (
 	"errors"
@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Failure is a handler's error in a form that is safe to use anywhere: it is what [Recover], and so [Chain], return in
-// place of that error. An error is code of the handler's author. Its methods may panic, as those of a typed nil pointer
-// do, block for ever, or call runtime.Goexit; outside of the run they would end the process or hold the tick's lease.
+// failure stands for a handler's error and is safe to use anywhere. An error is code of the handler's author. Its methods
+// may panic, as those of a typed nil pointer do, block forever, or call runtime.Goexit; outside of the run they would end
+// the process or hold the tick's lease.
 //
-// The text is read once, when the handler returns. errors.Is and errors.As look into the handler's error, each time
-// within limits: a panic or runtime.Goexit counts as no match, and so does an answer that takes longer than a second.
-// After that, and when the text could not be read, nothing matches any more. A method that never returns leaves its
-// goroutine behind, and nothing can contain a fatal error of the runtime, such as an overflow of the stack.
+// The text is read once, when the handler returns. errors.Is and errors.As look into the handler's error, within limits:
+// a panic or runtime.Goexit counts as no match, and so does an answer that takes longer than a second. After that, and
+// when the text could not be read, nothing matches any more. A method that never returns leaves its goroutine behind, and
+// nothing can contain a fatal error of the runtime, such as an overflow of the stack.
 //
 // It is safe for concurrent use.
-type Failure struct {
+type failure struct {
 	text   string
 	err    error       // the handler's
 	broken atomic.Bool // a method of err did not return: it is not called again
@@ -30,15 +30,15 @@ const (
 	unreadable = "the handler failed, and the text of its error is not available: its Error method panicked or did not return"
 )
 
-// failureOf makes err safe. It is nil when err is.
-func failureOf(err error) error {
+// safe makes err safe to use. It is nil when err is.
+func safe(err error) error {
 	if err == nil {
 		return nil
 	}
-	if f, ok := err.(*Failure); ok && f != nil { //nolint:errorlint // to look into err is what must not be done here
+	if f, ok := err.(*failure); ok && f != nil { //nolint:errorlint // errors.As would call methods of err
 		return f
 	}
-	f := &Failure{err: err, text: unreadable}
+	f := &failure{err: err, text: unreadable}
 	if text, ok := contained(err.Error); ok {
 		f.text = shortened(text)
 	} else {
@@ -48,10 +48,10 @@ func failureOf(err error) error {
 }
 
 // Error returns what the Error method of the handler's error returned. Of more than 64 KiB the middle is left out.
-func (f *Failure) Error() string { return f.text }
+func (f *failure) Error() string { return f.text }
 
 // Is reports whether the handler's error matches target, for errors.Is.
-func (f *Failure) Is(target error) bool {
+func (f *failure) Is(target error) bool {
 	if f.broken.Load() {
 		return false
 	}
@@ -63,11 +63,11 @@ func (f *Failure) Is(target error) bool {
 }
 
 // As sets target to the first error in the handler's that is of its type, for errors.As.
-func (f *Failure) As(target any) bool {
+func (f *failure) As(target any) bool {
 	if f.broken.Load() {
 		return false
 	}
-	// One that comes too late must not write to the caller's variable.
+	// An answer that comes too late must not write to the caller's variable.
 	into := reflect.ValueOf(target).Elem()
 	found := reflect.New(into.Type())
 	as, ok := contained(func() bool { return errors.As(f.err, found.Interface()) })
@@ -81,7 +81,7 @@ func (f *Failure) As(target any) bool {
 }
 
 // retryAfter returns the wait that the handler's error asks for; 0 when it asks for none.
-func (f *Failure) retryAfter() time.Duration {
+func (f *failure) retryAfter() time.Duration {
 	if f.broken.Load() {
 		return 0
 	}

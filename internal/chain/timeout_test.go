@@ -1,4 +1,4 @@
-package jobs_test
+package chain
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 func TestTimeoutEndsTheContextAtTheLimitAndSaysWhichItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		err := jobs.Timeout(time.Minute)(func(ctx context.Context, _ jobs.Run) error {
+		err := timeout(time.Minute)(func(ctx context.Context, _ jobs.Run) error {
 			<-ctx.Done()
 			require.ErrorIs(t, context.Cause(ctx), jobs.ErrTimeout)
 			return ctx.Err()
@@ -34,7 +34,7 @@ func TestTimeoutEndsTheContextAtTheLimitAndSaysWhichItWas(t *testing.T) {
 
 func TestTimeoutSaysItOnceWhenTheHandlerReturnsTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		err := jobs.Timeout(time.Minute)(func(ctx context.Context, _ jobs.Run) error {
+		err := timeout(time.Minute)(func(ctx context.Context, _ jobs.Run) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})(t.Context(), jobs.Run{})
@@ -46,7 +46,7 @@ func TestTimeoutAwaitsAHandlerThatIgnoresItsContext(t *testing.T) {
 	for _, own := range []error{nil, io.ErrUnexpectedEOF} {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			err := jobs.Timeout(time.Minute)(func(context.Context, jobs.Run) error {
+			err := timeout(time.Minute)(func(context.Context, jobs.Run) error {
 				time.Sleep(time.Hour)
 				return own
 			})(t.Context(), jobs.Run{})
@@ -64,7 +64,7 @@ func TestTimeoutAwaitsAHandlerThatIgnoresItsContext(t *testing.T) {
 
 func TestTimeoutLeavesOtherFailuresAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limited := jobs.Timeout(time.Minute)
+		limited := timeout(time.Minute)
 		early := limited(func(context.Context, jobs.Run) error { return io.ErrUnexpectedEOF })
 		require.EqualError(t, early(t.Context(), jobs.Run{}), io.ErrUnexpectedEOF.Error())
 
@@ -83,7 +83,7 @@ func TestTimeoutLeavesOtherFailuresAlone(t *testing.T) {
 
 func TestNoTimeoutNoDeadline(t *testing.T) {
 	for _, limit := range []time.Duration{0, -time.Second} {
-		err := jobs.Timeout(limit)(func(ctx context.Context, _ jobs.Run) error {
+		err := timeout(limit)(func(ctx context.Context, _ jobs.Run) error {
 			_, limited := ctx.Deadline()
 			require.False(t, limited)
 			return nil

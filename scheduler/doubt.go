@@ -1,0 +1,245 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/protocol"
+)
+
+// doubt is what a contender knows of a record that has lost something.
+type doubt struct {
+	inquiries map[inquiryID]int64 // those that the job is in, and until when they last
+	asked     bool                // one of them is this replica's: the record is read when they are over
+	missing   bool                // a claim found no record, or one older than this replica has seen
+	proven    bool                // the record has lost something: what was reported counts more than what it says
+	settled   [4]int64            // ticks that others have reported as settled, of late
+	unread    bool                // and the record was not read since
+	own       int64               // the newest tick that this replica was granted, or settled without a run
+}
+
+// inDoubtLocked reports whether nothing may be claimed, since others know more of the job than its record, or knew it until a
+// moment ago.
+func (c *contender) inDoubtLocked() bool { return c.doubtEndsLocked() != 0 || c.doubt.asked }
+
+// doubtStepLocked is what is next then: to wait, and in the end to have the record read.
+func (c *contender) doubtStepLocked() step {
+	if ends := c.doubtEndsLocked(); ends != 0 {
+		return step{state: doubting, at: ends}
+	}
+	return step{state: confirming, at: 1}
+}
+
+// doubtEndsLocked is until when the job is in doubt at most; 0 when it is not.
+func (c *contender) doubtEndsLocked() (ends int64) {
+	if len(c.doubt.inquiries) == 0 {
+		return 0
+	}
+	now := c.s.clock.ms()
+	for id, until := range c.doubt.inquiries {
+		if until <= now || until > now+ms(c.s.inquiries.time)+aheadBy { // it is over, or fleet time has stepped back
+			delete(c.doubt.inquiries, id)
+			continue
+		}
+		ends = max(ends, until)
+	}
+	return ends
+}
+
+// askLocked asks the live members for what they know of the job, unless somebody has. Known here is a watermark.
+func (c *contender) askLocked(watermark int64) {
+	if c.s.feed.publisher == nil {
+		return
+	}
+	c.doubt.asked = true
+	if c.doubtEndsLocked() == 0 {
+		c.doubtLocked(c.s.inquiries.add(c.name, watermark))
+		c.s.feed.wakeUp()
+	}
+}
+
+func (c *contender) doubtLocked(id inquiryID) {
+	if c.doubt.inquiries == nil {
+		c.doubt.inquiries = map[inquiryID]int64{}
+	}
+	if _, known := c.doubt.inquiries[id]; !known {
+		c.doubt.inquiries[id] = c.s.clock.ms() + ms(c.s.inquiries.time)
+	}
+}
+
+// forgottenLocked leaves it to the syncer to make the record again, or to read what was brought back of it.
+func (c *contender) forgottenLocked() {
+	c.synced, c.pending = false, nil
+	c.doubt.missing = true
+	c.s.wantSync()
+}
+
+// doubtRecordLocked takes in a record that was read. If it has lost something, though the store remembers as long as before, others
+// are asked for what they know.
+func (c *contender) doubtRecordLocked(r protocol.Record, remembers bool) {
+	lost := remembers && (c.doubt.missing || r.Made || r.Restored)
+	c.doubt.missing = false
+	switch {
+	case lost:
+		c.doubt.proven = true
+		c.askLocked(c.cursor.watermark)
+	case !c.doubt.asked:
+		c.doubt.proven = false
+	}
+}
+
+// verifyRecord has the record read if this replica is likely to know better what became of the newest tick: it claims the
+// job's ticks first, or next, or decided that one.
+func (c *contender) verifyRecord() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.synced && !c.gone && (c.placeLocked().rank <= 1 || c.doubt.own >= c.hintedWatermarkLocked()) {
+		c.confirmLocked()
+	}
+}
+
+// suspectLocked takes in which ticks the record has open. If one of them was reported as settled, either that report was
+// wrong or the store has lost the settlement: whoever knows better is asked, once.
+func (c *contender) suspectLocked(open []protocol.Open) {
+	for _, o := range open {
+		if i := slices.Index(c.doubt.settled[:], o.Occasion); o.Occasion != 0 && i >= 0 {
+			c.doubt.settled[i] = 0
+			c.askLocked(o.Occasion)
+		}
+	}
+}
+
+// reportSettled notes that others have reported a tick as settled.
+func (d *doubt) reportSettled(tick int64) {
+	if !slices.Contains(d.settled[:], tick) {
+		copy(d.settled[1:], d.settled[:])
+		d.settled[0], d.unread = tick, true
+	}
+}
+
+// questioned takes in that another replica asks for what is known of the job, of which it knows that watermark. If this one
+// may know more, that is written back.
+func (c *contender) questioned(id inquiryID, watermark int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return
+	}
+	c.doubtLocked(id)
+	if c.synced && (c.cursor.watermark > watermark || c.doubt.own >= watermark || len(c.running) > 0) {
+		c.confirmLocked()
+	}
+	c.rescheduleLocked()
+}
+
+// resume takes in that all have answered an inquiry.
+func (c *contender) resume(id inquiryID) {
+	c.mu.Lock()
+	delete(c.doubt.inquiries, id)
+	c.mu.Unlock()
+	c.poke()
+}
+
+// leases returns those of the ticks that this replica runs.
+func (c *contender) leases() (leases []*lease.Lease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.running {
+		leases = append(leases, l)
+	}
+	return leases
+}
+
+// sendQuestions sends the inquiries that are due.
+func (s *Scheduler) sendQuestions(ctx context.Context) {
+	questions, more := s.inquiries.take()
+	for _, q := range questions {
+		if q.first {
+			s.openInquiry(q.id, q.reports, s.replica)
+		}
+		s.send(ctx, q.reports)
+	}
+	if more {
+		s.feed.wakeAfter(askAgain)
+	}
+}
+
+// questioned takes in a question of another replica.
+func (s *Scheduler) questioned(from, instance string, reports []report) {
+	if len(reports) == 0 {
+		return
+	}
+	id := inquiryID{instance, reports[0].until}
+	for _, r := range reports {
+		if c := s.jobs.Load().byName[r.job]; c != nil {
+			c.questioned(id, r.tick)
+		}
+	}
+	s.openInquiry(id, reports, from)
+}
+
+func (s *Scheduler) openInquiry(id inquiryID, reports []report, from string) {
+	var list []*contender
+	for _, r := range reports {
+		if c := s.jobs.Load().byName[r.job]; c != nil {
+			list = append(list, c)
+		}
+	}
+	s.inquiries.open(id, list, append(s.peers.alive(), from, s.replica))
+	s.wantSync() // and then it is answered
+}
+
+// answer says that this replica has written back what it knows.
+func (s *Scheduler) answer(ctx context.Context, mine map[inquiryID][]*contender) {
+	if len(mine) == 0 {
+		return
+	}
+	var running []*lease.Lease
+	var answers []report
+	for id, list := range mine {
+		answers = append(answers, report{kind: progressAnswered, job: id.asker, tick: id.number})
+		for _, c := range list {
+			running = append(running, c.leases()...)
+		}
+	}
+	limited, cancel := s.call()
+	defer cancel()
+	renewNow(limited, running)
+	s.send(limited, answers)
+	for id := range mine {
+		s.memberAnswered(id, s.replica)
+	}
+}
+
+// memberAnswered takes in that a member has answered an inquiry.
+func (s *Scheduler) memberAnswered(id inquiryID, member string) {
+	for _, c := range s.inquiries.answered(id, member) {
+		c.resume(id)
+	}
+}
+
+// renewNow renews leases and waits for it: a record that has lost them has them again.
+func renewNow(ctx context.Context, leases []*lease.Lease) {
+	var renewed []chan struct{}
+	for _, l := range leases {
+		done := make(chan struct{}, 1)
+		renewed = append(renewed, done)
+		defer l.OnRenewal(func(time.Time) {
+			select {
+			case done <- struct{}{}:
+			default:
+			}
+		})()
+		l.Check()
+	}
+	for i, l := range leases {
+		select {
+		case <-renewed[i]:
+		case <-l.Context().Done():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
