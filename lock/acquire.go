@@ -116,7 +116,7 @@ func (l simple) check(c protocol.LockClaim) error {
 func (l simple) try(t attempt) (*Hold, error) {
 	s := l.locks
 	sent := lease.Sent()
-	a, err := s.store.ClaimLock(t.ctx, t.claim)
+	a, err := s.ask(t.ctx, t.claim)
 	switch {
 	case err == nil && a.Status == protocol.Granted:
 		return s.keep(t, a, sent)
@@ -150,7 +150,7 @@ func (l simple) wait(t attempt) (*Hold, error) {
 	var last protocol.LockAnswer
 	for asked, failures := 0, 0; ; asked++ {
 		sent := lease.Sent()
-		a, err := s.store.ClaimLock(t.ctx, t.claim)
+		a, err := s.ask(t.ctx, t.claim)
 		if err == nil && a.Status == protocol.Granted {
 			return s.keep(t, a, sent)
 		}

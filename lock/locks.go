@@ -38,7 +38,8 @@ type Locks struct {
 	listens   bool             // the goroutine that listens runs
 	listening bool             // and hears
 	owed      []owed
-	takers    int // goroutines that give back what is owed
+	takers    int              // goroutines that give back what is owed
+	tokens    map[string]int64 // the newest that is known of names
 }
 
 // LocksOption changes a default of [New].
@@ -70,6 +71,7 @@ func New(store protocol.Store, opts ...LocksOption) *Locks {
 		watches: make(map[*waiter]struct{}),
 		gates:   make(map[gateKey]*gate),
 		holds:   make(map[string]*Hold),
+		tokens:  make(map[string]int64),
 	}
 	if protocol.IsNil(store) {
 		s.fault = errors.New("lock: store: nil must be a store")

@@ -29,7 +29,7 @@ func TestErrorThatTimeDoesNotCureIsReturned(t *testing.T) {
 	}{
 		"a right is missing":    {[]redistest.Option{reader}, redis.Options{Username: "reader", Password: secret}, nil, "can't run this command"},
 		"no right at all":       {[]redistest.Option{redistest.WithConf("user", "nobody", "on", ">"+secret)}, redis.Options{Username: "nobody", Password: secret}, nil, "NOPERM"},
-		"a password is missing": {[]redistest.Option{redistest.WithConf("requirepass", secret)}, redis.Options{}, nil, "unauthenticated"},
+		"a password is missing": {[]redistest.Option{redistest.WithConf("requirepass", secret)}, redis.Options{}, nil, "NOAUTH"},
 		"the password is wrong": {[]redistest.Option{redistest.WithConf("requirepass", secret)}, redis.Options{Password: "wrong"}, nil, "WRONGPASS"},
 		"no such database":      {nil, redis.Options{DB: 99}, nil, "DB index is out of range"},
 		"a key of another type": {nil, redis.Options{}, []any{"set", "solotick:{default:stock}:lock", "text"}, "WRONGTYPE"},

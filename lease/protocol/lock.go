@@ -63,6 +63,10 @@ type LockClaim struct {
 	Ticket time.Duration
 	// Tell notifies the listeners when it is granted, and when that ends otherwise than by running out.
 	Tell bool
+
+	// Known is the newest token of the name that the claimer knows, 0 for none: the token of the grant is above it, also
+	// when the store has lost that and its clock is behind.
+	Known int64
 }
 
 // LockAnswer is the answer to a [LockClaim].

@@ -33,6 +33,8 @@ func TestEveryLockClaimRule(t *testing.T) {
 		"longest ticket":     {func(c *protocol.LockClaim) { c.Ticket = protocol.MaxTicket }, ""},
 		"too long a ticket":  {func(c *protocol.LockClaim) { c.Ticket = protocol.MaxTicket + 1 }, `must be from 1ms to 1h, or 0`},
 		"too short a ticket": {func(c *protocol.LockClaim) { c.Ticket = time.Millisecond - 1 }, `ticket: "999.999µs" must`},
+		"newest token":       {func(c *protocol.LockClaim) { c.Known = protocol.MaxOccasion - 1 }, ""},
+		"too high a token":   {func(c *protocol.LockClaim) { c.Known = protocol.MaxOccasion }, `known: "9007199254740991" must be`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := lockClaim()
@@ -46,8 +48,8 @@ func TestEveryLockClaimRule(t *testing.T) {
 			require.ErrorIs(t, err, protocol.ErrPermanent)
 		})
 	}
-	err := protocol.LockClaim{Turn: -1, Ticket: -1}.Validate()
-	for _, field := range []string{"name", "holder", "request", "term", "limit", "permits", "turn", "ticket"} {
+	err := protocol.LockClaim{Turn: -1, Ticket: -1, Known: -1}.Validate()
+	for _, field := range []string{"name", "holder", "request", "term", "limit", "permits", "turn", "ticket", "known"} {
 		require.ErrorContains(t, err, "lock claim "+field+":")
 	}
 }

@@ -10,7 +10,8 @@ import (
 func (c LockClaim) Validate() error {
 	// The usual case costs no allocation: it is on the way of every claim.
 	if ValidName(c.Name) && ValidName(c.Holder) && ValidName(c.Request) && c.Term >= time.Millisecond &&
-		c.Permits >= 1 && c.Permits <= c.Limit && c.Limit <= MaxPermits && c.Turn >= TurnAny && c.Turn <= TurnLargest && c.validTicket() {
+		c.Permits >= 1 && c.Permits <= c.Limit && c.Limit <= MaxPermits && c.Turn >= TurnAny && c.Turn <= TurnLargest && c.validTicket() &&
+		c.Known >= 0 && c.Known < MaxOccasion {
 		return nil
 	}
 	f := faults{of: "lock claim"}
@@ -22,6 +23,7 @@ func (c LockClaim) Validate() error {
 	f.check(c.Permits >= 1 && c.Permits <= max(c.Limit, 1), "permits", c.Permits, "must be from 1 to the limit")
 	f.check(c.Turn >= TurnAny && c.Turn <= TurnLargest, "turn", int(c.Turn), "must be one of the Turn constants")
 	f.check(c.validTicket(), "ticket", c.Ticket, "must be from 1ms to 1h, or 0")
+	f.check(c.Known >= 0 && c.Known < MaxOccasion, "known", c.Known, "must be from 0 to 2^53-2")
 	return Permanent(errors.Join(f.all...))
 }
 

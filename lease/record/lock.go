@@ -30,7 +30,7 @@ func id(holder, request string) string { return holder + " " + request }
 // Claim answers a valid claim of the lock. woken are the requests to notify.
 func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, woken []string) {
 	if l.Born == 0 {
-		l.Born = at.now.UnixMicro()
+		l.Born = max(at.now.UnixMicro(), c.Known+1)
 	}
 	me := id(c.Holder, c.Request)
 	if i := l.find(me); i >= 0 {
@@ -61,7 +61,7 @@ func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, w
 	slices.SortFunc(a.Lost, func(a, b protocol.LostHold) int { return cmp.Compare(a.Token, b.Token) })
 
 	if !blocked && l.fits(ahead+c.Permits, c.Limit) {
-		l.Token = at.token(max(l.Token+1, l.Born))
+		l.Token = at.token(max(l.Token+1, l.Born, c.Known+1))
 		a.Status, a.Token, a.Left, a.Now = protocol.Granted, l.Token, c.Term, at.now.UTC()
 		l.Holds = append(l.Holds, Hold{LockGrant: c.Grant(a), Since: at.now, Ends: at.now.Add(c.Term)})
 		l.leave(me)

@@ -77,6 +77,7 @@ type lockPair struct {
 
 	claims   []protocol.LockClaim
 	grants   [][2]protocol.LockGrant // as each store granted them
+	ahead    time.Duration
 	requests int
 }
 
@@ -122,9 +123,10 @@ func (p *lockPair) repeat(t *rapid.T) {
 }
 
 func (p *lockPair) ask(t *rapid.T, c protocol.LockClaim) {
-	a, err := p.redis.ClaimLock(p.ctx, c)
+	both := p.known(t, c)
+	a, err := p.redis.ClaimLock(p.ctx, both[0])
 	require.NoError(t, err)
-	b, err := p.memory.ClaimLock(p.ctx, c)
+	b, err := p.memory.ClaimLock(p.ctx, both[1])
 	require.NoError(t, err)
 	if a.Status == protocol.Granted && b.Status == protocol.Granted {
 		both := [2]protocol.LockGrant{c.Grant(a), c.Grant(b)}
@@ -137,6 +139,29 @@ func (p *lockPair) ask(t *rapid.T, c protocol.LockClaim) {
 	if c.Term == tiny && a.Status == protocol.Granted || c.Ticket == tiny && a.Status == protocol.Queued {
 		outlast()
 	}
+}
+
+// known is a claim for each store: some know the newest token of that name and store, or one that is far ahead of its clock.
+// From then on all do: the session over the store in memory remembers tokens by itself.
+func (p *lockPair) known(t *rapid.T, c protocol.LockClaim) (both [2]protocol.LockClaim) {
+	n := rapid.IntRange(0, 9).Draw(t, "known")
+	for i := range both {
+		both[i] = c
+		if n == 0 {
+			both[i].Known = time.Now().Add(p.ahead + time.Hour).UnixMicro() // no two names have the same
+		}
+		if n < 6 || p.ahead > 0 {
+			for _, g := range p.grants {
+				if g[i].Name == c.Name {
+					both[i].Known = max(both[i].Known, g[i].Token)
+				}
+			}
+		}
+	}
+	if both[0].Known > time.Now().UnixMicro() {
+		p.ahead += time.Hour
+	}
+	return both
 }
 
 func lockOf(name, holder, request string, permits, limit int) protocol.LockClaim {

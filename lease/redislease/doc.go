@@ -14,21 +14,18 @@
 //	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
 //	solotick:NAMESPACE:progress         the channel of a protocol.Publisher
-//	solotick:{NAMESPACE:NAME}:lock      the lock of a name, a hash; see lua/lock.lua
-//	solotick:{NAMESPACE:NAME}:holds     its holds, when there are several
-//	solotick:{NAMESPACE:NAME}:line      who waits for it, in order, and
-//	solotick:{NAMESPACE:NAME}:tickets   for what and how long
+//	solotick:{NAMESPACE:NAME}:lock      the lock of a name, its holds and its queue, a hash; see lua/lock.lua
 //	solotick:NAMESPACE:line             the channel on which those are told whose turn it is. On Cluster instead:
 //	solotick:{NAMESPACE:NAME}:told      the sharded channel for that lock alone, and
 //	solotick:{NAMESPACE}:told           one that shows whether anything can be told
 //
-// Every script touches keys of one hash tag, those of a lock also where only its first key is named; but for the renewal
-// of many locks, which on Cluster is a script for each. A record is one key, and so moves with its slot as a whole. So
+// Every script touches keys of one hash tag, and only those that it declares; but for the renewal of many locks, which on
+// Cluster is a script for each. A record is one key, and a lock is one, and so each moves with its slot as a whole. So
 // the store works on Redis Cluster. It needs Redis 7.0 or Valkey 7.2, and these rights of its user:
 //
 //	ACL rules: ~solotick:* &solotick:* +eval +evalsha +scan +time +ping +select +publish +subscribe +unsubscribe
 //	           +get +set +hget +hset +hmget +hgetall +hdel +hexists +hlen +zadd +zrem +zscore +zrange +zrangebyscore
-//	           +zremrangebyrank +zremrangebyscore +pexpire +persist +unlink
+//	           +zremrangebyscore +pexpire +persist +unlink
 //	On Cluster also: +cluster|slots +asking +spublish +ssubscribe +sunsubscribe
 //	With WithReplicas also: +wait
 //	With WithFailoverGrace also: +info

@@ -71,7 +71,7 @@ func lockID(holder, request string) string { return holder + " " + request }
 
 func (s *Store) lockClaimCmd(ctx context.Context, c *protocol.LockClaim) *redis.Cmd {
 	return s.lockScripts().claim.command(ctx, []string{s.lockKey(c.Name)}, lockID(c.Holder, c.Request),
-		c.Permits, c.Limit, c.Term.Microseconds(), int(c.Turn), c.Ticket.Microseconds(), digit(c.Tell))
+		c.Permits, c.Limit, c.Term.Microseconds(), int(c.Turn), c.Ticket.Microseconds(), digit(c.Tell), c.Known)
 }
 
 // ClaimLock implements [protocol.Locker].
@@ -92,6 +92,9 @@ func (s *Store) claimLock(ctx context.Context, c *protocol.LockClaim) (a protoco
 		if err := s.unwanted.await(ctx, id); err != nil {
 			return a, err
 		}
+	}
+	if err := s.values.check(ctx); err != nil {
+		return a, err
 	}
 	if c.Ticket > 0 {
 		s.interest.note(c.Name, c.Ticket+besides)

@@ -19,7 +19,7 @@ import (
 const tags = 16
 
 // format is what the keys of a namespace look like; another release that finds another one touches nothing.
-const format = "2"
+const format = "3"
 
 // FormatError is the error of calls on a namespace whose keys are of another release. It matches [protocol.ErrPermanent].
 type FormatError struct {
@@ -86,16 +86,22 @@ func (v *values) Time(ctx context.Context) (now, since time.Time, err error) {
 	return time.UnixMicro(number(r[0])).UTC(), time.UnixMicro(number(r[1])).UTC(), nil
 }
 
+// check returns an error unless the format is known to be the one of this release; it asks the server once.
+func (v *values) check(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if err == nil && !v.checked.Load() {
+		_, _, err = v.Time(ctx)
+	}
+	return err
+}
+
 // Do implements [driver.Store].
 func (v *values) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 	results := make([]driver.Result, len(ops))
 	if len(ops) == 0 {
 		return results
 	}
-	err := context.Cause(ctx)
-	if err == nil && !v.checked.Load() {
-		_, _, err = v.Time(ctx)
-	}
+	err := v.check(ctx)
 	if err != nil {
 		for i := range results {
 			results[i].Err = err

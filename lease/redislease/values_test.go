@@ -162,8 +162,9 @@ func TestANamespaceOfAnotherFormatIsRefused(t *testing.T) {
 	srv := redistest.Start(t)
 	admin := srv.Client(t)
 	require.NoError(t, admin.Set(t.Context(), "solotick:{default}", time.Now().UnixMicro(), 0).Err()) // as releases before
-	require.NoError(t, admin.HSet(t.Context(), "solotick:{later}", "format", "3").Err())
-	for namespace, format := range map[string]string{"default": "1", "later": "3"} {
+	require.NoError(t, admin.HSet(t.Context(), "solotick:{later}", "format", "4").Err())
+	require.NoError(t, admin.HSet(t.Context(), "solotick:{before}", "format", "2").Err())
+	for namespace, format := range map[string]string{"default": "1", "later": "4", "before": "2"} {
 		s := openIn(t, srv.Addr(), namespace)
 		_, err := s.Claim(t.Context(), claimOf("job", 100, "a", "r"))
 		var fault *redislease.FormatError
@@ -171,12 +172,14 @@ func TestANamespaceOfAnotherFormatIsRefused(t *testing.T) {
 		require.Equal(t, format, fault.Format)
 		require.ErrorIs(t, err, protocol.ErrPermanent)
 		require.ErrorContains(t, err, "use another namespace, or stop all replicas and delete the keys")
+		_, err = s.ClaimLock(t.Context(), lockOf("job", "a", "r", 1, 1))
+		require.ErrorAs(t, err, &fault)
 		_, _, err = s.Time(t.Context())
 		require.ErrorAs(t, err, &fault)
 	}
 	keys, err := admin.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
-	require.Len(t, keys, 2)
+	require.Len(t, keys, 3)
 
 	// What a release before asks first fails on a namespace of this one.
 	synced(t, openIn(t, srv.Addr(), "this"), "job")

@@ -7,7 +7,8 @@ do
     if string.sub(one, 1, #ARGV[1] + 1) == ARGV[1] .. ' ' then
       ends = string.match(one, '%d+$')
     else
-      ends = redis.call('ZSCORE', string.sub(KEYS[1], 1, -6) .. ':holds', ARGV[1])
+      local token = redis.call('HGET', KEYS[1], 'i:' .. ARGV[1])
+      ends = token and string.match(redis.call('HGET', KEYS[1], 'h:' .. token) or '', '^%d+ %d+ %d+ %d+ %d (%d+) ')
     end
     if not ends or tonumber(ends) <= now then
       return {left}

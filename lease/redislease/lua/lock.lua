@@ -1,17 +1,20 @@
--- A lock is a hash, ...:lock:
+-- A lock is one hash, ...:lock, so that a slot of Cluster that moves takes all of it at once:
 --   token     the last fencing token
 --   born      since when this record remembers: what was granted since has at least this token
 --   one       the only hold, while it is alone: holder request token permits since tell ends. Or, from the second on and
 --             until none is left:
---   used      the permits of all holds, of which each has
---   h:ID      token permits since tell, where the ID is holder request, and is in
---             ...:holds, a sorted set, by the time at which its lease ends
+--   used      the permits of all holds, which are a list, in the order in which their leases end, from the token in
+--   soonest   to the one in
+--   latest,   each with
+--   h:TOKEN   earlier later permits since tell ends ID, where the first two are the tokens of its neighbours, 0 for none,
+--             and the ID is holder request; and with
+--   i:ID      the token
 --   gone      a line for each of the last 64 that ended in a way that a late request may ask about: token released
---   waits     how many are in the line; absent for none. They are in
---             ...:line, a sorted set without scores: rank arrival ID, so that it is in the line's order, and in
---             ...:tickets, a hash, by ID: rank arrival permits limit turn since ends
---   arrived   how many have come to wait
---   lasts     until when line and tickets are kept at least
+--   waits     how many are in the queue; absent for none. They are in lists, one for each rank, in the order of arrival;
+--   ranks     has for each of these, in order: rank first last, separated by commas, where the last two are numbers of
+--   w:NUMBER  earlier later permits limit turn since ends rank ID; and
+--   n:ID      the number
+--   arrived   how many have come to wait, which is the number of the last of them
 --   kept      when the end of this record's life was moved away for the last time
 -- Times and numbers are as in clock, the source before this one.
 -- What this describes in Lua is what package record describes in Go.
@@ -20,32 +23,136 @@ local HOUR, LIFE = 3600000000, 691200000 -- us, ms
 local LOOKED, WOKEN, GONE = 128, 64, 64
 local MAXPERMITS = 2147483647
 
--- load reads a lock, and the hold of id.
+-- load reads a lock, and where the hold and the ticket of id are.
 local function load(key, id)
-  local v = redis.call('HMGET', key, 'token', 'born', 'one', 'used', 'gone', 'waits', 'arrived', 'lasts', 'kept', 'h:' .. id)
-  local base = string.sub(key, 1, -6)
+  local v = redis.call('HMGET', key, 'token', 'born', 'one', 'used', 'gone', 'waits', 'arrived', 'kept',
+    'soonest', 'latest', 'ranks', 'i:' .. id, 'n:' .. id)
   local l = {
-    key = key, holds = base .. ':holds', line = base .. ':line', tickets = base .. ':tickets',
-    token = v[1] or '0', born = v[2], used = tonumber(v[4] or '0'), gone = v[5] or '', waits = tonumber(v[6] or '0'),
-    arrived = tonumber(v[7] or '0'), lasts = tonumber(v[8] or '0'), kept = tonumber(v[9] or '0'),
+    key = key, token = v[1] or '0', born = v[2], used = tonumber(v[4] or '0'), gone = v[5] or '', waits = tonumber(v[6] or '0'),
+    arrived = tonumber(v[7] or '0'), kept = tonumber(v[8] or '0'), holds = {first = v[9] or '0', last = v[10] or '0'}, ranks = {},
+    mine = v[12], ticket = v[13],
+    nodes = {}, -- what was read of the lists, by field; false for what is not there
+    changed = {}, -- nodes that are to be written, by field
     set = {}, -- fields to be written; false to be deleted
-    had = {one = v[3], used = v[4], waits = v[6]},
+    had = {one = v[3], used = v[4], waits = v[6], soonest = v[9], latest = v[10], ranks = v[11]},
   }
   if v[3] then
     local who, token, permits, since, tell, ends = string.match(v[3], '^(%S+ %S+) (%d+) (%d+) (%d+) (%d) (%d+)$')
-    l.one = {id = who, token = token, permits = tonumber(permits), since = since, tell = tell, ends = tonumber(ends)}
+    l.one = {id = who, n = token, permits = tonumber(permits), since = since, tell = tell, ends = tonumber(ends)}
     l.used = l.one.permits
   end
-  l.mine = v[10]
+  for rank, first, last in string.gmatch(v[11] or '', '(%d+) (%d+) (%d+)') do
+    l.ranks[#l.ranks + 1] = {rank = tonumber(rank), first = first, last = last}
+  end
   return l
 end
 
--- begin has a new record begin with nothing.
-local function begin(l, stamp)
+-- begin has a new record begin: nothing that it grants has a token below least.
+local function begin(l, least)
   if not l.born then
-    l.born, l.set.born = stamp, stamp
-    redis.call('UNLINK', l.holds, l.line, l.tickets)
+    l.born, l.set.born = least, least
   end
+end
+
+-- The lists. A node is named by a number, n, as text; '0' is none.
+
+local HOLD, TICKET = 'h:', 'w:'
+
+local function read_hold(n, text)
+  local earlier, later, permits, since, tell, ends, id = string.match(text or '', '^(%d+) (%d+) (%d+) (%d+) (%d) (%d+) (.+)$')
+  return earlier and {
+    n = n, earlier = earlier, later = later, permits = tonumber(permits), since = since, tell = tell, ends = tonumber(ends), id = id,
+  } or false
+end
+
+local function write_hold(h)
+  return h.earlier .. ' ' .. h.later .. ' ' .. h.permits .. ' ' .. h.since .. ' ' .. h.tell .. ' ' .. int(h.ends) .. ' ' .. h.id
+end
+
+local function read_ticket(n, text)
+  local earlier, later, permits, limit, turn, since, ends, rank, id =
+    string.match(text or '', '^(%d+) (%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+) (.+)$')
+  return earlier and {
+    n = n, earlier = earlier, later = later, permits = tonumber(permits), limit = tonumber(limit), turn = tonumber(turn),
+    since = since, ends = tonumber(ends), rank = tonumber(rank), id = id,
+  } or false
+end
+
+local function write_ticket(t)
+  return t.earlier .. ' ' .. t.later .. ' ' .. t.permits .. ' ' .. t.limit .. ' ' .. t.turn .. ' ' .. t.since .. ' ' ..
+    int(t.ends) .. ' ' .. int(t.rank) .. ' ' .. t.id
+end
+
+local readers, writers = {[HOLD] = read_hold, [TICKET] = read_ticket}, {[HOLD] = write_hold, [TICKET] = write_ticket}
+
+-- fetch reads nodes that will be needed, all at once.
+local function fetch(l, kind, ...)
+  local fields, numbers = {}, {}
+  for _, n in ipairs({...}) do
+    if n ~= '0' and l.nodes[kind .. n] == nil then
+      fields[#fields + 1], numbers[#numbers + 1] = kind .. n, n
+    end
+  end
+  if fields[1] then
+    for i, text in ipairs(redis.call('HMGET', l.key, unpack(fields))) do
+      l.nodes[fields[i]] = readers[kind](numbers[i], text)
+    end
+  end
+end
+
+-- node returns a node; nil when there is none.
+local function node(l, kind, n)
+  if n == '0' then
+    return nil
+  end
+  if l.nodes[kind .. n] == nil then
+    l.nodes[kind .. n] = readers[kind](n, redis.call('HGET', l.key, kind .. n))
+  end
+  return l.nodes[kind .. n] or nil
+end
+
+local function change(l, kind, x)
+  l.changed[kind .. x.n] = {x = x, write = writers[kind]}
+end
+
+-- link puts x into a list, behind the node named; '0' for the front.
+local function link(l, kind, list, x, earlier)
+  local a = node(l, kind, earlier)
+  x.earlier, x.later = a and earlier or '0', a and a.later or list.first
+  local b = node(l, kind, x.later)
+  if a then
+    a.later = x.n
+    change(l, kind, a)
+  else
+    list.first = x.n
+  end
+  if b then
+    b.earlier = x.n
+    change(l, kind, b)
+  else
+    x.later, list.last = '0', x.n
+  end
+  l.nodes[kind .. x.n] = x
+  change(l, kind, x)
+end
+
+-- unlink takes x out of a list. It is deleted unless it is linked again.
+local function unlink(l, kind, list, x)
+  fetch(l, kind, x.earlier, x.later)
+  local a, b = node(l, kind, x.earlier), node(l, kind, x.later)
+  if a then
+    a.later = x.later
+    change(l, kind, a)
+  else
+    list.first = x.later
+  end
+  if b then
+    b.earlier = x.earlier
+    change(l, kind, b)
+  else
+    list.last = x.earlier
+  end
+  l.nodes[kind .. x.n], l.changed[kind .. x.n] = false, false
 end
 
 -- extend moves the end of a key's life away, but never back.
@@ -55,12 +162,27 @@ local function extend(key, ms)
   end
 end
 
+local function some(n) return n ~= '0' and n end
+
 -- store writes what has changed, and once an hour moves the end of the record's life away, for which there is no other use
 -- than to collect garbage.
 local function store(l, now, term)
   local due = l.born and (now - l.kept >= HOUR or now < l.kept or term > HOUR)
   if due then
     l.set.kept = int(now)
+  end
+  for field, c in pairs(l.changed) do
+    l.set[field] = c and c.write(c.x)
+  end
+  if l.reordered then
+    l.set.soonest, l.set.latest = some(l.holds.first), some(l.holds.last)
+  end
+  if l.requeued then
+    local ranks = {}
+    for i, r in ipairs(l.ranks) do
+      ranks[i] = int(r.rank) .. ' ' .. r.first .. ' ' .. r.last
+    end
+    l.set.ranks, l.set.waits = #ranks > 0 and table.concat(ranks, ','), l.waits > 0 and int(l.waits)
   end
   local set, del = {}, {}
   for field, value in pairs(l.set) do
@@ -70,8 +192,8 @@ local function store(l, now, term)
       del[#del + 1] = field
     end
   end
-  if set[1] then
-    redis.call('HSET', l.key, unpack(set))
+  for i = 1, #set, 1000 do
+    redis.call('HSET', l.key, unpack(set, i, math.min(i + 999, #set)))
   end
   for i = 1, #del, 1000 do
     redis.call('HDEL', l.key, unpack(del, i, math.min(i + 999, #del)))
@@ -79,30 +201,17 @@ local function store(l, now, term)
   if due then
     extend(l.key, LIFE + term / 1000)
   end
-  if (due or l.spread) and l.used > 0 and not l.one then -- they outlast what they belong to
-    extend(l.holds, LIFE + (HOUR + term) / 1000)
-  end
 end
 
 -- The holds.
 
 local function write_one(l)
   local h = l.one
-  l.set.one = h and h.id .. ' ' .. h.token .. ' ' .. h.permits .. ' ' .. h.since .. ' ' .. h.tell .. ' ' .. int(h.ends) or false
+  l.set.one = h and h.id .. ' ' .. h.n .. ' ' .. h.permits .. ' ' .. h.since .. ' ' .. h.tell .. ' ' .. int(h.ends) or false
 end
 
 local function write_used(l)
   l.set.used = not l.one and l.used > 0 and int(l.used)
-end
-
-local function read_hold(id, text, ends)
-  local token, permits, since, tell = string.match(text or '', '^(%d+) (%d+) (%d+) (%d)$')
-  return token and {id = id, token = token, permits = tonumber(permits), since = since, tell = tell, ends = tonumber(ends or 0)}
-end
-
-local function write_hold(l, h)
-  l.set['h:' .. h.id] = h.token .. ' ' .. h.permits .. ' ' .. h.since .. ' ' .. h.tell
-  redis.call('ZADD', l.holds, int(h.ends), h.id)
 end
 
 -- find returns the hold of id, which is the one that was loaded with the lock, before anything is changed.
@@ -110,7 +219,29 @@ local function find(l, id)
   if l.one or l.used == 0 then
     return l.one and l.one.id == id and l.one
   end
-  return l.mine and read_hold(id, l.mine, redis.call('ZSCORE', l.holds, id))
+  return l.mine and node(l, HOLD, l.mine)
+end
+
+-- sooner tells whether one lease ends before another.
+local function sooner(a, b) return a.ends < b.ends or a.ends == b.ends and a.id < b.id end
+
+-- arrange puts a hold where it belongs: mostly its lease is the last to end, and otherwise it is looked for from the nearer side.
+local function arrange(l, h)
+  l.reordered = true
+  fetch(l, HOLD, l.holds.first, l.holds.last)
+  local first, last = node(l, HOLD, l.holds.first), node(l, HOLD, l.holds.last)
+  local earlier = '0'
+  if last and first and h.ends - first.ends < last.ends - h.ends then
+    while first and sooner(first, h) do
+      earlier, first = first.n, node(l, HOLD, first.later)
+    end
+  else
+    while last and sooner(h, last) do
+      last = node(l, HOLD, last.earlier)
+    end
+    earlier = last and last.n or '0'
+  end
+  link(l, HOLD, l.holds, h, earlier)
 end
 
 -- add adds a hold.
@@ -119,10 +250,12 @@ local function add(l, h)
     l.one = h
   else
     if l.one then
-      write_hold(l, l.one)
-      l.one, l.spread = nil, true
+      l.set['i:' .. l.one.id] = l.one.n
+      arrange(l, l.one)
+      l.one = nil
     end
-    write_hold(l, h)
+    l.set['i:' .. h.id] = h.n
+    arrange(l, h)
   end
   l.used = l.used + h.permits
   write_one(l)
@@ -134,8 +267,8 @@ local function drop(l, h)
   if l.one then
     l.one = nil
   else
-    redis.call('ZREM', l.holds, h.id)
-    l.set['h:' .. h.id] = false
+    unlink(l, HOLD, l.holds, h)
+    l.reordered, l.set['i:' .. h.id] = true, false
   end
   write_one(l)
   write_used(l)
@@ -144,9 +277,15 @@ end
 local function prolong(l, h, ends)
   h.ends = ends
   if l.one then
-    write_one(l)
+    return write_one(l)
+  end
+  fetch(l, HOLD, h.earlier, h.later, l.holds.first, l.holds.last)
+  local earlier, later = node(l, HOLD, h.earlier), node(l, HOLD, h.later)
+  if (earlier and sooner(h, earlier)) or (later and sooner(later, h)) then
+    unlink(l, HOLD, l.holds, h)
+    arrange(l, h)
   else
-    redis.call('ZADD', l.holds, int(ends), h.id)
+    change(l, HOLD, h)
   end
 end
 
@@ -159,19 +298,14 @@ local function between(l, after, upto, count)
       list[1] = l.one
     end
   elseif l.used > 0 then
-    local found = redis.call('ZRANGE', l.holds, '(' .. int(after), upto == math.huge and '+inf' or int(upto),
-      'BYSCORE', 'LIMIT', 0, count or -1, 'WITHSCORES')
-    for i = 1, #found, 1000 do
-      local fields = {}
-      for j = i, math.min(i + 999, #found), 2 do
-        fields[#fields + 1] = 'h:' .. found[j]
+    local h = node(l, HOLD, l.holds.first)
+    while h and h.ends <= upto and #list ~= count do
+      if h.ends > after then
+        list[#list + 1] = h
       end
-      for j, text in ipairs(redis.call('HMGET', l.key, unpack(fields))) do
-        local id = found[i + 2 * j - 2]
-        list[#list + 1] = read_hold(id, l.set[fields[j]] or text, found[i + 2 * j - 1])
-      end
+      h = node(l, HOLD, h.later)
     end
-    table.sort(list, function(a, b) return tonumber(a.token) < tonumber(b.token) end)
+    table.sort(list, function(a, b) return tonumber(a.n) < tonumber(b.n) end)
   end
   return list
 end
@@ -193,7 +327,7 @@ end
 -- lose takes a hold away, and puts it on the list.
 local function lose(l, h, lost)
   drop(l, h)
-  bury(l, h.token, '0')
+  bury(l, h.n, '0')
   lost[#lost + 1] = h
 end
 
@@ -213,7 +347,7 @@ local function make_room(l, g, now, lost)
   end
   local all, newer = between(l, -1, math.huge), 0
   for _, h in ipairs(all) do
-    newer = newer + (tonumber(h.token) > tonumber(g.token) and h.permits or 0)
+    newer = newer + (tonumber(h.n) > tonumber(g.n) and h.permits or 0)
   end
   if newer + g.permits > g.limit then
     return false
@@ -237,98 +371,71 @@ local function raise(l, token)
   end
 end
 
--- The line.
+-- The queue.
 
-local function place(rank, arrived)
-  return string.format('%010.0f %016.0f', rank, arrived)
-end
+-- before tells whether one place in it comes before another.
+local function before(a, b) return a.rank < b.rank or a.rank == b.rank and tonumber(a.n) < tonumber(b.n) end
 
--- before tells whether one place comes before another.
-local function before(a, b)
-  local rank, other = tonumber(string.sub(a, 1, 10)), tonumber(string.sub(b, 1, 10))
-  return rank < other or rank == other and tonumber(string.sub(a, 12, 27)) < tonumber(string.sub(b, 12, 27))
-end
-
-local function read_ticket(id, text)
-  local p, permits, limit, turn, since, ends = string.match(text or '', '^(%d+ %d+) (%d+) (%d+) (%d) (%d+) (%d+)$')
-  return p and {
-    id = id, place = p, permits = tonumber(permits), limit = tonumber(limit), turn = tonumber(turn), since = since, ends = tonumber(ends),
-  }
-end
-
--- tickets returns those in the line from one index to another; one that is missing has ended.
-local function tickets(l, from, to)
-  local places = redis.call('ZRANGE', l.line, from, to)
-  if not places[1] then
-    return {}
-  end
-  local ids = {}
-  for i, p in ipairs(places) do
-    ids[i] = string.sub(p, 29)
-  end
-  local list = redis.call('HMGET', l.tickets, unpack(ids))
-  for i, id in ipairs(ids) do
-    local p = string.sub(places[i], 1, 27)
-    local t = read_ticket(id, list[i])
-    list[i] = t and t.place == p and t or {id = id, place = p, ends = 0}
-  end
-  return list
-end
-
--- each calls f for those in the line, in order, until it returns true. It returns how many it was called for.
+-- each calls f for those who wait, in order, until it returns true: for at most LOOKED of them.
 local function each(l, f)
-  local from, size = 0, 4
-  while from < LOOKED do
-    local list = tickets(l, from, from + size - 1)
-    for i, t in ipairs(list) do
-      if f(t) then
-        return from + i
+  local looked = 0
+  for _, r in ipairs(l.ranks) do
+    local t = node(l, TICKET, r.first)
+    while t do
+      if looked == LOOKED or f(t) then
+        return
       end
+      looked, t = looked + 1, node(l, TICKET, t.later)
     end
-    if #list < size then
-      return from + #list
-    end
-    from, size = from + size, 62
   end
-  return from
 end
 
-local function write_waits(l)
-  l.set.waits = l.waits > 0 and int(l.waits)
-end
-
--- leave takes a ticket out of the line.
+-- leave takes a ticket out of the queue.
 local function leave(l, t)
-  l.waits = math.max(l.waits - redis.call('ZREM', l.line, t.place .. ' ' .. t.id), 0)
-  redis.call('HDEL', l.tickets, t.id)
-  write_waits(l)
+  if l.nodes[TICKET .. t.n] == false then
+    return
+  end
+  for i, r in ipairs(l.ranks) do
+    if r.rank == t.rank then
+      unlink(l, TICKET, r, t)
+      if r.first == '0' then
+        table.remove(l.ranks, i)
+      end
+      break
+    end
+  end
+  l.waits, l.requeued, l.set['n:' .. t.id] = l.waits - 1, true, false
 end
 
--- first returns the first ticket in the line, and whether any before it were thrown away since their life is over.
+-- enter puts a new ticket at the end of those of its rank.
+local function enter(l, t)
+  local i, r = 1, l.ranks[1]
+  while r and r.rank < t.rank do
+    i, r = i + 1, l.ranks[i + 1]
+  end
+  if not r or r.rank ~= t.rank then
+    r = {rank = t.rank, first = '0', last = '0'}
+    table.insert(l.ranks, i, r)
+  end
+  l.arrived, l.waits, l.requeued = l.arrived + 1, l.waits + 1, true
+  l.set.arrived, l.set['n:' .. t.id] = t.n, t.n
+  link(l, TICKET, r, t, r.last)
+end
+
+-- first returns the first ticket in the queue, and whether any before it were thrown away since their life is over.
 local function first(l, now)
-  local size, dropped = 1, false
-  while l.waits > 0 do
-    local list, dead = tickets(l, 0, size - 1), {}
-    for _, t in ipairs(list) do
-      if t.ends > now then
-        break
-      end
-      dead[#dead + 1] = t.id
+  local dropped = false
+  while l.ranks[1] do
+    local t = node(l, TICKET, l.ranks[1].first)
+    if t and t.ends > now then
+      return t, dropped
     end
-    if dead[1] then
-      redis.call('ZREMRANGEBYRANK', l.line, 0, #dead - 1)
-      redis.call('HDEL', l.tickets, unpack(dead))
-      l.waits, dropped = math.max(l.waits - #dead, 0), true
-      write_waits(l)
+    if t then
+      leave(l, t)
+    else
+      table.remove(l.ranks, 1)
     end
-    if #dead < #list then
-      return list[#dead + 1], dropped
-    end
-    if not list[1] then -- it was evicted
-      l.waits = 0
-      write_waits(l)
-    end
-    size = 100
+    dropped = true
   end
   return nil, dropped
 end

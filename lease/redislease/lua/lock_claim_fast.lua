@@ -4,7 +4,7 @@ local first
 if ARGV[3] == '1' then
   first = redis.call('HMGET', KEYS[1], 'token', 'one', 'used', 'waits', 'kept')
 else
-  first = redis.call('HMGET', KEYS[1], 'token', 'one', 'used', 'waits', 'kept', 'h:' .. ARGV[1])
+  first = redis.call('HMGET', KEYS[1], 'token', 'one', 'used', 'waits', 'kept', 'latest', 'i:' .. ARGV[1])
 end
 local seconds = redis.call('TIME')
 local stamp = seconds[1] .. string.sub('00000' .. seconds[2], -6)
@@ -17,7 +17,8 @@ if first[1] and not first[4] then
     end
   else
     local age = now - (first[5] or 0)
-    if tonumber(first[1]) < now and age >= 0 and age < 3600000000 and tonumber(ARGV[4]) <= 3600000000 and ARGV[7] == '0' then
+    if tonumber(first[1]) < now and tonumber(ARGV[8]) < now and age >= 0 and age < 3600000000 and
+      tonumber(ARGV[4]) <= 3600000000 and ARGV[7] == '0' then
       local ends = string.format('%.0f', now + ARGV[4])
       if not first[3] then
         redis.call('HSET', KEYS[1], 'token', stamp,
@@ -25,11 +26,15 @@ if first[1] and not first[4] then
         return stamp
       end
       local used = first[3] + ARGV[2]
-      if ARGV[3] ~= '1' and not first[6] and used <= tonumber(ARGV[3]) then
-        redis.call('HSET', KEYS[1], 'token', stamp, 'used', string.format('%.0f', used),
-          'h:' .. ARGV[1], stamp .. ' ' .. ARGV[2] .. ' ' .. stamp .. ' 0')
-        redis.call('ZADD', string.sub(KEYS[1], 1, -5) .. 'holds', ends, ARGV[1])
-        return stamp
+      if first[6] and not first[7] and used <= tonumber(ARGV[3]) then
+        local last = 'h:' .. first[6]
+        local earlier, rest, before = string.match(redis.call('HGET', KEYS[1], last) or '', '^(%d+) 0 (%d+ %d+ %d (%d+) .+)$')
+        if earlier and tonumber(before) < tonumber(ends) then
+          redis.call('HSET', KEYS[1], 'token', stamp, 'used', string.format('%.0f', used), 'latest', stamp,
+            last, earlier .. ' ' .. stamp .. ' ' .. rest, 'i:' .. ARGV[1], stamp,
+            'h:' .. stamp, first[6] .. ' 0 ' .. ARGV[2] .. ' ' .. stamp .. ' 0 ' .. ends .. ' ' .. ARGV[1])
+          return stamp
+        end
       end
     end
   end

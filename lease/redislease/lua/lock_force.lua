@@ -5,7 +5,7 @@
 local stamp, now = clock()
 local l, lost = load(KEYS[1], ''), {}
 for _, h in ipairs(between(l, -1, math.huge)) do
-  if h.token == ARGV[1] then
+  if h.n == ARGV[1] then
     lose(l, h, lost)
   end
 end

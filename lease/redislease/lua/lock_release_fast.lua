@@ -3,7 +3,7 @@ local first
 if ARGV[4] == '1' then
   first = redis.call('HMGET', KEYS[1], 'one', 'waits', 'born')
 else
-  first = redis.call('HMGET', KEYS[1], 'one', 'waits', 'born', 'used', 'h:' .. ARGV[1])
+  first = redis.call('HMGET', KEYS[1], 'one', 'waits', 'born', 'used', 'i:' .. ARGV[1])
 end
 if not first[2] and first[3] and tonumber(ARGV[2]) >= tonumber(first[3]) then
   local start = ARGV[1] .. ' ' .. ARGV[2] .. ' '
@@ -11,12 +11,26 @@ if not first[2] and first[3] and tonumber(ARGV[2]) >= tonumber(first[3]) then
     if string.sub(first[1], 1, #start) == start and string.find(first[1], ' 0 %d+$') then
       return redis.call('HDEL', KEYS[1], 'one')
     end
-  elseif first[5] then
-    local token, permits = string.match(first[5], '^(%d+) (%d+) %d+ 0$')
-    if token == ARGV[2] and first[4] - permits > 0 then
-      redis.call('HDEL', KEYS[1], 'h:' .. ARGV[1])
-      redis.call('HSET', KEYS[1], 'used', string.format('%.0f', first[4] - permits))
-      redis.call('ZREM', string.sub(KEYS[1], 1, -5) .. 'holds', ARGV[1])
+  elseif first[5] == ARGV[2] then
+    local h = 'h:' .. ARGV[2]
+    local earlier, later, permits = string.match(redis.call('HGET', KEYS[1], h) or '', '^(%d+) (%d+) (%d+) %d+ 0 ')
+    if earlier and first[4] - permits > 0 then
+      local a, b = 'h:' .. earlier, 'h:' .. later
+      local beside = redis.call('HMGET', KEYS[1], a, b)
+      local set = {'used', string.format('%.0f', first[4] - permits)}
+      if beside[1] then
+        local before, rest = string.match(beside[1], '^(%d+) %d+(.+)$')
+        set[3], set[4] = a, before .. ' ' .. later .. rest
+      else
+        set[3], set[4] = 'soonest', later
+      end
+      if beside[2] then
+        set[5], set[6] = b, earlier .. string.match(beside[2], '^%d+(.+)$')
+      else
+        set[5], set[6] = 'latest', earlier
+      end
+      redis.call('HDEL', KEYS[1], h, 'i:' .. ARGV[1])
+      redis.call('HSET', KEYS[1], unpack(set))
       return 1
     end
   end

@@ -11,13 +11,13 @@ for i, key in ipairs(KEYS) do
   begin(l, stamp)
   local h, current = find(l, me), false
   if h then
-    current = h.token == token
+    current = h.n == token
     if current then
       prolong(l, h, now + term)
     end
   elseif forgotten(l, token) then
     local g = {
-      id = me, token = token, permits = tonumber(ARGV[a + 3]), limit = tonumber(ARGV[a + 4]), since = token, tell = ARGV[a + 6],
+      id = me, n = token, permits = tonumber(ARGV[a + 3]), limit = tonumber(ARGV[a + 4]), since = token, tell = ARGV[a + 6],
       ends = now + term,
     }
     if make_room(l, g, now, {}) then
