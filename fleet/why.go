@@ -342,9 +342,9 @@ func (r *reasoner) service() string {
 	serving, unserved, _ := NewService(r.Replicas).Of(r.Record.Name)
 	switch {
 	case len(r.Replicas) == 0:
-		return "No replica lives." + r.lastOf()
+		return "No replica is alive." + r.lastOf()
 	case unserved:
-		return fmt.Sprintf("None of the replicas that live (%s) serves this job.", these(ids(r.Replicas))) + r.lastOf()
+		return fmt.Sprintf("None of the live replicas (%s) serves this job.", these(ids(r.Replicas))) + r.lastOf()
 	case len(serving) == 0:
 		return "Which replicas serve this job is not known."
 	case len(serving) == 1:

@@ -171,7 +171,7 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 		},
 		"triggered, to be claimed": {
 			tick: "12:00:00.123", mark: "11:00:00", open: []protocol.Open{s.open("12:00:00.123", "", "ops1", 0, 0)}, now: "12:00:30", replicas: []fleet.Replica{},
-			verdict: "waiting", text: "It was triggered by hand. It waits to be claimed. ops1 asked for it. No replica lives.",
+			verdict: "waiting", text: "It was triggered by hand. It waits to be claimed. ops1 asked for it. No replica is alive.",
 		},
 		"skipped, the earlier one has ended": {
 			tick: "12:00:00", mark: "12:00:00", job: job(t, "@hourly"),
@@ -342,7 +342,7 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 		},
 		"future, nobody to run it": {
 			tick: "17:00:00", mark: "12:00:00", now: "16:00:00", replicas: []fleet.Replica{{ID: "r9"}},
-			verdict: "future", text: "None of the replicas that live (r9) serves this job.",
+			verdict: "future", text: "None of the live replicas (r9) serves this job.",
 		},
 		"due a moment ago": {
 			tick: "13:00:00", mark: "12:00:00", now: "13:00:00.200",
@@ -363,14 +363,14 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 		"due, nobody serves it": {
 			tick: "13:00:00", mark: "12:00:00", now: "13:10:00", replicas: []fleet.Replica{{ID: "r9"}},
 			verdict: "undecided",
-			text: "It was due 10m ago, and nobody has decided about it yet. None of the replicas that live (r9) serves this job. " +
+			text: "It was due 10m ago, and nobody has decided about it yet. None of the live replicas (r9) serves this job. " +
 				"When one comes, the job's misfire policy decides.",
 		},
 		"due, nobody ever served it": {
 			tick: "13:00:00", now: "13:10:00", replicas: []fleet.Replica{},
 			verdict: "undecided",
 			text: "No replica has ever contended for this job in this namespace, as far as Redis remembers, which is since 08:00:00. " +
-				"No replica lives.",
+				"No replica is alive.",
 		},
 		"due, Redis forgot it": {
 			tick: "13:00:00", now: "13:10:00",
@@ -455,7 +455,7 @@ func TestWhyChoosesWhatIsDueOrElseTheNewestThatWasDecided(t *testing.T) {
 	e := fleet.Explain(q)
 	require.Equal(t, fleet.NoTick, e.Verdict)
 	const what = "report: It is a leader task, which runs all the time and has no ticks. "
-	require.Equal(t, what+"No replica runs it now. No replica lives.", e.String())
+	require.Equal(t, what+"No replica runs it now. No replica is alive.", e.String())
 	q.Record.Paused = &protocol.Pause{By: "ops1", Since: s.at("13:00:00")}
 	require.Equal(t, what+"It does not run, since it is paused: by ops1 since 2026-11-20 13:00:00 +0000.", fleet.Explain(q).String())
 	q.Record.Open = []protocol.Open{{Token: s.ms("13:00:01") * 1000, Attempt: 1, Holder: "r2", Left: time.Second}}

@@ -123,7 +123,7 @@ func TestWithoutRedisThereIsNoFleetToAsk(t *testing.T) {
 	}
 }
 
-func TestARedisThatIsAwayFailsWithAHint(t *testing.T) {
+func TestUnreachableRedisFailsWithAHint(t *testing.T) {
 	s := newSite(t)
 	s.server.Kill()
 	for command, args := range asksFleet {
@@ -154,7 +154,7 @@ func TestCommandsWaitLongerThanAShortTTL(t *testing.T) {
 	}
 }
 
-func TestAWrongCommandLineForTheFleetExitsWith2(t *testing.T) {
+func TestWrongFleetCommandExitsWith2(t *testing.T) {
 	s := newSite(t)
 	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
 	for name, test := range map[string]struct {
@@ -205,7 +205,7 @@ func TestTheFlagsSayWhichFleet(t *testing.T) {
 	require.False(t, paused())
 }
 
-func TestJobsThatOnlyReplicasKnowCanBePausedAndLookedAt(t *testing.T) {
+func TestJobOnlyReplicasKnowCanBePaused(t *testing.T) {
 	s := newSite(t)
 	s.contended("elsewhere")
 	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})

@@ -48,7 +48,7 @@ func TestCancelEndsARunOnAnotherReplica(t *testing.T) {
 	other.ready(http.StatusOK)
 
 	r := ask("cancel", "endless")
-	require.Equal(t, result{1, "", "worker: endless: nothing runs or waits, so there is nothing to cancel\n"}, r)
+	require.Equal(t, result{1, "", "worker: endless: no tick runs or waits, so there is nothing to cancel\n"}, r)
 	r = ask("cancel", "lead")
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.stderr, "a leader task starts again wherever its run ends: pause it to end it")
@@ -86,7 +86,7 @@ func TestCancelEndsARunOnAnotherReplica(t *testing.T) {
 	require.Equal(t, id, list[0].ID)
 }
 
-func TestACancelledRunOfAFrozenOrKilledWorkerDoesNotRunAgain(t *testing.T) {
+func TestCancelledRunOfADeadWorkerStaysCancelled(t *testing.T) {
 	t.Parallel()
 	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "frozen": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestCancelSaysWhichTicksAreOpen(t *testing.T) {
 	s := newSite(t)
 	r := s.ask("cancel", "sync-orders")
 	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "no replica has ever contended")
+	require.Contains(t, r.stderr, "no replica has ever served")
 	s.contended("sync-orders")
 	first := s.claim("sync-orders", s.begin+1000)
 	c := protocol.Claim{Name: "sync-orders", Occasion: s.begin + 2000, Holder: "r2", Request: "x", Term: time.Minute}
@@ -131,10 +131,10 @@ func TestCancelSaysWhichTicksAreOpen(t *testing.T) {
 
 	r = s.ask("cancel", "sync-orders")
 	require.Equal(t, 2, r.code)
-	require.Contains(t, r.stderr, "sync-orders: 2 ticks are open, so name one, or all of them with --all: ")
+	require.Contains(t, r.stderr, "sync-orders: 2 ticks are open: name one of them, or cancel all with --all: ")
 	r = s.ask("cancel", "sync-orders", fmt.Sprint(s.begin+1000))
 	require.Equal(t, 0, r.code, r.stderr)
-	require.Regexp(t, `^sync-orders, tick of .*: cancelled; r1 is notified, and has (59|1m0).*s at most to end it\n$`, r.stdout)
+	require.Regexp(t, `^sync-orders, tick of .*: cancelled; r1 is notified, and has at most (59|1m0).*s to end it\n$`, r.stdout)
 	r = s.ask("cancel", "sync-orders", fmt.Sprint(s.begin+1000), "--by", "ops9")
 	require.Regexp(t, `: cancelled, by ops1-at-.*; r1 is notified`, r.stdout)
 	s.settle(first, "succeeded", fleet.Note{})
@@ -146,10 +146,10 @@ func TestCancelSaysWhichTicksAreOpen(t *testing.T) {
 	require.Equal(t, 1, strings.Count(r.stdout, "\n"))
 
 	require.Contains(t, s.ask("cancel", "sync-orders", "02:00", "--all", "--timeout", "1s").stderr,
-		"--all: cancels every open tick of the job, so leave the TICK out\n--timeout: needs --wait")
+		"--all: cancels every open tick of the job, so omit the TICK\n--timeout: needs --wait")
 }
 
-func TestAWaitForAnOutcomeIsBounded(t *testing.T) {
+func TestWaitForAnOutcomeIsBounded(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
 	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})

@@ -33,7 +33,7 @@ func TestAWrongCommandLineExitsWith2AndHelps(t *testing.T) {
 	}
 }
 
-func TestFaultsOfFlagsNameTheFlagAndComeAllAtOnceWithThoseOfTheFile(t *testing.T) {
+func TestFaultsOfFlagsAndFileComeTogether(t *testing.T) {
 	args := []string{
 		"run", "--config", "testdata/faulty.yaml", "--replica", "a b", "--http", "localhost", "--redis", "http://u:hunter2@h",
 		"--namespace", "", "--log-format", "xml", "--log-level", "loud",

@@ -98,7 +98,7 @@ func TestDescribeShowsTheDefinitionOfEachReplica(t *testing.T) {
 		`definition    revision [0-9a-f]{12} on r1, r2: as in this configuration\n`,
 		`              catch_up_window 1h0m0s; .*exec.command curl https://a.example/\(hidden\); exec.env.TOKEN \(hidden\); .*overlap forbid; .*schedule @yearly; `,
 		`              revision [0-9a-f]{12} on r3: differs from this configuration\n`,
-		`              the replicas differ: bring them all the same configuration\n`,
+		`              the replicas differ: give them all the same configuration\n`,
 		`              differs: exec.command: curl https://a.example/\(hidden\) \([0-9a-f]{12}\), curl https://b.example \([0-9a-f]{12}\)\n`,
 		`              differs: overlap: forbid \([0-9a-f]{12}\), queue \([0-9a-f]{12}\)\npolicies `,
 	} {

@@ -33,7 +33,7 @@ func (s *site) diagnose(code int, args ...string) map[string]doctor.Finding {
 	return found
 }
 
-func TestDoctorFindsNothingWrongWithAGoodRedisAndLeavesNothingBehind(t *testing.T) {
+func TestDoctorPassesAGoodRedis(t *testing.T) {
 	s := newSite(t, redistest.WithAOF())
 	r := s.ask("doctor")
 	require.Equal(t, 0, r.code, r.stderr)
@@ -62,7 +62,7 @@ func TestDoctorFindsNothingWrongWithAGoodRedisAndLeavesNothingBehind(t *testing.
 	require.Empty(t, members)
 }
 
-func TestDoctorSaysWhatToChange(t *testing.T) {
+func TestDoctorNamesTheChange(t *testing.T) {
 	for name, test := range map[string]struct {
 		conf   []redistest.Option
 		config map[string]string
@@ -177,7 +177,7 @@ func but(rights []string, without ...string) []string {
 	return slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return slices.Contains(without, r) })
 }
 
-func TestDoctorTellsMissingRightsFromWhatItMayNotAsk(t *testing.T) {
+func TestDoctorSeparatesMissingRightsFromUncheckedOnes(t *testing.T) {
 	user := func(rights ...string) redistest.Option {
 		return redistest.WithConf("user", append([]string{"app", "on", ">secret"}, rights...)...)
 	}
@@ -217,7 +217,7 @@ func TestDoctorTellsMissingRightsFromWhatItMayNotAsk(t *testing.T) {
 	require.Regexp(t, `reachable  fail .*\n  change: check the user and the password in redis.(url|username and redis.password)\n`, r.stdout)
 }
 
-func TestDoctorTellsHowWrongThisMachinesClockIs(t *testing.T) {
+func TestDoctorChecksThisMachinesClock(t *testing.T) {
 	s := newSite(t)
 	f := s.diagnose(0)["clock"]
 	require.Equal(t, doctor.OK, f.Result)

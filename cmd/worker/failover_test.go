@@ -17,7 +17,7 @@ import (
 )
 
 // A fleet goes on by itself when the grace after a restart of Redis is over, and not before.
-func TestAfterARestartOfRedisTheFleetWaitsForTheGraceAndGoesOn(t *testing.T) {
+func TestRedisRestartDelaysTheFleetByTheGrace(t *testing.T) {
 	t.Parallel()
 	const grace = 3 * time.Second
 	server := redistest.Start(t, redistest.WithAOF())
@@ -46,7 +46,7 @@ func TestAfterARestartOfRedisTheFleetWaitsForTheGraceAndGoesOn(t *testing.T) {
 }
 
 // No tick runs whose record a Redis replica may not have.
-func TestWithoutItsReplicasRedisIsOfNoUseToWhoWaitsForThem(t *testing.T) {
+func TestNothingRunsWithoutTheRedisReplicas(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithConf("repl-diskless-sync-delay", "0"))
 	replica := redistest.Start(t, redistest.WithReplicaOf(server))
@@ -76,7 +76,7 @@ func TestWithoutItsReplicasRedisIsOfNoUseToWhoWaitsForThem(t *testing.T) {
 	require.Eventually(t, func() bool { return settled() >= began+2 }, patience, 10*time.Millisecond)
 }
 
-func TestDoctorKnowsWhatTheFailoverModesNeed(t *testing.T) {
+func TestDoctorChecksTheFailoverModes(t *testing.T) {
 	rights, _ := documentedRights(t)
 	s := newSite(t, redistest.WithConf("repl-diskless-sync-delay", "0"),
 		redistest.WithConf("user", append([]string{"app", "on", ">secret"}, but(rights, "+info")...)...))

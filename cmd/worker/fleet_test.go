@@ -54,7 +54,7 @@ jobs:
 `
 }
 
-func TestATickOfAKilledWorkerIsTakenOverUnderAHigherToken(t *testing.T) {
+func TestTakeoverHasAHigherToken(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\nlease: {ttl: 3s}\n"+held(filepath.Join(t.TempDir(), "never")))
@@ -74,7 +74,7 @@ func TestATickOfAKilledWorkerIsTakenOverUnderAHigherToken(t *testing.T) {
 	require.Contains(t, body, "solotick_takeovers_total{job=\"held\"} 1\n")
 }
 
-func TestAWorkerWaitsForARedisThatIsAway(t *testing.T) {
+func TestWorkerWaitsForUnreachableRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()
@@ -100,7 +100,7 @@ func TestAWorkerWaitsForARedisThatIsAway(t *testing.T) {
 	p.requireJSON() // whatever the client has to say about its connections
 }
 
-func TestAWorkerThatNeverMetItsRedisStopsCleanly(t *testing.T) {
+func TestWorkerWithoutRedisStopsCleanly(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()
@@ -110,7 +110,7 @@ func TestAWorkerThatNeverMetItsRedisStopsCleanly(t *testing.T) {
 	require.Equal(t, 0, p.exit())
 }
 
-func TestAWorkerThatDrainsLetsRunsFinishAndSaysSo(t *testing.T) {
+func TestDrainingWorkerLetsRunsFinish(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
 	p := start(t, filetest.Config(t, "shutdown_grace: 1m\n"+held(release)), "--http", "127.0.0.1:0")
@@ -129,7 +129,7 @@ func TestAWorkerThatDrainsLetsRunsFinishAndSaysSo(t *testing.T) {
 	require.Empty(t, p.all("run stopped, tick released"))
 }
 
-func TestRunsThatOutlastTheGraceAreStoppedAndGivenUp(t *testing.T) {
+func TestRunsPastTheGraceAreReleased(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	path := filetest.Config(t, "shutdown_grace: 100ms\nredis: {url: \""+server.URL()+"\"}\nlease: {ttl: 1m}\n"+
@@ -157,7 +157,7 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 	require.Equal(t, 1, p.exit())
 }
 
-func TestASignalThatComesTwiceAtOnceIsOne(t *testing.T) {
+func TestSignalSentTwiceCountsOnce(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
 	p := start(t, filetest.Config(t, "shutdown_grace: 1m\n"+held(release)), "--http", "127.0.0.1:0")

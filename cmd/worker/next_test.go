@@ -20,7 +20,7 @@ func dst(t *testing.T, when string, args ...string) (r result) {
 	return r
 }
 
-func TestNextPrintsTicksWithTheirZoneAndWhatAClockChangeDoes(t *testing.T) {
+func TestNextPrintsZonesAndClockChanges(t *testing.T) {
 	r := dst(t, "2026-03-27T12:00:00Z", "-n", "3")
 	require.Equal(t, 0, r.code)
 	filetest.Golden(t, "next-spring.txt", r.stdout)
@@ -57,7 +57,7 @@ func TestNextPrintsFiveTicksUnlessAskedForMore(t *testing.T) {
 	require.Equal(t, 1000, ticks("-n", "1000"))
 }
 
-func TestNextRefusesWhatItCannotDo(t *testing.T) {
+func TestNextRefusesWrongArguments(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		want []string
@@ -89,7 +89,7 @@ jobs:
 - {name: sleeper, leader: true, paused: true, log: {message: x}}
 `
 
-func TestNextSaysThatALeaderTaskRunsAllTheTime(t *testing.T) {
+func TestNextShowsLeaderTasksWithoutTicks(t *testing.T) {
 	path := filetest.Config(t, leaders)
 	r := do(t, nil, "next", "--config", path)
 	require.Equal(t, result{0, `JOB      TICK  ZONE  NOTE

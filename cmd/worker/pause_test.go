@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPauseAndResumeHoldForTheFleetAndSayWho(t *testing.T) {
+func TestPauseAndResumeHoldForTheFleet(t *testing.T) {
 	s := newSite(t)
 	r := s.ask("pause", "sync-orders")
 	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, `no replica has ever contended for job "sync-orders" in namespace "billing": start one first, with run`)
+	require.Contains(t, r.stderr, `no replica has ever served job "sync-orders" in namespace "billing": start one first, with run`)
 
 	s.contended("sync-orders")
 	r = s.ask("pause", "sync-orders", "--reason", "the database moves")
@@ -18,7 +18,7 @@ func TestPauseAndResumeHoldForTheFleetAndSayWho(t *testing.T) {
 	require.Regexp(t, `^sync-orders is paused: by ops1-at-[\w.-]+ since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000, the database moves\n$`, r.stdout)
 	r = s.ask("pause", "sync-orders", "--by", "ops2", "--reason", "me\x1b[31m too")
 	require.Equal(t, 0, r.code)
-	require.Regexp(t, `^sync-orders was paused before: by ops1-.*, the database moves\n$`, r.stdout)
+	require.Regexp(t, `^sync-orders was already paused: by ops1-.*, the database moves\n$`, r.stdout)
 
 	var p struct {
 		Job             string

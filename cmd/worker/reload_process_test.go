@@ -26,7 +26,7 @@ func ticking(name, message string) string {
 	return "- {name: " + name + ", schedule: '@every 1s', log: {message: " + message + "}}\n"
 }
 
-func TestAnEditLeavesTheRunsOfOtherJobsAlone(t *testing.T) {
+func TestEditLeavesOtherRunsAlone(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	release := filepath.Join(t.TempDir(), "release")
@@ -71,7 +71,7 @@ func TestAnEditLeavesTheRunsOfOtherJobsAlone(t *testing.T) {
 	p.requireJSON()
 }
 
-func TestAWorkerGoesOnAfterABrokenEditAndTakesTheMendedOne(t *testing.T) {
+func TestWorkerIgnoresABrokenEdit(t *testing.T) {
 	t.Parallel()
 	path := filetest.Config(t, oneJob)
 	p := start(t, path, "--http", "127.0.0.1:0")
@@ -93,7 +93,7 @@ func TestAWorkerGoesOnAfterABrokenEditAndTakesTheMendedOne(t *testing.T) {
 	require.Contains(t, body, "solotick_config_last_reload_successful 1\n")
 }
 
-func TestSIGHUPEndsNoWorkerWhateverItDoes(t *testing.T) {
+func TestSIGHUPNeverEndsAWorker(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
 	path := filepath.Join(t.TempDir(), "pipe")
@@ -136,7 +136,7 @@ func TestOnSIGHUPAWorkerReadsItsFile(t *testing.T) {
 	p.await("tick settled", "job", "second")
 }
 
-func TestALeaderTaskIsAnnouncedHasAGaugeAndIsReplacedByAnEdit(t *testing.T) {
+func TestEditReplacesALeaderTask(t *testing.T) {
 	t.Parallel()
 	task := func(word string) string {
 		return "jobs: [{name: task, leader: true, exec: {command: [sh, -c, 'echo " + word + "; sleep 1000']}}]\n"

@@ -28,7 +28,7 @@ func TestRepairBringsTheWatermarkBack(t *testing.T) {
 	s.server.SetClock(0)
 
 	r := s.ask("status")
-	require.Regexp(t, `its watermark lies (8 h|7 h 59 min) in the future, and no tick up to then runs: worker repair sync-orders`, r.stdout)
+	require.Regexp(t, `its watermark lies (8 h|7 h 59 min) in the future, and no tick runs until then: worker repair sync-orders`, r.stdout)
 	var status struct {
 		Jobs []struct {
 			Job   string
@@ -42,7 +42,7 @@ func TestRepairBringsTheWatermarkBack(t *testing.T) {
 
 	r = s.ask("repair", "sync-orders", "--by", "ops7")
 	require.Equal(t, 0, r.code, r.stderr)
-	require.Regexp(t, `^sync-orders is repaired: its watermark was \d{4}-.*, and is now \d{4}-.*; what ran or runs already of later ticks does not run again: 1 tick\n$`, r.stdout)
+	require.Regexp(t, `^sync-orders is repaired: its watermark was \d{4}-.*, and is now \d{4}-.*; later ticks that already ran or run do not run again: 1 tick\n$`, r.stdout)
 	var done struct {
 		Changed           bool
 		Before, Watermark time.Time

@@ -13,7 +13,7 @@ import (
 )
 
 // What the commands ask for is done by workers that are processes of their own.
-func TestWorkersDoWhatTheCommandsAskFor(t *testing.T) {
+func TestWorkersObeyCommands(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	path := filetest.Config(t, "redis: {url: \""+server.URL()+"\"}\njobs:\n"+

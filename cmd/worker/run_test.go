@@ -80,7 +80,7 @@ log: {level: error, format: text}
 	require.Contains(t, keys, redislease.Key("from-flag", "hello"))
 }
 
-func TestAReplicaWithoutAnIDIsNamedAfterItsHost(t *testing.T) {
+func TestReplicaIsNamedAfterItsHost(t *testing.T) {
 	t.Parallel()
 	host, err := os.Hostname()
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestAReplicaWithoutAnIDIsNamedAfterItsHost(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatWasAskedForDoesNotGiveWay(t *testing.T) {
+func TestConfiguredAddressMustBeFree(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
@@ -109,7 +109,7 @@ func TestAnAddressThatWasAskedForDoesNotGiveWay(t *testing.T) {
 	}
 }
 
-func TestTheDefaultAddressGivesWay(t *testing.T) {
+func TestTakenDefaultAddressIsReplaced(t *testing.T) {
 	t.Parallel()
 	if taken, err := net.Listen("tcp", config.DefaultAddr); err == nil { // otherwise someone else has it
 		defer func() { _ = taken.Close() }()
@@ -124,7 +124,7 @@ func TestTheDefaultAddressGivesWay(t *testing.T) {
 	require.Equal(t, "ok\n", body)
 }
 
-func TestAReplicaThatServesNoJobSaysSo(t *testing.T) {
+func TestReplicaWithoutJobsWarns(t *testing.T) {
 	t.Parallel()
 	p := start(t, filetest.Config(t, `
 groups: [us]

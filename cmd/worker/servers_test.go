@@ -240,7 +240,7 @@ func TestAStreamHasNoPlaceInAQuorum(t *testing.T) {
 	require.Contains(t, r.stderr, path+":3:1: jobs[0].redis_stream: needs one Redis, and redis.quorum names several")
 }
 
-func TestWhatCannotWorkAtAllIsRefusedAtTheStart(t *testing.T) {
+func TestUnusableStoreEndsTheStart(t *testing.T) {
 	t.Parallel()
 	inCluster := redistest.Start(t, redistest.WithConf("cluster-enabled", "yes"))
 	slots := []int{0, 16383}
@@ -292,7 +292,7 @@ func (p *process) plain() string {
 	return b.String()
 }
 
-func TestAClusterModeServerThatComesLaterEndsTheWorker(t *testing.T) {
+func TestLateClusterModeServerEndsTheWorker(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithConf("cluster-enabled", "yes"))
 	server.Kill()
@@ -304,7 +304,7 @@ func TestAClusterModeServerThatComesLaterEndsTheWorker(t *testing.T) {
 	require.Contains(t, p.plain(), "and cluster: true instead of url")
 }
 
-func TestTheStartSaysOnceWhatDoctorWould(t *testing.T) {
+func TestStartLogsFindingsOnce(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t)
 	for name, test := range map[string]struct {

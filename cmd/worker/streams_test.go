@@ -35,7 +35,7 @@ func TestAStreamNeedsRedis(t *testing.T) {
 	require.Equal(t, result{0, path + ": 1 job, no errors\n", ""}, do(t, nil, "validate", "--config", path), "without asking it")
 }
 
-func TestEachTickIsAddedToTheStreamByOneOfTwoWorkers(t *testing.T) {
+func TestOneOfTwoWorkersAddsEachTick(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	path := filetest.Config(t, streamJob)
@@ -63,7 +63,7 @@ func TestEachTickIsAddedToTheStreamByOneOfTwoWorkers(t *testing.T) {
 	}
 }
 
-func TestTheFileMayHoldWhatAStreamMayBe(t *testing.T) {
+func TestFileAndStreamAgreeOnStreams(t *testing.T) {
 	refused := 0
 	for _, stream := range []redisstream.Stream{
 		{Name: "s"}, {Name: ""}, {Name: "a}"}, {Name: "{a}"}, {Name: "{}"}, {Name: "a}b{c}"}, {Name: "{a"}, {Name: "{}{a}"},

@@ -21,7 +21,7 @@ func (s *site) accepted(args ...string) string {
 	return strings.TrimSpace(r.stdout)
 }
 
-func TestTriggerPrintsTheTicksIDOnceForAKey(t *testing.T) {
+func TestTriggerWithAKeyCountsOnce(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
 	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
@@ -36,9 +36,9 @@ func TestTriggerPrintsTheTicksIDOnceForAKey(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("billing/sync-orders/%d\n", record.Open[0].Occasion), r.stdout)
 
 	again := s.ask("trigger", "sync-orders", "--key", "deploy-1")
-	require.Equal(t, result{0, r.stdout, "a trigger with this key came before: this is its tick\n"}, again)
+	require.Equal(t, result{0, r.stdout, "an earlier trigger had this key: this is its tick\n"}, again)
 	again = s.ask("trigger", "sync-orders")
-	require.Equal(t, result{0, r.stdout, "a triggered tick waits already to be run, and serves this trigger too\n"}, again)
+	require.Equal(t, result{0, r.stdout, "a triggered tick already waits to run: it serves this trigger, too\n"}, again)
 
 	var j struct{ Status, ID, Tick string }
 	s.json(&j, "trigger", "sync-orders", "--key", "deploy-1")
@@ -49,7 +49,7 @@ func TestTriggerPrintsTheTicksIDOnceForAKey(t *testing.T) {
 	require.Equal(t, record.Open[0].Occasion, tick.UnixMilli())
 }
 
-func TestATriggerOfWhatOnlySilentReplicasServeWarns(t *testing.T) {
+func TestTriggerWarnsOfSilentReplicas(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
 	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, Term: time.Millisecond})
@@ -59,24 +59,24 @@ func TestATriggerOfWhatOnlySilentReplicasServeWarns(t *testing.T) {
 		return r.stderr
 	}
 	require.Eventually(t, func() bool {
-		return strings.Contains(silent(), "warning: no replica that serves this job has sent its heartbeat in time (r1): it runs when one of them is back, or another comes\n")
+		return strings.Contains(silent(), "warning: no replica that serves this job has sent its heartbeat in time (r1): it runs when one of them is back, or another starts\n")
 	}, patience, 200*time.Millisecond)
 	s.announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "a"}, Term: time.Hour})
 	require.NotContains(t, silent(), "warning", "one that serves it does")
 }
 
-func TestATriggerOfWhatNobodyServesWarns(t *testing.T) {
+func TestTriggerWarnsOfAnUnservedJob(t *testing.T) {
 	s := newSite(t)
 	r := s.ask("trigger", "sync-orders")
 	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "no replica has ever contended")
+	require.Contains(t, r.stderr, "no replica has ever served")
 	s.contended("sync-orders")
 	r = s.ask("trigger", "sync-orders")
 	require.Equal(t, 0, r.code)
-	require.Equal(t, "warning: no replica that lives serves this job: it runs when one comes\n", r.stderr)
+	require.Equal(t, "warning: no live replica serves this job: it runs when one starts\n", r.stderr)
 }
 
-func TestATriggerBeyondTheRateIsRefusedAndSaysWhenTheNextMayCome(t *testing.T) {
+func TestTriggerAboveTheRateIsRefused(t *testing.T) {
 	s := newSite(t)
 	s.defined(protocol.Policy{Every: 10 * time.Minute, Burst: 1}, "nightly-report")
 	id := s.accepted("nightly-report")
@@ -88,7 +88,7 @@ func TestATriggerBeyondTheRateIsRefusedAndSaysWhenTheNextMayCome(t *testing.T) {
 	r := s.ask("trigger", "nightly-report")
 	require.Equal(t, 1, r.code)
 	require.Empty(t, r.stdout)
-	require.Regexp(t, `^worker: nightly-report: refused: its rate is 1/10m with a burst of 1; the next trigger may come at `+
+	require.Regexp(t, `^worker: nightly-report: refused: its rate is 1/10m with a burst of 1; the next trigger is possible at `+
 		`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{3})? \+0900, in 9m5\d(\.\d+)?s\n$`, r.stderr)
 
 	r = s.ask("trigger", "nightly-report", "--output", "json")
@@ -118,7 +118,7 @@ func TestTheRateOfTheReplicasBindsEveryConfiguration(t *testing.T) {
 		require.NotEqual(t, first, second)
 		r := s.ask("trigger", job)
 		require.Equal(t, 1, r.code)
-		require.Contains(t, r.stderr, job+": refused: its rate is 1/1h with a burst of 2; the next trigger may come at ")
+		require.Contains(t, r.stderr, job+": refused: its rate is 1/1h with a burst of 2; the next trigger is possible at ")
 	}
 	s.defined(protocol.Policy{NoTriggers: true}, "sync-orders")
 	r := s.ask("trigger", "sync-orders")

@@ -65,7 +65,7 @@ func TestValidateReadsTheFileOfTheWorkingDirectory(t *testing.T) {
 	require.Equal(t, result{0, "solotick.yaml: 1 job, no errors\n", ""}, do(t, nil, "validate"))
 }
 
-func TestAFileThatCannotBeReadIsAWrongConfiguration(t *testing.T) {
+func TestUnreadableFileIsAWrongConfiguration(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing.yaml")
 	r := do(t, nil, "validate", "--config", missing)
 	require.Equal(t, 2, r.code)
@@ -78,7 +78,7 @@ func TestValuesComeFromTheEnvironment(t *testing.T) {
 	require.Equal(t, 0, do(t, map[string]string{"NS": "billing"}, "validate", "--config", path).code)
 }
 
-func TestARedisURLThatTheClientRefusesIsAnErrorThatShowsNothingOfIt(t *testing.T) {
+func TestRefusedRedisURLIsNotShown(t *testing.T) {
 	path := filetest.Config(t, "redis: {url: \"redis://user:12?hunter2@localhost/0\"}\n"+oneJob) // the ? should have been %3F
 	for _, command := range []string{"validate", "next"} {
 		r := do(t, nil, command, "--config", path)
@@ -91,7 +91,7 @@ func TestARedisURLThatTheClientRefusesIsAnErrorThatShowsNothingOfIt(t *testing.T
 	require.NotContains(t, r.stderr, "hunter2")
 }
 
-func TestValidateWarnsOfTicksThatAClockChangeMovesSkipsOrRepeats(t *testing.T) {
+func TestValidateWarnsOfClockChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at(t, "2026-03-01T00:00:00Z")
 		r := do(t, nil, "validate", "--config", "testdata/dst.yaml")
@@ -105,7 +105,7 @@ func TestValidateWarnsOfTicksThatAClockChangeMovesSkipsOrRepeats(t *testing.T) {
 	})
 }
 
-func TestValidateDoesNotWarnWithoutEnd(t *testing.T) {
+func TestValidateLimitsItsWarnings(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("jobs:\n")
 	for i := range 30 {

@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 )
 
-func TestWhySaysWhatBecameOfATick(t *testing.T) {
+func TestWhyExplainsATick(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders", "nightly-report")
 	tick := time.UnixMilli(s.begin).Truncate(time.Hour).Add(time.Hour).UnixMilli() // one of the schedule

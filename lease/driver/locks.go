@@ -90,12 +90,20 @@ func (s *Session) Locks(ctx context.Context, prefix, cursor string, count int) (
 	if err != nil {
 		return nil, "", fmt.Errorf("locks: %w", err)
 	}
-	for _, key := range keys {
-		v, err := s.Lock(ctx, name(key))
-		if err != nil {
-			return nil, "", err
+	ops := make([]Op, len(keys))
+	for i, key := range keys {
+		ops[i].Key = key
+	}
+	for i, res := range s.medium().Do(ctx, ops) {
+		l, name := new(record.Lock), name(keys[i])
+		err := res.Err
+		if err == nil {
+			err = s.decodeTo(l, keys[i], res)
 		}
-		if len(v.Holds) > 0 || v.Waiters > 0 {
+		if err != nil {
+			return nil, "", failed("locks", name, err)
+		}
+		if v := l.View(name, record.At(res.Now)); len(v.Holds) > 0 || v.Waiters > 0 {
 			locks = append(locks, v)
 		}
 	}

@@ -34,20 +34,16 @@ func (s *Session) look(ctx context.Context, state record.State, ops ...Op) ([]Re
 			return nil, res.Err
 		}
 	}
-	v := results[0].Value
-	s.clock.set(results[0].Now)
-	err := state.Decode(name(ops[0].Key), v.Data, v.Version.Stamp, func(token int64) time.Time {
-		for _, l := range v.Leases {
-			if l.Token == token {
-				return l.Ends
-			}
-		}
-		return time.Time{}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", protocol.ErrRecord, ops[0].Key, err)
+	return results, s.decodeTo(state, ops[0].Key, results[0])
+}
+
+// decodeTo makes the state that of a value which was read.
+func (s *Session) decodeTo(state record.State, key string, res Result) error {
+	s.clock.set(res.Now)
+	if err := state.Decode(name(key), res.Value.Data, res.Value.Version.Stamp, res.Value.endOf); err != nil {
+		return fmt.Errorf("%w: %s: %w", protocol.ErrRecord, key, err)
 	}
-	return results, nil
+	return nil
 }
 
 // history returns the list of a record, and then the ticks that only the record itself remembers; oldest first.

@@ -35,6 +35,7 @@ type fakeNode struct {
 
 	fault func() fault // decides about each call; nil: none has any
 	down  bool
+	full  bool          // has no memory left
 	hangs chan struct{} // closed when it no longer hangs; nil while it does not
 }
 
@@ -53,6 +54,7 @@ type fakeRegister struct {
 var (
 	errDown = errors.New("connection refused")
 	errLost = errors.New("connection reset")
+	errFull = errors.New("OOM command not allowed")
 )
 
 func newFakeNodes(n int) (list []*fakeNode) {
@@ -89,6 +91,13 @@ func (n *fakeNode) set(down bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.down = down
+}
+
+// fill takes the node's memory, or gives it back.
+func (n *fakeNode) fill(yes bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.full = yes
 }
 
 // step moves the node's clock.
@@ -180,6 +189,12 @@ func (n *fakeNode) travel(ctx context.Context, f func()) error {
 
 // Do implements quorum.Node.
 func (n *fakeNode) Do(ctx context.Context, ops []quorum.Op) (s quorum.State, err error) {
+	n.mu.Lock()
+	full := n.full && slices.ContainsFunc(ops, func(op quorum.Op) bool { return op.Grows })
+	n.mu.Unlock()
+	if full {
+		return s, errFull
+	}
 	states := make(chan quorum.State, 2) // it may come twice
 	if err := n.travel(ctx, func() { states <- n.carryOut(ops) }); err != nil {
 		return s, err

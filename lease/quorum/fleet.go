@@ -34,7 +34,7 @@ func (s *Store) Announce(ctx context.Context, holder string, info []byte, life t
 	}
 	_, err := gather(ctx, s.values.nodes, "announce "+holder, func(ctx context.Context, f Fleet) (struct{}, error) {
 		return struct{}{}, f.Announce(ctx, holder, info, life)
-	})
+	}, nil)
 	return err
 }
 
@@ -49,7 +49,7 @@ func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]prot
 }
 
 func (s *Store) listMembers(ctx context.Context, what string, f func(Fleet, context.Context) ([]protocol.Member, error)) ([]protocol.Member, error) {
-	lists, err := gather(ctx, s.values.nodes, what, func(ctx context.Context, fleet Fleet) ([]protocol.Member, error) { return f(fleet, ctx) })
+	lists, err := gather(ctx, s.values.nodes, what, func(ctx context.Context, fleet Fleet) ([]protocol.Member, error) { return f(fleet, ctx) }, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -67,25 +67,35 @@ func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) erro
 	}
 	_, err := gather(ctx, s.values.nodes, "put set", func(ctx context.Context, f Fleet) (struct{}, error) {
 		return struct{}{}, f.PutSet(ctx, set, life)
-	})
+	}, nil)
 	return err
 }
 
-// KeepSets implements [protocol.Sets]. A set counts as kept when every node of the majority that answers keeps it: otherwise
-// too few may.
+// KeepSets implements [protocol.Sets]. A set counts as kept when a majority of the nodes keeps it: otherwise too few may.
 func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Duration) ([]bool, error) {
 	if err := protocol.CheckDigests(digests, life); err != nil || len(digests) == 0 {
 		return nil, err
 	}
-	answers, err := gather(ctx, s.values.nodes, "keep sets", func(ctx context.Context, f Fleet) ([]bool, error) {
+	kept := make([]bool, len(digests))
+	count := func(answers [][]bool) (all bool) {
+		all = true
+		for i := range digests {
+			n := 0
+			for _, a := range answers {
+				if a[i] {
+					n++
+				}
+			}
+			kept[i] = n >= s.values.majority()
+			all = all && (kept[i] || n == 0)
+		}
+		return all
+	}
+	_, err := gather(ctx, s.values.nodes, "keep sets", func(ctx context.Context, f Fleet) ([]bool, error) {
 		return f.KeepSets(ctx, digests, life)
-	})
+	}, count)
 	if err != nil {
 		return nil, err
-	}
-	kept := make([]bool, len(digests))
-	for i := range kept {
-		kept[i] = !slices.ContainsFunc(answers, func(a []bool) bool { return !a[i] })
 	}
 	return kept, nil
 }
@@ -97,7 +107,7 @@ func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error)
 	}
 	answers, err := gather(ctx, s.values.nodes, "get sets", func(ctx context.Context, f Fleet) ([][]byte, error) {
 		return f.GetSets(ctx, digests)
-	})
+	}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +122,9 @@ func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error)
 	return sets, nil
 }
 
-// gather calls every node and returns what the first majority says that answers.
-func gather[T any](ctx context.Context, n *nodes, what string, f func(ctx context.Context, fleet Fleet) (T, error)) ([]T, error) {
+// gather calls every node and returns what those say that answer: the first majority, or more of them until enough, which
+// may be nil, says so.
+func gather[T any](ctx context.Context, n *nodes, what string, f func(ctx context.Context, fleet Fleet) (T, error), enough func([]T) bool) ([]T, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -136,20 +147,25 @@ func gather[T any](ctx context.Context, n *nodes, what string, f func(ctx contex
 	}
 	var said []T
 	short := &MajorityError{Nodes: len(n.list), Needed: n.majority()}
-	for range n.list {
+	for waiting := len(n.list); waiting > 0 && ctx.Err() == nil; waiting-- {
 		select {
 		case a := <-answers:
 			if a.err != nil {
 				short.Causes = append(short.Causes, a.err)
 				continue
 			}
-			if said = append(said, a.said); len(said) == n.majority() {
+			said = append(said, a.said)
+			if len(said) >= n.majority() && (enough == nil || enough(said)) {
 				return said, nil
 			}
-			short.Answered++
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%s: %w: %w", what, short, context.Cause(ctx))
 		}
+	}
+	if short.Answered = len(said); short.Answered >= short.Needed {
+		return said, nil
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: %w: %w", what, short, context.Cause(ctx))
 	}
 	return nil, fmt.Errorf("%s: %w", what, short)
 }

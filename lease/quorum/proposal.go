@@ -9,6 +9,7 @@ import (
 type request struct {
 	key     string
 	changes bool // it asks for a promise at once; otherwise it reads first
+	once    bool // it may not be applied to what has come of it
 	// apply decides what becomes of what was read. It may be called more than once, with the changes of others in between.
 	apply func(at reading) (outcome, error)
 }
@@ -125,7 +126,7 @@ func (p *proposal) made(e envelope) (*outcome, error) {
 		if slices.Contains(e.Lineage, t.ballot) {
 			return &p.tries[i].result, nil
 		}
-		if e.Changes >= t.changes+remembered {
+		if p.once && e.Changes >= t.changes+remembered {
 			return nil, ErrContended // it may have been, and is forgotten
 		}
 	}

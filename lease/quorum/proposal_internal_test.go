@@ -70,7 +70,7 @@ func TestNothingIsCertainWhileATryMayStillCome(t *testing.T) {
 func TestOvertakenProposalsKnowWhetherTheyWereChosen(t *testing.T) {
 	refused := func(reading) (outcome, error) { t.Error("applied again"); return outcome{}, nil }
 	finished := false
-	p := &proposal{request: request{apply: refused}, tries: []try{{ballot: "3", changes: 1, result: outcome{next: "mine", done: func() { finished = true }}}}}
+	p := &proposal{request: request{apply: refused, once: true}, tries: []try{{ballot: "3", changes: 1, result: outcome{next: "mine", done: func() { finished = true }}}}}
 	var e envelope
 	for _, ballot := range []string{"3", "4", "5"} {
 		e = e.after(ballot, "v", new(view))

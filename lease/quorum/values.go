@@ -48,6 +48,7 @@ func (v *values) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 		}
 		b, q := batches[n], &requests[n]
 		b.ops, b.places = append(b.ops, op), append(b.places, i)
+		q.once = q.once || op.Change != nil
 		q.changes = q.changes || op.Change != nil || op.Renew != nil || len(op.Append) > 0
 		grows = grows || len(op.Append) > 0 || op.Change != nil && !op.Change.Essential
 	}

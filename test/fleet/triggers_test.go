@@ -75,7 +75,7 @@ func TestTriggersBeyondTheBurstAreRefusedAndToldWhenTheNextMayCome(t *testing.T)
 	t.Parallel()
 	f := orderlyFleet(t, 2*time.Second, rare("limited", 1, "overlap: allow", "rate: 1/10m", "burst: 3"))
 	f.startAll("r1", "r2", "r3")
-	refused := regexp.MustCompile(`limited: refused: its rate is 1/10m with a burst of 3; the next trigger may come at (\S+ \S+ \S+), in 9m\d+`)
+	refused := regexp.MustCompile(`limited: refused: its rate is 1/10m with a burst of 3; the next trigger is possible at (\S+ \S+ \S+), in 9m\d+`)
 	began, accepted := time.Now(), map[string]bool{}
 	for _, o := range f.shells(60, "limited") {
 		if o.code == 0 {
@@ -115,7 +115,7 @@ func TestTriggerWithNobodyThereRunsWhenTheFleetComes(t *testing.T) {
 	f := orderlyFleet(t, 2*time.Second, rare("early", 1), job("often", "@every 1s", 0))
 	unknown := f.run("trigger", "early") // its record is made by the first worker that serves it
 	require.Equal(t, 1, unknown.code)
-	require.Contains(t, unknown.stderr, `no replica has ever contended for job "early"`)
+	require.Contains(t, unknown.stderr, `no replica has ever served job "early"`)
 	stopAll(byName(f.startAll("r0")))
 	before := len(f.runs("often"))
 	time.Sleep(500 * time.Millisecond) // not in the same moment as a tick that ran
@@ -124,7 +124,7 @@ func TestTriggerWithNobodyThereRunsWhenTheFleetComes(t *testing.T) {
 	for _, name := range []string{"early", "often"} {
 		o := f.run("trigger", name)
 		require.Zero(t, o.code, o.stderr)
-		require.Contains(t, o.stderr, "warning: no replica that lives serves this job: it runs when one comes")
+		require.Contains(t, o.stderr, "warning: no live replica serves this job: it runs when one starts")
 		ids[o.stdout] = true
 	}
 	time.Sleep(2 * time.Second)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,11 +22,11 @@ func (c *cli) cancel() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel JOB [TICK]",
 		Short: "End the run of a job: it is settled as cancelled",
-		Long: "cancel ends the run of a job, whichever replica runs it, and settles its tick as cancelled: it is not retried and never\n" +
-			"runs again. The replica is notified at once and cancels the run: a command gets SIGTERM, and SIGKILL after its\n" +
+		Long: "cancel ends the run of a job on any replica, and settles its tick as cancelled: the tick is not retried and never runs\n" +
+			"again. The replica is notified at once and cancels the run: a command gets SIGTERM, and SIGKILL after its\n" +
 			"kill_grace. If that replica is frozen or gone, the tick is settled when its lease runs out. A tick that only waits is\n" +
-			"settled at once. Without a TICK it cancels the one that runs; a TICK is what why takes. A later tick runs as\n" +
-			"scheduled: pause the job to prevent that. A leader task is ended by pause.",
+			"settled at once. Without a TICK it cancels the tick that runs; why says what a TICK can be. Later ticks run as\n" +
+			"scheduled: pause the job to prevent that. To end a leader task, pause it.",
 		Example: `  worker cancel nightly-report --config solotick.yaml
   worker cancel nightly-report 02:00 --by ops1
   worker cancel sync-orders --all --wait --timeout 1m`,
@@ -35,67 +34,33 @@ func (c *cli) cancel() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who, fault := c.by(by)
 			if all && len(args) == 2 {
-				fault = errors.Join(fault, errors.New("--all: cancels every open tick of the job, so leave the TICK out"))
+				fault = errors.Join(fault, errors.New("--all: cancels every open tick of the job, so omit the TICK"))
 			}
 			if err := flagFaults(cmd, fault, w.check(cmd), out.check()); err != nil {
 				return err
 			}
-			a, err := c.connect(cmd)
-			if err != nil {
-				return err
-			}
-			defer a.close()
-			return c.cancelJob(a, args, all, who, w, out)
+			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
+				return c.cancelJob(ctx, a, job, args, all, who, w, out)
+			})
 		},
 	}
-	whereFlags(cmd)
+	fleetFlags(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "cancel every tick of the job that runs or waits")
-	w.flags(cmd, "wait until the run has ended, and print how; exit 1 if it was settled otherwise than as cancelled")
+	w.flags(cmd, "wait until the run has ended, and print its outcome; exit 1 unless it is cancelled")
 	c.byFlag(cmd, &by)
 	out.flag(cmd)
 	return cmd
 }
 
-// jobAndTick takes a job, and perhaps one of its ticks.
-func jobAndTick(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 || len(args) == 2 {
-		return nil
-	}
-	return &usageError{fmt.Errorf("%s takes the name of a job and perhaps a tick, and got %s", cmd.Name(), output.Count(len(args), "argument")), cmd}
-}
-
-// tick reads the TICK of a job.
-func (a *client) tick(ctx context.Context, name, text string, job *jobs.Job) (time.Time, error) {
-	now, err := a.fleet.Now(ctx)
-	if err != nil {
-		return time.Time{}, a.explain(name, err)
-	}
-	prefix := jobs.Run{Namespace: a.cfg.Namespace, Job: name}.TickID()
-	prefix = prefix[:strings.LastIndex(prefix, "/")+1]
-	tick, err := readTick(strings.TrimPrefix(text, prefix), now, zone(job), job)
-	if err != nil {
-		return time.Time{}, &usageError{err, a.cmd}
-	}
-	return tick, nil
-}
-
-func (c *cli) cancelJob(a *client, args []string, all bool, by string, w waiting, out format) error {
-	ctx, name := a.cmd.Context(), args[0]
-	job, err := a.findJob(ctx, name)
-	if err != nil {
-		return err
-	}
+func (c *cli) cancelJob(
+	ctx context.Context, a *client, job *jobs.Job, args []string, all bool, by string, w waiting, out format,
+) error {
+	name := args[0]
 	if job != nil && job.Spec().Leader {
 		return a.explain(name, fmt.Errorf("job %q: %w", name, fleet.ErrNotCancellable))
 	}
-	var ticks []time.Time
-	if len(args) == 2 {
-		tick, err := a.tick(ctx, name, args[1], job)
-		if err != nil {
-			return err
-		}
-		ticks = []time.Time{tick}
-	} else if ticks, err = a.cancellable(ctx, name, job, all); err != nil {
+	ticks, err := a.cancellable(ctx, name, job, args[1:], all)
+	if err != nil {
 		return err
 	}
 	done := make([]fleet.Cancelled, 0, len(ticks))
@@ -110,7 +75,7 @@ func (c *cli) cancelJob(a *client, args []string, all bool, by string, w waiting
 			continue
 		}
 		if w.wait && d.Status == protocol.CancelPending {
-			e, err := c.await(a, name, tick, w)
+			e, err := c.await(ctx, a, name, tick, w)
 			if err != nil {
 				return err
 			}
@@ -132,9 +97,13 @@ func (c *cli) cancelJob(a *client, args []string, all bool, by string, w waiting
 	return errors.Join(faults...)
 }
 
-// cancellable returns the ticks that a cancel without a TICK is about: the one that runs, or else
-// the one that waits.
-func (a *client) cancellable(ctx context.Context, name string, job *jobs.Job, all bool) (ticks []time.Time, err error) {
+// cancellable returns the tick that is named, all open ticks, or else the tick that runs, or the
+// one that waits.
+func (a *client) cancellable(ctx context.Context, name string, job *jobs.Job, tick []string, all bool) (ticks []time.Time, err error) {
+	if len(tick) > 0 {
+		t, err := a.tick(ctx, name, tick[0], job)
+		return []time.Time{t}, err
+	}
 	open, err := a.fleet.Open(ctx, name)
 	if err != nil {
 		return nil, a.explain(name, err)
@@ -157,19 +126,19 @@ func (a *client) cancellable(ctx context.Context, name string, job *jobs.Job, al
 		ticks = waits
 	}
 	if len(ticks) == 0 {
-		return nil, fmt.Errorf("%s: nothing runs or waits, so there is nothing to cancel", name)
+		return nil, fmt.Errorf("%s: no tick runs or waits, so there is nothing to cancel", name)
 	}
 	if len(ticks) > 1 && !all {
 		var texts []string
 		for _, t := range ticks {
 			texts = append(texts, output.Time(t, zone(job)))
 		}
-		return nil, &usageError{fmt.Errorf("%s: %d ticks are open, so name one, or all of them with --all: %s", name, len(ticks), output.List(texts)), a.cmd}
+		return nil, &usageError{fmt.Errorf("%s: %d ticks are open: name one of them, or cancel all with --all: %s", name, len(ticks), output.List(texts)), a.cmd}
 	}
 	return ticks, nil
 }
 
-// cancelText says what a cancel has done.
+// cancelText describes the result of a cancel.
 func cancelText(d fleet.Cancelled, by string, zone *time.Location) string {
 	tick := fmt.Sprintf("%s, tick of %s", d.Job, output.Time(d.Tick, zone))
 	before := ""
@@ -180,7 +149,7 @@ func cancelText(d fleet.Cancelled, by string, zone *time.Location) string {
 	case d.Entry != nil:
 		return fmt.Sprintf("%s: %s on %s after %s", tick, fleet.Words(string(d.Entry.Outcome)), d.Entry.Replica, d.Entry.Took().Round(time.Millisecond))
 	case d.Status == protocol.CancelPending:
-		return fmt.Sprintf("%s: cancelled%s; %s is notified, and has %s at most to end it", tick, before, d.Replica, d.Left.Round(100*time.Millisecond))
+		return fmt.Sprintf("%s: cancelled%s; %s is notified, and has at most %s to end it", tick, before, d.Replica, d.Left.Round(100*time.Millisecond))
 	}
 	return fmt.Sprintf("%s: cancelled%s", tick, before)
 }

@@ -1,4 +1,5 @@
-// Package cli is the command line of the worker: one file for each command, and what they share.
+// Package cli is the command line of the worker: one file for each command, and the code that
+// commands share.
 package cli
 
 import (
@@ -14,13 +15,13 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 )
 
-// Main is the program: it does what args say until that is done or ctx ends, and returns the exit
-// code. env looks up a variable of the environment, as [os.LookupEnv] does. What was asked for goes
-// to stdout; logs, warnings and errors to stderr.
+// Main runs the command that args name until it ends or ctx ends, and returns the exit code. It
+// prints results to stdout, and logs, warnings and errors to stderr. env looks up a variable of the
+// environment, as [os.LookupEnv] does.
 func Main(ctx context.Context, version string, args []string, stdout, stderr io.Writer, env func(string) (string, bool)) int {
 	c := &cli{version: versionOf(version), stdout: stdout, stderr: stderr, env: env}
 	root := c.root()
-	root.SetArgs(append([]string{}, args...)) // not nil, which would mean those of the process
+	root.SetArgs(append([]string{}, args...)) // cobra takes nil for the arguments of the process
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	code := c.report(root.ExecuteContext(ctx))
@@ -30,16 +31,16 @@ func Main(ctx context.Context, version string, args []string, stdout, stderr io.
 	return code
 }
 
-// cli is what all commands share.
+// cli is the state that all commands share.
 type cli struct {
 	stdout, stderr io.Writer
 	env            func(string) (string, bool)
 	version        string
 	file           string            // --config
-	log            *daemon.LogWriter // what stderr is while a replica runs; nil otherwise
+	log            *daemon.LogWriter // stderr while a replica runs; else nil
 }
 
-// usageError is a command line that makes no sense.
+// usageError is an error of the command line. The program prints how to get help.
 type usageError struct {
 	err     error
 	command *cobra.Command
@@ -52,8 +53,8 @@ func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "worker",
 		Short: "Runs scheduled jobs, each tick on one replica of a fleet",
-		Long: "worker runs the jobs of a configuration file. Start as many as you like with the same file and the same Redis:\n" +
-			"each tick of each job is run by one of them, and taken over by another if that one dies.",
+		Long: "worker runs the jobs of a configuration file. Start any number of workers with the same file and the same Redis:\n" +
+			"one of them runs each tick of each job, and another one takes the tick over if that worker dies.",
 		Example: `  worker run --config examples/quickstart.yaml
   worker validate --config solotick.yaml
   worker next --config solotick.yaml -n 3
@@ -97,7 +98,8 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return &usageError{errors.New(text), cmd}
 }
 
-// noArguments refuses arguments, and knows what those who give one may have meant.
+// noArguments refuses arguments. Its error names --config, which a file as an argument probably
+// means.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -105,7 +107,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return &usageError{fmt.Errorf("%q: %s takes no arguments; name the configuration with --config FILE", args[0], cmd.Name()), cmd}
 }
 
-// report tells of err and returns the exit code that it means.
+// report prints err and returns its exit code.
 func (c *cli) report(err error) int {
 	if err == nil {
 		return exitcode.Done
@@ -113,14 +115,14 @@ func (c *cli) report(err error) int {
 	if usage, ok := errors.AsType[*usageError](err); ok {
 		fmt.Fprintf(c.stderr, "worker: %v\n\n", err)
 		if usage.command.HasParent() {
-			fmt.Fprintf(c.stderr, "Run '%s --help' for what it takes.\n", usage.command.CommandPath())
+			fmt.Fprintf(c.stderr, "Run '%s --help' for its arguments and flags.\n", usage.command.CommandPath())
 		} else {
 			fmt.Fprint(c.stderr, usage.command.UsageString())
 		}
 		return exitcode.Usage
 	}
 	if _, ok := errors.AsType[*exitcode.ConfigError](err); ok {
-		fmt.Fprintln(c.stderr, err) // every line says which file it is about
+		fmt.Fprintln(c.stderr, err) // each line names its file
 		return exitcode.Usage
 	}
 	fmt.Fprintf(c.stderr, "worker: %v\n", err)

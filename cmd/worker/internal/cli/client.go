@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
-	"os/user"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +21,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// client is what the commands share that ask a fleet, or rule it.
+// client is a connection to a fleet: commands read from it and control its jobs.
 type client struct {
 	cfg      *config.Config
 	registry *jobs.Registry
@@ -33,29 +30,20 @@ type client struct {
 	cmd      *cobra.Command
 }
 
-// whereFlags are those that say which fleet.
-func whereFlags(cmd *cobra.Command) {
-	for _, o := range overrides {
-		if o.flag == "redis" || o.flag == "namespace" {
-			cmd.Flags().String(o.flag, "", o.usage)
-		}
-	}
-}
-
-// loadWithRedis loads a configuration that names a Redis.
+// loadWithRedis reads the configuration, which must name a Redis.
 func (c *cli) loadWithRedis(cmd *cobra.Command) (*config.Config, error) {
 	cfg, err := c.load(cmd)
 	if err != nil {
 		return nil, err
 	}
 	if !cfg.Redis.Configured() {
-		return nil, &exitcode.ConfigError{Err: fmt.Errorf("%s: redis.url: without redis there is no fleet to ask: set it, or name one with --redis URL", c.file)}
+		return nil, &exitcode.ConfigError{Err: fmt.Errorf("%s: redis.url: without redis there is no fleet to ask: set it, or use --redis URL", c.file)}
 	}
 	return cfg, nil
 }
 
-// connect prepares to ask the fleet that is configured. It does not connect yet. Close what it
-// returns in the end.
+// connect opens the store of the configured fleet. The first call connects. The caller closes the
+// client.
 func (c *cli) connect(cmd *cobra.Command) (*client, error) {
 	cfg, err := c.loadWithRedis(cmd)
 	if err != nil {
@@ -76,7 +64,21 @@ func (c *cli) connect(cmd *cobra.Command) (*client, error) {
 	return &client{cfg: cfg, registry: registry, store: s, fleet: f, cmd: cmd}, nil
 }
 
-// close closes the connections. Nothing that was asked depends on how that goes.
+// withJob connects to the fleet, looks the job up and calls do. It explains the errors of do.
+func (c *cli) withJob(cmd *cobra.Command, name string, do func(context.Context, *client, *jobs.Job) error) error {
+	a, err := c.connect(cmd)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	job, err := a.findJob(cmd.Context(), name)
+	if err != nil {
+		return err
+	}
+	return do(cmd.Context(), a, job)
+}
+
+// close closes the connections. It ignores errors: no answer depends on them.
 func (a *client) close() { _ = a.store.Close() }
 
 // jobs returns the configured jobs in the order of the file.
@@ -90,8 +92,8 @@ func (a *client) jobs() []*jobs.Job {
 	return list
 }
 
-// findJob returns the named job, or nil when it is one that only replicas know, or a record of the
-// fleet. One that nobody knows is a wrong command line.
+// findJob returns a configured job. It returns nil for a job that only replicas or records know,
+// and an error of the command line for any other name.
 func (a *client) findJob(ctx context.Context, name string) (*jobs.Job, error) {
 	if j, ok := a.registry.Get(name); ok {
 		return j, nil
@@ -100,9 +102,9 @@ func (a *client) findJob(ctx context.Context, name string) (*jobs.Job, error) {
 	for _, entry := range a.cfg.Jobs {
 		known[entry.Spec.Name] = true
 	}
-	if replicas, err := a.fleet.Replicas(ctx); err == nil { // without them, what is configured has to do
+	if replicas, err := a.fleet.Replicas(ctx); err == nil { // otherwise the configured jobs are known
 		for _, r := range replicas {
-			if r.JobCount > len(r.Jobs) { // they were too many to name
+			if r.JobCount > len(r.Jobs) { // the heartbeat has no room for their names
 				known[name] = true
 			}
 			for served := range r.Jobs {
@@ -114,7 +116,7 @@ func (a *client) findJob(ctx context.Context, name string) (*jobs.Job, error) {
 		return nil, nil
 	}
 	all := slices.Sorted(maps.Keys(known))
-	text := fmt.Sprintf("%q is not a job of this configuration, nor of a replica that lives, and the fleet has no record of it", name) + a.whoForgot(ctx, name)
+	text := fmt.Sprintf("%q is not a job of this configuration, nor of a live replica, and the fleet has no record of it", name) + a.whoForgot(ctx, name)
 	if similar := similar(name, all); len(similar) > 0 {
 		text += "; did you mean " + strings.Join(similar, " or ") + "?"
 	} else {
@@ -123,102 +125,27 @@ func (a *client) findJob(ctx context.Context, name string) (*jobs.Job, error) {
 	return nil, &usageError{errors.New(text), a.cmd}
 }
 
-// recorded tells whether the fleet has a record of a job, which outlasts the job.
+// recorded reports whether the fleet has a record of a job. A record outlasts its job.
 func (a *client) recorded(ctx context.Context, name string) bool {
 	_, err := a.fleet.Open(ctx, name)
 	return err == nil
 }
 
-// explain says what to do about an error of the fleet.
+// explain adds to an error of the fleet what to do about it.
 func (a *client) explain(job string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, protocol.ErrUnknown):
-		return fmt.Errorf("no replica has ever contended for job %q in namespace %q: start one first, with run", job, a.cfg.Namespace)
-	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace), errors.Is(err, fleet.ErrClock), errors.Is(err, fleet.ErrInUse),
-		errors.Is(err, context.Canceled):
+		return fmt.Errorf("no replica has ever served job %q in namespace %q: start one first, with run", job, a.cfg.Namespace)
+	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace),
+		errors.Is(err, fleet.ErrClock), errors.Is(err, fleet.ErrInUse), errors.Is(err, context.Canceled):
 		return err
 	}
 	return fmt.Errorf("Redis at %s: %w; %s", a.store.Addr, err, a.store.Advice(err)) //nolint:staticcheck // Redis is a name
 }
 
-// completeJob completes the names of the configured jobs, for a shell.
-func (c *cli) completeJob(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const plainly = cobra.ShellCompDirectiveNoFileComp
-	cfg, err := c.load(cmd)
-	if err != nil || len(args) > 0 && !strings.Contains(cmd.Use, "...") {
-		return nil, plainly
-	}
-	var names []string
-	for _, entry := range cfg.Jobs {
-		if !slices.Contains(args, entry.Spec.Name) {
-			names = append(names, entry.Spec.Name)
-		}
-	}
-	return names, plainly
-}
-
-// jobArgument takes exactly one argument, a job.
-func jobArgument(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	return &usageError{fmt.Errorf("%s takes the name of one job, and got %s", cmd.Name(), output.Count(len(args), "argument")), cmd}
-}
-
-// flagFaults makes a wrong command line of what is wrong with its flags.
-func flagFaults(cmd *cobra.Command, faults ...error) error {
-	if err := errors.Join(faults...); err != nil {
-		return &usageError{err, cmd}
-	}
-	return nil
-}
-
-// checkCount returns the fault of a -n that is out of range.
-func checkCount(count, most int) error {
-	if count < 1 || count > most {
-		return fmt.Errorf("-n: %d must be from 1 to %d", count, most)
-	}
-	return nil
-}
-
-// byFlag is who asks.
-func (c *cli) byFlag(cmd *cobra.Command, by *string) {
-	cmd.Flags().StringVar(by, "by", "", "`NAME` of who asks, for the history (default: user and host)")
-}
-
-// by returns who asks, as far as that makes a name.
-func (c *cli) by(name string) (string, error) {
-	if name != "" {
-		if !jobs.ValidName(name) {
-			return "", fmt.Errorf("--by: %q %s", name, jobs.NameRule)
-		}
-		return name, nil
-	}
-	who, _ := c.env("USER")
-	if who == "" {
-		if u, err := user.Current(); err == nil {
-			who = u.Username
-		}
-	}
-	host, _ := os.Hostname()
-	return caller(who, host), nil
-}
-
-// caller makes a name of a user and a host: it cannot hold the sign that is usually between them.
-func caller(user, host string) string {
-	clean := strings.Map(func(r rune) rune {
-		if jobs.ValidName("x" + string(r)) {
-			return r
-		}
-		return '-'
-	}, cmp.Or(user, "somebody")+"-at-"+cmp.Or(host, "some-host"))
-	clean = strings.TrimLeft(clean, "._-")
-	return clean[:min(len(clean), 128)]
-}
-
-// zone is the time zone in which a job's times are told.
+// zone returns the time zone of a job; UTC for nil.
 func zone(j *jobs.Job) *time.Location {
 	if j == nil {
 		return time.UTC

@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// defaultFile is read when no file is named.
+// defaultFile is the configuration without --config.
 const defaultFile = "solotick.yaml"
 
 // override is a flag that overrides the value of a key.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -21,11 +22,10 @@ func (c *cli) describe() *cobra.Command {
 	var out format
 	cmd := &cobra.Command{
 		Use:   "describe JOB",
-		Short: "Print all that is known of one job",
-		Long: "describe prints one job: its schedule and policies, the definitions of it that the live replicas have and the fields in\n" +
-			"which they differ, who serves it, its pause, what runs and waits, its next ticks, its newest outcomes, how often each was the\n" +
-			"outcome and how long runs took, of those that the fleet keeps. Of a job that is not in this configuration it prints\n" +
-			"what the fleet knows. Times are shown as status does.",
+		Short: "Print everything about one job",
+		Long: "describe prints one job: its schedule and policies, its definitions on the live replicas and how they differ, the replicas\n" +
+			"that serve it, its pause, its open and next ticks, its newest outcomes, how often each outcome occurred, and how long\n" +
+			"runs took. For a job that is not in this configuration it prints what the fleet knows. Times are as in status.",
 		Example: `  worker describe nightly-report --config solotick.yaml
   worker describe nightly-report -n 20
   worker describe nightly-report --output json | jq .counts`,
@@ -34,26 +34,19 @@ func (c *cli) describe() *cobra.Command {
 			if err := flagFaults(cmd, checkCount(count, protocol.MaxHistory), out.check()); err != nil {
 				return err
 			}
-			a, err := c.connect(cmd)
-			if err != nil {
-				return err
-			}
-			defer a.close()
-			job, err := a.findJob(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			d, err := a.fleet.Describe(cmd.Context(), args[0], job, count, count)
-			if err != nil {
-				return a.explain(args[0], err)
-			}
-			if out == asJSON {
-				return writeJSON(c.stdout, d)
-			}
-			return c.printDescription(output.NewView(c.stdout, c.env, d.Now), d, zoneOf(d.JobStatus, a.jobs()))
+			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
+				d, err := a.fleet.Describe(ctx, args[0], job, count, count)
+				if err != nil {
+					return a.explain(args[0], err)
+				}
+				if out == asJSON {
+					return writeJSON(c.stdout, d)
+				}
+				return c.printDescription(output.NewView(c.stdout, c.env, d.Now), d, zoneOf(d.JobStatus, a.jobs()))
+			})
 		},
 	}
-	whereFlags(cmd)
+	fleetFlags(cmd)
 	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many coming `ticks`, and how many outcomes")
 	out.flag(cmd)
 	return cmd
@@ -86,7 +79,7 @@ func (c *cli) printDescription(v output.View, d fleet.Description, zone *time.Lo
 	return historyTable(v, d.Outcomes, zone).Print(c.stdout, v)
 }
 
-// fact is a line of a description, or several.
+// fact is one entry of a description, on one or more lines.
 type fact struct {
 	name  string
 	lines []string
@@ -101,7 +94,7 @@ func describedFacts(v output.View, d fleet.Description, zone *time.Location) []f
 	if d.Unserved {
 		serving = "no live replica"
 	} else if serving == "" {
-		serving = "not known: replicas have too many jobs to name"
+		serving = "not known: heartbeats have no room for all jobs"
 	}
 	facts = append(facts, fact{"served by", []string{serving}})
 	facts = append(facts, fact{"paused", []string{pausedText(v, d, zone)}})
@@ -121,7 +114,7 @@ func scheduleOf(d fleet.Description) string {
 	case d.Spec.Leader:
 		return "leader task: one replica runs it all the time"
 	case text == "":
-		return "not known: this configuration has no such job, and its record does not say"
+		return "not known: the job is neither in this configuration nor in its record"
 	case !strings.HasSuffix(text, d.Timezone):
 		return text + " " + d.Timezone
 	default:
@@ -129,7 +122,7 @@ func scheduleOf(d fleet.Description) string {
 	}
 }
 
-// definitions says which replicas have which revision of the job.
+// definitions lists the replicas that have each revision of the job.
 func definitions(d fleet.Description) (lines []string) {
 	for _, def := range d.Definitions {
 		text := fmt.Sprintf("revision %s on %s", def.Revision, strings.Join(def.Replicas, ", "))
@@ -156,7 +149,7 @@ func definitions(d fleet.Description) (lines []string) {
 	return lines
 }
 
-// fields is a definition on one line.
+// fields formats a definition on one line.
 func fields(of map[string]string) string {
 	parts := make([]string, 0, len(of))
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -165,9 +158,9 @@ func fields(of map[string]string) string {
 	return strings.Join(parts, "; ")
 }
 
-// differences says in which fields the replicas differ.
+// differences lists the fields in which the replicas differ.
 func differences(d fleet.Description) []string {
-	lines := []string{"the replicas differ: bring them all the same configuration"}
+	lines := []string{"the replicas differ: give them all the same configuration"}
 	names := d.Differences()
 	for _, name := range names {
 		parts := make([]string, 0, len(d.Definitions))
@@ -182,12 +175,12 @@ func differences(d fleet.Description) []string {
 	}
 	known := !slices.ContainsFunc(d.Definitions, func(def fleet.Definition) bool { return def.Fields == nil })
 	if known && len(names) == 0 {
-		lines = append(lines, "they differ in something that is not shown, such as the value of a variable or of a header")
+		lines = append(lines, "they differ in a value that is not shown, such as that of a variable or a header")
 	}
 	return lines
 }
 
-// policies says what this configuration says of the job.
+// policies formats the policies of the job in this configuration.
 func policies(d fleet.Description) []string {
 	s := d.Spec
 	run := "timeout none"
@@ -243,7 +236,7 @@ func pausedText(v output.View, d fleet.Description, zone *time.Location) string 
 	return strings.Join(parts, "; ")
 }
 
-// openLines says what runs and waits.
+// openLines describes the open ticks.
 func openLines(v output.View, d fleet.Description, zone *time.Location) (lines []string) {
 	for _, e := range d.Open {
 		text := ""
@@ -267,14 +260,14 @@ func openLines(v output.View, d fleet.Description, zone *time.Location) (lines [
 		lines = append(lines, text)
 	}
 	if len(lines) == 0 {
-		return []string{"nothing runs or waits"}
+		return []string{"no tick runs or waits"}
 	}
 	return lines
 }
 
 func nextLines(v output.View, d fleet.Description, zone *time.Location) []string {
 	if len(d.Coming) == 0 {
-		return []string{"no tick is coming, or its schedule is not known"}
+		return []string{"none, or the schedule is not known"}
 	}
 	lines := make([]string, len(d.Coming))
 	for i, t := range d.Coming {
@@ -290,7 +283,7 @@ func lastLine(v output.View, e *fleet.Entry, zone *time.Location) string {
 	return fmt.Sprintf("%s, %s on %s in %s", v.When(e.Moment(), zone), fleet.Words(string(e.Outcome)), e.Replica, took(*e))
 }
 
-// counts says how often each outcome is among those that are kept.
+// counts formats how often each outcome occurred.
 func counts(v output.View, d fleet.Description, zone *time.Location) string {
 	if len(d.Counts) == 0 {
 		return "none is kept"

@@ -16,13 +16,13 @@ func (c *cli) doctor() *cobra.Command {
 	var out format
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the Redis that coordinates the fleet, and the fleet, and say what to change",
-		Long: "doctor checks what the configuration names, each server of a Cluster or a quorum, Sentinels and the primary that they\n" +
-			"name: that it answers, and how fast; its version, mode and role; that it does not evict records, and has memory left;\n" +
-			"what a restart or a failover loses; this machine's clock; and whether its user may do all that a replica does, with a\n" +
-			"record of its own that it removes again. Then it looks at the live replicas: heartbeats, ids that several processes\n" +
-			"use, Redis's clock as they see it and their own, versions, jobs that they define differently, jobs that none serves and\n" +
-			"overdue ones, and whether they have the configuration that doctor reads. It exits with 1 if any check fails.",
+		Short: "Check Redis and the fleet, and say what to change",
+		Long: "doctor checks the configured Redis: each server of a Cluster or a quorum, and Sentinels with their primary. It checks that\n" +
+			"each answers, and how fast; its version, mode and role; that it evicts no records and has free memory; what a restart\n" +
+			"or a failover loses; this machine's clock; and the permissions of its user, on a record that doctor removes again. Then\n" +
+			"it checks the live replicas: heartbeats, duplicate ids, Redis's clock and their own, versions, jobs that they define\n" +
+			"differently, jobs that are overdue or that no replica serves, and whether they have this configuration. It exits with 1\n" +
+			"if any check fails.",
 		Example: `  worker doctor --config solotick.yaml
   worker doctor --redis redis://localhost:6379/0 --output json`,
 		Args: noArguments,
@@ -53,7 +53,7 @@ func (c *cli) doctor() *cobra.Command {
 			return fmt.Errorf("%s failed, of Redis at %s and the fleet", output.Count(x.Failed(), "check"), x.Redis)
 		},
 	}
-	whereFlags(cmd)
+	fleetFlags(cmd)
 	out.flag(cmd)
 	return cmd
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// verdict is an entry's outcome, or what the tick is doing.
+// verdict returns the outcome of an entry, or the state of an open tick.
 func verdict(e fleet.Entry) output.Cell {
 	if e.State != fleet.Settled {
 		return output.Cell{Text: stateWords(e.State), Style: output.Cyan}
@@ -14,7 +14,7 @@ func verdict(e fleet.Entry) output.Cell {
 	return output.Cell{Text: fleet.Words(string(e.Outcome)), Style: outcomeStyle(e.Outcome)}
 }
 
-// stateWords says what an open tick does.
+// stateWords describes the state of an open tick.
 func stateWords(s fleet.State) string {
 	if s == fleet.Free {
 		return "awaits takeover"

@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
-	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
 )
 
 // forgotten is the JSON output of forget. Times are RFC 3339 in UTC.
 type forgotten struct {
 	Job       string    `json:"job"`
 	Watermark time.Time `json:"watermark"`
-	Outcomes  int       `json:"outcomes"` // how many its history had
+	Outcomes  int       `json:"outcomes"` // in its history
 	By        string    `json:"by"`
 }
 
@@ -31,44 +31,38 @@ func (c *cli) forget() *cobra.Command {
 	var out format
 	cmd := &cobra.Command{
 		Use:   "forget JOB",
-		Short: "Remove what the fleet keeps of a job that is gone",
-		Long: "forget removes the record of a job that no replica serves any more, which status shows as left over: with it go its\n" +
-			"history, its pause and its triggers. It is refused while a live replica serves the job, or a tick of it is open:\n" +
-			"cancel that first. A replica that gets the job later begins as with a new job, and catches up nothing. In a terminal\n" +
-			"it asks before it removes anything; elsewhere it needs --yes. The fleet's journal keeps who did it.",
+		Short: "Remove the record of a job that is gone",
+		Long: "forget removes the record of a job that no replica serves any more, which status shows as left over: its history, its\n" +
+			"pause and its triggers. It is refused while a live replica serves the job or a tick of it is open: cancel that tick\n" +
+			"first. A replica that gets the job later starts it as a new job, and catches up nothing. In a terminal it asks before\n" +
+			"it removes anything; elsewhere it needs --yes. The fleet's journal records who removed it.",
 		Example: `  worker forget old-report --config solotick.yaml
   worker forget old-report --yes --by ops1`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who, fault := c.by(by)
 			if !yes && !output.IsTerminal(cmd.InOrStdin()) {
-				fault = errors.Join(fault, errors.New("--yes: needed where there is no terminal to ask in, for what is removed cannot be brought back"))
+				fault = errors.Join(fault, errors.New("--yes: needed where there is no terminal to ask in, because a removed record cannot be restored"))
 			}
 			if err := flagFaults(cmd, fault, out.check()); err != nil {
 				return err
 			}
-			a, err := c.connect(cmd)
-			if err != nil {
-				return err
-			}
-			defer a.close()
-			return c.forgetJob(a, args[0], who, yes, out)
+			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
+				return c.forgetJob(ctx, a, job, args[0], who, yes, out)
+			})
 		},
 		ValidArgsFunction: c.completeLeftOver,
 	}
-	whereFlags(cmd)
+	fleetFlags(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "remove it without asking")
 	c.byFlag(cmd, &by)
 	out.flag(cmd)
 	return cmd
 }
 
-func (c *cli) forgetJob(a *client, name, by string, yes bool, out format) error {
-	ctx := a.cmd.Context()
-	job, err := a.findJob(ctx, name)
-	if err != nil {
-		return err
-	}
+func (c *cli) forgetJob(
+	ctx context.Context, a *client, job *jobs.Job, name, by string, yes bool, out format,
+) error {
 	found, err := a.fleet.Forgettable(ctx, name)
 	if err != nil {
 		return a.explain(name, err)
@@ -90,18 +84,18 @@ func (c *cli) forgetJob(a *client, name, by string, yes bool, out format) error 
 		return err
 	}
 	if job != nil {
-		fmt.Fprintln(c.stderr, "this configuration has the job: a replica that starts with it makes a new record")
+		fmt.Fprintln(c.stderr, "this configuration has the job: a replica that starts with it creates a new record")
 	}
 	return nil
 }
 
-// confirm asks a question that only yes, or y, agrees to. The answer is waited for until ctx ends.
+// confirm asks a question and waits for an answer until ctx ends. Only y and yes agree.
 func confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (bool, error) {
 	if _, err := fmt.Fprint(out, question+" [y/N] "); err != nil {
 		return false, err
 	}
 	lines := make(chan string, 1)
-	go func() { // ends with the process where nobody answers
+	go func() { // without an answer, it ends with the process
 		line, _ := bufio.NewReader(in).ReadString('\n')
 		lines <- line
 	}()
@@ -113,34 +107,7 @@ func confirm(ctx context.Context, in io.Reader, out io.Writer, question string) 
 	}
 }
 
-// completeLeftOver completes the names of the jobs that forget is for.
-func (c *cli) completeLeftOver(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const plainly = cobra.ShellCompDirectiveNoFileComp
-	if len(args) > 0 {
-		return nil, plainly
-	}
-	a, err := c.connect(cmd)
-	if err != nil {
-		return nil, plainly
-	}
-	defer a.close()
-	ctx, cancel := context.WithTimeout(cmd.Context(), stores.CommandTimeout)
-	defer cancel()
-	s, err := a.fleet.Status(ctx, a.jobs())
-	if err != nil {
-		return nil, plainly
-	}
-	var names []string
-	for _, j := range s.Jobs {
-		if j.LeftOver() {
-			names = append(names, j.Name)
-		}
-	}
-	return names, plainly
-}
-
-// whoForgot says of a job that nobody knows that somebody has removed its record; empty where
-// nobody has.
+// whoForgot returns a note on who has removed the record of an unknown job, or an empty text.
 func (a *client) whoForgot(ctx context.Context, name string) string {
 	facts, err := a.fleet.FleetFacts(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/protocol"
 )
 
@@ -18,7 +20,7 @@ func (c *cli) history() *cobra.Command {
 	var out format
 	cmd := &cobra.Command{
 		Use:   "history JOB",
-		Short: "Print what became of a job's last ticks",
+		Short: "Print the last ticks of a job, with their outcomes",
 		Long: "history prints the ticks of a job: those that run or wait, and then the last ones that were settled, newest tick first,\n" +
 			fmt.Sprintf("as the fleet remembers them: the last %d, or as many as the job's history says, none older than %d days. A job that is gone can be asked for as long as\n",
 				protocol.History, int(fleet.DefaultAge/(24*time.Hour))) +
@@ -32,35 +34,28 @@ func (c *cli) history() *cobra.Command {
 			if err := flagFaults(cmd, checkCount(count, protocol.MaxHistory), out.check()); err != nil {
 				return err
 			}
-			a, err := c.connect(cmd)
-			if err != nil {
-				return err
-			}
-			defer a.close()
-			job, err := a.findJob(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			list, err := a.fleet.History(cmd.Context(), args[0], count)
-			if err != nil {
-				return a.explain(args[0], err)
-			}
-			list = slices.DeleteFunc(list, func(e fleet.Entry) bool { return e.IsEmpty(job) })
-			if out == asJSON {
-				return writeJSON(c.stdout, list)
-			}
-			if len(list) == 0 {
-				fmt.Fprintf(c.stderr, "no tick of %s is open or was settled\n", args[0])
-			}
-			now, err := a.fleet.Now(cmd.Context())
-			if err != nil {
-				return a.explain(args[0], err)
-			}
-			v := output.NewView(c.stdout, c.env, now)
-			return historyTable(v, list, zone(job)).Print(c.stdout, v)
+			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
+				list, err := a.fleet.History(ctx, args[0], count)
+				if err != nil {
+					return a.explain(args[0], err)
+				}
+				list = slices.DeleteFunc(list, func(e fleet.Entry) bool { return e.IsEmpty(job) })
+				if out == asJSON {
+					return writeJSON(c.stdout, list)
+				}
+				if len(list) == 0 {
+					fmt.Fprintf(c.stderr, "no tick of %s is open or was settled\n", args[0])
+				}
+				now, err := a.fleet.Now(ctx)
+				if err != nil {
+					return a.explain(args[0], err)
+				}
+				v := output.NewView(c.stdout, c.env, now)
+				return historyTable(v, list, zone(job)).Print(c.stdout, v)
+			})
 		},
 	}
-	whereFlags(cmd)
+	fleetFlags(cmd)
 	cmd.Flags().IntVarP(&count, "count", "n", 20, "how many settled `ticks`")
 	out.flag(cmd)
 	return cmd
@@ -86,8 +81,8 @@ func historyTable(v output.View, list []fleet.Entry, zone *time.Location) *outpu
 	return t
 }
 
-// historyForPeople leaves out what they ask why and the JSON for: tokens, and when it was that a
-// run has ended.
+// historyForPeople omits tokens and the end of runs: people ask why for them, and programs read
+// JSON.
 func historyForPeople(v output.View, list []fleet.Entry, zone *time.Location) *output.Table {
 	t := output.NewTable("TICK", "WHEN", "STARTED", "TOOK", "REPLICA", "ATTEMPT", "OUTCOME", "WHY")
 	for _, e := range list {
@@ -108,7 +103,7 @@ func historyForPeople(v output.View, list []fleet.Entry, zone *time.Location) *o
 	return t
 }
 
-// took says how long a run took; empty when there was none, or it has not ended.
+// took formats the duration of a run. It is empty for a tick without a run, and while it runs.
 func took(e fleet.Entry) string {
 	if e.Started.IsZero() || e.State != fleet.Settled {
 		return ""
@@ -116,8 +111,8 @@ func took(e fleet.Entry) string {
 	return e.Took().Round(time.Millisecond).String()
 }
 
-// why says about an entry what the other columns do not.
-func why(e fleet.Entry, tell func(time.Time) string) string {
+// why describes an entry beyond its other columns.
+func why(e fleet.Entry, format func(time.Time) string) string {
 	var parts []string
 	switch {
 	case e.TriggeredBy != "" && e.Key != "":
@@ -145,7 +140,7 @@ func why(e fleet.Entry, tell func(time.Time) string) string {
 		if e.Count > 1 {
 			what = fmt.Sprintf("%d ticks", e.Count)
 		}
-		parts = append(parts, fmt.Sprintf("%s after %s", what, tell(e.From)))
+		parts = append(parts, fmt.Sprintf("%s after %s", what, format(e.From)))
 	}
 	if e.Error != "" {
 		parts = append(parts, e.Error)

@@ -19,7 +19,7 @@ func TestNamesThatMayHaveBeenMeantAreFound(t *testing.T) {
 	}
 }
 
-func TestWhoAsksIsAName(t *testing.T) {
+func TestCallerIsAName(t *testing.T) {
 	for want, who := range map[string][2]string{
 		"ops1-at-web-1": {"ops1", "web-1"}, "CORP-ops1-at-web.example.com": {`CORP\ops1`, "web.example.com"},
 		"somebody-at-some-host": {}, "x-at-h": {"-x", "h"}, "j-rg-at-h": {"jörg", "h"},

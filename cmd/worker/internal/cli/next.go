@@ -15,8 +15,8 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// mostTicks bounds what next prints of a job.
-const mostTicks = 1000
+// maxTicks is the most ticks that next prints for a job.
+const maxTicks = 1000
 
 func (c *cli) next() *cobra.Command {
 	var count int
@@ -24,15 +24,14 @@ func (c *cli) next() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "next [JOB...]",
 		Short: "Print the coming ticks of each job",
-		Long: "next prints the coming ticks of the jobs that are named, or of all, in their time zones and by this machine's\n" +
-			"clock: in a terminal as people read times, in a pipe in full. It warns of ticks on the way that a clock change moves,\n" +
-			"skips or repeats.",
+		Long: "next prints the coming ticks of the named jobs, or of all jobs, in their time zones and by this machine's clock: short\n" +
+			"in a terminal, in full in a pipe. It warns of ticks that a clock change moves, skips or repeats.",
 		Example: `  worker next --config solotick.yaml
   worker next -n 20 nightly-report
   worker next --output json | jq '.[].ticks[0].tick'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if err := flagFaults(cmd, checkCount(count, mostTicks), out.check()); err != nil {
+			if err := flagFaults(cmd, checkCount(count, maxTicks), out.check()); err != nil {
 				return err
 			}
 			cfg, err := c.load(cmd)
@@ -48,15 +47,15 @@ func (c *cli) next() *cobra.Command {
 				return &usageError{err, cmd}
 			}
 			now := time.Now()
-			outlooks := make([]outlook, len(chosen))
+			previews := make([]preview, len(chosen))
 			for i, name := range chosen {
 				job, _ := registry.Get(name)
-				outlooks[i] = lookAhead(job, now, count)
+				previews[i] = lookAhead(job, now, count)
 			}
 			if out == asJSON {
-				return writeJSON(c.stdout, outlooks)
+				return writeJSON(c.stdout, previews)
 			}
-			return c.print(output.NewView(c.stdout, c.env, now), outlooks)
+			return c.print(output.NewView(c.stdout, c.env, now), previews)
 		},
 	}
 	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many `ticks` of each job")
@@ -64,7 +63,7 @@ func (c *cli) next() *cobra.Command {
 	return cmd
 }
 
-// choose returns the named jobs, each once, or all in the order of the file.
+// choose returns the named jobs, each once, or all jobs in the order of the file.
 func choose(cfg *config.Config, names []string) ([]string, error) {
 	known := make([]string, len(cfg.Jobs))
 	for i, job := range cfg.Jobs {
@@ -85,19 +84,19 @@ func choose(cfg *config.Config, names []string) ([]string, error) {
 	return chosen, errors.Join(faults...)
 }
 
-// outlook is what next prints of one job; its fields are the JSON.
-type outlook struct {
+// preview is the output of next for one job, in JSON.
+type preview struct {
 	Job      string         `json:"job"`
 	Schedule string         `json:"schedule"`
 	Timezone string         `json:"timezone"`
-	Leader   bool           `json:"leader"` // it runs all the time, and has no ticks
+	Leader   bool           `json:"leader"` // it always runs, and has no ticks
 	Paused   bool           `json:"paused"`
 	Ticks    []comingTick   `json:"ticks"`
 	Warnings []clockWarning `json:"warnings"`
 }
 
 type comingTick struct {
-	Tick  string `json:"tick"`  // UTC, as a run is told
+	Tick  string `json:"tick"`  // in UTC, as in SOLOTICK_TICK
 	Local string `json:"local"` // in the job's time zone
 
 	at   time.Time // in the job's time zone
@@ -109,9 +108,9 @@ type clockWarning struct {
 	Text string                   `json:"text"`
 }
 
-func lookAhead(job *jobs.Job, now time.Time, count int) outlook {
+func lookAhead(job *jobs.Job, now time.Time, count int) preview {
 	sched, spec := job.Schedule(), job.Spec()
-	o := outlook{
+	o := preview{
 		Job: job.Name(), Schedule: spec.Schedule, Timezone: sched.Location().String(), Leader: spec.Leader, Paused: spec.Paused,
 		Ticks: []comingTick{}, Warnings: []clockWarning{},
 	}
@@ -138,11 +137,11 @@ func lookAhead(job *jobs.Job, now time.Time, count int) outlook {
 	return o
 }
 
-// leaderNote says of a leader task what there is instead of ticks.
+// leaderNote is what next shows for a leader task instead of ticks.
 const leaderNote = "leader task, runs all the time"
 
-// whyNoTicks says why a job has none.
-func (o outlook) whyNoTicks() string {
+// whyNoTicks says why a job has no ticks.
+func (o preview) whyNoTicks() string {
 	switch {
 	case o.Leader && o.Paused:
 		return "leader task, paused: does not run"
@@ -153,7 +152,7 @@ func (o outlook) whyNoTicks() string {
 	}
 }
 
-// note says in a few words what a change does to the tick that it concerns first.
+// note describes what a clock change does to its first tick.
 func note(change schedule.ClockChange) string {
 	switch change.Kind {
 	case schedule.Moved:
@@ -165,18 +164,18 @@ func note(change schedule.ClockChange) string {
 		return "again, since a clock change repeats its time"
 	case schedule.RunsOnce:
 		return "once, though a clock change repeats its time"
-	case schedule.Skipped: // there is no tick to say it of
+	case schedule.Skipped: // no tick is left to note it at
 	}
 	return ""
 }
 
-// print writes a table to stdout, and the warnings to stderr, where they do not get into what reads
-// the table.
-func (c *cli) print(v output.View, outlooks []outlook) error {
-	if err := nextTable(v, outlooks).Print(c.stdout, v); err != nil {
+// print writes a table to stdout, and warnings to stderr, so that programs that read the table do
+// not see them.
+func (c *cli) print(v output.View, previews []preview) error {
+	if err := nextTable(v, previews).Print(c.stdout, v); err != nil {
 		return err
 	}
-	for _, o := range outlooks {
+	for _, o := range previews {
 		for _, warning := range o.Warnings {
 			fmt.Fprintf(c.stderr, "warning: job %s: %s\n", o.Job, warning.Text)
 		}
@@ -184,12 +183,12 @@ func (c *cli) print(v output.View, outlooks []outlook) error {
 	return nil
 }
 
-func nextTable(v output.View, outlooks []outlook) *output.Table {
+func nextTable(v output.View, previews []preview) *output.Table {
 	t := output.NewTable("JOB", "TICK", "ZONE", "NOTE")
 	if v.Human {
 		t = output.NewTable("JOB", "IN", "TICK", "ZONE", "NOTE")
 	}
-	for _, o := range outlooks {
+	for _, o := range previews {
 		row := func(tick time.Time, zone *time.Location, note string) {
 			cells := append(output.Row(o.Job, v.Tick(tick, zone), o.Timezone), output.Cell{Text: note, Style: output.Yellow})
 			if v.Human {

@@ -11,12 +11,12 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// ruled is what pause and resume print as JSON.
-type ruled struct {
+// pauseResult is the JSON output of pause and resume.
+type pauseResult struct {
 	Job     string           `json:"job"`
 	Paused  bool             `json:"paused"`
-	Changed bool             `json:"changed"` // false when it was so before
-	Pause   *fleet.PauseView `json:"pause"`   // that is in force, or has ended; null when there is none
+	Changed bool             `json:"changed"` // false if it was so before
+	Pause   *fleet.PauseView `json:"pause"`   // that is in force or has ended; else null
 }
 
 func (c *cli) pause() *cobra.Command {
@@ -24,10 +24,10 @@ func (c *cli) pause() *cobra.Command {
 	var out format
 	cmd := &cobra.Command{
 		Use:   "pause JOB",
-		Short: "Let the whole fleet skip a job's ticks, until resume",
-		Long: "pause makes every replica skip the ticks of a job, now and after restarts, until somebody resumes it. What runs goes\n" +
-			"on, and trigger still works; cancel ends what runs. A leader task has no ticks to skip: its run ends at once, and it\n" +
-			"starts again when it is resumed. Pausing what is paused changes nothing.",
+		Short: "Make the whole fleet skip a job's ticks, until resume",
+		Long: "pause makes every replica skip the ticks of a job, now and after restarts, until somebody resumes it. A run in progress\n" +
+			"continues: cancel ends it. trigger still works. A leader task has no ticks: its run ends at once, and it starts again\n" +
+			"when it is resumed. Pausing a paused job changes nothing.",
 		Example: `  worker pause nightly-report --reason "the database moves" --config solotick.yaml
   worker pause nightly-report --by ops1 --output json`,
 		Args: jobArgument,
@@ -36,21 +36,21 @@ func (c *cli) pause() *cobra.Command {
 			if len(reason) > protocol.MaxWhy {
 				fault = fmt.Errorf("--reason: has %d bytes, must have at most %d", len(reason), protocol.MaxWhy)
 			}
-			return c.rule(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (ruled, string, error) {
+			return c.changePause(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (pauseResult, string, error) {
 				p, err := a.fleet.Pause(cmd.Context(), args[0], who, reason)
 				text := fmt.Sprintf("%s is paused: %s", args[0], pauseText(p.Pause, job))
 				if p.Before {
-					text = fmt.Sprintf("%s was paused before: %s", args[0], pauseText(p.Pause, job))
+					text = fmt.Sprintf("%s was already paused: %s", args[0], pauseText(p.Pause, job))
 				}
 				if job != nil && job.Spec().Leader {
 					text += "; its run ends, and it starts again when it is resumed"
 				}
-				return ruled{Job: args[0], Paused: true, Changed: !p.Before, Pause: &fleet.PauseView{Pause: p.Pause}}, text, err
+				return pauseResult{Job: args[0], Paused: true, Changed: !p.Before, Pause: &fleet.PauseView{Pause: p.Pause}}, text, err
 			})
 		},
 	}
-	whereFlags(cmd)
-	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` for those who wonder why")
+	fleetFlags(cmd)
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that status, describe and why show")
 	c.byFlag(cmd, &by)
 	out.flag(cmd)
 	return cmd
@@ -62,34 +62,34 @@ func (c *cli) resume() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume JOB",
 		Short: "End the pause of a job, for the whole fleet",
-		Long: "resume ends what pause began. The ticks that came due in between stay skipped. A job that the configuration pauses\n" +
-			"stays so: change its paused key, which the replicas read again on SIGHUP and when the file changes.",
+		Long: "resume ends a pause. Ticks that were due during the pause stay skipped. A job with paused: true in the configuration\n" +
+			"stays paused: change that key, and the replicas reload it.",
 		Example: `  worker resume nightly-report --config solotick.yaml`,
 		Args:    jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who, fault := c.by(by)
-			return c.rule(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (ruled, string, error) {
+			return c.changePause(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (pauseResult, string, error) {
 				p, err := a.fleet.Resume(cmd.Context(), args[0], who)
 				if job != nil && job.Spec().Paused {
 					fmt.Fprintf(c.stderr, "warning: this configuration still pauses %s\n", args[0])
 				}
 				if p == nil {
-					return ruled{Job: args[0]}, args[0] + " was not paused", err
+					return pauseResult{Job: args[0]}, args[0] + " was not paused", err
 				}
-				return ruled{Job: args[0], Changed: true, Pause: &fleet.PauseView{Pause: *p}},
+				return pauseResult{Job: args[0], Changed: true, Pause: &fleet.PauseView{Pause: *p}},
 					fmt.Sprintf("%s is resumed; it was paused %s", args[0], pauseText(*p, job)), err
 			})
 		},
 	}
-	whereFlags(cmd)
+	fleetFlags(cmd)
 	c.byFlag(cmd, &by)
 	out.flag(cmd)
 	return cmd
 }
 
-// rule does something about a job, and prints what was done.
-func (c *cli) rule(
-	cmd *cobra.Command, name string, out format, fault error, do func(*client, *jobs.Job) (ruled, string, error),
+// changePause calls do and prints its result.
+func (c *cli) changePause(
+	cmd *cobra.Command, name string, out format, fault error, do func(*client, *jobs.Job) (pauseResult, string, error),
 ) error {
 	if err := flagFaults(cmd, fault, out.check()); err != nil {
 		return err

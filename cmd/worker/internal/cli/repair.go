@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -8,15 +9,16 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/jobs"
 )
 
 // repaired is the JSON output of repair. Times are RFC 3339 in UTC.
 type repaired struct {
 	Job        string    `json:"job"`
-	Changed    bool      `json:"changed"` // false when nothing lay in the future
+	Changed    bool      `json:"changed"` // false if nothing was in the future
 	Before     time.Time `json:"before"`
 	Watermark  time.Time `json:"watermark"`
-	Exceptions int       `json:"exceptions"` // ticks past the watermark that never run again
+	Exceptions int       `json:"exceptions"` // ticks after the watermark that do not run again
 }
 
 func (c *cli) repair() *cobra.Command {
@@ -24,12 +26,12 @@ func (c *cli) repair() *cobra.Command {
 	var out format
 	cmd := &cobra.Command{
 		Use:   "repair JOB",
-		Short: "Bring a job's watermark back to now that lies in the future",
-		Long: "repair is for a job that stands still after the clock of Redis was wrong for so long that the fleet accepted it: its\n" +
-			"watermark lies in the future, as status and why say, and no tick up to it would run. It brings the watermark, the\n" +
-			"rate of triggers and the times of a pause or an edit back to now. The next tick runs again. What ran by the wrong\n" +
-			"clock does not run again when its time comes, as far as the history goes; what runs goes on. Put the clock right\n" +
-			"first. Where nothing lies in the future, nothing changes.",
+		Short: "Bring a watermark that lies in the future back to now",
+		Long: "repair is for a job that stands still because the clock of Redis was wrong for so long that the fleet accepted it. Its\n" +
+			"watermark then lies in the future, as status and why say, and no tick before it runs. repair brings the watermark, the\n" +
+			"rate of triggers and the times of a pause or an edit back to now, so that the next tick runs. Ticks that ran by the\n" +
+			"wrong clock do not run again when their time comes, as far as the history reaches; runs in progress continue. Set the\n" +
+			"clock right first. If nothing lies in the future, nothing changes.",
 		Example: `  worker repair nightly-report --config solotick.yaml
   worker repair nightly-report --by ops1 --output json`,
 		Args: jobArgument,
@@ -38,44 +40,37 @@ func (c *cli) repair() *cobra.Command {
 			if err := flagFaults(cmd, fault, out.check()); err != nil {
 				return err
 			}
-			a, err := c.connect(cmd)
-			if err != nil {
-				return err
-			}
-			defer a.close()
 			name := args[0]
-			job, err := a.findJob(cmd.Context(), name)
-			if err != nil {
+			return c.withJob(cmd, name, func(ctx context.Context, a *client, job *jobs.Job) error {
+				r, err := a.fleet.Repair(ctx, name, who)
+				if err != nil {
+					return a.explain(name, err)
+				}
+				if out == asJSON {
+					return writeJSON(c.stdout, repaired{name, r.Changed, r.Before, r.Watermark, r.Exceptions})
+				}
+				_, err = fmt.Fprintln(c.stdout, repairText(name, r, zone(job)))
 				return err
-			}
-			r, err := a.fleet.Repair(cmd.Context(), name, who)
-			if err != nil {
-				return a.explain(name, err)
-			}
-			if out == asJSON {
-				return writeJSON(c.stdout, repaired{name, r.Changed, r.Before, r.Watermark, r.Exceptions})
-			}
-			_, err = fmt.Fprintln(c.stdout, repairText(name, r, zone(job)))
-			return err
+			})
 		},
 	}
-	whereFlags(cmd)
+	fleetFlags(cmd)
 	c.byFlag(cmd, &by)
 	out.flag(cmd)
 	return cmd
 }
 
-// repairText says what a repair has done.
+// repairText describes the result of a repair.
 func repairText(job string, r fleet.Repaired, zone *time.Location) string {
 	if !r.Changed {
 		return fmt.Sprintf("nothing of %s lies in the future, so nothing was changed", job)
 	}
 	text := fmt.Sprintf("%s is repaired: its watermark was %s, and is now %s", job, output.Time(r.Before, zone), output.Time(r.Watermark, zone))
 	if !r.Before.After(r.Watermark) {
-		text = job + " is repaired: its watermark was right, and other times that lay in the future are now"
+		text = job + " is repaired: its watermark was right, and other times that were in the future are now"
 	}
 	if r.Exceptions > 0 {
-		text += fmt.Sprintf("; what ran or runs already of later ticks does not run again: %s", output.Count(r.Exceptions, "tick"))
+		text += fmt.Sprintf("; later ticks that already ran or run do not run again: %s", output.Count(r.Exceptions, "tick"))
 	}
 	return text
 }

@@ -11,7 +11,7 @@ func (c *cli) schema() *cobra.Command {
 		Use:   "schema",
 		Short: "Print the JSON schema of the configuration, for editors",
 		Long: "schema prints a JSON schema of the configuration file. An editor with a YAML language server completes and checks\n" +
-			"a file that begins with the line of the example. validate checks much more.",
+			"a file that begins with the line of the example. validate finds more errors than the schema.",
 		Example: `  worker schema > solotick.schema.json
   # yaml-language-server: $schema=solotick.schema.json`,
 		Args: noArguments,

@@ -8,29 +8,29 @@ import (
 	"github.com/solotick/solotick/internal/editdistance"
 )
 
-// similar returns at most three of the known names that may have been meant by name, the nearest
-// first.
+// similar returns at most three of the known names that name may be a misspelling of, the most
+// similar first.
 func similar(name string, known []string) []string {
 	type candidate struct {
-		name string
-		far  int
+		name     string
+		distance int
 	}
 	var found []candidate
 	lower := strings.ToLower(name)
 	for _, k := range known {
 		other := strings.ToLower(k)
-		far := editdistance.Of(lower, other)
-		if len(lower) >= 3 && strings.Contains(other, lower) { // a part of it, such as report of nightly-report
-			far = min(far, 1)
+		distance := editdistance.Of(lower, other)
+		if len(lower) >= 3 && strings.Contains(other, lower) { // a part, such as report of nightly-report
+			distance = min(distance, 1)
 		}
-		if far <= (len(name)+2)/3 {
-			found = append(found, candidate{k, far})
+		if distance <= (len(name)+2)/3 {
+			found = append(found, candidate{k, distance})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.far, b.far) })
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
 	var names []string
 	for _, c := range found[:min(len(found), 3)] {
-		if c.far <= found[0].far+1 { // beside a near one, a far one was hardly meant
+		if c.distance <= found[0].distance+1 { // others are much less similar
 			names = append(names, c.name)
 		}
 	}

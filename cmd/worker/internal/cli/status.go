@@ -20,10 +20,10 @@ func (c *cli) status() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [JOB...]",
 		Short: "Print the jobs and the replicas of the fleet",
-		Long: "status prints each job with its schedule, its next tick, its last run, what became of that and on which replica, its\n" +
-			"last success, and what runs now; and each replica, with what it serves, how wrong its clock is and when its last\n" +
-			"heartbeat was. The jobs are those that are named, or those of the configuration and those that replicas serve\n" +
-			"besides. Times are fleet time: in a terminal as people read them, in a pipe in full, in each job's time zone.",
+		Long: "status prints each job with its schedule, its next tick, its last run with outcome and replica, its last success, and its\n" +
+			"open ticks; and each replica, with the jobs that it serves, the offset of its clock and its last heartbeat. It prints\n" +
+			"the named jobs, or those of the configuration and all others that replicas serve. Times are fleet time in each job's\n" +
+			"time zone: short in a terminal, in full in a pipe.",
 		Example: `  worker status --config solotick.yaml
   worker status nightly-report sync-orders
   worker status --redis redis://localhost:6379/0 --namespace billing
@@ -54,7 +54,7 @@ func (c *cli) status() *cobra.Command {
 			return c.printStatus(s, given)
 		},
 	}
-	whereFlags(cmd)
+	fleetFlags(cmd)
 	out.flag(cmd)
 	return cmd
 }
@@ -74,7 +74,7 @@ func (c *cli) printStatus(s fleet.Status, given []*jobs.Job) error {
 	return replicasTable(v, s).Print(c.stdout, v)
 }
 
-// jobsTable has the notes in a column, or for people under the jobs.
+// jobsTable returns the table of jobs. Notes are in a column, for people below each job.
 func jobsTable(v output.View, s fleet.Status, given []*jobs.Job) *output.Table {
 	headings := []string{"JOB", "SCHEDULE", "NEXT", "LAST", "OUTCOME", "REPLICA", "SUCCESS", "NOW", "NOTE"}
 	if v.Human {
@@ -108,7 +108,7 @@ func jobsTable(v output.View, s fleet.Status, given []*jobs.Job) *output.Table {
 	return t
 }
 
-// zoneOf is the time zone of a job, as far as it is known.
+// zoneOf returns the time zone of a job; UTC when it is not known.
 func zoneOf(j fleet.JobStatus, given []*jobs.Job) *time.Location {
 	for _, g := range given {
 		if g.Name() == j.Name {
@@ -121,7 +121,7 @@ func zoneOf(j fleet.JobStatus, given []*jobs.Job) *time.Location {
 	return time.UTC
 }
 
-// scheduleText tells a schedule, with its zone unless that is UTC.
+// scheduleText formats a schedule with its time zone, unless that is UTC.
 func scheduleText(j fleet.JobStatus) string {
 	if j.Spec.Leader {
 		return "leader task"
@@ -136,13 +136,13 @@ func success(v output.View, j fleet.JobStatus, zone *time.Location) string {
 	return v.Ago(j.LastSuccess.Moment(), zone)
 }
 
-// doing says what is open of a job.
+// doing describes the open ticks of a job.
 func doing(v output.View, j fleet.JobStatus, zone *time.Location) string {
-	const most = 3
+	const limit = 3
 	var parts []string
 	for _, e := range j.Open {
-		if len(parts) == most {
-			parts = append(parts, fmt.Sprintf("and %d more", len(j.Open)-most))
+		if len(parts) == limit {
+			parts = append(parts, fmt.Sprintf("and %d more", len(j.Open)-limit))
 			break
 		}
 		text := output.TickOfDay(e.Scheduled, v.Now, zone)
@@ -168,7 +168,7 @@ func doing(v output.View, j fleet.JobStatus, zone *time.Location) string {
 	return strings.Join(parts, "; ")
 }
 
-// notes says what is out of the ordinary about a job.
+// notes describes what is unusual about a job.
 func notes(v output.View, j fleet.JobStatus, zone *time.Location) string {
 	var parts []string
 	if j.Paused != nil {
@@ -198,7 +198,7 @@ func notes(v output.View, j fleet.JobStatus, zone *time.Location) string {
 		parts = append(parts, "overdue since "+v.Tick(j.Overdue, zone))
 	}
 	if j.Ahead > 0 {
-		parts = append(parts, fmt.Sprintf("its watermark lies %s in the future, and no tick up to then runs: worker repair %s", output.Duration(j.Ahead), j.Name))
+		parts = append(parts, fmt.Sprintf("its watermark lies %s in the future, and no tick runs until then: worker repair %s", output.Duration(j.Ahead), j.Name))
 	}
 	if !j.Given {
 		parts = append(parts, "not in this configuration")
@@ -239,7 +239,7 @@ func replicasTable(v output.View, s fleet.Status) *output.Table {
 	return t
 }
 
-// loadCell says how much of its capacity a replica uses, and how many jobs wait for some.
+// loadCell shows the used capacity of a replica, and how many jobs wait for capacity.
 func loadCell(r fleet.Replica) output.Cell {
 	switch {
 	case r.Gone:
@@ -252,7 +252,7 @@ func loadCell(r fleet.Replica) output.Cell {
 	return output.Cell{Text: fmt.Sprintf("%d of %d", r.Used, r.MaxRuns)}
 }
 
-// heartbeatCell says when a replica was heard of last, and what that means.
+// heartbeatCell shows the last heartbeat of a replica, and whether it is late.
 func heartbeatCell(v output.View, r fleet.Replica) output.Cell {
 	text := v.Ago(r.Heard.Truncate(time.Second), time.UTC)
 	switch {

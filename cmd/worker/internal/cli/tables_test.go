@@ -72,7 +72,7 @@ func entriesToPrint() []fleet.Entry {
 	}
 }
 
-func TestTablesAreAlignedAndInTheZoneOfTheJob(t *testing.T) {
+func TestTablesUseTheJobsZone(t *testing.T) {
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
 	require.NoError(t, err)
 	v := output.View{Now: time.Date(2026, 11, 20, 1, 31, 0, 0, time.UTC)}
@@ -96,7 +96,7 @@ func TestLinesOfAnErrorAreShownAsLines(t *testing.T) {
 		"    command failed: exit code 1; last output:\n    [...]\n     one?[31m\n    FATAL: the reason\n"), people)
 }
 
-func TestStatusSaysWhatIsOutOfTheOrdinary(t *testing.T) {
+func TestStatusShowsProblems(t *testing.T) {
 	at := time.Date(2026, 11, 20, 1, 30, 0, 0, time.UTC)
 	entry := func(state fleet.State, minutes int) fleet.Entry {
 		return fleet.Entry{State: state, Scheduled: at.Add(time.Duration(minutes) * time.Minute), Replica: "r1"}

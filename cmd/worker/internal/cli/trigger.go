@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,9 +22,9 @@ func (c *cli) trigger() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trigger JOB",
 		Short: "Ask the fleet to run a job once, now",
-		Long: "trigger asks the fleet to run a job once, on one replica, and prints the tick's id. The job's rate, burst and overlap\n" +
-			"hold across the fleet; a trigger that comes too soon is refused, with the time at which the next one may come. With\n" +
-			"a key, triggers with the same one within the window are one. A paused job can be triggered.",
+		Long: "trigger asks the fleet to run a job once, on one replica, and prints the tick's id. The fleet applies the job's rate,\n" +
+			"burst and overlap; it refuses a trigger that is too early, and says when the next one is possible. Triggers with the\n" +
+			"same key within the window count as one. A paused job can be triggered.",
 		Example: `  worker trigger nightly-report --config solotick.yaml
   worker trigger nightly-report --wait --timeout 10m
   worker trigger nightly-report --key deploy-4711 --window 1h --output json`,
@@ -38,9 +39,9 @@ func (c *cli) trigger() *cobra.Command {
 				faults = append(faults, fmt.Errorf("--key: %q %s", o.Key, jobs.NameRule))
 			}
 			if window := cmd.Flags().Changed("window"); window && o.Key == "" {
-				faults = append(faults, errors.New("--window: needs a --key, which is what it remembers"))
-			} else if window && (o.Window < time.Millisecond || o.Window > mostWindow) {
-				faults = append(faults, fmt.Errorf("--window: %q must be from 1ms to %s", o.Window, mostWindow))
+				faults = append(faults, errors.New("--window: needs a --key"))
+			} else if window && (o.Window < time.Millisecond || o.Window > maxWindow) {
+				faults = append(faults, fmt.Errorf("--window: %q must be from 1ms to %s", o.Window, maxWindow))
 			}
 			if err := flagFaults(cmd, append(faults, w.check(cmd), out.check())...); err != nil {
 				return err
@@ -48,31 +49,25 @@ func (c *cli) trigger() *cobra.Command {
 			if o.Key == "" {
 				o.Window = 0
 			}
-			a, err := c.connect(cmd)
-			if err != nil {
-				return err
-			}
-			defer a.close()
-			return c.triggerJob(a, args[0], o, w, out)
+			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
+				return c.triggerJob(ctx, a, job, args[0], o, w, out)
+			})
 		},
 	}
-	whereFlags(cmd)
-	cmd.Flags().StringVar(&o.Key, "key", "", "`KEY` that makes triggers with the same one within the window one")
-	cmd.Flags().DurationVar(&o.Window, "window", fleet.DefaultWindow, "for how long the key is remembered, `D`")
+	fleetFlags(cmd)
+	cmd.Flags().StringVar(&o.Key, "key", "", "`KEY`: triggers with the same key within the window count as one")
+	cmd.Flags().DurationVar(&o.Window, "window", fleet.DefaultWindow, "how long the fleet remembers the key, `D`")
 	w.flags(cmd, "wait until the tick is settled, and print its outcome; exit 1 unless it succeeded")
 	c.byFlag(cmd, &o.By)
 	out.flag(cmd)
 	return cmd
 }
 
-const mostWindow = 30 * 24 * time.Hour
+const maxWindow = 30 * 24 * time.Hour
 
-func (c *cli) triggerJob(a *client, name string, o fleet.TriggerOptions, w waiting, out format) error {
-	ctx := a.cmd.Context()
-	job, err := a.findJob(ctx, name)
-	if err != nil {
-		return err
-	}
+func (c *cli) triggerJob(
+	ctx context.Context, a *client, job *jobs.Job, name string, o fleet.TriggerOptions, w waiting, out format,
+) error {
 	t, err := a.fleet.Trigger(ctx, name, o)
 	if err != nil {
 		return a.explain(name, err)
@@ -86,11 +81,11 @@ func (c *cli) triggerJob(a *client, name string, o fleet.TriggerOptions, w waiti
 				return err
 			}
 		}
-		return refused(name, t, zone(job))
+		return refusal(name, t, zone(job))
 	}
-	c.remark(a, name, t)
+	c.warn(ctx, a, name, t)
 	if w.wait {
-		e, err := c.await(a, name, t.Tick, w)
+		e, err := c.await(ctx, a, name, t.Tick, w)
 		if err != nil {
 			return err
 		}
@@ -101,34 +96,34 @@ func (c *cli) triggerJob(a *client, name string, o fleet.TriggerOptions, w waiti
 			return err
 		}
 	}
-	return c.told(t.Entry, out)
+	return c.printOutcome(t.Entry, out)
 }
 
-// remark says on stderr what the one who triggers may not expect.
-func (c *cli) remark(a *client, name string, t fleet.Triggered) {
+// warn prints to stderr what the caller may not expect of a trigger.
+func (c *cli) warn(ctx context.Context, a *client, name string, t fleet.Triggered) {
 	switch t.Status {
 	case protocol.Repeated:
-		fmt.Fprintln(c.stderr, "a trigger with this key came before: this is its tick")
+		fmt.Fprintln(c.stderr, "an earlier trigger had this key: this is its tick")
 	case protocol.Waiting:
-		fmt.Fprintln(c.stderr, "a triggered tick waits already to be run, and serves this trigger too")
+		fmt.Fprintln(c.stderr, "a triggered tick already waits to run: it serves this trigger, too")
 	default:
 	}
-	replicas, err := a.fleet.Replicas(a.cmd.Context())
+	replicas, err := a.fleet.Replicas(ctx)
 	if err != nil {
 		return
 	}
 	serving, unserved := fleet.Serving(name, replicas)
 	if unserved {
-		fmt.Fprintln(c.stderr, "warning: no replica that lives serves this job: it runs when one comes")
+		fmt.Fprintln(c.stderr, "warning: no live replica serves this job: it runs when one starts")
 		return
 	}
-	if now, err := a.fleet.Now(a.cmd.Context()); err == nil && allSilent(serving, replicas, now) {
-		fmt.Fprintf(c.stderr, "warning: no replica that serves this job has sent its heartbeat in time (%s): it runs when one of them is back, or another comes\n",
+	if now, err := a.fleet.Now(ctx); err == nil && allSilent(serving, replicas, now) {
+		fmt.Fprintf(c.stderr, "warning: no replica that serves this job has sent its heartbeat in time (%s): it runs when one of them is back, or another starts\n",
 			output.List(serving))
 	}
 }
 
-// allSilent reports whether every one of the replicas that serve a job has missed a heartbeat.
+// allSilent reports whether each replica that serves a job has missed a heartbeat.
 func allSilent(serving []string, replicas []fleet.Replica, now time.Time) bool {
 	for _, r := range replicas {
 		if slices.Contains(serving, r.ID) && !r.Silent(now) {
@@ -138,21 +133,23 @@ func allSilent(serving []string, replicas []fleet.Replica, now time.Time) bool {
 	return len(serving) > 0
 }
 
-// refused says why a trigger was not accepted, and when the next one may be.
-func refused(job string, t fleet.Triggered, zone *time.Location) error {
+// refusal returns why a trigger was not accepted, and when the next one is possible.
+func refusal(job string, t fleet.Triggered, zone *time.Location) error {
 	next := t.Next.Add(time.Millisecond - 1).Truncate(time.Millisecond)
-	reason := "too many triggered ticks wait to be run"
+	var reason string
 	switch t.Limit {
+	case protocol.LimitWaiting:
+		reason = "too many triggered ticks wait to run"
 	case protocol.LimitRate:
 		reason = fmt.Sprintf("its rate is %s with a burst of %d", jobs.Rate{Count: 1, Per: t.Policy.Every}, t.Policy.Burst)
 	case protocol.LimitKeys:
-		reason = fmt.Sprintf("%d keys of triggers are remembered already", protocol.MaxKeys)
+		reason = fmt.Sprintf("the fleet already remembers %d keys of triggers", protocol.MaxKeys)
 	}
-	return fmt.Errorf("%s: refused: %s; the next trigger may come at %s, in %s", job, reason, output.Time(next, zone), t.Wait.Round(time.Millisecond))
+	return fmt.Errorf("%s: refused: %s; the next trigger is possible at %s, in %s", job, reason, output.Time(next, zone), t.Wait.Round(time.Millisecond))
 }
 
-// told prints the outcome that was waited for; one that is no success is the error.
-func (c *cli) told(e *fleet.Entry, out format) error {
+// printOutcome prints the outcome of a triggered tick. An outcome other than success is an error.
+func (c *cli) printOutcome(e *fleet.Entry, out format) error {
 	if e == nil {
 		return nil
 	}

@@ -18,10 +18,10 @@ import (
 func (c *cli) validate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate",
-		Short: "Say what is wrong with a configuration",
-		Long: "validate reads the configuration as run does, makes every job of it, and starts nothing. Every error goes to\n" +
-			"standard error with file, line and column; the exit code is 2 if there are any. It also warns of ticks in the\n" +
-			"coming year that a clock change moves, skips or repeats, which is no error.",
+		Short: "Print what is wrong with a configuration",
+		Long: "validate reads the configuration as run does, makes all jobs, and starts none. It prints each error to standard error\n" +
+			"with file, line and column; the exit code is 2 if there are any. It also warns of ticks in the coming year that a\n" +
+			"clock change moves, skips or repeats. That is no error.",
 		Example: `  worker validate --config solotick.yaml`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,11 +50,11 @@ func (c *cli) check(cfg *config.Config) (*jobs.Registry, error) {
 	return registry.New(cfg, c.file, nil)
 }
 
-// mostWarnings keeps the warnings about a hundred jobs readable.
-const mostWarnings = 20
+// maxWarnings is the number of clock changes that validate prints.
+const maxWarnings = 20
 
-// warnOfClockChanges tells of what clock changes do to ticks that was hardly meant. A tick that
-// runs once although its local time comes twice is as it should be.
+// warnOfClockChanges warns of ticks that a clock change moves, skips or repeats. A tick that runs
+// once although its local time is repeated is right.
 func (c *cli) warnOfClockChanges(cfg *config.Config, registry *jobs.Registry, from, to time.Time) {
 	found := 0
 	for _, entry := range cfg.Jobs {
@@ -66,17 +66,17 @@ func (c *cli) warnOfClockChanges(cfg *config.Config, registry *jobs.Registry, fr
 			if change.Kind == schedule.RunsOnce {
 				continue
 			}
-			if found++; found <= mostWarnings {
+			if found++; found <= maxWarnings {
 				fmt.Fprintf(c.stderr, "%s:%d: warning: job %s: %s\n", c.file, entry.Line, job.Name(), change)
 			}
 		}
 	}
-	if more := found - mostWarnings; more > 0 {
+	if more := found - maxWarnings; more > 0 {
 		fmt.Fprintf(c.stderr, "%s: warning: and %d more like these\n", c.file, more)
 	}
 }
 
-// leaderTasks names the jobs that have no ticks.
+// leaderTasks returns a note with the names of the leader tasks, or an empty text.
 func leaderTasks(cfg *config.Config) string {
 	var names []string
 	for _, job := range cfg.Jobs {

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// versionOf returns the version that the build has set, or else what the go command recorded: a
-// module version or a revision.
+// versionOf returns the version that the build set. Without one, it is the module version or the
+// revision that the go command recorded.
 func versionOf(set string) string {
 	if set != "" {
 		return set

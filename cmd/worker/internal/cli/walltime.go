@@ -6,9 +6,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// atWall returns the instants at which the clock of a zone shows what t does in its own, in order:
-// one; two where a clock change repeats that time; and where it is skipped, the end of the gap
-// alone.
+// atWall returns the instants at which a clock in zone shows the wall time of t: one, or two where
+// a clock change repeats it, in order. For a skipped wall time it returns the end of the gap.
 func atWall(t time.Time, zone *time.Location) []time.Time {
 	const around = 12 * time.Hour
 	reading := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
@@ -18,7 +17,7 @@ func atWall(t time.Time, zone *time.Location) []time.Time {
 	}
 	before, after := offset(reading.Add(-around-around)), offset(reading.Add(around+around))
 	var found []time.Time
-	for _, o := range []time.Duration{max(before, after), min(before, after)} { // the greater offset comes first
+	for _, o := range []time.Duration{max(before, after), min(before, after)} { // the greater offset is the earlier instant
 		at := reading.Add(-o)
 		if offset(at) == o && (len(found) == 0 || !found[0].Equal(at)) {
 			found = append(found, at.In(zone))
@@ -38,8 +37,8 @@ func atWall(t time.Time, zone *time.Location) []time.Time {
 	return []time.Time{high.In(zone)}
 }
 
-// scheduledOne returns the first of the instants at which the job has a tick; the first when it has
-// none, or is not known.
+// scheduledOne returns the first instant at which the job has a tick. Without a job or such a tick
+// it returns the first instant.
 func scheduledOne(instants []time.Time, job *jobs.Job) time.Time {
 	if job != nil && !job.Spec().Leader {
 		for _, at := range instants {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhatAProcessWasStartedWithIsNoFile(t *testing.T) {
+func TestInheritedDescriptorIsNotReread(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, isFile(path))

@@ -16,11 +16,11 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func TestThePartsFitTogether(t *testing.T) {
+func TestPartsFitTogether(t *testing.T) {
 	require.NoError(t, fx.ValidateApp(replica, fx.Supply(config.Default(), quiet, new(LogWriter), Options{}, new(source))))
 }
 
-func TestTheStopTakesAsLongAsItsPartsMay(t *testing.T) {
+func TestStopTimeoutCoversAllParts(t *testing.T) {
 	require.Equal(t, time.Minute+30*time.Second, stopTimeout(time.Minute))
 	require.Positive(t, stopTimeout(math.MaxInt64))
 }

@@ -39,7 +39,7 @@ func TestTheServerHasItsEndpointsAndNothingElse(t *testing.T) {
 	require.Equal(t, http.StatusOK, code, "a process that drains lives")
 }
 
-func TestADefaultAddressIsUsedWhereItIsFree(t *testing.T) {
+func TestFreeDefaultAddressIsUsed(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	addr := free.Addr().String()
@@ -50,13 +50,13 @@ func TestADefaultAddressIsUsedWhereItIsFree(t *testing.T) {
 	require.NoError(t, listener.Close())
 }
 
-func TestAnAddressOfNoInterfaceIsAClearError(t *testing.T) {
+func TestAddressWithoutInterfaceIsRefused(t *testing.T) {
 	_, err := newServer(config.Server{Addr: "192.0.2.1:80", AddrSet: true}, nil, quiet).bind(t.Context())
 	require.ErrorContains(t, err, "http.addr: cannot listen on 192.0.2.1:80: ")
 	require.ErrorContains(t, err, "choose another address with --http or http.addr")
 }
 
-func TestAServerThatEndsByItselfSaysSo(t *testing.T) {
+func TestServerFailureIsReported(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	failed := make(failures, 1)

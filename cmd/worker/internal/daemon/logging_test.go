@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLogsAreColouredOnATerminalPlainInAPipeAndJSONWhereAskedFor(t *testing.T) {
+func TestLogFormatFollowsTheOutput(t *testing.T) {
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	none := func(string) (string, bool) { return "", false }

@@ -159,7 +159,7 @@ func TestAChangedFileChangesTheJobsThatDiffer(t *testing.T) {
 	})
 }
 
-func TestAnEditOfAllJobsNamesSomeOfThem(t *testing.T) {
+func TestLargeEditNamesSomeJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		text := "jobs:\n" + jobA
@@ -176,7 +176,7 @@ func TestAnEditOfAllJobsNamesSomeOfThem(t *testing.T) {
 	})
 }
 
-func TestAFileThatIsBeingWrittenIsLeftAloneUntilItStandsStill(t *testing.T) {
+func TestHalfWrittenFileIsNotApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		text := "jobs:\n" + jobB + jobC
@@ -200,7 +200,7 @@ func TestAFileThatIsBeingWrittenIsLeftAloneUntilItStandsStill(t *testing.T) {
 	})
 }
 
-func TestABrokenFileIsRefusedAsAWholeAndSaidOnce(t *testing.T) {
+func TestBrokenFileIsRefusedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := "jobs:\n" + jobA
 		r := newReloading(t, filetest.Config(t, good))
@@ -233,7 +233,7 @@ func TestABrokenFileIsRefusedAsAWholeAndSaidOnce(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeMadeIsRefused(t *testing.T) {
+func TestJobThatCannotBeMadeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		r.write("jobs:\n" + jobB + "- {name: s, schedule: '@hourly', redis_stream: {stream: s}}\n")
@@ -245,7 +245,7 @@ func TestWhatCannotBeMadeIsRefused(t *testing.T) {
 	})
 }
 
-func TestAFileThatSaysTheSameChangesNothing(t *testing.T) {
+func TestEquivalentFileChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, filetest.Config(t, "log: {level: debug}\njobs:\n"+jobA))
 		before := r.jobs.Jobs()
@@ -264,7 +264,7 @@ func TestAFileThatSaysTheSameChangesNothing(t *testing.T) {
 	})
 }
 
-func TestOnSIGHUPTheFileIsReadAtOnceAndFaultsAreSaidEachTime(t *testing.T) {
+func TestSIGHUPReadsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		r.write("jobs:\n" + jobB)
@@ -283,7 +283,7 @@ func TestOnSIGHUPTheFileIsReadAtOnceAndFaultsAreSaidEachTime(t *testing.T) {
 	})
 }
 
-func TestSettingsThatNeedARestartAreNamedAndTheJobsChangeAllTheSame(t *testing.T) {
+func TestSettingsThatNeedARestartAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA), configfile.Flag{Name: "replica", Key: "replica", Value: "r1"})
 		r.write(`namespace: other
@@ -331,7 +331,7 @@ func TestAReplicasIDThatDiffersNeedsARestart(t *testing.T) {
 	})
 }
 
-func TestAFileThatIsReplacedIsSeenAndOneThatIsGoneIsRefusedOnce(t *testing.T) {
+func TestReplacedFileIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		other := filepath.Join(filepath.Dir(r.path), "other")
@@ -398,7 +398,7 @@ func TestAPipeIsReadOnce(t *testing.T) {
 	})
 }
 
-func TestAReloadThatComesWithTheStopChangesNothing(t *testing.T) {
+func TestReloadDuringTheStopChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReloading(t, filetest.Config(t, "jobs:\n"+jobA))
 		from := &source{file: &configfile.File{Path: r.path}, loaded: config.Default(), level: new(slog.LevelVar)}

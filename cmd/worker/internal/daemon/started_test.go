@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-func TestTheFirstTickIsTheEarliestOfTheJobsThatRun(t *testing.T) {
+func TestFirstTickIgnoresPausedJobs(t *testing.T) {
 	var registry jobs.Registry
 	for name, schedule := range map[string]string{"hourly": "@hourly", "often": "@every 1m", "late": "@daily", "never": "@at 2020-01-01T00:00:00Z"} {
 		spec := jobs.Defaults()

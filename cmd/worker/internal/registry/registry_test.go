@@ -16,7 +16,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-func TestJobsThatCannotBeMadeAreFaultsWithTheirLine(t *testing.T) {
+func TestFaultsHaveTheLineOfTheirJob(t *testing.T) {
 	spec := jobs.Defaults()
 	spec.Name, spec.Schedule = "a", "@hourly"
 	bad := spec
@@ -44,7 +44,7 @@ f.yaml:23:1: jobs[5].redis_stream.fields.job: is set for each entry; choose anot
 f.yaml:23:1: jobs[5].redis_stream: needs Redis, and none is configured: set redis.url, or start with run --redis URL`)
 }
 
-func TestStreamsAreRefusedWhereTheWorkerWasStartedWithoutRedis(t *testing.T) {
+func TestStreamsNeedAWorkerWithRedis(t *testing.T) {
 	cfg, err := config.Parse("f", []byte("redis: {url: redis://localhost:1}\njobs: [{name: a, schedule: '@hourly', redis_stream: {stream: s}}]"), nil)
 	require.NoError(t, err)
 	_, err = New(cfg, "f", new(Runtime))

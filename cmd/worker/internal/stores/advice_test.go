@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-func TestHintsNameWhatToLookAt(t *testing.T) {
+func TestHintsNameTheCause(t *testing.T) {
 	s := &Store{}
 	for message, want := range map[string]string{
 		"NOAUTH Authentication required.":                       "password",

@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-func TestTheClientOfStreamsObeysContextsAndEndsInTime(t *testing.T) {
+func TestStreamClientObeysContexts(t *testing.T) {
 	cfg := config.Default()
 	require.NoError(t, cfg.Set("redis.url", "redis://localhost:1/3?read_timeout=1h&min_idle_conns=2&dial_timeout=1h"))
 	cfg.Lease.TTL = 3 * time.Second
