@@ -318,6 +318,13 @@ var cases = []struct {
 
 	{"KnownMembersSayNothingAgain", knownMembersSayNothingAgain},
 
+	// heartbeat.go
+	{"HeartbeatAnnouncesAndReads", heartbeatAnnouncesAndReads},
+	{"HeartbeatReadsOnlyOtherMembers", heartbeatReadsOnlyOtherMembers},
+	{"HeartbeatOutOfBoundsDoesNothing", heartbeatOutOfBoundsDoesNothing},
+	{"HeartbeatSaysWhoElseUsesItsName", heartbeatSaysWhoElseUsesItsName},
+	{"FaultyHeartbeatsAreRefused", faultyHeartbeatsAreRefused},
+
 	// journal.go
 	{"NotesAreKeptNewestFirst", notesAreKeptNewestFirst},
 	{"RepeatedNoteIsKeptOnce", repeatedNoteIsKeptOnce},
