@@ -15,7 +15,7 @@ import (
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
 // new or shared: the cases use names that are new in each run. A store that is not a [protocol.Watcher], [protocol.Inspector],
-// [protocol.Controller], [protocol.Canceller], [protocol.Repairer], [protocol.Remover], [protocol.Roster], [protocol.MemberHistory], [protocol.KnownMembers], [protocol.Journal], [protocol.Publisher], [protocol.Sets], [protocol.Summarizer], [protocol.Locker] or
+// [protocol.Controller], [protocol.Canceller], [protocol.Repairer], [protocol.Remover], [protocol.Roster], [protocol.MemberHistory], [protocol.KnownMembers], [protocol.Heartbeater], [protocol.Journal], [protocol.Publisher], [protocol.Sets], [protocol.Summarizer], [protocol.Locker] or
 // [protocol.Namespacer], or for which [WithForget] or [WithClockStep] is not given, has the cases about that skipped.
 func Run(t *testing.T, newStore func(t *testing.T) protocol.Store, opts ...Option) {
 	o := options{
@@ -315,6 +315,13 @@ var cases = []struct {
 	{"FormerMembersAreBounded", formerMembersAreBounded},
 
 	{"KnownMembersSayNothingAgain", knownMembersSayNothingAgain},
+
+	// heartbeat.go
+	{"HeartbeatAnnouncesAndReads", heartbeatAnnouncesAndReads},
+	{"HeartbeatReadsOnlyOtherMembers", heartbeatReadsOnlyOtherMembers},
+	{"HeartbeatOutOfBoundsDoesNothing", heartbeatOutOfBoundsDoesNothing},
+	{"HeartbeatSaysWhoElseUsesItsName", heartbeatSaysWhoElseUsesItsName},
+	{"FaultyHeartbeatsAreRefused", faultyHeartbeatsAreRefused},
 
 	// journal.go
 	{"NotesAreKeptNewestFirst", notesAreKeptNewestFirst},
