@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/solotick/solotick/fleet"
@@ -278,21 +279,20 @@ func (s *Scheduler) watch(ctx context.Context) {
 	if !ok {
 		return
 	}
-	lost := false // a connection was
+	var lost, connected atomic.Bool // notifications come from several goroutines
 	resubscribe(ctx, func(ctx context.Context) {
-		connected := false
+		connected.Store(false)
 		_ = w.Watch(ctx, func(name string, tick int64) { // an error shows in the other calls, if it matters
 			if name == "" {
-				connected = true
-				if lost {
-					lost = false
+				connected.Store(true)
+				if lost.Swap(false) {
 					s.verify()
 				}
 			}
 			s.woken(name, tick)
 		})
-		if connected {
-			lost = true
+		if connected.Load() {
+			lost.Store(true)
 			s.health.shaken()
 		}
 	})
