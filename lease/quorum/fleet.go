@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Fleet is what a node keeps by itself about those who take part: they say it again and again, so nothing has to be agreed
+// Fleet is kept by each node for itself: members and sets are announced again and again, so nothing has to be agreed
 // on, and a node counts even if it has forgotten. It is an alias, like [Op].
 type Fleet = interface {
 	Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
@@ -21,7 +21,7 @@ type Fleet = interface {
 	GetSets(ctx context.Context, digests []string) ([][]byte, error)
 }
 
-// A majority has to have what is said, and of what a majority says the newest holds.
+// A majority of the nodes has to accept an announcement. Of the answers of a majority the newest holds.
 
 // Announce implements [protocol.Roster]. A node that does not learn that a life is over lists the member until it would have
 // ended.
