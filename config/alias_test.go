@@ -82,7 +82,8 @@ func TestAliasesCannotBlowUp(t *testing.T) {
 			runtime.ReadMemStats(&after)
 
 			require.Error(t, err)
-			// Without a bound, the least of them takes several times as much and the most take for ever.
+			// Without a limit, the least of them takes several times as much, and most take
+			// forever.
 			require.Less(t, elapsed, 30*time.Second)
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(512<<20))
 			t.Log(elapsed, (after.TotalAlloc-before.TotalAlloc)>>20, "MiB", len(err.Error()), "bytes of errors")
@@ -90,13 +91,13 @@ func TestAliasesCannotBlowUp(t *testing.T) {
 	}
 }
 
-func TestTooManyAliasedValuesAreAnErrorOfTheirOwn(t *testing.T) {
+func TestTooManyAliasedValuesAreOneError(t *testing.T) {
 	_, err := config.Parse("f", []byte(bombs()["a long list in many jobs"]), noEnv)
-	require.ErrorContains(t, err, "the aliases of this file come to stand for too many values; write fewer")
-	require.Equal(t, 1, strings.Count(err.Error(), "too many values"))
+	require.ErrorContains(t, err, "the aliases of this file exceed the number of values that they may stand for; use fewer")
+	require.Equal(t, 1, strings.Count(err.Error(), "exceed the number of values"))
 }
 
-func TestAliasesThatStandForAsMuchAsTheFileAreFine(t *testing.T) {
+func TestManyAliasesAreAccepted(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("jobs:\n- &first\n  name: a\n  schedule: '@daily'\n  exec: {command: [x], env: {A: 1, B: 2, C: 3, D: 4}}\n  retry: {max_attempts: 2}\n  timeout: 1s\n")
 	for i := range 1_000 {

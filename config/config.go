@@ -7,10 +7,12 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Config is what a daemon runs by. [Parse], [Load] and [Default] make a complete one, in which every field means what
-// it says. It is plain data: treat it as immutable once it is shared between goroutines.
+// Config is the configuration of a daemon. [Parse], [Load] and [Default] make a complete one, in
+// which every field is set and checked. It is plain data: treat it as immutable once it is shared
+// between goroutines.
 //
-// Printing it with fmt, log/slog or encoding/json shows none of its secrets; see [Secret] and the kinds of job.
+// Printing it with fmt, log/slog or encoding/json shows none of its secrets; see [Secret] and the
+// kinds of job.
 type Config struct {
 	Namespace string   // of the fleet; valid by jobs.ValidName
 	Replica   string   // this replica's id, valid by jobs.ValidName; "" means that the worker makes one up
@@ -27,14 +29,14 @@ type Config struct {
 	Jobs []Job // in the file's order, with names that differ; never empty when it comes from a file
 }
 
-// Redis is where the fleet meets: at one of URL, Addrs and Quorum. Without any of them ticks are coordinated within this
-// process only.
+// Redis says where the fleet meets: at one of URL, Addrs and Quorum. Without any of them ticks are
+// coordinated within this process only.
 type Redis struct {
 	URL     Secret   // of one server: the scheme is redis, rediss or unix
 	Addrs   []string // host:port: of some servers of a Redis Cluster, or of the Sentinels that know Master
 	Cluster bool     // Addrs are those of a Redis Cluster
 	Master  string   // the name by which Sentinel knows the primary; Addrs are those of Sentinels
-	Quorum  []Secret // URLs of MinQuorum to MaxQuorum servers that know nothing of each other
+	Quorum  []Secret // URLs of MinQuorum to MaxQuorum independent servers
 
 	Username string // with Password, for every server; "" is the default user
 	Password Secret
@@ -52,7 +54,8 @@ type Redis struct {
 // Configured reports whether there is a Redis at all.
 func (r *Redis) Configured() bool { return r.URL.Reveal() != "" || r.Addrs != nil || r.Quorum != nil }
 
-// TLS is how connections to Redis are secured. The zero TLS trusts the authorities that the system trusts.
+// TLS says how connections to Redis are secured. The zero TLS trusts the authorities that the
+// system trusts.
 type TLS struct {
 	CAFile     string // PEM, the authorities to trust instead
 	CertFile   string // PEM, to show to the server; with KeyFile
@@ -60,18 +63,18 @@ type TLS struct {
 	ServerName string // in the servers' certificates, where it is not the host that is connected to
 }
 
-// Lease is how long a tick is held.
+// Lease says how long a tick is held.
 type Lease struct {
-	TTL time.Duration // how long a run outlives its replica's last word; 500ms to 24h
+	TTL time.Duration // how long a run outlives the last renewal by its replica; 500ms to 24h
 }
 
 // Server is where the daemon listens for HTTP.
 type Server struct {
 	Addr    string // host:port; port 0 means any free one, an empty host every interface
-	AddrSet bool   // whether someone asked for Addr; a default one may give way to a free port when it is taken
+	AddrSet bool   // Addr was asked for; a default one may give way to a free port when it is taken
 }
 
-// Logging is what the daemon logs.
+// Logging says which lines the daemon logs, and how.
 type Logging struct {
 	Level  slog.Level
 	Format string // "text" or "json"
@@ -97,7 +100,8 @@ const (
 	defaultHTTPTimeout   = 30 * time.Second
 )
 
-// Default is the configuration of a daemon that has no file at all: every default, no Redis and no jobs.
+// Default is the configuration of a daemon that has no file at all: every default, no Redis and no
+// jobs.
 func Default() *Config {
 	return &Config{
 		Namespace:     DefaultNamespace,
@@ -141,8 +145,8 @@ type HTTP struct {
 // StatusRange is the HTTP status codes from From to To, both included; 100 to 599.
 type StatusRange struct{ From, To int }
 
-// RedisStream is a job that adds an entry to a stream of the Redis where the fleet meets. That one is configured is not
-// checked here, since a flag may do that.
+// RedisStream is a job that adds an entry to a stream of the Redis where the fleet meets. That one
+// is configured is not checked here, since a flag may do that.
 type RedisStream struct {
 	Stream string            // the stream's key, which is not empty
 	MaxLen int64             // about how many entries to keep; 0 keeps all

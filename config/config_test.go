@@ -11,7 +11,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// undefined returns c without the definitions of its jobs, which must all have one; definition_test.go is about them.
+// undefined returns c without the definitions of its jobs, which must all have one;
+// definition_test.go is about them.
 func undefined(t *testing.T, c *config.Config) *config.Config {
 	t.Helper()
 	for i := range c.Jobs {
@@ -119,7 +120,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	}, undefined(t, c))
 }
 
-func TestTheExampleOfTheContractIsAcceptedAndMeansWhatItSays(t *testing.T) {
+func TestTheExampleOfTheContractIsAccepted(t *testing.T) {
 	c, err := config.Load("testdata/contract.yaml", noEnv)
 	require.NoError(t, err)
 
@@ -162,14 +163,14 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	}, withJob(t, "http: {url: http://h}").HTTP)
 }
 
-func TestARequestWithABodyIsAPOSTUnlessItSaysOtherwise(t *testing.T) {
+func TestRequestsWithABodyArePosts(t *testing.T) {
 	require.Equal(t, "POST", withJob(t, "http: {url: http://h, body: x}").HTTP.Method)
 	require.Equal(t, "GET", withJob(t, "http: {url: http://h, body: ''}").HTTP.Method)
 	require.Equal(t, "PATCH", withJob(t, "http: {method: patch, url: http://h, body: x}").HTTP.Method)
 	require.Equal(t, "GET", withJob(t, "http: {url: http://h, body: x, method: GET}").HTTP.Method)
 }
 
-func TestAnAddressThatIsTheDefaultWasStillAskedFor(t *testing.T) {
+func TestWrittenDefaultAddressWasAskedFor(t *testing.T) {
 	require.False(t, parse(t, aJob).HTTP.AddrSet)
 	require.Equal(t, config.Server{Addr: config.DefaultAddr, AddrSet: true}, parse(t, "http: {addr: '127.0.0.1:8080'}\n"+aJob).HTTP)
 }
@@ -208,13 +209,13 @@ func acceptedFiles() (files []string) {
 	return files
 }
 
-func TestValuesAtTheEdgesOfTheirRangesAreAccepted(t *testing.T) {
+func TestValuesAtTheEdgesAreAccepted(t *testing.T) {
 	for _, file := range acceptedFiles() {
 		t.Run(file, func(t *testing.T) { parse(t, file) })
 	}
 }
 
-func TestAKeyWithoutAValueIsAsGoodAsAbsent(t *testing.T) {
+func TestKeysWithoutValuesAreAbsent(t *testing.T) {
 	want := config.Default()
 	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 10, Log: &config.Log{Message: "m"}}}
 	have := parse(t, "namespace:\nreplica: ~\ngroups: null\nlease: {ttl: }\nhttp:\nshutdown_grace:\nlog:\ndefaults: {timeout: , retry: ~}\njobs:\n"+
@@ -227,7 +228,7 @@ func TestAQuotedNullIsAString(t *testing.T) {
 	require.Equal(t, map[string]string{"A": "~"}, withJob(t, "exec: {command: [x], env: {A: '~'}}").Exec.Env)
 }
 
-func TestDefaultsApplyToEveryJobWhereverTheyStandAndTheJobWins(t *testing.T) {
+func TestDefaultsApplyUnlessTheJobSaysOtherwise(t *testing.T) {
 	c := undefined(t, parse(t, `
 jobs:
 - {name: a, schedule: '@daily', log: {message: m}}
@@ -245,26 +246,26 @@ defaults: {timezone: Europe/Berlin, timeout: 5m, retry: {max_attempts: 4, backof
 	require.Equal(t, []jobs.Spec{a, b, d}, []jobs.Spec{c.Jobs[0].Spec, c.Jobs[1].Spec, c.Jobs[2].Spec})
 }
 
-func TestDefaultsThatOnlyWorkWithWhatTheJobsSayAreAccepted(t *testing.T) {
+func TestDefaultsMayDependOnJobs(t *testing.T) {
 	for _, retries := range [][2]string{{"backoff: 5m", "max_backoff: 5m"}, {"max_backoff: 5ms", "backoff: 5ms"}} {
 		parse(t, "defaults: {retry: {"+retries[0]+"}}\njobs: [{name: a, schedule: '@daily', log: {message: m}, retry: {"+retries[1]+"}}]\n")
 	}
 }
 
-func TestJobsDoNotShareTheGroupsOfTheDefaults(t *testing.T) {
+func TestJobsDoNotShareDefaultGroups(t *testing.T) {
 	c := parse(t, "defaults: {groups: [eu]}\njobs: [{name: a, schedule: '@daily', log: {message: m}}, {name: b, schedule: '@daily', log: {message: m}}]\n")
 	c.Jobs[0].Spec.Groups[0] = "changed"
 	require.Equal(t, []string{"eu"}, c.Jobs[1].Spec.Groups)
 }
 
-func TestAByteOrderMarkAndOtherLineEndsChangeNothing(t *testing.T) {
+func TestByteOrderMarksAndLineEndsChangeNothing(t *testing.T) {
 	want := parse(t, "namespace: x\n"+aJob)
 	require.Equal(t, want, parse(t, "\ufeffnamespace: x\n"+aJob))
 	require.Equal(t, want, parse(t, "namespace: x\r\n"+aJob))
 	require.Equal(t, want, parse(t, "namespace: x\n"+aJob+"...\n"))
 }
 
-func TestALeaderTaskHasNoScheduleAndTakesNoDefaultsThatAreForOthers(t *testing.T) {
+func TestLeaderTasksTakeNoDefaultsOfOthers(t *testing.T) {
 	c := undefined(t, parse(t, `
 defaults: {timeout: 5m, jitter: 10s, rate: 1/1h, burst: 2, groups: [eu], retry: {backoff: 3s}}
 jobs:
@@ -282,7 +283,7 @@ jobs:
 	require.Equal(t, want, c.Jobs[2].Spec)
 }
 
-func TestFieldsOfAStreamTakeValuesFromTheEnvironment(t *testing.T) {
+func TestStreamFieldsMayUseTheEnvironment(t *testing.T) {
 	require.Equal(t, &config.RedisStream{Stream: "s-5", MaxLen: 5, Fields: map[string]string{"a": secret, "b": "1.10", "c": "${x"}},
 		withJob(t, "redis_stream: {stream: 's-${FIVE}', maxlen: '${FIVE}', fields: {a: '${SECRET}', b: 1.10, c: '$${x'}}").RedisStream)
 	require.Equal(t, &config.RedisStream{Stream: "s"}, withJob(t, "redis_stream: {stream: s}").RedisStream)

@@ -10,13 +10,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// definition tells what a job's kind is made of from anything else that may be written: the kind and a digest of its
-// keys and values. The values count as the file has them, before ${NAME} is replaced: so replicas on different hosts
-// agree, and a variable's secret is not in it. Comments, layout, quotes, the order of keys, and whether a value is written
-// or reached through an alias or a merge key make no difference. It is a digest since the file itself may hold secrets,
-// and specs are printed.
+// definition identifies the work of a job: the kind and a digest of its keys and values. The values
+// count as the file has them, before ${NAME} is replaced: so replicas on different hosts agree, and
+// a variable's secret is not in it. Comments, layout, quotes, the order of keys, and whether a
+// value is written or reached through an alias or a merge key make no difference. It is a digest
+// since the file itself may hold secrets, and specs are printed.
 //
-// Call it only when nothing was found wrong with v, which has been read: it sets no bound to what aliases stand for.
+// Call it only when nothing was found wrong with v, which has been read: it sets no bound to what
+// aliases stand for.
 func (r *reader) definition(v value) (digest string, details map[string]string) {
 	spare := r.spare
 	r.spare = math.MaxInt // what aliases stand for here is counted already
@@ -30,7 +31,8 @@ func (r *reader) definition(v value) (digest string, details map[string]string) 
 	return kind + " " + hex.EncodeToString(sum[:]), details
 }
 
-// plain is v as maps, lists and strings, aliases and merge keys resolved, and keys without a value left out.
+// plain is v as maps, lists and strings, aliases and merge keys resolved, and keys without a value
+// left out.
 func (r *reader) plain(v value) any {
 	switch v.node.Kind {
 	case yaml.MappingNode:

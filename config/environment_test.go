@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-func TestReferencesAreReplacedAsAPOSIXShellWould(t *testing.T) {
+func TestReferencesAreReplacedAsByAShell(t *testing.T) {
 	env := func(name string) (string, bool) {
 		value, ok := map[string]string{"A": "a", "EMPTY": "", "LOOK": "${A} $${A} }", "lower_1": "l"}[name]
 		return value, ok

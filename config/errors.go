@@ -15,7 +15,7 @@ type Error struct {
 
 	Field string // the path to it, such as jobs[2].retry.backoff; "" for the file as a whole
 	Value string // as the file spells it, quoted, environment variables not replaced, secrets hidden; "" for none
-	Rule  string // what is wrong with it and what to do
+	Rule  string // the rule that it breaks, and what to do
 }
 
 // Error returns file:line:column: field: value rule, without the parts that are empty.
@@ -37,7 +37,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Errors is everything wrong with a configuration, sorted by position; never empty. Use errors.As to get at it.
+// Errors is everything wrong with a configuration, sorted by position; never empty. Use errors.As
+// to get at it.
 type Errors []*Error
 
 // Error returns one line for each error.

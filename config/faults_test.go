@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// secret is what every variable of the tests' environment holds that must not be seen.
+// secret is in every variable of the tests' environment that errors must not show.
 const secret = "hunter2"
 
 func testEnv(name string) (string, bool) {
@@ -24,7 +24,8 @@ func testEnv(name string) (string, bool) {
 	return value, ok
 }
 
-// bad is a configuration in which each § stands where an error is due, and the errors in their order.
+// bad is a configuration in which each § stands where an error is due, and the errors in their
+// order.
 type bad struct {
 	name string
 	yaml string
@@ -81,7 +82,7 @@ func unmark(marked string) (yaml string, positions []string) {
 	return b.String(), positions
 }
 
-func TestEveryFaultIsReportedWhereItIsAndNothingElse(t *testing.T) {
+func TestEveryFaultIsReportedWhereItIs(t *testing.T) {
 	var table []bad
 	for _, part := range faultTables {
 		table = append(table, part...)

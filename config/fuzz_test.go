@@ -13,8 +13,9 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// FuzzParse holds that no file makes Parse panic; that a file is judged the same way each time; that every error has a
-// place in the file, in order, on one line, without any variable's value; and that what is accepted keeps the rules.
+// FuzzParse holds that no file makes Parse panic; that a file is judged the same way each time;
+// that every error has a place in the file, in order, on one line, without any variable's value;
+// and that accepted files keep the rules.
 func FuzzParse(f *testing.F) {
 	for _, part := range faultTables {
 		for _, test := range part {

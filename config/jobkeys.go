@@ -14,8 +14,8 @@ const kindList = "exec, http, redis_stream, log"
 // kindsOfWork are the keys of which a job has exactly one.
 var kindsOfWork = strings.Split(kindList, ", ")
 
-// jobKeys are the keys of a job. Package jobs judges its policies, so their ranges here are for the reference and for
-// editors; a test holds them against each other.
+// jobKeys are the keys of a job. Package jobs judges its policies, so their ranges here are for the
+// reference and for editors; a test holds them against each other.
 var jobKeys = []key[Job]{
 	field("name", anyText[string]("a name that no other job has"), func(j *Job) *string { return &j.Spec.Name },
 		"the job's name in its namespace").needed("every job needs one, such as nightly-report"),

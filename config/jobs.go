@@ -30,7 +30,7 @@ func (r *reader) jobs(c *Config) []Job {
 	return all
 }
 
-// defaults reads the policies of every job, and reports what is wrong with them whatever the jobs say.
+// defaults reads the policies of every job, and reports faults that do not depend on the jobs.
 func (r *reader) defaults() jobs.Spec {
 	base := Job{Spec: jobs.Defaults()}
 	v, ok := r.at["defaults"]
@@ -41,7 +41,8 @@ func (r *reader) defaults() jobs.Spec {
 	complete := base.Spec
 	complete.Name, complete.Schedule = "any", "@yearly"
 	for _, fault := range faultsOf(complete) {
-		// A relation of two fields is for the jobs to hold or to break, which may have changed one of them.
+		// A relation of two fields is for the jobs to hold or to break, which may have changed one
+		// of them.
 		path := join("defaults", fault.Field)
 		if at, ok := r.at[path]; ok && related(base.Spec, fault.Field) == "" {
 			r.specFault(at, path, fault, "", "defaults")
@@ -86,7 +87,7 @@ func (r *reader) has(v value, name string) bool {
 	return ok
 }
 
-// withoutDefaults takes out of a leader task what it inherits from defaults that are for the other jobs.
+// withoutDefaults takes out of a leader task the defaults that are for the other jobs.
 func (r *reader) withoutDefaults(v value, spec *jobs.Spec) {
 	if !r.has(v, "timeout") {
 		spec.Timeout = 0

@@ -11,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A key is one key of a mapping that fills an S. The tables of keys (settings, redisKeys, jobKeys and those that they
-// name) are the only place that lists the keys of the file. The reader, the reference page, the JSON schema and the rule
-// of reloads come from them.
+// A key is one key of a mapping that fills an S. The tables of keys (settings, redisKeys, jobKeys
+// and those that they name) are the only place that lists the keys of the file. The reader, the
+// reference page, the JSON schema and the rule of reloads come from them.
 type key[S any] struct {
 	name  string
 	about string // what the key means, for the reference and for editors
@@ -37,7 +37,8 @@ type key[S any] struct {
 
 // kind is how values of type T are written.
 type kind[T any] struct {
-	// read puts what v says into to. Otherwise it reports a fault, leaves to as it was and returns false.
+	// read puts what v says into to. Otherwise it reports a fault, leaves to as it was and returns
+	// false.
 	read   func(r *reader, v value, to *T) bool
 	schema schema
 	values string // which values there are, for the reference
@@ -71,7 +72,8 @@ func field[S, T any](name string, k kind[T], at func(*S) *T, about string) key[S
 	return f
 }
 
-// same reports whether two values of a key say the same. A list without items says the same as none.
+// same reports whether two values of a key say the same. A list without items says the same as
+// none.
 func same[T any](a, b *T) bool {
 	if v := reflect.ValueOf(*a); v.Kind() == reflect.Slice && v.Len() == 0 {
 		return reflect.ValueOf(*b).Len() == 0
@@ -86,7 +88,8 @@ func (k key[S]) hidden() key[S]                { k.secret = true; return k }
 func (k key[S]) changesLive() key[S]           { k.live = true; return k }
 func (k key[S]) orInDefaults() key[S]          { k.policy = true; return k }
 
-// mapping is the kind of a mapping with these keys. check, which may be nil, looks at all that was read.
+// mapping is the kind of a mapping with these keys. check, which may be nil, looks at all that was
+// read.
 func mapping[T any](keys []key[T], check func(r *reader, v value, to *T)) kind[T] {
 	return kind[T]{
 		read: func(r *reader, v value, to *T) bool {
@@ -103,7 +106,8 @@ func mapping[T any](keys []key[T], check func(r *reader, v value, to *T)) kind[T
 	}
 }
 
-// optional makes a kind whose values start as a copy of start, and stay nil where nothing is written.
+// optional makes a kind whose values start as a copy of start, and stay nil where nothing is
+// written.
 func optional[T any](k kind[T], start T) kind[*T] {
 	return kind[*T]{
 		schema: k.schema,
@@ -120,9 +124,9 @@ func optional[T any](k kind[T], start T) kind[*T] {
 	}
 }
 
-// readKeys reads the mapping v into to, key by key in the order of the file, and reports whether v is one. A key without
-// a value (null) is as good as absent, except one that must have a value. r.at and r.bad say afterwards which keys are
-// written, and which of them have a fault.
+// readKeys reads the mapping v into to, key by key in the order of the file, and reports whether v
+// is one. A key without a value (null) is as good as absent, except one that must have a value.
+// r.at and r.bad say afterwards which keys are written, and which of them have a fault.
 func readKeys[S any](r *reader, v value, keys []key[S], to *S) bool {
 	if !r.is(v, yaml.MappingNode, "a mapping") {
 		return false
@@ -151,7 +155,8 @@ func readKeys[S any](r *reader, v value, keys []key[S], to *S) bool {
 	return true
 }
 
-// differing returns the paths of the keys in which a and b differ, but for those that a running worker applies.
+// differing returns the paths of the keys in which a and b differ, but for those that a running
+// worker applies.
 func differing[S any](keys []key[S], a, b *S, path string) (paths []string) {
 	for _, k := range keys {
 		if !k.live {
@@ -170,13 +175,14 @@ func namesOf[S any](keys []key[S]) []string {
 	return all
 }
 
-// row is what the reference says of one key.
+// row is the line of one key in the reference.
 type row struct {
 	path, fallback, values, about string
 	policy, live                  bool
 }
 
-// rowsOf lists keys and what is below them. defaults holds the value of each key that is not written.
+// rowsOf lists keys and the keys below them. defaults holds the value of each key that is not
+// written.
 func rowsOf[S any](keys []key[S], path string, defaults *S) (rows []row) {
 	for _, k := range keys {
 		if k.refused {

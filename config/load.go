@@ -8,7 +8,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxSize bounds the file, so that a wrong path (a device, a disk image) is an error and not the end of the memory.
+// maxSize bounds the file, so that a wrong path (a device, a disk image) is an error and not the
+// end of the memory.
 const maxSize = 64 << 20
 
 // Load reads and checks the file at path, as [Read] and [Parse] do.
@@ -20,8 +21,8 @@ func Load(path string, env func(string) (string, bool)) (*Config, error) {
 	return Parse(path, data, env)
 }
 
-// Read returns the text of the file at path, for [Parse]: all of it, or more than Parse takes. The error is that of the
-// operating system, wrapped.
+// Read returns the text of the file at path, for [Parse]: all of it, or more than Parse takes. The
+// error is that of the operating system, wrapped.
 func Read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -35,9 +36,10 @@ func Read(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse checks data, the text of a configuration file, and returns what it says. name stands for the file in errors.
-// env looks up a variable of the environment, as [os.LookupEnv] does; nil is an environment without variables. The
-// error is an [Errors] that holds everything wrong with data, and then there is no Config.
+// Parse checks data, the text of a configuration file, and returns what it says. name stands for
+// the file in errors. env looks up a variable of the environment, as [os.LookupEnv] does; nil is an
+// environment without variables. The error is an [Errors] that holds everything wrong with data,
+// and then there is no Config.
 func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, error) {
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
@@ -55,7 +57,7 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 	return c, nil
 }
 
-// err returns what was found wrong, sorted, as an Errors; nil if nothing was.
+// err returns all faults, sorted, as an Errors; nil if there is none.
 func (r *reader) err() error {
 	if len(r.faults) == 0 {
 		return nil

@@ -29,7 +29,7 @@ func TestLoadNamesTheFileAsItWasGiven(t *testing.T) {
 	require.ErrorContains(t, err, "./solotick.yaml:1:1: x: is not a known key")
 }
 
-func TestAFileThatIsMuchTooLargeIsNotRead(t *testing.T) {
+func TestHugeFilesAreNotRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 64 MiB")
 	}
@@ -65,7 +65,7 @@ func TestSetChecksMaxRunsAgainstWeights(t *testing.T) {
 	require.Equal(t, 5, c.MaxRuns)
 }
 
-func TestSetLeavesAConfigAsItWasWhenItFails(t *testing.T) {
+func TestFailedSetChangesNothing(t *testing.T) {
 	for path, test := range map[string]struct{ text, want string }{
 		"redis.url":        {"http://:" + secret + "@h", "redis.url: (hidden) must start with redis://, rediss:// (TLS) or unix://"},
 		"redis":            {"redis://:" + secret + "@h", "redis: (hidden) must be a mapping, not a single value"},

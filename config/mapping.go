@@ -17,8 +17,8 @@ func (r *reader) wrongKey(e entry, rule string) {
 	r.add(e.value.key.Line, e.value.key.Column, e.value.path, "", rule)
 }
 
-// entries returns what the mapping v holds: its own keys in their order, then those that merge keys (<<) bring and it
-// does not have. Of several merged mappings the first to have a key wins.
+// entries returns what the mapping v holds: its own keys in their order, then those that merge keys
+// (<<) bring and it does not have. Of several merged mappings the first to have a key wins.
 func (r *reader) entries(v value) []entry {
 	var all []entry
 	var merges []value
@@ -79,7 +79,7 @@ func (r *reader) merge(v, m value, yield func(entry)) {
 			r.fault(source, "merges a mapping into itself")
 			continue
 		}
-		source.path = v.path // the author of a merge knows the keys as if they were written here
+		source.path = v.path // to the author of a merge its keys stand here
 		for _, e := range r.entries(source) {
 			yield(e)
 		}

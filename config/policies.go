@@ -25,8 +25,8 @@ func related(spec jobs.Spec, field string) string {
 	return partner[field]
 }
 
-// specFaults checks a job's spec and reports each fault where its cause is written: in the job, in the defaults that it
-// inherits, or at the job for what is in neither.
+// specFaults checks a job's spec and reports each fault where its cause is written: in the job, in
+// the defaults that it inherits, or at the job where neither has the field.
 func (r *reader) specFaults(job value, spec jobs.Spec) {
 	for _, fault := range faultsOf(spec) {
 		field, other := fault.Field, related(spec, fault.Field)
@@ -51,8 +51,8 @@ func (r *reader) specFaults(job value, spec jobs.Spec) {
 	}
 }
 
-// wrong reports whether a field has a fault already, in the job or in the defaults that it inherits. What the spec holds
-// is not what was meant then.
+// wrong reports whether a field has a fault already, in the job or in the defaults that it
+// inherits. The value in the spec was not meant then.
 func (r *reader) wrong(job value, field string) bool {
 	_, own := r.at[join(job.path, field)]
 	return r.bad[join(job.path, field)] || !own && r.bad[join("defaults", field)]
@@ -91,8 +91,8 @@ func tooHeavy(c *Config, spec jobs.Spec) bool {
 	return c.MaxRuns > 0 && spec.Weight > c.MaxRuns && spec.Weight <= jobs.MaxWeight && serves && !spec.Leader
 }
 
-// weightFault reports that a job weighs more than the replica runs at a time, where its weight is written. The default
-// weight is the least.
+// weightFault reports that a job weighs more than the replica runs at a time, where its weight is
+// written. The default weight is the least.
 func (r *reader) weightFault(job value, spec jobs.Spec, c *Config) {
 	if r.bad[join(job.path, "weight")] || r.bad["defaults.weight"] || !tooHeavy(c, spec) {
 		return
@@ -106,7 +106,8 @@ func (r *reader) weightFault(job value, spec jobs.Spec, c *Config) {
 	}
 }
 
-// maxRunsFaults reports the jobs of c that weigh more than a limit which was set in place of the file's.
+// maxRunsFaults reports the jobs of c that weigh more than a limit which was set in place of the
+// file's.
 func (r *reader) maxRunsFaults(c *Config, text string) {
 	for _, job := range c.Jobs {
 		if tooHeavy(c, job.Spec) {

@@ -8,7 +8,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// reader turns the nodes of one file into a Config and collects what is wrong on the way. It never stops at a fault.
+// reader turns the nodes of one file into a Config and collects the faults on the way. It never
+// stops at a fault.
 type reader struct {
 	file   string
 	env    func(string) (string, bool) // nil: values are taken as they are
@@ -19,14 +20,15 @@ type reader struct {
 
 	partial bool             // keys that a file needs may be absent
 	at      map[string]value // the keys that are written, by their paths
-	bad     map[string]bool  // which of them have a fault, so that what was read is not what was meant
+	bad     map[string]bool  // which of them have a fault, so that the value that was read is not meant
 
 	spare   int                 // how many more values aliases may stand for
 	stopped bool                // they stand for more
 	merging map[*yaml.Node]bool // the mappings whose merge keys are being followed
 }
 
-// faultKey is what makes two faults one: an anchored mapping or the defaults reach many jobs, but are written once.
+// faultKey is the same for faults that are reported once: an anchored mapping or the defaults reach
+// many jobs, but are written once.
 type faultKey struct {
 	line, column int
 	rule         string
@@ -41,15 +43,15 @@ func newReader(file string, env func(string) (string, bool)) *reader {
 type value struct {
 	node         *yaml.Node // never an alias
 	line, column int        // of the alias, when the value is reached through one
-	key          *yaml.Node // whose value it is; nil for what is not in a mapping
+	key          *yaml.Node // whose value it is; nil for a value that is not in a mapping
 	path         string
 	order        int  // in which the keys were read
-	secret       bool // errors must not show what is written
+	secret       bool // errors must not show the text
 	aliased      bool // this value or one around it is reached through an alias
 }
 
-// child returns the value that node is, within parent. Each value that is reached through an alias is counted, because
-// a few lines of aliases can stand for more values than fit in memory.
+// child returns the value that node is, within parent. Each value that is reached through an alias
+// is counted, because a few lines of aliases can stand for more values than fit in memory.
 func (r *reader) child(parent value, node *yaml.Node, path string) value {
 	v := value{
 		node: node, line: node.Line, column: node.Column, path: path,
@@ -68,7 +70,7 @@ func (r *reader) child(parent value, node *yaml.Node, path string) value {
 func (r *reader) exhausted(v value) bool {
 	if r.spare < 0 && !r.stopped {
 		r.stopped = true
-		r.add(v.line, v.column, v.path, "", "is where the aliases of this file come to stand for too many values; write fewer")
+		r.add(v.line, v.column, v.path, "", "is where the aliases of this file exceed the number of values that they may stand for; use fewer")
 	}
 	return r.stopped
 }
@@ -94,8 +96,8 @@ func (r *reader) add(line, column int, field, value, rule string) {
 	})
 }
 
-// written is what an error may show of v: a scalar as it stands in the file, where references to the environment are
-// not replaced yet.
+// written returns what an error may show of v: a scalar as it stands in the file, where references
+// to the environment are not replaced yet.
 func (v value) written() string {
 	if v.node.Kind != yaml.ScalarNode || v.null() {
 		return ""

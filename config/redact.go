@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// The kinds of job hold text that may have come from the environment: a token in a header, a password in a command.
-// So they print as a summary that has none of it, whether fmt, log/slog or encoding/json asks.
+// The kinds of job hold text that may have come from the environment: a token in a header, a
+// password in a command. So they print as a summary that has none of it, whether fmt, log/slog or
+// encoding/json asks.
 
 // String says what kind of job it is and which variables it sets, not what to.
 func (e Exec) String() string {
@@ -27,8 +28,8 @@ func (e Exec) LogValue() slog.Value { return slog.StringValue(e.String()) }
 // MarshalText returns String.
 func (e Exec) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// String says what kind of job it is, the scheme of its URL and which headers it sets, not what to. Paths are left out
-// too: those of many web hooks are credentials.
+// String says what kind of job it is, the scheme of its URL and which headers it sets, not what to.
+// Paths are left out too: those of many web hooks are credentials.
 func (h HTTP) String() string {
 	scheme := "unknown scheme"
 	if u, err := url.Parse(h.URL); err == nil {

@@ -103,7 +103,8 @@ var redisAddrs = list[string]{
 	},
 }.kind()
 
-// redisAddr takes host:port. One that may hold a password, because somebody wrote a URL, is not shown in errors.
+// redisAddr takes host:port. One that may hold a password, because somebody wrote a URL, is not
+// shown in errors.
 func redisAddr(i int) kind[string] {
 	return kind[string]{schema: textSchema(":"), read: func(r *reader, v value, to *string) bool {
 		t, ok := r.text(v, "an address such as redis-1:6379")
@@ -145,14 +146,14 @@ var redisQuorum = list[Secret]{
 	repeat: func(u Secret, earlier []Secret) string {
 		for _, e := range earlier {
 			if strings.EqualFold(serverOf(e.Reveal()), serverOf(u.Reveal())) {
-				return "names a server that is listed already: each must be a server of its own"
+				return "names a server that is listed already; each URL must name another server"
 			}
 		}
 		return ""
 	},
 }.kind()
 
-// serverOf is what makes two URLs name one server.
+// serverOf returns the same for two URLs of one server.
 func serverOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

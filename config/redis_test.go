@@ -86,7 +86,7 @@ func TestEachWayToNameServersIsRead(t *testing.T) {
 	require.False(t, redis.Configured())
 }
 
-func TestAURLThatIsSetReplacesEveryServerOfTheFile(t *testing.T) {
+func TestSetURLReplacesAllServers(t *testing.T) {
 	for yaml, keepsTLS := range map[string]bool{
 		"{addrs: ['a:1'], cluster: true, tls: {ca_file: c}, password: x, wait_replicas: 1}":                true,
 		"{addrs: ['a:1'], master: main, username: u, password: x, sentinel_password: y, wait_replicas: 1}": false,

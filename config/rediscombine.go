@@ -15,8 +15,8 @@ type section[S any] struct {
 	to    *S
 }
 
-// has reports whether a key says something, in the file or before it in what Set changes. One that has a fault of its own
-// counts, so that no fault follows from another.
+// has reports whether a key says something, in the file or before it in what Set changes. One that
+// has a fault of its own counts, so that no fault follows from another.
 func (s section[S]) has(name string) bool {
 	i := slices.IndexFunc(s.keys, func(k key[S]) bool { return k.name == name })
 	return s.bad[join(s.whole.path, name)] || !reflect.ValueOf(s.keys[i].value(s.to)).Elem().IsZero()
@@ -141,8 +141,8 @@ func (r *reader) checkFailover(c *Config) {
 	if r.bad["redis.failover_grace"] {
 		grace = 0
 	}
-	refuse(replicas && c.Lease.TTL < MinWaitingTTL, "redis.wait_replicas", "needs a lease.ttl of at least %s: replicas take their time", short(MinWaitingTTL))
-	refuse(grace > 0 && grace < c.Lease.TTL, "redis.failover_grace", "must be 0s or at least lease.ttl, %s: what a failover forgets lasts as long", short(c.Lease.TTL))
+	refuse(replicas && c.Lease.TTL < MinWaitingTTL, "redis.wait_replicas", "needs a lease.ttl of at least %s: Redis replicas need time to answer", short(MinWaitingTTL))
+	refuse(grace > 0 && grace < c.Lease.TTL, "redis.failover_grace", "must be 0s or at least lease.ttl, %s: a lease that a failover forgets lasts as long", short(c.Lease.TTL))
 	refuse(replicas && len(c.Redis.Quorum) > 0, "redis.wait_replicas", "must be 0 with quorum: a majority of its servers has each write")
 	refuse(grace > 0 && len(c.Redis.Quorum) > 0, "redis.failover_grace", "must be 0s with quorum: its servers do not fail over")
 	refuse(grace > 0 && c.Redis.Cluster, "redis.failover_grace", "must be 0s with cluster: its servers fail over one by one; use wait_replicas")

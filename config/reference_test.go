@@ -16,7 +16,8 @@ var writeReference = flag.Bool("reference", false, "write the tables of docs/con
 
 const referencePage = "../docs/configuration.md"
 
-// The tables of the page between <!-- keys: NAME --> and <!-- end --> are made from the tables of keys.
+// The tables of the page between <!-- keys: NAME --> and <!-- end --> are made from the tables of
+// keys.
 func TestTheReferenceListsEveryKey(t *testing.T) {
 	text, err := os.ReadFile(referencePage)
 	require.NoError(t, err)

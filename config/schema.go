@@ -8,8 +8,9 @@ import (
 // schema is a JSON schema, or a part of one.
 type schema = map[string]any
 
-// Schema returns a JSON schema of the configuration file, for editors. It accepts whatever [Parse] accepts, but for keys
-// without a value and merge keys, which editors resolve themselves. Parse checks much more.
+// Schema returns a JSON schema of the configuration file, for editors. It accepts whatever [Parse]
+// accepts, but for keys without a value and merge keys, which editors resolve themselves. Parse
+// checks much more.
 func Schema() []byte {
 	s := schemaOf(settings)
 	s["$schema"] = "http://json-schema.org/draft-07/schema#"
@@ -42,10 +43,12 @@ func schemaOf[S any](keys []key[S]) schema {
 	return s
 }
 
-// reference is the schema of a string with a reference to the environment, which can stand for any single value.
+// reference is the schema of a string with a reference to the environment, which can stand for any
+// single value.
 var reference = schema{"type": "string", "pattern": `\$\{`}
 
-// textSchema is that of a string, which may be written as a number or boolean. An empty pattern is none.
+// textSchema is that of a string, which may be written as a number or boolean. An empty pattern is
+// none.
 func textSchema(pattern string) schema {
 	s := schema{"type": []string{"string", "number", "boolean"}}
 	if pattern != "" {

@@ -8,10 +8,12 @@ import (
 
 const hidden = "(hidden)"
 
-// Secret is a string that prints as "(hidden)", whatever prints it; [Secret.Reveal] returns it. The zero Secret is the
-// empty string, and prints as that. Compare secrets by what they reveal, not with ==.
+// Secret is a string that prints as "(hidden)", whatever prints it; [Secret.Reveal] returns it. The
+// zero Secret is the empty string, and prints as that. Compare secrets by what they reveal, not
+// with ==.
 type Secret struct {
-	// A pointer, because fmt ignores the methods of unexported fields and would print a string held here.
+	// A pointer, because fmt ignores the methods of unexported fields and would print a string held
+	// here.
 	text *string
 }
 

@@ -58,7 +58,7 @@ func TestAConfigPrintsWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-func TestASecretIsNotSeenThroughAnUnexportedField(t *testing.T) {
+func TestUnexportedFieldsHideSecretsToo(t *testing.T) {
 	c := parse(t, secretive)
 	// fmt ignores the methods of what it finds there.
 	type holder struct {
@@ -69,7 +69,7 @@ func TestASecretIsNotSeenThroughAnUnexportedField(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v"} {
 		require.NotContains(t, fmt.Sprintf(verb, holder{c, c.Redis, c.Jobs[0]}), secret, verb)
 	}
-	for _, verb := range []string{"%s", "%q"} { // which are not for numbers, but whoever prints may not care
+	for _, verb := range []string{"%s", "%q"} { // which are not for numbers, but may be used all the same
 		require.NotContains(t, fmt.Sprintf(verb, struct{ redis config.Redis }{c.Redis}), secret, verb)
 	}
 }

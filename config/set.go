@@ -7,10 +7,11 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Set changes one value, by the path that it has in the file, such as redis.url, and by the same rules, except that
-// ${NAME} is not replaced. It is meant for what overrides the file, such as flags. It can set every single value outside of
-// jobs and defaults. Setting redis.url replaces all that says where and as whom to connect; tls stays for a rediss URL,
-// and what is to happen at a failover stays. An error is an [Errors] without positions, and leaves c as it was.
+// Set changes one value, by the path that it has in the file, such as redis.url, and by the same
+// rules, except that ${NAME} is not replaced. Flags that override the file use it. It can set every
+// single value outside of jobs and defaults. Setting redis.url replaces all other servers and users
+// of redis; tls stays for a rediss URL, and so do wait_replicas and failover_grace. An error is an
+// [Errors] without positions, and leaves c as it was.
 func (c *Config) Set(path, text string) error {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	for _, key := range slices.Backward(strings.Split(path, ".")) {

@@ -10,8 +10,9 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// settings are the keys at the top level of the file. A new key needs a line in one of these tables, a field of what it
-// fills and, where it is not to be compared with others, nothing else here.
+// settings are the keys at the top level of the file. A new key needs a line in one of these
+// tables, a field of what it fills and, where it is not to be compared with others, nothing else
+// here.
 var settings = []key[Config]{
 	field("namespace", name, func(c *Config) *string { return &c.Namespace },
 		"replicas that share a Redis and a namespace are a fleet"),
@@ -50,8 +51,8 @@ var loggingKeys = []key[Logging]{
 	field("format", oneOf("text", "json"), func(l *Logging) *string { return &l.Format }, "how lines are written"),
 }
 
-// later makes a key whose value is read after all others: every job builds on the defaults, which may stand below them.
-// A running worker applies its changes.
+// later makes a key whose value is read after all others: every job builds on the defaults, which
+// may stand below them. A running worker applies its changes.
 func later[T any](name string, k kind[T], about string) key[Config] {
 	f := field(name, k, func(*Config) *T { return new(T) }, about).changesLive()
 	f.read = func(*reader, value, *Config) bool { return true }
@@ -87,13 +88,14 @@ var level = func() kind[slog.Level] {
 	}}
 }()
 
-// readSettings reads everything but defaults and jobs from root into c, and reports whether root is a mapping.
+// readSettings reads everything but defaults and jobs from root into c, and reports whether root is
+// a mapping.
 func (r *reader) readSettings(root value, c *Config) bool {
 	ok := readKeys(r, root, settings, c)
 	r.checkFailover(c)
 	return ok
 }
 
-// NeedsRestart returns the keys of the settings in which two configurations differ and which a running worker does not
-// change. It applies the others: jobs, defaults and log.level.
+// NeedsRestart returns the keys of the settings in which two configurations differ and which a
+// running worker does not change. It applies the others: jobs, defaults and log.level.
 func NeedsRestart(a, b *Config) []string { return differing(settings, a, b, "") }

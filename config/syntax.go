@@ -10,7 +10,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// unreadable finds the first place in data that no YAML can have. The parser refuses it too, but cannot say where.
+// unreadable finds the first place in data that no YAML can have. The parser refuses it too, but
+// cannot say where.
 func unreadable(data []byte) (line, column int, rule string, ok bool) {
 	line, column = 1, 1
 	for len(data) > 0 {

@@ -42,8 +42,8 @@ func (r *reader) expands(v value) bool {
 	return r.env != nil && v.node.Kind == yaml.ScalarNode && strings.Contains(v.node.Value, "${")
 }
 
-// single is the kind of a single value. want says what it is where something else is written. parse returns the value or
-// the rule that the text breaks.
+// single is the kind of a single value. want says what it is where something else is written. parse
+// returns the value or the rule that the text breaks.
 func single[T any](want, values string, s schema, parse func(text) (T, string)) kind[T] {
 	return kind[T]{values: values, schema: s, read: func(r *reader, v value, to *T) bool {
 		t, ok := r.text(v, want)
@@ -60,7 +60,8 @@ func single[T any](want, values string, s schema, parse func(text) (T, string)) 
 	}}
 }
 
-// checked is the kind of a string that keeps a rule: check returns the rule that the string breaks, or "".
+// checked is the kind of a string that keeps a rule: check returns the rule that the string breaks,
+// or "".
 func checked(want, values, pattern string, check func(string) string) kind[string] {
 	return single(want, values, textSchema(pattern), func(t text) (string, string) { return t.string, check(t.string) })
 }
@@ -107,7 +108,8 @@ var word = checked("a string", "text", ".", func(s string) string {
 	return ""
 })
 
-// secretText takes what errors and logs must not show. An empty one is most likely a variable that is set to nothing.
+// secretText takes what errors and logs must not show. An empty one is most likely a variable that
+// is set to nothing.
 var secretText = single("a string", "text", textSchema("."), func(t text) (Secret, string) {
 	if t.string == "" {
 		return Secret{}, "must not be empty; remove the key when there is none"
@@ -127,7 +129,8 @@ func oneOf(options ...string) kind[string] {
 
 var bareNumber = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]*)?$`)
 
-// duration takes a Go duration, which may be negative. Package jobs judges it, and says values of its range.
+// duration takes a Go duration, which may be negative. Package jobs judges it, and says values of
+// its range.
 func duration(values string) kind[time.Duration] {
 	return single("a duration such as 1m30s", values, durationSchema(), parseDuration)
 }
@@ -146,7 +149,7 @@ func parseDuration(t text) (time.Duration, string) {
 	}
 }
 
-// durationWithin takes a duration from least to most; a most of 0 is no bound.
+// durationWithin takes a duration from least to most; a most of 0 is no limit.
 func durationWithin(least, most time.Duration) kind[time.Duration] {
 	values := fmt.Sprintf("%s to %s", short(least), short(most))
 	if most == 0 {
@@ -182,8 +185,8 @@ func short(d time.Duration) string {
 
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// number takes a whole number from least to most; a most of 0 is no bound. rule is what a number out of range breaks; ""
-// leaves the range to package jobs.
+// number takes a whole number from least to most; a most of 0 is no limit. A number out of range
+// breaks rule; a rule of "" leaves the range to package jobs.
 func number[T int | int64](least, most T, rule string) kind[T] {
 	values := fmt.Sprintf("%d to %d", least, most)
 	if most == 0 {
@@ -284,8 +287,9 @@ func notEmpty(rule string) func(int) string {
 
 var groupNames = list[string]{want: "a list of names such as [eu, us]", values: "names", item: func(int) kind[string] { return name }}.kind()
 
-// dictionary is the kind of a mapping whose keys are the author's own. rule returns what a name and its value break, or
-// "" each; earlier is the line of the same name, or 0. fold makes names equal that are the same.
+// dictionary is the kind of a mapping whose keys are the author's own. rule returns what a name and
+// its value break, or "" each; earlier is the line of the same name, or 0. fold makes names equal
+// that are the same.
 func dictionary(fold func(string) string, rule func(name, text string, earlier int) (ofName, ofValue string)) kind[map[string]string] {
 	s := schema{"type": "object", "additionalProperties": textSchema("")}
 	return kind[map[string]string]{values: "names to strings", schema: s, read: func(r *reader, v value, to *map[string]string) bool {

@@ -50,8 +50,8 @@ var ErrLeaderTask = errors.New("fleet: a leader task runs all the time, so it ca
 // again returns the same answer.
 const triggerTries = 3
 
-// PolicyOf is what a record keeps of a job's definition: it binds whoever triggers the job, whether they know the
-// definition or not.
+// PolicyOf returns the part of a job's definition that the job's record keeps. It binds every trigger of the job, also one
+// by a caller that does not know the definition.
 func PolicyOf(s jobs.Spec) protocol.Policy {
 	p := protocol.Policy{Beside: s.Overlap == jobs.Allow, NoTriggers: s.Leader, History: s.History}
 	if !s.Rate.IsZero() {

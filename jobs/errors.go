@@ -15,8 +15,8 @@ func (e *PermanentError) Error() string { return e.Err.Error() }
 // Unwrap returns the failure itself.
 func (e *PermanentError) Unwrap() error { return e.Err }
 
-// Permanent declares that another attempt would not change err: a handler that returns it, however wrapped, is not
-// retried. Permanent(nil) is nil.
+// Permanent declares that another attempt would not change err: a handler that returns it, however
+// wrapped, is not retried. Permanent(nil) is nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -24,8 +24,8 @@ func Permanent(err error) error {
 	return &PermanentError{Err: err}
 }
 
-// ErrTimeout matches, with errors.Is, the failure of an attempt that a time limit ended, and the cause of that attempt's
-// context. [TimeoutError] has the details.
+// ErrTimeout matches, with errors.Is, the failure of an attempt that a time limit ended, and the
+// cause of that attempt's context. [TimeoutError] has the details.
 var ErrTimeout = errors.New("timeout")
 
 // TimeoutError says which limit an attempt has exceeded. It matches [ErrTimeout].
@@ -55,7 +55,8 @@ func (e *PanicError) Error() string {
 	return "panic: " + strings.Join(strings.Fields(fmt.Sprint(e.Value)), " ")
 }
 
-// Unwrap returns the value if it is an error, so that errors.Is and errors.As see through the panic.
+// Unwrap returns the value if it is an error, so that errors.Is and errors.As see through the
+// panic.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

@@ -11,7 +11,8 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// Job is a named piece of work with a schedule and policies. It is immutable and safe for concurrent use.
+// Job is a named piece of work with a schedule and policies. It is immutable and safe for
+// concurrent use.
 type Job struct {
 	spec     Spec
 	schedule *schedule.Schedule
@@ -19,7 +20,8 @@ type Job struct {
 	rules    func() string // of the schedule's time zone: see zoneRules
 }
 
-// Option changes one policy of a job from its default; see the fields of [Spec] for meaning, unit and range.
+// Option changes one policy of a job from its default; see the fields of [Spec] for meaning, unit
+// and range.
 type Option func(*Spec)
 
 // WithTimezone evaluates the schedule in an IANA time zone instead of UTC.
@@ -37,11 +39,12 @@ func WithDelivery(d Delivery) Option { return func(s *Spec) { s.Delivery = d } }
 // WithMaxTakeovers bounds the grants of one tick after the first.
 func WithMaxTakeovers(n int) Option { return func(s *Spec) { s.MaxTakeovers = n } }
 
-// WithOverlap says what happens while an earlier tick still runs. See [Forbid], [Allow], [Queue], [Replace].
+// WithOverlap says what happens while an earlier tick still runs. See [Forbid], [Allow], [Queue],
+// [Replace].
 func WithOverlap(o Overlap) Option { return func(s *Spec) { s.Overlap = o } }
 
-// WithMisfire says what happens to ticks that start later than grace. See [MisfireSkip], [MisfireLatest],
-// [MisfireAll].
+// WithMisfire says what happens to ticks that start later than grace. See [MisfireSkip],
+// [MisfireLatest], [MisfireAll].
 func WithMisfire(m Misfire, grace time.Duration) Option {
 	return func(s *Spec) { s.Misfire, s.MisfireGrace = m, grace }
 }
@@ -54,22 +57,26 @@ func WithCatchUp(window time.Duration, n int) Option {
 // WithJitter spreads the starts of ticks. It does not change the tick's identity, nor Run.Tick.
 func WithJitter(d time.Duration) Option { return func(s *Spec) { s.Jitter = d } }
 
-// WithRate limits how often the job may be triggered by hand, with burst triggers at once. Scheduled ticks are not limited.
+// WithRate limits how often the job may be triggered by hand, with burst triggers at once.
+// Scheduled ticks are not limited.
 func WithRate(r Rate, burst int) Option { return func(s *Spec) { s.Rate, s.Burst = r, burst } }
 
-// WithWeight makes a run take so much of its replica's capacity; see [Spec].Weight and scheduler.WithMaxRuns.
+// WithWeight makes a run take so much of its replica's capacity; see [Spec].Weight and
+// scheduler.WithMaxRuns.
 func WithWeight(n int) Option { return func(s *Spec) { s.Weight = n } }
 
 // WithHistory makes the store keep so many settled ticks of the job; see [Spec].History.
 func WithHistory(n int) Option { return func(s *Spec) { s.History = n } }
 
-// WithLeader makes the job a task that runs all the time on one replica; its schedule must be "". See [Spec].Leader.
+// WithLeader makes the job a task that runs all the time on one replica; its schedule must be "".
+// See [Spec].Leader.
 func WithLeader() Option { return func(s *Spec) { s.Leader = true } }
 
 // WithGroups lets only replicas of one of these groups run the job.
 func WithGroups(groups ...string) Option { return func(s *Spec) { s.Groups = groups } }
 
-// New makes a job with the default policies, changed by options. The error joins every fault of the result.
+// New makes a job with the default policies, changed by options. The error joins every fault of the
+// result.
 func New(name, schedule string, handler Handler, options ...Option) (*Job, error) {
 	spec := Defaults()
 	spec.Name, spec.Schedule = name, schedule
@@ -111,8 +118,8 @@ func (j *Job) Spec() Spec {
 // Name returns the job's name.
 func (j *Job) Name() string { return j.spec.Name }
 
-// Schedule returns the job's parsed schedule. It is never nil: that of a leader task is one whose only tick was in the
-// year 1, so that Next returns the zero time for every instant since.
+// Schedule returns the job's parsed schedule. It is never nil: that of a leader task is one whose
+// only tick was in the year 1, so that Next returns the zero time for every instant since.
 func (j *Job) Schedule() *schedule.Schedule { return j.schedule }
 
 // Handler returns the function that does the job's work.

@@ -67,7 +67,7 @@ func TestJobIsImmutable(t *testing.T) {
 	require.Equal(t, []string{"eu"}, job.Spec().Groups, "nor is the returned one")
 }
 
-func TestALeaderTaskHasAScheduleWithoutAnyTickToCome(t *testing.T) {
+func TestScheduleOfALeaderTaskHasNoTick(t *testing.T) {
 	job, err := jobs.New("indexer", "", func(context.Context, jobs.Run) error { return nil }, jobs.WithLeader())
 	require.NoError(t, err)
 	require.True(t, job.Spec().Leader)

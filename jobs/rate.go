@@ -20,8 +20,8 @@ const (
 		"and at least 1ms for each of the count"
 )
 
-// ParseRate reads a rate as the configuration file spells it: a count, a slash and a Go duration, such as 1/10m. The
-// empty string is the zero Rate. The error is a [*Fault] of the field rate.
+// ParseRate reads a rate as the configuration file spells it: a count, a slash and a Go duration,
+// such as 1/10m. The empty string is the zero Rate. The error is a [*Fault] of the field rate.
 func ParseRate(s string) (Rate, error) {
 	if s == "" {
 		return Rate{}, nil

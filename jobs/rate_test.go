@@ -45,7 +45,7 @@ func TestARateIsACountAndATime(t *testing.T) {
 	require.Equal(t, "2/10s", jobs.Rate{Count: 2, Per: 10 * time.Second}.String())
 }
 
-func TestWhatIsNoRateIsAFaultThatSaysWhatOneIs(t *testing.T) {
+func TestFaultsOfRatesSayTheRule(t *testing.T) {
 	for _, text := range []string{
 		"10m", "1", "1/", "/10m", "/", "0/10m", "-1/10m", "+1/10m", "1.5/10m", "1/10", "1/0s", "1/-10m", "1/8760h1ns", "1/8761h",
 		"1/999us", "1001/1s", "1/1h/2", " 1/1h", "1 /1h", "1/ 1h", "a/1h", "1/day", "99999999999999999999/1h", "1/9999999h",

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// Registry is a set of jobs with a name each. The zero value is empty and ready; a Registry must not be copied after
-// first use. It is safe for concurrent use.
+// Registry is a set of jobs with a name each. The zero value is empty and ready; a Registry must
+// not be copied after first use. It is safe for concurrent use.
 type Registry struct {
 	mu     sync.RWMutex
 	byName map[string]*Job
 }
 
-// Add adds jobs, all or none of them. The error joins a [*Fault] for each name that a job in the registry or an earlier
-// one of jobs has already, and for each job that is nil.
+// Add adds jobs, all or none of them. The error joins a [*Fault] for each name that a job in the
+// registry or an earlier one of jobs has already, and for each job that is nil.
 func (r *Registry) Add(jobs ...*Job) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +49,7 @@ func (r *Registry) Add(jobs ...*Job) error {
 	return nil
 }
 
-// Get returns the job of that name; ok tells whether there is one.
+// Get returns the job of that name; ok reports whether there is one.
 func (r *Registry) Get(name string) (job *Job, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -33,7 +33,7 @@ func TestZeroRegistryIsEmptyAndReady(t *testing.T) {
 	require.Same(t, a, got)
 }
 
-func TestRegistryAllIsSortedByNameAndTheCallers(t *testing.T) {
+func TestAllIsSortedAndACopy(t *testing.T) {
 	var r jobs.Registry
 	a, b, c, upper := named(t, "a"), named(t, "b"), named(t, "c"), named(t, "B")
 	require.NoError(t, r.Add(c, a))
@@ -45,7 +45,7 @@ func TestRegistryAllIsSortedByNameAndTheCallers(t *testing.T) {
 	require.Equal(t, want, r.All())
 }
 
-func TestRegistryAddsAllOrNothingAndNamesEveryDuplicate(t *testing.T) {
+func TestRegistryAddsAllOrNothing(t *testing.T) {
 	var r jobs.Registry
 	require.NoError(t, r.Add(named(t, "old"), named(t, "kept")))
 

@@ -11,9 +11,9 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// Revision tells one definition of the job from another, for people to compare: 12 hexadecimal digits of a hash over the
-// whole [Spec], and over what the zone data of this machine say about the time zone in the years 2020 to 2059. Replicas with
-// different revisions run what each knows, no tick twice.
+// Revision identifies this definition of the job, for people to compare: 12 hexadecimal digits of a
+// hash over the whole [Spec], and over the rules of the time zone in the years 2020 to 2059 by the
+// zone data of this machine. Replicas with different revisions run their own, and no tick twice.
 func (j *Job) Revision() string {
 	if rules := j.rules(); rules != "" {
 		return hash([]any{normal(j.spec), rules})
@@ -21,7 +21,7 @@ func (j *Job) Revision() string {
 	return hash(normal(j.spec))
 }
 
-// ScheduleRevision is the same over what decides at which instants the ticks are.
+// ScheduleRevision is a hash of the same kind over the fields that decide when the ticks are.
 func (j *Job) ScheduleRevision() string {
 	s := normal(j.spec)
 	decides := []any{s.Name, s.Schedule, s.Timezone, s.Leader} // these alone, whatever else later versions know
@@ -31,7 +31,8 @@ func (j *Job) ScheduleRevision() string {
 	return hash(decides)
 }
 
-// ScheduleText is the time zone and the schedule, for [ParseSchedule] to read. It is empty for a leader task.
+// ScheduleText is the time zone and the schedule, for [ParseSchedule] to read. It is empty for a
+// leader task.
 func (j *Job) ScheduleText() string {
 	if j.spec.Leader {
 		return ""
@@ -39,8 +40,8 @@ func (j *Job) ScheduleText() string {
 	return normal(j.spec).Timezone + " " + j.schedule.String()
 }
 
-// ParseSchedule reads the ScheduleText of a job of that name. The error says what is wrong with it, or that this machine
-// does not know the time zone.
+// ParseSchedule reads the ScheduleText of a job of that name. The error names the fault, or says
+// that this machine does not know the time zone.
 func ParseSchedule(job, text string) (*schedule.Schedule, error) {
 	name, spec, _ := strings.Cut(text, " ")
 	zone, err := time.LoadLocation(name)
@@ -54,13 +55,13 @@ func ParseSchedule(job, text string) (*schedule.Schedule, error) {
 	return s, nil
 }
 
-// normal writes what means the same the same way.
+// normal makes specs equal that mean the same.
 func normal(s Spec) Spec {
 	if s.Timezone == "" {
 		s.Timezone = "UTC"
 	}
 	if s.Weight == 1 {
-		s.Weight = 0 // what is said by default is the same as what a version before said
+		s.Weight = 0 // the default is left out, as versions before weights did
 	}
 	if s.History == Defaults().History {
 		s.History = 0

@@ -39,10 +39,12 @@ func TestRevisionTellsDefinitionsApart(t *testing.T) {
 	require.NotEqual(t, one.ScheduleRevision(), made("@hourly", jobs.WithTimezone("Europe/Berlin")).ScheduleRevision())
 }
 
-// printRevision makes this test binary a program that prints a job's schedule revision, and when in summer it runs.
+// printRevision makes this test binary a program that prints a job's schedule revision, and when in
+// summer it runs.
 const printRevision = "JOBS_PRINT_REVISION"
 
-// TestZoneDataBelongsToScheduleRevision has two programs read one definition with the zone data of two images.
+// TestZoneDataBelongsToScheduleRevision has two programs read one definition with the zone data of
+// two images.
 func TestZoneDataBelongsToScheduleRevision(t *testing.T) {
 	if os.Getenv(printRevision) != "" {
 		j, err := jobs.New("job", "0 12 * * *", func(context.Context, jobs.Run) error { return nil }, jobs.WithTimezone("Europe/Berlin"))

@@ -9,9 +9,10 @@ import (
 
 // Handler does a job's work for one tick.
 //
-// ctx ends when the run has to stop: the tick's lease is lost, the job's timeout has passed, or the replica shuts down;
-// [context.Cause] tells which. A nil error settles the tick as succeeded, any other as failed once the retries of the
-// job's policy are used up. Handlers of different ticks may run concurrently.
+// ctx ends when the run has to stop: the tick's lease is lost, the job's timeout has passed, or the
+// replica shuts down; [context.Cause] says which. A nil error settles the tick as succeeded, any
+// other as failed once the retries of the job's policy are used up. Handlers of different ticks may
+// run concurrently.
 type Handler func(ctx context.Context, run Run) error
 
 // Run is one execution of a tick by one replica.
@@ -20,36 +21,39 @@ type Run struct {
 	Job       string // the job's name
 	Replica   string // the id of the replica that runs the tick
 
-	// Tick is the scheduled time, in UTC and whole milliseconds: the same for every attempt, on every replica.
+	// Tick is the scheduled time, in UTC and whole milliseconds: the same for every attempt, on
+	// every replica.
 	Tick time.Time
-	// Token is the fencing token of the grant: positive, below 2^53, higher for every later grant of this job. All
-	// attempts that one holder makes under one lease share it.
+	// Token is the fencing token of the grant: positive, below 2^53, higher for every later grant
+	// of this job. All attempts that one holder makes under one lease share it.
 	Token int64
 	// Attempt numbers the tick's runs from 1, across retries and takeovers.
 	Attempt int
-	// Lease is what the run is held under. It is never nil in a run that the scheduler started.
+	// Lease is the lease on the tick. It is never nil in a run that the scheduler started.
 	Lease Lease
 }
 
-// Lease is what a handler can see of the lease that its run is held under.
+// Lease is a handler's view of the lease on its tick.
 type Lease interface {
-	// Deadline is when the run must have stopped unless the lease is renewed first. It is a reading of the local
-	// clock with its monotonic part, so compare it with time.Now or time.Until.
+	// Deadline is when the run must have stopped unless the lease is renewed first. It is a reading
+	// of the local clock with its monotonic part, so compare it with time.Now or time.Until.
 	Deadline() time.Time
-	// Valid reports whether the lease is still proved held at this instant. Ask right before a write that cannot
-	// carry the token. A true answer can be out of date when the caller acts on it; only the token closes that gap.
+	// Valid reports whether the lease is still proved held at this instant. Ask right before a
+	// write that cannot carry the token. A true answer can be out of date when the caller acts on
+	// it; only the token closes that gap.
 	Valid() bool
-	// OnRenewal calls f with the new deadline after each renewal, until stop is called. f runs on the goroutine that
-	// renews every lease of the process: it must not block.
+	// OnRenewal calls f with the new deadline after each renewal, until stop is called. f runs on
+	// the goroutine that renews every lease of the process: it must not block.
 	OnRenewal(f func(deadline time.Time)) (stop func())
 }
 
-// ErrLeaseEnding matches the error of a handler that stopped before ctx ended, because the lease had not been renewed for
-// so long that it was about to end. It says nothing about the work: the tick is not settled as failed, but left for
-// another attempt, as when the lease is lost.
+// ErrLeaseEnding matches the error of a handler that stopped before ctx ended, because the lease
+// had not been renewed for so long that it was about to end. It says nothing about the work: the
+// tick is not settled as failed, but left for another attempt, as when the lease is lost.
 var ErrLeaseEnding = errors.New("the lease was not renewed in time")
 
-// TickID is the tick's identity, equal for every attempt and on every replica: namespace/job/scheduled Unix ms.
+// TickID is the tick's identity, equal for every attempt and on every replica:
+// namespace/job/scheduled Unix ms.
 func (r Run) TickID() string {
 	return fmt.Sprintf("%s/%s/%d", r.Namespace, r.Job, r.Tick.UnixMilli())
 }
@@ -73,7 +77,8 @@ func (c *runContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// FromContext returns the run that ctx belongs to, for code below a handler that needs its tick or token.
+// FromContext returns the run that ctx belongs to, for code below a handler that needs its tick or
+// token.
 func FromContext(ctx context.Context) (run Run, ok bool) {
 	run, ok = ctx.Value(runKey{}).(Run)
 	return run, ok

@@ -9,13 +9,13 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-func TestTickIDIsNamespaceJobAndUnixMilliseconds(t *testing.T) {
+func TestTickIDIsNamespaceJobAndTime(t *testing.T) {
 	instant := time.Date(2026, 3, 29, 1, 30, 0, 250_000_000, time.UTC)
 	run := jobs.Run{Namespace: "billing", Job: "nightly-report", Tick: instant}
 	require.Equal(t, "billing/nightly-report/1774747800250", run.TickID())
 }
 
-func TestTickIDIsTheSameForEveryAttemptAndReplica(t *testing.T) {
+func TestTickIDIsTheSameForEveryAttempt(t *testing.T) {
 	instant := time.UnixMilli(1774747800250)
 	a := jobs.Run{Namespace: "n", Job: "j", Tick: instant.UTC(), Replica: "a", Token: 1, Attempt: 1}
 	b := jobs.Run{Namespace: "n", Job: "j", Tick: instant.In(time.FixedZone("", 3600)), Replica: "b", Token: 2, Attempt: 2}

@@ -21,7 +21,8 @@ const (
 	AtMostOnce Delivery = "at_most_once"
 )
 
-// Overlap says what happens to a tick that comes while an earlier tick of its job still runs anywhere in the fleet:
+// Overlap says what happens to a tick that comes while an earlier tick of its job still runs
+// anywhere in the fleet:
 //
 //	          the new tick                           the earlier run
 //	forbid    is skipped                             goes on
@@ -31,15 +32,16 @@ const (
 type Overlap string
 
 const (
-	// Forbid settles the new tick as skipped. Ticks that are being caught up wait for their turn instead.
+	// Forbid settles the new tick as skipped. Ticks that are being caught up wait for their turn
+	// instead.
 	Forbid Overlap = "forbid"
 	// Allow runs it beside the earlier one.
 	Allow Overlap = "allow"
-	// Queue lets it wait, and start at once when the earlier one settles. One tick waits at most: when another comes, the
-	// newest waits and the one before it is settled as skipped.
+	// Queue lets it wait, and start at once when the earlier one settles. One tick waits at most:
+	// when another comes, the newest waits and the one before it is settled as skipped.
 	Queue Overlap = "queue"
-	// Replace cancels the earlier one, which is settled as replaced, and then starts the new one. A holder that is dead or
-	// frozen delays it until its lease has run out, and no longer.
+	// Replace cancels the earlier one, which is settled as replaced, and then starts the new one. A
+	// holder that is dead or frozen delays it until its lease has run out, and no longer.
 	Replace Overlap = "replace"
 )
 
@@ -55,24 +57,25 @@ const (
 	MisfireAll Misfire = "all"
 )
 
-// Retry says how often and how soon a failed run is tried again by the same holder, under the same lease. A leader task
-// that ends is started again however often it has; Backoff and MaxBackoff are the wait before that, and MaxAttempts does
-// not apply.
+// Retry says how often and how soon a failed run is tried again by the same holder, under the same
+// lease. A leader task that ends is started again however often it has; Backoff and MaxBackoff are
+// the wait before that, and MaxAttempts does not apply.
 type Retry struct {
 	MaxAttempts int           // runs of one tick in all, at least 1; 1 means no retry
 	Backoff     time.Duration // before the first retry; doubled for each further one, then half of it more or less
 	MaxBackoff  time.Duration // no wait is longer; at least Backoff
 }
 
-// Spec is a job's name, schedule and policies. Every field means what it says, zero values included: start from
+// Spec is a job's name, schedule and policies. The zero value of a field is no default: start from
 // [Defaults] and change what should differ.
 type Spec struct {
 	Name     string // unique in its namespace; matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
 	Schedule string // a cron expression, a descriptor or an interval, as package schedule reads them
 	Timezone string // an IANA name; the empty string means UTC
 
-	// Leader makes the job a task that runs all the time, on exactly one replica as long as that one holds the task's
-	// lease, and on another when it does not any more. Such a task has no ticks of its own, so:
+	// Leader makes the job a task that runs all the time, on exactly one replica as long as that
+	// one holds the task's lease, and on another when it does not any more. Such a task has no
+	// ticks of its own, so:
 	//
 	//	Schedule, Timeout, Jitter, Rate        must be left at their zero values, and Weight at 1
 	//	Retry.Backoff, Retry.MaxBackoff        the wait before it is started again after it has ended
@@ -87,20 +90,20 @@ type Spec struct {
 	MaxTakeovers int // grants of one tick after the first, before it is settled as lost; 0 or more
 	Overlap      Overlap
 
-	// MisfireGrace is how late, by fleet time, a tick may start and still be on time. Later it is a misfire, and
-	// Misfire decides about it. 0 or more.
+	// MisfireGrace is how late, by fleet time, a tick may start and still be on time. Later it is a
+	// misfire, and Misfire decides about it. 0 or more.
 	MisfireGrace  time.Duration
 	Misfire       Misfire
 	CatchUpWindow time.Duration // misfires older than this are settled as missed; 0 or more
 	MaxCatchUp    int           // so are the oldest ones past this many; from 0 to [MostCatchUp]
 
-	// Jitter shifts each tick's start by a random part of at most this, the same on every replica for one tick. It
-	// must be shorter than the time between two ticks. 0 means none.
+	// Jitter shifts each tick's start by a random part of at most this, the same on every replica
+	// for one tick. It must be shorter than the time between two ticks. 0 means none.
 	Jitter time.Duration
 
-	// Rate limits how often the job may be triggered by hand; scheduled ticks are not limited, and not counted. The zero
-	// Rate is no limit. Burst is how many triggers may come at once after a while without any: from 1 to 1,000,000
-	// with a Rate, and without meaning otherwise.
+	// Rate limits how often the job may be triggered by hand; scheduled ticks are not limited, and
+	// not counted. The zero Rate is no limit. Burst is how many triggers may come at once after a
+	// while without any: from 1 to 1,000,000 with a Rate, and without meaning otherwise.
 	//
 	//	rate    burst   triggers that are let through
 	//	        1       all
@@ -110,26 +113,31 @@ type Spec struct {
 	Rate  Rate
 	Burst int
 
-	// Weight is how much of its replica's capacity a run takes: see scheduler.WithMaxRuns. From 1 to [MaxWeight]. A run
-	// takes it from its start to its end, the waits between its attempts included.
+	// Weight is how much of its replica's capacity a run takes: see scheduler.WithMaxRuns. From 1
+	// to [MaxWeight]. A run takes it from its start to its end, the waits between its attempts
+	// included.
 	Weight int `json:",omitempty"`
 
-	// History is how many settled ticks of the job the store keeps for people to look at, from [MinHistory] to
-	// [MaxHistory]. A range of ticks that were settled together counts as one. What runs does not depend on it.
+	// History is how many settled ticks of the job the store keeps for people to look at, from
+	// [MinHistory] to [MaxHistory]. A range of ticks that were settled together counts as one. What
+	// runs does not depend on it.
 	History int `json:",omitempty"`
 
 	Groups []string // only replicas that serve one of these groups run the job; empty means every replica
 	Paused bool     // every tick is settled as skipped
 
-	// Definition is whatever else defines the job, such as its command, for [Job.Revision]. Keep secrets out of it.
+	// Definition is whatever else defines the job, such as its command, for [Job.Revision]. Keep
+	// secrets out of it.
 	Definition string
 
-	// Details are what Definition stands for, by field, for people to compare: see [Job.Fields]. They do not belong to the
-	// revision. Keep secrets out of them. nil where Definition says it all.
+	// Details are what Definition stands for, by field, for people to compare: see [Job.Fields].
+	// They do not belong to the revision. Keep secrets out of them. nil where Definition says it
+	// all.
 	Details Details `json:"-"`
 }
 
-// Defaults returns the policies of a job that asks for nothing else. Name and Schedule are left empty.
+// Defaults returns the policies of a job that asks for nothing else. Name and Schedule are left
+// empty.
 func Defaults() Spec {
 	return Spec{
 		Retry:         Retry{MaxAttempts: 1, Backoff: time.Second, MaxBackoff: time.Minute},
@@ -149,7 +157,8 @@ func Defaults() Spec {
 // MaxWeight is the most that a job may weigh.
 const MaxWeight = 1_000_000
 
-// MostCatchUp is the most that [Spec].MaxCatchUp may be: what is left of a backlog is counted at once, by every replica.
+// MostCatchUp is the most that [Spec].MaxCatchUp may be: every replica counts the rest of a backlog
+// at once.
 const MostCatchUp = 10_000
 
 // The range of [Spec].History.
@@ -268,7 +277,8 @@ var never = func() *schedule.Schedule {
 	return s
 }()
 
-// checkLeader reports what a leader task must not have: it would have no effect, or end what is meant to go on.
+// checkLeader reports the fields that a leader task must not have: they would have no effect, or
+// end the task.
 func (s Spec) checkLeader(fault func(field string, value any, rule string, args ...any)) {
 	const remove = "must be left out of a leader task: "
 	if s.Schedule != "" {

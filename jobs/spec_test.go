@@ -160,7 +160,7 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 	require.ErrorContains(t, err, "handler: nil, must be a function")
 }
 
-func TestNilHandlerIsTheOnlyFaultOfAGoodSpec(t *testing.T) {
+func TestNilHandlerIsAFault(t *testing.T) {
 	_, err := jobs.FromSpec(validSpec(), nil)
 	require.EqualError(t, err, `job "nightly-report": handler: nil, must be a function`)
 	_, err = jobs.FromSpec(validSpec(), func(context.Context, jobs.Run) error { return nil })
@@ -173,7 +173,7 @@ func leaderSpec() jobs.Spec {
 	return spec
 }
 
-func TestALeaderTaskHasNoScheduleAndNothingThatNeedsOne(t *testing.T) {
+func TestLeaderTasksRefuseWhatNeedsASchedule(t *testing.T) {
 	require.NoError(t, leaderSpec().Validate())
 
 	spec := leaderSpec()
@@ -193,7 +193,7 @@ func TestALeaderTaskHasNoScheduleAndNothingThatNeedsOne(t *testing.T) {
 	require.Len(t, faultsIn(t, spec.Validate()), 3, "one fault for each")
 }
 
-func TestALeaderTaskKeepsThePoliciesOfItsRestart(t *testing.T) {
+func TestLeaderTasksKeepTheirRestartPolicy(t *testing.T) {
 	spec := leaderSpec()
 	spec.Retry = jobs.Retry{MaxAttempts: 1, Backoff: 5 * time.Second, MaxBackoff: time.Minute}
 	spec.Groups, spec.Paused, spec.Timezone = []string{"eu"}, true, "Europe/Berlin"

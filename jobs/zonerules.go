@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// rulesFrom and rulesUntil bound what a revision says of a time zone. They are fixed: a revision must not depend on when it
-// is taken, and corrections of the distant past are no other definition.
+// rulesFrom and rulesUntil bound what a revision says of a time zone. They are fixed: a revision
+// must not depend on when it is taken, and corrections of the distant past are no other definition.
 var (
 	rulesFrom  = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	rulesUntil = time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// zoneRules returns what a zone's clock shows in those years, and when it is changed: two machines whose zone data differ
-// there disagree on the ticks of one definition. It is empty for UTC.
+// zoneRules returns what a zone's clock shows in those years, and when it is changed: two machines
+// whose zone data differ there disagree on the ticks of one definition. It is empty for UTC.
 func zoneRules(zone *time.Location) string {
 	var rules strings.Builder
 	shown := 0

@@ -8,6 +8,7 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestNewestDefinitionOfAJobIsInForce(t *testing.T) {
@@ -33,7 +34,7 @@ func TestNewestDefinitionOfAJobIsInForce(t *testing.T) {
 		f.sleepTo(25 * time.Second)
 		inForce(edited)
 
-		f.store.Forget() // whoever makes the record brings what it knows
+		f.store.Forget() // the replica that makes the record brings its definition
 		f.sleepTo(35 * time.Second)
 		require.NotZero(t, f.inspect("job").Policy.History)
 
@@ -55,5 +56,21 @@ func TestHistoryOfAJobIsAsLongAsItSays(t *testing.T) {
 		require.Len(t, f.inspect("short").Settled, 16)
 		require.Len(t, f.inspect("usual").Settled, 128)
 		require.Len(t, f.inspect("long").Settled, 200)
+	})
+}
+
+func TestRecordRemovedUnderItsReplicasComesBack(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		f.job("job", "@every 10s", takes(time.Second))
+		f.startMany(3)
+		f.sleepTo(25 * time.Second)
+		r := f.inspect("job")
+		a, err := f.store.Remove(t.Context(), protocol.Remove{Name: "job", Mark: r.Mark, Token: r.Token})
+		require.NoError(t, err)
+		require.Equal(t, protocol.RecordRemoved, a.Status)
+		f.sleepTo(26 * time.Second)
+		require.Equal(t, r.Mark, f.inspect("job").Mark, "they make it again with what they know")
+		f.sleepTo(55 * time.Second)
+		require.Equal(t, "10s, 20s, 30s, 40s, 50s", f.story("job"))
 	})
 }

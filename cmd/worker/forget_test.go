@@ -3,11 +3,13 @@ package main
 import (
 	"encoding/json"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
 )
 
@@ -89,4 +91,43 @@ func TestForgottenFactIsKeptAsItIs(t *testing.T) {
 	other := fact
 	other.Job = "another"
 	require.NotEqual(t, fact.Request(), other.Request())
+}
+
+func TestForgottenJobOfAWorkerThatIsBackRunsAgain(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	head := "namespace: billing\nredis: {url: '" + s.server.URL() + "'}\nlease: {ttl: 1s}\nhttp: {addr: 127.0.0.1:0}\njobs:\n"
+	path := filetest.Config(t, head+"- {name: tick-tock, schedule: '@every 1s', log: {message: x}, rate: 1/1h, overlap: allow}\n")
+	stale := filetest.Config(t, head+"- {name: tick-tock, schedule: '@every 1s', log: {message: x}, overlap: allow}\n")
+	elsewhere := filetest.Config(t, head+"- {name: sync-orders, schedule: '@every 1h', log: {message: x}}\n")
+	ask := func(path string, args ...string) result {
+		return do(t, map[string]string{"USER": "ops1"}, append(args, "--config", path)...)
+	}
+
+	p := start(t, path, "--replica", "a")
+	p.await("tick settled", "job", "tick-tock")
+	require.Equal(t, 0, ask(stale, "trigger", "tick-tock", "--wait", "--timeout", "1m").code)
+	r := ask(stale, "trigger", "tick-tock") // by a file that does not say the rate
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "refused: its rate is 1/1h with a burst of 1")
+	r = ask(elsewhere, "forget", "tick-tock", "--yes")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, "so nothing was removed: a serves it")
+
+	p.signal(syscall.SIGTERM)
+	require.Equal(t, 0, p.exit())
+	require.Contains(t, ask(elsewhere, "status").stdout, "worker forget tick-tock")
+	before, err := s.store.Inspect(t.Context(), "tick-tock")
+	require.NoError(t, err)
+	r = ask(elsewhere, "forget", "tick-tock", "--yes")
+	require.Equal(t, 0, r.code, r.stderr)
+	require.NotContains(t, ask(elsewhere, "status").stdout, "tick-tock")
+
+	p = start(t, path, "--replica", "b")
+	p.await("tick settled", "job", "tick-tock")
+	after, err := s.store.Inspect(t.Context(), "tick-tock")
+	require.NoError(t, err)
+	require.Greater(t, after.Token, before.Token)
+	require.Greater(t, after.Settled[0].Occasion, before.Mark, "nothing of the old record is left, and nothing was caught up")
+	require.Equal(t, 0, ask(stale, "trigger", "tick-tock").code, "the rate begins again")
 }

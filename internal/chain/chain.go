@@ -1,5 +1,5 @@
-// Package chain makes of a job the function that runs one tick of it: the handler with the job's timeout and retries,
-// and safe from its panics.
+// Package chain makes of a job the function that runs one tick of it: the handler with the job's
+// timeout and retries, and safe from its panics.
 package chain
 
 import (
@@ -10,45 +10,48 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// wrapper adds behaviour around a handler. It keeps no state between runs, so that the handler it returns is as safe for
-// concurrent use as the one it was given.
+// wrapper adds behaviour around a handler. It keeps no state between runs, so that the handler it
+// returns is as safe for concurrent use as the one it was given.
 type wrapper func(jobs.Handler) jobs.Handler
 
-// Hooks connect a job's retries with the scheduler. Each field may be nil. The functions are called on the goroutine that
-// runs the tick, one at a time per run; runs of different ticks may call them concurrently.
+// Hooks connect a job's retries with the scheduler. Each field may be nil. The functions are called
+// on the goroutine that runs the tick, one at a time per run; runs of different ticks may call them
+// concurrently.
 type Hooks struct {
-	// OnRetry is called when an attempt has failed and another will follow after wait. run is the attempt that failed
-	// with err. It is not called for the failure that ends the run.
+	// OnRetry is called when an attempt has failed and another will follow after wait. run is the
+	// attempt that failed with err. It is not called for the failure that ends the run.
 	OnRetry func(run jobs.Run, err error, wait time.Duration)
 
-	// BeforeAttempt is called when the wait is over, right before the attempt that run describes. It records
-	// run.Attempt in the store, so that a takeover counts from there. The attempt follows whether or not that worked,
-	// so BeforeAttempt handles its own errors and limits its own time.
+	// BeforeAttempt is called when the wait is over, right before the attempt that run describes.
+	// It records run.Attempt in the store, so that a takeover counts from there. The attempt
+	// follows whether or not that worked, so BeforeAttempt handles its own errors and limits its
+	// own time.
 	BeforeAttempt func(ctx context.Context, run jobs.Run)
 
-	// Stopping is closed when no further attempt is to begin here: a run that waits for its next attempt, or fails
-	// later, ends at once with [ErrGivenUp]. A nil channel is never closed.
+	// Stopping is closed when no further attempt is to begin here: a run that waits for its next
+	// attempt, or fails later, ends at once with [ErrGivenUp]. A nil channel is never closed.
 	Stopping <-chan struct{}
 }
 
-// ErrGivenUp matches the error of a run that waited for its next attempt when its replica stopped: that attempt is left
-// to another replica.
+// ErrGivenUp matches the error of a run that waited for its next attempt when its replica stopped:
+// that attempt is left to another replica.
 var ErrGivenUp = errors.New("the replica stops: the next attempt is left to another")
 
-// New returns the function that runs a tick of job: its handler inside the wrappers that its [jobs.Spec] asks for. One
-// chain serves all ticks of the job, and is safe for concurrent use.
+// New returns the function that runs a tick of job: its handler inside the wrappers that its
+// [jobs.Spec] asks for. One chain serves all ticks of the job, and is safe for concurrent use.
 //
 // From the outside in:
 //
 //  1. The context gets the run, for [jobs.FromContext].
-//  2. retrying starts the attempts. It is outside the timeout, so that each attempt has the whole of it and the waits
-//     in between have none.
+//  2. retrying starts the attempts. It is outside the timeout, so that each attempt has the whole of
+//     it and the waits in between have none.
 //  3. timeout limits one attempt.
-//  4. [Recover] turns a panic into an error, and makes every error safe to use. It is innermost, so that a panic is
-//     retried like any other failure, and so that the others wait for the handler's whole goroutine.
+//  4. [Recover] turns a panic into an error, and makes every error safe to use. It is innermost, so
+//     that a panic is retried like any other failure, and so that the others wait for the handler's
+//     whole goroutine.
 //
-// A chain always returns once the handler has: no panic and no runtime.Goexit leaves it, neither of the handler nor of
-// the methods of the error that it returns.
+// A chain always returns once the handler has: no panic and no runtime.Goexit leaves it, neither of
+// the handler nor of the methods of the error that it returns.
 func New(job *jobs.Job, hooks Hooks) jobs.Handler {
 	spec := job.Spec()
 	next := Recover(job.Handler())
@@ -59,9 +62,9 @@ func New(job *jobs.Job, hooks Hooks) jobs.Handler {
 	}
 }
 
-// NewThen is [New] for a caller that starts a goroutine for each run, and does nothing else there. The function that it
-// returns calls then with the run's error, once, and ends the goroutine if the handler does. That spares a second
-// goroutine for each run of a job without timeout and retry.
+// NewThen is [New] for a caller that starts a goroutine for each run, and does nothing else there.
+// The function that it returns calls then with the run's error, once, and ends the goroutine if the
+// handler does. That spares a second goroutine for each run of a job without timeout and retry.
 func NewThen(job *jobs.Job, hooks Hooks) func(ctx context.Context, run jobs.Run, then func(error)) {
 	spec := job.Spec()
 	if spec.Timeout <= 0 && spec.Retry.MaxAttempts <= 1 {

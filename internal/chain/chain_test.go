@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-func TestChainGivesEachAttemptItsTimeoutAndRecoversEach(t *testing.T) {
+func TestEachAttemptHasItsTimeoutAndRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
 		handler := func(ctx context.Context, run jobs.Run) error {

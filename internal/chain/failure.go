@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// failure stands for a handler's error and is safe to use anywhere. An error is code of the handler's author. Its methods
-// may panic, as those of a typed nil pointer do, block forever, or call runtime.Goexit; outside of the run they would end
-// the process or hold the tick's lease.
+// failure stands for a handler's error and is safe to use anywhere. An error is code of the
+// handler's author. Its methods may panic, as those of a typed nil pointer do, block forever, or
+// call runtime.Goexit; outside of the run they would end the process or hold the tick's lease.
 //
-// The text is read once, when the handler returns. errors.Is and errors.As look into the handler's error, within limits:
-// a panic or runtime.Goexit counts as no match, and so does an answer that takes longer than a second. After that, and
-// when the text could not be read, nothing matches any more. A method that never returns leaves its goroutine behind, and
-// nothing can contain a fatal error of the runtime, such as an overflow of the stack.
+// The text is read once, when the handler returns. errors.Is and errors.As look into the handler's
+// error, within limits: a panic or runtime.Goexit counts as no match, and so does an answer that
+// takes longer than a second. After that, and when the text could not be read, nothing matches any
+// more. A method that never returns leaves its goroutine behind, and nothing can contain a fatal
+// error of the runtime, such as an overflow of the stack.
 //
 // It is safe for concurrent use.
 type failure struct {
@@ -47,7 +48,8 @@ func safe(err error) error {
 	return f
 }
 
-// Error returns what the Error method of the handler's error returned. Of more than 64 KiB the middle is left out.
+// Error returns what the Error method of the handler's error returned. Of more than 64 KiB the
+// middle is left out.
 func (f *failure) Error() string { return f.text }
 
 // Is reports whether the handler's error matches target, for errors.Is.
@@ -101,8 +103,8 @@ func (f *failure) retryAfter() time.Duration {
 	return wait
 }
 
-// contained calls f on a goroutine of its own and returns what it returns. ok is false, with the zero value, when f
-// panicked, ended its goroutine or did not return within methodTimeout.
+// contained calls f on a goroutine of its own and returns what it returns. ok is false, with the
+// zero value, when f panicked, ended its goroutine or did not return within methodTimeout.
 func contained[T any](f func() T) (result T, ok bool) {
 	results := make(chan T, 1)
 	go func() {
@@ -119,8 +121,8 @@ func contained[T any](f func() T) (result T, ok bool) {
 	return result, ok
 }
 
-// shortened leaves out the middle of a text that is too long: its beginning says what failed, its end is often the
-// last output of a command.
+// shortened leaves out the middle of a text that is too long: its beginning says what failed, its
+// end is often the last output of a command.
 func shortened(text string) string {
 	if len(text) <= maxFailureText {
 		return text

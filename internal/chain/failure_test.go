@@ -35,11 +35,11 @@ type typedNil struct{ text string }
 
 func (e *typedNil) Error() string { return e.text }
 
-func TestChainContainsWhateverAnErrorDoes(t *testing.T) {
+func TestChainContainsHostileErrors(t *testing.T) {
 	harms := map[string]func(stop <-chan struct{}) func(){
 		"panics":              func(<-chan struct{}) func() { return func() { panic("harm") } },
 		"ends its goroutine":  func(<-chan struct{}) func() { return runtime.Goexit },
-		"blocks for ever":     func(stop <-chan struct{}) func() { return func() { <-stop } },
+		"blocks forever":      func(stop <-chan struct{}) func() { return func() { <-stop } },
 		"panics with itself":  func(<-chan struct{}) func() { return func() { panic((*typedNil)(nil)) } },
 		"panics with nothing": func(<-chan struct{}) func() { return func() { panic(nil) } }, //nolint:govet // is tested
 	}

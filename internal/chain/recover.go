@@ -7,12 +7,13 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Recover turns a panic of the handler into a [*jobs.PanicError], and runtime.Goexit into [jobs.ErrGoexit]. Every error
-// that it returns is safe to use: see failure.
+// Recover turns a panic of the handler into a [*jobs.PanicError], and runtime.Goexit into
+// [jobs.ErrGoexit]. Every error that it returns is safe to use: see failure.
 //
-// Nothing can stop a goroutine that has called runtime.Goexit from ending. So the handler gets a goroutine of its own,
-// which Recover waits for. Otherwise such a handler would end its caller too, and its tick would stay held, neither
-// running nor settled. A panic on a further goroutine, one that the handler starts, still ends the process.
+// Nothing can stop a goroutine that has called runtime.Goexit from ending. So the handler gets a
+// goroutine of its own, which Recover waits for. Otherwise such a handler would end its caller too,
+// and its tick would stay held, neither running nor settled. A panic on a further goroutine, one
+// that the handler starts, still ends the process.
 func Recover(next jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) error {
 		result := make(chan error, 1)

@@ -25,7 +25,7 @@ func TestRecoverPassesWhatTheHandlerReturns(t *testing.T) {
 	}
 }
 
-func TestRecoverMakesAPanicAnErrorWithValueAndStack(t *testing.T) {
+func TestPanicsKeepTheirValueAndStack(t *testing.T) {
 	err := Recover(panicsOnPurpose)(t.Context(), jobs.Run{})
 
 	panicked, ok := errors.AsType[*jobs.PanicError](err)
@@ -45,7 +45,7 @@ func TestRecoveredErrorsAreSeenThroughThePanic(t *testing.T) {
 
 func TestPanicWithNilIsNoSuccess(t *testing.T) {
 	err := Recover(func(context.Context, jobs.Run) error {
-		panic(nil) //nolint:govet // it is what is tested
+		panic(nil) //nolint:govet // the test is about it
 	})(t.Context(), jobs.Run{})
 	require.Error(t, err)
 }

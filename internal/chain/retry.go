@@ -14,15 +14,17 @@ import (
 // retrying tries a failed run again, with Attempt raised by one each time, until one of these:
 //
 //   - An attempt succeeds: the error is nil.
-//   - Attempt has reached policy.MaxAttempts: the error is the last attempt's. The first attempt keeps the
-//     number that it comes with, so attempts before a takeover count.
+//   - Attempt has reached policy.MaxAttempts: the error is the last attempt's. The first attempt
+//     keeps the number that it comes with, so attempts before a takeover count.
 //   - The error is [jobs.Permanent], or matches [jobs.ErrLeaseEnding]: it is returned.
 //   - ctx ends, also during a wait: the error wraps the last attempt's and [context.Cause] of ctx.
-//   - hooks.Stopping is closed, also during a wait: the error wraps the last attempt's and [ErrGivenUp].
+//   - hooks.Stopping is closed, also during a wait: the error wraps the last attempt's and
+//     [ErrGivenUp].
 //
-// The first attempt is always made. The wait after it is policy.Backoff, and twice as long after each further one; half
-// of it more or less, at random, but never more than policy.MaxBackoff. An error that has a method RetryAfter()
-// time.Duration asks for a wait of at least so long, within the same limit.
+// The first attempt is always made. The wait after it is policy.Backoff, and twice as long after
+// each further one; half of it more or less, at random, but never more than policy.MaxBackoff. An
+// error that has a method RetryAfter() time.Duration asks for a wait of at least so long, within
+// the same limit.
 //
 // With MaxAttempts 1 the handler is returned as it is.
 func retrying(policy jobs.Retry, hooks Hooks) wrapper {

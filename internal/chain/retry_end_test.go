@@ -101,7 +101,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 				return io.ErrUnexpectedEOF
 			}, Hooks{}
 		},
-		"while it is told": func(end func()) (jobs.Handler, Hooks) {
+		"in OnRetry": func(end func()) (jobs.Handler, Hooks) {
 			return func(context.Context, jobs.Run) error { return io.ErrUnexpectedEOF },
 				Hooks{OnRetry: func(jobs.Run, error, time.Duration) { end() }}
 		},
@@ -137,7 +137,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestRetryTellsOfNoRetryThatWillNotBe(t *testing.T) {
+func TestLastFailureIsNoRetry(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errLost)
 	r := &recorder{fail: 9, err: errLost}

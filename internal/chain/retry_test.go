@@ -20,7 +20,7 @@ func attempts(n int) jobs.Retry {
 	return jobs.Retry{MaxAttempts: n, Backoff: time.Second, MaxBackoff: time.Minute}
 }
 
-// recorder is a handler and hooks that note what is asked of them, in order.
+// recorder is a handler and hooks that record their calls, in order.
 type recorder struct {
 	fail  int // this many attempts fail with err, the others succeed
 	err   error
@@ -49,7 +49,7 @@ func (r *recorder) hooks() Hooks {
 	}
 }
 
-func TestRetryCountsAttemptsFromTheFirstAndAnnouncesEach(t *testing.T) {
+func TestRetryCountsAttemptsFromTheFirst(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy jobs.Retry
 		first  int
@@ -115,7 +115,7 @@ func TestRetryWaitsDoubleWithinTheirBounds(t *testing.T) {
 					require.LessOrEqual(t, wait, min(interval+interval/2+1, policy.MaxBackoff), "wait %d", i)
 					interval = min(2*interval, policy.MaxBackoff)
 				}
-				require.Equal(t, sum, time.Since(start), "the waits that were told are those that were waited")
+				require.Equal(t, sum, time.Since(start), "the reported waits are the real ones")
 			})
 		})
 	}
@@ -138,7 +138,7 @@ type busy struct{ wait time.Duration }
 func (busy) Error() string               { return "busy" }
 func (b busy) RetryAfter() time.Duration { return b.wait }
 
-func TestRetryWaitsAtLeastAsLongAsTheErrorAsks(t *testing.T) {
+func TestRetryWaitsAsLongAsErrorsAsk(t *testing.T) {
 	for asked, want := range map[time.Duration]time.Duration{
 		30 * time.Second: 30 * time.Second,
 		time.Hour:        time.Minute, // MaxBackoff bounds it

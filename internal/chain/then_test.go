@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-func TestChainThenTellsWhatChainReturns(t *testing.T) {
+func TestThenGetsTheResultOfTheChain(t *testing.T) {
 	handlers := map[string]jobs.Handler{
 		"nil":    func(context.Context, jobs.Run) error { return nil },
 		"error":  func(context.Context, jobs.Run) error { return io.ErrUnexpectedEOF },
@@ -58,7 +58,7 @@ func TestChainThenTellsWhatChainReturns(t *testing.T) {
 	}
 }
 
-func TestChainThenKeepsTheValuesOfItsContext(t *testing.T) {
+func TestThenKeepsTheValuesOfItsContext(t *testing.T) {
 	type key struct{}
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 	job, err := jobs.New("j", "@hourly", func(ctx context.Context, _ jobs.Run) error {
@@ -73,7 +73,7 @@ func TestChainThenKeepsTheValuesOfItsContext(t *testing.T) {
 	NewThen(job, Hooks{})(ctx, jobs.Run{}, func(err error) { require.ErrorIs(t, err, context.Canceled) })
 }
 
-func BenchmarkChainThenWithoutTimeoutAndRetry(b *testing.B) {
+func BenchmarkThenWithoutTimeoutAndRetry(b *testing.B) {
 	job, err := jobs.New("j", "@hourly", func(context.Context, jobs.Run) error { return nil })
 	require.NoError(b, err)
 	handle := NewThen(job, Hooks{})

@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-func TestTimeoutEndsTheContextAtTheLimitAndSaysWhichItWas(t *testing.T) {
+func TestTimeoutEndsTheContextWithItsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		err := timeout(time.Minute)(func(ctx context.Context, _ jobs.Run) error {
@@ -32,7 +32,7 @@ func TestTimeoutEndsTheContextAtTheLimitAndSaysWhichItWas(t *testing.T) {
 	})
 }
 
-func TestTimeoutSaysItOnceWhenTheHandlerReturnsTheCause(t *testing.T) {
+func TestReturnedTimeoutIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := timeout(time.Minute)(func(ctx context.Context, _ jobs.Run) error {
 			<-ctx.Done()

@@ -15,13 +15,15 @@ import (
 )
 
 const (
-	// backupDelay is how long after a deadline the worker kills a group itself. By then the supervisor has done so,
-	// unless it is frozen.
+	// backupDelay is how long after a deadline the worker kills a group itself. By then the
+	// supervisor has done so, unless it is frozen.
 	backupDelay = 50 * time.Millisecond
-	// backupLimit is how late the worker may do that without a look at the group. A worker that comes later may have
-	// been frozen itself: the end of the run may be waiting in the socket, and the group's number may be taken again.
+	// backupLimit is how late the worker may do that without a look at the group. A worker that
+	// comes later may have been frozen itself: the end of the run may be waiting in the socket, and
+	// the group's number may be taken again.
 	backupLimit = 250 * time.Millisecond
-	// reportTimeout is how long the worker waits for the report of an overdue end before it kills the supervisor.
+	// reportTimeout is how long the worker waits for the report of an overdue end before it kills
+	// the supervisor.
 	reportTimeout = 5 * time.Second
 )
 
@@ -42,7 +44,8 @@ type activeRun struct {
 	lost  error
 }
 
-// await passes renewals and the end of the context on until the supervisor reports the end of the run.
+// await passes renewals and the end of the context on until the supervisor reports the end of the
+// run.
 func (r *activeRun) await(ctx context.Context, grace time.Duration, deadline time.Time) error {
 	lease := r.run.Lease
 	unsubscribe := lease.OnRenewal(r.extend)
@@ -119,8 +122,8 @@ func (r *activeRun) outcome(ctx context.Context) error {
 	return failed
 }
 
-// killGroup kills the run's process group in place of a supervisor that is late, if it is still the run's for all that
-// can be seen.
+// killGroup kills the run's process group in place of a supervisor that is late, if it is still the
+// run's for all that can be seen.
 func (r *activeRun) killGroup(late time.Duration) {
 	if pid := r.groupLeader(); pid != 0 && (late < backupLimit || proc.TagOf(pid) == r.tag()) {
 		_ = unix.Kill(-pid, unix.SIGKILL)

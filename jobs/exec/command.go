@@ -12,21 +12,23 @@ import (
 
 // Command is what a job of this kind runs.
 type Command struct {
-	// Args is the program and its arguments. A program without a slash is looked up in the PATH of the command's own
-	// environment, where only absolute directories count; one with a slash is relative to Dir. No shell reads it.
+	// Args is the program and its arguments. A program without a slash is looked up in the PATH of
+	// the command's own environment, where only absolute directories count; one with a slash is
+	// relative to Dir. No shell reads it.
 	Args []string
-	// Dir is the working directory, relative to the worker's; empty means the worker's. It need not exist before a run.
+	// Dir is the working directory, relative to the worker's; empty means the worker's. It need not
+	// exist before a run.
 	Dir string
-	// Env is added to the worker's environment, and wins over it. The variables that describe the run are not
-	// allowed here.
+	// Env is added to the worker's environment, and wins over it. The variables that describe the
+	// run are not allowed here.
 	Env map[string]string
-	// KillGrace is the time between SIGTERM and SIGKILL, 0 or more; the end of the lease may cut it short. 0 kills at
-	// once.
+	// KillGrace is the time between SIGTERM and SIGKILL, 0 or more; the end of the lease may cut it
+	// short. 0 kills at once.
 	KillGrace time.Duration
 }
 
-// Validate returns every fault of c, each a [*jobs.Fault], joined; nil when there is none. It does not look for the
-// program or the directory: they depend on the machine that runs the command.
+// Validate returns every fault of c, each a [*jobs.Fault], joined; nil when there is none. It does
+// not look for the program or the directory: they depend on the machine that runs the command.
 func (c Command) Validate() error {
 	var faults []error
 	fault := func(field, value, rule string) {

@@ -31,8 +31,8 @@ const (
 	sweepTimeout = 2 * time.Second
 )
 
-// connection is the worker's end of the connection to one supervisor process, with the runs in that process's care. It
-// has two goroutines, write and read; both end when the process has.
+// connection is the worker's end of the connection to one supervisor process, with the runs in that
+// process's care. It has two goroutines, write and read; both end when the process has.
 type connection struct {
 	process *osexec.Cmd
 	conn    *net.UnixConn
@@ -117,7 +117,8 @@ func (c *connection) wakeLocked() {
 	}
 }
 
-// take returns the requests that wait to be written. Extensions come last: the start of their run may be among the others.
+// take returns the requests that wait to be written. Extensions come last: the start of their run
+// may be among the others.
 func (c *connection) take() []protocol.Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,8 +192,9 @@ func (c *connection) handle(report protocol.Report) {
 	}
 }
 
-// cleanUp kills what a supervisor process may have left, once its connection has ended: first the groups of its runs, of
-// which the kernel has killed the leaders only, then all processes with its tags.
+// cleanUp kills what a supervisor process may have left, once its connection has ended: first the
+// groups of its runs, of which the kernel has killed the leaders only, then all processes with its
+// tags.
 func (c *connection) cleanUp() {
 	c.mu.Lock()
 	c.lost = true
@@ -227,7 +229,8 @@ func (c *connection) cleanUp() {
 	close(c.gone)
 }
 
-// kill kills a supervisor process that does not do its work. The end of the connection does the rest.
+// kill kills a supervisor process that does not do its work. The end of the connection does the
+// rest.
 func (c *connection) kill() {
 	c.mu.Lock()
 	c.lost = true
@@ -235,8 +238,9 @@ func (c *connection) kill() {
 	_ = c.process.Process.Kill()
 }
 
-// close ends the worker's half of the connection, which tells the supervisor process that its worker is gone, and waits
-// for the end of the process. The error is about a process that did not end as it should.
+// close ends the worker's half of the connection, which tells the supervisor process that its
+// worker is gone, and waits for the end of the process. The error is about a process that did not
+// end as it should.
 func (c *connection) close() error {
 	c.mu.Lock()
 	lost := c.lost

@@ -16,11 +16,12 @@ import (
 	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
-// stubborn ignores SIGTERM, but says that the signal came. It reads what nobody writes, so that it need not start anything
-// before it can answer.
+// stubborn ignores SIGTERM, but says that the signal came. It reads what nobody writes, so that it
+// need not start anything before it can answer.
 const stubborn = `exec 8<>"$LIFE.silence"; trap 'echo terminated >&9' TERM; echo up >&9; while :; do read -r nothing <&8; done`
 
-// slack is how late a loaded machine may be. It is less than what the parts of the package wait for each other.
+// slack is how late a loaded machine may be. It is less than what the parts of the package wait for
+// each other.
 const slack = 4 * time.Second
 
 func TestCancelledRunIsKilledAfterItsGrace(t *testing.T) {

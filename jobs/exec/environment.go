@@ -27,8 +27,8 @@ func runValues(run jobs.Run, tag string) []string {
 // tickTime is the scheduled time as it is written outside of Go: RFC 3339 with milliseconds, UTC.
 func tickTime(run jobs.Run) string { return run.Tick.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// environment is base with c.Env and the variables that describe the run. dir is the working directory when c names one: PWD has
-// to follow it, or programs that trust it see the worker's.
+// environment is base with c.Env and the variables that describe the run. dir is the working
+// directory when c names one: PWD has to follow it, or programs that trust it see the worker's.
 func environment(base []string, c Command, dir string, run jobs.Run, tag string) []string {
 	added := maps.Clone(c.Env)
 	if added == nil {

@@ -14,21 +14,26 @@ import (
 type Reason string
 
 const (
-	// ReasonExit means that the command ended by itself, with an exit code or by a signal that the supervisor did not send.
+	// ReasonExit means that the command ended by itself, with an exit code or by a signal that the
+	// supervisor did not send.
 	ReasonExit = Reason(protocol.ReasonExit)
-	// ReasonNotStarted means that the command could not be started: no such program or directory, no permission.
+	// ReasonNotStarted means that the command could not be started: no such program or directory,
+	// no permission.
 	ReasonNotStarted = Reason(protocol.ReasonNotStarted)
-	// ReasonCancelled means that the run's context ended: a timeout, a shutdown, a lease known to be lost.
+	// ReasonCancelled means that the run's context ended: a timeout, a shutdown, a lease known to
+	// be lost.
 	ReasonCancelled = Reason(protocol.ReasonCancelled)
-	// ReasonDeadline means that the lease was not renewed in time, so the supervisor sent the command SIGTERM or
-	// SIGKILL. The error matches jobs.ErrLeaseEnding.
+	// ReasonDeadline means that the lease was not renewed in time, so the supervisor sent the
+	// command SIGTERM or SIGKILL. The error matches jobs.ErrLeaseEnding.
 	ReasonDeadline = Reason(protocol.ReasonDeadline)
-	// ReasonSupervisorLost means that the supervisor ended or did not answer, and that the worker killed the command.
+	// ReasonSupervisorLost means that the supervisor ended or did not answer, and that the worker
+	// killed the command.
 	ReasonSupervisorLost Reason = "supervisor_lost"
 )
 
-// ExitError is the error of every run that failed in the handler that [New] returns. It wraps the cause of the run's
-// context if that had ended, and the system's error if the command could not be started.
+// ExitError is the error of every run that failed in the handler that [New] returns. It wraps the
+// cause of the run's context if that had ended, and the system's error if the command could not be
+// started.
 type ExitError struct {
 	Reason Reason
 	Code   int            // the exit code; -1 when the command was ended by a signal or never ran

@@ -23,10 +23,12 @@ import (
 	"github.com/solotick/solotick/jobs/exec/internal/proc"
 )
 
-// bound is how long anything may take that has no time of its own. It is never waited for in a test that passes.
+// bound is how long anything may take that has no time of its own. It is never waited for in a test
+// that passes.
 const bound = 30 * time.Second
 
-// openSupervisor returns a supervisor that is closed with the test, and must end cleanly: a data race in it would show there.
+// openSupervisor returns a supervisor that is closed with the test, and must end cleanly: a data
+// race in it would show there.
 func openSupervisor(t *testing.T, options ...Option) *Supervisor {
 	t.Helper()
 	s := NewSupervisor([]string{"supervisor"}, options...)
@@ -34,7 +36,8 @@ func openSupervisor(t *testing.T, options ...Option) *Supervisor {
 	return s
 }
 
-// openWarmSupervisor returns a supervisor whose process has started, so that no short lease has to wait for that.
+// openWarmSupervisor returns a supervisor whose process has started, so that no short lease has to
+// wait for that.
 func openWarmSupervisor(t *testing.T) *Supervisor {
 	t.Helper()
 	s := openSupervisor(t)
@@ -51,7 +54,8 @@ func supervisorPID(s *Supervisor) int {
 	return s.conn.process.Process.Pid
 }
 
-// shell is a command that runs a script, in which descriptor 9 is life's, inherited by everything it starts.
+// shell is a command that runs a script, in which descriptor 9 is life's, inherited by everything
+// it starts.
 func shell(life *lifeline, script string) Command {
 	c := Command{Args: []string{"/bin/sh", "-c", script}, KillGrace: 5 * time.Second}
 	if life != nil {
@@ -86,8 +90,8 @@ func awaitExitError(t *testing.T, result <-chan error) *ExitError {
 	return failed
 }
 
-// lifeline is a named pipe that the processes of a run hold open: what they write are lines with a time, and its end
-// proves that all of them are dead, at that moment.
+// lifeline is a named pipe that the processes of a run hold open: what they write are lines with a
+// time, and its end proves that all of them are dead, at that moment.
 type lifeline struct {
 	path  string
 	lines chan word
@@ -217,7 +221,8 @@ func childrenOf(t *testing.T, pid int) []int {
 	return found
 }
 
-// orphans counts the children of the supervisor process that execute sleep: a group leader is a shell in these tests.
+// orphans counts the children of the supervisor process that execute sleep: a group leader is a
+// shell in these tests.
 func orphans(t *testing.T, s *Supervisor) (found int) {
 	t.Helper()
 	for _, pid := range childrenOf(t, supervisorPID(s)) {
@@ -228,7 +233,8 @@ func orphans(t *testing.T, s *Supervisor) (found int) {
 	return found
 }
 
-// awaitReaped waits until the supervisor process has no children: those that are dead are zombies for a moment.
+// awaitReaped waits until the supervisor process has no children: those that are dead are zombies
+// for a moment.
 func awaitReaped(t *testing.T, s *Supervisor) {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(childrenOf(t, supervisorPID(s))) == 0 }, bound, time.Millisecond)

@@ -11,11 +11,13 @@ import (
 	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
-// New returns a handler that runs c once for each tick, under the supervisor. It succeeds when the command ends by itself with
-// exit code 0; every other error is an [*ExitError], except one of an invalid command or a run without a lease. It
-// returns when no process of the run lives: neither the command nor what it has started.
+// New returns a handler that runs c once for each tick, under the supervisor. It succeeds when the
+// command ends by itself with exit code 0; every other error is an [*ExitError], except one of an
+// invalid command or a run without a lease. It returns when no process of the run lives: neither
+// the command nor what it has started.
 //
-// The handler is safe for concurrent use, and keeps its own copy of c. The package comment says how a run is ended.
+// The handler is safe for concurrent use, and keeps its own copy of c. The package comment says how
+// a run is ended.
 func New(supervisor *Supervisor, c Command) jobs.Handler {
 	invalid := c.Validate()
 	c = c.clone()

@@ -211,7 +211,7 @@ func TestFloodIsLoggedInPartAndCounted(t *testing.T) {
 	require.Equal(t, strings.Join(want, "\n"), failed.Output, "the last lines, logged or not")
 }
 
-// blockingHandler is a handler of a log that blocks for ever.
+// blockingHandler is a handler of a log that blocks forever.
 type blockingHandler struct {
 	slog.Handler
 	forever <-chan struct{}

@@ -7,7 +7,8 @@ import (
 	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
-// logTimeout is how long the end of a run waits for its lines to be logged, to keep the log in order.
+// logTimeout is how long the end of a run waits for its lines to be logged, to keep the log in
+// order.
 const logTimeout = time.Second
 
 // logLine is a line of output on its way to the log.

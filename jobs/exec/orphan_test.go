@@ -12,7 +12,8 @@ import (
 	"github.com/solotick/solotick/jobs/exec/internal/proc"
 )
 
-// family starts a child in the same group, one in a session of its own, and one that has lost its parent besides.
+// family starts a child in the same group, one in a session of its own, and one that has lost its
+// parent besides.
 const family = `sleep 1000 & setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' & ) ; `
 
 func TestNothingOutlivesTheMainProcess(t *testing.T) {

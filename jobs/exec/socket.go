@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socketPair returns the worker's end of a new connection, and the supervisor's. No other process inherits either: a
-// stranger that held the worker's end open would hide the worker's death from the supervisor.
+// socketPair returns the worker's end of a new connection, and the supervisor's. No other process
+// inherits either: a stranger that held the worker's end open would hide the worker's death from
+// the supervisor.
 func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
 	syscall.ForkLock.RLock() // not every system can create them closed on exec
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)

@@ -13,11 +13,12 @@ import (
 	"github.com/solotick/solotick/jobs/exec/internal/supervisor"
 )
 
-// ErrClosed is the cause of a run's failure when it was started, or still ran, after [Supervisor.Close].
+// ErrClosed is the cause of a run's failure when it was started, or still ran, after
+// [Supervisor.Close].
 var ErrClosed = errors.New("the supervisor is closed")
 
-// Supervisor is the worker's side of its supervisor process, which the package comment describes. It is safe for
-// concurrent use and serves any number of handlers; a worker needs one.
+// Supervisor is the worker's side of its supervisor process, which the package comment describes.
+// It is safe for concurrent use and serves any number of handlers; a worker needs one.
 type Supervisor struct {
 	args   []string
 	logger *slog.Logger
@@ -32,20 +33,21 @@ type Supervisor struct {
 // Option changes a [Supervisor] from its default.
 type Option func(*Supervisor)
 
-// WithLogger logs each line that a command writes, at level info, with the message "output" and the attributes job,
-// tick, stream (stdout or stderr) and line. A line is cut after 8 KiB. Of one run 1,000 lines are logged, and then 100 a
-// second. Further lines are dropped, and so are lines that logger is too slow for: "output dropped" counts them, before
-// the next line that is logged and at the end of the run. A logger that blocks delays the end of a run by a second at
-// most. The error of a run has the last lines that the command wrote, whether or not they were logged. Without this
+// WithLogger logs each line that a command writes, at level info, with the message "output" and the
+// attributes job, tick, stream (stdout or stderr) and line. A line is cut after 8 KiB. Of one run
+// 1,000 lines are logged, and then 100 a second. Further lines are dropped, and so are lines that
+// logger is too slow for: "output dropped" counts them, before the next line that is logged and at
+// the end of the run. A logger that blocks delays the end of a run by a second at most. The error
+// of a run has the last lines that the command wrote, whether or not they were logged. Without this
 // option, or with a nil logger, output is kept for errors only.
 func WithLogger(logger *slog.Logger) Option { return func(s *Supervisor) { s.logger = logger } }
 
-// NewSupervisor returns a supervisor whose process starts with the first run, and again with the next run after it was
-// lost.
+// NewSupervisor returns a supervisor whose process starts with the first run, and again with the
+// next run after it was lost.
 //
-// The process is this same program, started with args, such as the name of a hidden subcommand. It must do nothing but
-// call [SupervisorMain] and exit with what that returns. On Linux it is this very image, even if the file was replaced
-// since.
+// The process is this same program, started with args, such as the name of a hidden subcommand. It
+// must do nothing but call [SupervisorMain] and exit with what that returns. On Linux it is this
+// very image, even if the file was replaced since.
 func NewSupervisor(args []string, options ...Option) *Supervisor {
 	s := &Supervisor{args: args}
 	for _, option := range options {
@@ -54,15 +56,16 @@ func NewSupervisor(args []string, options ...Option) *Supervisor {
 	return s
 }
 
-// SupervisorMain is all that a supervisor process does. It serves the worker that started the process (see
-// [NewSupervisor]) until that worker is gone or closes its [Supervisor]. Then it kills every command that it has
-// started and returns the exit code of the process: 0, or 1 if a command did not die or the supervisor could not begin,
-// which it explains on standard error. It changes the whole process, so call it in place of everything else.
+// SupervisorMain is all that a supervisor process does. It serves the worker that started the
+// process (see [NewSupervisor]) until that worker is gone or closes its [Supervisor]. Then it kills
+// every command that it has started and returns the exit code of the process: 0, or 1 if a command
+// did not die or the supervisor could not begin, which it explains on standard error. It changes
+// the whole process, so call it in place of everything else.
 func SupervisorMain() int { return supervisor.Main() }
 
-// Close ends the supervisor process, which kills every command that still runs, and waits for it, 10 s at most. Runs
-// that this ends fail with [ErrClosed], and so do later ones. The error is about a process that did not end cleanly. A
-// second call waits as well, and does nothing else.
+// Close ends the supervisor process, which kills every command that still runs, and waits for it,
+// 10 s at most. Runs that this ends fail with [ErrClosed], and so do later ones. The error is about
+// a process that did not end cleanly. A second call waits as well, and does nothing else.
 func (s *Supervisor) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -76,7 +79,8 @@ func (s *Supervisor) Close() error {
 	return err
 }
 
-// start hands a run to the supervisor process. command is called with the tag that the run's processes are to carry.
+// start hands a run to the supervisor process. command is called with the tag that the run's
+// processes are to carry.
 func (s *Supervisor) start(
 	run jobs.Run, deadline bootclock.Instant, grace time.Duration, command func(tag string) *protocol.Start,
 ) (*activeRun, error) {

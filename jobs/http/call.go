@@ -18,20 +18,21 @@ const DefaultTimeout = time.Minute
 
 // Call describes the request that a job makes.
 type Call struct {
-	// Method is one of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS, in any case. Empty means POST where there is a
-	// Body, else GET.
+	// Method is one of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS, in any case. Empty means
+	// POST where there is a Body, else GET.
 	Method string
 	// URL is absolute, http or https. User information in it becomes basic authentication.
 	URL string
-	// Headers are sent as they are. Host replaces the host of the URL in the request, and User-Agent the default one.
-	// The headers that tell of the run, and those that net/http derives from the body, cannot be set.
+	// Headers are sent as they are. Host replaces the host of the URL in the request, and
+	// User-Agent the default one. The headers that describe the run, and those that net/http
+	// derives from the body, cannot be set.
 	Headers map[string]string
 	// Body is sent as it is. It has no Content-Type unless Headers has one.
 	Body string
 	// Success holds the status codes that are success. Empty means 200 to 299.
 	Success []StatusRange
-	// Timeout limits one request, from the connection to the end of the response. 0 means [DefaultTimeout]. The
-	// context of the run limits it as well.
+	// Timeout limits one request, from the connection to the end of the response. 0 means
+	// [DefaultTimeout]. The context of the run limits it as well.
 	Timeout time.Duration
 }
 
@@ -47,7 +48,8 @@ var (
 	derivedHeaders = []string{"Content-Length", "Transfer-Encoding", "Trailer"}
 )
 
-// normalize returns the call with its defaults filled in, in memory of its own, or every fault of it.
+// normalize returns the call with its defaults filled in, in memory of its own, or every fault of
+// it.
 func (c Call) normalize() (Call, error) {
 	var faults []error
 	fault := func(field string, value any, rule string) {
@@ -114,7 +116,8 @@ func (c Call) normalize() (Call, error) {
 // hidden stands where a value may be a secret.
 const hidden = "(hidden)"
 
-// redact leaves out of a URL, also one that cannot be parsed, what may be a secret and is not needed to recognise it.
+// redact leaves out of a URL, also one that cannot be parsed, what may be a secret and is not
+// needed to recognise it.
 func redact(raw string) string {
 	if at := strings.LastIndex(raw, "@"); at >= 0 {
 		scheme, _, ok := strings.Cut(raw[:at], "//")

@@ -69,7 +69,7 @@ func TestEveryRuleOfACall(t *testing.T) {
 	}
 }
 
-func TestEveryFaultOfACallIsReportedAtOnce(t *testing.T) {
+func TestFaultsOfACallAreReportedTogether(t *testing.T) {
 	_, err := http.New(http.Call{
 		Method: "-", URL: "-", Headers: map[string]string{"a b": "", "A": "\n", "B": "fine"},
 		Success: []http.StatusRange{{1, 2}, {200, 299}}, Timeout: -1,

@@ -1,14 +1,16 @@
 // Package http is the kind of job that makes one HTTP request.
 //
-// The request carries the tick's identity as Idempotency-Key, the same for every attempt, and what else a run is told:
-// Solotick-Namespace, Solotick-Job, Solotick-Tick (RFC 3339 with milliseconds, UTC), Solotick-Fencing-Token,
-// Solotick-Attempt and Solotick-Replica. A service that must not do the work twice keeps the key; one that must not be
-// written to by a holder that was taken over keeps the highest token of each job, and refuses lower ones.
+// The request carries the tick's identity as Idempotency-Key, the same for every attempt, and these
+// headers: Solotick-Namespace, Solotick-Job, Solotick-Tick (RFC 3339 with milliseconds, UTC),
+// Solotick-Fencing-Token, Solotick-Attempt and Solotick-Replica. A service that must not do the
+// work twice keeps the key; one that must not be written to by a holder that was taken over keeps
+// the highest token of each job, and refuses lower ones.
 //
 // # Outcome
 //
-// The status decides, once the response has come whole or 64 KiB of it have. One outside of [Call].Success is a
-// [*StatusError]. Where the job's policy allows another attempt, this decides whether one is made:
+// The status decides, once the whole response or 64 KiB of it have come. A status outside of
+// [Call].Success is a [*StatusError]. Where the job's policy allows another attempt, this table
+// decides whether one is made:
 //
 //	what came back                            another attempt
 //	a status of Success                       no: the run has succeeded
@@ -24,24 +26,27 @@
 //	  a refused or lost connection, a
 //	  timeout, an error of TLS or DNS
 //
-// A failure that is not tried again is marked with [jobs.Permanent]. A Retry-After of a response, in seconds or as a
-// date, is the least wait before the next attempt, within the policy's MaxBackoff. A date is compared with the Date of
-// the same response, and ignored without one: the clock here may not be the server's.
+// A failure that is not tried again is marked with [jobs.Permanent]. A Retry-After of a response,
+// in seconds or as a date, is the least wait before the next attempt, within the policy's
+// MaxBackoff. A date is compared with the Date of the same response, and ignored without one: the
+// clock here may not be the server's.
 //
 // # Redirects
 //
-// They are followed for GET and HEAD only, at most 10 times, and never to another host, port or scheme: the headers may
-// hold secrets that are not meant for others. Any other redirect is the response itself, so it fails the run unless
-// Success has its status.
+// Redirects are followed for GET and HEAD only, at most 10 times, and never to another host, port
+// or scheme: the headers may hold secrets that are not meant for others. Any other redirect is the
+// response itself, so it fails the run unless Success has its status.
 //
 // # Sent once
 //
-// net/http sends a request with an Idempotency-Key again, by itself, when a kept-alive connection breaks before the
-// response. That would make two deliveries of one attempt, so the client that New makes opens a connection for each
-// request. A client of the caller's own does what its transport does.
+// net/http sends a request with an Idempotency-Key again, by itself, when a kept-alive connection
+// breaks before the response. That would make two deliveries of one attempt, so the client that New
+// makes opens a connection for each request. A client of the caller's own behaves as its
+// transport does.
 //
 // # Secrets
 //
-// Errors name the method and the host. They hold no header, no user information, no path and no query of the URL: any of
-// these may be a secret. They do hold the first KiB of text that the server answered.
+// Errors name the method and the host. They hold no header, no user information, no path and no
+// query of the URL: any of these may be a secret. They do hold the first KiB of text that the
+// server answered.
 package http

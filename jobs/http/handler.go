@@ -15,7 +15,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// What a run is told, and who tells it.
+// The headers that describe a run.
 const (
 	headerKey       = "Idempotency-Key"
 	headerNamespace = "Solotick-Namespace"
@@ -35,12 +35,12 @@ const (
 	maxRedirects = 10
 )
 
-// New returns a handler that makes the request which call describes. The error joins a [*jobs.Fault] for everything that
-// is wrong with call.
+// New returns a handler that makes the request which call describes. The error joins a
+// [*jobs.Fault] for everything that is wrong with call.
 //
-// A nil client means one with limits for connecting and for the size of headers, that obeys HTTP_PROXY, HTTPS_PROXY and
-// NO_PROXY and opens a connection for each request. Another client is used as it is, except that this package's rule for
-// redirects holds where it has none of its own.
+// A nil client means one with limits for connecting and for the size of headers, that obeys
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY and opens a connection for each request. Another client is
+// used as it is, except that this package's rule for redirects holds where it has none of its own.
 func New(call Call, client *nethttp.Client) (jobs.Handler, error) {
 	call, err := call.normalize()
 	if err != nil {

@@ -69,7 +69,7 @@ func TestCallStopsWhenTheRunHasTo(t *testing.T) {
 	<-gone
 }
 
-func TestCauseIsToldAlsoWhereTheTransportHidesIt(t *testing.T) {
+func TestCauseIsReportedBehindTheTransport(t *testing.T) {
 	lost := errors.New("lease lost")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	client := &nethttp.Client{Transport: roundTripper(func(r *nethttp.Request) (*nethttp.Response, error) {
@@ -112,7 +112,7 @@ func TestResponseThatBreaksOffIsNoSuccess(t *testing.T) {
 	require.ErrorContains(t, err, "status 200")
 }
 
-func TestResponseWithoutEndIsReadNoFurtherThanItsBound(t *testing.T) {
+func TestEndlessResponseIsReadToTheLimit(t *testing.T) {
 	hungUp := make(chan struct{})
 	url := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		defer close(hungUp)
@@ -143,7 +143,8 @@ func TestRefusedConnectionIsRetriedAndNamesNoSecret(t *testing.T) {
 	requirePermanent(t, false, err)
 }
 
-// An attempt is one delivery: net/http would replay a request that has an Idempotency-Key on a kept-alive connection.
+// An attempt is one delivery: net/http would replay a request that has an Idempotency-Key on a
+// kept-alive connection.
 func TestBrokenConnectionIsNotRepeatedUnderneath(t *testing.T) {
 	var requests atomic.Int32
 	url := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
@@ -162,7 +163,7 @@ func TestBrokenConnectionIsNotRepeatedUnderneath(t *testing.T) {
 	require.EqualValues(t, 2, requests.Load())
 }
 
-func TestOwnClientIsUsedAndLeftAsItIs(t *testing.T) {
+func TestOwnClientIsLeftUnchanged(t *testing.T) {
 	other := serve(t, answer(200, ""))
 	url := serve(t, func(w nethttp.ResponseWriter, r *nethttp.Request) { nethttp.Redirect(w, r, other, nethttp.StatusFound) })
 	used := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/jobs/http"
 )
 
-func TestRedirectsAreFollowedForReadingOnTheSameHostOnly(t *testing.T) {
+func TestRedirectsAreFollowedOnTheSameHostOnly(t *testing.T) {
 	var reachedOther atomic.Bool
 	other := serve(t, func(nethttp.ResponseWriter, *nethttp.Request) { reachedOther.Store(true) })
 

@@ -57,7 +57,7 @@ func TestNoHeaderOfTheRunCanBeSet(t *testing.T) {
 	require.Equal(t, 7, ours)
 }
 
-func TestTickIsToldInUTCWhateverItsZone(t *testing.T) {
+func TestTickIsWrittenInUtc(t *testing.T) {
 	requests := make(chan received, 1)
 	handler, err := http.New(http.Call{URL: serve(t, receive(requests))}, nil)
 	require.NoError(t, err)

@@ -16,7 +16,8 @@ import (
 // StatusRange is a range of status codes, both ends included.
 type StatusRange struct{ From, To int }
 
-// ParseStatusRange reads a range as the configuration file spells it: "200-299", or "204" for one status.
+// ParseStatusRange reads a range as the configuration file spells it: "200-299", or "204" for one
+// status.
 func ParseStatusRange(s string) (StatusRange, error) {
 	first, last, isRange := strings.Cut(s, "-")
 	if !isRange {
@@ -66,8 +67,8 @@ func (e *StatusError) Error() string {
 // RetryAfter returns Wait; package jobs waits at least so long before another attempt.
 func (e *StatusError) RetryAfter() time.Duration { return e.Wait }
 
-// newStatusError reads what it needs from a response whose body starts with body, and marks it as permanent where the
-// same request would be answered in the same way again.
+// newStatusError reads what it needs from a response whose body starts with body, and marks it as
+// permanent where the same request would be answered in the same way again.
 func newStatusError(response *nethttp.Response, body []byte) error {
 	err := &StatusError{Code: response.StatusCode, Body: oneLine(body), Wait: askedWait(response.Header)}
 	if retryable(err.Code) {
@@ -76,7 +77,8 @@ func newStatusError(response *nethttp.Response, body []byte) error {
 	return jobs.Permanent(err)
 }
 
-// retryable reports whether a status that is no success may be another one next time. The table is in the package comment.
+// retryable reports whether a status that is no success may be another one next time. The table is
+// in the package comment.
 func retryable(code int) bool {
 	switch code {
 	case nethttp.StatusRequestTimeout, nethttp.StatusTooEarly, nethttp.StatusTooManyRequests:
@@ -87,8 +89,8 @@ func retryable(code int) bool {
 	return 500 <= code && code <= 599
 }
 
-// askedWait reads Retry-After. A date in it is compared with that of the response, which the same clock has written;
-// without one it says nothing, for the clock here may differ from the server's.
+// askedWait reads Retry-After. A date in it is compared with that of the response, which the same
+// clock has written; without one it says nothing, for the clock here may differ from the server's.
 func askedWait(header nethttp.Header) time.Duration {
 	const longest = 24 * time.Hour // no policy waits longer
 	value := header.Get("Retry-After")
@@ -103,7 +105,8 @@ func askedWait(header nethttp.Header) time.Duration {
 	return min(max(until.Sub(now), 0), longest)
 }
 
-// oneLine makes of a body what fits into a log line. It is empty for what is not text, such as an image.
+// oneLine returns a body as one line for a log, and "" for a body that is not text, such as an
+// image.
 func oneLine(body []byte) string {
 	body = body[:min(len(body), maxErrorText)]
 	if !strings.HasPrefix(nethttp.DetectContentType(body), "text/") {

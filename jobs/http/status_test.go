@@ -79,7 +79,7 @@ func TestStatusDecidesTheOutcome(t *testing.T) {
 	}
 }
 
-func TestFailedStatusShowsTheStartOfTheTextOnOneLine(t *testing.T) {
+func TestFailedStatusShowsTextOnOneLine(t *testing.T) {
 	for name, test := range map[string]struct{ body, want string }{
 		"none":             {"", ""},
 		"text":             {"out of paper\r\n\tand ink\x1b ", "out of paper and ink"},
@@ -102,11 +102,11 @@ func TestFailedStatusShowsTheStartOfTheTextOnOneLine(t *testing.T) {
 	}
 }
 
-func TestStatusWithoutANameIsShownAsANumber(t *testing.T) {
+func TestUnnamedStatusIsShownAsANumber(t *testing.T) {
 	require.EqualError(t, &http.StatusError{Code: 599}, "status 599")
 }
 
-func TestRetryAfterIsReadInSecondsOrAsADateByTheClockOfTheServer(t *testing.T) {
+func TestRetryAfterIsReadAsSecondsOrDate(t *testing.T) {
 	const date = "Wed, 21 Oct 2015 07:28:00 GMT" // of the response: years from the clock here
 	for name, test := range map[string]struct {
 		header, date string
@@ -181,7 +181,7 @@ func TestOnlyWhatMayGoBetterIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestRetryAfterLengthensTheWaitForTheNextAttempt(t *testing.T) {
+func TestRetryAfterLengthensTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failure := fmt.Errorf("GET: %w", &http.StatusError{Code: 429, Wait: 20 * time.Second})
 		var waits []time.Duration

@@ -1,4 +1,5 @@
-// Package log is the kind of job that writes one log line: the smallest one that shows who ran which tick.
+// Package log is the kind of job that writes one log line: the smallest one that shows who ran
+// which tick.
 package log
 
 import (
@@ -8,8 +9,9 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// New returns a handler that logs message at level info, with the attributes job, tick, replica, token and attempt. A
-// nil logger means [slog.Default]. The handler fails only when its context has ended before it could log.
+// New returns a handler that logs message at level info, with the attributes job, tick, replica,
+// token and attempt. A nil logger means [slog.Default]. The handler fails only when its context has
+// ended before it could log.
 func New(logger *slog.Logger, message string) jobs.Handler {
 	if logger == nil {
 		logger = slog.Default()
@@ -18,7 +20,7 @@ func New(logger *slog.Logger, message string) jobs.Handler {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		//nolint:sloglint // the message is what the job is for
+		//nolint:sloglint // the job exists for the message
 		logger.LogAttrs(ctx, slog.LevelInfo, message,
 			slog.String("job", run.Job),
 			slog.Time("tick", run.Tick),

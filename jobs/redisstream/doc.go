@@ -13,33 +13,38 @@
 //
 // # Once per tick
 //
-// A tick's entry is added once, also when the run is tried again, when the reply is lost and nobody knows whether it was
-// added, when another replica takes the tick over, and when a holder that was taken over wakes up and adds late. For that,
-// a script adds the entry and remembers the tick in the same step, in a key beside the stream, one for each job (see
-// Keys). Of two runs of one tick the first to come adds the entry; the other, whatever its token, finds it there, adds
-// nothing and has succeeded as well. The order of ticks does not matter.
+// A tick's entry is added once, also when the run is tried again, when the reply is lost, when
+// another replica takes the tick over, and when a holder that was taken over wakes up and adds
+// late. For that, a script adds the entry and remembers the tick in the same step, in a key beside
+// the stream, one for each job (see Keys). Of two runs of one tick the first to come adds the
+// entry; the other, whatever its token, finds it there, adds nothing and has succeeded as well. The
+// order of ticks does not matter.
 //
-// What is remembered has two bounds:
+// The memory has two limits:
 //
-//   - The [Remembered] newest ticks of a job are. A tick that is older than all of these may have been added or not: it is
-//     refused, which fails its run for good. So no tick is ever added twice for this, but more than that many ticks must
-//     not overtake one: keep a job's max_catch_up at 1000 or less where its overlap is allow.
-//   - They are for 30 days from the newest entry of the job.
+//   - The script remembers the [Remembered] newest ticks of a job. It refuses a tick that is older
+//     than all of these, which may have been added or not: its run fails for good. So no tick is
+//     added twice, but no more ticks than that may overtake one: keep a job's max_catch_up at 1000
+//     or less where its overlap is allow.
+//   - It remembers them for 30 days from the newest entry of the job.
 //
-// And it lasts as long as the Redis that has it. What a failover or a restart forgets it forgets of both keys, the entry
-// and the tick, so that a tick which runs again is added again. An entry that is deleted or trimmed is not added again.
+// The memory lasts as long as the Redis that holds it. A failover or a restart forgets both keys
+// together, the entry and the tick, so that a tick which runs again is added again. An entry that
+// is deleted or trimmed is not added again.
 //
 // # Keys
 //
-// The second key of a stream events is {events}:solotick:NAMESPACE:JOB, and of a stream events:{eu}, which has a hash tag
-// already, events:{eu}:solotick:NAMESPACE:JOB. Both are in the stream's slot of a Redis Cluster. The second takes
-// about 120 KB when full. An ACL has to let the user have both keys, EVALSHA and EVAL, and within the script TYPE, ZRANGE, ZCARD, XADD,
-// ZADD, ZREMRANGEBYRANK and PEXPIRE.
+// The second key of a stream events is {events}:solotick:NAMESPACE:JOB, and of a stream
+// events:{eu}, which has a hash tag already, events:{eu}:solotick:NAMESPACE:JOB. Both are in the
+// stream's slot of a Redis Cluster. The second takes about 120 KB when full. An ACL has to let the
+// user have both keys, EVALSHA and EVAL, and within the script TYPE, ZRANGE, ZCARD, XADD, ZADD,
+// ZREMRANGEBYRANK and PEXPIRE.
 //
 // # The client
 //
-// It is the caller's, who closes it when the runs have ended. Set its ContextTimeoutEnabled: go-redis ignores the
-// deadlines of contexts without it. A context that is cancelled ends no read under way, in any case, so ReadTimeout
-// bounds how long a run goes on after that; what it adds then is added once all the same. MaxRetries may stay as it is,
-// since the script may run any number of times.
+// The caller owns the client and closes it when the runs have ended. Set its ContextTimeoutEnabled:
+// go-redis ignores the deadlines of contexts without it. A context that is cancelled ends no read
+// under way, in any case, so ReadTimeout bounds how long a run goes on after that; what it adds
+// then is added once all the same. MaxRetries may stay as it is, since the script may run any
+// number of times.
 package redisstream

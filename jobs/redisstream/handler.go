@@ -28,11 +28,13 @@ var addSource string
 // Without flags it is refused, before it has written anything, by a Redis that is out of memory.
 var addScript = redis.NewScript("#!lua\n" + addSource)
 
-// New returns a handler that adds an entry to a stream, once per tick: see the package comment, also for what the client
-// must be like. The error joins a [*jobs.Fault] for everything that is wrong with stream.
+// New returns a handler that adds an entry to a stream, once per tick: see the package comment,
+// also for what the client must be like. The error joins a [*jobs.Fault] for everything that is
+// wrong with stream.
 //
-// A run fails for good, as [jobs.Permanent] says it, when one of the keys holds something else, and when its tick is too
-// old to know whether it was added. Any other failure is worth another attempt, whether or not the entry was added.
+// A run fails for good, as [jobs.Permanent] says it, when one of the keys holds something else, and
+// when its tick is too old to know whether it was added. Any other failure is worth another
+// attempt, whether or not the entry was added.
 func New(client redis.UniversalClient, stream Stream) (jobs.Handler, error) {
 	err := stream.Validate()
 	if client == nil {
@@ -70,7 +72,7 @@ func (s Stream) add(ctx context.Context, client redis.Scripter, run jobs.Run) (i
 	case "added", "there":
 		return reply[1], nil
 	case "forgotten":
-		return "", jobs.Permanent(fmt.Errorf("not added: nobody knows whether it was before, for the tick is older than the %d that "+
+		return "", jobs.Permanent(fmt.Errorf("not added: it may have been added before, for the tick is older than the %d that "+
 			"are remembered, of which the oldest is %s", Remembered, reply[1]))
 	case "type":
 		return "", jobs.Permanent(fmt.Errorf("not added: the key %q holds a %s; remove it, or choose another name for the stream",

@@ -72,7 +72,7 @@ func ticksIn(t *testing.T, client redis.Cmdable, stream string) []int {
 	return ticks
 }
 
-func TestAnEntryHasWhatARunIsToldAndTheFieldsOfTheStream(t *testing.T) {
+func TestEntryDescribesTheRun(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	fields := map[string]string{"zone": "eu", "empty": "", "Job": "other"}
 	handler := handlerOf(t, client, Stream{Name: "events", Fields: fields})
@@ -89,7 +89,7 @@ func TestAnEntryHasWhatARunIsToldAndTheFieldsOfTheStream(t *testing.T) {
 	}, raw[0].([]any)[1])
 }
 
-func TestATickIsAddedOnceWhateverItsAttemptAndToken(t *testing.T) {
+func TestTickIsAddedOnceWhateverItsToken(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	stream := Stream{Name: "events"}
 	first, err := stream.add(t.Context(), client, run)
@@ -122,7 +122,7 @@ func TestATickIsAddedOnceWhateverItsAttemptAndToken(t *testing.T) {
 	require.Len(t, ticksIn(t, client, "events"), 4)
 }
 
-func TestATickWhoseReplyIsLostIsAddedOnce(t *testing.T) {
+func TestTickWithALostReplyIsAddedOnce(t *testing.T) {
 	for retries, wantFirst := range map[int]bool{-1: false, 3: true} { // go-redis tries again by itself, or does not
 		t.Run(fmt.Sprint(retries), func(t *testing.T) {
 			server := redistest.Start(t)
@@ -143,7 +143,7 @@ func TestATickWhoseReplyIsLostIsAddedOnce(t *testing.T) {
 	}
 }
 
-func TestAHolderThatWasTakenOverAddsNothingWhenItWakes(t *testing.T) {
+func TestHolderThatWasTakenOverAddsNothing(t *testing.T) {
 	server := redistest.Start(t)
 	proxy := proxytest.New(t, server.Addr())
 	frozen := handlerOf(t, connect(t, proxy.Addr(), -1), Stream{Name: "events"})
@@ -164,7 +164,7 @@ func TestAHolderThatWasTakenOverAddsNothingWhenItWakes(t *testing.T) {
 	require.Equal(t, strconv.FormatInt(taken.Token, 10), newest[0].Values["fencing_token"])
 }
 
-func TestReplicasThatAddTheSameTicksAtOnceAddEachOnce(t *testing.T) {
+func TestConcurrentReplicasAddEachTickOnce(t *testing.T) {
 	server := redistest.Start(t)
 	const ticks, replicas = 50, 4
 	var all sync.WaitGroup
@@ -192,7 +192,7 @@ func TestReplicasThatAddTheSameTicksAtOnceAddEachOnce(t *testing.T) {
 	}
 	require.ElementsMatch(t, want, found)
 	for _, other := range ids[1:] {
-		require.Equal(t, ids[0], other, "all are told of the one entry")
+		require.Equal(t, ids[0], other, "all get the id of the one entry")
 	}
 }
 
@@ -206,7 +206,7 @@ func TestTicksOutOfOrderAreAddedOnceEach(t *testing.T) {
 	require.Equal(t, []int{5, 3, 9, 0, 4, 1}, ticksIn(t, client, "events"))
 }
 
-func TestTicksOlderThanAllThatAreRememberedAreRefused(t *testing.T) {
+func TestTicksOlderThanMemoryAreRefused(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	stream := Stream{Name: "events", MaxLen: 1}
 	handler := handlerOf(t, client, stream)
@@ -235,7 +235,7 @@ func TestTicksOlderThanAllThatAreRememberedAreRefused(t *testing.T) {
 	require.Equal(t, before+1, client.XInfoStream(t.Context(), "events").Val().EntriesAdded)
 }
 
-func TestTicksAreRememberedFor30DaysFromTheNewestEntry(t *testing.T) {
+func TestTicksAreRememberedForThirtyDays(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	stream := Stream{Name: "events"}
 	handler := handlerOf(t, client, stream)
@@ -247,7 +247,7 @@ func TestTicksAreRememberedFor30DaysFromTheNewestEntry(t *testing.T) {
 	require.LessOrEqual(t, left, 30*24*time.Hour)
 }
 
-func TestAnEntryThatIsRemovedIsNotAddedAgain(t *testing.T) {
+func TestRemovedEntryIsNotAddedAgain(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	handler := handlerOf(t, client, Stream{Name: "events"})
 	const ticks = 100
@@ -261,7 +261,7 @@ func TestAnEntryThatIsRemovedIsNotAddedAgain(t *testing.T) {
 	require.Empty(t, ticksIn(t, client, "events"))
 }
 
-func TestMaxLenTrimsTheOldestAndNoneIsKeptWithout(t *testing.T) {
+func TestMaxLenTrimsTheOldestEntries(t *testing.T) {
 	client := redistest.Start(t, redistest.WithConf("stream-node-max-entries", "10")).Client(t)
 	trimmed := handlerOf(t, client, Stream{Name: "trimmed", MaxLen: 25})
 	whole := handlerOf(t, client, Stream{Name: "whole"})
@@ -275,10 +275,10 @@ func TestMaxLenTrimsTheOldestAndNoneIsKeptWithout(t *testing.T) {
 	require.Equal(t, 99, left[len(left)-1])
 	require.Len(t, ticksIn(t, client, "whole"), 100)
 	require.NoError(t, trimmed(t.Context(), at(0)))
-	require.Equal(t, left, ticksIn(t, client, "trimmed"), "what was trimmed is not added again")
+	require.Equal(t, left, ticksIn(t, client, "trimmed"), "trimmed entries are not added again")
 }
 
-func TestAKeyOfAnotherTypeIsAClearErrorAndNothingIsWritten(t *testing.T) {
+func TestKeyOfAnotherTypeIsAnError(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	stream := Stream{Name: "events"}
 	handler := handlerOf(t, client, stream)
@@ -293,7 +293,7 @@ func TestAKeyOfAnotherTypeIsAClearErrorAndNothingIsWritten(t *testing.T) {
 	}
 }
 
-func TestAServerThatHasForgottenTheScriptIsTaughtAgain(t *testing.T) {
+func TestForgottenScriptIsSentAgain(t *testing.T) {
 	server := redistest.Start(t, redistest.WithAOF())
 	handler := handlerOf(t, connect(t, server.Addr(), 3), Stream{Name: "events"})
 	require.NoError(t, handler(t.Context(), at(0)))
@@ -303,7 +303,7 @@ func TestAServerThatHasForgottenTheScriptIsTaughtAgain(t *testing.T) {
 	require.Equal(t, []int{0, 1}, ticksIn(t, server.Client(t), "events"))
 }
 
-func TestAServerThatIsOutOfMemoryAddsNothingUntilItHasSome(t *testing.T) {
+func TestFullServerAddsNothing(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	handler := handlerOf(t, client, Stream{Name: "events"})
 	require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "1").Err())

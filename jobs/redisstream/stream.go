@@ -12,13 +12,15 @@ import (
 
 // Stream describes what a job adds to.
 type Stream struct {
-	// Name is the stream's key, which is made with its first entry. It must not be empty, and must not hold a } outside
-	// of a hash tag, for then no other key could be put into the same slot of a Redis Cluster.
+	// Name is the stream's key, which is made with its first entry. It must not be empty, and must
+	// not hold a } outside of a hash tag, for then no other key could be put into the same slot of
+	// a Redis Cluster.
 	Name string
-	// MaxLen keeps the stream at about this many entries, as MAXLEN ~ does, which removes whole nodes of old ones only:
-	// some more may be left. 0 means all of them stay.
+	// MaxLen keeps the stream at about this many entries, as MAXLEN ~ does, which removes whole
+	// nodes of old ones only: some more may be left. 0 means all of them stay.
 	MaxLen int64
-	// Fields are added to each entry as they are. Their names must not be empty, nor one of those in the package comment.
+	// Fields are added to each entry as they are. Their names must not be empty, nor one of those
+	// in the package comment.
 	Fields map[string]string
 }
 
@@ -64,7 +66,8 @@ func (s Stream) Validate() error {
 	return errors.Join(faults...)
 }
 
-// memoryKey is the key that remembers which ticks of a job were added to the stream. It is in the stream's slot.
+// memoryKey is the key that remembers which ticks of a job were added to the stream. It is in the
+// stream's slot.
 func (s Stream) memoryKey(run jobs.Run) string {
 	prefix := s.Name
 	if hashTag(prefix) == "" {
@@ -73,8 +76,8 @@ func (s Stream) memoryKey(run jobs.Run) string {
 	return prefix + ":solotick:" + run.Namespace + ":" + run.Job
 }
 
-// hashTag is the part of a key that alone decides about its slot: what is between the first { and the first } after it.
-// Where that is nothing, the whole key does.
+// hashTag is the part of a key that alone decides about its slot: the text between the first { and
+// the first } after it. Where that is empty, the whole key decides.
 func hashTag(key string) string {
 	_, after, _ := strings.Cut(key, "{")
 	tag, _, closed := strings.Cut(after, "}")

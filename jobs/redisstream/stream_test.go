@@ -31,7 +31,7 @@ func TestBothKeysAreInOneSlot(t *testing.T) {
 	}
 }
 
-func TestEveryFaultOfAStreamIsReportedAtOnce(t *testing.T) {
+func TestFaultsOfAStreamAreReportedTogether(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	_, err := New(nil, Stream{MaxLen: -1, Fields: map[string]string{
 		"": "", "namespace": "", "job": "", "tick": "", "tick_unix_ms": "", "tick_id": "", "fencing_token": "", "attempt": "",

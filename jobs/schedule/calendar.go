@@ -7,8 +7,9 @@ import (
 
 const secondsPerDay = 24 * 60 * 60
 
-// calendar says which readings of a wall clock match a cron expression. It knows nothing of time zones: a reading is
-// the number of seconds since 1970 that a clock showing that date and time would count in UTC.
+// calendar says which readings of a wall clock match a cron expression. It knows nothing of time
+// zones: a reading is the number of seconds since 1970 that a clock showing that date and time
+// would count in UTC.
 //
 // The fields are sets of bits, numbered as the values are.
 type calendar struct {
@@ -33,14 +34,15 @@ func (c *calendar) daysIn(first monthStart) uint32 {
 	return (onDom | onDow) & inMonth
 }
 
-// everyWeek spreads a set of weekdays over the days 1 to 35 of a month that begins on the given one.
+// everyWeek spreads a set of weekdays over the days 1 to 35 of a month that begins on the given
+// one.
 func everyWeek(weekdays uint8, first int) uint32 {
 	weekdays &= 0x7f
 	week := uint64(weekdays>>first|weekdays<<(7-first)) & 0x7f
 	return uint32((week | week<<7 | week<<14 | week<<21 | week<<28) << 1)
 }
 
-// monthStart is what there is to know about a month to lay its days out.
+// monthStart says where the days of a month lie.
 type monthStart struct {
 	day     int64 // since 1970
 	weekday int   // of the first day, Sunday being 0
@@ -59,8 +61,8 @@ func (c *calendar) everFires() bool {
 	return ok
 }
 
-// next returns the first matching reading that is not before the given one, and false when none comes within 400
-// years or before the end of the year 9999.
+// next returns the first matching reading that is not before the given one, and false when none
+// comes within 400 years or before the end of the year 9999.
 func (c *calendar) next(reading int64) (int64, bool) {
 	year, month, day := time.Unix(reading, 0).UTC().Date()
 	lastYear := min(year+400, 9999)

@@ -12,7 +12,8 @@ type ClockChangeKind string
 const (
 	// Moved ticks of a fixed-time spec fall into a gap, and run as one at its end.
 	Moved ClockChangeKind = "moved"
-	// RunsOnce are ticks of a fixed-time spec in a repeated time; they run when the clock first shows them.
+	// RunsOnce are ticks of a fixed-time spec in a repeated time; they run when the clock first
+	// shows them.
 	RunsOnce ClockChangeKind = "runs_once"
 	// Skipped ticks of a wildcard spec fall into a gap, and do not run.
 	Skipped ClockChangeKind = "skipped"
@@ -20,9 +21,11 @@ const (
 	Repeated ClockChangeKind = "repeated"
 )
 
-// ClockChange is what one change of a zone's clock does to a schedule's ticks. Its String is a sentence about it.
+// ClockChange describes what one change of a zone's clock does to a schedule's ticks. Its String is
+// a sentence about it.
 //
-// Local times are written as 2006-01-02T15:04:05, without an offset: some of them do not exist, others do twice.
+// Local times are written as 2006-01-02T15:04:05, without an offset: some of them do not exist,
+// others do twice.
 type ClockChange struct {
 	Kind ClockChangeKind
 	Zone string    // the time zone's name
@@ -35,17 +38,19 @@ type ClockChange struct {
 	Last  string // and of the last, equal to First when Ticks is 1
 	Ticks int    // how many local times are affected, at least 1
 
-	// RunsAt is when the first affected tick runs, in UTC: at the change for Moved, before it for RunsOnce, and for
-	// Repeated the second time, after it. It is the zero time for Skipped.
+	// RunsAt is when the first affected tick runs, in UTC: at the change for Moved, before it for
+	// RunsOnce, and for Repeated the second time, after it. It is the zero time for Skipped.
 	RunsAt time.Time
-	// Merged reports whether a moved tick runs as one with others: of the gap, or one due at its end anyway.
+	// Merged reports whether a moved tick runs as one with others: of the gap, or one due at its
+	// end anyway.
 	Merged bool
 }
 
-// ClockChanges returns what the clock changes between two instants, both included, do to the schedule's ticks, in
-// order. A change before from counts when a tick that it repeats runs after from, and one after to when a tick that
-// runs once does so before to. Wildcard specs that a change leaves evenly spaced, such as hourly ones, do not appear;
-// nor does anything for @every and @at, which no clock change concerns.
+// ClockChanges returns what the clock changes between two instants, both included, do to the
+// schedule's ticks, in order. A change before from counts when a tick that it repeats runs after
+// from, and one after to when a tick that runs once does so before to. Wildcard specs that a change
+// leaves evenly spaced, such as hourly ones, do not appear; nor does anything for @every and @at,
+// which no clock change concerns.
 func (s *Schedule) ClockChanges(from, to time.Time) []ClockChange {
 	c, ok := s.ticks.(*cronTicks)
 	if !ok {
@@ -83,7 +88,8 @@ func (c *cronTicks) effect(change clockChange) (ClockChange, bool) {
 		Before: writeReading(before), After: writeReading(after),
 	}
 
-	// The readings from low up to but not including high are those that the clock jumps over or shows again.
+	// The readings from low up to but not including high are those that the clock jumps over or
+	// shows again.
 	low, high := before, after
 	switch {
 	case shift > 0 && c.wildcard:
@@ -123,8 +129,8 @@ func (c *cronTicks) effect(change clockChange) (ClockChange, bool) {
 	return e, true
 }
 
-// evenAcross reports whether a wildcard spec ticks on at the same pace when the clock jumps by shift seconds: it names
-// every hour, and the minutes that it names look the same after the jump.
+// evenAcross reports whether a wildcard spec ticks on at the same pace when the clock jumps by
+// shift seconds: it names every hour, and the minutes that it names look the same after the jump.
 func (c *cronTicks) evenAcross(shift int64) bool {
 	const everyHour, everyMinute = 1<<24 - 1, 1<<60 - 1
 	if c.calendar.hour&^starBit != everyHour || shift%60 != 0 {

@@ -90,7 +90,7 @@ func TestClockChangesGiveTheFactsOfTheirSentence(t *testing.T) {
 	}}, s.ClockChanges(from, from.AddDate(1, 0, 0)))
 }
 
-func TestEvenlySpacedSpecsHaveNoClockChangesToTell(t *testing.T) {
+func TestEvenSpecsHaveNoClockChanges(t *testing.T) {
 	from := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	to := from.AddDate(40, 0, 0)
 	for _, tc := range []struct{ spec, zone string }{
@@ -109,7 +109,7 @@ func TestEvenlySpacedSpecsHaveNoClockChangesToTell(t *testing.T) {
 	}
 }
 
-func TestClockChangesAreBoundedByTheTicksThatTheyConcern(t *testing.T) {
+func TestClockChangesAreLimitedToTheirTicks(t *testing.T) {
 	at := func(text string) time.Time {
 		instant, err := time.Parse("2006-01-02T15:04:05", text)
 		require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestClockChangesAreBoundedByTheTicksThatTheyConcern(t *testing.T) {
 	}
 }
 
-// TestClockChangesNameTicksThatHappen ties what people are told to what Next does.
+// TestClockChangesNameTicksThatHappen compares the sentences for people with Next.
 func TestClockChangesNameTicksThatHappen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, loc, from := drawPlan(t), drawZone(t), drawInstant(t)

@@ -10,11 +10,12 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// TestTicksThroughClockChanges lists every tick from an instant on, in UTC, for the changes that other schedulers have
-// got wrong.
+// TestTicksThroughClockChanges lists every tick from an instant on, in UTC, for the changes that
+// other schedulers have got wrong.
 func TestTicksThroughClockChanges(t *testing.T) {
 	for _, tc := range []struct{ what, spec, zone, from, want string }{
-		// New York goes from 02:00 EST to 03:00 EDT at 2025-03-09T07:00Z, and back at 2025-11-02T06:00Z.
+		// New York goes from 02:00 EST to 03:00 EDT at 2025-03-09T07:00Z, and back at
+		// 2025-11-02T06:00Z.
 		{
 			"hourly keeps real time in a gap", "@hourly", "America/New_York", "2025-03-09T04:30",
 			"09T05:00 09T06:00 09T07:00 09T08:00",
@@ -40,7 +41,7 @@ func TestTicksThroughClockChanges(t *testing.T) {
 			"01T05:30 02T05:30 03T06:30",
 		},
 		{
-			"a fixed time does not run in a repeated hour that is entered anew", "30 1 * * *", "America/New_York", "2025-11-02T06:10",
+			"a fixed time does not run in a repeated hour that is entered again", "30 1 * * *", "America/New_York", "2025-11-02T06:10",
 			"03T06:30 04T06:30",
 		},
 		{

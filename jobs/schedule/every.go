@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// everyTicks are the instants at a whole number of periods, plus a phase, from the Unix epoch. Unit: seconds.
+// everyTicks are the instants at a whole number of periods, plus a phase, from the Unix epoch.
+// Unit: seconds.
 type everyTicks struct{ period, phase int64 }
 
 func parseEvery(words []string) (ticks, error) {

@@ -52,15 +52,16 @@ var fields = [6]field{
 
 const starBit = 1 << 63 // set by cron's parser in a field that restricts nothing
 
-// startsWithStar reports whether a minute or hour field makes its spec a wildcard spec. H/15 is */15 with a shift of
-// the job's own, so it counts; H and H(0-29)/10 are values, so they do not.
+// startsWithStar reports whether a minute or hour field makes its spec a wildcard spec. H/15 is
+// */15 with a shift of the job's own, so it counts; H and H(0-29)/10 are values, so they do not.
 func startsWithStar(text string) bool {
 	return strings.HasPrefix(text, "*") || strings.HasPrefix(text, "?") ||
 		strings.HasPrefix(strings.ToUpper(text), "H/")
 }
 
-// fieldReader turns the text of one field into bits. It rewrites each item of the list into the plain numbers that
-// cron's parser reads as everybody expects, and refuses what that parser lets through: empty items, "*-5", signs.
+// fieldReader turns the text of one field into bits. It rewrites each item of the list into the
+// plain numbers that cron's parser reads as everybody expects, and refuses what that parser lets
+// through: empty items, "*-5", signs.
 type fieldReader struct {
 	*field
 	name   string       // seeds H
@@ -96,8 +97,8 @@ func (r *fieldReader) fault(text, rule string) {
 	}
 }
 
-// item rewrites one item of the list. It returns the empty string for one that went to r.days, and a rule when the
-// item breaks it.
+// item rewrites one item of the list. It returns the empty string for one that went to r.days, and
+// a rule when the item breaks it.
 func (r *fieldReader) item(item string) (rewritten, rule string) {
 	if item == "" {
 		return "", "an item of a list must not be empty"
@@ -156,7 +157,8 @@ func (r *fieldReader) plainRange(base string, hasStep bool, step int) (rewritten
 	return withStep(fmt.Sprintf("%d-%d", low, high), step), ""
 }
 
-// weekdayRange takes Sunday as 0 at the start of a range and as 7 at its end, so that FRI-SUN and 5-7 are a weekend.
+// weekdayRange takes Sunday as 0 at the start of a range and as 7 at its end, so that FRI-SUN and
+// 5-7 are a weekend.
 func weekdayRange(low, high int, isRange, hasStep bool, step int) (rewritten, rule string) {
 	switch {
 	case !isRange:

@@ -8,8 +8,8 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// FuzzParse holds that nothing panics, that what is refused is told why in one line, and that ticks rise in whole
-// seconds, at least MinInterval apart.
+// FuzzParse holds that nothing panics, that a refusal gives its reason in one line, and that ticks
+// rise in whole seconds, at least MinInterval apart.
 func FuzzParse(f *testing.F) {
 	for _, spec := range []string{
 		"* * * * *", "*/30 0-5,23 * JAN-MAR MON", "0 30 2 ? * 7", "H H(1-5)/2 H * *", "0 0 L,15W,LW * *", "0 0 * * FRI#2,1L",

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// hashed rewrites what follows an H: nothing, or a range in brackets. H alone is one value of the range; with a step
-// it is where in the first step the values begin.
+// hashed rewrites what follows an H: nothing, or a range in brackets. H alone is one value of the
+// range; with a step it is where in the first step the values begin.
 func (r *fieldReader) hashed(bracket string, hasStep bool, step int) (rewritten, rule string) {
 	low, high := r.min, r.hashMax
 	if bracket != "" {
@@ -34,12 +34,13 @@ func (r *fieldReader) hashed(bracket string, hasStep bool, step int) (rewritten,
 	return withStep(strconv.Itoa(start)+"-"+strconv.Itoa(high), step), ""
 }
 
-// spread returns a number from 0 to n-1 that depends on nothing but its arguments. It decides when jobs run, so what
-// it returns must never change: not between replicas, releases or platforms.
+// spread returns a number from 0 to n-1 that depends on nothing but its arguments. It decides when
+// jobs run, so what it returns must never change: not between replicas, releases or platforms.
 func spread(job, field string, n int) int {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(job + "\x00" + field))
-	// FNV's low bits alone are poor for names that differ in the last letter; this mixes the high ones in.
+	// FNV's low bits alone are poor for names that differ in the last letter; this mixes the high
+	// ones in.
 	x := h.Sum64()
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd

@@ -11,8 +11,8 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// TestHashedTimesNeverChange pins what H stands for. A fleet whose replicas run two releases relies on it, so what
-// this test expects must never be edited.
+// TestHashedTimesNeverChange pins what H stands for. A fleet whose replicas run two releases relies
+// on it, so what this test expects must never be edited.
 func TestHashedTimesNeverChange(t *testing.T) {
 	for _, tc := range []struct{ job, spec, want string }{
 		{"nightly-report", "H H * * *", "2030-01-01T22:59:00Z 2030-01-02T22:59:00Z"},
@@ -64,7 +64,8 @@ func TestHashedFieldsDoNotFollowEachOther(t *testing.T) {
 		require.NoError(t, err)
 		seen[s.Next(time.Time{}).Format("15:04")] = true
 	}
-	// 500 draws out of 1440 times of day meet some 420 different ones; 60 would mean that the hour follows the minute.
+	// 500 draws out of 1440 times of day meet some 420 different ones; 60 would mean that the hour
+	// follows the minute.
 	require.Greater(t, len(seen), 350)
 }
 

@@ -26,8 +26,8 @@ func (c *calendar) minInterval() int64 {
 	return min(shortest, overnight)
 }
 
-// minDays returns the fewest days from one matching day to the next. The calendar repeats itself every 400 years, so
-// those and the first day of the following 400 tell.
+// minDays returns the fewest days from one matching day to the next. The calendar repeats itself
+// every 400 years, so those and the first day of the following 400 suffice.
 func (c *calendar) minDays() int64 {
 	const start, years = 2000, 400
 	var previous int64

@@ -67,8 +67,9 @@ func TestRareDatesAreFound(t *testing.T) {
 	require.Equal(t, "2128-02-29", parse(t, "0 0 * 2 SUN#5", nil).Next(after).Format(time.DateOnly), "forty years without five Sundays in February")
 }
 
-// TestReplicasAgree holds what lets replicas find ticks without talking: between two ticks every instant has the same
-// next tick, in whatever zone it is expressed, and the ticks are whole seconds.
+// TestReplicasAgree holds what lets replicas find ticks without talking: between two ticks every
+// instant has the same next tick, in whatever zone it is expressed, and the ticks are whole
+// seconds.
 func TestReplicasAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPlan(t)

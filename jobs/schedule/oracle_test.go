@@ -12,8 +12,8 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// oracle finds ticks the slow and obvious way: it looks at the zone's clock step after step, and remembers every
-// local time that it has seen.
+// oracle finds ticks the slow and obvious way: it looks at the zone's clock step after step, and
+// remembers every local time that it has seen.
 type oracle struct {
 	step   int64 // seconds, 1 or 60
 	base   int64 // the local time that shown[0] stands for
@@ -48,9 +48,9 @@ func newOracle(loc *time.Location, from, to, step int64) *oracle {
 	}
 }
 
-// look is called for each instant in turn. It returns the local time at the instant, and those that a fixed-time spec
-// must run now if it names them: the one that is shown for the first time, and the ones that were jumped over. They
-// are valid until the next call.
+// look is called for each instant in turn. It returns the local time at the instant, and those that
+// a fixed-time spec must run now if it names them: the one that is shown for the first time, and
+// the ones that were jumped over. They are valid until the next call.
 func (o *oracle) look(at int64, loc *time.Location) (now local, due []local) {
 	now = readClock(time.Unix(at, 0).In(loc))
 	o.due = o.due[:0]
@@ -72,8 +72,8 @@ func (o *oracle) look(at int64, loc *time.Location) (now local, due []local) {
 	return now, o.due
 }
 
-// warmUp is how long an oracle watches before its word counts, so that it knows repeated times from new ones. No clock
-// has been put back by more than three hours since 2000.
+// warmUp is how long an oracle watches before its word counts, so that it knows repeated times from
+// new ones. No clock has been put back by more than three hours since 2000.
 const warmUp = 4 * 60 * 60
 
 // oracleTicks returns the ticks of a plan from one instant up to but not including another.
@@ -96,7 +96,7 @@ func (p *plan) ticks(now local, due []local) bool {
 	return slices.ContainsFunc(due, p.matches)
 }
 
-func TestTicksAreThoseOfAClockWatchedSecondBySecond(t *testing.T) {
+func TestTicksMatchAClockWatchedBySeconds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		loc := drawZone(t)
 		// Most weeks are alike: look at the days around a clock change where there is one.
@@ -110,7 +110,7 @@ func TestTicksAreThoseOfAClockWatchedSecondBySecond(t *testing.T) {
 	})
 }
 
-func TestTicksAreThoseOfAClockWatchedMinuteByMinute(t *testing.T) {
+func TestTicksMatchAClockWatchedByMinutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		loc := drawZone(t)
 		from := drawInstant(t).Unix() / 60 * 60
@@ -162,9 +162,10 @@ func tickAt(ticks []int64, i int) string {
 	return time.Unix(ticks[i], 0).UTC().Format(time.RFC3339)
 }
 
-// TestTicksOfEveryZoneAreThoseOfAWatchedClock watches every zone of this machine's databases through the years 2000 to
-// 2040. It takes some twenty minutes of one processor: SOLOTICK_EXHAUSTIVE=1 go test -timeout 2h -run OfEveryZone
-func TestTicksOfEveryZoneAreThoseOfAWatchedClock(t *testing.T) {
+// TestTicksOfEveryZoneMatchItsClock watches every zone of this machine's databases through the
+// years 2000 to 2040. It takes some twenty minutes of one processor: SOLOTICK_EXHAUSTIVE=1 go test
+// -timeout 2h -run OfEveryZone
+func TestTicksOfEveryZoneMatchItsClock(t *testing.T) {
 	if os.Getenv("SOLOTICK_EXHAUSTIVE") != "1" {
 		t.Skip("set SOLOTICK_EXHAUSTIVE=1 to watch every zone; a sample of them is watched without")
 	}
@@ -189,8 +190,8 @@ func TestTicksOfEveryZoneAreThoseOfAWatchedClock(t *testing.T) {
 				}
 				for i := range plans {
 					if at%1200 == 0 { // replicas that start now find the same tick
-						if anew := schedules[i].Next(time.Unix(at-1, 0)).Unix(); anew != next[i] {
-							t.Fatalf("%q: next says %s and then %s", plans[i].text, tickAt(next, i), tickAt([]int64{anew}, 0))
+						if again := schedules[i].Next(time.Unix(at-1, 0)).Unix(); again != next[i] {
+							t.Fatalf("%q: next says %s and then %s", plans[i].text, tickAt(next, i), tickAt([]int64{again}, 0))
 						}
 					}
 					ticks := plans[i].ticks(now, due)

@@ -18,8 +18,8 @@ var descriptors = map[string]string{
 	"@hourly":   "0 * * * *",
 }
 
-// Parse reads a spec; the package comment says what one looks like. Its fields are read in loc, nil meaning UTC. The
-// name is the job's: it decides what H stands for, and nothing else.
+// Parse reads a spec; the package comment says what one looks like. Its fields are read in loc, nil
+// meaning UTC. The name is the job's: it decides what H stands for, and nothing else.
 //
 // The error states every fault as a rule in words, fit to follow the quoted spec, such as
 //

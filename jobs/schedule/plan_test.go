@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plan is a cron expression together with what it means, made side by side so that no parser is trusted.
+// plan is a cron expression together with what it means, made side by side so that no parser is
+// trusted.
 type plan struct {
 	text           string
 	second, minute [60]bool
@@ -142,7 +143,8 @@ func drawPlan(t *rapid.T) plan {
 	return newPlan(second, drawPart(t, "minute", 0, 59), hour, day, month, weekday)
 }
 
-// exhaustivePlans tick on the minute, at the hours when clocks change and at others, often and seldom.
+// exhaustivePlans tick on the minute, at the hours when clocks change and at others, often and
+// seldom.
 func exhaustivePlans() []plan {
 	zero, anyHour := values(0), every(0, 23, 1)
 	anyDay, anyMonth, anyWeekday := every(1, 31, 1), every(1, 12, 1), every(0, 6, 1)

@@ -7,8 +7,8 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Schedule is a parsed spec: the set of instants at which a job is due. It is immutable and safe for concurrent use.
-// Make one with [Parse]; the zero value is not usable.
+// Schedule is a parsed spec: the set of instants at which a job is due. It is immutable and safe
+// for concurrent use. Make one with [Parse]; the zero value is not usable.
 type Schedule struct {
 	spec        string
 	loc         *time.Location
@@ -20,8 +20,8 @@ var _ cron.Schedule = (*Schedule)(nil)
 
 // ticks is a set of instants in whole Unix seconds.
 type ticks interface {
-	// next returns the first instant after the given one, which is from firstInstant to lastInstant, and false when
-	// there is none up to lastInstant.
+	// next returns the first instant after the given one, which is from firstInstant to
+	// lastInstant, and false when there is none up to lastInstant.
 	next(after int64) (int64, bool)
 	// minInterval returns a time that no two ticks are closer than.
 	minInterval() time.Duration
@@ -31,11 +31,13 @@ func newSchedule(spec string, loc *time.Location, t ticks) *Schedule {
 	return &Schedule{spec: spec, loc: loc, ticks: t, minInterval: sync.OnceValue(t.minInterval)}
 }
 
-// Next returns the first tick strictly after the given instant, in UTC and whole seconds, or the zero time when none
-// comes before the end of the year 9999. It is a pure function: of one instant it says the same on every replica,
-// whatever time zone the instant is expressed in, as long as the replicas' time zone databases agree.
+// Next returns the first tick strictly after the given instant, in UTC and whole seconds, or the
+// zero time when none comes before the end of the year 9999. It is a pure function: of one instant
+// it says the same on every replica, whatever time zone the instant is expressed in, as long as the
+// replicas' time zone databases agree.
 func (s *Schedule) Next(after time.Time) time.Time {
-	// Unix rounds down, so a tick in the second that after lies within is either after itself or in the past.
+	// Unix rounds down, so a tick in the second that after lies within is either after itself or in
+	// the past.
 	next, ok := s.ticks.next(min(max(after.Unix(), firstInstant), lastInstant))
 	if !ok {
 		return time.Time{}
@@ -43,10 +45,11 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return time.Unix(next, 0).UTC()
 }
 
-// MinInterval returns a time that no two ticks of the schedule are closer than, at least one second. It is the
-// shortest interval that occurs, with the clock changes of the years 2000 to 2060 taken into account: 23 hours for a
-// daily spec in a zone with daylight saving time. A one-off has no second tick and returns the longest duration there
-// is. The first call does the work, a fraction of a millisecond; later ones return what it found.
+// MinInterval returns a time that no two ticks of the schedule are closer than, at least one
+// second. It is the shortest interval that occurs, with the clock changes of the years 2000 to 2060
+// taken into account: 23 hours for a daily spec in a zone with daylight saving time. A one-off has
+// no second tick and returns the longest duration there is. The first call does the work, a
+// fraction of a millisecond; later ones return what it found.
 func (s *Schedule) MinInterval() time.Duration { return s.minInterval() }
 
 // String returns the spec as it was given, with single spaces between its fields.

@@ -56,7 +56,8 @@ func (m monthStart) workdayNear(day int) int {
 	}
 }
 
-// special reads what depends on the month: L, LW and 15W in day of month, 5L and 5#3 in day of week.
+// special reads what depends on the month: L, LW and 15W in day of month, 5L and 5#3 in day of
+// week.
 func (r *fieldReader) special(base string) (special bool, rule string) {
 	switch r.place {
 	case cron.Dom:

@@ -12,15 +12,16 @@ const (
 	lastInstant  = 253402300799
 )
 
-// zone is a time zone seen as a clock on a wall: at any instant it shows a reading (see calendar), and at some it
-// jumps. Instants are whole Unix seconds.
+// zone is a time zone seen as a clock on a wall: at any instant it shows a reading (see calendar),
+// and at some it jumps. Instants are whole Unix seconds.
 type zone struct{ loc *time.Location }
 
-// span is a time without a clock change, from start up to but not including end. In it the clock shows the instant
-// plus offset.
+// span is a time without a clock change, from start up to but not including end. In it the clock
+// shows the instant plus offset.
 type span struct{ start, end, offset int64 }
 
-// at returns a span around an instant. It need not be the longest: the spans of a zone's future end at new year.
+// at returns a span around an instant. It need not be the longest: the spans of a zone's future end
+// at new year.
 func (z zone) at(instant int64) span {
 	t := time.Unix(instant, 0).In(z.loc)
 	_, offset := t.Zone()

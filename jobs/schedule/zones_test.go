@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// zones cover what clocks do somewhere between 2000 and 2040: daylight saving time on either hemisphere, changes at
-// midnight, by half an hour and by three, at a different instant each year, standard time abandoned and moved, whole days left
-// out, and nothing at all.
+// zones cover what clocks do somewhere between 2000 and 2040: daylight saving time on either
+// hemisphere, changes at midnight, by half an hour and by three, at a different instant each year,
+// standard time abandoned and moved, whole days left out, and nothing at all.
 var zones = []string{
 	"UTC",
 	"Africa/Cairo", "Africa/Casablanca", "Africa/El_Aaiun", "Africa/Juba", "Africa/Sao_Tome", "Africa/Tripoli",
@@ -43,8 +43,8 @@ func location(t testing.TB, name string) *time.Location {
 	return loc
 }
 
-// allZones returns the zones of this machine's databases, the ones above among them. Of zones whose clocks agree all the
-// time from one instant to another, it returns the first.
+// allZones returns the zones of this machine's databases, the ones above among them. Of zones whose
+// clocks agree all the time from one instant to another, it returns the first.
 func allZones(t *testing.T, from, to int64) []string {
 	t.Helper()
 	names := slices.Concat(zones, systemZones(), zippedZones(t))

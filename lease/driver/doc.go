@@ -61,6 +61,9 @@
 //	store went back        versions never repeat, so no change from a forgotten version is made. A session that has seen a newer
 //	                       version than the present one writes what it saw; one that saw a grant settled which is open again
 //	                       settles it again. A change that no session saw, or that others made meanwhile, is not noticed
+//	name removed           the change names the version, as any other does: a claim that came first is in its way, and one that
+//	                       comes later finds no value. A session that has seen the value before makes a new one with a
+//	                       higher stamp. A settle that is repeated after it writes its tick back, and so a record of it
 //	value of another       it does not decode: an error that matches protocol.ErrRecord and names the key
 //	memory full            what ends something is Essential, and so are renewals
 package driver

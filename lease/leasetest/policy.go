@@ -78,22 +78,21 @@ func (f *fixture) remembers(from, to int64) {
 }
 
 func historyIsAsLongAsThePolicySays(f *fixture) {
+	f.policy(protocol.Policy{History: 150})
+	f.settleAll(101, 260)
+	f.remembers(111, 260)
 	f.policy(protocol.Policy{History: 20})
-	f.settleAll(101, 150)
-	f.remembers(131, 150)
+	f.remembers(241, 260)
+	f.settleAll(261, 262)
+	f.remembers(243, 262)
 	f.policy(protocol.Policy{History: 40})
-	f.settleAll(151, 170)
-	f.remembers(131, 170)
-	f.settleAll(171, 180)
-	f.remembers(141, 180)
+	f.settleAll(263, 282)
+	f.remembers(243, 282)
+	f.settleAll(283, 290)
+	f.remembers(251, 290)
 	f.policy(protocol.Policy{History: protocol.Remembered})
-	f.settleAll(181, 182)
-	f.remembers(182-protocol.Remembered+1, 182)
-	f.policy(protocol.Policy{})
-	f.settleAll(183, 183)
-	if n := len(f.inspect(f.name).Settled); n < protocol.Remembered+1 {
-		f.Fatalf("%d are kept, want more than %d", n, protocol.Remembered)
-	}
+	f.settleAll(291, 292)
+	f.remembers(292-protocol.Remembered+1, 292)
 }
 
 func faultyPoliciesAreRefused(f *fixture) {

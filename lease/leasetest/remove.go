@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,10 +44,8 @@ func (f *fixture) listed() bool {
 	for cursor := ""; ; {
 		names, next, err := s.Names(f.ctx, cursor, 1000)
 		f.ok("Names", err)
-		for _, name := range names {
-			if name == f.name {
-				return true
-			}
+		if slices.Contains(names, f.name) {
+			return true
 		}
 		if cursor = next; cursor == "" {
 			return false
@@ -136,7 +135,7 @@ func removalIsOfTheRecordThatWasSeen(f *fixture) {
 	f.remove(protocol.RecordRemoved, f.removal())
 }
 
-func claimsThatRaceWithARemovalWinWhollyOrNotAtAll(f *fixture) {
+func claimAndRemovalNeverBothSucceed(f *fixture) {
 	r := f.remover()
 	for range 10 {
 		f.anew()

@@ -182,7 +182,7 @@ var cases = []struct {
 	{"RemovedRecordIsGone", removedRecordIsGone},
 	{"WhatIsOpenIsNotRemoved", whatIsOpenIsNotRemoved},
 	{"RemovalIsOfTheRecordThatWasSeen", removalIsOfTheRecordThatWasSeen},
-	{"ClaimsThatRaceWithARemovalWinWhollyOrNotAtAll", claimsThatRaceWithARemovalWinWhollyOrNotAtAll},
+	{"ClaimAndRemovalNeverBothSucceed", claimAndRemovalNeverBothSucceed},
 	{"RemovalLeavesLocksAndOtherNamesAlone", removalLeavesLocksAndOtherNamesAlone},
 	{"RemovalWaitsForTheClock", removalWaitsForTheClock},
 	{"FaultyRemovalsAreRefused", faultyRemovalsAreRefused},

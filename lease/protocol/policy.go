@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Policy is what the definition of a name says that binds whoever asks for something, whether or not they know the
+// Policy is the part of a name's definition that binds every request, also one by a caller that does not know the
 // definition. A [Sync] brings it, and the record keeps it. The zero Policy limits nothing.
 type Policy struct {
 	// Every and Burst limit how often triggers are accepted: one per Every on average, and at most Burst of them at

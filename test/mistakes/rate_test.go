@@ -31,6 +31,6 @@ func TestTheRateOfAJobHoldsForEveryCaller(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, accepted)
-	require.EqualValues(t, protocol.MaxHistory, jobs.MaxHistory, "what a job may ask for, a store keeps")
-	require.EqualValues(t, protocol.Remembered, jobs.MinHistory)
+	require.Equal(t, protocol.MaxHistory, jobs.MaxHistory, "what a job may ask for, a store keeps")
+	require.Equal(t, protocol.Remembered, jobs.MinHistory)
 }

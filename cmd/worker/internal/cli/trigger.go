@@ -136,8 +136,10 @@ func allSilent(serving []string, replicas []fleet.Replica, now time.Time) bool {
 // refusal returns why a trigger was not accepted, and when the next one is possible.
 func refusal(job string, t fleet.Triggered, zone *time.Location) error {
 	next := t.Next.Add(time.Millisecond - 1).Truncate(time.Millisecond)
-	reason := "too many triggered ticks wait to run"
+	var reason string
 	switch t.Limit {
+	case protocol.LimitWaiting:
+		reason = "too many triggered ticks wait to run"
 	case protocol.LimitRate:
 		reason = fmt.Sprintf("its rate is %s with a burst of %d", jobs.Rate{Count: 1, Per: t.Policy.Every}, t.Policy.Burst)
 	case protocol.LimitKeys:

@@ -1,5 +1,5 @@
-// Package bootclock reads the clock by which the worker and its supervisor agree on deadlines. All processes of a
-// machine read the same, and it goes on while the machine is suspended.
+// Package bootclock reads the clock by which the worker and its supervisor agree on deadlines. All
+// processes of a machine read the same, and it goes on while the machine is suspended.
 package bootclock
 
 import (
@@ -30,8 +30,8 @@ func Now() Instant {
 	return Instant(now.Nano())
 }
 
-// Of converts a reading of the local clock. It reads the boot clock first: a process that is frozen between the two
-// readings gets an instant that is too early, never one that is too late.
+// Of converts a reading of the local clock. It reads the boot clock first: a process that is frozen
+// between the two readings gets an instant that is too early, never one that is too late.
 func Of(t time.Time) Instant {
 	now := Now()
 	const century = 100 * 365 * 24 * time.Hour

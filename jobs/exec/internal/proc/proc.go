@@ -1,4 +1,5 @@
-// Package proc finds processes by their parents and by their tags, and kills those of a run that is over.
+// Package proc finds processes by their parents and by their tags, and kills those of a run that is
+// over.
 package proc
 
 import "time"

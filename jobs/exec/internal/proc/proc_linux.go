@@ -17,8 +17,9 @@ import (
 // killAgain is how soon KillTagged looks again for what its victims have forked, and lets them die.
 const killAgain = 2 * time.Millisecond
 
-// Children lists the children of this process, ended ones included. The kernel may leave some out if others are reaped
-// meanwhile, so only the goroutine that reaps may call it. Elsewhere than on Linux there are none.
+// Children lists the children of this process, ended ones included. The kernel may leave some out
+// if others are reaped meanwhile, so only the goroutine that reaps may call it. Elsewhere than on
+// Linux there are none.
 func Children() []int {
 	tasks, _ := os.ReadDir("/proc/self/task")
 	var pids []int
@@ -64,8 +65,8 @@ func Stat(pid int) (parent int, start bootclock.Instant) {
 	if err != nil {
 		return 0, 0
 	}
-	// The second field is a name in parentheses, which may hold anything. After it come the state, the parent and, as
-	// field 22, the start in ticks since boot, a hundred a second.
+	// The second field is a name in parentheses, which may hold anything. After it come the state,
+	// the parent and, as field 22, the start in ticks since boot, a hundred a second.
 	fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
 	if len(fields) < 20 {
 		return 0, 0
@@ -86,7 +87,8 @@ func TagOf(pid int) string {
 	return ""
 }
 
-// KillTagged kills every process of the machine whose tag begins with prefix. It gives up after timeout.
+// KillTagged kills every process of the machine whose tag begins with prefix. It gives up after
+// timeout.
 func KillTagged(prefix string, timeout time.Duration) {
 	done := make(chan struct{})
 	go func() {

@@ -1,5 +1,5 @@
-// Package protocol is what a worker and its supervisor send each other. Both are the same program, so the messages have
-// no version. They travel as one gob stream in each direction.
+// Package protocol is what a worker and its supervisor send each other. Both are the same program,
+// so the messages have no version. They travel as one gob stream in each direction.
 package protocol
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/solotick/solotick/jobs/exec/internal/bootclock"
 )
 
-// TagVariable is the variable in the environment of a process that says to which run it belongs. It is needed for
-// processes that have left the run's process group.
+// TagVariable is the variable in the environment of a process that says to which run it belongs. It
+// is needed for processes that have left the run's process group.
 const TagVariable = "SOLOTICK_SUPERVISED_RUN"
 
 // Verb is what a worker asks for.
@@ -73,7 +73,8 @@ type End struct {
 	Errno   syscall.Errno      // of ReasonNotStarted: why
 }
 
-// QueueBytes bounds the lines of output that wait, for the worker in the supervisor and for the logger in the worker.
+// QueueBytes bounds the lines of output that wait, for the worker in the supervisor and for the
+// logger in the worker.
 const QueueBytes = 1 << 20
 
 // LineCost is what a line of so many bytes counts in a queue: a short one takes more than its text.

@@ -25,8 +25,8 @@ func newAlarm() (*alarm, error) {
 	return a, nil
 }
 
-// set moves the alarm. No wait is longer than a second, because the timer may stand still during sleep while the
-// instants go by; loop sets the alarm again when it is woken.
+// set moves the alarm. No wait is longer than a second, because the timer may stand still during
+// sleep while the instants go by; loop sets the alarm again when it is woken.
 func (a *alarm) set(at bootclock.Instant) {
 	a.timer.Reset(min(bootclock.Now().Until(at), time.Second))
 }

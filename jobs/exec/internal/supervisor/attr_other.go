@@ -4,5 +4,6 @@ package supervisor
 
 import "syscall"
 
-// commandAttr has no parent-death signal here: the worker kills the groups if the supervisor is killed.
+// commandAttr has no parent-death signal here: the worker kills the groups if the supervisor is
+// killed.
 func commandAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

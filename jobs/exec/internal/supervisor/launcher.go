@@ -15,9 +15,9 @@ import (
 	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
-// launcher starts commands, one at a time, on an operating-system thread of its own. That thread is the parent that the
-// parent-death signal follows, so it must live as long as the process; and a file system that hangs while a program is
-// loaded from it hangs this thread only.
+// launcher starts commands, one at a time, on an operating-system thread of its own. That thread is
+// the parent that the parent-death signal follows, so it must live as long as the process; and a
+// file system that hangs while a program is loaded from it hangs this thread only.
 type launcher struct {
 	requests chan *protocol.Start
 	launched chan launched
@@ -49,7 +49,8 @@ func (l *launcher) run() {
 }
 
 func (l *launcher) launch(s *protocol.Start) launched {
-	// The child reports one error number for both the directory and the program; this tells which it was.
+	// The child reports one error number for both the directory and the program; this tells which
+	// it was.
 	if info, err := os.Stat(s.Dir); err != nil {
 		return notStarted("go to directory "+s.Dir, err)
 	} else if !info.IsDir() {

@@ -17,8 +17,8 @@ import (
 // Socket is the descriptor on which a supervisor finds the connection to its worker.
 const Socket = 3
 
-// Main serves the worker that started this process until that is gone, kills everything that it has started, and
-// returns the exit code of the process.
+// Main serves the worker that started this process until that is gone, kills everything that it has
+// started, and returns the exit code of the process.
 func Main() int {
 	s, err := begin()
 	if err != nil {
@@ -75,7 +75,8 @@ func inheritedConn() (net.Conn, error) {
 	return net.FileConn(file)
 }
 
-// readRequests passes requests on until the connection ends: then the worker is gone, and requests is closed.
+// readRequests passes requests on until the connection ends: then the worker is gone, and requests
+// is closed.
 func readRequests(conn io.Reader, requests chan<- protocol.Request) {
 	defer close(requests)
 	decoder := gob.NewDecoder(bufio.NewReader(conn))

@@ -9,19 +9,22 @@ import (
 	"github.com/solotick/solotick/jobs/exec/internal/proc"
 )
 
-// inspectAgain is how soon orphans without a tag are inspected again: one that is just executing a program shows none.
+// inspectAgain is how soon orphans without a tag are inspected again: one that is just executing a
+// program shows none.
 const inspectAgain = 2 * time.Millisecond
 
-// An orphan is a child of the supervisor that is no group leader. Its parent, some process of a run, has ended, and it
-// came to the supervisor because that is a subreaper. The tag in its environment says to which run it belongs.
+// An orphan is a child of the supervisor that is no group leader. Its parent, some process of a
+// run, has ended, and it came to the supervisor because that is a subreaper. The tag in its
+// environment says to which run it belongs.
 type orphan struct {
 	pid   int
 	tag   string            // "" if it shows none
 	start bootclock.Instant // when it was started, rounded down to proc.StartGrain
 }
 
-// listOrphans lists the orphans, reaps those that have ended and has the others inspected. The list stays true until
-// killOrphans is done with it, for nothing else reaps: no number on it can become another process's.
+// listOrphans lists the orphans, reaps those that have ended and has the others inspected. The list
+// stays true until killOrphans is done with it, for nothing else reaps: no number on it can become
+// another process's.
 func (s *supervisor) listOrphans(now bootclock.Instant) {
 	if s.listAgain != 0 && now >= s.listAgain {
 		s.listAgain, s.listDue = 0, true
@@ -84,7 +87,8 @@ func (s *supervisor) killOrphans(orphans []orphan) {
 			untagged[o.pid] = seen
 			if !s.mayBelongToRunning(o) {
 				killGroup(o.pid)
-				// Runs that have ended wait until it is gone, up to a timeout: the supervisor may lack the permission.
+				// Runs that have ended wait until it is gone, up to a timeout: the supervisor may
+				// lack the permission.
 				unsure = unsure || now < seen.Add(deathTimeout)
 			}
 		case owner == nil || !owner.running():
@@ -103,7 +107,8 @@ func (s *supervisor) killOrphans(orphans []orphan) {
 	}
 }
 
-// mayBelongToRunning reports whether a run that goes on is old enough to have started an orphan that shows no tag.
+// mayBelongToRunning reports whether a run that goes on is old enough to have started an orphan
+// that shows no tag.
 func (s *supervisor) mayBelongToRunning(o orphan) bool {
 	for _, r := range s.runs {
 		if r.startedAt != 0 && r.running() && r.startedAt <= o.start.Add(proc.StartGrain) {

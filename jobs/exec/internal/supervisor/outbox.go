@@ -10,8 +10,8 @@ import (
 	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
-// outbox holds the reports that the worker has not read. Lines that would not fit are refused; other reports always
-// fit, for there are two a run.
+// outbox holds the reports that the worker has not read. Lines that would not fit are refused;
+// other reports always fit, for there are two a run.
 type outbox struct {
 	wake chan struct{} // of size 1: there is something to write
 
@@ -29,7 +29,8 @@ func (o *outbox) put(r protocol.Report) {
 	o.putLocked(r)
 }
 
-// offer queues a line of output before which others of the run were dropped, or reports that it is dropped as well.
+// offer queues a line of output before which others of the run were dropped, or reports that it is
+// dropped as well.
 func (o *outbox) offer(run uint64, stream string, line []byte, dropped int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -16,12 +16,13 @@ const (
 	tailLines = 20
 	tailBytes = 4 << 10
 
-	// How many lines of a run are passed on at once, and how many a second after that: a command may write tens of
-	// megabytes a second, and a log is for people.
+	// How many lines of a run are passed on at once, and how many a second after that: a command
+	// may write tens of megabytes a second, and a log is for people.
 	lineBurst, lineRate = 1000, 100
 )
 
-// output is what a run's command writes: it keeps the last lines of both streams, in the order they were read.
+// output is what a run's command writes: it keeps the last lines of both streams, in the order they
+// were read.
 type output struct {
 	mu      sync.Mutex
 	last    [tailLines][]byte // a ring, whose slices are used again

@@ -24,8 +24,8 @@ func (p *plan) termAt() bootclock.Instant {
 	if p.stopped != 0 {
 		return min(p.stopped, p.killAt())
 	}
-	// An eighth of what the last extension gave: a replica renews at a third of the TTL, so a renewal that is merely
-	// slow ends no run, whatever the grace.
+	// An eighth of what the last extension gave: a replica renews at a third of the TTL, so a
+	// renewal that is merely slow ends no run, whatever the grace.
 	eighth := max(p.extended.Until(p.deadline)/8, 0)
 	return p.deadline.Add(-min(p.grace, eighth))
 }
@@ -61,7 +61,8 @@ func (p *plan) extend(deadline, now bootclock.Instant) {
 	}
 }
 
-// stop asks for the end of the run, with this grace at most. A second call can only make the grace shorter.
+// stop asks for the end of the run, with this grace at most. A second call can only make the grace
+// shorter.
 func (p *plan) stop(grace time.Duration, now bootclock.Instant) {
 	p.grace = min(p.grace, grace)
 	if p.stopped == 0 {

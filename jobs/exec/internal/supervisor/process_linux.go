@@ -22,8 +22,8 @@ func commandAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// reapGroupLeader reaps a group leader that has ended, after killing the rest of its group: until it is reaped, no other process or
-// group can have its number.
+// reapGroupLeader reaps a group leader that has ended, after killing the rest of its group: until
+// it is reaped, no other process or group can have its number.
 func reapGroupLeader(pid int) (status syscall.WaitStatus, ended bool) {
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil); err != nil || info.Signo == 0 {

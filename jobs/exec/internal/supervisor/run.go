@@ -33,8 +33,8 @@ type run struct {
 // running reports whether processes of the run may live on.
 func (r *run) running() bool { return !r.ended && !r.plan.killed }
 
-// killGroup kills a child and the process group that it leads. The child is not reaped yet, so its number is still its
-// own.
+// killGroup kills a child and the process group that it leads. The child is not reaped yet, so its
+// number is still its own.
 func killGroup(pid int) {
 	_ = unix.Kill(-pid, unix.SIGKILL)
 	_ = unix.Kill(pid, unix.SIGKILL) // it may have left its group

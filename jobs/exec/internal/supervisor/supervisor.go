@@ -1,5 +1,6 @@
-// Package supervisor is the process that starts a worker's commands and keeps their deadlines, even while the worker is
-// frozen and after it has died. The comment of package exec says what it promises.
+// Package supervisor is the process that starts a worker's commands and keeps their deadlines, even
+// while the worker is frozen and after it has died. The comment of package exec says what it
+// promises.
 package supervisor
 
 import (
@@ -14,7 +15,8 @@ import (
 )
 
 const (
-	// deathTimeout is how long a killed run, or the rest of an ended one, may take to die before its end is reported.
+	// deathTimeout is how long a killed run, or the rest of an ended one, may take to die before
+	// its end is reported.
 	deathTimeout = 2 * time.Second
 	// drainTimeout is how long output may still come when no process of a run lives.
 	drainTimeout = 250 * time.Millisecond
@@ -22,8 +24,9 @@ const (
 	exitTimeout = 5 * time.Second
 )
 
-// supervisor is the state of the process. One goroutine, loop, owns all of it; others only send to its channels. loop
-// never waits for a command, for the worker or for a file system, so no deadline ever has to.
+// supervisor is the state of the process. One goroutine, loop, owns all of it; others only send to
+// its channels. loop never waits for a command, for the worker or for a file system, so no deadline
+// ever has to.
 type supervisor struct {
 	requests   chan protocol.Request
 	childEnded chan os.Signal
@@ -110,7 +113,8 @@ func (s *supervisor) handle(request protocol.Request) {
 	}
 }
 
-// signalRuns sends the signals that are due, and refuses to start runs that would have to be killed.
+// signalRuns sends the signals that are due, and refuses to start runs that would have to be
+// killed.
 func (s *supervisor) signalRuns(now bootclock.Instant) {
 	for _, r := range s.runs {
 		if r.ended || r == s.starting {
@@ -205,8 +209,8 @@ func (s *supervisor) reportEnds(now bootclock.Instant) {
 	}
 }
 
-// finish reports the end of a run and forgets it. A run whose group leader will not die stays known until it does, to
-// reap it.
+// finish reports the end of a run and forgets it. A run whose group leader will not die stays known
+// until it does, to reap it.
 func (s *supervisor) finish(r *run, end *protocol.End) {
 	for _, file := range r.files {
 		_ = file.Close() // ends a read that is under way
