@@ -7,7 +7,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Config is the configuration of a daemon. [Parse], [Load] and [Default] make a complete one, in
+// Config is the configuration of a daemon. [Parse] and [Default] make a complete one, in
 // which every field is set and checked. It is plain data: treat it as immutable once it is shared
 // between goroutines.
 //
@@ -36,7 +36,7 @@ type Redis struct {
 	Addrs   []string // host:port: of some servers of a Redis Cluster, or of the Sentinels that know Master
 	Cluster bool     // Addrs are those of a Redis Cluster
 	Master  string   // the name by which Sentinel knows the primary; Addrs are those of Sentinels
-	Quorum  []Secret // URLs of MinQuorum to MaxQuorum independent servers
+	Quorum  []Secret // URLs of 3 to 9 independent servers
 
 	Username string // with Password, for every server; "" is the default user
 	Password Secret
@@ -47,8 +47,11 @@ type Redis struct {
 
 	TLS *TLS // nil: no TLS at Addrs, and what the URLs say; never with a URL that is not rediss
 
-	WaitReplicas  int           // how many replicas have to have each write; 0 to MaxWaitReplicas; 0 with Quorum
-	FailoverGrace time.Duration // for how long nothing new is granted after a failover; 0, or Lease.TTL to MaxFailoverGrace; 0 with Cluster and Quorum
+	// WaitReplicas is how many Redis replicas must have each write: 0 to 16, and 0 with Quorum.
+	WaitReplicas int
+	// FailoverGrace is for how long nothing new is granted after a failover: 0, or Lease.TTL to 25h, and
+	// 0 with Cluster and Quorum.
+	FailoverGrace time.Duration
 }
 
 // Configured reports whether there is a Redis at all.
@@ -80,20 +83,21 @@ type Logging struct {
 	Format string // "text" or "json"
 }
 
-// The ranges and the default of what a Config holds beyond package jobs.
+// DefaultAddr is where a daemon listens that is not configured otherwise.
+const DefaultAddr = "127.0.0.1:8080"
+
+// The ranges and defaults of the values that package jobs does not know.
 const (
-	MinLeaseTTL = 500 * time.Millisecond
-	MaxLeaseTTL = 24 * time.Hour
+	minLeaseTTL = 500 * time.Millisecond
+	maxLeaseTTL = 24 * time.Hour
 
-	MaxWaitReplicas  = 16
-	MinWaitingTTL    = 2 * time.Second // the least Lease.TTL with replicas to wait for
-	MaxFailoverGrace = 25 * time.Hour
+	maxWaitReplicas  = 16
+	minWaitingTTL    = 2 * time.Second // the least Lease.TTL with replicas to wait for
+	maxFailoverGrace = 25 * time.Hour
 
-	MinQuorum, MaxQuorum = 3, 9 // servers of a quorum
+	minQuorum, maxQuorum = 3, 9 // servers of a quorum
 
-	DefaultNamespace = "default"
-	DefaultAddr      = "127.0.0.1:8080"
-
+	defaultNamespace     = "default"
 	defaultLeaseTTL      = 15 * time.Second
 	defaultShutdownGrace = 30 * time.Second
 	defaultKillGrace     = 5 * time.Second
@@ -104,7 +108,7 @@ const (
 // jobs.
 func Default() *Config {
 	return &Config{
-		Namespace:     DefaultNamespace,
+		Namespace:     defaultNamespace,
 		Lease:         Lease{TTL: defaultLeaseTTL},
 		HTTP:          Server{Addr: DefaultAddr},
 		ShutdownGrace: defaultShutdownGrace,

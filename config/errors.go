@@ -9,7 +9,7 @@ import (
 
 // Error is one thing wrong with a configuration, in words for the person who wrote it.
 type Error struct {
-	File   string // as given to Load or Parse
+	File   string // as given to Parse
 	Line   int    // from 1; 0 when the value did not come from a file, but from Set
 	Column int    // in characters, from 1; 0 when Line is
 

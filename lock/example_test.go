@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/solotick/solotick/guard"
+	"github.com/solotick/solotick/fence"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lock"
@@ -20,7 +20,7 @@ func Example() {
 	locks := lock.New(store, lock.WithHolder("shop-1"))
 	defer locks.Close()
 
-	var fence guard.Memory // guard/sqlguard, guard/redisguard or guard/httpguard in production
+	var fence fence.Memory // fence/sqlfence, fence/redisfence or fence/httpfence in production
 	stock := 10
 	sell := func(ctx context.Context) error {
 		hold, err := locks.Mutex("stock", lock.Fair()).Acquire(ctx) // waits for its turn

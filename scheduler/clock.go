@@ -49,7 +49,7 @@ func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 	if roster, ok := s.store.(protocol.Roster); ok {
 		ctx, cancel := s.call()
 		if list, err := roster.Members(ctx); err == nil {
-			members, _ = new(heartbeats).live(list)
+			members, _, _ = new(heartbeats).live(list)
 		}
 		cancel()
 	}

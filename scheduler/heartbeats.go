@@ -13,6 +13,12 @@ import (
 type heartbeats struct {
 	last map[string]heartbeat
 	sets fleet.JobLists
+
+	announced string // the digest of this replica's last heartbeat
+	// What live has returned, and the version of the members that it is of; empty where they are to be read again.
+	version string
+	list    []fleet.Replica
+	unread  int
 }
 
 type heartbeat struct {
@@ -23,14 +29,15 @@ type heartbeat struct {
 }
 
 // live returns what the members that live say, and how many more there are whose heartbeats this program cannot read. It
-// forgets the others.
-func (h *heartbeats) live(members []protocol.Member) (list []fleet.Replica, unread int) {
+// forgets the others. sure says that the next look needs to read only what has changed.
+func (h *heartbeats) live(members []protocol.Member) (list []fleet.Replica, unread int, sure bool) {
 	if h.last == nil {
 		h.last = make(map[string]heartbeat)
 	}
 	if len(h.sets) > len(members) || h.sets == nil { // some are of replicas that are gone, or have other jobs by now
 		h.sets = make(fleet.JobLists)
 	}
+	sure = true
 	present := make(map[string]bool, len(members))
 	for _, m := range members {
 		present[m.Holder] = true
@@ -43,7 +50,9 @@ func (h *heartbeats) live(members []protocol.Member) (list []fleet.Replica, unre
 		switch r := last.replica; {
 		case last.err != nil:
 			unread++
-		case !r.Outlived(m.Left):
+		case r.Outlived(m.Left): // until it announces itself again, which may change nothing else
+			sure = false
+		default:
 			r.ID, r.Heard = m.Holder, m.Heard
 			list = append(list, r)
 		}
@@ -53,7 +62,7 @@ func (h *heartbeats) live(members []protocol.Member) (list []fleet.Replica, unre
 			delete(h.last, holder)
 		}
 	}
-	return list, unread
+	return list, unread, sure
 }
 
 // read reads the members, and from a store that can leave it out only what has changed since live took it in.
@@ -62,15 +71,34 @@ func (h *heartbeats) read(ctx context.Context, roster protocol.Roster) ([]protoc
 	if !ok {
 		return roster.Members(ctx)
 	}
+	members, err := k.MembersBut(ctx, h.known())
+	h.fillIn(members)
+	return members, err
+}
+
+// known are the digests of what each member has said.
+func (h *heartbeats) known() map[string]string {
 	known := make(map[string]string, len(h.last))
 	for holder, last := range h.last {
 		known[holder] = last.digest
 	}
-	members, err := k.MembersBut(ctx, known)
+	return known
+}
+
+// fillIn gives those of the members that are known what they have said.
+func (h *heartbeats) fillIn(members []protocol.Member) {
 	for i := range members {
 		if m := &members[i]; m.Known {
 			m.Info = h.last[m.Holder].info
 		}
 	}
-	return members, err
+}
+
+// take takes in the members that were read, of a version; empty where the store names none.
+func (h *heartbeats) take(members []protocol.Member, version string) {
+	list, unread, sure := h.live(members)
+	h.list, h.unread, h.version = list, unread, version
+	if !sure {
+		h.version = ""
+	}
 }

@@ -18,7 +18,7 @@ func TestHeartbeatsForgetJobSetsOfThePast(t *testing.T) {
 			{Holder: "edited", Info: fleet.Replica{ID: "edited", Jobs: map[string]string{"report": revision}}.Encode()},
 			{Holder: "same", Info: fleet.Replica{ID: "same", Running: i, Jobs: map[string]string{"report": "0123456789ab"}}.Encode()},
 		}
-		list, unread := h.live(members)
+		list, unread, _ := h.live(members)
 		require.Zero(t, unread)
 		require.Len(t, list, 2)
 		require.Equal(t, revision, list[0].Jobs["report"])

@@ -24,16 +24,20 @@ const (
 )
 
 // look reads what is announced under this replica's id before the next heartbeat takes its place: if that is another
-// instance's, it was announced after ours. It returns how long ago, in ms, each
-// other instance was noticed.
-func (i *instances) look(ctx context.Context, roster protocol.Roster, known *heartbeats, replica, own string, every time.Duration) map[string]int64 {
-	if i.beats++; i.beats%instancesEvery == 2 { // the first heartbeat may find the one of a predecessor
-		members, err := known.read(ctx, roster)
-		at := slices.IndexFunc(members, func(m protocol.Member) bool { return m.Holder == replica })
-		if err == nil && at >= 0 {
-			i.take(members[at].Info, own, time.Now())
-		}
+// instance's, it was announced after ours. It is for stores that are no [protocol.Heartbeater].
+func (i *instances) look(ctx context.Context, roster protocol.Roster, known *heartbeats, replica, own string) {
+	if i.beats++; i.beats%instancesEvery != 2 { // the first heartbeat may find the one of a predecessor
+		return
 	}
+	members, err := known.read(ctx, roster)
+	at := slices.IndexFunc(members, func(m protocol.Member) bool { return m.Holder == replica })
+	if err == nil && at >= 0 {
+		i.take(members[at].Info, own, time.Now())
+	}
+}
+
+// ages returns how long ago, in ms, each other instance was noticed, with so much time between two heartbeats.
+func (i *instances) ages(every time.Duration) map[string]int64 {
 	maps.DeleteFunc(i.others, func(_ string, seen time.Time) bool { return time.Since(seen) > instancesLife*instancesEvery*every })
 	ages := make(map[string]int64, len(i.others))
 	for id, seen := range i.others {

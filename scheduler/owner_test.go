@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -169,6 +170,13 @@ func TestMembersThatDoNotExistCostLatenessOnly(t *testing.T) {
 type half struct {
 	*link
 	sees func(holder string) bool
+}
+
+func (h half) Heartbeat(ctx context.Context, b protocol.Heartbeat) (protocol.Pulse, error) {
+	b.Version = ""
+	p, err := h.link.Heartbeat(ctx, b)
+	p.Members = slices.DeleteFunc(p.Members, func(m protocol.Member) bool { return !h.sees(m.Holder) })
+	return p, err
 }
 
 func (h half) Members(ctx context.Context) ([]protocol.Member, error) {

@@ -86,45 +86,114 @@ func (s *Scheduler) shared(processes int) {
 // later. It returns since when, by fleet time, this replica has taken part: before, unless that is zero. It returns zero
 // while no heartbeat has arrived.
 func (s *Scheduler) announceOnce(roster protocol.Roster, before time.Time) (started time.Time) {
-	if !s.look() { // the heartbeat says what the store's clock is like
+	beats, _ := s.store.(protocol.Heartbeater)
+	// The heartbeat says what the store's clock is like. Where the clock was trusted just now, its bounds are enough for that.
+	if (beats == nil || before.IsZero() || s.trust.holds()) && !s.look() {
 		return before
 	}
 	ctx, cancel := s.call()
 	defer cancel()
-	jobs := s.jobs.Load()
-	others := s.instances.look(ctx, roster, &s.heartbeats, s.replica, s.epoch, wire.HeartbeatInterval(s.term))
-	s.shared(len(others) + 1)
-	now, clock := s.clockView()
-	if started = before; started.IsZero() {
-		started = now
+	if beats == nil {
+		s.instances.look(ctx, roster, &s.heartbeats, s.replica, s.epoch)
 	}
-	load := s.Capacity()
-	me := fleet.Replica{ // the same as before, mostly, so that others need not decode it: more than twice the limit is enough
-		Instance: s.epoch, Others: others,
-		ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Module: s.module, ClockOffset: s.saidOffset(time.Until(now)),
-		Term: s.term, Running: s.keeper.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(), Jobs: jobs.revisions,
-		Life: wire.MissedHeartbeats * wire.HeartbeatInterval(s.term), Clock: clockWords[clock.state], Step: clock.by, Steady: clock.said(s.trust.limit),
-	}
+	now, me := s.heartbeat(before)
 	me.Set, _ = s.sets.Publish(ctx, me.Jobs) // if that fails, the others do not know the jobs until it is tried again
-	if roster.Announce(ctx, s.replica, me.Encode(), me.Life) != nil {
+	var announced bool
+	var err error
+	if beats != nil {
+		announced, err = s.beatAndRead(ctx, beats, now, me)
+	} else {
+		announced, err = s.announceAndRead(ctx, roster, me)
+	}
+	if !announced {
 		return before
 	}
-	members, err := s.heartbeats.read(ctx, roster)
-	if err != nil {
-		return started
+	if err == nil {
+		s.takeMembers(ctx)
 	}
-	replicas, unread := s.heartbeats.live(members)
+	return me.Started
+}
+
+// heartbeat returns what this replica says about itself, and the store's time. It has taken part since before, or from now on
+// if that is zero.
+func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me fleet.Replica) {
+	every := wire.HeartbeatInterval(s.term)
+	others := s.instances.ages(every)
+	s.shared(len(others) + 1)
+	now, clock := s.clockView()
+	if before.IsZero() {
+		before = now
+	}
+	load := s.Capacity()
+	return now, fleet.Replica{ // the same as before, mostly, so that others need not decode it: more than twice the limit is enough
+		Instance: s.epoch, Others: others,
+		ID: s.replica, Groups: s.groups, Started: before, Version: s.version, Module: s.module, ClockOffset: s.saidOffset(time.Until(now)),
+		Term: s.term, Running: s.keeper.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(),
+		Jobs: s.jobs.Load().revisions,
+		Life: wire.MissedHeartbeats * every, Clock: clockWords[clock.state], Step: clock.by, Steady: clock.said(s.trust.limit),
+	}
+}
+
+// beatAndRead announces this replica, looks at the store's clock, and takes in the members if they are others than before. It
+// reports whether the replica was announced. A heartbeat that finds the store's clock elsewhere is none: it would say that
+// this replica trusts that clock.
+func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater, now time.Time, me fleet.Replica) (announced bool, err error) {
+	h, info := &s.heartbeats, me.Encode()
+	beat := protocol.Heartbeat{
+		Holder: s.replica, Info: info, Life: me.Life, Before: h.announced, Version: h.version, Known: h.known(),
+		NotBefore: now.Add(-s.trust.limit), NotAfter: now.Add(s.trust.limit),
+	}
+	if s.trust.holds() {
+		beat.Version = "" // when each was announced is needed, too
+	}
+	sent := time.Now()
+	p, err := store.Heartbeat(ctx, beat)
+	received := time.Now()
+	if err != nil {
+		s.look() // that may be for memory that is full, so it says nothing about whether the store answers
+		return false, err
+	}
+	s.sawTime(sent, received, p.Now, p.Since)
+	s.answered(received.Sub(sent), nil)
+	if p.OutOfBounds {
+		return false, nil
+	}
+	h.announced = protocol.InfoDigest(info)
+	if p.Other != nil {
+		s.instances.take(p.Other, s.epoch, received)
+	}
+	if p.Members != nil {
+		h.fillIn(p.Members)
+		h.take(p.Members, p.Version)
+	}
+	return true, nil
+}
+
+// announceAndRead does the same over a store that needs more than one call for it.
+func (s *Scheduler) announceAndRead(ctx context.Context, roster protocol.Roster, me fleet.Replica) (announced bool, err error) {
+	if err := roster.Announce(ctx, s.replica, me.Encode(), me.Life); err != nil {
+		return false, err
+	}
+	members, err := s.heartbeats.read(ctx, roster)
+	if err == nil {
+		s.heartbeats.take(members, "")
+	}
+	return true, err
+}
+
+// takeMembers acts on what the members say.
+func (s *Scheduler) takeMembers(ctx context.Context) {
+	replicas, unread := s.heartbeats.list, s.heartbeats.unread
 	_ = s.sets.Resolve(ctx, replicas) // what it cannot read stays unknown until the next heartbeat
 	s.judgeClock(replicas)
 	s.rank(replicas)
 	s.lookAhead()
 	s.living.Store(int32(len(replicas) + unread))
-	seen := s.seenOf(jobs, replicas, unread)
+	seen := s.seenOf(s.jobs.Load(), replicas, unread)
 	seen.Changed = seen.Replicas != s.seen.Replicas || !slices.Equal(seen.Unserved, s.seen.Unserved) ||
 		!slices.Equal(seen.Differ, s.seen.Differ) || !slices.Equal(seen.Foreign, s.seen.Foreign)
 	s.seen = seen
 	s.observe(seen)
-	return started
 }
 
 // sameOffset is how far apart two offsets of the clock are of which heartbeats say the first: others need not read those anew.

@@ -10,6 +10,7 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -32,6 +33,23 @@ func (a *audit) Members(ctx context.Context) ([]protocol.Member, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.Store.Members(ctx)
+}
+
+// Heartbeat implements [protocol.Heartbeater].
+func (a *audit) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pulse, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.both(func(s *memlease.Store) { _, _, _ = s.Time(ctx) })
+	h.NotBefore, h.NotAfter = h.NotBefore.Add(-a.skew), h.NotAfter.Add(-a.skew)
+	p, err := a.Store.Heartbeat(ctx, h)
+	p.Now = p.Now.Add(a.skew)
+	return p, err
+}
+
+func (l *link) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pulse, error) {
+	return through(ctx, l, call{verb: verbAnnounce}, func(ctx context.Context) (protocol.Pulse, error) {
+		return l.store.(protocol.Heartbeater).Heartbeat(ctx, h)
+	})
 }
 
 func (l *link) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {

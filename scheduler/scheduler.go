@@ -63,6 +63,7 @@ type Scheduler struct {
 	instances  instances     // of this replica's id
 	heartbeats heartbeats    // of the members
 	offset     time.Duration // of the clock, as the last heartbeat said it
+	lookedAt   atomic.Int64  // when the store last said its time, a reading of clock.local + 1; 0 before the first time
 	processes  int           // as ReplicaShared said last
 
 	life     *life

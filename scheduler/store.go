@@ -57,32 +57,51 @@ func (s *Scheduler) unreadable(err error) {
 }
 
 const (
-	beatEvery  = time.Second            // between two looks at the store's clock
-	heldEvery  = 250 * time.Millisecond // while that is not trusted
-	probeEvery = 100 * time.Millisecond // while the store does not answer
+	beatEvery  = time.Second             // between two looks at the store's clock, of a replica that holds leases
+	idleEvery  = 1750 * time.Millisecond // of one that holds none. Messages are asked for with the time: see Watch of a store
+	heldEvery  = 250 * time.Millisecond  // while that clock is not trusted
+	probeEvery = 100 * time.Millisecond  // while the store does not answer
 )
 
 // beat keeps fleet time, and notices when the store answers again and when it has lost its records.
 func (s *Scheduler) beat(ctx context.Context) {
-	for ctx.Err() == nil {
-		every := beatEvery
+	for after := time.Duration(0); ctx.Err() == nil; {
+		wait := s.lookIn(after)
 		switch {
-		case !s.look():
-			every = probeEvery
-		case s.trust.holds():
-			every = heldEvery
+		case wait > 0:
+		case s.look():
+			wait = s.lookIn(after)
+		default:
+			wait = probeEvery
 		}
-		t := time.NewTimer(every)
+		t := time.NewTimer(min(wait, beatEvery/2)) // it may come to hold leases meanwhile
 		select {
 		case <-ctx.Done():
 		case <-t.C:
 		case <-s.looks:
+			after = s.clock.local(time.Now()) + 1
 			sleep(ctx, lateRetry*time.Millisecond) // many claims may ask for the same look
 		case <-s.health.trouble:
+			after = s.clock.local(time.Now()) + 1
 			sleep(ctx, probeEvery/2)
 		}
 		t.Stop()
 	}
+}
+
+// lookIn is how long the next look at the store's clock has time; 0 or less when there was none later than after, a reading of
+// clock.local. Heartbeats are looks, too.
+func (s *Scheduler) lookIn(after time.Duration) time.Duration {
+	every, last := idleEvery, time.Duration(s.lookedAt.Load())
+	switch {
+	case last <= after:
+		return 0
+	case s.trust.holds():
+		every = heldEvery
+	case s.keeper.Held() > 0: // it writes that back when the store has lost it, and others wait no longer than heardOf
+		every = beatEvery
+	}
+	return last + every - s.clock.local(time.Now())
 }
 
 // look asks the store for its time and reports whether it answered.
@@ -91,13 +110,18 @@ func (s *Scheduler) look() bool {
 	defer cancel()
 	sent := time.Now()
 	now, since, err := s.store.Time(ctx)
-	received := time.Now()
 	if err == nil {
-		s.looked(sent, received, now)
-		s.remembers(since)
+		s.sawTime(sent, time.Now(), now, since)
 	}
-	s.answered(received.Sub(sent), err)
+	s.answered(time.Since(sent), err)
 	return err == nil
+}
+
+// sawTime takes in the store's time, and since when it remembers.
+func (s *Scheduler) sawTime(sent, received, now, since time.Time) {
+	s.lookedAt.Store(int64(s.clock.local(received)) + 1)
+	s.looked(sent, received, now)
+	s.remembers(since)
 }
 
 // remembers takes in since when the store remembers. When that changes, the records are gone.

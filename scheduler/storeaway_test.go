@@ -220,7 +220,7 @@ func TestAReplicaThatMisjudgesFleetTimeIsNotEarly(t *testing.T) {
 		}
 		r := f.start("a")
 		r.link.set(func(c call) fault {
-			if c.verb == verbTime {
+			if c.verb == verbTime || c.verb == verbAnnounce {
 				return fault{there: 400 * time.Millisecond}
 			}
 			return fault{}

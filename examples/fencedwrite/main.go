@@ -1,8 +1,8 @@
 // Command fencedwrite shows what the fencing token is for: a holder that froze and was taken over writes once more when
 // it thaws, and the place where it writes refuses it.
 //
-// The place is a variable, behind a guard.Memory. For databases there is guard/sqlguard, for Redis guard/redisguard, for a
-// service of your own guard/httpguard: docs/fencing.md has each in some lines.
+// The place is a variable, behind a fence.Memory. For databases there is fence/sqlfence, for Redis fence/redisfence, for a
+// service of your own fence/httpfence: docs/fencing.md has each in some lines.
 //
 //	go run ./examples/fencedwrite
 package main
@@ -15,7 +15,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/solotick/solotick/guard"
+	"github.com/solotick/solotick/fence"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -24,12 +24,12 @@ import (
 type account struct {
 	name    string
 	balance int
-	guard   guard.Memory
+	fence   fence.Memory
 }
 
 // set stores the balance, unless a holder with a higher token has written.
 func (a *account) set(ctx context.Context, balance int, token int64) error {
-	return a.guard.Do(ctx, a.name, token, func() error {
+	return a.fence.Do(ctx, a.name, token, func() error {
 		a.balance = balance
 		return nil
 	})
@@ -71,7 +71,7 @@ func demo(ctx context.Context, out io.Writer) error {
 
 	// The first thaws in the middle of what it was doing, and writes. No lease can stop that; the account does.
 	err = account.set(ctx, 50, frozen.Token)
-	fmt.Fprintln(out, "frozen writes 50, and is refused as stale:", errors.Is(err, guard.ErrStale))
+	fmt.Fprintln(out, "frozen writes 50, and is refused as stale:", errors.Is(err, fence.ErrStale))
 	fmt.Fprintln(out, "balance:", account.balance)
 	return nil
 }

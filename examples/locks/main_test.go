@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/guard"
+	"github.com/solotick/solotick/fence"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
@@ -101,7 +101,7 @@ func TestTheShopsShareAStockAPartnerAndAManager(t *testing.T) {
 		require.Equal(t, 2, terms, "the first leader, and its successor")
 
 		_, err := stock.add(t.Context(), 1, -1)
-		require.ErrorIs(t, err, guard.ErrStale)
+		require.ErrorIs(t, err, fence.ErrStale)
 	})
 }
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/guard"
-	"github.com/solotick/solotick/guard/redisguard"
+	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/fence/redisfence"
 )
 
 // stock is guarded by the mutex. It refuses stale tokens by itself: a replica that was frozen while it held the mutex does not know
@@ -18,12 +18,12 @@ type stock interface {
 
 // memoryStock is a stock in this process.
 type memoryStock struct {
-	guard guard.Memory
+	fence fence.Memory
 	count int
 }
 
 func (s *memoryStock) add(ctx context.Context, token int64, n int) (count int, err error) {
-	err = s.guard.Do(ctx, "stock", token, func() error {
+	err = s.fence.Do(ctx, "stock", token, func() error {
 		s.count += n
 		count = s.count
 		return nil
@@ -34,11 +34,11 @@ func (s *memoryStock) add(ctx context.Context, token int64, n int) (count int, e
 // redisStock is a stock in Redis, where the comparison of the token and the write are one script.
 type redisStock struct {
 	client redis.UniversalClient
-	script *redisguard.Script
+	script *redisfence.Script
 }
 
 func newRedisStock(client redis.UniversalClient) (*redisStock, error) {
-	script, err := redisguard.NewScript(`return redis.call('INCRBY', KEYS[1], ARGV[1])`)
+	script, err := redisfence.NewScript(`return redis.call('INCRBY', KEYS[1], ARGV[1])`)
 	if err != nil {
 		return nil, err
 	}

@@ -44,10 +44,10 @@ func TestRulesRefuse(t *testing.T) {
 		"./lease/quorum":                   {"./jobs", "./lock", "./lease/memlease", "./lease/redislease", "github.com/redis/go-redis/v9"},
 		"./lock":                           {"./lease/memlease", "./lease/redislease", "./jobs", "./election", "./internal/heap", "github.com/redis/go-redis/v9", "github.com/prometheus/client_golang/prometheus"},
 		"./election":                       {"./lease/redislease", "./lease/quorum", "./jobs", "./scheduler", "./metrics", "github.com/redis/go-redis/v9"},
-		"./guard":                          {"./jobs", "./lease", "./guard/sqlguard", "github.com/redis/go-redis/v9"},
-		"./guard/sqlguard":                 {"./jobs", "./guard/httpguard", "github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9"},
-		"./guard/redisguard":               {"./jobs", "./lease", "./guard/sqlguard", "./internal/redistest"},
-		"./guard/httpguard":                {"./lease", "./guard/sqlguard", "./guard/redisguard", "github.com/redis/go-redis/v9"},
+		"./fence":                          {"./jobs", "./lease", "./fence/sqlfence", "github.com/redis/go-redis/v9"},
+		"./fence/sqlfence":                 {"./jobs", "./fence/httpfence", "github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9"},
+		"./fence/redisfence":               {"./jobs", "./lease", "./fence/sqlfence", "./internal/redistest"},
+		"./fence/httpfence":                {"./lease", "./fence/sqlfence", "./fence/redisfence", "github.com/redis/go-redis/v9"},
 		"./jobs":                           {"github.com/robfig/cron/v3", "./lease", "./scheduler", "./config", "github.com/google/uuid"},
 		"./jobs/exec":                      {"./lease/redislease", "github.com/robfig/cron/v3", "github.com/redis/go-redis/v9"},
 		"./jobs/http":                      {"./jobs/redisstream", "github.com/redis/go-redis/v9"},
@@ -87,7 +87,7 @@ func TestRulesRefuse(t *testing.T) {
 func TestProductRefusesTestCode(t *testing.T) {
 	for _, pkg := range []string{
 		"./lease", "./lease/protocol", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lock", "./election", "./jobs", "./jobs/http",
-		"./scheduler", "./metrics", "./config", "./guard", "./guard/httpguard", "./guard/sqlguard", "./internal/heap",
+		"./scheduler", "./metrics", "./config", "./fence", "./fence/httpfence", "./fence/sqlfence", "./internal/heap",
 		"./cmd/worker", "./examples/quickstart", "./new",
 	} {
 		for _, imported := range []string{
@@ -113,10 +113,10 @@ func TestRulesAllow(t *testing.T) {
 		"./lease/quorum":               {"./lease", "./lease/protocol", "./lease/driver"},
 		"./lock":                       {"./lease", "./lease/protocol", "hash/fnv"},
 		"./election":                   {"./lock", "./lease"},
-		"./guard":                      {"context", "sync"},
-		"./guard/sqlguard":             {"./guard", "database/sql"},
-		"./guard/redisguard":           {"./guard", "github.com/redis/go-redis/v9", "embed"},
-		"./guard/httpguard":            {"./guard", "./jobs", "net/http"},
+		"./fence":                      {"context", "sync"},
+		"./fence/sqlfence":             {"./fence", "database/sql"},
+		"./fence/redisfence":           {"./fence", "github.com/redis/go-redis/v9", "embed"},
+		"./fence/httpfence":            {"./fence", "./jobs", "net/http"},
 		"./jobs":                       {"./jobs/schedule", "github.com/cenkalti/backoff/v7", "os/exec"},
 		"./jobs/exec":                  {"./jobs", "golang.org/x/sys/unix", "./internal/heap"},
 		"./jobs/redisstream":           {"./jobs", "github.com/redis/go-redis/v9", "embed"},

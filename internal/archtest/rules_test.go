@@ -48,20 +48,20 @@ var layers = map[string]layer{
 		[]string{"./lease", "./lease/protocol", "./lock"},
 		"an election is a lock, and works on any store as locks do",
 	},
-	"./guard": {
+	"./fence": {
 		nil,
 		"what a job writes to need know nothing of leases or jobs, so it imports only the standard library",
 	},
-	"./guard/sqlguard/...": {
-		[]string{"./guard"},
+	"./fence/sqlfence/...": {
+		[]string{"./fence"},
 		"it speaks database/sql, and leaves the driver to whoever opens the database",
 	},
-	"./guard/redisguard/...": {
-		[]string{"./guard", "github.com/redis/go-redis/..."},
-		"it knows the server that it guards, and nothing of leases",
+	"./fence/redisfence/...": {
+		[]string{"./fence", "github.com/redis/go-redis/..."},
+		"it knows the server that it fences, and nothing of leases",
 	},
-	"./guard/httpguard/...": {
-		[]string{"./guard", "./jobs"},
+	"./fence/httpfence/...": {
+		[]string{"./fence", "./jobs"},
 		"it takes tokens from runs, and nothing of what remembers them",
 	},
 	"./jobs/...": {
@@ -175,13 +175,13 @@ var forbidden = func() map[string]ban {
 		"./lease/quorum/...": {store.reason,
 			and(store.except, []string{"./lease/quorum/..."})},
 
-		"./guard/redisguard/...": {"it brings a client of Redis, which only those want who write to one",
-			and(programs, tests, []string{"./guard/redisguard/..."})},
+		"./fence/redisfence/...": {"it brings a client of Redis, which only those want who write to one",
+			and(programs, tests, []string{"./fence/redisfence/..."})},
 		"./jobs/redisstream/...": {"it brings a client of Redis, which only those want who run such jobs",
 			and(programs, tests, []string{"./jobs/redisstream/..."})},
 
-		"github.com/redis/...": {"lease/redislease, jobs/redisstream and guard/redisguard are the packages that speak Redis",
-			and(programs, tests, []string{"./lease/redislease/...", "./jobs/redisstream/...", "./guard/redisguard/..."})},
+		"github.com/redis/...": {"lease/redislease, jobs/redisstream and fence/redisfence are the packages that speak Redis",
+			and(programs, tests, []string{"./lease/redislease/...", "./jobs/redisstream/...", "./fence/redisfence/..."})},
 		"github.com/robfig/...": {"schedules are read and computed in jobs/schedule, which refuses what robfig's parser gets wrong",
 			[]string{"./jobs/schedule"}},
 		"github.com/prometheus/...": {"metrics turns events into series; the rest of the module only emits events",

@@ -3,7 +3,6 @@ package memlease
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -20,7 +19,7 @@ type member struct {
 
 // Announce implements [protocol.Roster].
 func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
-	if err := cmp.Or(checkMember(holder, info), context.Cause(ctx)); err != nil {
+	if err := cmp.Or(protocol.CheckMember(holder, info), context.Cause(ctx)); err != nil {
 		return err
 	}
 	now, _, err := s.Memory().Time(ctx)
@@ -75,14 +74,4 @@ func (s *Store) membersWhere(ctx context.Context, wanted func(m member, now time
 		}
 	}
 	return list, nil
-}
-
-func checkMember(holder string, info []byte) error {
-	switch {
-	case !protocol.ValidName(holder):
-		return fmt.Errorf("memlease: holder %q %s", holder, protocol.NameRule)
-	case len(info) > protocol.MaxInfo:
-		return fmt.Errorf("memlease: %d bytes about %s, must be at most %d", len(info), holder, protocol.MaxInfo)
-	}
-	return nil
 }

@@ -7,9 +7,11 @@
 //	solotick:{NAMESPACE/N}:journal:NAME notes about it for people, a hash; those about the namespace without a NAME
 //	solotick:{NAMESPACE}                the format of the keys, and since when this server remembers the namespace, a hash
 //	solotick:{NAMESPACE}:triggered      what was triggered within the last minute
-//	solotick:{NAMESPACE}:members        who takes part,
-//	solotick:{NAMESPACE}:heard          when each was announced last, and
-//	solotick:{NAMESPACE}:former         who took part within the last day
+//	solotick:{NAMESPACE}:members        what each member says about itself,
+//	solotick:{NAMESPACE}:heard          when each was announced last,
+//	solotick:{NAMESPACE}:alive          when the life of each ends,
+//	solotick:{NAMESPACE}:changed        when one came, went, or said something else last, and
+//	solotick:{NAMESPACE}:former         what those say who were members within the last day
 //	solotick:{NAMESPACE}:set:DIGEST     what many replicas have in common, such as the names of their jobs
 //	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken

@@ -25,20 +25,25 @@ var (
 
 // MembersBut implements [protocol.KnownMembers]: in a second round trip where somebody says what is not known.
 func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
+	list, _, err := s.membersBut(ctx, known)
+	return list, err
+}
+
+func (s *Store) membersBut(ctx context.Context, known map[string]string) (list []protocol.Member, version string, err error) {
 	cmd, err := s.router.do(ctx, membersKnownScript.command(ctx, s.memberKeys(), protocol.FormerFor.Milliseconds(), protocol.MaxFormer))
-	var lines string
+	var answer string
 	if err == nil {
-		lines, err = cmd.Text()
+		answer, err = cmd.Text()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("members: %w", err)
+		return nil, "", fmt.Errorf("members: %w", err)
 	}
-	var list []protocol.Member
+	version, lines, _ := strings.Cut(answer, "\n")
 	var news []any // their holders
 	for line := range strings.Lines(lines) {
 		m, digest, err := readKnown(strings.TrimSuffix(line, "\n"))
 		if err != nil {
-			return nil, fmt.Errorf("members: %w", err)
+			return nil, "", fmt.Errorf("members: %w", err)
 		}
 		if m.Known = known[m.Holder] == digest; !m.Known {
 			news = append(news, m.Holder)
@@ -46,10 +51,10 @@ func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]prot
 		list = append(list, m)
 	}
 	slices.SortFunc(list, func(a, b protocol.Member) int { return cmp.Compare(a.Holder, b.Holder) })
-	if len(news) == 0 {
-		return list, nil
+	if len(news) > 0 {
+		list, err = s.withInfos(ctx, list, news)
 	}
-	return s.withInfos(ctx, list, news)
+	return list, version, err
 }
 
 // withInfos fills in what the holders say about themselves. Those who have left meanwhile are no members.
@@ -68,8 +73,7 @@ func (s *Store) withInfos(ctx context.Context, list []protocol.Member, holders [
 	infos := make(map[string][]byte, len(holders))
 	for i, v := range r {
 		if v != nil {
-			_, info, _ := strings.Cut(text(v), " ")
-			infos[text(holders[i])] = []byte(info)
+			infos[text(holders[i])] = []byte(text(v))
 		}
 	}
 	kept := list[:0]

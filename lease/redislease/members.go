@@ -6,23 +6,19 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/solotick/solotick/lease/protocol"
 )
 
 func (s *Store) memberKeys() []string {
-	return []string{s.fleetKey(":members"), s.fleetKey(":heard"), s.fleetKey(":former")}
+	return []string{s.fleetKey(":members"), s.fleetKey(":heard"), s.fleetKey(":former"), s.fleetKey(":alive"), s.fleetKey(":changed")}
 }
 
 // Announce implements [protocol.Roster].
 func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
-	if !protocol.ValidName(holder) {
-		return fmt.Errorf("redislease: holder %q %s", holder, protocol.NameRule)
-	}
-	if len(info) > protocol.MaxInfo {
-		return fmt.Errorf("redislease: %d bytes about %s, must be at most %d", len(info), holder, protocol.MaxInfo)
+	if err := protocol.CheckMember(holder, info); err != nil {
+		return err
 	}
 	_, err := s.router.do(ctx, announceScript.command(ctx, s.memberKeys(),
 		holder, max(0, life.Milliseconds()), info, protocol.FormerFor.Milliseconds(), protocol.MaxFormer))
@@ -55,21 +51,20 @@ func (s *Store) members(ctx context.Context, what string, former ...any) ([]prot
 	if err == nil {
 		r, err = cmd.Slice()
 	}
-	if err == nil && len(r)%3 != 1 {
+	if err == nil && len(r)%4 != 1 {
 		err = errReply
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	list := make([]protocol.Member, 0, len(r)/3)
-	for i := 1; i < len(r); i += 3 {
-		ends, info, _ := strings.Cut(text(r[i+1]), " ")
-		end, err := strconv.ParseInt(ends, 10, 64)
-		heard, fault := strconv.ParseFloat(text(r[i+2]), 64) // a score
+	list := make([]protocol.Member, 0, len(r)/4)
+	for i := 1; i < len(r); i += 4 {
+		end, err := strconv.ParseFloat(text(r[i+1]), 64) // scores
+		heard, fault := strconv.ParseFloat(text(r[i+3]), 64)
 		if err = cmp.Or(err, fault); err != nil {
-			return nil, fmt.Errorf("%s: %w: %q %q", what, errReply, r[i+1], r[i+2])
+			return nil, fmt.Errorf("%s: %w: %q %q", what, errReply, r[i+1], r[i+3])
 		}
-		m := protocol.Member{Holder: text(r[i]), Info: []byte(info), Left: max(0, time.Duration(end-number(r[0]))*time.Microsecond)}
+		m := protocol.Member{Holder: text(r[i]), Info: []byte(text(r[i+2])), Left: max(0, time.Duration(int64(end)-number(r[0]))*time.Microsecond)}
 		if heard != 0 {
 			m.Heard = time.UnixMicro(int64(heard)).UTC()
 		}

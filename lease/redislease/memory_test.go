@@ -141,6 +141,8 @@ func TestWhatIsKeptBesideRecordsEnds(t *testing.T) {
 		"solotick:{ns}:triggered": time.Minute,
 		"solotick:{ns}:members":   24 * time.Hour,
 		"solotick:{ns}:heard":     24 * time.Hour,
+		"solotick:{ns}:alive":     24 * time.Hour,
+		"solotick:{ns}:changed":   24 * time.Hour,
 	}
 	keys, err := admin.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)

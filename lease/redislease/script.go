@@ -20,8 +20,12 @@ var (
 	clockSource string
 	//go:embed lua/note.lua
 	noteSource string
-	//go:embed lua/noted.lua
-	notedSource string
+	//go:embed lua/memory.lua
+	memorySource string
+	//go:embed lua/since.lua
+	sinceSource string
+	//go:embed lua/heartbeat.lua
+	heartbeatSource string
 	//go:embed lua/announce.lua
 	announceSource string
 	//go:embed lua/members.lua
@@ -29,14 +33,15 @@ var (
 	//go:embed lua/former.lua
 	formerSource string
 
-	noteScript     = newScript("#!lua", clockSource, noteSource)
-	notedScript    = newScript("#!lua flags=no-writes,allow-oom", clockSource, notedSource)
-	announceScript = newScript("#!lua", clockSource, formerSource, announceSource)
-	membersScript  = newScript("#!lua flags=allow-oom", clockSource, formerSource, membersSource)
+	noteScript      = newScript("#!lua", clockSource, noteSource)
+	sinceScript     = newScript("#!lua flags=allow-oom", clockSource, memorySource, sinceSource)
+	heartbeatScript = newScript("#!lua", clockSource, memorySource, formerSource, heartbeatSource)
+	announceScript  = newScript("#!lua", clockSource, formerSource, announceSource)
+	membersScript   = newScript("#!lua flags=allow-oom", clockSource, formerSource, membersSource)
 
 	scripts = []*script{
 		growingScript, gracedScript, essentialScript, readScript, sinceScript,
-		noteScript, notedScript, announceScript, membersScript, setPutScript, setKeepScript, setGetScript, membersKnownScript, membersInfoScript,
+		noteScript, heartbeatScript, announceScript, membersScript, setPutScript, setKeepScript, setGetScript, membersKnownScript, membersInfoScript,
 		nodeScript, nodeGrowsScript,
 		published.claim, published.release, published.force, sharded.claim, sharded.release, sharded.force,
 		guardedLockClaimScript, lockRenewScript, lockViewScript,

@@ -24,6 +24,7 @@ type Store struct {
 	unwanted  *unwanted // nil when no replica is waited for
 	interest  *interest // nil but on Cluster
 	values    *values
+	notes     notes
 }
 
 type options struct {

@@ -2,7 +2,6 @@ package redislease
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"hash/crc32"
 	"strconv"
@@ -60,29 +59,34 @@ func prefixOf(namespace string, tag int) string {
 
 func tagOf(key string) int { return int(crc32.ChecksumIEEE([]byte(key)) % tags) }
 
-var (
-	//go:embed lua/since.lua
-	sinceSource string
-	sinceScript = newScript("#!lua flags=allow-oom", sinceSource)
-)
-
 // Time implements [driver.Store].
 func (v *values) Time(ctx context.Context) (now, since time.Time, err error) {
-	cmd, err := v.store.router.do(ctx, sinceScript.command(ctx, []string{v.store.fleetKey("")}, format))
+	s := v.store
+	after := s.notes.after()
+	cmd, err := s.router.do(ctx, sinceScript.command(ctx, []string{s.fleetKey(""), s.fleetKey(":triggered")}, format, after))
 	var r []any
 	if err == nil {
 		r, err = cmd.Slice()
 	}
-	if err == nil && len(r) != 2 {
-		err = fmt.Errorf("%w: %v", errReply, r)
+	if err == nil {
+		now, since, err = v.readTime(r, after)
 	}
 	if err != nil {
 		return now, since, fmt.Errorf("time: %w", err)
+	}
+	return now, since, nil
+}
+
+// readTime reads what lua/since.lua answers, and lua/heartbeat.lua first.
+func (v *values) readTime(r []any, after string) (now, since time.Time, err error) {
+	if len(r) < 3 {
+		return now, since, fmt.Errorf("%w: %v", errReply, r)
 	}
 	if other, is := r[1].(string); is {
 		return now, since, &FormatError{Namespace: v.store.namespace, Format: other}
 	}
 	v.checked.Store(true)
+	v.store.notes.read(number(r[0]), after, r[2])
 	return time.UnixMicro(number(r[0])).UTC(), time.UnixMicro(number(r[1])).UTC(), nil
 }
 

@@ -45,11 +45,8 @@ func (s *opScripts) appendOp(args []any, call *opCall) []any {
 	case op.Change == nil:
 		return append(args, "r")
 	}
-	c, from, notAfter := op.Change, len(args), int64(math.MaxInt64)
-	if !c.NotAfter.IsZero() {
-		notAfter = c.NotAfter.UnixMicro()
-	}
-	args = append(args, 0, writeVersion(c.From), c.ID, c.Data, ceilMicro(c.NotBefore), notAfter, "")
+	c, from := op.Change, len(args)
+	args = append(args, 0, writeVersion(c.From), c.ID, c.Data, ceilMicro(c.NotBefore), floorMicro(c.NotAfter), "")
 	var letters [8]byte
 	kinds := letters[:0]
 	for _, e := range c.Append {
@@ -119,6 +116,13 @@ func ceilMicro(t time.Time) int64 {
 		return 0
 	}
 	return t.Add(time.Microsecond - 1).UnixMicro()
+}
+
+func floorMicro(t time.Time) int64 {
+	if t.IsZero() {
+		return math.MaxInt64
+	}
+	return t.UnixMicro()
 }
 
 func writeVersion(v driver.Version) string {

@@ -9,15 +9,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/guard"
-	"github.com/solotick/solotick/guard/sqlguard"
+	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/fence/sqlfence"
 )
 
-func accounts(t *testing.T, d database, db *sql.DB) *sqlguard.Column {
+func accounts(t *testing.T, d database, db *sql.DB) *sqlfence.Column {
 	t.Helper()
 	run(t, db, "CREATE TABLE account (id INTEGER PRIMARY KEY, balance BIGINT NOT NULL, token BIGINT)")
 	run(t, db, "INSERT INTO account VALUES (7, 0, NULL), (8, 0, 0)")
-	column, err := sqlguard.NewColumn(d.dialect, "account", "id", "token")
+	column, err := sqlfence.NewColumn(d.dialect, "account", "id", "token")
 	require.NoError(t, err)
 	return column
 }
@@ -30,9 +30,9 @@ func TestColumnRefusesTokensBelowTheRowsOnly(t *testing.T) {
 		require.NoError(t, column.Update(t.Context(), db, 7, 5, set, 10))
 		require.NoError(t, column.Update(t.Context(), db, 7, 5, set, 10))
 		err := column.Update(t.Context(), db, 7, 4, set, 1000)
-		stale, ok := errors.AsType[*guard.StaleError](err)
+		stale, ok := errors.AsType[*fence.StaleError](err)
 		require.True(t, ok, err)
-		require.Equal(t, &guard.StaleError{Resource: "account/7", Token: 4, Newest: 5}, stale)
+		require.Equal(t, &fence.StaleError{Resource: "account/7", Token: 4, Newest: 5}, stale)
 		require.NoError(t, column.Update(t.Context(), db, 8, 4, set, 10)) // another row
 		require.NoError(t, column.Update(t.Context(), db, 7, 6, set, 10))
 		require.Equal(t, int64(30), number(t, db, "SELECT balance FROM account WHERE id = 7"))
@@ -45,7 +45,7 @@ func TestARowThatIsNotThereIsNotStale(t *testing.T) {
 		db := d.open(t)
 		err := accounts(t, d, db).Update(t.Context(), db, 9, 5, "balance = 1")
 		require.ErrorIs(t, err, sql.ErrNoRows)
-		require.NotErrorIs(t, err, guard.ErrStale)
+		require.NotErrorIs(t, err, fence.ErrStale)
 	})
 }
 
@@ -71,12 +71,12 @@ func TestAStaleUpdateIsSeenFromWithinAnOldTransaction(t *testing.T) {
 		require.NoError(t, column.Update(t.Context(), db, 7, 6, "balance = 1")) // another's
 
 		err = column.Update(t.Context(), tx, 7, 5, "balance = 2")
-		if d.dialect == sqlguard.SQLite {
+		if d.dialect == sqlfence.SQLite {
 			require.True(t, isBusy(err), "%v", err) // whatever the timeout, since it has read: SQLITE_BUSY_SNAPSHOT
-			require.NotErrorIs(t, err, guard.ErrStale)
+			require.NotErrorIs(t, err, fence.ErrStale)
 			return
 		}
-		require.ErrorIs(t, err, guard.ErrStale)
+		require.ErrorIs(t, err, fence.ErrStale)
 	})
 }
 
@@ -85,7 +85,7 @@ func TestAKeyThatIsNotUniqueIsAnError(t *testing.T) {
 		db := d.open(t)
 		run(t, db, "CREATE TABLE pairs (k INTEGER, v INTEGER, token BIGINT)")
 		run(t, db, "INSERT INTO pairs VALUES (1, 0, 0), (1, 0, 0)")
-		column, err := sqlguard.NewColumn(d.dialect, "pairs", "k", "token")
+		column, err := sqlfence.NewColumn(d.dialect, "pairs", "k", "token")
 		require.NoError(t, err)
 		require.ErrorContains(t, column.Update(t.Context(), db, 1, 5, "v = 1"), "unique")
 	})
@@ -115,7 +115,7 @@ func TestNoUpdateComesAfterANewer(t *testing.T) {
 					switch {
 					case err == nil:
 						h.add(write{token, begun, h.clock.Add(1)})
-					case errors.Is(err, guard.ErrStale):
+					case errors.Is(err, fence.ErrStale):
 						stale.Add(1)
 					default:
 						errs[i] = err

@@ -17,31 +17,31 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/solotick/solotick/guard/sqlguard"
+	"github.com/solotick/solotick/fence/sqlfence"
 )
 
 // database is one that the tests run against.
 type database struct {
-	dialect sqlguard.Dialect
+	dialect sqlfence.Dialect
 	open    func(t *testing.T) *sql.DB // of a test's own
 	levels  []sql.IsolationLevel       // in which transactions are tried
 	again   func(error) bool           // whether an error says that the transaction should be done again
 }
 
 var databases = []database{
-	{sqlguard.PostgreSQL, openPostgres,
+	{sqlfence.PostgreSQL, openPostgres,
 		[]sql.IsolationLevel{sql.LevelDefault, sql.LevelRepeatableRead, sql.LevelSerializable},
 		func(err error) bool {
 			pg, ok := errors.AsType[*pgconn.PgError](err)
 			return ok && (pg.Code == "40001" || pg.Code == "40P01")
 		}},
-	{sqlguard.MySQL, openMariaDB,
+	{sqlfence.MySQL, openMariaDB,
 		[]sql.IsolationLevel{sql.LevelDefault, sql.LevelReadCommitted, sql.LevelSerializable},
 		func(err error) bool {
 			my, ok := errors.AsType[*mysql.MySQLError](err)
 			return ok && my.Number == 1213
 		}},
-	{sqlguard.SQLite, openSQLite,
+	{sqlfence.SQLite, openSQLite,
 		[]sql.IsolationLevel{sql.LevelDefault},
 		func(err error) bool { return isBusy(err) }},
 }
@@ -115,7 +115,7 @@ func number(t *testing.T, db *sql.DB, query string, args ...any) (n int64) {
 
 // fill puts the database's placeholders for the question marks of a query.
 func (d database) fill(query string) string {
-	if d.dialect != sqlguard.PostgreSQL {
+	if d.dialect != sqlfence.PostgreSQL {
 		return query
 	}
 	var b strings.Builder
@@ -140,15 +140,15 @@ func (d database) untilDone(work func() error) error {
 	}
 }
 
-func (d database) table(t *testing.T, db *sql.DB) *sqlguard.Table {
+func (d database) table(t *testing.T, db *sql.DB) *sqlfence.Table {
 	t.Helper()
-	table, err := sqlguard.NewTable(d.dialect, sqlguard.DefaultName)
+	table, err := sqlfence.NewTable(d.dialect, sqlfence.DefaultName)
 	require.NoError(t, err)
 	require.NoError(t, table.Create(t.Context(), db))
 	return table
 }
 
 // check is a transaction that does nothing but the check.
-func check(ctx context.Context, db *sql.DB, table *sqlguard.Table, resource string, token int64) error {
+func check(ctx context.Context, db *sql.DB, table *sqlfence.Table, resource string, token int64) error {
 	return table.In(db).Raise(ctx, resource, token)
 }

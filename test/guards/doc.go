@@ -1,4 +1,4 @@
-// Package guards tests the guards against real databases: PostgreSQL, MariaDB and SQLite. It is a module of its own, so that
+// Package guards tests the fences against real databases: PostgreSQL, MariaDB and SQLite. It is a module of its own, so that
 // nobody who embeds Solotick inherits their drivers, and has nothing but tests.
 //
 // The servers are started by the tests, in directories of their own, and are reached by sockets there. `make deps` installs

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/solotick/solotick/guard"
-	"github.com/solotick/solotick/guard/sqlguard"
+	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/fence/sqlfence"
 )
 
 func Example() {
@@ -20,7 +20,7 @@ func Example() {
 	defer func() { _ = db.Close() }()
 	db.SetMaxOpenConns(1) // each connection would have a memory of its own
 
-	table, err := sqlguard.NewTable(sqlguard.SQLite, sqlguard.DefaultName)
+	table, err := sqlfence.NewTable(sqlfence.SQLite, sqlfence.DefaultName)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func Example() {
 	}
 	fmt.Println("the newer holder writes 100:", write(1002, 100))
 	err = write(1001, 50) // the older one has thawed
-	fmt.Println("the older one is refused:", errors.Is(err, guard.ErrStale))
+	fmt.Println("the older one is refused:", errors.Is(err, fence.ErrStale))
 	var balance int
 	if err := db.QueryRowContext(ctx, "SELECT balance FROM account").Scan(&balance); err != nil {
 		log.Fatal(err)

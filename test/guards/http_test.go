@@ -11,16 +11,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/guard"
-	"github.com/solotick/solotick/guard/httpguard"
+	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/fence/httpfence"
 )
 
 func put(ctx context.Context, url string, token int64) error {
-	request, err := http.NewRequestWithContext(guard.NewContext(ctx, token), http.MethodPut, url, nil)
+	request, err := http.NewRequestWithContext(fence.NewContext(ctx, token), http.MethodPut, url, nil)
 	if err != nil {
 		return err
 	}
-	client := &http.Client{Transport: &httpguard.Transport{}}
+	client := &http.Client{Transport: &httpfence.Transport{}}
 	response, err := client.Do(request)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func TestAHandlerThatChecksWhereItWritesLeavesNoGap(t *testing.T) {
 		inHandler, goOn := make(chan struct{}), make(chan struct{})
 		thaw := sync.OnceFunc(func() { close(goOn) })
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			token, _ := guard.FromContext(r.Context())
+			token, _ := fence.FromContext(r.Context())
 			if token == 5 {
 				close(inHandler)
 				<-goOn
@@ -51,14 +51,14 @@ func TestAHandlerThatChecksWhereItWritesLeavesNoGap(t *testing.T) {
 				return err
 			})
 			switch {
-			case httpguard.Refuse(w, err):
+			case httpfence.Refuse(w, err):
 			case err != nil:
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 			default:
 				w.WriteHeader(http.StatusNoContent)
 			}
 		})
-		server := httptest.NewServer(httpguard.Middleware(table.In(db), func(r *http.Request) string { return r.URL.Path })(handler))
+		server := httptest.NewServer(httpfence.Middleware(table.In(db), func(r *http.Request) string { return r.URL.Path })(handler))
 		t.Cleanup(func() {
 			thaw()
 			server.Close()
@@ -73,8 +73,8 @@ func TestAHandlerThatChecksWhereItWritesLeavesNoGap(t *testing.T) {
 		}
 		require.NoError(t, put(t.Context(), server.URL+"/note", 6))
 		thaw()
-		require.ErrorIs(t, <-slow, guard.ErrStale)
-		require.ErrorIs(t, put(t.Context(), server.URL+"/note", 4), guard.ErrStale)
+		require.ErrorIs(t, <-slow, fence.ErrStale)
+		require.ErrorIs(t, put(t.Context(), server.URL+"/note", 4), fence.ErrStale)
 		require.Equal(t, int64(1), number(t, db, "SELECT COUNT(*) FROM note WHERE body = '6'"))
 	})
 }
@@ -85,10 +85,10 @@ func TestADatabaseThatIsAwayLetsNobodyIn(t *testing.T) {
 		newest := d.table(t, db).In(db)
 		run(t, db, "DROP TABLE solotick_guard")
 		failed := make(chan error, 1)
-		middleware := httpguard.Middleware(newest, func(*http.Request) string { return "a" },
-			httpguard.WithFailed(func(_ *http.Request, err error) { failed <- err }))
+		middleware := httpfence.Middleware(newest, func(*http.Request) string { return "a" },
+			httpfence.WithFailed(func(_ *http.Request, err error) { failed <- err }))
 		r := httptest.NewRequestWithContext(context.Background(), http.MethodPut, "/", nil)
-		r.Header.Set(httpguard.TokenHeader, "5")
+		r.Header.Set(httpfence.TokenHeader, "5")
 		w := httptest.NewRecorder()
 		middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was let in") })).ServeHTTP(w, r)
 		require.Equal(t, http.StatusServiceUnavailable, w.Code)

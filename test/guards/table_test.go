@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/guard"
-	"github.com/solotick/solotick/guard/sqlguard"
+	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/fence/sqlfence"
 )
 
 func TestTableRefusesTokensBelowTheNewestOnly(t *testing.T) {
@@ -25,7 +25,7 @@ func TestTableRefusesTokensBelowTheNewestOnly(t *testing.T) {
 			resource      string
 			token, newest int64 // newest, where it is refused
 		}{
-			{"a", 5, 0}, {"a", 5, 0}, {"a", 4, 5}, {"a", guard.MaxToken, 0}, {"a", guard.MaxToken - 1, guard.MaxToken}, {"a", guard.MaxToken, 0},
+			{"a", 5, 0}, {"a", 5, 0}, {"a", 4, 5}, {"a", fence.MaxToken, 0}, {"a", fence.MaxToken - 1, fence.MaxToken}, {"a", fence.MaxToken, 0},
 			{"b", 1, 0}, {"A", 1, 0}, {"a ", 1, 0}, {"ä", 1, 0}, {"a%", 1, 0}, {strings.Repeat("é", 127), 2, 0}, {strings.Repeat("é", 127), 1, 2},
 		} {
 			err := check(t.Context(), db, table, step.resource, step.token)
@@ -33,9 +33,9 @@ func TestTableRefusesTokensBelowTheNewestOnly(t *testing.T) {
 				require.NoError(t, err, step)
 				continue
 			}
-			require.ErrorIs(t, err, guard.ErrStale, step)
-			stale, _ := errors.AsType[*guard.StaleError](err)
-			require.Equal(t, &guard.StaleError{Resource: step.resource, Token: step.token, Newest: step.newest}, stale)
+			require.ErrorIs(t, err, fence.ErrStale, step)
+			stale, _ := errors.AsType[*fence.StaleError](err)
+			require.Equal(t, &fence.StaleError{Resource: step.resource, Token: step.token, Newest: step.newest}, stale)
 		}
 		require.ErrorContains(t, check(t.Context(), db, table, "", 0), "token 0")
 	})
@@ -60,7 +60,7 @@ func TestARefusedTransactionLeavesTheRestOfTheDatabaseToOthers(t *testing.T) {
 		db := d.open(t)
 		table := d.table(t, db)
 		require.NoError(t, check(t.Context(), db, table, "a", 5))
-		require.ErrorIs(t, check(t.Context(), db, table, "a", 4), guard.ErrStale)
+		require.ErrorIs(t, check(t.Context(), db, table, "a", 4), fence.ErrStale)
 		require.Zero(t, db.Stats().InUse)
 		require.NoError(t, check(t.Context(), db, table, "a", 5)) // is not locked by the one before
 	})
@@ -91,7 +91,7 @@ func TestANewerHolderWaitsForTheTransactionOfAnOlder(t *testing.T) {
 			return nil
 		}))
 		require.NoError(t, <-newer)
-		require.ErrorIs(t, check(t.Context(), db, table, "a", 5), guard.ErrStale)
+		require.ErrorIs(t, check(t.Context(), db, table, "a", 5), fence.ErrStale)
 	})
 }
 
@@ -108,29 +108,29 @@ func TestAStaleTokenIsSeenFromWithinAnOldTransaction(t *testing.T) {
 		require.NoError(t, check(t.Context(), db, table, "a", 7)) // another's
 
 		err = table.Check(t.Context(), tx, "a", 6)
-		if d.dialect == sqlguard.SQLite {
+		if d.dialect == sqlfence.SQLite {
 			require.True(t, isBusy(err), "%v", err) // whatever the timeout, since it has read: SQLITE_BUSY_SNAPSHOT
-			require.NotErrorIs(t, err, guard.ErrStale)
+			require.NotErrorIs(t, err, fence.ErrStale)
 			return
 		}
-		require.ErrorIs(t, err, guard.ErrStale)
+		require.ErrorIs(t, err, fence.ErrStale)
 	})
 }
 
 func TestNamesOfTablesAreTakenAsTheyAre(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
-		schema := map[sqlguard.Dialect]string{
-			sqlguard.PostgreSQL: "SELECT current_schema()", sqlguard.MySQL: "SELECT database()", sqlguard.SQLite: "SELECT 'main'",
+		schema := map[sqlfence.Dialect]string{
+			sqlfence.PostgreSQL: "SELECT current_schema()", sqlfence.MySQL: "SELECT database()", sqlfence.SQLite: "SELECT 'main'",
 		}[d.dialect]
 		var own string
 		require.NoError(t, db.QueryRowContext(t.Context(), schema).Scan(&own))
 		for _, name := range []string{"Select", `a"b; DROP TABLE x`, "a`b", "ta ble", own + ".qualified", own + `.qu"al`} {
-			table, err := sqlguard.NewTable(d.dialect, name)
+			table, err := sqlfence.NewTable(d.dialect, name)
 			require.NoError(t, err)
 			require.NoError(t, table.Create(t.Context(), db), name)
 			require.NoError(t, check(t.Context(), db, table, "a", 2), name)
-			require.ErrorIs(t, check(t.Context(), db, table, "a", 1), guard.ErrStale, name)
+			require.ErrorIs(t, check(t.Context(), db, table, "a", 1), fence.ErrStale, name)
 		}
 	})
 }
@@ -139,7 +139,7 @@ func TestTheTableMayBeCreatedByManyAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		for range 5 {
-			table, err := sqlguard.NewTable(d.dialect, newName())
+			table, err := sqlfence.NewTable(d.dialect, newName())
 			require.NoError(t, err)
 			var all sync.WaitGroup
 			errs := make([]error, 8)
@@ -220,7 +220,7 @@ func TestNoTransactionCommitsAfterANewer(t *testing.T) {
 								return err
 							})
 							switch {
-							case errors.Is(err, guard.ErrStale):
+							case errors.Is(err, fence.ErrStale):
 								stale.Add(1)
 							case err != nil && !errors.Is(err, errAbandoned):
 								errs[i] = err
@@ -246,7 +246,7 @@ func TestNoTransactionCommitsAfterANewer(t *testing.T) {
 
 var errAbandoned = errors.New("the writer thought better of it")
 
-func writeRegister(ctx context.Context, db *sql.DB, table *sqlguard.Table, d database, level sql.IsolationLevel, resource string, token int64, h *history) error {
+func writeRegister(ctx context.Context, db *sql.DB, table *sqlfence.Table, d database, level sql.IsolationLevel, resource string, token int64, h *history) error {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
 		return err

@@ -1,7 +1,7 @@
--- members_info: tell what some members say about themselves.
+-- members_info: say what some members say about themselves.
 -- KEYS[1] the namespace's members
 -- ARGV    holders
--- returns of each its life's end and what it says; nil when it takes part no more
+-- returns of each what it says; nil when it takes part no more
 local list = {}
 for i, holder in ipairs(ARGV) do
   list[i] = redis.call('HGET', KEYS[1], holder)

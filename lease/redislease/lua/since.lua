@@ -1,15 +1,10 @@
 -- since: say what this server's time is, and since when it remembers this namespace.
--- KEYS[1] the namespace's key, a hash: format, since. Releases before the format had a number keep a string there.
--- ARGV[1] the format of the caller
--- returns {now, since}, or {now, the format that is there}, as text
-local t = redis.call('TIME')
-local now = t[1] * 1000000 + t[2]
-local r = redis.pcall('HMGET', KEYS[1], 'format', 'since')
-if r.err then
-  return string.find(r.err, 'WRONGTYPE', 1, true) and {now, '1'} or r
+-- KEYS[1] the namespace's key  [2] its triggers
+-- ARGV    1 the format of the caller  2 since when it wants to know what was triggered, us; empty: not at all
+-- returns {now, since, {names and occasions}}, or {now, the format that is there, {}}, as text
+local _, now = clock()
+local since = memory(KEYS[1], ARGV[1], now)
+if type(since) == 'table' then
+  return since
 end
-if not r[1] then
-  redis.call('HSET', KEYS[1], 'format', ARGV[1], 'since', string.format('%.0f', now))
-  return {now, now}
-end
-return {now, r[1] == ARGV[1] and tonumber(r[2]) or r[1]}
+return {now, since, noted(KEYS[2], ARGV[2])}
