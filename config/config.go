@@ -17,7 +17,7 @@ type Config struct {
 	Namespace string   // of the fleet; valid by jobs.ValidName
 	Replica   string   // this replica's id, valid by jobs.ValidName; "" means that the worker makes one up
 	Groups    []string // what this replica serves, besides jobs that name no group; may be empty
-	MaxRuns   int      // the weight of jobs that this replica runs at a time; 0: no limit; at most jobs.MaxWeight
+	MaxRuns   int      // the weight of jobs that run here at a time; 0: no limit; at most jobs.MaxWeight
 
 	Redis Redis
 	Lease Lease
@@ -154,7 +154,7 @@ type StatusRange struct{ From, To int }
 type RedisStream struct {
 	Stream string            // the stream's key, which is not empty
 	MaxLen int64             // about how many entries to keep; 0 keeps all
-	Fields map[string]string // added to each entry; none with a name that is set for each; nil when there is none
+	Fields map[string]string // added to each entry, under other names than those set for each; may be nil
 }
 
 // Log is a job that writes a line to the worker's log.

@@ -14,7 +14,7 @@ type Error struct {
 	Column int    // in characters, from 1; 0 when Line is
 
 	Field string // the path to it, such as jobs[2].retry.backoff; "" for the file as a whole
-	Value string // as the file spells it, quoted, environment variables not replaced, secrets hidden; "" for none
+	Value string // as the file spells it, quoted, ${NAME} not replaced, secrets hidden; "" for none
 	Rule  string // the rule that it breaks, and what to do
 }
 

@@ -62,7 +62,7 @@ const (
 // the wait before that, and MaxAttempts does not apply.
 type Retry struct {
 	MaxAttempts int           // runs of one tick in all, at least 1; 1 means no retry
-	Backoff     time.Duration // before the first retry; doubled for each further one, then half of it more or less
+	Backoff     time.Duration // before the first retry; doubled for each further one, with jitter of a half
 	MaxBackoff  time.Duration // no wait is longer; at least Backoff
 }
 

@@ -84,6 +84,7 @@ func (c *contender) doubtRecordLocked(r protocol.Record, remembers bool) {
 	switch {
 	case lost:
 		c.doubt.proven = true
+		c.emitLocked(RecordBehind{Job: c.name})
 		c.askLocked(c.cursor.watermark)
 	case !c.doubt.asked:
 		c.doubt.proven = false
@@ -192,7 +193,7 @@ func (s *Scheduler) openInquiry(id inquiryID, reports []report, from string) {
 }
 
 // answer says that this replica has written back what it knows.
-func (s *Scheduler) answer(ctx context.Context, mine map[inquiryID][]*contender) {
+func (s *Scheduler) answer(mine map[inquiryID][]*contender) {
 	if len(mine) == 0 {
 		return
 	}
