@@ -6,11 +6,12 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// mostTokens bounds for how many names the newest token is remembered. It only counts when the store has lost it.
+// mostTokens bounds for how many names the newest token is remembered. It only counts when the
+// store has lost it.
 const mostTokens = 1 << 14
 
-// ask claims once, with the newest token that is known of the name: so tokens rise also when a failover loses the newest grant
-// and the clock of the server after it is behind.
+// ask claims once, with the newest token that is known of the name: so tokens rise also when a
+// failover loses the newest grant and the clock of the server after it is behind.
 func (s *Locks) ask(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
 	s.mu.Lock()
 	c.Known = s.tokens[c.Name]

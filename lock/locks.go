@@ -14,8 +14,8 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Locks makes the locks that are kept in one store. All of them share a keeper, which renews what is held, and one
-// subscription, by which those who wait are told. It is safe for concurrent use.
+// Locks makes the locks that are kept in one store. All of them share a keeper, which renews what
+// is held, and one subscription, by which those who wait are told. It is safe for concurrent use.
 type Locks struct {
 	store   protocol.Locker // nil when fault says why
 	keeper  *lease.Keeper
@@ -45,24 +45,27 @@ type Locks struct {
 // LocksOption changes a default of [New].
 type LocksOption func(*Locks)
 
-// WithHolder says under what name locks are held and waited for: for people to see, not to tell holders apart. It matches the
-// pattern of [protocol.ValidName]. The default is made from the host's name and the process id.
+// WithHolder says under what name locks are held and waited for: for people to see, not to tell
+// holders apart. It matches the pattern of [protocol.ValidName]. The default is made from the
+// host's name and the process id.
 func WithHolder(name string) LocksOption { return func(s *Locks) { s.holder = name } }
 
-// WithObserver calls f with every [Event], one at a time and in order, on a goroutine of its own. f may be slow, block or
-// panic: no lock waits for it. 16,384 events wait for it at most; more are dropped, and [EventsDropped] says how many. Close
-// waits for f, for a second at most, so f must not call it.
+// WithObserver calls f with every [Event], one at a time and in order, on a goroutine of its own. f
+// may be slow, block or panic: no lock waits for it. 16,384 events wait for it at most; more are
+// dropped, and [EventsDropped] says how many. Close waits for f, for a second at most, so f must
+// not call it.
 func WithObserver(f func(Event)) LocksOption { return func(s *Locks) { s.events.add(f) } }
 
-// WithSyncObserver calls f with every [Event], on the goroutine that it happens on: f misses nothing, and locks wait for it.
-// It is for counters, such as those of package metrics. f is called by several goroutines at once, and must not block, nor
-// call Close. A panic of f is contained.
+// WithSyncObserver calls f with every [Event], on the goroutine that it happens on: f misses
+// nothing, and locks wait for it. It is for counters, such as those of package metrics. f is called
+// by several goroutines at once, and must not block, nor call Close. A panic of f is contained.
 func WithSyncObserver(f func(Event)) LocksOption {
 	return func(s *Locks) { s.events.sync = append(s.events.sync, f) }
 }
 
-// New returns a maker of the locks that are kept in store. Nothing is asked of the store before a lock is acquired. What is
-// wrong with the arguments acquiring says: with a store that is no [protocol.Locker], an error that matches [ErrUnsupported].
+// New returns a maker of the locks that are kept in store. Nothing is asked of the store before a
+// lock is acquired. What is wrong with the arguments acquiring says: with a store that is no
+// [protocol.Locker], an error that matches [ErrUnsupported].
 func New(store protocol.Store, opts ...LocksOption) *Locks {
 	s := &Locks{
 		keeper:  lease.NewKeeper(store),
@@ -93,11 +96,13 @@ func New(store protocol.Store, opts ...LocksOption) *Locks {
 	return s
 }
 
-// closing is how long Close gives what is to be given back: a store may take a second to notice that a claim was given up.
+// closing is how long Close gives what is to be given back: a store may take a second to notice
+// that a claim was given up.
 const closing = 2 * time.Second
 
-// Close gives up all waiting, takes back the places in line, lets go of what is held without telling the store, ends the
-// subscription, and waits for all that: while the store is away for up to two seconds. Release what is held before.
+// Close gives up all waiting, takes back the places in line, lets go of what is held without
+// telling the store, ends the subscription, and waits for all that: while the store is away for up
+// to two seconds. Release what is held before.
 func (s *Locks) Close() {
 	s.mu.Lock()
 	s.end()
@@ -108,7 +113,8 @@ func (s *Locks) Close() {
 	s.events.flush()
 }
 
-// begin tells Close to wait until work.Done is called, and reports whether it does: not after Close.
+// begin tells Close to wait until work.Done is called, and reports whether it does: not after
+// Close.
 func (s *Locks) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +125,8 @@ func (s *Locks) begin() bool {
 	return true
 }
 
-// until returns a context that ends with ctx, at Close, and when the limit has passed unless that is 0.
+// until returns a context that ends with ctx, at Close, and when the limit has passed unless that
+// is 0.
 func (s *Locks) until(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	waiting, end := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.life, func() { end(ErrClosed) })
@@ -150,7 +157,8 @@ func (s *Locks) List(ctx context.Context, prefix, cursor string, count int) (loc
 	return s.store.Locks(ctx, prefix, cursor, count)
 }
 
-// ForceRelease takes the grant with this token away from its holder, and reports whether it was held: see [protocol.Locker].
+// ForceRelease takes the grant with this token away from its holder, and reports whether it was
+// held: see [protocol.Locker].
 func (s *Locks) ForceRelease(ctx context.Context, name string, token int64) (held bool, err error) {
 	if s.store == nil {
 		return false, s.fault
@@ -196,32 +204,35 @@ func settingsOf(turn protocol.Turn, opts []Option) settings {
 	return o
 }
 
-// Term sets how long a hold lasts without renewal: how long others wait when the holder dies. The default is 15 s; at least
-// 1 ms. Choose several times the timeout of the store.
+// Term sets how long a hold lasts without renewal: how long others wait when the holder dies. The
+// default is 15 s; at least 1 ms. Choose several times the timeout of the store.
 func Term(d time.Duration) Option { return func(o *settings) { o.term = d } }
 
-// Ticket sets how long a place in line is kept without being asked for again, which happens three times as often: how long a
-// waiter that has died delays those behind it. The default is 3 s; from 1 ms to an hour.
+// Ticket sets how long a place in line is kept without being asked for again, which happens three
+// times as often: how long a waiter that has died delays those behind it. The default is 3 s; from
+// 1 ms to an hour.
 func Ticket(d time.Duration) Option { return func(o *settings) { o.ticket = d } }
 
-// MaxHold bounds how long the lock is held: then it is lost, with [lease.LostMaxHold], however well it can be renewed. 0, the
-// default, means no bound.
+// MaxHold bounds how long the lock is held: then it is lost, with [lease.LostMaxHold], however well
+// it can be renewed. 0, the default, means no bound.
 func MaxHold(d time.Duration) Option { return func(o *settings) { o.maxHold = d } }
 
-// WaitLimit bounds how long Acquire waits; the error then matches [lease.ErrHeld]. 0, the default, means no bound but that of
-// the context. Unlike the context's it does not bound what is done while the lock is held.
+// WaitLimit bounds how long Acquire waits; the error then matches [lease.ErrHeld]. 0, the default,
+// means no bound but that of the context. Unlike the context's it does not bound what is done while
+// the lock is held.
 func WaitLimit(d time.Duration) Option { return func(o *settings) { o.waitLimit = d } }
 
-// Turn sets whom an acquisition lets go first. All who share a lock had better use the same. The default is
-// [protocol.TurnAny]; for a [ReadWrite] it is [protocol.TurnArrival].
+// Turn sets whom an acquisition lets go first. All who share a lock had better use the same. The
+// default is [protocol.TurnAny]; for a [ReadWrite] it is [protocol.TurnArrival].
 func Turn(t protocol.Turn) Option { return func(o *settings) { o.turn = t } }
 
 // Fair lets those go first who came before: [protocol.TurnArrival].
 func Fair() Option { return Turn(protocol.TurnArrival) }
 
-// WritersFirst lets writers go before readers, and generally those who want more permits: [protocol.TurnLargest].
+// WritersFirst lets writers go before readers, and generally those who want more permits:
+// [protocol.TurnLargest].
 func WritersFirst() Option { return Turn(protocol.TurnLargest) }
 
-// Tell tells everyone who listens when the lock is granted and released, not only those whose turn it is. Package election uses
-// it.
+// Tell tells everyone who listens when the lock is granted and released, not only those whose turn
+// it is. Package election uses it.
 func Tell() Option { return func(o *settings) { o.tell = true } }

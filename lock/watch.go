@@ -12,9 +12,10 @@ import (
 // lookEvery is how often a lock that is watched is looked at though nothing was heard of it.
 const lookEvery = time.Second
 
-// Watch yields who holds the lock of that name: at once, and whenever that has changed, until ctx ends. A change is noticed
-// at once where locks acquired with [Tell] are granted and released, else within about a second; changes that follow each other quickly may
-// be seen as one. What the store fails with is yielded as well, once in a row, and the next success after it. Who waits is shown
+// Watch yields who holds the lock of that name: at once, and whenever that has changed, until ctx
+// ends. A change is noticed at once where locks acquired with [Tell] are granted and released, else
+// within about a second; changes that follow each other quickly may be seen as one. What the store
+// fails with is yielded as well, once in a row, and the next success after it. Who waits is shown
 // as it was then; a change of that is not noticed. It yields [ErrClosed] last after [Locks.Close].
 func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock, error] {
 	return func(yield func(protocol.Lock, error) bool) {
