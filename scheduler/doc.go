@@ -101,10 +101,27 @@
 //	rank 1      confirmed at most 30 s ago, and reports
 //	the others  confirmed when they started, or claimed last, and reports
 //
-// When a record turns out to be behind what was reported, either the report was wrong or the store has lost a write. Whoever
-// knows better from the store itself is asked to write that back. If nobody has after 1.5 s, the job's delivery decides: with
-// at least once the record is right, so that a wrong report loses no tick; with at most once the report is, so that no
-// tick runs twice.
+// # A store that has lost something
+//
+// A record can be gone while the rest of the store remembers: it was evicted or deleted, or one master of a Cluster came
+// back empty. Or the store goes back to what it was: to a snapshot, or by a failover that lost writes. A replica notices
+//
+//	a record that is missing, or older     by the answer to a claim or a read
+//	than this replica has seen it
+//	a watermark that is older, or a tick   when it reads the record, which it does before it claims what follows a
+//	that is open, than was reported        report, and when connections to the store were lost
+//
+// and then asks all live members for what they know of the job. Each renews what it runs, writes back what it has seen of
+// the record, and answers. Until all have, nobody whom the question has reached claims, skips or takes over a tick of the
+// job: usually for a tenth of a second, at most for half a TTL, from 2 s to 5 s. A member that does not answer is asked
+// again each 500 ms, and counts as long as its heartbeats last. Then the record is read again, and counts. What others
+// have only reported counts as decided if the record was missing, or older than somebody had seen it. If there is nothing
+// but a report that says so, the job's delivery decides: with at least once the record is right, so that a wrong report
+// loses no tick; with at most once the report is, so that no tick runs twice.
+//
+// When its connection to the store was lost, a replica that has rank 0 or 1 for a job, or decided its newest tick, reads
+// the record as soon as it is connected again, and nobody takes anything over for 1.5 s: so a snapshot gets back what is
+// known before anything is due.
 //
 // # Fleet time
 //
@@ -142,8 +159,13 @@
 //	are wrong
 //	reports are lost                    each replica looks at the tick itself, by its rank
 //	reports are wrong                   a tick starts a moment late; see above
-//	the store goes back to before a     whoever has it confirmed, mostly the one that ran it and the first backup, writes it
-//	tick that others know by reports    back. If they are gone too: at least once runs it again, at most once does not
+//	a record is gone, the others stay   it is made again with the newest watermark that a live member knows, and the tick that
+//	                                    is due runs once: 0.1 s late, 5 s when a member does not answer. What waited in it is
+//	                                    missed; a tick whose holder is gone, too, is not taken over
+//	the store goes back in time         whoever has seen more writes it back before anything is claimed: as late as above.
+//	                                    What was settled is not run again
+//	and all who had seen it are gone    a tick that the others know by reports: at least once runs it again, at most once
+//	                                    does not. One that nobody knows of runs again
 //	the holder dies or freezes          the lease runs out; the first to look takes the tick over, attempt + 1
 //	the lease cannot be renewed         the run's context ends before the store could grant the tick again
 //	the run ends while the store is     its outcome is sent until it arrives; once the store answers again, others wait

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -108,6 +110,80 @@ func TestEmptyMasterOfClusterLosesNoTick(t *testing.T) {
 	f.runOnce(names...)
 }
 
+// claimless is the store of replicas of which one cannot claim: another asks first.
+type claimless struct {
+	*redislease.Store
+	replica *atomic.Pointer[string]
+}
+
+func (s claimless) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
+	if id := s.replica.Load(); id != nil && *id == c.Holder {
+		return protocol.Answer{}, errCut
+	}
+	return s.Store.Claim(ctx, c)
+}
+
+// claimlessFleet returns a fleet, and what keeps one of its replicas from claiming.
+func claimlessFleet(t *testing.T) (f *redisFleet, keepFromClaiming func(replica string)) {
+	f = newRedisFleet(t)
+	var replica atomic.Pointer[string]
+	f.wrap = func(s protocol.Store) protocol.Store { return claimless{s.(*redislease.Store), &replica} }
+	return f, func(id string) { replica.Store(&id) }
+}
+
+// TestDeletedRecordIsWrittenBackByThoseWhoKnow has a record deleted right after its tick was settled, and each replica but
+// the one that knows best look for what is due.
+func TestDeletedRecordIsWrittenBackByThoseWhoKnow(t *testing.T) {
+	t.Parallel()
+	f, keepFromClaiming := claimlessFleet(t)
+	f.job("job", "@every 4s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
+	f.startMany()
+	f.eventually("job", 20*time.Second, ended(2))
+	keepFromClaiming(f.runs.of("job")[1].Replica)
+	deleted, err := f.server.Client(t).Del(t.Context(), redislease.Key("default", "job")).Result()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, deleted)
+
+	f.eventually("job", 30*time.Second, ended(5))
+	f.requireConsecutive("job", 4*time.Second)
+}
+
+// TestSettledTickIsNotRunAgainByAnotherReplica after a snapshot has returned in which it runs.
+func TestSettledTickIsNotRunAgainByAnotherReplica(t *testing.T) {
+	t.Parallel()
+	f, keepFromClaiming := claimlessFleet(t)
+	saved := make(chan struct{})
+	f.job("job", "@every 6s", func(ctx context.Context, run jobs.Run) error {
+		select {
+		case <-saved:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	f.startMany(scheduler.WithTerm(2 * time.Second))
+	f.eventually("job", 20*time.Second, running(1))
+	require.NoError(t, f.server.Client(t).Save(t.Context()).Err())
+	close(saved)
+	require.Eventually(t, func() bool { return f.ended("job") == 1 }, 10*time.Second, time.Millisecond)
+	keepFromClaiming(f.runs.of("job")[0].Replica)
+	f.server.Restart()
+
+	f.eventually("job", 40*time.Second, ended(3))
+	f.requireConsecutive("job", 6*time.Second)
+	require.Zero(t, f.skipped("job"))
+}
+
+// requireConsecutive judges that the ticks of a job ran once each, in order, without a gap.
+func (f *redisFleet) requireConsecutive(job string, step time.Duration) {
+	f.t.Helper()
+	runs := f.runs.of(job)
+	for i, a := range runs {
+		require.Equal(f.t, runs[0].Tick.Add(time.Duration(i)*step), a.Tick, "run %d", i)
+		require.Equal(f.t, 1, a.Attempt)
+	}
+}
+
 const slots = 16384
 
 // startMasters starts a Redis Cluster of n masters.
@@ -133,8 +209,7 @@ func startMasters(t *testing.T, n int) (nodes []*redistest.Server) {
 	return nodes
 }
 
-// TestSettledTickStaysSettledAfterSnapshotReturns is of the replica that settled the tick. Another one, which is quicker to
-// ask when the server is back and has not seen the tick settled, runs it again.
+// TestSettledTickStaysSettledAfterSnapshotReturns is of the replica that settled the tick.
 func TestSettledTickStaysSettledAfterSnapshotReturns(t *testing.T) {
 	t.Parallel()
 	f := newRedisFleet(t)

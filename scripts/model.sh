@@ -142,7 +142,8 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	holds plain-lock lease "1 2 6 7 8" $calm $lock -DGRANTS=2
 	holds plain-lock-emptied lease "2 4 8" $calm $lock -DLOSSES=1 -DRESOURCE -DLOCKED=3
 	holds in-the-end lease "9" $calm $live
-	holds alone lease "2 3 7 8" $calm $emptied -DALONE -DOCCASIONS=2 -DRELEASES=0 -DTERM=2
+	holds alone lease "2 3 7 8" $calm $emptied -DALONE -DRELEASES=0 -DTERM=2
+	holds alone-idle lease "9" $calm $live -DLOSSES=1 -DSINCE -DALONE -DIDLE
 	holds step step "1 12" -DSTEPS=1
 	holds step-middling step "1 12" -DSTEPS=1 -DSTEP=MID
 	holds step-first step "1 12" -DSTEP=MID
@@ -174,6 +175,8 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	fails broken-step-return step "1" -DBACK -DBROKEN_STEP_RETURN_NO_QUIET
 	fails broken-step-frozen step "1" -DSTEPS=3 -DTERM=2 -DFROZEN -DBROKEN_STEP_ACCEPT_NO_QUIET
 	fails broken-step-lease step "12" -DBROKEN_STEP_LEASE_LASTS
+	fails broken-alone-asks lease "3" $calm $emptied -DALONE -DRELEASES=0 -DTERM=2 -DBROKEN_ALONE_ASKS_NOBODY
+	fails broken-alone-now lease "9" $calm $live -DLOSSES=1 -DSINCE -DALONE -DIDLE -DBROKEN_ALONE_AS_OF_NOW
 	fails broken-repair-trust repair "13" -DBROKEN_REPAIR_TRUSTS_AT_ONCE
 	fails broken-repair-mark repair "13" -DACCEPTS -DBROKEN_REPAIR_MARK_ANYWHERE
 	fails broken-repair-exceptions repair "14" -DACCEPTS -DBROKEN_REPAIR_NO_EXCEPTIONS

@@ -77,15 +77,17 @@ inline forgetAnswer(n) {
 	c[n].rTok = 0; c[n].rAtt = 0; c[n].rTko = 0; c[n].rSerial = 0; c[n].rLeft = 0; c[n].rMark = 0
 }
 
-/* Who makes a record asks first since when the store remembers. Where that is as it was, the record is made as of now. */
-#ifdef ALONE
-#define MADE_AS_OF due
-#else
-#define MADE_AS_OF since
-#endif
+/* Who makes a record asks first since when the store remembers. Where that is as it was, all clients are asked for what they
+ * have heard, and those that are frozen, too, in time: an inquiry waits for them. */
 inline lookSince(n) {
 	if
-	:: c[n].at == SYNC -> c[n].rMark = MADE_AS_OF
+	:: c[n].at == SYNC -> c[n].rMark = since;
+#if defined(BROKEN_ALONE_AS_OF_NOW)
+		c[n].rMark = due
+#elif defined(ALONE) && !defined(BROKEN_ALONE_ASKS_NOBODY)
+		for (j : 0 .. CLIENTS - 1) { c[n].rMark = MAX(c[n].rMark, c[j].heard) };
+		j = 0
+#endif
 	:: else
 	fi
 }
