@@ -7,7 +7,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Config is the configuration of a daemon. [Parse], [Load] and [Default] make a complete one, in
+// Config is the configuration of a daemon. [Parse] and [Default] make a complete one, in
 // which every field is set and checked. It is plain data: treat it as immutable once it is shared
 // between goroutines.
 //
@@ -17,7 +17,7 @@ type Config struct {
 	Namespace string   // of the fleet; valid by jobs.ValidName
 	Replica   string   // this replica's id, valid by jobs.ValidName; "" means that the worker makes one up
 	Groups    []string // what this replica serves, besides jobs that name no group; may be empty
-	MaxRuns   int      // the weight of jobs that this replica runs at a time; 0: no limit; at most jobs.MaxWeight
+	MaxRuns   int      // the weight of jobs that run here at a time; 0: no limit; at most jobs.MaxWeight
 
 	Redis Redis
 	Lease Lease
@@ -36,7 +36,7 @@ type Redis struct {
 	Addrs   []string // host:port: of some servers of a Redis Cluster, or of the Sentinels that know Master
 	Cluster bool     // Addrs are those of a Redis Cluster
 	Master  string   // the name by which Sentinel knows the primary; Addrs are those of Sentinels
-	Quorum  []Secret // URLs of MinQuorum to MaxQuorum independent servers
+	Quorum  []Secret // URLs of 3 to 9 independent servers
 
 	Username string // with Password, for every server; "" is the default user
 	Password Secret
@@ -47,8 +47,11 @@ type Redis struct {
 
 	TLS *TLS // nil: no TLS at Addrs, and what the URLs say; never with a URL that is not rediss
 
-	WaitReplicas  int           // how many replicas have to have each write; 0 to MaxWaitReplicas; 0 with Quorum
-	FailoverGrace time.Duration // for how long nothing new is granted after a failover; 0, or Lease.TTL to MaxFailoverGrace; 0 with Cluster and Quorum
+	// WaitReplicas is how many Redis replicas must have each write: 0 to 16, and 0 with Quorum.
+	WaitReplicas int
+	// FailoverGrace is for how long nothing new is granted after a failover: 0, or Lease.TTL to 25h, and
+	// 0 with Cluster and Quorum.
+	FailoverGrace time.Duration
 }
 
 // Configured reports whether there is a Redis at all.
@@ -80,20 +83,21 @@ type Logging struct {
 	Format string // "text" or "json"
 }
 
-// The ranges and the default of what a Config holds beyond package jobs.
+// DefaultAddr is where a daemon listens that is not configured otherwise.
+const DefaultAddr = "127.0.0.1:8080"
+
+// The ranges and defaults of the values that package jobs does not know.
 const (
-	MinLeaseTTL = 500 * time.Millisecond
-	MaxLeaseTTL = 24 * time.Hour
+	minLeaseTTL = 500 * time.Millisecond
+	maxLeaseTTL = 24 * time.Hour
 
-	MaxWaitReplicas  = 16
-	MinWaitingTTL    = 2 * time.Second // the least Lease.TTL with replicas to wait for
-	MaxFailoverGrace = 25 * time.Hour
+	maxWaitReplicas  = 16
+	minWaitingTTL    = 2 * time.Second // the least Lease.TTL with replicas to wait for
+	maxFailoverGrace = 25 * time.Hour
 
-	MinQuorum, MaxQuorum = 3, 9 // servers of a quorum
+	minQuorum, maxQuorum = 3, 9 // servers of a quorum
 
-	DefaultNamespace = "default"
-	DefaultAddr      = "127.0.0.1:8080"
-
+	defaultNamespace     = "default"
 	defaultLeaseTTL      = 15 * time.Second
 	defaultShutdownGrace = 30 * time.Second
 	defaultKillGrace     = 5 * time.Second
@@ -104,7 +108,7 @@ const (
 // jobs.
 func Default() *Config {
 	return &Config{
-		Namespace:     DefaultNamespace,
+		Namespace:     defaultNamespace,
 		Lease:         Lease{TTL: defaultLeaseTTL},
 		HTTP:          Server{Addr: DefaultAddr},
 		ShutdownGrace: defaultShutdownGrace,
@@ -150,7 +154,7 @@ type StatusRange struct{ From, To int }
 type RedisStream struct {
 	Stream string            // the stream's key, which is not empty
 	MaxLen int64             // about how many entries to keep; 0 keeps all
-	Fields map[string]string // added to each entry; none with a name that is set for each; nil when there is none
+	Fields map[string]string // added to each entry, under other names than those set for each; may be nil
 }
 
 // Log is a job that writes a line to the worker's log.

@@ -38,7 +38,7 @@ func withJob(t *testing.T, keys string) config.Job {
 }
 
 func TestEveryKeyIsRead(t *testing.T) {
-	c, err := config.Load("testdata/every-key.yaml", noEnv)
+	c, err := load("testdata/every-key.yaml", noEnv)
 	require.NoError(t, err)
 
 	leader := defaultSpec("indexer", "")
@@ -121,7 +121,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 }
 
 func TestTheExampleOfTheContractIsAccepted(t *testing.T) {
-	c, err := config.Load("testdata/contract.yaml", noEnv)
+	c, err := load("testdata/contract.yaml", noEnv)
 	require.NoError(t, err)
 
 	want := config.Default()

@@ -1,11 +1,10 @@
 // Package config reads the worker daemon's configuration file.
 //
-// [Load] and [Parse] return either a complete [Config], every default filled in and every rule
-// checked, or [Errors]: everything that is wrong with the file, each with file, line, column, the
-// field, its value as written and the rule. [Default] is for a daemon without a file, and
-// [Config.Set] for the flags that override one. [Read] and [Parse] are the two halves of Load, for
-// callers that compare the text with that of the last time. Nothing here opens a connection or
-// reads the environment by itself, and nothing but the daemon imports this package.
+// [Parse] returns either a complete [Config], every default filled in and every rule checked, or
+// [Errors]: everything that is wrong with the file, each with file, line, column, the field, its
+// value as written and the rule. [Read] reads the file. [Default] is for a daemon without a file,
+// and [Config.Set] for the flags that override one. Nothing here opens a connection or reads the
+// environment by itself, and nothing but the daemon imports this package.
 //
 // # Keys
 //

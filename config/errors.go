@@ -9,12 +9,12 @@ import (
 
 // Error is one thing wrong with a configuration, in words for the person who wrote it.
 type Error struct {
-	File   string // as given to Load or Parse
+	File   string // as given to Parse
 	Line   int    // from 1; 0 when the value did not come from a file, but from Set
 	Column int    // in characters, from 1; 0 when Line is
 
 	Field string // the path to it, such as jobs[2].retry.backoff; "" for the file as a whole
-	Value string // as the file spells it, quoted, environment variables not replaced, secrets hidden; "" for none
+	Value string // as the file spells it, quoted, ${NAME} not replaced, secrets hidden; "" for none
 	Rule  string // the rule that it breaks, and what to do
 }
 

@@ -12,15 +12,6 @@ import (
 // end of the memory.
 const maxSize = 64 << 20
 
-// Load reads and checks the file at path, as [Read] and [Parse] do.
-func Load(path string, env func(string) (string, bool)) (*Config, error) {
-	data, err := Read(path)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(path, data, env)
-}
-
 // Read returns the text of the file at path, for [Parse]: all of it, or more than Parse takes. The
 // error is that of the operating system, wrapped.
 func Read(path string) ([]byte, error) {

@@ -11,21 +11,30 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-func TestLoadSaysWhichFileCannotBeRead(t *testing.T) {
+// load reads a file, as the daemon does.
+func load(path string, env func(string) (string, bool)) (*config.Config, error) {
+	text, err := config.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return config.Parse(path, text, env)
+}
+
+func TestReadNamesTheFileThatItCannotRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none.yaml")
-	c, err := config.Load(path, noEnv)
+	c, err := load(path, noEnv)
 	require.Nil(t, c)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.ErrorContains(t, err, "read configuration: open "+path)
 
-	_, err = config.Load(t.TempDir(), noEnv)
+	_, err = load(t.TempDir(), noEnv)
 	require.ErrorContains(t, err, "is a directory")
 }
 
-func TestLoadNamesTheFileAsItWasGiven(t *testing.T) {
+func TestErrorsNameTheFileAsGiven(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("solotick.yaml", []byte("x: 1\n"), 0o600))
-	_, err := config.Load("./solotick.yaml", noEnv)
+	_, err := load("./solotick.yaml", noEnv)
 	require.ErrorContains(t, err, "./solotick.yaml:1:1: x: is not a known key")
 }
 
@@ -33,7 +42,7 @@ func TestHugeFilesAreNotRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 64 MiB")
 	}
-	_, err := config.Load("/dev/zero", noEnv)
+	_, err := load("/dev/zero", noEnv)
 	require.EqualError(t, err, "/dev/zero:1:1: is larger than 64 MiB; is it the right file?")
 }
 

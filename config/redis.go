@@ -33,10 +33,10 @@ var redisKeys = []key[Redis]{
 		"for the Sentinels themselves").hidden(),
 	field("tls", optional(mapping(tlsKeys, checkPair), TLS{}), func(r *Redis) **TLS { return &r.TLS },
 		"with addrs, or rediss:// in every URL; {} trusts what the system trusts").neverEmpty(),
-	field("wait_replicas", number(0, MaxWaitReplicas, fmt.Sprintf("must be from 0 to %d", MaxWaitReplicas)),
+	field("wait_replicas", number(0, maxWaitReplicas, fmt.Sprintf("must be from 0 to %d", maxWaitReplicas)),
 		func(r *Redis) *int { return &r.WaitReplicas },
 		"how many Redis replicas must have each write; 1 or more needs a lease.ttl of 2s; 0 with quorum"),
-	field("failover_grace", durationWithin(0, MaxFailoverGrace), func(r *Redis) *time.Duration { return &r.FailoverGrace },
+	field("failover_grace", durationWithin(0, maxFailoverGrace), func(r *Redis) *time.Duration { return &r.FailoverGrace },
 		"for how long nothing new is granted after a failover: 0s, or at least lease.ttl; 0s with cluster and quorum"),
 }
 
@@ -135,10 +135,10 @@ func containsFold(list []string, s string) bool {
 // redisQuorum takes the URLs of independent servers.
 var redisQuorum = list[Secret]{
 	want:   "a list of URLs such as [redis://a:6379, redis://b:6379, redis://c:6379]",
-	values: fmt.Sprintf("%d to %d URLs", MinQuorum, MaxQuorum),
+	values: fmt.Sprintf("%d to %d URLs", minQuorum, maxQuorum),
 	size: func(n int) string {
-		if n < MinQuorum || n > MaxQuorum {
-			return fmt.Sprintf("must list %d to %d URLs of independent servers, better an odd number; this is %d", MinQuorum, MaxQuorum, n)
+		if n < minQuorum || n > maxQuorum {
+			return fmt.Sprintf("must list %d to %d URLs of independent servers, better an odd number; this is %d", minQuorum, maxQuorum, n)
 		}
 		return ""
 	},

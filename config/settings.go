@@ -36,7 +36,7 @@ var settings = []key[Config]{
 }
 
 var leaseKeys = []key[Lease]{
-	field("ttl", durationWithin(MinLeaseTTL, MaxLeaseTTL), func(l *Lease) *time.Duration { return &l.TTL },
+	field("ttl", durationWithin(minLeaseTTL, maxLeaseTTL), func(l *Lease) *time.Duration { return &l.TTL },
 		"how long a run outlives the last renewal by its replica"),
 }
 

@@ -224,8 +224,9 @@ type list[T any] struct {
 	values string
 	open   bool // a sound item is no secret, even in a list that is one
 	item   func(i int) kind[T]
-	size   func(n int) string               // the rule that a list of n items breaks, or ""; nil: any
-	repeat func(item T, earlier []T) string // the rule that an item breaks beside the earlier ones, or ""; nil: none
+	size   func(n int) string // the rule that a list of n items breaks, or ""; nil: any
+	// repeat returns the rule that an item breaks beside the earlier ones, or ""; nil: none.
+	repeat func(item T, earlier []T) string
 }
 
 func (l list[T]) kind() kind[[]T] {

@@ -62,7 +62,7 @@ const (
 // the wait before that, and MaxAttempts does not apply.
 type Retry struct {
 	MaxAttempts int           // runs of one tick in all, at least 1; 1 means no retry
-	Backoff     time.Duration // before the first retry; doubled for each further one, then half of it more or less
+	Backoff     time.Duration // before the first retry; doubled for each further one, with jitter of a half
 	MaxBackoff  time.Duration // no wait is longer; at least Backoff
 }
 
@@ -92,10 +92,12 @@ type Spec struct {
 
 	// MisfireGrace is how late, by fleet time, a tick may start and still be on time. Later it is a
 	// misfire, and Misfire decides about it. 0 or more.
-	MisfireGrace  time.Duration
-	Misfire       Misfire
-	CatchUpWindow time.Duration // misfires older than this are settled as missed; 0 or more
-	MaxCatchUp    int           // so are the oldest ones past this many; from 0 to [MostCatchUp]
+	MisfireGrace time.Duration
+	Misfire      Misfire
+	// Misfires older than CatchUpWindow are settled as missed, and so are ticks whose last lease has
+	// run out for longer than this, but not before two TTLs and 10 s; 0 or more.
+	CatchUpWindow time.Duration
+	MaxCatchUp    int // so are the oldest misfires past this many; from 0 to [MostCatchUp]
 
 	// Jitter shifts each tick's start by a random part of at most this, the same on every replica
 	// for one tick. It must be shorter than the time between two ticks. 0 means none.

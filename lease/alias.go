@@ -2,14 +2,14 @@ package lease
 
 import "github.com/solotick/solotick/lease/protocol"
 
-// What a claim is made of, and whom it is put to. Package protocol has the rest of what a store is asked and answers.
-type (
-	Store          = protocol.Store
-	Claim          = protocol.Claim
-	Overlap        = protocol.Overlap
-	Outcome        = protocol.Outcome
-	CancelledError = protocol.CancelledError
-)
+// Store is what leases are claimed from; package protocol has the rest of what it is asked and answers.
+type Store = protocol.Store
+
+// Claim asks for a lease.
+type Claim = protocol.Claim
+
+// Overlap is what a claim of a new tick wants when another tick of the name is open.
+type Overlap = protocol.Overlap
 
 // The values of [Overlap].
 const (
@@ -20,5 +20,11 @@ const (
 	OverlapReplace = protocol.OverlapReplace
 )
 
+// Outcome is how a tick was settled.
+type Outcome = protocol.Outcome
+
 // OutcomeSucceeded is how a holder settles what went well.
 const OutcomeSucceeded = protocol.OutcomeSucceeded
+
+// CancelledError is the cause of a lease's context when somebody has cancelled its tick, and says who.
+type CancelledError = protocol.CancelledError

@@ -39,7 +39,7 @@ func TestTheSeriesAreThoseThatArePromised(t *testing.T) {
 		"runs_in_progress": "job", "run_retries_total": "job", "takeovers_total": "job",
 		"leases_held": "", "lease_wait_seconds": "", "lease_hold_seconds": "",
 		"lease_renewals_total": "result", "leases_lost_total": "reason",
-		"redis_commands_total": "", "replica_processes": "", "store_up": "", "store_forgotten_total": "", "records_unreadable_total": "", "events_dropped_total": "", "clock_steps_total": "", "clock_trusted": "", "clock_offset_seconds": "",
+		"redis_commands_total": "", "replica_processes": "", "store_up": "", "store_forgotten_total": "", "records_behind_total": "", "records_unreadable_total": "", "events_dropped_total": "", "clock_steps_total": "", "clock_trusted": "", "clock_offset_seconds": "",
 		"next_tick_timestamp_seconds": "job", "last_success_timestamp_seconds": "job",
 		"leader": "job", "replicas": "", "jobs_unserved": "", "jobs_differing": "",
 		"config_reloads_total": "result", "config_last_reload_successful": "", "config_last_reload_timestamp_seconds": "",

@@ -44,6 +44,7 @@
 //	store_overloaded                   gauge      1 while claims wait because the store is slower than they come, and for 10 s after that, else 0
 //	events_dropped_total               counter    events that an observer, such as the log, lost: too slow, or it panicked
 //	store_forgotten_total              counter    times that the store had lost its records
+//	records_behind_total               counter    times that the store had lost what it knew of a job, though not of all
 //	records_unreadable_total           counter    times, at most one a minute, that the store held something else where a record belongs
 //	clock_steps_total                  counter    times that the store's clock stepped by more than the TTL and 5 s
 //	clock_trusted                      gauge      0 while nothing is claimed because the store's clock is not trusted, else 1

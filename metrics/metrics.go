@@ -35,6 +35,7 @@ type Metrics struct {
 	storeOverloaded prometheus.Gauge
 	storeUp         prometheus.Gauge
 	storeForgotten  prometheus.Counter
+	behind          prometheus.Counter
 	unreadable      prometheus.Counter
 	eventsDropped   prometheus.Counter
 	clockSteps      prometheus.Counter
@@ -133,6 +134,10 @@ func New(options ...Option) *Metrics {
 	}))
 	m.storeForgotten = own(m, prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace, Name: "store_forgotten_total", Help: "Times that the store had lost its records.",
+	}))
+	m.behind = own(m, prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "records_behind_total",
+		Help: "Times that the store had lost what it knew of a job, though not of all.",
 	}))
 	m.unreadable = own(m, prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace, Name: "records_unreadable_total",

@@ -91,6 +91,8 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.unreadable.Inc()
 	case scheduler.StoreForgot:
 		m.storeForgotten.Inc()
+	case scheduler.RecordBehind:
+		m.behind.Inc()
 	case scheduler.EventsDropped:
 		m.eventsDropped.Add(float64(e.Count))
 	case scheduler.ClockStepped:

@@ -34,6 +34,7 @@ var events = map[string]scheduler.Event{
 	"StoreUp":          scheduler.StoreUp{},
 	"RecordUnreadable": scheduler.RecordUnreadable{Err: errors.New("no")},
 	"StoreForgot":      scheduler.StoreForgot{Since: tick},
+	"RecordBehind":     scheduler.RecordBehind{Job: "a"},
 	"ClockStepped":     scheduler.ClockStepped{By: time.Hour},
 	"ClockTrusted":     scheduler.ClockTrusted{By: time.Hour},
 	"ClockSampled":     scheduler.ClockSampled{Offset: time.Second},

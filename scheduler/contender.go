@@ -150,12 +150,10 @@ func (c *contender) poke() {
 
 func (c *contender) pokeLocked() {
 	c.rest = rest{}
-	switch {
-	case c.active && c.pending != nil:
+	if c.active && c.pending != nil {
 		c.pending.overtaken = true
-	case !c.active && !c.gone:
-		c.s.timers.set(c, c.lookAtLocked())
 	}
+	c.rescheduleLocked()
 }
 
 // ended takes in that a run of this replica is over. open says that its tick is not settled.

@@ -43,6 +43,7 @@
 //	removed      nothing: the job was removed, the replica stops    never
 //	untrusted    claims nothing: the store's clock is in doubt      the clock is trusted
 //	unread       waits for its record, claims nothing               the record is read
+//	doubting     claims nothing: the record has lost something      those who may know more have written it back
 //	idle         has no further tick                                something happens, or the job is redefined
 //	resting      waits for the next tick                            it is due
 //	deferring    leaves the tick to those who claim before it       k · 250 ms have passed, or it learns that it is decided
@@ -167,6 +168,8 @@
 //	and all who had seen it are gone    a tick that the others know by reports: at least once runs it again, at most once
 //	                                    does not. One that nobody knows of runs again
 //	the holder dies or freezes          the lease runs out; the first to look takes the tick over, attempt + 1
+//	nobody takes it over within the     the tick is missed: see jobs.Spec.CatchUpWindow. A fleet that lives has two TTLs and 10 s
+//	catch-up window                     in any case; what its replica has released is run however old it is
 //	the lease cannot be renewed         the run's context ends before the store could grant the tick again
 //	the run ends while the store is     its outcome is sent until it arrives; once the store answers again, others wait
 //	away                                a moment before they take anything over, so that it can

@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/scheduler"
 )
 
 // inApartFleet runs a test of replicas that each have a session of their own, over a medium that loses things.
@@ -50,6 +51,8 @@ func TestRecordDeletedAloneLosesNoTick(t *testing.T) {
 				}
 				f.sleepTo(95 * time.Second)
 				f.requireOnce("job", time.Second, every(10*time.Second, 10*time.Second, 90*time.Second)...)
+				lost, _ := eventsOf[scheduler.RecordBehind](f)
+				require.Len(t, lost, 4, "one for each")
 			})
 		})
 	}

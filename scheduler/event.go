@@ -150,6 +150,10 @@ type RecordUnreadable struct{ Err error }
 // StoreForgot is the event that the store has lost its records.
 type StoreForgot struct{ Since time.Time }
 
+// RecordBehind is the event that a job's record is gone, or older than this replica has seen it, while the store remembers
+// as long as before. The live replicas write back what they know, and the job's ticks wait for that.
+type RecordBehind struct{ Job string }
+
 // ClockStepped is the event that the store's clock cannot be trusted: it stepped by more than the TTL and 5 s, or this
 // replica has just started, and the clock disagrees with its machine's while no live replica vouches for it. Nothing is
 // claimed until [ClockTrusted].
@@ -217,6 +221,7 @@ func (StoreDown) event()        {}
 func (StoreUp) event()          {}
 func (RecordUnreadable) event() {}
 func (StoreForgot) event()      {}
+func (RecordBehind) event()     {}
 func (ClockSampled) event()     {}
 func (ClockStepped) event()     {}
 func (ClockTrusted) event()     {}

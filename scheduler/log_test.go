@@ -189,6 +189,11 @@ var loggedEvents = []struct {
 		`level=ERROR msg="store has lost its records; making them anew" since=2026-11-02T01:00:00.000Z`,
 	},
 	{
+		"record behind",
+		scheduler.RecordBehind{Job: "job"},
+		`level=WARN msg="the store has lost what it knew of a job; replicas write it back" job=job`,
+	},
+	{
 		"events dropped",
 		scheduler.EventsDropped{Count: 3},
 		`level=WARN msg="events dropped, the observer was too slow" count=3`,

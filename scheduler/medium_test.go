@@ -156,6 +156,15 @@ func (a apart) Announce(ctx context.Context, holder string, info []byte, life ti
 
 func (a apart) Members(ctx context.Context) ([]protocol.Member, error) { return a.common.Members(ctx) }
 
+func (a apart) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pulse, error) {
+	now, since, _ := a.medium.Time(ctx)
+	ahead := time.Until(now)
+	h.NotBefore, h.NotAfter = h.NotBefore.Add(-ahead), h.NotAfter.Add(-ahead)
+	p, err := a.common.Heartbeat(ctx, h)
+	p.Now, p.Since = now, since
+	return p, err
+}
+
 func (a apart) Publish(ctx context.Context, message []byte) error {
 	return a.common.Publish(ctx, message)
 }

@@ -56,3 +56,12 @@ func valueOf(env []string, name string) string {
 	}
 	return ""
 }
+
+func TestReasonsAreThoseOfTheSupervisor(t *testing.T) {
+	for reason, want := range map[protocol.Reason]Reason{
+		protocol.ReasonExit: ReasonExit, protocol.ReasonNotStarted: ReasonNotStarted,
+		protocol.ReasonCancelled: ReasonCancelled, protocol.ReasonDeadline: ReasonDeadline,
+	} {
+		require.Equal(t, want, Reason(reason))
+	}
+}

@@ -44,7 +44,7 @@ type connection struct {
 
 	mu         sync.Mutex
 	requests   []protocol.Request
-	extensions map[uint64]bootclock.Instant // the newest of each run: it takes the place of one that is not sent yet
+	extensions map[uint64]bootclock.Instant // the newest of each run; an unsent older one is dropped
 	runs       map[uint64]*activeRun        // whose end was not reported
 	lastRun    uint64
 	closing    bool
@@ -71,11 +71,12 @@ func connect(args []string, logger *slog.Logger, goroutines *sync.WaitGroup) (*c
 		return nil, errors.Join(err, ours.Close())
 	}
 	c.process = &osexec.Cmd{
-		Path:        program,
-		Args:        append([]string{os.Args[0]}, args...),
-		Stderr:      os.Stderr, // for a panic of the supervisor
-		ExtraFiles:  []*os.File{theirs},
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // out of reach of signals to the worker's group or terminal
+		Path:       program,
+		Args:       append([]string{os.Args[0]}, args...),
+		Stderr:     os.Stderr, // for a panic of the supervisor
+		ExtraFiles: []*os.File{theirs},
+		// A session of its own is out of reach of signals to the worker's group or terminal.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := started.start(c.process); err != nil {
 		return nil, errors.Join(err, ours.Close())

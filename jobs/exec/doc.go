@@ -58,23 +58,26 @@
 //
 // # When something fails
 //
-//	what fails                   what happens
-//	worker killed or crashed     the socket ends: the supervisor kills all groups and all its other children at once, and
-//	                             exits
-//	worker frozen (SIGSTOP)      nothing is extended: each run is ended by its deadline; the ends wait in the supervisor,
-//	                             and the handlers return them when the worker thaws
-//	supervisor killed            the kernel kills the group leaders (parent-death signal); the worker kills their groups
-//	  or crashed                 and every process with a tag of that supervisor; the runs fail; the next run starts a new
-//	                             supervisor
-//	supervisor frozen            the worker kills the groups of overdue runs itself, and 5 s later the supervisor: as above
-//	machine suspended            the deadlines pass meanwhile, and are kept first thing on waking
-//	both killed at once          the kernel kills the group leaders; processes that they started may live on
-//	command does not start       the run fails, with the reason
-//	its start hangs              (its file system does) groups are killed in time, but processes that left them wait, and
-//	                             so do later starts; 5 s after that run's deadline the supervisor is replaced, as above
-//	a pipe held open by others   the end is reported 250 ms after the last process of the run
-//	a process that will not die  (in a system call that cannot be interrupted) the end is reported 2 s after the kill
-//	logger blocks                lines are dropped, handlers return late; deadlines are kept
+//	what fails                  what happens
+//	worker killed or crashed    the socket ends: the supervisor kills all groups and all its other
+//	                            children at once, and exits
+//	worker frozen (SIGSTOP)     nothing is extended: each run is ended by its deadline; the ends wait
+//	                            in the supervisor, and the handlers return them when the worker thaws
+//	supervisor killed           the kernel kills the group leaders (parent-death signal); the worker
+//	  or crashed                kills their groups and every process with a tag of that supervisor;
+//	                            the runs fail; the next run starts a new supervisor
+//	supervisor frozen           the worker kills the groups of overdue runs itself, and 5 s later the
+//	                            supervisor: as above
+//	machine suspended           the deadlines pass meanwhile, and are kept first thing on waking
+//	both killed at once         the kernel kills the group leaders; other processes may live on
+//	command does not start      the run fails, with the reason
+//	its start hangs             (its file system does) groups are killed in time, but processes that
+//	                            left them wait, and so do later starts; 5 s after that run's
+//	                            deadline the supervisor is replaced, as above
+//	a pipe is held by others    the end is reported 250 ms after the last process of the run
+//	a process does not die      (in a system call that cannot be interrupted) the end is reported 2 s
+//	                            after the kill
+//	logger blocks               lines are dropped, handlers return late; deadlines are kept
 //
 // # What is not promised
 //

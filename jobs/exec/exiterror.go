@@ -6,26 +6,25 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/solotick/solotick/jobs/exec/internal/protocol"
 )
 
-// Reason says why a run of a command failed.
+// Reason says why a run of a command failed. All but ReasonSupervisorLost come from the supervisor,
+// as protocol.Reason has them.
 type Reason string
 
 const (
 	// ReasonExit means that the command ended by itself, with an exit code or by a signal that the
 	// supervisor did not send.
-	ReasonExit = Reason(protocol.ReasonExit)
+	ReasonExit Reason = "exit"
 	// ReasonNotStarted means that the command could not be started: no such program or directory,
 	// no permission.
-	ReasonNotStarted = Reason(protocol.ReasonNotStarted)
+	ReasonNotStarted Reason = "not_started"
 	// ReasonCancelled means that the run's context ended: a timeout, a shutdown, a lease known to
 	// be lost.
-	ReasonCancelled = Reason(protocol.ReasonCancelled)
+	ReasonCancelled Reason = "cancelled"
 	// ReasonDeadline means that the lease was not renewed in time, so the supervisor sent the
 	// command SIGTERM or SIGKILL. The error matches jobs.ErrLeaseEnding.
-	ReasonDeadline = Reason(protocol.ReasonDeadline)
+	ReasonDeadline Reason = "deadline"
 	// ReasonSupervisorLost means that the supervisor ended or did not answer, and that the worker
 	// killed the command.
 	ReasonSupervisorLost Reason = "supervisor_lost"

@@ -81,20 +81,6 @@ func TestFaultsOfACallAreReportedTogether(t *testing.T) {
 	require.Equal(t, []string{"http.method", "http.url", "http.headers.A", "http.headers.a b", "http.success[0]", "http.timeout"}, fields)
 }
 
-func TestParseStatusRange(t *testing.T) {
-	for text, want := range map[string]http.StatusRange{"200-299": {200, 299}, "204": {204, 204}} {
-		got, err := http.ParseStatusRange(text)
-		require.NoError(t, err)
-		require.Equal(t, want, got)
-		require.Equal(t, text, got.String())
-	}
-	for _, text := range []string{"", "-", "2xx", "200-", "-299", "200-299-399", "200 - 299"} {
-		_, err := http.ParseStatusRange(text)
-		require.Error(t, err, text)
-	}
-}
-
-// faultsIn returns the faults that err joins; anything else in it fails the test.
 func faultsIn(t *testing.T, err error) []*jobs.Fault {
 	t.Helper()
 	joined, ok := err.(interface{ Unwrap() []error })

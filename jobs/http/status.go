@@ -16,22 +16,6 @@ import (
 // StatusRange is a range of status codes, both ends included.
 type StatusRange struct{ From, To int }
 
-// ParseStatusRange reads a range as the configuration file spells it: "200-299", or "204" for one
-// status.
-func ParseStatusRange(s string) (StatusRange, error) {
-	first, last, isRange := strings.Cut(s, "-")
-	if !isRange {
-		last = first
-	}
-	from, errFrom := strconv.Atoi(first)
-	to, errTo := strconv.Atoi(last)
-	if errFrom != nil || errTo != nil {
-		return StatusRange{}, &jobs.Fault{Field: "http.success", Value: s,
-			Rule: "must be a status or a range of them, such as 204 or 200-299"}
-	}
-	return StatusRange{From: from, To: to}, nil
-}
-
 func (r StatusRange) String() string {
 	if r.From == r.To {
 		return strconv.Itoa(r.From)

@@ -163,6 +163,40 @@ func lockTokensRise(f *fixture) {
 	f.above("token", f.lock("b", permits(2, 4)).Token, now.UnixMicro()-1)
 }
 
+func knownToken(token int64) lockChange { return func(c *protocol.LockClaim) { c.Known = token } }
+
+func lockTokensAreAboveWhatIsKnown(f *fixture) {
+	first := f.lock("a", permits(1, 4))
+	ahead := f.now().Add(time.Hour).UnixMicro()
+	second := f.lock("b", permits(1, 4), knownToken(ahead))
+	f.above("token", second.Token, ahead)
+	f.above("token", f.lock("c", permits(1, 4)).Token, second.Token)
+	f.ok("Renew", f.renewLock(first))
+	f.ok("Renew", f.renewLock(second))
+
+	// Also of a lock that was not there; who waits for it raises nothing.
+	f.name = f.other("x")
+	f.above("token", f.lock("a", mutex, knownToken(ahead)).Token, ahead)
+	f.name = f.other("x")
+	f.lock("a", mutex)
+	f.askLock(protocol.Queued, f.ofLock("b", mutex, arrival, knownToken(ahead)))
+	v, err := f.locker().Lock(f.ctx, f.name)
+	f.ok("Lock", err)
+	if v.Token >= ahead {
+		f.Fatalf("token %d of nobody's grant, where %d is known", v.Token, ahead)
+	}
+}
+
+func forgottenLockBesideANewTokenIsWrittenAnew(f *fixture) {
+	g := f.lock("a", permits(1, 2), knownToken(f.now().Add(time.Hour).UnixMicro()))
+	f.forgetAll()
+	next := f.lock("b", permits(1, 2), knownToken(g.Token))
+	f.above("token", next.Token, g.Token)
+	f.ok("Renew of what is held beside it", f.renewLock(g))
+	f.ok("Renew", f.renewLock(next))
+	f.askLock(protocol.Held, f.ofLock("c", permits(1, 2)))
+}
+
 func expiredLockIsTakenByWhoNeedsIt(f *fixture) {
 	for _, limit := range []int{1, 3} {
 		f.anew()

@@ -1,4 +1,4 @@
-// Package leasetest proves that a [protocol.Store] keeps the rules that package lease states. It needs nothing but the
+// Package leasetest proves that a [protocol.Store] keeps the rules that package protocol states. It needs nothing but the
 // standard library:
 //
 //	func TestStore(t *testing.T) {
@@ -14,9 +14,9 @@ import (
 )
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
-// new or shared: the cases use names that are new in each run. A store that is not a [protocol.Watcher], [protocol.Inspector],
-// [protocol.Controller], [protocol.Canceller], [protocol.Repairer], [protocol.Remover], [protocol.Roster], [protocol.MemberHistory], [protocol.KnownMembers], [protocol.Heartbeater], [protocol.Journal], [protocol.Publisher], [protocol.Sets], [protocol.Summarizer], [protocol.Locker] or
-// [protocol.Namespacer], or for which [WithForget] or [WithClockStep] is not given, has the cases about that skipped.
+// new or shared: the cases use names that are new in each run. The cases about an optional ability, an interface of package
+// protocol such as [protocol.Watcher] or [protocol.Locker], are skipped for a store without it, and those that need
+// [WithForget] or [WithClockStep] where that is not given.
 func Run(t *testing.T, newStore func(t *testing.T) protocol.Store, opts ...Option) {
 	o := options{
 		within: func(t *testing.T, f func(*testing.T)) { f(t) },
@@ -210,6 +210,7 @@ var cases = []struct {
 	{"LockIsHeldUpToItsLimit", lockIsHeldUpToItsLimit},
 	{"RepeatedLockClaimGetsTheSameGrant", repeatedLockClaimGetsTheSameGrant},
 	{"LockTokensRise", lockTokensRise},
+	{"LockTokensAreAboveWhatIsKnown", lockTokensAreAboveWhatIsKnown},
 	{"ExpiredLockIsTakenByWhoNeedsIt", expiredLockIsTakenByWhoNeedsIt},
 	{"OwnExpiredLockIsGrantedAnew", ownExpiredLockIsGrantedAnew},
 	{"ExpiredLockThatNobodyNeedsCanBeRenewed", expiredLockThatNobodyNeedsCanBeRenewed},
@@ -224,6 +225,7 @@ var cases = []struct {
 	{"ForceReleaseFencesTheHolder", forceReleaseFencesTheHolder},
 	{"ForgottenLockIsWrittenAnew", forgottenLockIsWrittenAnew},
 	{"ForgottenLockThatWasGivenBackIsNotRevived", forgottenLockThatWasGivenBackIsNotRevived},
+	{"ForgottenLockBesideANewTokenIsWrittenAnew", forgottenLockBesideANewTokenIsWrittenAnew},
 	{"HigherTokenWinsWhenBothWereForgotten", higherTokenWinsWhenBothWereForgotten},
 
 	// lockline.go
@@ -359,6 +361,10 @@ var cases = []struct {
 
 	// namespace.go
 	{"NamespaceIsANameThatStays", namespaceIsANameThatStays},
+
+	// check.go
+	{"CheckOfAStoreThatWorksIsNil", checkOfAStoreThatWorksIsNil},
+	{"CheckSaysWhatFails", checkSaysWhatFails},
 
 	// together.go
 	{"NamesAreIndependent", namesAreIndependent},

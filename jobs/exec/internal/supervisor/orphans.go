@@ -29,7 +29,8 @@ func (s *supervisor) listOrphans(now bootclock.Instant) {
 	if s.listAgain != 0 && now >= s.listAgain {
 		s.listAgain, s.listDue = 0, true
 	}
-	if !s.listDue || s.inspecting || s.starting != nil { // a group leader being started would look like an orphan
+	// A group leader that is being started would look like an orphan.
+	if !s.listDue || s.inspecting || s.starting != nil {
 		return
 	}
 	s.listDue = false

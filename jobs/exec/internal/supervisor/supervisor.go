@@ -43,7 +43,7 @@ type supervisor struct {
 	listDue    bool              // orphans are to be listed
 	listAgain  bootclock.Instant // when they are to be listed even if nothing happens; 0 means never
 	inspecting bool
-	untagged   map[int]bootclock.Instant // orphans that showed no tag at the last inspection, with when that was first so
+	untagged   map[int]bootclock.Instant // orphans without a tag, with when they were first seen
 }
 
 func (s *supervisor) loop() (code int) {
