@@ -86,6 +86,13 @@ func TestAFarStoreIsAskedByAllAtOnce(t *testing.T) {
 	})
 }
 
+// underWay returns how many contenders are admitted.
+func underWay(s *Scheduler) int {
+	s.inflight.mu.Lock()
+	defer s.inflight.mu.Unlock()
+	return s.inflight.used
+}
+
 func TestGoroutinesEndWhenNothingIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fleetOfOne(t, &farStore{rtt: 100 * time.Millisecond}, 100, func(context.Context, jobs.Run) error { return nil })
@@ -95,10 +102,10 @@ func TestGoroutinesEndWhenNothingIsDue(t *testing.T) {
 		running.Go(func() { require.NoError(t, s.Run(ctx)) })
 		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 50*time.Millisecond)))
 		synctest.Wait()
-		require.Equal(t, 100, s.inflight.used)
+		require.Equal(t, 100, underWay(s))
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		require.Zero(t, s.inflight.used)
+		require.Zero(t, underWay(s))
 		running.Wait()
 	})
 }

@@ -69,8 +69,10 @@
 // The live members that can claim, and have the job defined as this replica has it, are ranked by a hash of member and
 // job, weighted by capacity. Rank 0, the preferred owner, claims a tick when it is due. Rank k claims it k · 250 ms later,
 // the last within 2 s and within three quarters of the misfire grace, unless it has learned meanwhile that the tick is
-// decided. A tick whose lease has run out, rank k leaves to those before it for k · 100 ms, 500 ms at most. A
-// replica that is alone, or does not know who lives, claims at once. What is ranked is a claim or a pass alike. Who claims
+// decided. While rank 0 reports to have run other ticks of that instant, it works off a backlog: the others count from its
+// last report, but for no longer than 3 s and a quarter of the grace. A tick whose lease has run out, rank k leaves to those
+// before it for k · 100 ms, 500 ms at most. A replica that is alone, or does not know who lives, claims at once. What is
+// ranked is a claim or a pass alike. Who claims
 // is never decided by the ranks: that is the record's part.
 //
 //	      due                 + 250 ms           + 500 ms            … + 2 s

@@ -138,6 +138,7 @@ func (s *Scheduler) received(message []byte) {
 		return
 	}
 	set := s.jobs.Load()
+	s.peers.work.see(p.replica, p.reports, s.clock.ms())
 	var questions []report
 	for _, r := range p.reports {
 		switch c := set.byName[r.job]; {

@@ -61,7 +61,20 @@ func (c *contender) claimAtLocked() int64 {
 	if next == 0 {
 		return 0
 	}
-	return max(c.due(next), c.from) + c.backupLocked()
+	due := c.due(next)
+	return max(due, c.from, c.busyOwnerLocked(next, due)) + c.backupLocked()
+}
+
+// busyOwnerLocked is until when the owner of a tick that is due has been seen to work off other ticks of that instant: it lives,
+// is only slow, and would get help where it can bear that least. It is before due when it was not, and a quarter of the grace
+// after it at most.
+func (c *contender) busyOwnerLocked(tick, due int64) int64 {
+	p := c.placeLocked()
+	if p.rank == 0 {
+		return 0
+	}
+	seen := c.s.peers.work.seen(c.ranking.members[p.first].id, tick)
+	return min(seen, due+min(max(c.spec.MisfireGrace.Milliseconds(), minGrace)/4, longestBacklog))
 }
 
 // backupLocked is how long this replica leaves a tick to those before it, in ms. It is less than the grace: a tick that a
@@ -153,6 +166,12 @@ func (c *contender) expectLocked(tick int64, l look) {
 
 // takeoverLocked is how long this replica leaves a tick whose lease has run out to those before it, but for its holder.
 func (c *contender) takeoverLocked(holder ...string) int64 {
+	place := c.placeLocked()
+	if len(holder) == 1 {
+		if p, ok := c.ranking.without(place, holder[0]); ok {
+			return p.takeover()
+		}
+	}
 	return c.s.peers.current().of(c.name, c.revision, holder...).takeover()
 }
 

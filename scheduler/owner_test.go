@@ -250,3 +250,65 @@ func TestAQueuedTickOutlivesItsOwnerAndTheNotification(t *testing.T) {
 		require.LessOrEqual(t, runs[1].start.Sub(runs[0].end), term+time.Second)
 	})
 }
+
+// slowOwner has the owner of a job make its claims one after the other, 40 ms each, and returns it with the names of the jobs that
+// it owns. Each job is due every ten seconds.
+func slowOwner(f *fleet) (owner *replica, owned []string) {
+	for i := range 60 {
+		f.job(fmt.Sprint("job-", i), "@every 10s", takes(0))
+	}
+	f.startMany(3)
+	f.sleepTo(15 * time.Second)
+	owner = f.owner("job-0")
+	for i := range 60 {
+		if job := fmt.Sprint("job-", i); f.owner(job) == owner {
+			owned = append(owned, job)
+		}
+	}
+	var mu sync.Mutex
+	free := time.Now()
+	owner.link.set(func(c call) fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if c.verb != verbClaim {
+			return fault{}
+		}
+		now := time.Now()
+		if free.Before(now) {
+			free = now
+		}
+		free = free.Add(40 * time.Millisecond)
+		return fault{there: free.Sub(now)}
+	})
+	return owner, owned
+}
+
+func TestOwnerThatWorksOffBacklogGetsNoHelp(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		owner, owned := slowOwner(f)
+		f.sleepTo(29 * time.Second)
+		latest := time.Duration(0)
+		for _, job := range owned {
+			require.Equal(t, owner.Replica(), f.owner(job).Replica(), "%s, %s late", job, f.lateness(job)[20*time.Second])
+			latest = max(latest, f.lateness(job)[20*time.Second])
+		}
+		require.Greater(t, latest, 500*time.Millisecond, "twice the time after which others help")
+	})
+}
+
+func TestOwnerThatDiesOverBacklogIsHelpedInASecond(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		owner, owned := slowOwner(f)
+		f.sleepTo(20*time.Second + 300*time.Millisecond)
+		owner.link.cut()
+		f.sleepTo(29 * time.Second)
+		helped := 0
+		for _, job := range owned {
+			if f.owner(job) != owner {
+				helped++
+				require.Less(t, f.lateness(job)[20*time.Second], 1300*time.Millisecond, job)
+			}
+		}
+		require.NotZero(t, helped)
+	})
+}

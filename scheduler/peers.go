@@ -18,6 +18,8 @@ type peers struct {
 	readAt   atomic.Int64 // when the members were read last, by the monotonic clock since base
 	base     time.Time
 
+	work backlogs
+
 	mu    sync.Mutex
 	first time.Time            // when the members were read first
 	left  map[string]time.Time // instances that have said that they leave, and when
@@ -76,6 +78,7 @@ func (p *peers) read(replicas []fleet.Replica) (changed bool) {
 			delete(p.left, instance)
 		}
 	}
+	p.work.forget(replicas)
 	largest := 1
 	for _, r := range replicas {
 		largest = max(largest, r.MaxRuns)

@@ -39,8 +39,9 @@ func TestNewestDefinitionOfAJobIsInForce(t *testing.T) {
 		require.NotZero(t, f.inspect("job").Policy.History)
 
 		a.Update(f.registry(edited, led))
-		b.Update(f.registry(old, led))
 		f.sleepTo(38 * time.Second)
+		b.Update(f.registry(old, led))
+		f.sleepTo(41 * time.Second)
 		a.Update(f.registry(edited, led)) // changes nothing
 		inForce(old)
 	})

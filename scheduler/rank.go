@@ -45,6 +45,7 @@ func (m member) equal(n member) bool {
 type place struct {
 	rank  int // 0 claims first
 	among int // members that are in the order, this one included; 0 and 1 are the same
+	first int // of the members of the ranking, the one that claims first; of no meaning with rank 0
 }
 
 // of returns the place of this replica for a job with that revision, not counting the members that it leaves out. Those that
@@ -72,18 +73,33 @@ func (r *ranking) of(job, revision string, except ...string) place {
 	if self < 0 {
 		return p
 	}
-	mine := r.members[self].score(key)
+	mine, highest := r.members[self].score(key), 0.0
 	for i := range r.members {
 		m := &r.members[i]
 		if !serve(m) {
 			continue
 		}
 		p.among++
-		if score := m.score(key); score > mine || score == mine && m.id < r.self {
+		score := m.score(key)
+		if score > mine || score == mine && m.id < r.self {
 			p.rank++
+		}
+		if score > highest || score == highest && m.id < r.members[p.first].id {
+			p.first, highest = i, score
 		}
 	}
 	return p
+}
+
+// without is the place when a member is left out, if that follows from the place with it.
+func (r *ranking) without(p place, id string) (q place, ok bool) {
+	switch {
+	case r == nil || p.among < 2:
+		return p, true
+	case p.rank > 0 && r.members[p.first].id == id:
+		return place{rank: p.rank - 1, among: p.among - 1}, true
+	}
+	return p, p.rank == 0 // it is still first
 }
 
 // score is how much a member is preferred for what hashes to key.

@@ -113,7 +113,7 @@ func TestOtherRevisionsAreRankedApart(t *testing.T) {
 		revision := []string{"old", "new", "-"}[i%3]
 		p := r.of("job", revision)
 		if revision == "-" {
-			require.Equal(t, place{0, 1}, p, "the only one, as far as it knows")
+			require.Equal(t, place{among: 1, first: p.first}, p, "the only one, as far as it knows")
 			continue
 		}
 		require.Equal(t, 3, p.among)
@@ -136,7 +136,7 @@ func TestBackupsWaitInOrderAndNotForLong(t *testing.T) {
 		for _, last := range []int64{750, lastBackup, 60_000} {
 			before := int64(-1)
 			for rank := range n {
-				p := place{rank, n}
+				p := place{rank: rank, among: n}
 				wait := p.backup(last)
 				require.LessOrEqual(t, wait, min(last, lastBackup))
 				require.LessOrEqual(t, p.takeover(), int64(lastTakeover))
@@ -146,10 +146,29 @@ func TestBackupsWaitInOrderAndNotForLong(t *testing.T) {
 				}
 				before = wait
 			}
-			require.Zero(t, place{0, n}.backup(last))
+			require.Zero(t, place{among: n}.backup(last))
 			if n > 1 {
-				require.EqualValues(t, backupDelay, place{1, n}.backup(last), "the first backup keeps its distance")
+				require.EqualValues(t, backupDelay, place{rank: 1, among: n}.backup(last), "the first backup keeps its distance")
 			}
 		}
 	}
+}
+
+func TestPlaceWithoutHolderFollowsFromPlaceWithIt(t *testing.T) {
+	known := 0
+	for i := range 200 {
+		job := fmt.Sprint("job-", i)
+		for _, r := range rankings(membersOf(7, equal)) {
+			p := r.of(job, "")
+			for _, m := range r.members {
+				q, ok := r.without(p, m.id)
+				if !ok || m.id == r.self {
+					continue
+				}
+				known++
+				require.Equal(t, r.of(job, "", m.id).takeover(), q.takeover())
+			}
+		}
+	}
+	require.Greater(t, known, 200*6)
 }

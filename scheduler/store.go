@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/solotick/solotick/fleet"
@@ -278,13 +279,12 @@ func (s *Scheduler) watch(ctx context.Context) {
 	if !ok {
 		return
 	}
-	connected := false
+	var connected atomic.Bool // notifications come from several goroutines
 	resubscribe(ctx, func(ctx context.Context) {
 		_ = w.Watch(ctx, func(name string, tick int64) { // an error shows in the other calls, if it matters
-			if name == "" && connected {
+			if name == "" && connected.Swap(true) {
 				s.verify()
 			}
-			connected = connected || name == ""
 			s.woken(name, tick)
 		})
 		s.health.shaken()

@@ -19,7 +19,7 @@ const (
 
 func isArchive(key string) bool { return strings.HasPrefix(key, archivePrefix) }
 
-// archive is what its register holds.
+// archive is the value of that register.
 type archive struct {
 	End  int            // how many entries the key's list has had when they were copied
 	List []driver.Entry // oldest first

@@ -17,7 +17,7 @@ func ballotAbove(counter uint64) string {
 	return fmt.Sprintf("%0*x%016x", counterDigits, counter+1, rand.Uint64())
 }
 
-// counterOf returns the counter of a ballot; 0 of the empty one, and of what is none.
+// counterOf returns the counter of a ballot; 0 of any other text.
 func counterOf(ballot string) uint64 {
 	if len(ballot) < counterDigits {
 		return 0

@@ -20,7 +20,7 @@ type clock struct {
 	all     chan struct{} // closed when untried is 0
 }
 
-// nodeClock is what is known of one node's clock.
+// nodeClock is one node's clock, as far as it is known.
 type nodeClock struct {
 	tried  bool
 	known  bool
@@ -39,7 +39,7 @@ func newClock(nodes int) *clock {
 // local returns the local clock, which never steps.
 func (c *clock) local() time.Duration { return lease.Sent().Sub(c.base) }
 
-// answered takes in that a node's clock said at, between sent and now. The least that its offset can be by one of its answers holds
+// answered notes that a node's clock said at, between sent and now. The least that its offset can be by one of its answers holds
 // until another allows no more than less, or proves more: then the clock has stepped, or runs at another speed.
 func (c *clock) answered(node int, sent time.Duration, at time.Time) {
 	c.mu.Lock()
@@ -53,7 +53,7 @@ func (c *clock) answered(node int, sent time.Duration, at time.Time) {
 	n.known, n.at = true, received
 }
 
-// failed takes in that a node did not answer.
+// failed notes that a node did not answer.
 func (c *clock) failed(node int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

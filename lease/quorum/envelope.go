@@ -36,7 +36,7 @@ type envelope struct {
 	value string
 }
 
-// remembered is how many changes of a value can be told apart, and so by how many a proposer may be overtaken and still
+// remembered is how many changes of a value are known by their ballots, and so by how many a proposer may be overtaken and still
 // learn whether its own was among them.
 const remembered = 8
 

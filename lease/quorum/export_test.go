@@ -12,7 +12,7 @@ func EndQuarantine(s *Store) {
 	}
 }
 
-// Idle waits until no node is at work for s: what is sent to those that are slow may come after the answer.
+// Idle waits until no node is at work for s: slow ones may get a call after the answer.
 func Idle(s *Store) { s.values.sent.Wait() }
 
 // Values returns the store of values below s.

@@ -39,7 +39,7 @@ type fakeNode struct {
 	hangs chan struct{} // closed when it no longer hangs; nil while it does not
 }
 
-// fault is what happens to one call.
+// fault is how one call goes wrong.
 type fault struct {
 	before, after time.Duration // on the way there, and back
 	drop, lose    bool          // the request, or the reply
@@ -136,7 +136,7 @@ func (n *fakeNode) clockLocked() time.Time {
 	return n.made.Add(passed).Add(n.offset)
 }
 
-// travel is what happens to a call on its way: f is carried out, or not, once or twice.
+// travel carries a call to the node and back: f is carried out, or not, once or twice.
 func (n *fakeNode) travel(ctx context.Context, f func()) error {
 	n.mu.Lock()
 	n.calls++

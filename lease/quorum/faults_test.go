@@ -50,7 +50,7 @@ func synced(t testing.TB, s protocol.Store, names ...string) {
 func settle() { synctest.Wait() }
 
 // The schedule in which a node that was emptied, had it a say, would let an occasion be granted to two: it was one of the
-// two that granted it, and the third has not heard of that.
+// two that granted it, and the third does not know.
 func TestNodeThatWasEmptiedHasNoSayForATerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
@@ -174,7 +174,7 @@ func TestWithoutAMajorityCallsFailAndGoOnWithOne(t *testing.T) {
 	}
 }
 
-// One that hangs costs no time, whoever it is.
+// One that hangs costs no time, whichever it is.
 func TestNodeThatHangsIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i := range 3 {
@@ -409,7 +409,7 @@ func TestClosedStoreFails(t *testing.T) {
 	require.ErrorIs(t, err, quorum.ErrClosed)
 }
 
-// A node that was emptied is told by those who look what it has forgotten, and that is as old there as anywhere.
+// A node that was emptied gets back from those who look what it has forgotten, and that is as old there as anywhere.
 func TestNodeThatWasEmptiedCatchesUpWhenSomebodyLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)

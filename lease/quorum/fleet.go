@@ -1,16 +1,18 @@
 package quorum
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Fleet is what a node keeps by itself about those who take part: they say it again and again, so nothing has to be agreed
+// Fleet is kept by each node for itself: members and sets are announced again and again, so nothing has to be agreed
 // on, and a node counts even if it has forgotten. It is an alias, like [Op].
 type Fleet = interface {
 	Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
@@ -21,7 +23,7 @@ type Fleet = interface {
 	GetSets(ctx context.Context, digests []string) ([][]byte, error)
 }
 
-// A majority has to have what is said, and of what a majority says the newest holds.
+// A majority of the nodes has to accept an announcement. Of the answers of a majority the newest holds.
 
 // Announce implements [protocol.Roster]. A node that does not learn that a life is over lists the member until it would have
 // ended.
@@ -32,6 +34,7 @@ func (s *Store) Announce(ctx context.Context, holder string, info []byte, life t
 	case len(info) > protocol.MaxInfo:
 		return fmt.Errorf("quorum: %d bytes about %s, must be at most %d", len(info), holder, protocol.MaxInfo)
 	}
+	info = bytes.Clone(info) // a slow node gets it after this has returned, as in the other methods
 	_, err := gather(ctx, s.values.nodes, "announce "+holder, func(ctx context.Context, f Fleet) (struct{}, error) {
 		return struct{}{}, f.Announce(ctx, holder, info, life)
 	}, nil)
@@ -45,6 +48,7 @@ func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
 
 // MembersBut implements [protocol.KnownMembers].
 func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
+	known = maps.Clone(known)
 	return s.listMembers(ctx, "members", func(f Fleet, ctx context.Context) ([]protocol.Member, error) { return f.MembersBut(ctx, known) })
 }
 
@@ -65,6 +69,7 @@ func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) erro
 	if err := protocol.CheckSet(set, life); err != nil {
 		return err
 	}
+	set = bytes.Clone(set)
 	_, err := gather(ctx, s.values.nodes, "put set", func(ctx context.Context, f Fleet) (struct{}, error) {
 		return struct{}{}, f.PutSet(ctx, set, life)
 	}, nil)
@@ -76,6 +81,7 @@ func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Durati
 	if err := protocol.CheckDigests(digests, life); err != nil || len(digests) == 0 {
 		return nil, err
 	}
+	digests = slices.Clone(digests)
 	kept := make([]bool, len(digests))
 	count := func(answers [][]bool) (all bool) {
 		all = true
@@ -105,6 +111,7 @@ func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error)
 	if err := protocol.CheckDigests(digests, time.Hour); err != nil || len(digests) == 0 {
 		return nil, err
 	}
+	digests = slices.Clone(digests)
 	answers, err := gather(ctx, s.values.nodes, "get sets", func(ctx context.Context, f Fleet) ([][]byte, error) {
 		return f.GetSets(ctx, digests)
 	}, nil)

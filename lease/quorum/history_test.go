@@ -28,7 +28,7 @@ const seedVariable = "SOLOTICK_SEED"
 const historyTerm = time.Second
 
 // Clients of different stores contend for occasions while requests and replies are lost, come late and twice, clocks are
-// apart, and nodes forget everything, one at a time. What they are told is what one fenced occasion could have told them.
+// apart, and nodes forget everything, one at a time. Their answers could be those of one fenced tick.
 func TestHistoriesAreThoseOfOneOccasion(t *testing.T) {
 	seeds := []uint64{}
 	if text := os.Getenv(seedVariable); text != "" {
@@ -71,7 +71,7 @@ func TestHistoriesAreThoseOfOneOccasion(t *testing.T) {
 	}
 }
 
-// history is what clients asked about one occasion, and what they were told.
+// history has what clients asked about one occasion, and the answers.
 type history struct {
 	clock atomic.Int64 // of calls and returns
 
@@ -130,7 +130,7 @@ func (h *history) play(t *testing.T) {
 	}
 }
 
-// fault is what happens to one call of a node.
+// fault draws what happens to one call of a node.
 func (h *history) fault() fault {
 	f := fault{before: time.Duration(1+h.intN(5_000)) * time.Microsecond, after: time.Duration(1+h.intN(5_000)) * time.Microsecond}
 	switch h.intN(30) {

@@ -172,7 +172,7 @@ func TestWatchAndListenAreToldTheirOwn(t *testing.T) {
 		require.Empty(t, listened.take())
 		require.NoError(t, s.ReleaseLock(t.Context(), g))
 		settle()
-		require.Equal(t, []string{"job b-r,c-r"}, listened.take()) // once, though two nodes tell
+		require.Equal(t, []string{"job b-r,c-r"}, listened.take()) // once, though two nodes pass it on
 		require.Empty(t, watched.take())
 		_, err := s.Pause(t.Context(), "job", protocol.Pause{By: "ops"})
 		require.NoError(t, err)
@@ -191,7 +191,7 @@ func TestWatchAndListenAreToldTheirOwn(t *testing.T) {
 		settle()
 		require.Error(t, s.ReleaseLock(t.Context(), lockOf("job", "b", 1, 2, 20*time.Second).Grant(protocol.LockAnswer{})))
 		settle()
-		require.Empty(t, listened.take()) // nobody is told of what is uncertain
+		require.Empty(t, listened.take()) // nobody is notified of an uncertain change
 		cancel()
 		for range 2 {
 			require.ErrorIs(t, <-done, context.Canceled)

@@ -58,7 +58,7 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 	}
 }
 
-// lockHistory is what clients know of when they held a lock.
+// lockHistory has when clients held a lock, as they know it.
 type lockHistory struct {
 	*history
 
@@ -100,7 +100,7 @@ func (h *lockHistory) play(t *testing.T) {
 	faults.Wait()
 }
 
-// mishap is what happens to one call of a node. Most calls are quick, so that who comes after a lease comes at once.
+// mishap draws what happens to one call of a node. Most calls are quick, so that who comes after a lease comes at once.
 func (h *lockHistory) mishap() fault {
 	if h.chance(15) {
 		return h.fault()

@@ -6,14 +6,14 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// turnOf is a grant of a lock, or its end by release or by its deadline, as whoever was granted it knows it.
+// turnOf is a grant of a lock, or its end by release or by its deadline, as its holder knows it.
 type turnOf struct {
 	ends  bool
 	n     int // permits
 	token int64
 }
 
-// permits is what the model knows of a lock of so many permits.
+// permits is the model's state of a lock of so many permits.
 type permits struct {
 	used, limit int
 	token       int64 // the highest of any grant

@@ -6,7 +6,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// step is what a client asked about one occasion. Each claim has a holder of its own.
+// step is a request of a client about one tick. Each claim has a holder of its own.
 type step struct {
 	verb    string
 	holder  string
@@ -17,7 +17,7 @@ type step struct {
 	seen    map[int]string // who was seen to hold each attempt, by anybody: the rest went unnoticed
 }
 
-// said is what the client was told.
+// said is the answer that the client got.
 type said struct {
 	verdict string // granted, held, decided, done, fenced or unknown
 	attempt int
@@ -26,7 +26,7 @@ type said struct {
 	left    int64 // ns
 }
 
-// fate is what the model knows of the occasion.
+// fate is the state of the tick in the model.
 type fate struct {
 	attempt int
 	token   int64 // of the last grant; 0 while nobody has seen it

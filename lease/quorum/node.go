@@ -11,7 +11,7 @@ type Node interface {
 	// String names the node in errors.
 	String() string
 
-	// Do carries operations out, each atomically, in order and in one round trip. With none it tells the time.
+	// Do carries operations out, each atomically, in order and in one round trip. With none it returns the time alone.
 	Do(ctx context.Context, ops []Op) (State, error)
 	// Keys lists the keys of registers that begin with prefix, which holds none of a pattern's special characters, about
 	// count at a time, in no order. The cursor is empty at first and then what was returned as next, which is empty when there are no more. What
@@ -23,7 +23,7 @@ type Node interface {
 	// Listen calls receive with each message until ctx ends or the connection fails, and with the empty one once it listens.
 	Listen(ctx context.Context, receive func(message string)) error
 
-	// Fleet returns what the node keeps by itself about those who take part.
+	// Fleet returns the members and sets that the node keeps for itself.
 	Fleet() Fleet
 }
 
@@ -47,7 +47,7 @@ type Op = struct {
 	Grows bool          // to accept: may be refused for want of memory
 }
 
-// Reply is what a node says to an [Op].
+// Reply is a node's answer to an [Op].
 type Reply = struct {
 	OK       bool   // promised, or accepted
 	Promised string // the highest ballot, after the operation
@@ -57,7 +57,7 @@ type Reply = struct {
 	Age      time.Duration // for how long it has, by the node's clock
 }
 
-// State is what a node says of itself, and to each operation.
+// State has the state of a node, and its replies.
 type State = struct {
 	ID      string    // of the server, or of its run: no two nodes may have the same at once
 	Now     time.Time // the node's clock

@@ -154,7 +154,7 @@ func TestNodeTellsSinceWhenItRemembers(t *testing.T) {
 	require.Equal(t, restarted.Since, ask().Since)
 }
 
-func TestRegistersAreCollectedOneDay(t *testing.T) {
+func TestRegistersAreKeptAsLongAsIsSaid(t *testing.T) {
 	srv := redistest.Start(t)
 	n := newRedisNode(t, srv)
 	key, admin := "solotick:{default:k}:register", srv.Client(t)
@@ -168,4 +168,13 @@ func TestRegistersAreCollectedOneDay(t *testing.T) {
 	require.InDelta(t, 48, admin.PTTL(t.Context(), key).Val().Hours(), 1)
 	do(quorum.Op{Key: "k", Ballot: "2", Accept: true, Value: "v", Keep: time.Hour})
 	require.InDelta(t, 48, admin.PTTL(t.Context(), key).Val().Hours(), 1) // never sooner than was said
+	do(quorum.Op{Key: "k", Ballot: "3", Accept: true, Value: "v"})
+	for _, op := range []quorum.Op{
+		{Key: "k", Ballot: "4"}, {Key: "k", Ballot: "4", Accept: true, Value: "v", Keep: time.Hour}, {Key: "new", Ballot: "1", Accept: true, Value: "v"},
+	} {
+		do(op)
+		require.Equal(t, time.Duration(-1), admin.PTTL(t.Context(), "solotick:{default:"+op.Key+"}:register").Val(), "is kept for ever")
+	}
+	do(quorum.Op{Key: "lock:l", Ballot: "1", Accept: true, Value: "v", Keep: time.Hour})
+	require.InDelta(t, 1, admin.PTTL(t.Context(), "solotick:{default:lock:l}:register").Val().Hours(), 0.1)
 }

@@ -28,15 +28,15 @@ type nodes struct {
 	about  []about
 }
 
-// about is what is known of one node.
+// about has what one node said of itself last.
 type about struct {
 	id      string
 	since   time.Time // zero while nothing is known
-	asked   uint64    // which call has told that: answers may come in another order
+	asked   uint64    // by which call that is known: answers may come in another order
 	trusted string    // an id and a since for which it counts without a quarantine
 }
 
-// answer is what one node said.
+// answer is the answer of one node.
 type answer struct {
 	node  int
 	state State
@@ -137,7 +137,7 @@ func (n *nodes) ask(ctx context.Context, ops func(node int) []Op, enough func(co
 	return nil, nil, n.shortage(counted, others, failed)
 }
 
-// learn takes down what a node says of itself.
+// learn notes what a node says of itself.
 func (n *nodes) learn(i int, asked uint64, s State) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -152,7 +152,7 @@ func (n *nodes) learn(i int, asked uint64, s State) error {
 	return nil
 }
 
-// count tells those that count from those that do not.
+// count separates those that count from those that do not.
 func (n *nodes) count(all []answer) (counted, others []answer) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// promises are those that a majority has given for ballots at which nothing was proposed, with what it said then. What was
-// seen is the present value for as long as nobody is promised a higher ballot, and then nothing is accepted at this one.
+// promises are those that a majority has given for ballots at which nothing was proposed, with the value that it showed then. That
+// is the present value for as long as nobody is promised a higher ballot, and then nothing is accepted at this one.
 type promises struct {
 	mu    sync.Mutex
 	byKey map[string]promise

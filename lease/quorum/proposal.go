@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// request is what is asked of one register.
+// request asks for something of one register.
 type request struct {
 	key     string
 	changes bool // it asks for a promise at once; otherwise it reads first
 	once    bool // it may not be applied to what has come of it
-	// apply decides what becomes of what was read. It may be called more than once, with the changes of others in between.
+	// apply makes an outcome of the present value. It may be called more than once, with the changes of others in between.
 	apply func(at reading) (outcome, error)
 }
 
-// reading is what a register holds, and what the time is.
+// reading is the present value of a register, and the time.
 type reading struct {
 	value string // empty when it holds nothing
 	now   time.Time
-	// shift is what has to be added to the end of every lease, which was measured from when the value was written.
+	// shift has to be added to the end of every lease, which was measured from when the value was written.
 	//
 	// It is the difference between the quorum's clock then and now less the time that the nodes have measured meanwhile,
 	// each by its own clock alone. So a lease is as long as it was meant to be even if the median has come from another
@@ -26,7 +26,7 @@ type reading struct {
 	shift time.Duration
 }
 
-// outcome is what a request makes of a reading.
+// outcome is made of a reading by a request.
 type outcome struct {
 	next string        // what the register shall hold; empty: what it holds already
 	keep time.Duration // for how long the register has to be kept without being touched; 0 is for ever
@@ -48,14 +48,14 @@ type proposal struct {
 	done   bool
 }
 
-// try is what nodes were asked to accept, and perhaps did without an answer that says so.
+// try is a value that nodes were asked to accept, and perhaps did without an answer that says so.
 type try struct {
 	ballot  string
 	changes int
 	result  outcome
 }
 
-// view is what a majority has said of one register.
+// view has the answers of a majority about one register.
 type view struct {
 	newest   Reply // with the highest ballot
 	envelope envelope

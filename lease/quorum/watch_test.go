@@ -61,7 +61,7 @@ func TestWatchWorksWithAMinorityGoneAndTellsEachWakeOnce(t *testing.T) {
 		list[2].set(true)
 		settle()
 		_, err = s.Pause(t.Context(), "job", protocol.Pause{By: "ops"})
-		require.Error(t, err) // nobody is told of what is uncertain
+		require.Error(t, err) // nobody is notified of an uncertain change
 		settle()
 		require.Empty(t, h.take())
 		cancel()

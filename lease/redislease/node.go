@@ -19,7 +19,8 @@ import (
 //
 // It keeps its registers apart from the records of a [Store] of the same namespace, and needs the right to +info besides those of a Store:
 //
-//	solotick:{NAMESPACE:KEY}:register   what a register holds, a hash; see lua/node_registers.lua
+//	solotick:{NAMESPACE:KEY}:register   what a register holds, a hash; see lua/node_registers.lua. KEY is a name, a word, a
+//	                                    colon and a name, or list: and one of these
 //	solotick:{NAMESPACE}:node           which run of the server remembers the namespace, and since when
 //	solotick:{NAMESPACE}:members        who takes part
 //	solotick:NAMESPACE:node:wake        the channel on which those who wait are woken

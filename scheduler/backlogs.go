@@ -1,0 +1,72 @@
+package scheduler
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/solotick/solotick/fleet"
+)
+
+// backlogs is what reports show of how the other replicas get on with the ticks that are due: one that is granted and settles
+// ticks of an instant has not left the others of it to anybody. Like all that is reported it is a hint. The zero value knows
+// nothing.
+type backlogs struct {
+	mu   sync.Mutex
+	last map[string][]progressAt // by replica
+}
+
+// progressAt says when a replica last reported to have run that tick of any job, in Unix ms of fleet time.
+type progressAt struct{ tick, at int64 }
+
+const (
+	// mostInstants is how many ticks are kept of each replica: those reported last.
+	mostInstants = 4
+	// longestBacklog is for how long others leave a tick to an owner that works off a backlog. In ms.
+	longestBacklog = 3000
+)
+
+// see takes in what a replica has reported.
+func (b *backlogs) see(replica string, reports []report, now int64) {
+	var ticks []int64
+	for _, r := range reports {
+		if (r.kind == progressGranted || r.kind == progressSettled) && !slices.Contains(ticks, r.tick) && len(ticks) < mostInstants {
+			ticks = append(ticks, r.tick)
+		}
+	}
+	if len(ticks) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last == nil {
+		b.last = make(map[string][]progressAt)
+	}
+	list := slices.DeleteFunc(b.last[replica], func(g progressAt) bool { return slices.Contains(ticks, g.tick) })
+	for _, tick := range ticks {
+		list = append(list, progressAt{tick, now})
+	}
+	b.last[replica] = slices.Clone(list[max(0, len(list)-mostInstants):])
+}
+
+// seen returns when a replica last reported to have run that tick of any job; 0 when it is not known to have.
+func (b *backlogs) seen(replica string, tick int64) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, g := range b.last[replica] {
+		if g.tick == tick {
+			return g.at
+		}
+	}
+	return 0
+}
+
+// forget forgets who lives no more.
+func (b *backlogs) forget(live []fleet.Replica) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for replica := range b.last {
+		if !slices.ContainsFunc(live, func(r fleet.Replica) bool { return r.ID == replica }) {
+			delete(b.last, replica)
+		}
+	}
+}
