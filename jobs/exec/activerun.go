@@ -146,7 +146,7 @@ func (r *activeRun) stop(grace time.Duration) {
 	r.conn.requestLocked(protocol.Request{Verb: protocol.VerbStop, Run: r.id, Grace: grace})
 }
 
-// tag is what the run's processes carry in their environment.
+// tag identifies the run in the environment of its processes.
 func (r *activeRun) tag() string { return fmt.Sprintf("%s/%d", r.conn.nonce, r.id) }
 
 func (r *activeRun) groupLeader() int {

@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Command is what a job of this kind runs.
+// Command is a program with its arguments and its surroundings.
 type Command struct {
 	// Args is the program and its arguments. A program without a slash is looked up in the PATH of
 	// the command's own environment, where only absolute directories count; one with a slash is

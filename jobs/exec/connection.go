@@ -239,7 +239,7 @@ func (c *connection) kill() {
 	_ = c.process.Process.Kill()
 }
 
-// close ends the worker's half of the connection, which tells the supervisor process that its
+// close ends the worker's half of the connection, which notifies the supervisor process that its
 // worker is gone, and waits for the end of the process. The error is about a process that did not
 // end as it should.
 func (c *connection) close() error {

@@ -83,9 +83,9 @@
 //
 //   - A group leader that changes its credentials (sudo, setuid programs) loses the parent-death
 //     signal, and only a supervisor with the permission to signal it can kill it.
-//   - A process that leaves its group and clears or overwrites its environment cannot be told from
-//     that of another run. It may live until every run that was already there when it started has
-//     ended.
+//   - A process that leaves its group and clears or overwrites its environment cannot be
+//     distinguished from that of another run. It may live until every run that was already there
+//     when it started has ended.
 //   - Subreapers, orphans and the parent-death signal are Linux (the latter FreeBSD too). Elsewhere
 //     the supervisor kills the process group and nothing beyond it.
 //   - A service manager that stops a service by signalling all its processes (systemd's

@@ -40,7 +40,7 @@ type ExitError struct {
 	Output string         // the last lines of both streams, at most 20 and 4 KiB
 
 	detail string  // what else there is to say
-	causes []error // what is wrapped
+	causes []error // the wrapped errors
 }
 
 // Error says how the command ended and why, and ends with the last lines of its output.

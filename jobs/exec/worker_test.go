@@ -33,7 +33,7 @@ type orders struct {
 	Term    time.Duration
 }
 
-// outcome is what it says in the end.
+// outcome is the line that it prints in the end.
 type outcome struct {
 	Failed  bool
 	Reason  Reason

@@ -1,4 +1,4 @@
-// Package protocol is what a worker and its supervisor send each other. Both are the same program,
+// Package protocol has the messages between a worker and its supervisor. Both are the same program,
 // so the messages have no version. They travel as one gob stream in each direction.
 package protocol
 
@@ -13,7 +13,7 @@ import (
 // is needed for processes that have left the run's process group.
 const TagVariable = "SOLOTICK_SUPERVISED_RUN"
 
-// Verb is what a worker asks for.
+// Verb is a kind of request.
 type Verb int
 
 // The verbs. Extend and Stop mean nothing for a run that has ended.
@@ -77,5 +77,6 @@ type End struct {
 // logger in the worker.
 const QueueBytes = 1 << 20
 
-// LineCost is what a line of so many bytes counts in a queue: a short one takes more than its text.
+// LineCost is the size that a line of so many bytes has in a queue: a short one takes more than its
+// text.
 func LineCost(length int) int { return length + 128 }

@@ -49,7 +49,7 @@ func (l *launcher) run() {
 }
 
 func (l *launcher) launch(s *protocol.Start) launched {
-	// The child reports one error number for both the directory and the program; this tells which
+	// The child reports one error number for both the directory and the program; this shows which
 	// it was.
 	if info, err := os.Stat(s.Dir); err != nil {
 		return notStarted("go to directory "+s.Dir, err)

@@ -21,8 +21,8 @@ const (
 	lineBurst, lineRate = 1000, 100
 )
 
-// output is what a run's command writes: it keeps the last lines of both streams, in the order they
-// were read.
+// output is the output of a run's command: it keeps the last lines of both streams, in the order
+// they were read.
 type output struct {
 	mu      sync.Mutex
 	last    [tailLines][]byte // a ring, whose slices are used again
