@@ -193,7 +193,7 @@ func (s *Scheduler) openInquiry(id inquiryID, reports []report, from string) {
 }
 
 // answer says that this replica has written back what it knows.
-func (s *Scheduler) answer(ctx context.Context, mine map[inquiryID][]*contender) {
+func (s *Scheduler) answer(mine map[inquiryID][]*contender) {
 	if len(mine) == 0 {
 		return
 	}

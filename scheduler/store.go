@@ -175,7 +175,7 @@ func (s *Scheduler) sync(ctx context.Context) {
 				return
 			}
 		}
-		s.answer(ctx, mine)
+		s.answer(mine)
 	}
 }
 
@@ -279,15 +279,22 @@ func (s *Scheduler) watch(ctx context.Context) {
 	if !ok {
 		return
 	}
-	var connected atomic.Bool // notifications come from several goroutines
+	var lost, connected atomic.Bool // notifications come from several goroutines
 	resubscribe(ctx, func(ctx context.Context) {
+		connected.Store(false)
 		_ = w.Watch(ctx, func(name string, tick int64) { // an error shows in the other calls, if it matters
-			if name == "" && connected.Swap(true) {
-				s.verify()
+			if name == "" {
+				connected.Store(true)
+				if lost.Swap(false) {
+					s.verify()
+				}
 			}
 			s.woken(name, tick)
 		})
-		s.health.shaken()
+		if connected.Load() {
+			lost.Store(true)
+			s.health.shaken()
+		}
 	})
 }
 
@@ -304,7 +311,7 @@ func resubscribe(ctx context.Context, subscribe func(context.Context)) {
 }
 
 // verify has this replica read the records that it is most likely to know better than a store which was away, and may have
-// come back as it was before: see [lease.Session].
+// come back as it was before.
 func (s *Scheduler) verify() {
 	for _, c := range s.jobs.Load().contenders {
 		c.verifyRecord()
