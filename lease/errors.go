@@ -9,14 +9,16 @@ import (
 )
 
 var (
-	// ErrHeld is matched by the error of Acquire when another holds the name. The error is a *HeldError.
+	// ErrHeld is matched by the error of Acquire when another holds the name. The error is a
+	// *HeldError.
 	ErrHeld = errors.New("lease: held by another")
 
-	// ErrDecided is returned by Acquire when the occasion is settled: nobody will be granted it again.
+	// ErrDecided is returned by Acquire when the occasion is settled: nobody will be granted it
+	// again.
 	ErrDecided = errors.New("lease: the occasion is decided")
 
-	// ErrLost is matched by the cause of a lease's context when the lease could not be proved held any longer. The
-	// cause is a *LostError.
+	// ErrLost is matched by the cause of a lease's context when the lease could not be proved held
+	// any longer. The cause is a *LostError.
 	ErrLost = errors.New("lease: lost")
 
 	// ErrReleased is the cause of a lease's context after Settle, Release, Abandon or Keeper.Close.
@@ -53,8 +55,8 @@ const (
 	LostExpired LostReason = "expired"
 	// LostFenced: the store said that the grant is not current.
 	LostFenced LostReason = "fenced"
-	// LostMaxHold: it was held for as long as Claim.MaxHold allows. In the store it runs out by itself unless it is
-	// released.
+	// LostMaxHold: it was held for as long as Claim.MaxHold allows. In the store it runs out by
+	// itself unless it is released.
 	LostMaxHold LostReason = "max_hold"
 )
 

@@ -12,8 +12,9 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Keeper renews leases in batches and ends each at its deadline. It has no goroutine while nothing is due: one timer
-// starts them, and at most two at once wait for the store. It is safe for concurrent use.
+// Keeper renews leases in batches and ends each at its deadline. It has no goroutine while nothing
+// is due: one timer starts them, and at most two at once wait for the store. It is safe for
+// concurrent use.
 type Keeper struct {
 	store   Store
 	locks   locker
@@ -51,8 +52,8 @@ func (noLocks) ReleaseLock(context.Context, protocol.LockGrant) error { return E
 // KeeperOption changes a default of [NewKeeper].
 type KeeperOption func(*Keeper)
 
-// WithObserver calls f after each renewal and each expiry. f must not block, nor call Close of the keeper, and may be
-// called by several goroutines at once.
+// WithObserver calls f after each renewal and each expiry. f must not block, nor call Close of the
+// keeper, and may be called by several goroutines at once.
 func WithObserver(f func(Renewal)) KeeperOption { return func(k *Keeper) { k.observe = f } }
 
 // NewKeeper returns a keeper of leases that store grants.
@@ -75,12 +76,14 @@ func Acquire(ctx context.Context, store Store, c Claim) (*Lease, error) {
 	return NewKeeper(store).Acquire(ctx, c)
 }
 
-// Acquire claims once, without waiting for another holder, and keeps the lease that is granted. ctx is the parent of the
-// lease's context; its end does not release the lease. The name's first occasion ever is granted whatever its number.
+// Acquire claims once, without waiting for another holder, and keeps the lease that is granted. ctx
+// is the parent of the lease's context; its end does not release the lease. The name's first
+// occasion ever is granted whatever its number.
 //
-// The error is a [*HeldError] when another holds the name, or another occasion of it that the claim's overlap minds;
-// [ErrDecided] when the occasion is settled; and says why else the claim was not granted. Any other error leaves it open
-// whether it was granted: the same claim with the same Request gets the same grant.
+// The error is a [*HeldError] when another holds the name, or another occasion of it that the
+// claim's overlap minds; [ErrDecided] when the occasion is settled; and says why else the claim was
+// not granted. Any other error leaves it open whether it was granted: the same claim with the same
+// Request gets the same grant.
 func (k *Keeper) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	if c.Request == "" {
 		c.Request = protocol.NewRequest()
@@ -122,12 +125,13 @@ type Moment struct{ at instant }
 // Sent marks the moment before a claim is sent, from which [Keeper.Keep] counts the lease.
 func Sent() Moment { return Moment{now()} }
 
-// Sub returns for how long it has been since u. The time for which the machine was suspended counts, on Linux.
+// Sub returns for how long it has been since u. The time for which the machine was suspended
+// counts, on Linux.
 func (m Moment) Sub(u Moment) time.Duration { return u.at.until(m.at) }
 
-// Keep renews what a granted for c, from now on. sent must have been taken right before the request was sent that a
-// answers: a repeated claim is answered with the rest of the lease. ctx is the parent of the lease's context. With
-// a MaxHold the lease is lost so long after sent.
+// Keep renews what a granted for c, from now on. sent must have been taken right before the request
+// was sent that a answers: a repeated claim is answered with the rest of the lease. ctx is the
+// parent of the lease's context. With a MaxHold the lease is lost so long after sent.
 func (k *Keeper) Keep(ctx context.Context, c Claim, a protocol.Answer, sent Moment) *Lease {
 	return k.keep(ctx, &Lease{grant: protocol.Grant{
 		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
@@ -135,8 +139,8 @@ func (k *Keeper) Keep(ctx context.Context, c Claim, a protocol.Answer, sent Mome
 	}}, a.Left, c.MaxHold, sent)
 }
 
-// KeepLock is Keep for the permits of a lock, which a store that is a [protocol.Locker] has granted; a maxHold of 0 means no
-// bound.
+// KeepLock is Keep for the permits of a lock, which a store that is a [protocol.Locker] has
+// granted; a maxHold of 0 means no bound.
 func (k *Keeper) KeepLock(ctx context.Context, c protocol.LockClaim, a protocol.LockAnswer, maxHold time.Duration, sent Moment) *Lease {
 	lock := c.Grant(a)
 	return k.keep(ctx, &Lease{lock: &lock, grant: protocol.Grant{Name: c.Name, Token: a.Token, Term: c.Term}}, a.Left, maxHold, sent)
@@ -174,8 +178,9 @@ func (k *Keeper) Held() int {
 	return len(k.leases)
 }
 
-// Close lets go of all leases without asking the store, ends the renewals that are under way and waits for them and for
-// the observer. It leaves the keeper usable: leases that come meanwhile wait until Close is done.
+// Close lets go of all leases without asking the store, ends the renewals that are under way and
+// waits for them and for the observer. It leaves the keeper usable: leases that come meanwhile wait
+// until Close is done.
 func (k *Keeper) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

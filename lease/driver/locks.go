@@ -10,8 +10,8 @@ import (
 	"github.com/solotick/solotick/lease/record"
 )
 
-// oneLock applies a rule to the lock of that name. The rule returns the requests to notify, where an empty list, but not
-// nil, means any.
+// oneLock applies a rule to the lock of that name. The rule returns the requests to notify, where
+// an empty list, but not nil, means any.
 func (s *Session) oneLock(ctx context.Context, what, name string, essential bool, f func(l *record.Lock, at *record.Moment) []string,
 	made func(guessed, token int64, now time.Time)) error {
 	l := new(record.Lock)

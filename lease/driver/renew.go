@@ -17,8 +17,8 @@ type renewal struct {
 	byRule            bool  // more than the end of the lease may change
 }
 
-// renew answers n renewals. The store extends the leases that it has; a rule is asked about the rest. ruled returns the state of
-// a key, and what answers a renewal about it.
+// renew answers n renewals. The store extends the leases that it has; a rule is asked about the
+// rest. ruled returns the state of a key, and what answers a renewal about it.
 func (s *Session) renew(ctx context.Context, n int, of func(i int) renewal,
 	ruled func() (record.State, func(i int, at *record.Moment) error)) []error {
 	answers := make([]error, n)

@@ -33,7 +33,8 @@ func (f *fixture) locker() protocol.Locker {
 	return l
 }
 
-// ofLock makes a claim of the lock of the fixture's name, with a request of its own and a long term, but for the changes.
+// ofLock makes a claim of the lock of the fixture's name, with a request of its own and a long
+// term, but for the changes.
 func (f *fixture) ofLock(holder string, changes ...lockChange) protocol.LockClaim {
 	f.requests++
 	c := protocol.LockClaim{Name: f.name, Holder: holder, Request: fmt.Sprintf("r%d", f.requests), Term: long}

@@ -1,12 +1,12 @@
-// Package protocol is the contract between users of leases and stores: the verbs, their requests and answers,
-// the rules that every store obeys, and the optional abilities, each an interface of its own. Package leasetest has a case
-// for each rule. Package driver does all of it over a store that keeps small values; package lease is for holders of a
-// lease.
+// Package protocol is the contract between users of leases and stores: the verbs, their requests
+// and answers, the rules that every store obeys, and the optional abilities, each an interface of
+// its own. Package leasetest has a case for each rule. Package driver does all of it over a store
+// that keeps small values; package lease is for holders of a lease.
 //
-// A lock that is deleted when its holder is done forgets that the work was done: the next that comes does it
-// again. So a lease here is taken on an occasion of a name, an ordered number (the scheduler uses the scheduled time of
-// a tick). When the work is done the occasion is settled, not deleted, and is never granted again. Occasion 0 has no
-// memory: it is a plain lock.
+// A lock that is deleted when its holder is done forgets that the work was done: the next that
+// comes does it again. So a lease here is taken on an occasion of a name, an ordered number (the
+// scheduler uses the scheduled time of a tick). When the work is done the occasion is settled, not
+// deleted, and is never granted again. Occasion 0 has no memory: it is a plain lock.
 //
 // # The states of an occasion
 //
@@ -25,25 +25,29 @@
 //	  │
 //	  └─ Pass, or a Claim that a policy refuses ───────────────▶ settled
 //
-// The store keeps one record per name: the last fencing token, the open occasions (held, free after their lease ran
-// out, or waiting), and the mark, the newest occasion up to which every one is decided. An occasion at or below the mark that is not
-// open is settled and is never granted again; that is why memory grows with names and not with occasions.
+// The store keeps one record per name: the last fencing token, the open occasions (held, free after
+// their lease ran out, or waiting), and the mark, the newest occasion up to which every one is
+// decided. An occasion at or below the mark that is not open is settled and is never granted again;
+// that is why memory grows with names and not with occasions.
 //
 // # Locks
 //
-// A name has a lock as well, apart from its occasions and without a memory: permits, of which several holders may have some,
-// and a queue of waiters. A claim with a Limit asks for it. Package lock makes of that what programs
-// know: mutexes, semaphores, read-write locks and so on; see [Locker] for what else a store can do about them.
+// A store that is a [Locker] keeps locks as well, apart from the record of their name and without a
+// memory: permits, of which several holders may have some, and a queue of waiters. A [LockClaim]
+// asks for them. Package lock makes of that what programs know: mutexes, semaphores, read-write
+// locks and so on.
 //
 // # Time
 //
-// Whether a lease has run out is decided by the store's clock alone, and no client's clock ever reaches the store. The
-// holder measures the same lease on its own monotonic clock, counted from the moment at which it sent the request that
-// was granted, or the renewal that was answered. The store can only have counted from later, so the holder's deadline,
-// less a margin for clocks that run at different speeds and for late timers (a twentieth of the term, or a little more than a
-// second if that is less), comes first. Settle and Release end the context before they ask the store.
-// At the deadline the context of the lease ends, whether or not an answer is still awaited. On Linux, time during which
-// the machine was suspended counts; the monotonic clock alone would not show it.
+// Whether a lease has run out is decided by the store's clock alone, and no client's clock ever
+// reaches the store. The holder measures the same lease on its own monotonic clock, counted from
+// the moment at which it sent the request that was granted, or the renewal that was answered. The
+// store can only have counted from later, so the holder's deadline, less a margin for clocks that
+// run at different speeds and for late timers (a twentieth of the term, or a little more than a
+// second if that is less), comes first. Settle and Release end the context before they ask the
+// store. At the deadline the context of the lease ends, whether or not an answer is still awaited.
+// On Linux, time during which the machine was suspended counts; the monotonic clock alone would not
+// show it.
 //
 // # What happens when
 //
@@ -66,11 +70,13 @@
 //
 // # Caveats
 //
-// A store that has lost a record believes the holder that writes itself back. If that one was taken over before, and does
-// not know it, an occasion that the other had settled is open again: so do not release a lease that has run out.
+// A store that has lost a record believes the holder that writes itself back. If that one was taken
+// over before, and does not know it, an occasion that the other had settled is open again: so do
+// not release a lease that has run out.
 //
-// A process that is frozen between looking at the clock and writing can write after its lease is gone, and a failover of
-// a single Redis with asynchronous replication can forget the newest grants, so that for one term two holders exist. The
-// fencing token answers both, at the place where it is checked: there, refuse a write that carries a lower token than the
-// highest one seen. Tokens of a name rise strictly with every grant, whatever the store forgot in between.
+// A process that is frozen between looking at the clock and writing can write after its lease is
+// gone, and a failover of a single Redis with asynchronous replication can forget the newest
+// grants, so that for one term two holders exist. The fencing token answers both, at the place
+// where it is checked: there, refuse a write that carries a lower token than the highest one seen.
+// Tokens of a name rise strictly with every grant, whatever the store forgot in between.
 package protocol

@@ -7,24 +7,28 @@ import (
 )
 
 var (
-	// ErrFenced is returned to a holder whose grant is not current: another was granted the occasion since, or it is
-	// settled. Stop the work; what it still writes must carry the token, so that it can be refused.
+	// ErrFenced is returned to a holder whose grant is not current: another was granted the
+	// occasion since, or it is settled. Stop the work; what it still writes must carry the token,
+	// so that it can be refused.
 	ErrFenced = errors.New("lease: fenced: the grant is not current any more")
 
-	// ErrReplaced is the cause of a lease's context when its occasion has to make room for a newer one. The lease is not
-	// renewed any more; until its deadline the holder can still settle it.
+	// ErrReplaced is the cause of a lease's context when its occasion has to make room for a newer
+	// one. The lease is not renewed any more; until its deadline the holder can still settle it.
 	ErrReplaced = errors.New("lease: replaced by a newer occasion")
 
-	// ErrRecord is matched by an error of a store which has answered, but cannot read what it keeps under a name: something
-	// else is there. The error says what to look at. Calls for other names work.
+	// ErrRecord is matched by an error of a store which has answered, but cannot read what it keeps
+	// under a name: something else is there. The error says what to look at. Calls for other names
+	// work.
 	ErrRecord = errors.New("lease: not a record")
 
-	// ErrPermanent is matched by an error of a store that the same call would get again and again until somebody changes a
-	// setting, a permission, or the data: see [Permanent]. A caller that retries returns it.
+	// ErrPermanent is matched by an error of a store that the same call would get again and again
+	// until somebody changes a setting, a permission, or the data: see [Permanent]. A caller that
+	// retries returns it.
 	ErrPermanent = errors.New("lease: permanent")
 )
 
-// Permanent returns err as one that matches [ErrPermanent], with the same text; nil for nil. It is for stores.
+// Permanent returns err as one that matches [ErrPermanent], with the same text; nil for nil. It is
+// for stores.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -37,8 +41,9 @@ type permanentError struct{ error }
 func (e permanentError) Is(target error) bool { return target == ErrPermanent }
 func (e permanentError) Unwrap() error        { return e.error }
 
-// ErrOutOfBounds is matched by the error of what carries an Until, and reached the store when its clock was past that:
-// nothing has changed. The error is a [*BoundsError]. Compare the store's clock with another before asking again.
+// ErrOutOfBounds is matched by the error of what carries an Until, and reached the store when its
+// clock was past that: nothing has changed. The error is a [*BoundsError]. Compare the store's
+// clock with another before asking again.
 var ErrOutOfBounds = errors.New("lease: the store's clock is past the bound of the request")
 
 // BoundsError says what time it was for the store.

@@ -6,41 +6,46 @@ import (
 	"time"
 )
 
-// Locker is a [Store] that grants locks as well: permits of a name, of which several holders may have some, and a queue of
-// waiters. A lock is apart from the record of its name, and has no memory. What [Store] says of atomicity, time, tokens
-// and repeated requests holds for locks too; package lock makes of them what programs know.
+// Locker is a [Store] that grants locks as well: permits of a name, of which several holders may
+// have some, and a queue of waiters. A lock is apart from the record of its name, and has no
+// memory. What [Store] says of atomicity, time, tokens and repeated requests holds for locks too;
+// package lock makes of them what programs know.
 type Locker interface {
 	Store
 
 	// ClaimLock asks for permits of a lock. Status of the answer is [Granted], [Held] or [Queued].
 	ClaimLock(ctx context.Context, c LockClaim) (LockAnswer, error)
 
-	// RenewLocks extends the leases of grants by their Term, counted from now. It answers for each grant: nil when extended,
-	// [ErrFenced] when it has ended or was taken away, any other error when the outcome is unknown. A grant that the
-	// store has forgotten is written back if there is room for it.
+	// RenewLocks extends the leases of grants by their Term, counted from now. It answers for each
+	// grant: nil when extended, [ErrFenced] when it has ended or was taken away, any other error
+	// when the outcome is unknown. A grant that the store has forgotten is written back if there is
+	// room for it.
 	RenewLocks(ctx context.Context, grants []LockGrant) []error
 
-	// ReleaseLock gives back what a grant holds, and the place in the queue of its Holder and Request. With Token 0 that is
-	// whatever these have: for a claim whose answer was lost. It returns [ErrFenced] when the grant was taken away.
+	// ReleaseLock gives back what a grant holds, and the place in the queue of its Holder and
+	// Request. With Token 0 that is whatever these have: for a claim whose answer was lost. It
+	// returns [ErrFenced] when the grant was taken away.
 	ReleaseLock(ctx context.Context, g LockGrant) error
 
-	// Lock returns the lock of that name; the zero Lock, but for its name, when nobody holds it or waits for it.
+	// Lock returns the lock of that name; the zero Lock, but for its name, when nobody holds it or
+	// waits for it.
 	Lock(ctx context.Context, name string) (Lock, error)
 
-	// Locks lists the locks that are held or waited for and whose names begin with prefix, about count at a time, in no
-	// order. Give the cursor "" first and then the returned next, which is "" when there are no more. What is held
-	// throughout is listed, perhaps twice.
+	// Locks lists the locks that are held or waited for and whose names begin with prefix, about
+	// count at a time, in no order. Give the cursor "" first and then the returned next, which is
+	// "" when there are no more. What is held throughout is listed, perhaps twice.
 	Locks(ctx context.Context, prefix, cursor string, count int) (locks []Lock, next string, err error)
 
-	// ForceRelease takes the grant with this token away from its holder and reports whether it was held. The holder
-	// is notified: its next renewal is answered with [ErrFenced]. Until then it works on, so that what it still writes has to be
-	// refused by its token.
+	// ForceRelease takes the grant with this token away from its holder and reports whether it was
+	// held. The holder is notified: its next renewal is answered with [ErrFenced]. Until then it
+	// works on, so that what it still writes has to be refused by its token.
 	ForceRelease(ctx context.Context, name string, token int64) (held bool, err error)
 
-	// Listen calls wake until ctx ends or the connection fails, with the requests that it is the turn of, with those
-	// whose grants were taken away, and with those that asked to Tell. It calls it with the empty name once it listens: what
-	// happened before may have been missed. Calls can get lost or come twice: never wait for one without a limit. No
-	// requests means any of that name. wake must not block.
+	// Listen calls wake until ctx ends or the connection fails, with the requests that it is the
+	// turn of, with those whose grants were taken away, and with those that asked to Tell. It calls
+	// it with the empty name once it listens: what happened before may have been missed. Calls can
+	// get lost or come twice: never wait for one without a limit. No requests means any of that
+	// name. wake must not block.
 	Listen(ctx context.Context, wake func(name string, requests []string)) error
 }
 
@@ -48,24 +53,27 @@ type Locker interface {
 type LockClaim struct {
 	Name   string // as in [Claim]
 	Holder string // who asks; matches the pattern of a name
-	// Request distinguishes grants: a repeated claim of the same Holder and Request gets the same grant while
-	// its lease lasts, and keeps its place in the queue. It matches the pattern of a name.
+	// Request distinguishes grants: a repeated claim of the same Holder and Request gets the same
+	// grant while its lease lasts, and keeps its place in the queue. It matches the pattern of a
+	// name.
 	Request string
 	Term    time.Duration // how long the lease lasts without renewal; at least 1 ms
 
-	// Permits are asked for, of the Limit: no grant makes all that are held more than its own Limit. From 1 of 1 to
-	// MaxPermits of MaxPermits.
+	// Permits are asked for, of the Limit: no grant makes all that are held more than its own
+	// Limit. From 1 of 1 to MaxPermits of MaxPermits.
 	Permits, Limit int
 	// Turn says whom the claim lets go first.
 	Turn Turn
-	// Ticket makes a claim that is not granted wait in the queue: the answer is Queued, and the place is kept for so long,
-	// counted from the last time that the same claim came. From 1 ms to MaxTicket; 0 means not to wait.
+	// Ticket makes a claim that is not granted wait in the queue: the answer is Queued, and the
+	// place is kept for so long, counted from the last time that the same claim came. From 1 ms to
+	// MaxTicket; 0 means not to wait.
 	Ticket time.Duration
-	// Tell notifies the listeners when it is granted, and when that ends otherwise than by running out.
+	// Tell notifies the listeners when it is granted, and when that ends otherwise than by running
+	// out.
 	Tell bool
 
-	// Known is the newest token of the name that the claimer knows, 0 for none: the token of the grant is above it, also
-	// when the store has lost that and its clock is behind.
+	// Known is the newest token of the name that the claimer knows, 0 for none: the token of the
+	// grant is above it, also when the store has lost that and its clock is behind.
 	Known int64
 }
 
@@ -79,7 +87,8 @@ type LockAnswer struct {
 	Lost   []LostHold    // what this claim has taken away since its lease had run out, said once
 }
 
-// LostHold is a grant of a lock that was taken away after its lease had run out: its permits were needed.
+// LostHold is a grant of a lock that was taken away after its lease had run out: its permits were
+// needed.
 type LostHold struct {
 	Token  int64
 	Holder string
@@ -109,8 +118,8 @@ func (c LockClaim) Grant(a LockAnswer) LockGrant {
 // MaxTicket is the longest time that a place in a queue is kept.
 const MaxTicket = time.Hour
 
-// Turn says whom the claim of a lock lets go first, of those who wait in its line. All who share a lock had better use the
-// same, since it says where in the line one waits as well.
+// Turn says whom the claim of a lock lets go first, of those who wait in its line. All who share a
+// lock had better use the same, since it says where in the line one waits as well.
 type Turn int
 
 const (
@@ -118,7 +127,8 @@ const (
 	TurnAny Turn = iota
 	// TurnArrival lets those go first who came before.
 	TurnArrival
-	// TurnLargest lets those go first who wait for more permits, and of those who wait for as many, who came before.
+	// TurnLargest lets those go first who wait for more permits, and of those who wait for as many,
+	// who came before.
 	TurnLargest
 )
 
@@ -137,8 +147,8 @@ type Lock struct {
 // MaxLine bounds the waiters of a lock that are shown.
 const MaxLine = 100
 
-// Hold is a grant of a lock that has not ended. When nothing is left of it, it has not been noticed yet: whoever needs the
-// permits takes them.
+// Hold is a grant of a lock that has not ended. When nothing is left of it, it has not been noticed
+// yet: whoever needs the permits takes them.
 type Hold struct {
 	Holder  string
 	Request string

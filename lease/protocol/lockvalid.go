@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Validate returns every fault of c, joined; nil when there is none. Stores refuse a claim that has any. The error matches
-// [ErrPermanent].
+// Validate returns every fault of c, joined; nil when there is none. Stores refuse a claim that has
+// any. The error matches [ErrPermanent].
 func (c LockClaim) Validate() error {
 	// The usual case costs no allocation: it is on the way of every claim.
 	if ValidName(c.Name) && ValidName(c.Holder) && ValidName(c.Request) && c.Term >= time.Millisecond &&
@@ -31,7 +31,8 @@ func (c *LockClaim) validTicket() bool {
 	return c.Ticket == 0 || c.Ticket >= time.Millisecond && c.Ticket <= MaxTicket
 }
 
-// Validate returns every fault of g, joined; nil when there is none. Stores refuse to renew what has any.
+// Validate returns every fault of g, joined; nil when there is none. Stores refuse to renew what
+// has any.
 func (g LockGrant) Validate() error {
 	if g.Token <= 0 {
 		return errors.Join(g.ValidateRelease(), faultOf("lock grant", "token", g.Token, "must be from 1 to 2^53-1"))

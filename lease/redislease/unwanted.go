@@ -9,8 +9,8 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// unwanted are the grants that nobody will hold: too few replicas have them, and the claims have failed. They are
-// released in the background, since the caller may not wait any longer.
+// unwanted are the grants that nobody will hold: too few replicas have them, and the claims have
+// failed. They are released in the background, since the caller may not wait any longer.
 type unwanted struct {
 	life context.Context // of the store
 	end  context.CancelFunc
@@ -78,8 +78,8 @@ func giveUp(ctx context.Context, release func(ctx context.Context) error) {
 	}
 }
 
-// await waits until what a claim was granted before is released: else the same request would be granted what is about
-// to be.
+// await waits until what a claim was granted before is released: else the same request would be
+// granted what is about to be.
 func (u *unwanted) await(ctx context.Context, id claimID) error {
 	u.mu.Lock()
 	done := u.pending[id]
