@@ -92,16 +92,15 @@ func (s *Scheduler) takeoverUntil() time.Time {
 // minTakeoverBound is what a request takes on its way to the store, however short the TTL.
 const minTakeoverBound = 200 * time.Millisecond
 
-// bounded takes in how a call went that carries such a bound. It reports whether the call came too late for it.
-func (s *Scheduler) bounded(began time.Time, err error) (out bool) {
+// bounded takes in how a call went that carries such a bound.
+func (s *Scheduler) bounded(began time.Time, err error) {
 	received := time.Now()
 	if b, ok := errors.AsType[*protocol.BoundsError](err); ok {
 		s.answered(received.Sub(began), nil) // the store has answered
 		s.clockSeen(began, received, b.Now)
-		return true
+		return
 	}
 	s.answered(received.Sub(began), err)
-	return false
 }
 
 // judgeClock takes in what the live members say about the store's clock.

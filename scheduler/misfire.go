@@ -5,8 +5,8 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// misfire decides about a tick that is later than its grace, and those after it.
-func (s situation) misfire() decision {
+// planLate decides about a tick that is later than its grace, and those after it.
+func planLate(s situation) decision {
 	grace, first := s.grace(), s.due(s.next)
 	if s.spec.Misfire == jobs.MisfireSkip {
 		return s.skipUpTo(s.now-grace-1, Missed, s.lateness())

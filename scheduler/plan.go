@@ -98,7 +98,7 @@ func plan(s situation) decision {
 		}
 		return s.claim(tick, protocol.OverlapQueue, 0)
 	case late > grace:
-		return s.misfire()
+		return planLate(s)
 	}
 	if late > promptly && tick > s.caughtUp && s.spec.Overlap != jobs.Queue {
 		s.caughtUp = s.now
