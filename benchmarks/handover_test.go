@@ -136,7 +136,7 @@ func lockers(addr string) map[string]func(b *testing.B, count *wire, name string
 	}
 	return map[string]func(b *testing.B, count *wire, name string) waiting{
 		"solotick":      solotick(),
-		"solotick-fair": solotick(lock.Fair()),
+		"solotick-fair": solotick(lock.WithFairness()),
 		"redislock": func(b *testing.B, count *wire, name string) waiting {
 			locker := redislock.New(client(b, count))
 			return func(ctx context.Context) (func() error, error) {

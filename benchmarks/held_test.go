@@ -54,7 +54,7 @@ func BenchmarkHeld(b *testing.B) {
 		hold(b, func(count *wire) held {
 			locks := lock.New(open(b, count))
 			return held{func(ctx context.Context, name string) (func() bool, error) {
-				h, err := locks.Mutex(name, lock.Term(term)).Acquire(ctx)
+				h, err := locks.Mutex(name, lock.WithTTL(term)).Acquire(ctx)
 				if err != nil {
 					return nil, err
 				}

@@ -113,7 +113,7 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 	b.Cleanup(locks.Close)
 	mutexes := make([]*lock.Mutex, goroutines)
 	for i := range mutexes {
-		mutexes[i] = locks.Mutex(names[i], lock.Term(term))
+		mutexes[i] = locks.Mutex(names[i], lock.WithTTL(term))
 	}
 	rueidislocker := newRueidislock(b, addr, term, nil)
 	locker := redislock.New(client())

@@ -1,14 +1,16 @@
-// Package election lets the members of a fleet elect one of them, which leads until it resigns, dies, or is cut off.
+// Package election lets the members of a fleet elect a leader, which leads until it resigns, dies,
+// or loses the store.
 //
 //	e := election.New(locks, "primary")
 //	leadership, err := e.Campaign(ctx) // waits until this member is elected
 //	if err != nil { ... }
 //	defer leadership.Resign(ctx)
-//	lead(leadership.Context(), leadership.Term()) // the context ends when another may lead
+//	lead(leadership.Context(), leadership.Token()) // the context ends when another may lead
 //
-// An election is a fair mutex, so that members are elected in the order in which they began to campaign. What is called a term
-// elsewhere is its fencing token: it rises with each leadership, and what a leader writes should carry it, since a
-// leader that was frozen does not know that it leads no more.
+// An election is a fair mutex: members are elected in the order in which they began to campaign.
+// The fencing token of a leadership is what other systems call its term. It rises with each
+// leadership. Writes of a leader carry it, because a frozen leader does not know that it does not
+// lead any more.
 package election
 
 import (
@@ -22,24 +24,25 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-// ErrNoLeader is returned by [Election.Leader] while nobody leads.
-var ErrNoLeader = errors.New("election: nobody leads")
+// ErrNoLeader is returned by [Election.Leader] while there is no leader.
+var ErrNoLeader = errors.New("election: no leader")
 
-// Election is one that members can campaign in and look at. It is safe for concurrent use.
+// Election has campaigns, and shows its leader. It is safe for concurrent use.
 type Election struct {
 	locks *lock.Locks
 	mutex *lock.Mutex
 }
 
-// New returns the election of that name. A member is known by the holder's name of locks: see [lock.WithHolder].
-// [lock.Term] says how long others wait when the leader dies, and [lock.MaxHold] for how long one may lead. What is wrong
-// with the name or the options Campaign says.
+// New returns the election of that name. The name of a member is the holder's name of locks: see
+// [lock.WithHolder]. [lock.WithTTL] sets how long others wait when the leader dies, and
+// [lock.WithMaxHold] how long one may lead. Campaign returns the faults of the name and the
+// options.
 func New(locks *lock.Locks, name string, opts ...lock.Option) *Election {
-	return &Election{locks, locks.Mutex(name, append([]lock.Option{lock.Fair(), lock.Tell()}, opts...)...)}
+	return &Election{locks, locks.Mutex(name, append([]lock.Option{lock.WithFairness(), lock.WithBroadcast()}, opts...)...)}
 }
 
-// Campaign waits until this member is elected, ctx ends, or the wait limit passes, and fails at once where waiting does not
-// help: see [lock.Lock]. ctx is the parent of the leadership's context.
+// Campaign waits until this member is elected, ctx ends, or the wait timeout passes. It fails at
+// once where waiting does not help: see [lock.Lock]. ctx is the parent of the leadership's context.
 func (e *Election) Campaign(ctx context.Context) (*Leadership, error) {
 	h, err := e.mutex.Acquire(ctx)
 	if err != nil {
@@ -48,32 +51,33 @@ func (e *Election) Campaign(ctx context.Context) (*Leadership, error) {
 	return &Leadership{h}, nil
 }
 
-// Leadership is held by the member that was elected, until it resigns or has lost it. It is safe for concurrent use.
+// Leadership belongs to the elected member until it resigns or loses it. It is safe for concurrent
+// use.
 type Leadership struct{ hold *lock.Hold }
 
-// Context ends when this member does not lead any more, for the cause that [lock.Hold.Context] describes. Stop the work
-// then: another may lead by now.
+// Context returns a context that ends when this member does not lead any more, with the cause of
+// [lock.Hold.Context]. Stop the work then: another member may lead.
 func (l *Leadership) Context() context.Context { return l.hold.Context() }
 
-// Term returns the fencing token of this leadership: higher than that of all before.
-func (l *Leadership) Term() int64 { return l.hold.Token() }
+// Token returns the fencing token of this leadership: higher than those of all earlier ones.
+func (l *Leadership) Token() int64 { return l.hold.Token() }
 
 // Valid reports whether this member is proved to lead at this instant.
 func (l *Leadership) Valid() bool { return l.hold.Valid() }
 
-// Resign gives the leadership up, so that the next is elected at once. Always resign, also when it was lost. See
-// [lock.Hold.Release].
+// Resign ends the leadership, and the next member is elected at once. Always resign, also after a
+// loss. See [lock.Hold.Release].
 func (l *Leadership) Resign(ctx context.Context) error { return l.hold.Release(ctx) }
 
-// Leader is who leads.
+// Leader describes the leader.
 type Leader struct {
-	Member string // the holder's name
-	Term   int64
-	Since  time.Time     // by the store's clock
-	Left   time.Duration // of the lease, unless it is renewed
+	Member    string // its holder's name
+	Token     int64
+	Since     time.Time     // by the store's clock
+	Remaining time.Duration // of the lease, unless it is renewed
 }
 
-// Leader returns who leads; the error is [ErrNoLeader] while nobody does.
+// Leader returns the leader. The error is [ErrNoLeader] while there is none.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	v, err := e.locks.Inspect(ctx, e.mutex.Name())
 	if err != nil {
@@ -85,14 +89,14 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 func leader(v protocol.Lock) (Leader, error) {
 	for _, h := range v.Holds {
 		if h.Left > 0 {
-			return Leader{Member: h.Holder, Term: h.Token, Since: h.Since, Left: h.Left}, nil
+			return Leader{Member: h.Holder, Token: h.Token, Since: h.Since, Remaining: h.Left}, nil
 		}
 	}
 	return Leader{}, ErrNoLeader
 }
 
-// Observe yields who leads, at once and whenever that has changed, until ctx ends. The error is [ErrNoLeader] while nobody
-// does, or what the store fails with: see [lock.Locks.Watch].
+// Observe yields the leader at once and after each change, until ctx ends. The error is
+// [ErrNoLeader] while there is none, or an error of the store: see [lock.Locks.Watch].
 func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		for v, err := range e.locks.Watch(ctx, e.mutex.Name()) {
@@ -107,10 +111,11 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	}
 }
 
-// Lead campaigns, and calls lead whenever this member is elected, until lead returns while the leadership is valid, or ctx
-// ends. It returns what lead did, or the cause of ctx. lead must return when its context ends: only then does this member
-// campaign again. A campaign that fails with [lease.ErrPermanent] ends it too.
-func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, term int64) error) error {
+// Lead campaigns, and calls lead when this member is elected, until lead returns while the
+// leadership is valid, or ctx ends. It returns the result of lead, or the cause of ctx. lead must
+// return when its context ends: only then does this member campaign again. A campaign that fails
+// with [protocol.ErrPermanent] also ends it.
+func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, token int64) error) error {
 	for {
 		l, err := e.Campaign(ctx)
 		if err != nil {
@@ -118,8 +123,8 @@ func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, term
 		}
 		lost := false
 		func() {
-			defer func() { _ = l.Resign(ctx) }() // also when lead panics; what fails here runs out by itself
-			err = lead(l.Context(), l.Term())
+			defer func() { _ = l.Resign(ctx) }() // also when lead panics; if it fails, the lease expires
+			err = lead(l.Context(), l.Token())
 			lost = l.Context().Err() != nil
 		}()
 		switch cause := context.Cause(ctx); {

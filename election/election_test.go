@@ -32,7 +32,7 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-const term = 15 * time.Second
+const ttl = 15 * time.Second
 
 var errDown = errors.New("the store is down")
 
@@ -132,15 +132,15 @@ func TestMembersAreElectedInTheOrderOfTheirCampaigns(t *testing.T) {
 			if i == 0 {
 				since = since.Add(-members * time.Second)
 			}
-			require.Greater(t, l.Term(), last)
-			last = l.Term()
+			require.Greater(t, l.Token(), last)
+			last = l.Token()
 			require.True(t, l.Valid())
 			leader, err := observer.Leader(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, fmt.Sprintf("m%d", i), leader.Member)
-			require.Equal(t, l.Term(), leader.Term)
+			require.Equal(t, l.Token(), leader.Token)
 			require.True(t, since.Equal(leader.Since), leader.Since)
-			require.Positive(t, leader.Left)
+			require.Positive(t, leader.Remaining)
 			time.Sleep(time.Minute)
 			require.True(t, l.Valid())
 			require.NoError(t, l.Resign(t.Context()))
@@ -185,10 +185,10 @@ func TestACutOffLeaderStopsBeforeTheNextIsElected(t *testing.T) {
 		a.link.down.Store(true)
 		began := time.Now()
 		second := campaign(t, b)
-		require.LessOrEqual(t, time.Since(began), term+25*time.Millisecond)
+		require.LessOrEqual(t, time.Since(began), ttl+25*time.Millisecond)
 		require.ErrorIs(t, context.Cause(first.Context()), lease.ErrLost)
 		require.False(t, first.Valid())
-		require.Greater(t, second.Term(), first.Term())
+		require.Greater(t, second.Token(), first.Token())
 		a.link.down.Store(false)
 		require.ErrorIs(t, first.Resign(t.Context()), lease.ErrFenced)
 		require.True(t, second.Valid())
@@ -205,7 +205,7 @@ func TestACampaignThatIsGivenUpElectsNobody(t *testing.T) {
 		_, err := b.Campaign(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, `election: lock: gave up "primary" after 5s`)
-		_, err = election.New(b.locks, "primary", lock.WaitLimit(time.Second)).Campaign(t.Context())
+		_, err = election.New(b.locks, "primary", lock.WithWaitTimeout(time.Second)).Campaign(t.Context())
 		require.ErrorIs(t, err, lease.ErrHeld)
 		require.NoError(t, l.Resign(t.Context()))
 		began := time.Now()
@@ -219,7 +219,7 @@ func TestACampaignThatIsGivenUpElectsNobody(t *testing.T) {
 
 func TestNobodyLeadsForLongerThanMaxHold(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
-		a := join(t, store, "a", lock.MaxHold(time.Hour))
+		a := join(t, store, "a", lock.WithMaxHold(time.Hour))
 		l := campaign(t, a)
 		began := time.Now()
 		<-l.Context().Done()
@@ -228,10 +228,10 @@ func TestNobodyLeadsForLongerThanMaxHold(t *testing.T) {
 	})
 }
 
-// seen is what an observer sees: member and term, or why not.
+// seen is what an observer sees: member and token, or why not.
 type seen struct {
 	member string
-	term   int64
+	token  int64
 	err    error
 }
 
@@ -241,7 +241,7 @@ func observe(ctx context.Context, m *member) <-chan []seen {
 	go func() {
 		var all []seen
 		for l, err := range m.Observe(ctx) {
-			all = append(all, seen{l.Member, l.Term, err})
+			all = append(all, seen{l.Member, l.Token, err})
 		}
 		done <- all
 	}()
@@ -262,14 +262,14 @@ func TestObserversSeeTheSameLeadersInTheSameOrder(t *testing.T) {
 		for i := range 10 {
 			time.Sleep(rand.N(5 * time.Second))
 			l := campaign(t, members[i%2])
-			want = append(want, seen{member: []string{"a", "b"}[i%2], term: l.Term()})
+			want = append(want, seen{member: []string{"a", "b"}[i%2], token: l.Token()})
 			time.Sleep(time.Millisecond + rand.N(40*time.Second))
 			require.NoError(t, l.Resign(t.Context()))
 			want = append(want, seen{err: election.ErrNoLeader})
 			time.Sleep(time.Millisecond)
 		}
 		l := campaign(t, members[0])
-		want = append(want, seen{member: "a", term: l.Term()})
+		want = append(want, seen{member: "a", token: l.Token()})
 		time.Sleep(time.Minute)
 		members[0].link.down.Store(true) // and runs out
 		time.Sleep(time.Minute)
@@ -297,7 +297,7 @@ func TestAnObserverSeesThatTheStoreIsAway(t *testing.T) {
 		o.link.down.Store(false)
 		time.Sleep(time.Minute)
 		end()
-		require.Equal(t, []seen{{"a", l.Term(), nil}, {err: errDown}, {"a", l.Term(), nil}}, <-all)
+		require.Equal(t, []seen{{"a", l.Token(), nil}, {err: errDown}, {"a", l.Token(), nil}}, <-all)
 		require.NoError(t, l.Resign(t.Context()))
 	})
 }
@@ -319,12 +319,12 @@ func TestOneLeadsAtATimeWhateverHappens(t *testing.T) {
 			m := join(t, store, name)
 			running.Go(func() {
 				for ctx.Err() == nil {
-					_ = m.Lead(ctx, func(ctx context.Context, term int64) error {
+					_ = m.Lead(ctx, func(ctx context.Context, token int64) error {
 						mu.Lock()
-						if len(leads) > 0 || term <= last {
-							t.Errorf("%s leads in term %d after %d while %v do", name, term, last, leads)
+						if len(leads) > 0 || token <= last {
+							t.Errorf("%s leads with token %d after %d while %v do", name, token, last, leads)
 						}
-						leads[name], last, terms = true, term, terms+1
+						leads[name], last, terms = true, token, terms+1
 						mu.Unlock()
 						select {
 						case <-ctx.Done():
@@ -366,22 +366,22 @@ func TestOneLeadsAtATimeWhateverHappens(t *testing.T) {
 func TestLeadCampaignsAgainAfterALoss(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		a := join(t, store, "a")
-		var terms []int64
-		err := a.Lead(t.Context(), func(ctx context.Context, term int64) error {
-			terms = append(terms, term)
-			if len(terms) == 3 {
+		var tokens []int64
+		err := a.Lead(t.Context(), func(ctx context.Context, token int64) error {
+			tokens = append(tokens, token)
+			if len(tokens) == 3 {
 				return nil
 			}
 			synctest.Wait()
-			_, err := a.locks.ForceRelease(ctx, "primary", term)
+			_, err := a.locks.ForceRelease(ctx, "primary", token)
 			require.NoError(t, err)
 			<-ctx.Done()
 			require.ErrorIs(t, context.Cause(ctx), lease.ErrLost)
 			return context.Cause(ctx)
 		})
 		require.NoError(t, err)
-		require.Len(t, terms, 3)
-		require.IsIncreasing(t, terms)
+		require.Len(t, tokens, 3)
+		require.IsIncreasing(t, tokens)
 		_, err = a.Leader(t.Context())
 		require.ErrorIs(t, err, election.ErrNoLeader)
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-// Two members campaign; when the first resigns the second leads, in a higher term.
+// Two members campaign; when the first resigns the second leads, with a higher token.
 func Example() {
 	ctx, store := context.Background(), new(memlease.Store) // redislease.New in production
 	one, two := lock.New(store, lock.WithHolder("one")), lock.New(store, lock.WithHolder("two"))
@@ -36,7 +36,7 @@ func Example() {
 	}()
 	fmt.Println("one resigns:", first.Resign(ctx))
 	second := <-elected
-	fmt.Println("two leads, in a higher term:", second.Term() > first.Term())
+	fmt.Println("two leads, with a higher token:", second.Token() > first.Token())
 	fmt.Println("two resigns:", second.Resign(ctx))
 
 	_, err = election.New(one, "primary").Leader(ctx)
@@ -44,7 +44,7 @@ func Example() {
 	// Output:
 	// one leads <nil>
 	// one resigns: <nil>
-	// two leads, in a higher term: true
+	// two leads, with a higher token: true
 	// two resigns: <nil>
 	// nobody leads: true
 }
@@ -55,15 +55,15 @@ func ExampleElection_Lead() {
 	defer locks.Close()
 	ctx, stop := context.WithCancel(context.Background())
 
-	err := election.New(locks, "primary", lock.Term(5*time.Second)).Lead(ctx, func(ctx context.Context, term int64) error {
-		fmt.Println("leads; the term is positive:", term > 0)
+	err := election.New(locks, "primary", lock.WithTTL(5*time.Second)).Lead(ctx, func(ctx context.Context, token int64) error {
+		fmt.Println("leads; the token is positive:", token > 0)
 		stop()       // the service shuts down
 		<-ctx.Done() // return when the context ends: another may lead from then on
 		return nil
 	})
 	fmt.Println(err)
 	// Output:
-	// leads; the term is positive: true
+	// leads; the token is positive: true
 	// context canceled
 }
 

@@ -43,7 +43,7 @@ func init() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("leads", l.Term())
+	fmt.Println("leads", l.Token())
 	for l.Valid() { // as before each write
 		time.Sleep(time.Millisecond)
 	}
@@ -59,7 +59,7 @@ func open(addr string) (*redislease.Store, *redis.Client, error) {
 }
 
 func elect(locks *lock.Locks) *election.Election {
-	return election.New(locks, "primary", lock.Term(shortTerm), lock.Ticket(900*time.Millisecond))
+	return election.New(locks, "primary", lock.WithTTL(shortTerm), lock.WithWaiterTTL(900*time.Millisecond))
 }
 
 func dial(t *testing.T, addr, name string) *election.Election {
@@ -84,7 +84,7 @@ func follow(t *testing.T, e *election.Election) <-chan string {
 			if err != nil {
 				seen <- err.Error()
 			} else {
-				seen <- fmt.Sprint(l.Member, " leads ", l.Term)
+				seen <- fmt.Sprint(l.Member, " leads ", l.Token)
 			}
 		}
 	}()
@@ -108,7 +108,7 @@ func hear(t *testing.T, from <-chan string, want string) {
 	}
 }
 
-// Whether the leader's process is killed, or freezes, another is elected after its term, and all observers see that.
+// Whether the leader's process is killed, or freezes, another is elected after its TTL, and all observers see that.
 func TestTheLeadersProcessIsSucceeded(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "frozen": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
@@ -145,9 +145,9 @@ func TestTheLeadersProcessIsSucceeded(t *testing.T) {
 			l, err := dial(t, srv.Addr(), "next").Campaign(t.Context())
 			require.NoError(t, err)
 			require.Less(t, time.Since(began), shortTerm+slack)
-			require.Greater(t, l.Term(), first)
+			require.Greater(t, l.Token(), first)
 			for _, o := range observers {
-				hear(t, o, fmt.Sprint("next leads ", l.Term()))
+				hear(t, o, fmt.Sprint("next leads ", l.Token()))
 			}
 			if signal == syscall.SIGSTOP {
 				require.NoError(t, child.Process.Signal(syscall.SIGCONT))
@@ -177,7 +177,7 @@ func TestALeaderInABlackHoleStopsBeforeTheNextIsElected(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ended.Load())
 	require.False(t, first.Valid())
-	require.Greater(t, second.Term(), first.Term())
+	require.Greater(t, second.Token(), first.Token())
 	proxy.Heal()
 	require.ErrorIs(t, first.Resign(t.Context()), lease.ErrFenced)
 	require.NoError(t, second.Resign(t.Context()))

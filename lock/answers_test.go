@@ -66,7 +66,7 @@ func TestAnOutageLeavesFewGoroutinesBehind(t *testing.T) {
 
 // A lock that was granted without one's knowing is not held against those of the same process, nor oneself.
 func TestAGrantWhoseAnswerWasLostIsFoundAgain(t *testing.T) {
-	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.Fair()}} {
+	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.WithFairness()}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {
 				p, q := start(t, store, "p"), start(t, store, "q")

@@ -36,7 +36,7 @@ func init() {
 			fmt.Println("waiting")
 		}
 	}))
-	h, err := locks.Mutex("stock", append([]lock.Option{lock.Fair()}, short...)...).Acquire(context.Background())
+	h, err := locks.Mutex("stock", append([]lock.Option{lock.WithFairness()}, short...)...).Acquire(context.Background())
 	if err != nil {
 		panic(err)
 	}
@@ -94,7 +94,7 @@ func TestAFrozenProcessFindsItsLockLost(t *testing.T) {
 	c := startChild(t, srv.Addr())
 	c.hears("held")
 	c.signal(syscall.SIGSTOP)
-	w := begin(t.Context(), p.Mutex("stock", append([]lock.Option{lock.Fair()}, short...)...))
+	w := begin(t.Context(), p.Mutex("stock", append([]lock.Option{lock.WithFairness()}, short...)...))
 	h := w.granted(t)
 	require.Less(t, w.took, shortTerm+slack)
 	c.signal(syscall.SIGCONT)
@@ -111,7 +111,7 @@ func TestAKilledProcessIsTakenOver(t *testing.T) {
 	c := startChild(t, srv.Addr())
 	c.hears("held")
 	c.signal(syscall.SIGKILL)
-	w := begin(t.Context(), p.Mutex("stock", append([]lock.Option{lock.Fair()}, short...)...))
+	w := begin(t.Context(), p.Mutex("stock", append([]lock.Option{lock.WithFairness()}, short...)...))
 	release(t, w.granted(t))
 	require.Less(t, w.took, shortTerm+slack)
 }
@@ -120,7 +120,7 @@ func TestAFrozenWaiterDelaysThoseBehindItByItsTicket(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	p := dial(t, srv.Addr())
-	fair := p.Mutex("stock", append([]lock.Option{lock.Fair()}, short...)...)
+	fair := p.Mutex("stock", append([]lock.Option{lock.WithFairness()}, short...)...)
 	h := acquire(t, fair)
 	c := startChild(t, srv.Addr())
 	c.hears("waiting")

@@ -20,7 +20,7 @@ func TestCloseEndsAllWaitingAndForgetsNobody(t *testing.T) {
 		kept := acquire(t, p.Mutex("other"))
 		var waiting []*acquisition
 		for range 10 {
-			waiting = append(waiting, begin(t.Context(), p.Mutex("stock")), begin(t.Context(), p.Mutex("stock", lock.Fair())))
+			waiting = append(waiting, begin(t.Context(), p.Mutex("stock")), begin(t.Context(), p.Mutex("stock", lock.WithFairness())))
 		}
 		p.link.set(func(l *link) { l.release = firstThen(5, fails, nil) })
 		synctest.Wait()
@@ -76,7 +76,7 @@ func TestCloseDoesNotWaitForAStoreThatIsAway(t *testing.T) {
 				p := start(t, store, "p")
 				p.link.cut(f)
 				for range 100 {
-					w := begin(t.Context(), p.Mutex("stock", lock.Fair()))
+					w := begin(t.Context(), p.Mutex("stock", lock.WithFairness()))
 					defer func() { <-w.done; require.ErrorIs(t, w.err, lock.ErrClosed) }()
 				}
 				synctest.Wait()

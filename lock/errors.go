@@ -3,11 +3,11 @@ package lock
 import "errors"
 
 var (
-	// ErrUnsupported is matched by the error of all that is asked of a store which is no [protocol.Locker].
+	// ErrUnsupported matches the error of every call on a store that is no [protocol.Locker].
 	ErrUnsupported = errors.New("lock: the store has no locks")
-	// ErrClosed is returned by what is begun after [Locks.Close], or ended by it.
+	// ErrClosed is returned by calls after [Locks.Close], and by calls that it ends.
 	ErrClosed = errors.New("lock: closed")
-	// ErrOver is returned by [Reentrant.Acquire] with a context from inside a hold that has ended: what runs under it
-	// must not go on as if the lock were held, nor take it anew behind its caller's back.
+	// ErrOver is returned by [Reentrant.Acquire] with a context of a hold that has ended. Code
+	// under that context must not continue as if the lock were held, nor acquire it again.
 	ErrOver = errors.New("lock: the hold that this context is from has ended")
 )

@@ -7,14 +7,14 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Event is something that has happened to a lock in this process: one of the types below.
+// Event is something that happened to a lock in this process: one of the types below.
 type Event interface{ event() }
 
-// Waiting says that Acquire has to wait, for Holder before others.
+// Waiting says that Acquire has to wait. Holder holds the lock.
 type Waiting struct{ Name, Holder string }
 
-// ClaimFailed says that the store failed while Acquire waits, which then asks again. Failures counts from 1 since the store
-// answered last: log the first of them and count them all.
+// ClaimFailed says that the store failed during Acquire, which retries. Failures counts from 1
+// since the store answered last: log the first one and count all.
 type ClaimFailed struct {
 	Name     string
 	Failures int
@@ -27,27 +27,26 @@ type Granted struct {
 	Name   string
 	Token  int64
 	Waited time.Duration
-	// TakenOver are those whose leases had run out, and who made room so: holders that died, or were cut off.
+	// TakenOver has the holders whose expired leases were replaced: they died, or lost the store.
 	TakenOver []protocol.LostHold
 }
 
-// GaveUp says that the lock was not granted. Err matches [lease.ErrHeld] when another held it until the wait limit, or was not to be
-// waited for.
+// GaveUp says that the lock was not granted. Err matches [lease.ErrHeld] when another held it.
 type GaveUp struct {
 	Name   string
 	Waited time.Duration
 	Err    error
 }
 
-// Renewed says that the lease was renewed, when so much of it was Left.
+// Renewed says that the lease was renewed while Remaining was left of it.
 type Renewed struct {
-	Name  string
-	Token int64
-	Left  time.Duration
+	Name      string
+	Token     int64
+	Remaining time.Duration
 }
 
-// Lost says that the lease was lost while it was held. Err says why: expired; fenced, that is, taken over or taken away; or held for
-// MaxHold.
+// Lost says that the lease was lost while it was held. Err has the cause: it expired, was fenced
+// (taken over or revoked), or was held for its maximum.
 type Lost struct {
 	Name  string
 	Token int64
@@ -55,7 +54,8 @@ type Lost struct {
 	Err   *lease.LostError
 }
 
-// Released says that the holder has given the lock back. Err is nil unless that failed: then it runs out by itself.
+// Released says that the holder released the lock. Err is nil unless that failed: the lease then
+// expires.
 type Released struct {
 	Name  string
 	Token int64
@@ -63,9 +63,9 @@ type Released struct {
 	Err   error
 }
 
-// EventsDropped says that an observer lost so many events, because it was too slow for so long that no more could be queued,
-// or because it panicked. Who lost them to a full queue gets it as soon as it takes events again; observers of
-// [WithSyncObserver] get it for each event that another lost.
+// EventsDropped says that an observer lost Count events, because it panicked or its queue was full.
+// An observer whose queue was full gets it as soon as it takes events again. Observers of
+// [WithSyncObserver] get it for each event that another one lost.
 type EventsDropped struct{ Count int }
 
 func (EventsDropped) event() {}

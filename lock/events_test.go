@@ -36,7 +36,7 @@ func TestEventsTellTheLifeOfALock(t *testing.T) {
 			r, ok := e.(lock.Renewed)
 			require.True(t, ok, "%T", e)
 			require.Equal(t, next.Token(), r.Token)
-			require.InDelta(t, term*2/3, r.Left, float64(term/6))
+			require.InDelta(t, term*2/3, r.Remaining, float64(term/6))
 			renewed++
 		}
 		require.InDelta(t, 3, renewed, 1)
@@ -99,7 +99,7 @@ func TestEveryGrantHasOneEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		for range 300 {
-			h := acquire(t, p.Mutex("stock", lock.MaxHold(time.Second)))
+			h := acquire(t, p.Mutex("stock", lock.WithMaxHold(time.Second)))
 			go func() {
 				time.Sleep(time.Second) // as it is lost
 				_ = h.Release(context.Background())

@@ -23,7 +23,7 @@ func Example() {
 	var fence fence.Memory // fence/sqlfence, fence/redisfence or fence/httpfence in production
 	stock := 10
 	sell := func(ctx context.Context) error {
-		hold, err := locks.Mutex("stock", lock.Fair()).Acquire(ctx) // waits for its turn
+		hold, err := locks.Mutex("stock", lock.WithFairness()).Acquire(ctx) // waits for its turn
 		if err != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func ExampleMutex_TryAcquire() {
 	// <nil>
 }
 
-// A wait limit bounds the wait and not the work that follows.
-func ExampleWaitLimit() {
+// A wait timeout limits the wait and not the work that follows.
+func ExampleWithWaitTimeout() {
 	ctx, locks := context.Background(), lock.New(new(memlease.Store))
 	defer locks.Close()
 
@@ -83,17 +83,17 @@ func ExampleWaitLimit() {
 		return
 	}
 	defer func() { _ = busy.Release(ctx) }()
-	_, err = locks.Mutex("printer", lock.WaitLimit(20*time.Millisecond)).Acquire(ctx)
+	_, err = locks.Mutex("printer", lock.WithWaitTimeout(20*time.Millisecond)).Acquire(ctx)
 	fmt.Println(errors.Is(err, lease.ErrHeld))
 	// Output: true
 }
 
 // The context of a hold ends when the lock is lost, and its cause says why.
-func ExampleMaxHold() {
+func ExampleWithMaxHold() {
 	ctx, locks := context.Background(), lock.New(new(memlease.Store))
 	defer locks.Close()
 
-	hold, err := locks.Mutex("import", lock.MaxHold(20*time.Millisecond)).Acquire(ctx)
+	hold, err := locks.Mutex("import", lock.WithMaxHold(20*time.Millisecond)).Acquire(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -18,7 +18,7 @@ import (
 func TestAFairLockIsGrantedInTheOrderOfArrival(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
-		h := acquire(t, p.Mutex("stock", lock.Fair()))
+		h := acquire(t, p.Mutex("stock", lock.WithFairness()))
 		var order, want []string
 		var waiting []*acquisition
 		for i := range 12 {
@@ -30,13 +30,13 @@ func TestAFairLockIsGrantedInTheOrderOfArrival(t *testing.T) {
 				holder = "p"
 			}
 			want = append(want, holder)
-			w := begin(t.Context(), q.Mutex("stock", lock.Fair()))
+			w := begin(t.Context(), q.Mutex("stock", lock.WithFairness()))
 			w.waits(t)
 			waiting = append(waiting, w)
 			time.Sleep(rand.N(2 * time.Second))
 		}
 		for range waiting {
-			_, err := p.Mutex("stock", lock.Fair()).TryAcquire(t.Context()) // does not push in
+			_, err := p.Mutex("stock", lock.WithFairness()).TryAcquire(t.Context()) // does not push in
 			require.ErrorIs(t, err, lease.ErrHeld)
 			release(t, h)
 			synctest.Wait()
@@ -58,12 +58,12 @@ func TestAFairLockIsGrantedInTheOrderOfArrival(t *testing.T) {
 func TestADeadWaiterDelaysThoseBehindItByTheLifeOfItsTicket(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, dead, q := start(t, store, "p"), start(t, store, "dead"), start(t, store, "q")
-		h := acquire(t, p.Mutex("stock", lock.Fair()))
+		h := acquire(t, p.Mutex("stock", lock.WithFairness()))
 		ctx, die := context.WithCancel(t.Context())
 		defer die()
-		first := begin(ctx, dead.Mutex("stock", lock.Fair()))
+		first := begin(ctx, dead.Mutex("stock", lock.WithFairness()))
 		first.waits(t)
-		second := begin(t.Context(), q.Mutex("stock", lock.Fair()))
+		second := begin(t.Context(), q.Mutex("stock", lock.WithFairness()))
 		time.Sleep(time.Minute)
 		second.waits(t)
 
@@ -107,10 +107,10 @@ func TestADeadWaiterDelaysOthersByTheThirdOfATicketWhereAnyMayGoFirst(t *testing
 func TestAWaiterThatFreezesAfterItWasToldLosesItsTurn(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, frozen, q := start(t, store, "p"), start(t, store, "frozen"), start(t, store, "q")
-		h := acquire(t, p.Mutex("stock", lock.Fair()))
-		first := begin(t.Context(), frozen.Mutex("stock", lock.Fair()))
+		h := acquire(t, p.Mutex("stock", lock.WithFairness()))
+		first := begin(t.Context(), frozen.Mutex("stock", lock.WithFairness()))
 		first.waits(t)
-		second := begin(t.Context(), q.Mutex("stock", lock.Fair()))
+		second := begin(t.Context(), q.Mutex("stock", lock.WithFairness()))
 		second.waits(t)
 		frozen.link.set(func(l *link) {
 			l.claim = firstThen(1, func(_ context.Context, do func() error) error {
@@ -133,10 +133,10 @@ func TestAWaiterThatFreezesAfterItWasToldLosesItsTurn(t *testing.T) {
 func TestADeadHolderDelaysByItsLease(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
-		h := acquire(t, p.Mutex("stock", lock.Fair()))
+		h := acquire(t, p.Mutex("stock", lock.WithFairness()))
 		p.link.cut(fails)
 		died := time.Now()
-		w := begin(t.Context(), q.Mutex("stock", lock.Fair()))
+		w := begin(t.Context(), q.Mutex("stock", lock.WithFairness()))
 		next := w.granted(t)
 		require.GreaterOrEqual(t, time.Since(died), term)
 		require.Less(t, time.Since(died), term+25*time.Millisecond)
@@ -157,7 +157,7 @@ func TestManyFairWaitersAreServedWhateverBecomesOfSome(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, rand.N(20*time.Second))
 				defer cancel()
 			}
-			w := begin(ctx, p.Mutex("stock", lock.Fair()))
+			w := begin(ctx, p.Mutex("stock", lock.WithFairness()))
 			go func() {
 				defer func() { served <- i }()
 				if <-w.done; w.err == nil {

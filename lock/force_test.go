@@ -82,7 +82,7 @@ func TestWhatIsTakenAwayByForceIsNoticedAtTheNextRenewalAtLast(t *testing.T) {
 func TestWhatIsTakenAwayWhileNobodyListensIsNoticedWhenTheyDoAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
-		h := acquire(t, p.Mutex("stock", lock.Term(time.Hour)))
+		h := acquire(t, p.Mutex("stock", lock.WithTTL(time.Hour)))
 		synctest.Wait()
 		p.link.hangUp(errDown)
 		synctest.Wait()

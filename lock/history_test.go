@@ -40,7 +40,7 @@ func seedOf(t *testing.T) uint64 {
 // rise from grant to grant.
 func TestHistoriesAreThoseOfALock(t *testing.T) {
 	seed := seedOf(t)
-	short := []lock.Option{lock.Term(3 * time.Second), lock.Ticket(600 * time.Millisecond)}
+	short := []lock.Option{lock.WithTTL(3 * time.Second), lock.WithWaiterTTL(600 * time.Millisecond)}
 	with := func(opts ...lock.Option) []lock.Option { return append(opts, short...) }
 	either := func(r *rand.Rand, a, b lock.Lock) lock.Lock {
 		if r.IntN(3) == 0 {
@@ -53,7 +53,7 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 		of    func(*rand.Rand, *lock.Locks) lock.Lock
 	}{
 		"mutex":     {1, func(_ *rand.Rand, s *lock.Locks) lock.Lock { return s.Mutex("l", short...) }},
-		"fair":      {1, func(_ *rand.Rand, s *lock.Locks) lock.Lock { return s.Mutex("l", with(lock.Fair())...) }},
+		"fair":      {1, func(_ *rand.Rand, s *lock.Locks) lock.Lock { return s.Mutex("l", with(lock.WithFairness())...) }},
 		"reentrant": {1, func(_ *rand.Rand, s *lock.Locks) lock.Lock { return s.Reentrant("l", short...) }},
 		"semaphore": {5, func(r *rand.Rand, s *lock.Locks) lock.Lock {
 			return either(r, s.Semaphore("l", 5, short...), taking{s.Semaphore("l", 5, short...).Take(3), 3})
@@ -63,7 +63,7 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 			return either(r, l.Reader(), taking{l.Writer(), protocol.MaxPermits})
 		}},
 		"writers first": {protocol.MaxPermits, func(r *rand.Rand, s *lock.Locks) lock.Lock {
-			l := s.ReadWrite("l", with(lock.WritersFirst())...)
+			l := s.ReadWrite("l", with(lock.WithWritersFirst())...)
 			return either(r, l.Reader(), taking{l.Writer(), protocol.MaxPermits})
 		}},
 	} {

@@ -10,18 +10,18 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Hold is a lock that is held, until it is released or lost. Always release it, also when it was lost. It is safe for
-// concurrent use.
+// Hold is a lock that is held until it is released or lost. Always release it, also after a loss.
+// It is safe for concurrent use.
 type Hold struct {
-	lease *lease.Lease
-	ctx   context.Context
-	once  sync.Once
-	err   error // of the release
-	give  func(context.Context) error
+	lease   *lease.Lease
+	ctx     context.Context
+	once    sync.Once
+	err     error // of the release
+	release func(context.Context) error
 }
 
-// Context ends when the lock is lost or released: see [lease.Lease.Context]. It ends as well with the context that the lock
-// was acquired with, though the lock is then still held: release it.
+// Context returns a context that ends when the lock is lost or released: see [lease.Lease.Context].
+// It also ends with the context of Acquire, but the lock is then still held: release it.
 func (h *Hold) Context() context.Context { return h.ctx }
 
 // Name returns the name of the lock.
@@ -33,36 +33,36 @@ func (h *Hold) Token() int64 { return h.lease.Token() }
 // Valid reports whether the lock is proved held at this instant: see [lease.Lease.Valid].
 func (h *Hold) Valid() bool { return h.lease.Valid() }
 
-// Deadline is when the hold stops to be valid unless it is renewed first, by the local clock.
+// Deadline returns when the hold ends unless it is renewed before, by the local clock.
 func (h *Hold) Deadline() time.Time { return h.lease.Deadline() }
 
 // OnRenewal calls f after each renewal: see [lease.Lease.OnRenewal].
 func (h *Hold) OnRenewal(f func(deadline time.Time)) (stop func()) { return h.lease.OnRenewal(f) }
 
-// Release gives the lock back, and tells whoever is next. It can be called with a context that has ended: it then tries for
-// another second. Later calls return what the first one did. The error matches [protocol.ErrFenced] when the lock was not
-// held any more.
+// Release releases the lock and notifies the next waiter. If ctx has ended, it still tries for a
+// second. Later calls return the result of the first one. The error matches [protocol.ErrFenced]
+// when the lock was not held any more.
 func (h *Hold) Release(ctx context.Context) error {
-	h.once.Do(func() { h.err = h.give(ctx) })
+	h.once.Do(func() { h.err = h.release(ctx) })
 	return h.err
 }
 
-// lastSecond is how long a release is tried when its context has ended.
-const lastSecond = time.Second
+// releaseGrace is how long a release is tried after its context has ended.
+const releaseGrace = time.Second
 
-// keep makes the hold of what was granted; after Close it gives that back.
+// keep makes a hold of a grant. After Close it returns the grant.
 func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent lease.Moment) (*Hold, error) {
 	c, began := t.claim, time.Now()
 	s.mu.Lock()
 	if s.life.Err() != nil {
 		s.mu.Unlock()
-		s.takeBack(c)
+		s.abandon(c)
 		return nil, ErrClosed
 	}
-	l := s.keeper.KeepLock(t.parent, c, a, t.most, sent)
+	l := s.keeper.KeepLock(t.parent, c, a, t.maxHold, sent)
 	h := &Hold{lease: l, ctx: l.Context()}
 	s.holds[c.Request] = h
-	s.listenLocked() // to hear of it when it is taken away
+	s.listenLocked() // for the notification of a revoked grant
 	s.mu.Unlock()
 
 	forget := func() {
@@ -74,11 +74,11 @@ func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent lease.Moment) (*Hold
 		s.observe(Granted{Name: c.Name, Token: a.Token, Waited: began.Sub(t.began), TakenOver: a.Lost})
 		before := l.Deadline()
 		l.OnRenewal(func(deadline time.Time) { // calls never overlap
-			s.observe(Renewed{Name: c.Name, Token: a.Token, Left: time.Until(before)})
+			s.observe(Renewed{Name: c.Name, Token: a.Token, Remaining: time.Until(before)})
 			before = deadline
 		})
 	}
-	// Either this notices the loss, or give the release: never both, nor neither.
+	// Either this function handles the loss, or h.release the release: always exactly one of them.
 	stop := context.AfterFunc(h.ctx, func() {
 		lost, ok := errors.AsType[*lease.LostError](context.Cause(h.ctx))
 		if !ok {
@@ -89,10 +89,10 @@ func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent lease.Moment) (*Hold
 			s.observe(Lost{Name: c.Name, Token: a.Token, Held: time.Since(began), Err: lost})
 		}
 	})
-	h.give = func(ctx context.Context) error {
+	h.release = func(ctx context.Context) error {
 		lost := !stop() && errors.Is(context.Cause(h.ctx), lease.ErrLost)
 		forget()
-		ctx, cancel := lasting(ctx, c.Term)
+		ctx, cancel := withGrace(ctx, c.Term)
 		defer cancel()
 		err := l.Release(ctx)
 		if s.observe != nil && !lost {
@@ -103,11 +103,12 @@ func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent lease.Moment) (*Hold
 	return h, nil
 }
 
-// lasting returns a context for what has to be done although ctx may have ended, within a limit that is at least a second.
-func lasting(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	lasts, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(limit, lastSecond))
+// withGrace returns a context for a release although ctx may have ended. It lasts for limit, and at
+// least a second.
+func withGrace(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	lasts, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(limit, releaseGrace))
 	stop := context.AfterFunc(ctx, func() {
-		t := time.NewTimer(lastSecond)
+		t := time.NewTimer(releaseGrace)
 		defer t.Stop()
 		select {
 		case <-t.C:

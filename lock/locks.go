@@ -14,58 +14,57 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Locks makes the locks that are kept in one store. All of them share a keeper, which renews what
-// is held, and one subscription, by which those who wait are told. It is safe for concurrent use.
+// Locks makes the locks of one store. They share one renewer and one subscription. It is safe for
+// concurrent use.
 type Locks struct {
-	store   protocol.Locker // nil when fault says why
+	store   protocol.Locker // nil when fault is not
 	keeper  *lease.Keeper
 	holder  string
 	events  observers
-	observe func(Event) // nil when nobody observes
-	fault   error       // of New's arguments, which acquiring returns
+	observe func(Event) // nil without observers
+	fault   error       // of the arguments of New; acquisitions return it
 
 	life context.Context
 	end  context.CancelFunc
-	late context.Context // ends a little later: see closing
+	late context.Context // ends closeTimeout later
 	over context.CancelFunc
-	work sync.WaitGroup // what Close waits for; from 0, Add under mu and only while life has not ended
+	work sync.WaitGroup // Close waits for it; Add from 0 only under mu and while life has not ended
 
-	mu        sync.Mutex
-	waiters   map[string]*waiter // by request
-	watches   map[*waiter]struct{}
-	gates     map[gateKey]*gate
-	holds     map[string]*Hold // by request
-	listens   bool             // the goroutine that listens runs
-	listening bool             // and hears
-	owed      []owed
-	takers    int              // goroutines that give back what is owed
-	tokens    map[string]int64 // the newest that is known of names
+	mu              sync.Mutex
+	waiters         map[string]*waiter // by request
+	watches         map[*waiter]struct{}
+	gates           map[gateKey]*gate
+	holds           map[string]*Hold // by request
+	listenerStarted bool             // the goroutine of listen runs
+	subscribed      bool             // the subscription exists
+	returns         []abandoned
+	returners       int              // goroutines of returnAbandoned
+	tokens          map[string]int64 // the newest known token of each name
 }
 
 // LocksOption changes a default of [New].
 type LocksOption func(*Locks)
 
-// WithHolder says under what name locks are held and waited for: for people to see, not to tell
-// holders apart. It matches the pattern of [protocol.ValidName]. The default is made from the
-// host's name and the process id.
+// WithHolder sets the name that holds and waiters show to people. Several Locks may share it. It
+// matches the pattern of [protocol.ValidName]. The default is made from the host's name and the
+// process id.
 func WithHolder(name string) LocksOption { return func(s *Locks) { s.holder = name } }
 
 // WithObserver calls f with every [Event], one at a time and in order, on a goroutine of its own. f
-// may be slow, block or panic: no lock waits for it. 16,384 events wait for it at most; more are
-// dropped, and [EventsDropped] says how many. Close waits for f, for a second at most, so f must
-// not call it.
+// may be slow, block or panic: no lock waits for it. At most 16,384 events wait for it; more are
+// dropped, and [EventsDropped] has their number. Close waits for f for at most a second, so f must
+// not call Close.
 func WithObserver(f func(Event)) LocksOption { return func(s *Locks) { s.events.add(f) } }
 
-// WithSyncObserver calls f with every [Event], on the goroutine that it happens on: f misses
-// nothing, and locks wait for it. It is for counters, such as those of package metrics. f is called
-// by several goroutines at once, and must not block, nor call Close. A panic of f is contained.
+// WithSyncObserver calls f with every [Event], on the goroutine of the event: f misses nothing, and
+// locks wait for it. It is for counters, such as those of package metrics. Several goroutines call
+// f at once. f must not block or call Close. A panic of f is contained.
 func WithSyncObserver(f func(Event)) LocksOption {
 	return func(s *Locks) { s.events.sync = append(s.events.sync, f) }
 }
 
-// New returns a maker of the locks that are kept in store. Nothing is asked of the store before a
-// lock is acquired. What is wrong with the arguments acquiring says: with a store that is no
-// [protocol.Locker], an error that matches [ErrUnsupported].
+// New returns a maker of locks in store. It does not call the store. Acquisitions return the faults
+// of the arguments; for a store that is no [protocol.Locker], the error matches [ErrUnsupported].
 func New(store protocol.Store, opts ...LocksOption) *Locks {
 	s := &Locks{
 		keeper:  lease.NewKeeper(store),
@@ -96,25 +95,24 @@ func New(store protocol.Store, opts ...LocksOption) *Locks {
 	return s
 }
 
-// closing is how long Close gives what is to be given back: a store may take a second to notice
-// that a claim was given up.
-const closing = 2 * time.Second
+// closeTimeout is how long Close waits for abandoned claims to be returned. A store may take a
+// second to notice one.
+const closeTimeout = 2 * time.Second
 
-// Close gives up all waiting, takes back the places in line, lets go of what is held without
-// telling the store, ends the subscription, and waits for all that: while the store is away for up
-// to two seconds. Release what is held before.
+// Close ends all waits, returns their places in the queue, stops renewing holds without releasing
+// them, and ends the subscription. It waits for all of that, at most two seconds while the store
+// does not answer. Release holds before.
 func (s *Locks) Close() {
 	s.mu.Lock()
 	s.end()
 	s.mu.Unlock()
-	defer time.AfterFunc(closing, s.over).Stop()
+	defer time.AfterFunc(closeTimeout, s.over).Stop()
 	s.keeper.Close()
 	s.work.Wait()
 	s.events.flush()
 }
 
-// begin tells Close to wait until work.Done is called, and reports whether it does: not after
-// Close.
+// begin makes Close wait until work.Done is called. It returns false after Close.
 func (s *Locks) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,14 +123,13 @@ func (s *Locks) begin() bool {
 	return true
 }
 
-// until returns a context that ends with ctx, at Close, and when the limit has passed unless that
-// is 0.
+// until returns a context that ends with ctx, at Close, and after the limit unless that is 0.
 func (s *Locks) until(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	waiting, end := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.life, func() { end(ErrClosed) })
 	cancel := context.CancelFunc(func() {})
 	if limit > 0 {
-		waiting, cancel = context.WithTimeoutCause(waiting, limit, errWaited)
+		waiting, cancel = context.WithTimeoutCause(waiting, limit, errWaitTimeout)
 	}
 	return waiting, func() {
 		stop()
@@ -141,7 +138,7 @@ func (s *Locks) until(ctx context.Context, limit time.Duration) (context.Context
 	}
 }
 
-// Inspect shows who holds and who waits for the lock of that name.
+// Inspect returns the holders and waiters of a lock.
 func (s *Locks) Inspect(ctx context.Context, name string) (protocol.Lock, error) {
 	if s.store == nil {
 		return protocol.Lock{}, s.fault
@@ -149,7 +146,7 @@ func (s *Locks) Inspect(ctx context.Context, name string) (protocol.Lock, error)
 	return s.store.Lock(ctx, name)
 }
 
-// List lists the locks that are held or waited for: see [protocol.Locker].
+// List returns the locks that have holders or waiters: see [protocol.Locker].
 func (s *Locks) List(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
 	if s.store == nil {
 		return nil, "", s.fault
@@ -157,8 +154,8 @@ func (s *Locks) List(ctx context.Context, prefix, cursor string, count int) (loc
 	return s.store.Locks(ctx, prefix, cursor, count)
 }
 
-// ForceRelease takes the grant with this token away from its holder, and reports whether it was
-// held: see [protocol.Locker].
+// ForceRelease revokes the grant with this token, and reports whether it was held: see
+// [protocol.Locker].
 func (s *Locks) ForceRelease(ctx context.Context, name string, token int64) (held bool, err error) {
 	if s.store == nil {
 		return false, s.fault
@@ -181,19 +178,19 @@ func defaultHolder() string {
 type Option func(*settings)
 
 type settings struct {
-	term, ticket, maxHold, waitLimit time.Duration
-	turn                             protocol.Turn
-	tell                             bool
-	fault                            error // nil options
+	ttl, waiterTTL, maxHold, waitTimeout time.Duration
+	order                                protocol.Turn
+	broadcast                            bool
+	fault                                error // nil options
 }
 
 const (
-	defaultTerm   = 15 * time.Second
-	defaultTicket = 3 * time.Second
+	defaultTTL       = 15 * time.Second
+	defaultWaiterTTL = 3 * time.Second
 )
 
 func settingsOf(turn protocol.Turn, opts []Option) settings {
-	o := settings{term: defaultTerm, ticket: defaultTicket, turn: turn}
+	o := settings{ttl: defaultTTL, waiterTTL: defaultWaiterTTL, order: turn}
 	for i, opt := range opts {
 		if opt == nil {
 			o.fault = errors.Join(o.fault, fmt.Errorf("lock: options[%d]: nil must be an option", i))
@@ -204,35 +201,34 @@ func settingsOf(turn protocol.Turn, opts []Option) settings {
 	return o
 }
 
-// Term sets how long a hold lasts without renewal: how long others wait when the holder dies. The
-// default is 15 s; at least 1 ms. Choose several times the timeout of the store.
-func Term(d time.Duration) Option { return func(o *settings) { o.term = d } }
+// WithTTL sets how long a hold lasts without renewal: how long others wait when the holder dies.
+// The default is 15 s; at least 1 ms. Use several times the timeout of the store.
+func WithTTL(d time.Duration) Option { return func(o *settings) { o.ttl = d } }
 
-// Ticket sets how long a place in line is kept without being asked for again, which happens three
-// times as often: how long a waiter that has died delays those behind it. The default is 3 s; from
-// 1 ms to an hour.
-func Ticket(d time.Duration) Option { return func(o *settings) { o.ticket = d } }
+// WithWaiterTTL sets how long a place in the queue lasts without a new claim: how long a dead
+// waiter delays those behind it. A waiter claims three times as often. The default is 3 s; from 1
+// ms to 1 h.
+func WithWaiterTTL(d time.Duration) Option { return func(o *settings) { o.waiterTTL = d } }
 
-// MaxHold bounds how long the lock is held: then it is lost, with [lease.LostMaxHold], however well
-// it can be renewed. 0, the default, means no bound.
-func MaxHold(d time.Duration) Option { return func(o *settings) { o.maxHold = d } }
+// WithMaxHold limits how long the lock is held. After that it is lost, with [lease.LostMaxHold],
+// even if renewals succeed. 0, the default, means no limit.
+func WithMaxHold(d time.Duration) Option { return func(o *settings) { o.maxHold = d } }
 
-// WaitLimit bounds how long Acquire waits; the error then matches [lease.ErrHeld]. 0, the default,
-// means no bound but that of the context. Unlike the context's it does not bound what is done while
-// the lock is held.
-func WaitLimit(d time.Duration) Option { return func(o *settings) { o.waitLimit = d } }
+// WithWaitTimeout limits how long Acquire waits; the error then matches [lease.ErrHeld]. 0, the
+// default, means no limit but ctx. Unlike ctx, it does not limit the hold.
+func WithWaitTimeout(d time.Duration) Option { return func(o *settings) { o.waitTimeout = d } }
 
-// Turn sets whom an acquisition lets go first. All who share a lock had better use the same. The
-// default is [protocol.TurnAny]; for a [ReadWrite] it is [protocol.TurnArrival].
-func Turn(t protocol.Turn) Option { return func(o *settings) { o.turn = t } }
+// WithOrder sets which waiter is granted the lock first. All users of a lock should set the same.
+// The default is [protocol.TurnAny], for a [ReadWrite] [protocol.TurnArrival].
+func WithOrder(t protocol.Turn) Option { return func(o *settings) { o.order = t } }
 
-// Fair lets those go first who came before: [protocol.TurnArrival].
-func Fair() Option { return Turn(protocol.TurnArrival) }
+// WithFairness grants the lock in the order of arrival: [protocol.TurnArrival].
+func WithFairness() Option { return WithOrder(protocol.TurnArrival) }
 
-// WritersFirst lets writers go before readers, and generally those who want more permits:
-// [protocol.TurnLargest].
-func WritersFirst() Option { return Turn(protocol.TurnLargest) }
+// WithWritersFirst grants the lock to writers before readers, and generally to those who claim more
+// permits: [protocol.TurnLargest].
+func WithWritersFirst() Option { return WithOrder(protocol.TurnLargest) }
 
-// Tell tells everyone who listens when the lock is granted and released, not only those whose turn
-// it is. Package election uses it.
-func Tell() Option { return func(o *settings) { o.tell = true } }
+// WithBroadcast notifies all subscribers when the lock is granted and released, not only the waiter
+// at the head of the queue. Package election uses it.
+func WithBroadcast() Option { return func(o *settings) { o.broadcast = true } }

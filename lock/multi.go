@@ -12,17 +12,15 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// Multi is several locks that are held together or not at all: of any kind and with any names. No order has to be agreed on.
-// It is safe for concurrent use.
+// Multi is several locks of any kind and name that are held together or not at all. Callers need
+// not agree on an order. It is safe for concurrent use.
 //
-// Acquire waits for one lock while it holds none, and then asks for the others. When it has found one of them held several
-// times, it takes all one after another in the order of their names, and keeps what it has while it waits for the next. As
-// all do so in one order, they do not deadlock; and none waits for ever, since a Multi lets those go first who have
-// waited for longer, whatever the [Turn] of its locks. A plain mutex that others acquire alone can still be taken by them
-// again and again.
+// Acquire waits until all locks are granted. The error is that of the lock that was not granted:
+// see [Lock].
 type Multi struct{ locks []Lock }
 
-// Multi returns the lock of all these. The shortest of their wait limits bounds how long Acquire waits for all of them.
+// Multi returns the lock of all these locks. The shortest of their wait timeouts limits how long
+// Acquire waits for all of them.
 func (s *Locks) Multi(locks ...Lock) *Multi {
 	m := &Multi{slices.Clone(locks)}
 	for i, l := range m.locks {
@@ -33,25 +31,28 @@ func (s *Locks) Multi(locks ...Lock) *Multi {
 	return m
 }
 
-// partial is a lock that can be a part of a [Multi]. Others can, too, but know only their own wait limits.
+// partial is a lock whose order and wait timeout a [Multi] can change. Other locks use only their
+// own.
 type partial interface {
 	Lock
-	byArrival() partial                    // the same lock, that lets those go first who came before
+	byArrival() partial                    // the same lock, granted in the order of arrival
 	waitLimit() time.Duration              // 0 for none
-	withWaitLimit(d time.Duration) partial // the same lock, with another
+	withWaitLimit(d time.Duration) partial // the same lock with another timeout
 }
 
-// MultiHold holds all locks of a [Multi]. Always release it, also when one was lost. It is safe for concurrent use.
+// MultiHold holds all locks of a [Multi]. Always release it, also after a loss. It is safe for
+// concurrent use.
 type MultiHold struct {
 	holds  []*Hold // in the order of the locks
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	stops  []func() bool // of what waits for the contexts of holds
+	stops  []func() bool // of the functions that wait for the contexts of holds
 	once   sync.Once
 	err    error
 }
 
-// Context ends when the first of the locks is lost or released, for the same cause.
+// Context returns a context that ends when the first of the locks is lost or released, with the
+// same cause.
 func (h *MultiHold) Context() context.Context { return h.ctx }
 
 // Holds returns the hold of each lock, in their order, with their tokens. Release them together.
@@ -62,10 +63,10 @@ func (h *MultiHold) Valid() bool {
 	return !slices.ContainsFunc(h.holds, func(h *Hold) bool { return !h.Valid() })
 }
 
-// Release gives all locks back, as [Hold.Release] does. The error joins theirs.
+// Release releases all locks, as [Hold.Release] does. It joins their errors.
 func (h *MultiHold) Release(ctx context.Context) error {
 	h.once.Do(func() {
-		h.cancel(lease.ErrReleased) // before others can be granted any of them
+		h.cancel(lease.ErrReleased) // before others can be granted one of them
 		for _, stop := range h.stops {
 			stop()
 		}
@@ -88,20 +89,21 @@ func (l *Multi) check() error {
 	return nil
 }
 
-// TryAcquire asks for all locks at the same time, and gives back what it got unless that is all. The error is that of the
-// first lock that was not granted: see [Lock].
+// TryAcquire claims all locks at the same time, and releases those that it got unless it got all.
+// The error is that of the first lock that was not granted: see [Lock].
 func (l *Multi) TryAcquire(ctx context.Context) (*MultiHold, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
 	holds := make([]*Hold, len(l.locks))
-	if _, err := l.others(ctx, holds); err != nil {
+	if _, err := l.tryOthers(ctx, holds); err != nil {
 		return nil, err
 	}
 	return l.held(ctx, holds), nil
 }
 
-// Acquire waits until all locks are granted. The error is that of the lock which was not granted: see [Lock].
+// Acquire waits until all locks are granted. The error is that of the lock which was not granted:
+// see [Lock].
 func (l *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -111,10 +113,10 @@ func (l *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
 		var holds []*Hold
 		var err error
 		if tries < freeTries {
-			holds, first, err = w.one(first)
+			holds, first, err = w.waitForOne(first)
 		} else {
 			holds, err = w.inOrder()
-			tries = -1 // should one be lost: a MaxHold may be too short for that
+			tries = -1 // one was lost: its maximum hold may be too short
 		}
 		switch {
 		case err != nil:
@@ -122,13 +124,14 @@ func (l *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
 		case holds != nil:
 			return l.held(ctx, holds), nil
 		}
-		// Those who give way to each other must not do so in step.
+		// Callers that give way to each other must not do so in step.
 		(*waiter)(nil).sleep(ctx, rand.N(time.Millisecond<<min(max(tries, 0), 6)))
 	}
 }
 
-// others asks for those locks that are not held yet. If one is not granted it gives back all, and returns which.
-func (l *Multi) others(ctx context.Context, holds []*Hold) (failed int, err error) {
+// tryOthers claims the locks that are not held yet. If one is not granted, it releases all, and
+// returns its index.
+func (l *Multi) tryOthers(ctx context.Context, holds []*Hold) (failed int, err error) {
 	errs := make([]error, len(l.locks))
 	var asking sync.WaitGroup
 	for i, m := range l.locks {
@@ -147,21 +150,21 @@ func (l *Multi) others(ctx context.Context, holds []*Hold) (failed int, err erro
 
 func (l *Multi) held(ctx context.Context, holds []*Hold) *MultiHold {
 	h := &MultiHold{holds: holds}
-	h.ctx, h.cancel = context.WithCancelCause(insides{ctx, holds})
+	h.ctx, h.cancel = context.WithCancelCause(holdsContext{ctx, holds})
 	for _, one := range holds {
 		h.stops = append(h.stops, context.AfterFunc(one.ctx, func() { h.cancel(context.Cause(one.ctx)) }))
 	}
 	return h
 }
 
-// insides carries the ownership of those holds that can be entered again.
-type insides struct {
+// holdsContext carries the ownership of re-entrant holds.
+type holdsContext struct {
 	context.Context
 	holds []*Hold
 }
 
 // Value implements [context.Context].
-func (c insides) Value(key any) any {
+func (c holdsContext) Value(key any) any {
 	if _, ok := key.(contextKey); ok {
 		for _, h := range c.holds {
 			if v := h.ctx.Value(key); v != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// freeTries is how often a [Multi] waits for one lock alone before it takes all in order.
+// freeTries is how often a [Multi] waits for a single lock before it takes all in order.
 const freeTries = 3
 
 // multiWait is one call of [Multi.Acquire].
@@ -23,7 +23,7 @@ type multiWait struct {
 	limit time.Duration // 0 for none
 }
 
-// waitLimit is the shortest of the locks' limits; 0 when none has any.
+// waitLimit returns the shortest wait timeout of the locks; 0 when none has one.
 func (l *Multi) waitLimit() (shortest time.Duration) {
 	for _, m := range l.locks {
 		if m, ok := m.(partial); ok {
@@ -35,7 +35,7 @@ func (l *Multi) waitLimit() (shortest time.Duration) {
 	return shortest
 }
 
-// acquire waits for one of the locks, within what is left of the limit.
+// acquire waits for one of the locks, within the remaining timeout.
 func (w *multiWait) acquire(i int) (*Hold, error) {
 	l, ok := w.locks[i].(partial)
 	if !ok {
@@ -45,40 +45,40 @@ func (w *multiWait) acquire(i int) (*Hold, error) {
 	if w.limit > 0 && left >= 0 {
 		if left = w.limit - time.Since(w.began); left <= 0 {
 			h, err := l.TryAcquire(w.ctx)
-			return h, w.over(l.Name(), err)
+			return h, w.limitError(l.Name(), err)
 		}
 	}
 	return l.withWaitLimit(left).Acquire(w.ctx)
 }
 
-// over says that the limit has passed, if another holds the lock.
-func (w *multiWait) over(name string, err error) error {
+// limitError returns the error of a passed timeout if another holds the lock, else err.
+func (w *multiWait) limitError(name string, err error) error {
 	if waited := time.Since(w.began); errors.Is(err, lease.ErrHeld) && w.limit > 0 && waited >= w.limit {
-		return fmt.Errorf("lock: gave up %q after %s, its wait limit: %w", name, waited.Round(time.Millisecond), err)
+		return fmt.Errorf("lock: gave up %q after %s, its wait timeout: %w", name, waited.Round(time.Millisecond), err)
 	}
 	return err
 }
 
-// one waits for one lock while it holds none, and then asks for the others. It returns no holds, and which lock to wait for next,
-// when another was not granted.
-func (w *multiWait) one(first int) (holds []*Hold, next int, err error) {
+// waitForOne waits for one lock while it holds none, and then tries the others. If one of them is
+// not granted, it returns no holds and the lock to wait for next.
+func (w *multiWait) waitForOne(first int) (holds []*Hold, next int, err error) {
 	h, err := w.acquire(first)
 	if err != nil {
 		return nil, first, err
 	}
 	holds = make([]*Hold, len(w.locks))
 	holds[first] = h
-	if next, err = w.others(w.ctx, holds); err == nil {
+	if next, err = w.tryOthers(w.ctx, holds); err == nil {
 		return holds, next, nil
 	}
-	if late := w.over(w.locks[next].Name(), err); late != err || errors.Is(err, protocol.ErrPermanent) { //nolint:errorlint // is it another?
+	if late := w.limitError(w.locks[next].Name(), err); late != err || errors.Is(err, protocol.ErrPermanent) { //nolint:errorlint // is it another?
 		return nil, next, late
 	}
 	return nil, next, nil
 }
 
-// inOrder takes the locks one after another, in the order of their names. It returns no holds when one was lost
-// meanwhile.
+// inOrder takes the locks one after another, in the order of their names. It returns no holds when
+// one was lost meanwhile.
 func (w *multiWait) inOrder() ([]*Hold, error) {
 	order := make([]int, len(w.locks))
 	for i := range order {
@@ -109,10 +109,10 @@ func (l simple) byArrival() partial {
 	return l
 }
 
-func (l simple) waitLimit() time.Duration { return l.settings.waitLimit }
+func (l simple) waitLimit() time.Duration { return l.settings.waitTimeout }
 
 func (l simple) withWaitLimit(d time.Duration) partial {
-	l.settings.waitLimit = d
+	l.settings.waitTimeout = d
 	return l
 }
 

@@ -26,19 +26,19 @@ func TestWaitLimitBoundsSeveralLocksAsWhole(t *testing.T) {
 				p, q := start(t, store, "p"), start(t, store, "q")
 				ctx, cancel := context.WithCancel(t.Context())
 				var others sync.WaitGroup
-				held := acquire(t, q.Mutex("a", lock.Fair()))
+				held := acquire(t, q.Mutex("a", lock.WithFairness()))
 				others.Go(func() {
 					for i := 1; ctx.Err() == nil; i++ {
 						time.Sleep(100 * time.Millisecond)
-						next := acquire(t, q.Mutex([]string{"a", "b"}[i%2], lock.Fair()))
+						next := acquire(t, q.Mutex([]string{"a", "b"}[i%2], lock.WithFairness()))
 						release(t, held)
 						held = next
 					}
 				})
 				began := time.Now()
-				_, err := p.Multi(p.Mutex("a", lock.WaitLimit(limits[0])), p.Mutex("b", lock.WaitLimit(limits[1]))).Acquire(ctx)
+				_, err := p.Multi(p.Mutex("a", lock.WithWaitTimeout(limits[0])), p.Mutex("b", lock.WithWaitTimeout(limits[1]))).Acquire(ctx)
 				require.ErrorIs(t, err, lease.ErrHeld)
-				require.ErrorContains(t, err, "wait limit")
+				require.ErrorContains(t, err, "wait timeout")
 				require.InDelta(t, 300*time.Millisecond, time.Since(began), float64(50*time.Millisecond))
 				cancel()
 				others.Wait()
@@ -69,7 +69,7 @@ func TestWhoWaitsForSeveralIsOvertakenSeldom(t *testing.T) {
 					}
 					var locks []lock.Lock
 					for _, name := range []int{i, i + 1, i + 2} {
-						locks = append(locks, p.Mutex(fmt.Sprint("m", name%3), lock.Term(2*time.Second)))
+						locks = append(locks, p.Mutex(fmt.Sprint("m", name%3), lock.WithTTL(2*time.Second)))
 					}
 					mu.Lock()
 					before := grants

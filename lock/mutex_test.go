@@ -47,7 +47,7 @@ func TestAFreeLockCostsOneClaimAndARelease(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		for _, l := range []lock.Lock{
-			p.Mutex("a"), p.Mutex("b", lock.Fair()), p.Semaphore("c", 3), p.ReadWrite("d").Writer(), p.Reentrant("e"),
+			p.Mutex("a"), p.Mutex("b", lock.WithFairness()), p.Semaphore("c", 3), p.ReadWrite("d").Writer(), p.Reentrant("e"),
 		} {
 			release(t, acquire(t, l))
 		}
@@ -172,7 +172,7 @@ func TestARepliesLossOnReleaseDoesNoHarm(t *testing.T) {
 func TestMaxHoldEndsAHoldHoweverWellItIsRenewed(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
-		h := acquire(t, p.Mutex("stock", lock.MaxHold(time.Minute)))
+		h := acquire(t, p.Mutex("stock", lock.WithMaxHold(time.Minute)))
 		began := time.Now()
 		<-h.Context().Done()
 		require.Equal(t, time.Minute, time.Since(began))
@@ -256,7 +256,7 @@ func TestWhatIsWrongWithALockIsSaidAllAtOnce(t *testing.T) {
 	locks := lock.New(store, lock.WithHolder("no spaces"))
 	defer locks.Close()
 	bad := []lock.Option{
-		lock.Term(0), lock.Ticket(2 * time.Hour), lock.MaxHold(-1), lock.WaitLimit(-1), lock.Turn(9),
+		lock.WithTTL(0), lock.WithWaiterTTL(2 * time.Hour), lock.WithMaxHold(-1), lock.WithWaitTimeout(-1), lock.WithOrder(9),
 	}
 	for _, ask := range []func(lock.Lock) error{
 		func(l lock.Lock) error { _, err := l.Acquire(t.Context()); return err },
@@ -265,15 +265,15 @@ func TestWhatIsWrongWithALockIsSaidAllAtOnce(t *testing.T) {
 		for _, l := range []lock.Lock{locks.Mutex("/", bad...), locks.Reentrant("/", bad...), locks.ReadWrite("/", bad...).Writer()} {
 			err := ask(l)
 			for _, part := range []string{
-				`name: "/"`, `holder: "no spaces"`, `term: "0s"`, `ticket: "2h0m0s"`, `max hold: "-1ns"`, `wait limit: "-1ns"`, `turn: "9"`,
+				`name: "/"`, `holder: "no spaces"`, `term: "0s"`, `ticket: "2h0m0s"`, `max hold: "-1ns"`, `wait timeout: "-1ns"`, `turn: "9"`,
 			} {
 				require.ErrorContains(t, err, part)
 			}
 		}
-		require.ErrorContains(t, ask(locks.Mutex("a", lock.Ticket(0))), "ticket")
+		require.ErrorContains(t, ask(locks.Mutex("a", lock.WithWaiterTTL(0))), "ticket")
 		good := lock.New(store)
-		require.ErrorContains(t, ask(good.Mutex("a", lock.Ticket(0))), "ticket")
-		require.ErrorContains(t, ask(good.Mutex("a", lock.Ticket(-1))), "ticket")
+		require.ErrorContains(t, ask(good.Mutex("a", lock.WithWaiterTTL(0))), "ticket")
+		require.ErrorContains(t, ask(good.Mutex("a", lock.WithWaiterTTL(-1))), "ticket")
 		require.ErrorContains(t, ask(good.Semaphore("a", 0)), "permits: 0 must be from 1")
 		require.ErrorContains(t, ask(good.Semaphore("a", -3)), "permits: -3 must be from 1")
 		require.ErrorContains(t, ask(good.Semaphore("a", protocol.MaxPermits+1)), "limit")

@@ -9,7 +9,8 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// ValidName reports whether s can be the name of a lock or an election as it is. [Name] makes one of any strings.
+// ValidName reports whether s can be the name of a lock or an election. [Name] makes a name of any
+// strings.
 func ValidName(s string) bool { return protocol.ValidName(s) }
 
 func checkName(s string) error {
@@ -19,12 +20,14 @@ func checkName(s string) error {
 	return fmt.Errorf("lock: name: %q %s; lock.Name makes a name of any strings", s, protocol.NameRule)
 }
 
-// Name makes a name of any strings, such as a kind and a key: Name("user", "1") is "user..1". Different parts make different
-// names, and the same parts always the same. The parts can be read in the name when they are short and hold only letters,
-// digits and hyphens; any other byte is written as an underscore and two hexadecimal digits. What would be longer than
-// 128 bytes ends in a hash of the whole, of 160 bits.
+// Name makes a name of any strings, such as a kind and a key: Name("user", "1") is "user..1".
+// Different parts make different names, and the same parts always the same. The parts can be read
+// in the name when they are short and hold only letters, digits and hyphens; any other byte is
+// written as an underscore and two hexadecimal digits. What would be longer than 128 bytes ends in
+// a hash of the whole, of 160 bits.
 //
-// A name that was chosen by hand can be equal to one that Name makes: use one of the two for a purpose.
+// A name that was chosen by hand can be equal to one that Name makes: use one of the two for a
+// purpose.
 func Name(parts ...string) string {
 	var b strings.Builder
 	for i, part := range parts {
@@ -65,7 +68,7 @@ func alphanumeric(c byte) bool {
 
 func plain(c byte) bool { return alphanumeric(c) || c == '-' }
 
-// holdsAll reports whether these Locks hold all permits of the lock that c asks for, in one hold.
+// holdsAll reports whether one hold of these Locks has all permits of the lock that c claims.
 func (s *Locks) holdsAll(c protocol.LockClaim) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

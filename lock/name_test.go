@@ -66,7 +66,7 @@ func TestAMutexTakenTwiceSaysThatItIsOneself(t *testing.T) {
 	defer locks.Close()
 	h, err := locks.Mutex("m").Acquire(t.Context())
 	require.NoError(t, err)
-	const self = "it is this process itself that holds it: see lock.Reentrant"
+	const self = "this process itself holds it: see lock.Reentrant"
 	_, err = locks.Mutex("m").TryAcquire(t.Context())
 	require.ErrorContains(t, err, self)
 	require.ErrorIs(t, err, lease.ErrHeld)

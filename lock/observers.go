@@ -11,7 +11,7 @@ const (
 	flushTimeout = time.Second // how long Close waits for observers
 )
 
-// observers hands events to those who observe: see [WithObserver] and [WithSyncObserver].
+// observers passes events to observers: see [WithObserver] and [WithSyncObserver].
 type observers struct {
 	sync   []func(Event)
 	queues []*eventqueue.Queue[Event]
@@ -25,7 +25,7 @@ func (o *observers) add(f func(Event)) {
 
 func (o *observers) any() bool { return len(o.sync)+len(o.queues) > 0 }
 
-// observe never waits, and no observer's panic gets past it.
+// observe never blocks, and contains the panics of observers.
 func (o *observers) observe(e Event) {
 	o.notify(e)
 	for _, q := range o.queues {
@@ -45,7 +45,7 @@ func (o *observers) notify(e Event) {
 	}
 }
 
-// flush waits for a bounded time until the observers have taken what is queued. What comes later is dropped.
+// flush waits until the queues are empty, at most for flushTimeout. Later events are dropped.
 func (o *observers) flush() {
 	until := time.Now().Add(flushTimeout)
 	for _, q := range o.queues {

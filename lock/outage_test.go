@@ -51,10 +51,10 @@ func TestWaitersOutliveAnOutageOfTheStore(t *testing.T) {
 func TestThePlaceInLineOutlivesAShortOutage(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q, r := start(t, store, "p"), start(t, store, "q"), start(t, store, "r")
-		h := acquire(t, p.Mutex("stock", lock.Fair()))
-		first := begin(t.Context(), q.Mutex("stock", lock.Fair()))
+		h := acquire(t, p.Mutex("stock", lock.WithFairness()))
+		first := begin(t.Context(), q.Mutex("stock", lock.WithFairness()))
 		first.waits(t)
-		second := begin(t.Context(), r.Mutex("stock", lock.Fair()))
+		second := begin(t.Context(), r.Mutex("stock", lock.WithFairness()))
 		for range 20 {
 			time.Sleep(10 * time.Second)
 			q.link.cut(fails)
@@ -73,11 +73,11 @@ func TestThePlaceInLineOutlivesAShortOutage(t *testing.T) {
 func TestWhoWaitsAndWhoHoldsOutliveAStoreThatForgets(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
-		h := acquire(t, p.Mutex("stock", lock.Fair()))
+		h := acquire(t, p.Mutex("stock", lock.WithFairness()))
 		time.Sleep(time.Minute)
 		store.Forget()
 		time.Sleep(term * 37 / 100) // until it has been renewed
-		w := begin(t.Context(), q.Mutex("stock", lock.Fair()))
+		w := begin(t.Context(), q.Mutex("stock", lock.WithFairness()))
 		time.Sleep(time.Minute)
 		w.waits(t)
 		require.True(t, h.Valid())

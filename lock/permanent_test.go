@@ -44,7 +44,7 @@ func TestErrorThatTimeDoesNotCureIsReturned(t *testing.T) {
 			locks := connect(t, redis.NewClient(&c.client))
 			ctx, cancel := context.WithTimeout(t.Context(), slack)
 			defer cancel()
-			for _, l := range []lock.Lock{locks.Mutex("stock"), locks.Mutex("stock", lock.Fair())} {
+			for _, l := range []lock.Lock{locks.Mutex("stock"), locks.Mutex("stock", lock.WithFairness())} {
 				_, err := l.Acquire(ctx)
 				require.ErrorIs(t, err, protocol.ErrPermanent)
 				require.ErrorContains(t, err, c.want)
@@ -113,8 +113,8 @@ func TestSettingsThatAreWrongArePermanentErrors(t *testing.T) {
 	locks := lock.New(new(memlease.Store))
 	defer locks.Close()
 	for name, l := range map[string]lock.Lock{
-		"name": locks.Mutex("/"), "term": locks.Mutex("a", lock.Term(0)), "ticket": locks.Mutex("a", lock.Ticket(0)),
-		"wait limit": locks.Mutex("a", lock.WaitLimit(-1)), "permits": locks.Semaphore("a", 0),
+		"name": locks.Mutex("/"), "term": locks.Mutex("a", lock.WithTTL(0)), "ticket": locks.Mutex("a", lock.WithWaiterTTL(0)),
+		"wait timeout": locks.Mutex("a", lock.WithWaitTimeout(-1)), "permits": locks.Semaphore("a", 0),
 	} {
 		_, err := l.Acquire(t.Context())
 		require.ErrorIs(t, err, protocol.ErrPermanent, name)

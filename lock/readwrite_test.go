@@ -78,8 +78,8 @@ func TestWhoGoesFirstIsAsTheTurnSays(t *testing.T) {
 		writersPasses bool // the reader that came before it
 	}{
 		"by arrival":    {nil, false, false},
-		"writers first": {[]lock.Option{lock.WritersFirst()}, false, true},
-		"readers first": {[]lock.Option{lock.Turn(protocol.TurnAny)}, true, false},
+		"writers first": {[]lock.Option{lock.WithWritersFirst()}, false, true},
+		"readers first": {[]lock.Option{lock.WithOrder(protocol.TurnAny)}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {
@@ -151,7 +151,7 @@ func TestAWriterThatGivesUpLetsReadersThrough(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		first := acquire(t, p.ReadWrite("book").Reader())
-		writer := begin(t.Context(), q.ReadWrite("book", lock.WaitLimit(10*time.Second)).Writer())
+		writer := begin(t.Context(), q.ReadWrite("book", lock.WithWaitTimeout(10*time.Second)).Writer())
 		writer.waits(t)
 		reader := begin(t.Context(), p.ReadWrite("book").Reader())
 		reader.waits(t)

@@ -24,7 +24,7 @@ const (
 	slack     = 5 * time.Second
 )
 
-var short = []lock.Option{lock.Term(shortTerm), lock.Ticket(900 * time.Millisecond)}
+var short = []lock.Option{lock.WithTTL(shortTerm), lock.WithWaiterTTL(900 * time.Millisecond)}
 
 // connect makes the locks of a process of its own on the server that client is for.
 func connect(t testing.TB, client *redis.Client, opts ...lock.LocksOption) *lock.Locks {
@@ -66,7 +66,7 @@ func TestRedisTellsWhoIsNext(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	p, q := dial(t, srv.Addr()), dial(t, srv.Addr())
-	for _, opts := range [][]lock.Option{patient, append([]lock.Option{lock.Fair()}, patient...)} {
+	for _, opts := range [][]lock.Option{patient, append([]lock.Option{lock.WithFairness()}, patient...)} {
 		h := acquire(t, p.Mutex("stock", opts...))
 		for range 20 { // without messages the first of them would take an hour
 			w := begin(t.Context(), q.Mutex("stock", opts...))
@@ -116,7 +116,7 @@ func TestRedisForceIsNoticedAtOnce(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	p, q := dial(t, srv.Addr()), dial(t, srv.Addr())
-	h := acquire(t, p.Mutex("stock", lock.Term(time.Hour)))
+	h := acquire(t, p.Mutex("stock", lock.WithTTL(time.Hour)))
 	require.Eventually(t, func() bool { // until it listens
 		n, err := srv.Client(t).PubSubNumSub(t.Context(), "solotick:default:line").Result()
 		return err == nil && n["solotick:default:line"] == 1
@@ -180,7 +180,7 @@ func TestRedisServesALongFairLine(t *testing.T) {
 	}
 	srv := redistest.Start(t)
 	p := dial(t, srv.Addr())
-	opts := []lock.Option{lock.Fair(), lock.Ticket(time.Minute)}
+	opts := []lock.Option{lock.WithFairness(), lock.WithWaiterTTL(time.Minute)}
 	h := acquire(t, p.Mutex("stock", opts...))
 	granted := make(chan error, waiters)
 	for range waiters {

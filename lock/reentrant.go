@@ -7,41 +7,43 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// Reentrant is a mutex that whoever holds it can acquire again: with the context of the hold, or one made from it. All such
-// holds are one lease with one token, are counted in this process, and cost no round trip. The lock is given back when as many
-// have been released; until then their contexts go on, unless it is lost. Goroutines that share such a context share the lock.
-// It is safe for concurrent use.
+// Reentrant is a mutex that its holder can acquire again, with the context of the hold or one
+// derived from it. All such holds are one lease with one token. This process counts them, without
+// round trips, and releases the lock with the last of them. Until then their contexts continue,
+// unless the lock is lost. Goroutines that share such a context share the lock. It is safe for
+// concurrent use.
 type Reentrant struct {
 	mutex *Mutex
 	key   contextKey
 }
 
-// Reentrant returns the re-entrant mutex of that name. What is wrong with the name or the options Acquire says.
+// Reentrant returns the re-entrant mutex of that name. Acquire returns the faults of the name and
+// the options.
 func (s *Locks) Reentrant(name string, opts ...Option) *Reentrant {
 	return &Reentrant{s.Mutex(name, opts...), contextKey{s, name}}
 }
 
-// contextKey is of the ownership of one re-entrant lock.
+// contextKey is the context key of the ownership of one re-entrant lock.
 type contextKey struct {
 	locks *Locks
 	name  string
 }
 
-// ownership is what the holds of one lease share. Contexts carry it.
+// ownership is the state that the holds of one lease share. Contexts carry it.
 type ownership struct {
 	outer *Hold
 
 	mu       sync.Mutex
-	count    int                  // of the holds that are not released; 0: it is over
-	outerIn  bool                 // the first of them is one
-	detached []context.CancelFunc // of the contexts of inner holds that were released, from which others may have been made
+	count    int                  // of unreleased holds; 0 when the lock is released
+	outerIn  bool                 // the first hold is not released
+	detached []context.CancelFunc // for contexts of released inner holds, which other holds may derive from
 }
 
 // Name implements [Lock].
 func (l *Reentrant) Name() string { return l.mutex.Name() }
 
-// Acquire implements [Lock]. With a context from inside a hold it returns at once; the error is then [ErrOver] when that hold has
-// been released, or why it was lost.
+// Acquire implements [Lock]. With a context of a hold it returns at once. The error is then
+// [ErrOver] when that hold was released, or the cause of its loss.
 func (l *Reentrant) Acquire(ctx context.Context) (*Hold, error) {
 	return l.acquire(ctx, l.mutex.Acquire)
 }
@@ -62,11 +64,11 @@ func (l *Reentrant) acquire(ctx context.Context, acquire func(context.Context) (
 	o := &ownership{outer: h, count: 1, outerIn: true}
 	return &Hold{
 		lease: h.lease, ctx: context.WithValue(h.ctx, l.key, o),
-		give: func(ctx context.Context) error { return o.leave(ctx, true, nil) },
+		release: func(ctx context.Context) error { return o.leave(ctx, true, nil) },
 	}, nil
 }
 
-// enter makes another hold.
+// enter makes an inner hold.
 func (o *ownership) enter(ctx context.Context) (*Hold, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -84,17 +86,17 @@ func (o *ownership) enter(ctx context.Context) (*Hold, error) {
 	o.count++
 	h := &Hold{lease: o.outer.lease, ctx: ctx}
 	var detach context.CancelFunc
-	if ctx.Done() != o.outer.ctx.Done() { // it may have been made with context.WithoutCancel, and must still end with the lock
+	if ctx.Done() != o.outer.ctx.Done() { // even a context.WithoutCancel must end with the lock
 		inner, cancel := context.WithCancelCause(ctx)
 		stop := context.AfterFunc(o.outer.ctx, func() { cancel(context.Cause(o.outer.ctx)) })
 		h.ctx, detach = inner, func() { stop(); cancel(lease.ErrReleased) }
 	}
-	h.give = func(ctx context.Context) error { return o.leave(ctx, false, detach) }
+	h.release = func(ctx context.Context) error { return o.leave(ctx, false, detach) }
 	return h, nil
 }
 
-// leave gives the lock back when nobody is inside any more. The contexts of inner holds end when nobody but the first is inside, who
-// cannot have made his from them.
+// leave releases the lock with the last hold. The contexts of inner holds end when only the first
+// hold is left, because its context does not derive from them.
 func (o *ownership) leave(ctx context.Context, outer bool, detach context.CancelFunc) error {
 	o.mu.Lock()
 	o.count--

@@ -38,11 +38,11 @@ func TestASemaphoreHasSoManyPermits(t *testing.T) {
 func TestSeveralPermitsAreTakenTogetherOrNotAtAll(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
-		pool := p.Semaphore("pool", 5, lock.Fair())
+		pool := p.Semaphore("pool", 5, lock.WithFairness())
 		require.Equal(t, "pool", pool.Take(3).Name())
 		three := acquire(t, pool.Take(3))
 		requireHeld(t, pool.Take(3))
-		all := begin(t.Context(), q.Semaphore("pool", 5, lock.Fair()).Take(5))
+		all := begin(t.Context(), q.Semaphore("pool", 5, lock.WithFairness()).Take(5))
 		all.waits(t)
 		requireHeld(t, pool.Take(2)) // would fit, but another came before
 		two := begin(t.Context(), pool.Take(2))

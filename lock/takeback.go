@@ -8,43 +8,45 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// owed is what a claim may have got that nobody wants any more: a place in line, or a grant whose answer was lost.
-type owed struct {
+// abandoned is what a claim may have got that nobody uses: a place in the queue, or a grant whose
+// reply was lost.
+type abandoned struct {
 	grant protocol.LockGrant
-	until time.Time // then it has run out by itself
+	until time.Time // then it has expired
 }
 
-// mostTakers is how many give back at once: the callers of an outage can be many more, and do not wait for it.
-const mostTakers = 16
+// maxReturners is the number of goroutines that return abandoned claims. An outage can abandon many
+// more.
+const maxReturners = 16
 
-// takeBack gives back, in the background, whatever the claim may have got. The caller is one that Close waits for.
-func (s *Locks) takeBack(c protocol.LockClaim) {
-	o := owed{until: time.Now().Add(max(c.Term, c.Ticket)), grant: c.Grant(protocol.LockAnswer{})}
+// abandon returns, in the background, whatever the claim may have got. Close waits for the caller.
+func (s *Locks) abandon(c protocol.LockClaim) {
+	o := abandoned{until: time.Now().Add(max(c.Term, c.Ticket)), grant: c.Grant(protocol.LockAnswer{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.owed = append(s.owed, o)
-	if s.takers < mostTakers {
-		s.takers++
-		s.work.Go(s.giveBack)
+	s.returns = append(s.returns, o)
+	if s.returners < maxReturners {
+		s.returners++
+		s.work.Go(s.returnAbandoned)
 	}
 }
 
-// giveBack gives back until nothing is left to, and after Close for a little longer.
-func (s *Locks) giveBack() {
-	for pause := firstPause; ; {
-		o, ok := s.nextOwed()
+// returnAbandoned returns abandoned claims until there are none, and after Close for at most 2 s.
+func (s *Locks) returnAbandoned() {
+	for pause := minRetryInterval; ; {
+		o, ok := s.nextAbandoned()
 		if !ok {
 			return
 		}
-		ctx, cancel := context.WithTimeout(s.late, min(time.Until(o.until), time.Second)) // one that hangs must not hold up the others
+		ctx, cancel := context.WithTimeout(s.late, min(time.Until(o.until), time.Second)) // a call that hangs must not block the others
 		err := s.store.ReleaseLock(ctx, o.grant)
 		cancel()
-		if err == nil || errors.Is(err, protocol.ErrPermanent) { // then it runs out
-			pause = firstPause
+		if err == nil || errors.Is(err, protocol.ErrPermanent) { // it expires by itself
+			pause = minRetryInterval
 			continue
 		}
 		s.mu.Lock()
-		s.owed = append(s.owed, o)
+		s.returns = append(s.returns, o)
 		s.mu.Unlock()
 		t := time.NewTimer(jittered(pause))
 		select {
@@ -56,20 +58,21 @@ func (s *Locks) giveBack() {
 	}
 }
 
-// nextOwed takes what is to be given back next; false when there is no more, or no more time.
-func (s *Locks) nextOwed() (o owed, ok bool) {
+// nextAbandoned returns the next abandoned claim that has not expired; false when there is none, or
+// no time left.
+func (s *Locks) nextAbandoned() (o abandoned, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.late.Err() != nil {
-		s.owed = nil
+		s.returns = nil
 	}
-	for len(s.owed) > 0 {
-		o, s.owed = s.owed[0], s.owed[1:]
+	for len(s.returns) > 0 {
+		o, s.returns = s.returns[0], s.returns[1:]
 		if time.Now().Before(o.until) {
 			return o, true
 		}
 	}
-	s.owed = nil
-	s.takers--
-	return owed{}, false
+	s.returns = nil
+	s.returners--
+	return abandoned{}, false
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// waiter is a claim that waits in line.
+// waiter is a claim with a place in the queue.
 type waiter struct {
-	claim protocol.LockClaim
-	told  chan struct{} // of size 1
+	claim    protocol.LockClaim
+	notified chan struct{} // of size 1
 }
 
-// enter lets a waiter be told, from now on if the subscription is there already.
+// enter registers a waiter. It is notified from now on, or as soon as the subscription exists.
 func (s *Locks) enter(c protocol.LockClaim) *waiter {
-	w := &waiter{claim: c, told: make(chan struct{}, 1)}
+	w := &waiter{claim: c, notified: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiters[c.Request] = w
@@ -24,10 +24,10 @@ func (s *Locks) enter(c protocol.LockClaim) *waiter {
 	return w
 }
 
-// listenLocked starts to listen, if that has not happened yet.
+// listenLocked starts the subscription, once.
 func (s *Locks) listenLocked() {
-	if !s.listens && s.store != nil && s.life.Err() == nil {
-		s.listens = true
+	if !s.listenerStarted && s.store != nil && s.life.Err() == nil {
+		s.listenerStarted = true
 		s.work.Go(s.listen)
 	}
 }
@@ -38,43 +38,45 @@ func (s *Locks) leave(w *waiter) {
 	s.mu.Unlock()
 }
 
-func (w *waiter) tell() {
+func (w *waiter) notify() {
 	select {
-	case w.told <- struct{}{}:
-	default: // it was told, and has not asked since
+	case w.notified <- struct{}{}:
+	default: // it has a notification and has not claimed since
 	}
 }
 
-// sleep returns when the waiter is told, d has passed, or ctx has ended. A nil waiter is never told.
+// sleep returns when the waiter is notified, after d, or when ctx ends. A nil waiter is never
+// notified.
 func (w *waiter) sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
-	var told <-chan struct{}
+	var notified <-chan struct{}
 	if w != nil {
-		told = w.told
+		notified = w.notified
 	}
 	select {
-	case <-told:
+	case <-notified:
 	case <-t.C:
 	case <-ctx.Done():
 	}
 }
 
-// hears reports whether those who wait are told at the moment.
-func (s *Locks) hears() bool {
+// isSubscribed reports whether waiters are notified at present.
+func (s *Locks) isSubscribed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.listening
+	return s.subscribed
 }
 
-// listen tells those who wait until Close.
+// listen keeps the subscription until Close. It subscribes again with a growing pause when the
+// store fails.
 func (s *Locks) listen() {
-	const least, most = 50 * time.Millisecond, 5 * time.Second
-	for pause := least; s.life.Err() == nil; pause = min(2*pause, most) {
-		_ = s.store.Listen(s.life, s.tell)
+	const minPause, maxPause = 50 * time.Millisecond, 5 * time.Second
+	for pause := minPause; s.life.Err() == nil; pause = min(2*pause, maxPause) {
+		_ = s.store.Listen(s.life, s.notify)
 		s.mu.Lock()
-		if s.listening {
-			s.listening, pause = false, least
+		if s.subscribed {
+			s.subscribed, pause = false, minPause
 		}
 		s.mu.Unlock()
 		t := time.NewTimer(pause/2 + rand.N(pause/2+1))
@@ -86,26 +88,27 @@ func (s *Locks) listen() {
 	}
 }
 
-// tell is what a [protocol.Locker] calls.
-func (s *Locks) tell(name string, requests []string) {
+// notify passes a notification of the store to waiters, watchers and holders. An empty name says
+// that the subscription is new.
+func (s *Locks) notify(name string, requests []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for w := range s.watches {
 		if name == "" || w.claim.Name == name {
-			w.tell()
+			w.notify()
 		}
 	}
 	switch {
-	case name == "": // what happened before may have been missed
-		s.listening = true
+	case name == "": // earlier notifications may be lost
+		s.subscribed = true
 		for _, w := range s.waiters {
-			w.tell()
+			w.notify()
 		}
 		s.keeper.Check()
 	case len(requests) == 0:
 		for _, w := range s.waiters {
 			if w.claim.Name == name {
-				w.tell()
+				w.notify()
 			}
 		}
 		for _, h := range s.holds {
@@ -116,35 +119,38 @@ func (s *Locks) tell(name string, requests []string) {
 	default:
 		for _, r := range requests {
 			if w := s.waiters[r]; w != nil {
-				w.tell()
+				w.notify()
 			} else if h := s.holds[r]; h != nil {
-				h.lease.Check() // it may have been taken away
+				h.lease.Check() // the grant may have been revoked
 			}
 		}
 	}
 }
 
-// gateKey tells apart those who need not wait for each other.
+// gateKey identifies claims that are interchangeable.
 type gateKey struct {
 	name           string
 	permits, limit int
 }
 
-// gate lets few of those who wait in this process for the same, in no order that anybody has asked for, wait in the store's line: for
-// the others nothing would come of it but work. They follow one by one, in the order in which they came.
+// gate admits only some of the interchangeable claims of this process to the queue of the store.
+// More would cost work and gain nothing. It admits the others one by one, in the order of their
+// arrival.
 type gate struct {
 	free    int
 	waiting []chan struct{}
 }
 
-// mostInLine is how many of a process wait in the store's line at once, when so many can hold the lock together.
-const mostInLine = 16
+// maxAdmitted is how many interchangeable claims of a process are in the queue at once, if as many
+// can hold the lock together.
+const maxAdmitted = 16
 
-// queue returns when the claim may wait in the store's line, and what it has to call afterwards; false when ctx ends before.
-func (s *Locks) queue(ctx context.Context, c protocol.LockClaim) (pass func(), ok bool) {
+// admit waits until the claim may enter the queue of the store. The caller calls pass afterwards.
+// ok is false when ctx ends before.
+func (s *Locks) admit(ctx context.Context, c protocol.LockClaim) (pass func(), ok bool) {
 	key := gateKey{c.Name, c.Permits, c.Limit}
 	s.mu.Lock()
-	width := min(c.Limit/c.Permits, mostInLine)
+	width := min(c.Limit/c.Permits, maxAdmitted)
 	g := s.gates[key]
 	if g == nil {
 		g = &gate{free: width}
@@ -167,23 +173,23 @@ func (s *Locks) queue(ctx context.Context, c protocol.LockClaim) (pass func(), o
 		s.mu.Unlock()
 		return pass, true
 	}
-	turn := make(chan struct{})
-	g.waiting = append(g.waiting, turn)
+	admitted := make(chan struct{})
+	g.waiting = append(g.waiting, admitted)
 	s.mu.Unlock()
 	select {
-	case <-turn:
+	case <-admitted:
 		return pass, true
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	for i, t := range g.waiting {
-		if t == turn {
+		if t == admitted {
 			g.waiting = append(g.waiting[:i], g.waiting[i+1:]...)
 			s.mu.Unlock()
 			return nil, false
 		}
 	}
 	s.mu.Unlock()
-	pass() // its turn came as it gave up
+	pass() // it was admitted as it gave up
 	return nil, false
 }

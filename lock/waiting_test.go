@@ -18,7 +18,7 @@ import (
 const soon = ticket / 3 * 6 / 5
 
 func TestWhoWaitsIsGrantedTheLockAtTheMomentOfItsRelease(t *testing.T) {
-	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.Fair()}} {
+	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.WithFairness()}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {
 				p, q := start(t, store, "p"), start(t, store, "q")
@@ -67,7 +67,7 @@ func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
 	}
 	kinds := map[string]func(*process) lock.Lock{
 		"any":    func(p *process) lock.Lock { return p.Mutex("stock") },
-		"fair":   func(p *process) lock.Lock { return p.Mutex("stock", lock.Fair()) },
+		"fair":   func(p *process) lock.Lock { return p.Mutex("stock", lock.WithFairness()) },
 		"reader": func(p *process) lock.Lock { return p.ReadWrite("stock").Reader() },
 	}
 	ends := map[string]func(context.Context, *process) (context.Context, context.CancelFunc){
@@ -92,7 +92,7 @@ func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
 						p, q := start(t, store, "p"), start(t, store, "q")
 						var h *lock.Hold
 						if !in.free {
-							h = acquire(t, q.ReadWrite("stock", lock.Turn(protocol.TurnAny)).Writer())
+							h = acquire(t, q.ReadWrite("stock", lock.WithOrder(protocol.TurnAny)).Writer())
 						}
 						if in.prepare != nil {
 							in.prepare(t, p)
@@ -129,7 +129,7 @@ func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
 func TestTheWaitLimitEndsTheWaitAndNotTheHold(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
-		limited := q.Mutex("stock", lock.WaitLimit(5*time.Second))
+		limited := q.Mutex("stock", lock.WithWaitTimeout(5*time.Second))
 		h := acquire(t, p.Mutex("stock"))
 		w := begin(t.Context(), limited)
 		<-w.done
@@ -139,7 +139,7 @@ func TestTheWaitLimitEndsTheWaitAndNotTheHold(t *testing.T) {
 		held, ok := errors.AsType[*lease.HeldError](w.err)
 		require.True(t, ok)
 		require.Equal(t, "p", held.Holder)
-		require.ErrorContains(t, w.err, `gave up "stock" after 5s, its wait limit`)
+		require.ErrorContains(t, w.err, `gave up "stock" after 5s, its wait timeout`)
 
 		w = begin(t.Context(), limited)
 		time.Sleep(4 * time.Second)
@@ -156,13 +156,13 @@ func TestTheWaitLimitBoundsAClaimThatHangs(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		p.link.cut(hangs)
-		w := begin(t.Context(), p.Mutex("stock", lock.WaitLimit(5*time.Second)))
+		w := begin(t.Context(), p.Mutex("stock", lock.WithWaitTimeout(5*time.Second)))
 		<-w.done
 		require.Equal(t, 5*time.Second, w.took)
-		require.ErrorContains(t, w.err, "the wait limit has passed")
+		require.ErrorContains(t, w.err, "the wait timeout has passed")
 
 		p.link.cut(fails)
-		_, err := p.Mutex("stock", lock.WaitLimit(5*time.Second)).Acquire(t.Context())
+		_, err := p.Mutex("stock", lock.WithWaitTimeout(5*time.Second)).Acquire(t.Context())
 		require.ErrorIs(t, err, errDown) // why it could not be said who holds it
 	})
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // patient keeps waiters from asking of their own accord while a test counts.
-var patient = []lock.Option{lock.Ticket(time.Hour), lock.Term(time.Hour)}
+var patient = []lock.Option{lock.WithWaiterTTL(time.Hour), lock.WithTTL(time.Hour)}
 
 // sendHold acquires in a goroutine of its own.
 func sendHold(t *testing.T, l lock.Lock, to chan<- *lock.Hold) {
@@ -29,7 +29,7 @@ func sendHold(t *testing.T, l lock.Lock, to chan<- *lock.Hold) {
 
 // Of 32 that wait, each in a process of its own, a release costs one claim: that of the next.
 func TestAReleaseWakesOne(t *testing.T) {
-	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.Fair()}} {
+	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.WithFairness()}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {
 				const waiters = 32
@@ -98,7 +98,7 @@ func TestThoseOfOneProcessWaitInOnePlace(t *testing.T) {
 }
 
 func TestALostMessageDelaysByTheThirdOfATicket(t *testing.T) {
-	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.Fair()}} {
+	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.WithFairness()}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {
 				p, q := start(t, store, "p"), start(t, store, "q")
@@ -213,8 +213,8 @@ func TestLateMessagesDoNoHarm(t *testing.T) {
 		q.link.set(func(l *link) { l.late = 700 * time.Millisecond })
 		var tokens []int64
 		for range 20 {
-			h := acquire(t, p.Mutex("stock", lock.Fair()))
-			w := begin(t.Context(), q.Mutex("stock", lock.Fair()))
+			h := acquire(t, p.Mutex("stock", lock.WithFairness()))
+			w := begin(t.Context(), q.Mutex("stock", lock.WithFairness()))
 			time.Sleep(100 * time.Millisecond)
 			release(t, h)
 			next := w.granted(t)

@@ -9,14 +9,15 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// lookEvery is how often a lock that is watched is looked at though nothing was heard of it.
-const lookEvery = time.Second
+// pollInterval is the time between two reads of a watched lock without a notification.
+const pollInterval = time.Second
 
-// Watch yields who holds the lock of that name: at once, and whenever that has changed, until ctx
-// ends. A change is noticed at once where locks acquired with [Tell] are granted and released, else
-// within about a second; changes that follow each other quickly may be seen as one. What the store
-// fails with is yielded as well, once in a row, and the next success after it. Who waits is shown
-// as it was then; a change of that is not noticed. It yields [ErrClosed] last after [Locks.Close].
+// Watch yields who holds the lock: at once, and whenever that has changed, until ctx ends.
+//
+// It notices a change at once where holders use [WithBroadcast], else within about a second. It may
+// yield several quick changes as one. It yields an error of the store once, until the next success.
+// Waiters are shown as they were then: Watch does not notice changes of the queue. After
+// [Locks.Close] it yields [ErrClosed] and ends.
 func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock, error] {
 	return func(yield func(protocol.Lock, error) bool) {
 		if s.store == nil {
@@ -29,15 +30,15 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock,
 		ctx, stop := s.until(ctx, 0)
 		defer stop()
 		var last []int64 // tokens
-		for told := false; ctx.Err() == nil && s.life.Err() == nil; {
-			pause := jittered(lookEvery)
+		for failed := false; ctx.Err() == nil && s.life.Err() == nil; {
+			pause := jittered(pollInterval)
 			v, err := s.store.Lock(ctx, name)
 			switch {
 			case ctx.Err() != nil:
 				continue
 			case err != nil:
-				if last != nil || !told {
-					last, told = nil, true
+				if last != nil || !failed {
+					last, failed = nil, true
 					if !yield(protocol.Lock{Name: name}, err) {
 						return
 					}
@@ -50,7 +51,7 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock,
 					pause = min(pause, h.Left+time.Millisecond)
 				}
 				if last == nil || !slices.Equal(tokens, last) {
-					last, told = tokens, false
+					last, failed = tokens, false
 					if !yield(v, nil) {
 						return
 					}
@@ -65,7 +66,7 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock,
 }
 
 func (s *Locks) watch(name string) *waiter {
-	w := &waiter{claim: protocol.LockClaim{Name: name}, told: make(chan struct{}, 1)}
+	w := &waiter{claim: protocol.LockClaim{Name: name}, notified: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watches[w] = struct{}{}

@@ -49,7 +49,7 @@ func TestAWatchSeesEveryHolderAtOnceWhereItIsTold(t *testing.T) {
 			for holder, m := range map[string]*process{"p": p, "q": q} {
 				time.Sleep(10 * time.Second)
 				require.Empty(t, seen, "nothing has changed")
-				h := acquire(t, m.Mutex("stock", lock.Tell()))
+				h := acquire(t, m.Mutex("stock", lock.WithBroadcast()))
 				acquired := time.Now()
 				s := <-seen
 				require.Equal(t, []string{holder}, s.holders)

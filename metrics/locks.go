@@ -171,7 +171,7 @@ func (m *Locks) Observe(e lock.Event) {
 	case lock.GaveUp:
 		m.failures.WithLabelValues(m.labelOf(e.Name), lockFailure(e.Err)).Inc()
 	case lock.Renewed:
-		m.margin.WithLabelValues(m.labelOf(e.Name)).Observe(max(e.Left, 0).Seconds())
+		m.margin.WithLabelValues(m.labelOf(e.Name)).Observe(max(e.Remaining, 0).Seconds())
 	case lock.Lost:
 		label := m.labelOf(e.Name)
 		m.lost.WithLabelValues(label, string(e.Err.Reason)).Inc()

@@ -32,7 +32,7 @@ var lockEvents = map[string]lock.Event{
 	"ClaimFailed":   lock.ClaimFailed{Name: "a.1", Failures: 1, Err: protocol.ErrFenced},
 	"Granted":       lock.Granted{Name: "a.1", Token: 7, Waited: time.Millisecond},
 	"GaveUp":        lock.GaveUp{Name: "a.1", Waited: time.Second, Err: &lease.HeldError{}},
-	"Renewed":       lock.Renewed{Name: "a.1", Token: 7, Left: 9 * time.Second},
+	"Renewed":       lock.Renewed{Name: "a.1", Token: 7, Remaining: 9 * time.Second},
 	"Lost":          lock.Lost{Name: "a.1", Token: 7, Held: time.Second, Err: &lease.LostError{Reason: lease.LostExpired}},
 	"Released":      lock.Released{Name: "a.1", Token: 7, Held: time.Second},
 }
@@ -164,7 +164,7 @@ func TestEndsOfHoldsAreCountedByTheirReasons(t *testing.T) {
 	m.Observe(lock.Released{Name: "a", Held: 1 * time.Second})
 	m.Observe(lock.Released{Name: "a", Held: 2 * time.Second, Err: fmt.Errorf("release: %w", protocol.ErrFenced)})
 	m.Observe(lock.Released{Name: "a", Held: 3 * time.Second, Err: context.DeadlineExceeded})
-	m.Observe(lock.Renewed{Name: "a", Left: -time.Second})
+	m.Observe(lock.Renewed{Name: "a", Remaining: -time.Second})
 	requireLockSeries(t, m,
 		`locks_lost_total{lock="",reason="expired"} 1`,
 		`locks_lost_total{lock="",reason="fenced"} 1`,
@@ -190,14 +190,14 @@ func TestADayOfALockAddsUp(t *testing.T) {
 		_, err = locks.Mutex("a").TryAcquire(ctx)
 		require.ErrorIs(t, err, lease.ErrHeld)
 
-		hold, err := locks.Mutex("a", lock.Term(12*time.Second)).Acquire(ctx) // when what the dead one holds has run out
+		hold, err := locks.Mutex("a", lock.WithTTL(12*time.Second)).Acquire(ctx) // when what the dead one holds has run out
 		require.NoError(t, err)
-		_, err = locks.Mutex("a", lock.WaitLimit(time.Second)).Acquire(ctx)
+		_, err = locks.Mutex("a", lock.WithWaitTimeout(time.Second)).Acquire(ctx)
 		require.ErrorIs(t, err, lease.ErrHeld)
 		time.Sleep(time.Minute)
 		require.NoError(t, hold.Release(ctx))
 
-		short, err := locks.Mutex("a", lock.MaxHold(time.Second)).Acquire(ctx)
+		short, err := locks.Mutex("a", lock.WithMaxHold(time.Second)).Acquire(ctx)
 		require.NoError(t, err)
 		<-short.Context().Done()
 		synctest.Wait()

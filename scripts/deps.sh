@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, and, where they
-# are to be had, the servers that the guards are tested against: PostgreSQL and MariaDB.
+# are to be had, the servers that the fences are tested against: PostgreSQL and MariaDB.
 set -eu
 
 cc=$(go env CC)
@@ -26,7 +26,7 @@ if [ -z "$missing$databases" ]; then
 	exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "deps: missing:$missing$databases, and no apt-get: install Redis 7.0, and for the tests of package guard" \
+	echo "deps: missing:$missing$databases, and no apt-get: install Redis 7.0, and for the tests of package fence" \
 		"PostgreSQL 12 and MariaDB 10.5, or later (brew install redis postgresql mariadb, dnf install redis ...)" >&2
 	[ -z "$missing" ]
 	exit
@@ -52,5 +52,5 @@ fi
 # shellcheck disable=SC2086
 if [ -n "$databases" ]; then
 	install $databases || { $root apt-get update -q </dev/null && install $databases; } ||
-		echo "deps: not to be had:$databases; some tests of package guard will be skipped" >&2
+		echo "deps: not to be had:$databases; some tests of package fence will be skipped" >&2
 fi

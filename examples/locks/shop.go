@@ -35,7 +35,7 @@ func (s *shop) run(ctx context.Context) error {
 		work.Go(func() { errs[i] = s.sell(ctx) })
 	}
 	work.Go(func() {
-		errs[tills] = election.New(s.locks, "manager", lock.Term(5*time.Second)).Lead(ctx, s.manage)
+		errs[tills] = election.New(s.locks, "manager", lock.WithTTL(5*time.Second)).Lead(ctx, s.manage)
 	})
 	work.Wait()
 	for i, err := range errs {
@@ -66,7 +66,7 @@ func (s *shop) sell(ctx context.Context) error {
 
 // pay calls the partner, who bears no more than so many calls at once.
 func (s *shop) pay(ctx context.Context) error {
-	hold, err := s.locks.Semaphore("partner", atOnce, lock.Term(5*time.Second)).Acquire(ctx)
+	hold, err := s.locks.Semaphore("partner", atOnce, lock.WithTTL(5*time.Second)).Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *shop) pay(ctx context.Context) error {
 
 // change looks at the stock and changes it, while nobody else does.
 func (s *shop) change(ctx context.Context, by func(count int) int) (left, changed int, err error) {
-	hold, err := s.locks.Mutex("stock", lock.Fair(), lock.Term(5*time.Second)).Acquire(ctx)
+	hold, err := s.locks.Mutex("stock", lock.WithFairness(), lock.WithTTL(5*time.Second)).Acquire(ctx)
 	if err != nil {
 		return 0, 0, err
 	}

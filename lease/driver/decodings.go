@@ -73,10 +73,11 @@ func (s *Session) decode(w *work, ends func(token int64) time.Time) error {
 }
 
 // keep keeps what the state refers to, which was encoded as v with that token for the stamp, for the next who would decode
-// v. The state itself stays the caller's, and has to be decoded before it is used again.
+// v: of a record that has open ticks, or was kept before. The others may never be looked at again, and there is one for each
+// job. The state itself stays the caller's, and has to be decoded before it is used again.
 func (s *Session) keep(w *work, v Value, guessed int64) {
 	r, ok := w.state.(*record.Record)
-	if !ok || w.known != nil || !r.Stored(name(w.key), guessed, v.Version.Stamp) {
+	if !ok || w.spare == nil && len(r.Open) == 0 || w.known != nil || !r.Stored(name(w.key), guessed, v.Version.Stamp) {
 		return
 	}
 	kept := w.spare

@@ -9,7 +9,7 @@ import (
 
 // Each pair is an acquisition of a free mutex and its release, on three servers.
 func BenchmarkMutex(b *testing.B) {
-	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.Fair()}} {
+	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.WithFairness()}} {
 		b.Run(name, func(b *testing.B) {
 			s := lock.New(openRedis(b, startServers(b, 3)))
 			b.Cleanup(s.Close)
@@ -39,7 +39,7 @@ func BenchmarkHandOver(b *testing.B) {
 		b.Cleanup(s.Close)
 		go func() {
 			for {
-				h, err := s.Mutex("l", lock.Fair()).Acquire(b.Context())
+				h, err := s.Mutex("l", lock.WithFairness()).Acquire(b.Context())
 				if err != nil {
 					return
 				}

@@ -22,9 +22,9 @@ func TestLocksGoOnWhileNodesDie(t *testing.T) {
 		limit int
 		of    func(*lock.Locks) lock.Lock
 	}{
-		"mutex":     {1, func(s *lock.Locks) lock.Lock { return s.Mutex("l", lock.Term(3*time.Second)) }},
-		"fair":      {1, func(s *lock.Locks) lock.Lock { return s.Mutex("l", lock.Fair(), lock.Term(3*time.Second)) }},
-		"semaphore": {2, func(s *lock.Locks) lock.Lock { return s.Semaphore("l", 2, lock.Term(3*time.Second)) }},
+		"mutex":     {1, func(s *lock.Locks) lock.Lock { return s.Mutex("l", lock.WithTTL(3*time.Second)) }},
+		"fair":      {1, func(s *lock.Locks) lock.Lock { return s.Mutex("l", lock.WithFairness(), lock.WithTTL(3*time.Second)) }},
+		"semaphore": {2, func(s *lock.Locks) lock.Lock { return s.Semaphore("l", 2, lock.WithTTL(3*time.Second)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

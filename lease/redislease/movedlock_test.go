@@ -29,11 +29,11 @@ func TestPermitsSurviveMoveOfTheirSlot(t *testing.T) {
 	}
 	for what, kindOf := range map[string]func(locks *lock.Locks, name string) kind{
 		"semaphore": func(locks *lock.Locks, name string) kind {
-			s := locks.Semaphore(name, permits, lock.Term(term))
+			s := locks.Semaphore(name, permits, lock.WithTTL(term))
 			return kind{s, s.Take(permits), permits}
 		},
 		"read-write": func(locks *lock.Locks, name string) kind {
-			l := locks.ReadWrite(name, lock.Term(term))
+			l := locks.ReadWrite(name, lock.WithTTL(term))
 			return kind{l.Reader(), l.Writer(), protocol.MaxPermits}
 		},
 	} {

@@ -188,7 +188,7 @@ var arguments = []struct {
 	{"5 permits of 3", locked(func(l *lock.Locks) error { return tried(l.Semaphore("s", 3).Take(5)) }), `lease: lock claim permits: "5" must be from 1 to the limit`},
 	{"lock with a colon", locked(func(l *lock.Locks) error { return tried(l.Mutex("user:1")) }),
 		`lock: name: "user:1" ` + nameRule + "; lock.Name makes a name of any strings"},
-	{"lock of term 0", locked(func(l *lock.Locks) error { return tried(l.Mutex("m", lock.Term(0))) }), `lease: lock claim term: "0s" must be at least 1ms`},
+	{"lock of term 0", locked(func(l *lock.Locks) error { return tried(l.Mutex("m", lock.WithTTL(0))) }), `lease: lock claim term: "0s" must be at least 1ms`},
 	{"release twice", locked(func(l *lock.Locks) error {
 		h, err := l.Mutex("m").Acquire(context.Background())
 		if err != nil {

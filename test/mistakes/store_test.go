@@ -183,7 +183,7 @@ func TestAMutexThatOneHoldsOneselfSaysSo(t *testing.T) {
 	t.Cleanup(locks.Close)
 	h, err := locks.Mutex("m").Acquire(t.Context())
 	require.NoError(t, err)
-	_, err = locks.Mutex("m", lock.WaitLimit(50*time.Millisecond)).Acquire(t.Context())
+	_, err = locks.Mutex("m", lock.WithWaitTimeout(50*time.Millisecond)).Acquire(t.Context())
 	require.ErrorIs(t, err, lease.ErrHeld)
 	require.ErrorContains(t, err, "it is this process itself that holds it: see lock.Reentrant")
 	require.NoError(t, h.Release(t.Context()))
