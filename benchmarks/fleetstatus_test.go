@@ -101,7 +101,7 @@ func fillHistories(b *testing.B, addr string, given []*jobs.Job) {
 	syncs := make([]protocol.Sync, len(given))
 	oldest := time.Now().Add(-protocol.History * time.Minute).UnixMilli()
 	for i, job := range given {
-		syncs[i] = protocol.Sync{Name: job.Name(), Mark: oldest}
+		syncs[i] = protocol.Sync{Name: job.Name(), Watermark: oldest}
 	}
 	_, err := store.Sync(ctx, syncs)
 	require.NoError(b, err)

@@ -24,7 +24,7 @@ type held struct {
 	close   func()
 }
 
-// BenchmarkHeld holds 10,000 leases of a 5 s term for 15 s, alone, as mutexes, and as a peer's locks that renew themselves,
+// BenchmarkHeld holds 10,000 leases of a 5 s TTL for 15 s, alone, as mutexes, and as a peer's locks that renew themselves,
 // and reports what that costs. It measures once, whatever -benchtime says.
 func BenchmarkHeld(b *testing.B) {
 	const term = 5 * time.Second
@@ -40,14 +40,14 @@ func BenchmarkHeld(b *testing.B) {
 	}
 	b.Run("lease", func(b *testing.B) {
 		hold(b, func(count *wire) held {
-			keeper := lease.NewKeeper(open(b, count))
+			renewer := lease.NewRenewer(open(b, count))
 			return held{func(ctx context.Context, name string) (func() bool, error) {
-				l, err := keeper.Acquire(ctx, protocol.Claim{Name: name, Holder: "bench", Term: term})
+				l, err := renewer.Acquire(ctx, protocol.Claim{Name: name, Holder: "bench", TTL: term})
 				if err != nil {
 					return nil, err
 				}
 				return l.Valid, nil
-			}, keeper.Close}
+			}, renewer.Close}
 		})
 	})
 	b.Run("mutex", func(b *testing.B) {

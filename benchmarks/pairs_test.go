@@ -102,7 +102,7 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 	syncs := make([]protocol.Sync, goroutines)
 	for i := range names {
 		names[i] = "job-" + run + "-" + strconv.Itoa(i)
-		syncs[i] = protocol.Sync{Name: names[i], Mark: 1}
+		syncs[i] = protocol.Sync{Name: names[i], Watermark: 1}
 	}
 	_, err = store.Sync(context.Background(), syncs)
 	require.NoError(b, err)
@@ -158,7 +158,7 @@ func contestants(b *testing.B, addr string, goroutines int) []contestant {
 
 // runTick claims a tick and settles it.
 func runTick(ctx context.Context, store protocol.Store, name string, tick int64) error {
-	c := protocol.Claim{Name: name, Occasion: tick, Holder: "bench", Request: "r" + strconv.FormatInt(tick, 10), Term: 30 * time.Second}
+	c := protocol.Claim{Name: name, Tick: tick, Holder: "bench", Request: "r" + strconv.FormatInt(tick, 10), TTL: 30 * time.Second}
 	a, err := store.Claim(ctx, c)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func runTick(ctx context.Context, store protocol.Store, name string, tick int64)
 		return fmt.Errorf("claim of %s: %s", name, a.Status)
 	}
 	return store.Settle(ctx, protocol.Grant{
-		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
-		Token: a.Token, Attempt: a.Attempt, Term: c.Term,
+		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
+		Token: a.Token, Attempt: a.Attempt, TTL: c.TTL,
 	}, scheduler.Succeeded)
 }

@@ -88,8 +88,8 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 
 func leader(v protocol.Lock) (Leader, error) {
 	for _, h := range v.Holds {
-		if h.Left > 0 {
-			return Leader{Member: h.Holder, Token: h.Token, Since: h.Since, Remaining: h.Left}, nil
+		if h.Remaining > 0 {
+			return Leader{Member: h.Holder, Token: h.Token, Since: h.Since, Remaining: h.Remaining}, nil
 		}
 	}
 	return Leader{}, ErrNoLeader

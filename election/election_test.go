@@ -74,7 +74,7 @@ func (l *link) Lock(ctx context.Context, name string) (protocol.Lock, error) {
 	return l.Store.Lock(ctx, name)
 }
 
-// member is one of those who take part.
+// member is one of those that take part.
 type member struct {
 	*election.Election
 	link  *link
@@ -153,8 +153,8 @@ func TestMembersAreElectedInTheOrderOfTheirCampaigns(t *testing.T) {
 	})
 }
 
-// Whoever has led and campaigns again at once comes after those who campaign already.
-func TestALeaderDoesNotSucceedItselfWhileOthersCampaign(t *testing.T) {
+// Whoever has led and campaigns again at once comes after those that campaign already.
+func TestLeaderDoesNotSucceedItselfWhileOthersCampaign(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		a, b := join(t, store, "a"), join(t, store, "b")
 		l := campaign(t, a)

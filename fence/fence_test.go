@@ -15,7 +15,7 @@ import (
 	"github.com/solotick/solotick/fence"
 )
 
-func TestAStaleErrorIsFoundThroughWhatWrapsIt(t *testing.T) {
+func TestStaleErrorIsFoundThroughWhatWrapsIt(t *testing.T) {
 	err := fmt.Errorf("write: %w", &fence.StaleError{Resource: "account-7", Token: 5, Newest: 6})
 	require.ErrorIs(t, err, fence.ErrStale)
 	require.EqualError(t, err, `write: fence: stale fencing token: "account-7" has seen token 6, which is newer than 5; end this run, for another was granted its lease`)

@@ -12,13 +12,13 @@ import (
 
 // Cancelled is the answer to [Fleet.Cancel].
 type Cancelled struct {
-	Status  protocol.CancelStatus
-	Job     string
-	Tick    time.Time
-	ID      string        // the tick's identity, as jobs.Run.TickID
-	By      string        // who cancelled it first; empty when it was not open
-	Replica string        // that runs it, of [protocol.CancelPending]
-	Left    time.Duration // of its lease, after which the tick is settled as cancelled even if that replica is gone
+	Status    protocol.CancelStatus
+	Job       string
+	Tick      time.Time
+	ID        string        // the tick's identity, as jobs.Run.TickID
+	By        string        // who cancelled it first; empty when it was not open
+	Replica   string        // that runs it, of [protocol.CancelPending]
+	Remaining time.Duration // of its lease, after which the tick is settled as cancelled even if that replica is gone
 
 	Entry *Entry // the tick's entry once Await has returned; Cancel leaves it nil
 }
@@ -41,7 +41,7 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, by strin
 	if err != nil {
 		return Cancelled{}, err
 	}
-	request := protocol.Cancel{Name: job, Occasion: tick.UnixMilli(), By: by}
+	request := protocol.Cancel{Name: job, Tick: tick.UnixMilli(), By: by}
 	if err := request.Validate(); err != nil {
 		return Cancelled{}, err
 	}
@@ -56,7 +56,7 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, by strin
 		return Cancelled{}, err
 	}
 	return Cancelled{
-		Status: a.Status, Job: job, Tick: tick.UTC(), ID: f.tickID(job, tick), By: a.By, Replica: a.Holder, Left: a.Left,
+		Status: a.Status, Job: job, Tick: tick.UTC(), ID: f.tickID(job, tick), By: a.By, Replica: a.Holder, Remaining: a.Remaining,
 	}, nil
 }
 
@@ -66,7 +66,7 @@ func (f *Fleet) Open(ctx context.Context, job string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Mark == 0 && r.Token == 0 && len(r.Open) == 0 {
+	if r.Watermark == 0 && r.Token == 0 && len(r.Open) == 0 {
 		return nil, fmt.Errorf("job %q: %w", job, protocol.ErrUnknown)
 	}
 	return entries(f.namespace, r)[:len(r.Open)], nil

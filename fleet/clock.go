@@ -41,13 +41,13 @@ func (f *Fleet) until(ctx context.Context) (time.Time, error) {
 	if ahead.Abs() <= clockLimit+took/2 {
 		return now.Add(clockLimit), nil
 	}
-	if r, ok := f.store.(protocol.Roster); ok {
+	if r, ok := f.store.(protocol.Membership); ok {
 		members, err := r.Members(ctx)
 		if err != nil {
 			return time.Time{}, err
 		}
 		for _, m := range replicas(members) {
-			if m.Clock == ClockTrusted && now.Sub(m.Heard) <= m.Life && m.Heard.Sub(now) <= clockLimit {
+			if m.Clock == ClockTrusted && now.Sub(m.LastHeartbeat) <= m.Life && m.LastHeartbeat.Sub(now) <= clockLimit {
 				return now.Add(clockLimit), nil
 			}
 		}

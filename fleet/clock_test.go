@@ -12,10 +12,10 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-func TestCommandsDoNothingByAClockThatNobodyTrusts(t *testing.T) {
+func TestCommandsDoNothingWhileTheClockIsDistrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, store := t.Context(), new(memlease.Store)
-		_, err := store.Sync(ctx, []protocol.Sync{{Name: "job", Mark: 1}})
+		_, err := store.Sync(ctx, []protocol.Sync{{Name: "job", Watermark: 1}})
 		require.NoError(t, err)
 		f, err := fleet.New(store)
 		require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestCommandsDoNothingByAClockThatNobodyTrusts(t *testing.T) {
 		announce := func(clock fleet.Clock) {
 			t.Helper()
 			r := fleet.Replica{ID: "r", Clock: clock, Life: 15 * time.Second}
-			require.NoError(t, store.Announce(ctx, "r", r.Encode(), r.Life))
+			require.NoError(t, store.SendHeartbeat(ctx, "r", r.Encode(), r.Life))
 		}
 		announce(fleet.ClockTrusted)
 		store.Step(8 * time.Hour)
@@ -41,7 +41,7 @@ func TestCommandsDoNothingByAClockThatNobodyTrusts(t *testing.T) {
 		refused()
 		record, err := store.Inspect(ctx, "job")
 		require.NoError(t, err)
-		require.Equal(t, int64(1), record.Mark)
+		require.Equal(t, int64(1), record.Watermark)
 		require.Empty(t, record.Open)
 
 		announce(fleet.ClockTrusted)

@@ -105,8 +105,8 @@ func (r *reasoner) lastHeard(id string) string {
 		return ""
 	}
 	for _, other := range r.Former {
-		if other.ID == id && !other.Heard.IsZero() {
-			return fmt.Sprintf(" (its last heartbeat came at %s)", r.when(other.Heard))
+		if other.ID == id && !other.LastHeartbeat.IsZero() {
+			return fmt.Sprintf(" (its last heartbeat came at %s)", r.when(other.LastHeartbeat))
 		}
 	}
 	return ""
@@ -312,8 +312,8 @@ func (r *reasoner) edit(e Entry) string {
 // lastOf says when the last heartbeat came of a replica that serves the job, where none lives.
 func (r *reasoner) lastOf() string {
 	for _, other := range r.Former { // newest first
-		if serves, known := other.serves(r.Record.Name); serves && !other.Heard.IsZero() {
-			return fmt.Sprintf(" The last one that did was %s, with its last heartbeat at %s.", other.ID, r.when(other.Heard))
+		if serves, known := other.serves(r.Record.Name); serves && !other.LastHeartbeat.IsZero() {
+			return fmt.Sprintf(" The last one that did was %s, with its last heartbeat at %s.", other.ID, r.when(other.LastHeartbeat))
 		} else if !known {
 			return ""
 		}

@@ -29,8 +29,8 @@ func (s story) absent(last, from, by, to string, groups ...string) fleet.Fact {
 	return fleet.Fact{Kind: fleet.FactAbsent, At: s.at(to), By: by, Replica: last, From: s.at(from), To: s.at(to), Groups: groups}
 }
 
-// TestWhyNamesOnlyCausesThatWereNoted: an unknown cause is called unknown.
-func TestWhyNamesOnlyCausesThatWereNoted(t *testing.T) {
+// TestWhyNamesOnlyRecordedCauses: an unknown cause is called unknown.
+func TestWhyNamesOnlyRecordedCauses(t *testing.T) {
 	s := story{t}
 	found := s.passed("11:00:00", "12:00:00", "12:00:31", "r1", "missed", "misfire", 1)
 	edited := s.passed("11:00:00", "12:00:00", "12:00:31", "r1", "missed", "edited", 1)
@@ -118,7 +118,7 @@ func TestWhyNamesOnlyCausesThatWereNoted(t *testing.T) {
 			if q.Job == nil {
 				q.Job = job(t, "@hourly")
 			}
-			q.Record.Name, q.Record.Mark, q.Record.Settled = "report", s.ms("12:00:00"), []protocol.Settled{test.settled}
+			q.Record.Name, q.Record.Watermark, q.Record.Settled = "report", s.ms("12:00:00"), []protocol.Settled{test.settled}
 			e := fleet.Explain(q)
 			require.Equal(t, fleet.Verdict("missed"), e.Verdict)
 			require.Contains(t, e.Text, test.text)
@@ -132,12 +132,12 @@ func TestWhyNamesOnlyCausesThatWereNoted(t *testing.T) {
 func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 	s := story{t}
 	q := fleet.Question{Namespace: "ns", Job: job(t, "@hourly"), Tick: s.at("12:00:00"), Now: s.at("12:10:00"), Record: protocol.Record{
-		Name: "report", Mark: s.ms("12:00:00"), Settled: []protocol.Settled{s.ran("12:00:00", "12:00:20", "12:00:24", "r3", 3, "succeeded", "")},
+		Name: "report", Watermark: s.ms("12:00:00"), Settled: []protocol.Settled{s.ran("12:00:00", "12:00:20", "12:00:24", "r3", 3, "succeeded", "")},
 	}, Facts: []fleet.Fact{
 		{Kind: fleet.FactTakeover, Tick: s.at("12:00:00"), By: "r3", Replica: "r2", Token: 2, Attempt: 2, From: s.at("12:00:10"), To: s.at("12:00:19"), Released: true},
 		{Kind: fleet.FactTakeover, Tick: s.at("12:00:00"), By: "r2", Replica: "r1", Token: 1, Attempt: 1, From: s.at("12:00:01"), To: s.at("12:00:09")},
 		{Kind: fleet.FactTakeover, Tick: s.at("11:00:00"), By: "r2", Replica: "r9", Token: 1, Attempt: 1, From: s.at("11:00:01"), To: s.at("11:00:09")},
-	}, Former: []fleet.Replica{{ID: "r1", Heard: s.at("12:00:05")}}}
+	}, Former: []fleet.Replica{{ID: "r1", LastHeartbeat: s.at("12:00:05")}}}
 	e := fleet.Explain(q)
 	require.Contains(t, e.Text, "It was won by r3, and ran from 12:00:20 to 12:00:24")
 	require.Contains(t, e.Text, " r1 held it from 12:00:01 until its lease ran out at 12:00:09 (attempt 1, token 1): it had died, was frozen, or did not reach Redis "+
@@ -162,7 +162,7 @@ func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 
 	q.Tick = s.at("12:00:00")
 	q.Record.Settled = []protocol.Settled{{
-		Occasion: s.ms("12:00:00"), Token: s.at("12:00:01").UnixMicro(), Attempt: 1, Outcome: "replaced", At: s.at("12:00:09"), Holder: "r1", Note: "expired",
+		Tick: s.ms("12:00:00"), Token: s.at("12:00:01").UnixMicro(), Attempt: 1, Outcome: "replaced", At: s.at("12:00:09"), Holder: "r1", Note: "expired",
 	}}
 	e = fleet.Explain(q)
 	require.Contains(t, e.Text, "its lease had run out by 12:00:09: r1 had died, was frozen, or did not reach Redis (its last heartbeat came at 12:00:05). It was not run again, to make room for")
@@ -172,7 +172,7 @@ func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 func TestWhyNamesWhoPausedAfterTheResume(t *testing.T) {
 	s := story{t}
 	q := fleet.Question{Namespace: "ns", Job: job(t, "@hourly"), Tick: s.at("12:00:00"), Now: s.at("14:10:00"), Record: protocol.Record{
-		Name: "report", Mark: s.ms("13:00:00"), Settled: []protocol.Settled{s.skipped("12:00:00", "12:00:00", "r3", "paused")},
+		Name: "report", Watermark: s.ms("13:00:00"), Settled: []protocol.Settled{s.skipped("12:00:00", "12:00:00", "r3", "paused")},
 	}}
 	paused := fleet.Fact{Kind: fleet.FactPaused, By: "ops1", Why: "the index moves", From: s.at("11:30:00")}
 	resumed := fleet.Fact{Kind: fleet.FactResumed, By: "ops3", Pauser: "ops1", Why: "the index moves", From: s.at("11:30:00"), To: s.at("12:30:00")}
@@ -191,7 +191,7 @@ func TestWhyNamesWhoPausedAfterTheResume(t *testing.T) {
 	}
 }
 
-func TestWhyTellsWhatAClockChangeDid(t *testing.T) {
+func TestWhyExplainsTheEffectOfAClockChange(t *testing.T) {
 	at := func(text string) time.Time {
 		parsed, err := time.Parse(time.RFC3339, text)
 		require.NoError(t, err)
@@ -199,8 +199,8 @@ func TestWhyTellsWhatAClockChangeDid(t *testing.T) {
 	}
 	said := func(tick, spec string) string {
 		q := fleet.Question{Namespace: "ns", Job: job(t, spec, jobs.WithTimezone("Europe/Berlin")), Tick: at(tick), Now: at(tick).Add(time.Hour), Record: protocol.Record{
-			Name: "report", Mark: at(tick).UnixMilli(), Settled: []protocol.Settled{
-				{Occasion: at(tick).UnixMilli(), Token: at(tick).UnixMicro(), Attempt: 1, Outcome: "succeeded", At: at(tick).Add(time.Second), Holder: "r1"},
+			Name: "report", Watermark: at(tick).UnixMilli(), Settled: []protocol.Settled{
+				{Tick: at(tick).UnixMilli(), Token: at(tick).UnixMicro(), Attempt: 1, Outcome: "succeeded", At: at(tick).Add(time.Second), Holder: "r1"},
 			},
 		}}
 		return fleet.Explain(q).String()

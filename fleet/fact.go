@@ -124,7 +124,7 @@ func (f Fact) Encode() []byte {
 }
 
 // decodeFact reads what Encode wrote.
-func decodeFact(n protocol.Noted) (Fact, bool) {
+func decodeFact(n protocol.JournalEntry) (Fact, bool) {
 	var r factJSON
 	if json.Unmarshal(n.Text, &r) != nil || r.Kind == "" {
 		return Fact{}, false

@@ -34,7 +34,7 @@ func WithAge(d time.Duration) Option { return func(f *Fleet) { f.age = d } }
 // the store; see [protocol.NamespaceOf].
 //
 // Not every store can do everything: a method whose ability store lacks returns an error that matches
-// [errors.ErrUnsupported] and names the missing ability, a [protocol.Inspector], [protocol.Controller] or [protocol.Roster].
+// [errors.ErrUnsupported] and names the missing ability, a [protocol.Inspector], [protocol.Controller] or [protocol.Membership].
 func New(store protocol.Store, opts ...Option) (*Fleet, error) {
 	f := &Fleet{store: store, age: DefaultAge}
 	var faults []error
@@ -89,13 +89,13 @@ func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) 
 	before := until.Add(-clockLimit)
 	var p protocol.Pause
 	err = f.whenKnown(ctx, job, func() (err error) {
-		p, err = c.Pause(ctx, job, protocol.Pause{By: by, Why: why, Until: until})
+		p, err = c.Pause(ctx, job, protocol.Pause{By: by, Reason: why, Until: until})
 		return err
 	})
 	if err != nil {
 		return Paused{}, err
 	}
-	f.note(ctx, job, Fact{Kind: FactPaused, By: p.By, Why: p.Why, From: p.Since}) // perhaps that of an earlier call
+	f.note(ctx, job, Fact{Kind: FactPaused, By: p.By, Why: p.Reason, From: p.Since}) // perhaps that of an earlier call
 	return Paused{Pause: p, Before: p.Since.Before(before)}, nil
 }
 
@@ -116,7 +116,7 @@ func (f *Fleet) Resume(ctx context.Context, job, by string) (*protocol.Pause, er
 		if err != nil {
 			now = time.Time{}
 		}
-		f.note(ctx, job, Fact{Kind: FactResumed, By: by, Pauser: was.By, Why: was.Why, From: was.Since, To: now})
+		f.note(ctx, job, Fact{Kind: FactResumed, By: by, Pauser: was.By, Why: was.Reason, From: was.Since, To: now})
 	}
 	return was, err
 }
@@ -124,7 +124,7 @@ func (f *Fleet) Resume(ctx context.Context, job, by string) (*protocol.Pause, er
 // Replicas returns the replicas that live, sorted by id. Of one that says nothing this program understands, only the id is
 // known. Where the store does not have the set of jobs that one names, its Jobs are nil for now: see [Replica].
 func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
-	r, err := ability[protocol.Roster](f.store, "tell who takes part", "protocol.Roster")
+	r, err := ability[protocol.Membership](f.store, "tell who takes part", "protocol.Roster")
 	if err != nil {
 		return nil, err
 	}
@@ -161,10 +161,10 @@ func replicas(members []protocol.Member) []Replica {
 		if err != nil {
 			replica = Replica{JobCount: -1}
 		}
-		if replica.Outlived(m.Left) {
+		if replica.Outlived(m.Remaining) {
 			continue
 		}
-		replica.ID, replica.Heard = m.Holder, m.Heard // the id by which its leases are known
+		replica.ID, replica.LastHeartbeat = m.Holder, m.LastHeartbeat // the id by which its leases are known
 		list = append(list, replica)
 	}
 	return list

@@ -38,7 +38,7 @@ func inWorld(t *testing.T, test func(w world), opts ...fleet.Option) {
 // contended makes the records that a replica would.
 func (w world) contended(names ...string) {
 	for _, name := range names {
-		_, err := w.store.Sync(w.Context(), []protocol.Sync{{Name: name, Mark: time.Now().UnixMilli()}})
+		_, err := w.store.Sync(w.Context(), []protocol.Sync{{Name: name, Watermark: time.Now().UnixMilli()}})
 		require.NoError(w, err)
 	}
 }
@@ -46,14 +46,14 @@ func (w world) contended(names ...string) {
 // defined makes the record that a replica with this definition would.
 func (w world) defined(options ...jobs.Option) {
 	spec := job(w.T, "@hourly", options...).Spec()
-	_, err := w.store.Sync(w.Context(), []protocol.Sync{{Name: spec.Name, Mark: time.Now().UnixMilli(), Policy: fleet.PolicyOf(spec)}})
+	_, err := w.store.Sync(w.Context(), []protocol.Sync{{Name: spec.Name, Watermark: time.Now().UnixMilli(), Policy: fleet.PolicyOf(spec)}})
 	require.NoError(w, err)
 }
 
-// claim claims an occasion, and returns the grant.
-func (w world) claim(name string, occasion int64, holder string) protocol.Grant {
+// claim claims a tick, and returns the grant.
+func (w world) claim(name string, tick int64, holder string) protocol.Grant {
 	c := protocol.Claim{
-		Name: name, Occasion: occasion, Holder: holder, Request: fmt.Sprintf("%s-%d", holder, occasion), Term: time.Minute,
+		Name: name, Tick: tick, Holder: holder, Request: fmt.Sprintf("%s-%d", holder, tick), TTL: time.Minute,
 		Overlap: protocol.OverlapSkip, Takeovers: 1,
 	}
 	a, err := w.store.Claim(w.Context(), c)
@@ -63,7 +63,7 @@ func (w world) claim(name string, occasion int64, holder string) protocol.Grant 
 		return protocol.Grant{}
 	}
 	return protocol.Grant{
-		Name: name, Occasion: occasion, Holder: holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+		Name: name, Tick: tick, Holder: holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL,
 	}
 }
 
@@ -78,7 +78,7 @@ func (w world) history(name string, n int) []fleet.Entry {
 	return list
 }
 
-func TestHistoryTellsEverythingOfATick(t *testing.T) {
+func TestHistoryShowsEveryFieldOfATick(t *testing.T) {
 	inWorld(t, func(w world) {
 		begin := time.Now().UTC()
 		w.contended("report")
@@ -87,7 +87,7 @@ func TestHistoryTellsEverythingOfATick(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		w.claim("report", begin.Add(20*time.Second).UnixMilli(), "r2")
 		w.settle(first, "failed", fleet.Note{Started: begin.Add(11 * time.Second), Error: "exit status 1"})
-		_, passed, err := w.store.Pass(w.Context(), protocol.Pass{
+		_, passed, err := w.store.Skip(w.Context(), protocol.Skip{
 			Name: "report", From: begin.Add(20 * time.Second).UnixMilli(), To: begin.Add(25 * time.Second).UnixMilli(),
 			Outcome: "missed", Request: "p", Holder: "r3", Note: fleet.Note{Reason: "misfire", Count: 5}.String(),
 		})
@@ -103,7 +103,7 @@ func TestHistoryTellsEverythingOfATick(t *testing.T) {
 		require.Equal(w, []fleet.Entry{
 			{
 				Job: "report", ID: id(30 * time.Second), Scheduled: begin.Add(30 * time.Second), Count: 1, State: fleet.Running,
-				Started: time.UnixMicro(running.Token).UTC(), Replica: "r1", Left: time.Minute, Token: running.Token, Attempts: 1,
+				Started: time.UnixMicro(running.Token).UTC(), Replica: "r1", Remaining: time.Minute, Token: running.Token, Attempts: 1,
 			}, {
 				Job: "report", ID: id(25 * time.Second), Scheduled: begin.Add(25 * time.Second), From: begin.Add(20 * time.Second), Count: 5,
 				State: fleet.Settled, Outcome: "missed", Ended: now, Replica: "r3", Reason: "misfire",
@@ -173,14 +173,14 @@ func TestHistoryIsBoundedInAge(t *testing.T) {
 	}, fleet.WithAge(150*time.Minute))
 }
 
-func TestPauseTellsWhoPausedBeforeAndResumeWhatItEnded(t *testing.T) {
+func TestPauseAndResumeReturnThePauseBefore(t *testing.T) {
 	inWorld(t, func(w world) {
 		_, err := w.fleet.Pause(w.Context(), "report", "ops1", "")
 		require.ErrorIs(w, err, protocol.ErrUnknown)
 		w.contended("report")
 		p, err := w.fleet.Pause(w.Context(), "report", "ops1", "the database moves")
 		require.NoError(w, err)
-		want := protocol.Pause{By: "ops1", Why: "the database moves", Since: time.Now().UTC()}
+		want := protocol.Pause{By: "ops1", Reason: "the database moves", Since: time.Now().UTC()}
 		require.Equal(w, fleet.Paused{Pause: want}, p)
 
 		time.Sleep(time.Minute)
@@ -211,7 +211,7 @@ func TestPauseTellsWhoPausedBeforeAndResumeWhatItEnded(t *testing.T) {
 	})
 }
 
-func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
+func TestTriggerRunsOncePerKeyWithinTheRate(t *testing.T) {
 	inWorld(t, func(w world) {
 		_, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops1"})
 		require.ErrorIs(w, err, protocol.ErrUnknown)
@@ -259,7 +259,7 @@ func TestATriggerRunsOnceForAKeyAndWithinTheRate(t *testing.T) {
 	})
 }
 
-func TestTriggersOfAJobThatMayOverlapDoNotShareARun(t *testing.T) {
+func TestTriggersOfOverlappingJobDoNotShareARun(t *testing.T) {
 	inWorld(t, func(w world) {
 		w.defined(jobs.WithOverlap(jobs.Allow))
 		first, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops1"})
@@ -360,11 +360,11 @@ func TestStatusShowsWhoServesWhatAndWhoDisagrees(t *testing.T) {
 	inWorld(t, func(w world) {
 		begin := time.Now().UTC()
 		announce := func(r fleet.Replica) {
-			require.NoError(w, w.store.Announce(w.Context(), r.ID, r.Encode(), time.Minute))
+			require.NoError(w, w.store.SendHeartbeat(w.Context(), r.ID, r.Encode(), time.Minute))
 		}
 		announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"report": "bbb", "other": "ccc"}})
 		announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"report": "aaa", "other": "ccc"}})
-		require.NoError(w, w.store.Announce(w.Context(), "later", []byte("?"), time.Minute))
+		require.NoError(w, w.store.SendHeartbeat(w.Context(), "later", []byte("?"), time.Minute))
 		w.contended("report", "other")
 		time.Sleep(10 * time.Second)
 		w.settle(w.claim("report", begin.Add(10*time.Second).UnixMilli(), "r1"), "succeeded", fleet.Note{})
@@ -404,7 +404,7 @@ func TestStatusShowsWhoServesWhatAndWhoDisagrees(t *testing.T) {
 		require.Nil(w, s.Jobs[2].Revisions)
 		require.Zero(w, s.Jobs[2].Next)
 
-		require.NoError(w, w.store.Announce(w.Context(), "later", nil, 0))
+		require.NoError(w, w.store.SendHeartbeat(w.Context(), "later", nil, 0))
 		s, err = w.fleet.Status(w.Context(), []*jobs.Job{report, alone})
 		require.NoError(w, err)
 		require.True(w, s.Jobs[1].Unserved)
@@ -441,7 +441,7 @@ func TestStatusShowsTicksThatNobodyDecidesAbout(t *testing.T) {
 // bare is a store that can do no more than it has to.
 type bare struct{ protocol.Store }
 
-func TestAStoreThatLacksAnAbilityIsNamedWithIt(t *testing.T) {
+func TestStoreWithoutAnAbilityIsNamedWithIt(t *testing.T) {
 	store := new(memlease.Store)
 	f, err := fleet.New(bare{store})
 	require.NoError(t, err)
@@ -500,14 +500,14 @@ func TestHistoryAndWhyAgreeWhereTicksOverlap(t *testing.T) {
 		for i := range int64(ticks) {
 			time.Sleep(time.Second)
 			c := protocol.Claim{
-				Name: name, Occasion: begin + 1000*(i+1), Holder: "r1", Request: fmt.Sprint("r", i), Term: time.Minute,
+				Name: name, Tick: begin + 1000*(i+1), Holder: "r1", Request: fmt.Sprint("r", i), TTL: time.Minute,
 				Overlap: protocol.OverlapAllow, Takeovers: 1,
 			}
 			a, err := w.store.Claim(w.Context(), c)
 			require.NoError(w, err)
 			require.Equal(w, protocol.Granted, a.Status)
 			grants = append(grants, protocol.Grant{
-				Name: name, Occasion: c.Occasion, Holder: "r1", Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: 1, Term: c.Term,
+				Name: name, Tick: c.Tick, Holder: "r1", Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: 1, TTL: c.TTL,
 			})
 		}
 		for _, i := range []int{4, 1, 3, 0} { // 2 runs on

@@ -69,7 +69,7 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 	if err != nil {
 		return r, Forgotten{}, err
 	}
-	if r.Mark == 0 && r.Token == 0 && len(r.Open)+len(r.Settled) == 0 {
+	if r.Watermark == 0 && r.Token == 0 && len(r.Open)+len(r.Settled) == 0 {
 		return r, Forgotten{}, fmt.Errorf("job %q: %w", job, protocol.ErrUnknown)
 	}
 	replicas, err := f.Replicas(ctx)
@@ -81,14 +81,14 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 	used.Replicas, unserved = Serving(job, replicas)
 	used.Unsure = !unserved && len(used.Replicas) == 0
 	for _, o := range r.Open {
-		if o.Occasion > 0 || o.Left > 0 { // of a leader task only what is held
+		if o.Tick > 0 || o.Remaining > 0 { // of a leader task only what is held
 			used.Open++
 		}
 	}
 	if len(used.Replicas) > 0 || used.Unsure || used.Open > 0 {
 		return r, Forgotten{}, used
 	}
-	return r, Forgotten{Job: job, Watermark: fromMilli(r.Mark), Outcomes: len(r.Settled)}, nil
+	return r, Forgotten{Job: job, Watermark: fromMilli(r.Watermark), Outcomes: len(r.Settled)}, nil
 }
 
 // Forget removes what the store keeps of a job that is gone: its record, with the history, a pause and the keys of
@@ -113,7 +113,7 @@ func (f *Fleet) Forget(ctx context.Context, job, by string) (Forgotten, error) {
 	if err != nil {
 		return Forgotten{}, err
 	}
-	a, tries, err := f.remove(ctx, remover, protocol.Remove{Name: job, Mark: r.Mark, Token: r.Token, Until: until})
+	a, tries, err := f.remove(ctx, remover, protocol.Remove{Name: job, Watermark: r.Watermark, Token: r.Token, Until: until})
 	switch {
 	case err != nil:
 		return Forgotten{}, err

@@ -68,7 +68,7 @@ func TestForgottenJobLeavesOnlyTheFact(t *testing.T) {
 		done, err := w.fleet.Forget(w.Context(), "report", "ops1")
 		require.NoError(w, err)
 		require.Equal(w, found, done)
-		require.Equal(w, fleet.Forgotten{Job: "report", Watermark: time.UnixMilli(g.Occasion).UTC(), Outcomes: 1}, done)
+		require.Equal(w, fleet.Forgotten{Job: "report", Watermark: time.UnixMilli(g.Tick).UTC(), Outcomes: 1}, done)
 		require.Zero(w, kept())
 		r, err := store.Inspect(w.Context(), "report")
 		require.NoError(w, err)

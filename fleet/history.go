@@ -38,7 +38,7 @@ type Entry struct {
 	Started     time.Time
 	Ended       time.Time     // when the run ended; where none did, when it was settled; zero while it is not
 	Replica     string        // that runs or settled it; of one that waits, who asked for it
-	Left        time.Duration // of the lease of one that runs, unless it is renewed
+	Remaining   time.Duration // of the lease of one that runs, unless it is renewed
 	Token       int64         // 0 when it was never granted
 	Attempts    int           // runs so far, across retries and takeovers; 0 when it was never granted
 	CancelledBy string        // who cancelled it; the state says whether it has ended for that
@@ -122,22 +122,22 @@ func entries(namespace string, r protocol.Record) []Entry {
 	return list
 }
 
-func entry(namespace, job string, occasion int64) Entry {
-	e := Entry{Job: job, Scheduled: fromMilli(occasion), Count: 1, Triggered: byHand(occasion)}
-	if occasion != 0 {
+func entry(namespace, job string, tick int64) Entry {
+	e := Entry{Job: job, Scheduled: fromMilli(tick), Count: 1, Triggered: byHand(tick)}
+	if tick != 0 {
 		e.ID = jobs.Run{Namespace: namespace, Job: job, Tick: e.Scheduled}.TickID()
 	}
 	return e
 }
 
 func opened(namespace, job string, o protocol.Open) Entry {
-	e := entry(namespace, job, o.Occasion)
+	e := entry(namespace, job, o.Tick)
 	e.Replica, e.Token, e.Attempts, e.CancelledBy = o.Holder, o.Token, o.Attempt, o.CancelledBy
 	switch {
 	case o.Attempt == 0:
 		e.State = Waiting
-	case o.Left > 0:
-		e.State, e.Left = Running, o.Left
+	case o.Remaining > 0:
+		e.State, e.Remaining = Running, o.Remaining
 	default:
 		e.State = Free
 	}
@@ -146,7 +146,7 @@ func opened(namespace, job string, o protocol.Open) Entry {
 }
 
 func settled(namespace, job string, s protocol.Settled) Entry {
-	e := entry(namespace, job, s.Occasion)
+	e := entry(namespace, job, s.Tick)
 	note := ParseNote(s.Note)
 	e.State, e.Outcome, e.Ended = Settled, s.Outcome, s.At
 	e.Replica, e.Token, e.Attempts = s.Holder, s.Token, s.Attempt
@@ -172,18 +172,18 @@ func granted(token int64) time.Time {
 }
 
 // byHand reports whether a tick was triggered: the ticks of schedules are whole seconds, and stores give no such
-// occasion to a trigger.
-func byHand(occasion int64) bool { return occasion%1000 != 0 }
+// tick to a trigger.
+func byHand(tick int64) bool { return tick%1000 != 0 }
 
 // find returns the newest entry of a tick: its own before a range that holds it.
-func find(list []Entry, occasion int64) (Entry, bool) {
+func find(list []Entry, tick int64) (Entry, bool) {
 	for _, e := range list {
-		if !e.IsRange() && e.Scheduled.UnixMilli() == occasion {
+		if !e.IsRange() && e.Scheduled.UnixMilli() == tick {
 			return e, true
 		}
 	}
 	for _, e := range list {
-		if e.IsRange() && e.From.UnixMilli() < occasion && occasion <= e.Scheduled.UnixMilli() && !byHand(occasion) {
+		if e.IsRange() && e.From.UnixMilli() < tick && tick <= e.Scheduled.UnixMilli() && !byHand(tick) {
 			return e, true
 		}
 	}

@@ -117,7 +117,7 @@ func TestReleasesShareMostOfTheirSets(t *testing.T) {
 	require.Equal(t, map[string][]string{jobs["team-1.report-1"]: {"a"}, "changed": {"b"}}, revisions)
 }
 
-func TestALostSetIsUnknownUntilItsOwnerPutsIt(t *testing.T) {
+func TestLostSetIsUnknownUntilItsOwnerPutsIt(t *testing.T) {
 	store := &setCounter{Store: new(memlease.Store)}
 	jobs := manyJobs(100, "v1")
 	owner := fleet.NewJobSets(store)
@@ -143,9 +143,9 @@ func TestALostSetIsUnknownUntilItsOwnerPutsIt(t *testing.T) {
 func TestASetThatIsUsedOutlivesItsLife(t *testing.T) {
 	store := new(memlease.Store)
 	jobs := manyJobs(100, "v1")
-	used, left := fleet.NewJobSets(store), fleet.NewJobSets(store)
+	used, remaining := fleet.NewJobSets(store), fleet.NewJobSets(store)
 	other := manyJobs(100, "v0")
-	digest, old := publish(t, used, jobs), publish(t, left, other)
+	digest, old := publish(t, used, jobs), publish(t, remaining, other)
 	for range 3 {
 		store.Step(time.Hour)
 		fleet.AgeOfSets(used, time.Hour)
@@ -204,7 +204,7 @@ func TestTooManyJobsAreNotNamed(t *testing.T) {
 	require.False(t, unserved)
 }
 
-func TestAHeartbeatThatListsItsJobsIsRead(t *testing.T) {
+func TestHeartbeatThatListsItsJobsIsRead(t *testing.T) {
 	old, err := fleet.DecodeReplica([]byte(`{"id": "old", "jobs": {"report": "1"}, "job_count": 1}`))
 	require.NoError(t, err)
 	store := new(memlease.Store)

@@ -40,7 +40,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 		Ended       stamp            `json:"ended"`
 		Took        int64            `json:"took_ms"`
 		Replica     string           `json:"replica"`
-		Left        int64            `json:"left_ms"`
+		Remaining   int64            `json:"left_ms"`
 		Token       int64            `json:"token"`
 		Attempt     int              `json:"attempt"`
 		CancelledBy string           `json:"cancelled_by"`
@@ -51,7 +51,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 		Holders     []Holder         `json:"former_holders"`
 	}{
 		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
-		e.Took().Milliseconds(), e.Replica, e.Left.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
+		e.Took().Milliseconds(), e.Replica, e.Remaining.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
 		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...),
 	})
 }
@@ -72,15 +72,15 @@ func (t Triggered) MarshalJSON() ([]byte, error) {
 // MarshalJSON implements [json.Marshaler].
 func (c Cancelled) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Job     string `json:"job"`
-		ID      string `json:"id"`
-		Tick    stamp  `json:"tick"`
-		Status  string `json:"status"`
-		By      string `json:"by"`
-		Replica string `json:"replica"`
-		Left    int64  `json:"left_ms"`
-		Entry   *Entry `json:"entry"`
-	}{c.Job, c.ID, stamp(c.Tick), c.Status.String(), c.By, c.Replica, c.Left.Milliseconds(), c.Entry})
+		Job       string `json:"job"`
+		ID        string `json:"id"`
+		Tick      stamp  `json:"tick"`
+		Status    string `json:"status"`
+		By        string `json:"by"`
+		Replica   string `json:"replica"`
+		Remaining int64  `json:"left_ms"`
+		Entry     *Entry `json:"entry"`
+	}{c.Job, c.ID, stamp(c.Tick), c.Status.String(), c.By, c.Replica, c.Remaining.Milliseconds(), c.Entry})
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -145,30 +145,30 @@ func (p PauseView) MarshalJSON() ([]byte, error) {
 		By    string `json:"by"`
 		Why   string `json:"why"`
 		Since stamp  `json:"since"`
-	}{p.By, p.Why, stamp(p.Since)})
+	}{p.By, p.Reason, stamp(p.Since)})
 }
 
 // MarshalJSON implements [json.Marshaler]. A heartbeat has another form: see Encode.
 func (r Replica) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		ID          string   `json:"id"`
-		Groups      []string `json:"groups"`
-		Started     stamp    `json:"started"`
-		Version     string   `json:"version"`
-		ClockOffset int64    `json:"clock_offset_ms"`
-		Term        int64    `json:"term_ms"`
-		Running     int      `json:"running"`
-		MaxRuns     int      `json:"max_runs"`
-		Used        int      `json:"used"`
-		Waiting     int      `json:"waiting"`
-		Stopping    bool     `json:"stopping"`
-		Processes   int      `json:"processes"`
-		Heard       stamp    `json:"last_heartbeat"`
-		Gone        bool     `json:"gone"`
-		JobCount    int      `json:"job_count"`
+		ID            string   `json:"id"`
+		Groups        []string `json:"groups"`
+		Started       stamp    `json:"started"`
+		Version       string   `json:"version"`
+		ClockOffset   int64    `json:"clock_offset_ms"`
+		TTL           int64    `json:"term_ms"`
+		Running       int      `json:"running"`
+		MaxRuns       int      `json:"max_runs"`
+		Used          int      `json:"used"`
+		Waiting       int      `json:"waiting"`
+		Stopping      bool     `json:"stopping"`
+		Processes     int      `json:"processes"`
+		LastHeartbeat stamp    `json:"last_heartbeat"`
+		Gone          bool     `json:"gone"`
+		JobCount      int      `json:"job_count"`
 	}{
-		r.ID, append([]string{}, r.Groups...), stamp(r.Started), r.Version, r.ClockOffset.Milliseconds(), r.Term.Milliseconds(),
-		r.Running, r.MaxRuns, r.Used, r.Waiting, r.Stopping, r.Processes(), stamp(r.Heard), r.Gone, r.JobCount,
+		r.ID, append([]string{}, r.Groups...), stamp(r.Started), r.Version, r.ClockOffset.Milliseconds(), r.TTL.Milliseconds(),
+		r.Running, r.MaxRuns, r.Used, r.Waiting, r.Stopping, r.Processes(), stamp(r.LastHeartbeat), r.Gone, r.JobCount,
 	})
 }
 

@@ -25,7 +25,7 @@ func (s *late) Sync(ctx context.Context, y []protocol.Sync) ([]protocol.Record, 
 }
 
 // A trigger, and a pause, that come right after the start or an update of a job's only replica.
-func TestWhatComesRightAfterTheStartIsNotLost(t *testing.T) {
+func TestEventsRightAfterTheStartAreNotLost(t *testing.T) {
 	for i := range 100 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

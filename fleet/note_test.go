@@ -26,13 +26,13 @@ func TestANoteIsReadAsItWasWritten(t *testing.T) {
 	require.Empty(t, fleet.Note{}.String())
 }
 
-func TestWhatStoresNoteThemselvesIsAReason(t *testing.T) {
+func TestNotesOfStoresBecomeReasons(t *testing.T) {
 	for _, word := range []string{protocol.NoteOverlap, protocol.NotePaused, protocol.NoteNewer, protocol.NoteExpired, "", "{not json"} {
 		require.Equal(t, fleet.Note{Reason: word}, fleet.ParseNote(word))
 	}
 }
 
-func TestANoteNeverOutgrowsTheStoreAndStaysReadable(t *testing.T) {
+func TestNoteNeverOutgrowsTheStoreAndStaysReadable(t *testing.T) {
 	for name, text := range map[string]string{
 		"plain":    strings.Repeat("x", 5000),
 		"escapes":  strings.Repeat("\x01", 5000),

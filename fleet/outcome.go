@@ -25,7 +25,7 @@ func (r *reasoner) open(e Entry) string {
 	switch e.State {
 	case Running:
 		return fmt.Sprintf("It was won by %s, and runs since %s: attempt %d, token %d. Its lease lasts another %s unless it is renewed.",
-			e.Replica, r.when(e.Started), e.Attempts, e.Token, rough(e.Left)) + cancelling(e)
+			e.Replica, r.when(e.Started), e.Attempts, e.Token, rough(e.Remaining)) + cancelling(e)
 	case Free:
 		return fmt.Sprintf("%s began to run it at %s (attempt %d, token %d), and gave it up, or let its lease run out. "+
 			"The next replica to claim it runs attempt %d. %s", e.Replica, r.when(e.Started), e.Attempts, e.Token, e.Attempts+1, r.service())
@@ -156,7 +156,7 @@ func (r *reasoner) blocker(e Entry) (found Entry, ok bool) {
 // settledAt returns when e was settled, which may be later than when its run ended.
 func (r *reasoner) settledAt(e Entry) time.Time {
 	for _, s := range r.Record.Settled {
-		if s.From == 0 && s.Occasion == e.Scheduled.UnixMilli() {
+		if s.From == 0 && s.Tick == e.Scheduled.UnixMilli() {
 			return s.At
 		}
 	}
@@ -191,7 +191,7 @@ func (r *reasoner) paused(e Entry) string {
 }
 
 func (r *reasoner) pause(p protocol.Pause) string {
-	return fmt.Sprintf("by %s since %s%s", p.By, r.when(p.Since), quotedBare(p.Why))
+	return fmt.Sprintf("by %s since %s%s", p.By, r.when(p.Since), quotedBare(p.Reason))
 }
 
 func (r *reasoner) replaced(e Entry) string {

@@ -59,11 +59,11 @@ func (f *Fleet) Repair(ctx context.Context, job, by string) (Repaired, error) {
 	if err != nil {
 		return Repaired{}, err
 	}
-	if tries > 1 && !a.Changed && found.Mark > a.Mark { // an earlier try did it, and its answer was lost
-		a.Changed, a.Before = true, found.Mark
+	if tries > 1 && !a.Changed && found.Watermark > a.Watermark { // an earlier try did it, and its answer was lost
+		a.Changed, a.Before = true, found.Watermark
 	}
 	r := Repaired{
-		Changed: a.Changed, Before: time.UnixMilli(a.Before).UTC(), Watermark: time.UnixMilli(a.Mark).UTC(), Exceptions: a.Exceptions,
+		Changed: a.Changed, Before: time.UnixMilli(a.Before).UTC(), Watermark: time.UnixMilli(a.Watermark).UTC(), Exceptions: a.Exceptions,
 	}
 	if r.Changed {
 		f.note(ctx, job, Fact{Kind: FactRepaired, By: by, From: r.Watermark, To: r.Before})
@@ -73,7 +73,7 @@ func (f *Fleet) Repair(ctx context.Context, job, by string) (Repaired, error) {
 
 // ahead is how far a record's watermark lies in the future; 0 when it does not, or by little.
 func ahead(r protocol.Record, now time.Time) time.Duration {
-	if d := time.UnixMilli(r.Mark).Sub(now); d > aheadLimit {
+	if d := time.UnixMilli(r.Watermark).Sub(now); d > aheadLimit {
 		return d.Truncate(time.Millisecond)
 	}
 	return 0
@@ -84,7 +84,7 @@ func ahead(r protocol.Record, now time.Time) time.Duration {
 func (r *reasoner) watermark() string {
 	if d := ahead(r.Record, r.Now); d > 0 {
 		return fmt.Sprintf("The job's watermark lies %s in the future, at %s, as a clock that was wrong leaves it: no tick up to then runs. "+
-			"To bring it back: worker repair %s.", rough(d), r.at(time.UnixMilli(r.Record.Mark)), r.Record.Name)
+			"To bring it back: worker repair %s.", rough(d), r.at(time.UnixMilli(r.Record.Watermark)), r.Record.Name)
 	}
 	for _, f := range r.Facts {
 		if f.Kind == FactRepaired && r.tick.After(f.From) && !r.tick.After(f.To) {

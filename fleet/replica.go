@@ -8,7 +8,7 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// Replica is the heartbeat of a replica, sent every few seconds by protocol.Roster.
+// Replica is the heartbeat of a replica, sent every few seconds by protocol.Membership.
 type Replica struct {
 	ID          string
 	Groups      []string         // that it serves, besides the jobs that name none
@@ -16,7 +16,7 @@ type Replica struct {
 	Version     string           // of its program
 	Module      string           // of its program, such as github.com/acme/billing; empty when it does not say
 	ClockOffset time.Duration    // of fleet time from its machine's clock: above 0 where that one is slow
-	Term        time.Duration    // of its leases
+	TTL         time.Duration    // of its leases
 	Running     int              // how many runs it has under way
 	MaxRuns     int              // the weight of jobs that it runs at a time; 0: no limit, or a version that does not say
 	Used        int              // the weight of the jobs that it runs
@@ -27,8 +27,8 @@ type Replica struct {
 
 	// Heard is when its last heartbeat reached the store, by the store's clock; zero when that is not known. Gone says
 	// that it has stopped or died since. Neither is announced: the store knows them.
-	Heard time.Time
-	Gone  bool
+	LastHeartbeat time.Time
+	Gone          bool
 
 	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of its definition,
 	// so that replicas with different configurations are found. Where they are more than a heartbeat lists, it names
@@ -65,7 +65,7 @@ type replicaJSON struct {
 	Version     string            `json:"version,omitempty"`
 	Module      string            `json:"module,omitempty"`
 	ClockOffset int64             `json:"clock_offset_ms"`
-	Term        int64             `json:"term_ms"`
+	TTL         int64             `json:"term_ms"`
 	Running     int               `json:"running"`
 	MaxRuns     int               `json:"max_runs,omitempty"`
 	Used        int               `json:"used,omitempty"`
@@ -86,12 +86,12 @@ type replicaJSON struct {
 // every few seconds.
 const MostJobs = 1000
 
-// Encode writes r for protocol.Roster, times and durations in whole milliseconds. It leaves the jobs out when it
+// Encode writes r for protocol.Membership, times and durations in whole milliseconds. It leaves the jobs out when it
 // names a Set, or they are more than [MostJobs].
 func (r Replica) Encode() []byte {
 	w := replicaJSON{
 		ID: r.ID, Groups: r.Groups, Started: unixMilli(r.Started), Version: r.Version, Module: r.Module,
-		ClockOffset: r.ClockOffset.Round(time.Millisecond).Milliseconds(), Term: r.Term.Milliseconds(),
+		ClockOffset: r.ClockOffset.Round(time.Millisecond).Milliseconds(), TTL: r.TTL.Milliseconds(),
 		Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used, Waiting: r.Waiting,
 		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: len(r.Jobs), Set: r.Set,
 		Life: r.Life.Milliseconds(), Clock: r.Clock, Step: r.Step.Milliseconds(), Steady: r.Steady.Milliseconds(),
@@ -125,7 +125,7 @@ func (s JobLists) DecodeReplica(text []byte) (Replica, error) {
 	}
 	return Replica{
 		ID: r.ID, Groups: r.Groups, Started: fromMilli(r.Started), Version: r.Version, Module: r.Module,
-		ClockOffset: time.Duration(r.ClockOffset) * time.Millisecond, Term: time.Duration(r.Term) * time.Millisecond,
+		ClockOffset: time.Duration(r.ClockOffset) * time.Millisecond, TTL: time.Duration(r.TTL) * time.Millisecond,
 		Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used, Waiting: r.Waiting,
 		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount, Set: r.Set,
 		Life: time.Duration(r.Life) * time.Millisecond, Clock: r.Clock,
@@ -148,8 +148,8 @@ func (r Replica) Processes() int { return 1 + len(r.Others) }
 
 // Silent reports whether a replica that counts as live has missed a heartbeat by now: it may be dead, frozen or cut off.
 func (r Replica) Silent(now time.Time) bool {
-	every := wire.HeartbeatInterval(r.Term)
-	return !r.Gone && !r.Heard.IsZero() && r.Term > 0 && now.Sub(r.Heard) > every+every/2+time.Second
+	every := wire.HeartbeatInterval(r.TTL)
+	return !r.Gone && !r.LastHeartbeat.IsZero() && r.TTL > 0 && now.Sub(r.LastHeartbeat) > every+every/2+time.Second
 }
 
 // Fits reports whether the replica can ever run a job of that weight.

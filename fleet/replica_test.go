@@ -12,10 +12,10 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-func TestAReplicaIsReadAsItWasAnnounced(t *testing.T) {
+func TestHeartbeatReadsBackAsItWasSent(t *testing.T) {
 	r := fleet.Replica{
 		ID: "web-1", Groups: []string{"eu", "us"}, Started: time.UnixMilli(1795175158387).UTC(), Version: "v1.2.3",
-		ClockOffset: -1500 * time.Millisecond, Term: 15 * time.Second, Running: 3, MaxRuns: 8, Used: 5, Waiting: 2, Stopping: true,
+		ClockOffset: -1500 * time.Millisecond, TTL: 15 * time.Second, Running: 3, MaxRuns: 8, Used: 5, Waiting: 2, Stopping: true,
 		Jobs: map[string]string{"report": "0123456789ab"}, JobCount: 1,
 	}
 	read, err := fleet.DecodeReplica(r.Encode())
@@ -51,7 +51,7 @@ func TestReplicasOfTheSameJobsShareThem(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestAReplicaOfVeryManyJobsIsAnnouncedWithoutThem(t *testing.T) {
+func TestHeartbeatWithTooManyJobsOmitsThem(t *testing.T) {
 	r := fleet.Replica{ID: "big", Jobs: map[string]string{}}
 	for i := range 50_000 {
 		r.Jobs[fmt.Sprintf("a-job-with-a-number-%d", i)] = "0123456789ab"

@@ -125,7 +125,7 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, service *Service, now time.Time) JobStatus {
 	r := summary.Record
 	s := JobStatus{
-		Name: name, Given: job != nil, Known: r.Mark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: r.Paused, Newest: summary.Newest,
+		Name: name, Given: job != nil, Known: r.Watermark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: r.Paused, Newest: summary.Newest,
 	}
 	list := entries(f.namespace, r)
 	s.Open = list[:len(r.Open):len(r.Open)]
@@ -148,7 +148,7 @@ func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, 
 		s.Spec = job.Spec()
 		s.Schedule, s.Timezone = job.Schedule().String(), job.Schedule().Location().String()
 		s.Next = job.Schedule().Next(now)
-		if r.Mark != 0 {
+		if r.Watermark != 0 {
 			s.Overdue = overdue(job, r, now)
 		}
 	}
@@ -183,7 +183,7 @@ func (f *Fleet) silent(ctx context.Context, live []Replica) ([]Replica, error) {
 // are caught up wait for open ticks.
 func overdue(job *jobs.Job, r protocol.Record, now time.Time) time.Time {
 	spec := job.Spec()
-	due := job.Schedule().Next(time.UnixMilli(r.Mark))
+	due := job.Schedule().Next(time.UnixMilli(r.Watermark))
 	if due.IsZero() || len(r.Open) > 0 || now.Sub(due) <= spec.MisfireGrace+spec.Jitter+slack {
 		return time.Time{}
 	}

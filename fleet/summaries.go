@@ -51,7 +51,7 @@ func (f *Fleet) withLeftOver(ctx context.Context, all []asked, named bool) ([]as
 			return nil, err
 		}
 		for _, r := range list {
-			if r.Mark != 0 {
+			if r.Watermark != 0 {
 				all = append(all, asked{name: r.Name})
 			}
 		}

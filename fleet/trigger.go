@@ -108,7 +108,7 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 		answer.Next = now.Add(a.Wait)
 		return answer, err
 	}
-	answer.Tick = time.UnixMilli(a.Occasion).UTC()
+	answer.Tick = time.UnixMilli(a.Tick).UTC()
 	answer.ID = f.tickID(job, answer.Tick)
 	f.note(ctx, job, Fact{Kind: FactTriggered, Tick: answer.Tick, By: o.By, Key: o.Key})
 	return answer, nil

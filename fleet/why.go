@@ -149,8 +149,8 @@ type reasoner struct {
 
 // choose returns the tick to explain when none was named.
 func (r *reasoner) choose() time.Time {
-	if r.Job != nil && r.Record.Mark != 0 {
-		if due := r.Job.Schedule().Next(time.UnixMilli(r.Record.Mark)); !due.IsZero() && !due.After(r.Now) {
+	if r.Job != nil && r.Record.Watermark != 0 {
+		if due := r.Job.Schedule().Next(time.UnixMilli(r.Record.Watermark)); !due.IsZero() && !due.After(r.Now) {
 			return due
 		}
 	}
@@ -182,7 +182,7 @@ func (r *reasoner) leading() string {
 	for _, e := range r.list {
 		if e.State == Running {
 			return fmt.Sprintf("It runs on %s since %s: token %d. Its lease lasts another %s unless it is renewed.",
-				e.Replica, r.when(e.Started), e.Token, rough(e.Left)) + r.formerLeaders()
+				e.Replica, r.when(e.Started), e.Token, rough(e.Remaining)) + r.formerLeaders()
 		}
 	}
 	switch {
@@ -226,7 +226,7 @@ func (r *reasoner) absent() (Verdict, string) {
 	case tick.After(r.Now):
 		text := fmt.Sprintf("Its time has not come: it is due in %s.", rough(tick.Sub(r.Now)))
 		return Future, text + r.hindrance()
-	case tick.UnixMilli() > r.Record.Mark:
+	case tick.UnixMilli() > r.Record.Watermark:
 		return Undecided, r.undecided()
 	default:
 		return NotKept, r.notKept()
@@ -272,7 +272,7 @@ func (r *reasoner) undecided() string {
 	serving, unserved, _ := NewService(r.Replicas).Of(r.Record.Name)
 	head := fmt.Sprintf("It was due %s ago, and nobody has decided about it yet. ", rough(late))
 	switch {
-	case r.Record.Mark == 0 && len(serving) == 0:
+	case r.Record.Watermark == 0 && len(serving) == 0:
 		return head + "No replica has ever contended for this job in this namespace, as far as Redis remembers, which is since " +
 			r.at(r.Since) + ". " + r.service()
 	case unserved:
@@ -289,7 +289,7 @@ func (r *reasoner) undecided() string {
 		return head + text
 	}
 	switch {
-	case r.Record.Mark == 0:
+	case r.Record.Watermark == 0:
 		return head + "Redis has no record of this job, and remembers since " + r.at(r.Since) + ". " + r.service()
 	case late <= slack:
 		return head + r.service()
@@ -354,7 +354,7 @@ func (r *reasoner) service() string {
 	}
 }
 
-// notKept explains a tick that the mark has passed, and that is not in the history.
+// notKept explains a tick that the watermark has passed, and that is not in the history.
 func (r *reasoner) notKept() string {
 	for _, f := range r.FleetFacts {
 		if f.Kind == FactForgotten && f.Job == r.Record.Name && r.tick.Before(f.At) {

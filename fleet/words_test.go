@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDurationsAreToldAsFarAsTheyMatter(t *testing.T) {
+func TestDurationsAreRoundedForReaders(t *testing.T) {
 	for want, d := range map[string]time.Duration{
 		"0s": 0, "200ms": 200 * time.Millisecond, "1.235s": 1234567 * time.Microsecond, "12.3s": 12345 * time.Millisecond,
 		"1m": time.Minute, "1h": time.Hour, "1h0m1s": time.Hour + time.Second, "10h0m5s": 10*time.Hour + 5*time.Second,

@@ -21,34 +21,34 @@ func TestAcquireErrors(t *testing.T) {
 		says   string
 	}{
 		"held": {
-			before: func(t *testing.T, store *faulty) { acquire(t, newKeeper(t, store), byAnother(tick("job"))) },
+			before: func(t *testing.T, store *faulty) { acquire(t, newRenewer(t, store), byAnother(tickClaim("job"))) },
 			is:     lease.ErrHeld,
 			says:   `lease: "job" is held by b for another 15s unless renewed`,
 		},
 		"busy": {
-			before: func(t *testing.T, store *faulty) { acquire(t, newKeeper(t, store), byAnother(tick("job"))) },
-			change: func(c *lease.Claim) { c.Occasion, c.Overlap = 2000, lease.OverlapWait },
+			before: func(t *testing.T, store *faulty) { acquire(t, newRenewer(t, store), byAnother(tickClaim("job"))) },
+			change: func(c *lease.Claim) { c.Tick, c.Overlap = 2000, lease.OverlapWait },
 			is:     lease.ErrHeld,
 			says:   "held by b",
 		},
 		"decided": {
 			before: func(t *testing.T, store *faulty) {
-				require.NoError(t, acquire(t, newKeeper(t, store), byAnother(tick("job"))).Settle(t.Context(), "succeeded"))
+				require.NoError(t, acquire(t, newRenewer(t, store), byAnother(tickClaim("job"))).Settle(t.Context(), "succeeded"))
 			},
 			is:   lease.ErrDecided,
-			says: `lease: the occasion is decided: "job" at 1000`,
+			says: `lease: the tick is decided: "job" at 1000`,
 		},
 		"skipped": {
-			before: func(t *testing.T, store *faulty) { acquire(t, newKeeper(t, store), byAnother(tick("job"))) },
-			change: func(c *lease.Claim) { c.Occasion, c.Overlap = 2000, lease.OverlapSkip },
+			before: func(t *testing.T, store *faulty) { acquire(t, newRenewer(t, store), byAnother(tickClaim("job"))) },
+			change: func(c *lease.Claim) { c.Tick, c.Overlap = 2000, lease.OverlapSkip },
 			is:     lease.ErrDecided,
 		},
 		"lost": {
 			before: func(t *testing.T, store *faulty) {
-				c := tick("job")
+				c := tickClaim("job")
 				c.Takeovers = 0
-				acquire(t, newKeeper(t, store), byAnother(c)).Abandon()
-				time.Sleep(c.Term)
+				acquire(t, newRenewer(t, store), byAnother(c)).Abandon()
+				time.Sleep(c.TTL)
 			},
 			is: lease.ErrDecided,
 		},
@@ -69,7 +69,7 @@ func TestAcquireErrors(t *testing.T) {
 			is:     context.DeadlineExceeded,
 		},
 		"faulty": {
-			change: func(c *lease.Claim) { c.Name, c.Holder, c.Term = "a b", "", 0 },
+			change: func(c *lease.Claim) { c.Name, c.Holder, c.TTL = "a b", "", 0 },
 			says:   `claim name: "a b" must`,
 		},
 		"unknown is synced": {},
@@ -80,11 +80,11 @@ func TestAcquireErrors(t *testing.T) {
 				if test.before != nil {
 					test.before(t, store)
 				}
-				c := tick("job")
+				c := tickClaim("job")
 				if test.change != nil {
 					test.change(&c)
 				}
-				k := newKeeper(t, store)
+				k := newRenewer(t, store)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				l, err := k.Acquire(ctx, c)
@@ -92,7 +92,7 @@ func TestAcquireErrors(t *testing.T) {
 					require.NoError(t, err)
 					requireHeld(t, l)
 					require.Equal(t, "job", l.Name())
-					require.Equal(t, int64(1000), l.Occasion())
+					require.Equal(t, int64(1000), l.Tick())
 					require.Equal(t, 1, l.Attempt())
 					require.Positive(t, l.Token())
 					l.Abandon()
@@ -132,7 +132,7 @@ func TestAcquireEndsWhateverTheStoreSays(t *testing.T) {
 		"unexpected answer none":         {},
 		"unexpected answer invalid":      {answer: protocol.Answer{Status: 99}},
 	} {
-		_, err := lease.Acquire(t.Context(), store, tick("job"))
+		_, err := lease.Acquire(t.Context(), store, tickClaim("job"))
 		require.ErrorContains(t, err, says)
 	}
 }
@@ -140,20 +140,20 @@ func TestAcquireEndsWhateverTheStoreSays(t *testing.T) {
 func TestHeldErrorSaysWhoAndHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(faulty)
-		acquire(t, newKeeper(t, store), byAnother(claim("job")))
+		acquire(t, newRenewer(t, store), byAnother(claim("job")))
 		time.Sleep(time.Second)
 		_, err := lease.Acquire(t.Context(), store, claim("job"))
 		held, ok := errors.AsType[*lease.HeldError](err)
 		require.True(t, ok)
-		require.Equal(t, lease.HeldError{Name: "job", Holder: "b", Left: 14 * time.Second}, *held)
+		require.Equal(t, lease.HeldError{Name: "job", Holder: "b", Remaining: 14 * time.Second}, *held)
 	})
 }
 
 func TestAcquireSameRequestSameGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{onClaim: first(1, losesTheReply)}
-		k := newKeeper(t, store)
-		c := tick("job")
+		k := newRenewer(t, store)
+		c := tickClaim("job")
 		c.Request = protocol.NewRequest()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -176,8 +176,8 @@ func TestGrantWhoseReplyWasLostIsFoundAgain(t *testing.T) {
 		_, err := store.Sync(t.Context(), []protocol.Sync{{Name: "job"}})
 		require.NoError(t, err)
 		store.onClaim = first(1, losesTheReply)
-		k := newKeeper(t, store)
-		c := tick("job")
+		k := newRenewer(t, store)
+		c := tickClaim("job")
 		c.Request = protocol.NewRequest()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -12,19 +12,19 @@ import (
 )
 
 func TestLeaseWhoseHolderDoesNotStartRunsOut(t *testing.T) {
-	forTerms(t, func(t *testing.T, term time.Duration) {
+	forTerms(t, func(t *testing.T, ttl time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
-			k := newKeeper(t, new(faulty))
+			k := newRenewer(t, new(faulty))
 			c := claim("job")
-			c.Term = term
+			c.TTL = ttl
 			l := acquire(t, k, c)
 			l.AwaitStart()
 			began := time.Now()
-			time.Sleep(term)
+			time.Sleep(ttl)
 			requireHeld(t, l)
 			<-l.Context().Done()
 			require.ErrorIs(t, context.Cause(l.Context()), lease.ErrLost)
-			require.LessOrEqual(t, time.Since(began), 2*term)
+			require.LessOrEqual(t, time.Since(began), 2*ttl)
 			l.Started()
 			require.False(t, l.Valid())
 		})
@@ -32,17 +32,17 @@ func TestLeaseWhoseHolderDoesNotStartRunsOut(t *testing.T) {
 }
 
 func TestLeaseWhoseHolderStartsLateIsKept(t *testing.T) {
-	forTerms(t, func(t *testing.T, term time.Duration) {
+	forTerms(t, func(t *testing.T, ttl time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
-			k := newKeeper(t, new(faulty))
+			k := newRenewer(t, new(faulty))
 			c := claim("job")
-			c.Term = term
+			c.TTL = ttl
 			l := acquire(t, k, c)
 			l.AwaitStart()
-			time.Sleep(term * 5 / 4) // its renewals have ended, and it has not
+			time.Sleep(ttl * 5 / 4) // its renewals have ended, and it has not
 			requireHeld(t, l)
 			l.Started()
-			time.Sleep(10 * term)
+			time.Sleep(10 * ttl)
 			requireHeld(t, l)
 			k.Close()
 		})

@@ -32,7 +32,7 @@ func TestRenewalsAreBatched(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 			return do()
 		}
-		k := newKeeper(t, store)
+		k := newRenewer(t, store)
 		for i := range leases {
 			acquire(t, k, claim(fmt.Sprintf("job-%d", i)))
 		}
@@ -54,11 +54,11 @@ func TestHangingRenewalsDoNotDelayOtherDeadlines(t *testing.T) {
 	for name, f := range map[string]fault{"hanging": hangs, "deaf": answersAfter(time.Hour)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := newKeeper(t, &faulty{onRenew: f})
+				k := newRenewer(t, &faulty{onRenew: f})
 				var wg sync.WaitGroup
 				for i := range 100 {
 					c := claim(fmt.Sprintf("job-%d", i))
-					c.Term = time.Duration(i+1) * 300 * time.Millisecond
+					c.TTL = time.Duration(i+1) * 300 * time.Millisecond
 					l := acquire(t, k, c)
 					deadline := l.Deadline()
 					wg.Go(func() {
@@ -77,7 +77,7 @@ func TestOneHangingRenewalDoesNotStarveTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
 		store := &faulty{onRenew: first(1, func(context.Context, func() error) error { <-end; return errDown })} // deaf to ctx
-		k := newKeeper(t, store)
+		k := newRenewer(t, store)
 		stuck := acquire(t, k, claim("stuck"))
 		time.Sleep(2 * time.Second)
 		var others []*lease.Lease
@@ -94,10 +94,10 @@ func TestOneHangingRenewalDoesNotStarveTheOthers(t *testing.T) {
 }
 
 // Both senders hang once; leases that are due meanwhile are renewed when they have given up.
-func TestHangingRenewalsGiveUpInTimeForTheOthers(t *testing.T) {
+func TestHangingRenewalsEndInTimeForTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{onRenew: first(2, hangs)}
-		k := newKeeper(t, store)
+		k := newRenewer(t, store)
 		defer k.Close()
 		for i := range 3000 {
 			acquire(t, k, claim(fmt.Sprintf("job-%d", i)))
@@ -107,7 +107,7 @@ func TestHangingRenewalsGiveUpInTimeForTheOthers(t *testing.T) {
 	})
 }
 
-func TestRenewalsOfAFleetDoNotStayInStep(t *testing.T) {
+func TestRenewalsOfAFleetSpreadOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var mu sync.Mutex
@@ -119,7 +119,7 @@ func TestRenewalsOfAFleetDoNotStayInStep(t *testing.T) {
 				times[time.Since(start)]++
 				return do()
 			})}
-			acquire(t, newKeeper(t, store), claim(fmt.Sprintf("job-%d", i)))
+			acquire(t, newRenewer(t, store), claim(fmt.Sprintf("job-%d", i)))
 		}
 		time.Sleep(15 * time.Second / 2)
 		mu.Lock()
@@ -146,7 +146,7 @@ func TestAtMostTwoRenewalsAreUnderWay(t *testing.T) {
 			mu.Unlock()
 			return err
 		}}
-		k := newKeeper(t, store)
+		k := newRenewer(t, store)
 		for i := range 3000 {
 			acquire(t, k, claim(fmt.Sprintf("job-%d", i)))
 		}
@@ -169,22 +169,22 @@ func (s *impatient) Renew(ctx context.Context, grants []protocol.Grant) []error 
 	return s.Store.Renew(ctx, grants)
 }
 
-func TestRenewalIsGivenASixthOfItsShortestTerm(t *testing.T) {
+func TestRenewalTimeoutIsASixthOfTheShortestTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mixed := 0
-		k := newKeeper(t, &impatient{Store: new(faulty), given: func(limit time.Duration, grants []protocol.Grant) {
-			shortest := grants[0].Term
+		k := newRenewer(t, &impatient{Store: new(faulty), given: func(limit time.Duration, grants []protocol.Grant) {
+			shortest := grants[0].TTL
 			for _, g := range grants {
-				shortest = min(shortest, g.Term)
+				shortest = min(shortest, g.TTL)
 			}
 			require.Equal(t, max(shortest/6, 10*time.Millisecond), limit)
-			if shortest < grants[0].Term {
+			if shortest < grants[0].TTL {
 				mixed++
 			}
 		}})
 		for i := range 500 {
 			c := claim(fmt.Sprintf("job-%d", i))
-			c.Term = time.Duration(i+1) * 30 * time.Millisecond
+			c.TTL = time.Duration(i+1) * 30 * time.Millisecond
 			acquire(t, k, c)
 		}
 		time.Sleep(10 * time.Second)
@@ -193,11 +193,11 @@ func TestRenewalIsGivenASixthOfItsShortestTerm(t *testing.T) {
 	})
 }
 
-func TestShortLeaseBesideALongOneIsRenewedInTime(t *testing.T) {
+func TestShortLeaseBesideLongOneIsRenewedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKeeper(t, new(faulty))
+		k := newRenewer(t, new(faulty))
 		long, short := claim("long"), claim("short")
-		long.Term, short.Term = time.Hour, 100*time.Millisecond
+		long.TTL, short.TTL = time.Hour, 100*time.Millisecond
 		acquire(t, k, long)
 		time.Sleep(time.Second + time.Millisecond)
 		l := acquire(t, k, short)

@@ -29,13 +29,13 @@ func BenchmarkKeeper10000(b *testing.B) {
 	}
 	var grown int64
 	for b.Loop() {
-		k := lease.NewKeeper(new(memlease.Store))
+		k := lease.NewRenewer(new(memlease.Store))
 		leases := make([]*lease.Lease, n)
 		before := heap()
 		for i, name := range names {
 			c := claim(name)
 			c.Request = protocol.NewRequest()
-			leases[i] = k.Keep(ctx, c, protocol.Answer{Status: protocol.Granted, Token: 1, Attempt: 1, Left: c.Term}, lease.Sent())
+			leases[i] = k.Keep(ctx, c, protocol.Answer{Status: protocol.Granted, Token: 1, Attempt: 1, Remaining: c.TTL}, lease.Sent())
 			leases[i].Context().Done()
 		}
 		grown += heap() - before
@@ -52,7 +52,7 @@ func BenchmarkKeepAndSettle(b *testing.B) {
 			ctx, cancel := context.WithCancel(b.Context())
 			defer cancel()
 			store := new(memlease.Store)
-			k := lease.NewKeeper(store)
+			k := lease.NewRenewer(store)
 			defer k.Close()
 			for i := range held {
 				if _, err := k.Acquire(ctx, claim(fmt.Sprintf("held-%d", i))); err != nil {
@@ -64,11 +64,11 @@ func BenchmarkKeepAndSettle(b *testing.B) {
 			}
 			ends := context.WithoutCancel(ctx)
 			b.ReportAllocs()
-			occasion := int64(0)
+			tick := int64(0)
 			for b.Loop() {
-				occasion++
+				tick++
 				c := claim("job")
-				c.Occasion, c.Request = occasion, "r"
+				c.Tick, c.Request = tick, "r"
 				sent := lease.Sent()
 				a, err := store.Claim(ctx, c)
 				if err != nil || a.Status != protocol.Granted {
@@ -83,7 +83,7 @@ func BenchmarkKeepAndSettle(b *testing.B) {
 }
 
 func BenchmarkValid(b *testing.B) {
-	k := lease.NewKeeper(new(memlease.Store))
+	k := lease.NewRenewer(new(memlease.Store))
 	defer k.Close()
 	l, err := k.Acquire(b.Context(), claim("job"))
 	if err != nil {

@@ -18,7 +18,7 @@ func pretend(t *testing.T, total time.Duration) {
 	slept.total.Store(int64(total))
 }
 
-func TestKernelIsAskedOnlyWhenTheClocksHaveMovedApart(t *testing.T) {
+func TestKernelIsAskedOnlyWhenTheClocksDiffer(t *testing.T) {
 	require.Eventually(t, func() bool { // someone may be setting the clock meanwhile
 		sleptUntil(time.Now())
 		pretend(t, -time.Hour)

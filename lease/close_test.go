@@ -15,7 +15,7 @@ import (
 
 func TestNoGoroutineIsLeftWhenNothingIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKeeper(t, new(faulty))
+		k := newRenewer(t, new(faulty))
 		for i := range 100 {
 			l := acquire(t, k, claim("job"))
 			time.Sleep(time.Duration(i) * 100 * time.Millisecond)
@@ -37,7 +37,7 @@ func TestCloseWaitsForRenewalsAndEndsThem(t *testing.T) {
 			ended = true
 			return ctx.Err()
 		}
-		k := newKeeper(t, store)
+		k := newRenewer(t, store)
 		l := acquire(t, k, claim("job"))
 		<-renewing
 		start := time.Now()
@@ -51,7 +51,7 @@ func TestCloseWaitsForRenewalsAndEndsThem(t *testing.T) {
 func TestCloseWaitsForTheObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		observing, observed := make(chan struct{}), false
-		k := newKeeper(t, new(faulty), lease.WithObserver(func(lease.Renewal) {
+		k := newRenewer(t, new(faulty), lease.WithObserver(func(lease.Renewal) {
 			close(observing)
 			time.Sleep(time.Minute)
 			observed = true
@@ -63,10 +63,10 @@ func TestCloseWaitsForTheObserver(t *testing.T) {
 	})
 }
 
-func TestKeeperIsUsableAfterClose(t *testing.T) {
+func TestRenewerIsUsableAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(faulty)
-		k := newKeeper(t, store)
+		k := newRenewer(t, store)
 		k.Close()
 		for i := range 3 {
 			l := acquire(t, k, claim(fmt.Sprintf("job-%d", i)))
@@ -81,7 +81,7 @@ func TestKeeperIsUsableAfterClose(t *testing.T) {
 	})
 }
 
-func TestWhatIsKeptDuringCloseIsKeptAfterIt(t *testing.T) {
+func TestLeaseKeptDuringCloseIsKeptAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		renewing := make(chan struct{})
 		store := &faulty{onRenew: first(1, func(context.Context, func() error) error {
@@ -89,7 +89,7 @@ func TestWhatIsKeptDuringCloseIsKeptAfterIt(t *testing.T) {
 			time.Sleep(time.Minute)
 			return errDown
 		})}
-		k := newKeeper(t, store)
+		k := newRenewer(t, store)
 		earlier := acquire(t, k, claim("earlier"))
 		<-renewing
 		start := time.Now()
@@ -99,7 +99,7 @@ func TestWhatIsKeptDuringCloseIsKeptAfterIt(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, lease.ErrReleased, context.Cause(earlier.Context()))
 		c := claim("later")
-		c.Term = 5 * time.Minute
+		c.TTL = 5 * time.Minute
 		later := acquire(t, k, c)
 		require.Equal(t, time.Minute, time.Since(start), "it waits for Close")
 		wg.Wait()

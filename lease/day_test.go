@@ -126,7 +126,7 @@ func TestADayOfFailuresNeverHasTwoHolders(t *testing.T) {
 		var wg sync.WaitGroup
 		for replica := range replicas {
 			store := &unreliable{Store: register, rand: rand.New(rand.NewPCG(seed, uint64(replica)))}
-			k := newKeeper(t, store)
+			k := newRenewer(t, store)
 			for name := range names {
 				random := rand.New(rand.NewPCG(seed, uint64(replica*names+name+replicas)))
 				wg.Go(func() {
@@ -136,7 +136,7 @@ func TestADayOfFailuresNeverHasTwoHolders(t *testing.T) {
 						}
 						c := lease.Claim{
 							Name: fmt.Sprintf("job-%d", name), Holder: fmt.Sprintf("replica-%d", replica), Request: protocol.NewRequest(),
-							Term: 30*time.Second + time.Duration(random.Int64N(int64(time.Minute))),
+							TTL: 30*time.Second + time.Duration(random.Int64N(int64(time.Minute))),
 						}
 						limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 						sent := lease.Sent()

@@ -21,28 +21,28 @@ func TestContextEndsBeforeTheStoreCouldGrantAgain(t *testing.T) {
 	}} {
 		for _, renewals := range []int64{0, 3} {
 			t.Run(fmt.Sprintf("%s after %d renewals", name, renewals), func(t *testing.T) {
-				forTerms(t, func(t *testing.T, term time.Duration) {
+				forTerms(t, func(t *testing.T, ttl time.Duration) {
 					synctest.Test(t, func(t *testing.T) {
 						store := new(faulty)
 						var sent time.Time // when the last request that was answered was sent
 						slowly := func(_ context.Context, do func() error) error {
 							sent = time.Now()
-							time.Sleep(term / 100)
+							time.Sleep(ttl / 100)
 							err := do()
-							time.Sleep(term / 100)
+							time.Sleep(ttl / 100)
 							return err
 						}
 						store.onClaim = slowly
 						store.onRenew = firstThen(renewals, slowly, gone)
 						c := claim("job")
-						c.Term = term
-						l := acquire(t, newKeeper(t, store), c)
+						c.TTL = ttl
+						l := acquire(t, newRenewer(t, store), c)
 						store.onClaim = nil
 						require.True(t, l.Valid())
 
 						<-l.Context().Done()
-						require.Equal(t, sent.Add(term-lease.Margin(term)), time.Now(), "counted from when the last good request was sent")
-						require.Equal(t, sent.Add(term-lease.Margin(term)), l.Deadline())
+						require.Equal(t, sent.Add(ttl-lease.Margin(ttl)), time.Now(), "counted from when the last good request was sent")
+						require.Equal(t, sent.Add(ttl-lease.Margin(ttl)), l.Deadline())
 						lost, ok := context.Cause(l.Context()).(*lease.LostError)
 						require.True(t, ok)
 						require.Equal(t, lease.LostExpired, lost.Reason)
@@ -50,15 +50,15 @@ func TestContextEndsBeforeTheStoreCouldGrantAgain(t *testing.T) {
 						if name == "failing" {
 							require.ErrorIs(t, lost, errDown)
 						}
-						if name == "hanging" && term >= 50*time.Millisecond {
+						if name == "hanging" && ttl >= 50*time.Millisecond {
 							require.ErrorIs(t, lost, context.DeadlineExceeded)
 						}
 
 						answer, err := store.Claim(t.Context(), byAnother(c))
 						require.NoError(t, err)
-						require.Equal(t, protocol.Held, answer.Status, "the store still has it, for %s", answer.Left)
-						require.GreaterOrEqual(t, answer.Left, lease.Margin(term))
-						time.Sleep(answer.Left)
+						require.Equal(t, protocol.Held, answer.Status, "the store still has it, for %s", answer.Remaining)
+						require.GreaterOrEqual(t, answer.Remaining, lease.Margin(ttl))
+						time.Sleep(answer.Remaining)
 						answer, err = store.Claim(t.Context(), byAnother(c))
 						require.NoError(t, err)
 						require.Equal(t, protocol.Granted, answer.Status)
@@ -71,10 +71,10 @@ func TestContextEndsBeforeTheStoreCouldGrantAgain(t *testing.T) {
 }
 
 func TestMarginCoversClocksThatDiffer(t *testing.T) {
-	for _, term := range append(terms, 24*time.Hour, 10000*time.Hour) {
-		margin := lease.Margin(term)
-		require.GreaterOrEqual(t, margin, term/1000, "the worst of clocks is not a thousandth off")
-		require.LessOrEqual(t, margin, term/20, "the holder shall have most of its lease")
+	for _, ttl := range append(ttls, 24*time.Hour, 10000*time.Hour) {
+		margin := lease.Margin(ttl)
+		require.GreaterOrEqual(t, margin, ttl/1000, "the worst of clocks is not a thousandth off")
+		require.LessOrEqual(t, margin, ttl/20, "the holder shall have most of its lease")
 	}
 }
 
@@ -82,7 +82,7 @@ func TestValidIsFalseFromTheDeadlineOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{onRenew: hangs}
 		// The observer holds up the goroutine on which the second lease would end.
-		k := newKeeper(t, store, lease.WithObserver(func(r lease.Renewal) {
+		k := newRenewer(t, store, lease.WithObserver(func(r lease.Renewal) {
 			if len(r.Expired) > 0 {
 				time.Sleep(time.Hour)
 			}
@@ -91,7 +91,7 @@ func TestValidIsFalseFromTheDeadlineOn(t *testing.T) {
 		deadline := l.Deadline()
 		time.Sleep(time.Until(deadline) - 1)
 		require.True(t, l.Valid())
-		time.Sleep(time.Nanosecond) // the keeper's timer fires now, but no goroutine that it starts has to have run
+		time.Sleep(time.Nanosecond) // the renewer's timer fires now, but no goroutine that it starts has to have run
 		require.False(t, l.Valid())
 		<-l.Context().Done()
 		require.Equal(t, deadline, time.Now())
@@ -99,10 +99,10 @@ func TestValidIsFalseFromTheDeadlineOn(t *testing.T) {
 }
 
 // A reading of the clock is all that Valid needs: while nobody can fire a timer it is right all the same.
-func TestValidIsFalseThoughTheKeeperHasNotNoticed(t *testing.T) {
+func TestValidIsFalseBeforeTheRenewerNotices(t *testing.T) {
 	suspend := lease.Suspendable(t)
 	synctest.Test(t, func(t *testing.T) {
-		l := acquire(t, newKeeper(t, &faulty{onRenew: hangs}), claim("job"))
+		l := acquire(t, newRenewer(t, &faulty{onRenew: hangs}), claim("job"))
 		suspend(15*time.Second - lease.Margin(15*time.Second) - 1)
 		require.True(t, l.Valid())
 		suspend(1)
@@ -115,7 +115,7 @@ func TestValidIsFalseThoughTheKeeperHasNotNoticed(t *testing.T) {
 func TestDeadlineIsNeverLaterThanTheLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(faulty)
-		k := newKeeper(t, store)
+		k := newRenewer(t, store)
 		l := acquire(t, k, claim("job"))
 		last := l.Deadline()
 		for range 1000 {
@@ -123,7 +123,7 @@ func TestDeadlineIsNeverLaterThanTheLeaseEnds(t *testing.T) {
 			synctest.Wait()
 			record, err := store.Inspect(t.Context(), "job")
 			require.NoError(t, err)
-			ends := time.Now().Add(record.Open[0].Left)
+			ends := time.Now().Add(record.Open[0].Remaining)
 			deadline := l.Deadline()
 			require.False(t, deadline.Add(lease.Margin(15*time.Second)).After(ends), "%s is too near %s", deadline, ends)
 			require.False(t, deadline.Before(last), "it steps back")
@@ -134,10 +134,10 @@ func TestDeadlineIsNeverLaterThanTheLeaseEnds(t *testing.T) {
 }
 
 func TestDeadlineDoesNotWander(t *testing.T) {
-	k := newKeeper(t, new(faulty))
+	k := newRenewer(t, new(faulty))
 	defer k.Close()
 	c := claim("job")
-	c.Term = time.Hour
+	c.TTL = time.Hour
 	l := acquire(t, k, c)
 	deadline := l.Deadline()
 	for range 100_000 {
@@ -146,8 +146,8 @@ func TestDeadlineDoesNotWander(t *testing.T) {
 }
 
 // The answer to a repeated claim has only the rest of the lease.
-func TestRepeatedClaimIsRenewedBeforeWhatIsLeftRunsOut(t *testing.T) {
-	for _, left := range []time.Duration{15 * time.Second, 10 * time.Second, 4 * time.Second, time.Second} {
+func TestRepeatedClaimIsRenewedInTime(t *testing.T) {
+	for _, remaining := range []time.Duration{15 * time.Second, 10 * time.Second, 4 * time.Second, time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			// A renewal that is due at once must not be answered before the test has read the deadline. The bubble's
 			// clock stands still until then.
@@ -156,11 +156,11 @@ func TestRepeatedClaimIsRenewedBeforeWhatIsLeftRunsOut(t *testing.T) {
 			c.Request = "once"
 			_, err := store.Claim(t.Context(), c) // the reply is lost
 			require.NoError(t, err)
-			time.Sleep(c.Term - left)
+			time.Sleep(c.TTL - remaining)
 
-			k := newKeeper(t, store)
+			k := newRenewer(t, store)
 			l := acquire(t, k, c)
-			require.Equal(t, time.Now().Add(left-lease.Margin(c.Term)), l.Deadline())
+			require.Equal(t, time.Now().Add(remaining-lease.Margin(c.TTL)), l.Deadline())
 			time.Sleep(time.Minute)
 			requireHeld(t, l)
 			k.Close()
@@ -168,17 +168,17 @@ func TestRepeatedClaimIsRenewedBeforeWhatIsLeftRunsOut(t *testing.T) {
 	}
 }
 
-func TestLeaseThatHasRunOutOnArrivalIsLost(t *testing.T) {
+func TestLeaseExpiredOnArrivalIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{onClaim: answersAfter(20 * time.Second)}
-		l := acquire(t, newKeeper(t, store), claim("job"))
+		l := acquire(t, newRenewer(t, store), claim("job"))
 		require.False(t, l.Valid())
 		synctest.Wait()
 		requireLost(t, l, lease.LostExpired, nil)
 	})
 }
 
-func TestSuspensionEndsALeaseThoughTheMonotonicClockStoodStill(t *testing.T) {
+func TestSuspensionOfTheMachineEndsALease(t *testing.T) {
 	suspend := lease.Suspendable(t)
 	for name, test := range map[string]struct {
 		suspended time.Duration
@@ -189,7 +189,7 @@ func TestSuspensionEndsALeaseThoughTheMonotonicClockStoodStill(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := newKeeper(t, new(faulty))
+				k := newRenewer(t, new(faulty))
 				defer k.Close()
 				l := acquire(t, k, claim("job"))
 				time.Sleep(time.Second)

@@ -13,35 +13,35 @@ var (
 	// *HeldError.
 	ErrHeld = errors.New("lease: held by another")
 
-	// ErrDecided is returned by Acquire when the occasion is settled: nobody will be granted it
+	// ErrDecided is returned by Acquire when the tick is settled: nobody will be granted it
 	// again.
-	ErrDecided = errors.New("lease: the occasion is decided")
+	ErrDecided = errors.New("lease: the tick is decided")
 
 	// ErrLost is matched by the cause of a lease's context when the lease could not be proved held
 	// any longer. The cause is a *LostError.
 	ErrLost = errors.New("lease: lost")
 
-	// ErrReleased is the cause of a lease's context after Settle, Release, Abandon or Keeper.Close.
+	// ErrReleased is the cause of a lease's context after Settle, Release, Abandon or Renewer.Close.
 	ErrReleased = errors.New("lease: released")
 )
 
 // Errors that come from the store.
 var (
 	ErrFenced    = protocol.ErrFenced    // of Settle, Release and SetAttempt: the grant is not current any more
-	ErrReplaced  = protocol.ErrReplaced  // the cause of a context: a newer occasion wants its place
+	ErrReplaced  = protocol.ErrReplaced  // the cause of a context: a newer tick wants its place
 	ErrCancelled = protocol.ErrCancelled // matches the cause of a context, a *CancelledError: somebody has cancelled it
 	ErrPermanent = protocol.ErrPermanent // matched by what the same call would get again, until somebody changes something
 )
 
 // HeldError names the holder of the claimed name.
 type HeldError struct {
-	Name   string
-	Holder string
-	Left   time.Duration // of the lease, unless it is renewed
+	Name      string
+	Holder    string
+	Remaining time.Duration // of the lease, unless it is renewed
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("lease: %q is held by %s for another %s unless renewed", e.Name, e.Holder, e.Left)
+	return fmt.Sprintf("lease: %q is held by %s for another %s unless renewed", e.Name, e.Holder, e.Remaining)
 }
 
 // Is makes errors.Is(err, ErrHeld) true.
@@ -62,11 +62,11 @@ const (
 
 // LostError is the cause of a lost lease's context.
 type LostError struct {
-	Name     string
-	Occasion int64
-	Token    int64
-	Reason   LostReason
-	Last     error // what the last renewal failed with; nil when none failed
+	Name   string
+	Tick   int64
+	Token  int64
+	Reason LostReason
+	Last   error // what the last renewal failed with; nil when none failed
 }
 
 func (e *LostError) Error() string {

@@ -17,7 +17,7 @@ func TestErrorsMatchTheirSentinelsAndSayWhy(t *testing.T) {
 	require.EqualError(t, lost, `lease: lost "job", token 7: expired: the store is down`)
 	require.EqualError(t, &lease.LostError{Name: "job", Token: 7, Reason: lease.LostFenced}, `lease: lost "job", token 7: fenced`)
 
-	held := &lease.HeldError{Name: "job", Holder: "b", Left: time.Second}
+	held := &lease.HeldError{Name: "job", Holder: "b", Remaining: time.Second}
 	require.ErrorIs(t, held, lease.ErrHeld)
 	require.NotErrorIs(t, held, lease.ErrLost)
 	require.NotErrorIs(t, held, errDown)

@@ -21,10 +21,10 @@ func ExampleAcquire() {
 	}
 	replica := func(id string) error {
 		l, err := lease.Acquire(ctx, store, lease.Claim{
-			Name:     "report",
-			Occasion: 20261102, // the day: a number that rises
-			Holder:   id,
-			Term:     30 * time.Second,
+			Name:   "report",
+			Tick:   20261102, // the day: a number that rises
+			Holder: id,
+			TTL:    30 * time.Second,
 		})
 		if errors.Is(err, lease.ErrHeld) || errors.Is(err, lease.ErrDecided) {
 			fmt.Printf("%s: nothing to do\n", id)
@@ -53,7 +53,7 @@ func ExampleAcquire() {
 func ExampleLease_Valid() {
 	ctx := context.Background()
 	store := new(memlease.Store)
-	claim := lease.Claim{Name: "balance", Holder: "a", Term: 30 * time.Second} // no occasion: a plain lock
+	claim := lease.Claim{Name: "balance", Holder: "a", TTL: 30 * time.Second} // no tick: a plain lock
 
 	var highest int64
 	write := func(token int64, text string) {
@@ -95,19 +95,19 @@ func ExampleLease_Valid() {
 	// refused: a, which did not look
 }
 
-// One keeper renews any number of leases, and lets their holders ask in their own way.
-func ExampleKeeper() {
+// One renewer renews any number of leases, and lets their holders ask in their own way.
+func ExampleRenewer() {
 	ctx := context.Background()
 	store := new(memlease.Store)
-	keeper := lease.NewKeeper(store, lease.WithObserver(func(r lease.Renewal) {
+	renewer := lease.NewRenewer(store, lease.WithObserver(func(r lease.Renewal) {
 		if r.Err != nil {
 			fmt.Println("trying again:", r.Err)
 		}
 	}))
-	defer keeper.Close()
+	defer renewer.Close()
 
 	for _, shard := range []string{"shard-1", "shard-2", "shard-3"} {
-		claim := lease.Claim{Name: shard, Holder: "a", Request: protocol.NewRequest(), Term: 30 * time.Second}
+		claim := lease.Claim{Name: shard, Holder: "a", Request: protocol.NewRequest(), TTL: 30 * time.Second}
 		limited, cancel := context.WithTimeout(ctx, time.Second) // of the claim, not of the lease
 		sent := lease.Sent()
 		answer, err := store.Claim(limited, claim)
@@ -116,10 +116,10 @@ func ExampleKeeper() {
 			fmt.Println(shard, answer.Status, err)
 			continue
 		}
-		l := keeper.Keep(ctx, claim, answer, sent)
+		l := renewer.Keep(ctx, claim, answer, sent)
 		fmt.Println(l.Name(), "attempt", l.Attempt())
 	}
-	fmt.Println("held:", keeper.Held())
+	fmt.Println("held:", renewer.Held())
 	// Output:
 	// shard-1 attempt 1
 	// shard-2 attempt 1

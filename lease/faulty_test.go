@@ -102,24 +102,24 @@ func firstThen(n int64, f, g fault) fault {
 	}
 }
 
-// keeperGoroutines counts the goroutines that keepers have now.
+// keeperGoroutines counts the goroutines that renewers have now.
 func keeperGoroutines() int {
 	stacks := make([]byte, 1<<20)
-	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("lease.(*Keeper).look("))
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("lease.(*Renewer).look("))
 }
 
-// newKeeper returns a keeper that is closed at the end of the test.
-func newKeeper(t *testing.T, store lease.Store, opts ...lease.KeeperOption) *lease.Keeper {
-	k := lease.NewKeeper(store, opts...)
+// newKeeper returns a renewer that is closed at the end of the test.
+func newRenewer(t *testing.T, store lease.Store, opts ...lease.RenewerOption) *lease.Renewer {
+	k := lease.NewRenewer(store, opts...)
 	t.Cleanup(k.Close)
 	return k
 }
 
 func claim(name string) lease.Claim {
-	return lease.Claim{Name: name, Holder: "a", Term: 15 * time.Second}
+	return lease.Claim{Name: name, Holder: "a", TTL: 15 * time.Second}
 }
 
-func acquire(t *testing.T, k *lease.Keeper, c lease.Claim) *lease.Lease {
+func acquire(t *testing.T, k *lease.Renewer, c lease.Claim) *lease.Lease {
 	t.Helper()
 	l, err := k.Acquire(t.Context(), c)
 	require.NoError(t, err)
@@ -141,7 +141,7 @@ func requireLost(t *testing.T, l *lease.Lease, reason lease.LostReason, last err
 	lost, ok := errors.AsType[*lease.LostError](cause)
 	require.True(t, ok)
 	require.Equal(t, lease.LostError{
-		Name: l.Name(), Occasion: l.Occasion(), Token: l.Token(), Reason: reason, Last: last,
+		Name: l.Name(), Tick: l.Tick(), Token: l.Token(), Reason: reason, Last: last,
 	}, *lost)
 	require.False(t, l.Valid())
 }
@@ -153,14 +153,14 @@ func requireHeld(t *testing.T, l *lease.Lease) {
 	require.True(t, l.Valid())
 }
 
-var terms = []time.Duration{
+var ttls = []time.Duration{
 	time.Millisecond, 7 * time.Millisecond, 50 * time.Millisecond, 333 * time.Millisecond, time.Second, 3 * time.Second,
 	15 * time.Second, 20 * time.Second, time.Minute, time.Hour,
 }
 
-// forTerms tests with short, usual and long terms.
-func forTerms(t *testing.T, test func(t *testing.T, term time.Duration)) {
-	for _, term := range terms {
-		t.Run(fmt.Sprint(term), func(t *testing.T) { test(t, term) })
+// forTerms tests with short, usual and long TTLs.
+func forTerms(t *testing.T, test func(t *testing.T, ttl time.Duration)) {
+	for _, ttl := range ttls {
+		t.Run(fmt.Sprint(ttl), func(t *testing.T) { test(t, ttl) })
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Keeper renews leases in batches and ends each at its deadline. It has no goroutine while nothing
+// Renewer renews leases in batches and ends each at its deadline. It has no goroutine while nothing
 // is due: one timer starts them, and at most two at once wait for the store. It is safe for
 // concurrent use.
-type Keeper struct {
+type Renewer struct {
 	store   Store
 	locks   locker
 	observe func(Renewal)
 
 	mu      sync.Mutex
-	leases  leaseHeap   // by when the keeper has to do something about them
+	leases  leaseHeap   // by when the renewer has to do something about them
 	timer   *time.Timer // calls look; made at the first need, in whose goroutine's synctest bubble it then belongs
 	wakes   instant     // when the timer fires; never when it is stopped
 	looks   int         // calls of look that are under way or that the timer will make
@@ -34,7 +34,7 @@ type Keeper struct {
 
 const never instant = math.MaxInt64
 
-// locker is the part of a [protocol.Locker] that a keeper uses.
+// locker is the part of a [protocol.Locker] that a renewer uses.
 type locker interface {
 	RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error
 	ReleaseLock(ctx context.Context, g protocol.LockGrant) error
@@ -49,16 +49,16 @@ func (noLocks) RenewLocks(_ context.Context, grants []protocol.LockGrant) []erro
 
 func (noLocks) ReleaseLock(context.Context, protocol.LockGrant) error { return ErrFenced }
 
-// KeeperOption changes a default of [NewKeeper].
-type KeeperOption func(*Keeper)
+// RenewerOption changes a default of [NewRenewer].
+type RenewerOption func(*Renewer)
 
 // WithObserver calls f after each renewal and each expiry. f must not block, nor call Close of the
-// keeper, and may be called by several goroutines at once.
-func WithObserver(f func(Renewal)) KeeperOption { return func(k *Keeper) { k.observe = f } }
+// renewer, and may be called by several goroutines at once.
+func WithObserver(f func(Renewal)) RenewerOption { return func(k *Renewer) { k.observe = f } }
 
-// NewKeeper returns a keeper of leases that store grants.
-func NewKeeper(store Store, opts ...KeeperOption) *Keeper {
-	k := &Keeper{store: store, locks: noLocks{}, observe: func(Renewal) {}, wakes: never}
+// NewRenewer returns a renewer of leases that store grants.
+func NewRenewer(store Store, opts ...RenewerOption) *Renewer {
+	k := &Renewer{store: store, locks: noLocks{}, observe: func(Renewal) {}, wakes: never}
 	if l, ok := store.(protocol.Locker); ok {
 		k.locks = l
 	}
@@ -71,20 +71,20 @@ func NewKeeper(store Store, opts ...KeeperOption) *Keeper {
 	return k
 }
 
-// Acquire claims with a keeper of its own and returns the lease. See [Keeper.Acquire].
+// Acquire claims with a renewer of its own and returns the lease. See [Renewer.Acquire].
 func Acquire(ctx context.Context, store Store, c Claim) (*Lease, error) {
-	return NewKeeper(store).Acquire(ctx, c)
+	return NewRenewer(store).Acquire(ctx, c)
 }
 
 // Acquire claims once, without waiting for another holder, and keeps the lease that is granted. ctx
 // is the parent of the lease's context; its end does not release the lease. The name's first
-// occasion ever is granted whatever its number.
+// tick ever is granted whatever its number.
 //
-// The error is a [*HeldError] when another holds the name, or another occasion of it that the
-// claim's overlap minds; [ErrDecided] when the occasion is settled; and says why else the claim was
+// The error is a [*HeldError] when another holds the name, or another tick of it that the
+// claim's overlap minds; [ErrDecided] when the tick is settled; and says why else the claim was
 // not granted. Any other error leaves it open whether it was granted: the same claim with the same
 // Request gets the same grant.
-func (k *Keeper) Acquire(ctx context.Context, c Claim) (*Lease, error) {
+func (k *Renewer) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	if c.Request == "" {
 		c.Request = protocol.NewRequest()
 	}
@@ -101,18 +101,18 @@ func (k *Keeper) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 		case protocol.Granted:
 			return k.Keep(ctx, c, a, sent), nil
 		case protocol.Held, protocol.Busy, protocol.Queued:
-			return nil, &HeldError{Name: c.Name, Holder: a.Holder, Left: a.Left}
+			return nil, &HeldError{Name: c.Name, Holder: a.Holder, Remaining: a.Remaining}
 		case protocol.Decided, protocol.Skipped, protocol.Lost, protocol.Paused:
-			return nil, fmt.Errorf("%w: %q at %d", ErrDecided, c.Name, c.Occasion)
+			return nil, fmt.Errorf("%w: %q at %d", ErrDecided, c.Name, c.Tick)
 		case protocol.Unknown:
 			if synced {
 				return nil, fmt.Errorf("lease: the store forgot %q at once", c.Name)
 			}
-			if _, err := k.store.Sync(ctx, []protocol.Sync{{Name: c.Name, Mark: c.Known, Known: c.Known}}); err != nil {
+			if _, err := k.store.Sync(ctx, []protocol.Sync{{Name: c.Name, Watermark: c.Known, Known: c.Known}}); err != nil {
 				return nil, err
 			}
 		case protocol.Early, protocol.Late:
-			return nil, fmt.Errorf("lease: claim of %q at %d is %s: the store's clock says %s", c.Name, c.Occasion, a.Status, a.Now)
+			return nil, fmt.Errorf("lease: claim of %q at %d is %s: the store's clock says %s", c.Name, c.Tick, a.Status, a.Now)
 		default:
 			return nil, fmt.Errorf("lease: claim of %q: unexpected answer %s", c.Name, a.Status)
 		}
@@ -122,7 +122,7 @@ func (k *Keeper) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 // Moment is when a request was sent; see [Sent].
 type Moment struct{ at instant }
 
-// Sent marks the moment before a claim is sent, from which [Keeper.Keep] counts the lease.
+// Sent marks the moment before a claim is sent, from which [Renewer.Keep] counts the lease.
 func Sent() Moment { return Moment{now()} }
 
 // Sub returns for how long it has been since u. The time for which the machine was suspended
@@ -132,32 +132,32 @@ func (m Moment) Sub(u Moment) time.Duration { return u.at.until(m.at) }
 // Keep renews what a granted for c, from now on. sent must have been taken right before the request
 // was sent that a answers: a repeated claim is answered with the rest of the lease. ctx is the
 // parent of the lease's context. With a MaxHold the lease is lost so long after sent.
-func (k *Keeper) Keep(ctx context.Context, c Claim, a protocol.Answer, sent Moment) *Lease {
+func (k *Renewer) Keep(ctx context.Context, c Claim, a protocol.Answer, sent Moment) *Lease {
 	return k.keep(ctx, &Lease{grant: protocol.Grant{
-		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
-		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
-	}}, a.Left, c.MaxHold, sent)
+		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
+		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL,
+	}}, a.Remaining, c.MaxHold, sent)
 }
 
 // KeepLock is Keep for the permits of a lock, which a store that is a [protocol.Locker] has
 // granted; a maxHold of 0 means no bound.
-func (k *Keeper) KeepLock(ctx context.Context, c protocol.LockClaim, a protocol.LockAnswer, maxHold time.Duration, sent Moment) *Lease {
+func (k *Renewer) KeepLock(ctx context.Context, c protocol.LockClaim, a protocol.LockAnswer, maxHold time.Duration, sent Moment) *Lease {
 	lock := c.Grant(a)
-	return k.keep(ctx, &Lease{lock: &lock, grant: protocol.Grant{Name: c.Name, Token: a.Token, Term: c.Term}}, a.Left, maxHold, sent)
+	return k.keep(ctx, &Lease{lock: &lock, grant: protocol.Grant{Name: c.Name, Token: a.Token, TTL: c.TTL}}, a.Remaining, maxHold, sent)
 }
 
 // keep renews l, of which left remained when the answer to the request of that moment came.
-func (k *Keeper) keep(ctx context.Context, l *Lease, left, maxHold time.Duration, sent Moment) *Lease {
-	term := l.grant.Term
-	l.keeper, l.heldUntil, l.startBy = k, never, never
+func (k *Renewer) keep(ctx context.Context, l *Lease, remaining, maxHold time.Duration, sent Moment) *Lease {
+	ttl := l.grant.TTL
+	l.renewer, l.heldUntil, l.startBy = k, never, never
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.attempt.Store(int64(l.grant.Attempt))
-	left = min(left, term)
+	remaining = min(remaining, ttl)
 	if maxHold > 0 {
 		l.heldUntil = sent.at.add(maxHold)
 	}
-	l.deadline.Store(int64(min(sent.at.add(left-margin(term)), l.heldUntil)))
-	l.renewAt = sent.at.add(left - term + renewAfter(term)) // an old lease is due sooner
+	l.deadline.Store(int64(min(sent.at.add(remaining-margin(ttl)), l.heldUntil)))
+	l.renewAt = sent.at.add(remaining - ttl + renewAfter(ttl)) // an old lease is due sooner
 
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -171,17 +171,17 @@ func (k *Keeper) keep(ctx context.Context, l *Lease, left, maxHold time.Duration
 	return l
 }
 
-// Held returns how many leases the keeper keeps.
-func (k *Keeper) Held() int {
+// Held returns how many leases the renewer keeps.
+func (k *Renewer) Held() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.leases)
 }
 
 // Close lets go of all leases without asking the store, ends the renewals that are under way and
-// waits for them and for the observer. It leaves the keeper usable: leases that come meanwhile wait
+// waits for them and for the observer. It leaves the renewer usable: leases that come meanwhile wait
 // until Close is done.
-func (k *Keeper) Close() {
+func (k *Renewer) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closing++
@@ -199,8 +199,8 @@ func (k *Keeper) Close() {
 	k.changed.Broadcast()
 }
 
-// ending notifies the keeper that the holder is about to settle or release.
-func (k *Keeper) ending(l *Lease) {
+// ending notifies the renewer that the holder is about to settle or release.
+func (k *Renewer) ending(l *Lease) {
 	k.mu.Lock()
 	l.ending = true
 	l.over.Store(true)
@@ -208,20 +208,20 @@ func (k *Keeper) ending(l *Lease) {
 }
 
 // fenced ends l because the store said that the grant is not current.
-func (k *Keeper) fenced(l *Lease) {
+func (k *Renewer) fenced(l *Lease) {
 	k.mu.Lock()
 	k.dropLocked(l, l.lostLocked(LostFenced))
 	k.mu.Unlock()
 }
 
-func (k *Keeper) drop(l *Lease, cause error) {
+func (k *Renewer) drop(l *Lease, cause error) {
 	k.mu.Lock()
 	k.dropLocked(l, cause)
 	k.mu.Unlock()
 }
 
 // dropLocked lets go of l, if that has not happened yet.
-func (k *Keeper) dropLocked(l *Lease, cause error) {
+func (k *Renewer) dropLocked(l *Lease, cause error) {
 	if l.index < 0 {
 		return
 	}

@@ -11,24 +11,24 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Lease is a tick, or a lock, that is held. Its keeper renews it until it is settled, released or lost. It is
+// Lease is a tick, or a lock, that is held. Its renewer renews it until it is settled, released or lost. It is
 // safe for concurrent use.
 type Lease struct {
-	keeper *Keeper
-	grant  protocol.Grant      // of a lock, only what Name, Token and Term say
-	lock   *protocol.LockGrant // nil of a tick
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	renewer *Renewer
+	grant   protocol.Grant      // of a lock, only what Name, Token and TTL say
+	lock    *protocol.LockGrant // nil of a tick
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
 
 	heldUntil instant // never prolonged beyond this
 	startBy   instant // not renewed after this unless the holder has started; never when that is not asked for
 
 	deadline atomic.Int64 // an instant; the lease is not valid from then on
 	attempt  atomic.Int64
-	over     atomic.Bool // the keeper has let go of it, or is about to
+	over     atomic.Bool // the renewer has let go of it, or is about to
 
-	// Guarded by keeper.mu.
-	index     int // in keeper.leases; -1 once the keeper has let go of it
+	// Guarded by renewer.mu.
+	index     int // in renewer.leases; -1 once the renewer has let go of it
 	renewAt   instant
 	renewing  bool // a renewal is under way
 	again     bool // and another is to follow at once: see Check
@@ -44,21 +44,21 @@ type Lease struct {
 type listener struct {
 	f func(deadline time.Time)
 
-	// Guarded by keeper.mu.
+	// Guarded by renewer.mu.
 	told    instant // the last deadline that it was called with, or the one before the first
 	busy    bool    // a call is under way
 	stopped bool
 }
 
-// Context ends when the lease is lost, with a [*LostError] as its cause; when it has to make room for a newer occasion,
-// with [ErrReplaced]; when somebody has cancelled its occasion, with a [*CancelledError]; when it is settled or released, with [ErrReleased]; and when the context that it was made from ends. It carries the values of that context.
+// Context ends when the lease is lost, with a [*LostError] as its cause; when it has to make room for a newer tick,
+// with [ErrReplaced]; when somebody has cancelled its tick, with a [*CancelledError]; when it is settled or released, with [ErrReleased]; and when the context that it was made from ends. It carries the values of that context.
 func (l *Lease) Context() context.Context { return l.ctx }
 
 // Name returns the name that is held.
 func (l *Lease) Name() string { return l.grant.Name }
 
-// Occasion returns the occasion; 0 for a lock.
-func (l *Lease) Occasion() int64 { return l.grant.Occasion }
+// Tick returns the tick; 0 for a lock.
+func (l *Lease) Tick() int64 { return l.grant.Tick }
 
 // Token returns the fencing token: positive, below 2^53, and higher for every later grant of the name.
 func (l *Lease) Token() int64 { return l.grant.Token }
@@ -68,7 +68,7 @@ func (l *Lease) Attempt() int { return int(l.attempt.Load()) }
 
 // Valid reports whether the lease is proved held at this instant. Ask right before a write that cannot carry the token. It
 // can be valid although its context has ended: there is time left to end the work in good order when the context that it
-// was made from has ended, or when the lease has to make room for a newer occasion.
+// was made from has ended, or when the lease has to make room for a newer tick.
 func (l *Lease) Valid() bool {
 	return !l.over.Load() && now() < l.end()
 }
@@ -80,27 +80,27 @@ func (l *Lease) Deadline() time.Time {
 
 // OnRenewal calls f with the new deadline after each renewal until stop is called or the lease ends. The deadlines rise,
 // and calls never overlap. f runs on the goroutine that received the answer, and must not block, nor call Close of the
-// keeper. To miss no deadline, call OnRenewal before [Lease.Deadline].
+// renewer. To miss no deadline, call OnRenewal before [Lease.Deadline].
 //
 // No call begins after stop has returned, but one that is under way may still end after it: stop does not wait, so that f
 // may call it.
 func (l *Lease) OnRenewal(f func(deadline time.Time)) (stop func()) {
 	p := &listener{f: f}
-	l.keeper.mu.Lock()
-	defer l.keeper.mu.Unlock()
+	l.renewer.mu.Lock()
+	defer l.renewer.mu.Unlock()
 	p.told = l.end()
 	l.listeners = append(slices.Clip(l.listeners), p)
 	return func() {
-		l.keeper.mu.Lock()
-		defer l.keeper.mu.Unlock()
+		l.renewer.mu.Lock()
+		defer l.renewer.mu.Unlock()
 		p.stopped = true
 		l.listeners = slices.DeleteFunc(slices.Clone(l.listeners), func(q *listener) bool { return p == q })
 	}
 }
 
 // tell calls the listeners that do not know the deadline yet. Where another goroutine is calling one, that does it.
-func (l *Lease) tell() {
-	mu := &l.keeper.mu
+func (l *Lease) notify() {
+	mu := &l.renewer.mu
 	mu.Lock()
 	defer mu.Unlock()
 	for _, p := range l.listeners {
@@ -118,53 +118,53 @@ func (l *Lease) tell() {
 }
 
 // SetAttempt records, now and in the store, that the holder has begun another attempt under the same lease. An error
-// means that a takeover may give the same number again. It is [ErrFenced], which ends the lease, when the occasion was
+// means that a takeover may give the same number again. It is [ErrFenced], which ends the lease, when the tick was
 // granted to another, and the cause of the lease's context when that has ended the lease before.
 func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
-	l.keeper.mu.Lock()
+	l.renewer.mu.Lock()
 	kept := l.index >= 0
-	l.keeper.mu.Unlock()
+	l.renewer.mu.Unlock()
 	if !kept {
 		return context.Cause(l.ctx) // asking the store would renew a lease that was let go of
 	}
 	l.attempt.Store(int64(attempt))
 	sent := now()
-	err := l.keeper.ask(ctx, []*Lease{l})[0]
+	err := l.renewer.ask(ctx, []*Lease{l})[0]
 	switch {
 	case err == nil:
-		l.keeper.renewed(l, sent)
+		l.renewer.renewed(l, sent)
 	case errors.Is(err, ErrFenced):
-		l.keeper.fenced(l)
+		l.renewer.fenced(l)
 	case errors.Is(err, ErrReplaced), errors.Is(err, ErrCancelled):
-		l.keeper.yield(l, err)
+		l.renewer.yield(l, err)
 	}
 	return err
 }
 
 // AwaitStart has l renewed for one TTL more only, until Started is called: a holder that cannot begin its work must not
-// keep it from others. Call it right after [Keeper.Keep].
+// keep it from others. Call it right after [Renewer.Keep].
 func (l *Lease) AwaitStart() {
-	l.keeper.mu.Lock()
-	l.startBy = now().add(l.grant.Term)
-	l.keeper.mu.Unlock()
+	l.renewer.mu.Lock()
+	l.startBy = now().add(l.grant.TTL)
+	l.renewer.mu.Unlock()
 }
 
 // Started has l renewed as long as it is held again: the work that it was granted for has begun.
-func (l *Lease) Started() { l.keeper.started(l) }
+func (l *Lease) Started() { l.renewer.started(l) }
 
 // SetNote sets what the store keeps beside the outcome when the lease is settled: see [protocol.Grant]. The default is nothing.
 func (l *Lease) SetNote(note string) {
-	l.keeper.mu.Lock()
+	l.renewer.mu.Lock()
 	l.note = note
-	l.keeper.mu.Unlock()
+	l.renewer.mu.Unlock()
 }
 
 // Check renews the lease soon instead of in its time, for a holder that was notified that the store has news about it.
-func (l *Lease) Check() { l.keeper.check(l) }
+func (l *Lease) Check() { l.renewer.check(l) }
 
-// Settle records the outcome of the occasion, finally. It ends the lease's context, then tries until it is done, ctx ends,
+// Settle records the outcome of the tick, finally. It ends the lease's context, then tries until it is done, ctx ends,
 // or the store says [ErrFenced]; the error is then that, or what ended ctx with what the last try failed with. Meanwhile
-// the store's lease is renewed, and after it has run out Settle still succeeds unless the occasion was granted to another.
+// the store's lease is renewed, and after it has run out Settle still succeeds unless the tick was granted to another.
 // An outcome that is not a [protocol.ValidOutcome], or a note that is [protocol.NoteExpired], is not recorded. A lock has no
 // outcome: it is released. Use a context that is not the work's: [context.WithoutCancel].
 func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
@@ -179,23 +179,23 @@ func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 		l.Abandon()
 		return err
 	}
-	return l.finish(ctx, func(ctx context.Context) error { return l.keeper.store.Settle(ctx, l.final(), outcome) })
+	return l.finish(ctx, func(ctx context.Context) error { return l.renewer.store.Settle(ctx, l.final(), outcome) })
 }
 
-// Release gives the occasion up undecided, so that it can be granted again at once, or gives the lock back. It ends the
+// Release gives the tick up undecided, so that it can be granted again at once, or gives the lock back. It ends the
 // lease's context first and tries again as Settle does.
 func (l *Lease) Release(ctx context.Context) error {
 	return l.finish(ctx, func(ctx context.Context) error {
 		if l.lock != nil {
-			return l.keeper.locks.ReleaseLock(ctx, *l.lock)
+			return l.renewer.locks.ReleaseLock(ctx, *l.lock)
 		}
-		return l.keeper.store.Release(ctx, l.final())
+		return l.renewer.store.Release(ctx, l.final())
 	})
 }
 
 func (l *Lease) finish(ctx context.Context, verb func(context.Context) error) error {
-	l.keeper.ending(l)
-	defer l.keeper.drop(l, ErrReleased)
+	l.renewer.ending(l)
+	defer l.renewer.drop(l, ErrReleased)
 	l.cancel(ErrReleased) // first: once the store knows, another can be granted the name before we know
 	var last error
 	for try := 0; ; try++ {
@@ -219,7 +219,7 @@ func (l *Lease) finish(ctx context.Context, verb func(context.Context) error) er
 }
 
 // Abandon ends the lease without asking the store: it runs out by itself.
-func (l *Lease) Abandon() { l.keeper.drop(l, ErrReleased) }
+func (l *Lease) Abandon() { l.renewer.drop(l, ErrReleased) }
 
 func (l *Lease) current() protocol.Grant {
 	g := l.grant
@@ -230,16 +230,16 @@ func (l *Lease) current() protocol.Grant {
 // final is the grant with the note that is kept beside the outcome.
 func (l *Lease) final() protocol.Grant {
 	g := l.current()
-	l.keeper.mu.Lock()
+	l.renewer.mu.Lock()
 	g.Note = l.note
-	l.keeper.mu.Unlock()
+	l.renewer.mu.Unlock()
 	return g
 }
 
 // end is when the lease ends unless it is renewed first.
 func (l *Lease) end() instant { return instant(l.deadline.Load()) }
 
-// due is when the keeper has to do something about l.
+// due is when the renewer has to do something about l.
 func (l *Lease) due() instant {
 	if l.renewing || l.yielding || l.renewAt > l.startBy {
 		return l.end()
@@ -248,7 +248,7 @@ func (l *Lease) due() instant {
 }
 
 func (l *Lease) lostLocked(reason LostReason) *LostError {
-	return &LostError{Name: l.grant.Name, Occasion: l.grant.Occasion, Token: l.grant.Token, Reason: reason, Last: l.last}
+	return &LostError{Name: l.grant.Name, Tick: l.grant.Tick, Token: l.grant.Token, Reason: reason, Last: l.last}
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

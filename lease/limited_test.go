@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLimitedEndsAtItsDeadlineWhetherOrNotSomebodyWaits(t *testing.T) {
+func TestTimeoutContextEndsAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waited, asked := newLimited(t.Context(), time.Second), newLimited(t.Context(), time.Second)
 		child, cancel := context.WithCancel(waited)
@@ -31,7 +31,7 @@ func TestLimitedEndsAtItsDeadlineWhetherOrNotSomebodyWaits(t *testing.T) {
 	})
 }
 
-func TestLimitedEndsWithItsParentAndCarriesItsValues(t *testing.T) {
+func TestTimeoutContextEndsWithItsParent(t *testing.T) {
 	type key struct{}
 	why := errors.New("why")
 	for name, look := range map[string]func(context.Context){
@@ -51,7 +51,7 @@ func TestLimitedEndsWithItsParentAndCarriesItsValues(t *testing.T) {
 	}
 }
 
-func TestLimitedHasTheEarlierDeadline(t *testing.T) {
+func TestTimeoutContextHasTheEarlierDeadline(t *testing.T) {
 	soon, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	want, _ := soon.Deadline()

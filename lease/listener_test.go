@@ -16,7 +16,7 @@ import (
 func TestOnRenewalGetsRisingDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(faulty)
-		l := acquire(t, newKeeper(t, store), claim("job"))
+		l := acquire(t, newRenewer(t, store), claim("job"))
 		last := l.Deadline()
 		calls := 0
 		stop := l.OnRenewal(func(deadline time.Time) {
@@ -40,10 +40,10 @@ func TestOnRenewalGetsRisingDeadlines(t *testing.T) {
 	})
 }
 
-// Different goroutines report renewals of the keeper and of SetAttempt.
+// Different goroutines report renewals of the renewer and of SetAttempt.
 func TestOnRenewalCallsNeverOverlapNorFallBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := acquire(t, newKeeper(t, new(faulty)), claim("job"))
+		l := acquire(t, newRenewer(t, new(faulty)), claim("job"))
 		last, calls, busy := l.Deadline(), 0, false
 		l.OnRenewal(func(deadline time.Time) {
 			require.False(t, busy, "called while a call is under way")
@@ -69,7 +69,7 @@ func TestOnRenewalCallsNeverOverlapNorFallBack(t *testing.T) {
 
 func TestEachListenerIsCalledUntilItIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := acquire(t, newKeeper(t, new(faulty)), claim("job"))
+		l := acquire(t, newRenewer(t, new(faulty)), claim("job"))
 		calls := map[string]int{}
 		var stopSelf func()
 		stopSelf = l.OnRenewal(func(time.Time) { calls["stops itself"]++; stopSelf() })
@@ -105,7 +105,7 @@ func TestListenerMayUseTheLease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := acquire(t, newKeeper(t, new(faulty)), claim("job"))
+				l := acquire(t, newRenewer(t, new(faulty)), claim("job"))
 				calls := 0
 				l.OnRenewal(func(time.Time) {
 					calls++
@@ -126,10 +126,10 @@ func TestListenerMayUseTheLease(t *testing.T) {
 	}
 }
 
-func TestNoListenerIsCalledAfterTheLeaseHasEnded(t *testing.T) {
+func TestNoListenerIsCalledAfterTheLeaseEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{onRenew: answersAfter(2 * time.Second)}
-		l := acquire(t, newKeeper(t, store), claim("job"))
+		l := acquire(t, newRenewer(t, store), claim("job"))
 		l.OnRenewal(func(time.Time) { t.Error("called") })
 		for store.renewals.Load() == 0 {
 			time.Sleep(100 * time.Millisecond)
@@ -142,7 +142,7 @@ func TestNoListenerIsCalledAfterTheLeaseHasEnded(t *testing.T) {
 func TestSetAttemptIsRecordedAndRenews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(faulty)
-		l := acquire(t, newKeeper(t, store), tick("job"))
+		l := acquire(t, newRenewer(t, store), tickClaim("job"))
 		require.Equal(t, 1, l.Attempt())
 		time.Sleep(time.Second)
 		require.NoError(t, l.SetAttempt(t.Context(), 5))
@@ -150,19 +150,19 @@ func TestSetAttemptIsRecordedAndRenews(t *testing.T) {
 		require.Equal(t, time.Now().Add(15*time.Second-lease.Margin(15*time.Second)), l.Deadline())
 		require.Equal(t, 5, attempt(t, store))
 		time.Sleep(4 * time.Second)
-		require.Equal(t, int64(1), store.renewals.Load(), "the keeper's renewal has been put off")
+		require.Equal(t, int64(1), store.renewals.Load(), "the renewer's renewal has been put off")
 		l.Abandon()
 		time.Sleep(time.Minute)
-		next := acquire(t, newKeeper(t, store), byAnother(tick("job")))
+		next := acquire(t, newRenewer(t, store), byAnother(tickClaim("job")))
 		require.Equal(t, 6, next.Attempt(), "a takeover counts on")
 		next.Abandon()
 	})
 }
 
-func TestSetAttemptThatFailedIsRecordedByTheNextRenewal(t *testing.T) {
+func TestFailedSetAttemptIsRecordedByTheNextRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{onRenew: first(1, fails)}
-		l := acquire(t, newKeeper(t, store), tick("job"))
+		l := acquire(t, newRenewer(t, store), tickClaim("job"))
 		deadline := l.Deadline()
 		time.Sleep(time.Second)
 		require.ErrorIs(t, l.SetAttempt(t.Context(), 5), errDown)
@@ -175,7 +175,7 @@ func TestSetAttemptThatFailedIsRecordedByTheNextRenewal(t *testing.T) {
 	})
 }
 
-// attempt is the attempt of the one open occasion of job, as the store has it.
+// attempt is the attempt of the one open tick of job, as the store has it.
 func attempt(t *testing.T, store protocol.Inspector) int {
 	t.Helper()
 	record, err := store.Inspect(t.Context(), "job")

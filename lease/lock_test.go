@@ -16,11 +16,11 @@ import (
 )
 
 func lockClaim(name string) protocol.LockClaim {
-	return protocol.LockClaim{Name: name, Holder: "a", Request: protocol.NewRequest(), Term: 15 * time.Second, Permits: 1, Limit: 1}
+	return protocol.LockClaim{Name: name, Holder: "a", Request: protocol.NewRequest(), TTL: 15 * time.Second, Permits: 1, Limit: 1}
 }
 
 // keepLock claims a lock, and keeps it.
-func keepLock(t *testing.T, k *lease.Keeper, store protocol.Locker, c protocol.LockClaim, maxHold time.Duration) *lease.Lease {
+func keepLock(t *testing.T, k *lease.Renewer, store protocol.Locker, c protocol.LockClaim, maxHold time.Duration) *lease.Lease {
 	t.Helper()
 	sent := lease.Sent()
 	a, err := store.ClaimLock(t.Context(), c)
@@ -60,7 +60,7 @@ func TestTicksAndLocksAreRenewedInTheSameBatches(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			return do()
 		}
-		k := newKeeper(t, store)
+		k := newRenewer(t, store)
 		for i := range each {
 			acquire(t, k, claim(fmt.Sprintf("job-%d", i)))
 			keepLock(t, k, store, lockClaim(fmt.Sprintf("lock-%d", i)), 0)
@@ -84,10 +84,10 @@ func TestLockIsKeptUntilItIsReleased(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := new(memlease.Store)
-				k := newKeeper(t, store)
+				k := newRenewer(t, store)
 				l := keepLock(t, k, store, lockClaim("lock"), 0)
 				require.Positive(t, l.Token())
-				require.Zero(t, l.Occasion())
+				require.Zero(t, l.Tick())
 				time.Sleep(time.Minute)
 				requireHeld(t, l)
 				require.NoError(t, l.SetAttempt(t.Context(), 2))
@@ -104,7 +104,7 @@ func TestLockIsKeptUntilItIsReleased(t *testing.T) {
 func TestLockThatIsTakenAwayIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(memlease.Store)
-		k := newKeeper(t, store)
+		k := newRenewer(t, store)
 		c := lockClaim("lock")
 		l := keepLock(t, k, store, c, 0)
 		_, err := store.ForceRelease(t.Context(), "lock", l.Token())
@@ -123,7 +123,7 @@ func TestLockThatIsTakenAwayIsLost(t *testing.T) {
 func TestLockOfAnotherStoreIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(memlease.Store)
-		k := newKeeper(t, struct{ protocol.Store }{store})
+		k := newRenewer(t, struct{ protocol.Store }{store})
 		l := keepLock(t, k, store, lockClaim("lock"), 0)
 		<-l.Context().Done()
 		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrLost)

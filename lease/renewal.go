@@ -14,8 +14,8 @@ import (
 // Renewal reports to an observer how renewals went.
 type Renewal struct {
 	Kept, Fenced, Failed int           // leases
-	Replaced             int           // leases that have to make room for a newer occasion
-	Cancelled            int           // leases whose occasion somebody has cancelled
+	Replaced             int           // leases that have to make room for a newer tick
+	Cancelled            int           // leases whose tick somebody has cancelled
 	Took                 time.Duration // the round trip; 0 when there was none
 	Err                  error         // one of the failures
 	Expired              []*LostError  // leases that were lost since they could not be renewed in time
@@ -25,19 +25,19 @@ const (
 	senders = 2    // renewals under way at once: one that hangs must not hold up the others
 	batch   = 1024 // leases of one call to the store
 
-	// The keeper looks at the clock at least so often while anything is held: its timer stands still while the machine
+	// The renewer looks at the clock at least so often while anything is held: its timer stands still while the machine
 	// is suspended, and leases do not.
 	lookEvery = 250 * time.Millisecond
 )
 
 // margin is the time between the deadline and the lease's end: for clocks that run at different speeds, and for timers and
-// work that end late. A twentieth of a short term; of a long one a second, and a thousandth for the clocks.
-func margin(term time.Duration) time.Duration { return min(term/20, time.Second+term/1000) }
+// work that end late. A twentieth of a short TTL; of a long one a second, and a thousandth for the clocks.
+func margin(ttl time.Duration) time.Duration { return min(ttl/20, time.Second+ttl/1000) }
 
-// renewAfter is when a lease is renewed after it was granted or renewed: at a third of its term, give or take a tenth of
+// renewAfter is when a lease is renewed after it was granted or renewed: at a third of its TTL, give or take a tenth of
 // that, so that the leases of a fleet do not stay in step.
-func renewAfter(term time.Duration) time.Duration {
-	third := term / 3
+func renewAfter(ttl time.Duration) time.Duration {
+	third := ttl / 3
 	return third - third/10 + rand.N(third/5+1)
 }
 
@@ -47,8 +47,8 @@ func retryDelay(try int, least, most time.Duration) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// armLocked sets the timer to when the keeper has to look again.
-func (k *Keeper) armLocked(t instant) {
+// armLocked sets the timer to when the renewer has to look again.
+func (k *Renewer) armLocked(t instant) {
 	if len(k.leases) == 0 {
 		return // disarmed
 	}
@@ -62,21 +62,21 @@ func (k *Keeper) armLocked(t instant) {
 	}
 }
 
-func (k *Keeper) disarmLocked() {
+func (k *Renewer) disarmLocked() {
 	k.wakes = never
 	if k.timer != nil && k.timer.Stop() {
 		k.lookedLocked()
 	}
 }
 
-func (k *Keeper) lookedLocked() {
+func (k *Renewer) lookedLocked() {
 	if k.looks--; k.looks == 0 {
 		k.changed.Broadcast()
 	}
 }
 
 // nextLocked is when there is something to do. With all senders busy, renewals have to wait for one of them.
-func (k *Keeper) nextLocked() instant {
+func (k *Renewer) nextLocked() instant {
 	if k.sending < senders {
 		return k.leases[0].due()
 	}
@@ -89,7 +89,7 @@ func (k *Keeper) nextLocked() instant {
 
 // look ends leases at their deadlines and sends one batch of renewals. What else is due is left to another look, which
 // the timer starts without waiting for the answer to this one: a deadline is kept whatever the store does.
-func (k *Keeper) look() {
+func (k *Renewer) look() {
 	k.mu.Lock()
 	t := now()
 	expired := k.expireLocked(t)
@@ -116,7 +116,7 @@ func (k *Keeper) look() {
 	k.mu.Unlock()
 }
 
-func (k *Keeper) expireLocked(t instant) (expired []*LostError) {
+func (k *Renewer) expireLocked(t instant) (expired []*LostError) {
 	// A deadline that has come is due, and the top of the heap is due first.
 	var over []*Lease
 	var visit func(i int)
@@ -146,13 +146,13 @@ func (k *Keeper) expireLocked(t instant) (expired []*LostError) {
 }
 
 // dueLocked takes the leases whose renewal is due, or will be soon: then they travel with the others.
-func (k *Keeper) dueLocked(t instant) (due []*Lease) {
+func (k *Renewer) dueLocked(t instant) (due []*Lease) {
 	if k.sending >= senders {
 		return nil
 	}
 	for len(k.leases) > 0 && len(due) < batch {
 		l := k.leases[0]
-		if l.renewing || l.yielding || l.renewAt > l.startBy || l.due() > t.add(l.grant.Term/64) || (len(due) == 0 && l.due() > t) {
+		if l.renewing || l.yielding || l.renewAt > l.startBy || l.due() > t.add(l.grant.TTL/64) || (len(due) == 0 && l.due() > t) {
 			break
 		}
 		l.renewing = true
@@ -163,10 +163,10 @@ func (k *Keeper) dueLocked(t instant) (due []*Lease) {
 }
 
 // renew sends one batch and takes in the answers.
-func (k *Keeper) renew(ctx context.Context, due []*Lease) {
-	limit := due[0].grant.Term
+func (k *Renewer) renew(ctx context.Context, due []*Lease) {
+	limit := due[0].grant.TTL
 	for _, l := range due {
-		limit = min(limit, l.grant.Term)
+		limit = min(limit, l.grant.TTL)
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(limit/6, 10*time.Millisecond))
 	began := time.Now()
@@ -218,12 +218,12 @@ func (k *Keeper) renew(ctx context.Context, due []*Lease) {
 		k.observe(r)
 	}
 	for _, l := range told {
-		l.tell()
+		l.notify()
 	}
 }
 
 // ask renews the leases of ticks and those of locks, by a call each, at the same time.
-func (k *Keeper) ask(ctx context.Context, due []*Lease) []error {
+func (k *Renewer) ask(ctx context.Context, due []*Lease) []error {
 	grants, locks := make([]protocol.Grant, 0, len(due)), []protocol.LockGrant(nil)
 	for _, l := range due {
 		if l.lock == nil {
@@ -255,37 +255,37 @@ func (k *Keeper) ask(ctx context.Context, due []*Lease) []error {
 
 // extendLocked takes in a renewal that was sent then and answered at t. An answer after the deadline is too late: the
 // lease has ended, even if the timer that says so has not fired yet.
-func (k *Keeper) extendLocked(l *Lease, sent, t instant) bool {
+func (k *Renewer) extendLocked(l *Lease, sent, t instant) bool {
 	extended := l.end() > t
 	if extended {
-		l.deadline.Store(int64(max(l.end(), min(sent.add(l.grant.Term-margin(l.grant.Term)), l.heldUntil))))
+		l.deadline.Store(int64(max(l.end(), min(sent.add(l.grant.TTL-margin(l.grant.TTL)), l.heldUntil))))
 		l.failures, l.last = 0, nil
-		l.renewAt = sent.add(renewAfter(l.grant.Term))
+		l.renewAt = sent.add(renewAfter(l.grant.TTL))
 	}
 	heap.Fix(&k.leases, l.index)
 	return extended
 }
 
 // againLocked has another try after a renewal that failed.
-func (k *Keeper) againLocked(l *Lease, t instant) {
-	most := max(l.grant.Term/12, time.Microsecond)
+func (k *Renewer) againLocked(l *Lease, t instant) {
+	most := max(l.grant.TTL/12, time.Microsecond)
 	l.renewAt = t.add(retryDelay(l.failures, min(25*time.Millisecond, most), most))
 	l.failures++
 	heap.Fix(&k.leases, l.index)
 }
 
-// renewed takes in a renewal that the keeper did not send.
-func (k *Keeper) renewed(l *Lease, sent instant) {
+// renewed takes in a renewal that the renewer did not send.
+func (k *Renewer) renewed(l *Lease, sent instant) {
 	k.mu.Lock()
 	extended := l.index >= 0 && k.extendLocked(l, sent, now())
 	k.mu.Unlock()
 	if extended {
-		l.tell()
+		l.notify()
 	}
 }
 
 // started ends the wait for the holder to begin.
-func (k *Keeper) started(l *Lease) {
+func (k *Renewer) started(l *Lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l.startBy = never
@@ -299,7 +299,7 @@ func (k *Keeper) started(l *Lease) {
 }
 
 // yield ends the context of a lease that has to make room or was cancelled, as cause says, and renews it no more.
-func (k *Keeper) yield(l *Lease, cause error) {
+func (k *Renewer) yield(l *Lease, cause error) {
 	k.mu.Lock()
 	if l.index >= 0 {
 		k.yieldLocked(l, cause)
@@ -308,14 +308,14 @@ func (k *Keeper) yield(l *Lease, cause error) {
 	k.mu.Unlock()
 }
 
-func (k *Keeper) yieldLocked(l *Lease, cause error) {
+func (k *Renewer) yieldLocked(l *Lease, cause error) {
 	l.yielding = true
 	heap.Fix(&k.leases, l.index)
 	l.cancel(cause)
 }
 
 // check makes the renewal of l due.
-func (k *Keeper) check(l *Lease) {
+func (k *Renewer) check(l *Lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if l.index < 0 {
@@ -334,7 +334,7 @@ func (k *Keeper) check(l *Lease) {
 }
 
 // Check renews all leases soon instead of in their time, for a holder that learned that the store may have lost them.
-func (k *Keeper) Check() {
+func (k *Renewer) Check() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	t := now()

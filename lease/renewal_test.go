@@ -17,8 +17,8 @@ import (
 func TestOneTransientErrorEndsNothing(t *testing.T) {
 	for name, f := range map[string]fault{"fails": fails, "loses the reply": losesTheReply, "hangs": hangs} {
 		t.Run(name, func(t *testing.T) {
-			forTerms(t, func(t *testing.T, term time.Duration) {
-				if name != "fails" && term < 50*time.Millisecond {
+			forTerms(t, func(t *testing.T, ttl time.Duration) {
+				if name != "fails" && ttl < 50*time.Millisecond {
 					return // a hanging call is given 10 ms, more than there is time for
 				}
 				synctest.Test(t, func(t *testing.T) {
@@ -29,12 +29,12 @@ func TestOneTransientErrorEndsNothing(t *testing.T) {
 						}
 						return do()
 					}}
-					k := newKeeper(t, store)
+					k := newRenewer(t, store)
 					defer k.Close()
 					c := claim("job")
-					c.Term = term
+					c.TTL = ttl
 					l := acquire(t, k, c)
-					time.Sleep(5 * term)
+					time.Sleep(5 * ttl)
 					requireHeld(t, l)
 					require.Greater(t, calls.Load(), int64(15), "renewed thrice a term, and every second time in vain")
 				})
@@ -43,16 +43,16 @@ func TestOneTransientErrorEndsNothing(t *testing.T) {
 	}
 }
 
-func TestFailuresAreTriedAgainOftenButNotAllTheTime(t *testing.T) {
-	forTerms(t, func(t *testing.T, term time.Duration) {
+func TestFailedRenewalsAreRetriedAtABoundedRate(t *testing.T) {
+	forTerms(t, func(t *testing.T, ttl time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &faulty{onRenew: fails}
 			c := claim("job")
-			c.Term = term
-			l := acquire(t, newKeeper(t, store), c)
+			c.TTL = ttl
+			l := acquire(t, newRenewer(t, store), c)
 			<-l.Context().Done()
 			require.GreaterOrEqual(t, store.renewals.Load(), int64(6))
-			require.LessOrEqual(t, store.renewals.Load(), max(50, int64(term/(15*time.Second))))
+			require.LessOrEqual(t, store.renewals.Load(), max(50, int64(ttl/(15*time.Second))))
 		})
 	})
 }
@@ -61,7 +61,7 @@ func TestFailuresUntilTheDeadlineEndIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen lease.Renewal
 		store := &faulty{onRenew: fails}
-		l := acquire(t, newKeeper(t, store, lease.WithObserver(func(r lease.Renewal) {
+		l := acquire(t, newRenewer(t, store, lease.WithObserver(func(r lease.Renewal) {
 			seen.Kept += r.Kept
 			seen.Failed += r.Failed
 			seen.Fenced += r.Fenced
@@ -91,7 +91,7 @@ func TestFailuresUntilTheDeadlineEndIt(t *testing.T) {
 func TestLateAnswerRevivesNothing(t *testing.T) {
 	for _, late := range []time.Duration{10 * time.Second, time.Minute} { // before and after the store could grant again
 		synctest.Test(t, func(t *testing.T) {
-			l := acquire(t, newKeeper(t, &faulty{onRenew: answersAfter(late)}), claim("job"))
+			l := acquire(t, newRenewer(t, &faulty{onRenew: answersAfter(late)}), claim("job"))
 			told := 0
 			l.OnRenewal(func(time.Time) { told++ })
 			<-l.Context().Done()
@@ -108,8 +108,8 @@ func TestLateAnswerRevivesNothing(t *testing.T) {
 	}
 }
 
-// The answer comes when the deadline has passed, but before the keeper had a chance to end the lease.
-func TestAnswerBetweenTheDeadlineAndItsTimerRevivesNothing(t *testing.T) {
+// The answer comes when the deadline has passed, but before the renewer had a chance to end the lease.
+func TestAnswerAfterTheDeadlineRevivesNothing(t *testing.T) {
 	suspend := lease.Suspendable(t)
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{onRenew: first(1, func(_ context.Context, do func() error) error {
@@ -117,7 +117,7 @@ func TestAnswerBetweenTheDeadlineAndItsTimerRevivesNothing(t *testing.T) {
 			suspend(10 * time.Second) // past the deadline, but not past what this renewal would have made of it
 			return err
 		})}
-		l := acquire(t, newKeeper(t, store), claim("job"))
+		l := acquire(t, newRenewer(t, store), claim("job"))
 		for store.renewals.Load() == 0 {
 			time.Sleep(time.Millisecond)
 			synctest.Wait()
@@ -132,7 +132,7 @@ func TestFencedRenewalEndsAtOnceWithCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fenced int
 		store := new(faulty)
-		l := acquire(t, newKeeper(t, store, lease.WithObserver(func(r lease.Renewal) { fenced += r.Fenced })), claim("job"))
+		l := acquire(t, newRenewer(t, store, lease.WithObserver(func(r lease.Renewal) { fenced += r.Fenced })), claim("job"))
 		takeAway(t, store, l)
 		start := time.Now()
 		<-l.Context().Done()
@@ -146,10 +146,10 @@ func TestFencedRenewalEndsAtOnceWithCause(t *testing.T) {
 // takeAway gives what l holds to another, as only a bug or the loss of a record could.
 func takeAway(t *testing.T, store lease.Store, l *lease.Lease) protocol.Answer {
 	t.Helper()
-	g := protocol.Grant{Name: l.Name(), Occasion: l.Occasion(), Holder: "a", Request: "x", Token: l.Token(), Attempt: 1, Term: time.Second}
+	g := protocol.Grant{Name: l.Name(), Tick: l.Tick(), Holder: "a", Request: "x", Token: l.Token(), Attempt: 1, TTL: time.Second}
 	require.NoError(t, store.Release(t.Context(), g))
 	c := byAnother(claim(l.Name()))
-	c.Occasion = l.Occasion()
+	c.Tick = l.Tick()
 	answer, err := store.Claim(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, answer.Status)
@@ -158,14 +158,14 @@ func takeAway(t *testing.T, store lease.Store, l *lease.Lease) protocol.Answer {
 }
 
 func TestNoLeaseIsRenewedAfterItsEnd(t *testing.T) {
-	for name, end := range map[string]func(t *testing.T, k *lease.Keeper, l *lease.Lease){
-		"Settle": func(t *testing.T, _ *lease.Keeper, l *lease.Lease) {
+	for name, end := range map[string]func(t *testing.T, k *lease.Renewer, l *lease.Lease){
+		"Settle": func(t *testing.T, _ *lease.Renewer, l *lease.Lease) {
 			require.NoError(t, l.Settle(t.Context(), "succeeded"))
 		},
-		"Release": func(t *testing.T, _ *lease.Keeper, l *lease.Lease) { require.NoError(t, l.Release(t.Context())) },
-		"Abandon": func(_ *testing.T, _ *lease.Keeper, l *lease.Lease) { l.Abandon() },
-		"Close":   func(_ *testing.T, k *lease.Keeper, _ *lease.Lease) { k.Close() },
-		"SetAttempt too": func(t *testing.T, _ *lease.Keeper, l *lease.Lease) {
+		"Release": func(t *testing.T, _ *lease.Renewer, l *lease.Lease) { require.NoError(t, l.Release(t.Context())) },
+		"Abandon": func(_ *testing.T, _ *lease.Renewer, l *lease.Lease) { l.Abandon() },
+		"Close":   func(_ *testing.T, k *lease.Renewer, _ *lease.Lease) { k.Close() },
+		"SetAttempt too": func(t *testing.T, _ *lease.Renewer, l *lease.Lease) {
 			l.Abandon()
 			require.ErrorIs(t, l.SetAttempt(t.Context(), 2), lease.ErrReleased)
 			require.Equal(t, 1, l.Attempt())
@@ -174,7 +174,7 @@ func TestNoLeaseIsRenewedAfterItsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := new(faulty)
-				k := newKeeper(t, store)
+				k := newRenewer(t, store)
 				defer k.Close()
 				l := acquire(t, k, claim("job"))
 				time.Sleep(time.Minute)
@@ -194,10 +194,10 @@ func TestNoLeaseIsRenewedAfterItsEnd(t *testing.T) {
 	}
 }
 
-func TestParentContextEndsTheLeasesContextButReleasesNothing(t *testing.T) {
+func TestParentContextEndsTheContextAndReleasesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(faulty)
-		k := newKeeper(t, store)
+		k := newRenewer(t, store)
 		type key struct{}
 		stop := errors.New("stop")
 		parent, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "value"))
@@ -227,7 +227,7 @@ func TestSuccessForgetsTheFailuresBefore(t *testing.T) {
 			}
 			return do()
 		}}
-		l := acquire(t, newKeeper(t, store), claim("job"))
+		l := acquire(t, newRenewer(t, store), claim("job"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Greater(t, len(calls), 11)

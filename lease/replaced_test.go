@@ -13,13 +13,13 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-func replacing(t *testing.T, store lease.Store, keeper *lease.Keeper) *lease.Lease {
+func replacing(t *testing.T, store lease.Store, renewer *lease.Renewer) *lease.Lease {
 	t.Helper()
-	c := lease.Claim{Name: "job", Occasion: 1000, Holder: "a", Term: 15 * time.Second, Takeovers: 3}
-	l, err := keeper.Acquire(t.Context(), c)
+	c := lease.Claim{Name: "job", Tick: 1000, Holder: "a", TTL: 15 * time.Second, Takeovers: 3}
+	l, err := renewer.Acquire(t.Context(), c)
 	require.NoError(t, err)
 	newer := lease.Claim{
-		Name: "job", Occasion: 2000, Holder: "b", Request: "newer", Term: 15 * time.Second, Overlap: lease.OverlapReplace,
+		Name: "job", Tick: 2000, Holder: "b", Request: "newer", TTL: 15 * time.Second, Overlap: lease.OverlapReplace,
 	}
 	a, err := store.Claim(t.Context(), newer)
 	require.NoError(t, err)
@@ -28,13 +28,13 @@ func replacing(t *testing.T, store lease.Store, keeper *lease.Keeper) *lease.Lea
 	return l
 }
 
-func TestReplacedLeaseEndsAtItsNextRenewalAndCanBeSettled(t *testing.T) {
+func TestReplacedLeaseEndsAtItsNextRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store memlease.Store
 		var told []lease.Renewal
-		keeper := lease.NewKeeper(&store, lease.WithObserver(func(r lease.Renewal) { told = append(told, r) }))
-		defer keeper.Close()
-		l := replacing(t, &store, keeper)
+		renewer := lease.NewRenewer(&store, lease.WithObserver(func(r lease.Renewal) { told = append(told, r) }))
+		defer renewer.Close()
+		l := replacing(t, &store, renewer)
 		began := time.Now()
 		<-l.Context().Done()
 		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrReplaced)
@@ -50,12 +50,12 @@ func TestReplacedLeaseEndsAtItsNextRenewalAndCanBeSettled(t *testing.T) {
 	})
 }
 
-func TestReplacedLeaseHearsOfItAtOnceWhenItChecks(t *testing.T) {
+func TestReplacedLeaseLearnsOfItWhenItChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store memlease.Store
-		keeper := lease.NewKeeper(&store)
-		defer keeper.Close()
-		l := replacing(t, &store, keeper)
+		renewer := lease.NewRenewer(&store)
+		defer renewer.Close()
+		l := replacing(t, &store, renewer)
 		began := time.Now()
 		l.Check()
 		<-l.Context().Done()
@@ -67,18 +67,18 @@ func TestReplacedLeaseHearsOfItAtOnceWhenItChecks(t *testing.T) {
 func TestReplacedLeaseIsNotRenewedAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store memlease.Store
-		keeper := lease.NewKeeper(&store)
-		defer keeper.Close()
-		l := replacing(t, &store, keeper)
+		renewer := lease.NewRenewer(&store)
+		defer renewer.Close()
+		l := replacing(t, &store, renewer)
 		<-l.Context().Done()
 		time.Sleep(time.Until(l.Deadline()))
 		synctest.Wait()
-		require.Zero(t, keeper.Held())
+		require.Zero(t, renewer.Held())
 		require.False(t, l.Valid())
 		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrReplaced, "what came first stays the cause")
 		time.Sleep(time.Second)
 		a, err := store.Claim(t.Context(), lease.Claim{
-			Name: "job", Occasion: 2000, Holder: "b", Request: "again", Term: time.Second, Overlap: lease.OverlapReplace, OnlyOpen: true,
+			Name: "job", Tick: 2000, Holder: "b", Request: "again", TTL: time.Second, Overlap: lease.OverlapReplace, OnlyOpen: true,
 		})
 		require.NoError(t, err)
 		require.Equal(t, protocol.Granted, a.Status)
@@ -94,16 +94,16 @@ func TestACheckDuringARenewalIsNotLost(t *testing.T) {
 			time.Sleep(50 * time.Millisecond) // on the way back
 			return err
 		}
-		keeper := lease.NewKeeper(store)
-		defer keeper.Close()
-		const term = time.Hour
-		l, err := keeper.Acquire(t.Context(), lease.Claim{Name: "job", Occasion: 1000, Holder: "a", Term: term, Takeovers: 3})
+		renewer := lease.NewRenewer(store)
+		defer renewer.Close()
+		const ttl = time.Hour
+		l, err := renewer.Acquire(t.Context(), lease.Claim{Name: "job", Tick: 1000, Holder: "a", TTL: ttl, Takeovers: 3})
 		require.NoError(t, err)
 		for store.renewals.Load() == 0 {
 			time.Sleep(10 * time.Millisecond)
 		}
 		// the renewal has been done; its answer is under way
-		_, err = store.Store.Claim(t.Context(), lease.Claim{Name: "job", Occasion: 2000, Holder: "b", Request: "n", Term: term, Overlap: lease.OverlapReplace})
+		_, err = store.Store.Claim(t.Context(), lease.Claim{Name: "job", Tick: 2000, Holder: "b", Request: "n", TTL: ttl, Overlap: lease.OverlapReplace})
 		require.NoError(t, err)
 		l.Check()
 		began := time.Now()
@@ -113,15 +113,15 @@ func TestACheckDuringARenewalIsNotLost(t *testing.T) {
 	})
 }
 
-func TestANoteThatOnlyStoresMayMakeIsRefusedAtOnce(t *testing.T) {
+func TestNoteReservedForStoresIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store memlease.Store
-		keeper := lease.NewKeeper(&store)
-		defer keeper.Close()
-		l, err := keeper.Acquire(t.Context(), lease.Claim{Name: "job", Occasion: 1000, Holder: "a", Term: time.Minute})
+		renewer := lease.NewRenewer(&store)
+		defer renewer.Close()
+		l, err := renewer.Acquire(t.Context(), lease.Claim{Name: "job", Tick: 1000, Holder: "a", TTL: time.Minute})
 		require.NoError(t, err)
 		l.SetNote(protocol.NoteExpired)
 		require.ErrorContains(t, l.Settle(t.Context(), "succeeded"), "note")
-		require.Zero(t, keeper.Held())
+		require.Zero(t, renewer.Held())
 	})
 }

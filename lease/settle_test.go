@@ -14,20 +14,20 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// tick is a claim of an occasion, which can be settled.
-func tick(name string) lease.Claim {
+// tick is a claim of a tick, which can be settled.
+func tickClaim(name string) lease.Claim {
 	c := claim(name)
-	c.Occasion, c.Takeovers = 1000, 3
+	c.Tick, c.Takeovers = 1000, 3
 	return c
 }
 
-// outcome is the outcome of the occasion of [tick], as the store has it.
+// outcome is the outcome of the tick of [tick], as the store has it.
 func outcome(t *testing.T, store protocol.Inspector, name string) lease.Outcome {
 	t.Helper()
 	record, err := store.Inspect(t.Context(), name)
 	require.NoError(t, err)
 	for _, s := range record.Settled {
-		if s.Occasion == 1000 {
+		if s.Tick == 1000 {
 			return s.Outcome
 		}
 	}
@@ -41,8 +41,8 @@ func TestSettleRetriesUntilDone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &faulty{onSettle: f}
-				k := newKeeper(t, store)
-				l := acquire(t, k, tick("job"))
+				k := newRenewer(t, store)
+				l := acquire(t, k, tickClaim("job"))
 				require.NoError(t, l.Settle(context.WithoutCancel(t.Context()), "succeeded"))
 				require.Equal(t, lease.Outcome("succeeded"), outcome(t, store, "job"))
 				require.Equal(t, lease.ErrReleased, context.Cause(l.Context()))
@@ -60,11 +60,11 @@ func TestReleaseRetriesUntilDone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &faulty{onRelease: f}
-				k := newKeeper(t, store)
-				l := acquire(t, k, tick("job"))
+				k := newRenewer(t, store)
+				l := acquire(t, k, tickClaim("job"))
 				require.NoError(t, l.Release(context.WithoutCancel(t.Context())))
 				require.Equal(t, lease.ErrReleased, context.Cause(l.Context()))
-				answer, err := store.Claim(t.Context(), byAnother(tick("job")))
+				answer, err := store.Claim(t.Context(), byAnother(tickClaim("job")))
 				require.NoError(t, err)
 				require.Equal(t, protocol.Granted, answer.Status)
 				require.Equal(t, 2, answer.Attempt)
@@ -84,12 +84,12 @@ func TestStoresLeaseIsRenewedWhileSettlingIsTried(t *testing.T) {
 			}
 			return do()
 		}
-		l := acquire(t, newKeeper(t, store), tick("job"))
+		l := acquire(t, newRenewer(t, store), tickClaim("job"))
 		settled := make(chan error)
 		go func() { settled <- l.Settle(t.Context(), "succeeded") }()
 		for time.Since(start) < time.Hour-time.Second {
 			time.Sleep(time.Second)
-			answer, err := store.Claim(t.Context(), byAnother(tick("job")))
+			answer, err := store.Claim(t.Context(), byAnother(tickClaim("job")))
 			require.NoError(t, err)
 			require.Equal(t, protocol.Held, answer.Status)
 		}
@@ -99,7 +99,7 @@ func TestStoresLeaseIsRenewedWhileSettlingIsTried(t *testing.T) {
 }
 
 // Once the request is on its way another can be granted the name, which the holder learns only later, if ever.
-func TestContextEndsBeforeTheStoreHearsOfTheEnd(t *testing.T) {
+func TestContextEndsBeforeTheStoreLearnsOfTheEnd(t *testing.T) {
 	for name, end := range map[string]func(*lease.Lease) error{
 		"Settle":  func(l *lease.Lease) error { return l.Settle(t.Context(), "succeeded") },
 		"Release": func(l *lease.Lease) error { return l.Release(t.Context()) },
@@ -113,7 +113,7 @@ func TestContextEndsBeforeTheStoreHearsOfTheEnd(t *testing.T) {
 				require.False(t, l.Valid())
 				return do()
 			}
-			l = acquire(t, newKeeper(t, &faulty{onSettle: ask, onRelease: ask}), tick("job"))
+			l = acquire(t, newRenewer(t, &faulty{onSettle: ask, onRelease: ask}), tickClaim("job"))
 			require.NoError(t, end(l))
 			require.Equal(t, 1, asked)
 		})
@@ -130,8 +130,8 @@ func TestSettleGivesUpWhenItsContextEnds(t *testing.T) {
 			}
 			return hangs(ctx, do)
 		}
-		k := newKeeper(t, store)
-		l := acquire(t, k, tick("job"))
+		k := newRenewer(t, store)
+		l := acquire(t, k, tickClaim("job"))
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		start := time.Now()
@@ -141,7 +141,7 @@ func TestSettleGivesUpWhenItsContextEnds(t *testing.T) {
 		require.Equal(t, 500*time.Millisecond, time.Since(start))
 		require.Equal(t, lease.ErrReleased, context.Cause(l.Context()))
 		require.Zero(t, k.Held(), "it runs out by itself")
-		answer, err := store.Claim(t.Context(), byAnother(tick("job")))
+		answer, err := store.Claim(t.Context(), byAnother(tickClaim("job")))
 		require.NoError(t, err)
 		require.Equal(t, protocol.Held, answer.Status)
 	})
@@ -151,7 +151,7 @@ func TestSettleUnderAnEndedContextSaysWhyOnce(t *testing.T) {
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(stop)
-	l := acquire(t, newKeeper(t, new(faulty)), tick("job"))
+	l := acquire(t, newRenewer(t, new(faulty)), tickClaim("job"))
 	require.EqualError(t, l.Settle(ctx, "succeeded"), "stop")
 }
 
@@ -160,11 +160,11 @@ func TestSettleAfterTheDeadlineSucceedsUnlessTakenOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &faulty{onRenew: hangs}
-				l := acquire(t, newKeeper(t, store), tick("job"))
+				l := acquire(t, newRenewer(t, store), tickClaim("job"))
 				<-l.Context().Done()
 				time.Sleep(time.Minute)
 				if takenOver {
-					acquire(t, newKeeper(t, store), byAnother(tick("job")))
+					acquire(t, newRenewer(t, store), byAnother(tickClaim("job")))
 				}
 				err := l.Settle(t.Context(), "succeeded")
 				requireLost(t, l, lease.LostExpired, context.DeadlineExceeded)
@@ -189,8 +189,8 @@ func TestSettleAndReleaseSayFenced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := new(faulty)
-				k := newKeeper(t, store)
-				l := acquire(t, k, tick("job"))
+				k := newRenewer(t, store)
+				l := acquire(t, k, tickClaim("job"))
 				by := takeAway(t, store, l)
 				start := time.Now()
 				require.ErrorIs(t, verb(l, t.Context()), lease.ErrFenced)
@@ -226,7 +226,7 @@ func TestSettleWhileARenewalIsInFlight(t *testing.T) {
 			time.Sleep(time.Second) // the renewal is answered before the settle
 			return err
 		}
-		l := acquire(t, newKeeper(t, store, lease.WithObserver(func(r lease.Renewal) { seen = r })), tick("job"))
+		l := acquire(t, newRenewer(t, store, lease.WithObserver(func(r lease.Renewal) { seen = r })), tickClaim("job"))
 		<-renewing
 		require.NoError(t, l.Settle(t.Context(), "succeeded"))
 		require.Equal(t, lease.ErrReleased, context.Cause(l.Context()))
@@ -235,7 +235,7 @@ func TestSettleWhileARenewalIsInFlight(t *testing.T) {
 	})
 }
 
-func TestRenewalThatIsAnsweredAfterTheSettleChangesNothing(t *testing.T) {
+func TestRenewalAnsweredAfterTheSettleChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		renewing, settled := make(chan struct{}), make(chan struct{})
 		store := new(faulty)
@@ -244,8 +244,8 @@ func TestRenewalThatIsAnsweredAfterTheSettleChangesNothing(t *testing.T) {
 			<-settled
 			return do()
 		}
-		k := newKeeper(t, store)
-		l := acquire(t, k, tick("job"))
+		k := newRenewer(t, store)
+		l := acquire(t, k, tickClaim("job"))
 		<-renewing
 		require.NoError(t, l.Settle(t.Context(), "succeeded"))
 		close(settled)
@@ -259,9 +259,9 @@ func TestRenewalThatIsAnsweredAfterTheSettleChangesNothing(t *testing.T) {
 }
 
 func TestSettleRefusesAnOutcomeThatCannotBeRecorded(t *testing.T) {
-	k := newKeeper(t, new(faulty))
+	k := newRenewer(t, new(faulty))
 	for _, o := range []lease.Outcome{"", "Done", "it worked"} {
-		l := acquire(t, k, tick("job-"+protocol.NewRequest()))
+		l := acquire(t, k, tickClaim("job-"+protocol.NewRequest()))
 		require.ErrorContains(t, l.Settle(context.WithoutCancel(t.Context()), o), protocol.OutcomeRule)
 		require.Equal(t, lease.ErrReleased, context.Cause(l.Context()))
 	}

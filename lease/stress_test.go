@@ -15,7 +15,7 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// In real time, for the race detector: many goroutines use one keeper in every way at once, and the store is unreliable.
+// In real time, for the race detector: many goroutines use one renewer in every way at once, and the store is unreliable.
 func TestEverythingAtOnce(t *testing.T) {
 	store := &faulty{onRenew: func(ctx context.Context, do func() error) error {
 		switch rand.IntN(10) {
@@ -35,7 +35,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		return do()
 	}
 	var observed atomic.Int64
-	k := newKeeper(t, store, lease.WithObserver(func(lease.Renewal) { observed.Add(1) }))
+	k := newRenewer(t, store, lease.WithObserver(func(lease.Renewal) { observed.Add(1) }))
 	var grants, lost, told atomic.Int64
 	end := time.Now().Add(time.Second)
 	var wg sync.WaitGroup
@@ -44,7 +44,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			for time.Now().Before(end) {
 				c := lease.Claim{
 					Name: fmt.Sprintf("job-%d", rand.IntN(20)), Holder: fmt.Sprintf("a-%d", i),
-					Term: time.Duration(20+rand.IntN(60)) * time.Millisecond,
+					TTL: time.Duration(20+rand.IntN(60)) * time.Millisecond,
 				}
 				l, err := k.Acquire(t.Context(), c)
 				if err != nil {

@@ -41,8 +41,8 @@ type simple struct {
 
 func (s *Locks) simple(name string, permits, limit int, o settings) simple {
 	return simple{locks: s, settings: o, claim: protocol.LockClaim{
-		Name: name, Holder: s.holder, Term: o.ttl,
-		Permits: permits, Limit: limit, Turn: o.order, Tell: o.broadcast,
+		Name: name, Holder: s.holder, TTL: o.ttl,
+		Permits: permits, Limit: limit, Order: o.order, Notify: o.broadcast,
 	}}
 }
 
@@ -104,10 +104,10 @@ func (l simple) check(c protocol.LockClaim) error {
 	if c.Limit < 1 {
 		return protocol.Permanent(fmt.Errorf("lock: semaphore %q: permits: %d must be from 1 to %d", c.Name, c.Limit, protocol.MaxPermits))
 	}
-	c.Ticket = l.settings.waiterTTL
+	c.WaiterTTL = l.settings.waiterTTL
 	err := errors.Join(faults, c.Validate())
 	if l.settings.waiterTTL == 0 { // in a claim, 0 means not to wait
-		err = errors.Join(err, fmt.Errorf("lock: %q: ticket: \"0s\" must be from 1ms to 1h", c.Name))
+		err = errors.Join(err, fmt.Errorf("lock: %q: waiter ttl: \"0s\" must be from 1ms to 1h", c.Name))
 	}
 	if l.settings.maxHold < 0 {
 		err = errors.Join(err, fmt.Errorf("lock: %q: max hold: %q must be at least 0", c.Name, l.settings.maxHold))
@@ -126,7 +126,7 @@ func (l simple) try(t attempt) (*Hold, error) {
 	case err == nil && a.Status == protocol.Granted:
 		return s.keep(t, a, sent)
 	case err == nil:
-		return nil, &lease.HeldError{Name: t.claim.Name, Holder: a.Holder, Left: a.Left}
+		return nil, &lease.HeldError{Name: t.claim.Name, Holder: a.Holder, Remaining: a.Remaining}
 	case t.ctx.Err() != nil && t.parent.Err() == nil:
 		err = ErrClosed
 	}
@@ -142,9 +142,9 @@ func (l simple) wait(t attempt) (*Hold, error) {
 	var w *waiter // nil until the claim may enter the queue
 	enter := func() {
 		w = s.enter(t.claim)
-		t.claim.Ticket = l.settings.waiterTTL
+		t.claim.WaiterTTL = l.settings.waiterTTL
 	}
-	if t.claim.Turn != protocol.TurnAny {
+	if t.claim.Order != protocol.OrderAny {
 		enter()
 	}
 	defer func() {
@@ -207,7 +207,7 @@ func (t attempt) gaveUp(a protocol.LockAnswer, last error) error {
 	if last == nil || errors.Is(last, cause) || errors.Is(last, t.ctx.Err()) {
 		last = nil
 		if a.Status != 0 {
-			last = &lease.HeldError{Name: t.claim.Name, Holder: a.Holder, Left: a.Left}
+			last = &lease.HeldError{Name: t.claim.Name, Holder: a.Holder, Remaining: a.Remaining}
 		}
 	}
 	switch {
@@ -232,8 +232,8 @@ func (l simple) pause(a protocol.LockAnswer, asked int) time.Duration {
 		pause = min(pause, minRetryInterval<<min(asked, 10))
 	}
 	pause = jittered(pause)
-	if a.Left > 0 && a.Left < pause { // a lease that expires notifies nobody
-		pause = a.Left + rand.N(min(a.Left/8, 20*time.Millisecond)+1)
+	if a.Remaining > 0 && a.Remaining < pause { // a lease that expires notifies nobody
+		pause = a.Remaining + rand.N(min(a.Remaining/8, 20*time.Millisecond)+1)
 	}
 	return pause
 }

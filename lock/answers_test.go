@@ -57,15 +57,15 @@ func TestAnOutageLeavesFewGoroutinesBehind(t *testing.T) {
 		p.link.cut(failsAfterwards)
 		_, err := p.Mutex("stock").TryAcquire(t.Context())
 		require.ErrorIs(t, err, errDown)
-		time.Sleep(term)
+		time.Sleep(ttl)
 		releases := p.link.releases.Load()
-		time.Sleep(term)
+		time.Sleep(ttl)
 		require.Equal(t, releases, p.link.releases.Load())
 	})
 }
 
 // A lock that was granted without one's knowing is not held against those of the same process, nor oneself.
-func TestAGrantWhoseAnswerWasLostIsFoundAgain(t *testing.T) {
+func TestGrantWhoseAnswerWasLostIsFoundAgain(t *testing.T) {
 	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.WithFairness()}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {

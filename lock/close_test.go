@@ -35,7 +35,7 @@ func TestCloseEndsAllWaitingAndForgetsNobody(t *testing.T) {
 		require.ErrorIs(t, context.Cause(kept.Context()), lease.ErrReleased)
 		v, err := store.Lock(t.Context(), "stock")
 		require.NoError(t, err)
-		require.Empty(t, v.Line)
+		require.Empty(t, v.Queue)
 		_, err = p.Mutex("stock").Acquire(t.Context())
 		require.ErrorIs(t, err, lock.ErrClosed)
 		_, err = p.Mutex("new").TryAcquire(t.Context())

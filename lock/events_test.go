@@ -30,13 +30,13 @@ func TestEventsTellTheLifeOfALock(t *testing.T) {
 		next := w.granted(t)
 		require.Equal(t, []lock.Event{lock.Granted{Name: "stock", Token: next.Token(), Waited: time.Second}}, q.seen())
 
-		time.Sleep(term)
+		time.Sleep(ttl)
 		var renewed int
 		for _, e := range q.seen() {
 			r, ok := e.(lock.Renewed)
 			require.True(t, ok, "%T", e)
 			require.Equal(t, next.Token(), r.Token)
-			require.InDelta(t, term*2/3, r.Remaining, float64(term/6))
+			require.InDelta(t, ttl*2/3, r.Remaining, float64(ttl/6))
 			renewed++
 		}
 		require.InDelta(t, 3, renewed, 1)
@@ -69,7 +69,7 @@ func TestEventsTellWhoWasTakenOver(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, lease.LostExpired, lost.Err.Reason)
 		require.ErrorIs(t, lost.Err, errDown)
-		require.InDelta(t, term, lost.Held, float64(time.Second))
+		require.InDelta(t, ttl, lost.Held, float64(time.Second))
 		p.link.cut(nil)
 		require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)
 		require.Empty(t, p.seen(), "what is lost is not released as well")
@@ -132,6 +132,6 @@ func TestAReleaseThatFailsIsTold(t *testing.T) {
 		err := h.Release(ctx)
 		require.ErrorIs(t, err, errDown)
 		require.Equal(t, []lock.Event{lock.Released{Name: "stock", Token: h.Token(), Held: time.Second, Err: err}}, p.seen())
-		time.Sleep(term)
+		time.Sleep(ttl)
 	})
 }

@@ -262,7 +262,7 @@ func ExampleLocks_ForceRelease() {
 	// a higher token: true <nil>
 }
 
-// An observer is told what happens to the locks of this process; metrics.NewLocks makes one for Prometheus.
+// An observer is notified what happens to the locks of this process; metrics.NewLocks makes one for Prometheus.
 func ExampleWithObserver() {
 	ctx := context.Background()
 	locks := lock.New(new(memlease.Store), lock.WithObserver(func(e lock.Event) {

@@ -1,6 +1,6 @@
 package lock
 
-// Kept returns how much s remembers of those who wait, of their queues, and of those who watch.
+// Kept returns how much s remembers of waiters, of their queues, and of those that watch.
 func (s *Locks) Kept() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -71,15 +71,15 @@ func TestADeadWaiterDelaysThoseBehindItByTheLifeOfItsTicket(t *testing.T) {
 		dead.link.hangUp(errDown)
 		v, err := store.Lock(t.Context(), "stock")
 		require.NoError(t, err)
-		require.Equal(t, "dead", v.Line[0].Holder)
-		left := v.Line[0].Left
-		require.Greater(t, left, ticket-soon-time.Millisecond)
+		require.Equal(t, "dead", v.Queue[0].Holder)
+		remaining := v.Queue[0].Remaining
+		require.Greater(t, remaining, ticket-soon-time.Millisecond)
 		release(t, h)
 		released := time.Now()
 		next := second.granted(t)
 		delay := time.Since(released)
-		require.GreaterOrEqual(t, delay, left)
-		require.Less(t, delay, left+25*time.Millisecond)
+		require.GreaterOrEqual(t, delay, remaining)
+		require.Less(t, delay, remaining+25*time.Millisecond)
 		release(t, next)
 	})
 }
@@ -103,7 +103,7 @@ func TestADeadWaiterDelaysOthersByTheThirdOfATicketWhereAnyMayGoFirst(t *testing
 	})
 }
 
-// Who freezes after it was told that it is its turn loses it, and comes again as the last.
+// Who freezes after it was notified that it is its turn loses it, and comes again as the last.
 func TestAWaiterThatFreezesAfterItWasToldLosesItsTurn(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, frozen, q := start(t, store, "p"), start(t, store, "frozen"), start(t, store, "q")
@@ -138,8 +138,8 @@ func TestADeadHolderDelaysByItsLease(t *testing.T) {
 		died := time.Now()
 		w := begin(t.Context(), q.Mutex("stock", lock.WithFairness()))
 		next := w.granted(t)
-		require.GreaterOrEqual(t, time.Since(died), term)
-		require.Less(t, time.Since(died), term+25*time.Millisecond)
+		require.GreaterOrEqual(t, time.Since(died), ttl)
+		require.Less(t, time.Since(died), ttl+25*time.Millisecond)
 		require.Error(t, h.Context().Err())
 		release(t, next)
 	})

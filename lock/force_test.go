@@ -42,7 +42,7 @@ func TestWhatIsTakenAwayByForceIsNoticedAtOnce(t *testing.T) {
 	})
 }
 
-// So many wait that the store says "any of that name": the holder has to hear of that too.
+// So many wait that the store says "any of that name": the holder has to learn of that too.
 func TestWhatIsTakenAwayByForceIsNoticedHoweverManyWait(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
@@ -75,7 +75,7 @@ func TestWhatIsTakenAwayByForceIsNoticedAtTheNextRenewalAtLast(t *testing.T) {
 		require.NoError(t, err)
 		began := time.Now()
 		<-h.Context().Done()
-		require.Less(t, time.Since(began), term*37/100)
+		require.Less(t, time.Since(began), ttl*37/100)
 	})
 }
 

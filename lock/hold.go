@@ -59,7 +59,7 @@ func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent lease.Moment) (*Hold
 		s.abandon(c)
 		return nil, ErrClosed
 	}
-	l := s.keeper.KeepLock(t.parent, c, a, t.maxHold, sent)
+	l := s.renewer.KeepLock(t.parent, c, a, t.maxHold, sent)
 	h := &Hold{lease: l, ctx: l.Context()}
 	s.holds[c.Request] = h
 	s.listenLocked() // for the notification of a revoked grant
@@ -92,7 +92,7 @@ func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent lease.Moment) (*Hold
 	h.release = func(ctx context.Context) error {
 		lost := !stop() && errors.Is(context.Cause(h.ctx), lease.ErrLost)
 		forget()
-		ctx, cancel := withGrace(ctx, c.Term)
+		ctx, cancel := withGrace(ctx, c.TTL)
 		defer cancel()
 		err := l.Release(ctx)
 		if s.observe != nil && !lost {

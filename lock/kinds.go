@@ -13,7 +13,7 @@ type Mutex struct{ simple }
 
 // Mutex returns the mutex of that name. Acquire returns the faults of the name and the options.
 func (s *Locks) Mutex(name string, opts ...Option) *Mutex {
-	return &Mutex{s.simple(name, 1, 1, settingsOf(protocol.TurnAny, opts))}
+	return &Mutex{s.simple(name, 1, 1, settingsOf(protocol.OrderAny, opts))}
 }
 
 // Semaphore has as many holders at a time as permits, each with a lease of its own. It is safe for
@@ -24,7 +24,7 @@ type Semaphore struct{ simple }
 // acquisition uses its own number of permits, so a new release of a program can change it. Acquire
 // returns the faults of the name and the options.
 func (s *Locks) Semaphore(name string, permits int, opts ...Option) *Semaphore {
-	return &Semaphore{s.simple(name, 1, permits, settingsOf(protocol.TurnAny, opts))}
+	return &Semaphore{s.simple(name, 1, permits, settingsOf(protocol.OrderAny, opts))}
 }
 
 // Take returns the lock that takes n permits at once: from 1 to all of them.
@@ -42,7 +42,7 @@ type ReadWrite struct{ read, write simple }
 // [WithOrder] with [protocol.TurnAny], which prefers readers. Acquire returns the faults of the
 // name and the options.
 func (s *Locks) ReadWrite(name string, opts ...Option) *ReadWrite {
-	o := settingsOf(protocol.TurnArrival, opts)
+	o := settingsOf(protocol.OrderArrival, opts)
 	return &ReadWrite{s.simple(name, 1, protocol.MaxPermits, o), s.simple(name, protocol.MaxPermits, protocol.MaxPermits, o)}
 }
 

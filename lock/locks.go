@@ -18,7 +18,7 @@ import (
 // concurrent use.
 type Locks struct {
 	store   protocol.Locker // nil when fault is not
-	keeper  *lease.Keeper
+	renewer *lease.Renewer
 	holder  string
 	events  observers
 	observe func(Event) // nil without observers
@@ -67,7 +67,7 @@ func WithSyncObserver(f func(Event)) LocksOption {
 // of the arguments; for a store that is no [protocol.Locker], the error matches [ErrUnsupported].
 func New(store protocol.Store, opts ...LocksOption) *Locks {
 	s := &Locks{
-		keeper:  lease.NewKeeper(store),
+		renewer: lease.NewRenewer(store),
 		holder:  defaultHolder(),
 		waiters: make(map[string]*waiter),
 		watches: make(map[*waiter]struct{}),
@@ -107,7 +107,7 @@ func (s *Locks) Close() {
 	s.end()
 	s.mu.Unlock()
 	defer time.AfterFunc(closeTimeout, s.over).Stop()
-	s.keeper.Close()
+	s.renewer.Close()
 	s.work.Wait()
 	s.events.flush()
 }
@@ -179,7 +179,7 @@ type Option func(*settings)
 
 type settings struct {
 	ttl, waiterTTL, maxHold, waitTimeout time.Duration
-	order                                protocol.Turn
+	order                                protocol.Order
 	broadcast                            bool
 	fault                                error // nil options
 }
@@ -189,7 +189,7 @@ const (
 	defaultWaiterTTL = 3 * time.Second
 )
 
-func settingsOf(turn protocol.Turn, opts []Option) settings {
+func settingsOf(turn protocol.Order, opts []Option) settings {
 	o := settings{ttl: defaultTTL, waiterTTL: defaultWaiterTTL, order: turn}
 	for i, opt := range opts {
 		if opt == nil {
@@ -220,14 +220,14 @@ func WithWaitTimeout(d time.Duration) Option { return func(o *settings) { o.wait
 
 // WithOrder sets which waiter is granted the lock first. All users of a lock should set the same.
 // The default is [protocol.TurnAny], for a [ReadWrite] [protocol.TurnArrival].
-func WithOrder(t protocol.Turn) Option { return func(o *settings) { o.order = t } }
+func WithOrder(t protocol.Order) Option { return func(o *settings) { o.order = t } }
 
 // WithFairness grants the lock in the order of arrival: [protocol.TurnArrival].
-func WithFairness() Option { return WithOrder(protocol.TurnArrival) }
+func WithFairness() Option { return WithOrder(protocol.OrderArrival) }
 
-// WithWritersFirst grants the lock to writers before readers, and generally to those who claim more
+// WithWritersFirst grants the lock to writers before readers, and generally to those that claim more
 // permits: [protocol.TurnLargest].
-func WithWritersFirst() Option { return WithOrder(protocol.TurnLargest) }
+func WithWritersFirst() Option { return WithOrder(protocol.OrderLargest) }
 
 // WithBroadcast notifies all subscribers when the lock is granted and released, not only the waiter
 // at the head of the queue. Package election uses it.

@@ -23,7 +23,7 @@ const (
 	ends   action = "end"   // by release or loss
 )
 
-// step is one thing that a worker was told or did.
+// step is one thing that a worker was notified or did.
 type step struct {
 	action action
 	n      int // permits

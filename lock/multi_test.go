@@ -78,7 +78,7 @@ func TestWhoWaitsForSeveralHoldsNone(t *testing.T) {
 	})
 }
 
-func TestTheLossOfOneOfSeveralEndsTheirContext(t *testing.T) {
+func TestLossOfOneOfSeveralEndsTheirContext(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		h, err := p.Multi(p.Mutex("a"), p.Mutex("b")).Acquire(t.Context())
@@ -151,7 +151,7 @@ func TestWhatIsWrongWithSeveralLocksIsSaid(t *testing.T) {
 }
 
 // A re-entrant lock among them is held by what runs under their context.
-func TestAReentrantLockAmongSeveralCanBeEnteredAgain(t *testing.T) {
+func TestReentrantLockAmongSeveralCanBeEnteredAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		a, b := p.Reentrant("a"), p.Reentrant("b")
@@ -177,10 +177,10 @@ func TestWhoTakeSeveralTogetherDoNotDeadlock(t *testing.T) {
 		began := time.Now()
 		for i := range philosophers {
 			p := start(t, store, fmt.Sprintf("p%d", i))
-			left, right := fmt.Sprintf("fork%d", i), fmt.Sprintf("fork%d", (i+1)%philosophers)
+			remaining, right := fmt.Sprintf("fork%d", i), fmt.Sprintf("fork%d", (i+1)%philosophers)
 			eating.Go(func() {
 				for range meals {
-					h, err := p.Multi(p.Mutex(left), p.Mutex(right)).Acquire(t.Context())
+					h, err := p.Multi(p.Mutex(remaining), p.Mutex(right)).Acquire(t.Context())
 					if err != nil {
 						t.Error(err)
 						return

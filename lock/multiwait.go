@@ -41,14 +41,14 @@ func (w *multiWait) acquire(i int) (*Hold, error) {
 	if !ok {
 		return w.locks[i].Acquire(w.ctx)
 	}
-	left := l.waitLimit() // a negative one is an error
-	if w.limit > 0 && left >= 0 {
-		if left = w.limit - time.Since(w.began); left <= 0 {
+	remaining := l.waitLimit() // a negative one is an error
+	if w.limit > 0 && remaining >= 0 {
+		if remaining = w.limit - time.Since(w.began); remaining <= 0 {
 			h, err := l.TryAcquire(w.ctx)
 			return h, w.limitError(l.Name(), err)
 		}
 	}
-	return l.withWaitLimit(left).Acquire(w.ctx)
+	return l.withWaitLimit(remaining).Acquire(w.ctx)
 }
 
 // limitError returns the error of a passed timeout if another holds the lock, else err.
@@ -103,8 +103,8 @@ func (w *multiWait) inOrder() ([]*Hold, error) {
 }
 
 func (l simple) byArrival() partial {
-	if l.claim.Turn == protocol.TurnAny {
-		l.claim.Turn = protocol.TurnArrival
+	if l.claim.Order == protocol.OrderAny {
+		l.claim.Order = protocol.OrderArrival
 	}
 	return l
 }

@@ -30,7 +30,7 @@ func TestAMutexIsHeldByOneAndItsTokensRise(t *testing.T) {
 				_, err := other.Mutex("stock").TryAcquire(t.Context())
 				held, ok := errors.AsType[*lease.HeldError](err)
 				require.True(t, ok, err)
-				require.Equal(t, lease.HeldError{Name: "stock", Holder: "p", Left: term}, *held)
+				require.Equal(t, lease.HeldError{Name: "stock", Holder: "p", Remaining: ttl}, *held)
 			}
 			release(t, acquire(t, q.Mutex("other"))) // is not in the way
 			require.Equal(t, 1, p.Holds())
@@ -43,7 +43,7 @@ func TestAMutexIsHeldByOneAndItsTokensRise(t *testing.T) {
 	})
 }
 
-func TestAFreeLockCostsOneClaimAndARelease(t *testing.T) {
+func TestFreeLockCostsOneClaimAndARelease(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		for _, l := range []lock.Lock{
@@ -58,14 +58,14 @@ func TestAFreeLockCostsOneClaimAndARelease(t *testing.T) {
 	})
 }
 
-func TestAHoldLastsAsLongAsItIsRenewed(t *testing.T) {
+func TestHoldLastsAsLongAsItIsRenewed(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		h := acquire(t, p.Mutex("stock"))
 		for range 100 {
-			time.Sleep(term / 2)
+			time.Sleep(ttl / 2)
 			require.NoError(t, h.Context().Err())
-			require.Greater(t, time.Until(h.Deadline()), term/3)
+			require.Greater(t, time.Until(h.Deadline()), ttl/3)
 			requireHeld(t, q.Mutex("stock"))
 		}
 		release(t, h)
@@ -135,26 +135,26 @@ func TestReleaseWithAnEndedContextGivesBack(t *testing.T) {
 		cancel()
 		require.Error(t, h.Context().Err())
 		require.True(t, h.Valid(), "the end of its context does not release it")
-		time.Sleep(3 * term)
+		time.Sleep(3 * ttl)
 		requireHeld(t, p.Mutex("stock"))
 		require.NoError(t, h.Release(ctx))
 		requireFree(t, store, "stock")
 	})
 }
 
-func TestAReleaseThatCannotBeDoneEndsInTime(t *testing.T) {
+func TestReleaseThatCannotBeDoneEndsInTime(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		p.link.set(func(l *link) { l.release = hangs })
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		for limit, ctx := range map[time.Duration]context.Context{time.Second: ended, term: t.Context()} {
+		for limit, ctx := range map[time.Duration]context.Context{time.Second: ended, ttl: t.Context()} {
 			h := acquire(t, p.Mutex("stock"))
 			began := time.Now()
 			require.Error(t, h.Release(ctx))
 			require.Equal(t, limit, time.Since(began))
 			require.Error(t, h.Context().Err())
-			time.Sleep(term)
+			time.Sleep(ttl)
 		}
 	})
 }
@@ -265,7 +265,7 @@ func TestWhatIsWrongWithALockIsSaidAllAtOnce(t *testing.T) {
 		for _, l := range []lock.Lock{locks.Mutex("/", bad...), locks.Reentrant("/", bad...), locks.ReadWrite("/", bad...).Writer()} {
 			err := ask(l)
 			for _, part := range []string{
-				`name: "/"`, `holder: "no spaces"`, `term: "0s"`, `ticket: "2h0m0s"`, `max hold: "-1ns"`, `wait timeout: "-1ns"`, `turn: "9"`,
+				`name: "/"`, `holder: "no spaces"`, `ttl: "0s"`, `waiter ttl: "2h0m0s"`, `max hold: "-1ns"`, `wait timeout: "-1ns"`, `order: "9"`,
 			} {
 				require.ErrorContains(t, err, part)
 			}

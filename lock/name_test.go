@@ -61,7 +61,7 @@ func TestNameOfALockIsCheckedWithAdvice(t *testing.T) {
 	require.NoError(t, h.Release(t.Context()))
 }
 
-func TestAMutexTakenTwiceSaysThatItIsOneself(t *testing.T) {
+func TestMutexTakenTwiceSaysThatItIsOneself(t *testing.T) {
 	locks := lock.New(new(memlease.Store))
 	defer locks.Close()
 	h, err := locks.Mutex("m").Acquire(t.Context())

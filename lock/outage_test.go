@@ -29,7 +29,7 @@ func TestWaitersOutliveAnOutageOfTheStore(t *testing.T) {
 					r.link.cut(f)
 					r.link.hangUp(errDown)
 				}
-				time.Sleep(term)
+				time.Sleep(ttl)
 				w.waits(t)
 				require.ErrorIs(t, context.Cause(h.Context()), lease.ErrLost)
 				for _, r := range []*process{p, q} {
@@ -63,7 +63,7 @@ func TestThePlaceInLineOutlivesAShortOutage(t *testing.T) {
 		}
 		v, err := store.Lock(t.Context(), "stock")
 		require.NoError(t, err)
-		require.Equal(t, "q", v.Line[0].Holder)
+		require.Equal(t, "q", v.Queue[0].Holder)
 		release(t, h)
 		release(t, first.granted(t))
 		release(t, second.granted(t))
@@ -76,14 +76,14 @@ func TestWhoWaitsAndWhoHoldsOutliveAStoreThatForgets(t *testing.T) {
 		h := acquire(t, p.Mutex("stock", lock.WithFairness()))
 		time.Sleep(time.Minute)
 		store.Forget()
-		time.Sleep(term * 37 / 100) // until it has been renewed
+		time.Sleep(ttl * 37 / 100) // until it has been renewed
 		w := begin(t.Context(), q.Mutex("stock", lock.WithFairness()))
 		time.Sleep(time.Minute)
 		w.waits(t)
 		require.True(t, h.Valid())
 
 		store.Forget()
-		time.Sleep(term * 37 / 100)
+		time.Sleep(ttl * 37 / 100)
 		if h.Valid() {
 			release(t, h)
 		}

@@ -113,7 +113,7 @@ func TestSettingsThatAreWrongArePermanentErrors(t *testing.T) {
 	locks := lock.New(new(memlease.Store))
 	defer locks.Close()
 	for name, l := range map[string]lock.Lock{
-		"name": locks.Mutex("/"), "term": locks.Mutex("a", lock.WithTTL(0)), "ticket": locks.Mutex("a", lock.WithWaiterTTL(0)),
+		"name": locks.Mutex("/"), "ttl": locks.Mutex("a", lock.WithTTL(0)), "waiter ttl": locks.Mutex("a", lock.WithWaiterTTL(0)),
 		"wait timeout": locks.Mutex("a", lock.WithWaitTimeout(-1)), "permits": locks.Semaphore("a", 0),
 	} {
 		_, err := l.Acquire(t.Context())

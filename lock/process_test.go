@@ -33,7 +33,7 @@ type silence struct{}
 func (silence) Printf(context.Context, string, ...any) {}
 
 const (
-	term   = 15 * time.Second
+	ttl    = 15 * time.Second
 	ticket = 3 * time.Second
 )
 

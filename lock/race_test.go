@@ -2,5 +2,5 @@
 
 package lock_test
 
-// raceEnabled tells that the race detector makes everything some ten times as slow.
+// raceEnabled shows that the race detector makes everything some ten times as slow.
 const raceEnabled = true

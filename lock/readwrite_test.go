@@ -58,7 +58,7 @@ func TestADeadReaderFreesItselfOnly(t *testing.T) {
 		lives, dies := acquire(t, p.ReadWrite("book").Reader()), acquire(t, dead.ReadWrite("book").Reader())
 		dead.link.cut(fails)
 		w := begin(t.Context(), q.ReadWrite("book").Writer())
-		time.Sleep(3 * term)
+		time.Sleep(3 * ttl)
 		w.waits(t)
 		require.Error(t, dies.Context().Err())
 		require.True(t, lives.Valid())
@@ -79,7 +79,7 @@ func TestWhoGoesFirstIsAsTheTurnSays(t *testing.T) {
 	}{
 		"by arrival":    {nil, false, false},
 		"writers first": {[]lock.Option{lock.WithWritersFirst()}, false, true},
-		"readers first": {[]lock.Option{lock.WithOrder(protocol.TurnAny)}, true, false},
+		"readers first": {[]lock.Option{lock.WithOrder(protocol.OrderAny)}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {

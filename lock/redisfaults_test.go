@@ -179,7 +179,7 @@ func TestRedisThatForbidsMessagesIsAskedInstead(t *testing.T) {
 }
 
 // TestRedisThatIsFlushedHasTwoHoldersForAThird empties Redis, whose connections stay, while one holds the lock and another
-// waits for it. Who asks first is its holder: the other is refused the next time, within a third of the term.
+// waits for it. Who asks first is its holder: the other is refused the next time, within a third of the TTL.
 func TestRedisThatIsFlushedHasTwoHoldersForAThird(t *testing.T) {
 	t.Parallel()
 	const times = 4

@@ -53,12 +53,12 @@ func TestAContextThatOutlivesItsHoldAcquiresNothing(t *testing.T) {
 		p := start(t, store, "p")
 		l := p.Reentrant("stock")
 		h := acquire(t, l)
-		left := context.WithoutCancel(h.Context())
+		remaining := context.WithoutCancel(h.Context())
 		release(t, h)
-		_, err := l.Acquire(left)
+		_, err := l.Acquire(remaining)
 		require.ErrorIs(t, err, lock.ErrOver)
 		next := acquire(t, l) // by another owner
-		_, err = l.TryAcquire(left)
+		_, err = l.TryAcquire(remaining)
 		require.ErrorIs(t, err, lock.ErrOver)
 		release(t, next)
 	})
@@ -74,7 +74,7 @@ func TestAnInnerHoldOutlivesTheOuterOne(t *testing.T) {
 		release(t, outer)
 		require.True(t, inner.Valid())
 		require.NoError(t, inner.Context().Err())
-		time.Sleep(3 * term)
+		time.Sleep(3 * ttl)
 		require.True(t, inner.Valid())
 		requireHeld(t, q.Reentrant("stock"))
 		release(t, inner)
@@ -88,7 +88,7 @@ func TestTheLossOfAReentrantLockEndsWhateverIsInside(t *testing.T) {
 		p := start(t, store, "p")
 		l := p.Reentrant("stock")
 		outer := acquire(t, l)
-		// Whoever detaches a context for what must be finished still has to hear of the loss.
+		// Whoever detaches a context for what must be finished still has to learn of the loss.
 		detached, err := l.Acquire(context.WithoutCancel(outer.Context()))
 		require.NoError(t, err)
 		inner, err := l.Acquire(detached.Context())
@@ -112,7 +112,7 @@ func TestTheLossOfAReentrantLockEndsWhateverIsInside(t *testing.T) {
 	})
 }
 
-func TestAnInnerAcquireThatIsGivenUpHoldsNothing(t *testing.T) {
+func TestInnerAcquireThatIsGivenUpHoldsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		l := p.Reentrant("stock")

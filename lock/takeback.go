@@ -21,7 +21,7 @@ const maxReturners = 16
 
 // abandon returns, in the background, whatever the claim may have got. Close waits for the caller.
 func (s *Locks) abandon(c protocol.LockClaim) {
-	o := abandoned{until: time.Now().Add(max(c.Term, c.Ticket)), grant: c.Grant(protocol.LockAnswer{})}
+	o := abandoned{until: time.Now().Add(max(c.TTL, c.WaiterTTL)), grant: c.Grant(protocol.LockAnswer{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.returns = append(s.returns, o)

@@ -104,7 +104,7 @@ func (s *Locks) notify(name string, requests []string) {
 		for _, w := range s.waiters {
 			w.notify()
 		}
-		s.keeper.Check()
+		s.renewer.Check()
 	case len(requests) == 0:
 		for _, w := range s.waiters {
 			if w.claim.Name == name {

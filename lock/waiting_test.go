@@ -92,7 +92,7 @@ func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
 						p, q := start(t, store, "p"), start(t, store, "q")
 						var h *lock.Hold
 						if !in.free {
-							h = acquire(t, q.ReadWrite("stock", lock.WithOrder(protocol.TurnAny)).Writer())
+							h = acquire(t, q.ReadWrite("stock", lock.WithOrder(protocol.OrderAny)).Writer())
 						}
 						if in.prepare != nil {
 							in.prepare(t, p)
@@ -115,7 +115,7 @@ func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
 						time.Sleep(time.Second / 2)
 						v, err := store.Lock(t.Context(), "stock")
 						require.NoError(t, err)
-						require.Empty(t, v.Line)
+						require.Empty(t, v.Queue)
 						if phase != "in the queue of the process" || end == "its process closes" { // else the one before it has it
 							require.Empty(t, v.Holds)
 						}

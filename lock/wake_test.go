@@ -169,7 +169,7 @@ func TestWhoBeginsToListenAsksAtOnce(t *testing.T) {
 		time.Sleep(time.Minute)
 		q.link.hangUp(errDown)
 		synctest.Wait()
-		release(t, h) // which q does not hear of
+		release(t, h) // which q does not learn of
 		w.waits(t)
 		q.link.hangUp(nil)
 		w.granted(t)

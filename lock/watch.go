@@ -44,11 +44,11 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock,
 					}
 				}
 			default:
-				v.Holds = slices.DeleteFunc(v.Holds, func(h protocol.Hold) bool { return h.Left == 0 })
+				v.Holds = slices.DeleteFunc(v.Holds, func(h protocol.Hold) bool { return h.Remaining == 0 })
 				tokens := []int64{}
 				for _, h := range v.Holds {
 					tokens = append(tokens, h.Token)
-					pause = min(pause, h.Left+time.Millisecond)
+					pause = min(pause, h.Remaining+time.Millisecond)
 				}
 				if last == nil || !slices.Equal(tokens, last) {
 					last, failed = tokens, false

@@ -88,7 +88,7 @@ func TestAWatchSeesWithinASecondWhatItIsNotTold(t *testing.T) {
 		p.link.cut(fails)
 		v, err := store.Lock(t.Context(), "pool")
 		require.NoError(t, err)
-		runsOut := time.Now().Add(max(v.Holds[0].Left, v.Holds[1].Left))
+		runsOut := time.Now().Add(max(v.Holds[0].Remaining, v.Holds[1].Remaining))
 		for s = <-seen; len(s.holders) > 0; s = <-seen {
 		}
 		require.GreaterOrEqual(t, s.at, runsOut)

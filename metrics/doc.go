@@ -56,9 +56,9 @@
 //	jobs_unserved                      gauge      jobs of its registry that no live replica serves
 //	jobs_differing                     gauge      jobs of its registry that other replicas define differently
 //	replica_processes                  gauge      processes that use this replica's id: more than one is a mistake
-//	config_reloads_total{result}       counter    times the configuration was read anew: applied, unchanged, refused
+//	config_reloads_total{result}       counter    times the configuration was read again: applied, unchanged, refused
 //	config_last_reload_successful      gauge      1, or 0 when it was refused the last time; no series before the first
-//	config_last_reload_timestamp_seconds gauge    when it was last read anew and not refused, by fleet time
+//	config_last_reload_timestamp_seconds gauge    when it was last read again and not refused, by fleet time
 //	build_info{version}                gauge      1
 //
 // A leader task has no ticks, and no series about them: what it does is in runs_in_progress, run_duration_seconds,
@@ -69,7 +69,7 @@
 // # Series of locks
 //
 // Locks are named by their users, often with a key in the name. So the label lock is empty unless [WithLockLabel] says what it is.
-// Its series start at 0 when something is heard of it for the first time; those of the empty label at once.
+// Its series start at 0 when something is learned of it for the first time; those of the empty label at once.
 //
 //	name                                       type       what it says
 //	lock_acquisitions_total{lock}              counter    locks that were granted

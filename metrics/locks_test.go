@@ -82,7 +82,7 @@ func TestEveryTypeOfEventOfALockIsExported(t *testing.T) {
 	}
 }
 
-func TestTheSeriesOfLocksAreThoseThatArePromised(t *testing.T) {
+func TestSeriesOfLocksAreThoseThatArePromised(t *testing.T) {
 	m := metrics.NewLocks()
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(m))
@@ -184,7 +184,7 @@ func TestADayOfALockAddsUp(t *testing.T) {
 		defer locks.Close()
 		ctx := t.Context()
 
-		dead := protocol.LockClaim{Name: "a", Holder: "dead", Request: "1", Term: 5 * time.Second, Permits: 1, Limit: 1}
+		dead := protocol.LockClaim{Name: "a", Holder: "dead", Request: "1", TTL: 5 * time.Second, Permits: 1, Limit: 1}
 		_, err := store.ClaimLock(ctx, dead) // and never again
 		require.NoError(t, err)
 		_, err = locks.Mutex("a").TryAcquire(ctx)

@@ -63,7 +63,7 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.lost.WithLabelValues(lostReason(e.Why)).Inc()
 	case scheduler.RunReleased:
 		m.ended(e.Run, e.Took, e.Held)
-	case scheduler.Passed:
+	case scheduler.TicksSkipped:
 		m.ticks.WithLabelValues(e.Job, string(e.Outcome)).Add(float64(e.Count))
 		if e.Outcome == scheduler.Missed {
 			m.misfires.WithLabelValues(string(e.Reason)).Add(float64(e.Count))

@@ -28,7 +28,7 @@ var events = map[string]scheduler.Event{
 	"RunSettled":       scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: time.Second, Held: time.Second},
 	"RunLost":          scheduler.RunLost{Run: run(1), Why: protocol.ErrFenced, Took: time.Second, Held: time.Second},
 	"RunReleased":      scheduler.RunReleased{Run: run(1), Took: time.Second, Held: time.Second},
-	"Passed":           scheduler.Passed{Job: "a", To: tick, Count: 3, Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire},
+	"Passed":           scheduler.TicksSkipped{Job: "a", To: tick, Count: 3, Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire},
 	"Renewed":          scheduler.Renewed{Renewal: lease.Renewal{Kept: 1}},
 	"StoreDown":        scheduler.StoreDown{Err: errors.New("no")},
 	"StoreUp":          scheduler.StoreUp{},
@@ -88,8 +88,8 @@ func TestATickIsCountedByItsOutcome(t *testing.T) {
 	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded})
 	m.Observe(scheduler.RunSettled{Run: run(2), Outcome: scheduler.Failed, Err: errors.New("no")})
 	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed, Err: errors.New("no")})
-	m.Observe(scheduler.Passed{Job: "a", Count: 40, Outcome: scheduler.Missed})
-	m.Observe(scheduler.Passed{Job: "b", Count: 1, Outcome: scheduler.Skipped})
+	m.Observe(scheduler.TicksSkipped{Job: "a", Count: 40, Outcome: scheduler.Missed})
+	m.Observe(scheduler.TicksSkipped{Job: "b", Count: 1, Outcome: scheduler.Skipped})
 	m.Observe(scheduler.RunLost{Run: run(1), Why: protocol.ErrFenced})
 	m.Observe(scheduler.RunReleased{Run: run(1)})
 	requireSeries(t, m, `

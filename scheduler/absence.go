@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// lastHeartbeat is the newest one of those who serve a set of groups.
+// lastHeartbeat is the newest one of those that serve a set of groups.
 type lastHeartbeat struct {
 	at    time.Time
 	by    string
@@ -21,14 +21,14 @@ type lastHeartbeat struct {
 // lookBack notes that no replica at all, or none that serves the groups of some job, was announced for a while before this
 // one, which is about to be for the first time, or after a silence. came is since when it could have been, by fleet time:
 // what follows is the store's absence. It reports false when the store did not answer.
-func (s *Scheduler) lookBack(roster protocol.Roster, came time.Time) bool {
+func (s *Scheduler) lookBack(membership protocol.Membership, came time.Time) bool {
 	ctx, cancel := s.call()
 	defer cancel()
-	history, ok := roster.(protocol.MemberHistory)
+	history, ok := membership.(protocol.MemberHistory)
 	if !ok {
 		return true
 	}
-	living, err := roster.Members(ctx)
+	living, err := membership.Members(ctx)
 	if err != nil {
 		return false
 	}
@@ -75,14 +75,14 @@ func (s *Scheduler) groupSets() [][]string {
 	return sets
 }
 
-// newestHeartbeat returns the newest of those who serve one of the groups, for all that is known.
+// newestHeartbeat returns the newest of those that serve one of the groups, for all that is known.
 func newestHeartbeat(replicas []protocol.Member, groups []string) (last lastHeartbeat) {
 	for _, m := range replicas {
 		r, err := fleet.DecodeReplica(m.Info)
-		if m.Heard.Before(last.at) || err == nil && !serves(r.Groups, groups) {
+		if m.LastHeartbeat.Before(last.at) || err == nil && !serves(r.Groups, groups) {
 			continue
 		}
-		last = lastHeartbeat{at: m.Heard, by: m.Holder, every: wire.HeartbeatInterval(r.Term)}
+		last = lastHeartbeat{at: m.LastHeartbeat, by: m.Holder, every: wire.HeartbeatInterval(r.TTL)}
 	}
 	return last
 }

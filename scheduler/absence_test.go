@@ -42,7 +42,7 @@ func TestTheFirstReplicaBackNotesThatNoneLived(t *testing.T) {
 	}
 }
 
-func TestNoAbsenceIsNotedWhileAReplicaLives(t *testing.T) {
+func TestNoAbsenceIsRecordedWhileAReplicaLives(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1m", takes(0), jobs.WithGroups("eu"))
 		a := f.startNoting("a", scheduler.WithGroups("eu"))
@@ -58,7 +58,7 @@ func TestNoAbsenceIsNotedWhileAReplicaLives(t *testing.T) {
 	})
 }
 
-func TestTheAbsenceOfAGroupIsNoted(t *testing.T) {
+func TestAbsenceOfAGroupIsRecorded(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1m", takes(0), jobs.WithGroups("eu", "asia", "eu"), jobs.WithMisfire(jobs.MisfireSkip, time.Second))
 		f.job("any", "@every 1m", takes(0))
@@ -78,8 +78,8 @@ func TestTheAbsenceOfAGroupIsNoted(t *testing.T) {
 	})
 }
 
-// TestAnAbsenceEndsWhenTheStoreWentAway: what follows is the store's.
-func TestAnAbsenceEndsWhenTheStoreWentAway(t *testing.T) {
+// TestAbsenceEndsWhenTheStoreIsAway: what follows is the store's.
+func TestAbsenceEndsWhenTheStoreIsAway(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		a := f.startNoting("a")
 		f.sleepTo(20 * time.Second)

@@ -51,7 +51,7 @@ func fleetOfOne(t *testing.T, store protocol.Store, count int, handler jobs.Hand
 	return s
 }
 
-func TestHandlersThatBlockHoldUpNoOther(t *testing.T) {
+func TestBlockedHandlersDelayNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count = 300
 		var started atomic.Int64
@@ -69,7 +69,7 @@ func TestHandlersThatBlockHoldUpNoOther(t *testing.T) {
 	})
 }
 
-func TestAFarStoreIsAskedByAllAtOnce(t *testing.T) {
+func TestFarStoreIsAskedByAllAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count = 300
 		store := &farStore{rtt: 100 * time.Millisecond}

@@ -64,7 +64,7 @@ func (a *audit) both(do func(*memlease.Store)) {
 
 // ledger is what happened to the ticks of one job.
 type ledger struct {
-	first  int64 // the mark of its first record
+	first  int64 // the watermark of its first record
 	token  int64 // of the last grant
 	grants map[int64][]*grant
 	fates  map[int64]fate
@@ -151,55 +151,55 @@ func (a *audit) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, e
 	case protocol.Granted:
 		a.granted(j, c, answer)
 	case protocol.Skipped, protocol.Paused:
-		a.settle(c.Name, c.Occasion, 0, protocol.OutcomeSkipped)
+		a.settle(c.Name, c.Tick, 0, protocol.OutcomeSkipped)
 	case protocol.Lost:
-		a.settle(c.Name, c.Occasion, answer.Token, protocol.OutcomeLost)
+		a.settle(c.Name, c.Tick, answer.Token, protocol.OutcomeLost)
 	}
 	for _, t := range answer.Settled {
-		if grants := j.grants[t.Occasion]; len(grants) > 0 && t.Token != grants[len(grants)-1].token {
-			a.faultf("%s at %d: settled on the way with token %d", c.Name, t.Occasion, t.Token)
+		if grants := j.grants[t.Tick]; len(grants) > 0 && t.Token != grants[len(grants)-1].token {
+			a.faultf("%s at %d: settled on the way with token %d", c.Name, t.Tick, t.Token)
 		}
-		a.settle(c.Name, t.Occasion, t.Token, t.Outcome)
+		a.settle(c.Name, t.Tick, t.Token, t.Outcome)
 	}
 	return answer, err
 }
 
 func (a *audit) granted(j *ledger, c protocol.Claim, answer protocol.Answer) {
-	now, before := time.Now(), j.grants[c.Occasion]
+	now, before := time.Now(), j.grants[c.Tick]
 	if len(before) > 0 && before[len(before)-1].token == answer.Token {
 		return // asked again
 	}
 	if answer.Token <= j.token || answer.Token >= 1<<53 {
-		a.faultf("%s at %d: token %d after %d", c.Name, c.Occasion, answer.Token, j.token)
+		a.faultf("%s at %d: token %d after %d", c.Name, c.Tick, answer.Token, j.token)
 	}
 	j.token = answer.Token
-	if outcome := j.fate(c.Occasion); outcome != "" && c.Occasion != 0 {
-		a.faultf("%s at %d: granted though settled as %s", c.Name, c.Occasion, outcome)
+	if outcome := j.fate(c.Tick); outcome != "" && c.Tick != 0 {
+		a.faultf("%s at %d: granted though settled as %s", c.Name, c.Tick, outcome)
 	}
-	if now.Add(a.ahead).UnixMilli() < c.Occasion {
-		a.faultf("%s at %d: granted early", c.Name, c.Occasion)
+	if now.Add(a.ahead).UnixMilli() < c.Tick {
+		a.faultf("%s at %d: granted early", c.Name, c.Tick)
 	}
 	attempt := 0
 	if len(before) == 0 {
-		j.order = append(j.order, c.Occasion)
-	} else if last := before[len(before)-1]; last.ended.IsZero() && now.Before(last.renewed.Add(c.Term)) {
-		a.faultf("%s at %d: granted while %s held it", c.Name, c.Occasion, last.holder)
+		j.order = append(j.order, c.Tick)
+	} else if last := before[len(before)-1]; last.ended.IsZero() && now.Before(last.renewed.Add(c.TTL)) {
+		a.faultf("%s at %d: granted while %s held it", c.Name, c.Tick, last.holder)
 	} else {
 		attempt = last.attempt
 	}
-	if answer.Attempt != attempt+1 && c.Occasion != 0 {
-		a.faultf("%s at %d: attempt %d after %d", c.Name, c.Occasion, answer.Attempt, attempt)
+	if answer.Attempt != attempt+1 && c.Tick != 0 {
+		a.faultf("%s at %d: attempt %d after %d", c.Name, c.Tick, answer.Attempt, attempt)
 	}
-	j.grants[c.Occasion] = append(before, &grant{token: answer.Token, attempt: answer.Attempt, holder: c.Holder, at: now, renewed: now})
+	j.grants[c.Tick] = append(before, &grant{token: answer.Token, attempt: answer.Attempt, holder: c.Holder, at: now, renewed: now})
 }
 
 func (a *audit) find(g protocol.Grant) *grant {
-	for _, o := range a.job(g.Name).grants[g.Occasion] {
+	for _, o := range a.job(g.Name).grants[g.Tick] {
 		if o.token == g.Token {
 			return o
 		}
 	}
-	a.faultf("%s at %d: token %d was never granted", g.Name, g.Occasion, g.Token)
+	a.faultf("%s at %d: token %d was never granted", g.Name, g.Tick, g.Token)
 	return &grant{}
 }
 
@@ -224,7 +224,7 @@ func (a *audit) Settle(ctx context.Context, g protocol.Grant, outcome protocol.O
 	err := a.Store.Settle(ctx, g, outcome)
 	if err == nil {
 		a.find(g).ended = time.Now()
-		a.settle(g.Name, g.Occasion, g.Token, outcome)
+		a.settle(g.Name, g.Tick, g.Token, outcome)
 	}
 	return err
 }
@@ -241,18 +241,18 @@ func (a *audit) Release(ctx context.Context, g protocol.Grant) error {
 	return err
 }
 
-func (a *audit) Pass(ctx context.Context, p protocol.Pass) (int64, bool, error) {
+func (a *audit) Skip(ctx context.Context, p protocol.Skip) (int64, bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !p.Until.IsZero() {
 		p.Until = p.Until.Add(-a.skew)
 	}
-	a.both(func(s *memlease.Store) { _, _, _ = s.Pass(ctx, p) })
-	mark, moved, err := a.Store.Pass(ctx, p)
+	a.both(func(s *memlease.Store) { _, _, _ = s.Skip(ctx, p) })
+	watermark, moved, err := a.Store.Skip(ctx, p)
 	if j := a.job(p.Name); moved && err == nil && (len(j.passes) == 0 || j.passes[len(j.passes)-1].to < p.To) {
 		j.passes = append(j.passes, passed{p.From, p.To, p.Outcome})
 	}
-	return mark, moved, err
+	return watermark, moved, err
 }
 
 func (a *audit) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.Record, error) {
@@ -268,9 +268,9 @@ func (a *audit) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.Rec
 	records, err := a.Store.Sync(ctx, syncs)
 	for _, r := range records {
 		if j := a.job(r.Name); r.Made && j.first < 0 {
-			j.first = r.Mark
+			j.first = r.Watermark
 		} else if r.Made {
-			j.passes = append(j.passes, passed{j.first, r.Mark, forgotten})
+			j.passes = append(j.passes, passed{j.first, r.Watermark, forgotten})
 		}
 	}
 	return records, err

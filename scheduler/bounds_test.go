@@ -27,8 +27,8 @@ func TestInterruptedTickBeyondWindowIsMissed(t *testing.T) {
 
 		require.Equal(t, "10m0s", f.story("job"))
 		require.Equal(t, map[protocol.Outcome]int{scheduler.Missed: 1}, f.fates("job"))
-		missed, _ := eventsOf[scheduler.Passed](f)
-		require.Equal(t, []scheduler.Passed{{
+		missed, _ := eventsOf[scheduler.TicksSkipped](f)
+		require.Equal(t, []scheduler.TicksSkipped{{
 			Job: "job", To: epoch.Add(10 * time.Minute), Count: 1, Outcome: scheduler.Missed, Reason: scheduler.ReasonTooOld,
 		}}, missed)
 	})

@@ -16,7 +16,7 @@ import (
 
 func (f *fleet) cancel(job string, tick time.Time) protocol.CancelStatus {
 	f.t.Helper()
-	a, err := f.store.Cancel(context.Background(), protocol.Cancel{Name: job, Occasion: tick.UnixMilli(), By: "ops"})
+	a, err := f.store.Cancel(context.Background(), protocol.Cancel{Name: job, Tick: tick.UnixMilli(), By: "ops"})
 	require.NoError(f.t, err)
 	return a.Status
 }
@@ -38,7 +38,7 @@ func TestACancelledRunEndsAtOnce(t *testing.T) {
 				runs := f.runs.of("job")
 				require.Len(t, runs, 1, "it is neither retried nor taken over")
 				require.ErrorIs(t, runs[0].cause, protocol.ErrCancelled)
-				within := term/3 + term/10
+				within := ttl/3 + ttl/10
 				if name == "notified" {
 					within = 0
 				}
@@ -59,7 +59,7 @@ func TestACancelledRunEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestACancelEndsTheBackOffOfARetry(t *testing.T) {
+func TestCancelEndsTheBackOffOfARetry(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 5m", func(context.Context, jobs.Run) error { return errors.New("no luck") },
 			jobs.WithRetry(jobs.Retry{MaxAttempts: 3, Backoff: time.Minute, MaxBackoff: time.Minute}))
@@ -76,7 +76,7 @@ func TestACancelEndsTheBackOffOfARetry(t *testing.T) {
 	})
 }
 
-func TestACancelledRunOfADeadHolderIsNotTakenOver(t *testing.T) {
+func TestCancelledRunOfDeadHolderIsNotTakenOver(t *testing.T) {
 	for name, delivery := range map[string]jobs.Delivery{"at least once": jobs.AtLeastOnce, "at most once": jobs.AtMostOnce} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
@@ -99,7 +99,7 @@ func TestACancelledRunOfADeadHolderIsNotTakenOver(t *testing.T) {
 	}
 }
 
-func TestACancelledRunThatReturnsWithoutAnErrorIsCancelled(t *testing.T) {
+func TestCancelledRunThatReturnsNilIsCancelled(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 30s", func(ctx context.Context, run jobs.Run) error {
 			_ = takes(time.Hour)(ctx, run)
@@ -113,7 +113,7 @@ func TestACancelledRunThatReturnsWithoutAnErrorIsCancelled(t *testing.T) {
 	})
 }
 
-func TestACancelledRunThatIsStoppedIsNotRunElsewhere(t *testing.T) {
+func TestStoppedCancelledRunIsNotRunElsewhere(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 30s", func(ctx context.Context, run jobs.Run) error {
 			<-ctx.Done()

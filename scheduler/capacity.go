@@ -148,7 +148,7 @@ func (w *waiter) after(v *waiter) bool {
 	return w.order > v.order
 }
 
-// waiters is a heap of those who wait, by their turn; each knows its place.
+// waiters is a heap of waiters, by their turn; each knows its place.
 type waiters []*waiter
 
 func (h waiters) Len() int           { return len(h) }

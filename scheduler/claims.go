@@ -9,14 +9,14 @@ import (
 
 // claimedLocked takes in the answer to a claim.
 func (c *contender) claimedLocked(r *request, a reply) {
-	answer, tick := a.answer, r.claim.Occasion
+	answer, tick := a.answer, r.claim.Tick
 	if answer.Status == protocol.Unknown {
 		c.forgottenLocked()
 		return
 	}
 	now := c.s.clock.msAt(a.received)
 	c.learnLocked(answer, tick, now, r.overtaken)
-	if r.claim.OnlyOpen && answer.Status == protocol.Decided && answer.Mark < c.hints.watermark {
+	if r.claim.OnlyOpen && answer.Status == protocol.Decided && answer.Watermark < c.hints.watermark {
 		c.confirmLocked() // the grant that was reported is not there
 	} else {
 		c.reportLocked(&r.claim, answer, now)
@@ -25,7 +25,7 @@ func (c *contender) claimedLocked(r *request, a reply) {
 	case protocol.Granted:
 		c.grantedLocked(r, a)
 	case protocol.Held, protocol.Queued:
-		c.open[tick] = c.lookAfterLocked(now, answer.Left, answer.Status == protocol.Queued, r.overtaken, answer.Holder)
+		c.open[tick] = c.lookAfterLocked(now, answer.Remaining, answer.Status == protocol.Queued, r.overtaken, answer.Holder)
 	case protocol.Paused:
 		if c.paused == nil { // by whom, and why: the store may forget it
 			c.synced = false
@@ -56,12 +56,12 @@ func (c *contender) claimedLocked(r *request, a reply) {
 func restOf(a protocol.Answer, now int64) rest {
 	switch a.Status {
 	case protocol.Early:
-		return rest{resting, now + ms(a.Left) + 1}
+		return rest{resting, now + ms(a.Remaining) + 1}
 	case protocol.Late:
 		return rest{settling, now + lateRetry}
 	case protocol.Busy:
 		// It is notified when the other ends, by the store or by a run of this replica; at the latest its lease runs out.
-		return rest{blocked, now + ms(a.Left) + 1 + rand.Int64N(50)}
+		return rest{blocked, now + ms(a.Remaining) + 1 + rand.Int64N(50)}
 	default: // the watermark, or the next decision, says what follows
 		return rest{}
 	}
@@ -77,7 +77,7 @@ func (c *contender) waitedLocked(r *request, busy bool, now int64) {
 	}
 	c.waiting = waitingTick{}
 	if busy {
-		c.waiting = waitingTick{r.claim.Occasion, r.began}
+		c.waiting = waitingTick{r.claim.Tick, r.began}
 	}
 }
 
@@ -86,9 +86,9 @@ func (c *contender) grantedLocked(r *request, a reply) {
 	if !r.claim.OnlyOpen { // what is open is granted while the job is paused, too
 		c.paused = nil
 	}
-	c.s.tookOver(c.name, r.claim.Occasion, a.answer)
+	c.s.tookOver(c.name, r.claim.Tick, a.answer)
 	l := c.s.begin(c, r.claim, a.answer, r.moment)
-	c.running[r.claim.Occasion] = l
+	c.running[r.claim.Tick] = l
 	if r.overtaken && c.spec.Overlap == jobs.Replace {
 		l.Check() // it may have been for this one
 	}
@@ -96,8 +96,8 @@ func (c *contender) grantedLocked(r *request, a reply) {
 
 // settledLocked takes in that a claim has settled another tick besides, or this one for another reason than its own.
 func (c *contender) settledLocked(t protocol.Settled) {
-	delete(c.open, t.Occasion)
-	c.s.report(report{kind: progressSettled, job: c.name, tick: t.Occasion})
+	delete(c.open, t.Tick)
+	c.s.report(report{kind: progressSettled, job: c.name, tick: t.Tick})
 	reason := ReasonNewer // it made room for a newer tick
 	switch t.Outcome {
 	case Lost:
@@ -108,17 +108,17 @@ func (c *contender) settledLocked(t protocol.Settled) {
 		reason = ReasonTooOld
 	default:
 	}
-	c.undoneLocked(t.Occasion, t.Outcome, reason)
+	c.undoneLocked(t.Tick, t.Outcome, reason)
 }
 
 // undoneLocked reports a tick that was settled without a run.
 func (c *contender) undoneLocked(tick int64, outcome protocol.Outcome, reason Reason) {
-	c.emitLocked(Passed{Job: c.name, To: utc(tick), Count: 1, Outcome: outcome, Reason: reason})
+	c.emitLocked(TicksSkipped{Job: c.name, To: utc(tick), Count: 1, Outcome: outcome, Reason: reason})
 }
 
 // learnLocked takes in what an answer says of the record.
 func (c *contender) learnLocked(a protocol.Answer, tick, now int64, overtaken bool) {
-	c.advanceLocked(a.Mark)
+	c.advanceLocked(a.Watermark)
 	if tick != 0 && len(c.open) > 0 {
 		delete(c.open, tick)
 	}

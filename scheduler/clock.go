@@ -46,9 +46,9 @@ func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 		return // another look was the first
 	}
 	var members []fleet.Replica
-	if roster, ok := s.store.(protocol.Roster); ok {
+	if membership, ok := s.store.(protocol.Membership); ok {
 		ctx, cancel := s.call()
-		if list, err := roster.Members(ctx); err == nil {
+		if list, err := membership.Members(ctx); err == nil {
 			members, _, _ = new(heartbeats).live(list)
 		}
 		cancel()
@@ -86,7 +86,7 @@ func (s *Scheduler) takeoverUntil() time.Time {
 	if s.quietFor() > 0 {
 		return time.UnixMilli(1)
 	}
-	return s.clock.now().Add(max(s.term/3, minTakeoverBound))
+	return s.clock.now().Add(max(s.ttl/3, minTakeoverBound))
 }
 
 // minTakeoverBound is what a request takes on its way to the store, however short the TTL.

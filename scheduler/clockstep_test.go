@@ -27,7 +27,7 @@ func (f *fleet) clockEvents() (stepped, trusted int) {
 	return stepped, trusted
 }
 
-func TestClockThatIsWrongForAMomentHarmsNothing(t *testing.T) {
+func TestClockWrongForAMomentHarmsNothing(t *testing.T) {
 	for name, by := range map[string]time.Duration{
 		"8 h ahead": 8 * time.Hour, "a year ahead": 365 * 24 * time.Hour, "8 h behind": -8 * time.Hour,
 	} {
@@ -89,7 +89,7 @@ func TestTrueCorrectionOfTheClockIsAccepted(t *testing.T) {
 
 // TestForwardStepTakesNothingFromItsHolders steps by more than the TTL, once by so little that the step is taken in.
 func TestForwardStepTakesNothingFromItsHolders(t *testing.T) {
-	for name, by := range map[string]time.Duration{"taken in": term + time.Second, "held": 2*term + time.Second} {
+	for name, by := range map[string]time.Duration{"taken in": ttl + time.Second, "held": 2*ttl + time.Second} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				for _, job := range []string{"a", "b", "c", "d", "e"} {
@@ -129,7 +129,7 @@ func TestLateFirstClaimTakesNothingOver(t *testing.T) {
 				late.set(func(c call) fault { return fault{cut: c.verb == verbClaim} })
 				holder.set(func(c call) fault { return fault{cut: c.verb == verbRenew} })
 				f.sleepTo(61*time.Second + 500*time.Millisecond - ago) // looks are at whole seconds, the late claim at 61.55 s
-				f.store.step(term + time.Second)
+				f.store.step(ttl + time.Second)
 				f.sleepTo(61*time.Second + 500*time.Millisecond)
 				late.heal()
 				f.sleepTo(61*time.Second + 900*time.Millisecond)
@@ -143,7 +143,7 @@ func TestLateFirstClaimTakesNothingOver(t *testing.T) {
 	}
 }
 
-func TestHeldReplicaDoesNotLookMoreOftenForItsRecords(t *testing.T) {
+func TestHeldReplicaReadsItsRecordsNoMoreOften(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		f.store.step(time.Hour)
@@ -156,7 +156,7 @@ func TestHeldReplicaDoesNotLookMoreOftenForItsRecords(t *testing.T) {
 				return fault{}
 			})
 			return l
-		}, scheduler.WithTerm(time.Minute))
+		}, scheduler.WithTTL(time.Minute))
 		f.sleepTo(30 * time.Second)
 		require.False(t, f.replica("a").Ready())
 		require.InDelta(t, 4*30, looks.Load(), 40, "each 250 ms, and for heartbeats")
@@ -182,9 +182,9 @@ func TestReplicaThatStartsInAJumpClaimsNothing(t *testing.T) {
 	})
 }
 
-// TestReplicaWithAWrongClockOfItsOwnFiresWithTheOthers has the store's clock disagree with that of all replicas, which to
+// TestReplicaWithWrongClockFiresWithTheOthers has the store's clock disagree with that of all replicas, which to
 // each is the same as a wrong clock of its own.
-func TestReplicaWithAWrongClockOfItsOwnFiresWithTheOthers(t *testing.T) {
+func TestReplicaWithWrongClockFiresWithTheOthers(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.store.step(-time.Hour)
 		f.job("job", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Second))
@@ -212,9 +212,9 @@ func (f *fleet) beginAgain() {
 	f.runs.mu.Unlock()
 }
 
-// TestMarkInTheFutureIsNotWrittenBack has the clock be wrong for so long that it is accepted, and the store then lose its
+// TestWatermarkInTheFutureIsNotWrittenBack has the clock be wrong for so long that it is accepted, and the store then lose its
 // records: the jobs go on, by the clock as it is.
-func TestMarkInTheFutureIsNotWrittenBack(t *testing.T) {
+func TestWatermarkInTheFutureIsNotWrittenBack(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10m", takes(0))
 		f.startMany(2)
@@ -234,7 +234,7 @@ func TestMarkInTheFutureIsNotWrittenBack(t *testing.T) {
 	})
 }
 
-func TestAReplicaThatStartsInAJumpSaysSoOnce(t *testing.T) {
+func TestReplicaStartedDuringAJumpReportsItOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		f.store.step(time.Hour)

@@ -91,7 +91,7 @@ func (c *contender) defineLocked(job *jobs.Job) {
 }
 
 func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run, then func(error)) {
-	return chain.NewThen(job, chain.Hooks{OnRetry: c.onRetry, BeforeAttempt: c.announce, Stopping: c.s.stopped})
+	return chain.NewThen(job, chain.Hooks{OnRetry: c.onRetry, BeforeAttempt: c.sendHeartbeats, Stopping: c.s.stopped})
 }
 
 // setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.
@@ -158,7 +158,7 @@ func (c *contender) pokeLocked() {
 
 // ended takes in that a run of this replica is over. open says that its tick is not settled.
 func (c *contender) ended(l *lease.Lease, open bool) {
-	tick := l.Occasion()
+	tick := l.Tick()
 	c.mu.Lock()
 	defer c.unlock()
 	if c.running[tick] == l { // else it is a later attempt's by now
@@ -179,7 +179,7 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 		}
 	}
 	if open { // its tick was left for another replica to take over: look soon which does
-		c.open[tick] = look{at: now + ms(c.s.term/10)}
+		c.open[tick] = look{at: now + ms(c.s.ttl/10)}
 	}
 	if wake {
 		c.pokeLocked()
@@ -192,7 +192,7 @@ func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
 
 // announce records a retry in the store, so that a takeover counts on from it. The lease is good whether or not that
 // works.
-func (c *contender) announce(ctx context.Context, run jobs.Run) {
+func (c *contender) sendHeartbeats(ctx context.Context, run jobs.Run) {
 	if l, ok := run.Lease.(*lease.Lease); ok {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()

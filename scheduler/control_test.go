@@ -26,8 +26,8 @@ func (a *audit) Resume(ctx context.Context, name string, r protocol.Resume) (*pr
 	before, _ := a.Store.Inspect(ctx, name)
 	p, err := a.Store.Resume(ctx, name, r)
 	after, _ := a.Store.Inspect(ctx, name)
-	if j := a.job(name); err == nil && after.Mark > before.Mark {
-		j.passes = append(j.passes, passed{before.Mark, after.Mark, protocol.OutcomeSkipped})
+	if j := a.job(name); err == nil && after.Watermark > before.Watermark {
+		j.passes = append(j.passes, passed{before.Watermark, after.Watermark, protocol.OutcomeSkipped})
 	}
 	return p, err
 }
@@ -42,7 +42,7 @@ func (a *audit) Trigger(ctx context.Context, t protocol.Trigger) (protocol.Trigg
 
 func (f *fleet) pause(job string) {
 	f.t.Helper()
-	_, err := f.store.Pause(context.Background(), job, protocol.Pause{By: "ops", Why: "to see"})
+	_, err := f.store.Pause(context.Background(), job, protocol.Pause{By: "ops", Reason: "to see"})
 	require.NoError(f.t, err)
 }
 
@@ -60,7 +60,7 @@ func (f *fleet) trigger(job string) time.Time {
 	answer, err := f.store.Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest()})
 	require.NoError(f.t, err)
 	require.Equal(f.t, protocol.Opened, answer.Status)
-	return time.UnixMilli(answer.Occasion).UTC()
+	return time.UnixMilli(answer.Tick).UTC()
 }
 
 // runsOf returns the attempts of one tick.

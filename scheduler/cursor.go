@@ -60,5 +60,5 @@ func (c cursor) planned(d decision) cursor {
 	return c
 }
 
-// replan returns the cursor from where all ticks are planned anew: nothing is known of a gap.
+// replan returns the cursor from where all ticks are planned again: nothing is known of a gap.
 func (c cursor) replan() cursor { return cursor{watermark: c.watermark, next: c.next} }

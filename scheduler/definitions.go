@@ -33,7 +33,7 @@ func (s *Scheduler) noteDefinitions(ctx context.Context) {
 				notes = definitionNotes{noted: map[string]bool{}, began: time.Now(), since: since}
 			}
 			s.noteMissing(ctx, &notes)
-			wait = wire.HeartbeatInterval(s.term)
+			wait = wire.HeartbeatInterval(s.ttl)
 		}
 		sleep(ctx, wait)
 	}
@@ -46,7 +46,7 @@ func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
 	if len(set.revisions) > fleet.MostJobs || set == notes.set && order == notes.order {
 		return
 	}
-	if _, ok := s.store.(protocol.Roster); ok && order == nil {
+	if _, ok := s.store.(protocol.Membership); ok && order == nil {
 		return // the members are not known yet
 	}
 	for name, revision := range set.revisions {

@@ -41,7 +41,7 @@ func TestDefinitionsAreThoseOfEachReplica(t *testing.T) {
 	})
 }
 
-func TestDefinitionsAreNotedAgainWhenLost(t *testing.T) {
+func TestLostDefinitionsAreRecordedAgain(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(0))
 		r := f.startNoting("a")
@@ -61,8 +61,8 @@ func TestDefinitionsAreNotedAgainWhenLost(t *testing.T) {
 	})
 }
 
-// TestEachDefinitionIsNotedByOneReplica: a large fleet that starts has better to do.
-func TestEachDefinitionIsNotedByOneReplica(t *testing.T) {
+// TestEachDefinitionIsRecordedByOneReplica: a large fleet that starts has better to do.
+func TestEachDefinitionIsRecordedByOneReplica(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		const count = 40
 		for i := range count {
@@ -85,8 +85,8 @@ func TestEachDefinitionIsNotedByOneReplica(t *testing.T) {
 	})
 }
 
-// TestDefinitionsOfADeadReplicaAreNotedByOthers has the journal refuse what the replica notes that dies.
-func TestDefinitionsOfADeadReplicaAreNotedByOthers(t *testing.T) {
+// TestDefinitionsOfDeadReplicaAreRecordedByOthers has the journal refuse what the replica notes that dies.
+func TestDefinitionsOfDeadReplicaAreRecordedByOthers(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		for i := range 10 {
 			f.job(fmt.Sprintf("job-%d", i), "@every 1h", takes(0))

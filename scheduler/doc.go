@@ -19,7 +19,7 @@
 //	    └──────── next tick ◀────────────────────────────── claimed again, attempt + 1 ◀┘
 //
 // Ticks are taken in order, each from the one before: never from the clock. So replicas agree on them without talking,
-// and a gap (the fleet was down, the store was away, the process slept) shows as ticks between the store's mark and now,
+// and a gap (the fleet was down, the store was away, the process slept) shows as ticks between the store's watermark and now,
 // for which the job's misfire policy is asked. A tick that somebody triggers is in no such order: it waits in the store
 // until a replica claims it, as one that is queued does.
 //
@@ -43,11 +43,11 @@
 //	removed      nothing: the job was removed, the replica stops    never
 //	untrusted    claims nothing: the store's clock is in doubt      the clock is trusted
 //	unread       waits for its record, claims nothing               the record is read
-//	doubting     claims nothing: the record has lost something      those who may know more have written it back
+//	doubting     claims nothing: the record has lost something      those that may know more have written it back
 //	idle         has no further tick                                something happens, or the job is redefined
 //	resting      waits for the next tick                            it is due
-//	deferring    leaves the tick to those who claim before it       k · 250 ms have passed, or it learns that it is decided
-//	settling     leaves the tick to those who know more, after an   a moment has passed
+//	deferring    leaves the tick to those that claim before it       k · 250 ms have passed, or it learns that it is decided
+//	settling     leaves the tick to those that know more, after an   a moment has passed
 //	             edit or a loss of records
 //	claiming     decides what is due, and claims it or skips it     the store has answered
 //	retrying     sends the pending request again, nothing else      it is answered
@@ -151,10 +151,10 @@
 // # What happens when
 //
 //	event                               what follows
-//	two replicas claim a tick           one is granted it; the other is told who holds it, or that it is decided
+//	two replicas claim a tick           one is granted it; the other is notified who holds it, or that it is decided
 //	the reply to a claim is lost        the same request is sent again until it is answered, before anything else
-//	a run ends at once                  it is settled; a replica that comes later is told so
-//	a run takes longer than the term    its lease is renewed
+//	a run ends at once                  it is settled; a replica that comes later learns so
+//	a run takes longer than the TTL    its lease is renewed
 //	the preferred owner dies, freezes   the next rank claims: the tick starts 250 ms late, with half of the fleet gone 2 s late
 //	or is cut off before it claims      at most; until its heartbeats end, and from then on in time
 //	the preferred owner stops           it says so, and the next rank takes its place at once
@@ -177,7 +177,7 @@
 //	away                                a moment before they take anything over, so that it can
 //	the store was away when a tick      it is late when the store answers again: on time within the grace, a misfire
 //	came due                            after that
-//	the store has lost everything       the records are made anew from what the replicas know; ticks from before the
+//	the store has lost everything       the records are made again from what the replicas know; ticks from before the
 //	                                    loss are never granted again, even those that nobody ran. Who runs something
 //	                                    says so at once, and others wait a moment for that
 //	a newer tick replaces the run       its context ends; it is settled, or its lease runs out, before the newer one starts
@@ -186,7 +186,7 @@
 //	the replica runs as much as it may  it claims and takes over nothing until a run ends; others do. What nobody has room for
 //	                                    waits, and is a misfire after its grace: see WithMaxRuns
 //	the job is paused                   claims settle its ticks as skipped; what runs goes on
-//	the job is defined anew             runs go on; of the ticks from before, those that both schedules have are decided as if
+//	the job is defined again             runs go on; of the ticks from before, those that both schedules have are decided as if
 //	                                    nothing had changed, and the others that the new one has are missed
 //	the wall clock steps                nothing
 //	the store's clock steps             see above

@@ -105,9 +105,9 @@ func (c *contender) verifyRecord() {
 // wrong or the store has lost the settlement: whoever knows better is asked, once.
 func (c *contender) suspectLocked(open []protocol.Open) {
 	for _, o := range open {
-		if i := slices.Index(c.doubt.settled[:], o.Occasion); o.Occasion != 0 && i >= 0 {
+		if i := slices.Index(c.doubt.settled[:], o.Tick); o.Tick != 0 && i >= 0 {
 			c.doubt.settled[i] = 0
-			c.askLocked(o.Occasion)
+			c.askLocked(o.Tick)
 		}
 	}
 }

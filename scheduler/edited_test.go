@@ -19,8 +19,8 @@ func (f *fleet) editions(before, after string, handler jobs.Handler, options ...
 	return f.newJob("job", after, handler, options...)
 }
 
-// TestNoTickOfAScheduleRunsFromBeforeItCameIntoForce though each misfire would.
-func TestNoTickOfAScheduleRunsFromBeforeItCameIntoForce(t *testing.T) {
+// TestNoTickFromBeforeItsScheduleRuns though each misfire would.
+func TestNoTickFromBeforeItsScheduleRuns(t *testing.T) {
 	for name, edit := range map[string]func(f *fleet, edited *jobs.Job){
 		"Update": func(f *fleet, edited *jobs.Job) {
 			for _, r := range f.replicas {
@@ -69,8 +69,8 @@ func TestNoTickOfAScheduleRunsFromBeforeItCameIntoForce(t *testing.T) {
 	}
 }
 
-// TestATickRightBeforeAnEditIsLeftToThoseWhoDoNotKnowOfItYet: their schedule may have had it, and did here.
-func TestATickRightBeforeAnEditIsLeftToThoseWhoDoNotKnowOfItYet(t *testing.T) {
+// TestTickBeforeAnEditIsLeftToOldReplicas: their schedule may have had it, and did here.
+func TestTickBeforeAnEditIsLeftToOldReplicas(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		edited := f.editions("@every 20s", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Second))
 		a, b := f.start("a"), f.start("b")
@@ -94,8 +94,8 @@ func TestATickRightBeforeAnEditIsLeftToThoseWhoDoNotKnowOfItYet(t *testing.T) {
 	})
 }
 
-// TestTicksThatTwoEditionsShareRunOnceInARollingEdit has replicas change to and fro at any instant, those of ticks too.
-func TestTicksThatTwoEditionsShareRunOnceInARollingEdit(t *testing.T) {
+// TestSharedTicksRunOnceInARollingEdit has replicas change to and fro at any instant, those of ticks too.
+func TestSharedTicksRunOnceInARollingEdit(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		const jobsAtOnce = 20
 		var editions [2][]*jobs.Job
@@ -171,14 +171,14 @@ func TestMisfiresFromAfterAnEditAreCaughtUp(t *testing.T) {
 	}
 }
 
-// TestMisfiresFromBeforeAndAfterAnEditAreToldApart in one gap: only the new schedule's are what they are, and only since
+// TestMisfiresAroundAnEditAreDistinguished in one gap: only the new schedule's are what they are, and only since
 // it is in force.
-func TestMisfiresFromBeforeAndAfterAnEditAreToldApart(t *testing.T) {
+func TestMisfiresAroundAnEditAreDistinguished(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		edited := f.editions("@every 1h", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Second))
 		f.startMany(3)
 		f.sleepTo(25 * time.Second)
-		for _, r := range f.replicas { // the store hears of the edit, and nobody gets to decide about a tick
+		for _, r := range f.replicas { // the store learns of the edit, and nobody gets to decide about a tick
 			r.link.set(func(c call) fault { return fault{cut: c.verb == verbPass || c.verb == verbClaim} })
 			r.Update(f.registry(edited))
 		}
@@ -194,7 +194,7 @@ func TestMisfiresFromBeforeAndAfterAnEditAreToldApart(t *testing.T) {
 	})
 }
 
-// TestAnotherEditionOfTheSameScheduleMissesNothing: what else is defined anew decides nothing about ticks.
+// TestAnotherEditionOfTheSameScheduleMissesNothing: what else is defined again decides nothing about ticks.
 func TestAnotherEditionOfTheSameScheduleMissesNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		misfire := jobs.WithMisfire(jobs.MisfireAll, time.Second)
@@ -212,7 +212,7 @@ func TestAnotherEditionOfTheSameScheduleMissesNothing(t *testing.T) {
 	})
 }
 
-func TestTicksAfterALossAreNotFromBeforeAnEdit(t *testing.T) {
+func TestTicksAfterALossFollowTheEdit(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
 		f.startMany(2)

@@ -78,7 +78,7 @@ type RunReleased struct {
 }
 
 // Passed is the event that this replica settled ticks of a job that nobody ran.
-type Passed struct {
+type TicksSkipped struct {
 	Job     string
 	To      time.Time // the newest of them
 	Count   int       // how many; counting ends at MostCounted
@@ -175,7 +175,7 @@ type ClockSampled struct {
 }
 
 // FleetSeen is the event that the replica has looked who else lives, every few seconds. It needs a store that is a
-// [protocol.Roster].
+// [protocol.Membership].
 type FleetSeen struct {
 	Replicas int      // that live, each process with the id of another one counted as one
 	Unserved []string // jobs of this replica's registry that no live replica serves, sorted
@@ -215,7 +215,7 @@ func (RunRetried) event()       {}
 func (RunSettled) event()       {}
 func (RunLost) event()          {}
 func (RunReleased) event()      {}
-func (Passed) event()           {}
+func (TicksSkipped) event()     {}
 func (Renewed) event()          {}
 func (StoreDown) event()        {}
 func (StoreUp) event()          {}

@@ -30,8 +30,8 @@ func (d diary) Append(ctx context.Context, name, request string, text []byte) er
 	return err
 }
 
-func (d diary) Notes(ctx context.Context, name string, n int) ([]protocol.Noted, error) {
-	return through(ctx, d.link, call{verb: verbNotes}, func(ctx context.Context) ([]protocol.Noted, error) {
+func (d diary) Notes(ctx context.Context, name string, n int) ([]protocol.JournalEntry, error) {
+	return through(ctx, d.link, call{verb: verbNotes}, func(ctx context.Context) ([]protocol.JournalEntry, error) {
 		return d.store.(protocol.Journal).Notes(ctx, name, n)
 	})
 }
@@ -82,7 +82,7 @@ func (f *fleet) why(tick time.Time) string {
 	return e.Text
 }
 
-func TestAtMostThreeNoteTheSameAbsence(t *testing.T) {
+func TestAtMostThreeRecordTheSameAbsence(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		var all []*replica
 		for _, id := range []string{"a", "b", "c", "d", "e"} {
@@ -107,7 +107,7 @@ func TestAtMostThreeNoteTheSameAbsence(t *testing.T) {
 	})
 }
 
-func TestABriefAbsenceIsNotNoted(t *testing.T) {
+func TestBriefAbsenceIsNotRecorded(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(0))
 		r := f.startNoting("a")
@@ -137,7 +137,7 @@ func (f *fleet) takeover(stop bool, cut string) (b *replica) {
 	return b
 }
 
-func TestWhoWasTakenOverIsNoted(t *testing.T) {
+func TestPreviousHolderIsRecorded(t *testing.T) {
 	for name, stop := range map[string]bool{"stopped": true, "dead": false} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
@@ -153,9 +153,9 @@ func TestWhoWasTakenOverIsNoted(t *testing.T) {
 				require.WithinDuration(t, at(time.Minute), fact.From, 50*time.Millisecond)
 				ended := 65 * time.Second
 				if !stop {
-					ended += term
+					ended += ttl
 				}
-				require.WithinDuration(t, at(ended), fact.To, term/3+50*time.Millisecond)
+				require.WithinDuration(t, at(ended), fact.To, ttl/3+50*time.Millisecond)
 			})
 		})
 	}
@@ -182,8 +182,8 @@ func TestAStoppingReplicaWritesItsFacts(t *testing.T) {
 	})
 }
 
-// TestAFactThatIsRefusedHoldsUpNoOther: the store answers everything else.
-func TestAFactThatIsRefusedHoldsUpNoOther(t *testing.T) {
+// TestFactThatIsRefusedHoldsUpNoOther: the store answers everything else.
+func TestFactThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		b := f.takeover(true, verbAppend)
 		f.sleepTo(80 * time.Second)
@@ -198,7 +198,7 @@ func TestAFactThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-func TestTheFirstToBringAScheduleIsNoted(t *testing.T) {
+func TestFirstReplicaWithAScheduleIsRecorded(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		edited := f.editions("@every 1h", "@every 10s", takes(0))
 		all := []*replica{f.startNoting("a"), f.startNoting("b")}
@@ -216,8 +216,8 @@ func TestTheFirstToBringAScheduleIsNoted(t *testing.T) {
 	})
 }
 
-// TestAHoldOfClaimsIsACauseInWhy puts the store's clock 8 h ahead, or in doubt, while a tick is due whose grace is short.
-func TestAHoldOfClaimsIsACauseInWhy(t *testing.T) {
+// TestHoldOfClaimsIsACauseInWhy puts the store's clock 8 h ahead, or in doubt, while a tick is due whose grace is short.
+func TestHoldOfClaimsIsACauseInWhy(t *testing.T) {
 	for name, test := range map[string]struct {
 		step time.Duration
 		back bool

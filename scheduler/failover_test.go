@@ -10,8 +10,8 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// TestAFailoverThatLosesTheLastWritesDoublesNothing has the store go back in time: those that know better tell it.
-func TestAFailoverThatLosesTheLastWritesDoublesNothing(t *testing.T) {
+// TestFailoverThatLosesTheLastWritesDoublesNothing has the store go back in time: those that know better tell it.
+func TestFailoverThatLosesTheLastWritesDoublesNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.store.standBy()
 		f.job("instant", "@every 1s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))

@@ -132,7 +132,7 @@ func through[T any](ctx context.Context, l *link, c call, apply func(context.Con
 }
 
 func (l *link) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, error) {
-	return through(ctx, l, call{verbClaim, c.Occasion}, func(ctx context.Context) (protocol.Answer, error) { return l.store.Claim(ctx, c) })
+	return through(ctx, l, call{verbClaim, c.Tick}, func(ctx context.Context) (protocol.Answer, error) { return l.store.Claim(ctx, c) })
 }
 
 func (l *link) Renew(ctx context.Context, grants []protocol.Grant) []error {
@@ -158,16 +158,16 @@ func (l *link) Release(ctx context.Context, g protocol.Grant) error {
 	return err
 }
 
-func (l *link) Pass(ctx context.Context, p protocol.Pass) (int64, bool, error) {
+func (l *link) Skip(ctx context.Context, p protocol.Skip) (int64, bool, error) {
 	type moved struct {
-		mark   int64
-		passed bool
+		watermark int64
+		passed    bool
 	}
 	m, err := through(ctx, l, call{verb: verbPass}, func(ctx context.Context) (moved, error) {
-		mark, passed, err := l.store.Pass(ctx, p)
-		return moved{mark, passed}, err
+		watermark, passed, err := l.store.Skip(ctx, p)
+		return moved{watermark, passed}, err
 	})
-	return m.mark, m.passed, err
+	return m.watermark, m.passed, err
 }
 
 func (l *link) Sync(ctx context.Context, syncs []protocol.Sync) ([]protocol.Record, error) {
@@ -183,10 +183,10 @@ func (l *link) Time(ctx context.Context) (now, since time.Time, err error) {
 	return times[0], times[1], err
 }
 
-func (l *link) Watch(ctx context.Context, wake func(name string, occasion int64)) error {
-	return l.store.Watch(ctx, func(name string, occasion int64) {
+func (l *link) Watch(ctx context.Context, wake func(name string, tick int64)) error {
+	return l.store.Watch(ctx, func(name string, tick int64) {
 		if l.next(call{verb: verbWake}) == (fault{}) {
-			wake(name, occasion)
+			wake(name, tick)
 		}
 	})
 }

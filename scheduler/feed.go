@@ -35,7 +35,7 @@ const (
 
 func newFeed(s protocol.Store) *feed {
 	p, _ := s.(protocol.Publisher)
-	if _, ok := s.(protocol.Roster); !ok {
+	if _, ok := s.(protocol.Membership); !ok {
 		p = nil
 	}
 	return &feed{publisher: p, pending: map[reported]report{}, wake: make(chan struct{}, 1)}
@@ -143,7 +143,7 @@ func (s *Scheduler) received(message []byte) {
 	for _, r := range p.reports {
 		switch c := set.byName[r.job]; {
 		case r.kind == progressLeaving:
-			s.left(p.replica, p.instance)
+			s.remaining(p.replica, p.instance)
 		case p.since != s.remembered() || s.trust.holds():
 		case r.kind == progressBehind:
 			questions = append(questions, r)

@@ -17,8 +17,8 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// term is that of every fleet whose test does not say otherwise.
-const term = 3 * time.Second
+// TTL is that of every fleet whose test does not say otherwise.
+const ttl = 3 * time.Second
 
 // fleet is a number of replicas in one synctest bubble, over one store that writes down what it does.
 type fleet struct {
@@ -27,7 +27,7 @@ type fleet struct {
 	runs  recorder
 	jobs  []*jobs.Job
 
-	// observe, set before replicas are started, is told every event, by many goroutines.
+	// observe, set before replicas are started, is notified every event, by many goroutines.
 	observe func(replica string, e scheduler.Event)
 
 	mu       sync.Mutex
@@ -191,7 +191,7 @@ func (f *fleet) passed(job string) map[string]int {
 	defer f.mu.Unlock()
 	sums := map[string]int{}
 	for _, s := range f.events {
-		if e, ok := s.event.(scheduler.Passed); ok && e.Job == job {
+		if e, ok := s.event.(scheduler.TicksSkipped); ok && e.Job == job {
 			sums[string(e.Outcome)+" "+string(e.Reason)] += e.Count
 		}
 	}

@@ -36,9 +36,9 @@ func TestTicksFollowTheStoresClock(t *testing.T) {
 	})
 }
 
-// TestAClaimThatIsTooLateByTheStoresClockOnlyIsNotRepeatedAllTheTime lets a tick get its turn a tenth of a millisecond
+// TestClaimTooLateByTheStoreIsNotRepeated lets a tick get its turn a tenth of a millisecond
 // after its grace, which is no difference in whole milliseconds.
-func TestAClaimThatIsTooLateByTheStoresClockOnlyIsNotRepeatedAllTheTime(t *testing.T) {
+func TestClaimTooLateByTheStoreIsNotRepeated(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		const count = 20
 		for i := range count {

@@ -89,7 +89,7 @@ func TestReleasesShareAFleet(t *testing.T) {
 	})
 }
 
-func TestJobsTellsWhatIsNextAndWhatIsDecided(t *testing.T) {
+func TestJobsShowsNextAndDecidedTicks(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("b", "@every 10s", takes(0))
 		f.job("a", "@at 2000-01-01T00:00:15Z", takes(0))
@@ -98,14 +98,14 @@ func TestJobsTellsWhatIsNextAndWhatIsDecided(t *testing.T) {
 		at := func(d time.Duration) time.Time { return epoch.Add(d) }
 		for _, r := range replicas {
 			require.Equal(t, []scheduler.JobStatus{
-				{Name: "a", Next: at(15 * time.Second), Mark: at(0)},
-				{Name: "b", Next: at(20 * time.Second), Mark: at(10 * time.Second)},
+				{Name: "a", Next: at(15 * time.Second), Watermark: at(0)},
+				{Name: "b", Next: at(20 * time.Second), Watermark: at(10 * time.Second)},
 			}, r.Jobs())
 		}
 		f.sleepTo(22 * time.Second)
 		require.Equal(t, []scheduler.JobStatus{
-			{Name: "a", Mark: at(15 * time.Second)},
-			{Name: "b", Next: at(30 * time.Second), Mark: at(20 * time.Second)},
+			{Name: "a", Watermark: at(15 * time.Second)},
+			{Name: "b", Next: at(30 * time.Second), Watermark: at(20 * time.Second)},
 		}, replicas[0].Jobs())
 		require.Equal(t, "15s", f.story("a"))
 	})

@@ -35,7 +35,7 @@ const clockDrift = 5 * time.Millisecond
 
 // often is how long after a sample another one that agrees with the estimate is left out: with thousands of claims at once,
 // taking them in would be a good part of the work, and they would push out all older ones.
-const often = 5 * time.Millisecond
+const minSampleInterval = 5 * time.Millisecond
 
 func newFleetClock() *fleetClock { return &fleetClock{base: time.Now()} }
 
@@ -115,14 +115,14 @@ func (c *fleetClock) take(s sample) {
 	c.taken.Store(int64(s.taken))
 }
 
-// knows tells that s adds nothing to the estimate: it is no better, agrees, and comes soon after another.
+// knows shows that s adds nothing to the estimate: it is no better, agrees, and comes soon after another.
 func (c *fleetClock) knows(s sample) bool {
 	apart, since := s.offset-time.Duration(c.offset.Load()), s.taken-time.Duration(c.taken.Load())
-	return c.taken.Load() != 0 && since >= 0 && since < often &&
+	return c.taken.Load() != 0 && since >= 0 && since < minSampleInterval &&
 		s.rtt >= time.Duration(c.rtt.Load()) && apart.Abs() <= s.rtt/2
 }
 
-// agrees tells whether both samples can be true of clocks that do not step.
+// agrees reports whether both samples can be true of clocks that do not step.
 func (s sample) agrees(t sample) bool {
 	return (s.offset - t.offset).Abs() <= (s.rtt+t.rtt)/2+clockDrift
 }

@@ -39,7 +39,7 @@ func TestTheBestRoundTripWins(t *testing.T) {
 	})
 }
 
-func TestTheBestRoundTripIsForgottenWhenItIsOld(t *testing.T) {
+func TestOldBestRoundTripIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := server{skew: -time.Hour}, newFleetClock()
 		s.ask(c, time.Millisecond, time.Millisecond)
@@ -52,7 +52,7 @@ func TestTheBestRoundTripIsForgottenWhenItIsOld(t *testing.T) {
 	})
 }
 
-func TestTheBestRoundTripIsForgottenAfterManyOthers(t *testing.T) {
+func TestBestRoundTripIsForgottenAfterManyOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := server{}, newFleetClock()
 		s.ask(c, time.Millisecond, time.Millisecond)
@@ -88,9 +88,9 @@ func TestAStepIsFollowedAtOnce(t *testing.T) {
 	}
 }
 
-// TestFleetTimeIsNeverOffByMoreThanHalfARoundTrip is about the round trip of the newest sample, however lopsided: those
+// TestFleetTimeErrorIsAtMostHalfARoundTrip is about the round trip of the newest sample, however lopsided: those
 // that are kept are better.
-func TestFleetTimeIsNeverOffByMoreThanHalfARoundTrip(t *testing.T) {
+func TestFleetTimeErrorIsAtMostHalfARoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		type trip struct{ wait, there, back time.Duration }
 		draw := func(label string, most time.Duration) time.Duration {

@@ -12,9 +12,9 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// TestAStoreThatForgetsDoublesNothingAndIsUsedOn empties the store again and again, at another phase each time. That
+// TestForgetfulStoreDoublesNothing empties the store again and again, at another phase each time. That
 // nothing completes twice and that tokens rise is judged for every fleet.
-func TestAStoreThatForgetsDoublesNothingAndIsUsedOn(t *testing.T) {
+func TestForgetfulStoreDoublesNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("instant", "@every 1s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
 		f.job("long", "@every 30s", takes(20*time.Second))
@@ -48,7 +48,7 @@ func TestAStoreThatForgetsDoublesNothingAndIsUsedOn(t *testing.T) {
 	})
 }
 
-func TestARunThatEndsRightAfterTheStoreForgotIsSettled(t *testing.T) {
+func TestRunThatEndsAfterLossIsSettled(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(2*time.Second))
 		f.startMany(3)
@@ -76,8 +76,8 @@ func TestTicksThatAStoreForgotAreCounted(t *testing.T) {
 	})
 }
 
-// TestAReplicaThatStartsRightAfterTheStoreForgotBringsNothingBack: it knows of nothing, but the others do.
-func TestAReplicaThatStartsRightAfterTheStoreForgotBringsNothingBack(t *testing.T) {
+// TestReplicaStartedAfterLossBringsNothingBack: it knows of nothing, but the others do.
+func TestReplicaStartedAfterLossBringsNothingBack(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Hour))
 		f.startMany(2)
@@ -89,9 +89,9 @@ func TestAReplicaThatStartsRightAfterTheStoreForgotBringsNothingBack(t *testing.
 	})
 }
 
-// TestWhatWasTakenOverIsNotGivenBackToAStoreThatForgot cuts a holder off until another has settled its tick and the store has
+// TestTakenOverTickIsNotReleasedAfterALoss cuts a holder off until another has settled its tick and the store has
 // forgotten that: when the holder is back, a release of its would be believed.
-func TestWhatWasTakenOverIsNotGivenBackToAStoreThatForgot(t *testing.T) {
+func TestTakenOverTickIsNotReleasedAfterALoss(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "* * * * *", func(ctx context.Context, run jobs.Run) error {
 			if run.Attempt > 1 {

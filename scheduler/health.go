@@ -31,9 +31,9 @@ func newHealth(observe Observer, hint func(error) string) *health {
 
 // absence is how long the store has to be down at least for its recovery to matter. One that answers some calls and fails
 // others goes down and up all the time, and what fails must not be asked for again each time.
-const absence = 200 * time.Millisecond
+const outageAfter = 200 * time.Millisecond
 
-// report takes in one call of the store, which took so long until now. recovered tells that it is the first to succeed
+// report takes in one call of the store, which took so long until now. recovered shows that it is the first to succeed
 // after an absence.
 func (h *health) report(took time.Duration, err error) (recovered bool) {
 	h.mu.Lock()
@@ -66,7 +66,7 @@ func (h *health) report(took time.Duration, err error) (recovered bool) {
 			if !h.troubled.IsZero() {
 				h.troubled = now
 			}
-			recovered = away >= absence
+			recovered = away >= outageAfter
 		}
 	}
 	is, down := h.up, h.down

@@ -11,7 +11,7 @@ import (
 
 func noHint(error) string { return "none" }
 
-func TestHealthTellsOnceThatTheStoreIsDownAndOnceThatItIsUp(t *testing.T) {
+func TestHealthReportsDownAndUpOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events []Event
 		h := newHealth(func(e Event) { events = append(events, e) }, noHint)
@@ -56,7 +56,7 @@ func TestASlowAnswerIsTroubleToo(t *testing.T) {
 	})
 }
 
-func TestAStoreThatAnswersTheFirstCallIsSteady(t *testing.T) {
+func TestStoreThatAnswersTheFirstCallIsSteady(t *testing.T) {
 	h := newHealth(func(Event) {}, noHint)
 	h.report(0, nil)
 	require.Greater(t, h.steady(), settleGrace, "a replica that starts has no reason to wait")
@@ -67,7 +67,7 @@ func TestAStoreThatAnswersTheFirstCallIsSteady(t *testing.T) {
 	require.Less(t, h.steady(), settleGrace, "this one has")
 }
 
-func TestACallThatHungSaysNothingAboutAStoreThatHasAnsweredSince(t *testing.T) {
+func TestHangingCallSaysNothingAboutALaterAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events []Event
 		h := newHealth(func(e Event) { events = append(events, e) }, noHint)
@@ -85,17 +85,17 @@ func TestACallThatHungSaysNothingAboutAStoreThatHasAnsweredSince(t *testing.T) {
 	})
 }
 
-func TestAStoreThatFailsNowAndThenDoesNotRecoverAllTheTime(t *testing.T) {
+func TestFlakyStoreDoesNotRecoverAllTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHealth(func(Event) {}, noHint)
 		h.report(0, nil)
 		for range 100 {
 			h.report(0, errors.New("no"))
-			time.Sleep(absence - 1)
+			time.Sleep(outageAfter - 1)
 			require.False(t, h.report(0, nil))
 		}
 		h.report(0, errors.New("no"))
-		time.Sleep(absence)
+		time.Sleep(outageAfter)
 		require.True(t, h.report(0, nil))
 	})
 }

@@ -50,10 +50,10 @@ func (h *heartbeats) live(members []protocol.Member) (list []fleet.Replica, unre
 		switch r := last.replica; {
 		case last.err != nil:
 			unread++
-		case r.Outlived(m.Left): // until it announces itself again, which may change nothing else
+		case r.Outlived(m.Remaining): // until it announces itself again, which may change nothing else
 			sure = false
 		default:
-			r.ID, r.Heard = m.Holder, m.Heard
+			r.ID, r.LastHeartbeat = m.Holder, m.LastHeartbeat
 			list = append(list, r)
 		}
 	}
@@ -66,10 +66,10 @@ func (h *heartbeats) live(members []protocol.Member) (list []fleet.Replica, unre
 }
 
 // read reads the members, and from a store that can leave it out only what has changed since live took it in.
-func (h *heartbeats) read(ctx context.Context, roster protocol.Roster) ([]protocol.Member, error) {
-	k, ok := roster.(protocol.KnownMembers)
+func (h *heartbeats) read(ctx context.Context, membership protocol.Membership) ([]protocol.Member, error) {
+	k, ok := membership.(protocol.KnownMembers)
 	if !ok {
-		return roster.Members(ctx)
+		return membership.Members(ctx)
 	}
 	members, err := k.MembersBut(ctx, h.known())
 	h.fillIn(members)

@@ -130,7 +130,7 @@ func (c *contender) learn(r report, from string) {
 	if c.gone || !c.synced || r.tick > now+aheadBy {
 		return
 	}
-	until := min(r.until, now+ms(c.s.term)) // whatever it says: the record is read in time for a takeover
+	until := min(r.until, now+ms(c.s.ttl)) // whatever it says: the record is read in time for a takeover
 	switch r.kind {
 	case progressGranted:
 		c.expectLocked(r.tick, look{at: until + c.takeoverLocked(from)})
@@ -177,33 +177,33 @@ func (c *contender) takeoverLocked(holder ...string) int64 {
 
 // reportLocked tells the other replicas what the answer to a claim says.
 func (c *contender) reportLocked(claim *protocol.Claim, a protocol.Answer, now int64) {
-	r := report{job: c.name, tick: claim.Occasion, watermark: !claim.OnlyOpen && a.Mark >= claim.Occasion}
+	r := report{job: c.name, tick: claim.Tick, watermark: !claim.OnlyOpen && a.Watermark >= claim.Tick}
 	switch a.Status {
 	case protocol.Granted, protocol.Skipped, protocol.Paused, protocol.Lost:
-		c.doubt.own = max(c.doubt.own, claim.Occasion)
+		c.doubt.own = max(c.doubt.own, claim.Tick)
 	default:
 	}
 	switch a.Status {
 	case protocol.Granted:
-		r.kind, r.until = progressGranted, now+ms(claim.Term)
+		r.kind, r.until = progressGranted, now+ms(claim.TTL)
 	case protocol.Held:
-		r.kind, r.until = progressGranted, now+ms(a.Left)
+		r.kind, r.until = progressGranted, now+ms(a.Remaining)
 	case protocol.Queued:
-		r.kind, r.until = progressQueued, now+ms(a.Left)
+		r.kind, r.until = progressQueued, now+ms(a.Remaining)
 	case protocol.Busy:
-		r.kind, r.until = progressBusy, now+ms(a.Left)
+		r.kind, r.until = progressBusy, now+ms(a.Remaining)
 	case protocol.Decided, protocol.Skipped, protocol.Paused, protocol.Lost:
 		r.kind = progressSettled
 	default:
 		return
 	}
 	c.s.report(r)
-	if a.Mark > claim.Occasion {
-		c.s.report(report{kind: progressDecided, job: c.name, tick: a.Mark, watermark: true})
+	if a.Watermark > claim.Tick {
+		c.s.report(report{kind: progressDecided, job: c.name, tick: a.Watermark, watermark: true})
 	}
 }
 
-// reschedule sets anew when the contender acts: something that this depends on has changed.
+// reschedule sets again when the contender acts: something that this depends on has changed.
 func (c *contender) reschedule() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

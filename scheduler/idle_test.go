@@ -15,7 +15,7 @@ func TestIdleReplicaAsksStoreSixTimesInTenSeconds(t *testing.T) {
 		f.job("job", "@every 1h", takes(0))
 		var replicas []*replica
 		for _, id := range []string{"a", "b", "c"} {
-			replicas = append(replicas, f.start(id, scheduler.WithTerm(15*time.Second)))
+			replicas = append(replicas, f.start(id, scheduler.WithTTL(15*time.Second)))
 		}
 		f.sleepTo(time.Minute)
 		var calls atomic.Int32

@@ -9,7 +9,7 @@ import (
 )
 
 // inflight limits how many contenders ask the store at one time, so that a store which is slow or saturated makes the fleet
-// later, not busier. What comes due meanwhile waits in a queue, where it costs nothing, and is planned anew when it is its
+// later, not busier. What comes due meanwhile waits in a queue, where it costs nothing, and is planned again when it is its
 // turn. Renewals and settlements do not wait with it.
 //
 // The limit is found by additive increase and multiplicative decrease (Chiu and Jain, Analysis of the Increase and Decrease

@@ -11,7 +11,7 @@ import (
 )
 
 // instances finds other processes that use this replica's id, each of which announces itself over the others. Leases are
-// told apart by their requests all the same, so nothing runs twice for that; but people see one replica in place of many.
+// distinguished by their requests all the same, so nothing runs twice for that; but people see one replica in place of many.
 type instances struct {
 	beats  int                  // heartbeats so far
 	others map[string]time.Time // when each was seen last, by the local clock
@@ -25,11 +25,11 @@ const (
 
 // look reads what is announced under this replica's id before the next heartbeat takes its place: if that is another
 // instance's, it was announced after ours. It is for stores that are no [protocol.Heartbeater].
-func (i *instances) look(ctx context.Context, roster protocol.Roster, known *heartbeats, replica, own string) {
+func (i *instances) look(ctx context.Context, membership protocol.Membership, known *heartbeats, replica, own string) {
 	if i.beats++; i.beats%instancesEvery != 2 { // the first heartbeat may find the one of a predecessor
 		return
 	}
-	members, err := known.read(ctx, roster)
+	members, err := known.read(ctx, membership)
 	at := slices.IndexFunc(members, func(m protocol.Member) bool { return m.Holder == replica })
 	if err == nil && at >= 0 {
 		i.take(members[at].Info, own, time.Now())

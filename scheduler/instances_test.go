@@ -43,7 +43,7 @@ func TestProcessesThatShareAReplicaIDAreNoticed(t *testing.T) {
 	})
 }
 
-func TestASuccessorWithTheSameIDIsNoMistake(t *testing.T) {
+func TestSuccessorWithTheSameIDIsNoMistake(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		f.start("web").link.cut() // it dies without a word

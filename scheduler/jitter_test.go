@@ -22,7 +22,7 @@ func contenderOf(t require.TestingT, name, schedule string, options ...jobs.Opti
 	return fresh(), fresh()
 }
 
-func TestJitterIsTheSameOnEveryReplicaAndNeverReachesTheNextTick(t *testing.T) {
+func TestJitterAgreesAndStaysBeforeTheNextTick(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		period := rapid.IntRange(1, 10_000).Draw(t, "period")
 		jitter := time.Duration(rapid.IntRange(0, period*1000-1).Draw(t, "jitter")) * time.Millisecond

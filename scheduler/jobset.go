@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// ErrRemoved is the cause of a leader task's context when the job was removed from its scheduler, or defined anew. Runs of
+// ErrRemoved is the cause of a leader task's context when the job was removed from its scheduler, or defined again. Runs of
 // ticks are not cancelled then.
 var ErrRemoved = errors.New("scheduler: the job was removed or defined anew")
 
@@ -35,16 +35,16 @@ type Changes struct {
 	Added, Redefined, Removed []string
 }
 
-// Update makes the jobs of the scheduler those of the registry, before or while it runs: it adds, defines anew and removes
+// Update makes the jobs of the scheduler those of the registry, before or while it runs: it adds, defines again and removes
 // what differs by name and [jobs.Job.Revision]. Of the rest it takes the new handlers, which the next runs call: a closure that
 // changed has no revision. The new jobs are complete when it returns; their ticks are claimed a moment later, see
 // [Scheduler.WaitReady].
 //
 //	a job that is     a run of it that is under way
-//	defined anew      goes on as it was begun; a leader task is cancelled with [ErrRemoved] and begins anew
+//	defined again      goes on as it was begun; a leader task is cancelled with [ErrRemoved] and begins again
 //	removed           goes on, and is settled; a leader task is cancelled with [ErrRemoved]
 //
-// A job that was defined anew with another schedule has missed none of the ticks that the new one had in the past. A nil
+// A job that was defined again with another schedule has missed none of the ticks that the new one had in the past. A nil
 // registry is an empty one.
 func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 	s.updating.Lock()

@@ -18,9 +18,9 @@ import (
 // leader runs a leader task on this replica whenever it holds the job's lease, a plain lock. One goroutine does it all.
 //
 //	it                      meanwhile another replica
-//	holds the lease         waits: until the lease would run out, or until it is told of its end
+//	holds the lease         waits: until the lease would run out, or until it is notified of its end
 //	stops with its replica  takes over at once: the handler is cancelled first, without waiting for the shutdown grace
-//	dies or freezes         takes over within a term
+//	dies or freezes         takes over within a TTL
 //	finds the job paused    waits too: the handler is cancelled, and nobody runs it until the job is resumed
 //	has its handler return  waits: the handler is called again, later each time, under the same lease
 type leader struct {
@@ -74,7 +74,7 @@ const (
 // run contends until ctx ends.
 func (l *leader) run(ctx context.Context) {
 	spec := l.job.Spec()
-	c := protocol.Claim{Name: spec.Name, Holder: l.s.replica, Request: l.s.request(), Term: l.s.term}
+	c := protocol.Claim{Name: spec.Name, Holder: l.s.replica, Request: l.s.request(), TTL: l.s.ttl}
 	for ctx.Err() == nil {
 		answer, sent, err := l.claim(c)
 		wait := leaderRetry + rand.N(leaderRetry)
@@ -86,7 +86,7 @@ func (l *leader) run(ctx context.Context) {
 			c.Request, wait = l.s.request(), 0
 		case answer.Status == protocol.Held:
 			c.Request = l.s.request()
-			wait = answer.Left + rand.N(50*time.Millisecond)
+			wait = answer.Remaining + rand.N(50*time.Millisecond)
 		case answer.Status == protocol.OutOfBounds: // the same request again, after a look at the clock
 			l.s.clockSeen(time.Now(), time.Now(), answer.Now)
 		default: // it is paused
@@ -100,9 +100,9 @@ func (l *leader) run(ctx context.Context) {
 // claim makes the record if there is none, so that the job can be paused, and asks for the lock unless it is. No store minds
 // a pause when it is asked for a plain lock.
 func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent lease.Moment, err error) {
-	left, err := l.unsure()
-	if err != nil || left > 0 {
-		return protocol.Answer{Status: protocol.Held, Left: left}, sent, err
+	remaining, err := l.unsure()
+	if err != nil || remaining > 0 {
+		return protocol.Answer{Status: protocol.Held, Remaining: remaining}, sent, err
 	}
 	ctx, cancel := l.s.call()
 	defer cancel()
@@ -123,7 +123,7 @@ func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent lease.Moment, 
 func (l *leader) readPause(ctx context.Context) error {
 	began := time.Now()
 	y := protocol.Sync{
-		Name: l.job.Name(), Mark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Schedule: scheduleText(l.job), Paused: l.paused,
+		Name: l.job.Name(), Watermark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Schedule: scheduleText(l.job), Paused: l.paused,
 		Policy: fleet.PolicyOf(l.job.Spec()), Defines: !l.defined, Until: l.s.until(),
 	}
 	records, err := l.s.store.Sync(ctx, []protocol.Sync{y})
@@ -142,7 +142,7 @@ var ErrPaused = errors.New("scheduler: the job is paused")
 func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protocol.Answer, sent lease.Moment) {
 	unpaused, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	held := l.s.keeper.Keep(unpaused, c, a, sent)
+	held := l.s.renewer.Keep(unpaused, c, a, sent)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
@@ -163,7 +163,7 @@ func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protoc
 }
 
 // unsure asks for fleet time, which may not be known yet, and returns for how long a store that has forgotten everything is not to be asked: it would grant the lock, and whoever
-// holds it goes on until its next renewal, by which the store hears of it again.
+// holds it goes on until its next renewal, by which the store learns of it again.
 func (l *leader) unsure() (time.Duration, error) {
 	if !l.s.look() {
 		return 0, errors.New("scheduler: the store does not answer with its time")
@@ -182,9 +182,9 @@ func (l *leader) unsure() (time.Duration, error) {
 	}
 	l.since = since
 	if !l.forgot { // but it may have done so right before this replica was there to notice
-		return since.Add(heardOf).Sub(l.s.clock.now()), nil
+		return since.Add(reportedWithin).Sub(l.s.clock.now()), nil
 	}
-	return since.Add(l.s.term).Sub(l.s.clock.now()), nil
+	return since.Add(l.s.ttl).Sub(l.s.clock.now()), nil
 }
 
 func (l *leader) waitFor(ctx context.Context, d time.Duration) {

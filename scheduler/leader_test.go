@@ -16,7 +16,7 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// leads is a leader task's handler that does as it is told.
+// leads is a leader task's handler that does as it is notified.
 func leads(ctx context.Context, _ jobs.Run) error {
 	<-ctx.Done()
 	return context.Cause(ctx)
@@ -73,7 +73,7 @@ func TestOneReplicaLeads(t *testing.T) {
 	})
 }
 
-func TestALeaderThatIsStoppedHandsOverAtOnce(t *testing.T) {
+func TestStoppedLeaderHandsOverAtOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)
 		f.startMany(3, scheduler.WithShutdownGrace(time.Hour))
@@ -96,7 +96,7 @@ func TestALeaderThatIsStoppedHandsOverAtOnce(t *testing.T) {
 	})
 }
 
-func TestALeaderThatIsLostIsFollowedWithinATerm(t *testing.T) {
+func TestLostLeaderIsSucceededWithinATTL(t *testing.T) {
 	for name, fail := range away {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
@@ -108,12 +108,12 @@ func TestALeaderThatIsLostIsFollowedWithinATerm(t *testing.T) {
 					require.NotNil(t, old)
 					fail(old.link)
 					lost := time.Now()
-					time.Sleep(term + 100*time.Millisecond)
+					time.Sleep(ttl + 100*time.Millisecond)
 					runs := f.inOrder("job")
 					require.Len(t, runs, i+2)
 					require.ErrorIs(t, runs[i].cause, lease.ErrLost)
 					require.Less(t, runs[i].told, runs[i+1].start)
-					require.LessOrEqual(t, runs[i+1].start.Sub(lost), term+50*time.Millisecond)
+					require.LessOrEqual(t, runs[i+1].start.Sub(lost), ttl+50*time.Millisecond)
 					require.NotEqual(t, old.Replica(), runs[i+1].Replica)
 					old.link.heal()
 				}
@@ -124,7 +124,7 @@ func TestALeaderThatIsLostIsFollowedWithinATerm(t *testing.T) {
 	}
 }
 
-func TestALeaderTaskThatEndsIsStartedAgainLaterEachTime(t *testing.T) {
+func TestEndingLeaderTaskRestartsLaterEachTime(t *testing.T) {
 	for name, end := range map[string]func() error{
 		"returns": func() error { return nil },
 		"fails":   func() error { return errWork },
@@ -158,7 +158,7 @@ func TestALeaderTaskThatEndsIsStartedAgainLaterEachTime(t *testing.T) {
 	}
 }
 
-func TestALeaderTaskThatDidWellStartsSoonAfterItEnds(t *testing.T) {
+func TestLeaderTaskThatSucceededRestartsSoon(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		var calls atomic.Int32
 		f.leader("job", func(ctx context.Context, run jobs.Run) error {
@@ -175,8 +175,8 @@ func TestALeaderTaskThatDidWellStartsSoonAfterItEnds(t *testing.T) {
 	})
 }
 
-// TestALeaderThatIgnoresItsContextKeepsItsLeaseWhileItStops: the lease is what keeps others from beginning beside it.
-func TestALeaderThatIgnoresItsContextKeepsItsLeaseWhileItStops(t *testing.T) {
+// TestStoppingLeaderKeepsItsLeaseUntilItEnds: the lease is what keeps others from beginning beside it.
+func TestStoppingLeaderKeepsItsLeaseUntilItEnds(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", func(ctx context.Context, _ jobs.Run) error {
 			<-ctx.Done()
@@ -195,7 +195,7 @@ func TestALeaderThatIgnoresItsContextKeepsItsLeaseWhileItStops(t *testing.T) {
 	})
 }
 
-func TestAPausedLeaderTaskEndsUntilItIsResumed(t *testing.T) {
+func TestPausedLeaderTaskEndsUntilItIsResumed(t *testing.T) {
 	for name, start := range map[string]func(*fleet, string) *replica{
 		"notified":                      func(f *fleet, id string) *replica { return f.start(id) },
 		"of a store that cannot notify": func(f *fleet, id string) *replica { return f.startDeaf(id) },
@@ -228,7 +228,7 @@ func TestAPausedLeaderTaskEndsUntilItIsResumed(t *testing.T) {
 	}
 }
 
-func TestALeaderTaskThatItsConfigurationPausesIsNotStarted(t *testing.T) {
+func TestLeaderTaskPausedInConfigurationIsNotStarted(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads, pausedByConfig)
 		f.startMany(3)
@@ -237,7 +237,7 @@ func TestALeaderTaskThatItsConfigurationPausesIsNotStarted(t *testing.T) {
 	})
 }
 
-func TestALeaderTaskRunsWhereItsGroupIsServed(t *testing.T) {
+func TestLeaderTaskRunsWhereItsGroupIsServed(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads, jobs.WithGroups("eu"))
 		f.start("a")
@@ -251,7 +251,7 @@ func TestALeaderTaskRunsWhereItsGroupIsServed(t *testing.T) {
 	})
 }
 
-func TestEachLeaderTaskHasALeaderOfItsOwn(t *testing.T) {
+func TestEachLeaderTaskHasItsOwnLeader(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		for i := range 10 {
 			f.leader(fmt.Sprint("job-", i), leads)
@@ -266,11 +266,11 @@ func TestEachLeaderTaskHasALeaderOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestALeaderMayBeAwayForAMoment: its lease is good for as long as its term.
+// TestALeaderMayBeAwayForAMoment: its lease is good for as long as its TTL.
 func TestALeaderMayBeAwayForAMoment(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)
-		f.startMany(3, scheduler.WithTerm(10*time.Second))
+		f.startMany(3, scheduler.WithTTL(10*time.Second))
 		for i := range 20 {
 			f.sleepTo(time.Duration(i+1)*time.Minute + time.Duration(i)*177*time.Millisecond)
 			f.every((*link).cut)
@@ -281,8 +281,8 @@ func TestALeaderMayBeAwayForAMoment(t *testing.T) {
 	})
 }
 
-// TestAStoreThatForgotLeavesTheLeaderInPlace, which writes itself anew with its next renewal: the others wait for that.
-func TestAStoreThatForgotLeavesTheLeaderInPlace(t *testing.T) {
+// TestStoreThatForgotLeavesTheLeaderInPlace, which writes itself back with its next renewal: the others wait for that.
+func TestStoreThatForgotLeavesTheLeaderInPlace(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)
 		f.startMany(3)
@@ -293,18 +293,18 @@ func TestAStoreThatForgotLeavesTheLeaderInPlace(t *testing.T) {
 		f.sleepTo(5 * time.Minute)
 		require.Len(t, f.inOrder("job"), 1)
 		f.leading("job").link.cut()
-		time.Sleep(term + 100*time.Millisecond)
+		time.Sleep(ttl + 100*time.Millisecond)
 		require.Len(t, f.inOrder("job"), 2)
 	})
 }
 
-// TestAClaimThatIsAnsweredWhenTheReplicaStopsLeavesNoLeaderBehind, that is, a lease that nobody keeps.
-func TestAClaimThatIsAnsweredWhenTheReplicaStopsLeavesNoLeaderBehind(t *testing.T) {
+// TestClaimAnsweredDuringStopLeavesNoLeader, that is, a lease that nobody keeps.
+func TestClaimAnsweredDuringStopLeavesNoLeader(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)
-		a := f.start("a", scheduler.WithTerm(time.Minute))
+		a := f.start("a", scheduler.WithTTL(time.Minute))
 		f.sleepTo(5 * time.Second)
-		b := f.start("b", scheduler.WithTerm(time.Minute))
+		b := f.start("b", scheduler.WithTTL(time.Minute))
 		f.sleepTo(6 * time.Second)
 		b.link.set(func(c call) fault {
 			if c.verb == verbClaim {
@@ -319,8 +319,8 @@ func TestAClaimThatIsAnsweredWhenTheReplicaStopsLeavesNoLeaderBehind(t *testing.
 	})
 }
 
-// TestTheRecordOfALeaderTaskIsMadeWhenFleetTimeIsKnown, so that its mark is right should it become a job with ticks.
-func TestTheRecordOfALeaderTaskIsMadeWhenFleetTimeIsKnown(t *testing.T) {
+// TestRecordOfLeaderTaskNeedsFleetTime, so that its watermark is right should it become a job with ticks.
+func TestRecordOfLeaderTaskNeedsFleetTime(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)
 		r := f.start("a")
@@ -329,7 +329,7 @@ func TestTheRecordOfALeaderTaskIsMadeWhenFleetTimeIsKnown(t *testing.T) {
 		r.link.heal()
 		f.sleepTo(5 * time.Second)
 		require.Len(t, f.runs.of("job"), 1)
-		require.GreaterOrEqual(t, f.inspect("job").Mark, epoch.UnixMilli())
+		require.GreaterOrEqual(t, f.inspect("job").Watermark, epoch.UnixMilli())
 		downs, _ := eventsOf[scheduler.StoreDown](f)
 		require.Len(t, downs, 1, "the clock that was out of reach")
 	})

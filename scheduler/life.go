@@ -77,7 +77,7 @@ func (l *life) cancelRuns() {
 	}
 }
 
-// Start is [Scheduler.Run] for those who do not want to wait: it starts everything and returns at once, also when the store
+// Start is [Scheduler.Run] for those that do not want to wait: it starts everything and returns at once, also when the store
 // does not answer yet; see [Scheduler.WaitReady]. Stop with [Scheduler.Shutdown]. It returns an error when Start, Run
 // or Shutdown was called before.
 func (s *Scheduler) Start() error {
@@ -121,8 +121,8 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 	}
 	var cut <-chan time.Time // never without a deadline: the shutdown grace is the bound then
 	if deadline, ok := ctx.Deadline(); ok {
-		left := time.Until(deadline)
-		t := time.NewTimer(left - min(left/5, cutBefore))
+		remaining := time.Until(deadline)
+		t := time.NewTimer(remaining - min(remaining/5, cutBefore))
 		defer t.Stop()
 		cut = t.C
 	}

@@ -71,7 +71,7 @@ func TestShutdownCancelsAndReleasesBeforeItsDeadline(t *testing.T) {
 				r, err := store.Inspect(t.Context(), "job")
 				require.NoError(t, err)
 				require.Len(t, r.Open, 1)
-				require.Zero(t, r.Open[0].Left, "released, so that another replica goes on at once")
+				require.Zero(t, r.Open[0].Remaining, "released, so that another replica goes on at once")
 			})
 		})
 	}
@@ -158,7 +158,7 @@ func (*brokenStore) Time(context.Context) (now, since time.Time, err error) {
 func (s *brokenStore) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
 func (*brokenStore) Hint(error) string                 { return "lay some" }
 
-func TestWaitReadySaysWhatIsWrong(t *testing.T) {
+func TestWaitReadyReturnsTheFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := alone(t, new(brokenStore), "@every 1m", takes(0))
 		require.EqualError(t, s.WaitReady(within(t, time.Second)),

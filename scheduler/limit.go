@@ -8,7 +8,7 @@ import (
 
 // limiter bounds calls of the store. Calls that are made at about the same time share a context, and with it a timer:
 // one for each is a good part of what a call costs where the store is near.
-type limiter struct {
+type callTimeout struct {
 	limit time.Duration // the most a call may take; one may have up to an eighth less
 
 	shared atomic.Pointer[sharedLimit] // nil before the first call
@@ -20,10 +20,10 @@ type sharedLimit struct {
 	cancel context.CancelFunc
 }
 
-func newLimiter(limit time.Duration) *limiter { return &limiter{limit: limit} }
+func newCallTimeout(limit time.Duration) *callTimeout { return &callTimeout{limit: limit} }
 
 // context returns a context for a call that is made now.
-func (l *limiter) context(now time.Time) context.Context {
+func (l *callTimeout) context(now time.Time) context.Context {
 	before := l.shared.Load()
 	if before != nil && now.Before(before.until) {
 		return before.Context
@@ -38,7 +38,7 @@ func (l *limiter) context(now time.Time) context.Context {
 }
 
 // close ends the newest context. No call is under way any more.
-func (l *limiter) close() {
+func (l *callTimeout) close() {
 	if last := l.shared.Swap(nil); last != nil {
 		last.cancel()
 	}

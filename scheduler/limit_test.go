@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCallsAtTheSameTimeShareALimitThatHoldsForEach(t *testing.T) {
+func TestConcurrentCallsShareATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 800 * time.Millisecond
-		l := newLimiter(limit)
+		l := newCallTimeout(limit)
 		first := l.context(time.Now())
 		require.Equal(t, first, l.context(time.Now()))
 		seen := map[context.Context]bool{}

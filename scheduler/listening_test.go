@@ -29,15 +29,15 @@ func (d *earless) Watch(ctx context.Context, wake func(string, int64)) error {
 	return d.audit.Watch(ctx, wake)
 }
 
-func TestALeaderIsFollowedAtOnceByWhoListensAgain(t *testing.T) {
+func TestReconnectedListenerSucceedsLeaderAtOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)
-		a := f.start("a", scheduler.WithTerm(10*time.Minute))
+		a := f.start("a", scheduler.WithTTL(10*time.Minute))
 		f.sleepTo(5 * time.Second)
 		var registry jobs.Registry
 		require.NoError(t, registry.Add(f.jobs...))
 		b, err := scheduler.New(&earless{audit: f.store, from: at(8 * time.Second), until: at(20 * time.Second)}, &registry,
-			scheduler.WithReplica("b"), scheduler.WithTerm(10*time.Minute))
+			scheduler.WithReplica("b"), scheduler.WithTTL(10*time.Minute))
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(context.Background())
 		done := make(chan struct{})

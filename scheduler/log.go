@@ -52,7 +52,7 @@ func LogEvents(logger *slog.Logger, opts ...LogOption) Observer {
 }
 
 func isSkip(e Event) bool {
-	p, ok := e.(Passed)
+	p, ok := e.(TicksSkipped)
 	return ok && p.Outcome == Skipped
 }
 
@@ -96,7 +96,7 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		return slog.LevelError, "run lost", attrs
 	case RunReleased:
 		return slog.LevelWarn, "run stopped, tick released", ofRun(e.Run, slog.Any("error", e.Err), slog.Duration("took", round(e.Took)))
-	case Passed:
+	case TicksSkipped:
 		level := slog.LevelWarn
 		if e.Outcome == Skipped {
 			level = slog.LevelInfo

@@ -150,12 +150,12 @@ var loggedEvents = []struct {
 	},
 	{
 		"ticks skipped",
-		scheduler.Passed{Job: "report", To: loggedTick, Count: 1, Outcome: scheduler.Skipped, Reason: scheduler.ReasonPaused},
+		scheduler.TicksSkipped{Job: "report", To: loggedTick, Count: 1, Outcome: scheduler.Skipped, Reason: scheduler.ReasonPaused},
 		`level=INFO msg="ticks settled without a run" job=report to=2026-11-02T01:00:00.000Z count=1 outcome=skipped reason=paused`,
 	},
 	{
 		"ticks missed",
-		scheduler.Passed{Job: "report", To: loggedTick, Count: 9, Outcome: scheduler.Missed, Reason: scheduler.ReasonTooOld},
+		scheduler.TicksSkipped{Job: "report", To: loggedTick, Count: 9, Outcome: scheduler.Missed, Reason: scheduler.ReasonTooOld},
 		`level=WARN msg="ticks settled without a run" job=report to=2026-11-02T01:00:00.000Z count=9 outcome=missed reason=too_old`,
 	},
 	{
@@ -290,7 +290,7 @@ func declaredEvents(t *testing.T) (names []string) {
 	return names
 }
 
-func TestLogOfAnEventWithoutFactsIsALineToo(t *testing.T) {
+func TestEventWithoutFactsIsLogged(t *testing.T) {
 	for _, test := range loggedEvents {
 		zero := reflect.Zero(reflect.TypeOf(test.event)).Interface().(scheduler.Event)
 		line := logged(zero)
@@ -322,8 +322,8 @@ func TestQuietLogsFailuresLossesAndSkips(t *testing.T) {
 	require.False(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Succeeded}))
 	require.True(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Failed, Err: errLogged}))
 	require.True(t, said(scheduler.RunLost{Run: loggedRun, Why: protocol.ErrFenced}))
-	require.True(t, said(scheduler.Passed{Job: "report", Outcome: scheduler.Skipped, Reason: scheduler.ReasonOverlap}))
-	require.True(t, said(scheduler.Passed{Job: "report", Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire}))
+	require.True(t, said(scheduler.TicksSkipped{Job: "report", Outcome: scheduler.Skipped, Reason: scheduler.ReasonOverlap}))
+	require.True(t, said(scheduler.TicksSkipped{Job: "report", Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire}))
 	require.False(t, said(scheduler.FleetSeen{Replicas: 3, Changed: true}))
 	require.True(t, said(scheduler.FleetSeen{Replicas: 3, Changed: true, Unserved: []string{"report"}}))
 	require.False(t, said(scheduler.Claimed{Job: "report"}))

@@ -48,9 +48,9 @@ func TestNoLostReplyLosesOrDoublesATick(t *testing.T) {
 
 func paused(s *jobs.Spec) { s.Paused = true }
 
-// TestATakeoverWhoseReplyWasLostIsAskedForAgain, not given up: it may have been granted. Others are answered meanwhile,
+// TestTakeoverWithLostReplyIsRepeated, not given up: it may have been granted. Others are answered meanwhile,
 // and show that the tick is held.
-func TestATakeoverWhoseReplyWasLostIsAskedForAgain(t *testing.T) {
+func TestTakeoverWithLostReplyIsRepeated(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(6*time.Second), jobs.WithOverlap(jobs.Allow), jobs.WithMaxTakeovers(1))
 		f.start("dies")
@@ -65,7 +65,7 @@ func TestATakeoverWhoseReplyWasLostIsAskedForAgain(t *testing.T) {
 			if c.verb != verbClaim || c.tick > held[5].Tick.UnixMilli() || c.tick%2000 != 0 || lost[c.tick] == 5 {
 				return fault{}
 			}
-			if g := f.grantsOf("job", time.UnixMilli(c.tick)); time.Since(g[0].renewed) >= term {
+			if g := f.grantsOf("job", time.UnixMilli(c.tick)); time.Since(g[0].renewed) >= ttl {
 				lost[c.tick]++
 				return fault{lost: true}
 			}
@@ -80,8 +80,8 @@ func TestATakeoverWhoseReplyWasLostIsAskedForAgain(t *testing.T) {
 	})
 }
 
-// TestAClaimThatWaitedForItsTurnIsAskedForAgain loses the reply that at last grants it.
-func TestAClaimThatWaitedForItsTurnIsAskedForAgain(t *testing.T) {
+// TestQueuedClaimIsRepeated loses the reply that at last grants it.
+func TestQueuedClaimIsRepeated(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(4*time.Second), jobs.WithMisfire(jobs.MisfireAll, 10*time.Second))
 		f.start("a")
@@ -102,8 +102,8 @@ func TestAClaimThatWaitedForItsTurnIsAskedForAgain(t *testing.T) {
 	})
 }
 
-// TestAClaimThatFailsWhileTheRestAnswersIsNotRepeatedAllTheTime: such as those of a store that is out of memory.
-func TestAClaimThatFailsWhileTheRestAnswersIsNotRepeatedAllTheTime(t *testing.T) {
+// TestFailingClaimIsNotRepeatedAllTheTime: such as those of a store that is out of memory.
+func TestFailingClaimIsNotRepeatedAllTheTime(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireSkip, time.Hour))
 		r := f.start("a")

@@ -150,8 +150,8 @@ type apart struct {
 	common *memlease.Store
 }
 
-func (a apart) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
-	return a.common.Announce(ctx, holder, info, life)
+func (a apart) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
+	return a.common.SendHeartbeat(ctx, holder, info, life)
 }
 
 func (a apart) Members(ctx context.Context) ([]protocol.Member, error) { return a.common.Members(ctx) }

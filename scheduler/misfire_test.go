@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// downFor10Seconds stops a fleet at 20.5 s, whose ticks come every second, and starts it anew over the same store at
+// downFor10Seconds stops a fleet at 20.5 s, whose ticks come every second, and starts it again over the same store at
 // 30.6 s: ten ticks were due meanwhile, from 21 s to 30 s.
 func downFor10Seconds(f *fleet) {
 	f.startMany(3)
@@ -80,19 +80,19 @@ func TestMisfiresAfterTheWholeFleetWasDown(t *testing.T) {
 	}
 }
 
-func TestWhatIsPassedOverNamesItsNewestTick(t *testing.T) {
+func TestSkippedTicksNameTheirNewestTick(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(0), jobs.WithMisfire(jobs.MisfireSkip, 3*time.Second))
 		downFor10Seconds(f)
-		events, _ := eventsOf[scheduler.Passed](f)
-		require.Equal(t, []scheduler.Passed{{
+		events, _ := eventsOf[scheduler.TicksSkipped](f)
+		require.Equal(t, []scheduler.TicksSkipped{{
 			Job: "job", To: epoch.Add(27 * time.Second), Count: 7, Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire,
 		}}, events)
 	})
 }
 
-// TestAGapThatCannotBeClosedAtOnceStaysOne lets every pass fail for 20 s after the fleet is back.
-func TestAGapThatCannotBeClosedAtOnceStaysOne(t *testing.T) {
+// TestGapThatCannotBeClosedYetStaysOne lets every pass fail for 20 s after the fleet is back.
+func TestGapThatCannotBeClosedYetStaysOne(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(0), jobs.WithMisfire(jobs.MisfireLatest, 3*time.Second))
 		f.start("a")
@@ -139,8 +139,8 @@ func TestAPausedJobSkipsEveryTick(t *testing.T) {
 	})
 }
 
-// TestADayOfAbsenceIsDecidedInAFewCalls has 100,000 ticks to decide about.
-func TestADayOfAbsenceIsDecidedInAFewCalls(t *testing.T) {
+// TestDayOfAbsenceIsDecidedInFewCalls has 100,000 ticks to decide about.
+func TestDayOfAbsenceIsDecidedInFewCalls(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(0), jobs.WithMisfire(jobs.MisfireLatest, 10*time.Second), jobs.WithCatchUp(30*24*time.Hour, 10))
 		f.start("a")

@@ -13,12 +13,12 @@ import (
 
 func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	_, err := scheduler.New(nil, nil,
-		scheduler.WithReplica("a b"), scheduler.WithTerm(time.Millisecond), scheduler.WithShutdownGrace(-time.Second),
+		scheduler.WithReplica("a b"), scheduler.WithTTL(time.Millisecond), scheduler.WithShutdownGrace(-time.Second),
 		scheduler.WithGroups("eu", "u s"))
 	for _, fault := range []string{
 		"scheduler: store: ", "must not be nil",
 		`scheduler: replica: "a b" must start with`,
-		`scheduler: term: "1ms" must be from 100ms to 24h`,
+		`scheduler: ttl: "1ms" must be from 100ms to 24h`,
 		`scheduler: shutdown grace: "-1s" must be at least 0s`,
 		`scheduler: group: "u s" must start with`,
 	} {
@@ -29,14 +29,14 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 
 func TestNewAcceptsTheBoundsOfItsOptions(t *testing.T) {
 	for _, option := range []scheduler.Option{
-		scheduler.WithTerm(100 * time.Millisecond), scheduler.WithTerm(24 * time.Hour), scheduler.WithShutdownGrace(0),
+		scheduler.WithTTL(100 * time.Millisecond), scheduler.WithTTL(24 * time.Hour), scheduler.WithShutdownGrace(0),
 		scheduler.WithReplica(strings.Repeat("a", 128)), scheduler.WithGroups(),
 	} {
 		_, err := scheduler.New(new(memlease.Store), nil, option)
 		require.NoError(t, err)
 	}
 	for _, option := range []scheduler.Option{
-		scheduler.WithTerm(100*time.Millisecond - 1), scheduler.WithTerm(24*time.Hour + 1), scheduler.WithShutdownGrace(-1),
+		scheduler.WithTTL(100*time.Millisecond - 1), scheduler.WithTTL(24*time.Hour + 1), scheduler.WithShutdownGrace(-1),
 		scheduler.WithReplica(strings.Repeat("a", 129)), scheduler.WithReplica(""),
 	} {
 		_, err := scheduler.New(new(memlease.Store), nil, option)

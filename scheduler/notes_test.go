@@ -19,7 +19,7 @@ import (
 func (f *fleet) noteOf(job string, tick time.Time) (protocol.Outcome, tools.Note) {
 	f.t.Helper()
 	for _, s := range f.inspect(job).Settled {
-		if s.Occasion == tick.UnixMilli() {
+		if s.Tick == tick.UnixMilli() {
 			require.LessOrEqual(f.t, len(s.Note), protocol.MaxNote)
 			return s.Outcome, tools.ParseNote(s.Note)
 		}
@@ -28,7 +28,7 @@ func (f *fleet) noteOf(job string, tick time.Time) (protocol.Outcome, tools.Note
 	return "", tools.Note{}
 }
 
-func TestTheHistorySaysWhenARunBeganAndWhyItFailed(t *testing.T) {
+func TestHistoryShowsStartAndErrorOfARun(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("good", "@every 10s", takes(2*time.Second))
 		f.job("bad", "@every 10s", func(context.Context, jobs.Run) error { return errWork }, retries(2, 3*time.Second))
@@ -58,8 +58,8 @@ func TestTheHistorySaysWhenARunBeganAndWhyItFailed(t *testing.T) {
 	})
 }
 
-// TestARunEndsWhenItEndedThoughTheStoreWasAway: it is settled later.
-func TestARunEndsWhenItEndedThoughTheStoreWasAway(t *testing.T) {
+// TestRunKeepsItsEndThroughAnOutage: it is settled later.
+func TestRunKeepsItsEndThroughAnOutage(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1m", takes(time.Second))
 		r := f.start("a")
@@ -81,7 +81,7 @@ func TestARunEndsWhenItEndedThoughTheStoreWasAway(t *testing.T) {
 	})
 }
 
-func TestTheHistorySaysWhyThereWasNoRun(t *testing.T) {
+func TestHistoryShowsWhyThereWasNoRun(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("forbid", "@every 10s", takes(15*time.Second))
 		f.job("queue", "@every 10s", takes(25*time.Second), queued)
@@ -136,8 +136,8 @@ func TestTheHistorySaysThatATickWasLost(t *testing.T) {
 	})
 }
 
-// TestTheHistoryOfATakeoverIsThatOfItsLastRun: how the one before it ended is not told.
-func TestTheHistoryOfATakeoverIsThatOfItsLastRun(t *testing.T) {
+// TestHistoryOfTakeoverIsOfItsLastRun: how the one before it ended is not told.
+func TestHistoryOfTakeoverIsOfItsLastRun(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "* * * * *", firstTakes(time.Hour, time.Second))
 		f.startMany(3, scheduler.WithShutdownGrace(0))
@@ -157,7 +157,7 @@ func TestTheHistoryOfATakeoverIsThatOfItsLastRun(t *testing.T) {
 	})
 }
 
-func TestTheHistoryOfALeaderTaskSaysWhoLedSinceWhen(t *testing.T) {
+func TestHistoryOfLeaderTaskShowsItsLeaders(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)
 		f.startMany(3)

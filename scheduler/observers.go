@@ -16,7 +16,7 @@ const maxQueued = 1 << 14
 // flushTimeout is how long Run waits at its end for observers to take the events that are queued.
 const flushTimeout = time.Second
 
-// observers hands events to those who observe: see [WithObserver] and [WithSyncObserver].
+// observers hands events to those that observe: see [WithObserver] and [WithSyncObserver].
 type observers struct {
 	sync   []Observer
 	queues []*eventqueue.Queue[Event]

@@ -145,11 +145,11 @@ func TestRunThatCannotBeginIsTakenOver(t *testing.T) {
 				<-stuck
 			}
 		}))
-		f.sleepTo(time.Minute + 3*term)
+		f.sleepTo(time.Minute + 3*ttl)
 		grants := f.grantsOf("job", at(time.Minute))
 		require.Len(t, grants, 2)
 		require.NotEqual(t, grants[0].holder, grants[1].holder)
-		require.LessOrEqual(t, grants[1].at.Sub(grants[0].at), 2*term+time.Second)
+		require.LessOrEqual(t, grants[1].at.Sub(grants[0].at), 2*ttl+time.Second)
 		runs := f.runs.of("job")
 		require.Len(t, runs, 1)
 		require.Equal(t, 2, runs[0].Attempt)

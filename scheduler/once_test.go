@@ -10,9 +10,9 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-func TestEveryTickRunsOnceAcrossThreeReplicasForADay(t *testing.T) {
+func TestEveryTickOfADayRunsOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		const long = term*3 + term/2
+		const long = ttl*3 + ttl/2
 		f.job("instant", "* * * * *", takes(0))
 		f.job("long", "@every 2m", takes(long))
 		f.job("zoned", "*/15 * * * *", takes(time.Second), jobs.WithTimezone("America/St_Johns"))

@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-func TestForbidSkipsWhatComesWhileAnEarlierTickRunsAnywhere(t *testing.T) {
+func TestForbidSkipsTicksWhileAnEarlierOneRuns(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(25*time.Second))
 		f.startMany(3)
@@ -35,7 +35,7 @@ func TestAllowRunsTicksBesideEachOther(t *testing.T) {
 	})
 }
 
-func TestTicksThatAreCaughtUpWaitForTheirTurn(t *testing.T) {
+func TestCaughtUpTicksAreQueued(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(4*time.Second), jobs.WithMisfire(jobs.MisfireAll, 10*time.Second))
 		f.startMany(3)
@@ -50,7 +50,7 @@ func TestTicksThatAreCaughtUpWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-func TestTicksThatAreCaughtUpRunBesideEachOtherWhereOverlapIsAllowed(t *testing.T) {
+func TestCaughtUpTicksOverlapWhereAllowed(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(4*time.Second), jobs.WithMisfire(jobs.MisfireAll, 10*time.Second), jobs.WithOverlap(jobs.Allow))
 		f.startMany(3)
@@ -64,7 +64,7 @@ func TestTicksThatAreCaughtUpRunBesideEachOtherWhereOverlapIsAllowed(t *testing.
 	})
 }
 
-func TestTicksThatAreLateWithinTheGraceWaitForTheirTurn(t *testing.T) {
+func TestLateTicksWithinTheGraceAreQueued(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(300*time.Millisecond), jobs.WithMisfire(jobs.MisfireSkip, 10*time.Second))
 		replicas := f.startMany(3)
@@ -92,9 +92,9 @@ func TestTicksThatAreLateWithinTheGraceWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-// TestAReplicaThatIsBackAfterOthersKnowsThatTheyAreCatchingUp: to it the newest tick is on time, and to find an earlier one
+// TestReturningReplicaKnowsThatOthersCatchUp: to it the newest tick is on time, and to find an earlier one
 // running is no reason to skip it.
-func TestAReplicaThatIsBackAfterOthersKnowsThatTheyAreCatchingUp(t *testing.T) {
+func TestReturningReplicaKnowsThatOthersCatchUp(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(150*time.Millisecond))
 		a, b := f.start("a"), f.start("b")

@@ -75,13 +75,13 @@ func TestOnlyThePreferredOwnerClaims(t *testing.T) {
 		}
 		require.Equal(t, map[protocol.Outcome]int{"succeeded": 25}, f.fates("job"))
 		for _, r := range replicas {
-			require.Equal(t, at(known+20*time.Second), r.Jobs()[0].Mark, "all know it")
+			require.Equal(t, at(known+20*time.Second), r.Jobs()[0].Watermark, "all know it")
 		}
 	})
 }
 
-// TestAnOwnerThatIsGoneCostsItsTicksASecond at most, whatever became of it.
-func TestAnOwnerThatIsGoneCostsItsTicksASecond(t *testing.T) {
+// TestGoneOwnerDelaysItsTicksByASecond at most, whatever became of it.
+func TestGoneOwnerDelaysItsTicksByASecond(t *testing.T) {
 	for how, fail := range map[string]func(*replica){
 		"killed":  func(r *replica) { r.link.cut(); r.stop() },
 		"frozen":  func(r *replica) { r.link.hang() },
@@ -125,7 +125,7 @@ func TestAnOwnerThatLeavesDelaysNothing(t *testing.T) {
 	})
 }
 
-func TestHalfAFleetGoneAtOnceCostsThreeSeconds(t *testing.T) {
+func TestHalfAFleetGoneDelaysThreeSeconds(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		for i := range 20 {
 			f.job(fmt.Sprint("job-", i), "@every 5s", takes(0))
@@ -152,8 +152,8 @@ func TestMembersThatDoNotExistCostLatenessOnly(t *testing.T) {
 		f.job("job", "@every 1s", takes(0))
 		f.startMany(2)
 		for i := range 20 {
-			ghost := tools.Replica{ID: fmt.Sprint("ghost-", i), Started: epoch, Term: term, Jobs: map[string]string{"job": f.jobs[0].Revision()}}
-			require.NoError(t, f.store.Announce(context.Background(), ghost.ID, ghost.Encode(), time.Minute))
+			ghost := tools.Replica{ID: fmt.Sprint("ghost-", i), Started: epoch, TTL: ttl, Jobs: map[string]string{"job": f.jobs[0].Revision()}}
+			require.NoError(t, f.store.SendHeartbeat(context.Background(), ghost.ID, ghost.Encode(), time.Minute))
 		}
 		f.sleepTo(30*time.Second + 999*time.Millisecond)
 		late := time.Duration(0)
@@ -190,7 +190,7 @@ func (h half) Members(ctx context.Context) ([]protocol.Member, error) {
 	return list, err
 }
 
-func TestTwoHalvesThatSeeOtherMembersRunEachTickOnce(t *testing.T) {
+func TestTwoHalvesRunEachTickOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(0))
 		f.job("long", "@every 10s", takes(7*time.Second))
@@ -224,9 +224,9 @@ func TestATriggeredTickOutlivesItsOwner(t *testing.T) {
 	})
 }
 
-// TestAQueuedTickOutlivesItsOwnerAndTheNotification has the owner die at the instant at which it settles the run that a
+// TestQueuedTickOutlivesItsOwnerAndTheNotification has the owner die at the instant at which it settles the run that a
 // tick waits for, and nobody is notified of that.
-func TestAQueuedTickOutlivesItsOwnerAndTheNotification(t *testing.T) {
+func TestQueuedTickOutlivesItsOwnerAndTheNotification(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", firstTakes(12*time.Second, 0), queued)
 		replicas := f.startMany(3)
@@ -247,7 +247,7 @@ func TestAQueuedTickOutlivesItsOwnerAndTheNotification(t *testing.T) {
 		runs := f.runs.of("job")
 		require.Len(t, runs, 2)
 		require.Equal(t, at(20*time.Second), runs[1].Tick)
-		require.LessOrEqual(t, runs[1].start.Sub(runs[0].end), term+time.Second)
+		require.LessOrEqual(t, runs[1].start.Sub(runs[0].end), ttl+time.Second)
 	})
 }
 

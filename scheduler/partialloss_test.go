@@ -57,7 +57,7 @@ func (f *redisFleet) ended(job string) (n int) {
 			if e.Run.Job == job {
 				n++
 			}
-		case scheduler.Passed:
+		case scheduler.TicksSkipped:
 			if e.Job == job {
 				n += e.Count
 			}
@@ -161,7 +161,7 @@ func TestSettledTickIsNotRunAgainByAnotherReplica(t *testing.T) {
 			return context.Cause(ctx)
 		}
 	})
-	f.startMany(scheduler.WithTerm(2 * time.Second))
+	f.startMany(scheduler.WithTTL(2 * time.Second))
 	f.eventually("job", 20*time.Second, running(1))
 	require.NoError(t, f.server.Client(t).Save(t.Context()).Err())
 	close(saved)
@@ -222,7 +222,7 @@ func TestSettledTickStaysSettledAfterSnapshotReturns(t *testing.T) {
 			return context.Cause(ctx)
 		}
 	})
-	f.start("a", scheduler.WithTerm(2*time.Second))
+	f.start("a", scheduler.WithTTL(2*time.Second))
 	f.eventually("job", 20*time.Second, running(1))
 	require.NoError(t, f.server.Client(t).Save(t.Context()).Err())
 	close(saved)

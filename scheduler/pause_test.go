@@ -14,7 +14,7 @@ import (
 // pausedByConfig is the policy that a configuration file spells paused: true.
 func pausedByConfig(s *jobs.Spec) { s.Paused = true }
 
-func TestAPausedJobSkipsItsTicksAndWhatRunsGoesOn(t *testing.T) {
+func TestPausedJobSkipsTicksAndKeepsItsRuns(t *testing.T) {
 	for _, overlap := range []jobs.Overlap{jobs.Forbid, jobs.Allow, jobs.Queue, jobs.Replace} {
 		t.Run(string(overlap), func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
@@ -35,8 +35,8 @@ func TestAPausedJobSkipsItsTicksAndWhatRunsGoesOn(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsWhenTheJobIsPausedHasItsTurn: it is open, and goes on.
-func TestWhatWaitsWhenTheJobIsPausedHasItsTurn(t *testing.T) {
+// TestQueuedTickOfPausedJobRuns: it is open, and goes on.
+func TestQueuedTickOfPausedJobRuns(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(15*time.Second), queued)
 		f.startMany(3)
@@ -47,8 +47,8 @@ func TestWhatWaitsWhenTheJobIsPausedHasItsTurn(t *testing.T) {
 	})
 }
 
-// TestNothingIsCaughtUpThatCameDueInAPause, whatever the misfire policy, if nobody was there to skip it.
-func TestNothingIsCaughtUpThatCameDueInAPause(t *testing.T) {
+// TestTicksDueInAPauseAreNotCaughtUp, whatever the misfire policy, if nobody was there to skip it.
+func TestTicksDueInAPauseAreNotCaughtUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		down, up, resume time.Duration // 0: never down
 	}{
@@ -109,7 +109,7 @@ func TestAPauseOutlivesTheStore(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			p := f.inspect("job").Paused
 			require.NotNil(t, p)
-			require.Equal(t, protocol.Pause{By: "ops", Why: "to see", Since: at(15 * time.Second)}, *p)
+			require.Equal(t, protocol.Pause{By: "ops", Reason: "to see", Since: at(15 * time.Second)}, *p)
 		}
 		f.sleepTo(125 * time.Second)
 		f.resume("job")
@@ -118,8 +118,8 @@ func TestAPauseOutlivesTheStore(t *testing.T) {
 	})
 }
 
-// TestAReplicaThatSkippedATickKnowsOfThePause, and makes the record anew with it.
-func TestAReplicaThatSkippedATickKnowsOfThePause(t *testing.T) {
+// TestReplicaThatSkippedATickKnowsThePause, and makes the record again with it.
+func TestReplicaThatSkippedATickKnowsThePause(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		f.start("a")
@@ -133,8 +133,8 @@ func TestAReplicaThatSkippedATickKnowsOfThePause(t *testing.T) {
 	})
 }
 
-// TestATriggeredRunDoesNotMakeTheReplicaForgetThePause: it is granted while the job is paused.
-func TestATriggeredRunDoesNotMakeTheReplicaForgetThePause(t *testing.T) {
+// TestTriggeredRunLeavesThePauseInForce: it is granted while the job is paused.
+func TestTriggeredRunLeavesThePauseInForce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		f.start("a")
@@ -151,7 +151,7 @@ func TestATriggeredRunDoesNotMakeTheReplicaForgetThePause(t *testing.T) {
 	})
 }
 
-func TestAJobThatItsConfigurationPausesSkipsItsTicks(t *testing.T) {
+func TestJobThatItsConfigurationPausesSkipsItsTicks(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		for _, overlap := range []jobs.Overlap{jobs.Forbid, jobs.Queue, jobs.Replace} {
 			f.job(string(overlap), "@every 10s", takes(0), pausedByConfig, jobs.WithOverlap(overlap))

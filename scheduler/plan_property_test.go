@@ -82,7 +82,7 @@ func decisions(t *rapid.T, s situation, after func(*situation, decision)) (claim
 	return nil, nil
 }
 
-func TestPlanDecidesEveryTickOnceAndClaimsWhatThePolicySays(t *testing.T) {
+func TestPlanDecidesEveryTickOnceByPolicy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSituation(t)
 		claimed, skipped := decisions(t, s, func(*situation, decision) {})

@@ -62,7 +62,7 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 	window := func(d time.Duration) func(*situation) { return policy(func(s *jobs.Spec) { s.CatchUpWindow = d }) }
 	most := func(n int) func(*situation) { return policy(func(s *jobs.Spec) { s.MaxCatchUp = n }) }
 	at := func(now int64) func(*situation) { return func(s *situation) { s.now = now } }
-	mark := func(m int64) func(*situation) { return func(s *situation) { s.watermark = m } }
+	watermark := func(m int64) func(*situation) { return func(s *situation) { s.watermark = m } }
 	caughtUp := func(t int64) func(*situation) { return func(s *situation) { s.caughtUp = t } }
 	blocked := func(t int64) func(*situation) { return func(s *situation) { s.blocked = t } }
 	// The tick of the first rows is at 120 s, and those after it a minute each.
@@ -121,9 +121,9 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 			decision{action: skipTicks, tick: 480_000, count: 7, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_000}},
 		"latest": {[]func(*situation){at(610_001)},
 			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
-		"latest, the newest": {[]func(*situation){mark(540_000), at(610_001)},
+		"latest, the newest": {[]func(*situation){watermark(540_000), at(610_001)},
 			decision{action: claimTick, tick: 600_000, overlap: wait, caughtUp: 610_001}},
-		"latest of a known gap, whatever came since": {[]func(*situation){mark(540_000), caughtUp(610_001), at(3_000_000)},
+		"latest of a known gap, whatever came since": {[]func(*situation){watermark(540_000), caughtUp(610_001), at(3_000_000)},
 			decision{action: claimTick, tick: 600_000, overlap: wait, caughtUp: 610_001}},
 		"latest, but none at most": {[]func(*situation){most(0), at(610_001)},
 			decision{action: skipTicks, tick: 600_000, count: 9, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
@@ -144,7 +144,7 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 			decision{action: skipTicks, tick: 300_000, count: 4, outcome: Missed, reason: ReasonTooOld}},
 		"no window leaves what is within the grace": {[]func(*situation){window(0), misfire(jobs.MisfireAll), at(610_000)},
 			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: ReasonTooOld}},
-		"no window, within the grace": {[]func(*situation){window(0), mark(540_000), at(610_000)},
+		"no window, within the grace": {[]func(*situation){window(0), watermark(540_000), at(610_000)},
 			decision{action: claimTick, tick: 600_000, overlap: wait, latest: 610_000, caughtUp: 610_000}},
 
 		"paused": {[]func(*situation){paused, at(120_000)},
@@ -186,7 +186,7 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 		"replace, all":                   {[]func(*situation){replacing, misfire(jobs.MisfireAll), at(610_001)}, decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
 		"queue, came while one waited that was caught up": {[]func(*situation){queued, blocked(130_000), caughtUp(100_000), at(125_000)},
 			decision{action: claimTick, tick: 120_000, overlap: queue, latest: 130_000, caughtUp: 100_000}},
-		"queue, the newest of those that came while one waited": {[]func(*situation){queued, mark(540_000), blocked(700_000), caughtUp(100_000), at(610_001)},
+		"queue, the newest of those that came while one waited": {[]func(*situation){queued, watermark(540_000), blocked(700_000), caughtUp(100_000), at(610_001)},
 			decision{action: claimTick, tick: 600_000, overlap: queue, caughtUp: 100_000}},
 		"queue, several came while one waited": {[]func(*situation){queued, blocked(700_000), caughtUp(100_000), at(610_001)},
 			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Skipped, reason: ReasonNewer, caughtUp: 100_000}},
@@ -206,7 +206,7 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 			decision{action: skipTicks, tick: 240_000, count: 3, outcome: Missed, reason: ReasonEdited}},
 		"edited a moment ago": {[]func(*situation){misfire(jobs.MisfireAll), edited(600_300), at(600_400)},
 			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: ReasonEdited}},
-		"edited a moment ago, the newest": {[]func(*situation){misfire(jobs.MisfireAll), mark(540_000), edited(600_300), at(600_400)},
+		"edited a moment ago, the newest": {[]func(*situation){misfire(jobs.MisfireAll), watermark(540_000), edited(600_300), at(600_400)},
 			decision{action: waitUntil, at: 600_500}},
 		"edited a moment ago, of a gap that is known": {[]func(*situation){caughtUp(100_000), edited(120_300), at(120_400)},
 			decision{action: waitUntil, at: 120_500, caughtUp: 100_000}},
@@ -230,13 +230,13 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 			decision{action: claimTick, tick: 120_000, overlap: skip, latest: 130_700}},
 		"owed, latest": {[]func(*situation){had(120_000), edited(610_000), at(610_001)},
 			decision{action: skipTicks, tick: 480_000, count: 7, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
-		"owed, latest, the newest": {[]func(*situation){had(120_000), mark(540_000), edited(610_000), at(610_001)},
+		"owed, latest, the newest": {[]func(*situation){had(120_000), watermark(540_000), edited(610_000), at(610_001)},
 			decision{action: claimTick, tick: 600_000, overlap: wait, caughtUp: 610_001}},
-		"not owed, one of two": {[]func(*situation){had(120_000), mark(120_000), misfire(jobs.MisfireAll), edited(610_000), at(610_001)},
+		"not owed, one of two": {[]func(*situation){had(120_000), watermark(120_000), misfire(jobs.MisfireAll), edited(610_000), at(610_001)},
 			decision{action: skipTicks, tick: 180_000, count: 1, outcome: Missed, reason: ReasonEdited}},
-		"not owed, too old": {[]func(*situation){had(120_000), mark(120_000), window(time.Minute), edited(610_000), at(610_001)},
+		"not owed, too old": {[]func(*situation){had(120_000), watermark(120_000), window(time.Minute), edited(610_000), at(610_001)},
 			decision{action: skipTicks, tick: 540_000, count: 7, outcome: Missed, reason: ReasonEdited}},
-		"not owed, up to the next that is": {[]func(*situation){had(300_000), mark(60_000), misfire(jobs.MisfireAll), edited(610_000), at(610_001)},
+		"not owed, up to the next that is": {[]func(*situation){had(300_000), watermark(60_000), misfire(jobs.MisfireAll), edited(610_000), at(610_001)},
 			decision{action: skipTicks, tick: 240_000, count: 3, outcome: Missed, reason: ReasonEdited}},
 		"owed, all": {[]func(*situation){had(120_000), misfire(jobs.MisfireAll), most(2), edited(610_000), at(610_001)},
 			decision{action: skipTicks, tick: 360_000, count: 5, outcome: Missed, reason: ReasonTooMany, caughtUp: 610_001}},
@@ -254,7 +254,7 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 	}
 }
 
-func TestPassingOverAHugeGapStopsCountingAndStaysRight(t *testing.T) {
+func TestSkippingAHugeGapStopsCounting(t *testing.T) {
 	const jitter = 700
 	s := situationOf(every(1000), shifted(jitter), policy(func(s *jobs.Spec) { s.Paused = true }))
 	s.watermark, s.now = 0, int64(MostCounted)*1000+jitter
@@ -269,8 +269,8 @@ func TestPassingOverAHugeGapStopsCountingAndStaysRight(t *testing.T) {
 	require.Equal(t, MostCounted, d.count)
 	require.LessOrEqual(t, s.due(d.tick), s.now, "nothing that is not due is passed over")
 	s.watermark = d.tick
-	left := s.decide()
-	require.LessOrEqual(t, left.count, 1, "one step passes over it all, but for what the jitter may hide")
+	remaining := s.decide()
+	require.LessOrEqual(t, remaining.count, 1, "one step passes over it all, but for what the jitter may hide")
 }
 
 // TestBacklogIsNotWalkedAtEachPlan catches up the ticks of a day of seconds, one plan after another.

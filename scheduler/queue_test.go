@@ -45,8 +45,8 @@ func (f *fleet) fateOf(job string, tick time.Time) fate {
 
 func at(d time.Duration) time.Time { return epoch.Add(d) }
 
-// TestTheNewestThatWaitsStartsAtTheInstantTheRunningOneEnds compares a day of three replicas with what arithmetic says.
-func TestTheNewestThatWaitsStartsAtTheInstantTheRunningOneEnds(t *testing.T) {
+// TestNewestQueuedTickStartsWhenTheRunEnds compares a day of three replicas with what arithmetic says.
+func TestNewestQueuedTickStartsWhenTheRunEnds(t *testing.T) {
 	const period, takesSo = 10 * time.Minute, 25*time.Minute + 7*time.Second
 	life := 24 * time.Hour
 	if raceDetected {
@@ -86,8 +86,8 @@ func TestTheNewestThatWaitsStartsAtTheInstantTheRunningOneEnds(t *testing.T) {
 	})
 }
 
-// TestWhatADeadHolderRanIsTakenOverBeforeWhatWaits, and then what waits starts at once.
-func TestWhatADeadHolderRanIsTakenOverBeforeWhatWaits(t *testing.T) {
+// TestTakeoverGoesBeforeQueuedTicks, and then what waits starts at once.
+func TestTakeoverGoesBeforeQueuedTicks(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 30s", firstTakes(time.Hour, 5*time.Second), queued)
 		f.startMany(3)
@@ -98,13 +98,13 @@ func TestWhatADeadHolderRanIsTakenOverBeforeWhatWaits(t *testing.T) {
 		require.Len(t, runs, 3)
 		require.Equal(t, 2, runs[1].Attempt)
 		require.Equal(t, runs[0].Tick, runs[1].Tick, "first")
-		require.WithinDuration(t, at(61*time.Second), runs[1].start, term+time.Second)
+		require.WithinDuration(t, at(61*time.Second), runs[1].start, ttl+time.Second)
 		require.Equal(t, at(60*time.Second), runs[2].Tick)
 		require.Equal(t, runs[1].end, runs[2].start)
 	})
 }
 
-func TestWhatAStoppedHolderRanGoesOnBeforeWhatWaits(t *testing.T) {
+func TestReleasedTickGoesBeforeQueuedTicks(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 30s", firstTakes(time.Hour, 5*time.Second), queued)
 		f.startMany(3, scheduler.WithShutdownGrace(0))
@@ -117,7 +117,7 @@ func TestWhatAStoppedHolderRanGoesOnBeforeWhatWaits(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsForALostTickStartsWhenItsLeaseHasRunOut(t *testing.T) {
+func TestQueuedTickStartsAfterLostTicksLease(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 30s", firstTakes(time.Hour, 5*time.Second), queued, jobs.WithDelivery(jobs.AtMostOnce))
 		f.startMany(3)
@@ -128,13 +128,13 @@ func TestWhatWaitsForALostTickStartsWhenItsLeaseHasRunOut(t *testing.T) {
 		f.sleepTo(67 * time.Second)
 		require.Equal(t, protocol.OutcomeLost, f.fateOf("job", first.Tick).outcome)
 		next := f.grantOf("job", at(60*time.Second))
-		require.WithinDuration(t, at(61*time.Second), next.at, term+100*time.Millisecond)
+		require.WithinDuration(t, at(61*time.Second), next.at, ttl+100*time.Millisecond)
 		require.Equal(t, map[string]int{"lost takeovers": 1}, f.passed("job"))
 		time.Sleep(time.Hour)
 	})
 }
 
-func TestMisfiresThatAllRunDoSoInAQueue(t *testing.T) {
+func TestMisfiresThatAllRunAreQueued(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(4*time.Second), queued, jobs.WithMisfire(jobs.MisfireAll, 10*time.Second))
 		f.startMany(3)
@@ -175,7 +175,7 @@ func TestTheStoreMayBeAwayWhileOneWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				f.job("job", "@every 10s", takes(14*time.Second), queued)
-				f.startMany(3, scheduler.WithTerm(10*time.Second))
+				f.startMany(3, scheduler.WithTTL(10*time.Second))
 				for i := range 20 {
 					f.sleepTo(time.Duration(i+1)*time.Minute + time.Duration(i)*731*time.Millisecond)
 					f.every(fail)
@@ -196,8 +196,8 @@ func TestTheStoreMayBeAwayWhileOneWaits(t *testing.T) {
 	}
 }
 
-// TestWithoutWakesWhatWaitsStartsWithinATerm: then only the lease's end is known.
-func TestWithoutWakesWhatWaitsStartsWithinATerm(t *testing.T) {
+// TestQueuedTickStartsWithoutNotifications: then only the lease's end is known.
+func TestQueuedTickStartsWithoutNotifications(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(14*time.Second), queued)
 		f.startMany(3)
@@ -206,20 +206,20 @@ func TestWithoutWakesWhatWaitsStartsWithinATerm(t *testing.T) {
 		require.Empty(t, f.beside("job"))
 		runs := f.runs.of("job")
 		for i, run := range runs[1:] {
-			require.Less(t, run.start.Sub(runs[i].end), term+100*time.Millisecond)
+			require.Less(t, run.start.Sub(runs[i].end), ttl+100*time.Millisecond)
 		}
 		require.Greater(t, len(runs), 30)
 	})
 }
 
-// TestWhatEndsWhileAClaimIsUnderWayIsNotWaitedFor lets answers travel for so long that the run which they tell of has
+// TestTickThatEndsDuringAClaimIsNotAwaited lets answers travel for so long that the run which they tell of has
 // ended meanwhile.
-func TestWhatEndsWhileAClaimIsUnderWayIsNotWaitedFor(t *testing.T) {
+func TestTickThatEndsDuringAClaimIsNotAwaited(t *testing.T) {
 	for name, policy := range map[string]jobs.Overlap{"queue": jobs.Queue, "replace": jobs.Replace} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				f.job("job", "@every 10s", ignoring(10100*time.Millisecond), jobs.WithOverlap(policy))
-				f.startMany(2, scheduler.WithTerm(time.Minute))
+				f.startMany(2, scheduler.WithTTL(time.Minute))
 				f.sleepTo(15 * time.Second)
 				f.every(func(l *link) {
 					l.set(func(c call) fault {
@@ -240,11 +240,11 @@ func TestWhatEndsWhileAClaimIsUnderWayIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsStartsAtOnceAfterTroubleToo: only what others held is left to them for a moment then.
-func TestWhatWaitsStartsAtOnceAfterTroubleToo(t *testing.T) {
+// TestQueuedTickStartsAtOnceAfterAnOutage: only what others held is left to them for a moment then.
+func TestQueuedTickStartsAtOnceAfterAnOutage(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(14*time.Second), queued)
-		r := f.startDeaf("a", scheduler.WithTerm(time.Minute))
+		r := f.startDeaf("a", scheduler.WithTTL(time.Minute))
 		f.sleepTo(22900 * time.Millisecond)
 		r.link.cut()
 		f.sleepTo(23300 * time.Millisecond)
@@ -279,7 +279,7 @@ func TestATickWithinTheGraceIsQueued(t *testing.T) {
 	})
 }
 
-func TestAQueuedTickThatTheStoreForgotIsTold(t *testing.T) {
+func TestForgottenQueuedTickIsReported(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", firstTakes(14*time.Second, 0), queued)
 		f.startMany(2)

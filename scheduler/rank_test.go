@@ -124,7 +124,7 @@ func TestOtherRevisionsAreRankedApart(t *testing.T) {
 	require.Equal(t, map[string]int{"old": 1, "new": 1}, first)
 }
 
-func TestWhoIsNoMemberIsFirst(t *testing.T) {
+func TestReplicaThatIsNoMemberRanksFirst(t *testing.T) {
 	var none *ranking
 	require.Zero(t, none.of("job", "").rank)
 	require.Zero(t, newRanking("stranger", membersOf(5, equal)).of("job", "").rank)

@@ -65,7 +65,7 @@ func (s *Scheduler) known() bool {
 	return true
 }
 
-// news wakes those who wait until something has changed.
+// news wakes waiters until something has changed.
 type news struct {
 	mu sync.Mutex
 	ch chan struct{} // nil when nobody waits

@@ -26,11 +26,11 @@ func (c *contender) syncedLocked(r protocol.Record) {
 	if !r.Revised.IsZero() {
 		c.policies.edited, c.policies.had = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules).had(c.due)
 	}
-	if r.Mark < c.cursor.watermark && c.aheadLocked() { // it was brought back
+	if r.Watermark < c.cursor.watermark && c.aheadLocked() { // it was brought back
 		c.cursor.watermark, c.cursor.next = 0, 0
 	}
-	c.advanceLocked(r.Mark)
-	c.confirmedLocked(r.Mark)
+	c.advanceLocked(r.Watermark)
+	c.confirmedLocked(r.Watermark)
 	c.othersLocked(r.Open, 0, c.s.clock.ms(), false)
 	if tick := c.tickAfter(0); fresh && c.cursor.next == 0 && tick != 0 { // a single instant, and it never runs
 		c.undoneLocked(tick, Missed, ReasonPast)
@@ -40,16 +40,16 @@ func (c *contender) syncedLocked(r protocol.Record) {
 // lostLocked takes in that the store had lost the record, and has made it again.
 func (c *contender) lostLocked(r protocol.Record) {
 	known := c.hintedWatermarkLocked()
-	if tick := c.tickAfter(known); tick != 0 && tick <= r.Mark {
+	if tick := c.tickAfter(known); tick != 0 && tick <= r.Watermark {
 		p := policies{spec: &c.spec, tickAfter: c.tickAfter, due: func(t int64) int64 { return t }}
-		d := situation{cursor: cursor{watermark: known, next: tick}, policies: &p}.skipUpTo(r.Mark, Missed, ReasonForgotten)
-		c.emitLocked(Passed{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: Missed, Reason: ReasonForgotten})
+		d := situation{cursor: cursor{watermark: known, next: tick}, policies: &p}.skipUpTo(r.Watermark, Missed, ReasonForgotten)
+		c.emitLocked(TicksSkipped{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: Missed, Reason: ReasonForgotten})
 	}
 	if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
-		c.notBefore = c.since + ms(heardOf)
+		c.notBefore = c.since + ms(reportedWithin)
 	}
 	for t, l := range c.open { // nobody can tell whether it was granted
-		if l.waits && !l.triggered && !slices.ContainsFunc(r.Open, func(o protocol.Open) bool { return o.Occasion == t }) {
+		if l.waits && !l.triggered && !slices.ContainsFunc(r.Open, func(o protocol.Open) bool { return o.Tick == t }) {
 			c.undoneLocked(t, Missed, ReasonForgotten)
 		}
 	}

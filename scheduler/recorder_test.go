@@ -81,7 +81,7 @@ func (r *recorder) running(job string) (list []attempt) {
 	return list
 }
 
-// takes is a handler that needs so long, and stops when it is told to.
+// takes is a handler that needs so long, and stops when it is asked to.
 func takes(d time.Duration) jobs.Handler {
 	return func(ctx context.Context, _ jobs.Run) error {
 		if d == 0 {
@@ -98,7 +98,7 @@ func takes(d time.Duration) jobs.Handler {
 	}
 }
 
-// ignoring is a handler that needs so long whatever it is told.
+// ignoring is a handler that needs so long whatever it is notified.
 func ignoring(d time.Duration) jobs.Handler {
 	return func(context.Context, jobs.Run) error {
 		time.Sleep(d)

@@ -39,7 +39,7 @@ func (f *redisFleet) trigger(r *redisReplica, job string) time.Time {
 	answer, err := r.store.Trigger(context.Background(), protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest()})
 	require.NoError(f.t, err)
 	require.Equal(f.t, protocol.Opened, answer.Status)
-	return time.UnixMilli(answer.Occasion).UTC()
+	return time.UnixMilli(answer.Tick).UTC()
 }
 
 // settled returns what became of a tick, by the store.
@@ -48,7 +48,7 @@ func (f *redisFleet) settled(r *redisReplica, job string, tick time.Time) protoc
 	record, err := r.store.Inspect(context.Background(), job)
 	require.NoError(f.t, err)
 	for _, s := range record.Settled {
-		if s.Occasion == tick.UnixMilli() {
+		if s.Tick == tick.UnixMilli() {
 			return s.Outcome
 		}
 	}
@@ -101,7 +101,7 @@ func aTickOfEachPolicyCostsTwoCommands(t *testing.T) {
 func whatWaitsStartsWhenTheRunningOneEnds(t *testing.T) {
 	f := newRedisFleet(t)
 	f.job("job", "@every 2s", takes(3100*time.Millisecond), queued)
-	f.startMany(scheduler.WithTerm(time.Minute))
+	f.startMany(scheduler.WithTTL(time.Minute))
 	attempts := f.eventually("job", 30*time.Second, ended(5))
 	for i, a := range attempts[1:5] {
 		require.False(t, a.start.Before(attempts[i].end))
@@ -114,7 +114,7 @@ func whatWaitsStartsWhenTheRunningOneEnds(t *testing.T) {
 func aNewTickReplacesTheRunningOne(t *testing.T) {
 	f := newRedisFleet(t)
 	f.job("job", "@every 2s", takes(time.Hour), replacing)
-	replicas := f.startMany(scheduler.WithTerm(time.Minute), scheduler.WithShutdownGrace(0))
+	replicas := f.startMany(scheduler.WithTTL(time.Minute), scheduler.WithShutdownGrace(0))
 	attempts := f.eventually("job", 20*time.Second, running(5))
 	for i, a := range attempts[1:5] {
 		before := attempts[i]
@@ -170,9 +170,9 @@ func aPauseOutlivesTheServer(t *testing.T) {
 	replicas := f.startMany()
 	f.eventually("job", 5*time.Second, ended(1))
 	store := replicas[0].store
-	_, err := store.Pause(t.Context(), "job", protocol.Pause{By: "ops", Why: "to see"})
+	_, err := store.Pause(t.Context(), "job", protocol.Pause{By: "ops", Reason: "to see"})
 	require.NoError(t, err)
-	for _, r := range replicas[1:] { // those that come later hear of it at once
+	for _, r := range replicas[1:] { // those that come later learn of it at once
 		r.stop()
 		r := f.start(fmt.Sprint(r.Replica(), "2"))
 		require.Eventually(t, r.Ready, 10*time.Second, time.Millisecond)
@@ -197,7 +197,7 @@ func aPauseOutlivesTheServer(t *testing.T) {
 func oneReplicaLeadsAndAnotherFollowsIt(t *testing.T) {
 	f := newRedisFleet(t)
 	f.job("job", "", leads, jobs.WithLeader())
-	replicas := f.startMany(scheduler.WithTerm(time.Minute))
+	replicas := f.startMany(scheduler.WithTTL(time.Minute))
 	for i := range 2 {
 		attempts := f.eventually("job", 10*time.Second, running(i+1))
 		require.Len(t, attempts, i+1)

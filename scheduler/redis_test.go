@@ -173,7 +173,7 @@ func (f *redisFleet) skipped(job string) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range f.events {
-		if e, ok := e.(scheduler.Passed); ok && e.Job == job && e.Reason == scheduler.ReasonOverlap {
+		if e, ok := e.(scheduler.TicksSkipped); ok && e.Job == job && e.Reason == scheduler.ReasonOverlap {
 			n += e.Count
 		}
 	}
@@ -281,7 +281,7 @@ func (g *grantLog) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer
 	if err == nil && a.Status == protocol.Granted {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.ends[a.Token] = a.Now.Add(a.Left)
+		g.ends[a.Token] = a.Now.Add(a.Remaining)
 	}
 	return a, err
 }
@@ -289,7 +289,7 @@ func (g *grantLog) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer
 // aFrozenServerEndsRunsBeforeTheirLeasesEnd freezes redis-server right after a grant, before the first renewal: so
 // the lease's end by the server's clock, which is this machine's, is known.
 func aFrozenServerEndsRunsBeforeTheirLeasesEnd(t *testing.T) {
-	const term = 8 * time.Second // of which the margin is a twentieth: more than a busy machine delays a goroutine
+	const ttl = 8 * time.Second // of which the margin is a twentieth: more than a busy machine delays a goroutine
 	f := newRedisFleet(t)
 	f.job("job", "@every 3s", func(ctx context.Context, run jobs.Run) error {
 		if run.Attempt > 1 {
@@ -303,11 +303,11 @@ func aFrozenServerEndsRunsBeforeTheirLeasesEnd(t *testing.T) {
 		logs = append(logs, &grantLog{Store: store, ends: map[int64]time.Time{}})
 		return logs[len(logs)-1]
 	}
-	f.startMany(scheduler.WithTerm(term), scheduler.WithShutdownGrace(0))
+	f.startMany(scheduler.WithTTL(ttl), scheduler.WithShutdownGrace(0))
 
 	f.eventually("job", 10*time.Second, running(1))
 	f.server.Freeze()
-	time.Sleep(term + term/2)
+	time.Sleep(ttl + ttl/2)
 	attempts := f.runs.of("job")
 	require.Len(t, attempts, 1, "nothing starts")
 	require.ErrorIs(t, attempts[0].cause, lease.ErrLost)
@@ -321,11 +321,11 @@ func aFrozenServerEndsRunsBeforeTheirLeasesEnd(t *testing.T) {
 	}
 	require.False(t, end.IsZero())
 	require.Less(t, attempts[0].told, end)
-	require.Greater(t, attempts[0].told, end.Add(-term/3), "and not much before")
+	require.Greater(t, attempts[0].told, end.Add(-ttl/3), "and not much before")
 	require.Less(t, attempts[0].end, end)
 
 	f.server.Thaw()
-	attempts = f.eventually("job", 2*term+5*time.Second, ended(2))
+	attempts = f.eventually("job", 2*ttl+5*time.Second, ended(2))
 	require.Equal(t, attempts[0].Tick, attempts[1].Tick)
 	require.Equal(t, 2, attempts[1].Attempt)
 	f.judge()
@@ -335,7 +335,7 @@ func aServerThatIsKilledAndRestartedLosesNothing(t *testing.T) {
 	f := newRedisFleet(t, redistest.WithAOF())
 	f.job("instant", "@every 1s", takes(0))
 	f.job("long", "@every 10s", takes(6*time.Second))
-	f.startMany(scheduler.WithTerm(3 * time.Second))
+	f.startMany(scheduler.WithTTL(3 * time.Second))
 	f.eventually("long", 15*time.Second, running(1))
 	from := f.runs.of("long")[0].Tick
 	f.server.Kill()
@@ -362,7 +362,7 @@ func aServerThatIsRestartedEmptyIsUsedOn(t *testing.T) {
 	f := newRedisFleet(t)
 	f.job("instant", "@every 1s", takes(0))
 	f.job("long", "@every 10s", takes(6*time.Second))
-	f.startMany(scheduler.WithTerm(3 * time.Second))
+	f.startMany(scheduler.WithTTL(3 * time.Second))
 	f.eventually("long", 15*time.Second, running(1))
 	f.server.Restart()
 	restarted := time.Now()
@@ -388,7 +388,7 @@ func aStoppedReplicaHandsOverWithinASecond(t *testing.T) {
 		}
 		return takes(time.Minute)(ctx, run)
 	})
-	replicas := f.startMany(scheduler.WithTerm(time.Minute), scheduler.WithShutdownGrace(0))
+	replicas := f.startMany(scheduler.WithTTL(time.Minute), scheduler.WithShutdownGrace(0))
 	attempts := f.eventually("job", 10*time.Second, running(1))
 	for _, r := range replicas {
 		if r.Replica() == attempts[0].Replica {

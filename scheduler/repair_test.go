@@ -18,8 +18,8 @@ func (a *audit) Repair(ctx context.Context, q protocol.Repair) (protocol.Repaire
 	r, err := a.Store.Repair(ctx, q)
 	j := a.job(q.Name)
 	for i := range j.passes {
-		if p := &j.passes[i]; r.Changed && p.to > r.Mark {
-			p.from, p.to = min(p.from, r.Mark), r.Mark
+		if p := &j.passes[i]; r.Changed && p.to > r.Watermark {
+			p.from, p.to = min(p.from, r.Watermark), r.Watermark
 		}
 	}
 	return r, err

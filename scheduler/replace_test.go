@@ -32,7 +32,7 @@ func (f *fleet) replacedBefore(job string, tick, next time.Time) {
 	require.False(f.t, done.at.After(granted.at), "%s was settled at %s, %s granted at %s", since(tick), since(done.at), since(next), since(granted.at))
 }
 
-func TestANewTickReplacesTheRunningOneAtOnce(t *testing.T) {
+func TestNewTickReplacesTheRunningOneAtOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Hour), replacing)
 		f.startMany(3)
@@ -60,7 +60,7 @@ func TestANewTickReplacesTheRunningOneAtOnce(t *testing.T) {
 	})
 }
 
-func TestWithoutWakesARunIsReplacedWithinAThirdOfATerm(t *testing.T) {
+func TestRunIsReplacedWithoutNotifications(t *testing.T) {
 	for name, start := range map[string]func(*fleet, string) *replica{
 		"a store that cannot tell": func(f *fleet, id string) *replica { return f.startDeaf(id) },
 		"wakes get lost": func(f *fleet, id string) *replica {
@@ -81,8 +81,8 @@ func TestWithoutWakesARunIsReplacedWithinAThirdOfATerm(t *testing.T) {
 				for i, run := range runs[:28] {
 					require.ErrorIs(t, run.cause, protocol.ErrReplaced)
 					next := runs[i+1]
-					require.LessOrEqual(t, run.told.Sub(next.Tick), term/3+term/10)
-					require.Less(t, next.start.Sub(next.Tick), term+100*time.Millisecond, "when the lease would have run out, at the latest")
+					require.LessOrEqual(t, run.told.Sub(next.Tick), ttl/3+ttl/10)
+					require.Less(t, next.start.Sub(next.Tick), ttl+100*time.Millisecond, "when the lease would have run out, at the latest")
 					f.replacedBefore("job", run.Tick, next.Tick)
 				}
 				require.Empty(t, f.beside("job"))
@@ -91,8 +91,8 @@ func TestWithoutWakesARunIsReplacedWithinAThirdOfATerm(t *testing.T) {
 	}
 }
 
-// TestAHandlerThatIgnoresItsContextDelaysTheNextUntilItsLeaseEnds, and no longer.
-func TestAHandlerThatIgnoresItsContextDelaysTheNextUntilItsLeaseEnds(t *testing.T) {
+// TestHandlerThatIgnoresItsContextDelaysTheNext, and no longer.
+func TestHandlerThatIgnoresItsContextDelaysTheNext(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 30s", func(ctx context.Context, run jobs.Run) error {
 			if run.Tick.Equal(at(30 * time.Second)) {
@@ -105,7 +105,7 @@ func TestAHandlerThatIgnoresItsContextDelaysTheNextUntilItsLeaseEnds(t *testing.
 		runs := f.runs.of("job")
 		require.Len(t, runs, 3)
 		require.Equal(t, at(60*time.Second), runs[0].told.UTC())
-		require.WithinRange(t, runs[1].start, at(60*time.Second+term/2), at(60*time.Second+term+100*time.Millisecond))
+		require.WithinRange(t, runs[1].start, at(60*time.Second+ttl/2), at(60*time.Second+ttl+100*time.Millisecond))
 		f.replacedBefore("job", runs[0].Tick, runs[1].Tick)
 		require.Equal(t, map[string]int{"replaced newer": 1}, f.passed("job"), "since its holder did not")
 		lost, _ := eventsOf[scheduler.RunLost](f)
@@ -114,8 +114,8 @@ func TestAHandlerThatIgnoresItsContextDelaysTheNextUntilItsLeaseEnds(t *testing.
 	})
 }
 
-// TestADeadHolderIsReplacedWhenItsLeaseHasRunOut cuts it off a second before the next tick.
-func TestADeadHolderIsReplacedWhenItsLeaseHasRunOut(t *testing.T) {
+// TestDeadHolderIsReplacedWhenItsLeaseEnds cuts it off a second before the next tick.
+func TestDeadHolderIsReplacedWhenItsLeaseEnds(t *testing.T) {
 	for name, delivery := range map[string]jobs.Delivery{"at least once": jobs.AtLeastOnce, "at most once": jobs.AtMostOnce} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
@@ -127,7 +127,7 @@ func TestADeadHolderIsReplacedWhenItsLeaseHasRunOut(t *testing.T) {
 				runs := f.runs.of("job")
 				require.Len(t, runs, 2, "it is not taken over")
 				require.ErrorIs(t, runs[0].cause, lease.ErrLost)
-				require.WithinRange(t, runs[1].start, runs[0].told, at(59*time.Second+term+100*time.Millisecond))
+				require.WithinRange(t, runs[1].start, runs[0].told, at(59*time.Second+ttl+100*time.Millisecond))
 				f.replacedBefore("job", runs[0].Tick, runs[1].Tick)
 				require.Equal(t, map[string]int{"replaced newer": 1}, f.passed("job"))
 				time.Sleep(time.Minute)
@@ -136,7 +136,7 @@ func TestADeadHolderIsReplacedWhenItsLeaseHasRunOut(t *testing.T) {
 	}
 }
 
-func TestAHandlerThatSucceedsThoughItIsCancelledHasSucceeded(t *testing.T) {
+func TestCancelledHandlerThatSucceedsHasSucceeded(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", func(ctx context.Context, run jobs.Run) error {
 			if takes(time.Hour)(ctx, run) != nil {
@@ -151,10 +151,10 @@ func TestAHandlerThatSucceedsThoughItIsCancelledHasSucceeded(t *testing.T) {
 	})
 }
 
-func TestWhatWaitedIsReplacedByWhatIsNewer(t *testing.T) {
+func TestQueuedTickIsReplacedByNewerTick(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", ignoring(2500*time.Millisecond), replacing)
-		f.startMany(3, scheduler.WithTerm(30*time.Second))
+		f.startMany(3, scheduler.WithTTL(30*time.Second))
 		f.sleepTo(9 * time.Second)
 		f.store.mu.Lock()
 		defer f.store.mu.Unlock()
@@ -165,8 +165,8 @@ func TestWhatWaitedIsReplacedByWhatIsNewer(t *testing.T) {
 	})
 }
 
-// TestARetryIsNotMadeOfWhatHasToMakeRoom: it waits for its backoff when the next tick comes.
-func TestARetryIsNotMadeOfWhatHasToMakeRoom(t *testing.T) {
+// TestReplacedRunIsNotRetried: it waits for its backoff when the next tick comes.
+func TestReplacedRunIsNotRetried(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", func(_ context.Context, run jobs.Run) error {
 			if run.Tick.Equal(at(10 * time.Second)) {
@@ -188,7 +188,7 @@ func TestALateTickReplacesWhatRuns(t *testing.T) {
 			t.Run(string(misfire)+"/"+name, func(t *testing.T) {
 				inFleet(t, func(f *fleet) {
 					f.job("job", "@every 10s", takes(time.Hour), replacing, jobs.WithMisfire(misfire, 5*time.Second))
-					f.startMany(3, scheduler.WithTerm(time.Minute))
+					f.startMany(3, scheduler.WithTTL(time.Minute))
 					f.sleepTo(19 * time.Second)
 					f.every((*link).cut)
 					time.Sleep(away)
@@ -206,13 +206,13 @@ func TestALateTickReplacesWhatRuns(t *testing.T) {
 	}
 }
 
-func TestAReplacedTickIsToldOnce(t *testing.T) {
+func TestReplacedTickIsReportedOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Hour), replacing)
-		f.start("a", scheduler.WithTerm(3*time.Second))
+		f.start("a", scheduler.WithTTL(3*time.Second))
 		f.sleepTo(11 * time.Second)
 		a := f.replica("a")
-		f.start("b", scheduler.WithTerm(3*time.Second))
+		f.start("b", scheduler.WithTTL(3*time.Second))
 		a.link.set(func(c call) fault {
 			switch c.verb {
 			case verbSettle, verbClaim, verbWake:

@@ -95,8 +95,8 @@ func TestAForgedReportLosesNoTick(t *testing.T) {
 	})
 }
 
-// TestAForgedReportOfADeadOwnerLosesNoTick of a job whose next one is far away.
-func TestAForgedReportOfADeadOwnerLosesNoTick(t *testing.T) {
+// TestForgedReportOfDeadOwnerLosesNoTick of a job whose next one is far away.
+func TestForgedReportOfDeadOwnerLosesNoTick(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("rare", "@every 10m", takes(0), jobs.WithMisfire(jobs.MisfireLatest, time.Minute))
 		f.startMany(4)
@@ -148,9 +148,9 @@ func TestReportsFromBeforeALossAreIgnored(t *testing.T) {
 	})
 }
 
-// TestASnapshotThatLostAReportedTickFollowsTheDelivery has the store go back to before a tick that only its owner, which is
+// TestSnapshotThatLostReportedTickFollowsTheDelivery has the store go back to before a tick that only its owner, which is
 // dead by then, has seen settled there: the others have a report of it.
-func TestASnapshotThatLostAReportedTickFollowsTheDelivery(t *testing.T) {
+func TestSnapshotThatLostReportedTickFollowsTheDelivery(t *testing.T) {
 	for delivery, want := range map[jobs.Delivery]int{jobs.AtLeastOnce: 2, jobs.AtMostOnce: 1} {
 		t.Run(fmt.Sprint(delivery), func(t *testing.T) {
 			inLossyFleet(t, func(f *fleet) {
@@ -171,8 +171,8 @@ func TestASnapshotThatLostAReportedTickFollowsTheDelivery(t *testing.T) {
 	}
 }
 
-// TestAnOwnerThatLivesWritesBackWhatASnapshotLost, so that no tick runs again.
-func TestAnOwnerThatLivesWritesBackWhatASnapshotLost(t *testing.T) {
+// TestLivingOwnerWritesBackLostTicks, so that no tick runs again.
+func TestLivingOwnerWritesBackLostTicks(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.store.standBy()
 		f.job("job", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))

@@ -14,7 +14,7 @@ import (
 // lost. To skip ticks is asked twice; then it is decided again which, since more may be late by then.
 type request struct {
 	claim    protocol.Claim
-	skip     *protocol.Pass // nil when it is a claim
+	skip     *protocol.Skip // nil when it is a claim
 	decision decision       // that made it a skip
 
 	began     time.Time // when it, or the one that it goes on from, was sent first
@@ -35,7 +35,7 @@ func (r *request) skips() bool { return r != nil && r.skip != nil }
 
 // claimsTick reports whether it is a claim of a tick.
 func (r *request) claimsTick(tick int64) bool {
-	return r != nil && r.skip == nil && r.claim.Occasion == tick
+	return r != nil && r.skip == nil && r.claim.Tick == tick
 }
 
 // reply is what became of a request.
@@ -61,13 +61,13 @@ func (c *contender) claim(tick int64) protocol.Claim {
 		takeovers = 0
 	}
 	return protocol.Claim{
-		Name: c.name, Occasion: tick, Holder: c.s.replica, Request: c.s.request(), Term: c.s.term,
+		Name: c.name, Tick: tick, Holder: c.s.replica, Request: c.s.request(), TTL: c.s.ttl,
 		Known: c.knownLocked(), Takeovers: takeovers,
 	}
 }
 
-func (c *contender) skip(d decision) *protocol.Pass {
-	return &protocol.Pass{
+func (c *contender) skip(d decision) *protocol.Skip {
+	return &protocol.Skip{
 		Name: c.name, From: c.cursor.watermark, To: d.tick, Outcome: d.outcome, Request: c.s.request(), Holder: c.s.replica,
 		Note: fleet.Note{Reason: string(d.reason), Count: d.count}.String(),
 	}
@@ -113,7 +113,7 @@ func (c *contender) beginLocked(r *request) *request {
 // repeatLocked sends the pending request again, unless that is of no use: a takeover that was granted a TTL ago has run
 // out, and another may have taken the tick over since.
 func (c *contender) repeatLocked() *request {
-	if r := c.pending; r.skips() || !r.claim.OnlyOpen || time.Since(r.sent) < c.s.term {
+	if r := c.pending; r.skips() || !r.claim.OnlyOpen || time.Since(r.sent) < c.s.ttl {
 		return c.beginLocked(r)
 	}
 	c.pending = nil
@@ -126,7 +126,7 @@ func (c *contender) ask(r *request) reply {
 	var err error
 	ctx := c.s.calls.context(r.sent)
 	if r.skips() {
-		a.watermark, a.skipped, err = c.s.store.Pass(ctx, *r.skip)
+		a.watermark, a.skipped, err = c.s.store.Skip(ctx, *r.skip)
 		c.s.inflight.answered(r.sent, err)
 		c.s.bounded(r.sent, err)
 		a.failed = err != nil
@@ -139,7 +139,7 @@ func (c *contender) ask(r *request) reply {
 	if err == nil {
 		c.s.clockSeen(r.sent, a.received, a.answer.Now)
 		if c.s.observed {
-			c.s.observe(Claimed{Job: c.name, Tick: utc(r.claim.Occasion), Status: a.answer.Status, Took: time.Since(r.began)})
+			c.s.observe(Claimed{Job: c.name, Tick: utc(r.claim.Tick), Status: a.answer.Status, Took: time.Since(r.began)})
 		}
 	}
 	a.failed = err != nil || a.answer.Status == protocol.OutOfBounds // a look at the clock comes before the next try
@@ -180,7 +180,7 @@ func (c *contender) failedLocked(r *request) {
 func (c *contender) skippedLocked(r *request, a reply) {
 	d := r.decision
 	if a.skipped {
-		c.emitLocked(Passed{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: d.outcome, Reason: d.reason})
+		c.emitLocked(TicksSkipped{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: d.outcome, Reason: d.reason})
 	} else if a.watermark < r.skip.From {
 		c.forgottenLocked() // the record is gone, or went back in time
 		return

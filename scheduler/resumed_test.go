@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAPauseThatHasEndedIsNotBroughtBack by replicas that have not heard of its end when the store forgets: they hear of it
+// TestPauseThatHasEndedIsNotBroughtBack by replicas that have not learned of its end when the store forgets: they learn of it
 // with their next tick only, which may be a day away.
-func TestAPauseThatHasEndedIsNotBroughtBack(t *testing.T) {
+func TestPauseThatHasEndedIsNotBroughtBack(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(0))
 		f.startMany(3)

@@ -71,7 +71,7 @@ func (c *contender) waitForRoomLocked(tick, now int64) {
 		}
 	}
 	if at <= now { // it is a misfire, and waits for a newer one to take its place
-		at = now + ms(c.s.term)
+		at = now + ms(c.s.ttl)
 		if next := c.tickAfter(now); next != 0 {
 			at = min(at, c.due(next))
 		}
@@ -108,7 +108,7 @@ const (
 	freeAfter = 10 * time.Second
 )
 
-// admit gives room that was freed to those who wait, and says when the replica or the store is overloaded, until ctx ends.
+// admit gives room that was freed to waiters, and says when the replica or the store is overloaded, until ctx ends.
 func (s *Scheduler) admit(ctx context.Context) {
 	ticker := time.NewTicker(verifyEvery)
 	defer ticker.Stop()

@@ -212,7 +212,7 @@ func TestLostRunKeepsItsRoomUntilItEnds(t *testing.T) {
 	})
 }
 
-func TestJobAboveEveryMaxRunsDoesNotHoldUpOthers(t *testing.T) {
+func TestJobAboveEveryMaxRunsDelaysNoOther(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("giant", "* * * * *", takes(0), jobs.WithWeight(3))
 		f.job("job", "* * * * *", takes(0), jobs.WithWeight(2))

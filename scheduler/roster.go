@@ -13,8 +13,8 @@ import (
 )
 
 // announce says that this replica lives, and looks who else does, until ctx ends.
-func (s *Scheduler) announce(ctx context.Context) {
-	roster, ok := s.store.(protocol.Roster)
+func (s *Scheduler) sendHeartbeats(ctx context.Context) {
+	membership, ok := s.store.(protocol.Membership)
 	if !ok {
 		return
 	}
@@ -28,16 +28,16 @@ func (s *Scheduler) announce(ctx context.Context) {
 		if isUp {
 			switch {
 			case !lookedBack:
-				lookedBack = s.lookBack(roster, s.clock.at(tried))
-			case !started.IsZero() && silent > 2*wire.HeartbeatInterval(s.term):
-				s.lookBack(roster, s.clock.now())
+				lookedBack = s.lookBack(membership, s.clock.at(tried))
+			case !started.IsZero() && silent > 2*wire.HeartbeatInterval(s.ttl):
+				s.lookBack(membership, s.clock.now())
 			}
-			started = s.announceOnce(roster, started)
+			started = s.sendHeartbeat(membership, started)
 		}
 		if !started.IsZero() {
 			tried = time.Now()
 		}
-		wait := wire.HeartbeatInterval(s.term)
+		wait := wire.HeartbeatInterval(s.ttl)
 		switch {
 		case !isUp && started.IsZero(): // as soon as somebody can read it
 			wait = probeEvery
@@ -50,7 +50,7 @@ func (s *Scheduler) announce(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			limited, cancel := s.call()
-			s.signOff(limited, roster, started)
+			s.signOff(limited, membership, started)
 			cancel()
 			t.Stop()
 			return
@@ -61,17 +61,17 @@ func (s *Scheduler) announce(ctx context.Context) {
 	}
 }
 
-// signOff says that this replica has stopped, for those who look at it later, and then that it is gone; without that it is
+// signOff says that this replica has stopped, for those that look at it later, and then that it is gone; without that it is
 // gone a little later, and looks dead.
-func (s *Scheduler) signOff(ctx context.Context, roster protocol.Roster, started time.Time) {
+func (s *Scheduler) signOff(ctx context.Context, membership protocol.Membership, started time.Time) {
 	if len(s.instances.others) > 0 {
 		return // others use this id: it is theirs
 	}
-	last := fleet.Replica{ID: s.replica, Groups: s.groups, Started: started, Version: s.version, Term: s.term, Stopping: true, Instance: s.epoch,
+	last := fleet.Replica{ID: s.replica, Groups: s.groups, Started: started, Version: s.version, TTL: s.ttl, Stopping: true, Instance: s.epoch,
 		Jobs: s.jobs.Load().revisions}
 	last.Set, _ = s.sets.Publish(ctx, last.Jobs)
-	_ = roster.Announce(ctx, s.replica, last.Encode(), wire.MissedHeartbeats*wire.HeartbeatInterval(s.term))
-	_ = roster.Announce(ctx, s.replica, nil, 0)
+	_ = membership.SendHeartbeat(ctx, s.replica, last.Encode(), wire.MissedHeartbeats*wire.HeartbeatInterval(s.ttl))
+	_ = membership.SendHeartbeat(ctx, s.replica, nil, 0)
 }
 
 // shared reports, whenever that changes, how many processes use this replica's id.
@@ -85,7 +85,7 @@ func (s *Scheduler) shared(processes int) {
 // announceOnce sends a heartbeat and reads those of the others. It ignores errors: others know of this replica a little
 // later. It returns since when, by fleet time, this replica has taken part: before, unless that is zero. It returns zero
 // while no heartbeat has arrived.
-func (s *Scheduler) announceOnce(roster protocol.Roster, before time.Time) (started time.Time) {
+func (s *Scheduler) sendHeartbeat(membership protocol.Membership, before time.Time) (started time.Time) {
 	beats, _ := s.store.(protocol.Heartbeater)
 	// The heartbeat says what the store's clock is like. Where the clock was trusted just now, its bounds are enough for that.
 	if (beats == nil || before.IsZero() || s.trust.holds()) && !s.look() {
@@ -94,7 +94,7 @@ func (s *Scheduler) announceOnce(roster protocol.Roster, before time.Time) (star
 	ctx, cancel := s.call()
 	defer cancel()
 	if beats == nil {
-		s.instances.look(ctx, roster, &s.heartbeats, s.replica, s.epoch)
+		s.instances.look(ctx, membership, &s.heartbeats, s.replica, s.epoch)
 	}
 	now, me := s.heartbeat(before)
 	me.Set, _ = s.sets.Publish(ctx, me.Jobs) // if that fails, the others do not know the jobs until it is tried again
@@ -103,7 +103,7 @@ func (s *Scheduler) announceOnce(roster protocol.Roster, before time.Time) (star
 	if beats != nil {
 		announced, err = s.beatAndRead(ctx, beats, now, me)
 	} else {
-		announced, err = s.announceAndRead(ctx, roster, me)
+		announced, err = s.announceAndRead(ctx, membership, me)
 	}
 	if !announced {
 		return before
@@ -117,7 +117,7 @@ func (s *Scheduler) announceOnce(roster protocol.Roster, before time.Time) (star
 // heartbeat returns what this replica says about itself, and the store's time. It has taken part since before, or from now on
 // if that is zero.
 func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me fleet.Replica) {
-	every := wire.HeartbeatInterval(s.term)
+	every := wire.HeartbeatInterval(s.ttl)
 	others := s.instances.ages(every)
 	s.shared(len(others) + 1)
 	now, clock := s.clockView()
@@ -128,7 +128,7 @@ func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me fleet.Replica
 	return now, fleet.Replica{ // the same as before, mostly, so that others need not decode it: more than twice the limit is enough
 		Instance: s.epoch, Others: others,
 		ID: s.replica, Groups: s.groups, Started: before, Version: s.version, Module: s.module, ClockOffset: s.saidOffset(time.Until(now)),
-		Term: s.term, Running: s.keeper.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(),
+		TTL: s.ttl, Running: s.renewer.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(),
 		Jobs: s.jobs.Load().revisions,
 		Life: wire.MissedHeartbeats * every, Clock: clockWords[clock.state], Step: clock.by, Steady: clock.said(s.trust.limit),
 	}
@@ -170,11 +170,11 @@ func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater,
 }
 
 // announceAndRead does the same over a store that needs more than one call for it.
-func (s *Scheduler) announceAndRead(ctx context.Context, roster protocol.Roster, me fleet.Replica) (announced bool, err error) {
-	if err := roster.Announce(ctx, s.replica, me.Encode(), me.Life); err != nil {
+func (s *Scheduler) announceAndRead(ctx context.Context, membership protocol.Membership, me fleet.Replica) (announced bool, err error) {
+	if err := membership.SendHeartbeat(ctx, s.replica, me.Encode(), me.Life); err != nil {
 		return false, err
 	}
-	members, err := s.heartbeats.read(ctx, roster)
+	members, err := s.heartbeats.read(ctx, membership)
 	if err == nil {
 		s.heartbeats.take(members, "")
 	}
@@ -196,7 +196,7 @@ func (s *Scheduler) takeMembers(ctx context.Context) {
 	s.observe(seen)
 }
 
-// sameOffset is how far apart two offsets of the clock are of which heartbeats say the first: others need not read those anew.
+// sameOffset is how far apart two offsets of the clock are of which heartbeats say the first: others need not read those again.
 const sameOffset = 10 * time.Millisecond
 
 // saidOffset is what the heartbeat says for an offset of the clock.

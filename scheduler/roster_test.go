@@ -15,20 +15,20 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// The verbs of a roster, as faults name them.
+// The verbs of a membership, as faults name them.
 const (
 	verbAnnounce = "announce"
 	verbMembers  = "members"
 )
 
-// Announce implements [protocol.Roster].
-func (a *audit) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+// Announce implements [protocol.Membership].
+func (a *audit) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.Store.Announce(ctx, holder, info, life)
+	return a.Store.SendHeartbeat(ctx, holder, info, life)
 }
 
-// Members implements [protocol.Roster].
+// Members implements [protocol.Membership].
 func (a *audit) Members(ctx context.Context) ([]protocol.Member, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,16 +52,16 @@ func (l *link) Heartbeat(ctx context.Context, h protocol.Heartbeat) (protocol.Pu
 	})
 }
 
-func (l *link) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+func (l *link) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	_, err := through(ctx, l, call{verb: verbAnnounce}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, l.store.(protocol.Roster).Announce(ctx, holder, info, life)
+		return struct{}{}, l.store.(protocol.Membership).SendHeartbeat(ctx, holder, info, life)
 	})
 	return err
 }
 
 func (l *link) Members(ctx context.Context) ([]protocol.Member, error) {
 	return through(ctx, l, call{verb: verbMembers}, func(ctx context.Context) ([]protocol.Member, error) {
-		return l.store.(protocol.Roster).Members(ctx)
+		return l.store.(protocol.Membership).Members(ctx)
 	})
 }
 
@@ -118,8 +118,8 @@ func TestEachReplicaKnowsHowManyLive(t *testing.T) {
 	})
 }
 
-// TestADeadReplicaIsGoneSoonAfterItsLeases: by then others run what it ran.
-func TestADeadReplicaIsGoneSoonAfterItsLeases(t *testing.T) {
+// TestDeadReplicaIsGoneSoonAfterItsLeases: by then others run what it ran.
+func TestDeadReplicaIsGoneSoonAfterItsLeases(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		a, _ := f.start("a"), f.start("b")
@@ -128,7 +128,7 @@ func TestADeadReplicaIsGoneSoonAfterItsLeases(t *testing.T) {
 		died := time.Now()
 		tool, err := tools.New(f.store)
 		require.NoError(t, err)
-		time.Sleep(3*term/2 + 100*time.Millisecond)
+		time.Sleep(3*ttl/2 + 100*time.Millisecond)
 		living, err := tool.Replicas(context.Background())
 		require.NoError(t, err)
 		require.Len(t, living, 1)
@@ -138,11 +138,11 @@ func TestADeadReplicaIsGoneSoonAfterItsLeases(t *testing.T) {
 		require.Len(t, former, 1)
 		require.Equal(t, "a", former[0].ID)
 		require.True(t, former[0].Gone)
-		require.WithinDuration(t, died, former[0].Heard, term/2)
+		require.WithinDuration(t, died, former[0].LastHeartbeat, ttl/2)
 	})
 }
 
-func TestAReplicaTellsOfJobsThatNobodyServes(t *testing.T) {
+func TestReplicaReportsJobsThatNobodyServes(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("everywhere", "@every 10s", takes(0))
 		f.job("in-eu", "@every 10s", takes(0), jobs.WithGroups("eu"))
@@ -168,7 +168,7 @@ func TestAReplicaTellsOfJobsThatNobodyServes(t *testing.T) {
 	})
 }
 
-func TestAReplicaTellsOfJobsThatAreDefinedDifferently(t *testing.T) {
+func TestReplicaReportsJobsThatAreDefinedDifferently(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		old := []*jobs.Job{
 			f.newJob("same", "@every 10s", takes(0)), f.newJob("job", "@every 10s", takes(0)), f.newJob("gone", "@every 10s", takes(0)),
@@ -202,8 +202,8 @@ func TestAReplicaTellsOfJobsThatAreDefinedDifferently(t *testing.T) {
 	})
 }
 
-// TestAReplicaThatStopsIsNoReasonToWarn: in a rolling update the old ones that still run something differ.
-func TestAReplicaThatStopsIsNoReasonToWarn(t *testing.T) {
+// TestReplicaThatStopsIsNoReasonToWarn: in a rolling update the old ones that still run something differ.
+func TestReplicaThatStopsIsNoReasonToWarn(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Minute))
 		old := f.start("old", scheduler.WithShutdownGrace(time.Hour))
@@ -220,7 +220,7 @@ func TestAReplicaThatStopsIsNoReasonToWarn(t *testing.T) {
 	})
 }
 
-func TestWhatAReplicaAnnounces(t *testing.T) {
+func TestHeartbeatOfAReplica(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Minute))
 		f.job("elsewhere", "@every 10s", takes(0), jobs.WithGroups("us"))
@@ -231,11 +231,11 @@ func TestWhatAReplicaAnnounces(t *testing.T) {
 		list, err := tool.Replicas(context.Background())
 		require.NoError(t, err)
 		require.Equal(t, []tools.Replica{{
-			ID: "a", Groups: []string{"asia", "eu"}, Started: list[0].Started, Version: "1.2.3", Module: list[0].Module, Term: term, Running: 1, Used: 1,
-			Jobs: map[string]string{"job": f.jobs[0].Revision()}, JobCount: 1, Heard: list[0].Heard, Instance: list[0].Instance,
-			Life: 3 * term / 2, Clock: tools.ClockTrusted, Steady: list[0].Steady,
+			ID: "a", Groups: []string{"asia", "eu"}, Started: list[0].Started, Version: "1.2.3", Module: list[0].Module, TTL: ttl, Running: 1, Used: 1,
+			Jobs: map[string]string{"job": f.jobs[0].Revision()}, JobCount: 1, LastHeartbeat: list[0].LastHeartbeat, Instance: list[0].Instance,
+			Life: 3 * ttl / 2, Clock: tools.ClockTrusted, Steady: list[0].Steady,
 		}}, list)
-		require.WithinDuration(t, at(16*time.Second), list[0].Heard, term/2, "a heartbeat comes every half TTL")
+		require.WithinDuration(t, at(16*time.Second), list[0].LastHeartbeat, ttl/2, "a heartbeat comes every half TTL")
 		require.Equal(t, 2*5*time.Second, list[0].Steady, "at most twice the limit")
 		require.WithinDuration(t, epoch, list[0].Started, 6*time.Second)
 	})
@@ -254,13 +254,13 @@ func TestHeartbeatsStayEqualWhileNothingHappens(t *testing.T) {
 			for _, m := range members {
 				said[string(m.Info)] = true
 			}
-			time.Sleep(term / 4)
+			time.Sleep(ttl / 4)
 		}
 		require.Len(t, said, 2, "one of each")
 	})
 }
 
-func TestFirstHeartbeatIsRepeatedSoonAfterItFails(t *testing.T) {
+func TestFailedFirstHeartbeatIsRepeatedSoon(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		var failed atomic.Int32
@@ -268,15 +268,15 @@ func TestFirstHeartbeatIsRepeatedSoonAfterItFails(t *testing.T) {
 			l.set(func(c call) fault { return fault{cut: c.verb == verbAnnounce && failed.Add(1) <= 2} })
 			return l
 		})
-		f.sleepTo(term / 4)
+		f.sleepTo(ttl / 4)
 		members, err := f.store.Members(t.Context())
 		require.NoError(t, err)
 		require.Len(t, members, 1, "a heartbeat comes every half TTL, the first one sooner")
 	})
 }
 
-// TestRefusedHeartbeatsAreRepeatedEverMoreRarely: who may not announce itself tries again as rarely as it announces itself.
-func TestRefusedHeartbeatsAreRepeatedEverMoreRarely(t *testing.T) {
+// TestRefusedHeartbeatsBackOff: who may not announce itself tries again as rarely as it announces itself.
+func TestRefusedHeartbeatsBackOff(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		var tried atomic.Int32
@@ -295,21 +295,21 @@ func TestRefusedHeartbeatsAreRepeatedEverMoreRarely(t *testing.T) {
 	})
 }
 
-// TestWhatAReplicaCannotReadIsNoReasonToWarn: another release may say more than this one understands.
-func TestWhatAReplicaCannotReadIsNoReasonToWarn(t *testing.T) {
+// TestUnreadableHeartbeatsCauseNoWarning: another release may say more than this one understands.
+func TestUnreadableHeartbeatsCauseNoWarning(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("in-us", "@every 10s", takes(0), jobs.WithGroups("us"))
 		f.start("a")
 		f.sleepTo(time.Second)
-		require.NoError(t, f.store.Announce(context.Background(), "other", []byte("?"), time.Hour))
+		require.NoError(t, f.store.SendHeartbeat(context.Background(), "other", []byte("?"), time.Hour))
 		f.sleepTo(12 * time.Second)
 		seen, _ := f.lastSeen("a", 0)
 		require.Equal(t, scheduler.FleetSeen{Replicas: 2}, seen)
 	})
 }
 
-// TestARosterThatIsAwayIsNoTroubleOfTheStores: nothing that runs depends on it.
-func TestARosterThatIsAwayIsNoTroubleOfTheStores(t *testing.T) {
+// TestFailingHeartbeatsDoNotMarkTheStoreDown: nothing that runs depends on it.
+func TestFailingHeartbeatsDoNotMarkTheStoreDown(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		f.startMany(3)

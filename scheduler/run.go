@@ -33,20 +33,20 @@ type run struct {
 
 // begin keeps the lease of a tick that was granted, and starts the run. The contender is locked.
 func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer, sent lease.Moment) *lease.Lease {
-	l := s.keeper.Keep(s.runs, claim, a, sent)
+	l := s.renewer.Keep(s.runs, claim, a, sent)
 	l.AwaitStart()
 	c.working.Add(1)
 	s.working.add()
 	s.ending.add()
 	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, room: c.takeRoomLocked(), work: c.handle, about: jobs.Run{
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
-		Tick: time.UnixMilli(claim.Occasion).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
+		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
 	}}
 	go r.handle()
 	return l
 }
 
-// handle calls the handler, in a goroutine that nothing else has been or will be done in: a handler may leave its mark on
+// handle calls the handler, in a goroutine that nothing else has been or will be done in: a handler may leave its trace on
 // it, or end it.
 func (r *run) handle() {
 	if !r.lease.Valid() || r.lease.Context().Err() != nil { // perhaps the answer to the claim came so late
@@ -78,7 +78,7 @@ func (r *run) handled(err error) {
 	r.done()
 }
 
-// done leaves the rest to another goroutine: a handler may have left its mark on this one.
+// done leaves the rest to another goroutine: a handler may have left its watermark on this one.
 func (r *run) done() {
 	s := r.c.s
 	r.over = time.Now()
@@ -180,7 +180,7 @@ func (r *run) giveBack() {
 	case !r.once:
 		_ = c.s.release(l) // else the lease runs out
 	case r.end(Lost) == nil:
-		c.s.observe(Passed{Job: c.name, To: r.about.Tick, Count: 1, Outcome: Lost, Reason: ReasonTakeovers})
+		c.s.observe(TicksSkipped{Job: c.name, To: r.about.Tick, Count: 1, Outcome: Lost, Reason: ReasonTakeovers})
 	}
 	c.ended(l, true)
 }

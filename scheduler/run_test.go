@@ -20,7 +20,7 @@ func retries(n int, backoff time.Duration) jobs.Option {
 	return jobs.WithRetry(jobs.Retry{MaxAttempts: n, Backoff: backoff, MaxBackoff: backoff})
 }
 
-func TestEachAttemptIsRecordedInTheStoreBeforeItIsMade(t *testing.T) {
+func TestEachAttemptIsRecordedBeforeItIsMade(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		var recorded []int
 		f.job("job", "@every 1h", func(ctx context.Context, run jobs.Run) error {
@@ -50,7 +50,7 @@ func TestEachAttemptIsRecordedInTheStoreBeforeItIsMade(t *testing.T) {
 	})
 }
 
-func TestATakeoverCountsOnFromTheRetriesBeforeIt(t *testing.T) {
+func TestTakeoverCountsOnFromTheRetriesBeforeIt(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", func(ctx context.Context, run jobs.Run) error {
 			if run.Attempt == 2 {
@@ -91,7 +91,7 @@ func TestATimeoutFailsTheRun(t *testing.T) {
 	})
 }
 
-func TestAHandlerThatPanicsOrEndsItsGoroutineFailsTheRun(t *testing.T) {
+func TestHandlerThatPanicsOrExitsFailsTheRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		handler jobs.Handler
 		is      func(error) bool
@@ -119,18 +119,18 @@ func TestAHandlerThatPanicsOrEndsItsGoroutineFailsTheRun(t *testing.T) {
 	}
 }
 
-func TestARunIsToldWhatItIs(t *testing.T) {
+func TestRunKnowsItsTickAttemptAndToken(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", func(ctx context.Context, run jobs.Run) error {
 			inContext, ok := jobs.FromContext(ctx)
 			require.True(t, ok)
 			require.Equal(t, run, inContext)
 			require.True(t, run.Lease.Valid())
-			require.Equal(t, term-term/20, time.Until(run.Lease.Deadline()))
+			require.Equal(t, ttl-ttl/20, time.Until(run.Lease.Deadline()))
 			renewed := make(chan time.Time, 10)
 			stop := run.Lease.OnRenewal(func(deadline time.Time) { renewed <- deadline })
 			defer stop()
-			require.Greater(t, time.Until(<-renewed), term*9/10)
+			require.Greater(t, time.Until(<-renewed), ttl*9/10)
 			return nil
 		}, jobs.WithTimezone("Europe/Berlin"))
 		f.start("a")
@@ -155,9 +155,9 @@ func TestARunIsToldWhatItIs(t *testing.T) {
 	})
 }
 
-// TestAGrantThatIsNoLongerGoodIsNotRun: the reply to a claim was lost, and by the time it is asked for again the lease
+// TestExpiredGrantIsNotRun: the reply to a claim was lost, and by the time it is asked for again the lease
 // has as good as run out.
-func TestAGrantThatIsNoLongerGoodIsNotRun(t *testing.T) {
+func TestExpiredGrantIsNotRun(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(time.Second))
 		r := f.start("a")
@@ -169,9 +169,9 @@ func TestAGrantThatIsNoLongerGoodIsNotRun(t *testing.T) {
 			}
 			return fault{lost: claims == 1, cut: claims > 1}
 		})
-		f.sleepTo(time.Hour + term - term/25)
+		f.sleepTo(time.Hour + ttl - ttl/25)
 		r.link.heal()
-		f.sleepTo(time.Hour + term - 1)
+		f.sleepTo(time.Hour + ttl - 1)
 		require.GreaterOrEqual(t, claims, 2, "it has been asked for again")
 		require.Zero(t, r.Held())
 		f.sleepTo(time.Hour + time.Minute)

@@ -25,21 +25,21 @@ type Scheduler struct {
 	store     protocol.Store
 	namespace string
 	replica   string
-	term      time.Duration
+	ttl       time.Duration
 	grace     time.Duration
 	observers *observers
 	observe   Observer // of observers
 	observed  bool     // somebody wants every event, not the failures only
 
-	clock  *fleetClock
-	trust  *trust
-	health *health
-	timers *timers
-	queue  *admission
-	calls  *limiter
-	keeper *lease.Keeper
-	peers  *peers
-	feed   *feed
+	clock   *fleetClock
+	trust   *trust
+	health  *health
+	timers  *timers
+	queue   *admission
+	calls   *callTimeout
+	renewer *lease.Renewer
+	peers   *peers
+	feed    *feed
 
 	inquiries *inquiries
 
@@ -79,8 +79,8 @@ type Scheduler struct {
 	ready              atomic.Bool
 	news               news // of readiness
 
-	working tally // handlers that run
-	ending  tally // runs, until the store was told of their end
+	working runCount // handlers that run
+	ending  runCount // runs, until the store was notified of their end
 
 	mu     sync.Mutex
 	since  time.Time            // since when the store remembers
@@ -89,7 +89,7 @@ type Scheduler struct {
 
 type options struct {
 	replica string
-	term    time.Duration
+	ttl     time.Duration
 	grace   time.Duration
 	groups  []string
 	version string
@@ -106,9 +106,9 @@ type Option func(*options)
 // characters.
 func WithReplica(id string) Option { return func(o *options) { o.replica = id } }
 
-// WithTerm sets the lease's term: how long a run outlives its replica's last word, and how long others wait to take a
+// WithTTL sets the lease's TTL: how long a run outlives its replica's last word, and how long others wait to take a
 // dead replica's ticks over. From 100 ms to 24 h; the default is 15 s.
-func WithTerm(d time.Duration) Option { return func(o *options) { o.term = d } }
+func WithTTL(d time.Duration) Option { return func(o *options) { o.ttl = d } }
 
 // WithShutdownGrace sets how long runs may go on after Run's context has ended, before they are cancelled. 0 or more;
 // the default is 30 s.
@@ -153,7 +153,7 @@ func WithSyncObserver(f Observer) Option { return func(o *options) { o.sync = ap
 // of them. Later changes of the registry have no effect but through [Scheduler.Update]. It starts nothing: see
 // [Scheduler.Run]. The error joins all faults of its arguments.
 func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
-	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), term: 15 * time.Second, grace: 30 * time.Second, module: mainModule()}
+	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), ttl: 15 * time.Second, grace: 30 * time.Second, module: mainModule()}
 	var faults []error
 	for i, opt := range opts {
 		if opt == nil {
@@ -172,7 +172,7 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 	}
 	fault(!protocol.IsNil(store), "store", store, "must not be nil")
 	fault(jobs.ValidName(o.replica), "replica", o.replica, jobs.NameRule)
-	fault(o.term >= 100*time.Millisecond && o.term <= 24*time.Hour, "term", o.term, "must be from 100ms to 24h")
+	fault(o.ttl >= 100*time.Millisecond && o.ttl <= 24*time.Hour, "ttl", o.ttl, "must be from 100ms to 24h")
 	fault(o.grace >= 0, "shutdown grace", o.grace, "must be at least 0s")
 	fault(o.maxRuns >= 0 && o.maxRuns <= jobs.MaxWeight, "max runs", o.maxRuns, fmt.Sprintf("must be from 0 to %d", jobs.MaxWeight))
 	for _, g := range o.groups {
@@ -187,23 +187,23 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 		o.observe = []Observer{logFailures()}
 	}
 	s := &Scheduler{
-		store: store, life: newLife(), namespace: protocol.NamespaceOf(store), replica: o.replica, term: o.term, grace: o.grace,
+		store: store, life: newLife(), namespace: protocol.NamespaceOf(store), replica: o.replica, ttl: o.ttl, grace: o.grace,
 		observers: newObservers(o.sync, o.observe),
 		observed:  observed || len(o.sync) > 0,
-		timers:    newTimers(), calls: newLimiter(max(min(o.term/4, time.Second), 50*time.Millisecond)),
+		timers:    newTimers(), calls: newCallTimeout(max(min(o.ttl/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
-		capacity: newCapacity(o.maxRuns), inflight: newInflight(o.term),
+		capacity: newCapacity(o.maxRuns), inflight: newInflight(o.ttl),
 		groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
 	}
 	s.queue = newAdmission(s.inflight)
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
-	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.term), newHealth(s.storeChanged, s.hint)
+	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.ttl), newHealth(s.storeChanged, s.hint)
 	s.facts, s.health.back = newFacts(store), s.storeIsBack
-	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.term)), newFeed(store)
-	s.inquiries = newInquiries(s.epoch, o.term)
+	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), newFeed(store)
+	s.inquiries = newInquiries(s.epoch, o.ttl)
 	s.sets = fleet.NewJobSets(store)
-	s.keeper = lease.NewKeeper(store, lease.WithObserver(s.renewed))
+	s.renewer = lease.NewRenewer(store, lease.WithObserver(s.renewed))
 	s.Update(registry)
 	return s, nil
 }
@@ -222,11 +222,11 @@ func (s *Scheduler) Ready() bool {
 
 // JobStatus is what this replica knows of a job.
 type JobStatus struct {
-	Name   string
-	Next   time.Time // the next tick that is not decided; zero when there is none, or before the store has answered
-	Mark   time.Time // every tick up to it is decided; zero before the store has answered
-	Leader bool      // it is a leader task, which has no ticks
-	Leads  bool      // and this replica runs it
+	Name      string
+	Next      time.Time // the next tick that is not decided; zero when there is none, or before the store has answered
+	Watermark time.Time // every tick up to it is decided; zero before the store has answered
+	Leader    bool      // it is a leader task, which has no ticks
+	Leads     bool      // and this replica runs it
 }
 
 // Jobs returns the jobs that this replica contends for, sorted by name.
@@ -240,7 +240,7 @@ func (s *Scheduler) Jobs() []JobStatus {
 			status.Next = time.UnixMilli(next).UTC()
 		}
 		if watermark := c.hintedWatermarkLocked(); watermark != 0 {
-			status.Mark = time.UnixMilli(watermark).UTC()
+			status.Watermark = time.UnixMilli(watermark).UTC()
 		}
 		c.mu.Unlock()
 		list = append(list, status)
@@ -253,7 +253,7 @@ func (s *Scheduler) Jobs() []JobStatus {
 }
 
 // Held returns how many leases this replica holds.
-func (s *Scheduler) Held() int { return s.keeper.Held() }
+func (s *Scheduler) Held() int { return s.renewer.Held() }
 
 const (
 	stopLimit = 10 * time.Second // how long a cancelled run may take to return
@@ -281,7 +281,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	helpers.Go(func() { s.beat(background) })
 	helpers.Go(func() { s.sync(background) })
 	helpers.Go(func() { s.watch(background) })
-	helpers.Go(func() { s.announce(background) })
+	helpers.Go(func() { s.sendHeartbeats(background) })
 	helpers.Go(func() { s.writeFacts(background) })
 	if s.facts.journal != nil {
 		helpers.Go(func() { s.noteDefinitions(background) })
@@ -306,7 +306,7 @@ func (s *Scheduler) run(ctx context.Context) error {
 	stopLeading(ErrStopping) // they would never end by themselves
 	s.queue.serving.Wait()
 	err := s.drain()
-	s.keeper.Close()
+	s.renewer.Close()
 	stopBackground()
 	helpers.Wait()
 	s.calls.close()

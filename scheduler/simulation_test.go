@@ -174,7 +174,7 @@ func (s *simulation) disturb() {
 	s.rule()
 	switch s.IntN(6) {
 	case 0:
-		time.Sleep(s.between(0, 2*term))
+		time.Sleep(s.between(0, 2*ttl))
 		for _, r := range s.alive {
 			r.link.heal()
 		}
@@ -207,7 +207,7 @@ func (s *simulation) rule() {
 		}
 		answer, err := s.store.Trigger(ctx, protocol.Trigger{Name: job, By: "ops", Request: protocol.NewRequest()})
 		if err == nil && answer.Status == protocol.Opened {
-			s.triggered[job] = append(s.triggered[job], answer.Occasion)
+			s.triggered[job] = append(s.triggered[job], answer.Tick)
 		}
 	}
 }
@@ -239,7 +239,7 @@ func (s *simulation) settle() {
 			s.t.Error(err)
 		}
 		open := func(tick int64) bool {
-			return slices.ContainsFunc(record.Open, func(o protocol.Open) bool { return o.Occasion == tick })
+			return slices.ContainsFunc(record.Open, func(o protocol.Open) bool { return o.Tick == tick })
 		}
 		for _, tick := range s.triggered[name] {
 			if ledger.fate(tick) == "" && !s.forgets {
@@ -248,10 +248,10 @@ func (s *simulation) settle() {
 		}
 		for t := job.Schedule().Next(time.UnixMilli(ledger.first)); t.Before(now.Add(-2 * time.Minute)); t = job.Schedule().Next(t) {
 			tick := t.UnixMilli()
-			if ledger.fate(tick) != "" || s.forgets && tick <= record.Mark && !open(tick) {
+			if ledger.fate(tick) != "" || s.forgets && tick <= record.Watermark && !open(tick) {
 				continue // decided, or nobody knows
 			}
-			s.t.Errorf("%s at %s: not decided; mark %s, open %v", name, since(t), since(time.UnixMilli(record.Mark)), open(tick))
+			s.t.Errorf("%s at %s: not decided; mark %s, open %v", name, since(t), since(time.UnixMilli(record.Watermark)), open(tick))
 		}
 	}
 }

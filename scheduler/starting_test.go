@@ -22,7 +22,7 @@ func (f *fleet) startBoth(id string, list []*jobs.Job, wrap func(*link) protocol
 	require.NoError(f.t, registry.Add(list...))
 	r := &replica{link: &link{store: f.store}, done: make(chan struct{})}
 	options = append([]scheduler.Option{
-		scheduler.WithReplica(id), scheduler.WithTerm(term),
+		scheduler.WithReplica(id), scheduler.WithTTL(ttl),
 		scheduler.WithObserver(func(scheduler.Event) {}), // else failures are logged
 		scheduler.WithSyncObserver(func(e scheduler.Event) {
 			f.note(id, e)

@@ -70,7 +70,7 @@ func TestPendingClaimIsRepeatedAsItWas(t *testing.T) {
 	require.Same(t, first, c.repeatLocked())
 	require.Equal(t, id, first.claim.Request)
 
-	c.receiveLocked(first, reply{received: time.Now(), answer: protocol.Answer{Status: protocol.Decided, Mark: 60_000}})
+	c.receiveLocked(first, reply{received: time.Now(), answer: protocol.Answer{Status: protocol.Decided, Watermark: 60_000}})
 	require.Nil(t, c.pending)
 	require.EqualValues(t, 60_000, c.cursor.watermark)
 }
@@ -83,7 +83,7 @@ func TestTakeoverOfAnotherTTLIsForgotten(t *testing.T) {
 	r.claim.OnlyOpen = true
 	c.beginLocked(r)
 	require.Same(t, r, c.repeatLocked())
-	r.sent = r.sent.Add(-s.term)
+	r.sent = r.sent.Add(-s.ttl)
 	require.Nil(t, c.repeatLocked())
 	require.Nil(t, c.pending)
 }

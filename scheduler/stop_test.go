@@ -21,7 +21,7 @@ func (f *fleet) holder(job string) (*replica, attempt) {
 	return f.replica(held[0].Replica), held[0]
 }
 
-func TestAStoppingReplicaLetsItsRunsFinishAndClaimsNothing(t *testing.T) {
+func TestStoppingReplicaFinishesRunsAndClaimsNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("long", "@every 1m", takes(20*time.Second))
 		f.job("instant", "@every 1s", takes(0))
@@ -46,7 +46,7 @@ func TestAStoppingReplicaLetsItsRunsFinishAndClaimsNothing(t *testing.T) {
 	})
 }
 
-func TestAStoppingReplicaWaitsUntilTheStoreKnowsItsOutcomes(t *testing.T) {
+func TestStoppingReplicaWaitsUntilOutcomesAreStored(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("ends", "@every 1m", takes(5*time.Second))
 		f.job("is-stopped", "@every 1m", takes(20*time.Second))
@@ -60,10 +60,10 @@ func TestAStoppingReplicaWaitsUntilTheStoreKnowsItsOutcomes(t *testing.T) {
 	})
 }
 
-func TestAStoppedRunIsReleasedAndAnotherReplicaGoesOnAtOnce(t *testing.T) {
+func TestStoppedRunGoesOnElsewhereAtOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(20*time.Minute))
-		f.startMany(3, scheduler.WithShutdownGrace(10*time.Second), scheduler.WithTerm(time.Minute))
+		f.startMany(3, scheduler.WithShutdownGrace(10*time.Second), scheduler.WithTTL(time.Minute))
 		f.sleepTo(time.Hour + time.Minute)
 		r, _ := f.holder("job")
 		r.stop()
@@ -104,7 +104,7 @@ func TestAReleasedTickIsNotATakeover(t *testing.T) {
 	})
 }
 
-func TestAStoppedRunThatMayRunOnceIsLost(t *testing.T) {
+func TestStoppedRunThatMayRunOnceIsLost(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(20*time.Minute), jobs.WithDelivery(jobs.AtMostOnce))
 		f.startMany(3, scheduler.WithShutdownGrace(10*time.Second))
@@ -125,7 +125,7 @@ func failsTwice(ctx context.Context, run jobs.Run) error {
 	return errWork
 }
 
-func TestARunThatWaitsForItsNextAttemptIsGivenUpAtOnce(t *testing.T) {
+func TestRunBetweenAttemptsIsGivenUpAtOnce(t *testing.T) {
 	retry := jobs.WithRetry(jobs.Retry{MaxAttempts: 5, Backoff: 10 * time.Minute, MaxBackoff: 10 * time.Minute})
 	for name, test := range map[string]struct {
 		delivery  jobs.Delivery
@@ -167,7 +167,7 @@ func TestARunThatWaitsForItsNextAttemptIsGivenUpAtOnce(t *testing.T) {
 	}
 }
 
-func TestARunThatFailsOfItselfWhileItsReplicaStopsHasFailed(t *testing.T) {
+func TestRunThatFailsDuringAStopHasFailed(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", func(context.Context, jobs.Run) error {
 			time.Sleep(20 * time.Second)
@@ -200,7 +200,7 @@ func TestARunThatDoesNotListenIsNamed(t *testing.T) {
 		r.err = nil // expected
 
 		f.start("b")
-		time.Sleep(term + time.Second)
+		time.Sleep(ttl + time.Second)
 		require.Len(t, f.runs.running("listens"), 1)
 		require.Len(t, f.runs.running("deaf"), 2, "it runs beside the one that does not end")
 		time.Sleep(40 * time.Minute)
@@ -230,7 +230,7 @@ func TestAReplicaStopsWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-func TestAReplicaThatHasNotFoundItsStoreStopsAtOnce(t *testing.T) {
+func TestReplicaWithoutStoreStopsAtOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1m", takes(5*time.Second))
 		r := f.start("a")
@@ -251,7 +251,7 @@ func TestRunIsCalledOnce(t *testing.T) {
 	})
 }
 
-func TestAContextThatHasEndedBeforeRunStopsIt(t *testing.T) {
+func TestContextThatHasEndedBeforeRunStopsIt(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(0))
 		var registry jobs.Registry

@@ -99,7 +99,7 @@ func (s *Scheduler) lookIn(after time.Duration) time.Duration {
 		return 0
 	case s.trust.holds():
 		every = heldEvery
-	case s.keeper.Held() > 0: // it writes that back when the store has lost it, and others wait no longer than heardOf
+	case s.renewer.Held() > 0: // it writes that back when the store has lost it, and others wait no longer than heardOf
 		every = beatEvery
 	}
 	return last + every - s.clock.local(time.Now())
@@ -141,11 +141,11 @@ func (s *Scheduler) remembers(since time.Time) {
 		c.storeForgot()
 	}
 	s.wantSync()
-	s.keeper.Check() // what this replica runs
+	s.renewer.Check() // what this replica runs
 }
 
 // heardOf is for how long after a loss others may not have noticed it, and told the store of what they run.
-const heardOf = beatEvery + 500*time.Millisecond
+const reportedWithin = beatEvery + 500*time.Millisecond
 
 func (s *Scheduler) wantAnnounce() {
 	select {
@@ -205,7 +205,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	if state := s.trust.now(); state == clockDoubted || state == clockStepped {
 		return false // beat looks at the clock until it is trusted
 	}
-	if !s.look() || s.trust.holds() { // a store that forgot has to say so before a record is made anew
+	if !s.look() || s.trust.holds() { // a store that forgot has to say so before a record is made again
 		return false
 	}
 	s.mu.Lock()
@@ -218,16 +218,16 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 		c.mu.Lock()
 		defined[i] = c.job
 		syncs[i] = protocol.Sync{
-			Name: c.name, Known: c.knownLocked(), Mark: now, Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job),
+			Name: c.name, Known: c.knownLocked(), Watermark: now, Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job),
 			Paused: c.paused, Policy: fleet.PolicyOf(c.spec), Defines: !c.defined, Until: s.until(),
 		}
 		switch known := c.knownLocked(); {
 		case !c.made:
 		case since > c.since:
 			// A tick after the loss cannot have been granted before it; of the others nobody knows.
-			syncs[i].Mark = max(since, known)
+			syncs[i].Watermark = max(since, known)
 		case known > 0: // the record is gone alone
-			syncs[i].Mark = known
+			syncs[i].Watermark = known
 		}
 		c.mu.Unlock()
 	}
@@ -245,7 +245,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 	}
 	for i, c := range part {
 		c.mu.Lock()
-		if c.job != defined[i] { // it was defined anew meanwhile
+		if c.job != defined[i] { // it was defined again meanwhile
 			c.mu.Unlock()
 			s.wantSync()
 			continue
@@ -273,7 +273,7 @@ func (s *Scheduler) syncSingly(part []*contender) bool {
 	return s.syncSome(part[:half]) && s.syncSome(part[half:])
 }
 
-// watch is told by the store what need not be waited for any longer.
+// watch is notified by the store what need not be waited for any longer.
 func (s *Scheduler) watch(ctx context.Context) {
 	w, ok := s.store.(protocol.Watcher)
 	if !ok {
@@ -318,7 +318,7 @@ func (s *Scheduler) verify() {
 	}
 }
 
-func (s *Scheduler) woken(name string, occasion int64) {
+func (s *Scheduler) woken(name string, tick int64) {
 	set := s.jobs.Load()
 	if name == "" { // what has happened before was not told
 		for _, c := range set.contenders {
@@ -330,13 +330,13 @@ func (s *Scheduler) woken(name string, occasion int64) {
 		return
 	}
 	if c := set.byName[name]; c != nil {
-		switch occasion {
-		case protocol.Ruled:
+		switch tick {
+		case protocol.PauseChanged:
 			c.reread()
 		case protocol.Cancelling:
 			c.cancelled()
 		default:
-			c.woken(occasion)
+			c.woken(tick)
 		}
 	}
 	if l := set.leading[name]; l != nil {

@@ -68,16 +68,16 @@ func TestNothingStartsWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// TestAShortAbsenceLosesNothingAndDoublesNothing has the store go away for two seconds again and again, at another phase
+// TestShortAbsenceLosesNothingAndDoublesNothing has the store go away for two seconds again and again, at another phase
 // each time.
-func TestAShortAbsenceLosesNothingAndDoublesNothing(t *testing.T) {
+func TestShortAbsenceLosesNothingAndDoublesNothing(t *testing.T) {
 	for name, fail := range away {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				f.job("instant", "@every 1s", takes(0))
 				f.job("short", "@every 5s", takes(2*time.Second))
 				f.job("long", "@every 30s", takes(20*time.Second))
-				f.startMany(3, scheduler.WithTerm(5*time.Second))
+				f.startMany(3, scheduler.WithTTL(5*time.Second))
 				for i := range 50 {
 					f.sleepTo(time.Duration(i+1)*20*time.Second + time.Duration(i)*137*time.Millisecond)
 					f.every(fail)
@@ -96,9 +96,9 @@ func TestAShortAbsenceLosesNothingAndDoublesNothing(t *testing.T) {
 	}
 }
 
-// TestARunThatEndedWhileTheStoreWasAwayIsSettledNotTakenOver lets leases run out meanwhile: whoever holds them has
+// TestRunThatEndedDuringAnOutageIsSettled lets leases run out meanwhile: whoever holds them has
 // finished, and says so before anybody else may do the work again.
-func TestARunThatEndedWhileTheStoreWasAwayIsSettledNotTakenOver(t *testing.T) {
+func TestRunThatEndedDuringAnOutageIsSettled(t *testing.T) {
 	for name, fail := range away {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
@@ -109,7 +109,7 @@ func TestARunThatEndedWhileTheStoreWasAwayIsSettledNotTakenOver(t *testing.T) {
 				for i := range 10 {
 					f.sleepTo(time.Duration(i+1)*time.Minute + 1900*time.Millisecond)
 					f.every(fail)
-					time.Sleep(3*term + time.Duration(i)*71*time.Millisecond)
+					time.Sleep(3*ttl + time.Duration(i)*71*time.Millisecond)
 					f.every((*link).heal)
 				}
 				f.sleepTo(11*time.Minute - 1)
@@ -124,8 +124,8 @@ func TestARunThatEndedWhileTheStoreWasAwayIsSettledNotTakenOver(t *testing.T) {
 	}
 }
 
-// TestARunThatSucceededAfterItsLeaseWasLostIsSettled: what was done was done, unless another has begun it again.
-func TestARunThatSucceededAfterItsLeaseWasLostIsSettled(t *testing.T) {
+// TestRunThatSucceededAfterLeaseLossIsSettled: what was done was done, unless another has begun it again.
+func TestRunThatSucceededAfterLeaseLossIsSettled(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "* * * * *", ignoring(10*time.Second))
 		f.startMany(3)
@@ -164,7 +164,7 @@ func TestAReplicaWithASlowLinkHurtsNobody(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("instant", "@every 1s", takes(0))
 		f.job("long", "@every 30s", takes(10*time.Second))
-		f.startMany(3, scheduler.WithTerm(5*time.Second))
+		f.startMany(3, scheduler.WithTTL(5*time.Second))
 		f.replica("b").link.set(func(call) fault { return fault{slow: 450 * time.Millisecond} })
 		f.sleepTo(10*time.Minute - 1)
 		f.replica("b").link.heal()
@@ -185,17 +185,17 @@ func TestReplicaStartsOnASlowStore(t *testing.T) {
 			l.set(func(call) fault { return fault{slow: 400 * time.Millisecond} })
 			return l
 		}
-		r := f.startBoth("a", f.jobs, slow, scheduler.WithTerm(5*time.Second))
+		r := f.startBoth("a", f.jobs, slow, scheduler.WithTTL(5*time.Second))
 		f.sleepTo(30*time.Second - 1)
 		r.link.heal()
 		require.Len(t, f.runs.of("job"), 2)
 	})
 }
 
-func TestAReplicaOnASlowLinkAloneIsOnTime(t *testing.T) {
+func TestLoneReplicaOnASlowLinkIsOnTime(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Second))
-		r := f.start("a", scheduler.WithTerm(5*time.Second))
+		r := f.start("a", scheduler.WithTTL(5*time.Second))
 		r.link.set(func(call) fault { return fault{slow: 400 * time.Millisecond} })
 		f.sleepTo(5*time.Minute - 1)
 		r.link.heal()
@@ -207,9 +207,9 @@ func TestAReplicaOnASlowLinkAloneIsOnTime(t *testing.T) {
 	})
 }
 
-// TestAReplicaThatMisjudgesFleetTimeIsNotEarly has requests for the time travel slowly, which makes a replica believe
+// TestReplicaThatMisjudgesFleetTimeIsNotEarly has requests for the time travel slowly, which makes a replica believe
 // that the store's clock is a fifth of a second ahead of what it is.
-func TestAReplicaThatMisjudgesFleetTimeIsNotEarly(t *testing.T) {
+func TestReplicaThatMisjudgesFleetTimeIsNotEarly(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "* * * * *", takes(time.Second))
 		var early atomic.Int32
@@ -236,8 +236,8 @@ func TestAReplicaThatMisjudgesFleetTimeIsNotEarly(t *testing.T) {
 	})
 }
 
-// TestARunThatWasStoppedByTheLossOfItsLeaseIsRunAgain, since it has not failed: here by those that all lost the store.
-func TestARunThatWasStoppedByTheLossOfItsLeaseIsRunAgain(t *testing.T) {
+// TestRunStoppedByLeaseLossIsRunAgain, since it has not failed: here by those that all lost the store.
+func TestRunStoppedByLeaseLossIsRunAgain(t *testing.T) {
 	for name, fail := range away {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
@@ -245,7 +245,7 @@ func TestARunThatWasStoppedByTheLossOfItsLeaseIsRunAgain(t *testing.T) {
 				f.startMany(3)
 				f.sleepTo(62 * time.Second)
 				f.every(fail)
-				time.Sleep(2 * term)
+				time.Sleep(2 * ttl)
 				f.every((*link).heal)
 				f.sleepTo(119 * time.Second)
 				runs := f.runs.of("job")

@@ -110,7 +110,7 @@ func (c *contender) takeOverLocked(tick, now int64) *request {
 	defer func() { c.open[tick] = l }()
 	l.short = false
 	if l.waits && c.inTurn() && c.runsLocked() { // it still has to wait
-		l.at = now + ms(c.s.term/2)
+		l.at = now + ms(c.s.ttl/2)
 		return nil
 	}
 	wait := c.leaveLocked(&l)
@@ -122,12 +122,12 @@ func (c *contender) takeOverLocked(tick, now int64) *request {
 		return nil
 	}
 	if !c.roomLocked(tick) {
-		l.at, l.short = now+ms(c.s.term), true // woken before, when there is room
+		l.at, l.short = now+ms(c.s.ttl), true // woken before, when there is room
 		return nil
 	}
 	l.triggered = false
 	r := &request{claim: c.claim(tick)}
-	r.claim.TakeoverWithin = max(c.spec.CatchUpWindow, c.spec.MisfireGrace, 2*c.s.term+takeoverMargin)
+	r.claim.TakeoverWithin = max(c.spec.CatchUpWindow, c.spec.MisfireGrace, 2*c.s.ttl+takeoverMargin)
 	r.claim.OnlyOpen = true // it may have been settled, and a triggered one is past the watermark
 	r.claim.Overlap = overlapOf(c.spec.Overlap)
 	return c.beginLocked(r)
@@ -147,11 +147,11 @@ func (c *contender) leaveLocked(l *look) time.Duration {
 
 // lookAfterLocked is when to look after a tick for which there is nothing to do before a lease runs out; but at once if
 // something has happened while the answer that says so was under way.
-func (c *contender) lookAfterLocked(now int64, left time.Duration, waits, overtaken bool, holder ...string) look {
+func (c *contender) lookAfterLocked(now int64, remaining time.Duration, waits, overtaken bool, holder ...string) look {
 	if overtaken {
 		return look{at: now + c.backupLocked(), waits: waits, released: true}
 	}
-	return look{at: now + ms(left) + c.takeoverLocked(holder...) + rand.Int64N(50), waits: waits}
+	return look{at: now + ms(remaining) + c.takeoverLocked(holder...) + rand.Int64N(50), waits: waits}
 }
 
 // othersLocked takes in which ticks, besides the one that was claimed, are open.
@@ -169,21 +169,21 @@ func (c *contender) othersLocked(open []protocol.Open, tick, now int64, overtake
 	}
 	longest := time.Duration(0)
 	for _, o := range open {
-		if o.Occasion != 0 {
-			longest = max(longest, o.Left)
+		if o.Tick != 0 {
+			longest = max(longest, o.Remaining)
 		}
 	}
 	for _, o := range open {
-		if own := c.running[o.Occasion]; o.Occasion == 0 || own != nil && own.Token() == o.Token {
+		if own := c.running[o.Tick]; o.Tick == 0 || own != nil && own.Token() == o.Token {
 			continue
 		}
-		l := c.lookAfterLocked(now, o.Left, false, overtaken, o.Holder)
+		l := c.lookAfterLocked(now, o.Remaining, false, overtaken, o.Holder)
 		if o.Attempt == 0 {
 			l = c.lookAfterLocked(now, longest, true, overtaken)
 		}
-		if b, ok := before[o.Occasion]; ok && (c.pending.claimsTick(o.Occasion) || b.released || o.Left <= 0) {
+		if b, ok := before[o.Tick]; ok && (c.pending.claimsTick(o.Tick) || b.released || o.Remaining <= 0) {
 			l = b // it is being looked after
 		}
-		c.open[o.Occasion] = l
+		c.open[o.Tick] = l
 	}
 }

@@ -23,7 +23,7 @@ func (f *fleet) grantsOf(job string, tick time.Time) (list []grant) {
 	return list
 }
 
-func TestATickIsTakenOverWithinOneTermAndASecond(t *testing.T) {
+func TestTickIsTakenOverWithinTTLAndASecond(t *testing.T) {
 	for name, handler := range map[string]jobs.Handler{
 		"of a holder that vanishes":             takes(20 * time.Second),
 		"of a holder whose run does not listen": ignoring(20 * time.Second),
@@ -39,12 +39,12 @@ func TestATickIsTakenOverWithinOneTermAndASecond(t *testing.T) {
 					require.Len(t, held, 1)
 					f.replica(held[0].Replica).link.cut()
 
-					time.Sleep(term + time.Second)
+					time.Sleep(ttl + time.Second)
 					grants := f.grantsOf("job", held[0].Tick)
 					require.Len(t, grants, 2)
 					late := grants[1].at.Sub(grants[0].renewed)
-					require.GreaterOrEqual(t, late, term)
-					require.LessOrEqual(t, late, term+time.Second)
+					require.GreaterOrEqual(t, late, ttl)
+					require.LessOrEqual(t, late, ttl+time.Second)
 					require.NotEqual(t, grants[0].holder, grants[1].holder)
 					f.replica(held[0].Replica).link.heal()
 				}
@@ -64,9 +64,9 @@ func TestATickIsTakenOverWithinOneTermAndASecond(t *testing.T) {
 	}
 }
 
-// TestAHolderThatIsBackTooLateIsFenced lets a holder come back, and its run return without an error, while another runs
+// TestHolderThatIsBackTooLateIsFenced lets a holder come back, and its run return without an error, while another runs
 // the tick, and after that has ended too.
-func TestAHolderThatIsBackTooLateIsFenced(t *testing.T) {
+func TestHolderThatIsBackTooLateIsFenced(t *testing.T) {
 	for _, back := range []time.Duration{8 * time.Second, 40 * time.Second} {
 		t.Run(fmt.Sprint("after ", back), func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
@@ -128,7 +128,7 @@ func TestATickIsLostAfterItsMostTakeovers(t *testing.T) {
 			held := f.runs.running("job")
 			require.Len(t, held, 1)
 			f.replica(held[0].Replica).link.cut()
-			time.Sleep(2 * term)
+			time.Sleep(2 * ttl)
 		}
 		require.Equal(t, map[protocol.Outcome]int{"lost": 1}, f.fates("job"))
 		require.Equal(t, map[string]int{"lost takeovers": 1}, f.passed("job"))
@@ -142,34 +142,34 @@ func TestATickIsLostAfterItsMostTakeovers(t *testing.T) {
 }
 
 func TestLeaseLossCancelsBeforeOthersAreGranted(t *testing.T) {
-	for _, term := range []time.Duration{100 * time.Millisecond, time.Second, 15 * time.Second, 10 * time.Minute} {
+	for _, ttl := range []time.Duration{100 * time.Millisecond, time.Second, 15 * time.Second, 10 * time.Minute} {
 		for name, fail := range map[string]func(*link){"cut": (*link).cut, "hang": (*link).hang} {
-			t.Run(fmt.Sprint(name, " ", term), func(t *testing.T) {
+			t.Run(fmt.Sprint(name, " ", ttl), func(t *testing.T) {
 				inFleet(t, func(f *fleet) {
-					period := max(time.Minute, 4*term)
+					period := max(time.Minute, 4*ttl)
 					f.job("job", "@every "+period.String(), takes(period-time.Second))
-					f.startMany(3, scheduler.WithTerm(term))
-					f.sleepTo(period + term*5/3)
+					f.startMany(3, scheduler.WithTTL(ttl))
+					f.sleepTo(period + ttl*5/3)
 					held := f.runs.running("job")
 					require.Len(t, held, 1)
 					fail(f.replica(held[0].Replica).link)
-					time.Sleep(term + time.Second)
+					time.Sleep(ttl + time.Second)
 
 					runs := f.runs.of("job")
 					require.Len(t, runs, 2)
 					require.ErrorIs(t, runs[0].cause, lease.ErrLost)
 					grants := f.grantsOf("job", held[0].Tick)
 					require.Len(t, grants, 2)
-					require.GreaterOrEqual(t, grants[1].at.Sub(runs[0].told), min(term/20, time.Second), "a margin for late timers")
-					require.GreaterOrEqual(t, runs[0].told.Sub(grants[0].renewed), term/2, "no renewal that could still be made is given up")
+					require.GreaterOrEqual(t, grants[1].at.Sub(runs[0].told), min(ttl/20, time.Second), "a margin for late timers")
+					require.GreaterOrEqual(t, runs[0].told.Sub(grants[0].renewed), ttl/2, "no renewal that could still be made is given up")
 				})
 			})
 		}
 	}
 }
 
-// TestALeaseCountsFromWhenItsClaimWasSent: the store granted it before the answer came.
-func TestALeaseCountsFromWhenItsClaimWasSent(t *testing.T) {
+// TestLeaseCountsFromWhenItsClaimWasSent: the store granted it before the answer came.
+func TestLeaseCountsFromWhenItsClaimWasSent(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(8*time.Second))
 		r := f.start("a")
@@ -180,17 +180,17 @@ func TestALeaseCountsFromWhenItsClaimWasSent(t *testing.T) {
 		grants := f.grantsOf("job", runs[0].Tick)
 		require.GreaterOrEqual(t, runs[0].start.Sub(grants[0].at), 700*time.Millisecond)
 		require.ErrorIs(t, runs[0].cause, lease.ErrLost)
-		require.LessOrEqual(t, runs[0].told.Sub(grants[0].at), term-term/20)
+		require.LessOrEqual(t, runs[0].told.Sub(grants[0].at), ttl-ttl/20)
 	})
 }
 
-func TestATickIsTakenOverByAReplicaThatStartsLater(t *testing.T) {
+func TestTickIsTakenOverByLaterReplica(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10m", takes(5*time.Minute))
 		first := f.start("first")
 		f.sleepTo(11 * time.Minute)
 		first.link.cut()
-		time.Sleep(2 * term)
+		time.Sleep(2 * ttl)
 		f.start("second")
 		time.Sleep(time.Second)
 		require.Len(t, f.runs.running("job"), 1)

@@ -7,16 +7,16 @@ import (
 )
 
 // tally counts what has to end before Run returns.
-type tally struct {
+type runCount struct {
 	total atomic.Int64
 
 	mu   sync.Mutex
 	zero chan struct{} // closed when total falls to 0; nil when nobody waits
 }
 
-func (t *tally) add() { t.total.Add(1) }
+func (t *runCount) add() { t.total.Add(1) }
 
-func (t *tally) remove() {
+func (t *runCount) remove() {
 	if t.total.Add(-1) > 0 {
 		return
 	}
@@ -29,7 +29,7 @@ func (t *tally) remove() {
 }
 
 // wait waits until nothing is left, for d at most and not after cut is closed, and reports whether nothing is.
-func (t *tally) wait(d time.Duration, cut <-chan struct{}) bool {
+func (t *runCount) wait(d time.Duration, cut <-chan struct{}) bool {
 	t.mu.Lock()
 	if t.total.Load() == 0 {
 		t.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTimersReturnWhatIsDueInOrderAndNothingElse(t *testing.T) {
+func TestTimersReturnDueEntriesInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		timers, at := newTimers(), map[*contender]int64{}
 		all := make([]*contender, 20)
@@ -57,7 +57,7 @@ func TestTimersReturnWhatIsDueInOrderAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestTimersWakeTheLoopOnlyForWhatItWouldSleepThrough(t *testing.T) {
+func TestTimersWakeTheLoopOnlyWhenEarlier(t *testing.T) {
 	timers := newTimers()
 	a, b := &contender{index: -1}, &contender{index: -1}
 	timers.set(a, 100)

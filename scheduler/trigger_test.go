@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-func TestATriggeredJobRunsOnceOnOneReplicaAtOnce(t *testing.T) {
+func TestTriggeredJobRunsOnceAtOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(2*time.Second))
 		f.startMany(3)
@@ -35,7 +35,7 @@ func TestATriggeredJobRunsOnceOnOneReplicaAtOnce(t *testing.T) {
 	})
 }
 
-func TestWhatIsTriggeredDuringARunObeysTheOverlapPolicy(t *testing.T) {
+func TestTriggeredTickObeysTheOverlapPolicy(t *testing.T) {
 	for overlap, want := range map[jobs.Overlap]string{
 		jobs.Forbid:  "1m0s, 1m5.5s at 1m20s",
 		jobs.Queue:   "1m0s, 1m5.5s at 1m20s",
@@ -62,8 +62,8 @@ func TestWhatIsTriggeredDuringARunObeysTheOverlapPolicy(t *testing.T) {
 	}
 }
 
-// TestATickObeysTheOverlapPolicyWhileATriggeredOneRuns: it is a run of the job like any other.
-func TestATickObeysTheOverlapPolicyWhileATriggeredOneRuns(t *testing.T) {
+// TestTickObeysOverlapWhileTriggeredOneRuns: it is a run of the job like any other.
+func TestTickObeysOverlapWhileTriggeredOneRuns(t *testing.T) {
 	for overlap, want := range map[jobs.Overlap]string{
 		jobs.Forbid:  "50.5s, 2m0s",
 		jobs.Queue:   "50.5s, 1m0s at 1m10.5s, 2m0s",
@@ -103,7 +103,7 @@ func TestAPausedJobRunsWhenItIsTriggered(t *testing.T) {
 	}
 }
 
-func TestWhatIsTriggeredRunsWhereItsGroupIsServed(t *testing.T) {
+func TestTriggeredTickRunsWhereItsGroupIsServed(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(0), jobs.WithGroups("eu"))
 		f.start("a")
@@ -122,7 +122,7 @@ func TestWhatIsTriggeredRunsWhereItsGroupIsServed(t *testing.T) {
 	})
 }
 
-func TestWhatIsTriggeredWhileAllAreAwayRunsWhenTheyCome(t *testing.T) {
+func TestTickTriggeredWhileAllAreAwayRunsLater(t *testing.T) {
 	for name, gone := range map[string]struct{ leave, back func(*fleet) }{
 		"stopped":                     {(*fleet).stopAll, func(f *fleet) { f.startMany(3) }},
 		"cut off from what they ask":  {func(f *fleet) { f.every((*link).cut) }, func(f *fleet) { f.every((*link).heal) }},
@@ -149,8 +149,8 @@ func TestWhatIsTriggeredWhileAllAreAwayRunsWhenTheyCome(t *testing.T) {
 	}
 }
 
-// TestWhatIsTriggeredWithoutAWakeRunsWithTheNextTick: every answer about the job tells of it.
-func TestWhatIsTriggeredWithoutAWakeRunsWithTheNextTick(t *testing.T) {
+// TestTriggeredTickRunsWithoutItsNotification: every answer about the job tells of it.
+func TestTriggeredTickRunsWithoutItsNotification(t *testing.T) {
 	for overlap, want := range map[jobs.Overlap][]time.Duration{
 		jobs.Forbid: {10 * time.Second, 15500 * time.Millisecond, 30 * time.Second}, // 20s overlaps what waits
 		jobs.Queue:  {10 * time.Second, 20 * time.Second, 30 * time.Second},         // 20s takes its place
@@ -178,8 +178,8 @@ func TestWhatIsTriggeredWithoutAWakeRunsWithTheNextTick(t *testing.T) {
 	}
 }
 
-// TestWhatIsTriggeredWhileAnAnswerIsUnderWayRunsAtOnce: the answer was given before, and tells nothing of it.
-func TestWhatIsTriggeredWhileAnAnswerIsUnderWayRunsAtOnce(t *testing.T) {
+// TestTickTriggeredDuringAClaimRunsAtOnce: the answer was given before, and tells nothing of it.
+func TestTickTriggeredDuringAClaimRunsAtOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		f.start("a")
@@ -214,7 +214,7 @@ func TestATriggeredRunIsRetriedAndFails(t *testing.T) {
 	})
 }
 
-func TestATriggeredRunIsTakenOverAsItsDeliverySays(t *testing.T) {
+func TestTriggeredRunIsTakenOverByItsDelivery(t *testing.T) {
 	for delivery, want := range map[jobs.Delivery]struct {
 		attempts int
 		outcome  protocol.Outcome
@@ -233,7 +233,7 @@ func TestATriggeredRunIsTakenOverAsItsDeliverySays(t *testing.T) {
 				f.sleepTo(time.Minute)
 				runs := f.runsOf("job", tick)
 				require.Len(t, runs, want.attempts)
-				require.Less(t, runs[len(runs)-1].start, at(14*time.Second+term+time.Second))
+				require.Less(t, runs[len(runs)-1].start, at(14*time.Second+ttl+time.Second))
 				require.Equal(t, want.outcome, f.fateOf("job", tick).outcome)
 			})
 		})
@@ -244,19 +244,19 @@ func TestATriggeredRunIsTakenOverAsItsDeliverySays(t *testing.T) {
 type ear struct {
 	*link
 	mu   sync.Mutex
-	wake func(name string, occasion int64)
+	wake func(name string, tick int64)
 }
 
-func (e *ear) Watch(ctx context.Context, wake func(name string, occasion int64)) error {
+func (e *ear) Watch(ctx context.Context, wake func(name string, tick int64)) error {
 	e.mu.Lock()
 	e.wake = wake
 	e.mu.Unlock()
 	return e.link.Watch(ctx, wake)
 }
 
-// TestWhatWasTriggeredAndSettledNeverRunsAgain, even for a replica that hears of it late, again and again, long after the
+// TestSettledTriggeredTickNeverRunsAgain, even for a replica that learns of it late, again and again, long after the
 // store has ceased to remember it.
-func TestWhatWasTriggeredAndSettledNeverRunsAgain(t *testing.T) {
+func TestSettledTriggeredTickNeverRunsAgain(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
 		var decided atomic.Int32
@@ -286,7 +286,7 @@ func TestWhatWasTriggeredAndSettledNeverRunsAgain(t *testing.T) {
 		require.Len(t, f.runsOf("job", tick), 1)
 		require.Equal(t, int32(2000), decided.Load(), "it asks each time")
 		for _, r := range f.inspect("job").Open {
-			require.NotEqual(t, tick.UnixMilli(), r.Occasion)
+			require.NotEqual(t, tick.UnixMilli(), r.Tick)
 		}
 	})
 }

@@ -211,12 +211,12 @@ type memberClocks struct {
 func clocksOf(members []fleet.Replica, self string, now, since time.Time, limit time.Duration) memberClocks {
 	sum := memberClocks{steady: true}
 	for _, m := range members {
-		if m.ID == self || m.Clock == "" || m.Heard.IsZero() {
+		if m.ID == self || m.Clock == "" || m.LastHeartbeat.IsZero() {
 			continue
 		}
-		age := now.Sub(m.Heard)
+		age := now.Sub(m.LastHeartbeat)
 		present := age >= -sameClock && age <= m.Life // it was sent by the clock as it is now
-		steady := present && !m.Heard.Before(since) && m.Steady+age >= limit
+		steady := present && !m.LastHeartbeat.Before(since) && m.Steady+age >= limit
 		switch m.Clock {
 		case fleet.ClockTrusted:
 			sum.vouched = sum.vouched || present

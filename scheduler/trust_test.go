@@ -88,7 +88,7 @@ func TestSteadyClockIsAcceptedByAllTogether(t *testing.T) {
 	require.False(t, c.accept(at+16*time.Second, all, rebase), "it is trusted already")
 }
 
-func TestNothingIsTakenOverOnceAClockIsAccepted(t *testing.T) {
+func TestNothingIsTakenOverWhenAClockIsAccepted(t *testing.T) {
 	const ttl = 15 * time.Second
 	doubted := func(*testing.T) *trust {
 		c := newTrust(ttl)
@@ -126,7 +126,7 @@ func TestNothingIsTakenOverOnceAClockIsAccepted(t *testing.T) {
 	}
 }
 
-func TestReplicaThatStartsAsksItsClockAndTheMembers(t *testing.T) {
+func TestStartingReplicaReadsClockAndMembers(t *testing.T) {
 	for name, c := range map[string]struct {
 		agrees  bool
 		members memberClocks
@@ -163,13 +163,13 @@ func TestMembersSpeakForTheClockTheySentBy(t *testing.T) {
 	const limit, life = 15 * time.Second, 15 * time.Second
 	since := now.Add(-20 * time.Second) // this replica has seen the clock steady
 	member := func(clock fleet.Clock, age, steady time.Duration) fleet.Replica {
-		return fleet.Replica{ID: "b", Clock: clock, Heard: now.Add(-age), Life: life, Steady: steady}
+		return fleet.Replica{ID: "b", Clock: clock, LastHeartbeat: now.Add(-age), Life: life, Steady: steady}
 	}
 	for name, c := range map[string]struct {
 		member fleet.Replica
 		want   memberClocks
 	}{
-		"itself":                    {fleet.Replica{ID: "a", Clock: fleet.ClockTrusted, Heard: now}, memberClocks{steady: true}},
+		"itself":                    {fleet.Replica{ID: "a", Clock: fleet.ClockTrusted, LastHeartbeat: now}, memberClocks{steady: true}},
 		"of an older version":       {fleet.Replica{ID: "b"}, memberClocks{steady: true}},
 		"trusts it":                 {member(fleet.ClockTrusted, time.Second, time.Hour), memberClocks{vouched: true, steady: true}},
 		"trusts it for a moment":    {member(fleet.ClockTrusted, 4*time.Second, 10*time.Second), memberClocks{vouched: true}},
@@ -178,7 +178,7 @@ func TestMembersSpeakForTheClockTheySentBy(t *testing.T) {
 		"has just started":          {member(fleet.ClockDoubted, 0, 0), memberClocks{steady: true}},
 		"sent by the clock before":  {member(fleet.ClockTrusted, 16*time.Second, time.Hour), memberClocks{}},
 		"sent by a clock ahead":     {member(fleet.ClockTrusted, -2*time.Second, time.Hour), memberClocks{}},
-		"sent before it was steady": {fleet.Replica{ID: "b", Clock: fleet.ClockTrusted, Heard: now.Add(-30 * time.Second), Life: time.Minute, Steady: time.Hour}, memberClocks{vouched: true}},
+		"sent before it was steady": {fleet.Replica{ID: "b", Clock: fleet.ClockTrusted, LastHeartbeat: now.Add(-30 * time.Second), Life: time.Minute, Steady: time.Hour}, memberClocks{vouched: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, clocksOf([]fleet.Replica{c.member}, "a", now, since, limit))

@@ -58,7 +58,7 @@ func TestUpdateSaysWhatItHasChanged(t *testing.T) {
 func TestUpdateBeforeRun(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))
-		s, err := scheduler.New(&link{store: f.store}, nil, scheduler.WithReplica("a"), scheduler.WithTerm(term))
+		s, err := scheduler.New(&link{store: f.store}, nil, scheduler.WithReplica("a"), scheduler.WithTTL(ttl))
 		require.NoError(t, err)
 		require.Equal(t, scheduler.Changes{Added: []string{"job"}}, s.Update(f.registry(f.jobs...)))
 		ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
@@ -68,7 +68,7 @@ func TestUpdateBeforeRun(t *testing.T) {
 	})
 }
 
-func TestAJobThatIsAddedRunsFromItsNextTickOn(t *testing.T) {
+func TestAddedJobRunsFromItsNextTickOn(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.startMany(3)
 		f.sleepTo(25 * time.Second)
@@ -87,7 +87,7 @@ func TestAJobThatIsAddedRunsFromItsNextTickOn(t *testing.T) {
 	})
 }
 
-func TestARunOfAJobThatIsRemovedFinishesAndIsSettledOnce(t *testing.T) {
+func TestRunOfRemovedJobIsSettledOnce(t *testing.T) {
 	for name, list := range map[string]func(*fleet) []*jobs.Job{
 		"removed": func(*fleet) []*jobs.Job { return nil },
 		"defined anew": func(f *fleet) []*jobs.Job {
@@ -120,8 +120,8 @@ func TestARunOfAJobThatIsRemovedFinishesAndIsSettledOnce(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsForItsTurnWhenItsJobIsRemovedRunsWhenThatComesBack, and not before.
-func TestWhatWaitsForItsTurnWhenItsJobIsRemovedRunsWhenThatComesBack(t *testing.T) {
+// TestQueuedTickOfRemovedJobRunsWhenItReturns, and not before.
+func TestQueuedTickOfRemovedJobRunsWhenItReturns(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(15*time.Second), queued)
 		r := f.start("a")
@@ -136,8 +136,8 @@ func TestWhatWaitsForItsTurnWhenItsJobIsRemovedRunsWhenThatComesBack(t *testing.
 	})
 }
 
-// TestWhatIsRemovedFromOneReplicaGoesOnOnOthers: there is no job of the fleet, only jobs of replicas.
-func TestWhatIsRemovedFromOneReplicaGoesOnOnOthers(t *testing.T) {
+// TestJobRemovedFromOneReplicaRunsOnOthers: there is no job of the fleet, only jobs of replicas.
+func TestJobRemovedFromOneReplicaRunsOnOthers(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Second))
 		f.startMany(3)
@@ -153,8 +153,8 @@ func TestWhatIsRemovedFromOneReplicaGoesOnOnOthers(t *testing.T) {
 	})
 }
 
-// TestAJobThatComesBackKnowsWhatWasDecided, also of a run of its former self.
-func TestAJobThatComesBackKnowsWhatWasDecided(t *testing.T) {
+// TestJobThatComesBackKnowsWhatWasDecided, also of a run of its former self.
+func TestJobThatComesBackKnowsWhatWasDecided(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(13*time.Second), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
 		r := f.start("a")
@@ -191,7 +191,7 @@ func TestALeaderTaskThatIsRemovedEnds(t *testing.T) {
 	})
 }
 
-func TestALeaderTaskThatIsDefinedAnewBeginsAnew(t *testing.T) {
+func TestRedefinedLeaderTaskStartsOver(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)
 		edited := f.newJob("job", "", func(ctx context.Context, run jobs.Run) error {
@@ -212,8 +212,8 @@ func TestALeaderTaskThatIsDefinedAnewBeginsAnew(t *testing.T) {
 	})
 }
 
-// TestALeaderTaskCanBecomeAJobWithTicks, and back: the name and its record stay.
-func TestALeaderTaskCanBecomeAJobWithTicks(t *testing.T) {
+// TestLeaderTaskCanBecomeAJobWithTicks, and back: the name and its record stay.
+func TestLeaderTaskCanBecomeAJobWithTicks(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", leads)
 		f.startMany(3)
@@ -237,7 +237,7 @@ func TestALeaderTaskCanBecomeAJobWithTicks(t *testing.T) {
 	})
 }
 
-// TestUpdatesThatRaceWithTicksLoseNothing defines jobs anew at any moment, on all replicas at once.
+// TestUpdatesThatRaceWithTicksLoseNothing defines jobs again at any moment, on all replicas at once.
 func TestUpdatesThatRaceWithTicksLoseNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		const count = 10
@@ -351,7 +351,7 @@ func TestUpdateAfterRunStartsNothing(t *testing.T) {
 }
 
 // A leader task calls the handler of the last Update when it is called again.
-func TestALeaderTaskTakesTheNewHandler(t *testing.T) {
+func TestLeaderTaskTakesTheNewHandler(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		ended := make(chan struct{})
 		calls := map[string]int{}

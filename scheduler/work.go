@@ -96,8 +96,8 @@ func (c *contender) claimTickLocked(d decision, now int64) *request {
 	if d.overlap == protocol.OverlapWait && c.runsLocked() { // the answer is known: it is busy
 		c.cursor = c.cursor.planned(d)
 		c.cursor.blocked = now
-		c.rest = rest{blocked, now + ms(c.s.term/2)}
-		c.s.report(report{kind: progressBusy, job: c.name, tick: d.tick, until: now + ms(c.s.term)})
+		c.rest = rest{blocked, now + ms(c.s.ttl/2)}
+		c.s.report(report{kind: progressBusy, job: c.name, tick: d.tick, until: now + ms(c.s.ttl)})
 		return nil
 	}
 	if !c.roomLocked(c.due(d.tick) + c.backupLocked()) {

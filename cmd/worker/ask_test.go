@@ -63,7 +63,7 @@ func (s *site) json(v any, args ...string) {
 func (s *site) contended(names ...string) {
 	s.Helper()
 	for _, name := range names {
-		_, err := s.store.Sync(s.Context(), []protocol.Sync{{Name: name, Mark: s.begin}})
+		_, err := s.store.Sync(s.Context(), []protocol.Sync{{Name: name, Watermark: s.begin}})
 		require.NoError(s, err)
 	}
 }
@@ -72,26 +72,26 @@ func (s *site) contended(names ...string) {
 func (s *site) defined(p protocol.Policy, names ...string) {
 	s.Helper()
 	for _, name := range names {
-		_, err := s.store.Sync(s.Context(), []protocol.Sync{{Name: name, Mark: s.begin, Policy: p, Defines: true}})
+		_, err := s.store.Sync(s.Context(), []protocol.Sync{{Name: name, Watermark: s.begin, Policy: p, Defines: true}})
 		require.NoError(s, err)
 	}
 }
 
-// claim claims an occasion so many ms after the beginning, as a replica called r1.
-func (s *site) claim(name string, occasion int64) protocol.Grant {
+// claim claims a tick so many ms after the beginning, as a replica called r1.
+func (s *site) claim(name string, tick int64) protocol.Grant {
 	s.Helper()
-	g, err := claimAs(s.Context(), s.store, name, occasion, "r1")
+	g, err := claimAs(s.Context(), s.store, name, tick, "r1")
 	require.NoError(s, err)
 	return g
 }
 
-func claimAs(ctx context.Context, store protocol.Store, name string, occasion int64, holder string) (protocol.Grant, error) {
-	c := protocol.Claim{Name: name, Occasion: occasion, Holder: holder, Request: fmt.Sprint("r-", occasion), Term: time.Minute, Overlap: protocol.OverlapSkip}
+func claimAs(ctx context.Context, store protocol.Store, name string, tick int64, holder string) (protocol.Grant, error) {
+	c := protocol.Claim{Name: name, Tick: tick, Holder: holder, Request: fmt.Sprint("r-", tick), TTL: time.Minute, Overlap: protocol.OverlapSkip}
 	a, err := store.Claim(ctx, c)
 	if err == nil && a.Status != protocol.Granted && a.Status != protocol.Skipped {
 		err = fmt.Errorf("%s", a.Status)
 	}
-	return protocol.Grant{Name: name, Occasion: occasion, Holder: holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Term: c.Term}, err
+	return protocol.Grant{Name: name, Tick: tick, Holder: holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, TTL: c.TTL}, err
 }
 
 func (s *site) settle(g protocol.Grant, outcome protocol.Outcome, note fleet.Note) {
@@ -102,7 +102,7 @@ func (s *site) settle(g protocol.Grant, outcome protocol.Outcome, note fleet.Not
 
 func (s *site) announce(r fleet.Replica) {
 	s.Helper()
-	require.NoError(s, s.store.Announce(s.Context(), r.ID, r.Encode(), time.Minute))
+	require.NoError(s, s.store.SendHeartbeat(s.Context(), r.ID, r.Encode(), time.Minute))
 }
 
 // asksFleet are the commands that ask or rule a fleet.
@@ -142,7 +142,7 @@ func TestCommandsWaitLongerThanAShortTTL(t *testing.T) {
 	s.contended("sync-orders")
 	slow := proxytest.New(t, s.server.Addr())
 	served := fleet.Replica{ID: "r1", Jobs: map[string]string{"nightly-report": "a", "sync-orders": "a"}}
-	require.NoError(t, s.store.Announce(t.Context(), served.ID, served.Encode(), time.Hour))
+	require.NoError(t, s.store.SendHeartbeat(t.Context(), served.ID, served.Encode(), time.Hour))
 	slow.Delay(200*time.Millisecond, proxytest.Replies) // more than a sixth of the TTL
 	path := filetest.Config(t, fmt.Sprintf("namespace: billing\nredis: {url: 'redis://%s'}\nlease: {ttl: 1s}\n%s", slow.Addr(), siteJobs))
 	for command, args := range asksFleet {

@@ -125,7 +125,7 @@ func TestCancelSaysWhichTicksAreOpen(t *testing.T) {
 	require.Contains(t, r.stderr, "no replica has ever served")
 	s.contended("sync-orders")
 	first := s.claim("sync-orders", s.begin+1000)
-	c := protocol.Claim{Name: "sync-orders", Occasion: s.begin + 2000, Holder: "r2", Request: "x", Term: time.Minute}
+	c := protocol.Claim{Name: "sync-orders", Tick: s.begin + 2000, Holder: "r2", Request: "x", TTL: time.Minute}
 	_, err := s.store.Claim(t.Context(), c)
 	require.NoError(t, err)
 

@@ -70,7 +70,7 @@ func TestForgetRefusesAJobInUse(t *testing.T) {
 	s.settle(g, "succeeded", fleet.Note{})
 	require.Contains(t, s.ask("forget", "old-report", "--yes").stderr, "so nothing was removed: r1 serves it")
 
-	require.NoError(t, s.store.Announce(t.Context(), "r1", []byte("of another version"), time.Minute))
+	require.NoError(t, s.store.SendHeartbeat(t.Context(), "r1", []byte("of another version"), time.Minute))
 	require.Contains(t, s.ask("forget", "old-report", "--yes").stderr, "a live replica does not say which jobs it serves")
 
 	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, JobCount: 1})
@@ -128,6 +128,6 @@ func TestForgottenJobOfAWorkerThatIsBackRunsAgain(t *testing.T) {
 	after, err := s.store.Inspect(t.Context(), "tick-tock")
 	require.NoError(t, err)
 	require.Greater(t, after.Token, before.Token)
-	require.Greater(t, after.Settled[0].Occasion, before.Mark, "nothing of the old record is left, and nothing was caught up")
+	require.Greater(t, after.Settled[0].Tick, before.Watermark, "nothing of the old record is left, and nothing was caught up")
 	require.Equal(t, 0, ask(stale, "trigger", "tick-tock").code, "the rate begins again")
 }

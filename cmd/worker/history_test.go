@@ -22,7 +22,7 @@ func TestHistoryPrintsEachTickWithItsOutcome(t *testing.T) {
 	first := s.claim("sync-orders", s.begin+1000)
 	s.claim("sync-orders", s.begin+2000)
 	s.settle(first, "failed", fleet.Note{Started: time.UnixMilli(s.begin + 1500), Error: "exit status 3\n\x1b[2J"})
-	_, _, err := s.store.Pass(t.Context(), protocol.Pass{
+	_, _, err := s.store.Skip(t.Context(), protocol.Skip{
 		Name: "sync-orders", From: s.begin + 2000, To: s.begin + 12000, Outcome: "missed", Request: "p", Holder: "r2",
 		Note: fleet.Note{Reason: "too_old", Count: 10}.String(),
 	})

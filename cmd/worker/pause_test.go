@@ -33,7 +33,7 @@ func TestPauseAndResumeHoldForTheFleet(t *testing.T) {
 
 	record, err := s.store.Inspect(t.Context(), "sync-orders")
 	require.NoError(t, err)
-	require.Equal(t, "the database moves", record.Paused.Why)
+	require.Equal(t, "the database moves", record.Paused.Reason)
 
 	r = s.ask("resume", "sync-orders", "--by", "ops2")
 	require.Equal(t, 0, r.code, r.stderr)

@@ -63,7 +63,7 @@ func TestRepairBringsTheWatermarkBack(t *testing.T) {
 	require.EqualError(t, err, "decided", "it ran by the wrong clock")
 	record, err := s.store.Inspect(t.Context(), "sync-orders")
 	require.NoError(t, err)
-	require.Equal(t, ran.UnixMilli(), record.Mark)
+	require.Equal(t, ran.UnixMilli(), record.Watermark)
 }
 
 // TestRepairedJobRunsOnItsWorker has a worker accept a clock that is 8 h ahead, which is then right again.

@@ -14,12 +14,12 @@ import (
 func TestStatusPrintsJobsAndReplicas(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders", "nightly-report")
-	s.announce(fleet.Replica{ID: "r1", Groups: []string{"eu"}, ClockOffset: -2 * time.Second, Term: 15 * time.Second, Running: 1, Version: "v1.2.3",
+	s.announce(fleet.Replica{ID: "r1", Groups: []string{"eu"}, ClockOffset: -2 * time.Second, TTL: 15 * time.Second, Running: 1, Version: "v1.2.3",
 		Jobs: map[string]string{"sync-orders": "aaaaaaaaaaaa"}})
 	s.announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "bbbbbbbbbbbb", "other": "c"}})
 	s.settle(s.claim("sync-orders", s.begin+1000), "succeeded", fleet.Note{})
 	s.claim("sync-orders", s.begin+2000)
-	_, err := s.store.Pause(t.Context(), "nightly-report", protocol.Pause{By: "ops1", Why: "the database moves"})
+	_, err := s.store.Pause(t.Context(), "nightly-report", protocol.Pause{By: "ops1", Reason: "the database moves"})
 	require.NoError(t, err)
 
 	r := s.ask("status")

@@ -33,7 +33,7 @@ func TestTriggerWithAKeyCountsOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, record.Open, 1)
 	require.Equal(t, "ops2", record.Open[0].Holder)
-	require.Equal(t, fmt.Sprintf("billing/sync-orders/%d\n", record.Open[0].Occasion), r.stdout)
+	require.Equal(t, fmt.Sprintf("billing/sync-orders/%d\n", record.Open[0].Tick), r.stdout)
 
 	again := s.ask("trigger", "sync-orders", "--key", "deploy-1")
 	require.Equal(t, result{0, r.stdout, "an earlier trigger had this key: this is its tick\n"}, again)
@@ -46,13 +46,13 @@ func TestTriggerWithAKeyCountsOnce(t *testing.T) {
 	require.Equal(t, strings.TrimSpace(r.stdout), j.ID)
 	tick, err := time.Parse(time.RFC3339, j.Tick)
 	require.NoError(t, err)
-	require.Equal(t, record.Open[0].Occasion, tick.UnixMilli())
+	require.Equal(t, record.Open[0].Tick, tick.UnixMilli())
 }
 
 func TestTriggerWarnsOfSilentReplicas(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
-	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, Term: time.Millisecond})
+	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, TTL: time.Millisecond})
 	silent := func() string {
 		r := s.ask("trigger", "sync-orders")
 		require.Equal(t, 0, r.code, r.stderr)
@@ -61,7 +61,7 @@ func TestTriggerWarnsOfSilentReplicas(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.Contains(silent(), "warning: no replica that serves this job has sent its heartbeat in time (r1): it runs when one of them is back, or another starts\n")
 	}, patience, 200*time.Millisecond)
-	s.announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "a"}, Term: time.Hour})
+	s.announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "a"}, TTL: time.Hour})
 	require.NotContains(t, silent(), "warning", "one that serves it does")
 }
 
@@ -80,10 +80,10 @@ func TestTriggerAboveTheRateIsRefused(t *testing.T) {
 	s := newSite(t)
 	s.defined(protocol.Policy{Every: 10 * time.Minute, Burst: 1}, "nightly-report")
 	id := s.accepted("nightly-report")
-	occasion := int64(0)
-	_, err := fmt.Sscanf(id, "billing/nightly-report/%d", &occasion)
+	tick := int64(0)
+	_, err := fmt.Sscanf(id, "billing/nightly-report/%d", &tick)
 	require.NoError(t, err)
-	s.settle(s.claim("nightly-report", occasion), "succeeded", fleet.Note{})
+	s.settle(s.claim("nightly-report", tick), "succeeded", fleet.Note{})
 
 	r := s.ask("trigger", "nightly-report")
 	require.Equal(t, 1, r.code)
@@ -150,7 +150,7 @@ func TestTriggerWaitsForTheOutcome(t *testing.T) {
 							time.Sleep(5 * time.Millisecond)
 							continue
 						}
-						g, err := claimAs(t.Context(), s.store, "sync-orders", r.Open[0].Occasion, "r1")
+						g, err := claimAs(t.Context(), s.store, "sync-orders", r.Open[0].Tick, "r1")
 						if err != nil {
 							return err
 						}

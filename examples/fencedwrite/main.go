@@ -44,9 +44,9 @@ func main() {
 
 func demo(ctx context.Context, out io.Writer) error {
 	store, account := new(memlease.Store), &account{name: "account-7"}
-	claim := lease.Claim{Name: account.name, Term: 200 * time.Millisecond}
+	claim := lease.Claim{Name: account.name, TTL: 200 * time.Millisecond}
 
-	// A process that is frozen renews nothing; to play one, take the lease without a keeper.
+	// A process that is frozen renews nothing; to play one, take the lease without a renewer.
 	claim.Holder, claim.Request = "frozen", "1"
 	frozen, err := store.Claim(ctx, claim)
 	if err != nil {
@@ -60,7 +60,7 @@ func demo(ctx context.Context, out io.Writer) error {
 	for awake == nil {
 		awake, err = lease.Acquire(ctx, store, claim)
 		if held, ok := errors.AsType[*lease.HeldError](err); ok {
-			time.Sleep(held.Left)
+			time.Sleep(held.Remaining)
 		} else if err != nil {
 			return err
 		}

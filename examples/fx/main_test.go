@@ -43,7 +43,7 @@ func stop(t *testing.T, app *fx.App) {
 }
 
 // A run of a minute in an application that fx stops within its 15 s is cancelled, and its tick released.
-func TestFxCancelsALongRunAndReleasesItsTick(t *testing.T) {
+func TestFxCancelsLongRunAndReleasesItsTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(memlease.Store)
 		began, cancelled := make(chan struct{}, 9), make(chan error, 9)
@@ -65,7 +65,7 @@ func TestFxCancelsALongRunAndReleasesItsTick(t *testing.T) {
 		r, err := store.Inspect(t.Context(), "minute")
 		require.NoError(t, err)
 		require.Len(t, r.Open, 1)
-		require.Zero(t, r.Open[0].Left, "released")
+		require.Zero(t, r.Open[0].Remaining, "released")
 	})
 }
 
@@ -88,5 +88,5 @@ func TestTheWholeProgramReleasesItsTickOnRedis(t *testing.T) {
 	r, err := store.Inspect(t.Context(), "minute")
 	require.NoError(t, err)
 	require.Len(t, r.Open, 1)
-	require.Zero(t, r.Open[0].Left, "released")
+	require.Zero(t, r.Open[0].Remaining, "released")
 }

@@ -59,7 +59,7 @@ func shops(ctx context.Context, t *testing.T, lasts time.Duration, stores []leas
 }
 
 // judge reads what the shops wrote: what they sold, and whether the limits were kept.
-func judge(t *testing.T, text string) (sold, terms int) {
+func judge(t *testing.T, text string) (sold, ttls int) {
 	t.Helper()
 	paying, leading := 0, 0
 	for scan := bufio.NewScanner(bytes.NewBufferString(text)); scan.Scan(); {
@@ -74,7 +74,7 @@ func judge(t *testing.T, text string) (sold, terms int) {
 			paying--
 		case "leads,":
 			leading++
-			terms++
+			ttls++
 		case "leads":
 			leading--
 		case "sold":
@@ -88,17 +88,17 @@ func judge(t *testing.T, text string) (sold, terms int) {
 		require.LessOrEqual(t, leading, 1, "leaders:\n%s", text)
 	}
 	require.Zero(t, leading)
-	return sold, terms
+	return sold, ttls
 }
 
-func TestTheShopsShareAStockAPartnerAndAManager(t *testing.T) {
+func TestShopsShareStockPartnerAndManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, stock := new(memlease.Store), new(memoryStock)
 		text := shops(t.Context(), t, time.Minute, []lease.Store{store, store, store}, repeat(stock))
-		sold, terms := judge(t, text)
+		sold, ttls := judge(t, text)
 		require.Greater(t, sold, 500)
 		require.Zero(t, (sold+stock.count)%delivery, "what was delivered was sold or is there")
-		require.Equal(t, 2, terms, "the first leader, and its successor")
+		require.Equal(t, 2, ttls, "the first leader, and its successor")
 
 		_, err := stock.add(t.Context(), 1, -1)
 		require.ErrorIs(t, err, fence.ErrStale)
@@ -118,9 +118,9 @@ func TestTheShopsMayHaveRedis(t *testing.T) {
 		require.NoError(t, err)
 		stores, stocks = append(stores, store), append(stocks, stock)
 	}
-	sold, terms := judge(t, shops(t.Context(), t, 2*time.Second, stores, stocks))
+	sold, ttls := judge(t, shops(t.Context(), t, 2*time.Second, stores, stocks))
 	require.Positive(t, sold)
-	require.Positive(t, terms)
+	require.Positive(t, ttls)
 	left, err := server.Client(t).Get(t.Context(), "shop:stock").Int()
 	require.NoError(t, err)
 	require.Zero(t, (sold+left)%delivery, "what was delivered was sold or is there")

@@ -95,8 +95,8 @@ func (s *shop) change(ctx context.Context, by func(count int) int) (left, change
 }
 
 // manage fills the stock up while this replica leads.
-func (s *shop) manage(ctx context.Context, term int64) error {
-	fmt.Fprintln(s.out, s.name, "leads, in term", term)
+func (s *shop) manage(ctx context.Context, ttl int64) error {
+	fmt.Fprintln(s.out, s.name, "leads, in term", ttl)
 	for sleep(ctx, 300*time.Millisecond) {
 		// The stock compares tokens of its mutex. The term is another lock's, and says nothing there.
 		_, _, err := s.change(ctx, func(count int) int {

@@ -90,7 +90,7 @@ func TestAFirstLineOfFlagsStaysTheFirst(t *testing.T) {
 	require.Error(t, script(t, "#!lua flags=no-writes\nreturn 1").Run(t.Context(), client, 5, []string{"a"}).Err())
 }
 
-func TestAServerThatLostItsScriptsGetsTheirSource(t *testing.T) {
+func TestScriptsAreSentAgainAfterServerLostThem(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	s := script(t, add)
 	for n := range int64(3) {
@@ -155,7 +155,7 @@ func TestTheTokensKeyIsInTheResourcesSlot(t *testing.T) {
 	}
 }
 
-func TestARedisThatIsOutOfMemoryWritesNothing(t *testing.T) {
+func TestRedisThatIsOutOfMemoryWritesNothing(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	s := script(t, add)
 	require.NoError(t, s.Run(t.Context(), client, 5, []string{"a"}, 1).Err())

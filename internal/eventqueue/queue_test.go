@@ -36,7 +36,7 @@ func TestEventsComeInOrderAndGapsAreCounted(t *testing.T) {
 	})
 }
 
-func TestHandlerThatBreaksGetsTheNextEvent(t *testing.T) {
+func TestHandlerThatPanicsGetsTheNextEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got, broken []any
 		q := eventqueue.New(9, eventqueue.One, func(e int) {

@@ -13,7 +13,7 @@ type Queue struct {
 	busy map[string][]chan struct{} // of the keys that are in use, who waits
 }
 
-// Take waits until all keys, which are different, are free, and returns what frees them. Those who wait for a key go in the
+// Take waits until all keys, which are different, are free, and returns what frees them. waiters for a key go in the
 // order in which they came. It fails only when ctx ends.
 func (q *Queue) Take(ctx context.Context, keys ...string) (give func(), err error) {
 	if len(keys) > 1 { // in one order, so that no two callers wait for each other

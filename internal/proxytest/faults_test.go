@@ -35,7 +35,7 @@ func TestDelayIsLatencyInEachDirection(t *testing.T) {
 	}
 }
 
-func TestDelayDoesNotAddUpForWhatIsSentTogether(t *testing.T) {
+func TestDelayOfBytesSentTogetherDoesNotAddUp(t *testing.T) {
 	const delay, values = 200 * time.Millisecond, 100
 	f := setup(t)
 	f.proxy.Delay(delay)
@@ -51,7 +51,7 @@ func TestDelayDoesNotAddUpForWhatIsSentTogether(t *testing.T) {
 	require.Less(t, time.Since(start), values*delay/2)
 }
 
-func TestHealDeliversWhatIsDelayedAtOnce(t *testing.T) {
+func TestHealDeliversDelayedBytesAtOnce(t *testing.T) {
 	f := setup(t)
 	f.proxy.Delay(time.Hour)
 	outcome := f.inBackground(t, "SET", "key", "set")
@@ -175,7 +175,7 @@ func TestLostReplyWasExecuted(t *testing.T) {
 	require.Equal(t, 2, f.proxy.RepliesLost())
 }
 
-func TestLostReplyOfAnyCommandIsNotThatOfSettingUp(t *testing.T) {
+func TestLostReplyOfAnyCommandSparesTheHandshake(t *testing.T) {
 	f := setup(t)
 	f.proxy.LoseReplies(3)
 
@@ -187,7 +187,7 @@ func TestLostReplyOfAnyCommandIsNotThatOfSettingUp(t *testing.T) {
 	require.Equal(t, 3, f.proxy.CommandsByName()["HELLO"])
 }
 
-func TestLostReplyInAPipelineTakesTheLaterOnesWithIt(t *testing.T) {
+func TestLostReplyInAPipelineLosesTheLaterOnes(t *testing.T) {
 	f := setup(t)
 	f.proxy.LoseReplies(1, "GET")
 

@@ -95,7 +95,7 @@ func reply(t *rapid.T, depth int) string {
 	}
 }
 
-func TestRepliesBeginWhereTheyDoHoweverTheyAreCut(t *testing.T) {
+func TestRepliesAreFoundHoweverTheyAreCut(t *testing.T) {
 	type mark struct {
 		offset int
 		push   bool

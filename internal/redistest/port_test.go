@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPortThatAnotherServerTookIsNotMistakenForOurs(t *testing.T) {
+func TestPortTakenByAnotherServerIsNotOurs(t *testing.T) {
 	first, second := Start(t), Start(t)
 	second.Kill()
 	require.NoError(t, collect(nil).write(filepath.Join(second.dir, "redis.conf"), second.dir, first.port))

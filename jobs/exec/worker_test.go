@@ -30,7 +30,7 @@ type worker struct {
 // orders are what a worker process is started with.
 type orders struct {
 	Command Command
-	Term    time.Duration
+	TTL     time.Duration
 }
 
 // outcome is the line that it prints in the end.
@@ -47,7 +47,7 @@ func workerMain() int {
 	}
 	var logged logBuffer
 	s := NewSupervisor([]string{"supervisor"}, WithLogger(logged.logger()))
-	err := New(s, o.Command)(context.Background(), runUnder(leaseOf(o.Term)))
+	err := New(s, o.Command)(context.Background(), runUnder(leaseOf(o.TTL)))
 	result := outcome{Failed: err != nil}
 	if failed, ok := errors.AsType[*ExitError](err); ok {
 		result.Reason = failed.Reason

@@ -251,7 +251,7 @@ func (s *Session) take(w *work, res Result) {
 	if res.Err != nil || res.Status == Refused {
 		err := res.Err
 		if err == nil {
-			err = &RefusedError{Left: res.Wait}
+			err = &RefusedError{Remaining: res.Wait}
 		}
 		w.fail(err)
 		return
@@ -303,7 +303,7 @@ func (c *Change) result(from Value, res Result) Value {
 
 // entry is the entry of a settled tick in a history of that length.
 func (s *Session) entry(settled protocol.Settled, kept int) Entry {
-	id := strconv.AppendInt(make([]byte, 0, 64), settled.Occasion, 36)
+	id := strconv.AppendInt(make([]byte, 0, 64), settled.Tick, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.Token, 36)
 	id = strconv.AppendInt(append(id, '.'), settled.From, 36)
 	id = append(append(id, '.'), settled.Outcome...)
@@ -320,9 +320,9 @@ func name(key string) string { return key[strings.IndexByte(key, ':')+1:] }
 
 // RefusedError says that a store grants nothing for a while.
 type RefusedError struct {
-	Left time.Duration
+	Remaining time.Duration
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("lease: the store grants nothing for another %s", e.Left)
+	return fmt.Sprintf("lease: the store grants nothing for another %s", e.Remaining)
 }

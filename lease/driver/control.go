@@ -18,7 +18,7 @@ func (s *Session) Pause(ctx context.Context, name string, p protocol.Pause) (in 
 		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			in, answer = r.Pause(p, at)
-			return about(answer == nil, name, protocol.Ruled)
+			return about(answer == nil, name, protocol.PauseChanged)
 		}
 	})
 	if err = cmp.Or(err, answer); err != nil {
@@ -37,7 +37,7 @@ func (s *Session) Resume(ctx context.Context, name string, q protocol.Resume) (w
 		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
 			was, answer = r.Resume(q, at)
-			return about(answer == nil, name, protocol.Ruled)
+			return about(answer == nil, name, protocol.PauseChanged)
 		}
 	})
 	if err = cmp.Or(err, answer); err != nil {
@@ -82,7 +82,7 @@ func (s *Session) Repair(ctx context.Context, q protocol.Repair) (a protocol.Rep
 		w.rule = func(at *record.Moment) []Notification {
 			r.Recall(settled)
 			a, answer = r.Repair(q, at)
-			return about(a.Changed, q.Name, protocol.Ruled)
+			return about(a.Changed, q.Name, protocol.PauseChanged)
 		}
 	})
 	return a, cmp.Or(err, answer)
@@ -98,7 +98,7 @@ func (s *Session) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.T
 		w.rule = func(at *record.Moment) []Notification {
 			var wake bool
 			a, wake, answer = r.Trigger(t, at)
-			return about(wake, t.Name, a.Occasion)
+			return about(wake, t.Name, a.Tick)
 		}
 	})
 	return a, cmp.Or(err, answer)

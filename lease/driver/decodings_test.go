@@ -65,24 +65,24 @@ func TestKeptDecodingsEqualFreshOnes(t *testing.T) {
 func change(t *testing.T, s *driver.Session, random *rand.Rand, grants []protocol.Grant) []protocol.Grant {
 	t.Helper()
 	ctx, name := t.Context(), fmt.Sprint("job", random.IntN(2))
-	g := protocol.Grant{Name: name, Occasion: 7, Holder: "a", Request: "r", Token: 1, Attempt: 1, Term: time.Second}
+	g := protocol.Grant{Name: name, Tick: 7, Holder: "a", Request: "r", Token: 1, Attempt: 1, TTL: time.Second}
 	if len(grants) > 0 {
 		g = grants[random.IntN(len(grants))]
 	}
 	switch random.IntN(12) {
 	case 0, 1:
-		_, err := s.Sync(ctx, []protocol.Sync{{Name: name, Mark: 5, Revision: fmt.Sprint(random.IntN(3)), Schedule: "@daily"}})
+		_, err := s.Sync(ctx, []protocol.Sync{{Name: name, Watermark: 5, Revision: fmt.Sprint(random.IntN(3)), Schedule: "@daily"}})
 		require.NoError(t, err)
 	case 2, 3, 4, 5:
 		c := protocol.Claim{
-			Name: name, Occasion: int64(len(grants) + 6 - random.IntN(2)), Holder: "a", Request: "r", Term: time.Minute,
+			Name: name, Tick: int64(len(grants) + 6 - random.IntN(2)), Holder: "a", Request: "r", TTL: time.Minute,
 			Overlap: protocol.Overlap(random.IntN(5)), Takeovers: 1,
 		}
 		a, err := s.Claim(ctx, c)
 		require.NoError(t, err)
 		if a.Status == protocol.Granted {
 			grants = append(grants, protocol.Grant{
-				Name: name, Occasion: c.Occasion, Holder: "a", Request: "r", Token: a.Token, Attempt: a.Attempt, Takeovers: 1, Term: c.Term,
+				Name: name, Tick: c.Tick, Holder: "a", Request: "r", Token: a.Token, Attempt: a.Attempt, Takeovers: 1, TTL: c.TTL,
 			})
 		}
 	case 6, 7, 8: // whether they are answered by an error is for others to test
@@ -90,7 +90,7 @@ func change(t *testing.T, s *driver.Session, random *rand.Rand, grants []protoco
 	case 9:
 		_ = s.Release(ctx, g)
 	case 10:
-		g.Term += time.Duration(random.IntN(2)) * time.Second
+		g.TTL += time.Duration(random.IntN(2)) * time.Second
 		_ = s.Renew(ctx, []protocol.Grant{g})
 	case 11:
 		_, _ = s.Repair(ctx, protocol.Repair{Name: name})
@@ -105,7 +105,7 @@ func TestDecodingIsNotReusedForAnotherValue(t *testing.T) {
 		"bytes": func(v *driver.Value) { v.Data = append([]byte{0}, v.Data...) },
 	} {
 		s := replica(t, new(driver.Memory))
-		_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
+		_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})
 		require.NoError(t, err)
 		_, err = s.Claim(t.Context(), claim(100, "a"))
 		require.NoError(t, err)
@@ -124,15 +124,15 @@ func TestDecodingIsNotReusedForAnotherValue(t *testing.T) {
 func TestRecordsThatAreOnlyReadAreNotKeptDecoded(t *testing.T) {
 	s := replica(t, new(driver.Memory))
 	for i := range 100 {
-		_, err := s.Sync(t.Context(), []protocol.Sync{{Name: fmt.Sprint("job", i), Mark: 5, Revision: "1", Schedule: "@daily"}})
+		_, err := s.Sync(t.Context(), []protocol.Sync{{Name: fmt.Sprint("job", i), Watermark: 5, Revision: "1", Schedule: "@daily"}})
 		require.NoError(t, err)
 	}
 	require.Empty(t, s.Decodings())
-	a, err := s.Claim(t.Context(), protocol.Claim{Name: "job7", Occasion: 100, Holder: "a", Request: "r", Term: time.Minute})
+	a, err := s.Claim(t.Context(), protocol.Claim{Name: "job7", Tick: 100, Holder: "a", Request: "r", TTL: time.Minute})
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, a.Status)
 	require.Len(t, s.Decodings(), 1)
-	g := protocol.Grant{Name: "job7", Occasion: 100, Holder: "a", Request: "r", Token: a.Token, Attempt: 1, Term: time.Minute}
+	g := protocol.Grant{Name: "job7", Tick: 100, Holder: "a", Request: "r", Token: a.Token, Attempt: 1, TTL: time.Minute}
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
 	require.Len(t, s.Decodings(), 1, "its next tick is claimed from it")
 }

@@ -42,7 +42,7 @@
 //	value of lock:NAME     the lock of that name, and its queue: package record, Lock
 //	list of journal:NAME   its journal; journal: is that of the namespace
 //
-// Records have no end; locks, which may have any number of names, are kept for a day and a term after they were touched.
+// Records have no end; locks, which may have any number of names, are kept for a day and a TTL after they were touched.
 //
 // # What can go wrong
 //

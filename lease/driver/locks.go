@@ -34,7 +34,9 @@ func (s *Session) ClaimLock(ctx context.Context, c protocol.LockClaim) (a protoc
 	err = s.oneLock(ctx, "claim", c.Name, false, func(l *record.Lock, at *record.Moment) (waiters []string) {
 		a, waiters = l.Claim(c, at)
 		return waiters
-	}, func(guessed, stamped int64, now time.Time) { stamp(&a.Token, &a.Left, &a.Now, guessed, stamped, now) })
+	}, func(guessed, stamped int64, now time.Time) {
+		stamp(&a.Token, &a.Remaining, &a.Now, guessed, stamped, now)
+	})
 	if err != nil {
 		return protocol.LockAnswer{}, err
 	}
@@ -46,7 +48,7 @@ func (s *Session) RenewLocks(ctx context.Context, grants []protocol.LockGrant) [
 	return s.renew(ctx, len(grants), func(i int) renewal {
 		g := &grants[i]
 		return renewal{
-			key: lockPrefix + g.Name, name: g.Name, holder: g.Holder + " " + g.Request, token: g.Token, term: g.Term,
+			key: lockPrefix + g.Name, name: g.Name, holder: g.Holder + " " + g.Request, token: g.Token, ttl: g.TTL,
 			fault: g.Validate(),
 		}
 	}, func() (record.State, func(i int, at *record.Moment) error) {

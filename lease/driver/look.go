@@ -58,7 +58,7 @@ func history(list []Entry, recent []protocol.Settled) ([]protocol.Settled, error
 	}
 	for _, r := range recent {
 		if !slices.ContainsFunc(all, func(s protocol.Settled) bool {
-			return s.Occasion == r.Occasion && s.Token == r.Token && s.From == r.From
+			return s.Tick == r.Tick && s.Token == r.Token && s.From == r.From
 		}) {
 			all = append(all, r)
 		}
@@ -70,7 +70,7 @@ func history(list []Entry, recent []protocol.Settled) ([]protocol.Settled, error
 }
 
 // Watch implements [protocol.Watcher].
-func (s *Session) Watch(ctx context.Context, wake func(name string, tick int64)) error {
+func (s *Session) Watch(ctx context.Context, wake func(name string, tickClaim int64)) error {
 	return s.medium().Subscribe(ctx, func(n Notification) {
 		if n.Waiters == nil {
 			wake(n.Name, n.Tick)
@@ -89,14 +89,14 @@ func (s *Session) Append(ctx context.Context, name, request string, text []byte)
 }
 
 // Notes implements [protocol.Journal].
-func (s *Session) Notes(ctx context.Context, name string, n int) ([]protocol.Noted, error) {
+func (s *Session) Notes(ctx context.Context, name string, n int) ([]protocol.JournalEntry, error) {
 	if n < 1 || n > protocol.MaxNotes {
 		n = protocol.MaxNotes
 	}
 	res := s.medium().Do(ctx, []Op{{Key: journalPrefix + name, Newest: n}})[0]
-	var notes []protocol.Noted
+	var notes []protocol.JournalEntry
 	for _, e := range res.List {
-		notes = append(notes, protocol.Noted{At: e.At.UTC().Truncate(time.Microsecond), Request: e.ID, Text: e.Text})
+		notes = append(notes, protocol.JournalEntry{At: e.At.UTC().Truncate(time.Microsecond), Request: e.ID, Text: e.Text})
 	}
 	return notes, failed("read the journal of", name, res.Err)
 }

@@ -23,5 +23,5 @@ func TestGrantFoundAgainHasWhatRemainsOfIt(t *testing.T) {
 	a, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, a.Status)
-	require.LessOrEqual(t, a.Left, c.Term-4*time.Second)
+	require.LessOrEqual(t, a.Remaining, c.TTL-4*time.Second)
 }

@@ -19,7 +19,7 @@ func (s *Session) Remove(ctx context.Context, q protocol.Remove) (a protocol.Rem
 		w.rule = func(at *record.Moment) []Notification {
 			a, answer = r.Remove(q, at)
 			w.removes = a.Status == protocol.RecordRemoved
-			return about(w.removes, q.Name, protocol.Ruled)
+			return about(w.removes, q.Name, protocol.PauseChanged)
 		}
 	})
 	if err = cmp.Or(err, answer); err != nil {

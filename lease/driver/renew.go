@@ -12,7 +12,7 @@ import (
 type renewal struct {
 	key, name, holder string // the key, the name for people, and the holder as the value's lease has it
 	token             int64
-	term              time.Duration
+	ttl               time.Duration
 	fault             error // the answer, when it is not nil
 	byRule            bool  // more than the end of the lease may change
 }
@@ -35,7 +35,7 @@ func (s *Session) renew(ctx context.Context, n int, of func(i int) renewal,
 		case r.byRule:
 			rest[r.key] = append(rest[r.key], i)
 		default:
-			ops, asked = append(ops, Op{Key: r.key, Renew: &Renewal{Token: r.token, Holder: r.holder, TTL: r.term}}), append(asked, i)
+			ops, asked = append(ops, Op{Key: r.key, Renew: &Renewal{Token: r.token, Holder: r.holder, TTL: r.ttl}}), append(asked, i)
 		}
 	}
 	for j, res := range s.medium().Do(ctx, ops) {
@@ -46,7 +46,7 @@ func (s *Session) renew(ctx context.Context, n int, of func(i int) renewal,
 		case res.Err != nil:
 			answers[i] = failed("renew", r.name, res.Err)
 		case res.Status == Done:
-			s.guess.extend(r.key, r.token, res.Now.Add(r.term))
+			s.guess.extend(r.key, r.token, res.Now.Add(r.ttl))
 		default:
 			rest[r.key] = append(rest[r.key], i)
 		}

@@ -18,8 +18,8 @@ func replica(t *testing.T, m *driver.Memory) *driver.Session {
 	return s
 }
 
-func claim(tick int64, holder string) protocol.Claim {
-	return protocol.Claim{Name: "job", Occasion: tick, Holder: holder, Request: "r-" + holder, Term: time.Minute, Takeovers: 1}
+func claim(tickClaim int64, holder string) protocol.Claim {
+	return protocol.Claim{Name: "job", Tick: tickClaim, Holder: holder, Request: "r-" + holder, TTL: time.Minute, Takeovers: 1}
 }
 
 // running has a replica run tick 100.
@@ -27,12 +27,12 @@ func running(t *testing.T) (m *driver.Memory, s *driver.Session, g protocol.Gran
 	t.Helper()
 	m = new(driver.Memory)
 	s = replica(t, m)
-	_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
+	_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})
 	require.NoError(t, err)
 	a, err := s.Claim(t.Context(), claim(100, "a"))
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, a.Status)
-	return m, s, protocol.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r-a", Token: a.Token, Attempt: 1, Takeovers: 1, Term: time.Minute}
+	return m, s, protocol.Grant{Name: "job", Tick: 100, Holder: "a", Request: "r-a", Token: a.Token, Attempt: 1, Takeovers: 1, TTL: time.Minute}
 }
 
 // settledSince has a replica settle tick 100 after a snapshot was taken in which it runs.
@@ -87,19 +87,19 @@ func TestClaimOfStoreThatWentBackWaitsForOthers(t *testing.T) {
 func TestPassOfStoreThatWentBackSettlesNothing(t *testing.T) {
 	_, s, g, goBack := settledSince(t)
 	goBack()
-	p := protocol.Pass{Name: "job", From: 100, To: 200, Outcome: "missed", Request: "p", Holder: "a"}
-	mark, passed, err := s.Pass(t.Context(), p)
+	p := protocol.Skip{Name: "job", From: 100, To: 200, Outcome: "missed", Request: "p", Holder: "a"}
+	watermark, passed, err := s.Skip(t.Context(), p)
 	require.NoError(t, err)
 	require.False(t, passed)
-	require.Less(t, mark, p.From)
+	require.Less(t, watermark, p.From)
 	requireSettledOnce(t, s, g)
-	mark, passed, err = s.Pass(t.Context(), p)
+	watermark, passed, err = s.Skip(t.Context(), p)
 	require.NoError(t, err)
 	require.True(t, passed)
-	require.EqualValues(t, 200, mark)
+	require.EqualValues(t, 200, watermark)
 }
 
-func TestSettledTickStaysSettledWhenTheStoreGoesBack(t *testing.T) {
+func TestSettledTickStaysSettledWhenStoreGoesBack(t *testing.T) {
 	_, s, g, goBack := settledSince(t)
 	goBack()
 	requireUnknown(t, s, claim(100, "b"))
@@ -114,7 +114,7 @@ func TestSettledTickStaysSettledWhenTheStoreGoesBack(t *testing.T) {
 	require.Empty(t, a.Open)
 }
 
-func TestSettledTickIsSettledAnewAfterOthersChangedTheSnapshot(t *testing.T) {
+func TestSettledTickIsSettledAgainAfterSnapshotChanged(t *testing.T) {
 	m, s, g, goBack := settledSince(t)
 	goBack()
 	_, err := replica(t, m).Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
@@ -141,41 +141,41 @@ func TestVersionFromBeforeASnapshotChangesNothing(t *testing.T) {
 	require.Equal(t, "b", a.Holder)
 }
 
-func TestGrantAfterStoreWentBackOnSlowerClockStays(t *testing.T) {
+func TestGrantStaysAfterStoreWentBackOnSlowerClock(t *testing.T) {
 	m := new(driver.Memory)
 	a, b := replica(t, m), replica(t, m)
-	_, err := a.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
+	_, err := a.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})
 	require.NoError(t, err)
-	_, err = b.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
+	_, err = b.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})
 	require.NoError(t, err)
 	goBack := m.Snapshot()
 	_, err = a.Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
 	require.NoError(t, err)
 	goBack()
 	m.Step(-2 * time.Second)
-	tick := time.Now().Add(-3 * time.Second).UnixMilli()
-	c := claim(tick, "b")
+	tickClaim := time.Now().Add(-3 * time.Second).UnixMilli()
+	c := claim(tickClaim, "b")
 	x, err := b.Claim(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, x.Status)
-	requireUnknown(t, a, claim(tick, "a"))
-	y, err := a.Claim(t.Context(), claim(tick, "a"))
+	requireUnknown(t, a, claim(tickClaim, "a"))
+	y, err := a.Claim(t.Context(), claim(tickClaim, "a"))
 	require.NoError(t, err)
 	require.Equal(t, protocol.Held, y.Status, "%+v", y)
 	require.Equal(t, "b", y.Holder)
 }
 
-func TestTokensRiseWhenTheStoreForgotAndItsClockIsBehind(t *testing.T) {
+func TestTokensRiseInEmptyStoreWithClockBehind(t *testing.T) {
 	m := new(driver.Memory)
 	a := replica(t, m)
-	_, err := a.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
+	_, err := a.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})
 	require.NoError(t, err)
 	x, err := a.Claim(t.Context(), claim(100, "a"))
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, x.Status)
 	m.Forget()
 	m.Step(-2 * time.Second)
-	_, err = a.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 100}})
+	_, err = a.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 100}})
 	require.NoError(t, err)
 	y, err := a.Claim(t.Context(), claim(101, "a"))
 	require.NoError(t, err)

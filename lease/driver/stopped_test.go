@@ -11,7 +11,7 @@ import (
 
 func TestCancelledLeaseStaysStoppedWhenItBeginsAgain(t *testing.T) {
 	m, s, g := running(t)
-	a, err := s.Cancel(t.Context(), protocol.Cancel{Name: "job", Occasion: 100, By: "ops"})
+	a, err := s.Cancel(t.Context(), protocol.Cancel{Name: "job", Tick: 100, By: "ops"})
 	require.NoError(t, err)
 	require.Equal(t, protocol.CancelPending, a.Status)
 	m.Step(-10 * time.Minute)

@@ -31,11 +31,11 @@ func failed(what, name string, err error) error {
 }
 
 // about is a notification about a name, none unless wake.
-func about(wake bool, name string, tick int64) []Notification {
+func about(wake bool, name string, tickClaim int64) []Notification {
 	if !wake {
 		return nil
 	}
-	return []Notification{{Name: name, Tick: tick}}
+	return []Notification{{Name: name, Tick: tickClaim}}
 }
 
 // Claim implements [protocol.Store].
@@ -46,8 +46,8 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 	err = s.one(ctx, "claim", c.Name, func(r *record.Record, w *work) {
 		w.due = c.NotBefore
 		w.rule = func(at *record.Moment) []Notification {
-			if w.behind && c.Occasion > 0 { // the known record is brought back; others may know more
-				a = protocol.Answer{Status: protocol.Unknown, Mark: c.Known, Now: w.now}
+			if w.behind && c.Tick > 0 { // the known record is brought back; others may know more
+				a = protocol.Answer{Status: protocol.Unknown, Watermark: c.Known, Now: w.now}
 				return nil
 			}
 			var wake bool
@@ -55,7 +55,9 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 			w.claims = a.Status != protocol.Held && a.Status != protocol.Decided // which stays as it is
 			return about(wake, c.Name, 0)
 		}
-		w.made = func(guessed, stamped int64, now time.Time) { stamp(&a.Token, &a.Left, &a.Now, guessed, stamped, now) }
+		w.made = func(guessed, stamped int64, now time.Time) {
+			stamp(&a.Token, &a.Remaining, &a.Now, guessed, stamped, now)
+		}
 	})
 	if err != nil {
 		return protocol.Answer{}, err
@@ -65,11 +67,11 @@ func (s *Session) Claim(ctx context.Context, c protocol.Claim) (a protocol.Answe
 
 // stamp corrects what an answer says to what the store has stamped: the token and the beginning of a new lease, and the time that
 // was reckoned, from which what remains of others was counted.
-func stamp(token *int64, left *time.Duration, at *time.Time, guessed, stamped int64, now time.Time) {
+func stamp(token *int64, remaining *time.Duration, at *time.Time, guessed, stamped int64, now time.Time) {
 	if guessed != 0 && *token == guessed {
 		*token = stamped
 	} else {
-		*left = max(0, *left-now.Sub(*at))
+		*remaining = max(0, *remaining-now.Sub(*at))
 	}
 	*at = now.UTC()
 }
@@ -107,7 +109,7 @@ func (s *Session) end(ctx context.Context, what string, g protocol.Grant, f func
 }
 
 // Pass implements [protocol.Store].
-func (s *Session) Pass(ctx context.Context, p protocol.Pass) (mark int64, passed bool, err error) {
+func (s *Session) Skip(ctx context.Context, p protocol.Skip) (watermark int64, passed bool, err error) {
 	if err := p.Validate(); err != nil {
 		return 0, false, err
 	}
@@ -115,17 +117,17 @@ func (s *Session) Pass(ctx context.Context, p protocol.Pass) (mark int64, passed
 	err = s.one(ctx, "pass", p.Name, func(r *record.Record, w *work) {
 		w.essential = true
 		w.rule = func(at *record.Moment) []Notification {
-			if mark, passed = 0, false; w.behind {
+			if watermark, passed = 0, false; w.behind {
 				return nil // as in Claim
 			}
-			mark, passed, answer = r.Pass(p, at)
+			watermark, passed, answer = r.Skip(p, at)
 			return nil
 		}
 	})
 	if err = cmp.Or(err, answer); err != nil {
 		return 0, false, err
 	}
-	return mark, passed, nil
+	return watermark, passed, nil
 }
 
 // Sync implements [protocol.Store].
@@ -182,7 +184,7 @@ func (s *Session) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	return s.renew(ctx, len(grants), func(i int) renewal {
 		g := &grants[i]
 		return renewal{
-			key: g.Name, name: g.Name, holder: g.Holder, token: g.Token, term: g.Term,
+			key: g.Name, name: g.Name, holder: g.Holder, token: g.Token, ttl: g.TTL,
 			fault: g.Validate(), byRule: !s.asKept(g),
 		}
 	}, func() (record.State, func(i int, at *record.Moment) error) {
@@ -191,7 +193,7 @@ func (s *Session) Renew(ctx context.Context, grants []protocol.Grant) []error {
 	})
 }
 
-// asKept reports whether nothing but the end of the lease is to change: the record has the attempt and the term.
+// asKept reports whether nothing but the end of the lease is to change: the record has the attempt and the TTL.
 func (s *Session) asKept(g *protocol.Grant) bool {
 	v, ok := s.guess.get(g.Name)
 	if !ok {
@@ -206,7 +208,7 @@ func (s *Session) asKept(g *protocol.Grant) bool {
 	}
 	defer s.decoded.put(g.Name, v, r)
 	return !slices.ContainsFunc(r.Open, func(e record.Entry) bool {
-		return e.Token == g.Token && (e.Attempt < g.Attempt || e.Term != g.Term)
+		return e.Token == g.Token && (e.Attempt < g.Attempt || e.TTL != g.TTL)
 	})
 }
 

@@ -22,7 +22,7 @@ func unreadable(t *testing.T) (m *driver.Memory, s *driver.Session) {
 
 func syncs(t *testing.T, s *driver.Session) error {
 	t.Helper()
-	_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Mark: 99}})
+	_, err := s.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})
 	return err
 }
 

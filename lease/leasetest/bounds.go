@@ -26,7 +26,7 @@ func pastItsBoundNothingIsClaimed(f *fixture) {
 	past, ahead := f.now().Add(-time.Minute), f.now().Add(time.Hour)
 	a := f.ask(protocol.OutOfBounds, f.of(100, "a", until(past)))
 	f.between("the store's clock", f.now().Sub(a.Now), 0, time.Minute)
-	f.equal("mark", f.record().Mark, int64(0))
+	f.equal("watermark", f.record().Watermark, int64(0))
 	f.ask(protocol.OutOfBounds, f.of(0, "a", until(past)))
 	f.equal("open", len(f.record().Open), 0)
 
@@ -36,7 +36,7 @@ func pastItsBoundNothingIsClaimed(f *fixture) {
 	f.ask(protocol.OutOfBounds, c) // the grant that it has
 	f.ask(protocol.OutOfBounds, f.of(50, "a", until(past)))
 	f.ask(protocol.OutOfBounds, f.of(200, "a", until(past), known(150)))
-	f.equal("mark", f.record().Mark, int64(100))
+	f.equal("watermark", f.record().Watermark, int64(100))
 
 	g := f.expired(200, "a", overlap(protocol.OverlapAllow))
 	f.ask(protocol.OutOfBounds, f.of(200, "b", until(past), onlyOpen))
@@ -46,19 +46,19 @@ func pastItsBoundNothingIsClaimed(f *fixture) {
 
 func pastItsBoundNothingIsTakenOver(f *fixture) {
 	past, ahead := takeoverUntil(f.now().Add(-time.Minute)), takeoverUntil(f.now().Add(time.Hour))
-	for _, occasion := range []int64{0, 100} {
-		g := f.expired(occasion, "a")
-		for _, claim := range []protocol.Claim{f.of(occasion, "b", past), f.of(occasion, "b", past, onlyOpen)} {
+	for _, tick := range []int64{0, 100} {
+		g := f.expired(tick, "a")
+		for _, claim := range []protocol.Claim{f.of(tick, "b", past), f.of(tick, "b", past, onlyOpen)} {
 			a := f.ask(protocol.Held, claim)
 			f.equal("holder", a.Holder, "a")
 			f.equal("token", a.Token, g.Token)
-			f.equal("remaining", a.Left, time.Duration(0))
+			f.equal("remaining", a.Remaining, time.Duration(0))
 		}
-		g.Term = time.Minute // enough of it remains on a busy machine
+		g.TTL = time.Minute // enough of it remains on a busy machine
 		f.ok("Renew of what nobody took over", f.renew(g))
-		f.equal("held", f.ask(protocol.Held, f.of(occasion, "b", ahead)).Holder, "a")
+		f.equal("held", f.ask(protocol.Held, f.of(tick, "b", ahead)).Holder, "a")
 		f.ok("Release", f.release(g))
-		f.equal("token rises", f.grant(occasion, "b", past).Token > g.Token, true)
+		f.equal("token rises", f.grant(tick, "b", past).Token > g.Token, true)
 	}
 	f.anew()
 	g := f.expired(100, "a")
@@ -76,13 +76,13 @@ func leftForTooLongIsMissed(f *fixture) {
 	f.anew()
 	g = f.expired(100, "a")
 	missed := protocol.Settled{
-		Occasion: 100, Token: g.Token, Attempt: g.Attempt, Outcome: protocol.OutcomeMissed, Holder: "a", Note: protocol.NoteTooOld,
+		Tick: 100, Token: g.Token, Attempt: g.Attempt, Outcome: protocol.OutcomeMissed, Holder: "a", Note: protocol.NoteTooOld,
 	}
 	late := f.of(100, "b", within(time.Millisecond), onlyOpen)
 	f.settledToo(f.ask(protocol.Decided, late), missed)
 	f.ask(protocol.Decided, late)
 	f.fenced("Settle", f.settle(g, "succeeded"))
-	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: protocol.OutcomeMissed}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Tick: 100, Token: g.Token, Outcome: protocol.OutcomeMissed}})
 
 	f.anew()
 	f.expired(100, "a", takeovers(0))
@@ -111,24 +111,24 @@ func pastItsBoundNothingIsSettledOnTheWay(f *fixture) {
 
 func pastItsBoundNothingIsPassedOrMade(f *fixture) {
 	past, ahead := f.now().Add(-time.Minute).Truncate(time.Millisecond), f.now().Add(time.Hour)
-	p := protocol.Pass{Name: f.name, From: 0, To: 100, Outcome: "missed", Request: "p", Holder: "a", Until: past}
-	_, _, err := f.store.Pass(f.ctx, p)
+	p := protocol.Skip{Name: f.name, From: 0, To: 100, Outcome: "missed", Request: "p", Holder: "a", Until: past}
+	_, _, err := f.store.Skip(f.ctx, p)
 	f.outOfBounds("Pass", err, past)
-	f.equal("mark", f.record().Mark, int64(0))
+	f.equal("watermark", f.record().Watermark, int64(0))
 	p.Until = ahead
-	_, passed, err := f.store.Pass(f.ctx, p)
+	_, passed, err := f.store.Skip(f.ctx, p)
 	f.ok("Pass", err)
 	f.equal("passed", passed, true)
 
-	_, err = f.store.Sync(f.ctx, []protocol.Sync{{Name: f.other("new"), Mark: 100, Until: past}})
+	_, err = f.store.Sync(f.ctx, []protocol.Sync{{Name: f.other("new"), Watermark: 100, Until: past}})
 	f.outOfBounds("Sync", err, past)
 	_, err = f.store.Sync(f.ctx, []protocol.Sync{{Name: f.name, Known: 1000, Revision: "r", Until: past}})
 	f.outOfBounds("Sync", err, past)
 	f.ask(protocol.Unknown, f.of(200, "a", named(f.other("new"))))
 	r := f.record()
-	f.equal("mark", r.Mark, int64(100))
+	f.equal("watermark", r.Watermark, int64(100))
 	f.equal("revision", r.Revision, "")
-	_, err = f.store.Sync(f.ctx, []protocol.Sync{{Name: f.other("new"), Mark: 100, Until: ahead}})
+	_, err = f.store.Sync(f.ctx, []protocol.Sync{{Name: f.other("new"), Watermark: 100, Until: ahead}})
 	f.ok("Sync", err)
 	f.ask(protocol.Granted, f.of(200, "a", named(f.other("new"))))
 }

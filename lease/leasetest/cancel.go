@@ -16,13 +16,13 @@ func (f *fixture) canceller() protocol.Canceller {
 	return c
 }
 
-// cancel cancels the occasion and wants an answer of the given status.
-func (f *fixture) cancel(want protocol.CancelStatus, occasion int64, by string) protocol.Cancelled {
+// cancel cancels the tick and wants an answer of the given status.
+func (f *fixture) cancel(want protocol.CancelStatus, tick int64, by string) protocol.Cancelled {
 	f.Helper()
-	a, err := f.canceller().Cancel(f.ctx, protocol.Cancel{Name: f.name, Occasion: occasion, By: by})
+	a, err := f.canceller().Cancel(f.ctx, protocol.Cancel{Name: f.name, Tick: tick, By: by})
 	f.ok("Cancel", err)
 	if a.Status != want {
-		f.Fatalf("cancel of %d by %s: %s, want %s: %+v", occasion, by, a.Status, want, a)
+		f.Fatalf("cancel of %d by %s: %s, want %s: %+v", tick, by, a.Status, want, a)
 	}
 	return a
 }
@@ -38,7 +38,7 @@ func (f *fixture) cancelled(err error, by string) {
 // cancelledOf is how the store settles a grant that ops cancelled on its own account.
 func cancelledOf(g protocol.Grant) protocol.Settled {
 	return protocol.Settled{
-		Occasion: g.Occasion, Token: g.Token, Attempt: g.Attempt, Outcome: protocol.OutcomeCancelled, Holder: g.Holder,
+		Tick: g.Tick, Token: g.Token, Attempt: g.Attempt, Outcome: protocol.OutcomeCancelled, Holder: g.Holder,
 		Note: protocol.NoteCancelled("ops"),
 	}
 }
@@ -48,16 +48,16 @@ func cancelledHolderIsNotRenewed(f *fixture) {
 	for _, by := range []string{"ops", "other"} {
 		a := f.cancel(protocol.CancelPending, 100, by)
 		f.equal("by, holder", [2]string{a.By, a.Holder}, [2]string{"ops", "a"})
-		f.between("left", a.Left, 1, kept(long))
+		f.between("left", a.Remaining, 1, kept(long))
 	}
-	g.Term = 3 * long
+	g.TTL = 3 * long
 	for range 2 {
 		f.cancelled(f.renew(g), "ops")
-		f.between("left", f.ask(protocol.Held, f.of(100, "b")).Left, 1, kept(long)) // it was not extended
+		f.between("left", f.ask(protocol.Held, f.of(100, "b")).Remaining, 1, kept(long)) // it was not extended
 	}
 	f.ok("Renew of another", f.renew(beside))
 	for _, o := range f.inspect(f.name).Open {
-		f.equal("cancelled by", o.CancelledBy, map[int64]string{100: "ops", 101: ""}[o.Occasion])
+		f.equal("cancelled by", o.CancelledBy, map[int64]string{100: "ops", 101: ""}[o.Tick])
 	}
 	g.Note = "stopped"
 	for range 2 {
@@ -66,10 +66,10 @@ func cancelledHolderIsNotRenewed(f *fixture) {
 	f.cancel(protocol.CancelSettled, 100, "ops")
 	f.ask(protocol.Decided, f.of(100, "b"))
 	f.fenced("Renew", f.renew(g))
-	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: protocol.OutcomeCancelled}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Tick: 100, Token: g.Token, Outcome: protocol.OutcomeCancelled}})
 }
 
-// A holder that was cancelled may have just succeeded, or give the occasion up.
+// A holder that was cancelled may have just succeeded, or give the tick up.
 func cancelledHolderEndsAsItLikes(f *fixture) {
 	g := f.grant(100, "a")
 	f.cancel(protocol.CancelPending, 100, "ops")
@@ -86,14 +86,14 @@ func cancelledHolderEndsAsItLikes(f *fixture) {
 // cancelling returns a grant of 100 that was cancelled while it was held, and whose lease has run out.
 func (f *fixture) cancelling(changes ...change) (g protocol.Grant) {
 	f.Helper()
-	for d := 4 * f.term; d <= long; d *= 2 { // however slow the machine
+	for d := 4 * f.ttl; d <= long; d *= 2 { // however slow the machine
 		f.anew()
-		c := f.of(100, "a", append(changes, term(d))...)
+		c := f.of(100, "a", append(changes, ttl(d))...)
 		a := f.ask(protocol.Granted, c)
-		answer, err := f.canceller().Cancel(f.ctx, protocol.Cancel{Name: f.name, Occasion: 100, By: "ops"})
+		answer, err := f.canceller().Cancel(f.ctx, protocol.Cancel{Name: f.name, Tick: 100, By: "ops"})
 		f.ok("Cancel", err)
 		if answer.Status == protocol.CancelPending {
-			f.until(a.Now.Add(a.Left))
+			f.until(a.Now.Add(a.Remaining))
 			return grantOf(c, a)
 		}
 	}
@@ -133,9 +133,9 @@ func cancelSettlesTheFree(f *fixture) {
 	f.ok("Release", f.release(released))
 	for i, g := range []protocol.Grant{g, released} {
 		for _, by := range []string{"ops", "other"} {
-			f.equal("by", f.cancel(protocol.CancelSettled, g.Occasion, by).By, "ops")
+			f.equal("by", f.cancel(protocol.CancelSettled, g.Tick, by).By, "ops")
 		}
-		f.ask(protocol.Decided, f.of(g.Occasion, "b"))
+		f.ask(protocol.Decided, f.of(g.Tick, "b"))
 		f.fenced("Settle", f.settle(g, "succeeded"))
 		s := f.inspect(f.name).Settled[i]
 		s.At = time.Time{}
@@ -146,13 +146,13 @@ func cancelSettlesTheFree(f *fixture) {
 func cancelSettlesWhatWaits(f *fixture) {
 	g := f.grant(100, "a")
 	f.ask(protocol.Queued, f.of(101, "b", queue))
-	triggered := f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion
+	triggered := f.trigger(protocol.Waiting, protocol.Trigger{}).Tick
 	f.equal("triggered", triggered, int64(101))
 	f.cancel(protocol.CancelSettled, 101, "ops")
 	f.ask(protocol.Decided, f.of(101, "c", onlyOpen))
 	f.ok("Renew", f.renew(g))
 	f.ok("Settle", f.settle(g, "succeeded"))
-	opened := f.trigger(protocol.Opened, protocol.Trigger{}).Occasion
+	opened := f.trigger(protocol.Opened, protocol.Trigger{}).Tick
 	f.cancel(protocol.CancelSettled, opened, "ops")
 	f.ask(protocol.Decided, f.of(opened, "c", onlyOpen))
 	f.grant(102, "c", overlap(protocol.OverlapSkip))
@@ -161,24 +161,24 @@ func cancelSettlesWhatWaits(f *fixture) {
 func cancelOfWhatIsNotOpenChangesNothing(f *fixture) {
 	f.ok("Settle", f.settle(f.grant(100, "a"), "succeeded"))
 	settled := f.settled()
-	for _, occasion := range []int64{50, 100, 101} {
-		f.cancel(protocol.CancelNotOpen, occasion, "ops")
+	for _, tick := range []int64{50, 100, 101} {
+		f.cancel(protocol.CancelNotOpen, tick, "ops")
 	}
 	f.equal("settled", f.settled(), settled)
-	f.equal("mark", f.record().Mark, int64(100))
+	f.equal("watermark", f.record().Watermark, int64(100))
 	f.grant(101, "a")
 
 	ask := func(c protocol.Cancel) error {
 		_, err := f.canceller().Cancel(f.ctx, c)
 		return err
 	}
-	if err := ask(protocol.Cancel{Name: f.other("unknown"), Occasion: 100, By: "ops"}); !errors.Is(err, protocol.ErrUnknown) {
+	if err := ask(protocol.Cancel{Name: f.other("unknown"), Tick: 100, By: "ops"}); !errors.Is(err, protocol.ErrUnknown) {
 		f.Fatalf("Cancel without a record: %v, want protocol.ErrUnknown", err)
 	}
-	f.refused("occasion 0", ask(protocol.Cancel{Name: f.name, By: "ops"}))
-	f.refused("occasion 2^53", ask(protocol.Cancel{Name: f.name, Occasion: 1 << 53, By: "ops"}))
-	f.refused("nobody", ask(protocol.Cancel{Name: f.name, Occasion: 101}))
-	f.refused("no name", ask(protocol.Cancel{Occasion: 101, By: "ops"}))
+	f.refused("tick 0", ask(protocol.Cancel{Name: f.name, By: "ops"}))
+	f.refused("tick 2^53", ask(protocol.Cancel{Name: f.name, Tick: 1 << 53, By: "ops"}))
+	f.refused("nobody", ask(protocol.Cancel{Name: f.name, Tick: 101}))
+	f.refused("no name", ask(protocol.Cancel{Tick: 101, By: "ops"}))
 	g := f.grant(102, "a")
 	g.Note = protocol.NoteCancelled("a")
 	f.refused("the store's note", f.settle(g, "succeeded"))

@@ -15,10 +15,10 @@ func (f *fixture) stepClock(d time.Duration) {
 	f.step(f.T, f.store, d)
 }
 
-// renewedAhead grants an occasion, and renews it while the store's clock is ahead for a moment.
-func (f *fixture) renewedAhead(occasion int64, ahead time.Duration) protocol.Grant {
+// renewedAhead grants a tick, and renews it while the store's clock is ahead for a moment.
+func (f *fixture) renewedAhead(tick int64, ahead time.Duration) protocol.Grant {
 	f.Helper()
-	g := f.grant(occasion, "a")
+	g := f.grant(tick, "a")
 	f.stepClock(ahead)
 	f.ok("Renew", f.renew(g))
 	f.stepClock(-ahead)
@@ -28,7 +28,7 @@ func (f *fixture) renewedAhead(occasion int64, ahead time.Duration) protocol.Gra
 func leaseRenewedAheadRestartsWithAClaim(f *fixture) {
 	g := f.renewedAhead(100, time.Hour)
 	a := f.ask(protocol.Held, f.of(100, "b", onlyOpen))
-	f.between("remaining", a.Left, time.Millisecond, kept(long))
+	f.between("remaining", a.Remaining, time.Millisecond, kept(long))
 	f.ok("Renew", f.renew(g))
 	f.ok("Settle", f.settle(g, "succeeded"))
 
@@ -36,17 +36,17 @@ func leaseRenewedAheadRestartsWithAClaim(f *fixture) {
 	f.stepClock(time.Hour)
 	f.ask(protocol.Granted, c)
 	f.stepClock(-time.Hour)
-	f.between("remaining of the claim that is repeated", f.ask(protocol.Granted, c).Left, time.Millisecond, kept(long))
+	f.between("remaining of the claim that is repeated", f.ask(protocol.Granted, c).Remaining, time.Millisecond, kept(long))
 }
 
 func leaseRenewedAheadRestartsWithASync(f *fixture) {
 	g := f.renewedAhead(100, time.Hour)
-	f.between("remaining", f.record().Open[0].Left, time.Millisecond, kept(long))
+	f.between("remaining", f.record().Open[0].Remaining, time.Millisecond, kept(long))
 	f.ok("Renew", f.renew(g))
 }
 
 func leaseOfAClockThatWentBackALittleGoesOn(f *fixture) {
 	g := f.renewedAhead(100, 500*time.Millisecond)
-	f.between("remaining", f.record().Open[0].Left, time.Millisecond, kept(long)+500*time.Millisecond)
+	f.between("remaining", f.record().Open[0].Remaining, time.Millisecond, kept(long)+500*time.Millisecond)
 	f.ok("Renew", f.renew(g))
 }

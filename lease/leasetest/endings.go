@@ -12,18 +12,18 @@ func settledIsNeverGrantedAgain(f *fixture) {
 	f.ok("Settle", f.settle(g, "failed"))
 	f.ask(protocol.Decided, c)
 	for range protocol.Remembered + 2 { // long after the store has stopped to remember it one by one
-		g := f.grant(f.record().Mark+1, "b")
+		g := f.grant(f.record().Watermark+1, "b")
 		f.ok("Settle", f.settle(g, "succeeded"))
-		f.ask(protocol.Decided, f.of(g.Occasion, "a"))
+		f.ask(protocol.Decided, f.of(g.Tick, "a"))
 		f.ask(protocol.Decided, f.of(100, "b"))
 	}
 	f.ask(protocol.Decided, c)
 	settled := f.settled()
 	if len(settled) < protocol.Remembered {
-		f.Fatalf("%d settled occasions are remembered, want at least %d", len(settled), protocol.Remembered)
+		f.Fatalf("%d settled ticks are remembered, want at least %d", len(settled), protocol.Remembered)
 	}
 	for i, s := range settled[1:] {
-		f.above("newest last: settled", s.Occasion, settled[i].Occasion)
+		f.above("newest last: settled", s.Tick, settled[i].Tick)
 	}
 }
 
@@ -33,7 +33,7 @@ func settledOnlyOnce(f *fixture) {
 	f.fenced("Settle with another outcome", f.settle(g, "succeeded"))
 	f.fenced("Renew", f.renew(g))
 	f.fenced("Release", f.release(g))
-	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: "failed"}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Tick: 100, Token: g.Token, Outcome: "failed"}})
 	f.equal("open", len(f.record().Open), 0)
 }
 
@@ -49,13 +49,13 @@ func repeatedSettleSaysDone(f *fixture) {
 }
 
 func repeatedReleaseSaysDone(f *fixture) {
-	for _, occasion := range []int64{100, 0} {
-		g := f.grant(occasion, "a")
+	for _, tick := range []int64{100, 0} {
+		g := f.grant(tick, "a")
 		f.ok("Release", f.release(g))
 		f.ok("Release again", f.release(g))
-		next := f.grant(occasion, "b")
+		next := f.grant(tick, "b")
 		f.fenced("Release of what another has taken since", f.release(g))
-		f.ask(protocol.Held, f.of(occasion, "c"))
+		f.ask(protocol.Held, f.of(tick, "c"))
 		f.ok("Release", f.release(next))
 	}
 }
@@ -97,11 +97,11 @@ func fencedHolderCannotSettleRenewRelease(f *fixture) {
 	refused(fmt.Sprintf("after another has settled it and %d others", protocol.Remembered+1))
 
 	// Not even the same holder under the same request.
-	c := f.of(300, "a", term(f.term))
+	c := f.of(300, "a", ttl(f.ttl))
 	a := f.ask(protocol.Granted, c)
-	f.until(a.Now.Add(a.Left + f.term)) // when it is also over for a store that is not sure of its own clock
+	f.until(a.Now.Add(a.Remaining + f.ttl)) // when it is also over for a store that is not sure of its own clock
 	old = grantOf(c, a)
-	c.Term = long
+	c.TTL = long
 	current = grantOf(c, f.ask(protocol.Granted, c))
 	f.above("token", current.Token, old.Token)
 	refused("while itself holds it anew")

@@ -12,11 +12,11 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// long is a term that no case waits for.
+// long is a TTL that no case waits for.
 const long = time.Minute
 
-// kept is for how long a store may keep a lease of that term, since its clocks may run at different speeds.
-func kept(term time.Duration) time.Duration { return term + term/50 + 5*time.Millisecond }
+// kept is for how long a store may keep a lease of that TTL, since its clocks may run at different speeds.
+func kept(ttl time.Duration) time.Duration { return ttl + ttl/50 + 5*time.Millisecond }
 
 // fixture has the store and the name of one case.
 type fixture struct {
@@ -25,7 +25,7 @@ type fixture struct {
 
 	store    protocol.Store
 	ctx      context.Context
-	name     string // of a record that is synced, with mark 0
+	name     string // of a record that is synced, with watermark 0
 	requests int
 	policies map[string]protocol.Policy // that the fixture has brought, by name
 }
@@ -46,7 +46,7 @@ func newFixture(t *testing.T, s protocol.Store, o options, rule string) *fixture
 // other returns a name of which the store has no record.
 func (f *fixture) other(suffix string) string { return f.name + "." + suffix }
 
-// anew goes on with the record of another name, with mark 0.
+// again goes on with the record of another name, with watermark 0.
 func (f *fixture) anew() {
 	f.Helper()
 	f.name = f.other("x")
@@ -56,27 +56,27 @@ func (f *fixture) anew() {
 type change func(*protocol.Claim)
 
 func named(name string) change          { return func(c *protocol.Claim) { c.Name = name } }
-func term(d time.Duration) change       { return func(c *protocol.Claim) { c.Term = d } }
+func ttl(d time.Duration) change        { return func(c *protocol.Claim) { c.TTL = d } }
 func request(id string) change          { return func(c *protocol.Claim) { c.Request = id } }
 func takeovers(n int) change            { return func(c *protocol.Claim) { c.Takeovers = n } }
 func overlap(o protocol.Overlap) change { return func(c *protocol.Claim) { c.Overlap = o } }
-func known(mark int64) change           { return func(c *protocol.Claim) { c.Known = mark } }
+func known(watermark int64) change      { return func(c *protocol.Claim) { c.Known = watermark } }
 func notBefore(at time.Time) change     { return func(c *protocol.Claim) { c.NotBefore = at } }
 func notAfter(at time.Time) change      { return func(c *protocol.Claim) { c.NotAfter = at } }
 func onlyOpen(c *protocol.Claim)        { c.OnlyOpen = true }
 
 func grantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
 	return protocol.Grant{
-		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
-		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
+		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL,
 	}
 }
 
-// of makes a claim of the occasion for holder, with a request of its own, a long term and three takeovers, but for the changes.
-func (f *fixture) of(occasion int64, holder string, changes ...change) protocol.Claim {
+// of makes a claim of the tick for holder, with a request of its own, a long TTL and three takeovers, but for the changes.
+func (f *fixture) of(tick int64, holder string, changes ...change) protocol.Claim {
 	f.requests++
 	c := protocol.Claim{
-		Name: f.name, Occasion: occasion, Holder: holder, Request: fmt.Sprintf("r%d", f.requests), Term: long, Takeovers: 3,
+		Name: f.name, Tick: tick, Holder: holder, Request: fmt.Sprintf("r%d", f.requests), TTL: long, Takeovers: 3,
 	}
 	for _, change := range changes {
 		change(&c)
@@ -90,24 +90,24 @@ func (f *fixture) ask(want protocol.Status, c protocol.Claim) protocol.Answer {
 	a, err := f.store.Claim(f.ctx, c)
 	f.ok("Claim", err)
 	if a.Status != want {
-		f.Fatalf("claim of %q at %d by %s: %s, want %s: %+v", c.Name, c.Occasion, c.Holder, a.Status, want, a)
+		f.Fatalf("claim of %q at %d by %s: %s, want %s: %+v", c.Name, c.Tick, c.Holder, a.Status, want, a)
 	}
 	return a
 }
 
 // grant claims and wants to be granted.
-func (f *fixture) grant(occasion int64, holder string, changes ...change) protocol.Grant {
+func (f *fixture) grant(tick int64, holder string, changes ...change) protocol.Grant {
 	f.Helper()
-	c := f.of(occasion, holder, changes...)
+	c := f.of(tick, holder, changes...)
 	return grantOf(c, f.ask(protocol.Granted, c))
 }
 
-// expired grants for a short term and returns when the lease has run out.
-func (f *fixture) expired(occasion int64, holder string, changes ...change) protocol.Grant {
+// expired grants for a short TTL and returns when the lease has run out.
+func (f *fixture) expired(tick int64, holder string, changes ...change) protocol.Grant {
 	f.Helper()
-	c := f.of(occasion, holder, append([]change{term(f.term)}, changes...)...)
+	c := f.of(tick, holder, append([]change{ttl(f.ttl)}, changes...)...)
 	a := f.ask(protocol.Granted, c)
-	f.until(a.Now.Add(a.Left))
+	f.until(a.Now.Add(a.Remaining))
 	return grantOf(c, a)
 }
 
@@ -115,7 +115,7 @@ func (f *fixture) expired(occasion int64, holder string, changes ...change) prot
 // store that keeps it for a little longer.
 func (f *fixture) until(t time.Time) {
 	f.Helper()
-	t = t.Add(f.term/10 + 5*time.Millisecond)
+	t = t.Add(f.ttl/10 + 5*time.Millisecond)
 	for {
 		now := f.now()
 		if now.After(t) {
@@ -181,9 +181,9 @@ func (f *fixture) release(g protocol.Grant) error { return f.store.Release(f.ctx
 
 func (f *fixture) pass(from, to int64, request string) (int64, bool) {
 	f.Helper()
-	mark, passed, err := f.store.Pass(f.ctx, protocol.Pass{Name: f.name, From: from, To: to, Outcome: "missed", Request: request, Holder: "a"})
+	watermark, passed, err := f.store.Skip(f.ctx, protocol.Skip{Name: f.name, From: from, To: to, Outcome: "missed", Request: request, Holder: "a"})
 	f.ok("Pass", err)
-	return mark, passed
+	return watermark, passed
 }
 
 func (f *fixture) ok(verb string, err error) {

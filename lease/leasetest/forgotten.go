@@ -28,18 +28,18 @@ func forgottenGrantIsWrittenAnewByRenew(f *fixture) {
 	f.ok("Renew", f.renew(g))
 	f.ok("Renew", f.renew(g))
 	f.ask(protocol.Unknown, f.of(101, "c")) // what else was decided is still unknown
-	r := f.sync(protocol.Sync{Name: f.name, Mark: 90})
+	r := f.sync(protocol.Sync{Name: f.name, Watermark: 90})
 	f.equal("made", r.Made, true)
-	f.equal("mark", r.Mark, int64(100)) // since 100 was decided
+	f.equal("watermark", r.Watermark, int64(100)) // since 100 was decided
 	f.equal("token", r.Token, g.Token)
 	a := f.ask(protocol.Held, f.of(100, "c"))
 	f.equal("holder", a.Holder, "b")
-	f.between("left", a.Left, 1, kept(long))
+	f.between("left", a.Remaining, 1, kept(long))
 
 	// Nothing of it is lost.
-	g.Term = f.term
+	g.TTL = f.ttl
 	f.ok("Renew", f.renew(g))
-	f.until(f.now().Add(f.term))
+	f.until(f.now().Add(f.ttl))
 	next := f.grant(100, "c")
 	f.equal("attempt", next.Attempt, 5)
 	f.equal("takeovers", next.Takeovers, 0)
@@ -52,9 +52,9 @@ func forgottenGrantIsWrittenAnewBySettle(f *fixture) {
 	f.forgetAll()
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.ok("Settle again", f.settle(g, "succeeded"))
-	r := f.sync(protocol.Sync{Name: f.name, Mark: 90}) // by someone who does not know of 100
-	f.equal("mark", r.Mark, int64(100))
-	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: "succeeded"}})
+	r := f.sync(protocol.Sync{Name: f.name, Watermark: 90}) // by someone who does not know of 100
+	f.equal("watermark", r.Watermark, int64(100))
+	f.equal("settled", f.settled(), []protocol.Settled{{Tick: 100, Token: g.Token, Outcome: "succeeded"}})
 	f.ask(protocol.Decided, f.of(100, "b"))
 	f.fenced("Renew", f.renew(g))
 	f.above("token", f.grant(101, "b").Token, g.Token)
@@ -63,7 +63,7 @@ func forgottenGrantIsWrittenAnewBySettle(f *fixture) {
 func forgottenGrantIsWrittenAnewByRelease(f *fixture) {
 	g := f.grant(100, "a", takeovers(0))
 	f.forgetAll()
-	f.sync(protocol.Sync{Name: f.name, Mark: 100})
+	f.sync(protocol.Sync{Name: f.name, Watermark: 100})
 	f.ok("Release", f.release(g))
 	f.ok("Release again", f.release(g))
 	f.fenced("Renew", f.renew(g))
@@ -103,15 +103,15 @@ func forgottenGrantsAreWrittenAnewInAnyOrder(f *fixture) {
 		grants = append(grants, f.grant(100+n, "a"))
 	}
 	f.forgetAll()
-	f.sync(protocol.Sync{Name: f.name, Mark: 100})
+	f.sync(protocol.Sync{Name: f.name, Watermark: 100})
 	for i, n := range []int{2, 1, 4, 0, 3} {
 		f.ok("Renew", f.renew(grants[n]))
 		f.equal("open", len(f.record().Open), i+1)
 	}
-	f.equal("mark", f.record().Mark, int64(104))
+	f.equal("watermark", f.record().Watermark, int64(104))
 	f.equal("token", f.record().Token, grants[4].Token)
 	for _, g := range grants {
-		f.ask(protocol.Held, f.of(g.Occasion, "b"))
+		f.ask(protocol.Held, f.of(g.Tick, "b"))
 		f.ok("Settle", f.settle(g, "succeeded"))
 	}
 }
@@ -121,7 +121,7 @@ func forgottenAndSettledIsNotRevived(f *fixture) {
 	old := f.expired(100, "a")
 	current := f.grant(100, "b")
 	f.forgetAll()
-	f.sync(protocol.Sync{Name: f.name, Mark: 100})
+	f.sync(protocol.Sync{Name: f.name, Watermark: 100})
 	f.ok("Settle", f.settle(current, "succeeded"))
 	refused := func() {
 		f.Helper()
@@ -153,7 +153,7 @@ func forgottenAndSettledIsNotRevived(f *fixture) {
 	f.sync(protocol.Sync{Name: f.name})
 	for _, g := range grants {
 		f.fenced("Renew", f.renew(g))
-		f.ask(protocol.Decided, f.of(g.Occasion, "b"))
+		f.ask(protocol.Decided, f.of(g.Tick, "b"))
 	}
 }
 
@@ -162,9 +162,9 @@ func forgottenTakeoverFencesWhoIsBack(f *fixture) {
 	renew := func(g protocol.Grant) error { return f.renew(g) }
 	settle := func(g protocol.Grant) error { return f.settle(g, "succeeded") }
 	for verb, first := range map[string]func(protocol.Grant) error{"Renew": renew, "Settle": settle, "Release": f.release} {
-		for _, occasion := range []int64{100, 0} {
-			old := f.expired(occasion, "a")
-			current := f.grant(occasion, "b")
+		for _, tick := range []int64{100, 0} {
+			old := f.expired(tick, "a")
+			current := f.grant(tick, "b")
 			f.forgetAll()
 			f.ok("Renew by who was taken over", f.renew(old)) // nothing here shows better
 			f.ok(verb, first(current))
@@ -176,7 +176,7 @@ func forgottenTakeoverFencesWhoIsBack(f *fixture) {
 			}
 			f.fenced("Settle", f.settle(old, "failed"))
 			r := f.record()
-			f.equal("mark", r.Mark, occasion)
+			f.equal("watermark", r.Watermark, tick)
 			f.equal("token", r.Token, current.Token)
 			f.name = f.other("x")
 			f.sync(protocol.Sync{Name: f.name})
@@ -184,11 +184,11 @@ func forgottenTakeoverFencesWhoIsBack(f *fixture) {
 	}
 }
 
-// A claimer's newer mark shows that the record has lost writes; the holders of lost ticks may still come.
+// A claimer's newer watermark shows that the record has lost writes; the holders of lost ticks may still come.
 func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
 	first, second := f.grant(100, "a"), f.grant(101, "a")
 	f.forgetAll()
-	f.sync(protocol.Sync{Name: f.name, Mark: 50})
+	f.sync(protocol.Sync{Name: f.name, Watermark: 50})
 	f.ok("Settle", f.settle(f.grant(60, "c"), "succeeded"))
 	f.ask(protocol.Decided, f.of(101, "b", known(101)))
 	f.ok("Renew", f.renew(second))
@@ -197,11 +197,11 @@ func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
 	f.ask(protocol.Decided, f.of(100, "b"))
 
 	// But not what this record itself has seen decided.
-	first.Occasion = 55
+	first.Tick = 55
 	f.fenced("Renew", f.renew(first))
 	_, passed := f.pass(101, 110, "p")
 	f.equal("passed", passed, true)
-	first.Occasion = 105
+	first.Tick = 105
 	f.fenced("Renew", f.renew(first))
 	f.ask(protocol.Decided, f.of(120, "b", known(120)))
 	f.fenced("Renew", f.renew(first))
@@ -210,7 +210,7 @@ func whatWasRaisedByAnotherCanBeWrittenAnew(f *fixture) {
 func timeTellsThatTheStoreForgot(f *fixture) {
 	_, since, err := f.store.Time(f.ctx)
 	f.ok("Time", err)
-	f.sleep(2 * f.term)
+	f.sleep(2 * f.ttl)
 	now, again, err := f.store.Time(f.ctx)
 	f.ok("Time", err)
 	f.equal("since", again, since)

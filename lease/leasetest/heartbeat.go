@@ -23,7 +23,7 @@ func (f *fixture) beat(suffix, info string, with func(h *protocol.Heartbeat)) pr
 	before := f.now()
 	p, err := h.Heartbeat(f.ctx, beat)
 	f.ok("Heartbeat", err)
-	f.between("time", p.Now.Sub(before), -f.term, time.Minute)
+	f.between("time", p.Now.Sub(before), -f.ttl, time.Minute)
 	_, since, err := f.store.Time(f.ctx)
 	f.ok("Time", err)
 	f.equal("since", p.Since, since)
@@ -48,8 +48,8 @@ func heartbeatAnnouncesAndReads(f *fixture) {
 	})
 	f.equal("said", f.said(p), []string{"a= true", "b=b false"})
 	f.equal("members", f.members(), []string{"a=" + odd, "b=b"})
-	f.beat("a", "a", func(h *protocol.Heartbeat) { h.Life = f.term })
-	f.until(f.now().Add(f.term))
+	f.beat("a", "a", func(h *protocol.Heartbeat) { h.Life = f.ttl })
+	f.until(f.now().Add(f.ttl))
 	f.equal("members", f.members(), []string{"b=b"})
 }
 
@@ -74,7 +74,7 @@ func heartbeatReadsOnlyOtherMembers(f *fixture) {
 		"one more":              func() { f.announce("b", "b", long) },
 		"it says another thing": func() { f.announce("b", "b2", long) },
 		"it has left":           func() { f.announce("b", "", 0) },
-		"its life has ended":    func() { f.announce("b", "b", f.term); same("a", "a"); f.until(f.now().Add(f.term)) },
+		"its life has ended":    func() { f.announce("b", "b", f.ttl); same("a", "a"); f.until(f.now().Add(f.ttl)) },
 	} {
 		if what != "one more" && what != "its life has ended" {
 			f.announce("b", "b", long)
@@ -94,7 +94,7 @@ func heartbeatReadsOnlyOtherMembers(f *fixture) {
 func heartbeatOutOfBoundsDoesNothing(f *fixture) {
 	for what, bound := range map[string]func(h *protocol.Heartbeat){
 		"early": func(h *protocol.Heartbeat) { h.NotBefore = f.now().Add(long); h.NotAfter = h.NotBefore.Add(long) },
-		"late":  func(h *protocol.Heartbeat) { h.NotAfter = f.now().Add(-f.term) },
+		"late":  func(h *protocol.Heartbeat) { h.NotAfter = f.now().Add(-f.ttl) },
 	} {
 		p := f.beat("a", "a", bound)
 		f.equal(what, p.OutOfBounds, true)

@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// history wants Inspect to show these settled occasions, with times from since to now.
+// history wants Inspect to show these settled ticks, with times from since to now.
 func (f *fixture) history(since time.Time, want ...protocol.Settled) {
 	f.Helper()
 	got := f.inspect(f.name).Settled
@@ -36,7 +36,7 @@ func historyTellsHowItWasSettled(f *fixture) {
 	run.Attempt, run.Note = 4, "it ended"
 	f.ask(protocol.Skipped, f.of(101, "c", overlap(protocol.OverlapSkip)))
 	f.ok("Settle", f.settle(run, "failed"))
-	_, _, err := f.store.Pass(f.ctx, protocol.Pass{
+	_, _, err := f.store.Skip(f.ctx, protocol.Skip{
 		Name: f.name, From: 101, To: 110, Outcome: "missed", Request: "p", Holder: "d", Note: "too late",
 	})
 	f.ok("Pass", err)
@@ -51,13 +51,13 @@ func historyTellsHowItWasSettled(f *fixture) {
 	f.ok("Settle", f.settle(next, "succeeded"))
 	f.history(began,
 		skippedAs(101, protocol.OutcomeSkipped, "c", protocol.NoteOverlap),
-		protocol.Settled{Occasion: 100, Token: run.Token, Attempt: 4, Outcome: "failed", Holder: "b", Note: "it ended"},
-		protocol.Settled{Occasion: 110, From: 101, Outcome: "missed", Holder: "d", Note: "too late"},
-		protocol.Settled{Occasion: 111, Token: lost.Token, Attempt: 1, Outcome: protocol.OutcomeLost, Holder: "e", Note: protocol.NoteExpired},
-		protocol.Settled{Occasion: 112, Token: onTheWay.Token, Attempt: 1, Outcome: protocol.OutcomeLost, Holder: "e", Note: protocol.NoteExpired},
+		protocol.Settled{Tick: 100, Token: run.Token, Attempt: 4, Outcome: "failed", Holder: "b", Note: "it ended"},
+		protocol.Settled{Tick: 110, From: 101, Outcome: "missed", Holder: "d", Note: "too late"},
+		protocol.Settled{Tick: 111, Token: lost.Token, Attempt: 1, Outcome: protocol.OutcomeLost, Holder: "e", Note: protocol.NoteExpired},
+		protocol.Settled{Tick: 112, Token: onTheWay.Token, Attempt: 1, Outcome: protocol.OutcomeLost, Holder: "e", Note: protocol.NoteExpired},
 		skippedAs(114, protocol.OutcomeReplaced, "h", protocol.NoteNewer),
 		replacedOf(held),
-		protocol.Settled{Occasion: 115, Token: next.Token, Attempt: 1, Outcome: "succeeded", Holder: "i"},
+		protocol.Settled{Tick: 115, Token: next.Token, Attempt: 1, Outcome: "succeeded", Holder: "i"},
 	)
 	f.equal("settled, as Sync tells", len(f.record().Settled), 0)
 }
@@ -74,10 +74,10 @@ func historyTellsOfPauses(f *fixture) {
 	f.equal("settled", len(settled), 3)
 	f.history(began,
 		skippedAs(100, protocol.OutcomeSkipped, "a", protocol.NotePaused),
-		protocol.Settled{Occasion: f.record().Mark, From: 100, Outcome: protocol.OutcomeSkipped, Holder: "boss", Note: protocol.NotePaused},
-		protocol.Settled{Occasion: n, Token: g.Token, Attempt: 1, Outcome: "succeeded", Holder: "a"},
+		protocol.Settled{Tick: f.record().Watermark, From: 100, Outcome: protocol.OutcomeSkipped, Holder: "boss", Note: protocol.NotePaused},
+		protocol.Settled{Tick: n, Token: g.Token, Attempt: 1, Outcome: "succeeded", Holder: "a"},
 	)
-	f.between("resumed", settled[1].At.Sub(time.UnixMilli(settled[1].Occasion)), 0, time.Millisecond)
+	f.between("resumed", settled[1].At.Sub(time.UnixMilli(settled[1].Tick)), 0, time.Millisecond)
 }
 
 func historyIsBounded(f *fixture) {
@@ -93,7 +93,7 @@ func historyIsBounded(f *fixture) {
 	}
 	for i, s := range settled {
 		n := settles - len(settled) + i
-		f.equal("occasion", s.Occasion, int64(1000+n))
+		f.equal("tick", s.Tick, int64(1000+n))
 		f.equal("note", s.Note, fmt.Sprint(n))
 	}
 }
@@ -109,22 +109,22 @@ func notesAreKeptAsTheyAre(f *fixture) {
 		g := f.grant(int64(100+2*i), "a")
 		g.Note = note
 		if i%2 == 1 { // beside another
-			f.grant(g.Occasion+1, "b", overlap(protocol.OverlapAllow))
+			f.grant(g.Tick+1, "b", overlap(protocol.OverlapAllow))
 		}
 		f.ok("Settle", f.settle(g, "failed"))
 		want = append(want, protocol.Settled{
-			Occasion: g.Occasion, Token: g.Token, Attempt: 1, Outcome: "failed", Holder: "a", Note: note,
+			Tick: g.Tick, Token: g.Token, Attempt: 1, Outcome: "failed", Holder: "a", Note: note,
 		})
 	}
 	for i, note := range notes {
-		mark := f.record().Mark
-		_, passed, err := f.store.Pass(f.ctx, protocol.Pass{
-			Name: f.name, From: mark, To: mark + 1, Outcome: "missed", Request: fmt.Sprint(i), Holder: "a", Note: note,
+		watermark := f.record().Watermark
+		_, passed, err := f.store.Skip(f.ctx, protocol.Skip{
+			Name: f.name, From: watermark, To: watermark + 1, Outcome: "missed", Request: fmt.Sprint(i), Holder: "a", Note: note,
 		})
 		f.ok("Pass", err)
 		f.equal("passed", passed, true)
-		f.ask(protocol.Decided, f.of(mark+1, "a"))
-		want = append(want, protocol.Settled{Occasion: mark + 1, From: mark, Outcome: "missed", Holder: "a", Note: note})
+		f.ask(protocol.Decided, f.of(watermark+1, "a"))
+		want = append(want, protocol.Settled{Tick: watermark + 1, From: watermark, Outcome: "missed", Holder: "a", Note: note})
 	}
 	f.history(began, want...)
 }
@@ -142,8 +142,8 @@ func longNotesAreCutBetweenRunes(f *fixture) {
 		settled := f.inspect(f.name).Settled
 		note := settled[len(settled)-1].Note
 		f.equal("note", note, protocol.Cut(long, protocol.MaxNote))
-		_, _, err := f.store.Pass(f.ctx, protocol.Pass{
-			Name: f.name, From: g.Occasion, To: int64(1000 * (i + 1)), Outcome: "missed", Request: "p", Holder: "a", Note: long,
+		_, _, err := f.store.Skip(f.ctx, protocol.Skip{
+			Name: f.name, From: g.Tick, To: int64(1000 * (i + 1)), Outcome: "missed", Request: "p", Holder: "a", Note: long,
 		})
 		f.ok("Pass", err)
 		settled = f.inspect(f.name).Settled

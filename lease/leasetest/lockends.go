@@ -37,7 +37,7 @@ func whatWasClaimedCanBeWithdrawn(f *fixture) {
 		f.Helper()
 		for range 2 {
 			f.ok("Release", f.releaseLock(protocol.LockGrant{
-				Name: c.Name, Holder: c.Holder, Request: c.Request, Term: c.Term, Permits: c.Permits, Limit: c.Limit,
+				Name: c.Name, Holder: c.Holder, Request: c.Request, TTL: c.TTL, Permits: c.Permits, Limit: c.Limit,
 			}))
 		}
 	}
@@ -138,7 +138,7 @@ func higherTokenWinsWhenBothWereForgotten(f *fixture) {
 	old := f.lockExpired("a", mutex)
 	current := f.lock("b", mutex)
 	f.forgetAll()
-	old.Term = long
+	old.TTL = long
 	f.ok("Renew by who does not know yet", f.renewLock(old)) // nobody knows any better
 	f.ok("Renew", f.renewLock(current))
 	f.fenced("Renew", f.renewLock(old))

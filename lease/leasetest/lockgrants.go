@@ -22,7 +22,7 @@ var (
 
 type lockChange func(*protocol.LockClaim)
 
-func lockTerm(d time.Duration) lockChange { return func(c *protocol.LockClaim) { c.Term = d } }
+func lockTerm(d time.Duration) lockChange { return func(c *protocol.LockClaim) { c.TTL = d } }
 
 func (f *fixture) locker() protocol.Locker {
 	f.Helper()
@@ -34,10 +34,10 @@ func (f *fixture) locker() protocol.Locker {
 }
 
 // ofLock makes a claim of the lock of the fixture's name, with a request of its own and a long
-// term, but for the changes.
+// TTL, but for the changes.
 func (f *fixture) ofLock(holder string, changes ...lockChange) protocol.LockClaim {
 	f.requests++
-	c := protocol.LockClaim{Name: f.name, Holder: holder, Request: fmt.Sprintf("r%d", f.requests), Term: long}
+	c := protocol.LockClaim{Name: f.name, Holder: holder, Request: fmt.Sprintf("r%d", f.requests), TTL: long}
 	for _, change := range changes {
 		change(&c)
 	}
@@ -73,12 +73,12 @@ func (f *fixture) lock(holder string, changes ...lockChange) protocol.LockGrant 
 	return c.Grant(f.askLock(protocol.Granted, c))
 }
 
-// lockExpired is granted for a short term and returns when the lease has run out.
+// lockExpired is granted for a short TTL and returns when the lease has run out.
 func (f *fixture) lockExpired(holder string, changes ...lockChange) protocol.LockGrant {
 	f.Helper()
-	c := f.ofLock(holder, append([]lockChange{lockTerm(f.term)}, changes...)...)
+	c := f.ofLock(holder, append([]lockChange{lockTerm(f.ttl)}, changes...)...)
 	a := f.askLock(protocol.Granted, c)
-	f.until(a.Now.Add(a.Left))
+	f.until(a.Now.Add(a.Remaining))
 	return c.Grant(a)
 }
 
@@ -119,7 +119,7 @@ func lockIsHeldUpToItsLimit(f *fixture) {
 			a := f.askLock(protocol.Held, f.ofLock("b", permits(n, of.limit)))
 			f.equal("holder of "+of.what, a.Holder, "a")
 			f.equal("token of "+of.what, a.Token, first.Token)
-			f.between("left", a.Left, 1, kept(long))
+			f.between("left", a.Remaining, 1, kept(long))
 		}
 	}
 
@@ -138,7 +138,7 @@ func repeatedLockClaimGetsTheSameGrant(f *fixture) {
 		for i := range 3 {
 			again := f.askLock(protocol.Granted, c)
 			f.equal("token", again.Token, a.Token)
-			f.between("left", again.Left, 1, kept(long))
+			f.between("left", again.Remaining, 1, kept(long))
 			if i == 0 && limit > 1 {
 				f.lock("b", permits(limit-3, limit)) // there is room for another
 			}
@@ -229,10 +229,10 @@ func ownExpiredLockIsGrantedAnew(f *fixture) {
 		if limit > 1 {
 			f.lock("b", permits(1, limit))
 		}
-		c := f.ofLock("a", permits(1, limit), lockTerm(f.term))
+		c := f.ofLock("a", permits(1, limit), lockTerm(f.ttl))
 		first := f.askLock(protocol.Granted, c)
-		f.until(first.Now.Add(first.Left))
-		c.Term = long
+		f.until(first.Now.Add(first.Remaining))
+		c.TTL = long
 		second := f.askLock(protocol.Granted, c)
 		f.equal("taken", f.taken(second), []int64{first.Token})
 		f.above("token", second.Token, first.Token)
@@ -265,16 +265,16 @@ func expiredLockThatNobodyNeedsCanBeRenewed(f *fixture) {
 func renewalExtendsTheLockFromNow(f *fixture) {
 	for _, limit := range []int{1, 2} {
 		f.anew()
-		c := f.ofLock("a", permits(1, limit), lockTerm(f.term))
+		c := f.ofLock("a", permits(1, limit), lockTerm(f.ttl))
 		g := c.Grant(f.askLock(protocol.Granted, c))
 		if limit > 1 {
 			f.lock("b", permits(1, limit))
 		}
-		g.Term = long
+		g.TTL = long
 		f.ok("Renew", f.renewLock(g))
-		f.until(f.now().Add(f.term))
+		f.until(f.now().Add(f.ttl))
 		a := f.askLock(protocol.Held, f.ofLock("c", permits(1, limit)))
-		f.between("left", a.Left, long/2, kept(long))
+		f.between("left", a.Remaining, long/2, kept(long))
 		wrong := g
 		wrong.Token++
 		f.fenced("Renew with another token", f.renewLock(wrong))
@@ -288,7 +288,7 @@ func locksAreApartFromOccasions(f *fixture) {
 	g := f.lock("b", mutex)
 	f.grant(100, "a")
 	plain := f.grant(0, "a")
-	f.equal("mark", f.record().Mark, int64(100))
+	f.equal("watermark", f.record().Watermark, int64(100))
 	f.equal("open", len(f.record().Open), 2)
 	f.ask(protocol.Held, f.of(0, "c"))
 	f.ok("Release", f.release(plain))
@@ -318,15 +318,15 @@ func faultyLocksAreRefused(f *fixture) {
 		lockChange
 		says string
 	}{
-		"of no permits":              {permits(0, 1), "permits"},
-		"of more than the limit":     {permits(2, 1), "permits"},
-		"of a negative number":       {permits(-1, 3), "permits"},
-		"with a negative limit":      {permits(1, -1), "limit"},
-		"with permits only":          {permits(1, 0), "limit"},
-		"with an unknown turn":       {func(c *protocol.LockClaim) { c.Turn = 3 }, "turn"},
-		"with a ticket for no time":  {func(c *protocol.LockClaim) { c.Ticket = 1 }, "ticket"},
-		"with a ticket for too long": {func(c *protocol.LockClaim) { c.Ticket = protocol.MaxTicket + 1 }, "ticket"},
-		"without a holder":           {func(c *protocol.LockClaim) { c.Holder = "" }, "holder"},
+		"of no permits":                  {permits(0, 1), "permits"},
+		"of more than the limit":         {permits(2, 1), "permits"},
+		"of a negative number":           {permits(-1, 3), "permits"},
+		"with a negative limit":          {permits(1, -1), "limit"},
+		"with permits only":              {permits(1, 0), "limit"},
+		"with an unknown order":          {func(c *protocol.LockClaim) { c.Order = 3 }, "order"},
+		"with a waiter ttl for no time":  {func(c *protocol.LockClaim) { c.WaiterTTL = 1 }, "waiter ttl"},
+		"with a waiter ttl for too long": {func(c *protocol.LockClaim) { c.WaiterTTL = protocol.MaxWaiterTTL + 1 }, "waiter ttl"},
+		"without a holder":               {func(c *protocol.LockClaim) { c.Holder = "" }, "holder"},
 	}
 	for what, fault := range faults {
 		_, err := f.locker().ClaimLock(f.ctx, f.ofLock("a", mutex, fault.lockChange))
@@ -335,9 +335,9 @@ func faultyLocksAreRefused(f *fixture) {
 			f.Errorf("a claim %s is refused without naming %q: %v", what, fault.says, err)
 		}
 	}
-	_, err := f.locker().ClaimLock(f.ctx, f.ofLock("", permits(2, 1), func(c *protocol.LockClaim) { c.Turn, c.Ticket = -1, -1 }))
+	_, err := f.locker().ClaimLock(f.ctx, f.ofLock("", permits(2, 1), func(c *protocol.LockClaim) { c.Order, c.WaiterTTL = -1, -1 }))
 	f.refused("a claim of many faults", err)
-	for _, says := range []string{"holder", "permits", "turn", "ticket"} {
+	for _, says := range []string{"holder", "permits", "order", "waiter ttl"} {
 		if !strings.Contains(err.Error(), says) {
 			f.Errorf("not all faults are named: %v lacks %q", err, says)
 		}

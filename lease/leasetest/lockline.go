@@ -6,13 +6,13 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-func turn(t protocol.Turn) lockChange      { return func(c *protocol.LockClaim) { c.Turn = t } }
-func ticket(life time.Duration) lockChange { return func(c *protocol.LockClaim) { c.Ticket = life } }
+func turn(t protocol.Order) lockChange     { return func(c *protocol.LockClaim) { c.Order = t } }
+func ticket(life time.Duration) lockChange { return func(c *protocol.LockClaim) { c.WaiterTTL = life } }
 
 // waits and arrival wait in the queue: in any order, and in the order of arrival.
-func waits(c *protocol.LockClaim)   { c.Ticket = long }
-func arrival(c *protocol.LockClaim) { c.Ticket, c.Turn = long, protocol.TurnArrival }
-func largest(c *protocol.LockClaim) { c.Ticket, c.Turn = long, protocol.TurnLargest }
+func waits(c *protocol.LockClaim)   { c.WaiterTTL = long }
+func arrival(c *protocol.LockClaim) { c.WaiterTTL, c.Order = long, protocol.OrderArrival }
+func largest(c *protocol.LockClaim) { c.WaiterTTL, c.Order = long, protocol.OrderLargest }
 
 // queue has a claim wait in line.
 func (f *fixture) queue(holder string, changes ...lockChange) protocol.LockClaim {
@@ -34,7 +34,7 @@ func arrivalGoesByTheLine(f *fixture) {
 	d := f.queue("d", mutex, arrival)
 	f.ok("Release", f.releaseLock(g))
 	f.askLock(protocol.Queued, d)
-	f.askLock(protocol.Held, f.ofLock("e", mutex, turn(protocol.TurnArrival))) // a newcomer
+	f.askLock(protocol.Held, f.ofLock("e", mutex, turn(protocol.OrderArrival))) // a newcomer
 	f.askLock(protocol.Queued, c)
 	g = f.grantedNow(b)
 	f.ok("Release", f.releaseLock(g))
@@ -43,7 +43,7 @@ func arrivalGoesByTheLine(f *fixture) {
 	f.ok("Release", f.releaseLock(g))
 	g = f.grantedNow(d)
 	f.ok("Release", f.releaseLock(g))
-	f.lock("e", mutex, turn(protocol.TurnArrival)) // nobody waits any more
+	f.lock("e", mutex, turn(protocol.OrderArrival)) // nobody waits any more
 }
 
 func largestGoesFirst(f *fixture) {
@@ -51,7 +51,7 @@ func largestGoesFirst(f *fixture) {
 	r1, r2 := f.queue("r1", read, largest), f.queue("r2", read, largest)
 	w1, w2 := f.queue("w1", write, largest), f.queue("w2", write, largest)
 	f.ok("Release", f.releaseLock(g))
-	f.askLock(protocol.Held, f.ofLock("r3", read, turn(protocol.TurnLargest)))
+	f.askLock(protocol.Held, f.ofLock("r3", read, turn(protocol.OrderLargest)))
 	f.askLock(protocol.Queued, r1)
 	f.askLock(protocol.Queued, w2)
 	g = f.grantedNow(w1)
@@ -62,7 +62,7 @@ func largestGoesFirst(f *fixture) {
 	f.grantedNow(r1)
 	f.grantedNow(r2)
 	f.queue("w3", write, largest)
-	f.askLock(protocol.Held, f.ofLock("r3", read, turn(protocol.TurnLargest))) // no reader passes a writer
+	f.askLock(protocol.Held, f.ofLock("r3", read, turn(protocol.OrderLargest))) // no reader passes a writer
 }
 
 func anyLetsNobodyGoFirst(f *fixture) {
@@ -112,24 +112,24 @@ func deadTicketDelaysNobodyLongerThanItsLife(f *fixture) {
 	for _, limit := range []int{1, 3} {
 		f.anew()
 		g := f.lock("a", permits(limit, limit))
-		dead := f.ofLock("dead", permits(limit, limit), arrival, ticket(f.term))
+		dead := f.ofLock("dead", permits(limit, limit), arrival, ticket(f.ttl))
 		entered := f.askLock(protocol.Queued, dead)
 		b := f.queue("b", permits(1, limit), arrival)
 		f.ok("Release", f.releaseLock(g))
-		f.until(entered.Now.Add(f.term))
+		f.until(entered.Now.Add(f.ttl))
 		f.grantedNow(b)
 		again := f.askLock(protocol.Queued, dead) // at the end of the line
-		f.between("left", again.Left, 1, kept(long))
+		f.between("left", again.Remaining, 1, kept(long))
 	}
 
 	// Nor one that is not the first.
 	f.anew()
 	g := f.lock("a", write)
 	r1 := f.queue("r1", read, arrival)
-	dead := f.ofLock("dead", write, arrival, ticket(f.term))
+	dead := f.ofLock("dead", write, arrival, ticket(f.ttl))
 	f.askLock(protocol.Queued, dead)
 	r2 := f.queue("r2", read, arrival)
-	f.until(f.now().Add(f.term))
+	f.until(f.now().Add(f.ttl))
 	f.ok("Release", f.releaseLock(g))
 	f.grantedNow(r2)
 	f.grantedNow(r1)
@@ -137,19 +137,19 @@ func deadTicketDelaysNobodyLongerThanItsLife(f *fixture) {
 
 func claimAgainKeepsTheTicket(f *fixture) {
 	g := f.lock("a", mutex)
-	b := f.ofLock("b", mutex, arrival, ticket(f.term))
+	b := f.ofLock("b", mutex, arrival, ticket(f.ttl))
 	f.askLock(protocol.Queued, b)
-	b.Ticket = long
+	b.WaiterTTL = long
 	f.askLock(protocol.Queued, b)
 	c := f.queue("c", mutex, arrival)
-	f.until(f.now().Add(f.term))
+	f.until(f.now().Add(f.ttl))
 	f.ok("Release", f.releaseLock(g))
 	f.askLock(protocol.Queued, c)
 	g = f.grantedNow(b)
 
 	// Nor does who does not wait any more lose the place: it is given up by a release.
 	f.askLock(protocol.Queued, c)
-	c.Ticket = 0
+	c.WaiterTTL = 0
 	f.askLock(protocol.Held, c)
 	d := f.queue("d", mutex, arrival)
 	f.ok("Release", f.releaseLock(g))
@@ -160,17 +160,17 @@ func claimAgainKeepsTheTicket(f *fixture) {
 func leftTellsWhenToAskAgain(f *fixture) {
 	g := f.lock("a", mutex)
 	a := f.askLock(protocol.Queued, f.ofLock("b", mutex, arrival, ticket(long/2)))
-	f.between("left of the lease", a.Left, long/2+1, kept(long))
+	f.between("left of the lease", a.Remaining, long/2+1, kept(long))
 	a = f.askLock(protocol.Queued, f.ofLock("c", mutex, arrival))
-	f.between("left of the ticket", a.Left, 1, kept(long/2))
+	f.between("left of the ticket", a.Remaining, 1, kept(long/2))
 	f.equal("token", a.Token, g.Token)
 	a = f.askLock(protocol.Held, f.ofLock("d", mutex)) // it goes by no line
-	f.between("left of the lease", a.Left, long/2+1, kept(long))
+	f.between("left of the lease", a.Remaining, long/2+1, kept(long))
 	f.ok("Release", f.releaseLock(g))
-	a = f.askLock(protocol.Held, f.ofLock("d", mutex, turn(protocol.TurnArrival)))
+	a = f.askLock(protocol.Held, f.ofLock("d", mutex, turn(protocol.OrderArrival)))
 	f.equal("holder", a.Holder, "b")
 	f.equal("token", a.Token, int64(0))
-	f.between("left of the ticket", a.Left, 1, kept(long/2))
+	f.between("left of the ticket", a.Remaining, 1, kept(long/2))
 
 	// Of several leases it is the first to end.
 	f.anew()
@@ -179,7 +179,7 @@ func leftTellsWhenToAskAgain(f *fixture) {
 	a = f.askLock(protocol.Held, f.ofLock("c", permits(2, 2)))
 	f.equal("token", a.Token, soon.Token)
 	f.equal("holder", a.Holder, "b")
-	f.between("left", a.Left, 1, kept(long/2))
+	f.between("left", a.Remaining, 1, kept(long/2))
 }
 
 func longLinesAreInOrder(f *fixture) {
@@ -208,5 +208,5 @@ func longLinesAreInOrder(f *fixture) {
 	last := f.queue("r", read, arrival)
 	f.ok("Release", f.releaseLock(g))
 	f.askLock(protocol.Queued, last)
-	f.askLock(protocol.Held, f.ofLock("r", read, turn(protocol.TurnArrival)))
+	f.askLock(protocol.Held, f.ofLock("r", read, turn(protocol.OrderArrival)))
 }

@@ -42,7 +42,7 @@ func plainLockIsHeldByOne(f *fixture) {
 	// It does not stop being held because others come and go.
 	f.ok("Release", f.release(g))
 	old = f.expired(0, "a")
-	old.Term = long
+	old.TTL = long
 	f.ok("Renew of what nobody has taken since", f.renew(old))
 	f.ask(protocol.Held, f.of(0, "b"))
 }
@@ -50,9 +50,9 @@ func plainLockIsHeldByOne(f *fixture) {
 func plainLockLeavesTheMarkAlone(f *fixture) {
 	f.grant(100, "a")
 	lock := f.grant(0, "b", known(500))
-	f.equal("mark", f.record().Mark, int64(100))
+	f.equal("watermark", f.record().Watermark, int64(100))
 	g := f.grant(101, "a")
 	f.above("token", g.Token, lock.Token)
 	f.ok("Release", f.release(lock))
-	f.equal("mark", f.record().Mark, int64(101))
+	f.equal("watermark", f.record().Watermark, int64(101))
 }

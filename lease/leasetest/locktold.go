@@ -128,10 +128,10 @@ func whoLeavesTheLineLetsTheNextGo(f *fixture) {
 	b := f.queue("b", permits(3, 3), arrival)
 	c, d := f.queue("c", permits(1, 3), arrival), f.queue("d", permits(2, 3), arrival)
 	f.ok("Release", f.releaseLock(protocol.LockGrant{
-		Name: f.name, Holder: "d", Request: d.Request, Term: long, Permits: 2, Limit: 3,
+		Name: f.name, Holder: "d", Request: d.Request, TTL: long, Permits: 2, Limit: 3,
 	})) // it was in nobody's way, and nobody can go
 	f.ok("Release", f.releaseLock(protocol.LockGrant{
-		Name: f.name, Holder: "b", Request: b.Request, Term: long, Permits: 3, Limit: 3,
+		Name: f.name, Holder: "b", Request: b.Request, TTL: long, Permits: 3, Limit: 3,
 	}))
 	f.tells(heard, c)
 }
@@ -157,9 +157,9 @@ func whoTakesAwayLetsOthersGo(f *fixture) {
 // runsOut returns when the lease of a grant has run out.
 func (f *fixture) runsOut(g protocol.LockGrant) {
 	f.Helper()
-	g.Term = f.term
+	g.TTL = f.ttl
 	f.ok("Renew", f.renewLock(g))
-	f.until(f.now().Add(f.term))
+	f.until(f.now().Add(f.ttl))
 }
 
 func whoPassesTheDeadLetsOthersPass(f *fixture) {
@@ -167,9 +167,9 @@ func whoPassesTheDeadLetsOthersPass(f *fixture) {
 	f.lock("a", read)
 	dead := f.queue("dead", write, arrival)
 	r1, r2 := f.queue("r1", read, arrival), f.queue("r2", read, arrival)
-	dead.Ticket = f.term
+	dead.WaiterTTL = f.ttl
 	f.askLock(protocol.Queued, dead)
-	f.until(f.now().Add(f.term))
+	f.until(f.now().Add(f.ttl))
 	f.grantedNow(r2)
 	f.tells(heard, r1)
 }
@@ -184,7 +184,7 @@ func listenTellsAnyWhenThereAreMany(f *fixture) {
 	f.tells(heard) // any
 }
 
-func tellIt(c *protocol.LockClaim) { c.Tell = true }
+func tellIt(c *protocol.LockClaim) { c.Notify = true }
 
 func tellTellsOfGrantAndEnd(f *fixture) {
 	heard := f.listen()

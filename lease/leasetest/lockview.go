@@ -33,36 +33,36 @@ func lockShowsHoldsAndLine(f *fixture) {
 	f.equal("holds", len(v.Holds), 2)
 	for i, want := range []protocol.LockGrant{one, two} { // oldest grant first, although it ends later
 		h := v.Holds[i]
-		f.between("left", h.Left, want.Term/2, kept(want.Term))
+		f.between("left", h.Remaining, want.TTL/2, kept(want.TTL))
 		if h.Since.Before(began) || h.Since.After(f.now()) {
 			f.Fatalf("held since %s, before %s or after %s", h.Since, began, f.now())
 		}
-		h.Since, h.Left = time.Time{}, 0
+		h.Since, h.Remaining = time.Time{}, 0
 		f.equal("hold", h, protocol.Hold{Holder: want.Holder, Request: want.Request, Token: want.Token, Permits: want.Permits})
 	}
 	f.equal("waiters", v.Waiters, 3)
-	f.equal("line", len(v.Line), 3)
+	f.equal("line", len(v.Queue), 3)
 	for i, want := range []protocol.LockClaim{w1, w2, big} {
-		w := v.Line[i]
-		f.between("left", w.Left, want.Ticket/2, want.Ticket)
+		w := v.Queue[i]
+		f.between("left", w.Remaining, want.WaiterTTL/2, want.WaiterTTL)
 		if w.Since.Before(began) || w.Since.After(f.now()) {
 			f.Fatalf("waits since %s, before %s or after %s", w.Since, began, f.now())
 		}
-		w.Since, w.Left = time.Time{}, 0
+		w.Since, w.Remaining = time.Time{}, 0
 		f.equal("waiter", w, protocol.Waiter{Holder: want.Holder, Request: want.Request, Permits: want.Permits})
 	}
 
 	// What has run out is shown until somebody needs it; who waits no more is not.
-	one.Term, two.Term = f.term, f.term
+	one.TTL, two.TTL = f.ttl, f.ttl
 	f.ok("Renew", errors.Join(l.RenewLocks(f.ctx, []protocol.LockGrant{one, two})...))
-	w1.Ticket = f.term
+	w1.WaiterTTL = f.ttl
 	f.askLock(protocol.Queued, w1)
-	f.until(f.now().Add(f.term))
+	f.until(f.now().Add(f.ttl))
 	v = show()
 	f.equal("holds", len(v.Holds), 2)
-	f.equal("left", v.Holds[0].Left+v.Holds[1].Left, time.Duration(0))
+	f.equal("left", v.Holds[0].Remaining+v.Holds[1].Remaining, time.Duration(0))
 	f.equal("waiters", v.Waiters, 2)
-	f.equal("first", v.Line[0].Request, w2.Request)
+	f.equal("first", v.Queue[0].Request, w2.Request)
 	f.equal("nothing changed", show().Token, v.Token)
 
 	for _, g := range []protocol.LockGrant{one, two} {
@@ -79,17 +79,17 @@ func lockShowsHoldsAndLine(f *fixture) {
 func lockShowsTheFirstOfALongLine(f *fixture) {
 	f.lock("a", mutex)
 	var line []string
-	for range protocol.MaxLine + 20 {
+	for range protocol.MaxQueue + 20 {
 		line = append(line, f.queue("b", mutex, arrival).Request)
 	}
 	v, err := f.locker().Lock(f.ctx, f.name)
 	f.ok("Lock", err)
-	f.equal("waiters", v.Waiters, protocol.MaxLine+20)
+	f.equal("waiters", v.Waiters, protocol.MaxQueue+20)
 	var shown []string
-	for _, w := range v.Line {
+	for _, w := range v.Queue {
 		shown = append(shown, w.Request)
 	}
-	f.equal("line", shown, line[:protocol.MaxLine])
+	f.equal("line", shown, line[:protocol.MaxQueue])
 }
 
 func locksListsWhatIsHeldOrWaitedFor(f *fixture) {
@@ -167,15 +167,15 @@ func ctxEndsCallAboutLocks(f *fixture) {
 func manyLocksAtOnce(f *fixture) {
 	for _, kind := range []struct {
 		limit int
-		turn  protocol.Turn
-	}{{1, protocol.TurnArrival}, {4, protocol.TurnArrival}, {4, protocol.TurnAny}, {protocol.MaxPermits, protocol.TurnLargest}} {
+		turn  protocol.Order
+	}{{1, protocol.OrderArrival}, {4, protocol.OrderArrival}, {4, protocol.OrderAny}, {protocol.MaxPermits, protocol.OrderLargest}} {
 		f.anew()
 		f.contend(kind.limit, kind.turn)
 	}
 }
 
 // contend lets many claim, wait, hold and give back at the same time, and wants never more than the limit to be held.
-func (f *fixture) contend(limit int, turn protocol.Turn) {
+func (f *fixture) contend(limit int, turn protocol.Order) {
 	f.Helper()
 	const clients, rounds = 16, 4
 	var mu sync.Mutex
@@ -196,8 +196,8 @@ func (f *fixture) contend(limit int, turn protocol.Turn) {
 				n = limit
 			}
 			c := protocol.LockClaim{
-				Name: f.name, Holder: fmt.Sprintf("h%d", id), Request: fmt.Sprintf("h%d-%d", id, round), Term: long,
-				Permits: n, Limit: limit, Turn: turn, Ticket: long,
+				Name: f.name, Holder: fmt.Sprintf("h%d", id), Request: fmt.Sprintf("h%d-%d", id, round), TTL: long,
+				Permits: n, Limit: limit, Order: turn, WaiterTTL: long,
 			}
 			for {
 				a, err := f.locker().ClaimLock(f.ctx, c)

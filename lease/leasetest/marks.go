@@ -10,50 +10,50 @@ func unknownUntilSynced(f *fixture) {
 	f.name = f.other("x")
 	for range 2 {
 		a := f.ask(protocol.Unknown, f.of(100, "a", known(7)))
-		f.equal("mark", a.Mark, int64(7))
+		f.equal("watermark", a.Watermark, int64(7))
 	}
-	mark, passed := f.pass(0, 5, "p")
+	watermark, passed := f.pass(0, 5, "p")
 	f.equal("passed", passed, false)
-	f.equal("mark", mark, int64(0))
-	// A plain lock has no memory, so it shows nothing of decided occasions.
+	f.equal("watermark", watermark, int64(0))
+	// A plain lock has no memory, so it shows nothing of decided ticks.
 	f.grant(0, "a")
 	f.ask(protocol.Unknown, f.of(100, "a"))
-	r := f.sync(protocol.Sync{Name: f.name, Mark: 50})
+	r := f.sync(protocol.Sync{Name: f.name, Watermark: 50})
 	f.equal("made", r.Made, true)
-	f.equal("mark", r.Mark, int64(50))
+	f.equal("watermark", r.Watermark, int64(50))
 	f.ask(protocol.Decided, f.of(50, "a"))
 	f.grant(51, "a")
 }
 
 func syncKeepsTheMark(f *fixture) {
 	name := f.other("x")
-	for i, y := range []protocol.Sync{{Mark: 50}, {Mark: 60}, {Mark: 40}, {Mark: 70, Known: 45}} {
+	for i, y := range []protocol.Sync{{Watermark: 50}, {Watermark: 60}, {Watermark: 40}, {Watermark: 70, Known: 45}} {
 		y.Name = name
 		r := f.sync(y)
 		f.equal("made", r.Made, i == 0)
-		f.equal("mark", r.Mark, int64(50))
+		f.equal("watermark", r.Watermark, int64(50))
 	}
 	g := f.grant(55, "a", named(name))
-	r := f.sync(protocol.Sync{Name: name, Mark: 99})
-	f.equal("mark", r.Mark, int64(55))
+	r := f.sync(protocol.Sync{Name: name, Watermark: 99})
+	f.equal("watermark", r.Watermark, int64(55))
 	f.equal("token", r.Token, g.Token)
-	if len(r.Open) != 1 || r.Open[0].Occasion != 55 || r.Open[0].Token != g.Token || r.Open[0].Holder != "a" || r.Open[0].Attempt != 1 {
+	if len(r.Open) != 1 || r.Open[0].Tick != 55 || r.Open[0].Token != g.Token || r.Open[0].Holder != "a" || r.Open[0].Attempt != 1 {
 		f.Fatalf("open: %+v, want %+v", r.Open, g)
 	}
-	f.between("left", r.Open[0].Left, 1, kept(long))
+	f.between("left", r.Open[0].Remaining, 1, kept(long))
 }
 
 func syncAnswersForEachName(f *fixture) {
 	syncs := make([]protocol.Sync, 600)
 	for i := range syncs {
-		syncs[i] = protocol.Sync{Name: f.other(fmt.Sprint(i)), Mark: int64(i)}
+		syncs[i] = protocol.Sync{Name: f.other(fmt.Sprint(i)), Watermark: int64(i)}
 	}
 	for round := range 2 {
 		records, err := f.store.Sync(f.ctx, syncs)
 		f.ok("Sync", err)
 		f.equal("records", len(records), len(syncs))
 		for i, r := range records {
-			f.equal("record", r, protocol.Record{Name: syncs[i].Name, Mark: syncs[i].Mark, Made: round == 0})
+			f.equal("record", r, protocol.Record{Name: syncs[i].Name, Watermark: syncs[i].Watermark, Made: round == 0})
 		}
 	}
 	records, err := f.store.Sync(f.ctx, nil)
@@ -64,45 +64,45 @@ func syncAnswersForEachName(f *fixture) {
 func staleRecordTakesKnownMark(f *fixture) {
 	f.grant(100, "a")
 	a := f.ask(protocol.Decided, f.of(150, "b", known(150)))
-	f.equal("mark", a.Mark, int64(150))
-	f.equal("mark", f.record().Mark, int64(150))
+	f.equal("watermark", a.Watermark, int64(150))
+	f.equal("watermark", f.record().Watermark, int64(150))
 	// It is taken whatever the answer is.
-	f.equal("mark", f.ask(protocol.Held, f.of(100, "b", known(160))).Mark, int64(160))
+	f.equal("watermark", f.ask(protocol.Held, f.of(100, "b", known(160))).Watermark, int64(160))
 	a = f.ask(protocol.Early, f.of(180, "b", known(170), notBefore(f.now().Add(long))))
-	f.equal("mark", a.Mark, int64(170))
-	f.equal("mark", f.record().Mark, int64(170))
-	f.equal("mark", f.ask(protocol.Granted, f.of(180, "b", known(175))).Mark, int64(180))
+	f.equal("watermark", a.Watermark, int64(170))
+	f.equal("watermark", f.record().Watermark, int64(170))
+	f.equal("watermark", f.ask(protocol.Granted, f.of(180, "b", known(175))).Watermark, int64(180))
 
 	// An older one changes nothing.
-	f.equal("mark", f.ask(protocol.Granted, f.of(181, "b", known(5))).Mark, int64(181))
+	f.equal("watermark", f.ask(protocol.Granted, f.of(181, "b", known(5))).Watermark, int64(181))
 
 	r := f.sync(protocol.Sync{Name: f.name, Known: 200})
-	f.equal("mark", r.Mark, int64(200))
+	f.equal("watermark", r.Watermark, int64(200))
 	f.equal("made", r.Made, false)
 	f.ask(protocol.Decided, f.of(200, "b"))
-	r = f.sync(protocol.Sync{Name: f.other("x"), Mark: 10, Known: 20})
-	f.equal("mark", r.Mark, int64(20))
+	r = f.sync(protocol.Sync{Name: f.other("x"), Watermark: 10, Known: 20})
+	f.equal("watermark", r.Watermark, int64(20))
 }
 
 func passMovesTheMarkOnlyFromWhereItIs(f *fixture) {
-	mark, passed := f.pass(0, 100, "p1")
+	watermark, passed := f.pass(0, 100, "p1")
 	f.equal("passed", passed, true)
-	f.equal("mark", mark, int64(100))
+	f.equal("watermark", watermark, int64(100))
 	for _, n := range []int64{1, 99, 100} {
 		f.ask(protocol.Decided, f.of(n, "a"))
 	}
 	for _, from := range []int64{0, 99, 101} {
-		mark, passed = f.pass(from, 200, fmt.Sprintf("p2-%d", from))
+		watermark, passed = f.pass(from, 200, fmt.Sprintf("p2-%d", from))
 		f.equal("passed", passed, false)
-		f.equal("mark", mark, int64(100))
+		f.equal("watermark", watermark, int64(100))
 	}
 	g := f.grant(101, "a")
-	mark, passed = f.pass(100, 200, "p3")
+	watermark, passed = f.pass(100, 200, "p3")
 	f.equal("passed", passed, false)
-	f.equal("mark", mark, int64(101))
+	f.equal("watermark", watermark, int64(101))
 	_, passed = f.pass(101, 200, "p4")
 	f.equal("passed", passed, true)
-	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Outcome: "missed"}, {Occasion: 200, Outcome: "missed"}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Tick: 100, Outcome: "missed"}, {Tick: 200, Outcome: "missed"}})
 	f.ok("Settle", f.settle(g, "succeeded"))
 }
 
@@ -119,19 +119,19 @@ func passLeavesTheOpenAlone(f *fixture) {
 func repeatedPassSaysPassed(f *fixture) {
 	_, passed := f.pass(0, 100, "p1")
 	f.equal("passed", passed, true)
-	mark, passed := f.pass(0, 100, "p1")
+	watermark, passed := f.pass(0, 100, "p1")
 	f.equal("passed", passed, true)
-	f.equal("mark", mark, int64(100))
-	// Another's pass to the same occasion did not do it.
-	mark, passed = f.pass(0, 100, "p2")
+	f.equal("watermark", watermark, int64(100))
+	// Another's pass to the same tick did not do it.
+	watermark, passed = f.pass(0, 100, "p2")
 	f.equal("passed", passed, false)
-	f.equal("mark", mark, int64(100))
+	f.equal("watermark", watermark, int64(100))
 	for i := range protocol.Remembered - 1 {
 		f.ok("Settle", f.settle(f.grant(int64(200+i), "a"), "succeeded"))
 	}
-	mark, passed = f.pass(0, 100, "p1")
+	watermark, passed = f.pass(0, 100, "p1")
 	f.equal("passed", passed, true)
-	f.equal("mark", mark, int64(200+protocol.Remembered-2))
+	f.equal("watermark", watermark, int64(200+protocol.Remembered-2))
 }
 
 // Requests and holders may look like numbers.
@@ -140,15 +140,15 @@ func requestsAreNoTokens(f *fixture) {
 	token := fmt.Sprint(g.Token)
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.ask(protocol.Decided, f.of(100, "a", request(token)))
-	mark, passed := f.pass(0, 100, token)
+	watermark, passed := f.pass(0, 100, token)
 	f.equal("passed", passed, false)
-	f.equal("mark", mark, int64(100))
+	f.equal("watermark", watermark, int64(100))
 	_, passed = f.pass(100, 101, "9")
 	f.equal("passed", passed, true)
 	f.equal("settled", f.settled(), []protocol.Settled{
-		{Occasion: 100, Token: g.Token, Outcome: "succeeded"},
-		{Occasion: 101, Outcome: "missed"},
+		{Tick: 100, Token: g.Token, Outcome: "succeeded"},
+		{Tick: 101, Outcome: "missed"},
 	})
-	g.Occasion, g.Token = 101, 9
+	g.Tick, g.Token = 101, 9
 	f.fenced("Settle", f.settle(g, "missed"))
 }

@@ -9,7 +9,7 @@ import (
 func onlyOpenDecidesNothing(f *fixture) {
 	for range 2 {
 		a := f.ask(protocol.Decided, f.of(100, "a", onlyOpen))
-		f.equal("mark", a.Mark, int64(0))
+		f.equal("watermark", a.Watermark, int64(0))
 		f.ask(protocol.Decided, f.of(0, "a", onlyOpen))
 	}
 	f.ask(protocol.Decided, f.of(100, "a", onlyOpen, overlap(protocol.OverlapSkip)))
@@ -18,17 +18,17 @@ func onlyOpenDecidesNothing(f *fixture) {
 	f.equal("record", r, protocol.Record{Name: f.name})
 	f.grant(100, "b")
 	f.ask(protocol.Unknown, f.of(100, "a", onlyOpen, named(f.other("x"))))
-	f.equal("mark", f.ask(protocol.Decided, f.of(150, "a", onlyOpen, known(200))).Mark, int64(200))
+	f.equal("watermark", f.ask(protocol.Decided, f.of(150, "a", onlyOpen, known(200))).Watermark, int64(200))
 }
 
 func onlyOpenAsksForTheOpen(f *fixture) {
-	for _, occasion := range []int64{100, 0} {
-		g := f.grant(occasion, "a", request("first"))
-		f.equal("holder", f.ask(protocol.Held, f.of(occasion, "b", onlyOpen)).Holder, "a")
-		again := f.ask(protocol.Granted, f.of(occasion, "a", onlyOpen, request("first")))
+	for _, tick := range []int64{100, 0} {
+		g := f.grant(tick, "a", request("first"))
+		f.equal("holder", f.ask(protocol.Held, f.of(tick, "b", onlyOpen)).Holder, "a")
+		again := f.ask(protocol.Granted, f.of(tick, "a", onlyOpen, request("first")))
 		f.equal("token", again.Token, g.Token)
 		f.ok("Settle", f.settle(g, "succeeded"))
-		f.ask(protocol.Decided, f.of(occasion, "a", onlyOpen, request("first")))
+		f.ask(protocol.Decided, f.of(tick, "a", onlyOpen, request("first")))
 	}
 
 	g := f.expired(101, "a", takeovers(1))

@@ -19,12 +19,12 @@ func overlapAllowGrantsAllTheSame(f *fixture) {
 func overlapSkipSettlesAsSkipped(f *fixture) {
 	g := f.grant(100, "a")
 	a := f.ask(protocol.Skipped, f.of(101, "b", overlap(protocol.OverlapSkip)))
-	f.equal("mark", a.Mark, int64(101))
-	if len(a.Open) != 1 || a.Open[0].Occasion != 100 || a.Open[0].Holder != "a" || a.Open[0].Token != g.Token {
-		f.Fatalf("the other open occasions: %+v, want 100, held by a", a.Open)
+	f.equal("watermark", a.Watermark, int64(101))
+	if len(a.Open) != 1 || a.Open[0].Tick != 100 || a.Open[0].Holder != "a" || a.Open[0].Token != g.Token {
+		f.Fatalf("the other open ticks: %+v, want 100, held by a", a.Open)
 	}
 	f.ask(protocol.Decided, f.of(101, "c"))
-	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 101, Outcome: protocol.OutcomeSkipped}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Tick: 101, Outcome: protocol.OutcomeSkipped}})
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.ask(protocol.Decided, f.of(101, "c", overlap(protocol.OverlapAllow)))
 	f.grant(102, "b", overlap(protocol.OverlapSkip))
@@ -45,17 +45,17 @@ func repeatedSkipSaysSkipped(f *fixture) {
 }
 
 func overlapWaitDecidesNothing(f *fixture) {
-	f.grant(50, "z", term(long/2))
+	f.grant(50, "z", ttl(long/2))
 	g := f.grant(100, "a")
 	c := f.of(101, "b", overlap(protocol.OverlapWait))
 	a := f.ask(protocol.Busy, c)
-	f.equal("mark", a.Mark, int64(100))
+	f.equal("watermark", a.Watermark, int64(100))
 	f.equal("holder", a.Holder, "a") // the oldest holder
-	f.between("left", a.Left, long/2+time.Second, kept(long))
+	f.between("left", a.Remaining, long/2+time.Second, kept(long))
 	f.ask(protocol.Busy, c)
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.equal("holder", f.ask(protocol.Busy, c).Holder, "z")
-	f.equal("mark", f.record().Mark, int64(100))
+	f.equal("watermark", f.record().Watermark, int64(100))
 	f.ask(protocol.Granted, f.of(101, "c"))
 }
 
@@ -73,7 +73,7 @@ func overlapMindsWhatMayBeTakenOver(f *fixture) {
 		f.sync(protocol.Sync{Name: f.name})
 		g := freeing()
 		a := f.ask(protocol.Busy, f.of(101, "b", overlap(protocol.OverlapWait)))
-		f.equal("left", a.Left, time.Duration(0))
+		f.equal("left", a.Remaining, time.Duration(0))
 		f.ask(protocol.Skipped, f.of(101, "b", overlap(protocol.OverlapSkip)))
 		f.equal("attempt", f.grant(100, "b", overlap(protocol.OverlapSkip)).Attempt, 2)
 		f.fenced("Settle", f.settle(g, "succeeded"))

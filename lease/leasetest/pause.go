@@ -19,7 +19,7 @@ func (f *fixture) controller() protocol.Controller {
 
 func (f *fixture) pause(by, why string) protocol.Pause {
 	f.Helper()
-	p, err := f.controller().Pause(f.ctx, f.name, protocol.Pause{By: by, Why: why})
+	p, err := f.controller().Pause(f.ctx, f.name, protocol.Pause{By: by, Reason: why})
 	f.ok("Pause", err)
 	return p
 }
@@ -34,7 +34,7 @@ func (f *fixture) resume(by string) *protocol.Pause {
 func pauseSkipsWhatIsNew(f *fixture) {
 	before := f.now()
 	p := f.pause("ops", "taking stock")
-	f.equal("pause", p, protocol.Pause{By: "ops", Why: "taking stock", Since: p.Since})
+	f.equal("pause", p, protocol.Pause{By: "ops", Reason: "taking stock", Since: p.Since})
 	f.between("paused since", p.Since.Sub(before.Truncate(time.Microsecond)), 0, f.now().Sub(before))
 	f.equal("pause", f.record().Paused, &p)
 	f.equal("pause", f.inspect(f.name).Paused, &p)
@@ -44,7 +44,7 @@ func pauseSkipsWhatIsNew(f *fixture) {
 		n := int64(100 + i)
 		c := f.of(n, "a", overlap(o))
 		for range 2 {
-			f.equal("mark", f.ask(protocol.Paused, c).Mark, n)
+			f.equal("watermark", f.ask(protocol.Paused, c).Watermark, n)
 		}
 		f.ask(protocol.Decided, f.of(n, "b", overlap(o)))
 	}
@@ -52,8 +52,8 @@ func pauseSkipsWhatIsNew(f *fixture) {
 	f.ask(protocol.Early, f.of(200, "a", notBefore(f.now().Add(time.Hour))))
 	f.ask(protocol.Late, f.of(200, "a", notAfter(f.now().Add(-time.Hour))))
 	f.ask(protocol.Decided, f.of(200, "a", onlyOpen))
-	f.equal("mark", f.record().Mark, int64(104))
-	f.grant(0, "a") // a plain lock is no occasion
+	f.equal("watermark", f.record().Watermark, int64(104))
+	f.grant(0, "a") // a plain lock is no tick
 }
 
 func pauseIsIdempotent(f *fixture) {
@@ -62,12 +62,12 @@ func pauseIsIdempotent(f *fixture) {
 	f.equal("pause", f.pause("ops", "taking stock"), p)
 	f.equal("pause of another", f.pause("other", "what for"), p)
 	f.equal("ended", f.resume("ops"), &p)
-	mark := f.record().Mark
-	f.until(time.UnixMilli(mark + 2))
+	watermark := f.record().Watermark
+	f.until(time.UnixMilli(watermark + 2))
 	if again := f.resume("ops"); again != nil {
 		f.Fatalf("a resume of what is not paused ended %+v", again)
 	}
-	f.equal("mark", f.record().Mark, mark)
+	f.equal("watermark", f.record().Watermark, watermark)
 	f.equal("settled", len(f.settled()), 1)
 
 	later := f.pause("other", "")
@@ -80,24 +80,24 @@ func resumeDecidesWhatCameDue(f *fixture) {
 	f.pause("ops", "")
 	before := f.now()
 	f.resume("ops")
-	mark := f.record().Mark
-	if mark < before.UnixMilli() || mark > f.now().UnixMilli() {
-		f.Fatalf("mark: %d, want the clock's %d or little more", mark, before.UnixMilli())
+	watermark := f.record().Watermark
+	if watermark < before.UnixMilli() || watermark > f.now().UnixMilli() {
+		f.Fatalf("mark: %d, want the clock's %d or little more", watermark, before.UnixMilli())
 	}
 	if p := f.record().Paused; p != nil {
 		f.Fatalf("still paused: %+v", p)
 	}
-	f.ask(protocol.Decided, f.of(mark, "a"))
-	f.grant(mark+1, "a")
+	f.ask(protocol.Decided, f.of(watermark, "a"))
+	f.grant(watermark+1, "a")
 
-	// A mark that lies ahead stays where it is.
-	ahead := mark + time.Hour.Milliseconds()
-	_, passed := f.pass(mark+1, ahead, "p")
+	// A watermark that lies ahead stays where it is.
+	ahead := watermark + time.Hour.Milliseconds()
+	_, passed := f.pass(watermark+1, ahead, "p")
 	f.equal("passed", passed, true)
 	f.pause("ops", "")
 	settled := f.settled()
 	f.resume("ops")
-	f.equal("mark", f.record().Mark, ahead)
+	f.equal("watermark", f.record().Watermark, ahead)
 	f.equal("settled", f.settled(), settled)
 }
 
@@ -124,7 +124,7 @@ func triggeredIsGrantedWhilePaused(f *fixture) {
 	f.ok("Settle", f.settle(g, "succeeded"))
 	n := f.open()
 	f.resume("ops")
-	f.granted(n) // and after the resume, whether or not the mark has gone past it
+	f.granted(n) // and after the resume, whether or not the watermark has gone past it
 }
 
 func withoutARecordNothingIsRuled(f *fixture) {
@@ -141,7 +141,7 @@ func withoutARecordNothingIsRuled(f *fixture) {
 		}
 		f.grant(0, "a", named(name), request("lock")) // a plain lock makes no record
 	}
-	r := f.sync(protocol.Sync{Name: name, Mark: 5})
+	r := f.sync(protocol.Sync{Name: name, Watermark: 5})
 	f.equal("made", r.Made, true)
 	if r.Paused != nil {
 		f.Fatalf("paused: %+v", r.Paused)
@@ -149,13 +149,13 @@ func withoutARecordNothingIsRuled(f *fixture) {
 }
 
 func syncPausesOnlyNewRecords(f *fixture) {
-	p := protocol.Pause{By: "ops", Why: "taking stock", Since: f.now().Add(-time.Hour + 123*time.Nanosecond)}
+	p := protocol.Pause{By: "ops", Reason: "taking stock", Since: f.now().Add(-time.Hour + 123*time.Nanosecond)}
 	other := protocol.Pause{By: "other", Since: f.now()}
 	want := p
 	want.Since = p.Since.Truncate(time.Microsecond)
 	name := f.other("x")
 	for i, paused := range []*protocol.Pause{&p, nil, &other} {
-		r := f.sync(protocol.Sync{Name: name, Mark: 50, Paused: paused})
+		r := f.sync(protocol.Sync{Name: name, Watermark: 50, Paused: paused})
 		f.equal("made", r.Made, i == 0)
 		f.equal("pause", r.Paused, &want)
 	}
@@ -215,7 +215,7 @@ func syncKeepsTheSchedulesSinceTheMark(f *fixture) {
 	f.equal("schedules", bring("5"), []string{"1", "3", "4", "5"})
 	f.pass(0, f.record().Schedules[2].Since.UnixMilli()+1, "p") // the third was in force
 	f.equal("schedules", bring("6"), []string{"4", "5", "6"})
-	f.pass(f.record().Mark, f.now().UnixMilli(), "q")
+	f.pass(f.record().Watermark, f.now().UnixMilli(), "q")
 	f.equal("schedules", bring("7"), []string{"6", "7"})
 	f.sync(protocol.Sync{Name: f.name, Revision: "8"}) // without a word about its schedule
 	f.equal("schedules", f.record().Schedules[2], protocol.Schedule{Since: f.record().Revised})
@@ -237,5 +237,5 @@ func faultyPausesAreRefused(f *fixture) {
 	if p := f.record().Paused; p != nil {
 		f.Fatalf("paused: %+v", p)
 	}
-	f.equal("length", len(f.pause("ops", strings.Repeat("x", protocol.MaxWhy+1)).Why), protocol.MaxWhy)
+	f.equal("length", len(f.pause("ops", strings.Repeat("x", protocol.MaxReason+1)).Reason), protocol.MaxReason)
 }

@@ -24,7 +24,7 @@ func policyOfTheDefinitionStays(f *fixture) {
 
 func policyBindsEveryTrigger(f *fixture) {
 	f.policy(protocol.Policy{Every: time.Hour, Burst: 1})
-	f.done(f.trigger(protocol.Opened, protocol.Trigger{}).Occasion)
+	f.done(f.trigger(protocol.Opened, protocol.Trigger{}).Tick)
 	f.equal("limit", f.trigger(protocol.Limited, protocol.Trigger{}).Limit, protocol.LimitRate)
 	f.record() // by one who does not know the definition
 	f.trigger(protocol.Limited, protocol.Trigger{})
@@ -51,7 +51,7 @@ func editedRateIsInForceAtOnce(f *fixture) {
 	f.trigger(protocol.Opened, protocol.Trigger{})
 }
 
-// settleAll settles the occasions from to to, one by one.
+// settleAll settles the ticks from to to, one by one.
 func (f *fixture) settleAll(from, to int64) {
 	f.Helper()
 	for n := from; n <= to; n++ {
@@ -61,13 +61,13 @@ func (f *fixture) settleAll(from, to int64) {
 	}
 }
 
-// remembers wants the history to be the occasions from to to.
+// remembers wants the history to be the ticks from to to.
 func (f *fixture) remembers(from, to int64) {
 	f.Helper()
 	var got, want []int64
 	for _, s := range f.inspect(f.name).Settled {
-		f.equal("note", s.Note, fmt.Sprint(s.Occasion))
-		got = append(got, s.Occasion)
+		f.equal("note", s.Note, fmt.Sprint(s.Tick))
+		got = append(got, s.Tick)
 	}
 	for n := from; n <= to; n++ {
 		want = append(want, n)

@@ -11,9 +11,9 @@ var (
 	replace = overlap(protocol.OverlapReplace)
 )
 
-// skippedAs is how an occasion that never was granted was settled.
-func skippedAs(occasion int64, outcome protocol.Outcome, holder, note string) protocol.Settled {
-	return protocol.Settled{Occasion: occasion, Outcome: outcome, Holder: holder, Note: note}
+// skippedAs is how a tick that never was granted was settled.
+func skippedAs(tick int64, outcome protocol.Outcome, holder, note string) protocol.Settled {
+	return protocol.Settled{Tick: tick, Outcome: outcome, Holder: holder, Note: note}
 }
 
 // settledToo wants that the claim has settled nothing besides but want.
@@ -33,16 +33,16 @@ func overlapQueueWaits(f *fixture) {
 	c := f.of(101, "b", queue)
 	for range 2 {
 		a := f.ask(protocol.Queued, c)
-		f.equal("mark", a.Mark, int64(101))
+		f.equal("watermark", a.Watermark, int64(101))
 		f.equal("holder", a.Holder, "a")
-		f.between("left", a.Left, 1, kept(long))
-		f.equal("other open occasions", len(a.Open), 1)
+		f.between("left", a.Remaining, 1, kept(long))
+		f.equal("other open ticks", len(a.Open), 1)
 		f.settledToo(a)
 	}
 	f.ask(protocol.Queued, f.of(101, "c", queue)) // it is still b's
 	open := f.record().Open
 	f.equal("open", len(open), 2)
-	f.equal("what waits", open[1], protocol.Open{Occasion: 101, Holder: "b"})
+	f.equal("what waits", open[1], protocol.Open{Tick: 101, Holder: "b"})
 	f.ok("Renew", f.renew(g))
 	f.ok("Settle", f.settle(g, "succeeded"))
 
@@ -69,7 +69,7 @@ func newestInTheQueueWins(f *fixture) {
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.ask(protocol.Granted, second)
 	f.equal("settled", f.settled(), []protocol.Settled{
-		{Occasion: 101, Outcome: protocol.OutcomeSkipped}, {Occasion: 100, Token: g.Token, Outcome: "succeeded"},
+		{Tick: 101, Outcome: protocol.OutcomeSkipped}, {Tick: 100, Token: g.Token, Outcome: "succeeded"},
 	})
 }
 
@@ -80,7 +80,7 @@ func queueTakesThePlaceOfWhatOnlyWaits(f *fixture) {
 	a := f.ask(protocol.Granted, f.of(102, "c", queue))
 	f.equal("attempt", a.Attempt, 1)
 	f.settledToo(a, skippedAs(101, protocol.OutcomeSkipped, "b", protocol.NoteNewer))
-	f.equal("other open occasions", len(a.Open), 0)
+	f.equal("other open ticks", len(a.Open), 0)
 }
 
 func queueWaitsForWhatMayBeTakenOver(f *fixture) {
@@ -97,7 +97,7 @@ func queueWaitsForWhatMayBeTakenOver(f *fixture) {
 		for range 2 {
 			a := f.ask(protocol.Queued, c)
 			f.equal("holder", a.Holder, "a")
-			f.equal("left", a.Left, time.Duration(0))
+			f.equal("left", a.Remaining, time.Duration(0))
 		}
 		g := f.grant(100, "c", queue)
 		f.equal("attempt", g.Attempt, 2)
@@ -110,16 +110,16 @@ func queueWaitsForWhatMayBeTakenOver(f *fixture) {
 	// But not for what may not.
 	g := f.expired(100, "a", takeovers(0))
 	f.settledToo(f.ask(protocol.Granted, f.of(101, "b", queue)), protocol.Settled{
-		Occasion: 100, Token: g.Token, Attempt: 1, Outcome: protocol.OutcomeLost, Holder: "a", Note: protocol.NoteExpired,
+		Tick: 100, Token: g.Token, Attempt: 1, Outcome: protocol.OutcomeLost, Holder: "a", Note: protocol.NoteExpired,
 	})
 
 	// Nor when the one that waits is claimed again.
 	f.anew()
 	held := f.grant(99, "a")
-	f.grant(100, "a", term(f.term), takeovers(0), request("once"))
+	f.grant(100, "a", ttl(f.ttl), takeovers(0), request("once"))
 	c := f.of(101, "b", queue)
 	f.ask(protocol.Queued, c)
-	f.until(f.now().Add(f.term))
+	f.until(f.now().Add(f.ttl))
 	f.ok("Settle", f.settle(held, "succeeded"))
 	f.ask(protocol.Granted, c)
 	f.ask(protocol.Decided, f.of(100, "c"))
@@ -144,7 +144,7 @@ func othersMindWhatWaits(f *fixture) {
 	f.ask(protocol.Skipped, f.of(102, "c", overlap(protocol.OverlapSkip)))
 	a := f.ask(protocol.Busy, f.of(103, "c", overlap(protocol.OverlapWait)))
 	f.equal("holder", a.Holder, "b")
-	f.equal("left", a.Left, time.Duration(0))
+	f.equal("left", a.Remaining, time.Duration(0))
 	g = f.grant(104, "c", overlap(protocol.OverlapAllow))
 	f.equal("holder", f.ask(protocol.Queued, f.of(101, "b", queue)).Holder, "c")
 	f.ok("Settle", f.settle(g, "succeeded"))

@@ -22,7 +22,7 @@ func (f *fixture) remover() protocol.Remover {
 func (f *fixture) removal() protocol.Remove {
 	f.Helper()
 	r := f.inspect(f.name)
-	return protocol.Remove{Name: f.name, Mark: r.Mark, Token: r.Token}
+	return protocol.Remove{Name: f.name, Watermark: r.Watermark, Token: r.Token}
 }
 
 // remove wants an answer of the given status.
@@ -74,9 +74,9 @@ func removedRecordIsGone(f *fixture) {
 	f.remove(protocol.RecordAbsent, q) // the same again, as after a lost reply
 	f.equal("listed", f.listed(), false)
 
-	r := f.sync(protocol.Sync{Name: f.name, Mark: 50})
+	r := f.sync(protocol.Sync{Name: f.name, Watermark: 50})
 	f.equal("made", r.Made, true)
-	f.equal("mark", r.Mark, int64(50))
+	f.equal("watermark", r.Watermark, int64(50))
 	f.equal("paused", r.Paused == nil, true)
 	next := f.grant(100, "b") // of the new record
 	f.above("token", next.Token, last)
@@ -120,7 +120,7 @@ func removalIsOfTheRecordThatWasSeen(f *fixture) {
 	q = f.removal()
 	f.pass(100, 200, "p")
 	f.remove(protocol.RecordChanged, q)
-	f.equal("mark", f.record().Mark, int64(200))
+	f.equal("watermark", f.record().Watermark, int64(200))
 
 	q = f.removal()
 	f.done(f.open())
@@ -154,7 +154,7 @@ func claimAndRemovalNeverBothSucceed(f *fixture) {
 		case a.Status == protocol.Granted && removed.Status == protocol.RecordOpen:
 			f.equal("open", len(f.inspect(f.name).Open), 1)
 			f.ok("Settle", f.settle(grantOf(c, a), "succeeded"))
-			f.equal("settled", f.inspect(f.name).Settled[1].Occasion, int64(101))
+			f.equal("settled", f.inspect(f.name).Settled[1].Tick, int64(101))
 		case a.Status == protocol.Unknown && removed.Status == protocol.RecordRemoved:
 			f.equal("record", f.inspect(f.name), protocol.Record{Name: f.name})
 		default:
@@ -178,7 +178,7 @@ func removalLeavesLocksAndOtherNamesAlone(f *fixture) {
 	if locks {
 		f.askLock(protocol.Held, f.ofLock("b", mutex))
 	}
-	f.equal("mark", f.sync(protocol.Sync{Name: first}).Mark, int64(100))
+	f.equal("watermark", f.sync(protocol.Sync{Name: first}).Watermark, int64(100))
 	f.equal("notes", f.notes(first, 0), []string{"r=a note"})
 }
 
@@ -198,7 +198,7 @@ func removalWaitsForTheClock(f *fixture) {
 func faultyRemovalsAreRefused(f *fixture) {
 	r := f.remover()
 	for what, q := range map[string]protocol.Remove{
-		"no name": {}, "two words": {Name: "a b"}, "mark": {Name: f.name, Mark: -1}, "token": {Name: f.name, Token: -1},
+		"no name": {}, "two words": {Name: "a b"}, "watermark": {Name: f.name, Watermark: -1}, "token": {Name: f.name, Token: -1},
 	} {
 		_, err := r.Remove(f.ctx, q)
 		f.refused(what, err)

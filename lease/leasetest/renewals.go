@@ -9,35 +9,35 @@ import (
 )
 
 func renewalExtendsFromNow(f *fixture) {
-	c := f.of(100, "a", term(f.term))
+	c := f.of(100, "a", ttl(f.ttl))
 	a := f.ask(protocol.Granted, c)
 	g := grantOf(c, a)
-	g.Term = long
+	g.TTL = long
 	f.ok("Renew", f.renew(g))
-	f.until(a.Now.Add(a.Left))
+	f.until(a.Now.Add(a.Remaining))
 	held := f.ask(protocol.Held, f.of(100, "b"))
-	f.between("left", held.Left, long/2, kept(long))
+	f.between("left", held.Remaining, long/2, kept(long))
 
 	// Not from when the lease would have ended.
 	for range 3 {
 		f.ok("Renew", f.renew(g))
 	}
-	f.between("left", f.ask(protocol.Held, f.of(100, "b")).Left, long/2, kept(long))
+	f.between("left", f.ask(protocol.Held, f.of(100, "b")).Remaining, long/2, kept(long))
 
-	// A shorter term shortens it.
-	g.Term = f.term
+	// A shorter TTL shortens it.
+	g.TTL = f.ttl
 	f.ok("Renew", f.renew(g))
-	f.until(f.now().Add(f.term))
+	f.until(f.now().Add(f.ttl))
 	f.grant(100, "b")
 }
 
 func renewalRecordsTheAttempt(f *fixture) {
 	g := f.expired(100, "a")
-	g.Attempt, g.Term = 3, f.term
+	g.Attempt, g.TTL = 3, f.ttl
 	f.ok("Renew", f.renew(g))
 	g.Attempt = 1 // an older renewal that comes late takes nothing back
 	f.ok("Renew", f.renew(g))
-	f.until(f.now().Add(f.term))
+	f.until(f.now().Add(f.ttl))
 	f.equal("attempt", f.grant(100, "b").Attempt, 4)
 
 	// A release brings it along, too, and takes nothing back either.
@@ -71,7 +71,7 @@ func renewAnswersForEachGrant(f *fixture) {
 			want[i] = faulty.Validate()
 			grants = append(grants, faulty)
 		default:
-			grants = append(grants, f.grant(0, "a", named(f.other(fmt.Sprint(i))), term(long)))
+			grants = append(grants, f.grant(0, "a", named(f.other(fmt.Sprint(i))), ttl(long)))
 		}
 	}
 	before := f.now()
@@ -88,30 +88,30 @@ func renewAnswersForEachGrant(f *fixture) {
 	f.equal("answers to nothing", len(f.store.Renew(f.ctx, nil)), 0)
 	for _, i := range []int{1, 126, 129, 298} {
 		a := f.ask(protocol.Held, f.of(0, "b", named(grants[i].Name)))
-		f.between("left", a.Left, long-a.Now.Sub(before)-time.Millisecond, kept(long))
+		f.between("left", a.Remaining, long-a.Now.Sub(before)-time.Millisecond, kept(long))
 	}
 }
 
 func expiredButNotTakenOverCanRenew(f *fixture) {
-	for _, left := range []int{0, 3} {
-		g := f.expired(int64(100+left), "a", takeovers(left))
-		g.Term = long
+	for _, remaining := range []int{0, 3} {
+		g := f.expired(int64(100+remaining), "a", takeovers(remaining))
+		g.TTL = long
 		f.ok("Renew", f.renew(g))
-		f.equal("holder", f.ask(protocol.Held, f.of(g.Occasion, "b")).Holder, "a")
+		f.equal("holder", f.ask(protocol.Held, f.of(g.Tick, "b")).Holder, "a")
 	}
 }
 
 func lateRenewalRevivesNothing(f *fixture) {
-	for _, occasion := range []int64{100, 0} {
-		g := f.grant(occasion, "a")
+	for _, tick := range []int64{100, 0} {
+		g := f.grant(tick, "a")
 		f.ok("Release", f.release(g))
 		f.fenced("Renew after a release", f.renew(g))
-		next := f.grant(occasion, "b")
+		next := f.grant(tick, "b")
 		f.fenced("Renew after another was granted it", f.renew(g))
 		f.ok("Release", f.release(next))
 		f.fenced("Renew after another has released it", f.renew(g))
 		f.fenced("Renew after the release", f.renew(next))
-		f.grant(occasion, "c")
+		f.grant(tick, "c")
 	}
 
 	g := f.grant(200, "a")
@@ -123,7 +123,7 @@ func lateRenewalRevivesNothing(f *fixture) {
 	}
 	f.ask(protocol.Decided, f.of(200, "b"))
 
-	// Nor does one after the record has caught up with a mark from elsewhere.
+	// Nor does one after the record has caught up with a watermark from elsewhere.
 	f.ask(protocol.Decided, f.of(200, "b", known(1000)))
 	f.fenced("Renew after a settle and others", f.renew(g))
 	f.equal("open but 100", len(f.record().Open), 2) // 100 and the plain lock

@@ -7,7 +7,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// future is an occasion an hour ahead of the store's clock.
+// future is a tick an hour ahead of the store's clock.
 func (f *fixture) future() int64 { return f.now().Add(time.Hour).UnixMilli() }
 
 func (f *fixture) repairer() protocol.Repairer {
@@ -26,10 +26,10 @@ func (f *fixture) repair(changed bool) protocol.Repaired {
 	a, err := f.repairer().Repair(f.ctx, protocol.Repair{Name: f.name})
 	f.ok("Repair", err)
 	f.equal("changed", a.Changed, changed)
-	if changed && (a.Mark < before.UnixMilli() || a.Mark > f.now().UnixMilli()) {
-		f.Fatalf("mark: %d, want the clock's %d or little more", a.Mark, before.UnixMilli())
+	if changed && (a.Watermark < before.UnixMilli() || a.Watermark > f.now().UnixMilli()) {
+		f.Fatalf("mark: %d, want the clock's %d or little more", a.Watermark, before.UnixMilli())
 	}
-	f.equal("mark", f.record().Mark, a.Mark)
+	f.equal("watermark", f.record().Watermark, a.Watermark)
 	return a
 }
 
@@ -39,12 +39,12 @@ func repairBringsTheMarkBackToNow(f *fixture) {
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.equal("repaired", f.repair(true).Before, n)
 	a := f.repair(false) // as after a lost answer
-	f.equal("repaired", a, protocol.Repaired{Before: a.Mark, Mark: a.Mark, Exceptions: 1})
-	f.ask(protocol.Decided, f.of(a.Mark, "a"))
-	next := f.grant(a.Mark+1, "a")
+	f.equal("repaired", a, protocol.Repaired{Before: a.Watermark, Watermark: a.Watermark, Exceptions: 1})
+	f.ask(protocol.Decided, f.of(a.Watermark, "a"))
+	next := f.grant(a.Watermark+1, "a")
 	f.above("token", next.Token, g.Token)
 	f.ok("Settle", f.settle(next, "succeeded"))
-	f.equal("mark", f.record().Mark, a.Mark+1)
+	f.equal("watermark", f.record().Watermark, a.Watermark+1)
 	f.ask(protocol.Granted, f.of(n-1, "a"))
 }
 
@@ -58,12 +58,12 @@ func repairedDecidesWhatWasSettled(f *fixture) {
 	f.equal("passed", passed, true)
 	f.equal("exceptions", f.repair(true).Exceptions, 20)
 	f.ask(protocol.Early, f.of(n, "b", notBefore(f.now().Add(time.Minute)))) // its time has not come
-	f.above("mark", n, f.record().Mark)
+	f.above("watermark", n, f.record().Watermark)
 	a := f.ask(protocol.Decided, f.of(n, "b", overlap(protocol.OverlapSkip)))
-	f.equal("mark", a.Mark, n)
+	f.equal("watermark", a.Watermark, n)
 	f.ask(protocol.Granted, f.of(n+1, "b"))
 	f.ask(protocol.Decided, f.of(n+2, "b", onlyOpen))
-	f.equal("mark", f.ask(protocol.Decided, f.of(n+4, "b", notAfter(f.now().Add(-time.Hour)))).Mark, n+4)
+	f.equal("watermark", f.ask(protocol.Decided, f.of(n+4, "b", notAfter(f.now().Add(-time.Hour)))).Watermark, n+4)
 	f.equal("exceptions", f.repair(true).Exceptions, 21) // with those granted since
 	f.ask(protocol.Decided, f.of(n+6, "b"))
 	f.ask(protocol.Granted, f.of(last+100, "b")) // passed as one of a range
@@ -99,7 +99,7 @@ func lateHolderReopensNothingRepaired(f *fixture) {
 	f.fenced("Renew", f.renew(first))
 	f.fenced("Release", f.release(first))
 	f.fenced("Settle", f.settle(first, "failed"))
-	f.equal("mark", f.record().Mark, a.Mark)
+	f.equal("watermark", f.record().Watermark, a.Watermark)
 	f.equal("open", len(f.record().Open), 0)
 }
 
@@ -109,7 +109,7 @@ func repairBringsControlsBackToNow(f *fixture) {
 	f.name = f.other("x")
 	ahead := f.now().Add(time.Hour).Truncate(time.Microsecond)
 	f.sync(protocol.Sync{
-		Name: f.name, Mark: ahead.UnixMilli(), Revision: "r", Schedule: "UTC @every 1s", Paused: &protocol.Pause{By: "ops", Why: "w", Since: ahead},
+		Name: f.name, Watermark: ahead.UnixMilli(), Revision: "r", Schedule: "UTC @every 1s", Paused: &protocol.Pause{By: "ops", Reason: "w", Since: ahead},
 	})
 	f.policy(protocol.Policy{Every: time.Hour, Burst: 1, Beside: true})
 	f.trigger(protocol.Opened, protocol.Trigger{})
@@ -117,7 +117,7 @@ func repairBringsControlsBackToNow(f *fixture) {
 	before := f.now().Truncate(time.Microsecond)
 	f.repair(true)
 	r, now := f.record(), f.now()
-	f.equal("pause", *r.Paused, protocol.Pause{By: "ops", Why: "w", Since: r.Paused.Since})
+	f.equal("pause", *r.Paused, protocol.Pause{By: "ops", Reason: "w", Since: r.Paused.Since})
 	f.equal("schedules", len(r.Schedules), 1)
 	f.equal("schedule", r.Schedules[0].Text, "UTC @every 1s")
 	for what, since := range map[string]time.Time{"pause": r.Paused.Since, "revision": r.Revised, "schedule": r.Schedules[0].Since} {
@@ -131,9 +131,9 @@ func repairOfNothingAheadChangesNothing(f *fixture) {
 	g := f.grant(100, "a")
 	before := f.record()
 	for range 2 {
-		f.equal("repaired", f.repair(false), protocol.Repaired{Before: 100, Mark: 100})
+		f.equal("repaired", f.repair(false), protocol.Repaired{Before: 100, Watermark: 100})
 	}
-	f.equal("mark", f.record().Mark, before.Mark)
+	f.equal("watermark", f.record().Watermark, before.Watermark)
 	f.equal("open", len(f.record().Open), 1)
 	f.ok("Renew", f.renew(g))
 
@@ -148,9 +148,9 @@ func repairOfNothingAheadChangesNothing(f *fixture) {
 	n, past := f.future(), f.now().Add(-time.Minute).Truncate(time.Millisecond)
 	f.ok("Settle", f.settle(f.grant(n, "a"), "succeeded"))
 	f.outOfBounds("Repair", ask(protocol.Repair{Name: f.name, Until: past}), past)
-	f.equal("mark", f.record().Mark, n)
+	f.equal("watermark", f.record().Watermark, n)
 	f.ok("Repair", ask(protocol.Repair{Name: f.name, Until: f.now().Add(time.Hour)}))
-	f.above("mark", n, f.record().Mark)
+	f.above("watermark", n, f.record().Watermark)
 }
 
 func watchNotifiesOfRepairs(f *fixture) {
@@ -158,5 +158,5 @@ func watchNotifiesOfRepairs(f *fixture) {
 	f.grant(f.future(), "a")
 	woken := f.watch()
 	f.repair(true)
-	f.awaits(woken, f.name, protocol.Ruled)
+	f.awaits(woken, f.name, protocol.PauseChanged)
 }

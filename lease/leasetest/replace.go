@@ -9,7 +9,7 @@ import (
 // replacedOf is how the store settles a grant that has made room on its own account.
 func replacedOf(g protocol.Grant) protocol.Settled {
 	return protocol.Settled{
-		Occasion: g.Occasion, Token: g.Token, Attempt: g.Attempt, Outcome: protocol.OutcomeReplaced, Holder: g.Holder,
+		Tick: g.Tick, Token: g.Token, Attempt: g.Attempt, Outcome: protocol.OutcomeReplaced, Holder: g.Holder,
 		Note: protocol.NoteExpired,
 	}
 }
@@ -18,14 +18,14 @@ func overlapReplaceTellsTheHolder(f *fixture) {
 	g := f.grant(100, "a")
 	c := f.of(101, "b", replace)
 	a := f.ask(protocol.Queued, c)
-	f.equal("mark", a.Mark, int64(101))
+	f.equal("watermark", a.Watermark, int64(101))
 	f.equal("holder", a.Holder, "a")
-	f.between("left", a.Left, 1, kept(long))
+	f.between("left", a.Remaining, 1, kept(long))
 	f.settledToo(a)
-	g.Term = 3 * long
+	g.TTL = 3 * long
 	for range 2 {
 		f.replaced(f.renew(g))
-		f.between("left", f.ask(protocol.Queued, c).Left, 1, kept(long)) // it was not extended
+		f.between("left", f.ask(protocol.Queued, c).Remaining, 1, kept(long)) // it was not extended
 	}
 	f.equal("holder", f.ask(protocol.Held, f.of(100, "c")).Holder, "a")
 	g.Note = "made room"
@@ -33,7 +33,7 @@ func overlapReplaceTellsTheHolder(f *fixture) {
 	f.ok("Settle again", f.settle(g, protocol.OutcomeReplaced))
 	f.ask(protocol.Granted, c)
 	f.fenced("Renew", f.renew(g))
-	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: g.Token, Outcome: protocol.OutcomeReplaced}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Tick: 100, Token: g.Token, Outcome: protocol.OutcomeReplaced}})
 }
 
 // A holder that has to make room may have just succeeded, or give it up.
@@ -54,14 +54,14 @@ func replacedHolderEndsAsItLikes(f *fixture) {
 // replacing lets c, of 101, wait to replace the grant it returns, of 100, until the lease has run out.
 func (f *fixture) replacing() (g protocol.Grant, c protocol.Claim) {
 	f.Helper()
-	for d := 4 * f.term; d <= long; d *= 2 { // however slow the machine
+	for d := 4 * f.ttl; d <= long; d *= 2 { // however slow the machine
 		f.anew()
-		g = f.grant(100, "a", term(d))
+		g = f.grant(100, "a", ttl(d))
 		c = f.of(101, "b", replace)
 		a, err := f.store.Claim(f.ctx, c)
 		f.ok("Claim", err)
 		if a.Status == protocol.Queued {
-			f.until(a.Now.Add(a.Left))
+			f.until(a.Now.Add(a.Remaining))
 			return g, c
 		}
 	}
@@ -93,7 +93,7 @@ func replacedIsNotTakenOver(f *fixture) {
 	// Nor does anybody who asks in another way wait for it.
 	for _, ask := range []change{queue, overlap(protocol.OverlapSkip), overlap(protocol.OverlapAllow)} {
 		g, c = f.replacing()
-		f.settledToo(f.ask(protocol.Granted, f.of(c.Occasion, "c", ask)), replacedOf(g))
+		f.settledToo(f.ask(protocol.Granted, f.of(c.Tick, "c", ask)), replacedOf(g))
 	}
 
 	// A holder that comes back before anybody asked ends it on its own.
@@ -132,7 +132,7 @@ func replaceTakesThePlaceOfWhatWaits(f *fixture) {
 	f.settledToo(f.ask(protocol.Granted, f.of(103, "d", replace)), skippedAs(102, protocol.OutcomeReplaced, "c", protocol.NoteNewer))
 }
 
-// An occasion that waits replaces others only for a claim with that overlap.
+// A tick that waits replaces others only for a claim with that overlap.
 func waitingReplacesWhenItIsClaimedSo(f *fixture) {
 	g := f.grant(100, "a")
 	f.ask(protocol.Queued, f.of(101, "b", queue))
@@ -172,7 +172,7 @@ func newerIsNotReplacedByOlder(f *fixture) {
 	f.ok("Renew", f.renew(g))
 }
 
-// Occasions that are caught up come after a newer one that was triggered.
+// Ticks that are caught up come after a newer one that was triggered.
 func onlyWhatIsGrantedAlreadyMakesRoom(f *fixture) {
 	g := f.grant(100, "a")
 	newer := f.open()
@@ -210,7 +210,7 @@ func forgottenIsReplacedAllTheSame(f *fixture) {
 	g := f.grant(100, "a")
 	f.forgetAll()
 	f.until(time.UnixMicro(g.Token))
-	f.sync(protocol.Sync{Name: f.name, Mark: 100})
+	f.sync(protocol.Sync{Name: f.name, Watermark: 100})
 	held := f.grant(101, "b")
 	c := f.of(102, "c", replace)
 	f.ask(protocol.Queued, c)

@@ -9,9 +9,9 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-func (f *fixture) roster() protocol.Roster {
+func (f *fixture) membership() protocol.Membership {
 	f.Helper()
-	r, ok := f.store.(protocol.Roster)
+	r, ok := f.store.(protocol.Membership)
 	if !ok {
 		f.Skip("the store is no protocol.Roster")
 	}
@@ -20,20 +20,20 @@ func (f *fixture) roster() protocol.Roster {
 
 func (f *fixture) announce(suffix, info string, life time.Duration) {
 	f.Helper()
-	f.ok("Announce", f.roster().Announce(f.ctx, f.other(suffix), []byte(info), life))
+	f.ok("Announce", f.membership().SendHeartbeat(f.ctx, f.other(suffix), []byte(info), life))
 }
 
 // members returns what the case's own members say of themselves, with who they are.
 func (f *fixture) members() (list []string) {
 	f.Helper()
-	members, err := f.roster().Members(f.ctx)
+	members, err := f.membership().Members(f.ctx)
 	f.ok("Members", err)
 	for i, m := range members {
 		if i > 0 && m.Holder <= members[i-1].Holder {
 			f.Fatalf("%s comes after %s", m.Holder, members[i-1].Holder)
 		}
 		if suffix, ok := strings.CutPrefix(m.Holder, f.other("")); ok {
-			f.between("left", m.Left, 1, time.Hour)
+			f.between("left", m.Remaining, 1, time.Hour)
 			list = append(list, suffix+"="+string(m.Info))
 		}
 	}
@@ -57,22 +57,22 @@ func membersAreWhoWasAnnounced(f *fixture) {
 }
 
 func lifeOfAMemberEnds(f *fixture) {
-	f.announce("a", "short", f.term)
+	f.announce("a", "short", f.ttl)
 	f.announce("b", "long", long)
-	f.announce("c", "longer", f.term)
+	f.announce("c", "longer", f.ttl)
 	f.announce("c", "longer", long)
-	f.until(f.now().Add(f.term))
+	f.until(f.now().Add(f.ttl))
 	f.equal("members", f.members(), []string{"b=long", "c=longer"})
-	f.announce("b", "shorter", f.term)
-	f.until(f.now().Add(f.term))
+	f.announce("b", "shorter", f.ttl)
+	f.until(f.now().Add(f.ttl))
 	f.equal("members", f.members(), []string{"c=longer"})
 }
 
 func membersSayOnlySoMuch(f *fixture) {
-	r := f.roster()
-	f.refused("too much", r.Announce(f.ctx, f.other("a"), make([]byte, protocol.MaxInfo+1), long))
+	r := f.membership()
+	f.refused("too much", r.SendHeartbeat(f.ctx, f.other("a"), make([]byte, protocol.MaxInfo+1), long))
 	for what, holder := range map[string]string{"nobody": "", "two words": "a b", "a line": "a\n"} {
-		f.refused(what, r.Announce(f.ctx, holder, nil, long))
+		f.refused(what, r.SendHeartbeat(f.ctx, holder, nil, long))
 	}
 	f.equal("members", len(f.members()), 0)
 	most := bytes.Repeat([]byte("\x00 \n"), protocol.MaxInfo/3)
@@ -83,23 +83,23 @@ func membersSayOnlySoMuch(f *fixture) {
 // announced wants that the member was announced between two looks at the store's clock, or that of one of its servers.
 func (f *fixture) announced(m protocol.Member, after, before time.Time) {
 	f.Helper()
-	if m.Heard.Before(after.Add(-f.term)) || m.Heard.After(before.Add(f.term)) {
-		f.Fatalf("%s was announced at %s, want from %s to %s", m.Holder, m.Heard, after, before)
+	if m.LastHeartbeat.Before(after.Add(-f.ttl)) || m.LastHeartbeat.After(before.Add(f.ttl)) {
+		f.Fatalf("%s was announced at %s, want from %s to %s", m.Holder, m.LastHeartbeat, after, before)
 	}
 }
 
 func membersHaveTheTimeOfTheirAnnouncement(f *fixture) {
 	before := f.now()
 	f.announce("a", "first", long)
-	f.until(f.now().Add(2 * f.term))
+	f.until(f.now().Add(2 * f.ttl))
 	between := f.now()
 	f.announce("a", "again", long)
 	after := f.now()
-	members, err := f.roster().Members(f.ctx)
+	members, err := f.membership().Members(f.ctx)
 	f.ok("Members", err)
 	for _, m := range members {
 		if m.Holder == f.other("a") {
-			if m.Heard.IsZero() && before.Before(after) {
+			if m.LastHeartbeat.IsZero() && before.Before(after) {
 				f.Skip("the store does not keep it")
 			}
 			f.announced(m, between, after)
@@ -119,11 +119,11 @@ func (f *fixture) former() (list []protocol.Member) {
 	all, err := h.FormerMembers(f.ctx)
 	f.ok("FormerMembers", err)
 	for i, m := range all {
-		if i > 0 && m.Heard.After(all[i-1].Heard) {
-			f.Fatalf("%s, of %s, comes after %s, of %s", m.Holder, m.Heard, all[i-1].Holder, all[i-1].Heard)
+		if i > 0 && m.LastHeartbeat.After(all[i-1].LastHeartbeat) {
+			f.Fatalf("%s, of %s, comes after %s, of %s", m.Holder, m.LastHeartbeat, all[i-1].Holder, all[i-1].LastHeartbeat)
 		}
 		if strings.HasPrefix(m.Holder, f.other("")) {
-			f.equal("left", m.Left, time.Duration(0))
+			f.equal("left", m.Remaining, time.Duration(0))
 			list = append(list, m)
 		}
 	}
@@ -133,20 +133,20 @@ func (f *fixture) former() (list []protocol.Member) {
 func formerMembersAreKept(f *fixture) {
 	f.equal("former", len(f.former()), 0)
 	before := f.now()
-	f.announce("dead", "it said\nthis", f.term)
+	f.announce("dead", "it said\nthis", f.ttl)
 	announced := f.now()
-	f.until(announced.Add(f.term))
+	f.until(announced.Add(f.ttl))
 	f.announce("gone", "and that", long)
 	f.announce("lives", "on", long)
-	f.until(f.now().Add(2 * f.term))
-	left := f.now()
+	f.until(f.now().Add(2 * f.ttl))
+	remaining := f.now()
 	f.announce("gone", "", 0)
 	after := f.now()
 	list := f.former()
 	f.equal("how many", len(list), 2)
 	f.equal("who", []string{list[0].Holder, list[1].Holder}, []string{f.other("gone"), f.other("dead")})
 	f.equal("what they said", []string{string(list[0].Info), string(list[1].Info)}, []string{"and that", "it said\nthis"})
-	f.announced(list[0], left, after)
+	f.announced(list[0], remaining, after)
 	f.announced(list[1], before, announced)
 	f.equal("members", f.members(), []string{"lives=on"})
 	f.equal("again", f.former(), list)
@@ -180,8 +180,8 @@ func knownMembersSayNothingAgain(f *fixture) {
 	f.announce("a", odd, long)
 	f.announce("b", "b", long)
 	f.announce("c", "", long)
-	f.announce("dead", "x", f.term)
-	f.until(f.now().Add(f.term))
+	f.announce("dead", "x", f.ttl)
+	f.until(f.now().Add(f.ttl))
 	known := map[string]string{
 		f.other("b"): protocol.InfoDigest([]byte("b")), f.other("c"): protocol.InfoDigest([]byte("before")), f.other("dead"): protocol.InfoDigest([]byte("x")),
 	}
@@ -192,7 +192,7 @@ func knownMembersSayNothingAgain(f *fixture) {
 		var list []string
 		for _, m := range members {
 			if suffix, ok := strings.CutPrefix(m.Holder, f.other("")); ok {
-				f.between("left", m.Left, 1, time.Hour)
+				f.between("left", m.Remaining, 1, time.Hour)
 				list = append(list, fmt.Sprintf("%s=%s %t", suffix, m.Info, m.Known))
 				known[m.Holder] = protocol.InfoDigest(m.Info)
 			}

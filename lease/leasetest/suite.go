@@ -21,7 +21,7 @@ func Run(t *testing.T, newStore func(t *testing.T) protocol.Store, opts ...Optio
 	o := options{
 		within: func(t *testing.T, f func(*testing.T)) { f(t) },
 		sleep:  time.Sleep,
-		term:   25 * time.Millisecond,
+		ttl:    25 * time.Millisecond,
 	}
 	for _, opt := range opts {
 		opt(&o)
@@ -36,7 +36,7 @@ func Run(t *testing.T, newStore func(t *testing.T) protocol.Store, opts ...Optio
 type options struct {
 	within func(t *testing.T, f func(*testing.T))
 	sleep  func(time.Duration)
-	term   time.Duration
+	ttl    time.Duration
 	forget func(t *testing.T, s protocol.Store)
 	step   func(t *testing.T, s protocol.Store, d time.Duration)
 }
@@ -54,9 +54,9 @@ func WithClockStep(step func(t *testing.T, s protocol.Store, d time.Duration)) O
 	return func(o *options) { o.step = step }
 }
 
-// WithTerm sets the term of the leases that a case lets run out; the default is 25 ms. A store whose clock is coarse
-// wants more. No case depends on being faster than a term.
-func WithTerm(d time.Duration) Option { return func(o *options) { o.term = d } }
+// WithTTL sets the TTL of the leases that a case lets run out; the default is 25 ms. A store whose clock is coarse
+// wants more. No case depends on being faster than a TTL.
+func WithTTL(d time.Duration) Option { return func(o *options) { o.ttl = d } }
 
 // WithSleep replaces time.Sleep where a case lets the store's clock go on, for a store whose clock is made by hand.
 func WithSleep(sleep func(time.Duration)) Option { return func(o *options) { o.sleep = sleep } }
@@ -308,7 +308,7 @@ var cases = []struct {
 	{"HistoryIsAsLongAsThePolicySays", historyIsAsLongAsThePolicySays},
 	{"FaultyPoliciesAreRefused", faultyPoliciesAreRefused},
 
-	// roster.go
+	// membership.go
 	{"MembersAreWhoWasAnnounced", membersAreWhoWasAnnounced},
 	{"LifeOfAMemberEnds", lifeOfAMemberEnds},
 	{"MembersSayOnlySoMuch", membersSayOnlySoMuch},

@@ -34,8 +34,8 @@ func (f *fixture) summaryIsThatOfTheRecord() protocol.Summary {
 	f.ok("Inspect", err)
 	want, got := protocol.Summarize(r), f.summarize(f.name)[0]
 	for i := range got.Open {
-		f.between("left", got.Open[i].Left, 0, kept(long))
-		got.Open[i].Left = want.Open[i].Left
+		f.between("left", got.Open[i].Remaining, 0, kept(long))
+		got.Open[i].Remaining = want.Open[i].Remaining
 	}
 	if (got.Paused == nil) != (want.Paused == nil) || got.Paused != nil && *got.Paused != *want.Paused {
 		f.Fatalf("paused: %+v, want %+v", got.Paused, want.Paused)
@@ -67,7 +67,7 @@ func summariesAreThoseOfRecords(f *fixture) {
 	f.equal("settled", len(f.summaryIsThatOfTheRecord().Settled), 3)
 
 	if c, ok := f.store.(protocol.Controller); ok {
-		_, err := c.Pause(f.ctx, f.name, protocol.Pause{By: "ann", Why: "a reason"})
+		_, err := c.Pause(f.ctx, f.name, protocol.Pause{By: "ann", Reason: "a reason"})
 		f.ok("Pause", err)
 		f.equal("paused by", f.summaryIsThatOfTheRecord().Paused.By, "ann")
 	}
@@ -76,12 +76,12 @@ func summariesAreThoseOfRecords(f *fixture) {
 func summariesAreBounded(f *fixture) {
 	f.summarizer()
 	f.ok("Settle", f.settle(f.grant(100, "a"), protocol.OutcomeSucceeded))
-	for occasion := int64(101); occasion <= 100+2*protocol.SummaryOutcomes; occasion++ {
-		f.ok("Settle", f.settle(f.grant(occasion, "a"), "failed"))
+	for tick := int64(101); tick <= 100+2*protocol.SummaryOutcomes; tick++ {
+		f.ok("Settle", f.settle(f.grant(tick, "a"), "failed"))
 	}
 	s := f.summarize(f.name)[0]
 	f.equal("the newest", s.Newest, slices.Repeat([]protocol.Outcome{"failed"}, protocol.SummaryOutcomes))
-	f.equal("the last", s.Settled[len(s.Settled)-1].Occasion, int64(100+2*protocol.SummaryOutcomes))
+	f.equal("the last", s.Settled[len(s.Settled)-1].Tick, int64(100+2*protocol.SummaryOutcomes))
 	if n := len(s.Settled); n > 2 {
 		f.Fatalf("%d settled, want the last, and the success where it is remembered", n)
 	}
@@ -93,16 +93,16 @@ func summariesComeInTheOrderOfNames(f *fixture) {
 	for i := range names {
 		names[i] = f.other(fmt.Sprint(i))
 		if i%3 == 0 {
-			f.sync(protocol.Sync{Name: names[i], Mark: int64(i + 1)})
+			f.sync(protocol.Sync{Name: names[i], Watermark: int64(i + 1)})
 		}
 	}
 	for i, s := range f.summarize(names...) {
-		mark := int64(0)
+		watermark := int64(0)
 		if i%3 == 0 {
-			mark = int64(i + 1)
+			watermark = int64(i + 1)
 		}
 		f.equal("name", s.Name, names[i])
-		f.equal("mark", s.Mark, mark)
+		f.equal("watermark", s.Watermark, watermark)
 	}
 }
 

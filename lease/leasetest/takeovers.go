@@ -15,12 +15,12 @@ func expiredOccasionIsTakenOver(f *fixture) {
 	f.equal("takeovers", second.Takeovers, 1)
 	f.equal("holder", f.ask(protocol.Held, f.of(100, "c")).Holder, "b")
 
-	// Later occasions do not stand in the way.
+	// Later ticks do not stand in the way.
 	g := f.expired(200, "a")
 	f.grant(300, "b")
 	f.equal("attempt", f.grant(200, "c").Attempt, 2)
 	f.fenced("Settle by who was taken over", f.settle(g, "succeeded"))
-	f.equal("mark", f.record().Mark, int64(300))
+	f.equal("watermark", f.record().Watermark, int64(300))
 }
 
 func takeoversOfTheFirstGrantStayInForce(f *fixture) {
@@ -43,7 +43,7 @@ func takeoverLimitSettlesAsLost(f *fixture) {
 	f.equal("attempt", second.Attempt, 2)
 	f.ask(protocol.Lost, f.of(100, "c"))
 	f.ask(protocol.Decided, f.of(100, "d"))
-	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: second.Token, Outcome: protocol.OutcomeLost}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Tick: 100, Token: second.Token, Outcome: protocol.OutcomeLost}})
 	for _, g := range []protocol.Grant{first, second} {
 		f.fenced("Renew", f.renew(g))
 		f.fenced("Release", f.release(g))
@@ -70,19 +70,19 @@ func atMostOnceIsNeverGrantedTwice(f *fixture) {
 
 func otherLostOccasionsAreSettledOnTheWay(f *fixture) {
 	once := f.expired(100, "a", takeovers(0))
-	c := f.of(101, "a", term(f.term), takeovers(1))
+	c := f.of(101, "a", ttl(f.ttl), takeovers(1))
 	a := f.ask(protocol.Granted, c)
 	f.equal("lost on the way", lostOf(a), []int64{100})
-	f.equal("other open occasions", len(a.Open), 0)
-	f.until(a.Now.Add(a.Left))
+	f.equal("other open ticks", len(a.Open), 0)
+	f.until(a.Now.Add(a.Remaining))
 	f.fenced("Settle", f.settle(once, "succeeded"))
-	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: 100, Token: once.Token, Outcome: protocol.OutcomeLost}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Tick: 100, Token: once.Token, Outcome: protocol.OutcomeLost}})
 
-	// An occasion that may be granted again is not lost, and only the claim that settled a lost one reports it.
+	// A tick that may be granted again is not lost, and only the claim that settled a lost one reports it.
 	a = f.ask(protocol.Granted, f.of(102, "b"))
 	f.equal("lost on the way", len(a.Settled), 0)
-	if len(a.Open) != 1 || a.Open[0].Occasion != 101 || a.Open[0].Left > 0 {
-		f.Fatalf("the other open occasions: %+v, want 101, free", a.Open)
+	if len(a.Open) != 1 || a.Open[0].Tick != 101 || a.Open[0].Remaining > 0 {
+		f.Fatalf("the other open ticks: %+v, want 101, free", a.Open)
 	}
 
 	// A claim with skip or wait reports it, too, and neither skips nor waits for it.
@@ -102,7 +102,7 @@ func heldIsNotLostOnTheWay(f *fixture) {
 		want := []protocol.Status{protocol.Busy, protocol.Skipped, protocol.Granted}[i]
 		a := f.ask(want, f.of(int64(200+i), "b", overlap(o)))
 		f.equal("lost on the way", len(a.Settled), 0)
-		f.equal("other open occasions", len(a.Open), 2)
+		f.equal("other open ticks", len(a.Open), 2)
 	}
 	f.ok("Renew", f.renew(once))
 	f.ok("Settle", f.settle(once, "succeeded"))
@@ -138,7 +138,7 @@ func releasedIsGrantedAtOnceAndDoesNotCount(f *fixture) {
 }
 
 // This is the one answer that a repeated claim does not get again: a store does not remember which claim it was that
-// settled an occasion as lost. It only decides which claim reports it.
+// settled a tick as lost. It only decides which claim reports it.
 func repeatedLostSaysDecided(f *fixture) {
 	f.expired(100, "a", takeovers(0))
 	c := f.of(100, "b")
@@ -147,26 +147,26 @@ func repeatedLostSaysDecided(f *fixture) {
 }
 
 func takeoverNamesTheFormerHolder(f *fixture) {
-	for _, occasion := range []int64{100, 0} {
-		first := f.grant(occasion, "a", term(f.term))
-		a := f.ask(protocol.Held, f.of(occasion, "b"))
+	for _, tick := range []int64{100, 0} {
+		first := f.grant(tick, "a", ttl(f.ttl))
+		a := f.ask(protocol.Held, f.of(tick, "b"))
 		f.equal("while it is held", a.Former, (*protocol.Former)(nil))
 		soon := f.now()
-		f.until(soon.Add(f.term))
-		c := f.of(occasion, "b")
+		f.until(soon.Add(f.ttl))
+		c := f.of(tick, "b")
 		a = f.ask(protocol.Granted, c)
 		if a.Former == nil {
 			f.Fatal("the former holder is not named")
 		}
 		f.equal("former holder", []any{a.Former.Holder, a.Former.Token, a.Former.Attempt}, []any{"a", first.Token, 1})
-		f.between("its lease", a.Former.Ended.Sub(time.UnixMicro(first.Token)), f.term/2, time.Hour)
+		f.between("its lease", a.Former.Ended.Sub(time.UnixMicro(first.Token)), f.ttl/2, time.Hour)
 		if a.Former.Ended.After(a.Now) {
 			f.Fatalf("its lease ended at %s, and was taken over at %s", a.Former.Ended, a.Now)
 		}
 		f.equal("the same again", f.ask(protocol.Granted, c).Token, a.Token)
-		if occasion != 0 {
+		if tick != 0 {
 			f.ok("Release", f.release(grantOf(c, a)))
-			again := f.ask(protocol.Granted, f.of(occasion, "c"))
+			again := f.ask(protocol.Granted, f.of(tick, "c"))
 			f.equal("after a release", again.Former, &protocol.Former{Holder: "b", Token: a.Token, Attempt: 2})
 		}
 	}

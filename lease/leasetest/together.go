@@ -22,9 +22,9 @@ func namesAreIndependent(f *fixture) {
 	wrong.Name = f.name
 	f.fenced("Renew under another name", f.renew(wrong))
 	f.ok("Renew", f.renew(other))
-	f.equal("mark", f.sync(protocol.Sync{Name: x}).Mark, int64(100))
+	f.equal("watermark", f.sync(protocol.Sync{Name: x}).Watermark, int64(100))
 	f.grant(101, "a")
-	f.equal("mark", f.sync(protocol.Sync{Name: x}).Mark, int64(100))
+	f.equal("watermark", f.sync(protocol.Sync{Name: x}).Watermark, int64(100))
 }
 
 func ctxEndsCall(f *fixture) {
@@ -38,7 +38,7 @@ func ctxEndsCall(f *fixture) {
 		"Settle":  func() error { return f.store.Settle(ctx, g, "succeeded") },
 		"Release": func() error { return f.store.Release(ctx, g) },
 		"Pass": func() error {
-			_, _, err := f.store.Pass(ctx, protocol.Pass{Name: f.name, From: 100, To: 200, Outcome: "missed", Request: "p", Holder: "a"})
+			_, _, err := f.store.Skip(ctx, protocol.Skip{Name: f.name, From: 100, To: 200, Outcome: "missed", Request: "p", Holder: "a"})
 			return err
 		},
 		"Sync": func() error { _, err := f.store.Sync(ctx, []protocol.Sync{{Name: f.other("x")}}); return err },
@@ -72,19 +72,19 @@ func (f *fixture) addOptional(ctx context.Context, calls map[string]func() error
 			return err
 		}
 	}
-	if r, ok := f.store.(protocol.Roster); ok {
-		calls["Announce"] = func() error { return r.Announce(ctx, f.name, nil, long) }
+	if r, ok := f.store.(protocol.Membership); ok {
+		calls["Announce"] = func() error { return r.SendHeartbeat(ctx, f.name, nil, long) }
 		calls["Members"] = func() error { _, err := r.Members(ctx); return err }
 	}
 }
 
 // claimAtOnce lets many holders ask at the same time, and returns their answers.
-func (f *fixture) claimAtOnce(occasion int64) []protocol.Answer {
+func (f *fixture) claimAtOnce(tick int64) []protocol.Answer {
 	f.Helper()
 	const n = 64
 	claims := make([]protocol.Claim, n)
 	for i := range claims {
-		claims[i] = f.of(occasion, fmt.Sprintf("h%d", i))
+		claims[i] = f.of(tick, fmt.Sprintf("h%d", i))
 	}
 	answers, errs := make([]protocol.Answer, n), make([]error, n)
 	start := make(chan struct{})
@@ -175,8 +175,8 @@ func timeGoesOn(f *fixture) {
 		}
 		last = a.Now
 	}
-	f.sleep(2 * f.term)
-	f.between("the clock's progress", f.now().Sub(last), 2*f.term-time.Millisecond, long)
+	f.sleep(2 * f.ttl)
+	f.between("the clock's progress", f.now().Sub(last), 2*f.ttl-time.Millisecond, long)
 }
 
 func (f *fixture) heldBySomeone() protocol.Claim {
@@ -188,8 +188,8 @@ func (f *fixture) heldBySomeone() protocol.Claim {
 
 // call has the arguments of one call of a watcher.
 type call struct {
-	name     string
-	occasion int64
+	name string
+	tick int64
 }
 
 // watch watches until the case ends, and returns what it is woken with.
@@ -201,7 +201,7 @@ func (f *fixture) watch() <-chan call {
 	}
 	ctx, cancel := context.WithCancel(f.ctx)
 	woken, ended := make(chan call, 1024), make(chan error, 1)
-	go func() { ended <- w.Watch(ctx, func(name string, occasion int64) { woken <- call{name, occasion} }) }()
+	go func() { ended <- w.Watch(ctx, func(name string, tick int64) { woken <- call{name, tick} }) }()
 	f.Cleanup(func() {
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -212,19 +212,19 @@ func (f *fixture) watch() <-chan call {
 	return woken
 }
 
-// awaits returns when woken brings name with occasion. Wakes get lost, but not without a reason.
-func (f *fixture) awaits(woken <-chan call, name string, occasion int64) {
+// awaits returns when woken brings name with tick. Wakes get lost, but not without a reason.
+func (f *fixture) awaits(woken <-chan call, name string, tick int64) {
 	f.Helper()
 	bound := time.NewTimer(20 * time.Second)
 	defer bound.Stop()
 	for {
 		select {
 		case got := <-woken:
-			if got == (call{name, occasion}) {
+			if got == (call{name, tick}) {
 				return
 			}
 		case <-bound.C:
-			f.Fatalf("not woken with %q, %d", name, occasion)
+			f.Fatalf("not woken with %q, %d", name, tick)
 		}
 	}
 }
@@ -272,25 +272,25 @@ func inspectShowsTheRecord(f *fixture) {
 	held := f.grant(101, "b")
 	r := f.inspect(f.name)
 	f.equal("open", len(r.Open), 1)
-	f.between("left", r.Open[0].Left, 1, kept(long))
-	r.Open[0].Left = 0
+	f.between("left", r.Open[0].Remaining, 1, kept(long))
+	r.Open[0].Remaining = 0
 	f.equal("settled", len(r.Settled), 1)
 	f.between("settled since", f.now().Sub(r.Settled[0].At), 0, long)
 	r.Settled[0].At = time.Time{}
 	f.equal("record", r, protocol.Record{
-		Name: f.name, Mark: 101, Token: held.Token,
-		Open:    []protocol.Open{{Occasion: 101, Token: held.Token, Attempt: 1, Holder: "b"}},
-		Settled: []protocol.Settled{{Occasion: 100, Token: settled.Token, Attempt: 1, Outcome: "succeeded", Holder: "a", Note: "well done"}},
+		Name: f.name, Watermark: 101, Token: held.Token,
+		Open:    []protocol.Open{{Tick: 101, Token: held.Token, Attempt: 1, Holder: "b"}},
+		Settled: []protocol.Settled{{Tick: 100, Token: settled.Token, Attempt: 1, Outcome: "succeeded", Holder: "a", Note: "well done"}},
 	})
 	f.ok("Release", f.release(held))
-	f.equal("left of what is released", f.inspect(f.name).Open[0].Left, time.Duration(0))
+	f.equal("left of what is released", f.inspect(f.name).Open[0].Remaining, time.Duration(0))
 }
 
-// settled returns the settled occasions, with the fields that are the same on every store.
+// settled returns the settled ticks, with the fields that are the same on every store.
 func (f *fixture) settled() (list []protocol.Settled) {
 	f.Helper()
 	for _, s := range f.inspect(f.name).Settled {
-		list = append(list, protocol.Settled{Occasion: s.Occasion, Token: s.Token, Outcome: s.Outcome})
+		list = append(list, protocol.Settled{Tick: s.Tick, Token: s.Token, Outcome: s.Outcome})
 	}
 	return list
 }
@@ -299,7 +299,7 @@ func (f *fixture) settled() (list []protocol.Settled) {
 func lostOf(a protocol.Answer) (lost []int64) {
 	for _, s := range a.Settled {
 		if s.Outcome == protocol.OutcomeLost {
-			lost = append(lost, s.Occasion)
+			lost = append(lost, s.Tick)
 		}
 	}
 	return lost
@@ -309,7 +309,7 @@ func inspectChangesNothing(f *fixture) {
 	name := f.other("x")
 	f.equal("record of nothing", f.inspect(name), protocol.Record{Name: name})
 	f.ask(protocol.Unknown, f.of(1, "a", named(name)))
-	f.equal("made", f.sync(protocol.Sync{Name: name, Mark: 5}).Made, true)
-	f.equal("record", f.inspect(name), protocol.Record{Name: name, Mark: 5})
+	f.equal("made", f.sync(protocol.Sync{Name: name, Watermark: 5}).Made, true)
+	f.equal("record", f.inspect(name), protocol.Record{Name: name, Watermark: 5})
 	f.ask(protocol.Decided, f.of(5, "a", named(name)))
 }

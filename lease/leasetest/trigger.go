@@ -27,64 +27,64 @@ func (f *fixture) filled(t protocol.Trigger) protocol.Trigger {
 	return t
 }
 
-// open triggers an occasion beside all others.
+// open triggers a tick beside all others.
 func (f *fixture) open() int64 {
 	f.Helper()
 	if p := f.policies[f.name]; !p.Beside {
 		p.Beside = true
 		f.policy(p)
 	}
-	return f.trigger(protocol.Opened, protocol.Trigger{}).Occasion
+	return f.trigger(protocol.Opened, protocol.Trigger{}).Tick
 }
 
-// granted claims the triggered occasion.
-func (f *fixture) granted(occasion int64, changes ...change) protocol.Grant {
+// granted claims the triggered tick.
+func (f *fixture) granted(tick int64, changes ...change) protocol.Grant {
 	f.Helper()
-	return f.grant(occasion, "a", append([]change{onlyOpen}, changes...)...)
+	return f.grant(tick, "a", append([]change{onlyOpen}, changes...)...)
 }
 
-// done claims the triggered occasion, and settles it.
-func (f *fixture) done(occasion int64) {
+// done claims the triggered tick, and settles it.
+func (f *fixture) done(tick int64) {
 	f.Helper()
-	f.ok("Settle", f.settle(f.granted(occasion), "succeeded"))
+	f.ok("Settle", f.settle(f.granted(tick), "succeeded"))
 }
 
 func triggerOpensAnOccasion(f *fixture) {
 	before := f.now()
-	n := f.trigger(protocol.Opened, protocol.Trigger{}).Occasion
+	n := f.trigger(protocol.Opened, protocol.Trigger{}).Tick
 	if n < before.UnixMilli() || n > f.now().UnixMilli()+1 {
-		f.Fatalf("occasion: %d, want now, %d, or a little more", n, before.UnixMilli())
+		f.Fatalf("tick: %d, want now, %d, or a little more", n, before.UnixMilli())
 	}
 	r := f.record()
-	f.equal("mark", r.Mark, int64(0))
-	f.equal("open", r.Open, []protocol.Open{{Occasion: n, Holder: "ops"}})
+	f.equal("watermark", r.Watermark, int64(0))
+	f.equal("open", r.Open, []protocol.Open{{Tick: n, Holder: "ops"}})
 
 	c := f.of(n, "a", onlyOpen, takeovers(1))
 	a := f.ask(protocol.Granted, c)
 	f.equal("attempt", a.Attempt, 1)
 	f.equal("takeovers", a.Takeovers, 1)
-	f.equal("mark", a.Mark, int64(0))
+	f.equal("watermark", a.Watermark, int64(0))
 	f.equal("token", f.ask(protocol.Granted, c).Token, a.Token)
 	f.ask(protocol.Held, f.of(n, "b", onlyOpen))
 	f.ok("Renew", f.renew(grantOf(c, a)))
 	f.ok("Release", f.release(grantOf(c, a)))
-	g := f.granted(n, term(f.term))
+	g := f.granted(n, ttl(f.ttl))
 	f.equal("attempt", g.Attempt, 2)
-	f.until(f.now().Add(f.term))
+	f.until(f.now().Add(f.ttl))
 	g = f.granted(n)
 	f.equal("attempt", g.Attempt, 3)
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.ask(protocol.Decided, f.of(n, "b", onlyOpen))
-	f.equal("settled", f.settled(), []protocol.Settled{{Occasion: n, Token: g.Token, Outcome: "succeeded"}})
+	f.equal("settled", f.settled(), []protocol.Settled{{Tick: n, Token: g.Token, Outcome: "succeeded"}})
 }
 
 func triggeredOccasionsRiseAndAreNoTicks(f *fixture) {
 	last := int64(0)
 	for range 30 { // faster than one in a millisecond
 		n := f.open()
-		f.above("occasion", n, last)
+		f.above("tick", n, last)
 		if n%1000 == 0 {
-			f.Fatalf("occasion: %d, a whole second", n)
+			f.Fatalf("tick: %d, a whole second", n)
 		}
 		f.done(n)
 		last = n
@@ -114,24 +114,24 @@ func triggeredOccasionsAreNew(f *fixture) {
 func triggeredAndScheduledAreIndependent(f *fixture) {
 	g := f.grant(100, "a")
 	n := f.open()
-	f.equal("mark", f.record().Mark, int64(100))
+	f.equal("watermark", f.record().Watermark, int64(100))
 	f.ask(protocol.Queued, f.of(n, "b", onlyOpen, overlap(protocol.OverlapSkip)))
 	f.ok("Settle", f.settle(g, "succeeded"))
 	triggered := f.granted(n)
-	f.equal("mark", f.record().Mark, int64(100))
-	f.grant(101, "b")                                // below
-	f.equal("mark", f.record().Mark, int64(101))     //
-	f.ask(protocol.Granted, f.of(n+5000, "c"))       // above
-	f.equal("mark", f.record().Mark, n+5000)         //
-	f.ask(protocol.Held, f.of(n, "b", onlyOpen))     // whatever the mark
-	f.ok("Settle", f.settle(triggered, "failed"))    //
-	f.ask(protocol.Decided, f.of(n, "b", onlyOpen))  //
-	f.ask(protocol.Decided, f.of(n, "b"))            //
-	f.ask(protocol.Decided, f.of(n+5000-1, "b"))     //
-	f.above("a later trigger", f.open(), n)          // though the mark lies ahead of it
-	f.equal("mark", f.record().Mark, n+5000)         //
-	f.ask(protocol.Granted, f.of(n+6000, "c"))       //
-	f.equal("open", len(f.record().Open), 101-100+3) // 101, n+5000, n+6000 and the later one
+	f.equal("watermark", f.record().Watermark, int64(100))
+	f.grant(101, "b")                                      // below
+	f.equal("watermark", f.record().Watermark, int64(101)) //
+	f.ask(protocol.Granted, f.of(n+5000, "c"))             // above
+	f.equal("watermark", f.record().Watermark, n+5000)     //
+	f.ask(protocol.Held, f.of(n, "b", onlyOpen))           // whatever the watermark
+	f.ok("Settle", f.settle(triggered, "failed"))          //
+	f.ask(protocol.Decided, f.of(n, "b", onlyOpen))        //
+	f.ask(protocol.Decided, f.of(n, "b"))                  //
+	f.ask(protocol.Decided, f.of(n+5000-1, "b"))           //
+	f.above("a later trigger", f.open(), n)                // though the watermark lies ahead of it
+	f.equal("watermark", f.record().Watermark, n+5000)     //
+	f.ask(protocol.Granted, f.of(n+6000, "c"))             //
+	f.equal("open", len(f.record().Open), 101-100+3)       // 101, n+5000, n+6000 and the later one
 }
 
 func repeatedTriggerSaysTheSame(f *fixture) {
@@ -140,13 +140,13 @@ func repeatedTriggerSaysTheSame(f *fixture) {
 	first := f.trigger(protocol.Opened, t)
 	again := func() {
 		f.Helper()
-		f.equal("occasion", f.trigger(protocol.Opened, t).Occasion, first.Occasion)
+		f.equal("tick", f.trigger(protocol.Opened, t).Tick, first.Tick)
 	}
 	again()
 	f.policy(protocol.Policy{Beside: true})
 	f.open()
 	again()
-	g := f.granted(first.Occasion, overlap(protocol.OverlapAllow))
+	g := f.granted(first.Tick, overlap(protocol.OverlapAllow))
 	again()
 	f.open()
 	again()
@@ -163,18 +163,18 @@ func repeatedTriggerSaysTheSame(f *fixture) {
 }
 
 func whatWaitsServesOthersToo(f *fixture) {
-	n := f.trigger(protocol.Opened, protocol.Trigger{}).Occasion
+	n := f.trigger(protocol.Opened, protocol.Trigger{}).Tick
 	for range 3 {
-		f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, n)
+		f.equal("tick", f.trigger(protocol.Waiting, protocol.Trigger{}).Tick, n)
 	}
 	f.equal("open", len(f.record().Open), 1)
 	g := f.granted(n)
-	next := f.trigger(protocol.Opened, protocol.Trigger{}).Occasion // for what has begun does not
-	f.above("occasion", next, n)
-	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, next)
+	next := f.trigger(protocol.Opened, protocol.Trigger{}).Tick // for what has begun does not
+	f.above("tick", next, n)
+	f.equal("tick", f.trigger(protocol.Waiting, protocol.Trigger{}).Tick, next)
 	beside := f.open()
 	f.policy(protocol.Policy{})
-	f.equal("the oldest waits for longest", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, next)
+	f.equal("the oldest waits for longest", f.trigger(protocol.Waiting, protocol.Trigger{}).Tick, next)
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.done(beside)
 	f.done(next)
@@ -183,8 +183,8 @@ func whatWaitsServesOthersToo(f *fixture) {
 func settledTriggerIsNeverGrantedAgain(f *fixture) {
 	f.grant(100, "a")
 	n := f.open()
-	old := f.granted(n, overlap(protocol.OverlapAllow), term(f.term))
-	f.until(f.now().Add(f.term))
+	old := f.granted(n, overlap(protocol.OverlapAllow), ttl(f.ttl))
+	f.until(f.now().Add(f.ttl))
 	current := f.granted(n, overlap(protocol.OverlapAllow))
 	f.ok("Settle", f.settle(current, "succeeded"))
 	refused := func() {
@@ -208,13 +208,13 @@ func settledTriggerIsNeverGrantedAgain(f *fixture) {
 		refused()
 	}
 	f.fenced("Settle", f.settle(current, "succeeded"))
-	f.equal("mark", f.record().Mark, int64(101+protocol.Remembered))
+	f.equal("watermark", f.record().Watermark, int64(101+protocol.Remembered))
 }
 
 func lostTriggerIsLost(f *fixture) {
 	n := f.open()
-	g := f.granted(n, takeovers(0), term(f.term))
-	f.until(f.now().Add(f.term))
+	g := f.granted(n, takeovers(0), ttl(f.ttl))
+	f.until(f.now().Add(f.ttl))
 	f.ask(protocol.Lost, f.of(n, "b", onlyOpen))
 	f.ask(protocol.Decided, f.of(n, "b", onlyOpen))
 	f.fenced("Settle", f.settle(g, "succeeded"))
@@ -224,14 +224,14 @@ func forgottenTriggerIsWrittenAnew(f *fixture) {
 	n := f.open()
 	g := f.granted(n)
 	f.forgetAll()
-	f.sync(protocol.Sync{Name: f.name, Mark: 90})
+	f.sync(protocol.Sync{Name: f.name, Watermark: 90})
 	f.ask(protocol.Decided, f.of(n, "b", onlyOpen))
 	f.ok("Renew", f.renew(g))
 	f.ask(protocol.Held, f.of(n, "b", onlyOpen))
 	f.ok("Settle", f.settle(g, "succeeded"))
 	f.ask(protocol.Decided, f.of(n, "b"))
 	f.fenced("Renew", f.renew(g))
-	f.above("occasion", f.open(), n)
+	f.above("tick", f.open(), n)
 }
 
 // many is how many trigger at the same time.

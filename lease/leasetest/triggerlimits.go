@@ -21,7 +21,7 @@ func onlySoManyWait(f *fixture) {
 	}
 	f.equal("open", len(f.record().Open), protocol.MaxWaiting)
 	f.policy(protocol.Policy{})
-	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, first)
+	f.equal("tick", f.trigger(protocol.Waiting, protocol.Trigger{}).Tick, first)
 	g := f.granted(first)
 	f.open()
 	f.trigger(protocol.Limited, protocol.Trigger{})
@@ -31,30 +31,30 @@ func onlySoManyWait(f *fixture) {
 
 func triggersWithAKeyAreOne(f *fixture) {
 	one := protocol.Trigger{Key: "one", Window: time.Hour}
-	n := f.trigger(protocol.Opened, one).Occasion
-	f.equal("occasion", f.trigger(protocol.Repeated, one).Occasion, n)
+	n := f.trigger(protocol.Opened, one).Tick
+	f.equal("tick", f.trigger(protocol.Repeated, one).Tick, n)
 	f.done(n)
-	f.equal("occasion", f.trigger(protocol.Repeated, one).Occasion, n)
-	other := f.trigger(protocol.Opened, protocol.Trigger{Key: "two", Window: time.Hour}).Occasion
-	f.equal("occasion", f.trigger(protocol.Repeated, protocol.Trigger{Key: "two", Window: time.Hour}).Occasion, other)
-	f.equal("occasion", f.trigger(protocol.Repeated, one).Occasion, n)
-	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, other)
+	f.equal("tick", f.trigger(protocol.Repeated, one).Tick, n)
+	other := f.trigger(protocol.Opened, protocol.Trigger{Key: "two", Window: time.Hour}).Tick
+	f.equal("tick", f.trigger(protocol.Repeated, protocol.Trigger{Key: "two", Window: time.Hour}).Tick, other)
+	f.equal("tick", f.trigger(protocol.Repeated, one).Tick, n)
+	f.equal("tick", f.trigger(protocol.Waiting, protocol.Trigger{}).Tick, other)
 
 	// A trigger that one that waits serves is remembered as that; a refused one is not.
 	f.trigger(protocol.Waiting, protocol.Trigger{Key: "three", Window: time.Hour})
 	f.done(other)
-	f.equal("occasion", f.trigger(protocol.Repeated, protocol.Trigger{Key: "three", Window: time.Hour}).Occasion, other)
+	f.equal("tick", f.trigger(protocol.Repeated, protocol.Trigger{Key: "three", Window: time.Hour}).Tick, other)
 
 	f.anew() // the keys of names are apart
 	f.trigger(protocol.Opened, one)
 }
 
 func windowsOfKeysEnd(f *fixture) {
-	for d := 4 * f.term; ; d *= 2 { // however slow the machine
+	for d := 4 * f.ttl; ; d *= 2 { // however slow the machine
 		f.policy(protocol.Policy{Beside: true})
 		t := protocol.Trigger{Key: "k", Window: d}
 		before := f.now()
-		n := f.trigger(protocol.Opened, t).Occasion
+		n := f.trigger(protocol.Opened, t).Tick
 		opened := f.now()
 		longer := t
 		longer.Window = time.Hour // the first one's is in force
@@ -64,9 +64,9 @@ func windowsOfKeysEnd(f *fixture) {
 			f.anew()
 			continue
 		}
-		f.equal("answer", a, protocol.Triggered{Status: protocol.Repeated, Occasion: n})
+		f.equal("answer", a, protocol.Triggered{Status: protocol.Repeated, Tick: n})
 		f.until(opened.Add(d + time.Millisecond))
-		f.above("occasion", f.trigger(protocol.Opened, t).Occasion, n)
+		f.above("tick", f.trigger(protocol.Opened, t).Tick, n)
 		return
 	}
 }
@@ -84,7 +84,7 @@ func triggersAreLimitedExactly(f *fixture) {
 	for range 2 { // and a refused trigger does not count
 		asked := f.now()
 		a := f.trigger(protocol.Limited, protocol.Trigger{})
-		f.equal("occasion", a.Occasion, int64(0))
+		f.equal("tick", a.Tick, int64(0))
 		f.equal("limit", a.Limit, protocol.LimitRate)
 		f.equal("policy", a.Policy, p)
 		// It may come when every has passed since the first. A store that estimates its clock is off by about a round trip, which
@@ -119,7 +119,7 @@ func triggersAreLimitedExactly(f *fixture) {
 }
 
 func whoWaitsForTheLimitIsAccepted(f *fixture) {
-	p := protocol.Policy{Every: 2 * f.term, Burst: 2, Beside: true}
+	p := protocol.Policy{Every: 2 * f.ttl, Burst: 2, Beside: true}
 	f.policy(p)
 	f.trigger(protocol.Opened, protocol.Trigger{})
 	f.trigger(protocol.Opened, protocol.Trigger{})
@@ -149,7 +149,7 @@ func keysAreNeverForgottenWithinTheirWindows(f *fixture) {
 	key := func(i int, window time.Duration) protocol.Trigger {
 		return protocol.Trigger{Key: fmt.Sprint("k", i), Window: window}
 	}
-	n := f.trigger(protocol.Opened, key(0, time.Hour)).Occasion
+	n := f.trigger(protocol.Opened, key(0, time.Hour)).Tick
 	for i := 1; i < protocol.MaxKeys; i++ {
 		f.trigger(protocol.Waiting, key(i, 2*time.Hour))
 	}
@@ -157,22 +157,22 @@ func keysAreNeverForgottenWithinTheirWindows(f *fixture) {
 	f.equal("limit", a.Limit, protocol.LimitKeys)
 	f.between("wait", a.Wait, 1, time.Hour)
 	for _, i := range []int{0, 1, protocol.MaxKeys - 1} {
-		f.equal("occasion", f.trigger(protocol.Repeated, key(i, time.Hour)).Occasion, n)
+		f.equal("tick", f.trigger(protocol.Repeated, key(i, time.Hour)).Tick, n)
 	}
-	f.equal("occasion", f.trigger(protocol.Waiting, protocol.Trigger{}).Occasion, n)
+	f.equal("tick", f.trigger(protocol.Waiting, protocol.Trigger{}).Tick, n)
 
 	f.anew() // one whose window ends makes room
 	f.trigger(protocol.Opened, protocol.Trigger{})
 	for i := range protocol.MaxKeys - 1 {
 		f.trigger(protocol.Waiting, key(i, time.Hour))
 	}
-	f.trigger(protocol.Waiting, key(protocol.MaxKeys, f.term))
-	f.until(f.now().Add(f.term))
+	f.trigger(protocol.Waiting, key(protocol.MaxKeys, f.ttl))
+	f.until(f.now().Add(f.ttl))
 	f.trigger(protocol.Waiting, key(protocol.MaxKeys+1, time.Hour))
 	f.trigger(protocol.Limited, key(protocol.MaxKeys+2, time.Hour))
 }
 
-// triggerAtOnce lets them trigger, and returns the occasions by status.
+// triggerAtOnce lets them trigger, and returns the ticks by status.
 func (f *fixture) triggerAtOnce(t protocol.Trigger) map[protocol.TriggerStatus][]int64 {
 	f.Helper()
 	c := f.controller()
@@ -191,7 +191,7 @@ func (f *fixture) triggerAtOnce(t protocol.Trigger) map[protocol.TriggerStatus][
 	f.ok("Trigger", errors.Join(errs...))
 	by := make(map[protocol.TriggerStatus][]int64)
 	for _, a := range answers {
-		by[a.Status] = append(by[a.Status], a.Occasion)
+		by[a.Status] = append(by[a.Status], a.Tick)
 	}
 	return by
 }
@@ -202,7 +202,7 @@ func manyTriggersAtOnce(f *fixture) {
 	f.equal("opened", len(by[protocol.Opened]), 1)
 	f.equal("repeated", len(by[protocol.Repeated]), many-1)
 	for _, n := range by[protocol.Repeated] {
-		f.equal("occasion", n, by[protocol.Opened][0])
+		f.equal("tick", n, by[protocol.Opened][0])
 	}
 	f.equal("open", len(f.record().Open), 1)
 

@@ -13,21 +13,21 @@ import (
 // BenchmarkClaimSettle takes one tick after another of a job, and settles each.
 func BenchmarkClaimSettle(b *testing.B) {
 	s := new(memlease.Store)
-	_, err := s.Sync(b.Context(), []protocol.Sync{{Name: "job", Mark: 1, Revision: "r1"}})
+	_, err := s.Sync(b.Context(), []protocol.Sync{{Name: "job", Watermark: 1, Revision: "r1"}})
 	require.NoError(b, err)
 	b.ReportAllocs()
-	tick := int64(1)
+	tickClaim := int64(1)
 	for b.Loop() {
-		tick++
+		tickClaim++
 		a, err := s.Claim(b.Context(), protocol.Claim{
-			Name: "job", Occasion: tick, Holder: "replica-1", Request: "request-1", Term: time.Minute, Takeovers: 1,
+			Name: "job", Tick: tickClaim, Holder: "replica-1", Request: "request-1", TTL: time.Minute, Takeovers: 1,
 		})
 		if err != nil || a.Status != protocol.Granted {
 			b.Fatal(a, err)
 		}
 		g := protocol.Grant{
-			Name: "job", Occasion: tick, Holder: "replica-1", Request: "request-1", Token: a.Token,
-			Attempt: 1, Takeovers: 1, Term: time.Minute,
+			Name: "job", Tick: tickClaim, Holder: "replica-1", Request: "request-1", Token: a.Token,
+			Attempt: 1, Takeovers: 1, TTL: time.Minute,
 		}
 		if err := s.Settle(b.Context(), g, "succeeded"); err != nil {
 			b.Fatal(err)

@@ -26,7 +26,7 @@ func (s *Store) Heartbeat(ctx context.Context, h protocol.Heartbeat) (p protocol
 		p.Other = m.info
 	}
 	s.mu.Unlock()
-	if err := s.Announce(ctx, h.Holder, h.Info, h.Life); err != nil {
+	if err := s.SendHeartbeat(ctx, h.Holder, h.Info, h.Life); err != nil {
 		return p, err
 	}
 	if p.Members, err = s.Members(ctx); err != nil {

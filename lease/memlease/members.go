@@ -17,8 +17,8 @@ type member struct {
 	ends  time.Time // of its life
 }
 
-// Announce implements [protocol.Roster].
-func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+// Announce implements [protocol.Membership].
+func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	if err := cmp.Or(protocol.CheckMember(holder, info), context.Cause(ctx)); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (s *Store) Announce(ctx context.Context, holder string, info []byte, life t
 	return nil
 }
 
-// Members implements [protocol.Roster].
+// Members implements [protocol.Membership].
 func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
 	list, err := s.membersWhere(ctx, func(m member, now time.Time) bool { return m.ends.After(now) })
 	slices.SortFunc(list, func(a, b protocol.Member) int { return cmp.Compare(a.Holder, b.Holder) })
@@ -52,7 +52,7 @@ func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
 func (s *Store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 	list, err := s.membersWhere(ctx, func(m member, now time.Time) bool { return !m.ends.After(now) })
 	slices.SortFunc(list, func(a, b protocol.Member) int {
-		return cmp.Or(b.Heard.Compare(a.Heard), cmp.Compare(a.Holder, b.Holder))
+		return cmp.Or(b.LastHeartbeat.Compare(a.LastHeartbeat), cmp.Compare(a.Holder, b.Holder))
 	})
 	return list[:min(len(list), protocol.MaxFormer)], err
 }
@@ -69,7 +69,7 @@ func (s *Store) membersWhere(ctx context.Context, wanted func(m member, now time
 	for holder, m := range s.members {
 		if wanted(m, now) {
 			list = append(list, protocol.Member{
-				Holder: holder, Info: slices.Clone(m.info), Left: max(0, m.ends.Sub(now)), Heard: m.heard.UTC().Truncate(time.Microsecond),
+				Holder: holder, Info: slices.Clone(m.info), Remaining: max(0, m.ends.Sub(now)), LastHeartbeat: m.heard.UTC().Truncate(time.Microsecond),
 			})
 		}
 	}

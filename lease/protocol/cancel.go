@@ -9,52 +9,52 @@ import (
 
 // Canceller is a [Store] by which people end a run that another holds.
 type Canceller interface {
-	// Cancel ends an occasion that is open. One that waits, is released, or whose lease has run out is settled as
+	// Cancel ends a tick that is open. One that waits, is released, or whose lease has run out is settled as
 	// cancelled at once. One that is held is marked: its holder's next renewal returns [ErrCancelled] and extends nothing,
-	// a [Watcher] is notified with [Cancelling], and if the lease runs out before the holder has settled the occasion, the
+	// a [Watcher] is notified with [Cancelling], and if the lease runs out before the holder has settled the tick, the
 	// next claim of the name settles it as cancelled. It is never granted again. It returns [ErrUnknown] when there is no
 	// record.
 	//
-	// The same cancel again, by anybody, changes nothing; while the occasion is one of the last Remembered that
+	// The same cancel again, by anybody, changes nothing; while the tick is one of the last Remembered that
 	// were settled, the answer stays the same too.
 	Cancel(ctx context.Context, c Cancel) (Cancelled, error)
 }
 
-// Cancel asks for the end of an occasion.
+// Cancel asks for the end of a tick.
 type Cancel struct {
-	Name     string
-	Occasion int64  // from 1 to 2^53-1: plain locks cannot be cancelled
-	By       string // who asks; matches the pattern of a name
+	Name string
+	Tick int64  // from 1 to 2^53-1: plain locks cannot be cancelled
+	By   string // who asks; matches the pattern of a name
 }
 
 // CancelStatus is the kind of an answer to a [Cancel].
 type CancelStatus int
 
 const (
-	// CancelPending: the occasion is held; its holder is notified.
+	// CancelPending: the tick is held; its holder is notified.
 	CancelPending CancelStatus = iota + 1
-	// CancelSettled: the occasion is settled as cancelled.
+	// CancelSettled: the tick is settled as cancelled.
 	CancelSettled
-	// CancelNotOpen: the occasion is settled otherwise, or was never granted nor triggered.
+	// CancelNotOpen: the tick is settled otherwise, or was never granted nor triggered.
 	CancelNotOpen
 )
 
 // Cancelled is the answer to a [Cancel].
 type Cancelled struct {
-	Status CancelStatus
-	By     string        // who cancelled it first; empty of CancelNotOpen
-	Holder string        // of CancelPending
-	Left   time.Duration // of the holder's lease, which is not extended any more; of CancelPending
+	Status    CancelStatus
+	By        string        // who cancelled it first; empty of CancelNotOpen
+	Holder    string        // of CancelPending
+	Remaining time.Duration // of the holder's lease, which is not extended any more; of CancelPending
 }
 
-// Cancelling is passed by a [Watcher] in place of an occasion when an occasion of the name was cancelled.
+// Cancelling is passed by a [Watcher] in place of a tick when a tick of the name was cancelled.
 const Cancelling = -2
 
-// ErrCancelled is matched by the cause of a lease's context when somebody has cancelled its occasion. The cause is a
+// ErrCancelled is matched by the cause of a lease's context when somebody has cancelled its tick. The cause is a
 // *CancelledError. The lease is not renewed any more; until its deadline the holder can still settle it.
 var ErrCancelled = errors.New("lease: cancelled")
 
-// CancelledError says who cancelled an occasion.
+// CancelledError says who cancelled a tick.
 type CancelledError struct{ By string }
 
 func (e *CancelledError) Error() string { return "lease: cancelled by " + e.By }
@@ -62,13 +62,13 @@ func (e *CancelledError) Error() string { return "lease: cancelled by " + e.By }
 // Is makes errors.Is(err, ErrCancelled) true.
 func (e *CancelledError) Is(target error) bool { return target == ErrCancelled }
 
-// NoteCancelled returns what a store notes of an occasion that it settles as cancelled on its own account: a grant with
+// NoteCancelled returns what a store notes of a tick that it settles as cancelled on its own account: a grant with
 // such a note is refused.
 func NoteCancelled(by string) string { return noteCancelled + by }
 
 const noteCancelled = "cancelled by "
 
-// CancelledBy returns who cancelled an occasion with a note of [NoteCancelled]; ok reports whether the note is one.
+// CancelledBy returns who cancelled a tick with a note of [NoteCancelled]; ok reports whether the note is one.
 func CancelledBy(note string) (by string, ok bool) {
 	if by, ok = strings.CutPrefix(note, noteCancelled); !ok {
 		return "", false
@@ -76,7 +76,7 @@ func CancelledBy(note string) (by string, ok bool) {
 	return by, true
 }
 
-// OfStore reports whether a note is one that only stores make: its occasion was not settled by its holder.
+// OfStore reports whether a note is one that only stores make: its tick was not settled by its holder.
 func OfStore(note string) bool {
 	return note == NoteExpired || note == NoteTooOld || strings.HasPrefix(note, noteCancelled)
 }
@@ -85,7 +85,7 @@ func OfStore(note string) bool {
 func (c Cancel) Validate() error {
 	f := faults{of: "cancel"}
 	f.check(ValidName(c.Name), "name", c.Name, NameRule)
-	f.check(c.Occasion > 0 && c.Occasion <= MaxOccasion, "occasion", c.Occasion, "must be from 1 to 2^53-1")
+	f.check(c.Tick > 0 && c.Tick <= MaxTick, "tick", c.Tick, "must be from 1 to 2^53-1")
 	f.check(ValidName(c.By), "by", c.By, NameRule)
 	return errors.Join(f.all...)
 }

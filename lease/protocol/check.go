@@ -61,10 +61,10 @@ func Check(ctx context.Context, s Store) error {
 		return faults[0]
 	}
 	request := strings.ToLower(rand.Text())
-	_, err := s.Claim(ctx, Claim{Name: checkName, Occasion: 1, Holder: "check", Request: request, Term: time.Second, OnlyOpen: true})
+	_, err := s.Claim(ctx, Claim{Name: checkName, Tick: 1, Holder: "check", Request: request, TTL: time.Second, OnlyOpen: true})
 	try("Claim", err) // never open: it is granted nothing
 	if l, ok := s.(Locker); ok {
-		c := LockClaim{Name: checkName, Holder: "check", Request: request, Term: time.Second, Permits: 1, Limit: MaxPermits}
+		c := LockClaim{Name: checkName, Holder: "check", Request: request, TTL: time.Second, Permits: 1, Limit: MaxPermits}
 		a, err := l.ClaimLock(ctx, c)
 		if try("ClaimLock", err) {
 			try("RenewLocks", l.RenewLocks(ctx, []LockGrant{c.Grant(a)})[0])
@@ -75,7 +75,7 @@ func Check(ctx context.Context, s Store) error {
 		_, err := i.Inspect(ctx, checkName)
 		try("Inspect", err)
 	}
-	if r, ok := s.(Roster); ok {
+	if r, ok := s.(Membership); ok {
 		_, err := r.Members(ctx)
 		try("Members", err)
 	}

@@ -30,16 +30,16 @@ var inNames = func() (in [256]bool) {
 	return in
 }()
 
-// MaxOccasion is the greatest occasion: integers up to it are exact everywhere.
-const MaxOccasion = 1<<53 - 1
+// MaxTick is the greatest tick: integers up to it are exact everywhere.
+const MaxTick = 1<<53 - 1
 
 // Validate returns every fault of c, joined; nil when there is none. Stores refuse a claim that has any. The error matches
 // [ErrPermanent].
 func (c Claim) Validate() error {
 	// The usual case costs no allocation: it is on the way of every claim.
-	if ValidName(c.Name) && ValidName(c.Holder) && ValidName(c.Request) && c.Occasion >= 0 && c.Occasion <= MaxOccasion &&
-		c.Term >= time.Millisecond && c.Takeovers >= 0 && c.Overlap >= OverlapAllow && c.Overlap <= OverlapReplace &&
-		c.Known >= 0 && c.Known <= MaxOccasion && c.MaxHold >= 0 && c.TakeoverWithin >= 0 {
+	if ValidName(c.Name) && ValidName(c.Holder) && ValidName(c.Request) && c.Tick >= 0 && c.Tick <= MaxTick &&
+		c.TTL >= time.Millisecond && c.Takeovers >= 0 && c.Overlap >= OverlapAllow && c.Overlap <= OverlapReplace &&
+		c.Known >= 0 && c.Known <= MaxTick && c.MaxHold >= 0 && c.TakeoverWithin >= 0 {
 		return nil
 	}
 	var faults []error
@@ -51,12 +51,12 @@ func (c Claim) Validate() error {
 	fault(ValidName(c.Name), "name", c.Name, NameRule)
 	fault(ValidName(c.Holder), "holder", c.Holder, NameRule)
 	fault(ValidName(c.Request), "request", c.Request, NameRule)
-	fault(c.Occasion >= 0 && c.Occasion <= MaxOccasion, "occasion", c.Occasion, "must be from 0 to 2^53-1")
-	fault(c.Term >= time.Millisecond, "term", c.Term, "must be at least 1ms")
+	fault(c.Tick >= 0 && c.Tick <= MaxTick, "tick", c.Tick, "must be from 0 to 2^53-1")
+	fault(c.TTL >= time.Millisecond, "ttl", c.TTL, "must be at least 1ms")
 	fault(c.Takeovers >= 0, "takeovers", c.Takeovers, "must be at least 0")
 	fault(c.TakeoverWithin >= 0, "takeover within", c.TakeoverWithin, "must be at least 0")
 	fault(c.Overlap >= OverlapAllow && c.Overlap <= OverlapReplace, "overlap", int(c.Overlap), "must be one of the Overlap constants")
-	fault(c.Known >= 0 && c.Known <= MaxOccasion, "known", c.Known, "must be from 0 to 2^53-1")
+	fault(c.Known >= 0 && c.Known <= MaxTick, "known", c.Known, "must be from 0 to 2^53-1")
 	fault(c.MaxHold >= 0, "max hold", c.MaxHold, "must be at least 0")
 	return errors.Join(faults...)
 }

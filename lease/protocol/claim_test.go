@@ -25,11 +25,11 @@ func TestEveryClaimRule(t *testing.T) {
 		"name beyond ASCII":      {func(c *protocol.Claim) { c.Name = "é" }, `name: "é" must start with`},
 		"no holder":              {func(c *protocol.Claim) { c.Holder = "" }, `holder: "" must start with`},
 		"no request":             {func(c *protocol.Claim) { c.Request = "" }, `request: "" must start with`},
-		"greatest occasion":      {func(c *protocol.Claim) { c.Occasion = 1<<53 - 1 }, ""},
-		"occasion past it":       {func(c *protocol.Claim) { c.Occasion = 1 << 53 }, `occasion: "9007199254740992" must be from 0 to 2^53-1`},
-		"negative occasion":      {func(c *protocol.Claim) { c.Occasion = -1 }, `occasion: "-1"`},
-		"shortest term":          {func(c *protocol.Claim) { c.Term = time.Millisecond }, ""},
-		"term too short":         {func(c *protocol.Claim) { c.Term = time.Millisecond - 1 }, `term: "999.999µs" must be at least 1ms`},
+		"greatest tick":          {func(c *protocol.Claim) { c.Tick = 1<<53 - 1 }, ""},
+		"tick past it":           {func(c *protocol.Claim) { c.Tick = 1 << 53 }, `tick: "9007199254740992" must be from 0 to 2^53-1`},
+		"negative tick":          {func(c *protocol.Claim) { c.Tick = -1 }, `tick: "-1"`},
+		"shortest term":          {func(c *protocol.Claim) { c.TTL = time.Millisecond }, ""},
+		"ttl too short":          {func(c *protocol.Claim) { c.TTL = time.Millisecond - 1 }, `ttl: "999.999µs" must be at least 1ms`},
 		"takeovers":              {func(c *protocol.Claim) { c.Takeovers = -1 }, `takeovers: "-1" must be at least 0`},
 		"overlap below":          {func(c *protocol.Claim) { c.Overlap = -1 }, `overlap: "-1" must be one of`},
 		"overlap above":          {func(c *protocol.Claim) { c.Overlap = protocol.OverlapReplace + 1 }, `overlap: "5" must be one of`},
@@ -38,7 +38,7 @@ func TestEveryClaimRule(t *testing.T) {
 		"known past the limit":   {func(c *protocol.Claim) { c.Known = 1 << 53 }, `known: "9007199254740992"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := protocol.Claim{Name: "job", Holder: "a", Request: "r", Term: time.Second}
+			c := protocol.Claim{Name: "job", Holder: "a", Request: "r", TTL: time.Second}
 			test.change(&c)
 			err := c.Validate()
 			if test.says == "" {
@@ -51,13 +51,13 @@ func TestEveryClaimRule(t *testing.T) {
 	}
 }
 
-func TestEveryFaultOfAClaimIsReportedAtOnce(t *testing.T) {
-	err := protocol.Claim{Occasion: -1, Takeovers: -1, Overlap: -1, Known: -1}.Validate()
+func TestEveryFaultOfAClaimIsReported(t *testing.T) {
+	err := protocol.Claim{Tick: -1, Takeovers: -1, Overlap: -1, Known: -1}.Validate()
 	require.Len(t, err.(interface{ Unwrap() []error }).Unwrap(), 8)
 }
 
 func TestValidClaimCostsNoAllocation(t *testing.T) {
-	c := protocol.Claim{Name: "job", Holder: "a", Request: "r", Term: time.Second}
+	c := protocol.Claim{Name: "job", Holder: "a", Request: "r", TTL: time.Second}
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = c.Validate() }))
 }
 

@@ -8,22 +8,22 @@ import (
 
 // Controller is a [Store] by which people, and programs on their behalf, rule a name that others contend for.
 type Controller interface {
-	// Pause makes every claim of a new occasion settle it as skipped, until Resume. What is open goes on, and what is
+	// Pause makes every claim of a new tick settle it as skipped, until Resume. What is open goes on, and what is
 	// triggered is granted. A name that is paused already stays as it is. It returns the pause in force, or
 	// [ErrUnknown] when there is no record.
 	Pause(ctx context.Context, name string, p Pause) (Pause, error)
 
-	// Resume ends the pause, and decides every occasion up to now in Unix ms: those that nobody has claimed meanwhile
+	// Resume ends the pause, and decides every tick up to now in Unix ms: those that nobody has claimed meanwhile
 	// are skipped as well. It returns the pause that it has ended; nil when there was none, also when an answer was
 	// lost and the same is asked again.
 	Resume(ctx context.Context, name string, r Resume) (*Pause, error)
 
-	// Trigger opens an occasion, now in Unix ms or a little more, that waits to be claimed, or says why not. See
-	// [TriggerStatus]. The same request again gets the same answer, while the occasion waits or is one of the last
+	// Trigger opens a tick, now in Unix ms or a little more, that waits to be claimed, or says why not. See
+	// [TriggerStatus]. The same request again gets the same answer, while the tick waits or is one of the last
 	// Remembered that were triggered. The [Policy] of the record binds every trigger. It returns [ErrUnknown] when there is
 	// no record.
 	//
-	// The occasion may be past the mark. A claim of it sets OnlyOpen, so that it is not granted again when it
+	// The tick may be past the watermark. A claim of it sets OnlyOpen, so that it is not granted again when it
 	// is settled.
 	Trigger(ctx context.Context, t Trigger) (Triggered, error)
 }
@@ -31,14 +31,14 @@ type Controller interface {
 // ErrUnknown is returned by a [Controller] for a name that has no record: nobody has ever contended for it.
 var ErrUnknown = errors.New("lease: there is no record of this name")
 
-// MaxWhy is the greatest length of the reason of a pause, in bytes. A longer one is cut.
-const MaxWhy = 1024
+// MaxReason is the greatest length of the reason of a pause, in bytes. A longer one is cut.
+const MaxReason = 1024
 
 // Pause says since when, by whom and why a name is paused.
 type Pause struct {
-	By    string    // matches the pattern of a name
-	Why   string    // at most MaxWhy bytes, in UTF-8; a longer one is cut
-	Since time.Time // by the store's clock, in microseconds; Controller.Pause fills it in
+	By     string    // matches the pattern of a name
+	Reason string    // at most MaxReason bytes, in UTF-8; a longer one is cut
+	Since  time.Time // by the store's clock, in microseconds; Controller.Pause fills it in
 
 	// Until is as in [Claim], for Controller.Pause, which returns a [*BoundsError] past it. It is not kept.
 	Until time.Time `json:"-"`
@@ -50,14 +50,14 @@ type Resume struct {
 	Until time.Time // as in [Pause]
 }
 
-// Trigger asks for an occasion that no schedule names.
+// Trigger asks for a tick that no schedule names.
 type Trigger struct {
 	Name    string // of the record
 	By      string // who asks; matches the pattern of a name
 	Request string // as in [Claim]
 
 	// Key, when it is not empty, makes triggers with the same key within Window of the first one the same: they are
-	// served by the occasion that serves that one, whatever becomes of it. It matches the pattern of a name.
+	// served by the tick that serves that one, whatever becomes of it. It matches the pattern of a name.
 	Key    string
 	Window time.Duration // at least 1 ms with a Key; at most 30 days
 
@@ -68,11 +68,11 @@ type Trigger struct {
 type TriggerStatus int
 
 const (
-	// Opened: Occasion is open and waits to be claimed.
+	// Opened: Tick is open and waits to be claimed.
 	Opened TriggerStatus = iota + 1
-	// Repeated: Occasion serves, or has served, a trigger with the same key within the window.
+	// Repeated: Tick serves, or has served, a trigger with the same key within the window.
 	Repeated
-	// Waiting: Occasion waits already to be claimed, for another trigger or in a queue, and serves this one too.
+	// Waiting: Tick waits already to be claimed, for another trigger or in a queue, and serves this one too.
 	Waiting
 	// Limited: there were too many. Wait says when the next one may be accepted.
 	Limited
@@ -80,11 +80,11 @@ const (
 
 // Triggered is the answer to a trigger.
 type Triggered struct {
-	Status   TriggerStatus
-	Occasion int64
-	Wait     time.Duration
-	Limit    TriggerLimit // of Limited: what there were too many of
-	Policy   Policy       // of Limited: the one that is in force
+	Status TriggerStatus
+	Tick   int64
+	Wait   time.Duration
+	Limit  TriggerLimit // of Limited: what there were too many of
+	Policy Policy       // of Limited: the one that is in force
 }
 
 // TriggerLimit is what a trigger was refused for.
@@ -101,7 +101,7 @@ const (
 // another has ended.
 const MaxKeys = 512
 
-// MaxWaiting is how many occasions of a name may wait to be claimed at once; a further trigger is Limited.
+// MaxWaiting is how many ticks of a name may wait to be claimed at once; a further trigger is Limited.
 const MaxWaiting = 100
 
 func (s TriggerStatus) String() string {
@@ -112,16 +112,16 @@ func (s TriggerStatus) String() string {
 	return names[s]
 }
 
-// Roster is a [Store] that knows who takes part.
-type Roster interface {
+// Membership is a [Store] that knows who takes part.
+type Membership interface {
 	// Announce says that holder lives, for the given time, and keeps info about it: at most MaxInfo bytes. A life of 0
 	// takes holder off at once.
-	Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
-	// Members returns those who live, sorted by holder.
+	SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
+	// Members returns those that live, sorted by holder.
 	Members(ctx context.Context) ([]Member, error)
 }
 
-// MemberHistory is a [Roster] that keeps, for a while, who took part: evidence of who lived when.
+// MemberHistory is a [Membership] that keeps, for a while, who took part: evidence of who lived when.
 type MemberHistory interface {
 	// FormerMembers returns those whose life ended, or who were taken off, within the last FormerFor: the newest by Heard
 	// first, at most MaxFormer of them. Left is 0. One that is announced again is not among them.
@@ -140,9 +140,9 @@ const MaxInfo = 1 << 20
 
 // Member is one who takes part.
 type Member struct {
-	Holder string
-	Info   []byte
-	Left   time.Duration // of its life, unless it is announced again
-	Heard  time.Time     // when it was announced last, or taken off, by the store's clock; zero when that is not known
-	Known  bool          // of [KnownMembers]: the caller knows the Info, which is left out
+	Holder        string
+	Info          []byte
+	Remaining     time.Duration // of its life, unless it is announced again
+	LastHeartbeat time.Time     // when it was announced last, or taken off, by the store's clock; zero when that is not known
+	Known         bool          // of [KnownMembers]: the caller knows the Info, which is left out
 }

@@ -8,13 +8,13 @@ import (
 
 var (
 	// ErrFenced is returned to a holder whose grant is not current: another was granted the
-	// occasion since, or it is settled. Stop the work; what it still writes must carry the token,
+	// tick since, or it is settled. Stop the work; what it still writes must carry the token,
 	// so that it can be refused.
 	ErrFenced = errors.New("lease: fenced: the grant is not current any more")
 
-	// ErrReplaced is the cause of a lease's context when its occasion has to make room for a newer
+	// ErrReplaced is the cause of a lease's context when its tick has to make room for a newer
 	// one. The lease is not renewed any more; until its deadline the holder can still settle it.
-	ErrReplaced = errors.New("lease: replaced by a newer occasion")
+	ErrReplaced = errors.New("lease: replaced by a newer tick")
 
 	// ErrRecord is matched by an error of a store which has answered, but cannot read what it keeps
 	// under a name: something else is there. The error says what to look at. Calls for other names

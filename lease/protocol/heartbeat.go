@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Heartbeater is a [Roster] that does in one call what a member does every few seconds: it is announced, asks for the
+// Heartbeater is a [Membership] that does in one call what a member does every few seconds: it is announced, asks for the
 // store's time, and reads the members when they are others than before.
 type Heartbeater interface {
 	Heartbeat(ctx context.Context, h Heartbeat) (Pulse, error)

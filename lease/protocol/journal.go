@@ -8,7 +8,7 @@ import (
 )
 
 // Journal is a [Store] that keeps notes for people, apart from the records: acts of people about a name, and what was
-// noticed. No decision about an occasion depends on one, and what goes on while a note cannot be written goes on without it.
+// noticed. No decision about a tick depends on one, and what goes on while a note cannot be written goes on without it.
 //
 // Each name has a journal of its own, and the namespace has one too, that of the empty name. A journal keeps its newest
 // notes: [MaxNotes] at most, and at least a quarter of that.
@@ -17,7 +17,7 @@ type Journal interface {
 	// note is kept, whatever the text. The request matches the pattern of a name.
 	Append(ctx context.Context, name, request string, text []byte) error
 	// Notes returns the newest n notes of a name, newest first; all that are kept when n is below 1.
-	Notes(ctx context.Context, name string, n int) ([]Noted, error)
+	Notes(ctx context.Context, name string, n int) ([]JournalEntry, error)
 }
 
 const (
@@ -28,7 +28,7 @@ const (
 )
 
 // Noted is a note in a [Journal].
-type Noted struct {
+type JournalEntry struct {
 	At      time.Time // when it was written, by the store's clock, in microseconds
 	Request string
 	Text    []byte

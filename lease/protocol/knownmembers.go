@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 )
 
-// KnownMembers is a [Roster] that leaves out what its caller knows: most members say the same again and again, and in a
+// KnownMembers is a [Membership] that leaves out what its caller knows: most members say the same again and again, and in a
 // large fleet all would otherwise read it from all.
 type KnownMembers interface {
 	// MembersBut returns what Members does, but of each member whose Info has the digest that known names for its holder,

@@ -16,7 +16,7 @@ type Locker interface {
 	// ClaimLock asks for permits of a lock. Status of the answer is [Granted], [Held] or [Queued].
 	ClaimLock(ctx context.Context, c LockClaim) (LockAnswer, error)
 
-	// RenewLocks extends the leases of grants by their Term, counted from now. It answers for each
+	// RenewLocks extends the leases of grants by their TTL, counted from now. It answers for each
 	// grant: nil when extended, [ErrFenced] when it has ended or was taken away, any other error
 	// when the outcome is unknown. A grant that the store has forgotten is written back if there is
 	// room for it.
@@ -57,20 +57,20 @@ type LockClaim struct {
 	// grant while its lease lasts, and keeps its place in the queue. It matches the pattern of a
 	// name.
 	Request string
-	Term    time.Duration // how long the lease lasts without renewal; at least 1 ms
+	TTL     time.Duration // how long the lease lasts without renewal; at least 1 ms
 
 	// Permits are asked for, of the Limit: no grant makes all that are held more than its own
 	// Limit. From 1 of 1 to MaxPermits of MaxPermits.
 	Permits, Limit int
 	// Turn says whom the claim lets go first.
-	Turn Turn
+	Order Order
 	// Ticket makes a claim that is not granted wait in the queue: the answer is Queued, and the
 	// place is kept for so long, counted from the last time that the same claim came. From 1 ms to
-	// MaxTicket; 0 means not to wait.
-	Ticket time.Duration
+	// MaxWaiterTTL; 0 means not to wait.
+	WaiterTTL time.Duration
 	// Tell notifies the listeners when it is granted, and when that ends otherwise than by running
 	// out.
-	Tell bool
+	Notify bool
 
 	// Known is the newest token of the name that the claimer knows, 0 for none: the token of the
 	// grant is above it, also when the store has lost that and its clock is behind.
@@ -79,12 +79,12 @@ type LockClaim struct {
 
 // LockAnswer is the answer to a [LockClaim].
 type LockAnswer struct {
-	Status Status        // Granted; Held; or Queued, when it waits now
-	Token  int64         // the fencing token, below 2^53: of the grant, or of the hold that is the next to end; 0 for none
-	Holder string        // of Held and Queued: who is in the way
-	Left   time.Duration // of the lease that was granted; or of the first lease or place in the way to end
-	Now    time.Time     // the store's clock
-	Lost   []LostHold    // what this claim has taken away since its lease had run out, said once
+	Status    Status        // Granted; Held; or Queued, when it waits now
+	Token     int64         // the fencing token, below 2^53: of the grant, or of the hold that is the next to end; 0 for none
+	Holder    string        // of Held and Queued: who is in the way
+	Remaining time.Duration // of the lease that was granted; or of the first lease or place in the way to end
+	Now       time.Time     // the store's clock
+	Lost      []LostHold    // what this claim has taken away since its lease had run out, said once
 }
 
 // LostHold is a grant of a lock that was taken away after its lease had run out: its permits were
@@ -101,35 +101,35 @@ type LockGrant struct {
 	Holder  string
 	Request string
 	Token   int64
-	Term    time.Duration
+	TTL     time.Duration
 
 	Permits, Limit int  // as in [LockClaim]
-	Tell           bool // as in [LockClaim]
+	Notify         bool // as in [LockClaim]
 }
 
 // Grant returns what the answer to c has granted.
 func (c LockClaim) Grant(a LockAnswer) LockGrant {
 	return LockGrant{
-		Name: c.Name, Holder: c.Holder, Request: c.Request, Token: a.Token, Term: c.Term,
-		Permits: c.Permits, Limit: c.Limit, Tell: c.Tell,
+		Name: c.Name, Holder: c.Holder, Request: c.Request, Token: a.Token, TTL: c.TTL,
+		Permits: c.Permits, Limit: c.Limit, Notify: c.Notify,
 	}
 }
 
-// MaxTicket is the longest time that a place in a queue is kept.
-const MaxTicket = time.Hour
+// MaxWaiterTTL is the longest time that a place in a queue is kept.
+const MaxWaiterTTL = time.Hour
 
-// Turn says whom the claim of a lock lets go first, of those who wait in its line. All who share a
+// Turn says whom the claim of a lock lets go first, of waiters in its line. All who share a
 // lock had better use the same, since it says where in the line one waits as well.
-type Turn int
+type Order int
 
 const (
 	// TurnAny lets nobody go first: whoever asks when there are permits is granted them.
-	TurnAny Turn = iota
+	OrderAny Order = iota
 	// TurnArrival lets those go first who came before.
-	TurnArrival
-	// TurnLargest lets those go first who wait for more permits, and of those who wait for as many,
+	OrderArrival
+	// TurnLargest lets those go first who wait for more permits, and of waiters for as many,
 	// who came before.
-	TurnLargest
+	OrderLargest
 )
 
 // MaxPermits is the greatest limit of a lock.
@@ -140,29 +140,29 @@ type Lock struct {
 	Name    string
 	Token   int64  // of the last grant
 	Holds   []Hold // oldest grant first
-	Line    []Waiter
-	Waiters int // how many wait; Line shows the first MaxLine of them
+	Queue   []Waiter
+	Waiters int // how many wait; Line shows the first MaxQueue of them
 }
 
-// MaxLine bounds the waiters of a lock that are shown.
-const MaxLine = 100
+// MaxQueue bounds the waiters of a lock that are shown.
+const MaxQueue = 100
 
 // Hold is a grant of a lock that has not ended. When nothing is left of it, it has not been noticed
 // yet: whoever needs the permits takes them.
 type Hold struct {
-	Holder  string
-	Request string
-	Token   int64
-	Permits int
-	Since   time.Time     // when it was granted, by the store's clock, in microseconds
-	Left    time.Duration // of the lease, unless it is renewed
+	Holder    string
+	Request   string
+	Token     int64
+	Permits   int
+	Since     time.Time     // when it was granted, by the store's clock, in microseconds
+	Remaining time.Duration // of the lease, unless it is renewed
 }
 
 // Waiter waits in the line of a lock.
 type Waiter struct {
-	Holder  string
-	Request string
-	Permits int
-	Since   time.Time     // when it came, by the store's clock, in microseconds
-	Left    time.Duration // of its ticket, unless it claims again
+	Holder    string
+	Request   string
+	Permits   int
+	Since     time.Time     // when it came, by the store's clock, in microseconds
+	Remaining time.Duration // of its ticket, unless it claims again
 }

@@ -14,13 +14,13 @@ type Policy struct {
 	Every time.Duration
 	Burst int
 
-	// Beside has each trigger open an occasion of its own. Otherwise one that waits serves the triggers that come
+	// Beside has each trigger open a tick of its own. Otherwise one that waits serves the triggers that come
 	// meanwhile, too.
 	Beside bool
 	// NoTriggers has every trigger refused, with [ErrNoTriggers].
 	NoTriggers bool
 
-	// History is how many settled occasions of the name are kept to be looked at: from Remembered to MaxHistory. 0 means
+	// History is how many settled ticks of the name are kept to be looked at: from Remembered to MaxHistory. 0 means
 	// [History].
 	History int
 }
@@ -28,7 +28,7 @@ type Policy struct {
 // ErrNoTriggers is returned by [Controller.Trigger] for a name whose Policy refuses triggers.
 var ErrNoTriggers = errors.New("lease: the name is not triggered")
 
-// Kept returns how many settled occasions are kept.
+// Kept returns how many settled ticks are kept.
 func (p Policy) Kept() int {
 	if p.History == 0 {
 		return History

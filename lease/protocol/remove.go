@@ -8,12 +8,12 @@ import (
 
 // Remover is a [Store] that removes the record of a name which nobody contends for any more.
 type Remover interface {
-	// Remove removes the record of a name with its history and its journal, unless an occasion is open, or the record
+	// Remove removes the record of a name with its history and its journal, unless a tick is open, or the record
 	// is not the one that the caller has looked at. A claim that comes before it changes the record, so that nothing is
 	// removed; one that comes after it finds no record: [Unknown]. A record that is made later is a new one, whose
 	// tokens are higher than all before.
 	//
-	// The same request again finds nothing to remove. The lock of the name stays. A [Watcher] passes [Ruled] when a
+	// The same request again finds nothing to remove. The lock of the name stays. A [Watcher] passes [PauseChanged] when a
 	// record was removed.
 	Remove(ctx context.Context, r Remove) (Removed, error)
 }
@@ -21,10 +21,10 @@ type Remover interface {
 // Remove asks for the end of a record.
 type Remove struct {
 	Name string
-	// Mark and Token are those of the record that the caller has looked at: every grant and every settlement of a new
-	// occasion changes one of them.
-	Mark, Token int64
-	Until       time.Time // as in [Claim]; past it Remove returns a [*BoundsError]
+	// Watermark and Token are those of the record that the caller has looked at: every grant and every settlement of a new
+	// tick changes one of them.
+	Watermark, Token int64
+	Until            time.Time // as in [Claim]; past it Remove returns a [*BoundsError]
 }
 
 // RemoveStatus is the kind of an answer to a [Remove].
@@ -35,7 +35,7 @@ const (
 	RecordRemoved RemoveStatus = iota + 1
 	// RecordAbsent: there is none, perhaps since the same was asked before.
 	RecordAbsent
-	// RecordOpen: an occasion is open, or the name is held as a plain lock. Nothing was removed.
+	// RecordOpen: a tick is open, or the name is held as a plain lock. Nothing was removed.
 	RecordOpen
 	// RecordChanged: the record is not the one that the request names. Nothing was removed.
 	RecordChanged
@@ -47,7 +47,7 @@ const (
 // Removed is a store's answer to a [Remove].
 type Removed struct {
 	Status RemoveStatus
-	Open   int // how many occasions are open; of RecordOpen
+	Open   int // how many ticks are open; of RecordOpen
 }
 
 func (s RemoveStatus) String() string {
@@ -62,7 +62,7 @@ func (s RemoveStatus) String() string {
 func (r Remove) Validate() error {
 	f := faults{of: "remove"}
 	f.check(ValidName(r.Name), "name", r.Name, NameRule)
-	f.check(r.Mark >= 0 && r.Mark <= MaxOccasion, "mark", r.Mark, "must be from 0 to 2^53-1")
-	f.check(r.Token >= 0 && r.Token <= MaxOccasion, "token", r.Token, "must be from 0 to 2^53-1")
+	f.check(r.Watermark >= 0 && r.Watermark <= MaxTick, "mark", r.Watermark, "must be from 0 to 2^53-1")
+	f.check(r.Token >= 0 && r.Token <= MaxTick, "token", r.Token, "must be from 0 to 2^53-1")
 	return errors.Join(f.all...)
 }

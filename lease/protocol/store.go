@@ -11,8 +11,8 @@ import (
 //   - Time is the store's own clock. Nothing a caller says about time is compared with anything but that clock.
 //   - Tokens of a name rise strictly: each grant's token is at least the last one + 1 and at least the store's clock in
 //     microseconds, so that they rise even when the record was lost.
-//   - At most one holder of an occasion at any instant of the store's clock.
-//   - An occasion that is decided and not open is never granted.
+//   - At most one holder of a tick at any instant of the store's clock.
+//   - A tick that is decided and not open is never granted.
 //   - Every method is idempotent: the same request again (after a lost reply) changes nothing and gets the same answer.
 //   - An error means that the outcome is unknown, never that the claim was lost.
 //   - Answers come from a single round trip: one to claim, one to settle.
@@ -20,29 +20,29 @@ import (
 //   - A claim whose TakeoverUntil has passed takes no lease for ended that only ran out.
 //   - The methods return when ctx ends.
 type Store interface {
-	// Claim asks for an occasion. See [Status] for the answers.
+	// Claim asks for a tick. See [Status] for the answers.
 	Claim(ctx context.Context, c Claim) (Answer, error)
 
-	// Renew extends the leases of grants by their Term, counted from now, and records their Attempt. It answers for
-	// each grant: nil when extended, [ErrFenced] when the occasion was granted to another since or is settled,
+	// Renew extends the leases of grants by their TTL, counted from now, and records their Attempt. It answers for
+	// each grant: nil when extended, [ErrFenced] when the tick was granted to another since or is settled,
 	// [ErrReplaced] when it has to make room for a newer one and was not extended, a [*CancelledError] when it was
 	// cancelled and was not extended, any other error when the outcome is unknown. A grant that the store has forgotten is written back.
 	Renew(ctx context.Context, grants []Grant) []error
 
-	// Settle records the outcome of the occasion, finally, and keeps the grant's Note with it. It returns [ErrFenced]
+	// Settle records the outcome of the tick, finally, and keeps the grant's Note with it. It returns [ErrFenced]
 	// when the grant is not current; an expired lease that nobody else was granted since is current. A grant that the
 	// store has forgotten is settled.
 	Settle(ctx context.Context, g Grant, outcome Outcome) error
 
-	// Release frees the occasion at once: the next claim is granted it, with a higher token and attempt, as a takeover
-	// that Claim.Takeovers does not count. Occasion 0 is free as if it had never been held. It returns [ErrFenced]
+	// Release frees the tick at once: the next claim is granted it, with a higher token and attempt, as a takeover
+	// that Claim.Takeovers does not count. Tick 0 is free as if it had never been held. It returns [ErrFenced]
 	// when the grant is not current.
 	Release(ctx context.Context, g Grant) error
 
-	// Pass settles, without a grant, every occasion of a name after p.From up to p.To, provided that the mark is
-	// p.From. It returns the mark, and whether this request is the one that moved it. A mark below p.From means what
+	// Pass settles, without a grant, every tick of a name after p.From up to p.To, provided that the watermark is
+	// p.From. It returns the watermark, and whether this request is the one that moved it. A watermark below p.From means what
 	// Unknown means of a claim.
-	Pass(ctx context.Context, p Pass) (mark int64, passed bool, err error)
+	Skip(ctx context.Context, p Skip) (watermark int64, passed bool, err error)
 
 	// Sync returns the records of names, and makes those that do not exist.
 	Sync(ctx context.Context, syncs []Sync) ([]Record, error)
@@ -52,19 +52,19 @@ type Store interface {
 	Time(ctx context.Context) (now, since time.Time, err error)
 }
 
-// Watcher is a [Store] that notifies waiting replicas: an occasion
+// Watcher is a [Store] that notifies waiting replicas: a tick
 // becomes free before its lease would have run out, what a claim had to wait for has ended, a holder has to make room,
-// somebody has triggered an occasion, or a pause has begun or ended.
+// somebody has triggered a tick, or a pause has begun or ended.
 type Watcher interface {
-	// Watch calls wake with the name of each such record until ctx ends or the connection fails, and with the occasion
-	// when that was triggered, [Ruled] when it is about a pause, [Cancelling] when one was cancelled, 0 otherwise. It calls it with the empty name once it
+	// Watch calls wake with the name of each such record until ctx ends or the connection fails, and with the tick
+	// when that was triggered, [PauseChanged] when it is about a pause, [Cancelling] when one was cancelled, 0 otherwise. It calls it with the empty name once it
 	// listens: what happened before may have been missed. Calls can get lost or come twice: never wait for one without
 	// a limit.
-	Watch(ctx context.Context, wake func(name string, occasion int64)) error
+	Watch(ctx context.Context, wake func(name string, tick int64)) error
 }
 
-// Ruled is passed by a [Watcher] in place of an occasion when a name was paused or resumed.
-const Ruled = -1
+// PauseChanged is passed by a [Watcher] in place of a tick when a name was paused or resumed.
+const PauseChanged = -1
 
 // Inspector is a [Store] that can show records without changing them.
 type Inspector interface {
@@ -72,20 +72,20 @@ type Inspector interface {
 	Inspect(ctx context.Context, name string) (Record, error)
 }
 
-// Claim asks for one occasion of a name.
+// Claim asks for one tick of a name.
 type Claim struct {
-	Name     string // matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
-	Occasion int64  // 0 is a plain lock; otherwise positive and below 2^53
-	Holder   string // who asks; the same pattern as Name
+	Name   string // matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
+	Tick   int64  // 0 is a plain lock; otherwise positive and below 2^53
+	Holder string // who asks; the same pattern as Name
 	// Request distinguishes grants: a repeated claim of the same Holder and Request gets the same grant while
 	// its lease lasts.
-	// The same pattern as Name. Keeper.Acquire fills it in when it is empty.
+	// The same pattern as Name. Renewer.Acquire fills it in when it is empty.
 	Request string
-	Term    time.Duration // how long the lease lasts without renewal; at least 1 ms
+	TTL     time.Duration // how long the lease lasts without renewal; at least 1 ms
 
-	// NotBefore and NotAfter bound the first decision about an occasion, by the store's clock: before NotBefore it is
+	// NotBefore and NotAfter bound the first decision about a tick, by the store's clock: before NotBefore it is
 	// Early, after NotAfter Late, and undecided either way. Fractions of a millisecond may be dropped. They do not bind
-	// an occasion that was granted before (a takeover, or released) or waits, nor occasion 0. The zero time means no bound.
+	// a tick that was granted before (a takeover, or released) or waits, nor tick 0. The zero time means no bound.
 	NotBefore, NotAfter time.Time
 
 	// Until is the latest time, by the store's clock, at which the claim may change or grant anything: later the store
@@ -94,38 +94,38 @@ type Claim struct {
 	Until time.Time
 
 	// TakeoverUntil is the latest time, by the store's clock, at which the claim may treat a lease that ran out as ended:
-	// take its occasion over, or settle it on the store's own account. Later such a lease counts as held, with 0 left, so
-	// that a holder which renews in time loses nothing to a clock that has stepped. An occasion that was released or waits is not
+	// take its tick over, or settle it on the store's own account. Later such a lease counts as held, with 0 left, so
+	// that a holder which renews in time loses nothing to a clock that has stepped. A tick that was released or waits is not
 	// bound. Fractions of a millisecond may be dropped. The zero time means no bound.
 	TakeoverUntil time.Time
 
-	// Known is the newest mark of the name that the claimer knows from this store, 0 for none. A record whose
-	// mark is older has lost writes, and takes Known as its mark.
+	// Known is the newest watermark of the name that the claimer knows from this store, 0 for none. A record whose
+	// watermark is older has lost writes, and takes Known as its watermark.
 	Known int64
 
-	// Takeovers is how often the occasion may be granted again after a lease of it ran out; a release does not
-	// count. The value of the first grant stays in force for the occasion. 0 means never: it is then settled as lost.
-	// Occasion 0 can be granted any number of times.
+	// Takeovers is how often the tick may be granted again after a lease of it ran out; a release does not
+	// count. The value of the first grant stays in force for the tick. 0 means never: it is then settled as lost.
+	// Tick 0 can be granted any number of times.
 	Takeovers int
 
-	// TakeoverWithin is how long after its lease ran out the occasion may be granted again: later it is settled as missed,
-	// with [NoteTooOld]. It does not bind what was released, waits, or may not be granted again, nor occasion 0. The zero
+	// TakeoverWithin is how long after its lease ran out the tick may be granted again: later it is settled as missed,
+	// with [NoteTooOld]. It does not bind what was released, waits, or may not be granted again, nor tick 0. The zero
 	// value means no bound.
 	TakeoverWithin time.Duration
 
-	// Overlap says what happens when another occasion of the name is open.
+	// Overlap says what happens when another tick of the name is open.
 	Overlap Overlap
 
-	// OnlyOpen asks for the occasion only if it is open: held, free, or waiting. Otherwise it is Decided, even past the
-	// mark.
+	// OnlyOpen asks for the tick only if it is open: held, free, or waiting. Otherwise it is Decided, even past the
+	// watermark.
 	OnlyOpen bool
 
-	// MaxHold bounds for how long the keeper renews the grant: then its context ends, with lease.LostMaxHold. The store does not
+	// MaxHold bounds for how long the renewer renews the grant: then its context ends, with lease.LostMaxHold. The store does not
 	// know of it. 0 means no bound.
 	MaxHold time.Duration
 }
 
-// Overlap says what becomes of a claim of an occasion that was never granted when another occasion of the name is open. Plain
+// Overlap says what becomes of a claim of a tick that was never granted when another tick of the name is open. Plain
 // locks, and what ran out and may not be granted again, are not in its way.
 //
 //	             another was granted                     another only waits
@@ -135,9 +135,9 @@ type Claim struct {
 //	Queue        waits; the one that waited is skipped   granted; the one that waited is skipped
 //	Replace      waits; the one that waited is           granted; the one that waited is settled as replaced
 //	             settled as replaced, and the holders
-//	             are told to end: see [ErrReplaced]
+//	             are asked to end: see [ErrReplaced]
 //
-// An occasion that waits is open, and is granted to the first claim (with any Overlap but Allow) when all that
+// A tick that waits is open, and is granted to the first claim (with any Overlap but Allow) when all that
 // were granted are settled. Replace does not wait for those that are free: it settles them as replaced.
 type Overlap int
 
@@ -154,28 +154,28 @@ const (
 type Status int
 
 const (
-	// Granted: the claimer holds the occasion. Token, Attempt, Takeovers and Left say how.
+	// Granted: the claimer holds the tick. Token, Attempt, Takeovers and Left say how.
 	Granted Status = iota + 1
 	// Held: Holder has it, and Left remains of its lease. Of a lock: see [LockAnswer].
 	Held
 	// Decided: it is settled, or was decided by another. Never again.
 	Decided
-	// Skipped: this claim has settled it as skipped, because another occasion is open.
+	// Skipped: this claim has settled it as skipped, because another tick is open.
 	Skipped
 	// Lost: this claim has settled it as lost, because its lease ran out and it may not be granted again. The same
 	// request again is answered with Decided.
 	Lost
-	// Busy: another occasion is open; Left remains of its lease. The claimed one is undecided.
+	// Busy: another tick is open; Left remains of its lease. The claimed one is undecided.
 	Busy
-	// Early: NotBefore lies ahead; Left says how far. The occasion is undecided.
+	// Early: NotBefore lies ahead; Left says how far. The tick is undecided.
 	Early
-	// Late: NotAfter has passed. The occasion is undecided.
+	// Late: NotAfter has passed. The tick is undecided.
 	Late
-	// Unknown: there is no record of the name, so whether the occasion was decided is unknown. Sync makes one. Or the
+	// Unknown: there is no record of the name, so whether the tick was decided is unknown. Sync makes one. Or the
 	// record is older than what this client has seen of it: the store went back in time. It has got back what this client
 	// has seen; other clients may know more, and a Sync of theirs brings that back.
 	Unknown
-	// Queued: the occasion is open and waits for its turn; Holder has another one, and Left remains of that lease. A lock:
+	// Queued: the tick is open and waits for its turn; Holder has another one, and Left remains of that lease. A lock:
 	// as Held, and the claim waits in line.
 	Queued
 	// Paused: this claim has settled it as skipped, because the name is paused.
@@ -191,15 +191,15 @@ type Answer struct {
 	Attempt   int           // the run's number, from 1, of the same
 	Takeovers int           // takeovers that are left after this grant
 	Holder    string        // of Held, Busy and Queued
-	Left      time.Duration // see [Status]; of a lease up to 2 % and 5 ms longer than its term, in a store with several clocks
-	Mark      int64         // the record's mark after the claim
+	Remaining time.Duration // see [Status]; of a lease up to 2 % and 5 ms longer than its TTL, in a store with several clocks
+	Watermark int64         // the record's watermark after the claim
 	Now       time.Time     // the store's clock
-	Open      []Open        // the other open occasions of the name
-	Settled   []Settled     // other occasions that this claim has settled, reported once: they may not be granted again, or have made room
+	Open      []Open        // the other open ticks of the name
+	Settled   []Settled     // other ticks that this claim has settled, reported once: they may not be granted again, or have made room
 	Former    *Former       // of Granted: who held it before, unless the answer is repeated; nil when nobody did, or a store does not say
 }
 
-// Former says who held an occasion before it was taken over.
+// Former says who held a tick before it was taken over.
 type Former struct {
 	Holder  string
 	Token   int64
@@ -207,13 +207,13 @@ type Former struct {
 	Ended   time.Time // when the lease ran out, by the store's clock; zero when the holder released it
 }
 
-// Open is an occasion that is not settled: it was granted, or waits for its turn.
+// Open is a tick that is not settled: it was granted, or waits for its turn.
 type Open struct {
-	Occasion int64
-	Token    int64         // 0 when it waits
-	Attempt  int           // 0 when it waits
-	Holder   string        // who asked for it, when it waits
-	Left     time.Duration // of its lease; 0 when it is free or waits
+	Tick      int64
+	Token     int64         // 0 when it waits
+	Attempt   int           // 0 when it waits
+	Holder    string        // who asked for it, when it waits
+	Remaining time.Duration // of its lease; 0 when it is free or waits
 	// CancelledBy is who cancelled it, while its holder has not settled it. Only Inspect fills it in.
 	CancelledBy string
 }
@@ -221,56 +221,56 @@ type Open struct {
 // Grant identifies one grant, and holds all that a store needs to write it back.
 type Grant struct {
 	Name      string
-	Occasion  int64
+	Tick      int64
 	Holder    string
 	Request   string
 	Token     int64
 	Attempt   int
 	Takeovers int
-	Term      time.Duration
+	TTL       time.Duration
 	Note      string // kept by Settle beside the outcome, for people; at most MaxNote bytes, in UTF-8
 }
 
-// MaxOpen is how many occasions of a name may be open at once: one more is skipped, whatever its Overlap, and a further
+// MaxOpen is how many ticks of a name may be open at once: one more is skipped, whatever its Overlap, and a further
 // trigger is Limited.
 const MaxOpen = 256
 
 // MaxNote is the greatest length of a note, in bytes. A longer one is cut.
 const MaxNote = 4096
 
-// Outcome is how an occasion was settled: a word of lower-case letters and underscores, such as those of package scheduler.
+// Outcome is how a tick was settled: a word of lower-case letters and underscores, such as those of package scheduler.
 type Outcome string
 
 const (
 	// OutcomeSucceeded is how a holder settles what went well. No store settles anything as that on its own.
 	OutcomeSucceeded Outcome = "succeeded"
-	// OutcomeSkipped is settled by a claim with OverlapSkip, or of a name that is paused, and of an occasion that waited
+	// OutcomeSkipped is settled by a claim with OverlapSkip, or of a name that is paused, and of a tick that waited
 	// when a newer one comes to wait.
 	OutcomeSkipped Outcome = "skipped"
-	// OutcomeLost is settled by a claim of an occasion that may not be granted again.
+	// OutcomeLost is settled by a claim of a tick that may not be granted again.
 	OutcomeLost Outcome = "lost"
-	// OutcomeMissed is settled by a claim of an occasion that was left for too long: see [Claim].TakeoverWithin.
+	// OutcomeMissed is settled by a claim of a tick that was left for too long: see [Claim].TakeoverWithin.
 	OutcomeMissed Outcome = "missed"
-	// OutcomeReplaced is settled of an occasion that has made room for one with OverlapReplace.
+	// OutcomeReplaced is settled of a tick that has made room for one with OverlapReplace.
 	OutcomeReplaced Outcome = "replaced"
-	// OutcomeCancelled is settled of an occasion that somebody has cancelled: see [Canceller].
+	// OutcomeCancelled is settled of a tick that somebody has cancelled: see [Canceller].
 	OutcomeCancelled Outcome = "cancelled"
 )
 
-// What a store notes of occasions that it settles on its own.
+// What a store notes of ticks that it settles on its own.
 const (
-	NoteOverlap = "overlap" // another occasion was open
+	NoteOverlap = "overlap" // another tick was open
 	NotePaused  = "paused"  // the name was paused
-	NoteOpen    = "open"    // MaxOpen occasions were open
+	NoteOpen    = "open"    // MaxOpen ticks were open
 	NoteNewer   = "newer"   // a newer one took its place in the queue
 	NoteExpired = "expired" // the lease had run out or was released, and it may not be granted again; a grant with this note is refused
 	NoteTooOld  = "too_old" // its lease had run out for longer than it may be taken over; a grant with this note is refused
 )
 
-// Pass settles occasions that nobody runs.
-type Pass struct {
+// Pass settles ticks that nobody runs.
+type Skip struct {
 	Name     string
-	From, To int64 // From is the mark that the caller knows; To is above it
+	From, To int64 // From is the watermark that the caller knows; To is above it
 	Outcome  Outcome
 	Request  string    // distinguishes passes, as in [Claim]
 	Holder   string    // who passes; matches the pattern of a name
@@ -280,13 +280,13 @@ type Pass struct {
 
 // Sync asks for a record, and says how to make it when there is none.
 type Sync struct {
-	Name  string
-	Mark  int64 // the mark of a new record: everything up to it counts as decided
-	Known int64 // as in [Claim]
+	Name      string
+	Watermark int64 // the watermark of a new record: everything up to it counts as decided
+	Known     int64 // as in [Claim]
 
 	// Paused, when it is not nil, pauses a new record: so a pause outlives what the store forgets.
 	Paused *Pause
-	// Revision, when it is not empty, identifies the definition of the occasions, and is kept in the
+	// Revision, when it is not empty, identifies the definition of the ticks, and is kept in the
 	// record: at most 64 printable characters of ASCII without spaces.
 	Revision string
 	// Schedule is the definition that the Revision stands for, in a form that the caller can read again: see [Record]. At most
@@ -294,7 +294,7 @@ type Sync struct {
 	Schedule string
 
 	// Policy is that of a new record. Defines has a record that is there take it, too: a caller says so once, when it has
-	// got the definition, so that the newest definition is in force and those who only read the record change nothing.
+	// got the definition, so that the newest definition is in force and those that only read the record change nothing.
 	Policy  Policy
 	Defines bool
 
@@ -320,42 +320,42 @@ type Record struct {
 	Made bool // Sync has just made it
 	// Restored says that the record was older than what this client had seen of it, and that Sync has brought that back: the
 	// store went back in time. Other clients may know more.
-	Restored bool
-	Mark     int64 // every occasion up to it is settled or open
-	Token    int64 // of the last grant
-	Open     []Open
-	Paused   *Pause // nil when it is not
+	Restored  bool
+	Watermark int64 // every tick up to it is settled or open
+	Token     int64 // of the last grant
+	Open      []Open
+	Paused    *Pause // nil when it is not
 	// Revision is the newest that a Sync has brought, and Revised when it was brought first, after another or none, by
 	// the store's clock in microseconds.
 	Revision string
 	Revised  time.Time
-	// Schedules are those that were in force since the mark, oldest first: the last is that of Revision. When there are
-	// more than MaxSchedules, the second oldest is dropped, so that the schedule in force at the mark stays known while
+	// Schedules are those that were in force since the watermark, oldest first: the last is that of Revision. When there are
+	// more than MaxSchedules, the second oldest is dropped, so that the schedule in force at the watermark stays known while
 	// replicas that disagree start one after the other.
 	Schedules []Schedule
 
 	// Policy is the one in force.
 	Policy Policy
 
-	// Settled holds the last occasions that were settled, in that order, newest last: as many as the Policy keeps.
+	// Settled holds the last ticks that were settled, in that order, newest last: as many as the Policy keeps.
 	// Sync returns none, Inspect all.
 	Settled []Settled
 }
 
-// Settled is an occasion with its outcome; with From, all that were undecided after From up to it.
+// Settled is a tick with its outcome; with From, all that were undecided after From up to it.
 type Settled struct {
-	Occasion int64
-	From     int64     // 0 for the one occasion
-	Token    int64     // of the grant that settled it; 0 when it was never granted
-	Attempt  int       // the last; 0 when it was never granted
-	Outcome  Outcome   //
-	At       time.Time // when it was settled, by the store's clock, in microseconds
-	Holder   string    // who settled it, or held it until it was lost or replaced
-	Note     string
+	Tick    int64
+	From    int64     // 0 for the one tick
+	Token   int64     // of the grant that settled it; 0 when it was never granted
+	Attempt int       // the last; 0 when it was never granted
+	Outcome Outcome   //
+	At      time.Time // when it was settled, by the store's clock, in microseconds
+	Holder  string    // who settled it, or held it until it was lost or replaced
+	Note    string
 }
 
 const (
-	// Remembered is how many settled occasions of a name a store remembers one by one, at least: within so many, a
+	// Remembered is how many settled ticks of a name a store remembers one by one, at least: within so many, a
 	// repeated settle differs from a fenced one.
 	Remembered = 16
 	// History is how many it keeps to be looked at, unless the [Policy] of the name says otherwise.

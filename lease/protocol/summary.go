@@ -19,12 +19,12 @@ type Summarizer interface {
 
 // Summary is the short form of a record; the zero Record, but for its name, when there is none.
 type Summary struct {
-	// Record lacks the Policy, the Revision, and Revised. Of its Schedules it has only the last, with no Since. Of the settled occasions it
+	// Record lacks the Policy, the Revision, and Revised. Of its Schedules it has only the last, with no Since. Of the settled ticks it
 	// has the newest, the newest that is no range, the newest that was granted and the newest that is
 	// [OutcomeSucceeded]: as far as they are among those that a store remembers, at least the last [Remembered], each
 	// once, newest last.
 	Record
-	// Newest are the outcomes of the last SummaryOutcomes occasions or ranges that were settled, newest last.
+	// Newest are the outcomes of the last SummaryOutcomes ticks or ranges that were settled, newest last.
 	Newest []Outcome
 }
 
@@ -64,7 +64,7 @@ func Summarize(r Record) Summary {
 	return s
 }
 
-// notable returns the settled occasions that a summary has.
+// notable returns the settled ticks that a summary has.
 func notable(settled []Settled) (list []Settled) {
 	var single, granted, succeeded bool
 	for i := len(settled) - 1; i >= 0 && !(single && granted && succeeded); i-- {

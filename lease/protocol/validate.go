@@ -26,8 +26,8 @@ func ValidOutcome(o Outcome) bool {
 
 // Validate returns every fault of g, joined; nil when there is none. Stores refuse to write back a grant with any.
 func (g Grant) Validate() error {
-	if ValidName(g.Name) && ValidName(g.Holder) && ValidName(g.Request) && g.Occasion >= 0 && g.Occasion <= MaxOccasion &&
-		g.Token > 0 && g.Token <= MaxOccasion && g.Attempt >= 1 && g.Takeovers >= 0 && g.Term >= time.Millisecond &&
+	if ValidName(g.Name) && ValidName(g.Holder) && ValidName(g.Request) && g.Tick >= 0 && g.Tick <= MaxTick &&
+		g.Token > 0 && g.Token <= MaxTick && g.Attempt >= 1 && g.Takeovers >= 0 && g.TTL >= time.Millisecond &&
 		!OfStore(g.Note) {
 		return nil
 	}
@@ -35,21 +35,21 @@ func (g Grant) Validate() error {
 	f.check(ValidName(g.Name), "name", g.Name, NameRule)
 	f.check(ValidName(g.Holder), "holder", g.Holder, NameRule)
 	f.check(ValidName(g.Request), "request", g.Request, NameRule)
-	f.check(g.Occasion >= 0 && g.Occasion <= MaxOccasion, "occasion", g.Occasion, "must be from 0 to 2^53-1")
-	f.check(g.Token > 0 && g.Token <= MaxOccasion, "token", g.Token, "must be from 1 to 2^53-1")
+	f.check(g.Tick >= 0 && g.Tick <= MaxTick, "tick", g.Tick, "must be from 0 to 2^53-1")
+	f.check(g.Token > 0 && g.Token <= MaxTick, "token", g.Token, "must be from 1 to 2^53-1")
 	f.check(g.Attempt >= 1, "attempt", g.Attempt, "must be at least 1")
 	f.check(g.Takeovers >= 0, "takeovers", g.Takeovers, "must be at least 0")
-	f.check(g.Term >= time.Millisecond, "term", g.Term, "must be at least 1ms")
+	f.check(g.TTL >= time.Millisecond, "ttl", g.TTL, "must be at least 1ms")
 	f.check(!OfStore(g.Note), "note", g.Note, "is what stores note on their own: say it in other words")
 	return errors.Join(f.all...)
 }
 
 // Validate returns every fault of p, joined; nil when there is none. Stores refuse a pass that has any.
-func (p Pass) Validate() error {
+func (p Skip) Validate() error {
 	f := faults{of: "pass"}
 	f.check(ValidName(p.Name), "name", p.Name, NameRule)
 	f.check(p.From >= 0, "from", p.From, "must be at least 0")
-	f.check(p.To > p.From && p.To <= MaxOccasion, "to", p.To, "must be above from, and at most 2^53-1")
+	f.check(p.To > p.From && p.To <= MaxTick, "to", p.To, "must be above from, and at most 2^53-1")
 	f.check(ValidOutcome(p.Outcome), "outcome", p.Outcome, OutcomeRule)
 	f.check(ValidName(p.Request), "request", p.Request, NameRule)
 	f.check(ValidName(p.Holder), "holder", p.Holder, NameRule)
@@ -105,8 +105,8 @@ func (r Resume) Validate() error {
 func (s Sync) Validate() error {
 	f := faults{of: "sync"}
 	f.check(ValidName(s.Name), "name", s.Name, NameRule)
-	f.check(s.Mark >= 0 && s.Mark <= MaxOccasion, "mark", s.Mark, "must be from 0 to 2^53-1")
-	f.check(s.Known >= 0 && s.Known <= MaxOccasion, "known", s.Known, "must be from 0 to 2^53-1")
+	f.check(s.Watermark >= 0 && s.Watermark <= MaxTick, "mark", s.Watermark, "must be from 0 to 2^53-1")
+	f.check(s.Known >= 0 && s.Known <= MaxTick, "known", s.Known, "must be from 0 to 2^53-1")
 	f.check(validRevision(s.Revision), "revision", s.Revision, "must hold at most 64 of ASCII's printable characters, and no space")
 	s.Policy.check(&f)
 	f.check(validSchedule(s.Schedule), "schedule", s.Schedule, "must hold at most 512 of ASCII's printable characters")

@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Each pair is a claim of a new occasion and its settlement, on three servers, by many goroutines at once, each with a
+// Each pair is a claim of a new tick and its settlement, on three servers, by many goroutines at once, each with a
 // name of its own.
 func BenchmarkClaimSettle(b *testing.B) {
 	for _, goroutines := range []int{1, 16, 64} {
@@ -27,8 +27,8 @@ func BenchmarkClaimSettle(b *testing.B) {
 			var all sync.WaitGroup
 			for _, name := range names {
 				all.Go(func() {
-					for occasion := n.Add(1); occasion <= int64(b.N); occasion = n.Add(1) {
-						c := claimOf(name, occasion, "a", 20*time.Second)
+					for tick := n.Add(1); tick <= int64(b.N); tick = n.Add(1) {
+						c := claimOf(name, tick, "a", 20*time.Second)
 						a, err := s.Claim(b.Context(), c)
 						if err == nil && a.Status != protocol.Granted {
 							err = fmt.Errorf("%+v", a)

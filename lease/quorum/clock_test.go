@@ -76,10 +76,10 @@ func runsOf(t *testing.T, list []*fakeNode, during func(began time.Time)) *fleet
 	job, err := jobs.New("job", "* * * * * *", func(_ context.Context, run jobs.Run) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		tick := run.Tick.UnixMilli()
-		r.began[tick] = append(r.began[tick], time.Now())
-		if r.first == 0 || tick < r.first {
-			r.first = tick
+		tickClaim := run.Tick.UnixMilli()
+		r.began[tickClaim] = append(r.began[tickClaim], time.Now())
+		if r.first == 0 || tickClaim < r.first {
+			r.first = tickClaim
 		}
 		return nil
 	})
@@ -104,10 +104,10 @@ func runsOf(t *testing.T, list []*fakeNode, during func(began time.Time)) *fleet
 	return r
 }
 
-// TestLeaseLastsItsTermWhateverTheMedian has two stores see other medians, four minutes apart: one has had no answer of the
+// TestLeaseLastsItsTTLWhateverTheMedian has two stores see other medians, four minutes apart: one has had no answer of the
 // node in the middle.
-func TestLeaseLastsItsTermWhateverTheMedian(t *testing.T) {
-	const term = 10 * time.Second
+func TestLeaseLastsItsTTLWhateverTheMedian(t *testing.T) {
+	const ttl = 10 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
 		list[0].offset, list[2].offset = 3*time.Minute, -4*time.Minute
@@ -125,16 +125,16 @@ func TestLeaseLastsItsTermWhateverTheMedian(t *testing.T) {
 
 		for range 3 {
 			for _, pair := range [][2]*quorum.Store{{s, other}, {other, s}} {
-				occasion := median(s).UnixMilli()
-				c := claimOf("job", occasion, "a", term)
+				tick := median(s).UnixMilli()
+				c := claimOf("job", tick, "a", ttl)
 				c.Overlap = protocol.OverlapAllow
 				g := grantOf(c, claimed(t, pair[0], protocol.Granted, c))
 				settle()
-				b := claimOf("job", occasion, "b", term)
+				b := claimOf("job", tick, "b", ttl)
 				b.Overlap = protocol.OverlapAllow
-				time.Sleep(term - 100*time.Millisecond)
+				time.Sleep(ttl - 100*time.Millisecond)
 				claimed(t, pair[1], protocol.Held, b)
-				time.Sleep(100*time.Millisecond + term/100 + 2*time.Millisecond)
+				time.Sleep(100*time.Millisecond + ttl/100 + 2*time.Millisecond)
 				taken := claimed(t, pair[1], protocol.Granted, b)
 				require.Greater(t, taken.Token, g.Token)
 				require.NoError(t, pair[1].Settle(t.Context(), grantOf(b, taken), "succeeded"))

@@ -7,7 +7,7 @@
 //
 //	node := func(addr string) quorum.Node { … redislease.NewNode(redis.NewClient(…), "billing") … }
 //	nodes := []quorum.Node{node("a:6379"), node("b:6379"), node("c:6379")}
-//	store, err := quorum.New(nodes, "billing", quorum.WithTerm(15*time.Second))
+//	store, err := quorum.New(nodes, "billing", quorum.WithTTL(15*time.Second))
 //
 // # Layers
 //
@@ -69,7 +69,7 @@
 // # Nodes that forget
 //
 // Paxos relies on nodes that forget nothing, and these do when they are restarted or emptied. So a node says since when it
-// has been the same; until that is longer than the longest TTL ([WithTerm]), and a little more, none of its promises,
+// has been the same; until that is longer than the longest TTL ([WithTTL]), and a little more, none of its promises,
 // acceptances and answers count. It gets every change meanwhile, and what it has missed when somebody looks. Every lease
 // is renewed within its TTL, or ends, so that no lease is unknown to a node that counts again. A promise that a node
 // has forgotten is void even after that, however late its proposal comes.
@@ -109,7 +109,7 @@
 // # Caveats
 //
 // A new namespace can be used after a TTL, since its nodes look like nodes that have forgotten it:
-// see [WithFreshStart]. TTLs longer than [WithTerm] are refused. What a holder does after its lease has run out, only the
+// see [WithFreshStart]. TTLs longer than [WithTTL] are refused. What a holder does after its lease has run out, only the
 // token fences: see package lease. Each change of a lock carries all who hold it and wait: a queue of hundreds costs every
 // one of them. What is removed leaves an empty register on every node.
 package quorum

@@ -11,14 +11,14 @@ import (
 
 func TestDriver(t *testing.T) {
 	drivertest.Run(t, func(t *testing.T) driver.Store {
-		return quorum.Values(openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour)))
+		return quorum.Values(openFake(t, newFakeNodes(3), quorum.WithTTL(time.Hour)))
 	})
 }
 
 func TestDriverWithOneNodeGone(t *testing.T) {
 	drivertest.Run(t, func(t *testing.T) driver.Store {
 		list := newFakeNodes(3)
-		s := openFake(t, list, quorum.WithTerm(time.Hour))
+		s := openFake(t, list, quorum.WithTTL(time.Hour))
 		if _, _, err := s.Time(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -33,6 +33,6 @@ func TestDriverOnRedis(t *testing.T) {
 		for _, srv := range servers {
 			srv.Flush()
 		}
-		return quorum.Values(openRedis(t, servers, quorum.WithTerm(time.Hour)))
+		return quorum.Values(openRedis(t, servers, quorum.WithTTL(time.Hour)))
 	})
 }

@@ -38,7 +38,7 @@ type MajorityError struct {
 	Nodes     int // how many there are
 	Needed    int // how many have to be counted
 	Answered  int // how many have answered and count
-	Restarted int // how many have answered, but were started or emptied within the longest term
+	Restarted int // how many have answered, but were started or emptied within the longest TTL
 	// Wait is for how long it will take, if nothing else happens, until enough of those that have answered count; 0 when
 	// they are too few anyway.
 	Wait   time.Duration
@@ -76,13 +76,13 @@ func (e *MajorityError) Unwrap() []error {
 
 // permanent reports whether too few nodes are left besides those that fail for good.
 func (e *MajorityError) permanent() bool {
-	left := e.Nodes
+	remaining := e.Nodes
 	for _, cause := range e.Causes {
 		if errors.Is(cause, protocol.ErrPermanent) {
-			left--
+			remaining--
 		}
 	}
-	return left < e.Needed
+	return remaining < e.Needed
 }
 
 // passing is a permanent error of one node, which the others can do without.

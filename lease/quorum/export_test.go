@@ -2,7 +2,7 @@ package quorum
 
 import "github.com/solotick/solotick/lease/driver"
 
-// EndQuarantine counts the nodes as they are, as if they had remembered for a term.
+// EndQuarantine counts the nodes as they are, as if they had remembered for a TTL.
 func EndQuarantine(s *Store) {
 	n := s.values.nodes
 	n.mu.Lock()

@@ -333,9 +333,9 @@ func reached[T any](ctx context.Context, n *fakeNode, f func(s *memlease.Store) 
 }
 
 // Announce implements quorum.Fleet.
-func (n *fakeNode) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+func (n *fakeNode) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	_, err := reached(ctx, n, func(s *memlease.Store) (struct{}, error) {
-		return struct{}{}, s.Announce(context.WithoutCancel(ctx), holder, info, life)
+		return struct{}{}, s.SendHeartbeat(context.WithoutCancel(ctx), holder, info, life)
 	})
 	return err
 }

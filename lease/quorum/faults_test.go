@@ -17,14 +17,14 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-func claimOf(name string, occasion int64, holder string, term time.Duration) protocol.Claim {
-	return protocol.Claim{Name: name, Occasion: occasion, Holder: holder, Request: holder + "-r", Term: term, Takeovers: 3}
+func claimOf(name string, tick int64, holder string, ttl time.Duration) protocol.Claim {
+	return protocol.Claim{Name: name, Tick: tick, Holder: holder, Request: holder + "-r", TTL: ttl, Takeovers: 3}
 }
 
 func grantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
 	return protocol.Grant{
-		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
-		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
+		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL,
 	}
 }
 
@@ -49,12 +49,12 @@ func synced(t testing.TB, s protocol.Store, names ...string) {
 // settle lets nodes and stores finish what is under way.
 func settle() { synctest.Wait() }
 
-// The schedule in which a node that was emptied, had it a say, would let an occasion be granted to two: it was one of the
+// The schedule in which a node that was emptied, had it a say, would let a tick be granted to two: it was one of the
 // two that granted it, and the third does not know.
-func TestNodeThatWasEmptiedHasNoSayForATerm(t *testing.T) {
+func TestEmptiedNodeHasNoVoteForATTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
-		s := openFake(t, list, quorum.WithTerm(20*time.Second))
+		s := openFake(t, list, quorum.WithTTL(20*time.Second))
 		synced(t, s, "job")
 		time.Sleep(time.Minute)
 		list[2].set(true)
@@ -66,7 +66,7 @@ func TestNodeThatWasEmptiedHasNoSayForATerm(t *testing.T) {
 		list[2].set(false)
 		list[0].set(true)
 
-		other := openFake(t, list, quorum.WithTerm(20*time.Second))
+		other := openFake(t, list, quorum.WithTTL(20*time.Second))
 		_, err := other.Claim(t.Context(), claimOf("job", 100, "b", 20*time.Second))
 
 		require.ErrorIs(t, err, quorum.ErrRestarted)
@@ -108,11 +108,11 @@ func TestPromiseThatWasForgottenIsWorthNothing(t *testing.T) {
 	})
 }
 
-func TestNewNamespaceCountsAfterATerm(t *testing.T) {
+func TestNewNamespaceCountsAfterATTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
 		nodes := []quorum.Node{list[0], list[1], list[2]}
-		s, err := quorum.New(nodes, "default", quorum.WithTerm(10*time.Second))
+		s, err := quorum.New(nodes, "default", quorum.WithTTL(10*time.Second))
 		require.NoError(t, err)
 		defer func() { _ = s.Close() }()
 		_, _, err = s.Time(t.Context())
@@ -128,21 +128,21 @@ func TestNewNamespaceCountsAfterATerm(t *testing.T) {
 	})
 }
 
-func TestTermsAboveTheLongestAreRefused(t *testing.T) {
+func TestTTLsAboveTheLongestAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Second))
+		s := openFake(t, newFakeNodes(3), quorum.WithTTL(time.Second))
 		synced(t, s, "job")
 		_, err := s.Claim(t.Context(), claimOf("job", 100, "a", time.Second+1))
-		require.ErrorContains(t, err, "WithTerm")
+		require.ErrorContains(t, err, "WithTTL")
 		c := claimOf("job", 100, "a", time.Second)
 		g := grantOf(c, claimed(t, s, protocol.Granted, c))
-		g.Term++
-		require.ErrorContains(t, s.Renew(t.Context(), []protocol.Grant{g})[0], "WithTerm")
+		g.TTL++
+		require.ErrorContains(t, s.Renew(t.Context(), []protocol.Grant{g})[0], "WithTTL")
 	})
 }
 
 // Two of three gone: the error says how many have answered, soon; and what was under way goes on when one is back.
-func TestWithoutAMajorityCallsFailAndGoOnWithOne(t *testing.T) {
+func TestCallsFailWithoutAMajority(t *testing.T) {
 	for name, gone := range map[string]func(n *fakeNode, yes bool){
 		"refuses": (*fakeNode).set, "hangs": (*fakeNode).hang,
 	} {
@@ -164,7 +164,7 @@ func TestWithoutAMajorityCallsFailAndGoOnWithOne(t *testing.T) {
 				err = s.Renew(t.Context(), []protocol.Grant{g})[0]
 				require.ErrorContains(t, err, "1 of 3 nodes answered")
 				require.NotErrorIs(t, err, protocol.ErrFenced)
-				require.Error(t, s.Announce(t.Context(), "a", nil, time.Minute))
+				require.Error(t, s.SendHeartbeat(t.Context(), "a", nil, time.Minute))
 
 				gone(list[2], false)
 				require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
@@ -193,9 +193,9 @@ func TestNodeThatHangsIsNotWaitedFor(t *testing.T) {
 }
 
 // Leases last as long as they should whichever of the nodes answer, though their clocks are minutes apart: no longer than
-// the term, its drift and a round trip, and no shorter.
-func TestLeasesLastTheirTermThoughClocksAreApart(t *testing.T) {
-	const term = 10 * time.Second
+// the TTL, its drift and a round trip, and no shorter.
+func TestLeasesLastTheirTTLThoughClocksDiffer(t *testing.T) {
+	const ttl = 10 * time.Second
 	for gone := range 3 {
 		t.Run(fmt.Sprint("without node ", gone), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -203,14 +203,14 @@ func TestLeasesLastTheirTermThoughClocksAreApart(t *testing.T) {
 				list[0].offset, list[2].offset = 3*time.Minute, -4*time.Minute
 				s := openFake(t, list)
 				synced(t, s, "job")
-				c := claimOf("job", 100, "a", term)
+				c := claimOf("job", 100, "a", ttl)
 				g := grantOf(c, claimed(t, s, protocol.Granted, c))
 				settle()
 				list[gone].set(true)
 				for range 3 { // others change the record, or look at it, and do not make the lease longer
-					time.Sleep(term - 100*time.Millisecond)
-					claimed(t, s, protocol.Held, claimOf("job", 100, "b", term))
-					beside := claimOf("job", time.Now().UnixMilli(), "c", term)
+					time.Sleep(ttl - 100*time.Millisecond)
+					claimed(t, s, protocol.Held, claimOf("job", 100, "b", ttl))
+					beside := claimOf("job", time.Now().UnixMilli(), "c", ttl)
 					beside.Overlap = protocol.OverlapAllow
 					b := grantOf(beside, claimed(t, s, protocol.Granted, beside))
 					require.NoError(t, s.Settle(t.Context(), b, "succeeded"))
@@ -220,10 +220,10 @@ func TestLeasesLastTheirTermThoughClocksAreApart(t *testing.T) {
 					gone = (gone + 1) % 3
 					list[gone].set(true)
 				}
-				time.Sleep(term - 100*time.Millisecond)
-				claimed(t, s, protocol.Held, claimOf("job", 100, "b", term))
-				time.Sleep(100*time.Millisecond + term/100 + 2*time.Millisecond)
-				a := claimed(t, s, protocol.Granted, claimOf("job", 100, "b", term))
+				time.Sleep(ttl - 100*time.Millisecond)
+				claimed(t, s, protocol.Held, claimOf("job", 100, "b", ttl))
+				time.Sleep(100*time.Millisecond + ttl/100 + 2*time.Millisecond)
+				a := claimed(t, s, protocol.Granted, claimOf("job", 100, "b", ttl))
 				require.Equal(t, 2, a.Attempt)
 				require.Greater(t, a.Token, g.Token)
 			})
@@ -231,19 +231,19 @@ func TestLeasesLastTheirTermThoughClocksAreApart(t *testing.T) {
 	}
 }
 
-// A holder whose clock is slower than the nodes' still has its term: others are granted the tick a drift later, and Left
+// A holder whose clock is slower than the nodes' still has its TTL: others are granted the tick a drift later, and Left
 // says so.
 func TestLeaseIsKeptForItsDrift(t *testing.T) {
-	for _, term := range []time.Duration{20 * time.Second, time.Hour} {
+	for _, ttl := range []time.Duration{20 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			s := openFake(t, newFakeNodes(3), quorum.WithTerm(time.Hour))
+			s := openFake(t, newFakeNodes(3), quorum.WithTTL(time.Hour))
 			synced(t, s, "job")
-			claimed(t, s, protocol.Granted, claimOf("job", 100, "a", term))
+			claimed(t, s, protocol.Granted, claimOf("job", 100, "a", ttl))
 			settle()
-			time.Sleep(term)
+			time.Sleep(ttl)
 			a := claimed(t, s, protocol.Held, claimOf("job", 100, "b", time.Second))
-			require.Equal(t, term/100+2*time.Millisecond, a.Left)
-			time.Sleep(a.Left - 1)
+			require.Equal(t, ttl/100+2*time.Millisecond, a.Remaining)
+			time.Sleep(a.Remaining - 1)
 			claimed(t, s, protocol.Held, claimOf("job", 100, "b", time.Second))
 			time.Sleep(time.Nanosecond)
 			a = claimed(t, s, protocol.Granted, claimOf("job", 100, "b", time.Second))
@@ -256,7 +256,7 @@ func TestLeaseIsKeptForItsDrift(t *testing.T) {
 func TestTokensRiseThoughNodesForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
-		s := openFake(t, list, quorum.WithTerm(time.Second))
+		s := openFake(t, list, quorum.WithTTL(time.Second))
 		last := int64(0)
 		for i := range int64(12) {
 			synced(t, s, "job")
@@ -282,10 +282,10 @@ func TestTokensRiseThoughNodesForget(t *testing.T) {
 	})
 }
 
-func TestTimeTellsWhenAMajorityForgot(t *testing.T) {
+func TestTimeShowsThatAMajorityForgot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
-		s := openFake(t, list, quorum.WithTerm(time.Second))
+		s := openFake(t, list, quorum.WithTTL(time.Second))
 		_, since, err := s.Time(t.Context())
 		require.NoError(t, err)
 		forget := func(n *fakeNode) time.Time {
@@ -327,8 +327,8 @@ func TestRoundsAreFew(t *testing.T) {
 		rounds(1, "sync of known names", func() { synced(t, s, names...) })
 		rounds(1, "sync of names that others have made", func() { synced(t, other, names...) })
 		var grants []protocol.Grant
-		take := func(s protocol.Store, tick int64) {
-			c := claimOf(names[0], tick, "a", 10*time.Second)
+		take := func(s protocol.Store, tickClaim int64) {
+			c := claimOf(names[0], tickClaim, "a", 10*time.Second)
 			grants = append(grants, grantOf(c, claimed(t, s, protocol.Granted, c)))
 		}
 		rounds(2, "claim", func() { take(s, 100) })
@@ -346,7 +346,7 @@ func TestRoundsAreFew(t *testing.T) {
 	})
 }
 
-// Many stores that contend for the same occasion, over slow networks: one wins, and nobody has to give up.
+// Many stores that contend for the same tick, over slow networks: one wins, and nobody has to give up.
 func TestContendersGetThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(5)
@@ -358,13 +358,13 @@ func TestContendersGetThrough(t *testing.T) {
 			stores = append(stores, openFake(t, list))
 		}
 		synced(t, stores[0], "job")
-		for occasion := range int64(10) {
+		for tick := range int64(10) {
 			var all sync.WaitGroup
 			var mu sync.Mutex
 			won := 0
 			for i, s := range stores {
 				all.Go(func() {
-					a, err := s.Claim(context.Background(), claimOf("job", 100+occasion, fmt.Sprint("h", i), 10*time.Second))
+					a, err := s.Claim(context.Background(), claimOf("job", 100+tick, fmt.Sprint("h", i), 10*time.Second))
 					mu.Lock()
 					defer mu.Unlock()
 					if err != nil {
@@ -395,7 +395,7 @@ func TestServerThatIsTwoNodesIsRefused(t *testing.T) {
 }
 
 func TestFaultyParametersAreRefusedAllAtOnce(t *testing.T) {
-	_, err := quorum.New(nil, "a:b", quorum.WithTimeout(time.Millisecond), quorum.WithTerm(0))
+	_, err := quorum.New(nil, "a:b", quorum.WithTimeout(time.Millisecond), quorum.WithTTL(0))
 	require.ErrorContains(t, err, "0 nodes, must be at least 3")
 	require.ErrorContains(t, err, `namespace "a:b" must start with`)
 	require.ErrorContains(t, err, "timeout 1ms must be at least 10ms")
@@ -409,11 +409,11 @@ func TestClosedStoreFails(t *testing.T) {
 	require.ErrorIs(t, err, quorum.ErrClosed)
 }
 
-// A node that was emptied gets back from those who look what it has forgotten, and that is as old there as anywhere.
-func TestNodeThatWasEmptiedCatchesUpWhenSomebodyLooks(t *testing.T) {
+// A node that was emptied gets back from those that look what it has forgotten, and that is as old there as anywhere.
+func TestEmptiedNodeCatchesUpWhenANameIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
-		s := openFake(t, list, quorum.WithTerm(time.Hour))
+		s := openFake(t, list, quorum.WithTTL(time.Hour))
 		synced(t, s, "job")
 		claimed(t, s, protocol.Granted, claimOf("job", 100, "a", time.Hour))
 		settle()

@@ -15,7 +15,7 @@ import (
 // Fleet is kept by each node for itself: members and sets are announced again and again, so nothing has to be agreed
 // on, and a node counts even if it has forgotten. It is an alias, like [Op].
 type Fleet = interface {
-	Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
+	SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
 	Members(ctx context.Context) ([]protocol.Member, error)
 	MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
 	PutSet(ctx context.Context, set []byte, life time.Duration) error
@@ -25,9 +25,9 @@ type Fleet = interface {
 
 // A majority of the nodes has to accept an announcement. Of the answers of a majority the newest holds.
 
-// Announce implements [protocol.Roster]. A node that does not learn that a life is over lists the member until it would have
+// Announce implements [protocol.Membership]. A node that does not learn that a life is over lists the member until it would have
 // ended.
-func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	switch {
 	case !protocol.ValidName(holder):
 		return fmt.Errorf("quorum: holder %q %s", holder, protocol.NameRule)
@@ -36,12 +36,12 @@ func (s *Store) Announce(ctx context.Context, holder string, info []byte, life t
 	}
 	info = bytes.Clone(info) // a slow node gets it after this has returned, as in the other methods
 	_, err := gather(ctx, s.values.nodes, "announce "+holder, func(ctx context.Context, f Fleet) (struct{}, error) {
-		return struct{}{}, f.Announce(ctx, holder, info, life)
+		return struct{}{}, f.SendHeartbeat(ctx, holder, info, life)
 	}, nil)
 	return err
 }
 
-// Members implements [protocol.Roster].
+// Members implements [protocol.Membership].
 func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
 	return s.listMembers(ctx, "members", Fleet.Members)
 }
@@ -59,7 +59,7 @@ func (s *Store) listMembers(ctx context.Context, what string, f func(Fleet, cont
 	}
 	list := slices.Concat(lists...)
 	slices.SortFunc(list, func(a, b protocol.Member) int {
-		return cmp.Or(cmp.Compare(a.Holder, b.Holder), cmp.Compare(b.Left, a.Left))
+		return cmp.Or(cmp.Compare(a.Holder, b.Holder), cmp.Compare(b.Remaining, a.Remaining))
 	})
 	return slices.CompactFunc(list, func(a, b protocol.Member) bool { return a.Holder == b.Holder }), nil
 }

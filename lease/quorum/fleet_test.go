@@ -25,7 +25,7 @@ var _ interface {
 	protocol.Publisher
 	protocol.Remover
 	protocol.Repairer
-	protocol.Roster
+	protocol.Membership
 	protocol.Sets
 	protocol.Summarizer
 	protocol.Watcher
@@ -37,11 +37,11 @@ func TestKnownMembersAreThoseOfTheNewestAnnouncement(t *testing.T) {
 		list := newFakeNodes(3)
 		s := openFake(t, list)
 		before, now := []byte("before"), []byte("now")
-		require.NoError(t, s.Announce(t.Context(), "a", before, time.Minute))
+		require.NoError(t, s.SendHeartbeat(t.Context(), "a", before, time.Minute))
 		settle()
 		time.Sleep(time.Second)
 		list[0].set(true)
-		require.NoError(t, s.Announce(t.Context(), "a", now, time.Minute))
+		require.NoError(t, s.SendHeartbeat(t.Context(), "a", now, time.Minute))
 		settle()
 		list[0].set(false)
 		for gone := range list {

@@ -21,7 +21,7 @@ func TestOtherFormatIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				list := newFakeNodes(3)
-				s := openFake(t, list, quorum.WithTerm(time.Minute))
+				s := openFake(t, list, quorum.WithTTL(time.Minute))
 				_, _, err := s.Time(t.Context())
 				require.NoError(t, err)
 				for _, n := range list {

@@ -27,9 +27,9 @@ const seedVariable = "SOLOTICK_SEED"
 
 const historyTerm = time.Second
 
-// Clients of different stores contend for occasions while requests and replies are lost, come late and twice, clocks are
+// Clients of different stores contend for ticks while requests and replies are lost, come late and twice, clocks are
 // apart, and nodes forget everything, one at a time. Their answers could be those of one fenced tick.
-func TestHistoriesAreThoseOfOneOccasion(t *testing.T) {
+func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 	seeds := []uint64{}
 	if text := os.Getenv(seedVariable); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -71,7 +71,7 @@ func TestHistoriesAreThoseOfOneOccasion(t *testing.T) {
 	}
 }
 
-// history has what clients asked about one occasion, and the answers.
+// history has what clients asked about one tick, and the answers.
 type history struct {
 	clock atomic.Int64 // of calls and returns
 
@@ -94,7 +94,7 @@ func (h *history) play(t *testing.T) {
 	for _, n := range list {
 		n.fault = h.fault
 	}
-	options := []quorum.Option{quorum.WithTerm(historyTerm), quorum.WithTimeout(200 * time.Millisecond)}
+	options := []quorum.Option{quorum.WithTTL(historyTerm), quorum.WithTimeout(200 * time.Millisecond)}
 	var stores []*quorum.Store
 	for range 3 {
 		stores = append(stores, openFake(t, list, options...))
@@ -223,7 +223,7 @@ func (h *history) see(attempt int, holder string) {
 }
 
 func (c *client) claim(claim protocol.Claim) said {
-	in := step{verb: "claim", holder: claim.Holder, sent: time.Now().UnixNano(), term: int64(claim.Term), seen: c.seen}
+	in := step{verb: "claim", holder: claim.Holder, sent: time.Now().UnixNano(), ttl: int64(claim.TTL), seen: c.seen}
 	return c.record(in, func(ctx context.Context) said {
 		a, err := c.store.Claim(ctx, claim)
 		switch {
@@ -236,12 +236,12 @@ func (c *client) claim(claim protocol.Claim) said {
 		case a.Status != protocol.Decided:
 			panic(fmt.Sprintf("unexpected answer %+v", a))
 		}
-		return said{a.Status.String(), a.Attempt, a.Token, a.Now.UnixNano(), int64(a.Left)}
+		return said{a.Status.String(), a.Attempt, a.Token, a.Now.UnixNano(), int64(a.Remaining)}
 	})
 }
 
 func (c *client) use(verb string, g protocol.Grant) string {
-	in := step{verb: verb, holder: g.Holder, attempt: g.Attempt, token: g.Token, sent: time.Now().UnixNano(), term: int64(g.Term)}
+	in := step{verb: verb, holder: g.Holder, attempt: g.Attempt, token: g.Token, sent: time.Now().UnixNano(), ttl: int64(g.TTL)}
 	return c.record(in, func(ctx context.Context) said {
 		var err error
 		switch verb {

@@ -18,12 +18,12 @@ import (
 var _ protocol.Locker = (*quorum.Store)(nil)
 
 // lockOf claims n permits of a lock of so many.
-func lockOf(name, holder string, n, limit int, term time.Duration) protocol.LockClaim {
-	return protocol.LockClaim{Name: name, Holder: holder, Request: holder + "-r", Term: term, Permits: n, Limit: limit}
+func lockOf(name, holder string, n, limit int, ttl time.Duration) protocol.LockClaim {
+	return protocol.LockClaim{Name: name, Holder: holder, Request: holder + "-r", TTL: ttl, Permits: n, Limit: limit}
 }
 
 func inLine(c protocol.LockClaim) protocol.LockClaim {
-	c.Turn, c.Ticket = protocol.TurnArrival, time.Minute
+	c.Order, c.WaiterTTL = protocol.OrderArrival, time.Minute
 	return c
 }
 
@@ -42,50 +42,50 @@ func locked(t testing.TB, s protocol.Locker, c protocol.LockClaim) protocol.Lock
 	return c.Grant(lockClaimed(t, s, protocol.Granted, c))
 }
 
-// A holder whose clock is slower than the nodes' still has its term: others are granted the lock a drift later, and Left
+// A holder whose clock is slower than the nodes' still has its TTL: others are granted the lock a drift later, and Left
 // says so.
 func TestLockIsKeptForItsDrift(t *testing.T) {
-	const term, drift = 20 * time.Second, 202 * time.Millisecond
+	const ttl, drift = 20 * time.Second, 202 * time.Millisecond
 	outlasts := func(t *testing.T, s protocol.Locker, other func() protocol.LockClaim) protocol.LockAnswer {
 		t.Helper()
-		time.Sleep(term)
-		require.Equal(t, drift, lockClaimed(t, s, protocol.Held, other()).Left)
+		time.Sleep(ttl)
+		require.Equal(t, drift, lockClaimed(t, s, protocol.Held, other()).Remaining)
 		time.Sleep(drift)
 		return lockClaimed(t, s, protocol.Granted, other())
 	}
 	for _, limit := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			s := openFake(t, newFakeNodes(3))
-			a := lockClaimed(t, s, protocol.Granted, lockOf("l", "a", limit, limit, term))
-			b := outlasts(t, s, func() protocol.LockClaim { return lockOf("l", "b", 1, limit, term) })
+			a := lockClaimed(t, s, protocol.Granted, lockOf("l", "a", limit, limit, ttl))
+			b := outlasts(t, s, func() protocol.LockClaim { return lockOf("l", "b", 1, limit, ttl) })
 			require.Greater(t, b.Token, a.Token)
 			require.Len(t, b.Lost, 1)
 			require.Equal(t, a.Token, b.Lost[0].Token)
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // of another term since it was renewed
+	synctest.Test(t, func(t *testing.T) { // of another TTL since it was renewed
 		s := openFake(t, newFakeNodes(3))
 		c := lockOf("l", "a", 1, 1, time.Second)
 		g := locked(t, s, c)
-		g.Term = term
+		g.TTL = ttl
 		require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{g})[0])
 		outlasts(t, s, func() protocol.LockClaim { return lockOf("l", "b", 1, 1, time.Second) })
 	})
 }
 
 // Leases and tickets last as long as they should whichever of the nodes answer, though their clocks are minutes apart.
-func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
-	const term, drift = 10 * time.Second, 102 * time.Millisecond
+func TestLocksLastTheirTTLThoughClocksDiffer(t *testing.T) {
+	const ttl, drift = 10 * time.Second, 102 * time.Millisecond
 	for gone := range 3 {
 		t.Run(fmt.Sprint("without node ", gone), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				list := newFakeNodes(3)
 				list[0].offset, list[2].offset = 3*time.Minute, -4*time.Minute
 				s := openFake(t, list)
-				c := lockOf("l", "a", 1, 2, term)
+				c := lockOf("l", "a", 1, 2, ttl)
 				g := locked(t, s, c)
-				both, ticket := inLine(lockOf("l", "b", 2, 2, term)), inLine(lockOf("l", "c", 1, 2, term))
-				ticket.Ticket = term
+				both, ticket := inLine(lockOf("l", "b", 2, 2, ttl)), inLine(lockOf("l", "c", 1, 2, ttl))
+				ticket.WaiterTTL = ttl
 				for range 4 { // others change the lock, or look at it, and neither lengthen nor shorten anything
 					settle()
 					list[gone].set(false)
@@ -93,23 +93,23 @@ func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
 					list[gone].set(true)
 					lockClaimed(t, s, protocol.Queued, both)
 					lockClaimed(t, s, protocol.Queued, ticket)
-					time.Sleep(term - 100*time.Millisecond)
+					time.Sleep(ttl - 100*time.Millisecond)
 					settle()
 					list[gone].set(false)
 					gone = (gone + 1) % 3
 					list[gone].set(true)
 					v, err := s.Lock(t.Context(), "l")
 					require.NoError(t, err)
-					require.Equal(t, 100*time.Millisecond+drift, v.Holds[0].Left)
+					require.Equal(t, 100*time.Millisecond+drift, v.Holds[0].Remaining)
 					require.Equal(t, 2, v.Waiters)
-					require.Equal(t, 100*time.Millisecond, v.Line[1].Left)
+					require.Equal(t, 100*time.Millisecond, v.Queue[1].Remaining)
 					require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{g})[0])
 				}
 				time.Sleep(100 * time.Millisecond)
 				v, err := s.Lock(t.Context(), "l")
 				require.NoError(t, err)
 				require.Equal(t, 1, v.Waiters)
-				time.Sleep(term - 100*time.Millisecond)
+				time.Sleep(ttl - 100*time.Millisecond)
 				lockClaimed(t, s, protocol.Queued, both)
 				time.Sleep(drift)
 				lockClaimed(t, s, protocol.Granted, both)
@@ -121,7 +121,7 @@ func TestLocksLastTheirTermThoughClocksAreApart(t *testing.T) {
 // A node that is quick to promise, and whose answer is slow, takes the spans of a value from those that were asked later: it has not
 // measured them, and must not shorten them.
 func TestSlowAnswersDoNotShortenLeases(t *testing.T) {
-	const term = 20 * time.Second
+	const ttl = 20 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
 		s := openFake(t, list)
@@ -129,23 +129,23 @@ func TestSlowAnswersDoNotShortenLeases(t *testing.T) {
 		require.NoError(t, err)
 		list[2].set(true)
 		granted := time.Now()
-		lockClaimed(t, s, protocol.Granted, lockOf("l", "a", 1, 1, term))
+		lockClaimed(t, s, protocol.Granted, lockOf("l", "a", 1, 1, ttl))
 		list[2].set(false)
 		settle()
 		list[0].set(true)
 		list[1].meet(func() fault { return fault{before: 300 * time.Millisecond} })
 		list[2].meet(func() fault { return fault{after: 300 * time.Millisecond} })
-		lockClaimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, term)))
+		lockClaimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, ttl)))
 		list[0].set(false)
 		list[2].meet(nil)
 		list[1].set(true)
 		v, err := s.Lock(t.Context(), "l")
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, v.Holds[0].Left, term-time.Since(granted))
+		require.GreaterOrEqual(t, v.Holds[0].Remaining, ttl-time.Since(granted))
 	})
 }
 
-func TestWatchAndListenAreToldTheirOwn(t *testing.T) {
+func TestWatchAndListenReceiveTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
 		s := openFake(t, list)

@@ -75,7 +75,7 @@ func (h *lockHistory) play(t *testing.T) {
 	}
 	var stores []*quorum.Store
 	for range 3 {
-		stores = append(stores, openFake(t, list, quorum.WithTerm(lockTerm), quorum.WithTimeout(400*time.Millisecond)))
+		stores = append(stores, openFake(t, list, quorum.WithTTL(lockTerm), quorum.WithTimeout(400*time.Millisecond)))
 	}
 	for _, s := range stores {
 		require.Eventually(t, func() bool {
@@ -112,7 +112,7 @@ func (h *lockHistory) mishap() fault {
 func (h *lockHistory) contend(t *testing.T, s *quorum.Store, holder string) {
 	c := lockOf("l", holder, 1+h.intN(h.limit), h.limit, lockTerm)
 	if h.chance(60) {
-		c.Turn, c.Ticket = protocol.Turn(h.intN(3)), 300*time.Millisecond
+		c.Order, c.WaiterTTL = protocol.Order(h.intN(3)), 300*time.Millisecond
 	}
 	called := h.clock.Add(1)
 	for range 40 {
@@ -120,16 +120,16 @@ func (h *lockHistory) contend(t *testing.T, s *quorum.Store, holder string) {
 		a, err := s.ClaimLock(context.Background(), c)
 		switch {
 		case err != nil:
-			h.tell("unknown")
+			h.notify("unknown")
 		case a.Status == protocol.Granted:
 			g := c.Grant(a)
-			h.tell("granted")
+			h.notify("granted")
 			h.add(turnOf{n: c.Permits, token: a.Token}, called)
-			h.hold(t, s, g, sent.Add(a.Left))
+			h.hold(t, s, g, sent.Add(a.Remaining))
 			return
 		default:
-			h.tell(a.Status.String())
-			time.Sleep(min(a.Left, time.Duration(h.intN(150))*time.Millisecond))
+			h.notify(a.Status.String())
+			time.Sleep(min(a.Remaining, time.Duration(h.intN(150))*time.Millisecond))
 		}
 	}
 	g := c.Grant(protocol.LockAnswer{})
@@ -160,8 +160,8 @@ func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g protocol.LockGrant, 
 		err := s.RenewLocks(context.Background(), []protocol.LockGrant{g})[0]
 		switch {
 		case err == nil:
-			deadline = sent.Add(g.Term)
-			h.tell("renewed")
+			deadline = sent.Add(g.TTL)
+			h.notify("renewed")
 		case errors.Is(err, protocol.ErrFenced):
 			if time.Now().Before(deadline) {
 				t.Errorf("%s was fenced %s before its deadline", g.Holder, time.Until(deadline))
@@ -173,14 +173,14 @@ func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g protocol.LockGrant, 
 	if h.chance(50) { // until the last moment
 		time.Sleep(time.Until(deadline) - time.Nanosecond)
 		valid()
-		h.tell("ran out")
+		h.notify("ran out")
 		h.add(end, held)
 		return
 	}
 	if valid() {
 		for range 3 {
 			if s.ReleaseLock(context.Background(), g) == nil {
-				h.tell("released")
+				h.notify("released")
 				break
 			}
 		}
@@ -188,7 +188,7 @@ func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g protocol.LockGrant, 
 	h.add(end, held)
 }
 
-func (h *lockHistory) tell(what string) {
+func (h *lockHistory) notify(what string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.told[what]++

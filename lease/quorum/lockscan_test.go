@@ -54,7 +54,7 @@ func TestLocksListsAllThoughAMinorityIsGone(t *testing.T) {
 	for _, of := range []struct{ nodes, gone int }{{3, 1}, {4, 1}, {5, 2}} {
 		synctest.Test(t, func(t *testing.T) {
 			list := newFakeNodes(of.nodes)
-			s := openFake(t, list, quorum.WithTerm(time.Hour))
+			s := openFake(t, list, quorum.WithTTL(time.Hour))
 			_, _, err := s.Time(t.Context())
 			require.NoError(t, err)
 			all := spread(t, s, list, of.gone)
@@ -82,7 +82,7 @@ func TestLocksListsAllThoughAMinorityIsGone(t *testing.T) {
 }
 
 // A node that is emptied, or goes, while it is being asked is passed over, and one that hangs as well.
-func TestLocksListsAllThoughANodeForgetsOnTheWay(t *testing.T) {
+func TestLocksListsAllThoughANodeForgets(t *testing.T) {
 	for name, happens := range map[string]func(*fakeNode){
 		"emptied": (*fakeNode).empty,
 		"gone":    func(n *fakeNode) { n.set(true) },
@@ -92,7 +92,7 @@ func TestLocksListsAllThoughANodeForgetsOnTheWay(t *testing.T) {
 				t.Run(fmt.Sprint(name, " ", i, " after page ", page), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						list := newFakeNodes(3)
-						s := openFake(t, list, quorum.WithTerm(time.Hour))
+						s := openFake(t, list, quorum.WithTTL(time.Hour))
 						_, _, err := s.Time(t.Context())
 						require.NoError(t, err)
 						all := spread(t, s, list, 0)
@@ -113,7 +113,7 @@ func TestLocksListsAllThoughANodeForgetsOnTheWay(t *testing.T) {
 func TestNodeThatWasEmptiedDoesNotListLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
-		s := openFake(t, list, quorum.WithTerm(time.Hour))
+		s := openFake(t, list, quorum.WithTTL(time.Hour))
 		_, _, err := s.Time(t.Context())
 		require.NoError(t, err)
 		spread(t, s, list, 0)
@@ -129,7 +129,7 @@ func TestNodeThatWasEmptiedDoesNotListLocks(t *testing.T) {
 func TestCursorOfARestartedNodeIsWorthNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
-		s := openFake(t, list, quorum.WithTerm(time.Second))
+		s := openFake(t, list, quorum.WithTTL(time.Second))
 		_, _, err := s.Time(t.Context())
 		require.NoError(t, err)
 		time.Sleep(2 * time.Second)

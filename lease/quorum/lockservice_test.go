@@ -36,7 +36,7 @@ func TestLocksGoOnWhileNodesDie(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				var working sync.WaitGroup
 				for i := range 3 {
-					s := lock.New(openFake(t, list, quorum.WithTimeout(time.Second), quorum.WithTerm(3*time.Second)), lock.WithHolder(fmt.Sprint("p", i)))
+					s := lock.New(openFake(t, list, quorum.WithTimeout(time.Second), quorum.WithTTL(3*time.Second)), lock.WithHolder(fmt.Sprint("p", i)))
 					t.Cleanup(s.Close)
 					for range 2 {
 						working.Go(func() { seen.work(ctx, kind.of(s)) })

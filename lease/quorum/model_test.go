@@ -13,17 +13,17 @@ type step struct {
 	attempt int            // of the grant; of a claim 0
 	token   int64          // the same
 	sent    int64          // ns, by the clock of the bubble, which the nodes have too
-	term    int64          // ns
+	ttl     int64          // ns
 	seen    map[int]string // who was seen to hold each attempt, by anybody: the rest went unnoticed
 }
 
 // said is the answer that the client got.
 type said struct {
-	verdict string // granted, held, decided, done, fenced or unknown
-	attempt int
-	token   int64
-	now     int64 // the store's clock, ns
-	left    int64 // ns
+	verdict   string // granted, held, decided, done, fenced or unknown
+	attempt   int
+	token     int64
+	now       int64 // the store's clock, ns
+	remaining int64 // ns
 }
 
 // fate is the state of the tick in the model.
@@ -37,7 +37,7 @@ type fate struct {
 	settled int // by which attempt; 0 while undecided
 }
 
-// oneOccasion says what may happen to an occasion that is granted to one holder at a time and settled once.
+// oneOccasion says what may happen to a tick that is granted to one holder at a time and settled once.
 var oneOccasion = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{fate{}} },
 	Step: func(state, in, out any) (next []any) {
@@ -74,14 +74,14 @@ func (f fate) claim(i step, o said) []fate {
 		case f.attempt == o.attempt && f.holder == i.holder && !f.free && f.sees(o.token): // asked again
 			return []fate{f}
 		case o.attempt == f.attempt+1 && o.token > f.highest && (f.attempt == 0 || f.free || o.now >= f.until):
-			return []fate{{attempt: o.attempt, token: o.token, highest: o.token, holder: i.holder, until: i.sent + i.term}}
+			return []fate{{attempt: o.attempt, token: o.token, highest: o.token, holder: i.holder, until: i.sent + i.ttl}}
 		}
 	case "unknown":
 		holder, noticed := i.seen[f.attempt+1]
 		if f.settled > 0 || !noticed || holder != i.holder {
 			return []fate{f}
 		}
-		return []fate{f, {attempt: f.attempt + 1, highest: f.highest, holder: i.holder, until: i.sent + i.term}}
+		return []fate{f, {attempt: f.attempt + 1, highest: f.highest, holder: i.holder, until: i.sent + i.ttl}}
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (f fate) end(i step, o said) []fate {
 	switch i.verb {
 	case "renew":
 		current = current && !f.free
-		after.until = max(f.until, i.sent+i.term)
+		after.until = max(f.until, i.sent+i.ttl)
 	case "release":
 		after.free = true
 	case "settle":

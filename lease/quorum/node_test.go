@@ -76,7 +76,7 @@ func TestRedisNodeIsLikeTheOneInMemory(t *testing.T) {
 }
 
 // Each register is listed, page by page, and nothing else that the server keeps.
-func TestRedisNodeListsItsKeysAsTheOneInMemoryDoes(t *testing.T) {
+func TestRedisNodeListsKeysAsMemoryNode(t *testing.T) {
 	srv := redistest.Start(t)
 	actual, fake := newRedisNode(t, srv), newFakeNodes(1)[0]
 	var ops []quorum.Op
@@ -86,7 +86,7 @@ func TestRedisNodeListsItsKeysAsTheOneInMemoryDoes(t *testing.T) {
 	_, err := actual.Do(t.Context(), ops)
 	require.NoError(t, err)
 	fake.carryOut(ops)
-	require.NoError(t, actual.Fleet().Announce(t.Context(), "lock", nil, time.Minute))
+	require.NoError(t, actual.Fleet().SendHeartbeat(t.Context(), "lock", nil, time.Minute))
 	admin := srv.Client(t)
 	for _, other := range []string{"solotick:{test:lock:x}:lock", "solotick:{test:lock:x}", "solotick:{test2:lock:x}:register"} {
 		require.NoError(t, admin.Set(t.Context(), other, "x", 0).Err())
@@ -129,7 +129,7 @@ func TestAgeCountsFromThePromise(t *testing.T) {
 }
 
 // A server that was started or emptied says so, and one that was not remembers the same as before.
-func TestNodeTellsSinceWhenItRemembers(t *testing.T) {
+func TestNodeReturnsSinceWhenItRemembers(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithAOF())
 	n := newRedisNode(t, srv)
 	ask := func() (s quorum.State) {

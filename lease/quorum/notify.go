@@ -16,7 +16,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// A message goes by way of every node, in the background, and is best effort: those who wait do so for no longer
+// A message goes by way of every node, in the background, and is best effort: waiters do so for no longer
 // than a lease lasts. A message is its id, by which it is received once, a space, and a text. Those of [Store.Publish] begin
 // with progressPrefix; the others have notifications of changes, in JSON.
 const progressPrefix = "!"

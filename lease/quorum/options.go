@@ -13,7 +13,7 @@ import (
 
 type options struct {
 	timeout time.Duration
-	term    time.Duration
+	ttl     time.Duration
 	fresh   bool
 }
 
@@ -21,19 +21,19 @@ type options struct {
 type Option func(*options)
 
 // WithTimeout bounds each call of the store, and each call of a node. The default is 2 s; at least 10 ms. A call in which
-// no majority answers fails after this, or as soon as all nodes have failed. Choose it well below the shortest term.
+// no majority answers fails after this, or as soon as all nodes have failed. Choose it well below the shortest TTL.
 func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
 
-// WithTerm says what the longest term is that anybody asks for in this namespace; longer ones are refused. The default is
+// WithTTL says what the longest TTL is that anybody asks for in this namespace; longer ones are refused. The default is
 // 30 s. A node that was started or emptied does not count until it has run for that long, and a little longer. All
 // stores of a namespace need the same.
-func WithTerm(longest time.Duration) Option { return func(o *options) { o.term = longest } }
+func WithTTL(longest time.Duration) Option { return func(o *options) { o.ttl = longest } }
 
 // WithFreshStart says that nobody has used the namespace before: when every node answers, and none of them has remembered
-// for longer than a term, they count nevertheless. It matters once, at the store's first call. Without it a new namespace
-// can be used when the nodes have known it for a term.
+// for longer than a TTL, they count nevertheless. It matters once, at the store's first call. Without it a new namespace
+// can be used when the nodes have known it for a TTL.
 //
-// It is for tests, and for the first start ever: with it, a fleet whose nodes were all started or emptied within one term
+// It is for tests, and for the first start ever: with it, a fleet whose nodes were all started or emptied within one TTL
 // forgets what was held before that.
 func WithFreshStart() Option { return func(o *options) { o.fresh = true } }
 
@@ -44,7 +44,7 @@ func WithFreshStart() Option { return func(o *options) { o.fresh = true } }
 // The namespace names the fleet, as with the other stores, and matches the pattern of a name. Nodes that have one
 // (those of package redislease do) must have the same.
 func New(list []Node, namespace string, opts ...Option) (*Store, error) {
-	o := options{timeout: 2 * time.Second, term: 30 * time.Second}
+	o := options{timeout: 2 * time.Second, ttl: 30 * time.Second}
 	var faults []error
 	for i, opt := range opts {
 		if opt == nil {
@@ -71,18 +71,18 @@ func New(list []Node, namespace string, opts ...Option) (*Store, error) {
 	if o.timeout < 10*time.Millisecond {
 		faults = append(faults, fmt.Errorf("quorum: timeout %s must be at least 10ms", o.timeout))
 	}
-	if o.term < time.Millisecond {
-		faults = append(faults, fmt.Errorf("quorum: longest term %s must be at least 1ms", o.term))
+	if o.ttl < time.Millisecond {
+		faults = append(faults, fmt.Errorf("quorum: longest term %s must be at least 1ms", o.ttl))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
 	life, end := context.WithCancel(context.Background())
 	all := &nodes{
-		list: append([]Node(nil), list...), timeout: o.timeout, quarantine: quarantine(o.term), fresh: o.fresh,
+		list: append([]Node(nil), list...), timeout: o.timeout, quarantine: quarantine(o.ttl), fresh: o.fresh,
 		life: life, end: end, about: make([]about, len(list)), clock: newClock(len(list)),
 	}
-	v := &values{registers: &registers{nodes: all}, longest: o.term}
+	v := &values{registers: &registers{nodes: all}, longest: o.ttl}
 	session, err := driver.NewSession(v, namespace)
 	if err != nil {
 		end()

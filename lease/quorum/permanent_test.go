@@ -34,8 +34,8 @@ func TestQuorumFailsForGoodWithoutMajorityOnly(t *testing.T) {
 	}
 }
 
-func TestLockBeyondLongestTermIsRefusedAtOnce(t *testing.T) {
-	locks := lock.New(openFake(t, newFakeNodes(3), quorum.WithTerm(time.Second)))
+func TestLockBeyondLongestTTLIsRefused(t *testing.T) {
+	locks := lock.New(openFake(t, newFakeNodes(3), quorum.WithTTL(time.Second)))
 	defer locks.Close()
 	_, err := locks.Mutex("stock").Acquire(t.Context())
 	require.ErrorIs(t, err, protocol.ErrPermanent)

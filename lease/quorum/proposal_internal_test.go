@@ -45,7 +45,7 @@ func TestAValueIsChosenByAMajority(t *testing.T) {
 }
 
 // A try that is not seen may still be chosen by somebody else, until something is accepted with a higher ballot.
-func TestNothingIsCertainWhileATryMayStillCome(t *testing.T) {
+func TestOutcomeIsUnknownWhileATryIsPending(t *testing.T) {
 	calls := 0
 	unchanged := func(reading) (outcome, error) { calls++; return outcome{}, nil }
 	p := &proposal{request: request{apply: unchanged}, tries: []try{{ballot: "3", changes: 1}}}
@@ -54,7 +54,7 @@ func TestNothingIsCertainWhileATryMayStillCome(t *testing.T) {
 	require.NoError(t, p.learn(v))
 	require.False(t, p.done)
 
-	p.ballot, v.promised = "4", true // then it is written anew, with a higher ballot
+	p.ballot, v.promised = "4", true // then it is written back, with a higher ballot
 	require.NoError(t, p.learn(v))
 	require.False(t, p.done)
 	require.NotEmpty(t, p.next)
@@ -90,7 +90,7 @@ func TestOvertakenProposalsKnowWhetherTheyWereChosen(t *testing.T) {
 	require.ErrorIs(t, p.learn(v), ErrContended)
 }
 
-func TestOldAnswersDoNotTellSinceWhenANodeRemembers(t *testing.T) {
+func TestOldAnswersDoNotSetSince(t *testing.T) {
 	n := threeNodes().nodes
 	later := time.Unix(100, 0)
 	require.NoError(t, n.learn(0, 2, State{ID: "a", Since: later}))

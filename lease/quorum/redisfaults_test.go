@@ -27,17 +27,17 @@ func TestServersThatDie(t *testing.T) {
 	hole := proxytest.New(t, servers[2].Addr())
 	s := openAddrs(t, []string{servers[0].Addr(), servers[1].Addr(), hole.Addr()}, quorum.WithTimeout(3*time.Second))
 	synced(t, s, "job")
-	occasion := int64(100)
+	tick := int64(100)
 	works := func() { // in much less than the timeout of a node
 		t.Helper()
 		bounded(t, 900*time.Millisecond, func() {
-			occasion++
-			c := claimOf("job", occasion, "a", 20*time.Second)
+			tick++
+			c := claimOf("job", tick, "a", 20*time.Second)
 			g := grantOf(c, claimed(t, s, protocol.Granted, c))
 			require.NoError(t, s.Renew(t.Context(), []protocol.Grant{g})[0])
-			claimed(t, s, protocol.Held, claimOf("job", occasion, "b", time.Second))
+			claimed(t, s, protocol.Held, claimOf("job", tick, "b", time.Second))
 			require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
-			claimed(t, s, protocol.Decided, claimOf("job", occasion, "b", time.Second))
+			claimed(t, s, protocol.Decided, claimOf("job", tick, "b", time.Second))
 		})
 		bounded(t, 900*time.Millisecond, func() {
 			c := inLine(lockOf("lock", "a", 1, 1, 20*time.Second))
@@ -61,7 +61,7 @@ func TestServersThatDie(t *testing.T) {
 	servers[1].Kill()
 	works()
 
-	c := claimOf("job", occasion+1, "a", 20*time.Second)
+	c := claimOf("job", tick+1, "a", 20*time.Second)
 	g := grantOf(c, claimed(t, s, protocol.Granted, c))
 	servers[0].Freeze()
 	var short *quorum.MajorityError
@@ -73,7 +73,7 @@ func TestServersThatDie(t *testing.T) {
 	servers[1].Restart() // empty
 	servers[0].Kill()
 	require.Eventually(t, func() bool {
-		_, err := s.Claim(t.Context(), claimOf("job", occasion+1, "b", time.Second))
+		_, err := s.Claim(t.Context(), claimOf("job", tick+1, "b", time.Second))
 		require.ErrorAs(t, err, &short)
 		return short.Restarted == 1
 	}, 10*time.Second, 10*time.Millisecond)
@@ -83,7 +83,7 @@ func TestServersThatDie(t *testing.T) {
 }
 
 // A node whose memory is full refuses claims; what is held can be renewed, settled and released.
-func TestWhenMemoryIsFullWhatIsHeldCanBeRenewedAndSettled(t *testing.T) {
+func TestHeldLeasesRenewAndSettleInFullMemory(t *testing.T) {
 	servers := startServers(t, 3)
 	s := openRedis(t, servers)
 	synced(t, s, "job")
@@ -113,13 +113,13 @@ func TestManyStoresOnRedis(t *testing.T) {
 	}
 	synced(t, stores[0], "job")
 	token := int64(0)
-	for occasion := range int64(20) {
+	for tick := range int64(20) {
 		var mu sync.Mutex
 		var won []protocol.Grant
 		var all sync.WaitGroup
 		for i, s := range stores {
 			all.Go(func() {
-				c := claimOf("job", 100+occasion, string(rune('a'+i)), 20*time.Second)
+				c := claimOf("job", 100+tick, string(rune('a'+i)), 20*time.Second)
 				a, err := s.Claim(t.Context(), c)
 				mu.Lock()
 				defer mu.Unlock()
@@ -134,7 +134,7 @@ func TestManyStoresOnRedis(t *testing.T) {
 		require.Len(t, won, 1)
 		require.Greater(t, won[0].Token, token)
 		token = won[0].Token
-		require.NoError(t, stores[occasion%4].Settle(t.Context(), won[0], "succeeded"))
+		require.NoError(t, stores[tick%4].Settle(t.Context(), won[0], "succeeded"))
 	}
 }
 

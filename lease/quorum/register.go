@@ -190,7 +190,7 @@ func (r *registers) accept(ctx context.Context, writes []*proposal, grows bool) 
 	}
 	decided := func(counted []answer) bool {
 		for i := range writes {
-			if accepted, refused := tally(counted, i); accepted < r.majority() && refused == 0 {
+			if accepted, refused := countVotes(counted, i); accepted < r.majority() && refused == 0 {
 				return false
 			}
 		}
@@ -203,14 +203,14 @@ func (r *registers) accept(ctx context.Context, writes []*proposal, grows bool) 
 	r.sights.see(writes, counted)
 	r.sights.see(writes, others)
 	for i, p := range writes {
-		if accepted, _ := tally(counted, i); accepted >= r.majority() {
+		if accepted, _ := countVotes(counted, i); accepted >= r.majority() {
 			p.finish()
 		}
 	}
 	return nil
 }
 
-func tally(counted []answer, i int) (accepted, refused int) {
+func countVotes(counted []answer, i int) (accepted, refused int) {
 	for _, a := range counted {
 		if a.state.Replies[i].OK {
 			accepted++

@@ -16,7 +16,7 @@ import (
 // Each of several processes holds a tick of one job, while another one claims and settles further ticks of it a hundred times
 // a second: a renewal takes no part in versions, so that nobody loses a lease or has to give up.
 func TestRenewalsSucceedWhileTheRecordChanges(t *testing.T) {
-	const term = 3 * time.Second
+	const ttl = 3 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
 		for _, n := range list {
@@ -24,8 +24,8 @@ func TestRenewalsSucceedWhileTheRecordChanges(t *testing.T) {
 		}
 		changing := openFake(t, list)
 		synced(t, changing, "job")
-		beside := func(tick int64, holder string) protocol.Claim {
-			c := claimOf("job", tick, holder, term)
+		beside := func(tickClaim int64, holder string) protocol.Claim {
+			c := claimOf("job", tickClaim, holder, ttl)
 			c.Overlap = protocol.OverlapAllow
 			return c
 		}
@@ -46,8 +46,8 @@ func TestRenewalsSucceedWhileTheRecordChanges(t *testing.T) {
 			})
 		}
 		changes := 0
-		for tick := int64(100); ctx.Err() == nil; tick++ {
-			c := beside(tick, "busy")
+		for tickClaim := int64(100); ctx.Err() == nil; tickClaim++ {
+			c := beside(tickClaim, "busy")
 			g := grantOf(c, claimed(t, changing, protocol.Granted, c))
 			require.NoError(t, changing.Settle(t.Context(), g, "succeeded"))
 			changes += 2

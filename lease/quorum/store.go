@@ -9,7 +9,7 @@ import (
 )
 
 // Store is a [protocol.Store] on a majority of independent nodes, with the abilities of a [driver.Session] and those of a
-// [protocol.Roster], [protocol.KnownMembers], [protocol.Sets] and [protocol.Publisher]. It is safe for concurrent use. Close
+// [protocol.Membership], [protocol.KnownMembers], [protocol.Sets] and [protocol.Publisher]. It is safe for concurrent use. Close
 // it when it is no longer used.
 type Store struct {
 	*driver.Session

@@ -22,7 +22,7 @@ func conforms(t *testing.T, happens func([]*fakeNode)) {
 	fakes := make(map[protocol.Store][]*fakeNode)
 	leasetest.Run(t, func(t *testing.T) protocol.Store {
 		list := newFakeNodes(3)
-		s := openFake(t, list, quorum.WithTerm(time.Hour))
+		s := openFake(t, list, quorum.WithTTL(time.Hour))
 		if _, _, err := s.Time(t.Context()); err != nil {
 			t.Fatal(err)
 		}

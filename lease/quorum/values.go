@@ -87,7 +87,7 @@ func (v *values) stretched(op driver.Op) (driver.Op, error) {
 	var err error
 	stretch := func(ttl *time.Duration) {
 		if *ttl > v.longest {
-			err = protocol.Permanent(fmt.Errorf("quorum: TTL %s must be at most %s: see WithTerm", *ttl, v.longest))
+			err = protocol.Permanent(fmt.Errorf("quorum: TTL %s must be at most %s: see WithTTL", *ttl, v.longest))
 		}
 		*ttl += drift(*ttl)
 	}

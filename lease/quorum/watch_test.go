@@ -19,7 +19,7 @@ type heard struct {
 	list []string
 }
 
-func (h *heard) wake(name string, occasion int64) { h.add(fmt.Sprint(name, " ", occasion)) }
+func (h *heard) wake(name string, tick int64) { h.add(fmt.Sprint(name, " ", tick)) }
 
 func (h *heard) add(text string) {
 	h.mu.Lock()
@@ -27,7 +27,7 @@ func (h *heard) add(text string) {
 	h.list = append(h.list, text)
 }
 
-// take returns what was told since it was called last.
+// take returns what was notified since it was called last.
 func (h *heard) take() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -36,7 +36,7 @@ func (h *heard) take() []string {
 	return list
 }
 
-func TestWatchWorksWithAMinorityGoneAndTellsEachWakeOnce(t *testing.T) {
+func TestWatchWorksWithoutAMinority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
 		s := openFake(t, list)
@@ -52,7 +52,7 @@ func TestWatchWorksWithAMinorityGoneAndTellsEachWakeOnce(t *testing.T) {
 		a, err := s.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: "r"})
 		require.NoError(t, err)
 		settle()
-		require.Equal(t, []string{fmt.Sprint("job ", a.Occasion)}, h.take())
+		require.Equal(t, []string{fmt.Sprint("job ", a.Tick)}, h.take())
 
 		list[0].set(false) // it is listened on when it is back
 		time.Sleep(2 * time.Second)
@@ -85,12 +85,12 @@ func TestMembersAreThoseOfAMajority(t *testing.T) {
 		list := newFakeNodes(3)
 		s := openFake(t, list)
 		list[0].set(true)
-		require.NoError(t, s.Announce(t.Context(), "a", []byte("old"), time.Minute))
+		require.NoError(t, s.SendHeartbeat(t.Context(), "a", []byte("old"), time.Minute))
 		list[0].set(false)
 		list[2].set(true)
 		time.Sleep(time.Second)
-		require.NoError(t, s.Announce(t.Context(), "a", []byte("new"), time.Minute))
-		require.NoError(t, s.Announce(t.Context(), "b", nil, time.Minute))
+		require.NoError(t, s.SendHeartbeat(t.Context(), "a", []byte("new"), time.Minute))
+		require.NoError(t, s.SendHeartbeat(t.Context(), "b", nil, time.Minute))
 		settle()
 		for gone := range list {
 			for i, n := range list {

@@ -6,10 +6,10 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Cancel is an open occasion that was cancelled while it was held.
+// Cancel is an open tick that was cancelled while it was held.
 type Cancel struct {
-	Occasion int64
-	By       string
+	Tick int64
+	By   string
 }
 
 // Cancel answers a valid cancel. wake reports whether somebody has to be notified of it.
@@ -17,11 +17,11 @@ func (r *Record) Cancel(c protocol.Cancel, at *Moment) (a protocol.Cancelled, wa
 	if !r.Known {
 		return a, false, protocol.ErrUnknown
 	}
-	i := r.find(c.Occasion)
+	i := r.find(c.Tick)
 	if i < 0 {
-		return r.cancelledBefore(c.Occasion), false, nil
+		return r.cancelledBefore(c.Tick), false, nil
 	}
-	by, before := r.cancelled(c.Occasion)
+	by, before := r.cancelled(c.Tick)
 	if !before {
 		by = c.By
 	}
@@ -32,15 +32,15 @@ func (r *Record) Cancel(c protocol.Cancel, at *Moment) (a protocol.Cancelled, wa
 		return protocol.Cancelled{Status: protocol.CancelSettled, By: by}, true, nil
 	}
 	if !before {
-		r.Cancels = append(r.Cancels, Cancel{c.Occasion, by})
+		r.Cancels = append(r.Cancels, Cancel{c.Tick, by})
 	}
-	return protocol.Cancelled{Status: protocol.CancelPending, By: by, Holder: e.Holder, Left: e.Ends.Sub(at.now)}, true, nil
+	return protocol.Cancelled{Status: protocol.CancelPending, By: by, Holder: e.Holder, Remaining: e.Ends.Sub(at.now)}, true, nil
 }
 
-// cancelledBefore answers a cancel of an occasion that is not open.
-func (r *Record) cancelledBefore(occasion int64) protocol.Cancelled {
+// cancelledBefore answers a cancel of a tick that is not open.
+func (r *Record) cancelledBefore(tick int64) protocol.Cancelled {
 	for _, s := range r.recent() {
-		if s.Occasion == occasion && s.Outcome == protocol.OutcomeCancelled {
+		if s.Tick == tick && s.Outcome == protocol.OutcomeCancelled {
 			by, _ := protocol.CancelledBy(s.Note)
 			return protocol.Cancelled{Status: protocol.CancelSettled, By: by}
 		}
@@ -48,10 +48,10 @@ func (r *Record) cancelledBefore(occasion int64) protocol.Cancelled {
 	return protocol.Cancelled{Status: protocol.CancelNotOpen}
 }
 
-// cancelled returns who cancelled an open occasion.
-func (r *Record) cancelled(occasion int64) (by string, ok bool) {
+// cancelled returns who cancelled an open tick.
+func (r *Record) cancelled(tick int64) (by string, ok bool) {
 	for _, c := range r.Cancels {
-		if c.Occasion == occasion {
+		if c.Tick == tick {
 			return c.By, true
 		}
 	}
@@ -60,7 +60,7 @@ func (r *Record) cancelled(occasion int64) (by string, ok bool) {
 
 // ended settles, on the store's own account, leases that ran out and have to end: cancelled or replaced ones.
 func (r *Record) ended(e Entry, at *Moment) (settled protocol.Settled, ok bool) {
-	if by, ok := r.cancelled(e.Occasion); ok {
+	if by, ok := r.cancelled(e.Tick); ok {
 		return r.over(e, protocol.OutcomeCancelled, protocol.NoteCancelled(by), at), true
 	}
 	if r.Stop.has(e) {
@@ -69,7 +69,7 @@ func (r *Record) ended(e Entry, at *Moment) (settled protocol.Settled, ok bool) 
 	return settled, false
 }
 
-// forgetCancel drops the cancel of an occasion that is settled.
-func (r *Record) forgetCancel(occasion int64) {
-	r.Cancels = slices.DeleteFunc(r.Cancels, func(c Cancel) bool { return c.Occasion == occasion })
+// forgetCancel drops the cancel of a tick that is settled.
+func (r *Record) forgetCancel(tick int64) {
+	r.Cancels = slices.DeleteFunc(r.Cancels, func(c Cancel) bool { return c.Tick == tick })
 }

@@ -10,32 +10,32 @@ import (
 // Claim answers a valid claim. wake reports whether a holder has to be notified to make room.
 func (r *Record) Claim(c protocol.Claim, at *Moment) (a protocol.Answer, wake bool) {
 	if late(c.Until, at) {
-		return protocol.Answer{Status: protocol.OutOfBounds, Mark: r.Mark, Now: at.now.UTC()}, false
+		return protocol.Answer{Status: protocol.OutOfBounds, Watermark: r.Watermark, Now: at.now.UTC()}, false
 	}
 	r.restart(at)
-	if c.Occasion > 0 && !r.Known {
-		return protocol.Answer{Status: protocol.Unknown, Mark: c.Known, Now: at.now.UTC()}, false
+	if c.Tick > 0 && !r.Known {
+		return protocol.Answer{Status: protocol.Unknown, Watermark: c.Known, Now: at.now.UTC()}, false
 	}
-	if c.Occasion > 0 {
+	if c.Tick > 0 {
 		r.learn(c.Known)
 		r.prune()
 	}
 	stop := r.Stop
-	if i := r.find(c.Occasion); i >= 0 {
+	if i := r.find(c.Tick); i >= 0 {
 		a = r.claimOpen(c, i, at)
 	} else {
 		a = r.claimNew(c, at)
 	}
-	a.Mark, a.Now = r.Mark, at.now.UTC()
+	a.Watermark, a.Now = r.Watermark, at.now.UTC()
 	for _, e := range r.Open {
-		if e.Occasion != c.Occasion {
+		if e.Tick != c.Tick {
 			a.Open = append(a.Open, e.view(at))
 		}
 	}
 	return a, r.Stop != stop
 }
 
-// claimOpen answers the claim of an occasion that is open.
+// claimOpen answers the claim of a tick that is open.
 func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer {
 	e := r.Open[i]
 	if e.waits() {
@@ -45,7 +45,7 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 		if e.Holder == c.Holder && e.Request == c.Request {
 			return granted(e, at)
 		}
-		return protocol.Answer{Status: protocol.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: e.Ends.Sub(at.now)}
+		return protocol.Answer{Status: protocol.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Remaining: e.Ends.Sub(at.now)}
 	}
 	if !mayEnd(c, e, at) {
 		return protocol.Answer{Status: protocol.Held, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder}
@@ -55,7 +55,7 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 	if !e.Released {
 		former.Ended = e.Ends.UTC().Truncate(time.Microsecond)
 	}
-	if c.Occasion == 0 {
+	if c.Tick == 0 {
 		a := r.grant(c, 1, c.Takeovers, at)
 		a.Former = former
 		return a
@@ -85,31 +85,31 @@ func mayEnd(c protocol.Claim, e Entry, at *Moment) bool {
 	return e.Released || !late(c.TakeoverUntil, at)
 }
 
-// turn answers the claim of an occasion that waits.
+// turn answers the claim of a tick that waits.
 func (r *Record) turn(c protocol.Claim, at *Moment) protocol.Answer {
 	settled := r.sweep(c, at)
 	var a protocol.Answer
 	if first := r.longest(); first != nil && c.Overlap != protocol.OverlapAllow {
 		if c.Overlap == protocol.OverlapReplace {
-			r.replace(c.Occasion)
+			r.replace(c.Tick)
 		}
 		a = r.behind(protocol.Queued, *first, at)
-		r.toEnd(r.Open[r.find(c.Occasion)])
+		r.toEnd(r.Open[r.find(c.Tick)])
 	} else {
-		r.remove(r.find(c.Occasion))
+		r.remove(r.find(c.Tick))
 		a = r.grant(c, 1, c.Takeovers, at)
 	}
 	a.Settled = settled
 	return a
 }
 
-// claimNew answers the claim of an occasion that is not open.
+// claimNew answers the claim of a tick that is not open.
 func (r *Record) claimNew(c protocol.Claim, at *Moment) protocol.Answer {
-	n := c.Occasion
+	n := c.Tick
 	switch {
 	case n == 0 && !c.OnlyOpen:
 		return r.grant(c, 1, c.Takeovers, at)
-	case n > 0 && n <= r.Mark:
+	case n > 0 && n <= r.Watermark:
 		switch s := r.skipped(n, c.Request); {
 		case s == nil:
 		case s.Note == protocol.NotePaused:
@@ -121,9 +121,9 @@ func (r *Record) claimNew(c protocol.Claim, at *Moment) protocol.Answer {
 	case c.OnlyOpen:
 		return protocol.Answer{Status: protocol.Decided}
 	case !at.reached(c.NotBefore):
-		return protocol.Answer{Status: protocol.Early, Left: c.NotBefore.Sub(at.now)}
+		return protocol.Answer{Status: protocol.Early, Remaining: c.NotBefore.Sub(at.now)}
 	case r.excepted(n):
-		r.Mark = n
+		r.Watermark = n
 		r.prune()
 		return protocol.Answer{Status: protocol.Decided}
 	case !c.NotAfter.IsZero() && at.passed(c.NotAfter):
@@ -142,7 +142,7 @@ func (r *Record) claimNew(c protocol.Claim, at *Moment) protocol.Answer {
 	return a
 }
 
-// overlap answers the claim of a new occasion by what else is open.
+// overlap answers the claim of a new tick by what else is open.
 func (r *Record) overlap(c protocol.Claim, settled *[]protocol.Settled, at *Moment) protocol.Answer {
 	first := r.longest()
 	other := first
@@ -161,52 +161,52 @@ func (r *Record) overlap(c protocol.Claim, settled *[]protocol.Settled, at *Mome
 			break
 		}
 		if c.Overlap == protocol.OverlapReplace {
-			r.replace(c.Occasion)
+			r.replace(c.Tick)
 		}
-		r.Mark = c.Occasion
+		r.Watermark = c.Tick
 		r.Open = append(r.Open, Entry{Grant: protocol.Grant{
-			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request, Takeovers: c.Takeovers,
+			Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request, Takeovers: c.Takeovers,
 		}})
 		return r.behind(protocol.Queued, *first, at)
 	}
-	r.Mark = c.Occasion
+	r.Watermark = c.Tick
 	return r.grant(c, 1, c.Takeovers, at)
 }
 
 func (r *Record) skip(c protocol.Claim, status protocol.Status, note string, at *Moment) protocol.Answer {
-	r.Mark = c.Occasion
-	r.remember(protocol.Settled{Occasion: c.Occasion, Outcome: protocol.OutcomeSkipped, Holder: c.Holder, Note: note}, c.Request, at)
+	r.Watermark = c.Tick
+	r.remember(protocol.Settled{Tick: c.Tick, Outcome: protocol.OutcomeSkipped, Holder: c.Holder, Note: note}, c.Request, at)
 	return protocol.Answer{Status: status}
 }
 
 // behind makes the answer to a claim that has to wait for e.
 func (r *Record) behind(status protocol.Status, e Entry, at *Moment) protocol.Answer {
 	r.Wait = true
-	return protocol.Answer{Status: status, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: max(0, e.Ends.Sub(at.now))}
+	return protocol.Answer{Status: status, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Remaining: max(0, e.Ends.Sub(at.now))}
 }
 
 func (r *Record) grant(c protocol.Claim, attempt, takeovers int, at *Moment) protocol.Answer {
 	r.Token = at.token(r.Token + 1)
 	e := Entry{
 		Grant: protocol.Grant{
-			Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
-			Token: r.Token, Attempt: attempt, Takeovers: takeovers, Term: c.Term,
+			Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
+			Token: r.Token, Attempt: attempt, Takeovers: takeovers, TTL: c.TTL,
 		},
-		Ends: at.now.Add(c.Term),
+		Ends: at.now.Add(c.TTL),
 	}
 	r.Open = append(r.Open, e)
 	return granted(e, at)
 }
 
 func granted(e Entry, at *Moment) protocol.Answer {
-	return protocol.Answer{Status: protocol.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Left: e.Ends.Sub(at.now)}
+	return protocol.Answer{Status: protocol.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Remaining: e.Ends.Sub(at.now)}
 }
 
-// sweep settles occasions that are over and in nobody's way: those that ran out and may not be granted again, and those that are free and
+// sweep settles ticks that are over and in nobody's way: those that ran out and may not be granted again, and those that are free and
 // has to make room.
 func (r *Record) sweep(c protocol.Claim, at *Moment) (settled []protocol.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
-		if e.Occasion == 0 || e.waits() || at.holds(e.Token, e.Ends) || !mayEnd(c, e, at) {
+		if e.Tick == 0 || e.waits() || at.holds(e.Token, e.Ends) || !mayEnd(c, e, at) {
 			return false
 		}
 		if s, ok := r.ended(e, at); ok {
@@ -214,7 +214,7 @@ func (r *Record) sweep(c protocol.Claim, at *Moment) (settled []protocol.Settled
 			return true
 		}
 		switch {
-		case c.Overlap == protocol.OverlapReplace && e.Occasion < c.Occasion:
+		case c.Overlap == protocol.OverlapReplace && e.Tick < c.Tick:
 			settled = append(settled, r.over(e, protocol.OutcomeReplaced, protocol.NoteExpired, at))
 		case e.Takeovers == 0 && !e.Released:
 			settled = append(settled, r.over(e, protocol.OutcomeLost, protocol.NoteExpired, at))
@@ -226,17 +226,17 @@ func (r *Record) sweep(c protocol.Claim, at *Moment) (settled []protocol.Settled
 	return settled
 }
 
-// replace has the granted occasions before n make room. Those that are granted later need not:
-// an occasion before n may come after it, when it is caught up.
+// replace has the granted ticks before n make room. Those that are granted later need not:
+// a tick before n may come after it, when it is caught up.
 func (r *Record) replace(n int64) {
 	if slices.ContainsFunc(r.Open, func(e Entry) bool {
-		return 0 < e.Occasion && e.Occasion < n && !e.waits() && !r.Stop.has(e)
+		return 0 < e.Tick && e.Tick < n && !e.waits() && !r.Stop.has(e)
 	}) {
 		r.Stop = Stop{Before: max(r.Stop.Before, n), Token: r.Token}
 	}
 }
 
-// makeRoom settles what waits, to let a newer occasion take its place.
+// makeRoom settles what waits, to let a newer tick take its place.
 func (r *Record) makeRoom(c protocol.Claim, at *Moment) (settled []protocol.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
 		if !e.waits() {
@@ -252,22 +252,22 @@ func (r *Record) makeRoom(c protocol.Claim, at *Moment) (settled []protocol.Sett
 	return settled
 }
 
-// longest returns the occasion that is granted for longest; of several, the oldest.
+// longest returns the tick that is granted for longest; of several, the oldest.
 func (r *Record) longest() (first *Entry) {
 	for i := range r.Open {
 		e := &r.Open[i]
-		if e.Occasion > 0 && !e.waits() &&
-			(first == nil || e.Ends.After(first.Ends) || e.Ends.Equal(first.Ends) && e.Occasion < first.Occasion) {
+		if e.Tick > 0 && !e.waits() &&
+			(first == nil || e.Ends.After(first.Ends) || e.Ends.Equal(first.Ends) && e.Tick < first.Tick) {
 			first = e
 		}
 	}
 	return first
 }
 
-// waiting returns the oldest occasion that waits.
+// waiting returns the oldest tick that waits.
 func (r *Record) waiting() (first *Entry) {
 	for i := range r.Open {
-		if e := &r.Open[i]; e.waits() && (first == nil || e.Occasion < first.Occasion) {
+		if e := &r.Open[i]; e.waits() && (first == nil || e.Tick < first.Tick) {
 			first = e
 		}
 	}

@@ -18,7 +18,7 @@ func (r *Record) Pause(p protocol.Pause, at *Moment) (protocol.Pause, error) {
 	}
 	if r.Paused == nil {
 		p.Until = time.Time{}
-		p.Why, p.Since = protocol.Cut(p.Why, protocol.MaxWhy), at.micro()
+		p.Reason, p.Since = protocol.Cut(p.Reason, protocol.MaxReason), at.micro()
 		r.Paused = &p
 	}
 	return *r.Paused, nil
@@ -34,17 +34,17 @@ func (r *Record) Resume(q protocol.Resume, at *Moment) (*protocol.Pause, error) 
 	}
 	was := r.Paused
 	r.Paused = nil
-	if was != nil && at.reached(time.UnixMilli(r.Mark+1)) {
-		from := r.Mark
-		r.Mark = at.milli()
+	if was != nil && at.reached(time.UnixMilli(r.Watermark+1)) {
+		from := r.Watermark
+		r.Watermark = at.milli()
 		r.remember(protocol.Settled{
-			Occasion: r.Mark, From: from, Outcome: protocol.OutcomeSkipped, Holder: q.By, Note: protocol.NotePaused,
+			Tick: r.Watermark, From: from, Outcome: protocol.OutcomeSkipped, Holder: q.By, Note: protocol.NotePaused,
 		}, "resume", at)
 	}
 	return was, nil
 }
 
-// Trigger answers a valid trigger. wake reports whether an occasion was opened.
+// Trigger answers a valid trigger. wake reports whether a tick was opened.
 func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, wake bool, err error) {
 	if err := inBounds(t.Until, at); err != nil {
 		return a, false, err
@@ -56,12 +56,12 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 		return a, false, protocol.ErrNoTriggers
 	}
 	if n := r.opened(t.Request); n > 0 {
-		return protocol.Triggered{Status: protocol.Opened, Occasion: n}, false, nil
+		return protocol.Triggered{Status: protocol.Opened, Tick: n}, false, nil
 	}
 	r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return at.reached(k.Ends) })
 	i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Key == t.Key })
-	if t.Key != "" && i >= 0 && !r.excepted(r.Keys[i].Occasion) {
-		return protocol.Triggered{Status: protocol.Repeated, Occasion: r.Keys[i].Occasion}, false, nil
+	if t.Key != "" && i >= 0 && !r.excepted(r.Keys[i].Tick) {
+		return protocol.Triggered{Status: protocol.Repeated, Tick: r.Keys[i].Tick}, false, nil
 	}
 	if t.Key != "" && i < 0 && len(r.Keys) >= protocol.MaxKeys {
 		first := slices.MinFunc(r.Keys, func(a, b Key) int { return a.Ends.Compare(b.Ends) })
@@ -74,8 +74,8 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 		}
 	}
 	if first := r.waiting(); first != nil && !r.Policy.Beside {
-		r.noteKey(t, first.Occasion, at)
-		return protocol.Triggered{Status: protocol.Waiting, Occasion: first.Occasion}, false, nil
+		r.noteKey(t, first.Tick, at)
+		return protocol.Triggered{Status: protocol.Waiting, Tick: first.Tick}, false, nil
 	}
 	if waiting >= protocol.MaxWaiting || len(r.Open) >= protocol.MaxOpen {
 		return r.limited(protocol.LimitWaiting, time.Second), false, nil
@@ -96,9 +96,9 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 	}
 	r.Triggered = append(r.Triggered, Triggered{n, t.Request})
 	r.Triggered = r.Triggered[max(0, len(r.Triggered)-protocol.Remembered):]
-	r.Open = append(r.Open, Entry{Grant: protocol.Grant{Name: t.Name, Occasion: n, Holder: t.By, Request: t.Request}})
+	r.Open = append(r.Open, Entry{Grant: protocol.Grant{Name: t.Name, Tick: n, Holder: t.By, Request: t.Request}})
 	r.noteKey(t, n, at)
-	return protocol.Triggered{Status: protocol.Opened, Occasion: n}, true, nil
+	return protocol.Triggered{Status: protocol.Opened, Tick: n}, true, nil
 }
 
 // limited refuses a trigger.
@@ -106,32 +106,32 @@ func (r *Record) limited(by protocol.TriggerLimit, wait time.Duration) protocol.
 	return protocol.Triggered{Status: protocol.Limited, Wait: wait, Limit: by, Policy: r.Policy}
 }
 
-// noteKey remembers which occasion serves the triggers with t's key.
-func (r *Record) noteKey(t protocol.Trigger, occasion int64, at *Moment) {
+// noteKey remembers which tick serves the triggers with t's key.
+func (r *Record) noteKey(t protocol.Trigger, tick int64, at *Moment) {
 	if t.Key != "" {
 		r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return k.Key == t.Key })
-		r.Keys = append(r.Keys, Key{Key: t.Key, Occasion: occasion, Ends: at.now.Add(t.Window)})
+		r.Keys = append(r.Keys, Key{Key: t.Key, Tick: tick, Ends: at.now.Add(t.Window)})
 	}
 }
 
-// triggered returns the last occasion that was triggered, 0 when none was.
+// triggered returns the last tick that was triggered, 0 when none was.
 func (r *Record) triggered() int64 {
 	if len(r.Triggered) == 0 {
 		return 0
 	}
-	return r.Triggered[len(r.Triggered)-1].Occasion
+	return r.Triggered[len(r.Triggered)-1].Tick
 }
 
-// opened returns the occasion that request has opened, 0 when it has not.
+// opened returns the tick that request has opened, 0 when it has not.
 func (r *Record) opened(request string) int64 {
 	for _, t := range r.Triggered {
 		if t.Request == request {
-			return t.Occasion
+			return t.Tick
 		}
 	}
 	for _, e := range r.Open {
 		if e.waits() && e.Request == request {
-			return e.Occasion
+			return e.Tick
 		}
 	}
 	return 0

@@ -13,31 +13,31 @@ func (r *Record) Renew(g protocol.Grant, at *Moment) error {
 	if e == nil || e.Released {
 		return protocol.ErrFenced
 	}
-	if by, ok := r.cancelled(g.Occasion); ok {
+	if by, ok := r.cancelled(g.Tick); ok {
 		return &protocol.CancelledError{By: by}
 	}
 	if r.Stop.has(*e) {
 		return protocol.ErrReplaced
 	}
 	e = r.toEnd(*e)
-	e.Ends, e.Term = at.now.Add(g.Term), g.Term
+	e.Ends, e.TTL = at.now.Add(g.TTL), g.TTL
 	e.Attempt = max(e.Attempt, g.Attempt)
 	return nil
 }
 
-// Settle settles the occasion of a valid grant with a valid outcome. wake reports whether someone may be waiting for that.
+// Settle settles the tick of a valid grant with a valid outcome. wake reports whether someone may be waiting for that.
 func (r *Record) Settle(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wake bool, err error) {
 	return r.end(g, outcome, at)
 }
 
-// Release frees the occasion of a valid grant.
+// Release frees the tick of a valid grant.
 func (r *Record) Release(g protocol.Grant, at *Moment) (wake bool, err error) {
 	return r.end(g, "", at)
 }
 
 func (r *Record) end(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wake bool, err error) {
-	lock := g.Occasion == 0
-	if r.find(g.Occasion) < 0 && (lock && r.settledBy(g, "") || outcome != "" && r.settledBy(g, outcome)) {
+	lock := g.Tick == 0
+	if r.find(g.Tick) < 0 && (lock && r.settledBy(g, "") || outcome != "" && r.settledBy(g, outcome)) {
 		return false, nil
 	}
 	e := r.current(g)
@@ -49,9 +49,9 @@ func (r *Record) end(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wa
 		e = r.toEnd(*e)
 		e.Ends, e.Released, e.Attempt = time.Time{}, true, attempt
 	} else {
-		r.remove(r.find(g.Occasion))
+		r.remove(r.find(g.Tick))
 		r.remember(protocol.Settled{
-			Occasion: g.Occasion, Token: g.Token, Attempt: attempt, Outcome: cmp.Or(outcome, "released"),
+			Tick: g.Tick, Token: g.Token, Attempt: attempt, Outcome: cmp.Or(outcome, "released"),
 			Holder: g.Holder, Note: protocol.Cut(g.Note, protocol.MaxNote),
 		}, "", at)
 	}
@@ -61,24 +61,24 @@ func (r *Record) end(g protocol.Grant, outcome protocol.Outcome, at *Moment) (wa
 }
 
 // forgotten reports whether g, which is not open, may be missing only because the record was lost or went back in time.
-// other reports whether another grant of the occasion is open.
+// other reports whether another grant of the tick is open.
 func (r *Record) forgotten(g protocol.Grant, other bool) bool {
-	if other || g.Occasion == 0 {
+	if other || g.Tick == 0 {
 		return g.Token > r.Token && !r.settledBy(g, "")
 	}
-	if r.remembers(g.Occasion) || r.excepted(g.Occasion) {
+	if r.remembers(g.Tick) || r.excepted(g.Tick) {
 		return false
 	}
-	newest := max(r.Mark, r.triggered())
+	newest := max(r.Watermark, r.triggered())
 	if !r.Known {
 		newest = r.Gap.To
 	}
-	return g.Occasion > newest || r.Gap.has(g.Occasion)
+	return g.Tick > newest || r.Gap.has(g.Tick)
 }
 
 // current finds the open entry of g, and writes it back when it was forgotten; nil when g is not current.
 func (r *Record) current(g protocol.Grant) *Entry {
-	i := r.find(g.Occasion)
+	i := r.find(g.Tick)
 	if i >= 0 && r.Open[i].Token == g.Token {
 		return &r.Open[i]
 	}
@@ -87,9 +87,9 @@ func (r *Record) current(g protocol.Grant) *Entry {
 	}
 	r.Token = max(r.Token, g.Token)
 	if r.Known {
-		r.learn(g.Occasion)
+		r.learn(g.Tick)
 	} else {
-		r.Gap.To = max(r.Gap.To, g.Occasion)
+		r.Gap.To = max(r.Gap.To, g.Tick)
 	}
 	if i >= 0 {
 		r.remove(i)
@@ -101,7 +101,7 @@ func (r *Record) current(g protocol.Grant) *Entry {
 
 // toEnd moves an open entry behind the others: the order is that of the last news.
 func (r *Record) toEnd(e Entry) *Entry {
-	r.remove(r.find(e.Occasion))
+	r.remove(r.find(e.Tick))
 	r.Open = append(r.Open, e)
 	return &r.Open[len(r.Open)-1]
 }

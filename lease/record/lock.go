@@ -13,8 +13,8 @@ type Lock struct {
 	Born    int64  // when the store began to remember it, in Unix us; every token that it has granted since is at least that
 	Token   int64  // of the last grant
 	Holds   []Hold // oldest grant first
-	Tickets map[string]Ticket
-	Line    []Place // of the tickets, in order
+	Waiters map[string]Waiter
+	Queue   []Place // of the tickets, in order
 	Arrived int64   // how many have come to wait
 	Gone    []Gone  // the last few whose end a late request of theirs may ask about
 }
@@ -35,21 +35,21 @@ func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, w
 	me := id(c.Holder, c.Request)
 	if i := l.find(me); i >= 0 {
 		if h := l.Holds[i]; at.holds(h.Token, h.Ends) {
-			return protocol.LockAnswer{Status: protocol.Granted, Token: h.Token, Left: h.Ends.Sub(at.now), Now: at.now.UTC()}, nil
+			return protocol.LockAnswer{Status: protocol.Granted, Token: h.Token, Remaining: h.Ends.Sub(at.now), Now: at.now.UTC()}, nil
 		}
 		a.Lost = append(a.Lost, l.lose(i, at))
 	}
-	before := len(l.Line)
-	ticket, waits := l.Tickets[me]
+	before := len(l.Queue)
+	ticket, waits := l.Waiters[me]
 	waits = waits && !at.reached(ticket.Ends)
 	place := l.place(c, me)
 	if waits {
 		place = ticket.Place
 	}
 	first := l.first(at)
-	dropped := len(l.Line) < before
+	dropped := len(l.Queue) < before
 	ahead, blocked := 0, false
-	if c.Turn == protocol.TurnAny || first != nil && !first.before(place) {
+	if c.Order == protocol.OrderAny || first != nil && !first.before(place) {
 		first = nil
 	}
 	if first != nil {
@@ -62,15 +62,15 @@ func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, w
 
 	if !blocked && l.fits(ahead+c.Permits, c.Limit) {
 		l.Token = at.token(max(l.Token+1, l.Born, c.Known+1))
-		a.Status, a.Token, a.Left, a.Now = protocol.Granted, l.Token, c.Term, at.now.UTC()
-		l.Holds = append(l.Holds, Hold{LockGrant: c.Grant(a), Since: at.now, Ends: at.now.Add(c.Term)})
+		a.Status, a.Token, a.Remaining, a.Now = protocol.Granted, l.Token, c.TTL, at.now.UTC()
+		l.Holds = append(l.Holds, Hold{LockGrant: c.Grant(a), Since: at.now, Ends: at.now.Add(c.TTL)})
 		l.leave(me)
 		// Those at the head of the queue know; permits that counted as held until now may be enough for others.
 		if len(a.Lost) > 0 || dropped || waits && ticket.Permits > c.Permits {
-			woken = l.turns(at)
+			woken = l.nextRequests(at)
 		}
-		if c.Tell {
-			woken = tell(woken, c.Request)
+		if c.Notify {
+			woken = notify(woken, c.Request)
 		}
 		return a, woken
 	}
@@ -86,13 +86,13 @@ func (l *Lock) Claim(c protocol.LockClaim, at *Moment) (a protocol.LockAnswer, w
 			ends = h.Ends
 		}
 	}
-	a.Left = ends.Sub(at.now)
-	if c.Ticket > 0 {
+	a.Remaining = ends.Sub(at.now)
+	if c.WaiterTTL > 0 {
 		a.Status = protocol.Queued
 		l.enter(c, me, waits, at)
 	}
 	if len(a.Lost) > 0 || dropped {
-		woken = l.turns(at)
+		woken = l.nextRequests(at)
 	}
 	return a, woken
 }
@@ -103,19 +103,19 @@ func (l *Lock) View(name string, at *Moment) protocol.Lock {
 	for _, h := range l.Holds {
 		v.Holds = append(v.Holds, protocol.Hold{
 			Holder: h.Holder, Request: h.Request, Token: h.Token, Permits: h.Permits,
-			Since: h.Since.UTC().Truncate(time.Microsecond), Left: max(0, h.Ends.Sub(at.now)),
+			Since: h.Since.UTC().Truncate(time.Microsecond), Remaining: max(0, h.Ends.Sub(at.now)),
 		})
 	}
-	for _, p := range l.Line {
-		t := l.Tickets[p.ID]
+	for _, p := range l.Queue {
+		t := l.Waiters[p.ID]
 		if at.reached(t.Ends) {
 			continue
 		}
 		v.Waiters++
-		if len(v.Line) < protocol.MaxLine {
-			v.Line = append(v.Line, protocol.Waiter{
+		if len(v.Queue) < protocol.MaxQueue {
+			v.Queue = append(v.Queue, protocol.Waiter{
 				Holder: t.Holder, Request: t.Request, Permits: t.Permits,
-				Since: t.Since.UTC().Truncate(time.Microsecond), Left: t.Ends.Sub(at.now),
+				Since: t.Since.UTC().Truncate(time.Microsecond), Remaining: t.Ends.Sub(at.now),
 			})
 		}
 	}

@@ -22,23 +22,23 @@ func (l *Lock) Renew(g protocol.LockGrant, at *Moment) error {
 	if h == nil {
 		return protocol.ErrFenced
 	}
-	h.Ends = at.now.Add(g.Term)
+	h.Ends = at.now.Add(g.TTL)
 	return nil
 }
 
 // Release gives back what a grant holds of the lock, which is valid but for a token that may be 0.
 func (l *Lock) Release(g protocol.LockGrant, at *Moment) (woken []string, err error) {
 	me := id(g.Holder, g.Request)
-	left := l.leave(me)
+	remaining := l.leave(me)
 	if i := l.find(me); i >= 0 && (g.Token == 0 || l.Holds[i].Token == g.Token) {
 		h := l.Holds[i]
 		l.Holds = slices.Delete(l.Holds, i, i+1)
 		if h.Token < l.Born { // else it could be taken for a forgotten one
 			l.bury(h.Token, true)
 		}
-		woken = l.turns(at)
-		if h.Tell {
-			woken = tell(woken, h.Request)
+		woken = l.nextRequests(at)
+		if h.Notify {
+			woken = notify(woken, h.Request)
 		}
 		return woken, nil
 	}
@@ -46,8 +46,8 @@ func (l *Lock) Release(g protocol.LockGrant, at *Moment) (woken []string, err er
 	if g.Token != 0 {
 		err = l.releaseAbsent(g, at)
 	}
-	if left || len(l.Holds) < held {
-		woken = l.turns(at)
+	if remaining || len(l.Holds) < held {
+		woken = l.nextRequests(at)
 	}
 	return woken, err
 }
@@ -78,7 +78,7 @@ func (l *Lock) ForceRelease(token int64, at *Moment) (woken []string, held bool)
 	}
 	request := l.Holds[i].Request
 	l.lose(i, at)
-	return tell(l.turns(at), request), true
+	return notify(l.nextRequests(at), request), true
 }
 
 // lose takes a grant away.

@@ -9,11 +9,11 @@ import (
 )
 
 // Ticket keeps a place in the line.
-type Ticket struct {
+type Waiter struct {
 	Place
 	Holder, Request string
 	Permits, Limit  int
-	Turn            protocol.Turn
+	Order           protocol.Order
 	Since, Ends     time.Time
 }
 
@@ -29,13 +29,13 @@ const (
 )
 
 // turns returns the requests that would be granted the lock if they claimed it now, in order.
-func (l *Lock) turns(at *Moment) (woken []string) {
+func (l *Lock) nextRequests(at *Moment) (woken []string) {
 	if l.first(at) == nil {
 		return nil
 	}
 	used := l.live(at)
-	for _, p := range l.Line[:min(mostLooked, len(l.Line))] {
-		t := l.Tickets[p.ID]
+	for _, p := range l.Queue[:min(mostLooked, len(l.Queue))] {
+		t := l.Waiters[p.ID]
 		switch {
 		case at.reached(t.Ends):
 		case used+t.Permits <= t.Limit:
@@ -44,7 +44,7 @@ func (l *Lock) turns(at *Moment) (woken []string) {
 			}
 			woken = append(woken, t.Request)
 			used += t.Permits
-		case t.Turn != protocol.TurnAny:
+		case t.Order != protocol.OrderAny:
 			return woken
 		}
 	}
@@ -55,8 +55,8 @@ func (l *Lock) turns(at *Moment) (woken []string) {
 // to wait: it is granted the lock first.
 func (l *Lock) ahead(place Place, at *Moment) (permits int, blocked bool) {
 	used := l.live(at)
-	for i, p := range l.Line {
-		t := l.Tickets[p.ID]
+	for i, p := range l.Queue {
+		t := l.Waiters[p.ID]
 		switch {
 		case i >= mostLooked:
 			return permits, true
@@ -65,7 +65,7 @@ func (l *Lock) ahead(place Place, at *Moment) (permits int, blocked bool) {
 		case at.reached(t.Ends):
 		case used+permits+t.Permits <= t.Limit:
 			permits += t.Permits
-		case t.Turn != protocol.TurnAny:
+		case t.Order != protocol.OrderAny:
 			return permits, true
 		}
 	}
@@ -73,7 +73,7 @@ func (l *Lock) ahead(place Place, at *Moment) (permits int, blocked bool) {
 }
 
 // tell adds a request to those that are notified, where an empty list means any.
-func tell(woken []string, request string) []string {
+func notify(woken []string, request string) []string {
 	if woken != nil && len(woken) == 0 {
 		return woken
 	}
@@ -83,7 +83,7 @@ func tell(woken []string, request string) []string {
 // place is where a claim that comes now would wait.
 func (l *Lock) place(c protocol.LockClaim, me string) Place {
 	p := Place{Arrival: l.Arrived + 1, ID: me}
-	if c.Turn == protocol.TurnLargest {
+	if c.Order == protocol.OrderLargest {
 		p.Rank = int64(protocol.MaxPermits - c.Permits)
 	}
 	return p
@@ -95,37 +95,37 @@ func (p Place) before(q Place) bool {
 
 // enter puts a claim in the line, or prolongs its ticket.
 func (l *Lock) enter(c protocol.LockClaim, me string, waits bool, at *Moment) {
-	t := l.Tickets[me]
+	t := l.Waiters[me]
 	if !waits {
 		l.leave(me)
-		t = Ticket{Place: l.place(c, me), Holder: c.Holder, Request: c.Request, Since: at.now}
+		t = Waiter{Place: l.place(c, me), Holder: c.Holder, Request: c.Request, Since: at.now}
 		l.Arrived++
-		i := sort.Search(len(l.Line), func(i int) bool { return t.before(l.Line[i]) })
-		l.Line = slices.Insert(l.Line, i, t.Place)
-		if l.Tickets == nil {
-			l.Tickets = make(map[string]Ticket)
+		i := sort.Search(len(l.Queue), func(i int) bool { return t.before(l.Queue[i]) })
+		l.Queue = slices.Insert(l.Queue, i, t.Place)
+		if l.Waiters == nil {
+			l.Waiters = make(map[string]Waiter)
 		}
 	}
-	t.Permits, t.Limit, t.Turn, t.Ends = c.Permits, c.Limit, c.Turn, at.now.Add(c.Ticket)
-	l.Tickets[me] = t
+	t.Permits, t.Limit, t.Order, t.Ends = c.Permits, c.Limit, c.Order, at.now.Add(c.WaiterTTL)
+	l.Waiters[me] = t
 }
 
 // leave takes a ticket out of the line, and reports whether there was one.
 func (l *Lock) leave(me string) bool {
-	t, ok := l.Tickets[me]
+	t, ok := l.Waiters[me]
 	if !ok {
 		return false
 	}
-	delete(l.Tickets, me)
-	i := sort.Search(len(l.Line), func(i int) bool { return !l.Line[i].before(t.Place) })
-	l.Line = slices.Delete(l.Line, i, i+1)
+	delete(l.Waiters, me)
+	i := sort.Search(len(l.Queue), func(i int) bool { return !l.Queue[i].before(t.Place) })
+	l.Queue = slices.Delete(l.Queue, i, i+1)
 	return true
 }
 
 // first is the first ticket in the line; those before it whose life is over are thrown away.
-func (l *Lock) first(at *Moment) *Ticket {
-	for len(l.Line) > 0 {
-		t := l.Tickets[l.Line[0].ID]
+func (l *Lock) first(at *Moment) *Waiter {
+	for len(l.Queue) > 0 {
+		t := l.Waiters[l.Queue[0].ID]
 		if !at.reached(t.Ends) {
 			return &t
 		}

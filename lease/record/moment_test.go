@@ -18,16 +18,16 @@ var origin = time.Date(2026, 3, 29, 12, 0, 0, 0, time.UTC)
 func history(seed uint64) *record.Record {
 	random := rand.New(rand.NewPCG(seed, 1))
 	r := new(record.Record)
-	_, _ = r.Sync(protocol.Sync{Name: "job", Mark: 1}, record.At(origin))
+	_, _ = r.Sync(protocol.Sync{Name: "job", Watermark: 1}, record.At(origin))
 	now := origin
 	for i := range random.IntN(8) {
 		now = now.Add(time.Duration(random.IntN(3000)) * time.Millisecond)
 		a, _ := r.Claim(protocol.Claim{
-			Name: "job", Occasion: int64(2 + i), Holder: "a", Request: "r", Term: time.Duration(1+random.IntN(5000)) * time.Millisecond,
+			Name: "job", Tick: int64(2 + i), Holder: "a", Request: "r", TTL: time.Duration(1+random.IntN(5000)) * time.Millisecond,
 			Overlap: protocol.Overlap(random.IntN(5)), Takeovers: random.IntN(2),
 		}, record.At(now))
 		if a.Status == protocol.Granted && random.IntN(2) == 0 {
-			g := protocol.Grant{Name: "job", Occasion: int64(2 + i), Holder: "a", Request: "r", Token: a.Token, Attempt: 1, Term: time.Second}
+			g := protocol.Grant{Name: "job", Tick: int64(2 + i), Holder: "a", Request: "r", Token: a.Token, Attempt: 1, TTL: time.Second}
 			_, _ = r.Settle(g, "succeeded", record.At(now))
 		}
 	}
@@ -43,7 +43,7 @@ func TestClaimHoldsWithinItsMoment(t *testing.T) {
 			return origin.Add(time.Duration(rapid.IntRange(0, 12_000).Draw(t, what)) * time.Millisecond)
 		}
 		c := protocol.Claim{
-			Name: "job", Occasion: rapid.Int64Range(1, 14).Draw(t, "occasion"), Holder: "b", Request: "q", Term: time.Second,
+			Name: "job", Tick: rapid.Int64Range(1, 14).Draw(t, "tick"), Holder: "b", Request: "q", TTL: time.Second,
 			Overlap: protocol.Overlap(rapid.IntRange(0, 4).Draw(t, "overlap")), Takeovers: 1,
 			OnlyOpen: rapid.Bool().Draw(t, "only open"),
 		}
@@ -83,9 +83,9 @@ func TestClaimHoldsWithinItsMoment(t *testing.T) {
 }
 
 func timeless(a protocol.Answer) protocol.Answer {
-	a.Now, a.Left, a.Token = time.Time{}, 0, 0
+	a.Now, a.Remaining, a.Token = time.Time{}, 0, 0
 	for i := range a.Open {
-		a.Open[i].Left = 0
+		a.Open[i].Remaining = 0
 	}
 	for i := range a.Settled {
 		a.Settled[i].At = time.Time{}
@@ -97,7 +97,7 @@ func TestMomentOfGrantKnowsItsLeastToken(t *testing.T) {
 	r := new(record.Record)
 	r.Token = origin.Add(time.Hour).UnixMicro()
 	at := record.At(origin)
-	a, _ := r.Claim(protocol.Claim{Name: "job", Holder: "a", Request: "r", Term: time.Second}, at)
+	a, _ := r.Claim(protocol.Claim{Name: "job", Holder: "a", Request: "r", TTL: time.Second}, at)
 	token, least := at.Granted()
 	require.Equal(t, a.Token, token)
 	require.Equal(t, origin.Add(time.Hour).UnixMicro()+1, least)

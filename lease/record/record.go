@@ -16,22 +16,22 @@ import (
 // Record is the record of one name. The zero value knows nothing. Callers do not look at the fields, which are
 // exported so that they can be stored, and call the methods one at a time.
 type Record struct {
-	Known   bool  // the mark is
-	Mark    int64 // every occasion up to it is settled or open
-	Gap     Gap
-	Token   int64     // of the last grant
-	Open    []Entry   // in the order of their last news
-	Settled []Settled // the last few, newest last
-	Wait    bool      // a claim has to wait
-	Stop    Stop      // what has to make room
-	Cancels []Cancel  `json:",omitempty"` // cancelled while they were held
-	// Exceptions are past the mark, in order, and yet settled or open: see [protocol.Repairer]. What the mark has passed
+	Known     bool  // the watermark is
+	Watermark int64 // every tick up to it is settled or open
+	Gap       Gap
+	Token     int64     // of the last grant
+	Open      []Entry   // in the order of their last news
+	Settled   []Settled // the last few, newest last
+	Wait      bool      // a claim has to wait
+	Stop      Stop      // what has to make room
+	Cancels   []Cancel  `json:",omitempty"` // cancelled while they were held
+	// Exceptions are past the watermark, in order, and yet settled or open: see [protocol.Repairer]. What the watermark has passed
 	// since is dropped when it is convenient.
 	Exceptions []int64 `json:",omitempty"`
 	Paused     *protocol.Pause
 	Revision   string
 	Revised    time.Time
-	// Schedules are those that were in force since the mark, oldest first.
+	// Schedules are those that were in force since the watermark, oldest first.
 	Schedules []protocol.Schedule
 
 	Policy      protocol.Policy
@@ -44,44 +44,44 @@ type Record struct {
 	recalled bool
 }
 
-// Entry is an occasion that is open. It waits if it has no attempt.
+// Entry is a tick that is open. It waits if it has no attempt.
 type Entry struct {
 	protocol.Grant
 	Ends     time.Time // of its lease, by the store's clock
 	Released bool
 }
 
-// Settled is a settled occasion.
+// Settled is a settled tick.
 type Settled struct {
 	protocol.Settled
 	Request string // the one that settled it, where no grant did
 }
 
-// Stop names the grants, up to a token, of the occasions before one.
+// Stop names the grants, up to a token, of the ticks before one.
 type Stop struct{ Before, Token int64 }
 
 func (s Stop) has(e Entry) bool {
-	return 0 < e.Occasion && e.Occasion < s.Before && e.Token <= s.Token
+	return 0 < e.Tick && e.Tick < s.Before && e.Token <= s.Token
 }
 
-// Triggered is an occasion that was triggered.
+// Triggered is a tick that was triggered.
 type Triggered struct {
-	Occasion int64
-	Request  string
+	Tick    int64
+	Request string
 }
 
 // Key makes a trigger that comes again the same.
 type Key struct {
-	Key      string
-	Occasion int64
-	Ends     time.Time
+	Key  string
+	Tick int64
+	Ends time.Time
 }
 
-// Gap holds the occasions after From up to To: of them a record that was lost, or went back in time, may have lost
+// Gap holds the ticks after From up to To: of them a record that was lost, or went back in time, may have lost
 // grants, and their holders may write themselves back.
 type Gap struct{ From, To int64 }
 
-func (g Gap) has(occasion int64) bool { return g.From < occasion && occasion <= g.To }
+func (g Gap) has(tick int64) bool { return g.From < tick && tick <= g.To }
 
 // late reports whether it is too late for a request with that bound.
 func late(until time.Time, at *Moment) bool { return !until.IsZero() && at.passed(until) }
@@ -99,32 +99,32 @@ func inBounds(until time.Time, at *Moment) error {
 const aheadBy = time.Second
 
 // restart has each lease start over that was renewed when the store's clock was ahead of what it is now: no more may be
-// left of a lease than its term.
+// left of a lease than its TTL.
 func (r *Record) restart(at *Moment) {
 	for i := range r.Open {
-		if e := &r.Open[i]; !e.waits() && !e.Released && !at.reached(e.Ends.Add(-e.Term-aheadBy)) {
-			e.Ends = at.now.Add(e.Term)
+		if e := &r.Open[i]; !e.waits() && !e.Released && !at.reached(e.Ends.Add(-e.TTL-aheadBy)) {
+			e.Ends = at.now.Add(e.TTL)
 		}
 	}
 }
 
 // Pass answers a valid pass.
-func (r *Record) Pass(p protocol.Pass, at *Moment) (mark int64, passed bool, err error) {
+func (r *Record) Skip(p protocol.Skip, at *Moment) (watermark int64, passed bool, err error) {
 	switch err := inBounds(p.Until, at); {
 	case err != nil:
 		return 0, false, err
 	case !r.Known:
 		return 0, false, nil
 	case r.skipped(p.To, p.Request) != nil:
-		return r.Mark, true, nil
-	case r.Mark != p.From:
-		return r.Mark, false, nil
+		return r.Watermark, true, nil
+	case r.Watermark != p.From:
+		return r.Watermark, false, nil
 	}
-	r.Mark = p.To
+	r.Watermark = p.To
 	r.remember(protocol.Settled{
-		Occasion: p.To, From: p.From, Outcome: p.Outcome, Holder: p.Holder, Note: protocol.Cut(p.Note, protocol.MaxNote),
+		Tick: p.To, From: p.From, Outcome: p.Outcome, Holder: p.Holder, Note: protocol.Cut(p.Note, protocol.MaxNote),
 	}, p.Request, at)
-	return r.Mark, true, nil
+	return r.Watermark, true, nil
 }
 
 // Sync answers a valid sync.
@@ -136,12 +136,12 @@ func (r *Record) Sync(y protocol.Sync, at *Moment) (protocol.Record, error) {
 	made := !r.Known
 	if made {
 		// Holders that have written themselves back meanwhile (Gap.To) prove that at least so much was decided.
-		r.Known, r.Mark = true, max(y.Mark, y.Known, r.Gap.To)
-		r.Gap.To = r.Mark
+		r.Known, r.Watermark = true, max(y.Watermark, y.Known, r.Gap.To)
+		r.Gap.To = r.Watermark
 		r.Policy = y.Policy
 		if y.Paused != nil {
 			p := *y.Paused
-			p.Why, p.Since = protocol.Cut(p.Why, protocol.MaxWhy), p.Since.UTC().Truncate(time.Microsecond)
+			p.Reason, p.Since = protocol.Cut(p.Reason, protocol.MaxReason), p.Since.UTC().Truncate(time.Microsecond)
 			r.Paused = &p
 		}
 	}
@@ -152,8 +152,8 @@ func (r *Record) Sync(y protocol.Sync, at *Moment) (protocol.Record, error) {
 	if y.Revision != "" && (y.Revision != r.Revision || len(r.Schedules) == 0) {
 		since := at.micro()
 		switch {
-		case made: // ticks past the mark came due under it, as far as is known
-			since = time.UnixMilli(r.Mark).UTC()
+		case made: // ticks past the watermark came due under it, as far as is known
+			since = time.UnixMilli(r.Watermark).UTC()
 		case y.Revision == r.Revision: // written by a version that kept no schedules
 			since = r.Revised
 		}
@@ -181,10 +181,10 @@ func (r *Record) define(p protocol.Policy, at *Moment) {
 	}
 }
 
-// reschedule appends a schedule, and drops those that no tick past the mark came due under.
+// reschedule appends a schedule, and drops those that no tick past the watermark came due under.
 func (r *Record) reschedule(s protocol.Schedule) {
 	list := append(slices.Clip(r.Schedules), s)
-	for len(list) > 1 && list[1].Since.UnixMilli() <= r.Mark {
+	for len(list) > 1 && list[1].Since.UnixMilli() <= r.Watermark {
 		list = list[1:]
 	}
 	if len(list) > protocol.MaxSchedules {
@@ -195,7 +195,7 @@ func (r *Record) reschedule(s protocol.Schedule) {
 
 // View shows the record of name.
 func (r *Record) View(name string, at *Moment) protocol.Record {
-	v := protocol.Record{Name: name, Mark: r.Mark, Token: r.Token, Policy: r.Policy, Revision: r.Revision, Revised: r.Revised}
+	v := protocol.Record{Name: name, Watermark: r.Watermark, Token: r.Token, Policy: r.Policy, Revision: r.Revision, Revised: r.Revised}
 	v.Schedules = slices.Clone(r.Schedules)
 	if r.Paused != nil {
 		p := *r.Paused
@@ -203,7 +203,7 @@ func (r *Record) View(name string, at *Moment) protocol.Record {
 	}
 	for _, e := range r.Open {
 		o := e.view(at)
-		o.CancelledBy, _ = r.cancelled(e.Occasion)
+		o.CancelledBy, _ = r.cancelled(e.Tick)
 		v.Open = append(v.Open, o)
 	}
 	for _, s := range r.Settled {
@@ -213,38 +213,38 @@ func (r *Record) View(name string, at *Moment) protocol.Record {
 }
 
 func (e Entry) view(at *Moment) protocol.Open {
-	left := max(0, e.Ends.Sub(at.now))
-	return protocol.Open{Occasion: e.Occasion, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Left: left}
+	remaining := max(0, e.Ends.Sub(at.now))
+	return protocol.Open{Tick: e.Tick, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Remaining: remaining}
 }
 
 func (e Entry) waits() bool { return e.Attempt == 0 }
 
-// learn takes in a mark that a claimer knows: a record that is behind it has lost what happened in between.
+// learn takes in a watermark that a claimer knows: a record that is behind it has lost what happened in between.
 func (r *Record) learn(known int64) {
-	if r.Mark >= known {
+	if r.Watermark >= known {
 		return
 	}
-	if r.Gap.To < r.Mark {
-		r.Gap.From = r.Mark
+	if r.Gap.To < r.Watermark {
+		r.Gap.From = r.Watermark
 	}
-	r.Mark, r.Gap.To = known, known
+	r.Watermark, r.Gap.To = known, known
 }
 
-func (r *Record) find(occasion int64) int {
-	return slices.IndexFunc(r.Open, func(e Entry) bool { return e.Occasion == occasion })
+func (r *Record) find(tick int64) int {
+	return slices.IndexFunc(r.Open, func(e Entry) bool { return e.Tick == tick })
 }
 
 func (r *Record) remove(i int) { r.Open = slices.Delete(r.Open, i, i+1) }
 
-// remember takes down that an occasion was settled, by a request where no grant did. One that is not remembered any more
+// remember takes down that a tick was settled, by a request where no grant did. One that is not remembered any more
 // leaves the gap, so that a late request for it cannot pass for a lost grant.
 func (r *Record) remember(s protocol.Settled, request string, at *Moment) protocol.Settled {
 	s.At = at.micro()
 	if s.From == 0 {
-		r.forgetCancel(s.Occasion)
+		r.forgetCancel(s.Tick)
 	}
 	if i := len(r.Settled) - protocol.Remembered; i >= 0 {
-		if dropped := r.Settled[i].Occasion; r.Gap.has(dropped) {
+		if dropped := r.Settled[i].Tick; r.Gap.has(dropped) {
 			r.Gap.From = dropped
 		}
 	}
@@ -254,35 +254,35 @@ func (r *Record) remember(s protocol.Settled, request string, at *Moment) protoc
 	return s
 }
 
-// over settles an occasion that was granted, or waits, on the store's own account.
+// over settles a tick that was granted, or waits, on the store's own account.
 func (r *Record) over(e Entry, outcome protocol.Outcome, note string, at *Moment) protocol.Settled {
 	return r.remember(protocol.Settled{
-		Occasion: e.Occasion, Token: e.Token, Attempt: e.Attempt, Outcome: outcome, Holder: e.Holder, Note: note,
+		Tick: e.Tick, Token: e.Token, Attempt: e.Attempt, Outcome: outcome, Holder: e.Holder, Note: note,
 	}, "", at)
 }
 
-// recent are the settled occasions by which a repeated request is recognized.
+// recent are the settled ticks by which a repeated request is recognized.
 func (r *Record) recent() []Settled { return r.Settled[max(0, len(r.Settled)-protocol.Remembered):] }
 
-// remembers reports whether the occasion was settled lately.
-func (r *Record) remembers(occasion int64) bool {
-	return slices.ContainsFunc(r.recent(), func(s Settled) bool { return s.Occasion == occasion })
+// remembers reports whether the tick was settled lately.
+func (r *Record) remembers(tick int64) bool {
+	return slices.ContainsFunc(r.recent(), func(s Settled) bool { return s.Tick == tick })
 }
 
-// skipped returns how request settled the occasion without a grant; nil when it did not.
-func (r *Record) skipped(occasion int64, request string) *Settled {
+// skipped returns how request settled the tick without a grant; nil when it did not.
+func (r *Record) skipped(tick int64, request string) *Settled {
 	for i, s := range r.recent() {
-		if s.Occasion == occasion && s.Token == 0 && s.Request == request {
+		if s.Tick == tick && s.Token == 0 && s.Request == request {
 			return &r.recent()[i]
 		}
 	}
 	return nil
 }
 
-// settledBy reports whether g has settled its occasion, with the outcome where there is one. An occasion that the store has settled when
+// settledBy reports whether g has settled its tick, with the outcome where there is one. A tick that the store has settled when
 // its lease had run out, it has not.
 func (r *Record) settledBy(g protocol.Grant, outcome protocol.Outcome) bool {
 	return slices.ContainsFunc(r.recent(), func(s Settled) bool {
-		return s.Occasion == g.Occasion && s.Token == g.Token && !protocol.OfStore(s.Note) && (outcome == "" || s.Outcome == outcome)
+		return s.Tick == g.Tick && s.Token == g.Token && !protocol.OfStore(s.Note) && (outcome == "" || s.Outcome == outcome)
 	})
 }

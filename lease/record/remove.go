@@ -17,14 +17,14 @@ func (r *Record) Remove(q protocol.Remove, at *Moment) (protocol.Removed, error)
 	}
 	open := 0
 	for _, e := range r.Open {
-		if e.Occasion > 0 || !e.Released && at.holds(e.Token, e.Ends) { // nobody claims a plain lock
+		if e.Tick > 0 || !e.Released && at.holds(e.Token, e.Ends) { // nobody claims a plain lock
 			open++
 		}
 	}
 	switch {
 	case open > 0:
 		return protocol.Removed{Status: protocol.RecordOpen, Open: open}, nil
-	case r.Mark != q.Mark || r.Token != q.Token:
+	case r.Watermark != q.Watermark || r.Token != q.Token:
 		return protocol.Removed{Status: protocol.RecordChanged}, nil
 	case !at.passed(time.UnixMicro(r.Token)):
 		return protocol.Removed{Status: protocol.RecordAhead}, nil

@@ -16,17 +16,17 @@ func (r *Record) Repair(q protocol.Repair, at *Moment) (protocol.Repaired, error
 		return protocol.Repaired{}, protocol.ErrUnknown
 	}
 	r.prune()
-	a := protocol.Repaired{Before: r.Mark, Mark: r.Mark, Exceptions: len(r.Exceptions), Changed: r.ahead(at)}
+	a := protocol.Repaired{Before: r.Watermark, Watermark: r.Watermark, Exceptions: len(r.Exceptions), Changed: r.ahead(at)}
 	if !a.Changed {
 		return a, nil
 	}
 	r.restart(at)
 	ms := at.milli()
-	mark := min(r.Mark, ms)
-	r.except(mark)
-	r.Mark, r.Gap = mark, Gap{From: min(r.Gap.From, mark), To: min(r.Gap.To, mark)}
+	watermark := min(r.Watermark, ms)
+	r.except(watermark)
+	r.Watermark, r.Gap = watermark, Gap{From: min(r.Gap.From, watermark), To: min(r.Gap.To, watermark)}
 	r.Theoretical = time.Time{}
-	r.Triggered = slices.DeleteFunc(r.Triggered, func(t Triggered) bool { return t.Occasion > ms })
+	r.Triggered = slices.DeleteFunc(r.Triggered, func(t Triggered) bool { return t.Tick > ms })
 	since := at.micro()
 	if r.Paused != nil && r.Paused.Since.After(since) {
 		p := *r.Paused
@@ -42,40 +42,40 @@ func (r *Record) Repair(q protocol.Repair, at *Moment) (protocol.Repaired, error
 			s.Since = since
 		}
 	}
-	a.Mark, a.Exceptions = r.Mark, len(r.Exceptions)
+	a.Watermark, a.Exceptions = r.Watermark, len(r.Exceptions)
 	return a, nil
 }
 
 // ahead reports whether something of the record lies in the future that only a clock which was wrong has put there.
 func (r *Record) ahead(at *Moment) bool {
-	return !at.reached(time.UnixMilli(max(r.Mark, r.triggered()))) || !at.reached(r.Revised) || r.Paused != nil && !at.reached(r.Paused.Since)
+	return !at.reached(time.UnixMilli(max(r.Watermark, r.triggered()))) || !at.reached(r.Revised) || r.Paused != nil && !at.reached(r.Paused.Since)
 }
 
-// except makes exceptions of the occasions past a mark that are open, or remembered as settled one by one.
-func (r *Record) except(mark int64) {
+// except makes exceptions of the ticks past a watermark that are open, or remembered as settled one by one.
+func (r *Record) except(watermark int64) {
 	list := slices.Clone(r.Exceptions)
 	for _, e := range r.Open {
-		list = append(list, e.Occasion)
+		list = append(list, e.Tick)
 	}
 	for _, s := range r.Settled {
 		if s.From == 0 {
-			list = append(list, s.Occasion)
+			list = append(list, s.Tick)
 		}
 	}
-	list = slices.DeleteFunc(list, func(occasion int64) bool { return occasion <= mark })
+	list = slices.DeleteFunc(list, func(tick int64) bool { return tick <= watermark })
 	slices.Sort(list)
 	list = slices.Compact(list)
 	r.Exceptions = list[:min(len(list), protocol.MaxExceptions)]
 }
 
-// excepted reports whether a repair found the occasion, which lies past the mark, open or settled.
-func (r *Record) excepted(occasion int64) bool {
-	return occasion > r.Mark && slices.Contains(r.Exceptions, occasion)
+// excepted reports whether a repair found the tick, which lies past the watermark, open or settled.
+func (r *Record) excepted(tick int64) bool {
+	return tick > r.Watermark && slices.Contains(r.Exceptions, tick)
 }
 
-// prune drops the exceptions that the mark has passed.
+// prune drops the exceptions that the watermark has passed.
 func (r *Record) prune() {
 	if len(r.Exceptions) > 0 {
-		r.Exceptions = slices.DeleteFunc(r.Exceptions, func(occasion int64) bool { return occasion <= r.Mark })
+		r.Exceptions = slices.DeleteFunc(r.Exceptions, func(tick int64) bool { return tick <= r.Watermark })
 	}
 }

@@ -20,12 +20,12 @@ func (r *Record) Restore(known *Record, older bool, now time.Time) bool {
 			return false
 		}
 		i := slices.IndexFunc(known.Settled, func(s Settled) bool {
-			return s.From == 0 && s.Occasion == e.Occasion && s.Token == e.Token
+			return s.From == 0 && s.Tick == e.Tick && s.Token == e.Token
 		})
 		if i < 0 {
 			return false
 		}
-		r.forgetCancel(e.Occasion)
+		r.forgetCancel(e.Tick)
 		r.Settled = append(r.Settled, known.Settled[i])
 		r.news = append(r.news, known.Settled[i].Settled)
 		restored = true
@@ -37,20 +37,20 @@ func (r *Record) Restore(known *Record, older bool, now time.Time) bool {
 // bringBack sets r to the known record, and keeps the later ticks of r. Others may have decided those since the store went
 // back: a version by a clock that is behind does not show it. A watermark in the future was brought back since, however.
 func (r *Record) bringBack(known *Record, now time.Time) {
-	present, newest := *r, max(known.Mark, known.triggered())
+	present, newest := *r, max(known.Watermark, known.triggered())
 	*r = *known
 	for _, e := range present.Open {
-		if e.Occasion > newest && r.find(e.Occasion) < 0 && !r.excepted(e.Occasion) {
+		if e.Tick > newest && r.find(e.Tick) < 0 && !r.excepted(e.Tick) {
 			r.Open = append(r.Open, e)
 			r.Token = max(r.Token, e.Token)
 		}
 	}
 	for _, s := range present.Settled {
-		if s.Occasion > newest && !r.remembers(s.Occasion) {
+		if s.Tick > newest && !r.remembers(s.Tick) {
 			r.Settled = append(r.Settled, s)
 		}
 	}
-	if present.Mark <= now.UnixMilli() {
-		r.Mark = max(r.Mark, present.Mark)
+	if present.Watermark <= now.UnixMilli() {
+		r.Watermark = max(r.Watermark, present.Watermark)
 	}
 }

@@ -46,30 +46,30 @@ func (r *Record) Encode(stamp int64) []byte {
 	w := &writer{b: make([]byte, 0, 96+28*(len(r.Open)+len(recent))), stamp: stamp}
 	w.b = append(w.b, recordFormat)
 	w.flags(r.Known, r.Wait, r.Paused != nil)
-	w.number(r.Mark)
-	w.base = baseOf(r.Mark)
+	w.number(r.Watermark)
+	w.base = baseOf(r.Watermark)
 	w.number(r.Gap.From)
 	w.number(r.Gap.To)
 	w.token(r.Token)
 	w.count(len(r.Open))
 	for _, e := range r.Open {
-		w.tick(e.Occasion)
+		w.tickClaim(e.Tick)
 		w.text(e.Holder)
 		w.text(e.Request)
 		w.token(e.Token)
 		w.count(e.Attempt)
 		w.count(e.Takeovers)
-		w.number(int64(e.Term))
+		w.number(int64(e.TTL))
 		w.flags(e.Released)
 	}
 	w.count(len(r.Cancels))
 	for _, c := range r.Cancels {
-		w.tick(c.Occasion)
+		w.tickClaim(c.Tick)
 		w.text(c.By)
 	}
 	if r.Paused != nil {
 		w.text(r.Paused.By)
-		w.text(r.Paused.Why)
+		w.text(r.Paused.Reason)
 		w.at(r.Paused.Since)
 	}
 	w.count(len(r.Schedules))
@@ -95,14 +95,14 @@ func (r *Record) Encode(stamp int64) []byte {
 	w.count(r.Policy.History)
 	w.count(len(r.Triggered))
 	for _, t := range r.Triggered {
-		w.number(t.Occasion)
+		w.number(t.Tick)
 		w.text(t.Request)
 	}
 	w.time(r.Theoretical)
 	w.count(len(r.Keys))
 	for _, k := range r.Keys {
 		w.text(k.Key)
-		w.number(k.Occasion)
+		w.number(k.Tick)
 		w.time(k.Ends)
 	}
 	return w.b
@@ -167,7 +167,7 @@ func (r *reader) kinds() []Settled {
 
 // settlement writes all of s but its outcome.
 func (w *writer) settlement(s Settled) {
-	w.tick(s.Occasion)
+	w.tickClaim(s.Tick)
 	w.number(s.From)
 	w.token(s.Token)
 	w.count(s.Attempt)
@@ -181,7 +181,7 @@ func (w *writer) settlement(s Settled) {
 }
 
 func (r *reader) settlement(s *Settled) {
-	s.Occasion, s.From, s.Token, s.Attempt = r.tick(), r.number(), r.token(), r.plain()
+	s.Tick, s.From, s.Token, s.Attempt = r.tickClaim(), r.number(), r.token(), r.plain()
 	s.At, s.Holder, s.Note, s.Request = r.at(), r.text(), r.text(), r.text()
 }
 
@@ -201,9 +201,9 @@ func (r *Record) Decode(name string, data []byte, stamp int64, ends func(token i
 	r.Revision, r.Revised = d.text(), d.time()
 	d.flags(&r.Policy.Beside, &r.Policy.NoTriggers)
 	r.Policy.Every, r.Policy.Burst, r.Policy.History = time.Duration(d.number()), d.plain(), d.plain()
-	r.Triggered = list(d, func(t *Triggered) { t.Occasion, t.Request = d.number(), d.text() })
+	r.Triggered = list(d, func(t *Triggered) { t.Tick, t.Request = d.number(), d.text() })
 	r.Theoretical = d.time()
-	r.Keys = list(d, func(k *Key) { k.Key, k.Occasion, k.Ends = d.text(), d.number(), d.time() })
+	r.Keys = list(d, func(k *Key) { k.Key, k.Tick, k.Ends = d.text(), d.number(), d.time() })
 	return d.end()
 }
 
@@ -212,19 +212,19 @@ func (r *Record) decodeHead(d *reader, name string, ends func(token int64) time.
 	d.begin(recordFormat)
 	var paused bool
 	d.flags(&r.Known, &r.Wait, &paused)
-	r.Mark = d.number()
-	d.base = baseOf(r.Mark)
+	r.Watermark = d.number()
+	d.base = baseOf(r.Watermark)
 	r.Gap.From, r.Gap.To, r.Token = d.number(), d.number(), d.token()
 	r.Open = list(d, func(e *Entry) {
 		e.Name = name
-		e.Occasion, e.Holder, e.Request, e.Token = d.tick(), d.text(), d.text(), d.token()
-		e.Attempt, e.Takeovers, e.Term = d.plain(), d.plain(), time.Duration(d.number())
+		e.Tick, e.Holder, e.Request, e.Token = d.tickClaim(), d.text(), d.text(), d.token()
+		e.Attempt, e.Takeovers, e.TTL = d.plain(), d.plain(), time.Duration(d.number())
 		d.flags(&e.Released)
 	})
 	r.SetEnds(ends)
-	r.Cancels = list(d, func(c *Cancel) { c.Occasion, c.By = d.tick(), d.text() })
+	r.Cancels = list(d, func(c *Cancel) { c.Tick, c.By = d.tickClaim(), d.text() })
 	if paused {
-		r.Paused = &protocol.Pause{By: d.text(), Why: d.text(), Since: d.at()}
+		r.Paused = &protocol.Pause{By: d.text(), Reason: d.text(), Since: d.at()}
 	}
 	r.Schedules = list(d, func(s *protocol.Schedule) { s.Text, s.Since = d.text(), d.at() })
 	slices.Reverse(r.Schedules)
@@ -238,7 +238,7 @@ func (r *Record) Leases() []Lease {
 		if e.waits() || e.Released {
 			continue
 		}
-		_, cancelled := r.cancelled(e.Occasion)
+		_, cancelled := r.cancelled(e.Tick)
 		leases = append(leases, Lease{Token: e.Token, Holder: e.Holder, Ends: e.Ends, Stopped: cancelled || r.Stop.has(e)})
 	}
 	return leases
@@ -251,7 +251,7 @@ func (r *Record) Keep() time.Duration {
 	}
 	keep := keepLock
 	for _, e := range r.Open {
-		keep = max(keep, e.Term+keepLock)
+		keep = max(keep, e.TTL+keepLock)
 	}
 	return keep
 }
@@ -261,7 +261,7 @@ func (r *Record) Recall(history []protocol.Settled) {
 	var older []Settled
 	for _, s := range history {
 		if !slices.ContainsFunc(r.Settled, func(known Settled) bool {
-			return known.Occasion == s.Occasion && known.Token == s.Token && known.From == s.From
+			return known.Tick == s.Tick && known.Token == s.Token && known.From == s.From
 		}) {
 			older = append(older, Settled{Settled: s})
 		}
@@ -277,7 +277,7 @@ func ofRules(note string) bool {
 	return note == "" || note == protocol.NoteOverlap || note == protocol.NotePaused || note == protocol.NoteOpen || note == protocol.NoteNewer || protocol.OfStore(note)
 }
 
-// EncodeSettled returns what a history keeps of a settled occasion.
+// EncodeSettled returns what a history keeps of a settled tick.
 func EncodeSettled(s protocol.Settled) []byte {
 	w := &writer{b: make([]byte, 0, 64+len(s.Holder)+len(s.Note))}
 	w.b = append(w.b, settledFormat)
@@ -294,7 +294,7 @@ func DecodeSettled(data []byte) (protocol.Settled, error) {
 }
 
 func (w *writer) settled(s protocol.Settled) {
-	w.number(s.Occasion)
+	w.number(s.Tick)
 	w.number(s.From)
 	w.token(s.Token)
 	w.count(s.Attempt)
@@ -306,7 +306,7 @@ func (w *writer) settled(s protocol.Settled) {
 
 func (r *reader) settled() protocol.Settled {
 	return protocol.Settled{
-		Occasion: r.number(), From: r.number(), Token: r.token(), Attempt: r.plain(),
+		Tick: r.number(), From: r.number(), Token: r.token(), Attempt: r.plain(),
 		Outcome: protocol.Outcome(r.text()), At: r.time(), Holder: r.text(), Note: r.text(),
 	}
 }
@@ -322,23 +322,23 @@ func (l *Lock) Encode(stamp int64) []byte {
 		w.text(h.Holder)
 		w.text(h.Request)
 		w.token(h.Token)
-		w.number(int64(h.Term))
+		w.number(int64(h.TTL))
 		w.count(h.Permits)
 		w.count(h.Limit)
-		w.flags(h.Tell)
+		w.flags(h.Notify)
 		w.time(h.Since)
 	}
 	w.number(l.Arrived)
-	w.count(len(l.Line))
-	for _, p := range l.Line {
-		t := l.Tickets[p.ID]
+	w.count(len(l.Queue))
+	for _, p := range l.Queue {
+		t := l.Waiters[p.ID]
 		w.number(p.Rank)
 		w.number(p.Arrival)
 		w.text(t.Holder)
 		w.text(t.Request)
 		w.count(t.Permits)
 		w.count(t.Limit)
-		w.count(int(t.Turn))
+		w.count(int(t.Order))
 		w.time(t.Since)
 		w.time(t.Ends)
 	}
@@ -362,22 +362,22 @@ func (l *Lock) Decode(name string, data []byte, stamp int64, ends func(token int
 	l.Holds = list(d, func(h *Hold) {
 		h.Name = name
 		h.Holder, h.Request, h.Token = d.text(), d.text(), d.token()
-		h.Term, h.Permits, h.Limit = time.Duration(d.number()), d.plain(), d.plain()
-		d.flags(&h.Tell)
+		h.TTL, h.Permits, h.Limit = time.Duration(d.number()), d.plain(), d.plain()
+		d.flags(&h.Notify)
 		h.Since, h.Ends = d.time(), ends(h.Token)
 	})
 	l.Arrived = d.number()
-	tickets := list(d, func(t *Ticket) {
+	waiters := list(d, func(t *Waiter) {
 		t.Rank, t.Arrival, t.Holder, t.Request = d.number(), d.number(), d.text(), d.text()
-		t.Permits, t.Limit, t.Turn = d.plain(), d.plain(), protocol.Turn(d.plain())
+		t.Permits, t.Limit, t.Order = d.plain(), d.plain(), protocol.Order(d.plain())
 		t.Since, t.Ends = d.time(), d.time()
 		t.ID = id(t.Holder, t.Request)
 	})
-	if len(tickets) > 0 {
-		l.Tickets = make(map[string]Ticket, len(tickets))
+	if len(waiters) > 0 {
+		l.Waiters = make(map[string]Waiter, len(waiters))
 	}
-	for _, t := range tickets {
-		l.Tickets[t.ID], l.Line = t, append(l.Line, t.Place)
+	for _, t := range waiters {
+		l.Waiters[t.ID], l.Queue = t, append(l.Queue, t.Place)
 	}
 	l.Gone = list(d, func(g *Gone) {
 		g.Token = d.token()
@@ -399,7 +399,7 @@ func (l *Lock) Leases() []Lease {
 func (l *Lock) Keep() time.Duration {
 	keep := keepLock
 	for _, h := range l.Holds {
-		keep = max(keep, h.Term+keepLock)
+		keep = max(keep, h.TTL+keepLock)
 	}
 	return keep
 }

@@ -30,10 +30,10 @@ func (r *Record) Stored(name string, guessed, stamp int64) bool {
 		r.Keys[i].Ends = stored(r.Keys[i].Ends)
 	}
 	if r.Paused != nil {
-		r.Paused = &protocol.Pause{By: r.Paused.By, Why: r.Paused.Why, Since: stored(r.Paused.Since)}
+		r.Paused = &protocol.Pause{By: r.Paused.By, Reason: r.Paused.Reason, Since: stored(r.Paused.Since)}
 	}
 	*r = Record{
-		Known: r.Known, Wait: r.Wait, Mark: r.Mark, Gap: r.Gap, Token: s.token(r.Token),
+		Known: r.Known, Wait: r.Wait, Watermark: r.Watermark, Gap: r.Gap, Token: s.token(r.Token),
 		Open: orNil(r.Open), Settled: orNil(recent),
 		Stop: Stop{Before: r.Stop.Before, Token: s.token(r.Stop.Token)}, Cancels: orNil(r.Cancels), Exceptions: orNil(r.Exceptions),
 		Paused: r.Paused, Revision: r.Revision, Revised: stored(r.Revised), Schedules: orNil(r.Schedules),
@@ -60,8 +60,8 @@ type storing struct {
 func (s *storing) entry(name string, e Entry) Entry {
 	return Entry{
 		Grant: protocol.Grant{
-			Name: name, Occasion: e.Occasion, Holder: e.Holder, Request: e.Request, Token: s.token(e.Token),
-			Attempt: s.plain(e.Attempt), Takeovers: s.plain(e.Takeovers), Term: e.Term,
+			Name: name, Tick: e.Tick, Holder: e.Holder, Request: e.Request, Token: s.token(e.Token),
+			Attempt: s.plain(e.Attempt), Takeovers: s.plain(e.Takeovers), TTL: e.TTL,
 		},
 		Released: e.Released,
 	}

@@ -76,16 +76,16 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 	n := origin.Unix()*1000 + rapid.Int64Range(-1, 40).Draw(t, "tick")
 	holder := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "holder")
 	request := fmt.Sprint("r", rapid.IntRange(0, 5).Draw(t, "request"))
-	grant := protocol.Grant{Name: "job", Occasion: n, Holder: holder, Request: request, Token: now.UnixMicro(), Attempt: 1, Term: time.Second}
+	grant := protocol.Grant{Name: "job", Tick: n, Holder: holder, Request: request, Token: now.UnixMicro(), Attempt: 1, TTL: time.Second}
 	if len(w.grants) > 0 && rapid.IntRange(0, 9).Draw(t, "known") > 0 {
 		grant = rapid.SampledFrom(w.grants).Draw(t, "grant")
 	}
 	grant.Note = rapid.SampledFrom([]string{"", "said by its holder"}).Draw(t, "note")
 	switch rapid.SampledFrom(verbs).Draw(t, "verb") {
 	case "sync":
-		y := protocol.Sync{Name: "job", Mark: n, Known: n - 10, Revision: request, Schedule: "every " + request}
+		y := protocol.Sync{Name: "job", Watermark: n, Known: n - 10, Revision: request, Schedule: "every " + request}
 		if rapid.Bool().Draw(t, "paused") {
-			y.Paused = &protocol.Pause{By: holder, Why: "new", Since: now}
+			y.Paused = &protocol.Pause{By: holder, Reason: "new", Since: now}
 		}
 		y.Defines = rapid.Bool().Draw(t, "defines")
 		y.Policy = rapid.SampledFrom([]protocol.Policy{{}, {Every: time.Second, Burst: 5}, {Beside: true, History: 20}, {NoTriggers: true}}).Draw(t, "policy")
@@ -95,18 +95,18 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 		}
 	case "claim":
 		c := protocol.Claim{
-			Name: "job", Occasion: n, Holder: holder, Request: request, Term: 1500 * time.Millisecond, Known: n - 5,
+			Name: "job", Tick: n, Holder: holder, Request: request, TTL: 1500 * time.Millisecond, Known: n - 5,
 			Overlap: protocol.Overlap(rapid.IntRange(0, 4).Draw(t, "overlap")), Takeovers: rapid.IntRange(0, 1).Draw(t, "takeovers"),
 		}
 		if rapid.IntRange(0, 9).Draw(t, "lock") == 0 {
-			c.Occasion = 0
+			c.Tick = 0
 		}
 		return func(r *record.Record, at *record.Moment) any {
 			a, wake := r.Claim(c, at)
 			if a.Status == protocol.Granted && (len(w.grants) == 0 || w.grants[len(w.grants)-1].Token != a.Token) {
 				w.grants = append(w.grants, protocol.Grant{
-					Name: "job", Occasion: c.Occasion, Holder: holder, Request: request, Token: a.Token,
-					Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+					Name: "job", Tick: c.Tick, Holder: holder, Request: request, Token: a.Token,
+					Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL,
 				})
 			}
 			return []any{a, wake}
@@ -122,19 +122,19 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 			return []any{wake, err}
 		}
 	case "renew":
-		grant.Attempt, grant.Term = grant.Attempt+rapid.IntRange(0, 1).Draw(t, "attempt"), 2*time.Second
+		grant.Attempt, grant.TTL = grant.Attempt+rapid.IntRange(0, 1).Draw(t, "attempt"), 2*time.Second
 		return func(r *record.Record, at *record.Moment) any { return r.Renew(grant, at) }
 	case "pass":
-		p := protocol.Pass{Name: "job", From: n - 1, To: n, Outcome: protocol.OutcomeSkipped, Request: request, Holder: holder, Note: "x"}
+		p := protocol.Skip{Name: "job", From: n - 1, To: n, Outcome: protocol.OutcomeSkipped, Request: request, Holder: holder, Note: "x"}
 		return func(r *record.Record, at *record.Moment) any {
-			p.From = r.Mark
+			p.From = r.Watermark
 			p.To = max(p.To, p.From+1)
-			mark, passed, err := r.Pass(p, at)
-			return []any{mark, passed, err}
+			watermark, passed, err := r.Skip(p, at)
+			return []any{watermark, passed, err}
 		}
 	case "pause":
 		return func(r *record.Record, at *record.Moment) any {
-			p, err := r.Pause(protocol.Pause{By: holder, Why: "why", Until: now.Add(time.Minute)}, at)
+			p, err := r.Pause(protocol.Pause{By: holder, Reason: "why", Until: now.Add(time.Minute)}, at)
 			return []any{p, err}
 		}
 	case "resume":
@@ -144,7 +144,7 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 		}
 	case "cancel":
 		return func(r *record.Record, at *record.Moment) any {
-			a, wake, err := r.Cancel(protocol.Cancel{Name: "job", Occasion: grant.Occasion, By: holder}, at)
+			a, wake, err := r.Cancel(protocol.Cancel{Name: "job", Tick: grant.Tick, By: holder}, at)
 			return []any{a, wake, err}
 		}
 	case "trigger":
@@ -158,7 +158,7 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 		}
 	case "recall":
 		return func(r *record.Record, at *record.Moment) any {
-			r.Recall([]protocol.Settled{{Occasion: n - 50, Token: 7, Attempt: 1, Outcome: protocol.OutcomeSucceeded, At: now, Note: "long ago"}})
+			r.Recall([]protocol.Settled{{Tick: n - 50, Token: 7, Attempt: 1, Outcome: protocol.OutcomeSucceeded, At: now, Note: "long ago"}})
 			return nil
 		}
 	default:
@@ -176,7 +176,7 @@ var verbs = []string{
 
 func TestRecordThatCannotBeDecodedIsNotReused(t *testing.T) {
 	r := new(record.Record)
-	g := protocol.Grant{Name: "job", Holder: "a", Request: "r", Token: 5, Attempt: 1 << 31, Term: time.Second}
+	g := protocol.Grant{Name: "job", Holder: "a", Request: "r", Token: 5, Attempt: 1 << 31, TTL: time.Second}
 	require.NoError(t, r.Renew(g, record.At(origin)))
 	data := r.Encode(0)
 	require.False(t, r.Stored("job", 0, 1))

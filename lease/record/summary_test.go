@@ -35,16 +35,16 @@ func TestSummaryOfBeginningIsThatOfAll(t *testing.T) {
 
 func TestBeginningOfCommonRecordSuffices(t *testing.T) {
 	now, r := origin, new(record.Record)
-	_, err := r.Sync(protocol.Sync{Name: "job", Mark: 1, Revision: "0123456789ab", Schedule: "Europe/Berlin */5 * * * *"}, record.At(now))
+	_, err := r.Sync(protocol.Sync{Name: "job", Watermark: 1, Revision: "0123456789ab", Schedule: "Europe/Berlin */5 * * * *"}, record.At(now))
 	require.NoError(t, err)
 	for i := range 2 * protocol.Remembered {
 		now = now.Add(time.Minute)
 		c := protocol.Claim{
-			Name: "job", Occasion: now.UnixMilli(), Holder: "worker-7d9f8b6c5-x2x8k-1a2b3c4d", Request: fmt.Sprint("abcdefghij-", i), Term: time.Minute,
+			Name: "job", Tick: now.UnixMilli(), Holder: "worker-7d9f8b6c5-x2x8k-1a2b3c4d", Request: fmt.Sprint("abcdefghij-", i), TTL: time.Minute,
 		}
 		a, _ := r.Claim(c, record.At(now))
 		require.Equal(t, protocol.Granted, a.Status)
-		g := protocol.Grant{Name: "job", Occasion: c.Occasion, Holder: c.Holder, Request: c.Request, Token: a.Token, Attempt: 1, Term: c.Term}
+		g := protocol.Grant{Name: "job", Tick: c.Tick, Holder: c.Holder, Request: c.Request, Token: a.Token, Attempt: 1, TTL: c.TTL}
 		_, err := r.Settle(g, protocol.OutcomeSucceeded, record.At(now))
 		require.NoError(t, err)
 	}

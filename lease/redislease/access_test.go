@@ -29,7 +29,7 @@ func documentedRights(t *testing.T) (rights, onCluster []string) {
 }
 
 // What scripts call is checked against the ACL as well.
-func TestTheDocumentedRightsAreThoseOfTheScripts(t *testing.T) {
+func TestDocumentedPermissionsAreThoseOfTheScripts(t *testing.T) {
 	rights, onCluster := documentedRights(t)
 	called := map[string]bool{}
 	files, err := filepath.Glob("lua/*.lua")
@@ -60,7 +60,7 @@ func TestTheDocumentedRightsAreThoseOfTheScripts(t *testing.T) {
 	}
 }
 
-func TestTheDocumentedRightsReachNothingElse(t *testing.T) {
+func TestDocumentedPermissionsReachNothingElse(t *testing.T) {
 	rights, onCluster := documentedRights(t)
 	srv := redistest.Start(t, user(append(rights, onCluster...)...))
 	client := redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"})
@@ -90,7 +90,7 @@ func user(rights ...string) redistest.Option {
 	return redistest.WithConf("user", append([]string{"app", "on", ">secret"}, rights...)...)
 }
 
-func TestTheDocumentedRightsAreEnough(t *testing.T) {
+func TestDocumentedPermissionsAreEnough(t *testing.T) {
 	rights, _ := documentedRights(t)
 	srv := redistest.Start(t, user(rights...))
 	s := openFor(t, redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"}))
@@ -101,14 +101,14 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 	require.Empty(t, receive(t, woken))
 	g := granted(t, s, claimOf("lock", 0, "a", "r"))
 	require.NoError(t, s.Release(t.Context(), g))
-	for receive(t, woken) != "lock" { // what was triggered a moment ago is told, too
+	for receive(t, woken) != "lock" { // what was triggered a moment ago is notified, too
 	}
 	cancel()
 	require.ErrorIs(t, receive(t, ended), context.Canceled)
 }
 
 // What is triggered Watch tells all the same, since it asks.
-func TestWithoutTheRightToPublishOnlyWakingIsMissing(t *testing.T) {
+func TestOnlyNotificationsNeedThePublishPermission(t *testing.T) {
 	rights, _ := documentedRights(t)
 	for what, lacks := range map[string][]string{"commands": {"-@pubsub"}, "channels": {"resetchannels"}} {
 		t.Run(what, func(t *testing.T) {
@@ -121,19 +121,19 @@ func TestWithoutTheRightToPublishOnlyWakingIsMissing(t *testing.T) {
 			require.NoError(t, err)
 			woken, ended := make(chan int64, 16), make(chan error, 1)
 			go func() {
-				ended <- s.Watch(t.Context(), func(name string, occasion int64) {
+				ended <- s.Watch(t.Context(), func(name string, tick int64) {
 					if name == "other" {
-						woken <- occasion
+						woken <- tick
 					}
 				})
 			}()
-			require.Equal(t, triggered.Occasion, receive(t, woken))
+			require.Equal(t, triggered.Tick, receive(t, woken))
 			require.ErrorContains(t, receive(t, ended), "NOPERM")
 		})
 	}
 }
 
-func TestAWrongPasswordIsToldAtOnce(t *testing.T) {
+func TestWrongPasswordIsReportedAtOnce(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithConf("requirepass", "it is \"secret\""))
 	o, err := redis.ParseURL(srv.URL())
 	require.NoError(t, err)
@@ -162,14 +162,14 @@ func useEverything(t *testing.T, s *redislease.Store) {
 	require.NoError(t, err)
 	require.Equal(t, protocol.Busy, a.Status)
 	require.NoError(t, s.Settle(t.Context(), g, "succeeded"))
-	_, passed, err := s.Pass(t.Context(), protocol.Pass{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p", Holder: "a"})
+	_, passed, err := s.Skip(t.Context(), protocol.Skip{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p", Holder: "a"})
 	require.NoError(t, err)
 	require.True(t, passed)
 	_, _, err = s.Time(t.Context())
 	require.NoError(t, err)
 	r, err := s.Inspect(t.Context(), "job")
 	require.NoError(t, err)
-	require.EqualValues(t, 110, r.Mark)
+	require.EqualValues(t, 110, r.Watermark)
 
 	trigger := protocol.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: long}
 	triggered, err := s.Trigger(t.Context(), trigger)
@@ -179,8 +179,8 @@ func useEverything(t *testing.T, s *redislease.Store) {
 	triggered, err = s.Trigger(t.Context(), trigger)
 	require.NoError(t, err)
 	require.Equal(t, protocol.Repeated, triggered.Status)
-	g = granted(t, s, claimOf("job", triggered.Occasion, "a", "r"))
-	replaces := claimOf("job", triggered.Occasion+10, "b", "r")
+	g = granted(t, s, claimOf("job", triggered.Tick, "a", "r"))
+	replaces := claimOf("job", triggered.Tick+10, "b", "r")
 	replaces.Overlap = protocol.OverlapReplace
 	a, err = s.Claim(t.Context(), replaces)
 	require.NoError(t, err)
@@ -192,9 +192,9 @@ func useEverything(t *testing.T, s *redislease.Store) {
 	require.NoError(t, err)
 	require.NotNil(t, ended)
 
-	require.NoError(t, s.Announce(t.Context(), "a", []byte("info"), long))
-	require.NoError(t, s.Announce(t.Context(), "b", nil, time.Millisecond))
-	require.NoError(t, s.Announce(t.Context(), "c", nil, 0))
+	require.NoError(t, s.SendHeartbeat(t.Context(), "a", []byte("info"), long))
+	require.NoError(t, s.SendHeartbeat(t.Context(), "b", nil, time.Millisecond))
+	require.NoError(t, s.SendHeartbeat(t.Context(), "c", nil, 0))
 	require.Eventually(t, func() bool { // which takes off those whose life has ended
 		members, err := s.Members(t.Context())
 		require.NoError(t, err)

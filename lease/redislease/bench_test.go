@@ -17,7 +17,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Each pair is a claim of a new occasion and its settlement, by many goroutines at once, each with a name of its own;
+// Each pair is a claim of a new tick and its settlement, by many goroutines at once, each with a name of its own;
 // beside it what a lock without any memory costs: SET NX, and a script that deletes the key if the value is ours.
 func BenchmarkClaimSettle(b *testing.B) {
 	for _, goroutines := range []int{1, 16, 256} {
@@ -103,14 +103,14 @@ func inParallel(b *testing.B, goroutines int, pair func(ctx context.Context, g i
 	b.ReportAllocs()
 	ctx, cancel := context.WithCancel(b.Context()) // as every real caller's can be cancelled
 	defer cancel()
-	var left atomic.Int64
-	left.Store(int64(b.N))
+	var remaining atomic.Int64
+	remaining.Store(int64(b.N))
 	errs := make([]error, goroutines)
 	var all sync.WaitGroup
 	b.ResetTimer()
 	for g := range goroutines {
 		all.Go(func() {
-			for n := int64(1); left.Add(-1) >= 0 && errs[g] == nil; n++ {
+			for n := int64(1); remaining.Add(-1) >= 0 && errs[g] == nil; n++ {
 				errs[g] = pair(ctx, g, n)
 			}
 		})

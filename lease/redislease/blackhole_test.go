@@ -17,7 +17,7 @@ import (
 
 // The one who is cut off learns nothing, and has to know all the same. So has he when his application has taken every
 // connection of its own client.
-func TestABlackHoledHoldersContextEndsBeforeTheNextGrant(t *testing.T) {
+func TestCutOffHoldersContextEndsBeforeTheNextGrant(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	proxy := proxytest.New(t, srv.Addr())
@@ -27,15 +27,15 @@ func TestABlackHoledHoldersContextEndsBeforeTheNextGrant(t *testing.T) {
 	defer done()
 	go client.BLPop(busy, time.Minute, "nothing")
 	other := open(t, srv.Addr())
-	keeper := lease.NewKeeper(cutOff)
-	t.Cleanup(keeper.Close)
+	renewer := lease.NewRenewer(cutOff)
+	t.Cleanup(renewer.Close)
 	synced(t, other, "job")
-	for _, occasion := range []int64{0, 100} {
-		c := protocol.Claim{Name: "job", Occasion: occasion, Holder: "a", Term: 1500 * time.Millisecond, Takeovers: 1}
+	for _, tick := range []int64{0, 100} {
+		c := protocol.Claim{Name: "job", Tick: tick, Holder: "a", TTL: 1500 * time.Millisecond, Takeovers: 1}
 		var held *lease.Lease
 		require.Eventually(t, func() bool {
 			var err error
-			held, err = keeper.Acquire(context.Background(), c)
+			held, err = renewer.Acquire(context.Background(), c)
 			return err == nil
 		}, 20*time.Second, 10*time.Millisecond)
 		time.Sleep(700 * time.Millisecond) // it is renewed once

@@ -52,7 +52,7 @@ func ownClient(life context.Context, client redis.UniversalClient, timeout time.
 		o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = 0, 0, 0
 		o.DialerRetries = 1
 		if usesSentinel(&o) {
-			f := newFollower(within(life, timeout, patiently(life, o.Dialer)))
+			f := newMasterFollower(within(life, timeout, withinLife(life, o.Dialer)))
 			o.Dialer = f.connect
 			go f.follow(life)
 		} else {

@@ -61,7 +61,7 @@ func TestEachCallIsOneCommand(t *testing.T) {
 	} {
 		one(verb, func() error { return everyVerb(r.store, g)[verb](t.Context()) })
 	}
-	for _, verb := range []string{"pause", "resume"} { // and a note for those who hear of it by no message
+	for _, verb := range []string{"pause", "resume"} { // and a note for those that learn of it by no message
 		some(2, verb, func() error { return everyVerb(r.store, g)[verb](t.Context()) })
 	}
 
@@ -87,7 +87,7 @@ func used(p *proxytest.Proxy) map[string]int {
 	return commands
 }
 
-func TestWhatIsAskedAtOnceTravelsTogether(t *testing.T) {
+func TestRequestsOfOneMomentTravelTogether(t *testing.T) {
 	r := newRig(t)
 	const claimers = 400
 	r.proxy.Delay(50 * time.Millisecond)
@@ -171,7 +171,7 @@ func TestNamespacesAreApart(t *testing.T) {
 	require.ErrorIs(t, receive(t, ended), context.Canceled)
 }
 
-func TestFaultyOptionsAreToldAllAtOnce(t *testing.T) {
+func TestFaultyOptionsAreReportedTogether(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{})
 	defer func() { require.NoError(t, ring.Close()) }()
 	_, err := redislease.New(ring, "not a name", redislease.WithTimeout(time.Millisecond))

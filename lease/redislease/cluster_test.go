@@ -88,7 +88,7 @@ func TestStoreOnCluster(t *testing.T) {
 		}))
 }
 
-func TestOnClusterOneFrozenNodeHarmsOnlyItsOwnLeases(t *testing.T) {
+func TestFrozenClusterNodeHarmsOnlyItsOwnLeases(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	s := openFor(t, redis.NewClusterClient(c.options()), redislease.WithTimeout(time.Second))
@@ -178,7 +178,7 @@ func (c *cluster) move(t *testing.T, slot int64, from, to int, underway func()) 
 	}
 }
 
-func TestOnClusterACallThatGetsNoAnswerReturns(t *testing.T) {
+func TestUnansweredCallReturnsOnCluster(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	for how, l := range limits {
@@ -199,7 +199,7 @@ func TestOnClusterACallThatGetsNoAnswerReturns(t *testing.T) {
 	}
 }
 
-func TestOnClusterAFailoverIsFollowed(t *testing.T) {
+func TestFailoverOfClusterIsFollowed(t *testing.T) {
 	t.Parallel()
 	const nodeTimeout = 500 * time.Millisecond
 	fast := redistest.WithConf("cluster-node-timeout", fmt.Sprint(nodeTimeout.Milliseconds()))
@@ -228,7 +228,7 @@ func TestOnClusterAFailoverIsFollowed(t *testing.T) {
 	l.isTold(s, here)
 	l.end()
 	require.NoError(t, s.Settle(t.Context(), later, "succeeded"))
-	// The replica may not even have had the record's mark: then nobody is granted anything before it is made anew.
+	// The replica may not even have had the record's watermark: then nobody is granted anything before it is made again.
 	a, err := s.Claim(t.Context(), claimOf(name, 101, "b", "r"))
 	require.NoError(t, err)
 	if a.Status == protocol.Unknown {

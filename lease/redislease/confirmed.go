@@ -10,7 +10,7 @@ import (
 // confirmedAs calls a verb about a name. Where replicas have to confirm it, a change that was made before, by a request
 // whose answer was lost or not confirmed, changes nothing: then what is there is confirmed.
 func (s *Store) confirmedAs(ctx context.Context, name string, verb func(ctx context.Context) error) error {
-	if s.unwanted == nil {
+	if s.abandonedClaims == nil {
 		return verb(ctx)
 	}
 	var made atomic.Bool
@@ -21,14 +21,14 @@ func (s *Store) confirmedAs(ctx context.Context, name string, verb func(ctx cont
 }
 
 // Pass implements [protocol.Store].
-func (s *Store) Pass(ctx context.Context, p protocol.Pass) (mark int64, passed bool, err error) {
+func (s *Store) Skip(ctx context.Context, p protocol.Skip) (watermark int64, passed bool, err error) {
 	if err := s.confirmedAs(ctx, p.Name, func(ctx context.Context) (err error) {
-		mark, passed, err = s.Session.Pass(ctx, p)
+		watermark, passed, err = s.Session.Skip(ctx, p)
 		return err
 	}); err != nil {
 		return 0, false, err
 	}
-	return mark, passed, nil
+	return watermark, passed, nil
 }
 
 // Cancel implements [protocol.Canceller].

@@ -14,7 +14,7 @@ func (s *Store) Pause(ctx context.Context, name string, p protocol.Pause) (pause
 	}); err != nil {
 		return protocol.Pause{}, err
 	}
-	_ = s.note(ctx, name, protocol.Ruled) // claims tell of it, too
+	_ = s.note(ctx, name, protocol.PauseChanged) // claims tell of it, too
 	return pause, nil
 }
 
@@ -26,7 +26,7 @@ func (s *Store) Resume(ctx context.Context, name string, r protocol.Resume) (pau
 	}); err != nil {
 		return nil, err
 	}
-	_ = s.note(ctx, name, protocol.Ruled)
+	_ = s.note(ctx, name, protocol.PauseChanged)
 	return pause, nil
 }
 
@@ -34,7 +34,7 @@ func (s *Store) Resume(ctx context.Context, name string, r protocol.Resume) (pau
 func (s *Store) Repair(ctx context.Context, q protocol.Repair) (protocol.Repaired, error) {
 	repaired, err := s.Session.Repair(ctx, q)
 	if err == nil {
-		_ = s.note(ctx, q.Name, protocol.Ruled) // the next sync shows it, too
+		_ = s.note(ctx, q.Name, protocol.PauseChanged) // the next sync shows it, too
 	}
 	return repaired, err
 }
@@ -46,7 +46,7 @@ func (s *Store) Trigger(ctx context.Context, t protocol.Trigger) (a protocol.Tri
 		return err
 	})
 	if err == nil && a.Status == protocol.Opened {
-		err = s.note(ctx, t.Name, a.Occasion)
+		err = s.note(ctx, t.Name, a.Tick)
 	}
 	if err != nil {
 		return protocol.Triggered{}, err
@@ -63,7 +63,7 @@ func (s *Store) Remove(ctx context.Context, q protocol.Remove) (a protocol.Remov
 		return protocol.Removed{}, err
 	}
 	if a.Status == protocol.RecordRemoved {
-		_ = s.note(ctx, q.Name, protocol.Ruled) // the next sync makes the record again, too
+		_ = s.note(ctx, q.Name, protocol.PauseChanged) // the next sync makes the record again, too
 	}
 	return a, nil
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// Driven alike, the locks on Redis and those in memory answer alike, show alike, and tell the same of those who wait whose
+// Driven alike, the locks on Redis and those in memory answer alike, show alike, and tell the same of waiters whose
 // turn it is.
 func TestLocksOnRedisAndInMemoryAnswerAlike(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	s, admin := open(t, srv.Addr(), redislease.WithTimeout(20*time.Second)), srv.Client(t)
-	heard := admin.Subscribe(t.Context(), lineChannel)
+	heard := admin.Subscribe(t.Context(), queueChannel)
 	t.Cleanup(func() { _ = heard.Close() })
 	_, err := heard.Receive(t.Context())
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestLocksOnRedisAndInMemoryAnswerAlike(t *testing.T) {
 					close(listens)
 					return
 				}
-				p.told = append(p.told, strings.Join(append([]string{name}, requests...), " ")) // on the caller's goroutine
+				p.notified = append(p.notified, strings.Join(append([]string{name}, requests...), " ")) // on the caller's goroutine
 			})
 		}()
 		<-listens
@@ -63,17 +63,17 @@ func TestLocksOnRedisAndInMemoryAnswerAlike(t *testing.T) {
 	})
 }
 
-const lineChannel = "solotick:default:line"
+const queueChannel = "solotick:default:line"
 
 // lockPair is two stores. What they say differs in times and tokens: a lease or ticket either lasts for longer than the test
 // or has run out before the next step, and tokens are compared by their rank.
 type lockPair struct {
-	ctx    context.Context
-	redis  *redislease.Store
-	memory *memlease.Store
-	admin  *redis.Client
-	heard  *redis.PubSub
-	told   []string // by memory
+	ctx      context.Context
+	redis    *redislease.Store
+	memory   *memlease.Store
+	admin    *redis.Client
+	heard    *redis.PubSub
+	notified []string // by memory
 
 	claims   []protocol.LockClaim
 	grants   [][2]protocol.LockGrant // as each store granted them
@@ -81,7 +81,7 @@ type lockPair struct {
 	requests int
 }
 
-// near is by how much what is left of leases may differ, of which the terms differ by more.
+// near is by how much what is left of leases may differ, of which the TTLs differ by more.
 const near = 6 * time.Second
 
 var (
@@ -95,8 +95,8 @@ func (p *lockPair) claim(t *rapid.T) {
 		Name:    rapid.SampledFrom([]string{"one", "one", "one", "two"}).Draw(t, "name"),
 		Holder:  rapid.SampledFrom([]string{"a", "b"}).Draw(t, "holder"),
 		Request: fmt.Sprint(p.requests),
-		Turn:    rapid.SampledFrom([]protocol.Turn{protocol.TurnAny, protocol.TurnArrival, protocol.TurnArrival, protocol.TurnLargest}).Draw(t, "turn"),
-		Tell:    rapid.IntRange(0, 4).Draw(t, "tell") == 0,
+		Order:   rapid.SampledFrom([]protocol.Order{protocol.OrderAny, protocol.OrderArrival, protocol.OrderArrival, protocol.OrderLargest}).Draw(t, "turn"),
+		Notify:  rapid.IntRange(0, 4).Draw(t, "tell") == 0,
 	}
 	p.draw(t, &c)
 	p.claims = append(p.claims, c)
@@ -107,8 +107,8 @@ func (p *lockPair) draw(t *rapid.T, c *protocol.LockClaim) {
 	c.Limit = rapid.SampledFrom([]int{1, 3, 3, 5, protocol.MaxPermits}).Draw(t, "limit")
 	c.Permits = rapid.SampledFrom([]int{1, 1, 2, c.Limit}).Draw(t, "permits")
 	c.Permits = min(c.Permits, c.Limit)
-	c.Term = rapid.SampledFrom(lockTerms).Draw(t, "term")
-	c.Ticket = rapid.SampledFrom(lockTickets).Draw(t, "ticket")
+	c.TTL = rapid.SampledFrom(lockTerms).Draw(t, "term")
+	c.WaiterTTL = rapid.SampledFrom(lockTickets).Draw(t, "ticket")
 }
 
 func (p *lockPair) repeat(t *rapid.T) {
@@ -135,8 +135,8 @@ func (p *lockPair) ask(t *rapid.T, c protocol.LockClaim) {
 		}
 	}
 	require.Equal(t, p.answer(b, 1), p.answer(a, 0), "%+v", c)
-	require.InDelta(t, b.Left, a.Left, float64(near), "%+v", c)
-	if c.Term == tiny && a.Status == protocol.Granted || c.Ticket == tiny && a.Status == protocol.Queued {
+	require.InDelta(t, b.Remaining, a.Remaining, float64(near), "%+v", c)
+	if c.TTL == tiny && a.Status == protocol.Granted || c.WaiterTTL == tiny && a.Status == protocol.Queued {
 		outlast()
 	}
 }
@@ -165,7 +165,7 @@ func (p *lockPair) known(t *rapid.T, c protocol.LockClaim) (both [2]protocol.Loc
 }
 
 func lockOf(name, holder, request string, permits, limit int) protocol.LockClaim {
-	return protocol.LockClaim{Name: name, Holder: holder, Request: request, Term: long, Permits: permits, Limit: limit}
+	return protocol.LockClaim{Name: name, Holder: holder, Request: request, TTL: long, Permits: permits, Limit: limit}
 }
 
 func (p *lockPair) grant(t *rapid.T) [2]protocol.LockGrant {
@@ -177,8 +177,8 @@ func (p *lockPair) grant(t *rapid.T) [2]protocol.LockGrant {
 		newest = p.grants
 	}
 	g := rapid.SampledFrom(newest).Draw(t, "grant")
-	g[0].Term = rapid.SampledFrom(lockTerms).Draw(t, "term")
-	g[1].Term = g[0].Term
+	g[0].TTL = rapid.SampledFrom(lockTerms).Draw(t, "term")
+	g[1].TTL = g[0].TTL
 	return g
 }
 
@@ -188,9 +188,9 @@ func (p *lockPair) renew(t *rapid.T) {
 		g := p.grant(t)
 		a, b = append(a, g[0]), append(b, g[1])
 	}
-	for i := range a { // one by one: in one call the store in memory extends what it has before it writes anything anew
+	for i := range a { // one by one: in one call the store in memory extends what it has before it writes anything again
 		p.same(t, p.memory.RenewLocks(p.ctx, b[i:i+1])[0], p.redis.RenewLocks(p.ctx, a[i:i+1])[0], a[i])
-		if a[i].Term == tiny {
+		if a[i].TTL == tiny {
 			outlast()
 		}
 	}
@@ -249,27 +249,27 @@ func (p *lockPair) compare(t *rapid.T) {
 		got, err := p.redis.Lock(p.ctx, name)
 		require.NoError(t, err)
 		require.Len(t, got.Holds, len(want.Holds), "want %+v", want)
-		require.Len(t, got.Line, len(want.Line), "want %+v", want)
+		require.Len(t, got.Queue, len(want.Queue), "want %+v", want)
 		for i := range want.Holds {
-			require.InDelta(t, want.Holds[i].Left, got.Holds[i].Left, float64(near))
+			require.InDelta(t, want.Holds[i].Remaining, got.Holds[i].Remaining, float64(near))
 		}
-		for i := range want.Line {
-			require.InDelta(t, want.Line[i].Left, got.Line[i].Left, float64(near))
+		for i := range want.Queue {
+			require.InDelta(t, want.Queue[i].Remaining, got.Queue[i].Remaining, float64(near))
 		}
 		require.Equal(t, p.view(want, 1), p.view(got, 0))
 	}
-	require.Equal(t, p.told, p.heardSince(t))
-	p.told = nil
+	require.Equal(t, p.notified, p.heardSince(t))
+	p.notified = nil
 }
 
 // heardSince returns what was published since it was called last.
 func (p *lockPair) heardSince(t *rapid.T) (heard []string) {
-	const mark = "the end"
-	require.NoError(t, p.admin.Publish(p.ctx, lineChannel, mark).Err())
+	const watermark = "the end"
+	require.NoError(t, p.admin.Publish(p.ctx, queueChannel, watermark).Err())
 	for {
 		m, err := p.heard.ReceiveMessage(p.ctx)
 		require.NoError(t, err)
-		if m.Payload == mark {
+		if m.Payload == watermark {
 			return heard
 		}
 		heard = append(heard, m.Payload)
@@ -278,7 +278,7 @@ func (p *lockPair) heardSince(t *rapid.T) (heard []string) {
 
 func (p *lockPair) answer(a protocol.LockAnswer, store int) protocol.LockAnswer {
 	a.Token = p.rank(a.Token, store)
-	a.Left, a.Now = boolean(a.Left), time.Time{}
+	a.Remaining, a.Now = boolean(a.Remaining), time.Time{}
 	a.Lost = slices.Clone(a.Lost)
 	for i := range a.Lost {
 		a.Lost[i].Token, a.Lost[i].At = p.rank(a.Lost[i].Token, store), time.Time{}
@@ -290,10 +290,10 @@ func (p *lockPair) view(l protocol.Lock, store int) protocol.Lock {
 	l.Token = p.rank(l.Token, store)
 	for i := range l.Holds {
 		h := &l.Holds[i]
-		h.Token, h.Since, h.Left = p.rank(h.Token, store), time.Time{}, boolean(h.Left)
+		h.Token, h.Since, h.Remaining = p.rank(h.Token, store), time.Time{}, boolean(h.Remaining)
 	}
-	for i := range l.Line {
-		l.Line[i].Since, l.Line[i].Left = time.Time{}, boolean(l.Line[i].Left)
+	for i := range l.Queue {
+		l.Queue[i].Since, l.Queue[i].Remaining = time.Time{}, boolean(l.Queue[i].Remaining)
 	}
 	return l
 }
@@ -316,4 +316,4 @@ const tiny = time.Millisecond
 // outlast returns when a tiny lease has run out.
 func outlast() { time.Sleep(3 * tiny) }
 
-func boolean(left time.Duration) time.Duration { return min(max(left, 0), 1) }
+func boolean(remaining time.Duration) time.Duration { return min(max(remaining, 0), 1) }

@@ -17,9 +17,9 @@
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
 //	solotick:NAMESPACE:progress         the channel of a protocol.Publisher
 //	solotick:{NAMESPACE:NAME}:lock      the lock of a name, its holds and its queue, a hash; see lua/lock.lua
-//	solotick:NAMESPACE:line             the channel on which those are told whose turn it is. On Cluster instead:
+//	solotick:NAMESPACE:line             the channel on which those are notified whose turn it is. On Cluster instead:
 //	solotick:{NAMESPACE:NAME}:told      the sharded channel for that lock alone, and
-//	solotick:{NAMESPACE}:told           one that shows whether anything can be told
+//	solotick:{NAMESPACE}:told           one that shows whether anything can be notified
 //
 // Every script touches keys of one hash tag, and only those that it declares; but for the renewal of many locks, which on
 // Cluster is a script for each. A record is one key, and a lock is one, and so each moves with its slot as a whole. So
@@ -34,14 +34,14 @@
 //	For a Node also: +info
 //
 // None of them reaches beyond the keys of the store: no FLUSHALL, KEYS or CONFIG. Without +subscribe, or a channel, Watch tells of what was triggered, within two seconds, and of nothing else, and Listen
-// fails: those who wait for a lock then ask from time to time.
+// fails: waiters for a lock then ask from time to time.
 //
-// # Who is told on Cluster
+// # Who is notified on Cluster
 //
 // What is published there goes to all servers, unless its channel belongs to a slot. So each lock has a channel of its own,
 // of which only the servers that keep the lock know, and a process subscribes to those that it waits for or looks at: from
 // a claim with a Ticket until that has run out, and for five seconds after Lock. They share one connection to each server.
-// A channel that moves, or whose server fails, is subscribed to anew; then all who wait for that lock in the process are
+// A channel that moves, or whose server fails, is subscribed to again; then all who wait for that lock in the process are
 // told, as messages may have been missed. A hold that ForceRelease takes away from a process that neither waits for the
 // same lock nor watches it is noticed there at its next renewal.
 //
@@ -62,19 +62,19 @@
 //   - A client of Sentinel is asked for the master once a second, beside each new connection. When that is another server,
 //     the connections to the one before are closed, whatever that one answers: Sentinel takes ten seconds to make a
 //     replica of it. Keep such a client open for as long as the store, which uses its dialer, and give it a ReadTimeout
-//     of well below a term: for so long, and for each of its MaxRetries, a Sentinel that hangs is waited for.
+//     of well below a TTL: for so long, and for each of its MaxRetries, a Sentinel that hangs is waited for.
 //
 // # Failover
 //
 // Redis replicates asynchronously, so a failover may forget the newest writes. What was settled or renewed is then written
-// anew by those who know of it, and the next grant has a higher token all the same. But what becomes of a grant that only
+// again by those that know of it, and the next grant has a higher token all the same. But what becomes of a grant that only
 // its holder knows of is a choice:
 //
-//	by default           another may be granted the same, and for one term two hold it
+//	by default           another may be granted the same, and for one TTL two hold it
 //	WithReplicas(n)      a grant counts when n replicas have it. With n = all of them, none is ever lost, but while one is
 //	                     away nothing is granted or renewed; with fewer, a replica may be promoted that has not got it
 //	WithFailoverGrace    after a failover nothing new is granted until what was forgotten is over. One server, or Sentinel.
-//	                     A master that was replaced but lives on may still grant and renew for those who reach it; bound
+//	                     A master that was replaced but lives on may still grant and renew for those that reach it; bound
 //	                     that with min-replicas-to-write and min-replicas-max-lag
 //
 // A restart of Redis without its newest data is a failover in this sense; WithReplicas does not help against that.

@@ -12,16 +12,16 @@ import (
 )
 
 // WithFailoverGrace has new grants refused for so long after a failover, a restart or a loss of data of Redis, by the
-// server's clock: the server may not know of grants that another had made before, and all those are over when a term has
+// server's clock: the server may not know of grants that another had made before, and all those are over when a TTL has
 // passed. What is held can still be renewed, settled and released, and what is decided is answered; any other claim
 // fails with an error that matches [ErrFailover], decides nothing, and can be made again. The default, 0, is no grace;
-// otherwise it must be at least the longest term in use, and the same on every replica, and at most [MaxFailoverGrace].
+// otherwise it must be at least the longest TTL in use, and the same on every replica, and at most [MaxFailoverGrace].
 //
 // Each claim asks the server for the id of its replication, which is another after a promotion, after a restart, when
 // the first replica is attached and an hour after the last one has gone, and compares it with the one that the namespace
 // remembers. So there is no grant between a failover and the moment at which somebody notices. A namespace that is used
 // for the first time begins with a grace, since it looks like one that was lost. It does not help against a master that
-// was replaced and goes on granting leases to those who can reach it: set min-replicas-to-write on the server for that,
+// was replaced and goes on granting leases to those that can reach it: set min-replicas-to-write on the server for that,
 // or use [WithReplicas]. It cannot be used on Cluster.
 func WithFailoverGrace(d time.Duration) Option { return func(o *options) { o.grace = d } }
 
@@ -34,11 +34,11 @@ var ErrFailover = errors.New("redislease: no new grants so soon after a failover
 
 // FailoverError says for how long claims are refused.
 type FailoverError struct {
-	Left time.Duration // above 0
+	Remaining time.Duration // above 0
 }
 
 func (e *FailoverError) Error() string {
-	return fmt.Sprintf("redislease: Redis has failed over, was restarted or has lost data: no new grants for another %s; try again then", e.Left)
+	return fmt.Sprintf("redislease: Redis has failed over, was restarted or has lost data: no new grants for another %s; try again then", e.Remaining)
 }
 
 // Is makes errors.Is(err, ErrFailover) true.
@@ -50,7 +50,7 @@ func refusal(cmd *redis.Cmd) error {
 	if !ok || len(r) != 1 {
 		return nil
 	}
-	return &FailoverError{Left: time.Duration(number(r[0])) * time.Microsecond}
+	return &FailoverError{Remaining: time.Duration(number(r[0])) * time.Microsecond}
 }
 
 var (

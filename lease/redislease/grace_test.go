@@ -40,8 +40,8 @@ func refusedFor(t *testing.T, grace time.Duration, claim func() error) {
 		return errors.As(err, &e)
 	}, 20*time.Second, time.Millisecond)
 	require.ErrorIs(t, e, redislease.ErrFailover)
-	require.Positive(t, e.Left)
-	require.LessOrEqual(t, e.Left, grace)
+	require.Positive(t, e.Remaining)
+	require.LessOrEqual(t, e.Remaining, grace)
 }
 
 // grantedInTheEnd claims until it is granted and returns how long that took.
@@ -60,7 +60,7 @@ func grantedInTheEnd(t *testing.T, s protocol.Store, c protocol.Claim) (g protoc
 	return g, time.Since(began)
 }
 
-func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
+func TestNothingNewIsGrantedForTheGraceAfterRestart(t *testing.T) {
 	t.Parallel()
 	const grace = time.Second
 	srv := redistest.Start(t, redistest.WithAOF())
@@ -77,7 +77,7 @@ func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
 	third := lockGranted(t, s, alone)
 	require.NoError(t, s.Settle(t.Context(), granted(t, s, claimOf("job", 103, "a", "r")), "succeeded"))
 	short := claimOf("other", 100, "a", "r")
-	short.Term, short.Takeovers = time.Millisecond, 0
+	short.TTL, short.Takeovers = time.Millisecond, 0
 	granted(t, s, short)
 
 	srv.Restart()
@@ -91,7 +91,7 @@ func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, before.Open, 1)
 
-	// What is held is told, and to its holder granted as before.
+	// What is held is notified, and to its holder granted as before.
 	require.Equal(t, held.Token, granted(t, s, claimOf("job", 100, "a", "r")).Token)
 	require.Equal(t, lock.Token, granted(t, s, claimOf("lock", 0, "a", "r")).Token)
 	require.Equal(t, first.Token, lockGranted(t, s, both[0]).Token)
@@ -99,8 +99,8 @@ func TestAfterARestartNothingNewIsGrantedForTheGrace(t *testing.T) {
 	require.Equal(t, third.Token, lockGranted(t, s, alone).Token)
 	lockRefused(t, s, lockOf("permits", "b", "r", 1, 3), grace)
 	lockRefused(t, s, lockOf("alone", "b", "r", 1, 3), grace)
-	for occasion, want := range map[int64]protocol.Status{100: protocol.Held, 103: protocol.Decided, 50: protocol.Decided} {
-		a, err := later.Claim(t.Context(), claimOf("job", occasion, "b", "r"))
+	for tick, want := range map[int64]protocol.Status{100: protocol.Held, 103: protocol.Decided, 50: protocol.Decided} {
+		a, err := later.Claim(t.Context(), claimOf("job", tick, "b", "r"))
 		require.NoError(t, err)
 		require.Equal(t, want, a.Status)
 	}
@@ -151,7 +151,7 @@ func TestWithoutAGraceNothingIsRemembered(t *testing.T) {
 	require.NotContains(t, info["Commandstats"], "cmdstat_info") // this one is counted when it is done
 }
 
-func TestWithAGraceTheDocumentedRightsAreEnough(t *testing.T) {
+func TestDocumentedPermissionsAreEnoughWithAGrace(t *testing.T) {
 	t.Parallel()
 	rights, _ := documentedRights(t)
 	doc, err := os.ReadFile("doc.go")
@@ -205,20 +205,20 @@ func (p *lossy) failOver(t *testing.T) {
 	p.lead(p.replica)
 }
 
-// TestWhatAFailoverLoses shows what each mode does about a grant that the promoted replica has never heard of.
-func TestWhatAFailoverLoses(t *testing.T) {
+// TestWritesThatAFailoverLoses shows what each mode does about a grant that the promoted replica has never learned of.
+func TestWritesThatAFailoverLoses(t *testing.T) {
 	t.Parallel()
-	const term = 2 * time.Second
+	const ttl = 2 * time.Second
 	claim := func(holder string) protocol.Claim {
-		return protocol.Claim{Name: "lock", Holder: holder, Term: term}
+		return protocol.Claim{Name: "lock", Holder: holder, TTL: ttl}
 	}
 	// prepare returns two replicas of which nothing was granted to any, and the end of the replication.
-	prepare := func(t *testing.T, opts ...redislease.Option) (p *lossy, a, b *lease.Keeper) {
+	prepare := func(t *testing.T, opts ...redislease.Option) (p *lossy, a, b *lease.Renewer) {
 		t.Helper()
 		p = startLossy(t)
-		for _, k := range []**lease.Keeper{&a, &b} {
+		for _, k := range []**lease.Renewer{&a, &b} {
 			s := openFor(t, p.connect(), append(opts, redislease.WithTimeout(500*time.Millisecond))...)
-			*k = lease.NewKeeper(s)
+			*k = lease.NewRenewer(s)
 			t.Cleanup((*k).Close)
 			grantedInTheEnd(t, s, claimOf("before-"+protocol.NewRequest(), 0, "a", "r"))
 		}
@@ -226,7 +226,7 @@ func TestWhatAFailoverLoses(t *testing.T) {
 		p.lose()
 		return p, a, b
 	}
-	acquire := func(t *testing.T, k *lease.Keeper, c protocol.Claim) *lease.Lease {
+	acquire := func(t *testing.T, k *lease.Renewer, c protocol.Claim) *lease.Lease {
 		t.Helper()
 		var l *lease.Lease
 		require.Eventually(t, func() bool {
@@ -249,14 +249,14 @@ func TestWhatAFailoverLoses(t *testing.T) {
 	})
 	t.Run("with a grace the first is over before the second begins", func(t *testing.T) {
 		t.Parallel()
-		p, a, b := prepare(t, redislease.WithFailoverGrace(term))
+		p, a, b := prepare(t, redislease.WithFailoverGrace(ttl))
 		first, err := a.Acquire(t.Context(), claim("a"))
 		require.NoError(t, err)
-		kept, err := a.Acquire(t.Context(), protocol.Claim{Name: "kept", Holder: "a", Term: term})
+		kept, err := a.Acquire(t.Context(), protocol.Claim{Name: "kept", Holder: "a", TTL: ttl})
 		require.NoError(t, err)
 		a.Close() // it is renewed no more, which the promoted server does not know
-		kept = a.Keep(context.Background(), protocol.Claim{Name: "kept", Holder: "a", Request: "r", Term: term},
-			protocol.Answer{Status: protocol.Granted, Token: kept.Token(), Attempt: 1, Left: time.Until(kept.Deadline())}, lease.Sent())
+		kept = a.Keep(context.Background(), protocol.Claim{Name: "kept", Holder: "a", Request: "r", TTL: ttl},
+			protocol.Answer{Status: protocol.Granted, Token: kept.Token(), Attempt: 1, Remaining: time.Until(kept.Deadline())}, lease.Sent())
 		deadline := first.Deadline()
 		p.failOver(t)
 		_, err = b.Acquire(t.Context(), claim("b"))
@@ -265,7 +265,7 @@ func TestWhatAFailoverLoses(t *testing.T) {
 		require.True(t, time.Now().After(deadline))
 		require.Greater(t, second.Token(), first.Token())
 		require.True(t, kept.Valid(), "what its holder renewed is written anew")
-		_, err = b.Acquire(t.Context(), protocol.Claim{Name: "kept", Holder: "b", Term: term})
+		_, err = b.Acquire(t.Context(), protocol.Claim{Name: "kept", Holder: "b", TTL: ttl})
 		require.ErrorIs(t, err, lease.ErrHeld)
 	})
 	t.Run("with replicas to wait for nobody is told that he holds what may be lost", func(t *testing.T) {

@@ -22,9 +22,9 @@ import (
 
 var seed = flag.Uint64("seed", 0, "of the random faults and holders of the histories; 0 draws one")
 
-// Holders that contend for occasions over networks that lose, delay and cut see what a single fenced occasion could have
+// Holders that contend for ticks over networks that lose, delay and cut see what a single fenced tick could have
 // told them, in some order.
-func TestHistoriesAreThoseOfAFencedOccasion(t *testing.T) {
+func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 	seed := *seed
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -46,7 +46,7 @@ func TestHistoriesAreThoseOfAFencedOccasion(t *testing.T) {
 	defer faults.Wait()
 	defer cancel()
 
-	told := map[verdict]int{}
+	notified := map[verdict]int{}
 	for round := 0; round < rounds; round += atOnce {
 		var running sync.WaitGroup
 		results := make([]*history, atOnce)
@@ -63,7 +63,7 @@ func TestHistoriesAreThoseOfAFencedOccasion(t *testing.T) {
 				r.see(o.Attempt, o.Holder)
 			}
 			for _, op := range r.operations {
-				told[op.Output.(output).verdict]++
+				notified[op.Output.(output).verdict]++
 			}
 			result := porcupine.CheckOperationsTimeout(fencedOccasion.ToModel(), r.operations, 30*time.Second)
 			if result != porcupine.Ok {
@@ -74,10 +74,10 @@ func TestHistoriesAreThoseOfAFencedOccasion(t *testing.T) {
 			require.Equal(t, porcupine.Ok, result)
 		}
 	}
-	t.Logf("told: %v", told)
+	t.Logf("told: %v", notified)
 	// Otherwise the histories prove little.
 	for _, v := range []verdict{grantedTo, heldBy, decided, done, fenced, unknown} {
-		require.Positive(t, told[v], "no client was told %q", v)
+		require.Positive(t, notified[v], "no client was told %q", v)
 	}
 }
 
@@ -121,22 +121,22 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// history is what clients asked about one occasion, and what they were told.
+// history is what clients asked about one tick, and what they were told.
 type history struct {
 	name string
-	term time.Duration
+	ttl  time.Duration
 
 	mu         sync.Mutex
 	seen       *sightings
 	operations []porcupine.Operation
 }
 
-// play lets clients contend for an occasion of name until it is settled or time is up.
+// play lets clients contend for a tick of name until it is settled or time is up.
 func (h *histories) play(ctx context.Context, name string, seed uint64) *history {
 	ctx, cancel := context.WithTimeout(ctx, 1500*time.Millisecond)
 	defer cancel()
 	r := &history{
-		name: name, term: 100 * time.Millisecond,
+		name: name, ttl: 100 * time.Millisecond,
 		seen: &sightings{holder: make(map[int]string)},
 	}
 	var clients sync.WaitGroup
@@ -165,7 +165,7 @@ func (c *client) chance(n int) bool { return c.rand.IntN(100) < n }
 func (c *client) contend(ctx context.Context) {
 	for request := 0; ctx.Err() == nil; request++ {
 		claim := claimOf(c.name, 100, fmt.Sprintf("h%d", c.id), fmt.Sprintf("h%d-r%d", c.id, request))
-		claim.Term, claim.Takeovers, claim.OnlyOpen = c.term, 1000, c.chance(30)
+		claim.TTL, claim.Takeovers, claim.OnlyOpen = c.ttl, 1000, c.chance(30)
 		a := c.claim(claim)
 		for tries := 0; a.verdict == unknown && ctx.Err() == nil && tries < 3; tries++ {
 			a = c.claim(claim) // the same request: it may have been granted
@@ -182,8 +182,8 @@ func (c *client) contend(ctx context.Context) {
 			}
 		case grantedTo:
 			c.hold(ctx, protocol.Grant{
-				Name: c.name, Occasion: 100, Holder: claim.Holder, Request: claim.Request,
-				Token: a.token, Attempt: a.attempt, Takeovers: 1000, Term: c.term,
+				Name: c.name, Tick: 100, Holder: claim.Holder, Request: claim.Request,
+				Token: a.token, Attempt: a.attempt, Takeovers: 1000, TTL: c.ttl,
 			})
 		}
 		pause(ctx, time.Duration(c.rand.IntN(40))*time.Millisecond)
@@ -196,10 +196,10 @@ func (c *client) hold(ctx context.Context, g protocol.Grant) {
 		if c.use(renews, g) == fenced {
 			return
 		}
-		pause(ctx, c.term/4)
+		pause(ctx, c.ttl/4)
 	}
 	if c.chance(40) {
-		pause(ctx, c.term+c.term/4) // and wakes too late
+		pause(ctx, c.ttl+c.ttl/4) // and wakes too late
 		if c.chance(50) {
 			c.use(renews, g)
 		}
@@ -228,11 +228,11 @@ func (c *client) hold(ctx context.Context, g protocol.Grant) {
 func (c *client) claim(claim protocol.Claim) output {
 	in := input{
 		action: claims, holder: claim.Holder, request: claim.Request,
-		open: claim.OnlyOpen, sent: time.Now().UnixMicro(), term: claim.Term.Microseconds(), seen: c.seen,
+		open: claim.OnlyOpen, sent: time.Now().UnixMicro(), ttl: claim.TTL.Microseconds(), seen: c.seen,
 	}
 	return c.record(in, func(ctx context.Context) output {
 		a, err := c.store.Claim(ctx, claim)
-		out := output{verdict: unknown, attempt: a.Attempt, token: a.Token, now: a.Now.UnixMicro(), left: a.Left.Microseconds()}
+		out := output{verdict: unknown, attempt: a.Attempt, token: a.Token, now: a.Now.UnixMicro(), remaining: a.Remaining.Microseconds()}
 		switch {
 		case err != nil:
 			return output{verdict: unknown}
@@ -260,7 +260,7 @@ func (h *history) see(attempt int, holder string) {
 func (c *client) use(action action, g protocol.Grant) verdict {
 	in := input{
 		action: action, request: g.Request, attempt: g.Attempt, token: g.Token,
-		sent: time.Now().UnixMicro(), term: g.Term.Microseconds(),
+		sent: time.Now().UnixMicro(), ttl: g.TTL.Microseconds(),
 	}
 	return c.record(in, func(ctx context.Context) output {
 		var err error

@@ -15,7 +15,7 @@ import (
 
 // window is when a lease was proved held.
 type window struct {
-	what       string // a lock, or a name at an occasion
+	what       string // a lock, or a name at a tick
 	token      int64
 	begin, end time.Time
 	settled    bool
@@ -26,7 +26,7 @@ func (w window) String() string {
 }
 
 // whatOf is what a lease is about: nobody else may have it meanwhile.
-func whatOf(l *lease.Lease) string { return fmt.Sprintf("%s at %d", l.Name(), l.Occasion()) }
+func whatOf(l *lease.Lease) string { return fmt.Sprintf("%s at %d", l.Name(), l.Tick()) }
 
 // journal is what holders have written down.
 type journal struct {
@@ -97,7 +97,7 @@ func (j *journal) neverAgain(t *testing.T) {
 	})
 }
 
-// each calls f with the windows of each lock or occasion in the order in which they began.
+// each calls f with the windows of each lock or tick in the order in which they began.
 func (j *journal) each(f func(of []*window)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

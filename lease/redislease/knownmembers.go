@@ -57,7 +57,7 @@ func (s *Store) membersBut(ctx context.Context, known map[string]string) (list [
 	return list, version, err
 }
 
-// withInfos fills in what the holders say about themselves. Those who have left meanwhile are no members.
+// withInfos fills in what the holders say about themselves. Those that have left meanwhile are no members.
 func (s *Store) withInfos(ctx context.Context, list []protocol.Member, holders []any) ([]protocol.Member, error) {
 	cmd, err := s.router.do(ctx, membersInfoScript.command(ctx, s.memberKeys()[:1], holders...))
 	var r []any
@@ -97,9 +97,9 @@ func readKnown(line string) (m protocol.Member, digest string, err error) {
 	if cmp.Or(err, fault) != nil {
 		return m, "", fmt.Errorf("%w: member %q", errReply, line)
 	}
-	m = protocol.Member{Holder: f[0], Left: time.Duration(remaining) * time.Microsecond}
+	m = protocol.Member{Holder: f[0], Remaining: time.Duration(remaining) * time.Microsecond}
 	if heard != 0 {
-		m.Heard = time.UnixMicro(int64(heard)).UTC()
+		m.LastHeartbeat = time.UnixMicro(int64(heard)).UTC()
 	}
 	return m, f[3], nil
 }

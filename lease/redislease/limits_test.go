@@ -25,7 +25,7 @@ const patience = 2 * time.Second
 // failsWithin calls every verb at once and wants each to fail by its limit.
 func failsWithin(t *testing.T, s *redislease.Store, limit time.Duration, newCtx func() (context.Context, context.CancelFunc)) {
 	t.Helper()
-	g := protocol.Grant{Name: "job", Occasion: 100, Holder: "a", Request: "r", Token: 1, Attempt: 1, Term: long}
+	g := protocol.Grant{Name: "job", Tick: 100, Holder: "a", Request: "r", Token: 1, Attempt: 1, TTL: long}
 	var all sync.WaitGroup
 	for verb, call := range everyVerb(s, g) {
 		all.Go(func() {
@@ -62,7 +62,7 @@ var limits = map[string]struct {
 	}},
 }
 
-func TestACallThatGetsNoAnswerReturns(t *testing.T) {
+func TestUnansweredCallReturns(t *testing.T) {
 	for how, l := range limits {
 		t.Run(how, func(t *testing.T) {
 			r := newRig(t, redislease.WithTimeout(l.timeout))
@@ -74,7 +74,7 @@ func TestACallThatGetsNoAnswerReturns(t *testing.T) {
 	}
 }
 
-func TestACallThatGetsNoConnectionReturns(t *testing.T) {
+func TestUnconnectedCallReturns(t *testing.T) {
 	dialers := map[string]func(t *testing.T) *redis.Options{
 		"the server does not say hello": func(t *testing.T) *redis.Options {
 			proxy := proxytest.New(t, redistest.Start(t).Addr())
@@ -98,7 +98,7 @@ func TestACallThatGetsNoConnectionReturns(t *testing.T) {
 	}
 }
 
-func TestAFrozenServerIsWaitedForOnlySoLongAndWorksAgain(t *testing.T) {
+func TestFrozenServerDelaysCallsForABoundedTime(t *testing.T) {
 	srv := redistest.Start(t)
 	const holders = 8
 	var stores []*redislease.Store
@@ -184,5 +184,5 @@ func TestErrorsKeepTheirReason(t *testing.T) {
 	cancel(enough)
 	_, err = r.store.Claim(ctx, claimOf("job", 0, "a", "r"))
 	require.ErrorIs(t, err, enough)
-	require.ErrorIs(t, renewed(r.store, ctx, protocol.Grant{Name: "job", Holder: "a", Request: "r", Token: 1, Attempt: 1, Term: long}), enough)
+	require.ErrorIs(t, renewed(r.store, ctx, protocol.Grant{Name: "job", Holder: "a", Request: "r", Token: 1, Attempt: 1, TTL: long}), enough)
 }

@@ -44,10 +44,10 @@ func startLoad(t *testing.T, connect func() redis.UniversalClient, namespace str
 	for r := range replicas {
 		s := openForIn(t, connect(), namespace, append(opts, redislease.WithTimeout(loadTimeout))...)
 		l.stores = append(l.stores, s)
-		keeper := lease.NewKeeper(s)
-		t.Cleanup(keeper.Close)
+		renewer := lease.NewRenewer(s)
+		t.Cleanup(renewer.Close)
 		for h := range hands {
-			l.done.Go(func() { l.work(ctx, keeper, fmt.Sprintf("r%dh%d", r, h)) })
+			l.done.Go(func() { l.work(ctx, renewer, fmt.Sprintf("r%dh%d", r, h)) })
 		}
 	}
 	t.Cleanup(l.end)
@@ -60,16 +60,16 @@ func (l *load) end() {
 	l.done.Wait()
 }
 
-// work takes one lease after the other: a plain lock, or an occasion that is settled at its end.
-func (l *load) work(ctx context.Context, keeper *lease.Keeper, holder string) {
+// work takes one lease after the other: a plain lock, or a tick that is settled at its end.
+func (l *load) work(ctx context.Context, renewer *lease.Renewer, holder string) {
 	for ctx.Err() == nil {
-		c := protocol.Claim{Name: l.names[rand.IntN(len(l.names))], Holder: holder, Term: loadTerm, Takeovers: 1000}
+		c := protocol.Claim{Name: l.names[rand.IntN(len(l.names))], Holder: holder, TTL: loadTerm, Takeovers: 1000}
 		if rand.IntN(2) == 0 {
-			c.Occasion = time.Now().Truncate(100 * time.Millisecond).UnixMilli() // as others may at the same time
+			c.Tick = time.Now().Truncate(100 * time.Millisecond).UnixMilli() // as others may at the same time
 		} else {
 			c.Name += "-lock"
 		}
-		held, err := keeper.Acquire(ctx, c)
+		held, err := renewer.Acquire(ctx, c)
 		begin := time.Now()
 		if err != nil {
 			linger(ctx, 5*time.Millisecond)
@@ -82,7 +82,7 @@ func (l *load) work(ctx context.Context, keeper *lease.Keeper, holder string) {
 		linger(held.Context(), hold)
 		w := l.write(held, begin)
 		limit, cancel := context.WithTimeout(context.Background(), time.Second)
-		if c.Occasion == 0 {
+		if c.Tick == 0 {
 			_ = held.Release(limit)
 		} else if held.Settle(limit, "succeeded") == nil {
 			l.settle(w)
@@ -109,7 +109,7 @@ func linger(ctx context.Context, d time.Duration) {
 	}
 }
 
-// kept are leases of a long term, of names that nobody else wants.
+// kept are leases of a long TTL, of names that nobody else wants.
 type kept struct {
 	t      *testing.T
 	leases []*lease.Lease
@@ -118,13 +118,13 @@ type kept struct {
 // keep holds so many until the end of t.
 func keep(t *testing.T, s protocol.Store, count int) *kept {
 	t.Helper()
-	keeper := lease.NewKeeper(s)
-	t.Cleanup(keeper.Close)
+	renewer := lease.NewRenewer(s)
+	t.Cleanup(renewer.Close)
 	k := &kept{t: t}
 	for i := range count {
-		c := protocol.Claim{Name: fmt.Sprintf("kept%d", i), Occasion: 100, Holder: "a", Term: 30 * time.Second}
+		c := protocol.Claim{Name: fmt.Sprintf("kept%d", i), Tick: 100, Holder: "a", TTL: 30 * time.Second}
 		require.Eventually(t, func() bool {
-			l, err := keeper.Acquire(context.Background(), c)
+			l, err := renewer.Acquire(context.Background(), c)
 			k.leases = append(k.leases, l)
 			if err != nil {
 				k.leases = k.leases[:i]

@@ -71,7 +71,7 @@ func lockID(holder, request string) string { return holder + " " + request }
 
 func (s *Store) lockClaimCmd(ctx context.Context, c *protocol.LockClaim) *redis.Cmd {
 	return s.lockScripts().claim.command(ctx, []string{s.lockKey(c.Name)}, lockID(c.Holder, c.Request),
-		c.Permits, c.Limit, c.Term.Microseconds(), int(c.Turn), c.Ticket.Microseconds(), digit(c.Tell), c.Known)
+		c.Permits, c.Limit, c.TTL.Microseconds(), int(c.Order), c.WaiterTTL.Microseconds(), digit(c.Notify), c.Known)
 }
 
 // ClaimLock implements [protocol.Locker].
@@ -88,24 +88,24 @@ func (s *Store) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.L
 
 func (s *Store) claimLock(ctx context.Context, c *protocol.LockClaim) (a protocol.LockAnswer, err error) {
 	id := claimID{name: c.Name, lock: true, holder: c.Holder, request: c.Request}
-	if s.unwanted != nil {
-		if err := s.unwanted.await(ctx, id); err != nil {
+	if s.abandonedClaims != nil {
+		if err := s.abandonedClaims.await(ctx, id); err != nil {
 			return a, err
 		}
 	}
 	if err := s.values.check(ctx); err != nil {
 		return a, err
 	}
-	if c.Ticket > 0 {
-		s.interest.note(c.Name, c.Ticket+besides)
+	if c.WaiterTTL > 0 {
+		s.interest.note(c.Name, c.WaiterTTL+graceAfterTTL)
 	}
 	cmd, err := s.router.do(ctx, s.guard(ctx, s.lockClaimCmd(ctx, c)))
 	few := short(cmd, err)
 	if err != nil && !few {
 		return a, err
 	}
-	if left := refusal(cmd); left != nil {
-		return a, left
+	if remaining := refusal(cmd); remaining != nil {
+		return a, remaining
 	}
 	a, fault := readLockAnswer(cmd, c)
 	switch {
@@ -115,7 +115,7 @@ func (s *Store) claimLock(ctx context.Context, c *protocol.LockClaim) (a protoco
 		return a, nil
 	case a.Status == protocol.Granted:
 		g := c.Grant(a)
-		s.unwanted.add(id, c.Term, func(ctx context.Context) error { return s.ReleaseLock(ctx, g) })
+		s.abandonedClaims.add(id, c.TTL, func(ctx context.Context) error { return s.ReleaseLock(ctx, g) })
 	}
 	return a, err
 }
@@ -217,7 +217,7 @@ func (s *Store) lockRenewal(ctx context.Context, grants []protocol.LockGrant, pa
 	for i, n := range part {
 		g := &grants[n]
 		keys[i] = s.lockKey(g.Name)
-		args = append(args, lockID(g.Holder, g.Request), g.Token, g.Permits, g.Limit, g.Term.Microseconds(), digit(g.Tell))
+		args = append(args, lockID(g.Holder, g.Request), g.Token, g.Permits, g.Limit, g.TTL.Microseconds(), digit(g.Notify))
 	}
 	return lockRenewScript.command(ctx, keys, args...)
 }
@@ -274,5 +274,5 @@ func (s *Store) Lock(ctx context.Context, name string) (protocol.Lock, error) {
 }
 
 func (s *Store) lockViewCmd(ctx context.Context, key string) *redis.Cmd {
-	return lockViewScript.command(ctx, []string{key}, protocol.MaxLine)
+	return lockViewScript.command(ctx, []string{key}, protocol.MaxQueue)
 }

@@ -23,13 +23,13 @@ var lockKinds = []struct {
 	name    string
 	limit   int
 	permits []int
-	turn    protocol.Turn
+	turn    protocol.Order
 }{
-	{"mutex", 1, []int{1}, protocol.TurnAny},
-	{"semaphore", 3, []int{1, 1, 2, 3}, protocol.TurnAny},
-	{"readers and writers", protocol.MaxPermits, []int{1, 1, 1, protocol.MaxPermits}, protocol.TurnAny},
-	{"mutex in turn", 1, []int{1}, protocol.TurnArrival},
-	{"writers first", protocol.MaxPermits, []int{1, 1, 1, protocol.MaxPermits}, protocol.TurnLargest},
+	{"mutex", 1, []int{1}, protocol.OrderAny},
+	{"semaphore", 3, []int{1, 1, 2, 3}, protocol.OrderAny},
+	{"readers and writers", protocol.MaxPermits, []int{1, 1, 1, protocol.MaxPermits}, protocol.OrderAny},
+	{"mutex in turn", 1, []int{1}, protocol.OrderArrival},
+	{"writers first", protocol.MaxPermits, []int{1, 1, 1, protocol.MaxPermits}, protocol.OrderLargest},
 }
 
 // Holders that contend for locks over networks that lose, delay and cut see what a single fenced lock could have told
@@ -53,31 +53,31 @@ func TestHistoriesAreThoseOfFencedLocks(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var faults sync.WaitGroup
 	faults.Go(func() { h.disturb(ctx, rand.New(rand.NewPCG(seed, 0))) })
-	told, checked := map[verdict]int{}, 0
+	notified, checked := map[verdict]int{}, 0
 	for round := range rounds {
 		var running sync.WaitGroup
 		results := make([]*lockHistory, len(lockKinds))
 		for k := range lockKinds {
 			results[k] = &lockHistory{
-				name: fmt.Sprintf("lock%d-%d", round, k), kind: k, term: 80 * time.Millisecond, stores: h.stores, direct: direct,
+				name: fmt.Sprintf("lock%d-%d", round, k), kind: k, ttl: 80 * time.Millisecond, stores: h.stores, direct: direct,
 			}
 			running.Go(func() { results[k].play(t.Context(), seed+uint64(len(lockKinds)*round+k)) })
 		}
 		running.Wait()
 		for _, r := range results {
 			r.show(t)
-			if r.check(t, told) {
+			if r.check(t, notified) {
 				checked++
 			}
 		}
 	}
 	cancel()
 	faults.Wait()
-	t.Logf("told: %v", told)
+	t.Logf("told: %v", notified)
 	require.GreaterOrEqual(t, 2*checked, rounds*len(lockKinds), "the others came to no end in time")
 	// Otherwise the histories prove little.
 	for _, v := range []verdict{grantedTo, heldBy, done, fenced, unknown} {
-		require.Positive(t, told[v], "no client was told %q", v)
+		require.Positive(t, notified[v], "no client was told %q", v)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestHistoriesAreThoseOfFencedLocks(t *testing.T) {
 type lockHistory struct {
 	name   string
 	kind   int
-	term   time.Duration
+	ttl    time.Duration
 	stores []*redislease.Store
 	direct *redislease.Store
 
@@ -126,10 +126,10 @@ func (h *lockHistory) show(t *testing.T) {
 }
 
 // check wants the history to be one of a fenced lock, and reports whether there was time to find out.
-func (h *lockHistory) check(t *testing.T, told map[verdict]int) bool {
+func (h *lockHistory) check(t *testing.T, notified map[verdict]int) bool {
 	t.Helper()
 	for _, op := range h.operations {
-		told[op.Output.(lockOutput).verdict]++
+		notified[op.Output.(lockOutput).verdict]++
 	}
 	result := porcupine.CheckOperationsTimeout(fencedLock.ToModel(), h.operations, 5*time.Second)
 	if result == porcupine.Illegal {
@@ -167,9 +167,9 @@ func (c *lockClient) contend(ctx context.Context) {
 	for request := 0; ctx.Err() == nil; request++ {
 		name := fmt.Sprintf("h%d-r%d", c.id, request)
 		claim := lockOf(c.name, name, "r", kind.permits[c.rand.IntN(len(kind.permits))], kind.limit)
-		claim.Term, claim.Turn = c.term, kind.turn
+		claim.TTL, claim.Order = c.ttl, kind.turn
 		if c.chance(70) {
-			claim.Ticket = c.term
+			claim.WaiterTTL = c.ttl
 		}
 		var a lockOutput
 		for tries := 0; tries < 8 && ctx.Err() == nil; tries++ {
@@ -202,10 +202,10 @@ func (c *lockClient) hold(ctx context.Context, g protocol.LockGrant) {
 		if c.use(renews, g) == fenced {
 			break
 		}
-		pause(ctx, c.term/4)
+		pause(ctx, c.ttl/4)
 	}
 	if c.chance(30) {
-		pause(ctx, c.term+c.term/4) // and wakes too late
+		pause(ctx, c.ttl+c.ttl/4) // and wakes too late
 		if c.chance(50) {
 			c.use(renews, g)
 		}
@@ -234,12 +234,12 @@ func (c *lockClient) end(action action, g protocol.LockGrant) {
 func (c *lockClient) claim(claim protocol.LockClaim) lockOutput {
 	in := lockInput{
 		action: claims, holder: claim.Holder, permits: claim.Permits, limit: claim.Limit,
-		inLine: claim.Turn != protocol.TurnAny, sent: time.Now().UnixMicro(), term: claim.Term.Microseconds(),
+		inLine: claim.Order != protocol.OrderAny, sent: time.Now().UnixMicro(), ttl: claim.TTL.Microseconds(),
 	}
 	return c.record(in, func(ctx context.Context, s *redislease.Store) lockOutput {
 		a, err := s.ClaimLock(ctx, claim)
 		out := lockOutput{
-			verdict: heldBy, holder: a.Holder, token: a.Token, now: a.Now.UnixMicro(), left: a.Left.Microseconds(),
+			verdict: heldBy, holder: a.Holder, token: a.Token, now: a.Now.UnixMicro(), remaining: a.Remaining.Microseconds(),
 		}
 		switch {
 		case err != nil:
@@ -259,7 +259,7 @@ func (c *lockClient) claim(claim protocol.LockClaim) lockOutput {
 func (c *lockClient) use(action action, g protocol.LockGrant) verdict {
 	in := lockInput{
 		action: action, holder: g.Holder, permits: g.Permits, limit: g.Limit, token: g.Token,
-		sent: time.Now().UnixMicro(), term: g.Term.Microseconds(),
+		sent: time.Now().UnixMicro(), ttl: g.TTL.Microseconds(),
 	}
 	return c.record(in, func(ctx context.Context, s *redislease.Store) lockOutput {
 		var err error

@@ -13,7 +13,7 @@ import (
 // lockState is what the model knows of a lock. It is never changed: each step makes another.
 type lockState struct {
 	now     int64 // us of the server's clock: what comes later is answered no earlier
-	highest int64 // token that anybody was told of
+	highest int64 // token that anybody was notified of
 	holds   []lockHold
 	lost    map[int64]bool // tokens of what was taken away
 	key     string         // of all that
@@ -23,7 +23,7 @@ type lockState struct {
 type lockHold struct {
 	holder  string
 	permits int
-	token   int64 // 0 while nobody was told of it: it is then above after
+	token   int64 // 0 while nobody was notified of it: it is then above after
 	after   int64
 	until   int64 // its lease does not end before, in us of the server's clock
 }
@@ -42,18 +42,18 @@ type lockInput struct {
 	inLine  bool  // it may have to wait for others who wait
 	token   int64 // of the grant
 	sent    int64 // us; this machine's clock is the server's
-	term    int64 // us
+	ttl     int64 // us
 }
 
-// lockOutput is what a client was told.
+// lockOutput is what a client was notified.
 type lockOutput struct {
-	verdict verdict
-	holder  string // in the way
-	token   int64  // of the grant, or of what is in the way
-	now     int64  // of the server's clock, us
-	left    int64  // us
-	lost    []lockHold
-	holds   []lockHold // of what was shown
+	verdict   verdict
+	holder    string // in the way
+	token     int64  // of the grant, or of what is in the way
+	now       int64  // of the server's clock, us
+	remaining int64  // us
+	lost      []lockHold
+	holds     []lockHold // of what was shown
 }
 
 // fencedLock says what may happen to a lock of which no more than its limit is held at a time, under rising tokens: a mutex,
@@ -124,7 +124,7 @@ func (l lockState) with(h lockHold) lockState {
 	return l
 }
 
-// see takes in that somebody was told of the token of a hold, and that its lease does not end before until. It fails if
+// see takes in that somebody was notified of the token of a hold, and that its lease does not end before until. It fails if
 // that is another grant.
 func (l lockState) see(holder string, token, until int64) (lockState, bool) {
 	i := l.find(holder)
@@ -158,17 +158,17 @@ func (l lockState) claim(i lockInput, a lockOutput) []lockState {
 	if a.verdict == heldBy {
 		if a.token != 0 {
 			var ok bool
-			if l, ok = l.see(a.holder, a.token, a.now+a.left); !ok {
+			if l, ok = l.see(a.holder, a.token, a.now+a.remaining); !ok {
 				return nil
 			}
 		}
-		if a.left <= 0 || mine >= 0 || !i.inLine && l.held()+i.permits <= i.limit {
+		if a.remaining <= 0 || mine >= 0 || !i.inLine && l.held()+i.permits <= i.limit {
 			return nil
 		}
 		return []lockState{l}
 	}
 	if mine >= 0 { // asked again
-		l, ok := l.see(i.holder, a.token, a.now+a.left)
+		l, ok := l.see(i.holder, a.token, a.now+a.remaining)
 		if !ok || len(a.lost) > 0 {
 			return nil
 		}
@@ -177,7 +177,7 @@ func (l lockState) claim(i lockInput, a lockOutput) []lockState {
 	if a.token <= l.highest || l.held()+i.permits > i.limit {
 		return nil
 	}
-	return []lockState{l.with(lockHold{holder: i.holder, permits: i.permits, token: a.token, until: a.now + a.left})}
+	return []lockState{l.with(lockHold{holder: i.holder, permits: i.permits, token: a.token, until: a.now + a.remaining})}
 }
 
 // mayClaim is a claim of which nobody knows whether it was done: and when, so that any of the leases may have run out, those
@@ -193,7 +193,7 @@ func (l lockState) mayClaim(i lockInput) (next []lockState) {
 	then := func(l lockState) {
 		if l.find(i.holder) < 0 && l.held()+i.permits <= i.limit {
 			next = append(next, l.with(lockHold{
-				holder: i.holder, permits: i.permits, after: l.highest, until: l.now + i.term,
+				holder: i.holder, permits: i.permits, after: l.highest, until: l.now + i.ttl,
 			}))
 		}
 	}
@@ -229,7 +229,7 @@ func (l lockState) use(i lockInput, a lockOutput) []lockState {
 			return nil
 		}
 		if current {
-			l, _ = l.see(i.holder, i.token, i.sent+i.term)
+			l, _ = l.see(i.holder, i.token, i.sent+i.ttl)
 		}
 		return []lockState{l}
 	case a.verdict == fenced:

@@ -35,7 +35,7 @@ func queued(t testing.TB, s protocol.Locker, c protocol.LockClaim) {
 }
 
 func waiting(c protocol.LockClaim) protocol.LockClaim {
-	c.Ticket, c.Turn = long, protocol.TurnArrival
+	c.WaiterTTL, c.Order = long, protocol.OrderArrival
 	return c
 }
 
@@ -57,7 +57,7 @@ func useLocks(t *testing.T, s *redislease.Store, before func(verb string), after
 		l, err := s.Lock(t.Context(), "lock")
 		require.NoError(t, err)
 		require.Len(t, l.Holds, 2)
-		require.Len(t, l.Line, 1)
+		require.Len(t, l.Queue, 1)
 	})
 	do("list", func() {
 		locks, next, err := s.Locks(t.Context(), "lo", "", 1000)
@@ -73,14 +73,14 @@ func useLocks(t *testing.T, s *redislease.Store, before func(verb string), after
 	do("release", func() { require.NoError(t, s.ReleaseLock(t.Context(), g)) })
 	do("take the turn", func() {
 		c := waiting(lockOf("lock", "c", "r", 2, 2))
-		c.Term = time.Millisecond
+		c.TTL = time.Millisecond
 		lockGranted(t, s, c)
 		outlast()
 	})
 	do("take away", func() { lockGranted(t, s, lockOf("lock", "a", "r2", 2, 2)) })
 }
 
-func TestTheDocumentedRightsAreEnoughForLocks(t *testing.T) {
+func TestDocumentedPermissionsAreEnoughForLocks(t *testing.T) {
 	rights, _ := documentedRights(t)
 	srv := redistest.Start(t, user(rights...))
 	s := openFor(t, redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"}))
@@ -102,7 +102,7 @@ func TestLocksNeedNoRightToPublish(t *testing.T) {
 	require.ErrorContains(t, s.Listen(t.Context(), func(string, []string) {}), "NOPERM")
 }
 
-func TestListenTellsThatItsConnectionFailed(t *testing.T) {
+func TestListenReportsThatItsConnectionFailed(t *testing.T) {
 	r := newRig(t, redislease.WithTimeout(300*time.Millisecond))
 	heard, ended := make(chan string, 16), make(chan error, 1)
 	go func() { ended <- r.store.Listen(t.Context(), func(name string, _ []string) { heard <- name }) }()
@@ -111,7 +111,7 @@ func TestListenTellsThatItsConnectionFailed(t *testing.T) {
 	require.ErrorContains(t, receive(t, ended), "listen: ")
 }
 
-func TestAServerThatLostItsScriptsGetsTheSourceOfThoseOfLocks(t *testing.T) {
+func TestLockScriptsAreSentAgainAfterServerLostThem(t *testing.T) {
 	r := newRig(t)
 	admin := r.srv.Client(t)
 	var verb string
@@ -122,7 +122,7 @@ func TestAServerThatLostItsScriptsGetsTheSourceOfThoseOfLocks(t *testing.T) {
 	}, func() { require.Positive(t, r.proxy.CommandsByName()["EVAL"], verb) })
 }
 
-func TestOutOfMemoryRefusesClaimsOfLocksAndKeepsWhatIsHeld(t *testing.T) {
+func TestFullMemoryRefusesLockClaimsAndKeepsHolds(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithConf("maxmemory-policy", "noeviction"))
 	admin, s := srv.Client(t), open(t, srv.Addr())
 	one := lockGranted(t, s, lockOf("mutex", "a", "r", 1, 1))
@@ -145,7 +145,7 @@ func TestOutOfMemoryRefusesClaimsOfLocksAndKeepsWhatIsHeld(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, held)
 	require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{
-		Name: "mutex", Holder: "b", Request: "r", Term: long, Permits: 1, Limit: 1,
+		Name: "mutex", Holder: "b", Request: "r", TTL: long, Permits: 1, Limit: 1,
 	}))
 	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	lockGranted(t, s, lockOf("mutex", "c", "r", 1, 1))
@@ -155,7 +155,7 @@ func TestOutOfMemoryRefusesClaimsOfLocksAndKeepsWhatIsHeld(t *testing.T) {
 	require.Empty(t, l.Holds)
 }
 
-func TestLockTokensRiseWhenTheServersClockGoesBack(t *testing.T) {
+func TestLockTokensRiseWhenServerClockGoesBack(t *testing.T) {
 	srv := redistest.Start(t)
 	admin, s := srv.Client(t), openIn(t, srv.Addr(), "ns")
 	for _, limit := range []int{1, 3} {
@@ -192,7 +192,7 @@ func TestLocksEndWhenNobodyUsesThem(t *testing.T) {
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{key, "solotick:{ns}"}, keys, "one key of a lock, whatever there is of it")
 	long30 := one
-	long30.Term = 30 * day
+	long30.TTL = 30 * day
 	require.NoError(t, lockRenewed(s, t.Context(), long30))
 	ttl(38 * day)
 	require.NoError(t, lockRenewed(s, t.Context(), one))
@@ -218,7 +218,7 @@ func TestLocksEndWhenNobodyUsesThem(t *testing.T) {
 		require.NoError(t, admin.HSet(t.Context(), key, "kept", time.Now().Add(-61*time.Minute).UnixMicro()).Err())
 		require.NoError(t, lockRenewed(s, t.Context(), lockGranted(t, s, lockOf("lock", "z", "r", 1, protocol.MaxPermits))))
 		require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{
-			Name: "lock", Holder: "z", Request: "r", Term: long, Permits: 1, Limit: protocol.MaxPermits,
+			Name: "lock", Holder: "z", Request: "r", TTL: long, Permits: 1, Limit: protocol.MaxPermits,
 		}))
 		ttl(8 * day)
 	}
@@ -232,7 +232,7 @@ func TestALockThatEndedLeavesNoFields(t *testing.T) {
 	require.NoError(t, err)
 	for _, h := range l.Holds {
 		require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{
-			Name: "lock", Holder: h.Holder, Request: h.Request, Token: h.Token, Term: long, Permits: h.Permits, Limit: 2,
+			Name: "lock", Holder: h.Holder, Request: h.Request, Token: h.Token, TTL: long, Permits: h.Permits, Limit: 2,
 		}))
 	}
 	fields, err := admin.HKeys(t.Context(), "solotick:{ns:lock}:lock").Result()
@@ -299,7 +299,7 @@ func TestTheUsualCasesOfLocksCallFewCommands(t *testing.T) {
 }
 
 // However long a line is, what it costs to ask does not grow with it.
-func TestTenThousandCanWaitInOneLine(t *testing.T) {
+func TestTenThousandCanWaitInOneQueue(t *testing.T) {
 	srv := redistest.Start(t)
 	admin, s := srv.Client(t), open(t, srv.Addr())
 	const many, together = 10_000, 100
@@ -326,17 +326,17 @@ func TestTenThousandCanWaitInOneLine(t *testing.T) {
 		call()
 		require.LessOrEqual(t, calls(t, admin)-before, 16, what)
 	}
-	cost("a repeated claim", func() { queued(t, s, waiting(lockOf("lock", "h", l.Line[50].Request, 1, 1))) })
+	cost("a repeated claim", func() { queued(t, s, waiting(lockOf("lock", "h", l.Queue[50].Request, 1, 1))) })
 	cost("a new one", func() { queued(t, s, waiting(lockOf("lock", "h", "last", 1, 1))) })
 	cost("a release", func() { require.NoError(t, s.ReleaseLock(t.Context(), g)) })
-	cost("a claim that is not the first", func() { queued(t, s, waiting(lockOf("lock", "h", l.Line[1].Request, 1, 1))) })
-	cost("the first one's", func() { g = lockGranted(t, s, waiting(lockOf("lock", "h", l.Line[0].Request, 1, 1))) })
+	cost("a claim that is not the first", func() { queued(t, s, waiting(lockOf("lock", "h", l.Queue[1].Request, 1, 1))) })
+	cost("the first one's", func() { g = lockGranted(t, s, waiting(lockOf("lock", "h", l.Queue[0].Request, 1, 1))) })
 	cost("a renewal", func() { require.NoError(t, lockRenewed(s, t.Context(), g)) })
 	cost("a withdrawal", func() {
 		require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{
-			Name: "lock", Holder: "h", Request: l.Line[2].Request, Term: long, Permits: 1, Limit: 1,
+			Name: "lock", Holder: "h", Request: l.Queue[2].Request, TTL: long, Permits: 1, Limit: 1,
 		}))
 	})
 	cost("a release", func() { require.NoError(t, s.ReleaseLock(t.Context(), g)) })
-	lockGranted(t, s, waiting(lockOf("lock", "h", l.Line[1].Request, 1, 1)))
+	lockGranted(t, s, waiting(lockOf("lock", "h", l.Queue[1].Request, 1, 1)))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // ear is a connection to one server of a Cluster, on which the channels of many names are subscribed to.
-type ear struct {
+type subscriber struct {
 	node    *redis.Client
 	sub     *redis.PubSub
 	timeout time.Duration
@@ -33,12 +33,12 @@ type order struct {
 
 // event is what an ear has heard.
 type event struct {
-	ear     *ear
-	kind    eventKind
-	c       *channel // that was subscribed to, or refused
-	channel string   // that something was told on, or that the server does not keep any more
-	payload string
-	err     error
+	subscriber *subscriber
+	kind       eventKind
+	c          *channel // that was subscribed to, or refused
+	channel    string   // that something was notified on, or that the server does not keep any more
+	payload    string
+	err        error
 }
 
 type eventKind int
@@ -47,19 +47,19 @@ const (
 	subscribed eventKind = iota
 	refused
 	moved
-	told
-	deaf // the connection has failed
+	notified
+	disconnected // the connection has failed
 )
 
-func newEar(ctx context.Context, node *redis.Client, timeout time.Duration, stop context.CancelFunc) *ear {
-	return &ear{
+func newSubscriber(ctx context.Context, node *redis.Client, timeout time.Duration, stop context.CancelFunc) *subscriber {
+	return &subscriber{
 		node: node, sub: node.SSubscribe(ctx), timeout: timeout, stop: stop,
 		has: make(map[*channel]struct{}), some: make(chan struct{}, 1),
 	}
 }
 
 // add has an order carried out.
-func (e *ear) add(o order) {
+func (e *subscriber) add(o order) {
 	e.mu.Lock()
 	e.orders = append(e.orders, o)
 	e.mu.Unlock()
@@ -69,21 +69,21 @@ func (e *ear) add(o order) {
 	}
 }
 
-// run connects and listens until ctx ends, or the connection fails: that is told last.
-func (e *ear) run(ctx context.Context, tell func(event)) {
+// run connects and listens until ctx ends, or the connection fails: that is notified last.
+func (e *subscriber) run(ctx context.Context, notify func(event)) {
 	own, stop := context.WithCancelCause(ctx)
 	defer context.AfterFunc(own, func() { _ = e.sub.Close() })() // a read in progress does not see ctx
 	var writing sync.WaitGroup
 	writing.Go(func() { stop(e.write(own)) })
-	stop(e.read(own, tell))
+	stop(e.read(own, notify))
 	writing.Wait()
 	_ = e.sub.Close() // else it would connect again and again
 	if ctx.Err() == nil {
-		tell(event{ear: e, kind: deaf, err: context.Cause(own)})
+		notify(event{subscriber: e, kind: disconnected, err: context.Cause(own)})
 	}
 }
 
-func (e *ear) write(ctx context.Context) error {
+func (e *subscriber) write(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -102,7 +102,7 @@ func (e *ear) write(ctx context.Context) error {
 	}
 }
 
-func (e *ear) nextToSend() (o order, ok bool) {
+func (e *subscriber) nextToSend() (o order, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.orders) == 0 {
@@ -114,7 +114,7 @@ func (e *ear) nextToSend() (o order, ok bool) {
 	return o, true
 }
 
-func (e *ear) read(ctx context.Context, tell func(event)) error {
+func (e *subscriber) read(ctx context.Context, notify func(event)) error {
 	for {
 		m, err := receive(ctx, e.sub, e.timeout)
 		if ctx.Err() != nil {
@@ -125,18 +125,18 @@ func (e *ear) read(ctx context.Context, tell func(event)) error {
 			return err
 		}
 		if v != nil {
-			v.ear = e
-			tell(*v)
+			v.subscriber = e
+			notify(*v)
 		}
 	}
 }
 
 // heard makes an event, or nil, of what has arrived.
-func (e *ear) heard(m any, err error) (*event, error) {
+func (e *subscriber) heard(m any, err error) (*event, error) {
 	var refusal redis.Error
 	switch m := m.(type) {
 	case *redis.Message:
-		return &event{kind: told, channel: m.Channel, payload: m.Payload}, nil
+		return &event{kind: notified, channel: m.Channel, payload: m.Payload}, nil
 	case *redis.Subscription:
 		o, ok := e.oldest()
 		mine := ok && o.c.channel == m.Channel && o.leave == (m.Kind == "sunsubscribe")
@@ -169,7 +169,7 @@ func (e *ear) heard(m any, err error) (*event, error) {
 	return nil, nil // an answer to Ping
 }
 
-func (e *ear) oldest() (o order, ok bool) {
+func (e *subscriber) oldest() (o order, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.sent) == 0 {
@@ -178,7 +178,7 @@ func (e *ear) oldest() (o order, ok bool) {
 	return e.sent[0], true
 }
 
-func (e *ear) answered() {
+func (e *subscriber) answered() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sent = e.sent[1:]

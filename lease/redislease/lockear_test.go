@@ -8,12 +8,12 @@ import (
 )
 
 // What arrives is the answer to what was sent first, whatever comes in between; an answer to anything else is a fault.
-func TestAnEarTellsAnswersApart(t *testing.T) {
+func TestSubscriberMatchesEachAnswer(t *testing.T) {
 	a, b := &channel{channel: "a"}, &channel{channel: "b"}
 	confirms := func(kind, channel string) *redis.Subscription {
 		return &redis.Subscription{Kind: kind, Channel: channel}
 	}
-	e := &ear{node: redis.NewClient(&redis.Options{Addr: "here:1"}), some: make(chan struct{}, 1)}
+	e := &subscriber{node: redis.NewClient(&redis.Options{Addr: "here:1"}), some: make(chan struct{}, 1)}
 	t.Cleanup(func() { require.NoError(t, e.node.Close()) })
 	sends := func(o order) {
 		e.add(o)
@@ -35,7 +35,7 @@ func TestAnEarTellsAnswersApart(t *testing.T) {
 	sends(order{c: a})
 	sends(order{c: b})
 	sends(order{c: a, leave: true})
-	hears(&event{kind: told, channel: "a", payload: "r"}, &redis.Message{Channel: "a", Payload: "r"}, nil)
+	hears(&event{kind: notified, channel: "a", payload: "r"}, &redis.Message{Channel: "a", Payload: "r"}, nil)
 	hears(&event{kind: moved, channel: "a"}, confirms("sunsubscribe", "a"), nil) // before what was asked
 	hears(nil, &redis.Pong{}, nil)
 	hears(&event{kind: refused, c: a, err: redisError("MOVED 1 there:1")}, nil, redisError("MOVED 1 there:1"))

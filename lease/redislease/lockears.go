@@ -18,12 +18,12 @@ const (
 	leastPause, mostPause, refusedPause = 20 * time.Millisecond, time.Second, 10 * time.Second
 )
 
-// channel is that of the lock of one name. The empty name has one as well, on which nothing is told: as long as it is
+// channel is that of the lock of one name. The empty name has one as well, on which nothing is notified: as long as it is
 // subscribed to, others can be.
 type channel struct {
 	name, channel string
 	state         channelState
-	ear           *ear          // nil while away
+	subscriber    *subscriber   // nil while away
 	again         time.Time     // when to try again, while away
 	pause         time.Duration // before that
 }
@@ -42,29 +42,29 @@ const (
 
 // ears subscribes, on one connection to each server of a Cluster, to the channels of the names that are of interest, where
 // they are kept at the time. All but the ears' reading and writing happens on one goroutine, that of run.
-type ears struct {
+type subscribers struct {
 	store    *Store
 	wake     func(name string, requests []string)
 	events   chan event
 	channels map[string]*channel // by name
 	states   [channelStates]int  // how many there are of each
-	at       map[*redis.Client]*ear
+	at       map[*redis.Client]*subscriber
 	away     map[*channel]struct{}
 	retry    *time.Timer // for those
 	next     time.Time   // when that fires; zero: not at all
-	begun    bool        // wake knows that it is being told
+	begun    bool        // wake knows that it is being notified
 	working  sync.WaitGroup
 }
 
-func newEars(s *Store, wake func(name string, requests []string)) *ears {
-	return &ears{
+func newSubscribers(s *Store, wake func(name string, requests []string)) *subscribers {
+	return &subscribers{
 		store: s, wake: wake, events: make(chan event, 128),
-		channels: make(map[string]*channel), at: make(map[*redis.Client]*ear), away: make(map[*channel]struct{}),
+		channels: make(map[string]*channel), at: make(map[*redis.Client]*subscriber), away: make(map[*channel]struct{}),
 	}
 }
 
 // run listens until ctx ends, or nothing can be heard at all.
-func (l *ears) run(ctx context.Context) error {
+func (l *subscribers) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer l.working.Wait()
 	defer stop()
@@ -98,7 +98,7 @@ func (l *ears) run(ctx context.Context) error {
 	}
 }
 
-func (l *ears) add(ctx context.Context, name string) error {
+func (l *subscribers) add(ctx context.Context, name string) error {
 	c := &channel{name: name, channel: l.store.lockChannel(name)}
 	l.channels[name] = c
 	l.states[away]++
@@ -107,7 +107,7 @@ func (l *ears) add(ctx context.Context, name string) error {
 }
 
 // place subscribes to a channel that is away, on the server that keeps it.
-func (l *ears) place(ctx context.Context, c *channel) error {
+func (l *subscribers) place(ctx context.Context, c *channel) error {
 	node, err := l.store.router.node(ctx, c.channel)
 	if err != nil {
 		l.later(c, c.longer(), err)
@@ -116,7 +116,7 @@ func (l *ears) place(ctx context.Context, c *channel) error {
 	e := l.at[node]
 	if e == nil {
 		own, stop := context.WithCancel(ctx)
-		e = newEar(own, node, l.store.router.timeout, stop)
+		e = newSubscriber(own, node, l.store.router.timeout, stop)
 		l.at[node] = e
 		l.working.Go(func() {
 			defer stop()
@@ -129,35 +129,35 @@ func (l *ears) place(ctx context.Context, c *channel) error {
 		})
 	}
 	delete(l.away, c)
-	c.ear, e.has[c] = e, struct{}{}
+	c.subscriber, e.has[c] = e, struct{}{}
 	l.set(c, asked)
 	e.add(order{c: c})
 	return nil
 }
 
-func (l *ears) set(c *channel, s channelState) {
+func (l *subscribers) set(c *channel, s channelState) {
 	l.states[c.state]--
 	l.states[s]++
 	c.state = s
 }
 
 // later has a channel, which is subscribed to nowhere, tried again after a pause.
-func (l *ears) later(c *channel, pause time.Duration, err error) {
-	l.store.router.mind(err)
+func (l *subscribers) later(c *channel, pause time.Duration, err error) {
+	l.store.router.refresh(err)
 	l.set(c, away)
 	l.away[c] = struct{}{}
 	c.pause, c.again = pause, time.Now().Add(pause)
 	l.arm(c.again)
 }
 
-func (l *ears) arm(again time.Time) {
+func (l *subscribers) arm(again time.Time) {
 	if l.next.IsZero() || again.Before(l.next) {
 		l.next = again
 		l.retry.Reset(time.Until(again))
 	}
 }
 
-func (l *ears) tryAgain(ctx context.Context) (err error) {
+func (l *subscribers) tryAgain(ctx context.Context) (err error) {
 	l.next = time.Time{}
 	soon := time.Now().Add(leastPause / 2) // many become due at nearly the same time
 	for c := range l.away {
@@ -173,9 +173,9 @@ func (l *ears) tryAgain(ctx context.Context) (err error) {
 }
 
 // leave takes a channel from its ear. One that has no more is closed.
-func (l *ears) leave(c *channel, ask bool) {
-	e := c.ear
-	c.ear = nil
+func (l *subscribers) leave(c *channel, ask bool) {
+	e := c.subscriber
+	c.subscriber = nil
 	delete(e.has, c)
 	switch {
 	case len(e.has) == 0:
@@ -187,19 +187,19 @@ func (l *ears) leave(c *channel, ask bool) {
 }
 
 // heard acts on an event. The error says why something cannot be heard that nothing is known to change.
-func (l *ears) heard(e event) error {
-	if l.at[e.ear.node] != e.ear {
+func (l *subscribers) heard(e event) error {
+	if l.at[e.subscriber.node] != e.subscriber {
 		return nil // it was closed
 	}
 	c := e.c
-	if e.kind == moved || e.kind == told {
+	if e.kind == moved || e.kind == notified {
 		c = l.channels[l.store.lockChannelName(e.channel)]
 	}
-	if e.kind != deaf && (c == nil || c.ear != e.ear) {
+	if e.kind != disconnected && (c == nil || c.subscriber != e.subscriber) {
 		return nil // it was left
 	}
 	switch e.kind {
-	case told:
+	case notified:
 		l.wake(c.name, strings.Fields(e.payload))
 	case subscribed:
 		l.subscribed(c)
@@ -216,11 +216,11 @@ func (l *ears) heard(e event) error {
 		if !isRedirect(e.err) {
 			return e.err
 		}
-	case deaf:
-		e.ear.stop()
-		delete(l.at, e.ear.node)
-		for c := range e.ear.has {
-			c.ear = nil
+	case disconnected:
+		e.subscriber.stop()
+		delete(l.at, e.subscriber.node)
+		for c := range e.subscriber.has {
+			c.subscriber = nil
 			l.later(c, c.longer(), e.err)
 		}
 		return e.err
@@ -228,33 +228,33 @@ func (l *ears) heard(e event) error {
 	return nil
 }
 
-func (l *ears) subscribed(c *channel) {
+func (l *subscribers) subscribed(c *channel) {
 	l.set(c, heard)
 	c.pause = 0
 	if !l.begun {
 		l.begun = true
 		l.wake("", nil)
 	}
-	if c.name != "" { // what was told before was not heard
+	if c.name != "" { // what was notified before was not heard
 		l.wake(c.name, nil)
 	}
 }
 
 // sweep leaves the channels that are not of interest any more, and goes after those that another server keeps now: one that
 // has lost them need not say so.
-func (l *ears) sweep(ctx context.Context) {
+func (l *subscribers) sweep(ctx context.Context) {
 	now := time.Now()
 	for name, c := range l.channels {
 		switch {
 		case name != "" && !l.store.interest.lasts(name, now):
-			if c.ear != nil {
+			if c.subscriber != nil {
 				l.leave(c, true)
 			}
 			delete(l.channels, name)
 			delete(l.away, c)
 			l.states[c.state]--
-		case c.ear != nil:
-			if node, err := l.store.router.node(ctx, c.channel); err == nil && node != c.ear.node {
+		case c.subscriber != nil:
+			if node, err := l.store.router.node(ctx, c.channel); err == nil && node != c.subscriber.node {
 				l.leave(c, true)
 				l.later(c, leastPause, errMoved)
 			}
@@ -262,7 +262,7 @@ func (l *ears) sweep(ctx context.Context) {
 	}
 }
 
-// isPassing tells that a server cannot answer now, but will.
+// isPassing shows that a server cannot answer now, but will.
 func isPassing(err error) bool {
 	s := err.Error()
 	return strings.HasPrefix(s, "CLUSTERDOWN") || strings.HasPrefix(s, "LOADING") || strings.HasPrefix(s, "MASTERDOWN")

@@ -9,7 +9,7 @@ const (
 	// lookedAt is for how long a lock that was looked at is of interest: whoever watches one looks every second.
 	lookedAt = 5 * time.Second
 	// besides is for how much longer than its ticket a claim's lock is of interest.
-	besides = time.Second
+	graceAfterTTL = time.Second
 )
 
 // interest is what locks are waited for or looked at in this process. On Cluster each has a channel of its own, and only
@@ -96,7 +96,7 @@ func (i *interest) take(n *newcomers) []string {
 	return names
 }
 
-// lasts tells whether a name is still of interest. One that is not, and becomes so again, is a newcomer.
+// lasts reports whether a name is still of interest. One that is not, and becomes so again, is a newcomer.
 func (i *interest) lasts(name string, now time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -28,7 +28,7 @@ func TestInterestLastsAsLongAsItIsShown(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		require.False(t, i.lasts("job", time.Now()))
 		require.True(t, i.lasts("early", time.Now()))
-		i.note("job", time.Second) // it is one anew
+		i.note("job", time.Second) // it is one again
 		<-n.some
 		require.Equal(t, []string{"job"}, i.take(n))
 		i.unfollow(n)

@@ -6,36 +6,36 @@ import (
 	"strings"
 )
 
-func (s *Store) lineChannel() string { return "solotick:" + s.namespace + ":line" }
+func (s *Store) queueChannel() string { return "solotick:" + s.namespace + ":line" }
 
-const toldSuffix = ":told"
+const notificationSuffix = ":told"
 
 // lockChannel is the channel of a name on Cluster, which is in the slot of the name's keys. The empty name has one as well.
 func (s *Store) lockChannel(name string) string {
 	if name == "" {
-		return s.fleetKey(toldSuffix)
+		return s.fleetKey(notificationSuffix)
 	}
-	return s.key(name) + toldSuffix
+	return s.key(name) + notificationSuffix
 }
 
 // lockChannelName is the name of a channel of lockChannel.
 func (s *Store) lockChannelName(channel string) string {
-	name := strings.TrimSuffix(channel, "}"+toldSuffix)
+	name := strings.TrimSuffix(channel, "}"+notificationSuffix)
 	name, _ = strings.CutPrefix(name, "solotick:{"+s.namespace)
 	return strings.TrimPrefix(name, ":")
 }
 
-// errMoved is why a channel is subscribed to anew.
+// errMoved is why a channel is subscribed to again.
 var errMoved = errors.New("another server keeps it")
 
 // Listen implements [protocol.Locker]. On Cluster it tells only of the locks that are of interest to this store: those claimed
 // with a Ticket, while it lasts and a second longer, and those shown by Lock, for five seconds. It calls wake with the
-// name, and no requests, once it hears of one.
+// name, and no requests, once it learns of one.
 func (s *Store) Listen(ctx context.Context, wake func(name string, requests []string)) error {
 	if s.router.cluster != nil {
-		return newEars(s, wake).run(ctx)
+		return newSubscribers(s, wake).run(ctx)
 	}
-	return s.subscribe(ctx, s.lineChannel(), "listen", func(message string) {
+	return s.subscribe(ctx, s.queueChannel(), "listen", func(message string) {
 		name, requests, _ := strings.Cut(message, " ")
 		wake(name, strings.Fields(requests))
 	})

@@ -15,13 +15,13 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// attentive is a store on Cluster that hears of a lock before it claims it: who wants to be told of all locks, as the suite
+// attentive is a store on Cluster that learns of a lock before it claims it: who wants to be notified of all locks, as the suite
 // does, has to look at them.
 type attentive struct {
 	*redislease.Store
 	mu      sync.Mutex
 	listens bool
-	heard   map[string]chan struct{} // closed when the store hears of that name
+	heard   map[string]chan struct{} // closed when the store learns of that name
 }
 
 func (a *attentive) hears(name string) chan struct{} {
@@ -71,34 +71,34 @@ func (a *attentive) Listen(ctx context.Context, wake func(name string, requests 
 	})
 }
 
-// listener is a store that listens, and what it is told.
+// listener is a store that listens, and its notifications.
 type listener struct {
 	*redislease.Store
-	t     *testing.T
-	told  chan string // name and requests
-	ended chan error
-	stop  context.CancelFunc
+	t        *testing.T
+	notified chan string // name and requests
+	ended    chan error
+	stop     context.CancelFunc
 }
 
 func listen(t *testing.T, s *redislease.Store) *listener {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	l := &listener{Store: s, t: t, told: make(chan string, 20_000), ended: make(chan error, 1), stop: stop}
+	l := &listener{Store: s, t: t, notified: make(chan string, 20_000), ended: make(chan error, 1), stop: stop}
 	go func() {
 		l.ended <- s.Listen(ctx, func(name string, requests []string) {
-			l.told <- strings.Join(append([]string{name}, requests...), " ")
+			l.notified <- strings.Join(append([]string{name}, requests...), " ")
 		})
 	}()
 	t.Cleanup(stop)
 	return l
 }
 
-// next waits for the next that is told of a name.
+// next waits for the next that is notified of a name.
 func (l *listener) next(name string) string {
 	l.t.Helper()
 	for {
-		if told := receive(l.t, l.told); told == name || strings.HasPrefix(told, name+" ") {
-			return told
+		if notified := receive(l.t, l.notified); notified == name || strings.HasPrefix(notified, name+" ") {
+			return notified
 		}
 	}
 }
@@ -110,23 +110,23 @@ func (l *listener) end() {
 	require.ErrorIs(l.t, receive(l.t, l.ended), context.Canceled)
 }
 
-// waitsFor has l wait for a lock that other holds, until it hears of it.
+// waitsFor has l wait for a lock that other holds, until it learns of it.
 func (l *listener) waitsFor(other protocol.Locker, name string, ticket time.Duration) protocol.LockGrant {
 	l.t.Helper()
 	g := lockGranted(l.t, other, lockOf(name, "a", "holds", 1, 1))
 	c := waiting(lockOf(name, "b", "waits", 1, 1))
-	c.Ticket = ticket
+	c.WaiterTTL = ticket
 	queued(l.t, l, c)
 	require.Equal(l.t, name, l.next(name))
 	return g
 }
 
-// isTold wants l to be told at once that a grant has ended.
+// isTold wants l to be notified at once that a grant has ended.
 func (l *listener) isTold(other protocol.Locker, g protocol.LockGrant) {
 	l.t.Helper()
 	began := time.Now()
 	require.NoError(l.t, other.ReleaseLock(l.t.Context(), g))
-	for l.next(g.Name) != g.Name+" waits" { // it may have been subscribed to anew once more
+	for l.next(g.Name) != g.Name+" waits" { // it may have been subscribed to again once more
 	}
 	require.Less(l.t, time.Since(began), patience) // tickets are of a minute
 }
@@ -141,7 +141,7 @@ func (c *cluster) nameOn(t *testing.T, node int, start string) string {
 	}
 }
 
-func TestOnClusterWithTheDocumentedRights(t *testing.T) {
+func TestDocumentedPermissionsAreEnoughOnCluster(t *testing.T) {
 	t.Parallel()
 	rights, onCluster := documentedRights(t)
 	c := startCluster(t, user(append(rights, onCluster...)...))
@@ -169,7 +169,7 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 
 	t.Run("WhoWaitsIsTold", func(t *testing.T) {
 		l := listen(t, openFor(t, connect("app")))
-		require.Empty(t, receive(t, l.told))
+		require.Empty(t, receive(t, l.notified))
 		for node := range c.nodes {
 			name := c.nameOn(t, node, "told")
 			l.isTold(other, l.waitsFor(other, name, long))
@@ -188,7 +188,7 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "looked", l.next("looked"))
 		tells := lockOf("looked", "a", "tells", 1, 1)
-		tells.Tell = true
+		tells.Notify = true
 		lockGranted(t, other, tells)
 		require.Equal(t, "looked tells", l.next("looked"))
 		l.end()
@@ -206,7 +206,7 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 
 	t.Run("WhatIsOfNoInterestIsLeft", func(t *testing.T) {
 		l := listen(t, openFor(t, connect("app")))
-		require.Empty(t, receive(t, l.told))
+		require.Empty(t, receive(t, l.notified))
 		var names []string
 		for node := range c.nodes {
 			name := c.nameOn(t, node, "left")
@@ -219,7 +219,7 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 		require.NoError(t, err)
 		g := l.waitsFor(other, c.nameOn(t, (int(slot*3/slots)+1)%3, "stays"), long)
 		require.Eventually(t, func() bool {
-			open := 0 // where one waits still, and where it is tried whether anything is told
+			open := 0 // where one waits still, and where it is tried whether anything is notified
 			for node, name := range names {
 				if subscribers(t, node, name) != 0 {
 					return false
@@ -269,7 +269,7 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 		}
 		heard := make(map[string]bool)
 		for len(heard) < many+1 {
-			heard[receive(t, l.told)] = true
+			heard[receive(t, l.notified)] = true
 		}
 		channels := 0
 		for node := range c.nodes {
@@ -278,7 +278,7 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 			channels += len(list)
 			require.Equal(t, 1, connections(t, node))
 		}
-		require.Equal(t, many+1, channels) // and one on which nothing is told
+		require.Equal(t, many+1, channels) // and one on which nothing is notified
 		l.end()
 	})
 
@@ -290,16 +290,16 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 		for range 2 {
 			g := lockGranted(t, s, lockOf("mute", "a", "r", 1, 1))
 			queued(t, s, waiting(lockOf("mute", "b", "r", 1, 1)))
-			require.NoError(t, s.ReleaseLock(t.Context(), g)) // what cannot be told is done all the same
+			require.NoError(t, s.ReleaseLock(t.Context(), g)) // what cannot be notified is done all the same
 			lockGranted(t, s, waiting(lockOf("mute", "b", "r", 1, 1)))
-			require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{Name: "mute", Holder: "b", Request: "r", Term: long, Permits: 1, Limit: 1}))
+			require.NoError(t, s.ReleaseLock(t.Context(), protocol.LockGrant{Name: "mute", Holder: "b", Request: "r", TTL: long, Permits: 1, Limit: 1}))
 			require.ErrorContains(t, s.Listen(t.Context(), func(string, []string) { t.Error("told") }), "listen: NOPERM")
 		}
 	})
 
 	t.Run("AServerThatHangsIsNoticed", func(t *testing.T) {
 		var namespace string
-		for i := 0; ; i++ { // all that it hears of is on that server
+		for i := 0; ; i++ { // all that it learns of is on that server
 			namespace = fmt.Sprint("ns", i)
 			slot, err := c.admins[0].ClusterKeySlot(t.Context(), "solotick:{"+namespace+"}").Result()
 			require.NoError(t, err)
@@ -308,7 +308,7 @@ func TestOnClusterWithTheDocumentedRights(t *testing.T) {
 			}
 		}
 		l := listen(t, openForIn(t, connect("app"), namespace, redislease.WithTimeout(100*time.Millisecond)))
-		require.Empty(t, receive(t, l.told))
+		require.Empty(t, receive(t, l.notified))
 		c.nodes[2].Freeze()
 		require.ErrorContains(t, receive(t, l.ended), "listen: ")
 		c.nodes[2].Thaw()

@@ -24,7 +24,7 @@ func readLockAnswer(cmd *redis.Cmd, c *protocol.LockClaim) (protocol.LockAnswer,
 			return protocol.LockAnswer{}, fmt.Errorf("%w: %q", errReply, stamp)
 		}
 		return protocol.LockAnswer{
-			Status: protocol.Granted, Token: token, Left: c.Term, Now: time.UnixMicro(token).UTC(),
+			Status: protocol.Granted, Token: token, Remaining: c.TTL, Now: time.UnixMicro(token).UTC(),
 		}, nil
 	}
 	r, ok := v.([]any)
@@ -37,7 +37,7 @@ func readLockAnswer(cmd *redis.Cmd, c *protocol.LockClaim) (protocol.LockAnswer,
 	}
 	a := protocol.LockAnswer{
 		Status: protocol.Status(number(r[0])), Token: token, Holder: text(r[2]),
-		Left: time.Duration(number(r[3])) * time.Microsecond, Now: time.UnixMicro(number(r[4])).UTC(),
+		Remaining: time.Duration(number(r[3])) * time.Microsecond, Now: time.UnixMicro(number(r[4])).UTC(),
 	}
 	for _, lost := range r[5:] {
 		token, holder, _ := strings.Cut(text(lost), " ")
@@ -64,14 +64,14 @@ func readLock(name string, cmd *redis.Cmd) (protocol.Lock, error) {
 	for _, h := range holds {
 		l.Holds = append(l.Holds, protocol.Hold{
 			Holder: h.holder, Request: h.request, Token: h.n[0], Permits: int(h.n[1]), Since: time.UnixMicro(h.n[2]).UTC(),
-			Left: max(0, time.Duration(h.n[3]-now)*time.Microsecond),
+			Remaining: max(0, time.Duration(h.n[3]-now)*time.Microsecond),
 		})
 	}
 	line, fault := readLockLines(r[4], 3)
 	for _, w := range line {
-		l.Line = append(l.Line, protocol.Waiter{
+		l.Queue = append(l.Queue, protocol.Waiter{
 			Holder: w.holder, Request: w.request, Permits: int(w.n[0]), Since: time.UnixMicro(w.n[1]).UTC(),
-			Left: time.Duration(w.n[2]-now) * time.Microsecond,
+			Remaining: time.Duration(w.n[2]-now) * time.Microsecond,
 		})
 	}
 	if err = errors.Join(err, fault); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-func TestALostReplyIsAnErrorAndTheSameRequestGetsTheSameAnswer(t *testing.T) {
+func TestRepeatedRequestAfterLostReplyGetsSameAnswer(t *testing.T) {
 	r := newRig(t)
 	synced(t, r.store, "job")
 	lose := func(call func() error) {
@@ -42,12 +42,12 @@ func TestALostReplyIsAnErrorAndTheSameRequestGetsTheSameAnswer(t *testing.T) {
 	lose(func() error { return r.store.Settle(t.Context(), g, "succeeded") })
 	require.NoError(t, r.store.Settle(t.Context(), g, "succeeded"))
 
-	p := protocol.Pass{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p", Holder: "a"}
-	lose(func() error { _, _, err := r.store.Pass(t.Context(), p); return err })
-	mark, passed, err := r.store.Pass(t.Context(), p)
+	p := protocol.Skip{Name: "job", From: 100, To: 110, Outcome: "missed", Request: "p", Holder: "a"}
+	lose(func() error { _, _, err := r.store.Skip(t.Context(), p); return err })
+	watermark, passed, err := r.store.Skip(t.Context(), p)
 	require.NoError(t, err)
 	require.True(t, passed)
-	require.EqualValues(t, 110, mark)
+	require.EqualValues(t, 110, watermark)
 }
 
 func TestTheStoreDoesNotRetryByItself(t *testing.T) {

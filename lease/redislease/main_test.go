@@ -100,14 +100,14 @@ func newRig(t *testing.T, opts ...redislease.Option) *rig {
 
 const long = time.Minute
 
-func claimOf(name string, occasion int64, holder, request string) protocol.Claim {
-	return protocol.Claim{Name: name, Occasion: occasion, Holder: holder, Request: request, Term: long, Takeovers: 3}
+func claimOf(name string, tick int64, holder, request string) protocol.Claim {
+	return protocol.Claim{Name: name, Tick: tick, Holder: holder, Request: request, TTL: long, Takeovers: 3}
 }
 
 func grantOf(c protocol.Claim, a protocol.Answer) protocol.Grant {
 	return protocol.Grant{
-		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
-		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
+		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL,
 	}
 }
 
@@ -129,7 +129,7 @@ func granted(t testing.TB, s protocol.Store, c protocol.Claim) protocol.Grant {
 	return grantOf(c, a)
 }
 
-// answers tells whether the store is in touch with its server.
+// answers reports whether the store is in touch with its server.
 func answers(s protocol.Store) bool {
 	_, _, err := s.Time(context.Background())
 	return err == nil
@@ -147,14 +147,14 @@ func lockRenewed(s protocol.Locker, ctx context.Context, g protocol.LockGrant) e
 func everyVerb(s *redislease.Store, g protocol.Grant) map[string]func(ctx context.Context) error {
 	return map[string]func(ctx context.Context) error{
 		"claim": func(ctx context.Context) error {
-			_, err := s.Claim(ctx, claimOf(g.Name, g.Occasion, g.Holder, g.Request))
+			_, err := s.Claim(ctx, claimOf(g.Name, g.Tick, g.Holder, g.Request))
 			return err
 		},
 		"renew":   func(ctx context.Context) error { return renewed(s, ctx, g) },
 		"release": func(ctx context.Context) error { return s.Release(ctx, g) },
 		"settle":  func(ctx context.Context) error { return s.Settle(ctx, g, "succeeded") },
 		"pass": func(ctx context.Context) error {
-			_, _, err := s.Pass(ctx, protocol.Pass{Name: g.Name, From: g.Occasion, To: g.Occasion + 1, Outcome: "missed", Request: "p", Holder: "a"})
+			_, _, err := s.Skip(ctx, protocol.Skip{Name: g.Name, From: g.Tick, To: g.Tick + 1, Outcome: "missed", Request: "p", Holder: "a"})
 			return err
 		},
 		"sync": func(ctx context.Context) error {
@@ -179,7 +179,7 @@ func everyVerb(s *redislease.Store, g protocol.Grant) map[string]func(ctx contex
 			_, err := s.Remove(ctx, protocol.Remove{Name: g.Name})
 			return err
 		},
-		"announce": func(ctx context.Context) error { return s.Announce(ctx, g.Holder, []byte("info"), long) },
+		"announce": func(ctx context.Context) error { return s.SendHeartbeat(ctx, g.Holder, []byte("info"), long) },
 		"members":  func(ctx context.Context) error { _, err := s.Members(ctx); return err },
 	}
 }

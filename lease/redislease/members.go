@@ -15,8 +15,8 @@ func (s *Store) memberKeys() []string {
 	return []string{s.fleetKey(":members"), s.fleetKey(":heard"), s.fleetKey(":former"), s.fleetKey(":alive"), s.fleetKey(":changed")}
 }
 
-// Announce implements [protocol.Roster].
-func (s *Store) Announce(ctx context.Context, holder string, info []byte, life time.Duration) error {
+// Announce implements [protocol.Membership].
+func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	if err := protocol.CheckMember(holder, info); err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (s *Store) Announce(ctx context.Context, holder string, info []byte, life t
 	return nil
 }
 
-// Members implements [protocol.Roster].
+// Members implements [protocol.Membership].
 func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
 	list, err := s.members(ctx, "members")
 	slices.SortFunc(list, func(a, b protocol.Member) int { return cmp.Compare(a.Holder, b.Holder) })
@@ -39,7 +39,7 @@ func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
 func (s *Store) FormerMembers(ctx context.Context) ([]protocol.Member, error) {
 	list, err := s.members(ctx, "former members", 1)
 	slices.SortFunc(list, func(a, b protocol.Member) int {
-		return cmp.Or(b.Heard.Compare(a.Heard), cmp.Compare(a.Holder, b.Holder))
+		return cmp.Or(b.LastHeartbeat.Compare(a.LastHeartbeat), cmp.Compare(a.Holder, b.Holder))
 	})
 	return list, err
 }
@@ -64,9 +64,9 @@ func (s *Store) members(ctx context.Context, what string, former ...any) ([]prot
 		if err = cmp.Or(err, fault); err != nil {
 			return nil, fmt.Errorf("%s: %w: %q %q", what, errReply, r[i+1], r[i+3])
 		}
-		m := protocol.Member{Holder: text(r[i]), Info: []byte(text(r[i+2])), Left: max(0, time.Duration(int64(end)-number(r[0]))*time.Microsecond)}
+		m := protocol.Member{Holder: text(r[i]), Info: []byte(text(r[i+2])), Remaining: max(0, time.Duration(int64(end)-number(r[0]))*time.Microsecond)}
 		if heard != 0 {
-			m.Heard = time.UnixMicro(int64(heard)).UTC()
+			m.LastHeartbeat = time.UnixMicro(int64(heard)).UTC()
 		}
 		list = append(list, m)
 	}

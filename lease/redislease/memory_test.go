@@ -12,11 +12,11 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
+func TestFullMemoryRefusesClaimsAndKeepsLeases(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithConf("maxmemory-policy", "noeviction"))
 	admin, s := srv.Client(t), open(t, srv.Addr())
 	synced(t, s, "job", "ruled")
-	require.NoError(t, s.Announce(t.Context(), "a", nil, long))
+	require.NoError(t, s.SendHeartbeat(t.Context(), "a", nil, long))
 	settles, releases := granted(t, s, claimOf("job", 100, "a", "r")), granted(t, s, claimOf("job", 101, "a", "r"))
 	lock := granted(t, s, claimOf("lock", 0, "a", "r"))
 	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
@@ -36,10 +36,10 @@ func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
 	require.NoError(t, s.Settle(t.Context(), settles, "succeeded"))
 	require.NoError(t, s.Release(t.Context(), releases))
 	require.NoError(t, s.Release(t.Context(), lock))
-	mark, passed, err := s.Pass(t.Context(), protocol.Pass{Name: "job", From: 101, To: 110, Outcome: "missed", Request: "p", Holder: "a"})
+	watermark, passed, err := s.Skip(t.Context(), protocol.Skip{Name: "job", From: 101, To: 110, Outcome: "missed", Request: "p", Holder: "a"})
 	require.NoError(t, err)
 	require.True(t, passed)
-	require.EqualValues(t, 110, mark)
+	require.EqualValues(t, 110, watermark)
 	r, err := s.Inspect(t.Context(), "job")
 	require.NoError(t, err)
 	require.Len(t, r.Settled, 2)
@@ -47,7 +47,7 @@ func TestOutOfMemoryRefusesClaimsAndKeepsWhatIsHeld(t *testing.T) {
 	// Who rules can stop what comes, but open nothing.
 	_, err = s.Trigger(t.Context(), protocol.Trigger{Name: "ruled", By: "ops", Request: "t"})
 	require.ErrorContains(t, err, "OOM")
-	require.ErrorContains(t, s.Announce(t.Context(), "b", nil, long), "OOM")
+	require.ErrorContains(t, s.SendHeartbeat(t.Context(), "b", nil, long), "OOM")
 	members, err := s.Members(t.Context())
 	require.NoError(t, err)
 	require.Len(t, members, 1)
@@ -76,7 +76,7 @@ func TestRecordsOfJobsAreNotEvicted(t *testing.T) {
 	require.EqualValues(t, 1, admin.Exists(t.Context(), record).Val(), "the record")
 }
 
-func TestTheTimeIsToldOutOfMemoryEvenBeforeAnythingWasKept(t *testing.T) {
+func TestEmptyServerWithFullMemoryStillReturnsTime(t *testing.T) {
 	srv := redistest.Start(t)
 	require.NoError(t, srv.Client(t).ConfigSet(t.Context(), "maxmemory", "1").Err())
 	_, since, err := open(t, srv.Addr()).Time(t.Context())
@@ -112,7 +112,7 @@ func TestARecordDoesNotGrow(t *testing.T) {
 	for i := range 2 * protocol.Remembered {
 		triggered, err := s.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: fmt.Sprint(i)})
 		require.NoError(t, err)
-		require.NoError(t, s.Settle(t.Context(), granted(t, s, claimOf("job", triggered.Occasion, "a", "r")), "succeeded"))
+		require.NoError(t, s.Settle(t.Context(), granted(t, s, claimOf("job", triggered.Tick, "a", "r")), "succeeded"))
 	}
 	record, err := srv.Client(t).HGetAll(t.Context(), redislease.Key("ns", "job")).Result()
 	require.NoError(t, err)
@@ -128,15 +128,15 @@ func TestARecordDoesNotGrow(t *testing.T) {
 }
 
 // What is kept beside the records goes on its own.
-func TestWhatIsKeptBesideRecordsEnds(t *testing.T) {
+func TestKeysBesideRecordsExpire(t *testing.T) {
 	srv := redistest.Start(t)
 	admin, s := srv.Client(t), openIn(t, srv.Addr(), "ns")
 	synced(t, s, "job")
 	_, err := s.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: "t", Key: "k", Window: time.Hour})
 	require.NoError(t, err)
-	require.NoError(t, s.Announce(t.Context(), "a", nil, time.Minute))
-	require.NoError(t, s.Announce(t.Context(), "b", nil, time.Hour))
-	require.NoError(t, s.Announce(t.Context(), "c", nil, time.Second))
+	require.NoError(t, s.SendHeartbeat(t.Context(), "a", nil, time.Minute))
+	require.NoError(t, s.SendHeartbeat(t.Context(), "b", nil, time.Hour))
+	require.NoError(t, s.SendHeartbeat(t.Context(), "c", nil, time.Second))
 	ends := map[string]time.Duration{
 		"solotick:{ns}:triggered": time.Minute,
 		"solotick:{ns}:members":   24 * time.Hour,

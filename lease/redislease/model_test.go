@@ -8,8 +8,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// occasion is what the model knows of one occasion. Its grants are told apart by their attempt.
-type occasion struct {
+// tick is what the model knows of one tick. Its grants are notified apart by their attempt.
+type tick struct {
 	attempt   int   // of the last grant; 0 before the first
 	token     int64 // of the last grant; 0 while nobody has seen it
 	highest   int64 // token that anybody has seen
@@ -35,20 +35,20 @@ type input struct {
 	request string
 	attempt int   // of the grant, for all but claims
 	token   int64 // of the grant, for all but claims
-	open    bool  // a claim of the occasion only if it is open
+	open    bool  // a claim of the tick only if it is open
 	sent    int64 // us; this machine's clock is the server's
-	term    int64 // us
+	ttl     int64 // us
 	seen    *sightings
 }
 
-// sightings are the grants of an occasion that anybody was told of. They leave few of those that may have gone unnoticed,
+// sightings are the grants of a tick that anybody was notified of. They leave few of those that may have gone unnoticed,
 // and so a checker with an end.
 type sightings struct {
 	holder map[int]string // by attempt
 	last   int            // attempt
 }
 
-// unnoticed tells whether a claim of holder may have been granted that attempt without its knowing.
+// unnoticed reports whether a claim of holder may have been granted that attempt without its knowing.
 func (s *sightings) unnoticed(attempt int, holder string) bool {
 	h, ok := s.holder[attempt]
 	return attempt <= s.last && (!ok || h == holder)
@@ -70,22 +70,22 @@ const (
 	unknown   verdict = "unknown" // nobody knows whether it was done, or will be
 )
 
-// output is what a client was told.
+// output is what a client was notified.
 type output struct {
-	verdict verdict
-	attempt int
-	token   int64
-	now     int64 // of the server's clock, us
-	left    int64 // us
+	verdict   verdict
+	attempt   int
+	token     int64
+	now       int64 // of the server's clock, us
+	remaining int64 // us
 }
 
-// fencedOccasion says what may happen to an occasion that is granted to one holder at a time, settled once, and never
+// fencedOccasion says what may happen to a tick that is granted to one holder at a time, settled once, and never
 // granted again.
 var fencedOccasion = porcupine.NondeterministicModel{
-	Init: func() []any { return []any{occasion{}} },
+	Init: func() []any { return []any{tick{}} },
 	Step: func(s, in, out any) []any {
-		o, i, a := s.(occasion), in.(input), out.(output)
-		var next []occasion
+		o, i, a := s.(tick), in.(input), out.(output)
+		var next []tick
 		if i.action == claims {
 			next = o.claim(i, a)
 		} else {
@@ -100,49 +100,49 @@ var fencedOccasion = porcupine.NondeterministicModel{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v -> %+v", in, out) },
 }
 
-func (o occasion) claim(i input, a output) []occasion {
+func (o tick) claim(i input, a output) []tick {
 	switch a.verdict {
 	case decided:
 		if o.settledBy > 0 || i.open && o.attempt == 0 {
-			return []occasion{o}
+			return []tick{o}
 		}
 	case heldBy:
 		if o.settledBy == 0 && o.attempt == a.attempt && !o.free && o.request != i.request && o.sees(a.token) {
-			o.until = max(o.until, a.now+a.left)
-			return []occasion{o}
+			o.until = max(o.until, a.now+a.remaining)
+			return []tick{o}
 		}
 	case grantedTo:
 		switch {
 		case o.settledBy > 0, i.open && o.attempt == 0:
 		case a.attempt == o.attempt && i.request == o.request && !o.free && o.sees(a.token): // asked again
-			o.until = max(o.until, a.now+a.left)
-			return []occasion{o}
+			o.until = max(o.until, a.now+a.remaining)
+			return []tick{o}
 		case a.attempt == o.attempt+1 && a.token > o.highest && (o.attempt == 0 || o.free || a.now >= o.until):
-			return []occasion{{
-				attempt: a.attempt, token: a.token, highest: a.token, request: i.request, until: a.now + a.left,
+			return []tick{{
+				attempt: a.attempt, token: a.token, highest: a.token, request: i.request, until: a.now + a.remaining,
 			}}
 		}
 	case unknown:
 		if o.settledBy > 0 || i.open && o.attempt == 0 || !i.seen.unnoticed(o.attempt+1, i.holder) {
-			return []occasion{o}
+			return []tick{o}
 		}
-		granted := occasion{attempt: o.attempt + 1, highest: o.highest, request: i.request, until: i.sent + i.term}
+		granted := tick{attempt: o.attempt + 1, highest: o.highest, request: i.request, until: i.sent + i.ttl}
 		if o.attempt > 0 && !o.free {
-			granted.until = max(granted.until, o.until+i.term)
+			granted.until = max(granted.until, o.until+i.ttl)
 		}
-		return []occasion{o, granted}
+		return []tick{o, granted}
 	}
 	return nil
 }
 
 // use is the step of a renewal, release or settlement.
-func (o occasion) use(i input, a output) []occasion {
+func (o tick) use(i input, a output) []tick {
 	current := o.settledBy == 0 && o.attempt == i.attempt
 	after := o
 	switch i.action {
 	case renews:
 		current = current && !o.free
-		after.until = max(o.until, i.sent+i.term)
+		after.until = max(o.until, i.sent+i.ttl)
 	case releases:
 		after.free = true
 	case settles:
@@ -151,17 +151,17 @@ func (o occasion) use(i input, a output) []occasion {
 	}
 	switch {
 	case a.verdict == unknown && current:
-		return []occasion{o, after}
+		return []tick{o, after}
 	case a.verdict == unknown, a.verdict == fenced && !current:
-		return []occasion{o}
+		return []tick{o}
 	case a.verdict == done && current && after.sees(i.token):
-		return []occasion{after}
+		return []tick{after}
 	}
 	return nil
 }
 
 // sees takes in the token of the last grant, and reports whether it can be that.
-func (o *occasion) sees(token int64) bool {
+func (o *tick) sees(token int64) bool {
 	if o.token == 0 && token > o.highest {
 		o.token, o.highest = token, token
 	}

@@ -20,7 +20,7 @@ import (
 // redis-cli does. When nobody uses them any more, all their permits are there, those too that a user asked for who died.
 func TestPermitsSurviveMoveOfTheirSlot(t *testing.T) {
 	t.Parallel()
-	const permits, term = 8, 500 * time.Millisecond
+	const permits, ttl = 8, 500 * time.Millisecond
 	c := startCluster(t)
 	store := openFor(t, redis.NewClusterClient(c.options()))
 	type kind struct {
@@ -29,11 +29,11 @@ func TestPermitsSurviveMoveOfTheirSlot(t *testing.T) {
 	}
 	for what, kindOf := range map[string]func(locks *lock.Locks, name string) kind{
 		"semaphore": func(locks *lock.Locks, name string) kind {
-			s := locks.Semaphore(name, permits, lock.WithTTL(term))
+			s := locks.Semaphore(name, permits, lock.WithTTL(ttl))
 			return kind{s, s.Take(permits), permits}
 		},
 		"read-write": func(locks *lock.Locks, name string) kind {
-			l := locks.ReadWrite(name, lock.WithTTL(term))
+			l := locks.ReadWrite(name, lock.WithTTL(ttl))
 			return kind{l.Reader(), l.Writer(), protocol.MaxPermits}
 		},
 	} {
@@ -52,7 +52,7 @@ func TestPermitsSurviveMoveOfTheirSlot(t *testing.T) {
 				died := 0
 				goOn := func() {
 					claim := lockOf(name, "dead", fmt.Sprint("r", died), 1, l.limit)
-					claim.Term = term
+					claim.TTL = ttl
 					_, _ = store.ClaimLock(t.Context(), claim)
 					died++
 					users.goOn()
@@ -62,7 +62,7 @@ func TestPermitsSurviveMoveOfTheirSlot(t *testing.T) {
 				require.Eventually(t, func() bool {
 					h, err := l.all.TryAcquire(t.Context())
 					return err == nil && h.Release(t.Context()) == nil
-				}, 4*term, 20*time.Millisecond, "all permits")
+				}, 4*ttl, 20*time.Millisecond, "all permits")
 			}
 		})
 	}

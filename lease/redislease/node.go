@@ -23,7 +23,7 @@ import (
 //	                                    colon and a name, or list: and one of these
 //	solotick:{NAMESPACE}:node           which run of the server remembers the namespace, and since when
 //	solotick:{NAMESPACE}:members        who takes part
-//	solotick:NAMESPACE:node:wake        the channel on which those who wait are woken
+//	solotick:NAMESPACE:node:wake        the channel on which waiters are woken
 type Node struct {
 	store *Store
 	addr  string
@@ -51,7 +51,7 @@ type (
 	}
 	// NodeFleet is what a quorum calls a Fleet.
 	NodeFleet = interface {
-		Announce(ctx context.Context, holder string, info []byte, life time.Duration) error
+		SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
 		Members(ctx context.Context) ([]protocol.Member, error)
 		MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
 		PutSet(ctx context.Context, set []byte, life time.Duration) error

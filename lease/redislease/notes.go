@@ -12,17 +12,17 @@ import (
 // may get lost. The zero value has no listeners.
 type notes struct {
 	mu        sync.Mutex
-	listeners map[*func(name string, occasion int64)]struct{}
+	listeners map[*func(name string, tick int64)]struct{}
 	seen      int64     // up to when it has been read, in us of the server
 	asked     time.Time // when it was read last; zero before the first answer that a new listener needs
 }
 
 // listen has wake called with what is noted, and was within the last minute, until stop is called.
-func (n *notes) listen(wake func(name string, occasion int64)) (stop func()) {
+func (n *notes) listen(wake func(name string, tick int64)) (stop func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.listeners == nil {
-		n.listeners = make(map[*func(name string, occasion int64)]struct{})
+		n.listeners = make(map[*func(name string, tick int64)]struct{})
 	}
 	n.listeners[&wake] = struct{}{}
 	n.seen, n.asked = 0, time.Time{}
@@ -52,7 +52,7 @@ func (n *notes) read(now int64, after string, list any) {
 		return
 	}
 	n.seen, n.asked = now, time.Now()
-	var listeners []func(name string, occasion int64)
+	var listeners []func(name string, tick int64)
 	if len(noted) > 0 {
 		for l := range n.listeners {
 			listeners = append(listeners, *l)
@@ -61,9 +61,9 @@ func (n *notes) read(now int64, after string, list any) {
 	n.mu.Unlock()
 	for _, v := range noted {
 		name, number, _ := strings.Cut(text(v), " ")
-		occasion, _ := strconv.ParseInt(number, 10, 64)
+		tick, _ := strconv.ParseInt(number, 10, 64)
 		for _, wake := range listeners {
-			wake(name, occasion)
+			wake(name, tick)
 		}
 	}
 }

@@ -30,13 +30,13 @@ type opCall struct {
 
 // opGroup are the operations of one call.
 type opGroup struct {
-	left atomic.Int32
-	done chan struct{} // closed when all are answered
+	remaining atomic.Int32
+	done      chan struct{} // closed when all are answered
 }
 
 func (c *opCall) answer(r driver.Result) {
 	c.result = r
-	if c.group.left.Add(-1) == 0 {
+	if c.group.remaining.Add(-1) == 0 {
 		close(c.group.done)
 	}
 }

@@ -87,19 +87,19 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 }
 
 // blind is for how long a call may fail to see that it is cancelled.
-const blind = time.Second
+const minCancelDelay = time.Second
 
-// soon tells whether a call under ctx returns soon even if it is cancelled, which go-redis, unlike a deadline, does not
+// soon reports whether a call under ctx returns soon even if it is cancelled, which go-redis, unlike a deadline, does not
 // see. Then it is made on the caller's goroutine: to hand it to another costs as much as the call.
 func (p *pipe) soon(ctx context.Context) bool {
-	if p.timeout <= blind || ctx.Done() == nil {
+	if p.timeout <= minCancelDelay || ctx.Done() == nil {
 		return true
 	}
 	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) <= blind
+	return ok && time.Until(deadline) <= minCancelDelay
 }
 
-// idleLocked tells whether a lane is free and nothing waits for one.
+// idleLocked reports whether a lane is free and nothing waits for one.
 func (p *pipe) idleLocked() bool {
 	return p.busy < p.lanes && len(p.waiting) == 0 && len(p.urgent) == 0 && len(p.ops) == 0
 }
@@ -113,7 +113,7 @@ func (p *pipe) startLocked() {
 	}
 }
 
-// next passes a lane on to those who wait, or gives it back.
+// next passes a lane on to waiters, or gives it back.
 func (p *pipe) next() {
 	p.mu.Lock()
 	b := p.takeLocked()
@@ -161,7 +161,7 @@ func takeOps(taken []*opCall, queue *[]*opCall) []*opCall {
 func (p *pipe) run(b batch) {
 	for !b.empty() {
 		p.sendBatch(b)
-		runtime.Gosched() // those who were answered may have more to ask
+		runtime.Gosched() // those that were answered may have more to ask
 		p.mu.Lock()
 		b = p.takeLocked()
 		if b.empty() {
@@ -223,7 +223,7 @@ func (p *pipe) redirect(ctx context.Context, cmds []*redis.Cmd) {
 	}
 }
 
-// repeat sends the commands that failed for that reason again, made anew. It reports whether there were any.
+// repeat sends the commands that failed for that reason again, made again. It reports whether there were any.
 func (p *pipe) repeat(
 	ctx context.Context, client redis.UniversalClient, cmds []*redis.Cmd,
 	failed func(error) bool, anew func(context.Context, *redis.Cmd) *redis.Cmd,

@@ -45,25 +45,25 @@ func TestRepairForgetsTriggersOfTheFuture(t *testing.T) {
 				require.Equal(t, want, a.Status, "%+v", a)
 				return a
 			}
-			claim := func(occasion int64, onlyOpen bool) protocol.Answer {
+			claim := func(tick int64, onlyOpen bool) protocol.Answer {
 				t.Helper()
-				a, err := s.Claim(ctx, protocol.Claim{Name: "job", Occasion: occasion, Holder: "a", Request: "r", Term: time.Minute, OnlyOpen: onlyOpen})
+				a, err := s.Claim(ctx, protocol.Claim{Name: "job", Tick: tick, Holder: "a", Request: "r", TTL: time.Minute, OnlyOpen: onlyOpen})
 				require.NoError(t, err)
 				return a
 			}
 			now := func() int64 { return time.Now().UnixMilli() }
 			_, err := s.Sync(ctx, []protocol.Sync{{
-				Name: "job", Mark: now() - 1000, Revision: "r1", Schedule: "UTC @every 1s",
+				Name: "job", Watermark: now() - 1000, Revision: "r1", Schedule: "UTC @every 1s",
 				Policy: protocol.Policy{Every: time.Hour, Burst: 1, Beside: true},
 			}})
 			require.NoError(t, err)
 
 			test.jump(8 * time.Hour)
-			first := trigger(protocol.Opened, "t1").Occasion
+			first := trigger(protocol.Opened, "t1").Tick
 			require.Greater(t, first, now()+time.Hour.Milliseconds())
 			a := claim(first, true)
 			require.NoError(t, s.Settle(ctx, protocol.Grant{
-				Name: "job", Occasion: first, Holder: "a", Request: "r", Token: a.Token, Attempt: 1, Term: time.Minute,
+				Name: "job", Tick: first, Holder: "a", Request: "r", Token: a.Token, Attempt: 1, TTL: time.Minute,
 			}, "succeeded"))
 			_, err = s.Sync(ctx, []protocol.Sync{{Name: "job", Revision: "r2", Schedule: "UTC @every 2s"}})
 			require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestRepairForgetsTriggersOfTheFuture(t *testing.T) {
 			r, err := s.Repair(ctx, protocol.Repair{Name: "job"})
 			require.NoError(t, err)
 			require.True(t, r.Changed)
-			require.Equal(t, r.Before, r.Mark, "no tick was claimed by the wrong clock")
+			require.Equal(t, r.Before, r.Watermark, "no tick was claimed by the wrong clock")
 			require.Equal(t, 1, r.Exceptions)
 			v, err := s.Inspect(ctx, "job")
 			require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestRepairForgetsTriggersOfTheFuture(t *testing.T) {
 				require.WithinDuration(t, time.Now(), since, time.Minute)
 			}
 			require.Equal(t, protocol.Decided, claim(first, true).Status)
-			second := trigger(protocol.Opened, "t3").Occasion
+			second := trigger(protocol.Opened, "t3").Tick
 			require.Less(t, second, now()+time.Minute.Milliseconds())
 			trigger(protocol.Repeated, "t4")
 			require.Equal(t, protocol.Granted, claim(second, true).Status)

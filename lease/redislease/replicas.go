@@ -11,17 +11,17 @@ import (
 
 const (
 	// tick is more than the time between two looks of Redis at what has waited for too long.
-	tick = 150 * time.Millisecond
+	tickOfRedis = 150 * time.Millisecond
 
 	// minWaitingTimeout is the shortest timeout in which a question about replicas is answered whatever the answer is.
-	minWaitingTimeout = 2 * tick
+	minWaitingTimeout = 2 * tickOfRedis
 )
 
 // MaxReplicas is the greatest number of replicas that [WithReplicas] waits for.
 const MaxReplicas = 16
 
 // WithReplicas makes whatever changes a record wait until n replicas of the server have it, 0 to [MaxReplicas]. The
-// default, 0, is asynchronous replication: a failover may forget the newest grants, and for one term two may then hold
+// default, 0, is asynchronous replication: a failover may forget the newest grants, and for one TTL two may then hold
 // the same. On Cluster each server has to have so many replicas.
 //
 // The question (WAIT) travels behind the commands, in their pipeline, and waits for at most half of [WithTimeout], which
@@ -125,10 +125,10 @@ func (w waiter) limit(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline))
 	}
-	return max(min(limit/2, limit-tick), time.Millisecond)
+	return max(min(limit/2, limit-tickOfRedis), time.Millisecond)
 }
 
-// changesRecord tells whether cmd calls a script that may change a record.
+// changesRecord reports whether cmd calls a script that may change a record.
 func changesRecord(cmd redis.Cmder) bool {
 	args := cmd.Args()
 	if len(args) < firstKey {

@@ -57,7 +57,7 @@ func tooFew(t *testing.T, verb string, call func() error) {
 	}
 }
 
-func TestWhatTooFewReplicasHaveFails(t *testing.T) {
+func TestWritesThatTooFewRedisReplicasHaveFail(t *testing.T) {
 	t.Parallel()
 	const timeout = 600 * time.Millisecond
 	master, replica := startPair(t)
@@ -86,7 +86,7 @@ func TestWhatTooFewReplicasHaveFails(t *testing.T) {
 		"release": func() error { return s.Release(t.Context(), lock) },
 	}
 	for _, verb := range []string{"pass", "sync", "pause", "resume", "trigger"} {
-		call := everyVerb(s, protocol.Grant{Name: "other", Occasion: 100, Holder: "a", Request: "r"})[verb]
+		call := everyVerb(s, protocol.Grant{Name: "other", Tick: 100, Holder: "a", Request: "r"})[verb]
 		calls[verb] = func() error { return call(t.Context()) }
 	}
 	var all sync.WaitGroup
@@ -102,7 +102,7 @@ func TestWhatTooFewReplicasHaveFails(t *testing.T) {
 		require.ErrorContains(t, err, `claim "job": redislease: 0 replicas have confirmed the write in time, 1 must: look at`)
 	}
 
-	// What was granted is free soon, not when its term is over.
+	// What was granted is free soon, not when its TTL is over.
 	require.Eventually(t, func() bool {
 		a, err := plain.Claim(t.Context(), claimOf("job", 101, "b", "r"))
 		return err == nil && a.Status == protocol.Granted
@@ -113,9 +113,9 @@ func TestWhatTooFewReplicasHaveFails(t *testing.T) {
 	}, 20*time.Second, 10*time.Millisecond)
 
 	// Claims that wrote nothing are answered, and whoever only asks.
-	for occasion, want := range map[int64]protocol.Status{101: protocol.Held, 99: protocol.Decided} {
+	for tick, want := range map[int64]protocol.Status{101: protocol.Held, 99: protocol.Decided} {
 		require.Eventually(t, func() bool {
-			a, err := s.Claim(t.Context(), claimOf("job", occasion, "c", "r"))
+			a, err := s.Claim(t.Context(), claimOf("job", tick, "c", "r"))
 			return err == nil && a.Status == want
 		}, 20*time.Second, time.Millisecond)
 	}
@@ -170,7 +170,7 @@ func (d *delayed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 }
 
 // A repeated request must not get what is about to be released.
-func TestAClaimMadeAgainIsGrantedAnew(t *testing.T) {
+func TestForgottenClaimIsGrantedAgain(t *testing.T) {
 	t.Parallel()
 	master, replica := startPair(t)
 	releases := new(delayed)
@@ -204,7 +204,7 @@ func TestAClaimMadeAgainIsGrantedAnew(t *testing.T) {
 }
 
 // The question has to follow the write on its connection, and costs no round trip of its own.
-func TestTheReplicasAreAskedInTheSamePipeline(t *testing.T) {
+func TestReplicasConfirmInTheSamePipeline(t *testing.T) {
 	t.Parallel()
 	master, _ := startPair(t)
 	warm := open(t, master.Addr())

@@ -40,7 +40,7 @@ func (r *router) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 		return cmd, classified(err)
 	}
 	cmd, err = p.do(ctx, cmd)
-	r.mind(err)
+	r.refresh(err)
 	return cmd, err
 }
 
@@ -91,7 +91,7 @@ func (r *router) sendAll(ctx context.Context, cmds []*redis.Cmd) {
 			p.sendAll(ctx, part)
 			for i, n := range indices {
 				cmds[n] = part[i]
-				r.mind(part[i].Err())
+				r.refresh(part[i].Err())
 			}
 		})
 	}
@@ -147,8 +147,8 @@ func (r *router) node(ctx context.Context, key string) (*redis.Client, error) {
 	}
 }
 
-// mind looks anew for the servers of a Cluster when one of them has failed: another may have taken its place.
-func (r *router) mind(err error) {
+// mind looks again for the servers of a Cluster when one of them has failed: another may have taken its place.
+func (r *router) refresh(err error) {
 	if r.cluster != nil && err != nil {
 		r.cluster.ReloadState(context.Background()) // in the background, and no more than five times a second
 	}
@@ -158,7 +158,7 @@ func (r *router) mind(err error) {
 // why it has.
 func (r *router) doOps(ctx context.Context, calls []*opCall) error {
 	group := &opGroup{done: make(chan struct{})}
-	group.left.Store(int32(len(calls)))
+	group.remaining.Store(int32(len(calls)))
 	for _, c := range calls {
 		c.group = group
 	}
@@ -182,7 +182,7 @@ func (r *router) doOps(ctx context.Context, calls []*opCall) error {
 		return err
 	}
 	for _, c := range calls {
-		r.mind(c.result.Err)
+		r.refresh(c.result.Err)
 	}
 	return nil
 }

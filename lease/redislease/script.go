@@ -75,7 +75,7 @@ func newCommand(ctx context.Context, args []any) *redis.Cmd {
 	return cmd
 }
 
-// anew makes the same call.
+// again makes the same call.
 func anew(ctx context.Context, cmd *redis.Cmd) *redis.Cmd { return newCommand(ctx, cmd.Args()) }
 
 // withSource makes the same call, but sends the source.
@@ -91,7 +91,7 @@ func withSource(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 
 func isNoScript(err error) bool { return strings.HasPrefix(err.Error(), "NOSCRIPT") }
 
-// isRedirect tells that a server of a Cluster does not keep the key, or not any more, or not yet.
+// isRedirect shows that a server of a Cluster does not keep the key, or not any more, or not yet.
 func isRedirect(err error) bool {
 	s := err.Error()
 	return strings.HasPrefix(s, "MOVED ") || strings.HasPrefix(s, "ASK ") || strings.HasPrefix(s, "TRYAGAIN ")

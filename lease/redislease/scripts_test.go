@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-func TestAServerThatLostItsScriptsGetsTheirSource(t *testing.T) {
+func TestScriptsAreSentAgainAfterServerLostThem(t *testing.T) {
 	r := newRig(t)
 	admin := r.srv.Client(t)
 	synced(t, r.store, "job")
@@ -36,7 +36,7 @@ func TestAServerThatLostItsScriptsGetsTheirSource(t *testing.T) {
 	require.Equal(t, map[string]int{"EVALSHA": 1}, r.proxy.CommandsByName())
 }
 
-func TestScriptsLostInTheMidstOfPipelinesCostNobodyAnAnswer(t *testing.T) {
+func TestScriptsLostDuringPipelinesCostNoAnswer(t *testing.T) {
 	r := newRig(t, redislease.WithTimeout(20*time.Second)) // the flushes keep the server busy
 	admin := r.srv.Client(t)
 	const callers, rounds = 64, 30
@@ -76,7 +76,7 @@ func TestScriptsLostInTheMidstOfPipelinesCostNobodyAnAnswer(t *testing.T) {
 					err = r.store.Settle(t.Context(), g, "succeeded")
 				}
 				if err != nil {
-					errs[i] = fmt.Errorf("%s at %d: %w", c.Name, c.Occasion, err)
+					errs[i] = fmt.Errorf("%s at %d: %w", c.Name, c.Tick, err)
 					return
 				}
 			}
@@ -91,7 +91,7 @@ func TestScriptsLostInTheMidstOfPipelinesCostNobodyAnAnswer(t *testing.T) {
 	require.Positive(t, r.proxy.CommandsByName()["EVAL"])
 }
 
-func TestWhatIsDurableSurvivesARestart(t *testing.T) {
+func TestDurableRecordsSurviveARestart(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithAOF())
 	s := open(t, srv.Addr())
 	synced(t, s, "job")
@@ -128,7 +128,7 @@ func TestTokensRiseOverRestartsThatLoseEverything(t *testing.T) {
 	}
 }
 
-func TestAShortOutageIsNoLongerForTheStore(t *testing.T) {
+func TestShortOutageIsNoLongerForTheStore(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithAOF())
 	s := open(t, srv.Addr())
 	lock := granted(t, s, claimOf("lock", 0, "a", "r"))

@@ -21,50 +21,50 @@ const (
 	sentinelBound = time.Minute
 )
 
-// usesSentinel tells whether o are the options of a client made by [redis.NewFailoverClient]. Its dialer asks Sentinel
+// usesSentinel reports whether o are the options of a client made by [redis.NewFailoverClient]. Its dialer asks Sentinel
 // for the master each time.
 func usesSentinel(o *redis.Options) bool { return o.Addr == "FailoverClient" }
 
 // follower dials the master of the moment, and closes the connections to any other server when that is not the one it
 // was.
-type follower struct {
+type masterFollower struct {
 	dial dialer
 
 	mu     sync.Mutex
 	master string
-	conns  map[*followed]struct{}
+	conns  map[*followedConn]struct{}
 }
 
-func newFollower(dial dialer) *follower {
-	return &follower{dial: dial, conns: map[*followed]struct{}{}}
+func newMasterFollower(dial dialer) *masterFollower {
+	return &masterFollower{dial: dial, conns: map[*followedConn]struct{}{}}
 }
 
 // followed is a connection that its follower may close.
-type followed struct {
+type followedConn struct {
 	net.Conn
-	follower *follower
+	masterFollower *masterFollower
 }
 
 // Close implements [net.Conn].
-func (c *followed) Close() error {
-	c.follower.mu.Lock()
-	delete(c.follower.conns, c)
-	c.follower.mu.Unlock()
+func (c *followedConn) Close() error {
+	c.masterFollower.mu.Lock()
+	delete(c.masterFollower.conns, c)
+	c.masterFollower.mu.Unlock()
 	return c.Conn.Close()
 }
 
 // followedSocket is one that go-redis can ask whether it is dead, before it is used.
 type followedSocket struct {
-	*followed
+	*followedConn
 	syscall.Conn
 }
 
-func (f *follower) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+func (f *masterFollower) connect(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := f.dial(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	c := &followed{Conn: conn, follower: f}
+	c := &followedConn{Conn: conn, masterFollower: f}
 	for _, stale := range f.add(c) {
 		_ = stale.Close()
 	}
@@ -75,7 +75,7 @@ func (f *follower) connect(ctx context.Context, network, addr string) (net.Conn,
 }
 
 // add returns the connections that c shows to be stale.
-func (f *follower) add(c *followed) (stale []*followed) {
+func (f *masterFollower) add(c *followedConn) (stale []*followedConn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if master := c.RemoteAddr().String(); f.master != master {
@@ -87,7 +87,7 @@ func (f *follower) add(c *followed) (stale []*followed) {
 }
 
 // follow asks for the master until life ends.
-func (f *follower) follow(life context.Context) {
+func (f *masterFollower) follow(life context.Context) {
 	t := time.NewTicker(askSentinel)
 	defer t.Stop()
 	for {
@@ -104,7 +104,7 @@ func (f *follower) follow(life context.Context) {
 
 // patiently lets a dial go on when its caller may not wait any longer: go-redis leaves a Sentinel that does not answer
 // only when the dial has waited for it to the end.
-func patiently(life context.Context, dial dialer) dialer {
+func withinLife(life context.Context, dial dialer) dialer {
 	type made struct {
 		conn net.Conn
 		err  error

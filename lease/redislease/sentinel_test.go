@@ -41,7 +41,7 @@ func (w *watched) failsOver(do func(master *redistest.Server)) (before, after *r
 }
 
 // left wants nobody to claim from a server that was replaced, long before Sentinels make a replica of it.
-func (w *watched) left(replaced *redistest.Server) {
+func (w *watched) remaining(replaced *redistest.Server) {
 	w.t.Helper()
 	admin := replaced.Client(w.t)
 	began := time.Now()
@@ -97,7 +97,7 @@ func TestSentinelFailoversUnderLoad(t *testing.T) {
 			return w.sentinels[0].Client(t).Do(t.Context(), "sentinel", "failover", masterName).Err() == nil
 		}, 30*time.Second, 50*time.Millisecond)
 	})
-	w.left(replaced) // though it goes on as a master
+	w.remaining(replaced) // though it goes on as a master
 	goOn("async")
 	w.settle()
 	goOn("all replicas")
@@ -143,7 +143,7 @@ func watch(t *testing.T, s *redislease.Store) *watching {
 	return w
 }
 
-// again waits until it listens anew.
+// again waits until it listens again.
 func (w *watching) again(t *testing.T) {
 	t.Helper()
 	receive(t, w.listens)

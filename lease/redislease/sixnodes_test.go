@@ -67,7 +67,7 @@ func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 	c.settle()
 	goOn()
 
-	// Of what a server that hangs has kept is told where it is kept now, long before its silence is noticed: who waits asks,
+	// Of what a server that hangs has kept is notified where it is kept now, long before its silence is noticed: who waits asks,
 	// and so learns where that is.
 	l := listen(t, openFor(t, c.connect(), redislease.WithTimeout(3*time.Second)))
 	claims := make(map[string]protocol.LockClaim)
@@ -86,8 +86,8 @@ func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		_, _ = l.ClaimLock(ctx, claims[channels[0]])
-		for len(l.told) > 0 {
-			anew["solotick:{default:"+<-l.told+"}:told"] = true
+		for len(l.notified) > 0 {
+			anew["solotick:{default:"+<-l.notified+"}:told"] = true
 		}
 		return !slices.ContainsFunc(channels, func(c string) bool { return !anew[c] })
 	}, 20*time.Second, 20*time.Millisecond)

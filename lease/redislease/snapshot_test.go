@@ -64,7 +64,7 @@ func requireOpen(t *testing.T, s *redislease.Store, ticks ...int64) {
 	require.NoError(t, err)
 	var open []int64
 	for _, o := range r.Open {
-		open = append(open, o.Occasion)
+		open = append(open, o.Tick)
 	}
 	require.Equal(t, ticks, open)
 }

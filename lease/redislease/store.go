@@ -16,15 +16,15 @@ import (
 type Store struct {
 	*driver.Session // of ticks, and of plain locks; other locks have scripts of their own
 
-	namespace string
-	end       context.CancelFunc
-	client    redis.UniversalClient
-	router    *router
-	grace     time.Duration
-	unwanted  *unwanted // nil when no replica is waited for
-	interest  *interest // nil but on Cluster
-	values    *values
-	notes     notes
+	namespace       string
+	end             context.CancelFunc
+	client          redis.UniversalClient
+	router          *router
+	grace           time.Duration
+	abandonedClaims *abandonedClaims // nil when no replica is waited for
+	interest        *interest        // nil but on Cluster
+	values          *values
+	notes           notes
 }
 
 type options struct {
@@ -39,7 +39,7 @@ type Option func(*options)
 
 // WithTimeout bounds each round trip to Redis, connecting included. The default is 1 s; at least 10 ms. A call whose
 // context is cancelled returns within 1 s; at a context's deadline a call returns at once. Choose the timeout well
-// below the shortest term: a lease whose renewal hangs is renewed on another connection only after this.
+// below the shortest TTL: a lease whose renewal hangs is renewed on another connection only after this.
 func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
 
 // WithHook lets h see the commands of the store's own client, for counting or tracing.
@@ -113,7 +113,7 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 	}
 	if o.replicas > 0 {
 		addHook(own, waiter{replicas: o.replicas, most: o.timeout})
-		s.unwanted = newUnwanted()
+		s.abandonedClaims = newAbandonedClaims()
 	}
 	return s, nil
 }
@@ -124,8 +124,8 @@ func (s *Store) Namespace() string { return s.namespace }
 // Close closes the store's connections. Calls that are under way fail.
 func (s *Store) Close() error {
 	s.end()
-	if s.unwanted != nil {
-		s.unwanted.close()
+	if s.abandonedClaims != nil {
+		s.abandonedClaims.close()
 	}
 	return s.client.Close()
 }
@@ -140,17 +140,17 @@ func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, e
 	if err := c.Validate(); err != nil {
 		return protocol.Answer{}, err
 	}
-	if s.unwanted != nil {
-		if err := s.unwanted.await(ctx, claimIDOf(&c)); err != nil {
+	if s.abandonedClaims != nil {
+		if err := s.abandonedClaims.await(ctx, claimIDOf(&c)); err != nil {
 			return protocol.Answer{}, fmt.Errorf("claim %q: %w", c.Name, err)
 		}
 	}
 	a, err := s.Session.Claim(ctx, c)
-	if s.unwanted != nil {
+	if s.abandonedClaims != nil {
 		a, err = s.confirmed(ctx, &c, a, err)
 	}
 	if refused, ok := errors.AsType[*driver.RefusedError](err); ok {
-		err = fmt.Errorf("claim %q: %w", c.Name, &FailoverError{Left: refused.Left})
+		err = fmt.Errorf("claim %q: %w", c.Name, &FailoverError{Remaining: refused.Remaining})
 	}
 	return a, err
 }
@@ -159,10 +159,10 @@ func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, e
 // back.
 func (s *Store) confirmed(ctx context.Context, c *protocol.Claim, a protocol.Answer, err error) (protocol.Answer, error) {
 	g := protocol.Grant{
-		Name: c.Name, Occasion: c.Occasion, Holder: c.Holder, Request: c.Request,
-		Token: a.Token, Attempt: max(a.Attempt, 1), Takeovers: c.Takeovers, Term: c.Term,
+		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
+		Token: a.Token, Attempt: max(a.Attempt, 1), Takeovers: c.Takeovers, TTL: c.TTL,
 	}
-	if err == nil && a.Status == protocol.Granted && a.Left < c.Term {
+	if err == nil && a.Status == protocol.Granted && a.Remaining < c.TTL {
 		// It was found, and the request that it was granted to had no answer: have that confirmed.
 		err = s.Session.Renew(ctx, []protocol.Grant{g})[0]
 	}
@@ -170,7 +170,7 @@ func (s *Store) confirmed(ctx context.Context, c *protocol.Claim, a protocol.Ans
 		if g.Token == 0 {
 			g.Token = few.stamp
 		}
-		s.unwanted.add(claimIDOf(c), c.Term, func(ctx context.Context) error { return s.Release(ctx, g) })
+		s.abandonedClaims.add(claimIDOf(c), c.TTL, func(ctx context.Context) error { return s.Release(ctx, g) })
 	}
 	if err != nil {
 		return protocol.Answer{}, err

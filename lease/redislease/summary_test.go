@@ -20,11 +20,11 @@ func TestSummaryReadsBeginningOfValueOnly(t *testing.T) {
 	names := make([]string, 64)
 	for i := range names {
 		names[i] = fmt.Sprint("job", i)
-		_, err := s.Sync(t.Context(), []protocol.Sync{{Name: names[i], Mark: 1, Revision: "0123456789ab", Schedule: "Europe/Berlin */5 * * * *"}})
+		_, err := s.Sync(t.Context(), []protocol.Sync{{Name: names[i], Watermark: 1, Revision: "0123456789ab", Schedule: "Europe/Berlin */5 * * * *"}})
 		require.NoError(t, err)
 		for from := range int64(protocol.Remembered) {
-			p := protocol.Pass{Name: names[i], From: from + 1, To: from + 2, Outcome: "missed", Request: "a-request", Holder: fmt.Sprint("replica-", from)}
-			_, _, err := s.Pass(t.Context(), p)
+			p := protocol.Skip{Name: names[i], From: from + 1, To: from + 2, Outcome: "missed", Request: "a-request", Holder: fmt.Sprint("replica-", from)}
+			_, _, err := s.Skip(t.Context(), p)
 			require.NoError(t, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // unwanted are the grants that nobody will hold: too few replicas have them, and the claims have
 // failed. They are released in the background, since the caller may not wait any longer.
-type unwanted struct {
+type abandonedClaims struct {
 	life context.Context // of the store
 	end  context.CancelFunc
 
@@ -25,22 +25,22 @@ type unwanted struct {
 type claimID struct {
 	name            string
 	lock            bool
-	occasion        int64
+	tick            int64
 	holder, request string
 }
 
 func claimIDOf(c *protocol.Claim) claimID {
-	return claimID{name: c.Name, occasion: c.Occasion, holder: c.Holder, request: c.Request}
+	return claimID{name: c.Name, tick: c.Tick, holder: c.Holder, request: c.Request}
 }
 
-func newUnwanted() *unwanted {
-	u := &unwanted{pending: map[claimID]chan struct{}{}}
+func newAbandonedClaims() *abandonedClaims {
+	u := &abandonedClaims{pending: map[claimID]chan struct{}{}}
 	u.life, u.end = context.WithCancel(context.Background())
 	return u
 }
 
-// add has what a claim was granted released. It is over at the latest when its term is.
-func (u *unwanted) add(id claimID, term time.Duration, release func(ctx context.Context) error) {
+// add has what a claim was granted released. It is over at the latest when its TTL is.
+func (u *abandonedClaims) add(id claimID, ttl time.Duration, release func(ctx context.Context) error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.closed || u.pending[id] != nil {
@@ -49,7 +49,7 @@ func (u *unwanted) add(id claimID, term time.Duration, release func(ctx context.
 	done := make(chan struct{})
 	u.pending[id] = done
 	u.all.Go(func() {
-		ctx, cancel := context.WithTimeout(u.life, term)
+		ctx, cancel := context.WithTimeout(u.life, ttl)
 		defer cancel()
 		giveUp(ctx, release)
 		u.mu.Lock()
@@ -80,7 +80,7 @@ func giveUp(ctx context.Context, release func(ctx context.Context) error) {
 
 // await waits until what a claim was granted before is released: else the same request would be
 // granted what is about to be.
-func (u *unwanted) await(ctx context.Context, id claimID) error {
+func (u *abandonedClaims) await(ctx context.Context, id claimID) error {
 	u.mu.Lock()
 	done := u.pending[id]
 	u.mu.Unlock()
@@ -96,7 +96,7 @@ func (u *unwanted) await(ctx context.Context, id claimID) error {
 }
 
 // close ends the releases that are under way and waits for them.
-func (u *unwanted) close() {
+func (u *abandonedClaims) close() {
 	u.mu.Lock()
 	u.closed = true
 	u.mu.Unlock()

@@ -49,7 +49,7 @@ func newValues(s *Store) *values {
 	return v
 }
 
-// Key is the key of Redis that keeps the record of a name, for those who look into Redis: a hash; see lua/values.lua. The
+// Key is the key of Redis that keeps the record of a name, for those that look into Redis: a hash; see lua/values.lua. The
 // journal of a name is the record of the name "journal:" and that.
 func Key(namespace, name string) string { return prefixOf(namespace, tagOf(name)) + name }
 

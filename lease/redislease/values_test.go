@@ -143,7 +143,7 @@ func TestOneBadKeyFailsNoOther(t *testing.T) {
 	}
 }
 
-func TestAValueIsKeptForAsLongAsItIsUsed(t *testing.T) {
+func TestValueIsKeptForAsLongAsItIsUsed(t *testing.T) {
 	srv := redistest.Start(t)
 	m, admin, key := &medium{T: t, Store: redislease.Medium(open(t, srv.Addr()))}, srv.Client(t), redislease.Key("default", "a")
 	life := func() time.Duration { return admin.PTTL(t.Context(), key).Val() }
@@ -186,7 +186,7 @@ func TestANamespaceOfAnotherFormatIsRefused(t *testing.T) {
 	require.ErrorContains(t, admin.Get(t.Context(), "solotick:{this}").Err(), "WRONGTYPE")
 }
 
-func TestAClaimThatLosesLearnsFromTheSameAnswer(t *testing.T) {
+func TestClaimThatLosesLearnsFromTheSameAnswer(t *testing.T) {
 	r := newRig(t)
 	other := open(t, r.srv.Addr())
 	synced(t, r.store, "job")
@@ -253,8 +253,8 @@ func TestBatchesOfAMovingSlotAreCarriedOut(t *testing.T) {
 	all(ops) // the second half of them is new
 }
 
-// Callers whose operations travel together are told apart.
-func TestWhatTravelsTogetherIsAnsweredApart(t *testing.T) {
+// Callers whose operations travel together are notified apart.
+func TestBatchedRequestsAreAnsweredOneByOne(t *testing.T) {
 	onMedium(t, func(m *medium) {
 		const callers = 200
 		var working sync.WaitGroup

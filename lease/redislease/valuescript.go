@@ -246,7 +246,7 @@ func readEntries(list []any) (entries []driver.Entry, err error) {
 	return entries, nil
 }
 
-// Notifications are the name, the tick and those who wait: a hyphen for any of them.
+// Notifications are the name, the tick and waiters: a hyphen for any of them.
 func writeNotification(n driver.Notification) string {
 	text := n.Name + " " + strconv.FormatInt(n.Tick, 10)
 	switch {

@@ -23,12 +23,12 @@ const (
 	// refusedFor is for how long messages that Redis refuses to deliver are not asked for again.
 	refusedFor = 10 * time.Second
 	// notedFor is for how long that can be asked.
-	notedFor = time.Minute
+	keptFor = time.Minute
 )
 
 // Watch implements [protocol.Watcher]. What was triggered, paused or resumed it tells within two seconds even if Redis does not deliver
 // messages.
-func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64)) error {
+func (s *Store) Watch(ctx context.Context, wake func(name string, tick int64)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer s.notes.listen(wake)()
@@ -40,7 +40,7 @@ func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64
 	err := s.Session.Watch(ctx, wake)
 	var refused redis.Error
 	if errors.As(err, &refused) && !strings.HasPrefix(refused.Error(), "LOADING") && ctx.Err() == nil {
-		// Without messages: nothing else can be told, so the caller may as well try again later.
+		// Without messages: nothing else can be notified, so the caller may as well try again later.
 		t := time.NewTimer(refusedFor)
 		select {
 		case <-ctx.Done():
@@ -54,7 +54,7 @@ func (s *Store) Watch(ctx context.Context, wake func(name string, occasion int64
 }
 
 // subscribe tells what Redis publishes on a channel, and the empty message once it listens.
-func (s *Store) subscribe(ctx context.Context, channel, verb string, tell func(message string)) error {
+func (s *Store) subscribe(ctx context.Context, channel, verb string, notify func(message string)) error {
 	sub := s.client.Subscribe(ctx, channel)
 	defer func() { _ = sub.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() }) // a read in progress does not see ctx
@@ -69,9 +69,9 @@ func (s *Store) subscribe(ctx context.Context, channel, verb string, tell func(m
 		}
 		switch m := m.(type) {
 		case *redis.Subscription:
-			tell("")
+			notify("")
 		case *redis.Message:
-			tell(m.Payload)
+			notify(m.Payload)
 		}
 	}
 }
@@ -92,9 +92,9 @@ func receive(ctx context.Context, sub *redis.PubSub, timeout time.Duration) (any
 	}
 }
 
-// note takes down that an occasion was triggered, or that a name was paused or resumed, for those who ask.
-func (s *Store) note(ctx context.Context, name string, occasion int64) error {
+// note takes down that a tick was triggered, or that a name was paused or resumed, for those that ask.
+func (s *Store) note(ctx context.Context, name string, tick int64) error {
 	_, err := s.router.do(ctx, noteScript.command(ctx, []string{s.fleetKey(":triggered")},
-		name+" "+strconv.FormatInt(occasion, 10), notedFor.Microseconds()))
+		name+" "+strconv.FormatInt(tick, 10), keptFor.Microseconds()))
 	return err
 }

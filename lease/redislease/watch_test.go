@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-func TestWatchTellsThatItsConnectionFailed(t *testing.T) {
+func TestWatchReportsThatItsConnectionFailed(t *testing.T) {
 	for how, fail := range map[string]func(r *rig){
 		"is cut":        func(r *rig) { r.proxy.Cut() },
 		"goes silent":   func(r *rig) { r.proxy.Blackhole() },
@@ -51,7 +51,7 @@ func TestWatchOutlivesSilence(t *testing.T) {
 	require.ErrorIs(t, receive(t, ended), context.Canceled)
 }
 
-func TestWatchEndsWithItsContextWhateverTheConnectionDoes(t *testing.T) {
+func TestWatchEndsWithItsContext(t *testing.T) {
 	r := newRig(t, redislease.WithTimeout(30*time.Second))
 	woken, ended := make(chan string, 16), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -69,8 +69,8 @@ func TestNobodyIsWokenForNothing(t *testing.T) {
 	woken, ended := make(chan string, 16), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		ended <- r.store.Watch(ctx, func(name string, occasion int64) {
-			if occasion == 0 {
+		ended <- r.store.Watch(ctx, func(name string, tick int64) {
+			if tick == 0 {
 				woken <- name
 			}
 		})
@@ -86,14 +86,14 @@ func TestNobodyIsWokenForNothing(t *testing.T) {
 	require.NoError(t, r.store.Settle(t.Context(), g, "succeeded"))
 	require.Equal(t, "job", receive(t, woken))
 
-	// Nobody waits for the next, or has to make room: what is told next is the end of a lock.
+	// Nobody waits for the next, or has to make room: what is notified next is the end of a lock.
 	require.NoError(t, r.store.Settle(t.Context(), granted(t, r.store, claimOf("job", 102, "a", "r")), "succeeded"))
 	triggered, err := r.store.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: "t"})
 	require.NoError(t, err)
-	granted(t, r.store, claimOf("job", triggered.Occasion, "a", "r"))
+	granted(t, r.store, claimOf("job", triggered.Tick, "a", "r"))
 	waits.Overlap = protocol.OverlapReplace
 	for range 3 {
-		waits.Occasion = 103 // older than what is held
+		waits.Tick = 103 // older than what is held
 		a, err = r.store.Claim(t.Context(), waits)
 		require.NoError(t, err)
 		require.Equal(t, protocol.Queued, a.Status)
@@ -101,7 +101,7 @@ func TestNobodyIsWokenForNothing(t *testing.T) {
 	require.NoError(t, r.store.Release(t.Context(), granted(t, r.store, claimOf("lock", 0, "a", "r"))))
 	require.Equal(t, "lock", receive(t, woken))
 
-	// Who has to make room is told once.
+	// Who has to make room is notified once.
 	granted(t, r.store, claimOf("other", 100, "a", "r"))
 	waits.Name = "other"
 	for range 3 {
@@ -116,7 +116,7 @@ func TestNobodyIsWokenForNothing(t *testing.T) {
 	require.ErrorIs(t, receive(t, ended), context.Canceled)
 }
 
-// Whoever watches need not ask to hear of it.
+// Whoever watches need not ask to learn of it.
 func TestATriggerIsPublished(t *testing.T) {
 	r := newRig(t)
 	synced(t, r.store, "job")
@@ -128,10 +128,10 @@ func TestATriggerIsPublished(t *testing.T) {
 	require.NoError(t, err)
 	m, err := sub.ReceiveTimeout(t.Context(), 20*time.Second)
 	require.NoError(t, err)
-	require.Equal(t, fmt.Sprintf("job %d", triggered.Occasion), m.(*redis.Message).Payload)
+	require.Equal(t, fmt.Sprintf("job %d", triggered.Tick), m.(*redis.Message).Payload)
 }
 
-func TestWatchHearsAgainSoonAfterItsConnectionWasLost(t *testing.T) {
+func TestWatchReconnectsSoonAfterItsConnectionIsLost(t *testing.T) {
 	srv := redistest.Start(t)
 	s, admin := open(t, srv.Addr()), srv.Client(t)
 	heard := make(chan string, 100)

@@ -23,8 +23,8 @@ func sleepToEvery(period, after time.Duration) time.Time {
 	return at
 }
 
-// TestClockOfRedisThatIsWrongForAMomentStopsNothing puts the clock of Redis 8 h ahead for 4 s.
-func TestClockOfRedisThatIsWrongForAMomentStopsNothing(t *testing.T) {
+// TestRedisClockWrongForAMomentStopsNothing puts the clock of Redis 8 h ahead for 4 s.
+func TestRedisClockWrongForAMomentStopsNothing(t *testing.T) {
 	t.Parallel()
 	f := wrongClock(t, 5*time.Second, job("often", "@every 2s", 1), job("hourly", "@every 1h", 1), job("daily", "0 0 * * *", 1))
 	f.startAll("r1", "r2", "r3")
@@ -47,9 +47,9 @@ func TestClockOfRedisThatIsWrongForAMomentStopsNothing(t *testing.T) {
 	t.Logf("the first tick on time came %s after the clock was right again", first.Sub(right))
 }
 
-// TestForwardStepOfRedisTakesNoTickFromItsHolder steps by a little more than the TTL while 20 ticks run, whose leases are not
+// TestForwardClockStepTakesNoTickOver steps by a little more than the TTL while 20 ticks run, whose leases are not
 // renewed for the next 3 s.
-func TestForwardStepOfRedisTakesNoTickFromItsHolder(t *testing.T) {
+func TestForwardClockStepTakesNoTickOver(t *testing.T) {
 	t.Parallel()
 	const ttl = 15 * time.Second
 	var jobs []string

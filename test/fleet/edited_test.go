@@ -11,9 +11,9 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// TestDeployOverATickLosesNothingThatBothFilesHave stops all workers 1.2 s before a tick, and starts them with an edited
+// TestDeployOverATickLosesNoSharedTick stops all workers 1.2 s before a tick, and starts them with an edited
 // file 3.5 s after it.
-func TestDeployOverATickLosesNothingThatBothFilesHave(t *testing.T) {
+func TestDeployOverATickLosesNoSharedTick(t *testing.T) {
 	t.Parallel()
 	edits := []struct {
 		name, before, after string
@@ -72,8 +72,8 @@ func TestDeployOverATickLosesNothingThatBothFilesHave(t *testing.T) {
 	}
 }
 
-// TestCommonTicksOutliveADeadFleetOfTwoFiles kills all workers, of which one has another file, for 7 s.
-func TestCommonTicksOutliveADeadFleetOfTwoFiles(t *testing.T) {
+// TestSharedTicksOutliveADeadFleet kills all workers, of which one has another file, for 7 s.
+func TestSharedTicksOutliveADeadFleet(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, redistest.Start(t), 2*time.Second, job("common", "*/2 * * * * *", 0, "misfire: all", "overlap: allow"))
 	narrow := f.configText()

@@ -10,8 +10,8 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// TestWaitForAnAttemptDoesNotHoldAStopUp: the worker gives the run up, and another goes on with the next attempt.
-func TestWaitForAnAttemptDoesNotHoldAStopUp(t *testing.T) {
+// TestWaitForAnAttemptDoesNotDelayAStop: the worker gives the run up, and another goes on with the next attempt.
+func TestWaitForAnAttemptDoesNotDelayAStop(t *testing.T) {
 	t.Parallel()
 	const retry = "retry: {max_attempts: 5, backoff: 1h, max_backoff: 1h}"
 	f := newFleet(t, redistest.Start(t), 5*time.Second,
@@ -40,8 +40,8 @@ func TestWaitForAnAttemptDoesNotHoldAStopUp(t *testing.T) {
 	second.stop()
 }
 
-// TestRunThatEndedWhileRedisWasAwayTookAsLongAsItRan though it is settled when Redis answers again.
-func TestRunThatEndedWhileRedisWasAwayTookAsLongAsItRan(t *testing.T) {
+// TestRunEndedDuringAnOutageKeepsItsDuration though it is settled when Redis answers again.
+func TestRunEndedDuringAnOutageKeepsItsDuration(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	f := newFleet(t, srv, 30*time.Second, job("job", "@every 1h", 30))

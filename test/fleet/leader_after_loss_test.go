@@ -10,7 +10,7 @@ import (
 // A replica that starts just after Redis has lost its records does not know that it has, and is granted the lock of a leader
 // task that runs elsewhere: two run it until the other's next renewal. So it is when a machine comes back that has both
 // Redis and a worker.
-func TestLeaderTaskRunsOnOneReplicaWhenAnotherStartsAfterRedisHasLostItsRecords(t *testing.T) {
+func TestLeaderTaskRunsOnceAfterLossAndStart(t *testing.T) {
 	t.Parallel()
 	f := orderlyFleet(t, 15*time.Second, leaderTask("led", 100000)) // the default: renewals come every 5 s
 	f.startAll("r1", "r2")

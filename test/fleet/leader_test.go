@@ -15,10 +15,10 @@ func leaderTask(name string, tenths int, more ...string) string {
 	return strings.Replace(job(name, "", tenths, more...), `schedule: ""`, "leader: true", 1)
 }
 
-func TestLeaderTaskRunsOnOneReplicaThroughAStopAKillAndAFreeze(t *testing.T) {
+func TestLeaderTaskSurvivesStopKillAndFreeze(t *testing.T) {
 	t.Parallel()
-	const term = 6 * time.Second
-	f := orderlyFleet(t, term, leaderTask("led", 100000))
+	const ttl = 6 * time.Second
+	f := orderlyFleet(t, ttl, leaderTask("led", 100000))
 	ws := byName(f.startAll("r1", "r2", "r3"))
 	after := func(token int64) *run {
 		return f.waitRun("it runs", 20*time.Second, func(r *run) bool { return r.token > token && r.entries >= 2 })
@@ -29,9 +29,9 @@ func TestLeaderTaskRunsOnOneReplicaThroughAStopAKillAndAFreeze(t *testing.T) {
 		do    func(*worker)
 		limit time.Duration
 	}{
-		{"stopped", func(w *worker) { w.signal(syscall.SIGTERM) }, 2 * term / 3}, // before its lease would have run out
-		{"killed", (*worker).kill, term + time.Second + busy},
-		{"frozen", func(w *worker) { w.freeze(3 * term) }, term + time.Second + busy},
+		{"stopped", func(w *worker) { w.signal(syscall.SIGTERM) }, 2 * ttl / 3}, // before its lease would have run out
+		{"killed", (*worker).kill, ttl + time.Second + busy},
+		{"frozen", func(w *worker) { w.freeze(3 * ttl) }, ttl + time.Second + busy},
 	} {
 		w, since := ws[leads.replica], time.Now()
 		c.do(w)
@@ -51,7 +51,7 @@ func TestLeaderTaskRunsOnOneReplicaThroughAStopAKillAndAFreeze(t *testing.T) {
 	f.writesOn(f.runs("led")[3])
 }
 
-func TestLeaderTaskThatEndsIsStartedAgainWithABackOff(t *testing.T) {
+func TestEndingLeaderTaskRestartsWithBackOff(t *testing.T) {
 	t.Parallel()
 	const again = 5
 	first, most := 200*time.Millisecond, 800*time.Millisecond
@@ -84,16 +84,16 @@ func TestLeaderTaskThatEndsIsStartedAgainWithABackOff(t *testing.T) {
 	}
 }
 
-func TestLeaderTaskStaysWhereItIsWhenRedisHasLostItsRecords(t *testing.T) {
+func TestLeaderTaskStaysAfterRedisLosesRecords(t *testing.T) {
 	t.Parallel()
-	const term = 6 * time.Second // in which Redis is back, also on a busy machine
-	f := orderlyFleet(t, term, leaderTask("led", 100000))
+	const ttl = 6 * time.Second // in which Redis is back, also on a busy machine
+	f := orderlyFleet(t, ttl, leaderTask("led", 100000))
 	f.startAll("r1", "r2", "r3")
 	f.waitRun("it runs", 20*time.Second, func(r *run) bool { return r.entries >= 2 })
 	for range 2 {
 		f.redis.Kill()
 		f.redis.Restart()
-		time.Sleep(term + 300*time.Millisecond)
+		time.Sleep(ttl + 300*time.Millisecond)
 	}
 	f.judge()
 	require.Len(t, f.runs("led"), 1)

@@ -51,9 +51,9 @@ say end
 `
 
 // orderlyFleet is a fleet whose jobs run that script.
-func orderlyFleet(t *testing.T, term time.Duration, jobs ...string) *fleet {
+func orderlyFleet(t *testing.T, ttl time.Duration, jobs ...string) *fleet {
 	t.Helper()
-	f := newFleet(t, redistest.Start(t), term, jobs...)
+	f := newFleet(t, redistest.Start(t), ttl, jobs...)
 	require.NoError(t, os.WriteFile(filepath.Join(f.dir, "job.sh"), []byte(orderly), 0o600))
 	return f
 }

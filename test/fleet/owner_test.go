@@ -11,9 +11,9 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// TestEachTickRunsOnceWhateverBecomesOfItsOwner freezes, kills and stops the replica that claims the ticks of a job, one
+// TestEachTickRunsOnceUnderOwnerFaults freezes, kills and stops the replica that claims the ticks of a job, one
 // after the other.
-func TestEachTickRunsOnceWhateverBecomesOfItsOwner(t *testing.T) {
+func TestEachTickRunsOnceUnderOwnerFaults(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, redistest.Start(t), 2*time.Second, job("job", "@every 3s", 0, "misfire_grace: 10s", "overlap: allow"))
 	ws := f.startAll("r1", "r2", "r3", "r4")

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPauseOutlastsEveryWorkerAndNothingOfItIsCaughtUp(t *testing.T) {
+func TestPauseOutlastsEveryWorker(t *testing.T) {
 	t.Parallel()
 	const every = 2 * time.Second
 	f := orderlyFleet(t, 2*time.Second, job("job", "@every 2s", 12, "misfire: all", "misfire_grace: 1s"))

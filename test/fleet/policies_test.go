@@ -11,14 +11,14 @@ import (
 
 // Runs of 2.5 s that are due each second follow each other, one at a time, when a holder is killed, another frozen and a
 // third one stopped.
-func TestQueuedRunsFollowEachOtherThroughAKillAFreezeAndAStop(t *testing.T) {
+func TestQueuedRunsSurviveKillFreezeAndStop(t *testing.T) {
 	t.Parallel()
-	const term = 2 * time.Second
-	f := orderlyFleet(t, term, job("queued", "@every 1s", 25, "overlap: queue"))
+	const ttl = 2 * time.Second
+	f := orderlyFleet(t, ttl, job("queued", "@every 1s", 25, "overlap: queue"))
 	ws := byName(f.startAll("r1", "r2", "r3"))
 	takenOver := func(victim *run, since time.Time) *run {
 		next := f.waitRun("the tick is taken over", 15*time.Second, func(r *run) bool { return r.tick == victim.tick && r.attempt == 2 })
-		require.Less(t, next.at.Sub(since), term+time.Second+busy, "a term and a second after the last renewal")
+		require.Less(t, next.at.Sub(since), ttl+time.Second+busy, "a term and a second after the last renewal")
 		f.waitRun("and completes", 15*time.Second, func(r *run) bool { return r.tick == victim.tick && r.attempt == 2 && r.ended })
 		f.waitRun("and is followed", 15*time.Second, func(r *run) bool { return r.tick > victim.tick && r.attempt == 1 })
 		return next
@@ -32,7 +32,7 @@ func TestQueuedRunsFollowEachOtherThroughAKillAFreezeAndAStop(t *testing.T) {
 
 	frozen := f.fresh("queued")
 	since = time.Now()
-	ws[frozen.replica].freeze(3 * term)
+	ws[frozen.replica].freeze(3 * ttl)
 	require.NotEqual(t, frozen.replica, takenOver(frozen, since).replica)
 
 	stopped := f.fresh("queued")
@@ -64,17 +64,17 @@ func TestQueuedRunsFollowEachOtherThroughAKillAFreezeAndAStop(t *testing.T) {
 
 // A run that is replaced is notified at once, and has its kill grace to end; but no longer than its lease, which is not renewed
 // any more.
-func TestReplacedRunsAreToldAtOnceAndEndBeforeTheirSuccessorsStart(t *testing.T) {
+func TestReplacedRunsEndBeforeTheirSuccessorsStart(t *testing.T) {
 	t.Parallel()
-	const term, every = 3 * time.Second, 6 * time.Second
-	f := orderlyFleet(t, term,
+	const ttl, every = 3 * time.Second, 6 * time.Second
+	f := orderlyFleet(t, ttl,
 		with(`LINGER: "3"`, job("polite", "@every 6s", 200, "overlap: replace")),
 		with(`DEAF: "1"`, job("deaf", "@every 6s", 200, "overlap: replace")),
 		with(`DEAF: "1"`, killGrace("30s", job("stubborn", "@every 6s", 200, "overlap: replace"))))
 	f.startAll("r1", "r2", "r3")
 	// How long after its tick a run may start, the first of its job excepted.
 	limit := map[string]time.Duration{
-		"polite": 1300 * time.Millisecond, "deaf": 2 * time.Second, "stubborn": term + time.Second,
+		"polite": 1300 * time.Millisecond, "deaf": 2 * time.Second, "stubborn": ttl + time.Second,
 	}
 	var first time.Time
 	f.waitFor("four runs of each", 60*time.Second, func(runs []*run) bool {
@@ -114,10 +114,10 @@ func TestReplacedRunsAreToldAtOnceAndEndBeforeTheirSuccessorsStart(t *testing.T)
 }
 
 // What replaces the run of a holder that is frozen or dead starts a second after that one's lease has run out, at the latest.
-func TestReplacementDoesNotWaitLongerThanTheLeaseOfAHolderThatIsFrozenOrDead(t *testing.T) {
+func TestReplacementWaitsAtMostTheLease(t *testing.T) {
 	t.Parallel()
-	const term, every = 2 * time.Second, 4 * time.Second
-	f := orderlyFleet(t, term, with(`LINGER: "2"`, job("replaced", "@every 4s", 200, "overlap: replace")))
+	const ttl, every = 2 * time.Second, 4 * time.Second
+	f := orderlyFleet(t, ttl, with(`LINGER: "2"`, job("replaced", "@every 4s", 200, "overlap: replace")))
 	ws := byName(f.startAll("r1", "r2", "r3"))
 	harm := func(how func(*worker)) {
 		victim := f.fresh("replaced")
@@ -126,21 +126,21 @@ func TestReplacementDoesNotWaitLongerThanTheLeaseOfAHolderThatIsFrozenOrDead(t *
 		how(ws[victim.replica])
 		next := f.waitRun("the next tick starts", 15*time.Second, func(r *run) bool { return r.tick == victim.tick+every.Milliseconds() })
 		require.NotEqual(t, victim.replica, next.replica)
-		require.Less(t, next.at.Sub(since), term+time.Second+busy)
+		require.Less(t, next.at.Sub(since), ttl+time.Second+busy)
 		require.Equal(t, 1, next.attempt)
 		require.Equal(t, "replaced", f.outcomeOf("replaced", victim.tick).Outcome)
 	}
-	harm(func(w *worker) { w.freeze(3 * term) })
+	harm(func(w *worker) { w.freeze(3 * ttl) })
 	harm((*worker).kill)
 	f.judge()
 	f.oneAtATime("replaced")
 }
 
-func TestAtMostOnceTicksThatQueueOrReplaceNeverStartTwice(t *testing.T) {
+func TestAtMostOnceTicksNeverStartTwice(t *testing.T) {
 	t.Parallel()
-	const term = 2 * time.Second
+	const ttl = 2 * time.Second
 	once := "delivery: at_most_once"
-	f := orderlyFleet(t, term,
+	f := orderlyFleet(t, ttl,
 		job("queued", "@every 1s", 25, "overlap: queue", once),
 		with(`LINGER: "2"`, job("replaced", "@every 3s", 200, "overlap: replace", once)))
 	ws := byName(f.startAll("r1", "r2", "r3"))
@@ -151,7 +151,7 @@ func TestAtMostOnceTicksThatQueueOrReplaceNeverStartTwice(t *testing.T) {
 			if how == "kill" {
 				w.kill()
 			} else {
-				w.freeze(3 * term)
+				w.freeze(3 * ttl)
 			}
 			f.waitRun("the next one starts", 15*time.Second, func(r *run) bool { return r.job == name && r.tick > victim.tick })
 			require.Contains(t, []string{"lost", "replaced"}, f.outcomeOf(name, victim.tick).Outcome)
@@ -172,12 +172,12 @@ func TestAtMostOnceTicksThatQueueOrReplaceNeverStartTwice(t *testing.T) {
 	}
 }
 
-// A command that a stopping worker cancels has its kill grace, though that is longer than the lease's term: the lease is kept
+// A command that a stopping worker cancels has its kill grace, though that is longer than the lease's TTL: the lease is kept
 // meanwhile. Only then does another worker start the tick.
-func TestStoppingWorkerLetsItsCommandEndInGoodOrderAndAnotherGoesOn(t *testing.T) {
+func TestStoppingWorkerLetsItsCommandEnd(t *testing.T) {
 	t.Parallel()
-	const term = 2 * time.Second
-	f := orderlyFleet(t, term, with(`LINGER: "30"`, killGrace("8s", job("long", "@every 15s", 60))))
+	const ttl = 2 * time.Second
+	f := orderlyFleet(t, ttl, with(`LINGER: "30"`, killGrace("8s", job("long", "@every 15s", 60))))
 	f.writeConfig(strings.Replace(f.configText(), "jobs:", "shutdown_grace: 1s\njobs:", 1))
 	ws := byName(f.startAll("r1", "r2", "r3"))
 	victim := f.fresh("long")

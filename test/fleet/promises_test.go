@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-func TestEachTickRunsOnceAndOnTimeWhateverTheClocksSay(t *testing.T) {
+func TestEachTickRunsOnceUnderWrongClocks(t *testing.T) {
 	f := newFleet(t, redistest.Start(t), 3*time.Second, manyJobs(10)...)
 	skews := []time.Duration{0, 400 * time.Millisecond, -400 * time.Millisecond, time.Minute, -time.Minute}
 	for i, skew := range skews {
@@ -50,7 +50,7 @@ func manyJobs(n int) []string {
 	return jobs
 }
 
-func TestRunLongerThanTheTermKeepsItsLease(t *testing.T) {
+func TestRunLongerThanTheTTLKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, redistest.Start(t), time.Second, job("long", "@every 5s", 35))
 	f.startAll("r1", "r2", "r3")
@@ -61,7 +61,7 @@ func TestRunLongerThanTheTermKeepsItsLease(t *testing.T) {
 	}
 }
 
-func TestKilledHolderIsTakenOverOrNotByDelivery(t *testing.T) {
+func TestKilledHolderIsTakenOverByDelivery(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, redistest.Start(t), 2*time.Second,
 		job("again", "@every 6s", 20, "overlap: allow"),
@@ -108,15 +108,15 @@ func byName(ws []*worker) map[string]*worker {
 	return m
 }
 
-func TestFrozenHoldersCommandIsStoppedWhenItsLeaseEnds(t *testing.T) {
+func TestFrozenHoldersCommandEndsWithItsLease(t *testing.T) {
 	t.Parallel()
-	const term = 2 * time.Second
-	f := newFleet(t, redistest.Start(t), term, job("long", "@every 8s", 30))
+	const ttl = 2 * time.Second
+	f := newFleet(t, redistest.Start(t), ttl, job("long", "@every 8s", 30))
 	workers := byName(f.startAll("r1", "r2"))
 	victim := f.waitRun("a run begins", 15*time.Second, func(r *run) bool { return r.entries > 3 })
 	frozen := time.Now()
 	workers[victim.replica].signal(syscall.SIGSTOP)
-	time.Sleep(3 * term)
+	time.Sleep(3 * ttl)
 	workers[victim.replica].signal(syscall.SIGCONT)
 	f.waitRun("the tick completes elsewhere", 10*time.Second, func(r *run) bool {
 		return r.tick == victim.tick && r.ended && r.replica != victim.replica
@@ -124,7 +124,7 @@ func TestFrozenHoldersCommandIsStoppedWhenItsLeaseEnds(t *testing.T) {
 	time.Sleep(500 * time.Millisecond)
 	for _, r := range f.runs("long") {
 		if r.tick == victim.tick && r.attempt == 1 {
-			require.Less(t, r.last.Sub(frozen), term, "the frozen worker's command went on after its lease")
+			require.Less(t, r.last.Sub(frozen), ttl, "the frozen worker's command went on after its lease")
 		}
 	}
 	f.judge()
@@ -133,18 +133,18 @@ func TestFrozenHoldersCommandIsStoppedWhenItsLeaseEnds(t *testing.T) {
 
 func TestFrozenRedisStopsRunsBeforeTheirLeasesEnd(t *testing.T) {
 	t.Parallel()
-	const term = 1500 * time.Millisecond
+	const ttl = 1500 * time.Millisecond
 	redis := redistest.Start(t)
-	f := newFleet(t, redis, term, job("long", "@every 4s", 100, "overlap: allow"))
+	f := newFleet(t, redis, ttl, job("long", "@every 4s", 100, "overlap: allow"))
 	f.startAll("r1", "r2")
 	f.waitRun("a run begins", 15*time.Second, func(r *run) bool { return r.entries > 3 })
 	redis.Freeze()
 	frozen := time.Now()
-	time.Sleep(3 * term)
+	time.Sleep(3 * ttl)
 	during := f.runs("long")
 	redis.Thaw()
 	for _, r := range during {
-		require.Less(t, r.last.Sub(frozen), term, "a run went on after its lease had ended")
+		require.Less(t, r.last.Sub(frozen), ttl, "a run went on after its lease had ended")
 		require.Less(t, r.at.Sub(frozen), time.Second, "a run started while Redis was away")
 	}
 	f.waitRun("a stopped tick is run again", 10*time.Second, func(r *run) bool { return r.attempt == 2 && r.entries > 2 })
@@ -214,7 +214,7 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 	}
 }
 
-func TestStoppedReplicaHandsItsTickOverAtOnce(t *testing.T) {
+func TestStoppedReplicaHandsItsTickOver(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, redistest.Start(t), 30*time.Second, job("long", "@every 10s", 40))
 	text := strings.Replace(f.configText(), "jobs:", "shutdown_grace: 500ms\njobs:", 1)

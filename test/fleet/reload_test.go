@@ -41,7 +41,7 @@ func (w *worker) lastLook() (last string) {
 	return last
 }
 
-func TestRollingEditsLoseNoTickAndRunNoneTwice(t *testing.T) {
+func TestRollingEditsLoseAndDoubleNoTick(t *testing.T) {
 	const kept, edited = 10, 10
 	version := func(n int) []string {
 		var jobs []string

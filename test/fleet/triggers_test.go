@@ -52,7 +52,7 @@ func rare(name string, tenths int, more ...string) string {
 	return job(name, "@at 2100-01-01T00:00:00Z", tenths, more...)
 }
 
-func TestTwoHundredTriggersWithOneKeyAreOneRun(t *testing.T) {
+func TestTwoHundredTriggersWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := orderlyFleet(t, 2*time.Second, rare("keyed", 1, "overlap: allow"))
 	f.startAll("r1", "r2", "r3")
@@ -71,7 +71,7 @@ func TestTwoHundredTriggersWithOneKeyAreOneRun(t *testing.T) {
 	require.Len(t, f.runs("keyed"), 1)
 }
 
-func TestTriggersBeyondTheBurstAreRefusedAndToldWhenTheNextMayCome(t *testing.T) {
+func TestTriggersBeyondTheBurstAreRefused(t *testing.T) {
 	t.Parallel()
 	f := orderlyFleet(t, 2*time.Second, rare("limited", 1, "overlap: allow", "rate: 1/10m", "burst: 3"))
 	f.startAll("r1", "r2", "r3")
@@ -110,7 +110,7 @@ func TestTriggersBeyondTheBurstAreRefusedAndToldWhenTheNextMayCome(t *testing.T)
 	require.Len(t, f.runs("limited"), 3)
 }
 
-func TestTriggerWithNobodyThereRunsWhenTheFleetComes(t *testing.T) {
+func TestTriggerWithoutAFleetRunsLater(t *testing.T) {
 	t.Parallel()
 	f := orderlyFleet(t, 2*time.Second, rare("early", 1), job("often", "@every 1s", 0))
 	unknown := f.run("trigger", "early") // its record is made by the first worker that serves it
@@ -147,7 +147,7 @@ func TestTriggerWithNobodyThereRunsWhenTheFleetComes(t *testing.T) {
 	require.Equal(t, 2, ran())
 }
 
-func TestTriggerThatWaitsTellsTheOutcomeAndExitsByIt(t *testing.T) {
+func TestWaitingTriggerExitsByTheOutcome(t *testing.T) {
 	t.Parallel()
 	f := orderlyFleet(t, 2*time.Second, rare("good", 3), with(`FAILURES: "9"`, rare("bad", 3, "retry: {max_attempts: 2, backoff: 100ms}")))
 	f.startAll("r1", "r2", "r3")
@@ -171,10 +171,10 @@ func TestTriggerThatWaitsTellsTheOutcomeAndExitsByIt(t *testing.T) {
 }
 
 // A triggered run is one like any other: it waits behind what runs, is run though the job is paused, and is taken over.
-func TestTriggeredRunWaitsForItsTurnAndSurvivesItsHolder(t *testing.T) {
+func TestTriggeredRunIsQueuedAndSurvivesItsHolder(t *testing.T) {
 	t.Parallel()
-	const term = 3 * time.Second
-	f := orderlyFleet(t, term, rare("long", 30))
+	const ttl = 3 * time.Second
+	f := orderlyFleet(t, ttl, rare("long", 30))
 	ws := byName(f.startAll("r1", "r2", "r3"))
 	first := f.do("trigger", "long")
 	victim := f.begun("long")
@@ -186,7 +186,7 @@ func TestTriggeredRunWaitsForItsTurnAndSurvivesItsHolder(t *testing.T) {
 	killed := time.Now()
 	ws[victim.replica].kill()
 	again := f.waitRun("it is taken over", 15*time.Second, func(r *run) bool { return r.tick == victim.tick && r.attempt == 2 })
-	require.Less(t, again.at.Sub(killed), term+time.Second+busy)
+	require.Less(t, again.at.Sub(killed), ttl+time.Second+busy)
 	ws[again.replica].signal(syscall.SIGTERM) // which lets the run finish, and leaves the last one to learn of its end
 	second := <-done
 	require.Zero(t, second.code, second.stderr)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhyTellsWhatBecameOfATick(t *testing.T) {
+func TestWhyExplainsATick(t *testing.T) {
 	t.Parallel()
 	f := orderlyFleet(t, 2*time.Second,
 		job("prompt", "@every 1s", 0, "misfire: skip", "misfire_grace: 1s"),

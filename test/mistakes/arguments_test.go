@@ -149,7 +149,7 @@ var arguments = []struct {
 	{"typed nil store", sched((*redislease.Store)(nil)), `scheduler: store: "<nil>" must not be nil`},
 	{"nil option of the scheduler", sched(new(memlease.Store), nil), `scheduler: options[0]: nil must be an option`},
 	{"nil observer", sched(new(memlease.Store), scheduler.WithObserver(nil)), `scheduler: observer: nil must be a function`},
-	{"term of 10 ms", sched(new(memlease.Store), scheduler.WithTerm(10*time.Millisecond)), `scheduler: term: "10ms" must be from 100ms to 24h`},
+	{"ttl of 10 ms", sched(new(memlease.Store), scheduler.WithTTL(10*time.Millisecond)), `scheduler: ttl: "10ms" must be from 100ms to 24h`},
 	{"replica with a space", sched(new(memlease.Store), scheduler.WithReplica("pod 1")), `scheduler: replica: "pod 1" ` + nameRule},
 	{"Run twice", func() error {
 		s, err := scheduler.New(new(memlease.Store), nil)
@@ -188,7 +188,7 @@ var arguments = []struct {
 	{"5 permits of 3", locked(func(l *lock.Locks) error { return tried(l.Semaphore("s", 3).Take(5)) }), `lease: lock claim permits: "5" must be from 1 to the limit`},
 	{"lock with a colon", locked(func(l *lock.Locks) error { return tried(l.Mutex("user:1")) }),
 		`lock: name: "user:1" ` + nameRule + "; lock.Name makes a name of any strings"},
-	{"lock of term 0", locked(func(l *lock.Locks) error { return tried(l.Mutex("m", lock.WithTTL(0))) }), `lease: lock claim term: "0s" must be at least 1ms`},
+	{"lock of ttl 0", locked(func(l *lock.Locks) error { return tried(l.Mutex("m", lock.WithTTL(0))) }), `lease: lock claim ttl: "0s" must be at least 1ms`},
 	{"release twice", locked(func(l *lock.Locks) error {
 		h, err := l.Mutex("m").Acquire(context.Background())
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // The rate is the fleet's: whoever triggers a job without knowing its rate is limited as well.
-func TestTheRateOfAJobHoldsForEveryCaller(t *testing.T) {
+func TestRateOfAJobHoldsForEveryCaller(t *testing.T) {
 	store := new(memlease.Store)
 	limited := jobs.Spec{Name: "bill", Rate: jobs.Rate{Count: 1, Per: time.Hour}, Burst: 1, Overlap: jobs.Allow}
 	_, err := store.Sync(t.Context(), []protocol.Sync{{Name: "bill", Policy: fleet.PolicyOf(limited)}}) // by a replica

@@ -138,8 +138,8 @@ func TestAPasswordThatIsNotNeededWorks(t *testing.T) {
 
 func TestTwoProcessesOfOneReplicaIDAreLogged(t *testing.T) {
 	store := new(memlease.Store)
-	_, one := service(t, store, "@every 1s", scheduler.WithReplica("pod-1"), scheduler.WithTerm(time.Second))
-	_, other := service(t, store, "@every 1s", scheduler.WithReplica("pod-1"), scheduler.WithTerm(time.Second))
+	_, one := service(t, store, "@every 1s", scheduler.WithReplica("pod-1"), scheduler.WithTTL(time.Second))
+	_, other := service(t, store, "@every 1s", scheduler.WithReplica("pod-1"), scheduler.WithTTL(time.Second))
 	one.await(t, "level=WARN", "other processes use this replica's id", "replica=pod-1", "processes=2")
 	other.await(t, "level=WARN", "other processes use this replica's id", "replica=pod-1", "processes=2")
 }
@@ -156,8 +156,8 @@ func TestAnInstantThatIsOverIsLogged(t *testing.T) {
 
 func TestTwoServicesInOneNamespaceAreLogged(t *testing.T) {
 	store := new(memlease.Store)
-	_, billing := service(t, store, "@every 1s", scheduler.WithModule("example.com/billing"), scheduler.WithTerm(time.Second))
-	_, mail := service(t, store, "@every 1s", scheduler.WithModule("example.com/mail"), scheduler.WithTerm(time.Second))
+	_, billing := service(t, store, "@every 1s", scheduler.WithModule("example.com/billing"), scheduler.WithTTL(time.Second))
+	_, mail := service(t, store, "@every 1s", scheduler.WithModule("example.com/mail"), scheduler.WithTTL(time.Second))
 	for _, out := range []*log{billing, mail} {
 		out.await(t, "level=WARN", "foreign=[j]", "give each service a namespace of its own")
 	}

@@ -149,7 +149,7 @@ func cancelText(d fleet.Cancelled, by string, zone *time.Location) string {
 	case d.Entry != nil:
 		return fmt.Sprintf("%s: %s on %s after %s", tick, fleet.Words(string(d.Entry.Outcome)), d.Entry.Replica, d.Entry.Took().Round(time.Millisecond))
 	case d.Status == protocol.CancelPending:
-		return fmt.Sprintf("%s: cancelled%s; %s is notified, and has at most %s to end it", tick, before, d.Replica, d.Left.Round(100*time.Millisecond))
+		return fmt.Sprintf("%s: cancelled%s; %s is notified, and has at most %s to end it", tick, before, d.Replica, d.Remaining.Round(100*time.Millisecond))
 	}
 	return fmt.Sprintf("%s: cancelled%s", tick, before)
 }

@@ -222,8 +222,8 @@ func pausedText(v output.View, d fleet.Description, zone *time.Location) string 
 	var parts []string
 	if p := d.Paused; p != nil {
 		text := fmt.Sprintf("by %s since %s", p.By, v.Tick(p.Since.Truncate(time.Second), zone))
-		if p.Why != "" {
-			text += ": " + p.Why
+		if p.Reason != "" {
+			text += ": " + p.Reason
 		}
 		parts = append(parts, text)
 	}

@@ -33,8 +33,8 @@ func (c *cli) pause() *cobra.Command {
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who, fault := c.by(by)
-			if len(reason) > protocol.MaxWhy {
-				fault = fmt.Errorf("--reason: has %d bytes, must have at most %d", len(reason), protocol.MaxWhy)
+			if len(reason) > protocol.MaxReason {
+				fault = fmt.Errorf("--reason: has %d bytes, must have at most %d", len(reason), protocol.MaxReason)
 			}
 			return c.changePause(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (pauseResult, string, error) {
 				p, err := a.fleet.Pause(cmd.Context(), args[0], who, reason)
@@ -116,8 +116,8 @@ func (c *cli) changePause(
 
 func pauseText(p protocol.Pause, job *jobs.Job) string {
 	text := fmt.Sprintf("by %s since %s", p.By, p.Since.In(zone(job)).Format(output.TimeLayout))
-	if p.Why != "" {
-		text += ", " + p.Why
+	if p.Reason != "" {
+		text += ", " + p.Reason
 	}
 	return text
 }

@@ -173,8 +173,8 @@ func notes(v output.View, j fleet.JobStatus, zone *time.Location) string {
 	var parts []string
 	if j.Paused != nil {
 		text := fmt.Sprintf("paused by %s since %s", j.Paused.By, v.Tick(j.Paused.Since.Truncate(time.Second), zone))
-		if j.Paused.Why != "" {
-			text += ", " + j.Paused.Why
+		if j.Paused.Reason != "" {
+			text += ", " + j.Paused.Reason
 		}
 		parts = append(parts, text)
 	}
@@ -233,7 +233,7 @@ func replicasTable(v output.View, s fleet.Status) *output.Table {
 			running += ", stopping"
 		}
 		t.Add(id, output.Cell{Text: strings.Join(r.Groups, ",")}, output.Cell{Text: fmt.Sprint(r.JobCount)}, output.Cell{Text: running}, loadCell(r),
-			output.Cell{Text: r.Term.String()}, clockCell(r.ClockOffset), output.Cell{Text: r.Version},
+			output.Cell{Text: r.TTL.String()}, clockCell(r.ClockOffset), output.Cell{Text: r.Version},
 			output.Cell{Text: v.Ago(r.Started.Truncate(time.Second), time.UTC)}, heartbeatCell(v, r))
 	}
 	return t
@@ -254,7 +254,7 @@ func loadCell(r fleet.Replica) output.Cell {
 
 // heartbeatCell shows the last heartbeat of a replica, and whether it is late.
 func heartbeatCell(v output.View, r fleet.Replica) output.Cell {
-	text := v.Ago(r.Heard.Truncate(time.Second), time.UTC)
+	text := v.Ago(r.LastHeartbeat.Truncate(time.Second), time.UTC)
 	switch {
 	case r.Gone:
 		return output.Cell{Text: text + ", gone", Style: output.Red}

@@ -36,7 +36,7 @@ func TestADescriptionIsShownWithinTheWidth(t *testing.T) {
 				{State: fleet.Waiting, Scheduled: now.Add(-time.Second + time.Millisecond), Replica: "ops2", Triggered: true},
 				{State: fleet.Free, Scheduled: now.Add(-time.Hour), Replica: "web-3"},
 			},
-			Paused: &protocol.Pause{By: "ops1", Why: "the database moves", Since: now.Add(-2 * time.Hour)}, LastRun: run,
+			Paused: &protocol.Pause{By: "ops1", Reason: "the database moves", Since: now.Add(-2 * time.Hour)}, LastRun: run,
 			Replicas: []string{"web-1", "web-2", "web-3", "web-4", "batch-worker-7f9c6d5b4-x2k8q", "batch-worker-7f9c6d5b4-x2k8r", "batch-worker-7f9c6d5b4-x2k8s"},
 		},
 		Definitions: []fleet.Definition{{Revision: "8c52154a190a", Replicas: []string{"web-1", "web-2"}, Given: true}},
@@ -106,13 +106,13 @@ func TestStatusShowsProblems(t *testing.T) {
 	s := fleet.Status{
 		Namespace: "billing", Now: at,
 		Replicas: []fleet.Replica{
-			{ID: "r1", Groups: []string{"eu", "us"}, Started: at.Add(123 * time.Millisecond), Term: 15 * time.Second, Running: 2, Stopping: true,
-				JobCount: 6, Version: "v1.2.3", ClockOffset: 1500 * time.Millisecond, Heard: at.Add(-2 * time.Second)},
-			{ID: "r2", JobCount: -1, Heard: at.Add(-3 * time.Second)},
-			{ID: "r3", Started: at, Term: 15 * time.Second, Heard: at.Add(-12 * time.Second)},
-			{ID: "web", Started: at, Term: 15 * time.Second, Heard: at, Others: map[string]int64{"x": 0, "y": 0}},
+			{ID: "r1", Groups: []string{"eu", "us"}, Started: at.Add(123 * time.Millisecond), TTL: 15 * time.Second, Running: 2, Stopping: true,
+				JobCount: 6, Version: "v1.2.3", ClockOffset: 1500 * time.Millisecond, LastHeartbeat: at.Add(-2 * time.Second)},
+			{ID: "r2", JobCount: -1, LastHeartbeat: at.Add(-3 * time.Second)},
+			{ID: "r3", Started: at, TTL: 15 * time.Second, LastHeartbeat: at.Add(-12 * time.Second)},
+			{ID: "web", Started: at, TTL: 15 * time.Second, LastHeartbeat: at, Others: map[string]int64{"x": 0, "y": 0}},
 		},
-		Silent: []fleet.Replica{{ID: "r0", Started: at.Add(-time.Hour), Term: 15 * time.Second, Running: 2, JobCount: 6, Heard: at.Add(-9 * time.Minute), Gone: true}},
+		Silent: []fleet.Replica{{ID: "r0", Started: at.Add(-time.Hour), TTL: 15 * time.Second, Running: 2, JobCount: 6, LastHeartbeat: at.Add(-9 * time.Minute), Gone: true}},
 		Jobs: []fleet.JobStatus{
 			{Name: "fine", Given: true, Schedule: "*/1 * * * *", Timezone: "UTC", Next: at.Add(time.Minute), Last: done, LastRun: done, LastSuccess: done},
 			{Name: "skipping-since-then", Given: true, Schedule: "0 0-6,8-23 1,8,15,22 * mon-fri", Timezone: "Europe/Berlin", Next: at.Add(26 * time.Hour),

@@ -119,7 +119,7 @@ func provideScheduler(
 ) (*scheduler.Scheduler, error) {
 	made, err := scheduler.New(s.Store, registry,
 		scheduler.WithReplica(cfg.Replica),
-		scheduler.WithTerm(cfg.Lease.TTL),
+		scheduler.WithTTL(cfg.Lease.TTL),
 		scheduler.WithShutdownGrace(cfg.ShutdownGrace),
 		scheduler.WithGroups(cfg.Groups...),
 		scheduler.WithMaxRuns(cfg.MaxRuns),

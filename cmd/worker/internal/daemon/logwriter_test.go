@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gate is a writer that blocks, or fails, as long as it is told to.
+// gate is a writer that blocks, or fails, as long as it is asked to.
 type gate struct {
 	open  chan struct{}
 	mu    sync.Mutex

@@ -17,7 +17,7 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 	report, err := jobs.New("report", "@daily", func(context.Context, jobs.Run) error { return nil })
 	require.NoError(t, err)
 	replica := func(id string, change func(*fleet.Replica)) fleet.Replica {
-		r := fleet.Replica{ID: id, Version: "v1", Term: 15 * time.Second, Heard: now, Jobs: map[string]string{"report": report.Revision()}, JobCount: 1}
+		r := fleet.Replica{ID: id, Version: "v1", TTL: 15 * time.Second, LastHeartbeat: now, Jobs: map[string]string{"report": report.Revision()}, JobCount: 1}
 		if change != nil {
 			change(&r)
 		}
@@ -40,7 +40,7 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 	}{
 		"nothing wrong":     {replicas: []fleet.Replica{replica("a", nil), replica("b", nil)}, job: served},
 		"nothing to see":    {job: fleet.JobStatus{Name: "report", Given: true, Unserved: true}},
-		"no replica alive":      {silent: []fleet.Replica{replica("a", nil)}, job: served, check: "fleet", result: Fail, finding: "no replica is alive in namespace ns: nothing runs; the last heartbeat was from a at 2026-11-20 01:30:00"},
+		"no replica alive":  {silent: []fleet.Replica{replica("a", nil)}, job: served, check: "fleet", result: Fail, finding: "no replica is alive in namespace ns: nothing runs; the last heartbeat was from a at 2026-11-20 01:30:00"},
 		"a clock off":       {replicas: []fleet.Replica{replica("a", off(-1500*time.Millisecond)), replica("b", nil)}, job: served, check: "replica-clocks", result: Warn, finding: "the clock of a is 1.5s fast"},
 		"a clock far off":   {replicas: []fleet.Replica{replica("a", off(90*time.Second)), replica("b", nil)}, job: served, check: "replica-clocks", result: Fail, finding: "the clock of a is 1m30s slow"},
 		"the store's clock": {replicas: []fleet.Replica{replica("a", off(-8*time.Hour)), replica("b", off(-8*time.Hour+time.Millisecond))}, job: served, check: "replica-clocks", result: Fail, finding: "the clocks of all 2 replicas are 8h0m0s fast and agree with each other: the store's clock is wrong"},
@@ -50,7 +50,7 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 			finding: "Redis's clock stepped by 8h0m0s, as a, b observed; these replicas claim no ticks until the clock is right again, or has been steady for 15s on all replicas",
 		},
 		"the store's clock stepped back": {
-			replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { clock(fleet.ClockStepped, -time.Hour)(r); r.Term = time.Second })},
+			replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { clock(fleet.ClockStepped, -time.Hour)(r); r.TTL = time.Second })},
 			job:      served, check: "store-clock", result: Fail, finding: "stepped by -1h0m0s, as a observed; these replicas claim no ticks until the clock is right again, or has been steady for 5s",
 		},
 		"the store's clock is doubted": {
@@ -59,8 +59,8 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 		},
 		"the store's clock is trusted": {replicas: []fleet.Replica{replica("a", clock(fleet.ClockTrusted, time.Hour))}, job: served},
 		"one id for three":             {replicas: []fleet.Replica{replica("web", func(r *fleet.Replica) { r.Others = map[string]int64{"x": 0, "y": 0} })}, job: served, check: "replica-ids", result: Fail, finding: "3 processes have the id web"},
-		"silent":                       {replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { r.Heard = now.Add(-9 * time.Second) })}, job: served, check: "heartbeats", result: Warn, finding: "a sent its last heartbeat 9s ago"},
-		"gone":                         {replicas: []fleet.Replica{replica("a", nil)}, silent: []fleet.Replica{replica("b", func(r *fleet.Replica) { r.Heard = now.Add(-time.Minute) })}, job: served, check: "heartbeats", result: Warn, finding: "b ended without signing off; its last heartbeat was 1m0s ago"},
+		"silent":                       {replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { r.LastHeartbeat = now.Add(-9 * time.Second) })}, job: served, check: "heartbeats", result: Warn, finding: "a sent its last heartbeat 9s ago"},
+		"gone":                         {replicas: []fleet.Replica{replica("a", nil)}, silent: []fleet.Replica{replica("b", func(r *fleet.Replica) { r.LastHeartbeat = now.Add(-time.Minute) })}, job: served, check: "heartbeats", result: Warn, finding: "b ended without signing off; its last heartbeat was 1m0s ago"},
 		"versions":                     {replicas: []fleet.Replica{replica("a", nil), replica("b", func(r *fleet.Replica) { r.Version = "v2" })}, job: served, check: "versions", result: Warn, finding: "v1 on a; v2 on b"},
 		"definitions": {
 			replicas: []fleet.Replica{replica("a", nil), replica("b", nil)}, check: "definitions", result: Fail, finding: "replicas define 1 job differently: report (x on a; y on b)",

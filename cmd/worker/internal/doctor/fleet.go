@@ -58,7 +58,7 @@ func liveReplicas(s fleet.Status) Finding {
 		f.Result, f.Finding = Fail, fmt.Sprintf("no replica is alive in namespace %s: nothing runs", s.Namespace)
 		f.Change = "start a replica: worker run"
 		if len(s.Silent) > 0 {
-			f.Finding += fmt.Sprintf("; the last heartbeat was from %s at %s", s.Silent[0].ID, output.Time(s.Silent[0].Heard.Truncate(time.Second), time.UTC))
+			f.Finding += fmt.Sprintf("; the last heartbeat was from %s at %s", s.Silent[0].ID, output.Time(s.Silent[0].LastHeartbeat.Truncate(time.Second), time.UTC))
 		}
 	}
 	return f
@@ -69,11 +69,11 @@ func heartbeats(s fleet.Status) Finding {
 	var late []string
 	for _, r := range s.Replicas {
 		if r.Silent(s.Now) {
-			late = append(late, fmt.Sprintf("%s sent its last heartbeat %s ago", r.ID, s.Now.Sub(r.Heard).Round(time.Second)))
+			late = append(late, fmt.Sprintf("%s sent its last heartbeat %s ago", r.ID, s.Now.Sub(r.LastHeartbeat).Round(time.Second)))
 		}
 	}
 	for _, r := range s.Silent {
-		if ago := s.Now.Sub(r.Heard); ago < recentlyGone {
+		if ago := s.Now.Sub(r.LastHeartbeat); ago < recentlyGone {
 			late = append(late, fmt.Sprintf("%s ended without signing off; its last heartbeat was %s ago", r.ID, ago.Round(time.Second)))
 		}
 	}
@@ -116,7 +116,7 @@ func storeClock(s fleet.Status) Finding {
 		default: // an older version, which does not report it
 			continue
 		}
-		limit = max(limit, r.Term, 5*time.Second) // the limit of package scheduler
+		limit = max(limit, r.TTL, 5*time.Second) // the limit of package scheduler
 	}
 	var parts []string
 	for _, by := range slices.Sorted(maps.Keys(stepped)) {

@@ -47,30 +47,30 @@ func (srv *server) tryAll(ctx context.Context, name string) (done int, faults []
 	if !try(err) {
 		return done, faults
 	}
-	mark := now.UnixMilli() - 1000
-	if _, err = s.Sync(ctx, []protocol.Sync{{Name: name, Mark: mark}}); !try(err) {
+	watermark := now.UnixMilli() - 1000
+	if _, err = s.Sync(ctx, []protocol.Sync{{Name: name, Watermark: watermark}}); !try(err) {
 		return done, faults
 	}
-	grant := func(occasion int64) (protocol.Grant, error) {
-		c := protocol.Claim{Name: name, Occasion: occasion, Holder: name, Request: fmt.Sprint("r", occasion), Term: min(time.Minute, srv.ttl), Takeovers: 1}
+	grant := func(tick int64) (protocol.Grant, error) {
+		c := protocol.Claim{Name: name, Tick: tick, Holder: name, Request: fmt.Sprint("r", tick), TTL: min(time.Minute, srv.ttl), Takeovers: 1}
 		a, err := s.Claim(ctx, c)
 		if err == nil && a.Status != protocol.Granted {
 			err = fmt.Errorf("claim %q: %s, must be granted", name, a.Status)
 		}
 		return protocol.Grant{
-			Name: name, Occasion: occasion, Holder: name, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, Term: c.Term,
+			Name: name, Tick: tick, Holder: name, Request: c.Request, Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL,
 		}, err
 	}
-	g, err := grant(mark + 1)
+	g, err := grant(watermark + 1)
 	if !try(err) {
 		return done, faults
 	}
 	try(s.Renew(ctx, []protocol.Grant{g})[0])
 	try(s.Release(ctx, g))
-	if g, err = grant(mark + 1); try(err) {
+	if g, err = grant(watermark + 1); try(err) {
 		try(s.Settle(ctx, g, "succeeded"))
 	}
-	_, _, err = s.Pass(ctx, protocol.Pass{Name: name, From: mark + 1, To: mark + 2, Outcome: "missed", Request: "pass", Holder: name})
+	_, _, err = s.Skip(ctx, protocol.Skip{Name: name, From: watermark + 1, To: watermark + 2, Outcome: "missed", Request: "pass", Holder: name})
 	try(err)
 	if i, ok := s.(protocol.Inspector); ok {
 		_, err := i.Inspect(ctx, name)
@@ -84,7 +84,7 @@ func (srv *server) tryAll(ctx context.Context, name string) (done int, faults []
 		t, err := c.Trigger(ctx, protocol.Trigger{Name: name, By: name, Request: "trigger", Key: "key", Window: time.Second})
 		try(err)
 		if c, ok := s.(protocol.Canceller); ok && err == nil {
-			_, err := c.Cancel(ctx, protocol.Cancel{Name: name, Occasion: t.Occasion, By: name})
+			_, err := c.Cancel(ctx, protocol.Cancel{Name: name, Tick: t.Tick, By: name})
 			try(err)
 		}
 	}
@@ -92,8 +92,8 @@ func (srv *server) tryAll(ctx context.Context, name string) (done int, faults []
 		_, err := c.Repair(ctx, protocol.Repair{Name: name})
 		try(err)
 	}
-	if r, ok := s.(protocol.Roster); ok {
-		try(r.Announce(ctx, name, []byte("{}"), 0)) // with a TTL of 0 it is no member
+	if r, ok := s.(protocol.Membership); ok {
+		try(r.SendHeartbeat(ctx, name, []byte("{}"), 0)) // with a TTL of 0 it is no member
 		_, err := r.Members(ctx)
 		try(err)
 	}
@@ -106,7 +106,7 @@ func (srv *server) tryAll(ctx context.Context, name string) (done int, faults []
 	if r, ok := s.(protocol.Remover); ok && inspects {
 		record, err := i.Inspect(ctx, name)
 		if err == nil {
-			_, err = r.Remove(ctx, protocol.Remove{Name: name, Mark: record.Mark, Token: record.Token})
+			_, err = r.Remove(ctx, protocol.Remove{Name: name, Watermark: record.Watermark, Token: record.Token})
 		}
 		try(err)
 	}

@@ -92,7 +92,7 @@ func openQuorum(cfg *config.Config, c *Connection, timeout time.Duration, count 
 		opened = append(opened, node)
 		nodes = append(nodes, node)
 	}
-	s, err := quorum.New(nodes, cfg.Namespace, quorum.WithTerm(cfg.Lease.TTL), quorum.WithTimeout(2*timeout))
+	s, err := quorum.New(nodes, cfg.Namespace, quorum.WithTTL(cfg.Lease.TTL), quorum.WithTimeout(2*timeout))
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
