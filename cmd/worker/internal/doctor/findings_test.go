@@ -40,7 +40,7 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 	}{
 		"nothing wrong":     {replicas: []fleet.Replica{replica("a", nil), replica("b", nil)}, job: served},
 		"nothing to see":    {job: fleet.JobStatus{Name: "report", Given: true, Unserved: true}},
-		"no replica alive":      {silent: []fleet.Replica{replica("a", nil)}, job: served, check: "fleet", result: Fail, finding: "no replica is alive in namespace ns: nothing runs; the last heartbeat was from a at 2026-11-20 01:30:00"},
+		"no replica alive":  {silent: []fleet.Replica{replica("a", nil)}, job: served, check: "fleet", result: Fail, finding: "no replica is alive in namespace ns: nothing runs; the last heartbeat was from a at 2026-11-20 01:30:00"},
 		"a clock off":       {replicas: []fleet.Replica{replica("a", off(-1500*time.Millisecond)), replica("b", nil)}, job: served, check: "replica-clocks", result: Warn, finding: "the clock of a is 1.5s fast"},
 		"a clock far off":   {replicas: []fleet.Replica{replica("a", off(90*time.Second)), replica("b", nil)}, job: served, check: "replica-clocks", result: Fail, finding: "the clock of a is 1m30s slow"},
 		"the store's clock": {replicas: []fleet.Replica{replica("a", off(-8*time.Hour)), replica("b", off(-8*time.Hour+time.Millisecond))}, job: served, check: "replica-clocks", result: Fail, finding: "the clocks of all 2 replicas are 8h0m0s fast and agree with each other: the store's clock is wrong"},
