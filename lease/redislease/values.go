@@ -61,20 +61,25 @@ func tagOf(key string) int { return int(crc32.ChecksumIEEE([]byte(key)) % tags) 
 
 // Time implements [driver.Store].
 func (v *values) Time(ctx context.Context) (now, since time.Time, err error) {
-	s := v.store
-	after := s.notes.after()
-	cmd, err := s.router.do(ctx, sinceScript.command(ctx, []string{s.fleetKey(""), s.fleetKey(":triggered")}, format, after))
-	var r []any
-	if err == nil {
-		r, err = cmd.Slice()
-	}
-	if err == nil {
-		now, since, err = v.readTime(r, after)
-	}
-	if err != nil {
+	if now, since, err = v.look(ctx); err != nil {
 		return now, since, fmt.Errorf("time: %w", err)
 	}
 	return now, since, nil
+}
+
+// look asks the server for its clock, and with that for the format of its keys.
+func (v *values) look(ctx context.Context) (now, since time.Time, err error) {
+	s := v.store
+	after := s.notes.after()
+	cmd, err := s.router.do(ctx, sinceScript.command(ctx, []string{s.fleetKey(""), s.fleetKey(":triggered")}, format, after))
+	if err != nil {
+		return now, since, err
+	}
+	r, err := cmd.Slice()
+	if err != nil {
+		return now, since, err
+	}
+	return v.readTime(r, after)
 }
 
 // readTime reads what lua/since.lua answers, and lua/heartbeat.lua first.
@@ -94,7 +99,7 @@ func (v *values) readTime(r []any, after string) (now, since time.Time, err erro
 func (v *values) check(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if err == nil && !v.checked.Load() {
-		_, _, err = v.Time(ctx)
+		_, _, err = v.look(ctx)
 	}
 	return err
 }
