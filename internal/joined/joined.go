@@ -11,7 +11,7 @@ func Errors(err error) []error {
 		return nil
 	}
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		join, ok := e.(interface{ Unwrap() []error }) //nolint:errorlint // it is the loop that unwraps
+		join, ok := e.(interface{ Unwrap() []error })
 		if !ok {
 			continue
 		}
