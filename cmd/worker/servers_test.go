@@ -146,7 +146,7 @@ func TestAWorkerRunsOnSentinel(t *testing.T) {
 
 // What operations.md lists for redis_stream jobs, and for Sentinels.
 var (
-	streamRights   = []string{"+type", "+xadd", "+zcard", "~ticks", "~{ticks}:solotick:*"}
+	streamRights   = []string{"+type", "+xadd", "+zcard", "+zremrangebyrank", "~ticks", "~{ticks}:solotick:*"}
 	sentinelRights = []string{"+auth", "+hello", "+ping", "+subscribe", "+psubscribe", "+sentinel", "&*"}
 )
 
@@ -154,7 +154,7 @@ func TestTheDocumentedRightsAreEnoughForAWorker(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/operations.md")
 	require.NoError(t, err)
-	require.Contains(t, string(doc), "`+type +xadd +zcard`, and the keys `~STREAM ~{STREAM}:solotick:*`")
+	require.Contains(t, string(doc), "`+type +xadd +zcard +zremrangebyrank`, and the keys `~STREAM ~{STREAM}:solotick:*`")
 	require.Contains(t, string(doc), "`+auth +hello +ping +subscribe +psubscribe +sentinel`, and the channels `&*`")
 	rights, _ := documentedRights(t)
 	server := redistest.Start(t, redistest.WithAOF(),
