@@ -28,7 +28,7 @@ var events = map[string]scheduler.Event{
 	"RunSettled":       scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: time.Second, Held: time.Second},
 	"RunLost":          scheduler.RunLost{Run: run(1), Why: protocol.ErrFenced, Took: time.Second, Held: time.Second},
 	"RunReleased":      scheduler.RunReleased{Run: run(1), Took: time.Second, Held: time.Second},
-	"Passed":           scheduler.TicksSkipped{Job: "a", To: tick, Count: 3, Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire},
+	"TicksSkipped":     scheduler.TicksSkipped{Job: "a", To: tick, Count: 3, Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire},
 	"Renewed":          scheduler.Renewed{Renewal: lease.Renewal{Kept: 1}},
 	"StoreDown":        scheduler.StoreDown{Err: errors.New("no")},
 	"StoreUp":          scheduler.StoreUp{},

@@ -13,7 +13,7 @@ step() {
 }
 
 step go test -race -count="$rounds" -timeout=0 \
-	-run='^(TestHistoriesAre|TestNoHistoryOf)' ./lease/... ./lock ./scheduler
+	-run='^(TestHistories|TestNoHistoryOf)' ./lease/... ./lock ./scheduler
 step go test -race -count="$rounds" -timeout=0 ./test/fleet
 properties=$(grep -rl --include='*_test.go' 'rapid\.Check' . | xargs -n1 dirname | sort -u)
 # shellcheck disable=SC2086 # one word for each package

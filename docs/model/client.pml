@@ -1,4 +1,4 @@
-/* What a client does, and what it believes: lease.Keeper and lease.Lease. */
+/* What a client does, and what it believes: lease.Renewer and lease.Lease. */
 
 typedef Call { /* that a client waits for */
 	mtype verb = NONE;

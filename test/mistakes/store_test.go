@@ -185,6 +185,6 @@ func TestAMutexThatOneHoldsOneselfSaysSo(t *testing.T) {
 	require.NoError(t, err)
 	_, err = locks.Mutex("m", lock.WithWaitTimeout(50*time.Millisecond)).Acquire(t.Context())
 	require.ErrorIs(t, err, lease.ErrHeld)
-	require.ErrorContains(t, err, "it is this process itself that holds it: see lock.Reentrant")
+	require.ErrorContains(t, err, "this process itself holds it: see lock.Reentrant")
 	require.NoError(t, h.Release(t.Context()))
 }
