@@ -142,7 +142,7 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 	case RecordUnreadable:
 		return slog.LevelError, "a record cannot be read, so its job does not run; the others do", []slog.Attr{slog.Any("error", e.Err)}
 	case StoreForgot:
-		return slog.LevelError, "store has lost its records; making them anew", []slog.Attr{slog.Time("since", e.Since)}
+		return slog.LevelError, "store has lost its records; making them again", []slog.Attr{slog.Time("since", e.Since)}
 	case RecordBehind:
 		return slog.LevelWarn, "the store has lost what it knew of a job; replicas write it back", []slog.Attr{slog.String("job", e.Job)}
 	case FleetSeen:

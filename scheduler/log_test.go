@@ -186,7 +186,7 @@ var loggedEvents = []struct {
 	{
 		"store forgot",
 		scheduler.StoreForgot{Since: loggedTick},
-		`level=ERROR msg="store has lost its records; making them anew" since=2026-11-02T01:00:00.000Z`,
+		`level=ERROR msg="store has lost its records; making them again" since=2026-11-02T01:00:00.000Z`,
 	},
 	{
 		"record behind",
