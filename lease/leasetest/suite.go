@@ -191,7 +191,7 @@ var cases = []struct {
 	{"OnlyOpenDecidesNothing", onlyOpenDecidesNothing},
 	{"OnlyOpenAsksForTheOpen", onlyOpenAsksForTheOpen},
 
-	// marks.go
+	// watermarks.go
 	{"UnknownUntilSynced", unknownUntilSynced},
 	{"SyncKeepsTheMark", syncKeepsTheMark},
 	{"SyncAnswersForEachName", syncAnswersForEachName},
@@ -228,7 +228,7 @@ var cases = []struct {
 	{"ForgottenLockBesideANewTokenIsWrittenAnew", forgottenLockBesideANewTokenIsWrittenAnew},
 	{"HigherTokenWinsWhenBothWereForgotten", higherTokenWinsWhenBothWereForgotten},
 
-	// lockline.go
+	// lockqueue.go
 	{"ArrivalGoesByTheLine", arrivalGoesByTheLine},
 	{"LargestGoesFirst", largestGoesFirst},
 	{"AnyLetsNobodyGoFirst", anyLetsNobodyGoFirst},
@@ -238,7 +238,7 @@ var cases = []struct {
 	{"LeftTellsWhenToAskAgain", leftTellsWhenToAskAgain},
 	{"LongLinesAreInOrder", longLinesAreInOrder},
 
-	// locktold.go
+	// locknotified.go
 	{"ListenTellsWhoseTurnItIs", listenTellsWhoseTurnItIs},
 	{"ListenTellsAllReadersUpToTheFirstWriter", listenTellsAllReadersUpToTheFirstWriter},
 	{"ListenPassesWhoLetsNobodyGoFirst", listenPassesWhoLetsNobodyGoFirst},
