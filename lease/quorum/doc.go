@@ -26,7 +26,7 @@
 //
 //	               promised by a majority              accepted by a majority
 //	read ────────▶ at a ballot: nobody can change ───▶ chosen: every later majority shows it;
-//	  │            what was read unnoticed             the answer may be given
+//	  │            the read value unnoticed            the answer may be given
 //	  │                     │                              ▲
 //	  │ nothing to change   │ a higher ballot was          │ by another proposer, when this one
 //	  ▼                     ▼ promised meanwhile           │ is gone
@@ -76,11 +76,11 @@
 //
 // # What happens when
 //
-//	event                              what callers see                    what is lost
+//	event                              callers see                         lost
 //	a minority is gone, hangs, is      nothing                             nothing
 //	slow, or cannot be reached
-//	a majority is                      a MajorityError, which says how     nothing: what was under way may have
-//	                                   many answered, within the timeout   happened, and may be asked for again
+//	a majority is                      a MajorityError, which says how     nothing: pending changes may have
+//	                                   many answered, within the timeout   happened, and may be made again
 //	a node comes back empty            nothing, while a majority counts    nothing
 //	                                   without it; else ErrRestarted
 //	a majority comes back empty        ErrRestarted for a TTL              what only they knew: as with any store
@@ -110,6 +110,6 @@
 //
 // A new namespace can be used after a TTL, since its nodes look like nodes that have forgotten it:
 // see [WithFreshStart]. TTLs longer than [WithTTL] are refused. What a holder does after its lease has run out, only the
-// token fences: see package lease. Each change of a lock carries all who hold it and wait: a queue of hundreds costs every
-// one of them. What is removed leaves an empty register on every node.
+// token fences: see package lease. Each change of a lock carries all its holders and waiters: a queue of hundreds costs
+// every one of them. An item that is removed leaves an empty register on every node.
 package quorum

@@ -332,7 +332,7 @@ func reached[T any](ctx context.Context, n *fakeNode, f func(s *memlease.Store) 
 	return a.said, a.err
 }
 
-// Announce implements quorum.Fleet.
+// SendHeartbeat implements quorum.Fleet.
 func (n *fakeNode) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	_, err := reached(ctx, n, func(s *memlease.Store) (struct{}, error) {
 		return struct{}{}, s.SendHeartbeat(context.WithoutCancel(ctx), holder, info, life)

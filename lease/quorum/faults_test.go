@@ -46,7 +46,7 @@ func synced(t testing.TB, s protocol.Store, names ...string) {
 	require.NoError(t, err)
 }
 
-// settle lets nodes and stores finish what is under way.
+// settle lets nodes and stores finish their pending calls.
 func settle() { synctest.Wait() }
 
 // The schedule in which a node that was emptied, had it a say, would let a tick be granted to two: it was one of the
@@ -141,7 +141,7 @@ func TestTTLsAboveTheLongestAreRefused(t *testing.T) {
 	})
 }
 
-// Two of three gone: the error says how many have answered, soon; and what was under way goes on when one is back.
+// Two of three gone: the error says how many have answered, soon; and pending calls go on when one is back.
 func TestCallsFailWithoutAMajority(t *testing.T) {
 	for name, gone := range map[string]func(n *fakeNode, yes bool){
 		"refuses": (*fakeNode).set, "hangs": (*fakeNode).hang,
@@ -409,7 +409,8 @@ func TestClosedStoreFails(t *testing.T) {
 	require.ErrorIs(t, err, quorum.ErrClosed)
 }
 
-// A node that was emptied gets back from those that look what it has forgotten, and that is as old there as anywhere.
+// An emptied node gets back the value that it has forgotten when a store reads it, and the value is as old there as
+// anywhere.
 func TestEmptiedNodeCatchesUpWhenANameIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)

@@ -25,8 +25,8 @@ type Fleet = interface {
 
 // A majority of the nodes has to accept an announcement. Of the answers of a majority the newest holds.
 
-// Announce implements [protocol.Membership]. A node that does not learn that a life is over lists the member until it would have
-// ended.
+// SendHeartbeat implements [protocol.Membership]. A node that does not learn that a life is over lists the member until
+// it would have ended.
 func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	switch {
 	case !protocol.ValidName(holder):

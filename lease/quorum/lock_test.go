@@ -73,7 +73,8 @@ func TestLockIsKeptForItsDrift(t *testing.T) {
 	})
 }
 
-// Leases and tickets last as long as they should whichever of the nodes answer, though their clocks are minutes apart.
+// Leases and places in the queue last as long as they should whichever of the nodes answer, though their clocks are
+// minutes apart.
 func TestLocksLastTheirTTLThoughClocksDiffer(t *testing.T) {
 	const ttl, drift = 10 * time.Second, 102 * time.Millisecond
 	for gone := range 3 {

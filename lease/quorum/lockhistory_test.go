@@ -100,7 +100,8 @@ func (h *lockHistory) play(t *testing.T) {
 	faults.Wait()
 }
 
-// mishap draws what happens to one call of a node. Most calls are quick, so that who comes after a lease comes at once.
+// mishap draws what happens to one call of a node. Most calls are quick, so that the next claim comes right after a
+// lease.
 func (h *lockHistory) mishap() fault {
 	if h.chance(15) {
 		return h.fault()

@@ -16,7 +16,7 @@ import (
 )
 
 // Three processes share locks while one node dies and comes back empty, and then another hangs: no more hold them than may,
-// tokens rise, nobody loses what it holds, and nobody who waits has to do so for longer than before.
+// tokens rise, no holder loses its lock, and no waiter waits for longer than before.
 func TestLocksGoOnWhileNodesDie(t *testing.T) {
 	for name, kind := range map[string]struct {
 		limit int

@@ -14,8 +14,8 @@ type Node interface {
 	// Do carries operations out, each atomically, in order and in one round trip. With none it returns the time alone.
 	Do(ctx context.Context, ops []Op) (State, error)
 	// Keys lists the keys of registers that begin with prefix, which holds none of a pattern's special characters, about
-	// count at a time, in no order. The cursor is empty at first and then what was returned as next, which is empty when there are no more. What
-	// is there throughout is listed, perhaps more than once.
+	// count at a time, in no order. The cursor is empty at first and then the next that was returned, which is empty
+	// when there are no more. A key that is there throughout is listed, perhaps more than once.
 	Keys(ctx context.Context, prefix, cursor string, count int) (keys []string, next string, err error)
 
 	// Publish sends a message to everybody who listens. It is best effort.

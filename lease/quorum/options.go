@@ -34,7 +34,7 @@ func WithTTL(longest time.Duration) Option { return func(o *options) { o.ttl = l
 // can be used when the nodes have known it for a TTL.
 //
 // It is for tests, and for the first start ever: with it, a fleet whose nodes were all started or emptied within one TTL
-// forgets what was held before that.
+// forgets the leases that were held before that.
 func WithFreshStart() Option { return func(o *options) { o.fresh = true } }
 
 // New makes a store over nodes, which are independent servers: at least three, and better an odd number of them, since of

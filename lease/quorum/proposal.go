@@ -30,7 +30,7 @@ type reading struct {
 type outcome struct {
 	next string        // what the register shall hold; empty: what it holds already
 	keep time.Duration // for how long the register has to be kept without being touched; 0 is for ever
-	done func()        // called when it is certain that the register holds next, or did hold what was read
+	done func()        // called when it is certain that the register holds next, or did hold the value that was read
 }
 
 // proposal is the state of one request.
@@ -69,7 +69,7 @@ type view struct {
 	promised bool          // the proposal's ballot is
 }
 
-// reading is of this instant: what was read cannot have changed when the ballot is good.
+// reading returns the value of this instant: it cannot have changed when the ballot is good.
 func (v *view) reading() reading {
 	at := reading{now: v.now.Add(time.Since(v.received)), value: v.envelope.value}
 	if v.newest.Accepted != "" {
@@ -78,8 +78,8 @@ func (v *view) reading() reading {
 	return at
 }
 
-// learn applies the request to what was seen. Then the proposal is done, or there is something to be accepted, or it has to
-// be promised a ballot first.
+// learn applies the request to the value that was seen. Then the proposal is done, or there is something to be
+// accepted, or it has to be promised a ballot first.
 func (p *proposal) learn(v view) error {
 	p.seen, p.next, p.result = v, "", outcome{}
 	if !v.chosen && !v.promised {
@@ -107,8 +107,8 @@ func (p *proposal) learn(v view) error {
 		p.finish()
 	case !v.promised:
 	case p.result.next == "":
-		// What was read was perhaps never chosen, and has to be before it is an answer. Its leases end when they did: it was
-		// written as long before now as the nodes say.
+		// The value that was read was perhaps never chosen, and has to be before it is an answer. Its leases end when
+		// they did: it was written as long before now as the nodes say.
 		e := v.envelope
 		e.Format, e.Written, e.Stamps, e.Round = format, e.Written.Add(v.elapsed), v.stamps, v.round
 		p.next = e.String()

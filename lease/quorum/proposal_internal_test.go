@@ -66,7 +66,8 @@ func TestOutcomeIsUnknownWhileATryIsPending(t *testing.T) {
 	require.Equal(t, 3, calls)
 }
 
-// Whoever finds that others have built upon its try knows that it was chosen; whoever was overtaken by too many does not.
+// A proposer that finds that others have built upon its try knows that it was chosen; one that too many have overtaken
+// does not.
 func TestOvertakenProposalsKnowWhetherTheyWereChosen(t *testing.T) {
 	refused := func(reading) (outcome, error) { t.Error("applied again"); return outcome{}, nil }
 	finished := false

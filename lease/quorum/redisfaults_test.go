@@ -46,7 +46,7 @@ func TestServersThatDie(t *testing.T) {
 			require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{l})[0])
 			require.NoError(t, s.ReleaseLock(t.Context(), l))
 			l.Holder, l.Request, l.Token = "b", "b-r", 0
-			require.NoError(t, s.ReleaseLock(t.Context(), l)) // leaves the line
+			require.NoError(t, s.ReleaseLock(t.Context(), l)) // leaves the queue
 		})
 	}
 	works()
@@ -82,7 +82,7 @@ func TestServersThatDie(t *testing.T) {
 	require.Greater(t, short.Wait, 20*time.Second)
 }
 
-// A node whose memory is full refuses claims; what is held can be renewed, settled and released.
+// A node whose memory is full refuses claims; leases that are held can be renewed, settled and released.
 func TestHeldLeasesRenewAndSettleInFullMemory(t *testing.T) {
 	servers := startServers(t, 3)
 	s := openRedis(t, servers)

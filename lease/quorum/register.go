@@ -14,8 +14,8 @@ import (
 // reached, whatever the others do. It is CASPaxos (D. Rystsov, 2018), a Paxos of single values without a log.
 //
 // A change has two phases. First a proposer asks every node to promise a ballot, and learns from each what it has accepted
-// for the last time. When a majority has promised, the value with the highest ballot is the current one, or may be: it is
-// what the change is applied to. Then it asks every node to accept the result at its ballot, which a node does that has
+// for the last time. When a majority has promised, the value with the highest ballot is the current one, or may be: the
+// change is applied to it. Then it asks every node to accept the result at its ballot, which a node does that has
 // not promised a higher one meanwhile. A value that a majority has accepted is chosen: every later majority has a node
 // in common with that one, and shows it.
 //
@@ -176,7 +176,7 @@ func (r *registers) view(p *proposal, i int, counted, others []answer, took time
 	return v, nil
 }
 
-// accept asks every node to accept what is proposed, and finishes what a majority has accepted.
+// accept asks every node to accept the proposed values, and finishes the proposals that a majority has accepted.
 func (r *registers) accept(ctx context.Context, writes []*proposal, grows bool) error {
 	if len(writes) == 0 {
 		return nil
@@ -221,8 +221,8 @@ func countVotes(counted []answer, i int) (accepted, refused int) {
 	return accepted, refused
 }
 
-// catchUp gives nodes that have missed a value what was chosen, in the background. Those that are merely a little late get
-// it anyway.
+// catchUp sends the chosen value to nodes that have missed it, in the background. Those that are merely a little late
+// get it anyway.
 func (r *registers) catchUp(open []*proposal, counted, others []answer) {
 	for _, a := range slices.Concat(counted, others) {
 		var ops []Op

@@ -42,7 +42,7 @@ func (s *Store) Hint(err error) string {
 	return ""
 }
 
-// Close ends what is under way at the nodes and waits for that. Calls fail with [ErrClosed] from then on. The nodes are
+// Close ends the pending calls of the nodes and waits for them. Calls fail with [ErrClosed] from then on. The nodes are
 // the caller's, and stay open.
 func (s *Store) Close() error {
 	s.values.close()

@@ -17,7 +17,7 @@ type values struct {
 	copies  copies
 }
 
-// batch is what one call asks of one key.
+// batch has the operations of one call on one key.
 type batch struct {
 	ops     []driver.Op
 	results []driver.Result

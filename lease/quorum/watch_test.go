@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// heard collects what a watch tells.
+// A collector of the notifications of a watch.
 type heard struct {
 	mu   sync.Mutex
 	list []string
@@ -27,7 +27,7 @@ func (h *heard) add(text string) {
 	h.list = append(h.list, text)
 }
 
-// take returns what was notified since it was called last.
+// take returns the notifications since the last call.
 func (h *heard) take() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

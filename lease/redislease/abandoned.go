@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// unwanted are the grants that nobody will hold: too few replicas have them, and the claims have
+// abandonedClaims are the grants that nobody will hold: too few replicas have them, and the claims have
 // failed. They are released in the background, since the caller may not wait any longer.
 type abandonedClaims struct {
 	life context.Context // of the store
@@ -21,7 +21,7 @@ type abandonedClaims struct {
 	all     sync.WaitGroup
 }
 
-// claimID is by what the server knows a claim again.
+// claimID identifies a claim to the server.
 type claimID struct {
 	name            string
 	lock            bool
@@ -78,8 +78,8 @@ func giveUp(ctx context.Context, release func(ctx context.Context) error) {
 	}
 }
 
-// await waits until what a claim was granted before is released: else the same request would be
-// granted what is about to be.
+// await waits until an earlier grant of the same claim is released: else the same request would be
+// granted a lease that is about to be released.
 func (u *abandonedClaims) await(ctx context.Context, id claimID) error {
 	u.mu.Lock()
 	done := u.pending[id]

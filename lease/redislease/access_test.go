@@ -101,13 +101,13 @@ func TestDocumentedPermissionsAreEnough(t *testing.T) {
 	require.Empty(t, receive(t, woken))
 	g := granted(t, s, claimOf("lock", 0, "a", "r"))
 	require.NoError(t, s.Release(t.Context(), g))
-	for receive(t, woken) != "lock" { // what was triggered a moment ago is notified, too
+	for receive(t, woken) != "lock" { // the trigger of a moment ago is notified, too
 	}
 	cancel()
 	require.ErrorIs(t, receive(t, ended), context.Canceled)
 }
 
-// What is triggered Watch tells all the same, since it asks.
+// Watch notifies of a trigger all the same, since it polls.
 func TestOnlyNotificationsNeedThePublishPermission(t *testing.T) {
 	rights, _ := documentedRights(t)
 	for what, lacks := range map[string][]string{"commands": {"-@pubsub"}, "channels": {"resetchannels"}} {

@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// heard collects what go-redis writes to the log that all clients of a process share.
+// A logger that collects what go-redis writes to the log that all clients of a process share.
 type heard chan string
 
 func (h heard) Printf(_ context.Context, format string, _ ...any) {

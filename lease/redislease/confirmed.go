@@ -8,7 +8,7 @@ import (
 )
 
 // confirmedAs calls a verb about a name. Where replicas have to confirm it, a change that was made before, by a request
-// whose answer was lost or not confirmed, changes nothing: then what is there is confirmed.
+// whose answer was lost or not confirmed, changes nothing: then the present value is confirmed.
 func (s *Store) confirmedAs(ctx context.Context, name string, verb func(ctx context.Context) error) error {
 	if s.abandonedClaims == nil {
 		return verb(ctx)
@@ -20,7 +20,7 @@ func (s *Store) confirmedAs(ctx context.Context, name string, verb func(ctx cont
 	return s.values.confirm(ctx, name)
 }
 
-// Pass implements [protocol.Store].
+// Skip implements [protocol.Store].
 func (s *Store) Skip(ctx context.Context, p protocol.Skip) (watermark int64, passed bool, err error) {
 	if err := s.confirmedAs(ctx, p.Name, func(ctx context.Context) (err error) {
 		watermark, passed, err = s.Session.Skip(ctx, p)

@@ -14,7 +14,7 @@ func (s *Store) Pause(ctx context.Context, name string, p protocol.Pause) (pause
 	}); err != nil {
 		return protocol.Pause{}, err
 	}
-	_ = s.note(ctx, name, protocol.PauseChanged) // claims tell of it, too
+	_ = s.note(ctx, name, protocol.PauseChanged) // claims bring it along, too
 	return pause, nil
 }
 

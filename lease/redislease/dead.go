@@ -34,7 +34,7 @@ func (c deadConn) SetWriteDeadline(time.Time) error { return nil }
 
 type deadAddr struct{}
 
-// SyscallConn tells go-redis, which asks before it uses an idle connection, that this one is dead.
+// SyscallConn reports to go-redis, which calls it before it uses an idle connection, that this one is dead.
 func (c deadConn) SyscallConn() (syscall.RawConn, error) { return nil, c.err }
 
 // dialError is one more layer, since go-redis removes one.

@@ -19,8 +19,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// Driven alike, the locks on Redis and those in memory answer alike, show alike, and tell the same of waiters whose
-// turn it is.
+// Driven alike, the locks on Redis and those in memory answer alike, show alike, and send the same
+// notifications to the next waiters.
 func TestLocksOnRedisAndInMemoryAnswerAlike(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
@@ -65,8 +65,8 @@ func TestLocksOnRedisAndInMemoryAnswerAlike(t *testing.T) {
 
 const queueChannel = "solotick:default:line"
 
-// lockPair is two stores. What they say differs in times and tokens: a lease or ticket either lasts for longer than the test
-// or has run out before the next step, and tokens are compared by their rank.
+// lockPair is two stores. What they say differs in times and tokens: a lease or waiter's TTL either lasts for longer
+// than the test or has run out before the next step, and tokens are compared by their rank.
 type lockPair struct {
 	ctx      context.Context
 	redis    *redislease.Store
@@ -81,7 +81,7 @@ type lockPair struct {
 	requests int
 }
 
-// near is by how much what is left of leases may differ, of which the TTLs differ by more.
+// near is by how much the remaining times of leases may differ; their TTLs differ by more.
 const near = 6 * time.Second
 
 var (
@@ -239,7 +239,7 @@ func (p *lockPair) forgetSometimes(t *rapid.T) {
 func (p *lockPair) forget(t *rapid.T) {
 	require.NoError(t, p.admin.FlushAll(p.ctx).Err())
 	p.memory.Forget()
-	time.Sleep(time.Millisecond) // a token is the clock's, or one more than the last: then it is above what is forgotten
+	time.Sleep(time.Millisecond) // a token is the clock's, or one more than the last; it is then above the forgotten
 }
 
 func (p *lockPair) compare(t *rapid.T) {
@@ -262,7 +262,7 @@ func (p *lockPair) compare(t *rapid.T) {
 	p.notified = nil
 }
 
-// heardSince returns what was published since it was called last.
+// It returns the messages that were published since the last call.
 func (p *lockPair) heardSince(t *rapid.T) (heard []string) {
 	const watermark = "the end"
 	require.NoError(t, p.admin.Publish(p.ctx, queueChannel, watermark).Err())

@@ -6,18 +6,18 @@
 //	                                    follows from the name
 //	solotick:{NAMESPACE/N}:journal:NAME notes about it for people, a hash; those about the namespace without a NAME
 //	solotick:{NAMESPACE}                the format of the keys, and since when this server remembers the namespace, a hash
-//	solotick:{NAMESPACE}:triggered      what was triggered within the last minute
+//	solotick:{NAMESPACE}:triggered      the triggers, pauses and resumptions of the last minute
 //	solotick:{NAMESPACE}:members        what each member says about itself,
-//	solotick:{NAMESPACE}:heard          when each was announced last,
+//	solotick:{NAMESPACE}:heard          when each sent its last heartbeat,
 //	solotick:{NAMESPACE}:alive          when the life of each ends,
 //	solotick:{NAMESPACE}:changed        when one came, went, or said something else last, and
-//	solotick:{NAMESPACE}:former         what those say who were members within the last day
+//	solotick:{NAMESPACE}:former         what former members of the last day said about themselves
 //	solotick:{NAMESPACE}:set:DIGEST     what many replicas have in common, such as the names of their jobs
 //	solotick:{NAMESPACE}:server         with WithFailoverGrace: which server it was, and since when
 //	solotick:NAMESPACE:wake             the channel on which waiting replicas are woken
 //	solotick:NAMESPACE:progress         the channel of a protocol.Publisher
 //	solotick:{NAMESPACE:NAME}:lock      the lock of a name, its holds and its queue, a hash; see lua/lock.lua
-//	solotick:NAMESPACE:line             the channel on which those are notified whose turn it is. On Cluster instead:
+//	solotick:NAMESPACE:line             the channel on which the next waiters are notified. On Cluster instead:
 //	solotick:{NAMESPACE:NAME}:told      the sharded channel for that lock alone, and
 //	solotick:{NAMESPACE}:told           one that shows whether anything can be notified
 //
@@ -33,27 +33,28 @@
 //	With WithFailoverGrace also: +info
 //	For a Node also: +info
 //
-// None of them reaches beyond the keys of the store: no FLUSHALL, KEYS or CONFIG. Without +subscribe, or a channel, Watch tells of what was triggered, within two seconds, and of nothing else, and Listen
-// fails: waiters for a lock then ask from time to time.
+// None of them reaches beyond the keys of the store: no FLUSHALL, KEYS or CONFIG. Without +subscribe, or a channel,
+// Watch notifies of triggers, pauses and resumptions, within two seconds, and of nothing else, and Listen fails:
+// waiters for a lock then poll.
 //
 // # Who is notified on Cluster
 //
-// What is published there goes to all servers, unless its channel belongs to a slot. So each lock has a channel of its own,
-// of which only the servers that keep the lock know, and a process subscribes to those that it waits for or looks at: from
-// a claim with a Ticket until that has run out, and for five seconds after Lock. They share one connection to each server.
-// A channel that moves, or whose server fails, is subscribed to again; then all who wait for that lock in the process are
-// told, as messages may have been missed. A hold that ForceRelease takes away from a process that neither waits for the
-// same lock nor watches it is noticed there at its next renewal.
+// Redis Cluster sends a message to all servers, unless its channel belongs to a slot. So each lock has a channel of its
+// own, which only the servers that keep the lock know. A process subscribes to the channels of the locks that it waits
+// for or looks at: from a claim with a WaiterTTL until that has run out, and for five seconds after Lock. The channels
+// share one connection to each server. A channel that moves, or whose server fails, is subscribed to again; then all
+// waiters for that lock in the process are notified, as messages may have been missed. A process that neither waits for
+// a lock nor watches it learns at its next renewal that ForceRelease has taken its hold away.
 //
 // # What it does about Redis
 //
 //   - Its client is its own, made from the options of the caller's: few connections, which no burst of the application
 //     can occupy; no retry of its own, since go-redis would run a script a second time after a lost reply; and a
 //     context's deadline is obeyed.
-//   - What is asked at the same time travels in one pipeline. Whoever gives up waiting for that is not asked for.
+//   - Concurrent calls travel in one pipeline. A call whose caller gives up before the pipeline leaves is not sent.
 //   - Scripts are called by their hash. A server that does not know one (a restart, a failover, SCRIPT FLUSH) gets its
 //     source, for each failed command of a pipeline by itself.
-//   - When Redis is out of memory claims fail, but what is held can still be renewed and settled.
+//   - When Redis is out of memory claims fail, but leases that are held can still be renewed and settled.
 //   - Operations on records that wait for the same server travel in scripts of up to 64, those first that end or keep
 //     something; on Cluster, in scripts of one hash tag, of which a namespace has 16. One record that cannot be read fails
 //     no other. Of a slot that moves each record is asked for by itself.
@@ -66,14 +67,14 @@
 //
 // # Failover
 //
-// Redis replicates asynchronously, so a failover may forget the newest writes. What was settled or renewed is then written
-// again by those that know of it, and the next grant has a higher token all the same. But what becomes of a grant that only
-// its holder knows of is a choice:
+// Redis replicates asynchronously, so a failover may forget the newest writes. Processes that know of a settlement or a
+// renewal then write it again, and the next grant has a higher token all the same. The fate of a grant that only its
+// holder knows of is a choice:
 //
 //	by default           another may be granted the same, and for one TTL two hold it
 //	WithReplicas(n)      a grant counts when n replicas have it. With n = all of them, none is ever lost, but while one is
 //	                     away nothing is granted or renewed; with fewer, a replica may be promoted that has not got it
-//	WithFailoverGrace    after a failover nothing new is granted until what was forgotten is over. One server, or Sentinel.
+//	WithFailoverGrace    after a failover nothing new is granted until forgotten leases end. One server, or Sentinel.
 //	                     A master that was replaced but lives on may still grant and renew for those that reach it; bound
 //	                     that with min-replicas-to-write and min-replicas-max-lag
 //

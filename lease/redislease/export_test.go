@@ -2,5 +2,5 @@ package redislease
 
 import "github.com/solotick/solotick/lease/driver"
 
-// Medium is what a store keeps its values on.
+// Medium returns the driver.Store on which a store keeps its values.
 func Medium(s *Store) driver.Store { return s.values }

@@ -13,9 +13,10 @@ import (
 
 // WithFailoverGrace has new grants refused for so long after a failover, a restart or a loss of data of Redis, by the
 // server's clock: the server may not know of grants that another had made before, and all those are over when a TTL has
-// passed. What is held can still be renewed, settled and released, and what is decided is answered; any other claim
-// fails with an error that matches [ErrFailover], decides nothing, and can be made again. The default, 0, is no grace;
-// otherwise it must be at least the longest TTL in use, and the same on every replica, and at most [MaxFailoverGrace].
+// passed. Leases that are held can still be renewed, settled and released, and claims of decided ticks are
+// answered; any other claim fails with an error that matches [ErrFailover], decides nothing, and can be made again. The
+// default, 0, is no grace; otherwise it must be at least the longest TTL in use, and the same on every replica, and at
+// most [MaxFailoverGrace].
 //
 // Each claim asks the server for the id of its replication, which is another after a promotion, after a restart, when
 // the first replica is attached and an hour after the last one has gone, and compares it with the one that the namespace

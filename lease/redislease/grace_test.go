@@ -91,7 +91,7 @@ func TestNothingNewIsGrantedForTheGraceAfterRestart(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, before.Open, 1)
 
-	// What is held is notified, and to its holder granted as before.
+	// A claim of a held lease is answered, and granted to its holder as before.
 	require.Equal(t, held.Token, granted(t, s, claimOf("job", 100, "a", "r")).Token)
 	require.Equal(t, lock.Token, granted(t, s, claimOf("lock", 0, "a", "r")).Token)
 	require.Equal(t, first.Token, lockGranted(t, s, both[0]).Token)
@@ -164,7 +164,7 @@ func TestDocumentedPermissionsAreEnoughWithAGrace(t *testing.T) {
 	useEverything(t, s)
 }
 
-// lossy is a master whose replica misses what is written from some moment on, and a client that is led to the one that
+// lossy is a master whose replica misses all writes from some moment on, and a client that is led to the one that
 // is the master.
 type lossy struct {
 	master, replica *redistest.Server
@@ -245,7 +245,7 @@ func TestWritesThatAFailoverLoses(t *testing.T) {
 		p.failOver(t)
 		second := acquire(t, b, claim("b"))
 		require.True(t, first.Valid(), "the machine is too slow to show it")
-		require.Greater(t, second.Token(), first.Token()) // which is what fencing is for
+		require.Greater(t, second.Token(), first.Token()) // for fencing
 	})
 	t.Run("with a grace the first is over before the second begins", func(t *testing.T) {
 		t.Parallel()

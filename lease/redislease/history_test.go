@@ -22,8 +22,8 @@ import (
 
 var seed = flag.Uint64("seed", 0, "of the random faults and holders of the histories; 0 draws one")
 
-// Holders that contend for ticks over networks that lose, delay and cut see what a single fenced tick could have
-// told them, in some order.
+// Holders that contend for ticks over networks that lose, delay and cut get answers that a single fenced tick could
+// have given them, in some order.
 func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 	seed := *seed
 	if seed == 0 {
@@ -121,7 +121,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// history is what clients asked about one tick, and what they were told.
+// history has the requests of clients about one tick, and the answers that they got.
 type history struct {
 	name string
 	ttl  time.Duration
@@ -216,7 +216,7 @@ func (c *client) hold(ctx context.Context, g protocol.Grant) {
 			break
 		}
 	}
-	// What was sent twice may come twice, and a renewal after the end.
+	// A request that was sent twice may arrive twice, and a renewal after the end.
 	if c.chance(30) {
 		c.use(end, g)
 	}

@@ -25,10 +25,10 @@ func (w window) String() string {
 	return fmt.Sprintf("%s, token %d, from %s to %s", w.what, w.token, w.begin.Format("05.000000"), w.end.Format("05.000000"))
 }
 
-// whatOf is what a lease is about: nobody else may have it meanwhile.
+// whatOf names the subject of a lease: nobody else may have it meanwhile.
 func whatOf(l *lease.Lease) string { return fmt.Sprintf("%s at %d", l.Name(), l.Tick()) }
 
-// journal is what holders have written down.
+// journal has the entries that holders have written down.
 type journal struct {
 	mu      sync.Mutex
 	windows []*window

@@ -19,7 +19,7 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// patience is what a call may take beyond its limit on a loaded machine.
+// patience is how long a call may take beyond its timeout on a loaded machine.
 const patience = 2 * time.Second
 
 // failsWithin calls every verb at once and wants each to fail by its limit.

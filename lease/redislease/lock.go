@@ -42,7 +42,7 @@ var (
 	sharded   = newLockScripts(lockShardedWakeSource) // on Cluster
 )
 
-// lockScripts are those that tell whose turn it is.
+// lockScripts are the scripts that notify the next waiters.
 type lockScripts struct {
 	claim, release, force *script
 }
@@ -66,7 +66,7 @@ const lockSuffix = ":lock"
 
 func (s *Store) lockKey(name string) string { return s.key(name) + lockSuffix }
 
-// lockID is by what a lock knows a hold or a ticket.
+// lockID is the field by which a lock knows a hold or a waiter.
 func lockID(holder, request string) string { return holder + " " + request }
 
 func (s *Store) lockClaimCmd(ctx context.Context, c *protocol.LockClaim) *redis.Cmd {

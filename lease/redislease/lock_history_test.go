@@ -32,8 +32,8 @@ var lockKinds = []struct {
 	{"writers first", protocol.MaxPermits, []int{1, 1, 1, protocol.MaxPermits}, protocol.OrderLargest},
 }
 
-// Holders that contend for locks over networks that lose, delay and cut see what a single fenced lock could have told
-// them, in some order.
+// Holders that contend for locks over networks that lose, delay and cut get answers that a single fenced lock could
+// have given them, in some order.
 func TestHistoriesAreThoseOfFencedLocks(t *testing.T) {
 	seed := *seed
 	if seed == 0 {
@@ -81,7 +81,7 @@ func TestHistoriesAreThoseOfFencedLocks(t *testing.T) {
 	}
 }
 
-// lockHistory is what clients asked about one lock, and what they were told.
+// lockHistory has the requests of clients about one lock, and the answers that they got.
 type lockHistory struct {
 	name   string
 	kind   int
@@ -214,7 +214,7 @@ func (c *lockClient) hold(ctx context.Context, g protocol.LockGrant) {
 		return
 	}
 	c.end(releases, g)
-	// What was sent twice may come twice, and a renewal after the end.
+	// A request that was sent twice may arrive twice, and a renewal after the end.
 	if c.chance(30) {
 		c.use(releases, g)
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// lockState is what the model knows of a lock. It is never changed: each step makes another.
+// lockState is the model's state of a lock. It is never changed: each step makes another.
 type lockState struct {
 	now     int64 // us of the server's clock: what comes later is answered no earlier
-	highest int64 // token that anybody was notified of
+	highest int64 // token that any client has seen
 	holds   []lockHold
-	lost    map[int64]bool // tokens of what was taken away
+	lost    map[int64]bool // tokens of the holds that were taken away
 	key     string         // of all that
 }
 
@@ -23,7 +23,7 @@ type lockState struct {
 type lockHold struct {
 	holder  string
 	permits int
-	token   int64 // 0 while nobody was notified of it: it is then above after
+	token   int64 // 0 while no client has seen it: it is then above after
 	after   int64
 	until   int64 // its lease does not end before, in us of the server's clock
 }
@@ -33,27 +33,27 @@ const (
 	shows     action = "show"
 )
 
-// lockInput is what a client asked for.
+// lockInput is a client's request.
 type lockInput struct {
 	action  action
 	holder  string
 	permits int
 	limit   int
-	inLine  bool  // it may have to wait for others who wait
+	inLine  bool  // it may have to queue behind other waiters
 	token   int64 // of the grant
 	sent    int64 // us; this machine's clock is the server's
 	ttl     int64 // us
 }
 
-// lockOutput is what a client was notified.
+// lockOutput is the answer that a client got.
 type lockOutput struct {
 	verdict   verdict
 	holder    string // in the way
-	token     int64  // of the grant, or of what is in the way
+	token     int64  // of the grant, or of the one in the way
 	now       int64  // of the server's clock, us
 	remaining int64  // us
 	lost      []lockHold
-	holds     []lockHold // of what was shown
+	holds     []lockHold // the ones that were shown
 }
 
 // fencedLock says what may happen to a lock of which no more than its limit is held at a time, under rising tokens: a mutex,
@@ -124,7 +124,7 @@ func (l lockState) with(h lockHold) lockState {
 	return l
 }
 
-// see takes in that somebody was notified of the token of a hold, and that its lease does not end before until. It fails if
+// see takes in that a client has seen the token of a hold, and that its lease does not end before until. It fails if
 // that is another grant.
 func (l lockState) see(holder string, token, until int64) (lockState, bool) {
 	i := l.find(holder)

@@ -298,7 +298,7 @@ func TestTheUsualCasesOfLocksCallFewCommands(t *testing.T) {
 	}
 }
 
-// However long a line is, what it costs to ask does not grow with it.
+// The cost of a claim does not grow with the length of the queue.
 func TestTenThousandCanWaitInOneQueue(t *testing.T) {
 	srv := redistest.Start(t)
 	admin, s := srv.Client(t), open(t, srv.Addr())

@@ -6,14 +6,15 @@ import (
 )
 
 const (
-	// lookedAt is for how long a lock that was looked at is of interest: whoever watches one looks every second.
+	// lookedAt is for how long a lock that was looked at is of interest: a watcher looks every second.
 	lookedAt = 5 * time.Second
-	// besides is for how much longer than its ticket a claim's lock is of interest.
+	// graceAfterTTL is for how much longer than its WaiterTTL a claim's lock is of interest.
 	graceAfterTTL = time.Second
 )
 
-// interest is what locks are waited for or looked at in this process. On Cluster each has a channel of its own, and only
-// those are subscribed to. Nobody need listen: what is of interest then is known to who listens later.
+// interest has the names of the locks that are waited for or looked at in this process. On Cluster each has a channel
+// of its own, and only those are subscribed to. Nobody need listen: a later listener gets the names that are of
+// interest then.
 type interest struct {
 	mu        sync.Mutex
 	ends      map[string]time.Time // by name; those that have ended are collected from time to time
@@ -31,7 +32,7 @@ func newInterest() *interest {
 	return &interest{ends: make(map[string]time.Time), newcomers: make(map[*newcomers]struct{})}
 }
 
-// note makes a name one of interest for d at least. A nil interest takes no note of anything.
+// note makes a name one of interest for d at least. A nil interest ignores it.
 func (i *interest) note(name string, d time.Duration) {
 	if i == nil {
 		return
@@ -67,7 +68,7 @@ func (n *newcomers) addLocked(name string) {
 	}
 }
 
-// follow has what becomes of interest told, beginning with what is already. Call unfollow in the end.
+// follow returns the names that become of interest, beginning with those that are already. Call unfollow in the end.
 func (i *interest) follow() *newcomers {
 	n := &newcomers{some: make(chan struct{}, 1)}
 	now := time.Now()

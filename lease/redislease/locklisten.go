@@ -28,9 +28,9 @@ func (s *Store) lockChannelName(channel string) string {
 // errMoved is why a channel is subscribed to again.
 var errMoved = errors.New("another server keeps it")
 
-// Listen implements [protocol.Locker]. On Cluster it tells only of the locks that are of interest to this store: those claimed
-// with a Ticket, while it lasts and a second longer, and those shown by Lock, for five seconds. It calls wake with the
-// name, and no requests, once it learns of one.
+// Listen implements [protocol.Locker]. On Cluster it notifies only of the locks that are of interest to this store:
+// those claimed with a WaiterTTL, while it lasts and a second longer, and those shown by Lock, for five seconds. It
+// calls wake with the name, and no requests, once it has subscribed to a lock's channel.
 func (s *Store) Listen(ctx context.Context, wake func(name string, requests []string)) error {
 	if s.router.cluster != nil {
 		return newSubscribers(s, wake).run(ctx)

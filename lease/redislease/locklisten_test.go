@@ -15,8 +15,8 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// attentive is a store on Cluster that learns of a lock before it claims it: who wants to be notified of all locks, as the suite
-// does, has to look at them.
+// attentive is a store on Cluster that looks at a lock before it claims it: a listener that wants notifications of all
+// locks, as the suite does, has to look at them.
 type attentive struct {
 	*redislease.Store
 	mu      sync.Mutex
@@ -93,7 +93,7 @@ func listen(t *testing.T, s *redislease.Store) *listener {
 	return l
 }
 
-// next waits for the next that is notified of a name.
+// next waits for the next notification about a name.
 func (l *listener) next(name string) string {
 	l.t.Helper()
 	for {
@@ -128,7 +128,7 @@ func (l *listener) isTold(other protocol.Locker, g protocol.LockGrant) {
 	require.NoError(l.t, other.ReleaseLock(l.t.Context(), g))
 	for l.next(g.Name) != g.Name+" waits" { // it may have been subscribed to again once more
 	}
-	require.Less(l.t, time.Since(began), patience) // tickets are of a minute
+	require.Less(l.t, time.Since(began), patience) // waiters' TTLs are of a minute
 }
 
 // nameOn is a name that a node keeps.

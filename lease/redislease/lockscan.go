@@ -15,7 +15,7 @@ import (
 )
 
 // Locks implements [protocol.Locker]. On Cluster the servers are asked one after the other, and the cursor names the one
-// whose turn it is. What moves from one server to another meanwhile may be missed.
+// to ask next. A lock that moves from one server to another meanwhile may be missed.
 func (s *Store) Locks(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
 	if prefix != "" && !protocol.ValidName(prefix) { // a pattern's special characters are in no name
 		return nil, "", context.Cause(ctx)

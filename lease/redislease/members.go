@@ -15,7 +15,7 @@ func (s *Store) memberKeys() []string {
 	return []string{s.fleetKey(":members"), s.fleetKey(":heard"), s.fleetKey(":former"), s.fleetKey(":alive"), s.fleetKey(":changed")}
 }
 
-// Announce implements [protocol.Membership].
+// SendHeartbeat implements [protocol.Membership].
 func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	if err := protocol.CheckMember(holder, info); err != nil {
 		return err

@@ -44,7 +44,7 @@ func TestFullMemoryRefusesClaimsAndKeepsLeases(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, r.Settled, 2)
 
-	// Who rules can stop what comes, but open nothing.
+	// Without memory an operator can pause and resume, but not trigger.
 	_, err = s.Trigger(t.Context(), protocol.Trigger{Name: "ruled", By: "ops", Request: "t"})
 	require.ErrorContains(t, err, "OOM")
 	require.ErrorContains(t, s.SendHeartbeat(t.Context(), "b", nil, long), "OOM")
@@ -57,7 +57,7 @@ func TestFullMemoryRefusesClaimsAndKeepsLeases(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, ended)
 
-	// What was refused has changed nothing.
+	// The refused calls have changed nothing.
 	require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	require.Equal(t, 2, granted(t, s, claimOf("job", 101, "b", "r")).Attempt)
 	require.Equal(t, 1, granted(t, s, claimOf("job", 111, "b", "r")).Attempt)
@@ -127,7 +127,7 @@ func TestARecordDoesNotGrow(t *testing.T) {
 	require.Len(t, r.Settled, protocol.History)
 }
 
-// What is kept beside the records goes on its own.
+// Keys beside the records expire by themselves.
 func TestKeysBesideRecordsExpire(t *testing.T) {
 	srv := redistest.Start(t)
 	admin, s := srv.Client(t), openIn(t, srv.Addr(), "ns")

@@ -8,7 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// tick is what the model knows of one tick. Its grants are notified apart by their attempt.
+// tick is the model's state of one tick. Its grants are distinguished by their attempt.
 type tick struct {
 	attempt   int   // of the last grant; 0 before the first
 	token     int64 // of the last grant; 0 while nobody has seen it
@@ -28,7 +28,7 @@ const (
 	settles  action = "settle"
 )
 
-// input is what a client asked for.
+// input is a client's request.
 type input struct {
 	action  action
 	holder  string
@@ -41,8 +41,8 @@ type input struct {
 	seen    *sightings
 }
 
-// sightings are the grants of a tick that anybody was notified of. They leave few of those that may have gone unnoticed,
-// and so a checker with an end.
+// sightings are the grants of a tick that any client has seen. They leave few that may have gone unnoticed, so that the
+// checker comes to an end.
 type sightings struct {
 	holder map[int]string // by attempt
 	last   int            // attempt
@@ -70,7 +70,7 @@ const (
 	unknown   verdict = "unknown" // nobody knows whether it was done, or will be
 )
 
-// output is what a client was notified.
+// output is the answer that a client got.
 type output struct {
 	verdict   verdict
 	attempt   int

@@ -22,7 +22,7 @@ import (
 //	solotick:{NAMESPACE:KEY}:register   what a register holds, a hash; see lua/node_registers.lua. KEY is a name, a word, a
 //	                                    colon and a name, or list: and one of these
 //	solotick:{NAMESPACE}:node           which run of the server remembers the namespace, and since when
-//	solotick:{NAMESPACE}:members        who takes part
+//	solotick:{NAMESPACE}:members        the members
 //	solotick:NAMESPACE:node:wake        the channel on which waiters are woken
 type Node struct {
 	store *Store
@@ -30,7 +30,7 @@ type Node struct {
 }
 
 type (
-	// NodeOp is what a quorum calls an Op.
+	// NodeOp is an Op of a quorum.
 	NodeOp = struct {
 		Key    string
 		Ballot string
@@ -41,7 +41,7 @@ type (
 		Keep   time.Duration
 		Grows  bool
 	}
-	// NodeReply is what a quorum calls a Reply.
+	// NodeReply is a Reply of a quorum.
 	NodeReply = struct {
 		OK       bool
 		Promised string
@@ -49,7 +49,7 @@ type (
 		Value    string
 		Age      time.Duration
 	}
-	// NodeFleet is what a quorum calls a Fleet.
+	// NodeFleet is a Fleet of a quorum.
 	NodeFleet = interface {
 		SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
 		Members(ctx context.Context) ([]protocol.Member, error)
@@ -58,7 +58,7 @@ type (
 		KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
 		GetSets(ctx context.Context, digests []string) ([][]byte, error)
 	}
-	// NodeState is what a quorum calls a State.
+	// NodeState is a State of a quorum.
 	NodeState = struct {
 		ID      string
 		Now     time.Time

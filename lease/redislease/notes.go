@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// notes passes on what was triggered, paused or resumed, which each answer about the time brings along: notifications of that
+// notes passes on triggers, pauses and resumptions. Each answer about the time brings them along, since notifications
 // may get lost. The zero value has no listeners.
 type notes struct {
 	mu        sync.Mutex
@@ -17,7 +17,7 @@ type notes struct {
 	asked     time.Time // when it was read last; zero before the first answer that a new listener needs
 }
 
-// listen has wake called with what is noted, and was within the last minute, until stop is called.
+// listen has wake called with each note, and with those of the last minute, until stop is called.
 func (n *notes) listen(wake func(name string, tick int64)) (stop func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -33,7 +33,7 @@ func (n *notes) listen(wake func(name string, tick int64)) (stop func()) {
 	}
 }
 
-// after is since when a call is to ask for notes; empty when nobody wants to know.
+// after is since when a call is to ask for notes; empty when there are no listeners.
 func (n *notes) after() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -43,7 +43,7 @@ func (n *notes) after() string {
 	return strconv.FormatInt(n.seen, 10)
 }
 
-// read takes in what was noted after a time.
+// read takes in the notes after a time.
 func (n *notes) read(now int64, after string, list any) {
 	noted, _ := list.([]any)
 	n.mu.Lock()

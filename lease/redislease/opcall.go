@@ -20,7 +20,7 @@ type opCall struct {
 	ctx    context.Context
 	op     driver.Op
 	exists bool // it only asks whether there is a value
-	// confirm makes it fail when too few replicas have confirmed what is there, whatever the result.
+	// confirm makes it fail when too few replicas have confirmed the present value, whatever the result.
 	confirm bool
 	key     string
 	tag     int // keys of one tag are in one slot

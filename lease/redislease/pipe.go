@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// pipe sends commands to one server. At most lanes round trips are under way at once; what is asked meanwhile waits and
-// leaves together, in one pipeline, when the next one ends.
+// pipe sends commands to one server. At most lanes round trips are under way at once; commands that come meanwhile wait
+// and leave together, in one pipeline, when the next one ends.
 type pipe struct {
 	client  redis.UniversalClient // of one server
 	cluster *redis.ClusterClient  // that the server belongs to; nil when there is none
@@ -32,7 +32,7 @@ type pipe struct {
 	ops     []*opCall
 }
 
-// batch is what one round trip carries.
+// batch has the commands of one round trip.
 type batch struct {
 	calls []*call
 	ops   []*opCall
@@ -40,7 +40,7 @@ type batch struct {
 
 func (b *batch) empty() bool { return len(b.calls) == 0 && len(b.ops) == 0 }
 
-// call is one command that waits for its turn.
+// call is one command that waits to be sent.
 type call struct {
 	ctx  context.Context
 	cmd  *redis.Cmd
@@ -86,7 +86,7 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 	}
 }
 
-// blind is for how long a call may fail to see that it is cancelled.
+// minCancelDelay is for how long a call may fail to see that it is cancelled.
 const minCancelDelay = time.Second
 
 // soon reports whether a call under ctx returns soon even if it is cancelled, which go-redis, unlike a deadline, does not
@@ -188,8 +188,8 @@ func (p *pipe) sendBatch(b batch) {
 	p.sendOps(ctx, b)
 }
 
-// sendAll sends commands beside the lanes, in as few pipelines as possible. Commands may be replaced by what was
-// answered in their place; each has its own error.
+// sendAll sends commands beside the lanes, in as few pipelines as possible. Commands may be replaced by those
+// that were answered in their place; each has its own error.
 func (p *pipe) sendAll(ctx context.Context, cmds []*redis.Cmd) {
 	for part := range slices.Chunk(cmds, most) {
 		bound, cancel := context.WithTimeout(ctx, p.timeout)

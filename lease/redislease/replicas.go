@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// tick is more than the time between two looks of Redis at what has waited for too long.
+	// tickOfRedis is more than the time between two checks by Redis for clients that have waited for too long.
 	tickOfRedis = 150 * time.Millisecond
 
 	// minWaitingTimeout is the shortest timeout in which a question about replicas is answered whatever the answer is.
@@ -29,15 +29,15 @@ const MaxReplicas = 16
 // released, and a renewal or settlement can be tried again. So a replica that is away stops grants, and in the end
 // runs: have more replicas than n, or prefer that.
 //
-// Only n = all replicas keeps every grant through every failover, for only then has the replica that is promoted what
-// was answered. With fewer, the one that is promoted may be one that did not answer.
+// Only n = all replicas keeps every grant through every failover, for only then has the replica that is promoted every
+// confirmed write. With fewer, the one that is promoted may be one that did not answer.
 func WithReplicas(n int) Option { return func(o *options) { o.replicas = n } }
 
 // ErrReplicas is matched by the error of a call that fewer replicas have confirmed than [WithReplicas] asks for. The
 // error is a [*ReplicasError].
 var ErrReplicas = errors.New("redislease: not on enough replicas")
 
-// ReplicasError says that a server has done what was asked, and how many of its replicas have confirmed it.
+// ReplicasError says that a server has carried out the call, and how many of its replicas have confirmed it.
 type ReplicasError struct {
 	Confirmed, Wanted int
 	Err               error // why it is not known how many have; nil when it is
@@ -75,8 +75,8 @@ func short(cmd *redis.Cmd, err error) bool {
 	return true
 }
 
-// waiter is a hook that has the replicas confirm what a pipeline wrote. It belongs to the client of one server: what is
-// asked on another connection would be about other writes.
+// waiter is a hook that has the replicas confirm what a pipeline wrote. It belongs to the client of one server: a
+// question on another connection would be about other writes.
 type waiter struct {
 	replicas int
 	most     time.Duration

@@ -102,7 +102,7 @@ func TestWritesThatTooFewRedisReplicasHaveFail(t *testing.T) {
 		require.ErrorContains(t, err, `claim "job": redislease: 0 replicas have confirmed the write in time, 1 must: look at`)
 	}
 
-	// What was granted is free soon, not when its TTL is over.
+	// A granted lease is free soon, not when its TTL is over.
 	require.Eventually(t, func() bool {
 		a, err := plain.Claim(t.Context(), claimOf("job", 101, "b", "r"))
 		return err == nil && a.Status == protocol.Granted
@@ -112,7 +112,7 @@ func TestWritesThatTooFewRedisReplicasHaveFail(t *testing.T) {
 		return err == nil && a.Status == protocol.Granted
 	}, 20*time.Second, 10*time.Millisecond)
 
-	// Claims that wrote nothing are answered, and whoever only asks.
+	// Claims that write nothing are answered, and so are calls that only read.
 	for tick, want := range map[int64]protocol.Status{101: protocol.Held, 99: protocol.Decided} {
 		require.Eventually(t, func() bool {
 			a, err := s.Claim(t.Context(), claimOf("job", tick, "c", "r"))
@@ -169,7 +169,7 @@ func (d *delayed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// A repeated request must not get what is about to be released.
+// A repeated request must not get a lease that is about to be released.
 func TestForgottenClaimIsGrantedAgain(t *testing.T) {
 	t.Parallel()
 	master, replica := startPair(t)

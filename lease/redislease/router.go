@@ -44,8 +44,8 @@ func (r *router) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 	return cmd, err
 }
 
-// all sends commands that belong together, in as few pipelines as possible and beside the lanes. It returns what was
-// answered in their place, each with its own error, or the reason why ctx has ended.
+// all sends commands that belong together, in as few pipelines as possible and beside the lanes. It returns the
+// commands that were answered in their place, each with its own error, or the reason why ctx has ended.
 func (r *router) all(ctx context.Context, cmds []*redis.Cmd) ([]*redis.Cmd, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (r *router) node(ctx context.Context, key string) (*redis.Client, error) {
 	}
 }
 
-// mind looks again for the servers of a Cluster when one of them has failed: another may have taken its place.
+// refresh looks again for the servers of a Cluster when one of them has failed: another may have taken its place.
 func (r *router) refresh(err error) {
 	if r.cluster != nil && err != nil {
 		r.cluster.ReloadState(context.Background()) // in the background, and no more than five times a second

@@ -75,7 +75,7 @@ func newCommand(ctx context.Context, args []any) *redis.Cmd {
 	return cmd
 }
 
-// again makes the same call.
+// The same call as cmd, as a new command.
 func anew(ctx context.Context, cmd *redis.Cmd) *redis.Cmd { return newCommand(ctx, cmd.Args()) }
 
 // withSource makes the same call, but sends the source.

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// askSentinel is how often Sentinel is asked which server is the master: nobody tells a client of that it does not
-	// know, and a master that was replaced may go on answering for as long as Sentinel takes to reach it.
+	// askSentinel is how often Sentinel is asked which server is the master: nobody notifies a client of a new
+	// master, and a master that was replaced may go on answering for as long as Sentinel takes to reach it.
 	askSentinel = time.Second
 
 	// sentinelBound is for how long a dial may ask one Sentinel after another.
@@ -25,8 +25,8 @@ const (
 // for the master each time.
 func usesSentinel(o *redis.Options) bool { return o.Addr == "FailoverClient" }
 
-// follower dials the master of the moment, and closes the connections to any other server when that is not the one it
-// was.
+// masterFollower dials the master of the moment, and closes the connections to any other server when that is not the
+// one it was.
 type masterFollower struct {
 	dial dialer
 
@@ -39,7 +39,7 @@ func newMasterFollower(dial dialer) *masterFollower {
 	return &masterFollower{dial: dial, conns: map[*followedConn]struct{}{}}
 }
 
-// followed is a connection that its follower may close.
+// followedConn is a connection that its follower may close.
 type followedConn struct {
 	net.Conn
 	masterFollower *masterFollower
@@ -102,7 +102,7 @@ func (f *masterFollower) follow(life context.Context) {
 	}
 }
 
-// patiently lets a dial go on when its caller may not wait any longer: go-redis leaves a Sentinel that does not answer
+// withinLife lets a dial go on when its caller may not wait any longer: go-redis leaves a Sentinel that does not answer
 // only when the dial has waited for it to the end.
 func withinLife(life context.Context, dial dialer) dialer {
 	type made struct {

@@ -40,7 +40,7 @@ func (w *watched) failsOver(do func(master *redistest.Server)) (before, after *r
 	return w.FailOver(do)
 }
 
-// left wants nobody to claim from a server that was replaced, long before Sentinels make a replica of it.
+// remaining wants nobody to claim from a server that was replaced, long before Sentinels make a replica of it.
 func (w *watched) remaining(replaced *redistest.Server) {
 	w.t.Helper()
 	admin := replaced.Client(w.t)

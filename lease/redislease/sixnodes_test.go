@@ -54,7 +54,7 @@ func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 	for i := range keeps {
 		slot, err := c.admins[0].ClusterKeySlot(t.Context(), redislease.Key("confirmed", fmt.Sprint("kept", i))).Result()
 		require.NoError(t, err)
-		moved = min(moved, slot+1) // so that some of what is held moves
+		moved = min(moved, slot+1) // so that some of the leases move
 	}
 	require.Less(t, moved, int64(slots/3))
 	c.reshard(int(moved))
@@ -67,8 +67,8 @@ func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 	c.settle()
 	goOn()
 
-	// Of what a server that hangs has kept is notified where it is kept now, long before its silence is noticed: who waits asks,
-	// and so learns where that is.
+	// The server that keeps a lock now notifies its waiters, long before anybody notices that the old one hangs:
+	// waiters poll, and so learn which server that is.
 	l := listen(t, openFor(t, c.connect(), redislease.WithTimeout(3*time.Second)))
 	claims := make(map[string]protocol.LockClaim)
 	for i := range 20 {

@@ -130,7 +130,7 @@ func (s *Store) Close() error {
 	return s.client.Close()
 }
 
-// Names have no colon: so the scripts can tell the namespace and the name of a key apart.
+// Names have no colon, so that the scripts can separate the namespace of a key from its name.
 func (s *Store) key(name string) string      { return "solotick:{" + s.namespace + ":" + name + "}" }
 func (s *Store) fleetKey(what string) string { return "solotick:{" + s.namespace + "}" + what }
 func (s *Store) channel() string             { return "solotick:" + s.namespace + ":wake" }
@@ -155,8 +155,8 @@ func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, e
 	return a, err
 }
 
-// confirmed is what a claim is answered where replicas have to confirm it: what was granted and is not confirmed is given
-// back.
+// confirmed returns the answer to a claim where replicas have to confirm it: a grant that they do not confirm is
+// released.
 func (s *Store) confirmed(ctx context.Context, c *protocol.Claim, a protocol.Answer, err error) (protocol.Answer, error) {
 	g := protocol.Grant{
 		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,

@@ -11,13 +11,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ear is a connection to one server of a Cluster, on which the channels of many names are subscribed to.
+// subscriber is a connection to one server of a Cluster, on which the channels of many names are subscribed to.
 type subscriber struct {
 	node    *redis.Client
 	sub     *redis.PubSub
 	timeout time.Duration
 	stop    context.CancelFunc
-	has     map[*channel]struct{} // belongs to ears, as stop does
+	has     map[*channel]struct{} // belongs to subscribers, as stop does
 
 	some   chan struct{} // of size 1: has an element when there are orders
 	mu     sync.Mutex
@@ -25,13 +25,14 @@ type subscriber struct {
 	sent   []order // in the order in which the server answers them
 }
 
-// order is to subscribe to a channel, or not to any more. Each is a command of its own, since one cannot name channels of several slots.
+// order is a request to subscribe to a channel, or to unsubscribe. Each is a command of its own, since one cannot name
+// channels of several slots.
 type order struct {
 	c     *channel
 	leave bool
 }
 
-// event is what an ear has heard.
+// event is a message or an answer that a subscriber has received.
 type event struct {
 	subscriber *subscriber
 	kind       eventKind
@@ -131,7 +132,7 @@ func (e *subscriber) read(ctx context.Context, notify func(event)) error {
 	}
 }
 
-// heard makes an event, or nil, of what has arrived.
+// The event of a message or an error that has arrived; nil when there is none.
 func (e *subscriber) heard(m any, err error) (*event, error) {
 	var refusal redis.Error
 	switch m := m.(type) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What arrives is the answer to what was sent first, whatever comes in between; an answer to anything else is a fault.
+// An answer belongs to the order that was sent first, whatever arrives in between; any other answer is a fault.
 func TestSubscriberMatchesEachAnswer(t *testing.T) {
 	a, b := &channel{channel: "a"}, &channel{channel: "b"}
 	confirms := func(kind, channel string) *redis.Subscription {
@@ -36,7 +36,7 @@ func TestSubscriberMatchesEachAnswer(t *testing.T) {
 	sends(order{c: b})
 	sends(order{c: a, leave: true})
 	hears(&event{kind: notified, channel: "a", payload: "r"}, &redis.Message{Channel: "a", Payload: "r"}, nil)
-	hears(&event{kind: moved, channel: "a"}, confirms("sunsubscribe", "a"), nil) // before what was asked
+	hears(&event{kind: moved, channel: "a"}, confirms("sunsubscribe", "a"), nil) // before the answer to the order
 	hears(nil, &redis.Pong{}, nil)
 	hears(&event{kind: refused, c: a, err: redisError("MOVED 1 there:1")}, nil, redisError("MOVED 1 there:1"))
 	fails(confirms("ssubscribe", "a"), nil)

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// sweepEvery is how often ears looks which names are not of interest any more, and which have moved.
+	// sweepEvery is how often subscribers looks which names are not of interest any more, and which have moved.
 	sweepEvery = time.Second
 	// A channel that cannot be subscribed to is tried again after leastPause, twice that, and so on up to mostPause; where the
 	// server does not allow it, after refusedPause.
@@ -40,8 +40,9 @@ const (
 	channelStates
 )
 
-// ears subscribes, on one connection to each server of a Cluster, to the channels of the names that are of interest, where
-// they are kept at the time. All but the ears' reading and writing happens on one goroutine, that of run.
+// subscribers subscribes, on one connection to each server of a Cluster, to the channels of the names that are of
+// interest, where they are kept at the time. All but the reading and writing of each subscriber happens on one
+// goroutine, that of run.
 type subscribers struct {
 	store    *Store
 	wake     func(name string, requests []string)
@@ -63,7 +64,7 @@ func newSubscribers(s *Store, wake func(name string, requests []string)) *subscr
 	}
 }
 
-// run listens until ctx ends, or nothing can be heard at all.
+// run listens until ctx ends, or no channel can be subscribed to at all.
 func (l *subscribers) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer l.working.Wait()
@@ -172,7 +173,7 @@ func (l *subscribers) tryAgain(ctx context.Context) (err error) {
 	return err
 }
 
-// leave takes a channel from its ear. One that has no more is closed.
+// leave takes a channel from its subscriber. A subscriber without channels is closed.
 func (l *subscribers) leave(c *channel, ask bool) {
 	e := c.subscriber
 	c.subscriber = nil
@@ -186,7 +187,7 @@ func (l *subscribers) leave(c *channel, ask bool) {
 	}
 }
 
-// heard acts on an event. The error says why something cannot be heard that nothing is known to change.
+// An event is acted on here. The error says why a channel cannot be subscribed to, where no later try is known to help.
 func (l *subscribers) heard(e event) error {
 	if l.at[e.subscriber.node] != e.subscriber {
 		return nil // it was closed
@@ -235,7 +236,7 @@ func (l *subscribers) subscribed(c *channel) {
 		l.begun = true
 		l.wake("", nil)
 	}
-	if c.name != "" { // what was notified before was not heard
+	if c.name != "" { // earlier notifications were missed
 		l.wake(c.name, nil)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // on Cluster too, and its servers share a namespace by its tags.
 const tags = 16
 
-// format is what the keys of a namespace look like; another release that finds another one touches nothing.
+// format is the version of the layout of a namespace's keys; a release that finds another one touches nothing.
 const format = "3"
 
 // FormatError is the error of calls on a namespace whose keys are of another release. It matches [protocol.ErrPermanent].
@@ -170,7 +170,7 @@ func (v *values) confirm(ctx context.Context, key string) error {
 }
 
 // inOrder returns what can be carried out at once, and what has to come later so that the operations on one key keep
-// their order: scripts of different kinds, and what is more than one script, may overtake one another. The order of
+// their order: scripts of different kinds, and several of one kind, may overtake one another. The order of
 // renewals makes no difference.
 func inOrder(calls []*opCall) (now, later []*opCall) {
 	if len(calls) == 1 {

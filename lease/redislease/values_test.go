@@ -20,7 +20,7 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// medium is what a store keeps its values on.
+// medium is a driver.Store on which a store keeps its values.
 type medium struct {
 	*testing.T
 	driver.Store
@@ -253,7 +253,7 @@ func TestBatchesOfAMovingSlotAreCarriedOut(t *testing.T) {
 	all(ops) // the second half of them is new
 }
 
-// Callers whose operations travel together are notified apart.
+// Callers whose operations travel together get their own answers.
 func TestBatchedRequestsAreAnsweredOneByOne(t *testing.T) {
 	onMedium(t, func(m *medium) {
 		const callers = 200

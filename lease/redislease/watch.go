@@ -18,16 +18,17 @@ const (
 	quiet    = 10
 	answerIn = 2
 
-	// askEvery is how often Watch asks what people have ruled: messages get lost, and are not allowed everywhere.
+	// askEvery is how often Watch asks for triggers, pauses and resumptions: messages get lost, and are not allowed
+	// everywhere.
 	askEvery = 2 * time.Second
 	// refusedFor is for how long messages that Redis refuses to deliver are not asked for again.
 	refusedFor = 10 * time.Second
-	// notedFor is for how long that can be asked.
+	// keptFor is for how long Redis keeps them.
 	keptFor = time.Minute
 )
 
-// Watch implements [protocol.Watcher]. What was triggered, paused or resumed it tells within two seconds even if Redis does not deliver
-// messages.
+// Watch implements [protocol.Watcher]. It notifies of triggers, pauses and resumptions within two seconds even if Redis
+// does not deliver messages.
 func (s *Store) Watch(ctx context.Context, wake func(name string, tick int64)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -53,7 +54,7 @@ func (s *Store) Watch(ctx context.Context, wake func(name string, tick int64)) e
 	return err
 }
 
-// subscribe tells what Redis publishes on a channel, and the empty message once it listens.
+// subscribe calls notify with each message on a channel, and with the empty message once it listens.
 func (s *Store) subscribe(ctx context.Context, channel, verb string, notify func(message string)) error {
 	sub := s.client.Subscribe(ctx, channel)
 	defer func() { _ = sub.Close() }()

@@ -86,14 +86,14 @@ func TestNobodyIsWokenForNothing(t *testing.T) {
 	require.NoError(t, r.store.Settle(t.Context(), g, "succeeded"))
 	require.Equal(t, "job", receive(t, woken))
 
-	// Nobody waits for the next, or has to make room: what is notified next is the end of a lock.
+	// Nobody waits for the next, or has to make room: the next notification is the end of a lock.
 	require.NoError(t, r.store.Settle(t.Context(), granted(t, r.store, claimOf("job", 102, "a", "r")), "succeeded"))
 	triggered, err := r.store.Trigger(t.Context(), protocol.Trigger{Name: "job", By: "ops", Request: "t"})
 	require.NoError(t, err)
 	granted(t, r.store, claimOf("job", triggered.Tick, "a", "r"))
 	waits.Overlap = protocol.OverlapReplace
 	for range 3 {
-		waits.Tick = 103 // older than what is held
+		waits.Tick = 103 // older than the tick that is held
 		a, err = r.store.Claim(t.Context(), waits)
 		require.NoError(t, err)
 		require.Equal(t, protocol.Queued, a.Status)
@@ -101,7 +101,7 @@ func TestNobodyIsWokenForNothing(t *testing.T) {
 	require.NoError(t, r.store.Release(t.Context(), granted(t, r.store, claimOf("lock", 0, "a", "r"))))
 	require.Equal(t, "lock", receive(t, woken))
 
-	// Who has to make room is notified once.
+	// The holder that has to make room is notified once.
 	granted(t, r.store, claimOf("other", 100, "a", "r"))
 	waits.Name = "other"
 	for range 3 {
@@ -116,7 +116,7 @@ func TestNobodyIsWokenForNothing(t *testing.T) {
 	require.ErrorIs(t, receive(t, ended), context.Canceled)
 }
 
-// Whoever watches need not ask to learn of it.
+// A watcher learns of a trigger without polling.
 func TestATriggerIsPublished(t *testing.T) {
 	r := newRig(t)
 	synced(t, r.store, "job")
