@@ -18,9 +18,9 @@ type lastHeartbeat struct {
 	every time.Duration // between two of them
 }
 
-// lookBack notes that no replica at all, or none that serves the groups of some job, was announced for a while before this
-// one, which is about to be for the first time, or after a silence. came is since when it could have been, by fleet time:
-// what follows is the store's absence. It reports false when the store did not answer.
+// lookBack notes that for a while no replica at all, or none that serves the groups of some job, sent heartbeats
+// before this one, which is about to, for the first time or after a silence. came is since when it could have, by
+// fleet time: the time after that is the store's absence. It reports false when the store did not answer.
 func (s *Scheduler) lookBack(membership protocol.Membership, came time.Time) bool {
 	ctx, cancel := s.call()
 	defer cancel()
@@ -87,7 +87,7 @@ func newestHeartbeat(replicas []protocol.Member, groups []string) (last lastHear
 	return last
 }
 
-// noteEdit notes that this replica was the first to bring the schedule of a job, if its sync was what changed the record.
+// noteEdit notes that this replica was the first to bring the schedule of a job, if its sync changed the record.
 func (s *Scheduler) noteEdit(c *contender, r protocol.Record, sent, received time.Time) {
 	const precision = 2 * time.Millisecond // of fleet time
 	n := len(r.Schedules)                  // a record that another has just made has one, and was not edited

@@ -55,14 +55,14 @@ func (a *audit) lag() {
 	a.lagging = true
 }
 
-// both does to the store that stands by what is done to the first.
+// both repeats a call of the first store on the one that stands by.
 func (a *audit) both(do func(*memlease.Store)) {
 	if a.other != nil && !a.lagging {
 		do(a.other)
 	}
 }
 
-// ledger is what happened to the ticks of one job.
+// ledger holds the history of one job's ticks.
 type ledger struct {
 	first  int64 // the watermark of its first record
 	token  int64 // of the last grant
@@ -81,14 +81,14 @@ type grant struct {
 	ended   time.Time // when it was settled or released; zero: it ran out
 }
 
-// fate is what a tick was settled as.
+// fate is the outcome that a tick was settled with.
 type fate struct {
 	outcome protocol.Outcome
 	token   int64 // of the grant that settled it
 	at      time.Time
 }
 
-// passed are the ticks after from up to, that nobody ran.
+// passed are skipped ticks: those after from, up to and including to.
 type passed struct {
 	from, to int64
 	outcome  protocol.Outcome
@@ -305,7 +305,7 @@ func (j *ledger) fate(tick int64) protocol.Outcome {
 	if f, ok := j.fates[tick]; ok {
 		return f.outcome
 	}
-	if len(j.grants[tick]) > 0 || tick%1000 != 0 { // what is triggered is never passed over
+	if len(j.grants[tick]) > 0 || tick%1000 != 0 { // a triggered tick is never skipped
 		return ""
 	}
 	for _, p := range j.passes {

@@ -7,9 +7,9 @@ import (
 	"github.com/solotick/solotick/fleet"
 )
 
-// backlogs is what reports show of how the other replicas get on with the ticks that are due: one that is granted and settles
-// ticks of an instant has not left the others of it to anybody. Like all that is reported it is a hint. The zero value knows
-// nothing.
+// backlogs shows, from reports, how the other replicas get on with the ticks that are due: a replica that is granted
+// and settles ticks of an instant has not left the rest of them to the others. Like every report it is a hint. The
+// zero value knows nothing.
 type backlogs struct {
 	mu   sync.Mutex
 	last map[string][]progressAt // by replica

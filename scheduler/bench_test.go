@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkFire takes what is due out of the timers and sets it again, with many more that are not due.
+// BenchmarkFire takes due contenders out of the timers and sets them again, with many more that are not due.
 func BenchmarkFire(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprint("schedules=", n), func(b *testing.B) {

@@ -73,7 +73,7 @@ func (k *capacity) release(weight int) {
 	k.notifyLocked()
 }
 
-// withdraw makes w wait no more, and gives back what is reserved for it.
+// withdraw removes w from the queue, and gives back the room that is reserved for it.
 func (k *capacity) withdraw(w *waiter) {
 	if k.max == 0 {
 		return
@@ -102,14 +102,14 @@ func (k *capacity) offer() *waiter {
 	return w
 }
 
-// first returns the waiters whose turn comes next, n at most.
+// first returns the waiters at the head of the queue, n at most.
 func (k *capacity) first(n int) []*waiter {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return append([]*waiter(nil), k.waiting[:min(n, len(k.waiting))]...) // the top of a heap: near enough
 }
 
-// load returns what is used, and how many wait.
+// load returns the room in use, and the number of waiters.
 func (k *capacity) load() (used, waiting int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -140,7 +140,7 @@ func (k *capacity) notifyLocked() {
 	}
 }
 
-// after reports whether it is the turn of v before that of w.
+// after reports whether v is before w in the queue.
 func (w *waiter) after(v *waiter) bool {
 	if w.due != v.due {
 		return w.due > v.due
@@ -148,7 +148,7 @@ func (w *waiter) after(v *waiter) bool {
 	return w.order > v.order
 }
 
-// waiters is a heap of waiters, by their turn; each knows its place.
+// waiters is a heap of waiters, in queue order; each knows its index.
 type waiters []*waiter
 
 func (h waiters) Len() int           { return len(h) }

@@ -83,7 +83,7 @@ func (c *contender) waitedLocked(r *request, busy bool, now int64) {
 
 // grantedLocked begins a run.
 func (c *contender) grantedLocked(r *request, a reply) {
-	if !r.claim.OnlyOpen { // what is open is granted while the job is paused, too
+	if !r.claim.OnlyOpen { // an open tick is granted while the job is paused, too
 		c.paused = nil
 	}
 	c.s.tookOver(c.name, r.claim.Tick, a.answer)

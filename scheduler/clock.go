@@ -8,7 +8,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// clockWords is what heartbeats call what a replica thinks of the store's clock.
+// clockWords maps a replica's opinion of the store's clock to the word for it in heartbeats.
 var clockWords = map[clockState]fleet.Clock{
 	clockDoubted: fleet.ClockDoubted, clockStepped: fleet.ClockStepped, clockTrusted: fleet.ClockTrusted,
 }
@@ -89,7 +89,7 @@ func (s *Scheduler) takeoverUntil() time.Time {
 	return s.clock.now().Add(max(s.ttl/3, minTakeoverBound))
 }
 
-// minTakeoverBound is what a request takes on its way to the store, however short the TTL.
+// minTakeoverBound is the least time that a request is allowed on its way to the store, however short the TTL.
 const minTakeoverBound = 200 * time.Millisecond
 
 // bounded takes in how a call went that carries such a bound.
@@ -117,8 +117,8 @@ func (s *Scheduler) judgeClock(members []fleet.Replica) {
 	}
 }
 
-// clockTrusted goes on after claims were held: what was planned by the clock as it was is planned again, from what the
-// records say now.
+// clockTrusted goes on after claims were held: it plans again, from the present records, every tick that was planned
+// by the former clock.
 func (s *Scheduler) clockTrusted(by, at time.Duration) {
 	held, step := s.trust.heldFor(at)
 	s.observe(ClockTrusted{By: by, Held: held})
@@ -148,7 +148,7 @@ func (s *Scheduler) quietFor() time.Duration {
 	return s.trust.quietFor(s.clock.local(time.Now()))
 }
 
-// lookAhead reads the records of jobs whose marks lie in the future, which a clock that was wrong has moved: they may have
+// lookAhead reads the records of jobs whose watermarks lie in the future. A wrong clock has moved them; they may have
 // been brought back.
 func (s *Scheduler) lookAhead() {
 	found := false
@@ -164,7 +164,7 @@ func (s *Scheduler) lookAhead() {
 	}
 }
 
-// clockChanged forgets what was planned by the clock as it was.
+// clockChanged forgets every plan that was made by the former clock.
 func (c *contender) clockChanged() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -65,7 +65,7 @@ type definition struct {
 	handle   func(ctx context.Context, run jobs.Run, then func(error)) // see chain.NewThen
 }
 
-// record is what is known of a job's record besides its ticks.
+// record holds the known parts of a job's record besides its ticks.
 type record struct {
 	synced     bool            // it has been read, and is there
 	stale      bool            // it is to be read again, while the contender goes on
@@ -110,7 +110,7 @@ func (c *contender) redefine(job *jobs.Job) {
 	c.defineLocked(job)
 	c.cursor = cursor{watermark: c.cursor.watermark}
 	c.hints.next = c.tickAfter(c.hints.watermark)
-	c.synced = false // the store has to say since when the schedule is what it is
+	c.synced = false // the store has to say since when the job has this schedule
 	if c.pending.skips() {
 		c.pending = nil // those were ticks of the other schedule
 	}
@@ -190,8 +190,8 @@ func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
 	c.s.observe(RunRetried{Run: run, Err: err, Wait: wait})
 }
 
-// announce records a retry in the store, so that a takeover counts on from it. The lease is good whether or not that
-// works.
+// sendHeartbeats records a retry in the store, so that a takeover counts on from it. The lease is good whether or not
+// that works.
 func (c *contender) sendHeartbeats(ctx context.Context, run jobs.Run) {
 	if l, ok := run.Lease.(*lease.Lease); ok {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)

@@ -7,19 +7,19 @@ import "github.com/solotick/solotick/jobs"
 type cursor struct {
 	watermark int64 // the newest tick up to which every one is known to be decided
 	next      int64 // the first tick after it; 0 when there is none
-	// caughtUp bounds what is being caught up: ticks up to it were due when the gap was found.
+	// caughtUp bounds the ticks that are being caught up: ticks up to it were due when the gap was found.
 	caughtUp int64
 	// blocked is until when an earlier tick was in the way of those being caught up: ticks after caughtUp that came due
 	// by then overlapped it.
 	blocked int64
 	// full is until when there was no room for a tick that was due: those that were due by then have waited for room.
 	full int64
-	// overloaded is until when a claim of what was due was held back because the store was slower than it was asked.
+	// overloaded is until when the claim of a due tick was held back because the store was slower than the requests.
 	overloaded int64
 	backlog    backlog
 }
 
-// policies is what the decisions about a job's ticks follow: its definition, and when that was edited.
+// policies governs the decisions about a job's ticks: its definition, and when that was edited.
 type policies struct {
 	spec      *jobs.Spec
 	tickAfter func(after int64) int64 // the first tick after a time; 0 when there is none

@@ -12,7 +12,7 @@ import (
 // renote is after how long a definition is noted again that the journal may have dropped.
 const renote = 24 * time.Hour
 
-// definitionNotes is what a replica has noted of how its jobs are defined.
+// definitionNotes holds a replica's notes on how its jobs are defined.
 type definitionNotes struct {
 	noted map[string]bool // revisions
 	began time.Time

@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// described returns what is known of a job's definitions.
+// described returns the known definitions of a job.
 func (f *fleet) described(job string) tools.Description {
 	f.t.Helper()
 	people, err := tools.New(f.store)

@@ -3,7 +3,7 @@
 //
 // Every replica of a fleet runs a [Scheduler] with the same jobs over one store. There is no leader: each job has a
 // preferred owner among the live replicas that serve it, which claims its ticks first, and the store grants a tick to
-// whoever claims it. A replica that knows other jobs, or another release of them, may share the namespace.
+// the replica that claims it. A replica that knows other jobs, or another release of them, may share the namespace.
 //
 // # A tick's way
 //
@@ -46,10 +46,10 @@
 //	doubting     claims nothing: the record has lost something      those that may know more have written it back
 //	idle         has no further tick                                something happens, or the job is redefined
 //	resting      waits for the next tick                            it is due
-//	deferring    leaves the tick to those that claim before it       k · 250 ms have passed, or it learns that it is decided
+//	deferring    leaves the tick to those that claim before it      k · 250 ms have passed, or it learns of the decision
 //	settling     leaves the tick to those that know more, after an   a moment has passed
 //	             edit or a loss of records
-//	claiming     decides what is due, and claims it or skips it     the store has answered
+//	claiming     decides about due ticks, claims or skips them      the store has answered
 //	retrying     sends the pending request again, nothing else      it is answered
 //	blocked      waits for an earlier tick that runs                that ends, or its lease has run out
 //	crowded      waits for room                                     there is some, or the tick is a misfire
@@ -71,9 +71,8 @@
 // the last within 2 s and within three quarters of the misfire grace, unless it has learned meanwhile that the tick is
 // decided. While rank 0 reports to have run other ticks of that instant, it works off a backlog: the others count from its
 // last report, but for no longer than 3 s and a quarter of the grace. A tick whose lease has run out, rank k leaves to those
-// before it for k · 100 ms, 500 ms at most. A replica that is alone, or does not know who lives, claims at once. What is
-// ranked is a claim or a pass alike. Who claims
-// is never decided by the ranks: that is the record's part.
+// before it for k · 100 ms, 500 ms at most. A replica that is alone, or does not know the members, claims at once.
+// Skips are ranked like claims. The ranks never decide which replica is granted a tick: the record does.
 //
 //	      due                 + 250 ms           + 500 ms            … + 2 s
 //	       │                     │                  │                   │
@@ -83,13 +82,14 @@
 //	rank 1 │       no report:    ├─ claim ─ granted, held or decided ─ report
 //	rank 2 │                     │                  ├─ claim …
 //
-// Replicas learn by reports: what a replica was granted, settled or passed in the last 50 ms, it publishes in one message
-// (see [protocol.Publisher]). A report is a hint. It can be lost, late, repeated, forged, or about a record that has lost a
-// write since. So a receiver takes from it when to look at the record, never what the record says:
+// Replicas learn by reports: each publishes the ticks that it was granted, settled or skipped in the last 50 ms, in
+// one message (see [protocol.Publisher]). A report is a hint. It can be lost, late, repeated, forged, or about a
+// record that has lost a write since. So a receiver takes from it when to look at the record, never what the record
+// says:
 //
 //	reported                 what the receiver does
 //	granted until t          looks at the tick at t, but after its own TTL at the latest
-//	settled, passed          plans the next tick; before it claims that, it reads the record
+//	settled, skipped         plans the next tick; before it claims that, it reads the record
 //	busy until t             claims after t, but after its own TTL at the latest
 //	more than 1 s ahead,     nothing
 //	or from another memory
@@ -123,8 +123,8 @@
 // loses no tick; with at most once the report is, so that no tick runs twice.
 //
 // When its connection to the store was lost, a replica that has rank 0 or 1 for a job, or decided its newest tick, reads
-// the record as soon as it is connected again, and nobody takes anything over for 1.5 s: so a snapshot gets back what is
-// known before anything is due.
+// the record as soon as it is connected again, and nobody takes anything over for 1.5 s: so a snapshot gets back the
+// known writes before anything is due.
 //
 // # Fleet time
 //
@@ -151,10 +151,10 @@
 // # What happens when
 //
 //	event                               what follows
-//	two replicas claim a tick           one is granted it; the other is notified who holds it, or that it is decided
+//	two replicas claim a tick           one is granted it; the other learns which one holds it, or that it is decided
 //	the reply to a claim is lost        the same request is sent again until it is answered, before anything else
 //	a run ends at once                  it is settled; a replica that comes later learns so
-//	a run takes longer than the TTL    its lease is renewed
+//	a run takes longer than the TTL     its lease is renewed
 //	the preferred owner dies, freezes   the next rank claims: the tick starts 250 ms late, with half of the fleet gone 2 s late
 //	or is cut off before it claims      at most; until its heartbeats end, and from then on in time
 //	the preferred owner stops           it says so, and the next rank takes its place at once
@@ -165,10 +165,10 @@
 //	a record is gone, the others stay   it is made again with the newest watermark that a live member knows, and the tick that
 //	                                    is due runs once: 0.1 s late, 5 s when a member does not answer. What waited in it is
 //	                                    missed; a tick whose holder is gone, too, is not taken over
-//	the store goes back in time         whoever has seen more writes it back before anything is claimed: as late as above.
-//	                                    What was settled is not run again
-//	and all who had seen it are gone    a tick that the others know by reports: at least once runs it again, at most once
-//	                                    does not. One that nobody knows of runs again
+//	the store goes back in time         a replica that has seen more writes it back before any claim: as late as above.
+//	                                    Settled ticks are not run again
+//	and all that had seen it are gone   a tick that the others know by reports: at least once runs it again, at most
+//	                                    once does not. One that nobody knows of runs again
 //	the holder dies or freezes          the lease runs out; the first to look takes the tick over, attempt + 1
 //	nobody takes it over within the     the tick is missed: see jobs.Spec.CatchUpWindow. A fleet that lives has two TTLs and 10 s
 //	catch-up window                     in any case; what its replica has released is run however old it is
@@ -178,16 +178,16 @@
 //	the store was away when a tick      it is late when the store answers again: on time within the grace, a misfire
 //	came due                            after that
 //	the store has lost everything       the records are made again from what the replicas know; ticks from before the
-//	                                    loss are never granted again, even those that nobody ran. Who runs something
-//	                                    says so at once, and others wait a moment for that
+//	                                    loss are never granted again, even those that nobody ran. A replica that
+//	                                    runs something says so at once, and others wait a moment for that
 //	a newer tick replaces the run       its context ends; it is settled, or its lease runs out, before the newer one starts
 //	the store is slow or saturated      fewer claims are under way at a time, and the others wait: ticks start late, and are
 //	                                    misfires after their grace. Renewals and outcomes do not wait with them
 //	the replica runs as much as it may  it claims and takes over nothing until a run ends; others do. What nobody has room for
 //	                                    waits, and is a misfire after its grace: see WithMaxRuns
 //	the job is paused                   claims settle its ticks as skipped; what runs goes on
-//	the job is defined again             runs go on; of the ticks from before, those that both schedules have are decided as if
-//	                                    nothing had changed, and the others that the new one has are missed
+//	the job is defined again            runs go on; of the ticks from before, those that both schedules have are decided
+//	                                    as if nothing had changed, and the others that the new one has are missed
 //	the wall clock steps                nothing
 //	the store's clock steps             see above
 //	a handler panics                    its run fails
@@ -201,14 +201,14 @@
 //
 // # Capacity
 //
-// A claim needs room for the run: see [WithMaxRuns]. Who finds none waits in a queue, the oldest due first, and nobody passes
-// a heavy tick that waits. A takeover needs room, too: a tick that was left open is taken over, at most a TTL and 1 s after its
-// last renewal, by a replica that has room then; otherwise as soon as one of those that serve the job has. A replica holds the
-// room of a claim whose answer was lost until it is answered. Two such claims of one job, if both were granted, run beside each
-// other, above the limit by one weight.
+// A claim needs room for the run: see [WithMaxRuns]. One that finds none waits in a queue, the oldest due first, and
+// none overtakes a heavy tick that waits. A takeover needs room, too: a tick that was left open is taken over, at
+// most a TTL and 1 s after its last renewal, by a replica that has room then; otherwise as soon as one of those that
+// serve the job has. A replica holds the room of a claim whose answer was lost until it is answered. Two such claims
+// of one job, if both were granted, run beside each other, above the limit by one weight.
 //
 // # Caveats
 //
 // Read those of package lease. A handler that goes on after its context has ended runs beside the next holder; the
-// fencing token of its [jobs.Run] is what keeps it from doing harm.
+// fencing token of its [jobs.Run] keeps it from doing harm.
 package scheduler

@@ -9,12 +9,12 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// doubt is what a contender knows of a record that has lost something.
+// doubt holds a contender's knowledge of a record that has lost something.
 type doubt struct {
 	inquiries map[inquiryID]int64 // those that the job is in, and until when they last
 	asked     bool                // one of them is this replica's: the record is read when they are over
 	missing   bool                // a claim found no record, or one older than this replica has seen
-	proven    bool                // the record has lost something: what was reported counts more than what it says
+	proven    bool                // the record has lost something: reports count more than the record
 	settled   [4]int64            // ticks that others have reported as settled, of late
 	unread    bool                // and the record was not read since
 	own       int64               // the newest tick that this replica was granted, or settled without a run
@@ -24,7 +24,7 @@ type doubt struct {
 // moment ago.
 func (c *contender) inDoubtLocked() bool { return c.doubtEndsLocked() != 0 || c.doubt.asked }
 
-// doubtStepLocked is what is next then: to wait, and in the end to have the record read.
+// doubtStepLocked returns the next step then: to wait, and in the end to have the record read.
 func (c *contender) doubtStepLocked() step {
 	if ends := c.doubtEndsLocked(); ends != 0 {
 		return step{state: doubting, at: ends}
@@ -69,7 +69,7 @@ func (c *contender) doubtLocked(id inquiryID) {
 	}
 }
 
-// forgottenLocked leaves it to the syncer to make the record again, or to read what was brought back of it.
+// forgottenLocked leaves it to the syncer to make the record again, or to read the part of it that was brought back.
 func (c *contender) forgottenLocked() {
 	c.synced, c.pending = false, nil
 	c.doubt.missing = true
@@ -102,7 +102,7 @@ func (c *contender) verifyRecord() {
 }
 
 // suspectLocked takes in which ticks the record has open. If one of them was reported as settled, either that report was
-// wrong or the store has lost the settlement: whoever knows better is asked, once.
+// wrong or the store has lost the settlement: the replicas that know better are asked, once.
 func (c *contender) suspectLocked(open []protocol.Open) {
 	for _, o := range open {
 		if i := slices.Index(c.doubt.settled[:], o.Tick); o.Tick != 0 && i >= 0 {
@@ -120,8 +120,8 @@ func (d *doubt) reportSettled(tick int64) {
 	}
 }
 
-// questioned takes in that another replica asks for what is known of the job, of which it knows that watermark. If this one
-// may know more, that is written back.
+// questioned handles the question of another replica about the job, of which that replica knows the given watermark. If
+// this replica may know more, it writes that back.
 func (c *contender) questioned(id inquiryID, watermark int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -147,8 +147,8 @@ func TestSettledTickStaysSettledWhenAnotherAsksFirst(t *testing.T) {
 	}
 }
 
-// TestReportsThatWereLostDoNotMatterToASnapshot: whoever settled the tick looks after it when connections are back, and
-// others take nothing over before that.
+// TestReportsThatWereLostDoNotMatterToASnapshot: the replica that settled the tick looks after it when connections
+// are back, and others take nothing over before that.
 func TestReportsThatWereLostDoNotMatterToASnapshot(t *testing.T) {
 	for back := 44100 * time.Millisecond; back < 48*time.Second; back += 100 * time.Millisecond {
 		t.Run(back.String(), func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestReportsThatWereLostDoNotMatterToASnapshot(t *testing.T) {
 	}
 }
 
-// TestReportedTickIsNotRunAgainWithoutItsRecord although whoever ran it is dead.
+// TestReportedTickIsNotRunAgainWithoutItsRecord although the replica that ran it is dead.
 func TestReportedTickIsNotRunAgainWithoutItsRecord(t *testing.T) {
 	inApartFleet(t, func(f *fleet, m *medium) {
 		f.job("job", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))

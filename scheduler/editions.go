@@ -18,7 +18,8 @@ type edition struct {
 // editions are those before the one in force, oldest first.
 type editions []edition
 
-// scheduleText is what the store keeps of a job's schedule: nothing where it is too long, which costs ticks at an edit.
+// scheduleText is the part of a job's schedule that the store keeps: nothing where it is too long, which costs ticks at
+// an edit.
 func scheduleText(job *jobs.Job) string {
 	text := job.ScheduleText()
 	if len(text) > protocol.MaxSchedule {

@@ -77,7 +77,7 @@ type RunReleased struct {
 	Held time.Duration
 }
 
-// Passed is the event that this replica settled ticks of a job that nobody ran.
+// TicksSkipped is the event that this replica settled ticks of a job that nobody ran.
 type TicksSkipped struct {
 	Job     string
 	To      time.Time // the newest of them
@@ -86,7 +86,7 @@ type TicksSkipped struct {
 	Reason  Reason
 }
 
-// MostCounted bounds [Passed].Count: counting the ticks of a year takes a while.
+// MostCounted bounds [TicksSkipped].Count: counting the ticks of a year takes a while.
 const MostCounted = 100_000
 
 // Reason says in a word why ticks were settled without a run.

@@ -84,7 +84,7 @@ func disturb(t *testing.T, draw *rand.Rand) {
 		events[draw.IntN(len(events))](time.Now().UnixMilli())
 	}
 	last := time.Now().UnixMilli() / 1000 * 1000
-	time.Sleep(30 * time.Second) // for what is late, and what looked as if another replica ran it
+	time.Sleep(30 * time.Second) // for late ticks, and those that another replica seemed to run
 	cancel()
 	running.Wait()
 	for tick := first; tick <= last; tick += 1000 {

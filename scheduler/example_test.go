@@ -45,7 +45,7 @@ func Example() {
 	}
 	ready, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := s.WaitReady(ready); err != nil { // what is wrong, and what to change
+	if err := s.WaitReady(ready); err != nil { // it names the fault, and what to change
 		fmt.Println(err)
 	}
 	fmt.Println(<-ran)

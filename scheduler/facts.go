@@ -11,7 +11,7 @@ import (
 )
 
 // facts writes down what this replica notices, in the background: nothing waits for it. While the store is away a bounded
-// number of facts is kept; what is lost makes an explanation say less.
+// number of facts is kept; facts that are lost make an explanation say less.
 type facts struct {
 	journal protocol.Journal // nil when the store is none
 
@@ -68,7 +68,7 @@ func (f *facts) drop() {
 	f.pending = f.pending[1:]
 }
 
-// writeFacts writes until ctx ends, and then what is left, if the store answers.
+// writeFacts writes until ctx ends, and then the remaining facts, if the store answers.
 func (s *Scheduler) writeFacts(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {

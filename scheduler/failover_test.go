@@ -10,7 +10,8 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// TestFailoverThatLosesTheLastWritesDoublesNothing has the store go back in time: those that know better tell it.
+// TestFailoverThatLosesTheLastWritesDoublesNothing has the store go back in time: replicas that know better
+// write their knowledge back.
 func TestFailoverThatLosesTheLastWritesDoublesNothing(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.store.standBy()

@@ -19,12 +19,12 @@ const (
 	verbPass    = "pass"
 	verbSync    = "sync"
 	verbTime    = "time"
-	verbWake    = "wake" // what Watch tells
+	verbWake    = "wake" // the notifications of Watch
 	verbPublish = "publish"
 	verbReceive = "receive" // what Subscribe receives
 )
 
-// fault is what becomes of one call. The zero fault is none.
+// fault decides how one call ends. The zero fault is none.
 type fault struct {
 	cut  bool          // it does not reach the store, and fails at once
 	hang bool          // it does not reach the store, and its caller waits until its context ends, or a second
@@ -52,7 +52,7 @@ type link struct {
 	fault func(call) fault
 }
 
-// call is what a fault can depend on.
+// call holds the values that a fault can depend on.
 type call struct {
 	verb string
 	tick int64 // of a claim

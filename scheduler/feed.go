@@ -8,8 +8,8 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// feed sends what this replica learns from records to the others, so that they need not look themselves. What is lost on
-// the way costs them a look.
+// feed sends what this replica learns from records to the others, so that they need not look themselves. A report
+// that is lost on the way costs them a look.
 type feed struct {
 	publisher protocol.Publisher // nil when the store is none, or does not say who the others are
 
@@ -18,7 +18,7 @@ type feed struct {
 	wake    chan struct{} // of size 1
 }
 
-// reported is what one report of a batch is about.
+// reported is the subject of one report of a batch.
 type reported struct {
 	job  string
 	tick int64
@@ -29,7 +29,7 @@ const (
 	batchTime = 50 * time.Millisecond
 	// maxPending is how many reports wait to be sent; more are dropped.
 	maxPending = 1 << 16
-	// leavingTimeout is what a replica that stops allows for saying so.
+	// leavingTimeout bounds the time that a replica that stops takes to say so.
 	leavingTimeout = 200 * time.Millisecond
 )
 
@@ -55,7 +55,7 @@ func (f *feed) add(r report) {
 	f.wakeUp()
 }
 
-// wakeUp has what is pending sent a moment later.
+// wakeUp has pending reports sent a moment later.
 func (f *feed) wakeUp() {
 	select {
 	case f.wake <- struct{}{}:
@@ -83,7 +83,7 @@ func (s *Scheduler) report(r report) {
 	}
 }
 
-// sendReports sends what is reported, until ctx ends.
+// sendReports sends reports until ctx ends.
 func (s *Scheduler) sendReports(ctx context.Context) {
 	if s.feed.publisher == nil {
 		return

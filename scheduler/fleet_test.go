@@ -17,7 +17,7 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// TTL is that of every fleet whose test does not say otherwise.
+// ttl is the TTL of every fleet whose test does not say otherwise.
 const ttl = 3 * time.Second
 
 // fleet is a number of replicas in one synctest bubble, over one store that writes down what it does.
@@ -52,7 +52,7 @@ type seen struct {
 	event   scheduler.Event
 }
 
-// inFleet runs a test in a bubble. At its end it stops what still runs, and judges what was written down.
+// inFleet runs a test in a bubble. At its end it stops everything that still runs, and judges the ledger.
 func inFleet(t *testing.T, test func(f *fleet)) {
 	inLossyFleet(t, func(f *fleet) {
 		defer func() {
@@ -168,7 +168,7 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // since says how long after the bubble began.
 func since(t time.Time) string { return t.Sub(epoch).String() }
 
-// story tells of each attempt of a job, in order, when it began and which tick it was for: "10s" or, where the two
+// story lists for each attempt of a job, in order, when it began and which tick it was for: "10s" or, where the two
 // differ or it is not the first, "10s at 12s #2".
 func (f *fleet) story(job string) string {
 	var s []string

@@ -36,7 +36,7 @@ func TestTicksFollowTheStoresClock(t *testing.T) {
 	})
 }
 
-// TestClaimTooLateByTheStoreIsNotRepeated lets a tick get its turn a tenth of a millisecond
+// TestClaimTooLateByTheStoreIsNotRepeated frees a tick of its predecessor a tenth of a millisecond
 // after its grace, which is no difference in whole milliseconds.
 func TestClaimTooLateByTheStoreIsNotRepeated(t *testing.T) {
 	inFleet(t, func(f *fleet) {
@@ -46,7 +46,7 @@ func TestClaimTooLateByTheStoreIsNotRepeated(t *testing.T) {
 		}
 		r := f.start("a")
 		f.sleepTo(19 * time.Second)
-		r.link.cut() // 20 s comes due meanwhile, and waits for its turn
+		r.link.cut() // 20 s comes due meanwhile, and waits for earlier ticks
 		f.sleepTo(20300 * time.Millisecond)
 		var claims atomic.Int32
 		r.link.set(func(c call) fault {

@@ -33,8 +33,8 @@ const memory = 30 * time.Second
 // clockDrift is how far two clocks drift apart between samples that are compared.
 const clockDrift = 5 * time.Millisecond
 
-// often is how long after a sample another one that agrees with the estimate is left out: with thousands of claims at once,
-// taking them in would be a good part of the work, and they would push out all older ones.
+// minSampleInterval is how long after a sample another one that agrees with the estimate is left out. With thousands of
+// claims at once, taking them in would be a good part of the work, and they would push out all older ones.
 const minSampleInterval = 5 * time.Millisecond
 
 func newFleetClock() *fleetClock { return &fleetClock{base: time.Now()} }

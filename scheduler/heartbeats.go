@@ -50,7 +50,7 @@ func (h *heartbeats) live(members []protocol.Member) (list []fleet.Replica, unre
 		switch r := last.replica; {
 		case last.err != nil:
 			unread++
-		case r.Outlived(m.Remaining): // until it announces itself again, which may change nothing else
+		case r.Outlived(m.Remaining): // until its next heartbeat, which may change nothing else
 			sure = false
 		default:
 			r.ID, r.LastHeartbeat = m.Holder, m.LastHeartbeat

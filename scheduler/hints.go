@@ -4,8 +4,8 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// hints is what other replicas have reported of a job, and no answer of the store has confirmed. It may be wrong: it says
-// when to look at the record, and never what the record says.
+// hints holds the reports of other replicas about a job that no answer of the store has confirmed. They may be wrong:
+// they say when to look at the record, and never what the record says.
 type hints struct {
 	watermark int64 // above the confirmed one; 0 for none
 	next      int64 // the first tick after it; 0 for none
@@ -55,7 +55,7 @@ func (c *contender) nextLocked() int64 {
 	return c.cursor.next
 }
 
-// claimAtLocked is when this replica claims the upcoming tick, or passes it; 0 for never.
+// claimAtLocked is when this replica claims the upcoming tick, or skips it; 0 for never.
 func (c *contender) claimAtLocked() int64 {
 	next := c.upcomingLocked()
 	if next == 0 {
@@ -104,10 +104,10 @@ func (c *contender) confirmLocked() {
 	c.s.wantSync()
 }
 
-// confirmedLocked takes in that the record was read. When its watermark is behind what was reported, either the report was
-// wrong or the store has lost a write. Whoever knows it from the store writes it back; if nobody has done so after a
-// while, the record is right. With delivery at most once the reported watermark was written back by the read itself: see
-// knownLocked.
+// confirmedLocked takes in that the record was read. When its watermark is behind a report, either the report was
+// wrong or the store has lost a write. A replica that knows the write from the store writes it back; if none has done
+// so after a while, the record is right. With delivery at most once the reported watermark was written back by the
+// read itself: see knownLocked.
 func (c *contender) confirmedLocked(watermark int64) {
 	h := &c.hints
 	c.doubt.unread = false
@@ -175,7 +175,7 @@ func (c *contender) takeoverLocked(holder ...string) int64 {
 	return c.s.peers.current().of(c.name, c.revision, holder...).takeover()
 }
 
-// reportLocked tells the other replicas what the answer to a claim says.
+// reportLocked reports the answer to a claim to the other replicas.
 func (c *contender) reportLocked(claim *protocol.Claim, a protocol.Answer, now int64) {
 	r := report{job: c.name, tick: claim.Tick, watermark: !claim.OnlyOpen && a.Watermark >= claim.Tick}
 	switch a.Status {

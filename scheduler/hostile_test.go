@@ -25,7 +25,7 @@ func (e *harmful) As(any) bool               { e.harm(); return true }
 func (e *harmful) Unwrap() error             { e.harm(); return nil }
 func (e *harmful) RetryAfter() time.Duration { e.harm(); return time.Hour }
 
-// hostileErrors are errors of handlers, by what is wrong with them. stop ends what would block for ever.
+// hostileErrors are errors of handlers, by their fault. stop ends those that would block for ever.
 func hostileErrors(stop <-chan struct{}) map[string]error {
 	return map[string]error{
 		"typed-nil": (*harmful)(nil),

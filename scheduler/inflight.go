@@ -9,8 +9,8 @@ import (
 )
 
 // inflight limits how many contenders ask the store at one time, so that a store which is slow or saturated makes the fleet
-// later, not busier. What comes due meanwhile waits in a queue, where it costs nothing, and is planned again when it is its
-// turn. Renewals and settlements do not wait with it.
+// later, not busier. A tick that comes due meanwhile waits in a queue, where it costs nothing, and is planned again
+// at the head of it. Renewals and settlements do not wait with it.
 //
 // The limit is found by additive increase and multiplicative decrease (Chiu and Jain, Analysis of the Increase and Decrease
 // Algorithms for Congestion Avoidance in Computer Networks, 1989), with slow start (Jacobson, Congestion Avoidance and
@@ -23,7 +23,7 @@ type inflight struct {
 	used      int
 	limit     float64
 	threshold float64   // below it the limit doubles in each round trip
-	cut       time.Time // when the limit was decreased last; what was asked before says nothing new
+	cut       time.Time // when the limit was decreased last; requests from before say nothing new
 	best      time.Duration
 	bestAt    time.Time
 	lastHeld  time.Time     // when a contender was let in that had waited for long
@@ -34,7 +34,7 @@ const (
 	leastInflight = 4
 	firstInflight = 512
 	mostInflight  = 8192
-	// leastCut and mostCut bound what is left of the limit at congestion.
+	// leastCut and mostCut bound the part of the limit that remains at congestion.
 	leastCut, mostCut = 0.1, 0.7
 	// mostDelay bounds the target: renewals wait behind the claims that the store has to answer.
 	mostDelay = 100 * time.Millisecond

@@ -21,7 +21,7 @@ type inquiries struct {
 	mine   []inquiryID // those that this replica has yet to answer
 }
 
-// inquiryID tells one from another.
+// inquiryID distinguishes one inquiry from another.
 type inquiryID struct {
 	asker  string // the instance
 	number int64
@@ -32,7 +32,7 @@ type inquiry struct {
 	ends    time.Time
 	jobs    []*contender    // those of this replica
 	missing map[string]bool // the members that have not answered; nil before it is sent
-	reports []report        // of an own one: what is asked
+	reports []report        // of an own one: the question
 	sent    time.Time       // of an own one: for the last time
 }
 
@@ -70,14 +70,14 @@ func (q *inquiries) add(job string, watermark int64) inquiryID {
 	return id
 }
 
-// question is what is sent of an inquiry.
+// question is the part of an inquiry that is sent.
 type question struct {
 	id      inquiryID
 	reports []report
 	first   bool
 }
 
-// take returns what is to be sent, for the first time or again, and whether there may be more later.
+// take returns the questions that are due, for the first time or again, and whether there may be more later.
 func (q *inquiries) take() (due []question, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -10,21 +10,22 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// instances finds other processes that use this replica's id, each of which announces itself over the others. Leases are
-// distinguished by their requests all the same, so nothing runs twice for that; but people see one replica in place of many.
+// instances finds other processes that use this replica's id, each of which overwrites the heartbeats of the others.
+// Leases are distinguished by their requests all the same, so nothing runs twice for that; but people see one replica
+// in place of many.
 type instances struct {
 	beats  int                  // heartbeats so far
 	others map[string]time.Time // when each was seen last, by the local clock
 }
 
 const (
-	instancesEvery = 4 // heartbeats between two looks, which read what all replicas announce
+	instancesEvery = 4 // heartbeats between two looks, which read the heartbeats of all replicas
 	instancesLife  = 4 // looks after which another instance that was not seen is gone
 	mostInstances  = 16
 )
 
-// look reads what is announced under this replica's id before the next heartbeat takes its place: if that is another
-// instance's, it was announced after ours. It is for stores that are no [protocol.Heartbeater].
+// look reads the heartbeat under this replica's id before the next one takes its place: if it is another instance's, it
+// was sent after ours. It is for stores that are no [protocol.Heartbeater].
 func (i *instances) look(ctx context.Context, membership protocol.Membership, known *heartbeats, replica, own string) {
 	if i.beats++; i.beats%instancesEvery != 2 { // the first heartbeat may find the one of a predecessor
 		return

@@ -13,7 +13,7 @@ import (
 // ticks are not cancelled then.
 var ErrRemoved = errors.New("scheduler: the job was removed or defined anew")
 
-// jobSet is what a replica knows of jobs at one time. It is never changed, only replaced.
+// jobSet holds a replica's knowledge of jobs at one time. It is never changed, only replaced.
 type jobSet struct {
 	contenders []*contender
 	leaders    []*leader

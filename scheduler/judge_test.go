@@ -55,7 +55,7 @@ func (f *fleet) judge(j *ledger, tick int64, attempts []attempt, faultf func(str
 			faultf("attempt %d began on %s at %s, while attempt %d ran on %s until %s",
 				a.Attempt, a.Replica, since(a.start), before.Attempt, before.Replica, since(end))
 		}
-		// The grant, not only the run, has to come after the holder before has been told.
+		// The grant, not only the run, has to come after the holder before was cancelled.
 		for _, g := range j.grants[tick] {
 			if g.token == a.Token && a.Token != before.Token && before.stopped().After(g.at) {
 				faultf("token %d was granted at %s, before attempt %d was told to stop at %s", a.Token, since(g.at), before.Attempt, since(before.stopped()))

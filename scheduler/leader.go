@@ -137,8 +137,8 @@ func (l *leader) readPause(ctx context.Context) error {
 // ErrPaused is the cause of the context of a leader task whose job was paused.
 var ErrPaused = errors.New("scheduler: the job is paused")
 
-// holdUntilPaused holds what was granted until the lease is lost, ctx ends, or the job is paused: a leader task has no ticks
-// to skip, so to pause it is to end it.
+// holdUntilPaused holds the granted lease until the lease is lost, ctx ends, or the job is paused: a leader task has
+// no ticks to skip, so to pause it is to end it.
 func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protocol.Answer, sent lease.Moment) {
 	unpaused, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -162,8 +162,9 @@ func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protoc
 	<-watched
 }
 
-// unsure asks for fleet time, which may not be known yet, and returns for how long a store that has forgotten everything is not to be asked: it would grant the lock, and whoever
-// holds it goes on until its next renewal, by which the store learns of it again.
+// unsure asks for fleet time, which may not be known yet. It returns for how long a store that has forgotten
+// everything is not to be asked: the store would grant the lock, and its holder goes on until its next renewal, by
+// which the store learns of it again.
 func (l *leader) unsure() (time.Duration, error) {
 	if !l.s.look() {
 		return 0, errors.New("scheduler: the store does not answer with its time")

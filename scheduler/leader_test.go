@@ -175,7 +175,7 @@ func TestLeaderTaskThatSucceededRestartsSoon(t *testing.T) {
 	})
 }
 
-// TestStoppingLeaderKeepsItsLeaseUntilItEnds: the lease is what keeps others from beginning beside it.
+// TestStoppingLeaderKeepsItsLeaseUntilItEnds: the lease keeps others from beginning beside it.
 func TestStoppingLeaderKeepsItsLeaseUntilItEnds(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.leader("job", func(ctx context.Context, _ jobs.Run) error {

@@ -103,8 +103,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return err
 }
 
-// The time before the end of Shutdown's context at which runs are cancelled: a fifth of what is left when it is called, and
-// at most this.
+// The time before the end of Shutdown's context at which runs are cancelled: a fifth of the time that remains when it
+// is called, and at most this.
 const cutBefore = 5 * time.Second
 
 // Shutdown stops what Start or Run has started and returns when everything has ended, with what Run returns. It claims
@@ -112,9 +112,9 @@ const cutBefore = 5 * time.Second
 // the shutdown grace is over, but in time before ctx ends: when four fifths of its time have passed, or 5 s before its deadline,
 // whichever is later. Of the 15 s that fx gives, runs have 12 s to finish and 3 s to return.
 //
-// When ctx ends before everything else does, the error wraps the cause of ctx and a [*StuckError] when handlers still run; what is
-// left ends in the background, see [Scheduler.Done]. A second Shutdown waits for the same end. Before Start and Run, it
-// returns [ErrNotStarted], and neither can be called any more.
+// When ctx ends before everything else does, the error wraps the cause of ctx and a [*StuckError] when handlers still
+// run. The rest ends in the background, see [Scheduler.Done]. A second Shutdown waits for the same end. Before Start
+// and Run, it returns [ErrNotStarted], and neither can be called any more.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	if err := s.life.halt(); err != nil {
 		return err

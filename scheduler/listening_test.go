@@ -43,7 +43,7 @@ func TestReconnectedListenerSucceedsLeaderAtOnce(t *testing.T) {
 		done := make(chan struct{})
 		go func() { defer close(done); _ = b.Run(ctx) }()
 		f.sleepTo(10 * time.Second)
-		f.halt(a) // nobody tells b
+		f.halt(a) // nobody notifies b
 		f.sleepTo(30 * time.Second)
 		n := len(f.runs.of("job"))
 		stop()

@@ -15,8 +15,8 @@ type LogOption func(*logOptions)
 
 type logOptions struct{ quiet bool }
 
-// Quiet leaves out what goes well: it logs failures, losses, skips, what is wrong with the store or the fleet, and that the
-// store answers again.
+// Quiet leaves out successes: it logs failures, losses, skips, troubles of the store or the fleet, and that the store
+// answers again.
 func Quiet() LogOption { return func(o *logOptions) { o.quiet = true } }
 
 // LogEvents returns an observer that logs: what became of each tick at info, what went wrong at warn or error, and the

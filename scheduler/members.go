@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// announce says that this replica lives, and looks who else does, until ctx ends.
+// sendHeartbeats sends heartbeats of this replica and reads those of the others, until ctx ends.
 func (s *Scheduler) sendHeartbeats(ctx context.Context) {
 	membership, ok := s.store.(protocol.Membership)
 	if !ok {
@@ -82,9 +82,9 @@ func (s *Scheduler) shared(processes int) {
 	s.processes = processes
 }
 
-// announceOnce sends a heartbeat and reads those of the others. It ignores errors: others know of this replica a little
-// later. It returns since when, by fleet time, this replica has taken part: before, unless that is zero. It returns zero
-// while no heartbeat has arrived.
+// sendHeartbeat sends a heartbeat and reads those of the others. It ignores errors: others know of this replica a
+// little later. It returns since when, by fleet time, this replica has taken part: before, unless that is zero. It
+// returns zero while no heartbeat has arrived.
 func (s *Scheduler) sendHeartbeat(membership protocol.Membership, before time.Time) (started time.Time) {
 	beats, _ := s.store.(protocol.Heartbeater)
 	// The heartbeat says what the store's clock is like. Where the clock was trusted just now, its bounds are enough for that.
@@ -134,9 +134,9 @@ func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me fleet.Replica
 	}
 }
 
-// beatAndRead announces this replica, looks at the store's clock, and takes in the members if they are others than before. It
-// reports whether the replica was announced. A heartbeat that finds the store's clock elsewhere is none: it would say that
-// this replica trusts that clock.
+// beatAndRead sends a heartbeat, looks at the store's clock, and takes in the members if they are others than before.
+// It reports whether the heartbeat was accepted. A heartbeat that finds the store's clock elsewhere is none: it would
+// say that this replica trusts that clock.
 func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater, now time.Time, me fleet.Replica) (announced bool, err error) {
 	h, info := &s.heartbeats, me.Encode()
 	beat := protocol.Heartbeat{
@@ -144,7 +144,7 @@ func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater,
 		NotBefore: now.Add(-s.trust.limit), NotAfter: now.Add(s.trust.limit),
 	}
 	if s.trust.holds() {
-		beat.Version = "" // when each was announced is needed, too
+		beat.Version = "" // the time of each heartbeat is needed, too
 	}
 	sent := time.Now()
 	p, err := store.Heartbeat(ctx, beat)
@@ -199,7 +199,7 @@ func (s *Scheduler) takeMembers(ctx context.Context) {
 // sameOffset is how far apart two offsets of the clock are of which heartbeats say the first: others need not read those again.
 const sameOffset = 10 * time.Millisecond
 
-// saidOffset is what the heartbeat says for an offset of the clock.
+// saidOffset returns the offset in the heartbeat for an offset of the clock.
 func (s *Scheduler) saidOffset(offset time.Duration) time.Duration {
 	if (offset - s.offset).Abs() > sameOffset {
 		s.offset = offset

@@ -21,7 +21,7 @@ const (
 	verbMembers  = "members"
 )
 
-// Announce implements [protocol.Membership].
+// SendHeartbeat implements [protocol.Membership].
 func (a *audit) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -275,7 +275,7 @@ func TestFailedFirstHeartbeatIsRepeatedSoon(t *testing.T) {
 	})
 }
 
-// TestRefusedHeartbeatsBackOff: who may not announce itself tries again as rarely as it announces itself.
+// TestRefusedHeartbeatsBackOff: a refused replica tries again as rarely as an accepted one sends heartbeats.
 func TestRefusedHeartbeatsBackOff(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))

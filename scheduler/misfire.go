@@ -18,7 +18,7 @@ func planLate(s situation) decision {
 		s.caughtUp = s.now
 	}
 
-	// What is left may run, newest max_catch_up of it at most.
+	// The others may run: the newest max_catch_up of them at most.
 	most, reason := s.spec.MaxCatchUp, ReasonTooMany
 	if s.spec.Misfire == jobs.MisfireLatest || s.spec.Overlap == jobs.Replace { // else each would be stopped by the next
 		most, reason = min(most, 1), s.lateness()

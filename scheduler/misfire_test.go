@@ -91,7 +91,7 @@ func TestSkippedTicksNameTheirNewestTick(t *testing.T) {
 	})
 }
 
-// TestGapThatCannotBeClosedYetStaysOne lets every pass fail for 20 s after the fleet is back.
+// TestGapThatCannotBeClosedYetStaysOne lets every skip fail for 20 s after the fleet is back.
 func TestGapThatCannotBeClosedYetStaysOne(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1s", takes(0), jobs.WithMisfire(jobs.MisfireLatest, 3*time.Second))

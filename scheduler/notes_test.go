@@ -136,7 +136,7 @@ func TestTheHistorySaysThatATickWasLost(t *testing.T) {
 	})
 }
 
-// TestHistoryOfTakeoverIsOfItsLastRun: how the one before it ended is not told.
+// TestHistoryOfTakeoverIsOfItsLastRun: the history does not say how the run before ended.
 func TestHistoryOfTakeoverIsOfItsLastRun(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "* * * * *", firstTakes(time.Hour, time.Second))

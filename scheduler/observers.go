@@ -9,8 +9,8 @@ import (
 	"github.com/solotick/solotick/internal/eventqueue"
 )
 
-// maxQueued is how many events wait for one observer; more are dropped. It is what a few thousand ticks at one instant
-// make.
+// maxQueued is how many events wait for one observer; more are dropped. A few thousand ticks at one instant make as
+// many.
 const maxQueued = 1 << 14
 
 // flushTimeout is how long Run waits at its end for observers to take the events that are queued.
@@ -44,7 +44,7 @@ func (o *observers) observe(e Event) {
 	}
 }
 
-// count tells the synchronous observers, but for one, what an observer has lost.
+// count notifies the synchronous observers, except one, of the events that an observer has lost.
 func (o *observers) count(except int, e EventsDropped) {
 	for i := range o.sync {
 		if i != except {
@@ -83,7 +83,7 @@ func (o *observers) broke(sync, queued int, value any) {
 	}
 }
 
-// flush waits for a bounded time until the observers have taken what is queued. What comes later is dropped.
+// flush waits for a bounded time until the observers have taken the queued events. Later events are dropped.
 func (o *observers) flush() {
 	until := time.Now().Add(flushTimeout)
 	for _, q := range o.queues {

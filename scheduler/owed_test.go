@@ -59,7 +59,8 @@ func TestTicksOfBothSchedulesOutliveAnEdit(t *testing.T) {
 	}
 }
 
-// TestCommonTicksOutliveAFleetThatDisagrees has replicas of two definitions die together, and start in turn.
+// TestCommonTicksOutliveAFleetThatDisagrees has replicas of two definitions die together, and start one after the
+// other.
 func TestCommonTicksOutliveAFleetThatDisagrees(t *testing.T) {
 	for name, order := range map[string]string{"first": "abc", "second": "bac", "last": "bca", "alternating": "abacab"} {
 		t.Run(name, func(t *testing.T) {

@@ -132,7 +132,7 @@ func claimlessFleet(t *testing.T) (f *redisFleet, keepFromClaiming func(replica 
 }
 
 // TestDeletedRecordIsWrittenBackByThoseWhoKnow has a record deleted right after its tick was settled, and each replica but
-// the one that knows best look for what is due.
+// the one that knows best look for due ticks.
 func TestDeletedRecordIsWrittenBackByThoseWhoKnow(t *testing.T) {
 	t.Parallel()
 	f, keepFromClaiming := claimlessFleet(t)

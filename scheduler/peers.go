@@ -9,11 +9,11 @@ import (
 	"github.com/solotick/solotick/fleet"
 )
 
-// peers is what a replica knows of who else claims. It is a hint: where it is wrong, ticks start late, or claims are made in
-// vain; the record decides.
+// peers holds a replica's knowledge of the other replicas that claim. It is a hint: where it is wrong, ticks start
+// late, or claims are made in vain; the record decides.
 type peers struct {
 	self     string
-	reliable time.Duration // for how long what was read is good
+	reliable time.Duration // for how long the members that were read are good
 	ranking  atomic.Pointer[ranking]
 	readAt   atomic.Int64 // when the members were read last, by the monotonic clock since base
 	base     time.Time
@@ -26,15 +26,15 @@ type peers struct {
 	seen      map[string]time.Time // when a replica was read as living last, by its id
 }
 
-// settleTime is how long after the first time the members have to be read again before what is known of them counts: who
-// left right before this replica subscribed to reports was read as a member.
+// settleTime is how long after the first time the members have to be read again before they count: a replica that left
+// right before this one subscribed to reports was read as a member.
 const settleTime = 500 * time.Millisecond
 
 func newPeers(self string, reliable time.Duration) *peers {
 	return &peers{self: self, reliable: reliable, base: time.Now(), remaining: map[string]time.Time{}, seen: map[string]time.Time{}}
 }
 
-// current returns the ranking; nil when nobody is known, or what is known is too old.
+// current returns the ranking; nil when no member is known, or the knowledge is too old.
 func (p *peers) current() *ranking {
 	r := p.ranking.Load()
 	if r == nil || time.Since(p.base)-time.Duration(p.readAt.Load()) > p.reliable {
@@ -106,7 +106,7 @@ func weightOf(maxRuns, largest int) float64 {
 	return float64(maxRuns)
 }
 
-// canClaim reports whether a replica may be expected to claim what is due.
+// canClaim reports whether a replica may be expected to claim due ticks.
 func canClaim(r fleet.Replica) bool {
 	return !r.Stopping && (r.Clock == "" || r.Clock == fleet.ClockTrusted)
 }
@@ -157,7 +157,7 @@ func (s *Scheduler) rank(replicas []fleet.Replica) {
 	}
 }
 
-// left takes in that another replica claims nothing more.
+// remaining takes in that another replica claims nothing more.
 func (s *Scheduler) remaining(replica, instance string) {
 	if s.peers.leave(replica, instance) {
 		s.reranked()

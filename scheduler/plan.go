@@ -15,7 +15,7 @@ const promptly = 500 // ms
 // due. It is shorter than the time between two ticks, so that the next one does not wait for it.
 const editGrace = promptly
 
-// situation is what the decision about a job's next ticks depends on.
+// situation holds the values that the decision about a job's next ticks depends on.
 type situation struct {
 	cursor
 	*policies
@@ -25,7 +25,7 @@ type situation struct {
 	settling bool
 }
 
-// action is what a decision has a replica do.
+// action is the act of a replica that a decision asks for.
 type action int
 
 const (
@@ -35,7 +35,7 @@ const (
 	skipTicks // every tick up to one is settled without a run
 )
 
-// decision is what follows for a job's next ticks. The zero decision is to do nothing.
+// decision is the consequence for a job's next ticks. The zero decision is to do nothing.
 type decision struct {
 	action action
 	tick   int64 // the one to claim, or the newest to skip
@@ -55,26 +55,25 @@ type decision struct {
 // plan decides about the ticks after the watermark that are due.
 //
 //	lateness          misfire policy   what happens
-//	prompt            any              claimed, with the job's overlap policy; but it waits for its turn if it is being
-//	                                   caught up, or overlap is forbid and the store was in trouble a moment ago
-//	within the grace  any              claimed; waits for its turn if an earlier tick runs, with forbid; with queue, in the
+//	prompt            any              claimed, with the job's overlap policy; but it waits for earlier ticks if it is
+//	                                   being caught up, or overlap is forbid and the store was in trouble a moment ago
+//	within the grace  any              claimed; waits for an earlier tick that runs, with forbid; with queue, in the
 //	                                   queue, unless older ones are being caught up
 //	later             skip             settled as missed
-//	later             latest           the newest is claimed and waits for its turn; the older ones are missed
-//	later             all              claimed one by one, oldest first; each waits for its turn. With overlap replace it
-//	                                   is the same as latest
+//	later             latest           the newest is claimed and waits for earlier ticks; the older ones are missed
+//	later             all              claimed one by one, oldest first; each waits for earlier ones. With overlap
+//	                                   replace it is the same as latest
 //	beyond window     any              missed
 //	                  all              the oldest beyond max_catch_up are missed
 //	not owed          any              missed: the schedule was another when it was due, and did not have it; but it is
-//	                                   left for a moment to those whose schedule has it
+//	                                   left for a moment to replicas whose schedule has it
 //
 // A tick from before an edit that the schedule of its time had too is owed: it is decided as if there had been no edit.
 // Where several ticks are settled together, those among them that are not owed are counted with the others.
 //
-// With overlap allow no tick waits for its turn, and with replace none does either: it replaces what runs. A tick that
-// comes due while one that is being caught up waits for its turn has come due while an earlier tick was running. With
-// forbid it waits for a moment, should that be over soon, and is then skipped; with queue only the newest of them is
-// left.
+// With overlap allow no tick waits for earlier ones, and with replace none does either: it replaces the run. A tick
+// that comes due while one that is being caught up waits has come due while an earlier tick was running. With forbid
+// it waits for a moment, should that be over soon, and is then skipped; with queue only the newest of them remains.
 func plan(s situation) decision {
 	tick := s.next
 	if tick == 0 || s.due(tick) > s.now {
@@ -118,7 +117,7 @@ func plan(s situation) decision {
 	return s.claim(tick, overlap, s.due(tick)+grace)
 }
 
-// overlapOf is what the policy asks of the store.
+// overlapOf translates the policy for the store.
 func overlapOf(policy jobs.Overlap) protocol.Overlap {
 	switch policy {
 	case jobs.Allow:
@@ -157,7 +156,7 @@ func (s situation) skipUpTo(then int64, outcome protocol.Outcome, reason Reason)
 // skipEdited skips the ticks up to the next one that is owed, as missed for the edit.
 func (s situation) skipEdited() decision {
 	then := min(s.edited-1, s.now-editGrace)
-	// What is too old to run is not looked at one by one.
+	// Ticks that are too old to run are not looked at one by one.
 	old := s.now - max(s.spec.CatchUpWindow.Milliseconds(), s.grace()) - 1
 	if s.had == nil {
 		return s.skipUpTo(then, Missed, ReasonEdited)

@@ -40,7 +40,7 @@ func drawSituation(t *rapid.T) situation {
 }
 
 // decisions applies plan until there is nothing to do, and returns what became of each tick. Whatever a decision says, it
-// must decide the next ticks, all of them due, and nothing twice; and it does not depend on what was counted before.
+// must decide the next ticks, all of them due, and nothing twice; and it does not depend on earlier counts.
 func decisions(t *rapid.T, s situation, after func(*situation, decision)) (claimed, skipped []int64) {
 	for range 10_000 {
 		d := s.decide()
@@ -88,7 +88,7 @@ func TestPlanDecidesEveryTickOnceByPolicy(t *testing.T) {
 		claimed, skipped := decisions(t, s, func(*situation, decision) {})
 
 		grace := max(s.spec.MisfireGrace.Milliseconds(), 1000)
-		var want, late []int64 // what is to be claimed
+		var want, late []int64 // the ticks to be claimed
 		for tick := s.tickAfter(s.watermark); s.due(tick) <= s.now; tick = s.tickAfter(tick) {
 			switch lateness := s.now - s.due(tick); {
 			case s.spec.Paused:
@@ -116,7 +116,8 @@ func ticksUpTo(s situation) (n int) {
 	return n
 }
 
-// TestPlanStaysRightWhileTimePasses lets runs take their time: what is caught up gets later meanwhile, and more comes due.
+// TestPlanStaysRightWhileTimePasses lets runs take their time: ticks that are caught up get later meanwhile, and
+// more come due.
 func TestPlanStaysRightWhileTimePasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSituation(t)

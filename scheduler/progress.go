@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// progressKind is what a report says of a tick.
+// progressKind is the statement of a report about a tick.
 type progressKind byte
 
 const (
@@ -21,7 +21,7 @@ const (
 	progressQueued progressKind = 'q'
 	// It is settled.
 	progressSettled progressKind = 's'
-	// It is undecided, and what is in its way ends at Until unless that is renewed.
+	// It is undecided, and the lease in its way ends at Until unless it is renewed.
 	progressBusy progressKind = 'b'
 	// Nothing but its watermark.
 	progressDecided progressKind = 'd'
@@ -51,7 +51,7 @@ type report struct {
 //	solotick1 SINCE REPLICA INSTANCE
 //	KIND[w] TICK UNTIL JOB JOB …
 //
-// SINCE is since when the store remembers, in µs: what was learned from a store that has lost its records since says
+// SINCE is since when the store remembers, in µs: knowledge from a store that has lost its records since counts for
 // nothing. Lines of a kind that the receiver does not know are left out.
 type progress struct {
 	since             int64
@@ -61,7 +61,7 @@ type progress struct {
 
 const progressVersion = "solotick1"
 
-// untilStep is what the ends of leases are rounded up to, so that those of many jobs share a line.
+// untilStep is the step to which the ends of leases are rounded up, so that those of many jobs share a line.
 const untilStep = 64 // ms
 
 // encode makes messages of at most protocol.MaxMessage bytes each.

@@ -212,7 +212,7 @@ func TestQueuedTickStartsWithoutNotifications(t *testing.T) {
 	})
 }
 
-// TestTickThatEndsDuringAClaimIsNotAwaited lets answers travel for so long that the run which they tell of has
+// TestTickThatEndsDuringAClaimIsNotAwaited lets answers travel for so long that the run which they report has
 // ended meanwhile.
 func TestTickThatEndsDuringAClaimIsNotAwaited(t *testing.T) {
 	for name, policy := range map[string]jobs.Overlap{"queue": jobs.Queue, "replace": jobs.Replace} {
@@ -240,7 +240,7 @@ func TestTickThatEndsDuringAClaimIsNotAwaited(t *testing.T) {
 	}
 }
 
-// TestQueuedTickStartsAtOnceAfterAnOutage: only what others held is left to them for a moment then.
+// TestQueuedTickStartsAtOnceAfterAnOutage: only ticks that others held are left to them for a moment then.
 func TestQueuedTickStartsAtOnceAfterAnOutage(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(14*time.Second), queued)

@@ -48,7 +48,7 @@ func (c *contender) lostLocked(r protocol.Record) {
 	if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
 		c.notBefore = c.since + ms(reportedWithin)
 	}
-	for t, l := range c.open { // nobody can tell whether it was granted
+	for t, l := range c.open { // nobody knows whether it was granted
 		if l.waits && !l.triggered && !slices.ContainsFunc(r.Open, func(o protocol.Open) bool { return o.Tick == t }) {
 			c.undoneLocked(t, Missed, ReasonForgotten)
 		}
@@ -56,7 +56,7 @@ func (c *contender) lostLocked(r protocol.Record) {
 }
 
 // storeForgot takes in that the store has lost its records: they have to be made again before anything is claimed. A claim
-// of what is open is sent again all the same: it may have been granted.
+// of an open tick is sent again all the same: it may have been granted.
 func (c *contender) storeForgot() {
 	c.mu.Lock()
 	defer c.unlock()

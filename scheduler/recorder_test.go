@@ -8,7 +8,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// attempt is what a handler saw of one attempt.
+// attempt is one attempt as its handler saw it.
 type attempt struct {
 	jobs.Run
 	start time.Time
@@ -58,7 +58,7 @@ func (r *recorder) wrap(h jobs.Handler) jobs.Handler {
 	}
 }
 
-// of returns a copy of what was recorded of a job; of all jobs when its name is empty.
+// of returns a copy of the recorded attempts of a job; of all jobs when its name is empty.
 func (r *recorder) of(job string) []attempt {
 	r.mu.Lock()
 	defer r.mu.Unlock()

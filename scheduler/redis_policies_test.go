@@ -139,7 +139,7 @@ func aTriggeredJobRunsOnceAtOnce(t *testing.T) {
 		require.Less(t, attempts[i].start.Sub(asked), 500*time.Millisecond)
 		require.Eventually(t, func() bool { return f.settled(r, "job", tick) == scheduler.Succeeded }, 5*time.Second, time.Millisecond)
 	}
-	time.Sleep(3 * time.Second) // until everybody has asked what was triggered
+	time.Sleep(3 * time.Second) // until every replica has asked for triggered ticks
 	require.Len(t, f.runs.of("job"), 20)
 	f.judge()
 }

@@ -137,7 +137,7 @@ func ended(n int) func([]attempt) bool {
 	}
 }
 
-// judge holds what is promised whatever happens to Redis, as long as no holder is frozen.
+// judge checks the promises that hold whatever happens to Redis, as long as no holder is frozen.
 func (f *redisFleet) judge() {
 	f.t.Helper()
 	f.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Repair implements [protocol.Repairer]. What was passed by the wrong clock comes due again.
+// Repair implements [protocol.Repairer]. Ticks that were skipped by the wrong clock come due again.
 func (a *audit) Repair(ctx context.Context, q protocol.Repair) (protocol.Repaired, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 
 var replacing = jobs.WithOverlap(jobs.Replace)
 
-// deaf is a store that cannot tell what happens.
+// deaf is a store that sends no notifications.
 type deaf struct{ protocol.Store }
 
 // startDeaf starts a replica whose store is no [protocol.Watcher].

@@ -9,9 +9,9 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// request is what a replica asks of the store about one job: a claim, or to skip ticks. Once it has been sent it is pending:
-// it is sent again, the same, until it is answered, before anything else is asked. It may have been done, and its reply
-// lost. To skip ticks is asked twice; then it is decided again which, since more may be late by then.
+// request is a request of a replica to the store about one job: a claim, or to skip ticks. Once it has been sent it
+// is pending: it is sent again, the same, until it is answered, before anything else is asked. It may have been done,
+// and its reply lost. To skip ticks is asked twice; then it is decided again which, since more may be late by then.
 type request struct {
 	claim    protocol.Claim
 	skip     *protocol.Skip // nil when it is a claim
@@ -38,7 +38,7 @@ func (r *request) claimsTick(tick int64) bool {
 	return r != nil && r.skip == nil && r.claim.Tick == tick
 }
 
-// reply is what became of a request.
+// reply is the result of a request.
 type reply struct {
 	received time.Time
 	failed   bool // the request has to be sent again

@@ -30,7 +30,7 @@ func (c *contender) roomLocked(due int64) bool {
 	return true
 }
 
-// takeRoomLocked passes the room on to a run that was granted.
+// takeRoomLocked hands the room over to a run that was granted.
 func (c *contender) takeRoomLocked() int {
 	room := c.room
 	if c.room = 0; room == 0 { // the claim needed none, or two claims whose answers were lost had been granted
@@ -52,8 +52,8 @@ func (c *contender) restRoomLocked() {
 	}
 }
 
-// waitForRoomLocked is what follows when a tick found no room: it waits, and becomes a misfire after its grace. A tick that
-// an earlier one of its job is in the way of overlaps it, as it would have if there had been room to claim it.
+// waitForRoomLocked lets a tick that found no room wait, and become a misfire after its grace. A tick that an earlier
+// one of its job is in the way of overlaps it, as it would have if there had been room to claim it.
 func (c *contender) waitForRoomLocked(tick, now int64) {
 	c.cursor.full = now
 	due := c.due(tick)

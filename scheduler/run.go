@@ -78,7 +78,7 @@ func (r *run) handled(err error) {
 	r.done()
 }
 
-// done leaves the rest to another goroutine: a handler may have left its watermark on this one.
+// done leaves the rest to another goroutine: a handler may have left traces on this one.
 func (r *run) done() {
 	s := r.c.s
 	r.over = time.Now()
@@ -174,8 +174,8 @@ func (r *run) giveBack() {
 	case ok && lost.Reason == lease.LostFenced:
 		l.Abandon()
 	case time.Until(l.Deadline()) <= 0:
-		// Whoever asks for the tick takes it over or settles it as lost, and may have done so: a store that has
-		// forgotten that would believe a release.
+		// The replica that asks for the tick takes it over or settles it as lost, and may have done so: a store that
+		// has forgotten that would believe a release.
 		l.Abandon()
 	case !r.once:
 		_ = c.s.release(l) // else the lease runs out

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// tally counts what has to end before Run returns.
+// runCount counts the runs that have to end before Run returns.
 type runCount struct {
 	total atomic.Int64
 
@@ -28,7 +28,7 @@ func (t *runCount) remove() {
 	}
 }
 
-// wait waits until nothing is left, for d at most and not after cut is closed, and reports whether nothing is.
+// wait waits until nothing remains, for d at most and not after cut is closed, and reports whether nothing is.
 func (t *runCount) wait(d time.Duration, cut <-chan struct{}) bool {
 	t.mu.Lock()
 	if t.total.Load() == 0 {

@@ -70,7 +70,7 @@ type Scheduler struct {
 	stopping atomic.Bool
 	stopped  chan struct{} // closed with it: no attempt begins any more
 	requests atomic.Uint64
-	epoch    string // tells the requests of this Scheduler from those of others
+	epoch    string // distinguishes the requests of this Scheduler from those of others
 
 	runs, ends         context.Context // the parents of leases, and of settling
 	stopRuns, stopEnds context.CancelCauseFunc
@@ -220,7 +220,7 @@ func (s *Scheduler) Ready() bool {
 	return s.ready.Load() && s.health.isUp() && !s.trust.holds() && !s.stopping.Load()
 }
 
-// JobStatus is what this replica knows of a job.
+// JobStatus is this replica's knowledge of a job.
 type JobStatus struct {
 	Name      string
 	Next      time.Time // the next tick that is not decided; zero when there is none, or before the store has answered
@@ -351,7 +351,7 @@ func (s *Scheduler) drain() error {
 	if !stuck && s.ending.wait(endLimit, nil) {
 		return nil
 	}
-	s.stopEnds(ErrStopping) // what the store was not told by now, it finds out by leases that run out
+	s.stopEnds(ErrStopping) // the store notices runs that are not settled by now when their leases run out
 	if !stuck {
 		s.ending.wait(time.Second, nil)
 		return nil

@@ -212,8 +212,9 @@ func (s *simulation) rule() {
 	}
 }
 
-// forget empties the store, when every run that has lost its lease has returned and told the store so: of a holder that
-// was away for longer than its lease, an empty store cannot tell whether the tick was settled by another meanwhile.
+// forget empties the store, when every run that has lost its lease has returned and reported that to the store: of a
+// holder that was away for longer than its lease, an empty store does not know whether another settled the tick
+// meanwhile.
 func (s *simulation) forget() {
 	for _, r := range s.alive {
 		r.link.heal()
@@ -222,7 +223,7 @@ func (s *simulation) forget() {
 	s.store.Forget()
 }
 
-// settle judges what is beyond what is judged of every fleet: that every tick was decided, and how often it was granted.
+// settle checks more than the judge of every fleet does: that every tick was decided, and how often it was granted.
 func (s *simulation) settle() {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()

@@ -2,7 +2,7 @@ package scheduler
 
 import "strconv"
 
-// state is what a replica does about a job at one moment. The package comment has the picture.
+// state says what a replica does about a job at one moment. The package comment has the picture.
 type state int
 
 const (
@@ -49,7 +49,7 @@ type rest struct {
 	until int64
 }
 
-// stepLocked returns what is next.
+// stepLocked returns the next step.
 func (c *contender) stepLocked(now int64) step {
 	switch {
 	case !c.contendingLocked():
@@ -74,7 +74,7 @@ func (c *contender) stepLocked(now int64) step {
 	return next
 }
 
-// tickStepLocked returns what is next for the ticks that are not decided.
+// tickStepLocked returns the next step for the ticks that are not decided.
 func (c *contender) tickStepLocked(now int64) step {
 	claimAt, confirmAt := c.claimAtLocked(), c.confirmAtLocked()
 	at := claimAt

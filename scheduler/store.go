@@ -144,7 +144,8 @@ func (s *Scheduler) remembers(since time.Time) {
 	s.renewer.Check() // what this replica runs
 }
 
-// heardOf is for how long after a loss others may not have noticed it, and told the store of what they run.
+// reportedWithin is the time after a loss by which the others have noticed it, and have reported their runs to the
+// store.
 const reportedWithin = beatEvery + 500*time.Millisecond
 
 func (s *Scheduler) wantAnnounce() {
@@ -320,7 +321,7 @@ func (s *Scheduler) verify() {
 
 func (s *Scheduler) woken(name string, tick int64) {
 	set := s.jobs.Load()
-	if name == "" { // what has happened before was not told
+	if name == "" { // earlier changes were not notified
 		for _, c := range set.contenders {
 			c.woken(0)
 		}

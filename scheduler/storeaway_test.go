@@ -96,8 +96,8 @@ func TestShortAbsenceLosesNothingAndDoublesNothing(t *testing.T) {
 	}
 }
 
-// TestRunThatEndedDuringAnOutageIsSettled lets leases run out meanwhile: whoever holds them has
-// finished, and says so before anybody else may do the work again.
+// TestRunThatEndedDuringAnOutageIsSettled lets leases run out meanwhile: their holder has
+// finished, and says so before another replica may do the work again.
 func TestRunThatEndedDuringAnOutageIsSettled(t *testing.T) {
 	for name, fail := range away {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestRunThatEndedDuringAnOutageIsSettled(t *testing.T) {
 	}
 }
 
-// TestRunThatSucceededAfterLeaseLossIsSettled: what was done was done, unless another has begun it again.
+// TestRunThatSucceededAfterLeaseLossIsSettled: finished work counts, unless another replica has begun it again.
 func TestRunThatSucceededAfterLeaseLossIsSettled(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "* * * * *", ignoring(10*time.Second))

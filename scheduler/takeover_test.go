@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// lastGrants returns a tick's grants by the store's ledger.
+// grantsOf returns a tick's grants by the store's ledger.
 func (f *fleet) grantsOf(job string, tick time.Time) (list []grant) {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()

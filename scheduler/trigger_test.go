@@ -149,7 +149,7 @@ func TestTickTriggeredWhileAllAreAwayRunsLater(t *testing.T) {
 	}
 }
 
-// TestTriggeredTickRunsWithoutItsNotification: every answer about the job tells of it.
+// TestTriggeredTickRunsWithoutItsNotification: every answer about the job reports it.
 func TestTriggeredTickRunsWithoutItsNotification(t *testing.T) {
 	for overlap, want := range map[jobs.Overlap][]time.Duration{
 		jobs.Forbid: {10 * time.Second, 15500 * time.Millisecond, 30 * time.Second}, // 20s overlaps what waits
@@ -178,7 +178,7 @@ func TestTriggeredTickRunsWithoutItsNotification(t *testing.T) {
 	}
 }
 
-// TestTickTriggeredDuringAClaimRunsAtOnce: the answer was given before, and tells nothing of it.
+// TestTickTriggeredDuringAClaimRunsAtOnce: the answer was given before, and does not report it.
 func TestTickTriggeredDuringAClaimRunsAtOnce(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(0))

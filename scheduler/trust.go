@@ -24,7 +24,7 @@ type trust struct {
 	step   time.Duration // the greatest step since then; 0 when the clock was never trusted before
 }
 
-// clockState is what a replica thinks of the store's clock.
+// clockState is a replica's opinion of the store's clock.
 type clockState int
 
 const (
@@ -44,14 +44,14 @@ func clockLimit(ttl time.Duration) time.Duration { return max(ttl, minLimit) }
 
 func newTrust(ttl time.Duration) *trust { return &trust{ttl: ttl, limit: clockLimit(ttl)} }
 
-// verdict is what becomes of a look at the store's clock.
+// verdict is the result of a look at the store's clock.
 type verdict int
 
 const (
 	isPlausible verdict = iota // it is trusted, and this look belongs to the estimate of fleet time
 	isHeld                     // it is not trusted
 	hasStepped                 // the same, and this look is the first to show that offset
-	hasReturned                // it is what it was before it stepped, and is trusted again
+	hasReturned                // it is back where it was before it stepped, and is trusted again
 )
 
 // look takes in that the store's clock was seen at an offset, which may be off by slack. estimate is the present estimate
@@ -163,7 +163,7 @@ func (t *trust) heldFor(at time.Duration) (held, step time.Duration) {
 	return at - t.held, t.step
 }
 
-// view is what a replica knows about the store's clock.
+// view is a replica's knowledge of the store's clock.
 type view struct {
 	state  clockState
 	offset time.Duration // of the clock as it is, trusted or not
@@ -171,8 +171,9 @@ type view struct {
 	steady time.Duration // for how long it has not stepped
 }
 
-// said is what heartbeats say of steady. Others ask whether it is at least the limit, so while nothing happens a replica that
-// trusts the clock says the same each time; one that does not says it exactly, since others wait for it.
+// said returns the value of steady in heartbeats. Others ask whether it is at least the limit, so while nothing
+// happens a replica that trusts the clock says the same each time; one that does not says it exactly, since others
+// wait for it.
 func (v view) said(limit time.Duration) time.Duration {
 	switch {
 	case v.steady >= limit:
@@ -197,7 +198,7 @@ func (t *trust) view(at, estimate time.Duration) view {
 	return v
 }
 
-// memberClocks is what the heartbeats of live members say about the store's clock.
+// memberClocks sums up the statements of live members' heartbeats about the store's clock.
 type memberClocks struct {
 	vouched bool // one that trusts it was sent by the clock as it is now
 	stepped bool // one was sent by a replica that holds claims because the clock has stepped

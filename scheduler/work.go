@@ -85,7 +85,7 @@ func (c *contender) decideLocked(now int64) *request {
 		return c.claimTickLocked(d, now)
 	case waitUntil:
 		c.rest = rest{settling, d.at}
-	case doNothing: // what was due is not any more
+	case doNothing: // the tick is not due any more
 		c.rest = rest{resting, now + 1}
 	}
 	return nil
