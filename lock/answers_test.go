@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-func TestTryAcquireTakesBackWhatItDoesNotKnowOf(t *testing.T) {
+func TestTryAcquireReleasesUnknownGrants(t *testing.T) {
 	for name, f := range map[string]fault{"the reply is lost": failsAfterwards, "no reply comes": losesTheReply} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {
@@ -88,7 +88,7 @@ func TestGrantWhoseAnswerWasLostIsFoundAgain(t *testing.T) {
 	}
 }
 
-func TestALockThatWasGrantedAtFirstWithoutOnesKnowingIsNotWaitedForBehindOthers(t *testing.T) {
+func TestUnknownGrantIsFoundBeforeQueueing(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		h := acquire(t, q.Mutex("stock"))

@@ -116,7 +116,7 @@ func TestAKilledProcessIsTakenOver(t *testing.T) {
 	require.Less(t, w.took, shortTerm+slack)
 }
 
-func TestAFrozenWaiterDelaysThoseBehindItByItsTicket(t *testing.T) {
+func TestFrozenWaiterDelaysTheQueueByItsTTL(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	p := dial(t, srv.Addr())

@@ -69,7 +69,7 @@ func TestNothingIsHeldAfterClose(t *testing.T) {
 	})
 }
 
-func TestCloseDoesNotWaitForAStoreThatIsAway(t *testing.T) {
+func TestCloseDoesNotWaitForTheStore(t *testing.T) {
 	for name, f := range map[string]fault{"fails": fails, "hangs": hangs} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {

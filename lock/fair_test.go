@@ -15,7 +15,7 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-func TestAFairLockIsGrantedInTheOrderOfArrival(t *testing.T) {
+func TestFairLockIsGrantedByArrival(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		h := acquire(t, p.Mutex("stock", lock.WithFairness()))
@@ -55,7 +55,7 @@ func TestAFairLockIsGrantedInTheOrderOfArrival(t *testing.T) {
 }
 
 // The place of one that has died is kept until its ticket runs out, and not a moment longer than it takes to ask.
-func TestADeadWaiterDelaysThoseBehindItByTheLifeOfItsTicket(t *testing.T) {
+func TestDeadWaiterDelaysTheQueueByItsTTL(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, dead, q := start(t, store, "p"), start(t, store, "dead"), start(t, store, "q")
 		h := acquire(t, p.Mutex("stock", lock.WithFairness()))
@@ -85,7 +85,7 @@ func TestADeadWaiterDelaysThoseBehindItByTheLifeOfItsTicket(t *testing.T) {
 }
 
 // Without turns by arrival nobody waits for a dead one longer than until he asks again.
-func TestADeadWaiterDelaysOthersByTheThirdOfATicketWhereAnyMayGoFirst(t *testing.T) {
+func TestDeadWaiterDelaysOthersByAThirdOfItsTTL(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, dead, q := start(t, store, "p"), start(t, store, "dead"), start(t, store, "q")
 		h := acquire(t, p.Mutex("stock"))
@@ -104,7 +104,7 @@ func TestADeadWaiterDelaysOthersByTheThirdOfATicketWhereAnyMayGoFirst(t *testing
 }
 
 // Who freezes after it was notified that it is its turn loses it, and comes again as the last.
-func TestAWaiterThatFreezesAfterItWasToldLosesItsTurn(t *testing.T) {
+func TestWaiterFrozenAfterItsNotificationIsPassed(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, frozen, q := start(t, store, "p"), start(t, store, "frozen"), start(t, store, "q")
 		h := acquire(t, p.Mutex("stock", lock.WithFairness()))
@@ -145,7 +145,7 @@ func TestADeadHolderDelaysByItsLease(t *testing.T) {
 	})
 }
 
-func TestManyFairWaitersAreServedWhateverBecomesOfSome(t *testing.T) {
+func TestFairWaitersAreServedUnderFaults(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		const waiters = 200

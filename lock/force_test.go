@@ -15,7 +15,7 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-func TestWhatIsTakenAwayByForceIsNoticedAtOnce(t *testing.T) {
+func TestForcedReleaseIsNoticedAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		h := acquire(t, p.Mutex("stock"))
@@ -43,7 +43,7 @@ func TestWhatIsTakenAwayByForceIsNoticedAtOnce(t *testing.T) {
 }
 
 // So many wait that the store says "any of that name": the holder has to learn of that too.
-func TestWhatIsTakenAwayByForceIsNoticedHoweverManyWait(t *testing.T) {
+func TestForcedReleaseIsNoticedWithManyWaiters(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		h := acquire(t, p.Semaphore("pool", 1000).Take(1000))
@@ -65,7 +65,7 @@ func TestWhatIsTakenAwayByForceIsNoticedHoweverManyWait(t *testing.T) {
 	})
 }
 
-func TestWhatIsTakenAwayByForceIsNoticedAtTheNextRenewalAtLast(t *testing.T) {
+func TestForcedReleaseIsNoticedByTheNextRenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		h := acquire(t, p.Mutex("stock"))
@@ -79,7 +79,7 @@ func TestWhatIsTakenAwayByForceIsNoticedAtTheNextRenewalAtLast(t *testing.T) {
 	})
 }
 
-func TestWhatIsTakenAwayWhileNobodyListensIsNoticedWhenTheyDoAgain(t *testing.T) {
+func TestForcedReleaseDuringAnOutageIsNoticedAfterIt(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		h := acquire(t, p.Mutex("stock", lock.WithTTL(time.Hour)))

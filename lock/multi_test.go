@@ -18,7 +18,7 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-func TestSeveralLocksAreHeldTogetherOrNotAtAll(t *testing.T) {
+func TestSeveralLocksAreHeldAllOrNone(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		m := p.Multi(p.Mutex("a"), p.ReadWrite("b").Reader(), p.Semaphore("c", 3).Take(2))
@@ -96,7 +96,7 @@ func TestLossOfOneOfSeveralEndsTheirContext(t *testing.T) {
 }
 
 // Their context ends before any of them can be granted to another.
-func TestTheContextOfSeveralEndsBeforeTheyAreGivenBack(t *testing.T) {
+func TestContextOfSeveralEndsBeforeTheirRelease(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		h, err := p.Multi(p.Mutex("a"), p.Mutex("b")).Acquire(t.Context())

@@ -16,7 +16,7 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-func TestAMutexIsHeldByOneAndItsTokensRise(t *testing.T) {
+func TestMutexHasOneHolderAndRisingTokens(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		var last int64
@@ -169,7 +169,7 @@ func TestARepliesLossOnReleaseDoesNoHarm(t *testing.T) {
 	})
 }
 
-func TestMaxHoldEndsAHoldHoweverWellItIsRenewed(t *testing.T) {
+func TestMaxHoldEndsARenewedHold(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		h := acquire(t, p.Mutex("stock", lock.WithMaxHold(time.Minute)))
@@ -251,7 +251,7 @@ func TestStoreWithoutLocksIsRefused(t *testing.T) {
 	require.Equal(t, 1, watched)
 }
 
-func TestWhatIsWrongWithALockIsSaidAllAtOnce(t *testing.T) {
+func TestFaultsOfALockAreReportedTogether(t *testing.T) {
 	store := new(memlease.Store)
 	locks := lock.New(store, lock.WithHolder("no spaces"))
 	defer locks.Close()
@@ -270,9 +270,9 @@ func TestWhatIsWrongWithALockIsSaidAllAtOnce(t *testing.T) {
 				require.ErrorContains(t, err, part)
 			}
 		}
-		require.ErrorContains(t, ask(locks.Mutex("a", lock.WithWaiterTTL(0))), "ticket")
+		require.ErrorContains(t, ask(locks.Mutex("a", lock.WithWaiterTTL(0))), "waiter ttl")
 		good := lock.New(store)
-		require.ErrorContains(t, ask(good.Mutex("a", lock.WithWaiterTTL(0))), "ticket")
+		require.ErrorContains(t, ask(good.Mutex("a", lock.WithWaiterTTL(0))), "waiter ttl")
 		require.ErrorContains(t, ask(good.Mutex("a", lock.WithWaiterTTL(-1))), "ticket")
 		require.ErrorContains(t, ask(good.Semaphore("a", 0)), "permits: 0 must be from 1")
 		require.ErrorContains(t, ask(good.Semaphore("a", -3)), "permits: -3 must be from 1")
@@ -283,7 +283,7 @@ func TestWhatIsWrongWithALockIsSaidAllAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheDefaultHolderIsANameThatPeopleCanRead(t *testing.T) {
+func TestDefaultHolderIsAReadableName(t *testing.T) {
 	store := new(memlease.Store)
 	locks := lock.New(store)
 	defer locks.Close()

@@ -70,7 +70,7 @@ func TestThePlaceInLineOutlivesAShortOutage(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsAndWhoHoldsOutliveAStoreThatForgets(t *testing.T) {
+func TestWaitersAndHoldersOutliveALoss(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		h := acquire(t, p.Mutex("stock", lock.WithFairness()))

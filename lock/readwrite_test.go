@@ -71,7 +71,7 @@ func TestADeadReaderFreesItselfOnly(t *testing.T) {
 }
 
 // turns are who is granted the lock first when readers hold it, a writer waits, and another reader comes.
-func TestWhoGoesFirstIsAsTheTurnSays(t *testing.T) {
+func TestOrderDecidesWhoIsNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts          []lock.Option
 		readerPushes  bool // in before the writer that waits
@@ -117,7 +117,7 @@ func TestWhoGoesFirstIsAsTheTurnSays(t *testing.T) {
 }
 
 // Writers are not starved by readers that come and go without end.
-func TestReadersThatOverlapWithoutEndDoNotStarveAWriter(t *testing.T) {
+func TestOverlappingReadersDoNotStarveAWriter(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		ctx, end := context.WithCancel(t.Context())

@@ -66,7 +66,7 @@ func TestRedisTellsWhoIsNext(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	p, q := dial(t, srv.Addr()), dial(t, srv.Addr())
-	for _, opts := range [][]lock.Option{patient, append([]lock.Option{lock.WithFairness()}, patient...)} {
+	for _, opts := range [][]lock.Option{waitingStore, append([]lock.Option{lock.WithFairness()}, waitingStore...)} {
 		h := acquire(t, p.Mutex("stock", opts...))
 		for range 20 { // without messages the first of them would take an hour
 			w := begin(t.Context(), q.Mutex("stock", opts...))
@@ -80,7 +80,7 @@ func TestRedisTellsWhoIsNext(t *testing.T) {
 	free(t, p, "stock")
 }
 
-func TestRedisLocksOfEveryKindExcludeWhatTheyMust(t *testing.T) {
+func TestRedisLocksOfEveryKindExclude(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	p, q := dial(t, srv.Addr()), dial(t, srv.Addr())

@@ -53,7 +53,7 @@ func TestRedisRepliesThatAreLostCostNothing(t *testing.T) {
 }
 
 // A holder whose connection swallows everything stops before any other is granted the lock.
-func TestRedisHolderInABlackHoleStopsBeforeTheNextGrant(t *testing.T) {
+func TestCutOffRedisHolderStopsBeforeTheNextGrant(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]func(*proxytest.Proxy){
 		"both ways": func(p *proxytest.Proxy) { p.Blackhole() },
@@ -120,7 +120,7 @@ func TestRedisThatFreezesOrRestartsIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestRedisOutOfMemoryStopsNobodyWhoHoldsNorWaits(t *testing.T) {
+func TestFullRedisStopsNoHolderAndNoWaiter(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t, redistest.WithConf("maxmemory-policy", "noeviction"))
 	admin := srv.Client(t)
@@ -180,7 +180,7 @@ func TestRedisThatForbidsMessagesIsAskedInstead(t *testing.T) {
 
 // TestRedisThatIsFlushedHasTwoHoldersForAThird empties Redis, whose connections stay, while one holds the lock and another
 // waits for it. Who asks first is its holder: the other is refused the next time, within a third of the TTL.
-func TestRedisThatIsFlushedHasTwoHoldersForAThird(t *testing.T) {
+func TestFlushedRedisHasTwoHoldersForAThird(t *testing.T) {
 	t.Parallel()
 	const times = 4
 	var together [times]time.Duration

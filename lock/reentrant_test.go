@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-func TestWhoHoldsAReentrantLockAcquiresItAgainForNothing(t *testing.T) {
+func TestReentrantLockIsAcquiredAgainForNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		l := p.Reentrant("stock")
@@ -83,7 +83,7 @@ func TestAnInnerHoldOutlivesTheOuterOne(t *testing.T) {
 	})
 }
 
-func TestTheLossOfAReentrantLockEndsWhateverIsInside(t *testing.T) {
+func TestLossOfReentrantLockEndsAllInside(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		l := p.Reentrant("stock")

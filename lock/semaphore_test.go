@@ -35,7 +35,7 @@ func TestASemaphoreHasSoManyPermits(t *testing.T) {
 	})
 }
 
-func TestSeveralPermitsAreTakenTogetherOrNotAtAll(t *testing.T) {
+func TestSeveralPermitsAreTakenAllOrNone(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		pool := p.Semaphore("pool", 5, lock.WithFairness())

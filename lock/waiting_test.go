@@ -17,7 +17,7 @@ import (
 // soon is how long a waiter that is not told sleeps at most.
 const soon = ticket / 3 * 6 / 5
 
-func TestWhoWaitsIsGrantedTheLockAtTheMomentOfItsRelease(t *testing.T) {
+func TestWaiterIsGrantedTheLockOnRelease(t *testing.T) {
 	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.WithFairness()}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {
@@ -126,7 +126,7 @@ func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestTheWaitLimitEndsTheWaitAndNotTheHold(t *testing.T) {
+func TestWaitTimeoutEndsTheWaitOnly(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		limited := q.Mutex("stock", lock.WithWaitTimeout(5*time.Second))
@@ -182,7 +182,7 @@ func TestAContextThatHasEndedAsksNothing(t *testing.T) {
 }
 
 // Whose turn comes as he gives up passes it on.
-func TestATurnThatComesTooLateIsPassedOn(t *testing.T) {
+func TestLateNotificationIsPassedOn(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		for range 200 {

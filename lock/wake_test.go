@@ -14,7 +14,7 @@ import (
 )
 
 // patient keeps waiters from asking of their own accord while a test counts.
-var patient = []lock.Option{lock.WithWaiterTTL(time.Hour), lock.WithTTL(time.Hour)}
+var waitingStore = []lock.Option{lock.WithWaiterTTL(time.Hour), lock.WithTTL(time.Hour)}
 
 // sendHold acquires in a goroutine of its own.
 func sendHold(t *testing.T, l lock.Lock, to chan<- *lock.Hold) {
@@ -33,7 +33,7 @@ func TestAReleaseWakesOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {
 				const waiters = 32
-				opts := append(opts, patient...)
+				opts := append(opts, waitingStore...)
 				var ps []*process
 				claims := func() (n int64) {
 					synctest.Wait()
@@ -74,10 +74,10 @@ func TestThoseOfOneProcessWaitInOnePlace(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		const waiters = 32
 		p, q := start(t, store, "p"), start(t, store, "q")
-		h := acquire(t, p.Mutex("stock", patient...))
+		h := acquire(t, p.Mutex("stock", waitingStore...))
 		granted := make(chan *lock.Hold, waiters)
 		for range waiters {
-			sendHold(t, q.Mutex("stock", patient...), granted)
+			sendHold(t, q.Mutex("stock", waitingStore...), granted)
 		}
 		synctest.Wait()
 		time.Sleep(time.Minute)
@@ -97,7 +97,7 @@ func TestThoseOfOneProcessWaitInOnePlace(t *testing.T) {
 	})
 }
 
-func TestALostMessageDelaysByTheThirdOfATicket(t *testing.T) {
+func TestLostNotificationDelaysByAThirdOfTheTTL(t *testing.T) {
 	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.WithFairness()}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {
@@ -115,7 +115,7 @@ func TestALostMessageDelaysByTheThirdOfATicket(t *testing.T) {
 	}
 }
 
-func TestWithoutMessagesAWaiterAsksMoreAndMoreSeldom(t *testing.T) {
+func TestWaiterWithoutNotificationsBacksOff(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		q.link.hangUp(errDown) // as a Redis that forbids its channels
@@ -163,8 +163,8 @@ func TestWithoutMessagesAWaiterAsksMoreAndMoreSeldom(t *testing.T) {
 func TestWhoBeginsToListenAsksAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
-		h := acquire(t, p.Mutex("stock", patient...))
-		w := begin(t.Context(), q.Mutex("stock", patient...))
+		h := acquire(t, p.Mutex("stock", waitingStore...))
+		w := begin(t.Context(), q.Mutex("stock", waitingStore...))
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		q.link.hangUp(errDown)
@@ -178,11 +178,11 @@ func TestWhoBeginsToListenAsksAtOnce(t *testing.T) {
 	})
 }
 
-func TestMessagesForNothingCostAClaimEachAndNoMore(t *testing.T) {
+func TestNeedlessNotificationsCostOneClaimEach(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")
-		h := acquire(t, p.Mutex("stock", patient...))
-		w := begin(t.Context(), q.Mutex("stock", patient...))
+		h := acquire(t, p.Mutex("stock", waitingStore...))
+		w := begin(t.Context(), q.Mutex("stock", waitingStore...))
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		before := q.link.claims.Load()

@@ -39,7 +39,7 @@ func watch(ctx context.Context, p *process, name string) <-chan sight {
 	return seen
 }
 
-func TestAWatchSeesEveryHolderAtOnceWhereItIsTold(t *testing.T) {
+func TestWatchSeesNotifiedHoldersAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q, r := start(t, store, "p"), start(t, store, "q"), start(t, store, "r")
 		ctx, end := context.WithCancel(t.Context())
@@ -69,7 +69,7 @@ func TestAWatchSeesEveryHolderAtOnceWhereItIsTold(t *testing.T) {
 	})
 }
 
-func TestAWatchSeesWithinASecondWhatItIsNotTold(t *testing.T) {
+func TestWatchSeesOtherHoldersWithinASecond(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, r := start(t, store, "p"), start(t, store, "r")
 		r.link.set(func(l *link) { l.deaf = names })
@@ -102,7 +102,7 @@ func TestAWatchSeesWithinASecondWhatItIsNotTold(t *testing.T) {
 	})
 }
 
-func TestAWatchTellsOfAnOutageOnceAndGoesOn(t *testing.T) {
+func TestWatchReportsAnOutageOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, r := start(t, store, "p"), start(t, store, "r")
 		h := acquire(t, p.Mutex("stock"))

@@ -117,7 +117,7 @@ solotick_ticks_total{job="a",outcome="succeeded"} 0
 	require.Contains(t, text, `solotick_tick_lag_seconds_count{job="a"} 0`)
 }
 
-func TestWhatIsNotKnownYetHasNoSeries(t *testing.T) {
+func TestUnknownValuesHaveNoSeries(t *testing.T) {
 	m := metrics.New()
 	require.NotContains(t, gathered(t, m), "leases_held")
 	m.Watch(&fleet{jobs: []scheduler.JobStatus{{Name: "a"}}})

@@ -59,7 +59,7 @@ func requireLockSeries(t *testing.T, m *metrics.Locks, lines ...string) {
 	}
 }
 
-func TestEveryTypeOfEventOfALockIsExported(t *testing.T) {
+func TestEveryLockEventIsExported(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../lock/event.go", nil, parser.SkipObjectResolution)
 	require.NoError(t, err)
 	var types []string
@@ -113,7 +113,7 @@ func TestSeriesOfLocksAreThoseThatArePromised(t *testing.T) {
 	}, got)
 }
 
-func TestLocksShareOneLabelUnlessTheirNamesAreMapped(t *testing.T) {
+func TestUnmappedLocksShareOneLabel(t *testing.T) {
 	all := metrics.NewLocks()
 	mapped := metrics.NewLocks(metrics.WithLockLabel(func(name string) string {
 		kind, _, _ := strings.Cut(name, ".")

@@ -143,7 +143,7 @@ solotick_takeovers_total{job="a"} 1
 `, "solotick_takeovers_total", "solotick_run_retries_total")
 }
 
-func TestDurationsAreInSecondsInTheBucketTheyBelongTo(t *testing.T) {
+func TestDurationsAreInTheirBuckets(t *testing.T) {
 	m := metrics.New()
 	m.Observe(scheduler.RunStarted{Run: run(1), Lag: 7 * time.Millisecond})
 	m.Observe(scheduler.RunStarted{Run: run(1), Lag: -time.Millisecond}) // the estimate of fleet time was a bit off
@@ -165,7 +165,7 @@ func TestDurationsAreInSecondsInTheBucketTheyBelongTo(t *testing.T) {
 	}
 }
 
-func TestAClaimThatWaitsForItsTurnHasNotWaitedLongEnough(t *testing.T) {
+func TestQueuedClaimHasNoWaitSample(t *testing.T) {
 	m := metrics.New()
 	m.Observe(scheduler.Claimed{Job: "a", Status: protocol.Busy, Took: 10 * time.Second})
 	m.Observe(scheduler.Claimed{Job: "a", Status: protocol.Busy, Took: 20 * time.Second})
@@ -209,7 +209,7 @@ solotick_leases_lost_total{reason="unsettled"} 1
 `, "solotick_lease_renewals_total", "solotick_leases_lost_total")
 }
 
-func TestTheStoreIsUpFromItsFirstAnswerUntilItFails(t *testing.T) {
+func TestStoreIsUpFromItsFirstAnswer(t *testing.T) {
 	m := metrics.New()
 	want := func(up int) {
 		t.Helper()
@@ -262,7 +262,7 @@ solotick_replicas 2
 `, "solotick_replicas", "solotick_jobs_unserved", "solotick_jobs_differing")
 }
 
-func TestReloadsAreCountedAndTheLastOneIsKnown(t *testing.T) {
+func TestReloadsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // where time begins at midnight of 1 January 2000
 		m := metrics.New()
 		text := gathered(t, m)

@@ -35,7 +35,7 @@ func TestALeaderTaskHasNoSeriesAboutTicks(t *testing.T) {
 }
 
 // Each example of an event is about job a.
-func TestNothingIsLeftOfAJobThatWasRemoved(t *testing.T) {
+func TestRemovedJobLeavesNoSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.New()
 		source := &fleet{jobs: []scheduler.JobStatus{{Name: "a"}, {Name: "b"}}}
@@ -68,7 +68,7 @@ func TestNothingIsLeftOfAJobThatWasRemoved(t *testing.T) {
 	})
 }
 
-func TestAJobThatComesBackGoesOnWithItsSeries(t *testing.T) {
+func TestReturningJobContinuesItsSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.New()
 		source := &fleet{jobs: []scheduler.JobStatus{{Name: "a"}}}

@@ -24,7 +24,7 @@ func (f *fleet) cancel(job string, tick time.Time) protocol.CancelStatus {
 func TestACancelledRunEndsAtOnce(t *testing.T) {
 	for name, start := range map[string]func(*fleet, string) *replica{
 		"notified": func(f *fleet, id string) *replica { return f.start(id) },
-		"at its next renewal, of a store that cannot notify": func(f *fleet, id string) *replica { return f.startDeaf(id) },
+		"at its next renewal, of a store that cannot notify": func(f *fleet, id string) *replica { return f.startDisconnected(id) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {

@@ -91,7 +91,7 @@ func (c *contender) defineLocked(job *jobs.Job) {
 }
 
 func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run, then func(error)) {
-	return chain.NewThen(job, chain.Hooks{OnRetry: c.onRetry, BeforeAttempt: c.sendHeartbeats, Stopping: c.s.stopped})
+	return chain.NewThen(job, chain.Hooks{OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
 }
 
 // setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.
@@ -190,9 +190,9 @@ func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
 	c.s.observe(RunRetried{Run: run, Err: err, Wait: wait})
 }
 
-// sendHeartbeats records a retry in the store, so that a takeover counts on from it. The lease is good whether or not
+// recordAttempt records a retry in the store, so that a takeover counts on from it. The lease is good whether or not
 // that works.
-func (c *contender) sendHeartbeats(ctx context.Context, run jobs.Run) {
+func (c *contender) recordAttempt(ctx context.Context, run jobs.Run) {
 	if l, ok := run.Lease.(*lease.Lease); ok {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()

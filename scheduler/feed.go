@@ -143,7 +143,7 @@ func (s *Scheduler) received(message []byte) {
 	for _, r := range p.reports {
 		switch c := set.byName[r.job]; {
 		case r.kind == progressLeaving:
-			s.remaining(p.replica, p.instance)
+			s.memberLeft(p.replica, p.instance)
 		case p.since != s.remembered() || s.trust.holds():
 		case r.kind == progressBehind:
 			questions = append(questions, r)

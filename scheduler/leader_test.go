@@ -198,7 +198,7 @@ func TestStoppingLeaderKeepsItsLeaseUntilItEnds(t *testing.T) {
 func TestPausedLeaderTaskEndsUntilItIsResumed(t *testing.T) {
 	for name, start := range map[string]func(*fleet, string) *replica{
 		"notified":                      func(f *fleet, id string) *replica { return f.start(id) },
-		"of a store that cannot notify": func(f *fleet, id string) *replica { return f.startDeaf(id) },
+		"of a store that cannot notify": func(f *fleet, id string) *replica { return f.startDisconnected(id) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {

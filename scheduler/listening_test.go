@@ -12,13 +12,13 @@ import (
 )
 
 // earless is a store whose Watch fails while it is earless, and listens again when it is not.
-type earless struct {
+type withoutNotifications struct {
 	*audit
 	until time.Time
 	from  time.Time
 }
 
-func (d *earless) Watch(ctx context.Context, wake func(string, int64)) error {
+func (d *withoutNotifications) Watch(ctx context.Context, wake func(string, int64)) error {
 	if now := time.Now(); now.Before(d.from) {
 		limited, cancel := context.WithDeadline(ctx, d.from)
 		defer cancel()
@@ -36,7 +36,7 @@ func TestReconnectedListenerSucceedsLeaderAtOnce(t *testing.T) {
 		f.sleepTo(5 * time.Second)
 		var registry jobs.Registry
 		require.NoError(t, registry.Add(f.jobs...))
-		b, err := scheduler.New(&earless{audit: f.store, from: at(8 * time.Second), until: at(20 * time.Second)}, &registry,
+		b, err := scheduler.New(&withoutNotifications{audit: f.store, from: at(8 * time.Second), until: at(20 * time.Second)}, &registry,
 			scheduler.WithReplica("b"), scheduler.WithTTL(10*time.Minute))
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(context.Background())

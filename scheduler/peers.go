@@ -157,8 +157,8 @@ func (s *Scheduler) rank(replicas []fleet.Replica) {
 	}
 }
 
-// remaining takes in that another replica claims nothing more.
-func (s *Scheduler) remaining(replica, instance string) {
+// memberLeft takes in that another replica claims nothing more.
+func (s *Scheduler) memberLeft(replica, instance string) {
 	if s.peers.leave(replica, instance) {
 		s.reranked()
 	}

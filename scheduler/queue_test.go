@@ -244,7 +244,7 @@ func TestTickThatEndsDuringAClaimIsNotAwaited(t *testing.T) {
 func TestQueuedTickStartsAtOnceAfterAnOutage(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(14*time.Second), queued)
-		r := f.startDeaf("a", scheduler.WithTTL(time.Minute))
+		r := f.startDisconnected("a", scheduler.WithTTL(time.Minute))
 		f.sleepTo(22900 * time.Millisecond)
 		r.link.cut()
 		f.sleepTo(23300 * time.Millisecond)

@@ -16,12 +16,12 @@ import (
 var replacing = jobs.WithOverlap(jobs.Replace)
 
 // deaf is a store that sends no notifications.
-type deaf struct{ protocol.Store }
+type disconnected struct{ protocol.Store }
 
 // startDeaf starts a replica whose store is no [protocol.Watcher].
-func (f *fleet) startDeaf(id string, options ...scheduler.Option) *replica {
+func (f *fleet) startDisconnected(id string, options ...scheduler.Option) *replica {
 	f.t.Helper()
-	return f.startOver(id, func(l *link) protocol.Store { return deaf{l} }, options...)
+	return f.startOver(id, func(l *link) protocol.Store { return disconnected{l} }, options...)
 }
 
 // replacedBefore holds that a tick was settled as replaced, once, before the next one was granted.
@@ -62,7 +62,7 @@ func TestNewTickReplacesTheRunningOneAtOnce(t *testing.T) {
 
 func TestRunIsReplacedWithoutNotifications(t *testing.T) {
 	for name, start := range map[string]func(*fleet, string) *replica{
-		"a store that cannot tell": func(f *fleet, id string) *replica { return f.startDeaf(id) },
+		"a store that cannot tell": func(f *fleet, id string) *replica { return f.startDisconnected(id) },
 		"wakes get lost": func(f *fleet, id string) *replica {
 			r := f.start(id)
 			r.link.set(func(c call) fault { return fault{cut: c.verb == verbWake} })

@@ -241,13 +241,13 @@ func TestTriggeredRunIsTakenOverByItsDelivery(t *testing.T) {
 }
 
 // ear hands out what its replica is woken by.
-type ear struct {
+type subscriber struct {
 	*link
 	mu   sync.Mutex
 	wake func(name string, tick int64)
 }
 
-func (e *ear) Watch(ctx context.Context, wake func(name string, tick int64)) error {
+func (e *subscriber) Watch(ctx context.Context, wake func(name string, tick int64)) error {
 	e.mu.Lock()
 	e.wake = wake
 	e.mu.Unlock()
@@ -266,7 +266,7 @@ func TestSettledTriggeredTickNeverRunsAgain(t *testing.T) {
 			}
 		}
 		f.startMany(2)
-		e := &ear{}
+		e := &subscriber{}
 		f.startOver("late", func(l *link) protocol.Store {
 			l.set(func(c call) fault { return fault{cut: c.verb == verbWake} })
 			e.link = l

@@ -60,7 +60,7 @@ func pastItsBoundNothingIsTakenOver(f *fixture) {
 		f.ok("Release", f.release(g))
 		f.equal("token rises", f.grant(tick, "b", past).Token > g.Token, true)
 	}
-	f.anew()
+	f.again()
 	g := f.expired(100, "a")
 	f.equal("attempt", f.ask(protocol.Granted, f.of(100, "b", ahead)).Attempt, g.Attempt+1)
 }
@@ -73,7 +73,7 @@ func leftForTooLongIsMissed(f *fixture) {
 	f.ok("Release", f.release(again))
 	f.equal("attempt", f.grant(100, "c", within(time.Millisecond), onlyOpen).Attempt, again.Attempt+1)
 
-	f.anew()
+	f.again()
 	g = f.expired(100, "a")
 	missed := protocol.Settled{
 		Tick: 100, Token: g.Token, Attempt: g.Attempt, Outcome: protocol.OutcomeMissed, Holder: "a", Note: protocol.NoteTooOld,
@@ -84,7 +84,7 @@ func leftForTooLongIsMissed(f *fixture) {
 	f.fenced("Settle", f.settle(g, "succeeded"))
 	f.equal("settled", f.settled(), []protocol.Settled{{Tick: 100, Token: g.Token, Outcome: protocol.OutcomeMissed}})
 
-	f.anew()
+	f.again()
 	f.expired(100, "a", takeovers(0))
 	f.ask(protocol.Lost, f.of(100, "b", within(time.Millisecond), onlyOpen))
 }
@@ -102,7 +102,7 @@ func pastItsBoundNothingIsSettledOnTheWay(f *fixture) {
 	f.ok("Settle of what nobody has settled", f.settle(g, "succeeded"))
 	f.ask(protocol.Granted, waits)
 
-	f.anew()
+	f.again()
 	f.expired(100, "a", takeovers(0))
 	a = f.ask(protocol.Granted, f.of(200, "b", overlap(protocol.OverlapSkip), ahead))
 	f.equal("settled", len(a.Settled), 1)

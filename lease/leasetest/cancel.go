@@ -87,7 +87,7 @@ func cancelledHolderEndsAsItLikes(f *fixture) {
 func (f *fixture) cancelling(changes ...change) (g protocol.Grant) {
 	f.Helper()
 	for d := 4 * f.ttl; d <= long; d *= 2 { // however slow the machine
-		f.anew()
+		f.again()
 		c := f.of(100, "a", append(changes, ttl(d))...)
 		a := f.ask(protocol.Granted, c)
 		answer, err := f.canceller().Cancel(f.ctx, protocol.Cancel{Name: f.name, Tick: 100, By: "ops"})

@@ -47,7 +47,7 @@ func newFixture(t *testing.T, s protocol.Store, o options, rule string) *fixture
 func (f *fixture) other(suffix string) string { return f.name + "." + suffix }
 
 // again goes on with the record of another name, with watermark 0.
-func (f *fixture) anew() {
+func (f *fixture) again() {
 	f.Helper()
 	f.name = f.other("x")
 	f.sync(protocol.Sync{Name: f.name})

@@ -8,7 +8,7 @@ import (
 
 func lockGivenBackIsFree(f *fixture) {
 	for _, limit := range []int{1, 3} {
-		f.anew()
+		f.again()
 		other := f.lock("b", permits(max(1, limit-1), limit+1))
 		f.ok("Release", f.releaseLock(other))
 		g := f.lock("a", permits(limit, limit))
@@ -23,7 +23,7 @@ func lockGivenBackIsFree(f *fixture) {
 	}
 
 	// Each gives back its own only.
-	f.anew()
+	f.again()
 	one, two := f.lock("a", permits(1, 3)), f.lock("b", permits(2, 3))
 	f.ok("Release", f.releaseLock(one))
 	f.askLock(protocol.Held, f.ofLock("c", permits(2, 3)))
@@ -42,7 +42,7 @@ func whatWasClaimedCanBeWithdrawn(f *fixture) {
 		}
 	}
 	for _, limit := range []int{1, 2} {
-		f.anew()
+		f.again()
 		if limit > 1 {
 			f.lock("z", permits(1, limit))
 		}
@@ -64,7 +64,7 @@ func whatWasClaimedCanBeWithdrawn(f *fixture) {
 func forceReleaseFencesTheHolder(f *fixture) {
 	l := f.locker()
 	for _, limit := range []int{1, 3} {
-		f.anew()
+		f.again()
 		g := f.lock("a", permits(1, limit))
 		var other protocol.LockGrant
 		if limit > 1 {
@@ -110,7 +110,7 @@ func forgottenLockIsWrittenAnew(f *fixture) {
 	f.fenced("Renew", f.renewLock(g))
 
 	// In any order, and as many as fit.
-	f.anew()
+	f.again()
 	one, two, three := f.lock("a", permits(1, 4)), f.lock("b", permits(2, 4)), f.lock("c", permits(1, 4))
 	f.until(time.UnixMicro(three.Token)) // later grants have other tokens
 	f.forgetAll()
@@ -146,7 +146,7 @@ func higherTokenWinsWhenBothWereForgotten(f *fixture) {
 	f.equal("holder", f.askLock(protocol.Held, f.ofLock("c", mutex)).Holder, "b")
 
 	// Nor does it come back where there is no room any more.
-	f.anew()
+	f.again()
 	g := f.lock("a", permits(2, 3))
 	f.until(time.UnixMicro(g.Token))
 	f.forgetAll()
@@ -157,7 +157,7 @@ func higherTokenWinsWhenBothWereForgotten(f *fixture) {
 	f.above("token", small.Token, g.Token)
 
 	// But for what has run out.
-	f.anew()
+	f.again()
 	g = f.lock("a", mutex)
 	f.until(time.UnixMicro(g.Token))
 	f.forgetAll()

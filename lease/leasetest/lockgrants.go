@@ -132,7 +132,7 @@ func lockIsHeldUpToItsLimit(f *fixture) {
 
 func repeatedLockClaimGetsTheSameGrant(f *fixture) {
 	for _, limit := range []int{1, 5} {
-		f.anew()
+		f.again()
 		c := f.ofLock("a", permits(1, limit))
 		a := f.askLock(protocol.Granted, c)
 		for i := range 3 {
@@ -200,7 +200,7 @@ func forgottenLockBesideANewTokenIsWrittenAnew(f *fixture) {
 
 func expiredLockIsTakenByWhoNeedsIt(f *fixture) {
 	for _, limit := range []int{1, 3} {
-		f.anew()
+		f.again()
 		old := f.lockExpired("a", permits(limit, limit))
 		c := f.ofLock("b", permits(1, limit))
 		a := f.askLock(protocol.Granted, c)
@@ -214,7 +214,7 @@ func expiredLockIsTakenByWhoNeedsIt(f *fixture) {
 	}
 
 	// Also when it is not enough.
-	f.anew()
+	f.again()
 	live, old := f.lock("a", permits(1, 3)), f.lockExpired("b", permits(2, 3))
 	a := f.askLock(protocol.Held, f.ofLock("c", permits(3, 3)))
 	f.equal("taken", f.taken(a), []int64{old.Token})
@@ -225,7 +225,7 @@ func expiredLockIsTakenByWhoNeedsIt(f *fixture) {
 
 func ownExpiredLockIsGrantedAnew(f *fixture) {
 	for _, limit := range []int{1, 2, 4} {
-		f.anew()
+		f.again()
 		if limit > 1 {
 			f.lock("b", permits(1, limit))
 		}
@@ -251,7 +251,7 @@ func expiredLockThatNobodyNeedsCanBeRenewed(f *fixture) {
 	f.ok("Renew", f.renewLock(one))
 	f.equal("holder", f.askLock(protocol.Held, f.ofLock("b", mutex)).Holder, "a")
 
-	f.anew()
+	f.again()
 	g := f.lockExpired("a", permits(1, 2))
 	other := f.lock("b", permits(1, 2)) // there is room beside it
 	f.ok("Renew", f.renewLock(g))
@@ -264,7 +264,7 @@ func expiredLockThatNobodyNeedsCanBeRenewed(f *fixture) {
 
 func renewalExtendsTheLockFromNow(f *fixture) {
 	for _, limit := range []int{1, 2} {
-		f.anew()
+		f.again()
 		c := f.ofLock("a", permits(1, limit), lockTerm(f.ttl))
 		g := c.Grant(f.askLock(protocol.Granted, c))
 		if limit > 1 {

@@ -96,7 +96,7 @@ func whoeverHasTheTurnNeedNotAskFirst(f *fixture) {
 	f.grantedNow(r3)
 
 	// But what those before need is left for them.
-	f.anew()
+	f.again()
 	g = f.lock("a", permits(3, 3))
 	b, c := f.queue("b", permits(2, 3), arrival), f.queue("c", permits(1, 3), arrival)
 	d := f.queue("d", permits(1, 3), arrival)
@@ -110,7 +110,7 @@ func whoeverHasTheTurnNeedNotAskFirst(f *fixture) {
 
 func deadTicketDelaysNobodyLongerThanItsLife(f *fixture) {
 	for _, limit := range []int{1, 3} {
-		f.anew()
+		f.again()
 		g := f.lock("a", permits(limit, limit))
 		dead := f.ofLock("dead", permits(limit, limit), arrival, ticket(f.ttl))
 		entered := f.askLock(protocol.Queued, dead)
@@ -123,7 +123,7 @@ func deadTicketDelaysNobodyLongerThanItsLife(f *fixture) {
 	}
 
 	// Nor one that is not the first.
-	f.anew()
+	f.again()
 	g := f.lock("a", write)
 	r1 := f.queue("r1", read, arrival)
 	dead := f.ofLock("dead", write, arrival, ticket(f.ttl))
@@ -173,7 +173,7 @@ func leftTellsWhenToAskAgain(f *fixture) {
 	f.between("left of the ticket", a.Remaining, 1, kept(long/2))
 
 	// Of several leases it is the first to end.
-	f.anew()
+	f.again()
 	f.lock("a", permits(1, 2))
 	soon := f.lock("b", permits(1, 2), lockTerm(long/2))
 	a = f.askLock(protocol.Held, f.ofLock("c", permits(2, 2)))
@@ -199,7 +199,7 @@ func longLinesAreInOrder(f *fixture) {
 		f.ok("Release", f.releaseLock(f.grantedNow(c)))
 	}
 
-	f.anew()
+	f.again()
 	g = f.lock("a", write)
 	for range n {
 		f.queue("r", read, arrival)

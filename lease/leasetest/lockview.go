@@ -169,7 +169,7 @@ func manyLocksAtOnce(f *fixture) {
 		limit int
 		turn  protocol.Order
 	}{{1, protocol.OrderArrival}, {4, protocol.OrderArrival}, {4, protocol.OrderAny}, {protocol.MaxPermits, protocol.OrderLargest}} {
-		f.anew()
+		f.again()
 		f.contend(kind.limit, kind.turn)
 	}
 }

@@ -104,7 +104,7 @@ func queueWaitsForWhatMayBeTakenOver(f *fixture) {
 		f.equal("holder", f.ask(protocol.Queued, c).Holder, "c")
 		f.ok("Settle", f.settle(g, "succeeded"))
 		f.ask(protocol.Granted, c)
-		f.anew()
+		f.again()
 	}
 
 	// But not for what may not.
@@ -114,7 +114,7 @@ func queueWaitsForWhatMayBeTakenOver(f *fixture) {
 	})
 
 	// Nor when the one that waits is claimed again.
-	f.anew()
+	f.again()
 	held := f.grant(99, "a")
 	f.grant(100, "a", ttl(f.ttl), takeovers(0), request("once"))
 	c := f.of(101, "b", queue)

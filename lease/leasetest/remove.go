@@ -138,7 +138,7 @@ func removalIsOfTheRecordThatWasSeen(f *fixture) {
 func claimAndRemovalNeverBothSucceed(f *fixture) {
 	r := f.remover()
 	for range 10 {
-		f.anew()
+		f.again()
 		f.ok("Settle", f.settle(f.grant(100, "a"), "succeeded"))
 		q, c := f.removal(), f.of(101, "b")
 		f.until(time.UnixMicro(q.Token))
@@ -168,7 +168,7 @@ func removalLeavesLocksAndOtherNamesAlone(f *fixture) {
 	first := f.name
 	f.ok("Settle", f.settle(f.grant(100, "a"), "succeeded"))
 	f.append(f.name, "r", "a note")
-	f.anew()
+	f.again()
 	f.ok("Settle", f.settle(f.grant(200, "a"), "succeeded"))
 	_, locks := f.store.(protocol.Locker)
 	if locks {

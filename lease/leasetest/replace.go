@@ -55,7 +55,7 @@ func replacedHolderEndsAsItLikes(f *fixture) {
 func (f *fixture) replacing() (g protocol.Grant, c protocol.Claim) {
 	f.Helper()
 	for d := 4 * f.ttl; d <= long; d *= 2 { // however slow the machine
-		f.anew()
+		f.again()
 		g = f.grant(100, "a", ttl(d))
 		c = f.of(101, "b", replace)
 		a, err := f.store.Claim(f.ctx, c)
@@ -109,7 +109,7 @@ func replaceDoesNotWaitForTheFree(f *fixture) {
 	f.fenced("Settle", f.settle(g, "succeeded"))
 	f.ask(protocol.Decided, f.of(100, "c"))
 
-	f.anew()
+	f.again()
 	g = f.grant(100, "a", takeovers(0))
 	f.ok("Release", f.release(g))
 	held := f.grant(101, "a", overlap(protocol.OverlapAllow))

@@ -45,7 +45,7 @@ func triggersWithAKeyAreOne(f *fixture) {
 	f.done(other)
 	f.equal("tick", f.trigger(protocol.Repeated, protocol.Trigger{Key: "three", Window: time.Hour}).Tick, other)
 
-	f.anew() // the keys of names are apart
+	f.again() // the keys of names are apart
 	f.trigger(protocol.Opened, one)
 }
 
@@ -61,7 +61,7 @@ func windowsOfKeysEnd(f *fixture) {
 		a, err := f.controller().Trigger(f.ctx, f.filled(longer))
 		f.ok("Trigger", err)
 		if a.Status == protocol.Opened && f.now().Sub(before) >= d && d < long {
-			f.anew()
+			f.again()
 			continue
 		}
 		f.equal("answer", a, protocol.Triggered{Status: protocol.Repeated, Tick: n})
@@ -94,12 +94,12 @@ func triggersAreLimitedExactly(f *fixture) {
 	}
 	f.equal("open", len(f.record().Open), burst)
 
-	f.anew() // the limits of names are apart
+	f.again() // the limits of names are apart
 	f.policy(p)
 	f.trigger(protocol.Opened, protocol.Trigger{})
 
 	// What opens nothing needs no leave, and takes none.
-	f.anew()
+	f.again()
 	f.policy(protocol.Policy{Every: every, Burst: 2})
 	one := protocol.Trigger{Key: "k", Window: time.Hour}
 	f.trigger(protocol.Opened, one)
@@ -111,7 +111,7 @@ func triggersAreLimitedExactly(f *fixture) {
 	f.trigger(protocol.Repeated, one)
 
 	// The widest limit there is.
-	f.anew()
+	f.again()
 	f.policy(protocol.Policy{Every: 365 * 24 * time.Hour, Burst: 1_000_000, Beside: true})
 	for range 4 {
 		f.trigger(protocol.Opened, protocol.Trigger{})
@@ -161,7 +161,7 @@ func keysAreNeverForgottenWithinTheirWindows(f *fixture) {
 	}
 	f.equal("tick", f.trigger(protocol.Waiting, protocol.Trigger{}).Tick, n)
 
-	f.anew() // one whose window ends makes room
+	f.again() // one whose window ends makes room
 	f.trigger(protocol.Opened, protocol.Trigger{})
 	for i := range protocol.MaxKeys - 1 {
 		f.trigger(protocol.Waiting, key(i, time.Hour))
@@ -206,19 +206,19 @@ func manyTriggersAtOnce(f *fixture) {
 	}
 	f.equal("open", len(f.record().Open), 1)
 
-	f.anew()
+	f.again()
 	by = f.triggerAtOnce(protocol.Trigger{})
 	f.equal("opened", len(by[protocol.Opened]), 1)
 	f.equal("waiting", len(by[protocol.Waiting]), many-1)
 
-	f.anew()
+	f.again()
 	f.policy(protocol.Policy{Every: time.Hour, Burst: burst, Beside: true})
 	by = f.triggerAtOnce(protocol.Trigger{})
 	f.equal("opened", len(by[protocol.Opened]), burst)
 	f.equal("limited", len(by[protocol.Limited]), many-burst)
 	f.equal("open", len(f.record().Open), burst)
 
-	f.anew()
+	f.again()
 	f.policy(protocol.Policy{Beside: true})
 	by = f.triggerAtOnce(protocol.Trigger{Request: "same"})
 	f.equal("opened", len(by[protocol.Opened]), many)

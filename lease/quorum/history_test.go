@@ -51,10 +51,10 @@ func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 		for _, op := range h.operations {
 			told[op.Output.(said).verdict]++
 		}
-		result := porcupine.CheckOperationsTimeout(oneOccasion.ToModel(), h.operations, 20*time.Second)
+		result := porcupine.CheckOperationsTimeout(oneTick.ToModel(), h.operations, 20*time.Second)
 		if result == porcupine.Illegal {
 			for _, op := range h.operations {
-				t.Logf("%d to %d, client %d: %s", op.Call, op.Return, op.ClientId, oneOccasion.DescribeOperation(op.Input, op.Output))
+				t.Logf("%d to %d, client %d: %s", op.Call, op.Return, op.ClientId, oneTick.DescribeOperation(op.Input, op.Output))
 			}
 		}
 		require.NotEqual(t, porcupine.Illegal, result, "repeat with %s=%d", seedVariable, seed)

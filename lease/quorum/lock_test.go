@@ -22,7 +22,7 @@ func lockOf(name, holder string, n, limit int, ttl time.Duration) protocol.LockC
 	return protocol.LockClaim{Name: name, Holder: holder, Request: holder + "-r", TTL: ttl, Permits: n, Limit: limit}
 }
 
-func inLine(c protocol.LockClaim) protocol.LockClaim {
+func inQueue(c protocol.LockClaim) protocol.LockClaim {
 	c.Order, c.WaiterTTL = protocol.OrderArrival, time.Minute
 	return c
 }
@@ -85,7 +85,7 @@ func TestLocksLastTheirTTLThoughClocksDiffer(t *testing.T) {
 				s := openFake(t, list)
 				c := lockOf("l", "a", 1, 2, ttl)
 				g := locked(t, s, c)
-				both, ticket := inLine(lockOf("l", "b", 2, 2, ttl)), inLine(lockOf("l", "c", 1, 2, ttl))
+				both, ticket := inQueue(lockOf("l", "b", 2, 2, ttl)), inQueue(lockOf("l", "c", 1, 2, ttl))
 				ticket.WaiterTTL = ttl
 				for range 4 { // others change the lock, or look at it, and neither lengthen nor shorten anything
 					settle()
@@ -136,7 +136,7 @@ func TestSlowAnswersDoNotShortenLeases(t *testing.T) {
 		list[0].set(true)
 		list[1].meet(func() fault { return fault{before: 300 * time.Millisecond} })
 		list[2].meet(func() fault { return fault{after: 300 * time.Millisecond} })
-		lockClaimed(t, s, protocol.Queued, inLine(lockOf("l", "b", 1, 1, ttl)))
+		lockClaimed(t, s, protocol.Queued, inQueue(lockOf("l", "b", 1, 1, ttl)))
 		list[0].set(false)
 		list[2].meet(nil)
 		list[1].set(true)
@@ -167,8 +167,8 @@ func TestWatchAndListenReceiveTheirOwn(t *testing.T) {
 
 		c := lockOf("job", "a", 2, 2, 20*time.Second)
 		g := locked(t, s, c)
-		lockClaimed(t, s, protocol.Queued, inLine(lockOf("job", "b", 1, 2, 20*time.Second)))
-		lockClaimed(t, s, protocol.Queued, inLine(lockOf("job", "c", 1, 2, 20*time.Second)))
+		lockClaimed(t, s, protocol.Queued, inQueue(lockOf("job", "b", 1, 2, 20*time.Second)))
+		lockClaimed(t, s, protocol.Queued, inQueue(lockOf("job", "c", 1, 2, 20*time.Second)))
 		settle()
 		require.Empty(t, listened.take())
 		require.NoError(t, s.ReleaseLock(t.Context(), g))
@@ -224,7 +224,7 @@ func TestRoundsOfLocksAreFew(t *testing.T) {
 			settle()
 			require.Equal(t, want, list[1].calls-before, what)
 		}
-		a, b := lockOf("l", "a", 1, 1, 20*time.Second), inLine(lockOf("l", "b", 1, 1, 20*time.Second))
+		a, b := lockOf("l", "a", 1, 1, 20*time.Second), inQueue(lockOf("l", "b", 1, 1, 20*time.Second))
 		var g protocol.LockGrant
 		grant := func(s protocol.Locker, c protocol.LockClaim) { g = locked(t, s, c) }
 		rounds(3, "try", func() { grant(s, a) })
@@ -243,10 +243,10 @@ func TestRoundsOfLocksAreFew(t *testing.T) {
 		rounds(2, "release", func() { require.NoError(t, other.ReleaseLock(t.Context(), g)) })
 		rounds(2, "acquire by turns", func() { grant(other, b) })
 		rounds(1, "look", func() { _, _ = s.Lock(t.Context(), "l") })
-		rounds(3, "acquire by turns what is new", func() { lockClaimed(t, s, protocol.Granted, inLine(lockOf("new", "a", 1, 2, 20*time.Second))) })
-		lockClaimed(t, s, protocol.Queued, inLine(lockOf("new", "c", 2, 2, 20*time.Second)))
+		rounds(3, "acquire by turns what is new", func() { lockClaimed(t, s, protocol.Granted, inQueue(lockOf("new", "a", 1, 2, 20*time.Second))) })
+		lockClaimed(t, s, protocol.Queued, inQueue(lockOf("new", "c", 2, 2, 20*time.Second)))
 		rounds(3, "acquire by turns what only others knew", func() {
-			lockClaimed(t, other, protocol.Queued, inLine(lockOf("new", "b", 1, 2, 20*time.Second)))
+			lockClaimed(t, other, protocol.Queued, inQueue(lockOf("new", "b", 1, 2, 20*time.Second)))
 		})
 
 		grants, held := []protocol.Grant(nil), []protocol.LockGrant{g}

@@ -125,7 +125,7 @@ func (h *lockHistory) contend(t *testing.T, s *quorum.Store, holder string) {
 		case a.Status == protocol.Granted:
 			g := c.Grant(a)
 			h.notify("granted")
-			h.add(turnOf{n: c.Permits, token: a.Token}, called)
+			h.add(nextOf{n: c.Permits, token: a.Token}, called)
 			h.hold(t, s, g, sent.Add(a.Remaining))
 			return
 		default:
@@ -143,7 +143,7 @@ func (h *lockHistory) contend(t *testing.T, s *quorum.Store, holder string) {
 
 // hold holds a grant until it is given back, or its deadline.
 func (h *lockHistory) hold(t *testing.T, s *quorum.Store, g protocol.LockGrant, deadline time.Time) {
-	end := turnOf{ends: true, n: g.Permits, token: g.Token}
+	end := nextOf{ends: true, n: g.Permits, token: g.Token}
 	held := h.clock.Add(1) // when it was surely held last
 	valid := func() bool {
 		if time.Now().Before(deadline) {
@@ -195,7 +195,7 @@ func (h *lockHistory) notify(what string) {
 	h.told[what]++
 }
 
-func (h *lockHistory) add(in turnOf, called int64) {
+func (h *lockHistory) add(in nextOf, called int64) {
 	returned := h.clock.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 )
 
 // turnOf is a grant of a lock, or its end by release or by its deadline, as its holder knows it.
-type turnOf struct {
+type nextOf struct {
 	ends  bool
 	n     int // permits
 	token int64
@@ -24,7 +24,7 @@ func aLock(limit int) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return permits{limit: limit} },
 		Step: func(state, in, _ any) (bool, any) {
-			p, i := state.(permits), in.(turnOf)
+			p, i := state.(permits), in.(nextOf)
 			if i.ends {
 				p.used -= i.n
 				return p.used >= 0, p

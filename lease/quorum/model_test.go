@@ -38,7 +38,7 @@ type fate struct {
 }
 
 // oneOccasion says what may happen to a tick that is granted to one holder at a time and settled once.
-var oneOccasion = porcupine.NondeterministicModel{
+var oneTick = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{fate{}} },
 	Step: func(state, in, out any) (next []any) {
 		f, i, o := state.(fate), in.(step), out.(said)

@@ -40,9 +40,9 @@ func TestServersThatDie(t *testing.T) {
 			claimed(t, s, protocol.Decided, claimOf("job", tick, "b", time.Second))
 		})
 		bounded(t, 900*time.Millisecond, func() {
-			c := inLine(lockOf("lock", "a", 1, 1, 20*time.Second))
+			c := inQueue(lockOf("lock", "a", 1, 1, 20*time.Second))
 			l := locked(t, s, c)
-			lockClaimed(t, s, protocol.Queued, inLine(lockOf("lock", "b", 1, 1, time.Second)))
+			lockClaimed(t, s, protocol.Queued, inQueue(lockOf("lock", "b", 1, 1, time.Second)))
 			require.NoError(t, s.RenewLocks(t.Context(), []protocol.LockGrant{l})[0])
 			require.NoError(t, s.ReleaseLock(t.Context(), l))
 			l.Holder, l.Request, l.Token = "b", "b-r", 0

@@ -34,7 +34,7 @@ func (l *Lock) Release(g protocol.LockGrant, at *Moment) (woken []string, err er
 		h := l.Holds[i]
 		l.Holds = slices.Delete(l.Holds, i, i+1)
 		if h.Token < l.Born { // else it could be taken for a forgotten one
-			l.bury(h.Token, true)
+			l.rememberEnd(h.Token, true)
 		}
 		woken = l.nextRequests(at)
 		if h.Notify {
@@ -66,7 +66,7 @@ func (l *Lock) releaseAbsent(g protocol.LockGrant, at *Moment) error {
 		return protocol.ErrFenced
 	}
 	l.Token = max(l.Token, g.Token)
-	l.bury(g.Token, true)
+	l.rememberEnd(g.Token, true)
 	return nil
 }
 
@@ -85,7 +85,7 @@ func (l *Lock) ForceRelease(token int64, at *Moment) (woken []string, held bool)
 func (l *Lock) lose(i int, at *Moment) protocol.LostHold {
 	h := l.Holds[i]
 	l.Holds = slices.Delete(l.Holds, i, i+1)
-	l.bury(h.Token, false)
+	l.rememberEnd(h.Token, false)
 	return protocol.LostHold{Token: h.Token, Holder: h.Holder, At: at.micro()}
 }
 
@@ -102,7 +102,7 @@ func (l *Lock) sweep(at *Moment) (lost []protocol.LostHold) {
 }
 
 // bury remembers that a grant has ended.
-func (l *Lock) bury(token int64, released bool) {
+func (l *Lock) rememberEnd(token int64, released bool) {
 	l.Gone = append(l.Gone, Gone{token, released})
 	l.Gone = l.Gone[max(0, len(l.Gone)-remembered):]
 }

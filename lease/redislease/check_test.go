@@ -14,9 +14,9 @@ import (
 )
 
 // A logger that collects what go-redis writes to the log that all clients of a process share.
-type heard chan string
+type received chan string
 
-func (h heard) Printf(_ context.Context, format string, _ ...any) {
+func (h received) Printf(_ context.Context, format string, _ ...any) {
 	select {
 	case h <- format:
 	default:
@@ -25,7 +25,7 @@ func (h heard) Printf(_ context.Context, format string, _ ...any) {
 
 // The log of go-redis belongs to the application: while Redis is away, the store's own client writes nothing to it.
 func TestAStoreLeavesTheSharedLogAlone(t *testing.T) {
-	log := make(heard, 100)
+	log := make(received, 100)
 	redis.SetLogger(log)
 	srv := redistest.Start(t)
 	s := open(t, srv.Addr())

@@ -79,7 +79,7 @@ func TestStoreOnCluster(t *testing.T) {
 	c := startCluster(t)
 	leasetest.Run(t,
 		func(t *testing.T) protocol.Store {
-			return &attentive{Store: openFor(t, redis.NewClusterClient(c.options())), heard: make(map[string]chan struct{})}
+			return &attentive{Store: openFor(t, redis.NewClusterClient(c.options())), received: make(map[string]chan struct{})}
 		},
 		leasetest.WithForget(func(*testing.T, protocol.Store) {
 			for _, n := range c.nodes {
@@ -219,13 +219,13 @@ func TestFailoverOfClusterIsFollowed(t *testing.T) {
 	require.NoError(t, c.admins[master].Do(t.Context(), "wait", 1, 5000).Err())
 	later := granted(t, s, claimOf(name, 101, "a", "r")) // may have reached the replica or not
 	c.nodes[master].Kill()
-	l.isTold(s, there) // while there is no other
+	l.isNotified(s, there) // while there is no other
 	require.Equal(t, here.Name, l.next(here.Name))
 	require.Eventually(t, func() bool {
 		errs := s.Renew(t.Context(), []protocol.Grant{g, later})
 		return errs[0] == nil && errs[1] == nil && lockRenewed(s, t.Context(), here) == nil
 	}, 30*time.Second, 20*time.Millisecond)
-	l.isTold(s, here)
+	l.isNotified(s, here)
 	l.end()
 	require.NoError(t, s.Settle(t.Context(), later, "succeeded"))
 	// The replica may not even have had the record's watermark: then nobody is granted anything before it is made again.

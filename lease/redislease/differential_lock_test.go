@@ -25,14 +25,14 @@ func TestLocksOnRedisAndInMemoryAnswerAlike(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	s, admin := open(t, srv.Addr(), redislease.WithTimeout(20*time.Second)), srv.Client(t)
-	heard := admin.Subscribe(t.Context(), queueChannel)
-	t.Cleanup(func() { _ = heard.Close() })
-	_, err := heard.Receive(t.Context())
+	received := admin.Subscribe(t.Context(), queueChannel)
+	t.Cleanup(func() { _ = received.Close() })
+	_, err := received.Receive(t.Context())
 	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		p := &lockPair{ctx: ctx, redis: s, memory: new(memlease.Store), admin: admin, heard: heard}
+		p := &lockPair{ctx: ctx, redis: s, memory: new(memlease.Store), admin: admin, received: received}
 		listens := make(chan struct{})
 		go func() {
 			_ = p.memory.Listen(ctx, func(name string, requests []string) {
@@ -45,7 +45,7 @@ func TestLocksOnRedisAndInMemoryAnswerAlike(t *testing.T) {
 		}()
 		<-listens
 		p.forget(t)
-		p.heardSince(t)
+		p.receivedSince(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"":           p.compare,
 			"claim":      p.claim,
@@ -72,7 +72,7 @@ type lockPair struct {
 	redis    *redislease.Store
 	memory   *memlease.Store
 	admin    *redis.Client
-	heard    *redis.PubSub
+	received *redis.PubSub
 	notified []string // by memory
 
 	claims   []protocol.LockClaim
@@ -85,8 +85,8 @@ type lockPair struct {
 const near = 6 * time.Second
 
 var (
-	lockTerms   = []time.Duration{tiny, 60 * time.Second, 80 * time.Second, 2 * time.Hour}
-	lockTickets = []time.Duration{0, tiny, 20 * time.Second, 20 * time.Second, 40 * time.Second}
+	lockTTLs       = []time.Duration{tiny, 60 * time.Second, 80 * time.Second, 2 * time.Hour}
+	lockWaiterTTLs = []time.Duration{0, tiny, 20 * time.Second, 20 * time.Second, 40 * time.Second}
 )
 
 func (p *lockPair) claim(t *rapid.T) {
@@ -107,8 +107,8 @@ func (p *lockPair) draw(t *rapid.T, c *protocol.LockClaim) {
 	c.Limit = rapid.SampledFrom([]int{1, 3, 3, 5, protocol.MaxPermits}).Draw(t, "limit")
 	c.Permits = rapid.SampledFrom([]int{1, 1, 2, c.Limit}).Draw(t, "permits")
 	c.Permits = min(c.Permits, c.Limit)
-	c.TTL = rapid.SampledFrom(lockTerms).Draw(t, "term")
-	c.WaiterTTL = rapid.SampledFrom(lockTickets).Draw(t, "ticket")
+	c.TTL = rapid.SampledFrom(lockTTLs).Draw(t, "term")
+	c.WaiterTTL = rapid.SampledFrom(lockWaiterTTLs).Draw(t, "ticket")
 }
 
 func (p *lockPair) repeat(t *rapid.T) {
@@ -177,7 +177,7 @@ func (p *lockPair) grant(t *rapid.T) [2]protocol.LockGrant {
 		newest = p.grants
 	}
 	g := rapid.SampledFrom(newest).Draw(t, "grant")
-	g[0].TTL = rapid.SampledFrom(lockTerms).Draw(t, "term")
+	g[0].TTL = rapid.SampledFrom(lockTTLs).Draw(t, "term")
 	g[1].TTL = g[0].TTL
 	return g
 }
@@ -258,21 +258,21 @@ func (p *lockPair) compare(t *rapid.T) {
 		}
 		require.Equal(t, p.view(want, 1), p.view(got, 0))
 	}
-	require.Equal(t, p.notified, p.heardSince(t))
+	require.Equal(t, p.notified, p.receivedSince(t))
 	p.notified = nil
 }
 
 // It returns the messages that were published since the last call.
-func (p *lockPair) heardSince(t *rapid.T) (heard []string) {
+func (p *lockPair) receivedSince(t *rapid.T) (received []string) {
 	const watermark = "the end"
 	require.NoError(t, p.admin.Publish(p.ctx, queueChannel, watermark).Err())
 	for {
-		m, err := p.heard.ReceiveMessage(p.ctx)
+		m, err := p.received.ReceiveMessage(p.ctx)
 		require.NoError(t, err)
 		if m.Payload == watermark {
-			return heard
+			return received
 		}
-		heard = append(heard, m.Payload)
+		received = append(received, m.Payload)
 	}
 }
 

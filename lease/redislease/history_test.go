@@ -65,10 +65,10 @@ func TestHistoriesOfOneTickAreLinearizable(t *testing.T) {
 			for _, op := range r.operations {
 				notified[op.Output.(output).verdict]++
 			}
-			result := porcupine.CheckOperationsTimeout(fencedOccasion.ToModel(), r.operations, 30*time.Second)
+			result := porcupine.CheckOperationsTimeout(fencedTick.ToModel(), r.operations, 30*time.Second)
 			if result != porcupine.Ok {
 				for _, op := range r.operations {
-					t.Logf("%d to %d, client %d: %s", op.Call, op.Return, op.ClientId, fencedOccasion.DescribeOperation(op.Input, op.Output))
+					t.Logf("%d to %d, client %d: %s", op.Call, op.Return, op.ClientId, fencedTick.DescribeOperation(op.Input, op.Output))
 				}
 			}
 			require.Equal(t, porcupine.Ok, result)

@@ -93,13 +93,13 @@ func readKnown(line string) (m protocol.Member, digest string, err error) {
 		return m, "", fmt.Errorf("%w: member %q", errReply, line)
 	}
 	remaining, err := strconv.ParseInt(f[1], 10, 64)
-	heard, fault := strconv.ParseFloat(f[2], 64) // a score
+	received, fault := strconv.ParseFloat(f[2], 64) // a score
 	if cmp.Or(err, fault) != nil {
 		return m, "", fmt.Errorf("%w: member %q", errReply, line)
 	}
 	m = protocol.Member{Holder: f[0], Remaining: time.Duration(remaining) * time.Microsecond}
-	if heard != 0 {
-		m.LastHeartbeat = time.UnixMicro(int64(heard)).UTC()
+	if received != 0 {
+		m.LastHeartbeat = time.UnixMicro(int64(received)).UTC()
 	}
 	return m, f[3], nil
 }

@@ -234,7 +234,7 @@ func (c *lockClient) end(action action, g protocol.LockGrant) {
 func (c *lockClient) claim(claim protocol.LockClaim) lockOutput {
 	in := lockInput{
 		action: claims, holder: claim.Holder, permits: claim.Permits, limit: claim.Limit,
-		inLine: claim.Order != protocol.OrderAny, sent: time.Now().UnixMicro(), ttl: claim.TTL.Microseconds(),
+		inQueue: claim.Order != protocol.OrderAny, sent: time.Now().UnixMicro(), ttl: claim.TTL.Microseconds(),
 	}
 	return c.record(in, func(ctx context.Context, s *redislease.Store) lockOutput {
 		a, err := s.ClaimLock(ctx, claim)

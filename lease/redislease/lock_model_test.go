@@ -39,7 +39,7 @@ type lockInput struct {
 	holder  string
 	permits int
 	limit   int
-	inLine  bool  // it may have to queue behind other waiters
+	inQueue bool  // it may have to queue behind other waiters
 	token   int64 // of the grant
 	sent    int64 // us; this machine's clock is the server's
 	ttl     int64 // us
@@ -162,7 +162,7 @@ func (l lockState) claim(i lockInput, a lockOutput) []lockState {
 				return nil
 			}
 		}
-		if a.remaining <= 0 || mine >= 0 || !i.inLine && l.held()+i.permits <= i.limit {
+		if a.remaining <= 0 || mine >= 0 || !i.inQueue && l.held()+i.permits <= i.limit {
 			return nil
 		}
 		return []lockState{l}
@@ -209,7 +209,7 @@ func (l lockState) mayClaim(i lockInput) (next []lockState) {
 		next = append(next, own)
 		then(own)
 	}
-	if l.held()+i.permits > i.limit || i.inLine {
+	if l.held()+i.permits > i.limit || i.inQueue {
 		for n := range byEnd {
 			after := swept(l, byEnd[:n+1]...)
 			next = append(next, after)

@@ -84,12 +84,12 @@ func TestDocumentedPermissionsAreEnoughForLocks(t *testing.T) {
 	rights, _ := documentedRights(t)
 	srv := redistest.Start(t, user(rights...))
 	s := openFor(t, redis.NewClient(&redis.Options{Addr: srv.Addr(), Username: "app", Password: "secret"}))
-	heard, ended := make(chan string, 64), make(chan error, 1)
+	received, ended := make(chan string, 64), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { ended <- s.Listen(ctx, func(name string, _ []string) { heard <- name }) }()
-	require.Empty(t, receive(t, heard))
+	go func() { ended <- s.Listen(ctx, func(name string, _ []string) { received <- name }) }()
+	require.Empty(t, receive(t, received))
 	useLocks(t, s, func(string) {}, func() {})
-	require.Equal(t, "lock", receive(t, heard))
+	require.Equal(t, "lock", receive(t, received))
 	cancel()
 	require.ErrorIs(t, receive(t, ended), context.Canceled)
 }
@@ -104,9 +104,9 @@ func TestLocksNeedNoRightToPublish(t *testing.T) {
 
 func TestListenReportsThatItsConnectionFailed(t *testing.T) {
 	r := newRig(t, redislease.WithTimeout(300*time.Millisecond))
-	heard, ended := make(chan string, 16), make(chan error, 1)
-	go func() { ended <- r.store.Listen(t.Context(), func(name string, _ []string) { heard <- name }) }()
-	require.Empty(t, receive(t, heard))
+	received, ended := make(chan string, 16), make(chan error, 1)
+	go func() { ended <- r.store.Listen(t.Context(), func(name string, _ []string) { received <- name }) }()
+	require.Empty(t, receive(t, received))
 	r.proxy.Cut()
 	require.ErrorContains(t, receive(t, ended), "listen: ")
 }

@@ -19,18 +19,18 @@ import (
 // locks, as the suite does, has to look at them.
 type attentive struct {
 	*redislease.Store
-	mu      sync.Mutex
-	listens bool
-	heard   map[string]chan struct{} // closed when the store learns of that name
+	mu       sync.Mutex
+	listens  bool
+	received map[string]chan struct{} // closed when the store learns of that name
 }
 
-func (a *attentive) hears(name string) chan struct{} {
+func (a *attentive) receives(name string) chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.heard[name] == nil {
-		a.heard[name] = make(chan struct{})
+	if a.received[name] == nil {
+		a.received[name] = make(chan struct{})
 	}
-	return a.heard[name]
+	return a.received[name]
 }
 
 func (a *attentive) ClaimLock(ctx context.Context, c protocol.LockClaim) (protocol.LockAnswer, error) {
@@ -42,7 +42,7 @@ func (a *attentive) ClaimLock(ctx context.Context, c protocol.LockClaim) (protoc
 			return protocol.LockAnswer{}, err
 		}
 		select {
-		case <-a.hears(c.Name):
+		case <-a.receives(c.Name):
 		case <-time.After(20 * time.Second):
 			return protocol.LockAnswer{}, fmt.Errorf("nothing is heard of %q", c.Name)
 		}
@@ -61,9 +61,9 @@ func (a *attentive) Listen(ctx context.Context, wake func(name string, requests 
 	return a.Store.Listen(ctx, func(name string, requests []string) {
 		if name != "" && requests == nil {
 			select {
-			case <-a.hears(name):
+			case <-a.receives(name):
 			default:
-				close(a.hears(name))
+				close(a.receives(name))
 				return
 			}
 		}
@@ -122,7 +122,7 @@ func (l *listener) waitsFor(other protocol.Locker, name string, ticket time.Dura
 }
 
 // isTold wants l to be notified at once that a grant has ended.
-func (l *listener) isTold(other protocol.Locker, g protocol.LockGrant) {
+func (l *listener) isNotified(other protocol.Locker, g protocol.LockGrant) {
 	l.t.Helper()
 	began := time.Now()
 	require.NoError(l.t, other.ReleaseLock(l.t.Context(), g))
@@ -172,7 +172,7 @@ func TestDocumentedPermissionsAreEnoughOnCluster(t *testing.T) {
 		require.Empty(t, receive(t, l.notified))
 		for node := range c.nodes {
 			name := c.nameOn(t, node, "told")
-			l.isTold(other, l.waitsFor(other, name, long))
+			l.isNotified(other, l.waitsFor(other, name, long))
 		}
 		g := l.waitsFor(other, "forced", long)
 		held, err := other.ForceRelease(t.Context(), "forced", g.Token)
@@ -200,7 +200,7 @@ func TestDocumentedPermissionsAreEnoughOnCluster(t *testing.T) {
 		queued(t, s, waiting(lockOf("later", "b", "waits", 1, 1)))
 		l := listen(t, s)
 		require.Equal(t, "later", l.next("later"))
-		l.isTold(other, g)
+		l.isNotified(other, g)
 		l.end()
 	})
 
@@ -228,7 +228,7 @@ func TestDocumentedPermissionsAreEnoughOnCluster(t *testing.T) {
 			}
 			return open == 2
 		}, 20*time.Second, 10*time.Millisecond)
-		l.isTold(other, g)
+		l.isNotified(other, g)
 		l.end()
 		require.Eventually(t, func() bool {
 			return connections(t, 0)+connections(t, 1)+connections(t, 2) == 0
@@ -246,7 +246,7 @@ func TestDocumentedPermissionsAreEnoughOnCluster(t *testing.T) {
 		require.Equal(t, name, l.next(name))
 		require.Less(t, time.Since(began), patience)
 		require.EqualValues(t, 1, subscribers(t, 2, name))
-		l.isTold(other, g)
+		l.isNotified(other, g)
 		l.end()
 	})
 
@@ -267,9 +267,9 @@ func TestDocumentedPermissionsAreEnoughOnCluster(t *testing.T) {
 		for range many {
 			require.NoError(t, <-errs)
 		}
-		heard := make(map[string]bool)
-		for len(heard) < many+1 {
-			heard[receive(t, l.notified)] = true
+		received := make(map[string]bool)
+		for len(received) < many+1 {
+			received[receive(t, l.notified)] = true
 		}
 		channels := 0
 		for node := range c.nodes {

@@ -83,13 +83,13 @@ func readLock(name string, cmd *redis.Cmd) (protocol.Lock, error) {
 	return l, nil
 }
 
-type lockLine struct {
+type lockQueue struct {
 	holder, request string
 	n               []int64
 }
 
 // readLockLines reads lines of a holder, a request and so many numbers.
-func readLockLines(v any, count int) (lines []lockLine, err error) {
+func readLockLines(v any, count int) (lines []lockQueue, err error) {
 	list, _ := v.([]any)
 	for _, e := range list {
 		f := strings.Fields(text(e))
@@ -100,7 +100,7 @@ func readLockLines(v any, count int) (lines []lockLine, err error) {
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, lockLine{f[0], f[1], n})
+		lines = append(lines, lockQueue{f[0], f[1], n})
 	}
 	return lines, nil
 }

@@ -60,13 +60,13 @@ func (s *Store) members(ctx context.Context, what string, former ...any) ([]prot
 	list := make([]protocol.Member, 0, len(r)/4)
 	for i := 1; i < len(r); i += 4 {
 		end, err := strconv.ParseFloat(text(r[i+1]), 64) // scores
-		heard, fault := strconv.ParseFloat(text(r[i+3]), 64)
+		received, fault := strconv.ParseFloat(text(r[i+3]), 64)
 		if err = cmp.Or(err, fault); err != nil {
 			return nil, fmt.Errorf("%s: %w: %q %q", what, errReply, r[i+1], r[i+3])
 		}
 		m := protocol.Member{Holder: text(r[i]), Info: []byte(text(r[i+2])), Remaining: max(0, time.Duration(int64(end)-number(r[0]))*time.Microsecond)}
-		if heard != 0 {
-			m.LastHeartbeat = time.UnixMicro(int64(heard)).UTC()
+		if received != 0 {
+			m.LastHeartbeat = time.UnixMicro(int64(received)).UTC()
 		}
 		list = append(list, m)
 	}

@@ -81,7 +81,7 @@ type output struct {
 
 // fencedOccasion says what may happen to a tick that is granted to one holder at a time, settled once, and never
 // granted again.
-var fencedOccasion = porcupine.NondeterministicModel{
+var fencedTick = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{tick{}} },
 	Step: func(s, in, out any) []any {
 		o, i, a := s.(tick), in.(input), out.(output)

@@ -218,20 +218,20 @@ func (p *pipe) send(ctx context.Context, cmds []*redis.Cmd) {
 
 // redirect sends what another server of the Cluster keeps now to that one.
 func (p *pipe) redirect(ctx context.Context, cmds []*redis.Cmd) {
-	if p.repeat(ctx, p.cluster, cmds, isRedirect, anew) {
+	if p.repeat(ctx, p.cluster, cmds, isRedirect, again) {
 		p.repeat(ctx, p.cluster, cmds, isNoScript, withSource)
 	}
 }
 
-// repeat sends the commands that failed for that reason again, made again. It reports whether there were any.
+// repeat sends the commands that failed for that reason, rebuilt. It reports whether there were any.
 func (p *pipe) repeat(
 	ctx context.Context, client redis.UniversalClient, cmds []*redis.Cmd,
-	failed func(error) bool, anew func(context.Context, *redis.Cmd) *redis.Cmd,
+	failed func(error) bool, rebuild func(context.Context, *redis.Cmd) *redis.Cmd,
 ) bool {
 	var again []*redis.Cmd
 	for i, c := range cmds {
 		if err := c.Err(); err != nil && failed(err) {
-			cmds[i] = anew(ctx, c)
+			cmds[i] = rebuild(ctx, c)
 			again = append(again, cmds[i])
 		}
 	}

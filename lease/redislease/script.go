@@ -76,7 +76,7 @@ func newCommand(ctx context.Context, args []any) *redis.Cmd {
 }
 
 // The same call as cmd, as a new command.
-func anew(ctx context.Context, cmd *redis.Cmd) *redis.Cmd { return newCommand(ctx, cmd.Args()) }
+func again(ctx context.Context, cmd *redis.Cmd) *redis.Cmd { return newCommand(ctx, cmd.Args()) }
 
 // withSource makes the same call, but sends the source.
 func withSource(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {

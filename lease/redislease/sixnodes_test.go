@@ -81,15 +81,15 @@ func TestClusterFailoversAndMovedSlotsUnderLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, channels)
 	frozen := c.failsOver((*redistest.Server).Freeze)
-	anew := make(map[string]bool)
+	again := make(map[string]bool)
 	require.Eventually(t, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		_, _ = l.ClaimLock(ctx, claims[channels[0]])
 		for len(l.notified) > 0 {
-			anew["solotick:{default:"+<-l.notified+"}:told"] = true
+			again["solotick:{default:"+<-l.notified+"}:told"] = true
 		}
-		return !slices.ContainsFunc(channels, func(c string) bool { return !anew[c] })
+		return !slices.ContainsFunc(channels, func(c string) bool { return !again[c] })
 	}, 20*time.Second, 20*time.Millisecond)
 	l.end()
 	async.goesOn()

@@ -121,7 +121,7 @@ func (e *subscriber) read(ctx context.Context, notify func(event)) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		v, err := e.heard(m, err)
+		v, err := e.received(m, err)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (e *subscriber) read(ctx context.Context, notify func(event)) error {
 }
 
 // The event of a message or an error that has arrived; nil when there is none.
-func (e *subscriber) heard(m any, err error) (*event, error) {
+func (e *subscriber) received(m any, err error) (*event, error) {
 	var refusal redis.Error
 	switch m := m.(type) {
 	case *redis.Message:

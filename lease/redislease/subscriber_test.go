@@ -21,31 +21,31 @@ func TestSubscriberMatchesEachAnswer(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, o, sent)
 	}
-	hears := func(want *event, m any, err error) {
+	receives := func(want *event, m any, err error) {
 		t.Helper()
-		got, err := e.heard(m, err)
+		got, err := e.received(m, err)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
 	fails := func(m any, err error) {
 		t.Helper()
-		_, err = e.heard(m, err)
+		_, err = e.received(m, err)
 		require.Error(t, err)
 	}
 	sends(order{c: a})
 	sends(order{c: b})
 	sends(order{c: a, leave: true})
-	hears(&event{kind: notified, channel: "a", payload: "r"}, &redis.Message{Channel: "a", Payload: "r"}, nil)
-	hears(&event{kind: moved, channel: "a"}, confirms("sunsubscribe", "a"), nil) // before the answer to the order
-	hears(nil, &redis.Pong{}, nil)
-	hears(&event{kind: refused, c: a, err: redisError("MOVED 1 there:1")}, nil, redisError("MOVED 1 there:1"))
+	receives(&event{kind: notified, channel: "a", payload: "r"}, &redis.Message{Channel: "a", Payload: "r"}, nil)
+	receives(&event{kind: moved, channel: "a"}, confirms("sunsubscribe", "a"), nil) // before the answer to the order
+	receives(nil, &redis.Pong{}, nil)
+	receives(&event{kind: refused, c: a, err: redisError("MOVED 1 there:1")}, nil, redisError("MOVED 1 there:1"))
 	fails(confirms("ssubscribe", "a"), nil)
-	hears(&event{kind: subscribed, c: b}, confirms("ssubscribe", "b"), nil)
-	hears(nil, confirms("sunsubscribe", "a"), nil)
+	receives(&event{kind: subscribed, c: b}, confirms("ssubscribe", "b"), nil)
+	receives(nil, confirms("sunsubscribe", "a"), nil)
 	fails(confirms("ssubscribe", "a"), nil)
 	fails(nil, redisError("NOPERM"))
 	sends(order{c: a, leave: true})
-	hears(nil, nil, redisError("MOVED 1 there:1"))
+	receives(nil, nil, redisError("MOVED 1 there:1"))
 	sends(order{c: a})
 	fails(nil, redisError("MOVED 1 here:1")) // go-redis closes the connection then
 }

@@ -36,7 +36,7 @@ type channelState int
 const (
 	away  channelState = iota // subscribed to nowhere
 	asked                     // and not answered yet
-	heard
+	received
 	channelStates
 )
 
@@ -76,7 +76,7 @@ func (l *subscribers) run(ctx context.Context) error {
 	l.retry = time.NewTimer(time.Hour)
 	defer l.retry.Stop()
 	for err := l.add(ctx, ""); ; {
-		if err != nil && l.states[asked] == 0 && l.states[heard] == 0 && ctx.Err() == nil {
+		if err != nil && l.states[asked] == 0 && l.states[received] == 0 && ctx.Err() == nil {
 			return fmt.Errorf("listen: %w", err)
 		}
 		err = nil
@@ -90,7 +90,7 @@ func (l *subscribers) run(ctx context.Context) error {
 				}
 			}
 		case e := <-l.events:
-			err = l.heard(e)
+			err = l.received(e)
 		case <-l.retry.C:
 			err = l.tryAgain(ctx)
 		case <-sweep.C:
@@ -188,7 +188,7 @@ func (l *subscribers) leave(c *channel, ask bool) {
 }
 
 // An event is acted on here. The error says why a channel cannot be subscribed to, where no later try is known to help.
-func (l *subscribers) heard(e event) error {
+func (l *subscribers) received(e event) error {
 	if l.at[e.subscriber.node] != e.subscriber {
 		return nil // it was closed
 	}
@@ -230,7 +230,7 @@ func (l *subscribers) heard(e event) error {
 }
 
 func (l *subscribers) subscribed(c *channel) {
-	l.set(c, heard)
+	l.set(c, received)
 	c.pause = 0
 	if !l.begun {
 		l.begun = true

@@ -134,25 +134,25 @@ func TestATriggerIsPublished(t *testing.T) {
 func TestWatchReconnectsSoonAfterItsConnectionIsLost(t *testing.T) {
 	srv := redistest.Start(t)
 	s, admin := open(t, srv.Addr()), srv.Client(t)
-	heard := make(chan string, 100)
+	received := make(chan string, 100)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil { // as the scheduler does
-			_ = s.Watch(ctx, func(name string, _ int64) { heard <- name })
+			_ = s.Watch(ctx, func(name string, _ int64) { received <- name })
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
 			}
 		}
 	}()
-	require.Empty(t, <-heard)
+	require.Empty(t, <-received)
 	require.NoError(t, admin.ClientKillByFilter(ctx, "TYPE", "pubsub").Err())
 	began := time.Now()
 	select {
-	case <-heard:
+	case <-received:
 	case <-time.After(30 * time.Second):
 	}
 	require.Less(t, time.Since(began), 3*time.Second)
