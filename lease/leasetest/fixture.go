@@ -46,7 +46,7 @@ func newFixture(t *testing.T, s protocol.Store, o options, rule string) *fixture
 // other returns a name of which the store has no record.
 func (f *fixture) other(suffix string) string { return f.name + "." + suffix }
 
-// again goes on with the record of another name, with watermark 0.
+// From here on the case uses the record of another name, with watermark 0.
 func (f *fixture) anew() {
 	f.Helper()
 	f.name = f.other("x")
