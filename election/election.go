@@ -8,7 +8,7 @@
 //	lead(leadership.Context(), leadership.Token()) // the context ends when another may lead
 //
 // An election is a fair mutex: members are elected in the order in which they began to campaign.
-// The fencing token of a leadership is what other systems call its term. It rises with each
+// The fencing token of a leadership is called its term in other systems. It rises with each
 // leadership. Writes of a leader carry it, because a frozen leader does not know that it does not
 // lead any more.
 package election

@@ -153,7 +153,7 @@ func TestMembersAreElectedInTheOrderOfTheirCampaigns(t *testing.T) {
 	})
 }
 
-// Whoever has led and campaigns again at once comes after those that campaign already.
+// A former leader that campaigns again at once comes after the members that campaign already.
 func TestLeaderDoesNotSucceedItselfWhileOthersCampaign(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		a, b := join(t, store, "a"), join(t, store, "b")
@@ -228,7 +228,7 @@ func TestNobodyLeadsForLongerThanMaxHold(t *testing.T) {
 	})
 }
 
-// seen is what an observer sees: member and token, or why not.
+// seen is the view of an observer: member and token, or why there are none.
 type seen struct {
 	member string
 	token  int64
@@ -302,7 +302,7 @@ func TestAnObserverSeesThatTheStoreIsAway(t *testing.T) {
 	})
 }
 
-// Whatever becomes of members, at most one leads at a time, terms rise, and somebody leads before long.
+// Whatever becomes of members, at most one leads at a time, tokens rise, and somebody leads before long.
 func TestOneLeadsAtATimeWhateverHappens(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		const members = 4

@@ -76,7 +76,7 @@ func TestAWriteIsWaitedForAsLongAsTheContextLasts(t *testing.T) {
 		require.NoError(t, m.Raise(t.Context(), "b", 1)) // another resource does not wait
 		return nil
 	}))
-	require.NoError(t, m.Raise(t.Context(), "a", 5)) // what was not waited for is not remembered
+	require.NoError(t, m.Raise(t.Context(), "a", 5)) // a write that gave up waiting is not remembered
 }
 
 func TestWritesToMemoryRise(t *testing.T) {

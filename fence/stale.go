@@ -13,7 +13,7 @@ var ErrStale = errors.New("fence: stale fencing token")
 
 // StaleError has the refused token, and the resource that refused it.
 type StaleError struct {
-	Resource string // what was to be written, as the fence names it
+	Resource string // the target of the write, as the fence names it
 	Token    int64  // the token that was refused
 	Newest   int64  // the highest token that the resource has seen
 }

@@ -135,7 +135,7 @@ func (l simple) try(t attempt) (*Hold, error) {
 }
 
 // wait claims until the lock is granted or t is given up. With a queue, it enters it at once.
-// Otherwise it claims without a place first, and then follows the interchangeable claims of this
+// Otherwise it claims without a position first, and then follows the interchangeable claims of this
 // process: see gate.
 func (l simple) wait(t attempt) (*Hold, error) {
 	s := l.locks
@@ -168,7 +168,7 @@ func (l simple) wait(t attempt) (*Hold, error) {
 		}
 		var pause time.Duration
 		if err != nil {
-			pause = jittered(min(minRetryInterval<<min(failures, 10), l.settings.waiterTTL/6)) // a short outage must cost nobody a place in the queue
+			pause = jittered(min(minRetryInterval<<min(failures, 10), l.settings.waiterTTL/6)) // a short outage must cost nobody a position
 			failures++
 			if s.observe != nil && t.ctx.Err() == nil {
 				s.observe(ClaimFailed{Name: t.claim.Name, Failures: failures, Waited: time.Since(t.began), Err: err})

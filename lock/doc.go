@@ -13,7 +13,7 @@
 //
 // The store has one kind of lock: a number of permits that can be held at once. A mutex is one of
 // one, a semaphore one of n, a reader one of very many, and a writer all of them. They differ in
-// the order in which waiters are granted: see [protocol.Turn].
+// the order in which waiters are granted: see [protocol.Order].
 //
 // # The states of an acquisition
 //
@@ -62,7 +62,7 @@
 //
 // A free lock takes one round trip to acquire and one to release. Of the waiters of one process for
 // the same lock, only as many are in the queue as can hold the lock together, and at most 16: ten
-// thousand cost little more than one. With fairness each waiter has a place of its own, and claims
+// thousand cost little more than one. With fairness each waiter has a position of its own, and claims
 // three times per TTL: long queues need long TTLs. Each process has one subscription.
 //
 // # Caveats

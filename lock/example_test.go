@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-// A stock that two at a time must not count is guarded twice: by the lock, and by its token.
+// A stock that two at a time must not count is protected twice: by the lock, and by its token.
 func Example() {
 	store := new(memlease.Store) // redislease.New in production
 	locks := lock.New(store, lock.WithHolder("shop-1"))
@@ -23,7 +23,7 @@ func Example() {
 	var fence fence.Memory // fence/sqlfence, fence/redisfence or fence/httpfence in production
 	stock := 10
 	sell := func(ctx context.Context) error {
-		hold, err := locks.Mutex("stock", lock.WithFairness()).Acquire(ctx) // waits for its turn
+		hold, err := locks.Mutex("stock", lock.WithFairness()).Acquire(ctx) // waits in the queue
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func Example() {
 	// Output: left: 3
 }
 
-// TryAcquire asks once, and says who has the lock.
+// TryAcquire asks once, and names the holder of the lock.
 func ExampleMutex_TryAcquire() {
 	ctx, store := context.Background(), new(memlease.Store)
 	one, two := lock.New(store, lock.WithHolder("one")), lock.New(store, lock.WithHolder("two"))
@@ -105,7 +105,7 @@ func ExampleWithMaxHold() {
 	// Output: max_hold false
 }
 
-// Whoever holds the lock acquires it again with the context of the hold: the same lease, the same token.
+// The holder acquires the lock again with the context of the hold: the same lease, the same token.
 func ExampleLocks_Reentrant() {
 	ctx, locks := context.Background(), lock.New(new(memlease.Store))
 	defer locks.Close()
@@ -262,7 +262,7 @@ func ExampleLocks_ForceRelease() {
 	// a higher token: true <nil>
 }
 
-// An observer is notified what happens to the locks of this process; metrics.NewLocks makes one for Prometheus.
+// An observer is notified of the events of this process's locks; metrics.NewLocks makes one for Prometheus.
 func ExampleWithObserver() {
 	ctx := context.Background()
 	locks := lock.New(new(memlease.Store), lock.WithObserver(func(e lock.Event) {

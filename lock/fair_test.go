@@ -54,7 +54,7 @@ func TestFairLockIsGrantedByArrival(t *testing.T) {
 	})
 }
 
-// The place of one that has died is kept until its ticket runs out, and not a moment longer than it takes to ask.
+// The position of a waiter that has died is kept until its TTL ends, and not a moment longer than a claim takes.
 func TestDeadWaiterDelaysTheQueueByItsTTL(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, dead, q := start(t, store, "p"), start(t, store, "dead"), start(t, store, "q")
@@ -84,7 +84,7 @@ func TestDeadWaiterDelaysTheQueueByItsTTL(t *testing.T) {
 	})
 }
 
-// Without turns by arrival nobody waits for a dead one longer than until he asks again.
+// Without fairness a waiter waits for a dead one only until its own next claim.
 func TestDeadWaiterDelaysOthersByAThirdOfItsTTL(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, dead, q := start(t, store, "p"), start(t, store, "dead"), start(t, store, "q")
@@ -103,7 +103,7 @@ func TestDeadWaiterDelaysOthersByAThirdOfItsTTL(t *testing.T) {
 	})
 }
 
-// Who freezes after it was notified that it is its turn loses it, and comes again as the last.
+// A waiter that freezes after its notification loses its position, and comes back as the last.
 func TestWaiterFrozenAfterItsNotificationIsPassed(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, frozen, q := start(t, store, "p"), start(t, store, "frozen"), start(t, store, "q")
@@ -129,7 +129,7 @@ func TestWaiterFrozenAfterItsNotificationIsPassed(t *testing.T) {
 	})
 }
 
-// A holder that dies delays the first in line by its lease, and nobody by more.
+// A holder that dies delays the head of the queue by its lease, and nobody by more.
 func TestADeadHolderDelaysByItsLease(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")

@@ -138,7 +138,7 @@ func disturb(ctx context.Context, l *link, r *rand.Rand) {
 			l.set(func(l *link) { l.release = faults[r.IntN(len(faults))] })
 		case 4:
 			l.hangUp(errDown)
-		case 5: // what is granted now is not renewed
+		case 5: // grants are not renewed from now on
 			l.set(func(l *link) { l.claim, l.renew = slow, fails })
 			linger(ctx, 4*time.Second)
 		}
@@ -158,7 +158,7 @@ func linger(ctx context.Context, d time.Duration) {
 	}
 }
 
-// history is what workers were told and did, in the order of a counter: virtual time stands still for too long.
+// history has the steps of all workers, in the order of a counter: virtual time stands still for too long.
 type history struct {
 	clock, granted, lost atomic.Int64
 

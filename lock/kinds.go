@@ -39,7 +39,7 @@ type ReadWrite struct{ read, write simple }
 
 // ReadWrite returns the read-write lock of that name. It is granted in the order of arrival, so
 // that neither readers nor writers wait for ever. The alternatives are [WithWritersFirst], and
-// [WithOrder] with [protocol.TurnAny], which prefers readers. Acquire returns the faults of the
+// [WithOrder] with [protocol.OrderAny], which prefers readers. Acquire returns the faults of the
 // name and the options.
 func (s *Locks) ReadWrite(name string, opts ...Option) *ReadWrite {
 	o := settingsOf(protocol.OrderArrival, opts)

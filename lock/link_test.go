@@ -29,7 +29,7 @@ type link struct {
 	late                        time.Duration // of messages
 }
 
-// fault stands between a caller and do, which does what was asked for. Its error is what the caller gets to see.
+// fault stands between a caller and do, which makes the call. The caller gets the error of the fault.
 type fault func(ctx context.Context, do func() error) error
 
 func (f fault) call(ctx context.Context, do func() error) error {
@@ -142,7 +142,7 @@ func (l *link) hungUp(f func()) (stop func()) {
 	return func() { l.set(func(l *link) { delete(l.listening, id) }) }
 }
 
-// hangUp ends the subscription; err is what new ones fail with.
+// hangUp ends the subscription; new ones fail with err.
 func (l *link) hangUp(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,14 +159,14 @@ func fails(context.Context, func() error) error { return errDown }
 
 func hangs(ctx context.Context, _ func() error) error { <-ctx.Done(); return context.Cause(ctx) }
 
-// losesTheReply does what was asked for, and says nothing until the caller has given up.
+// losesTheReply makes the call, and does not return until the caller has given up.
 func losesTheReply(ctx context.Context, do func() error) error {
 	_ = do()
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
 
-// failsAfterwards does what was asked for, and says that it has not.
+// failsAfterwards makes the call, and then returns an error as if it had not.
 func failsAfterwards(_ context.Context, do func() error) error {
 	_ = do()
 	return errDown

@@ -99,7 +99,7 @@ func New(store protocol.Store, opts ...LocksOption) *Locks {
 // second to notice one.
 const closeTimeout = 2 * time.Second
 
-// Close ends all waits, returns their places in the queue, stops renewing holds without releasing
+// Close ends all waits, returns their positions in the queue, stops renewing holds without releasing
 // them, and ends the subscription. It waits for all of that, at most two seconds while the store
 // does not answer. Release holds before.
 func (s *Locks) Close() {
@@ -205,7 +205,7 @@ func settingsOf(turn protocol.Order, opts []Option) settings {
 // The default is 15 s; at least 1 ms. Use several times the timeout of the store.
 func WithTTL(d time.Duration) Option { return func(o *settings) { o.ttl = d } }
 
-// WithWaiterTTL sets how long a place in the queue lasts without a new claim: how long a dead
+// WithWaiterTTL sets how long a position in the queue lasts without a new claim: how long a dead
 // waiter delays those behind it. A waiter claims three times as often. The default is 3 s; from 1
 // ms to 1 h.
 func WithWaiterTTL(d time.Duration) Option { return func(o *settings) { o.waiterTTL = d } }
@@ -219,14 +219,14 @@ func WithMaxHold(d time.Duration) Option { return func(o *settings) { o.maxHold 
 func WithWaitTimeout(d time.Duration) Option { return func(o *settings) { o.waitTimeout = d } }
 
 // WithOrder sets which waiter is granted the lock first. All users of a lock should set the same.
-// The default is [protocol.TurnAny], for a [ReadWrite] [protocol.TurnArrival].
+// The default is [protocol.OrderAny], for a [ReadWrite] [protocol.OrderArrival].
 func WithOrder(t protocol.Order) Option { return func(o *settings) { o.order = t } }
 
-// WithFairness grants the lock in the order of arrival: [protocol.TurnArrival].
+// WithFairness grants the lock in the order of arrival: [protocol.OrderArrival].
 func WithFairness() Option { return WithOrder(protocol.OrderArrival) }
 
 // WithWritersFirst grants the lock to writers before readers, and generally to those that claim more
-// permits: [protocol.TurnLargest].
+// permits: [protocol.OrderLargest].
 func WithWritersFirst() Option { return WithOrder(protocol.OrderLargest) }
 
 // WithBroadcast notifies all subscribers when the lock is granted and released, not only the waiter

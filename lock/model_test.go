@@ -6,8 +6,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// permits is what the model knows of a lock of which so many can be held at once: with a limit of 1 a mutex, with all of them for a
-// writer a read-write lock.
+// permits is the model's state of a lock that has a limit on the permits held at once: with a limit of 1 it is a mutex;
+// with all of them for a writer, a read-write lock.
 type permits struct {
 	used, limit int
 	token       int64 // the highest of any grant
@@ -23,7 +23,7 @@ const (
 	ends   action = "end"   // by release or loss
 )
 
-// step is one thing that a worker was notified or did.
+// step is a grant, a further entry, or the end of a hold, as its worker saw it.
 type step struct {
 	action action
 	n      int // permits

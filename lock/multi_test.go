@@ -197,7 +197,7 @@ func TestWhoTakeSeveralTogetherDoNotDeadlock(t *testing.T) {
 	})
 }
 
-// What is held is what was granted, all of it or nothing, whoever else comes and goes.
+// All of the locks are held or none, as they were granted, while other callers come and go.
 func TestSeveralLocksAreAllOrNone(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		store := new(memlease.Store)

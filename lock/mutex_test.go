@@ -92,7 +92,7 @@ func TestAHoldIsLostBeforeAnotherIsGranted(t *testing.T) {
 				require.Greater(t, next.Token(), h.Token())
 
 				p.link.cut(nil)
-				require.Zero(t, p.Holds()) // also of what is never released
+				require.Zero(t, p.Holds()) // also of holds that are never released
 				require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)
 				requireHeld(t, p.Mutex("stock")) // that took nothing from the other
 				release(t, next)

@@ -32,7 +32,7 @@ func TestNamesAreValidAndDifferWithTheirParts(t *testing.T) {
 	})
 }
 
-// What was named by one release has the same name in the next.
+// A lock has the same name in each release.
 func TestNamesStayWhatTheyAre(t *testing.T) {
 	for want, parts := range map[string][]string{
 		"user..1":                      {"user", "1"},

@@ -47,7 +47,7 @@ func TestWaitersOutliveAnOutageOfTheStore(t *testing.T) {
 	}
 }
 
-// A short outage costs nobody the place in line.
+// A short outage costs no waiter its position in the queue.
 func TestThePlaceInLineOutlivesAShortOutage(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q, r := start(t, store, "p"), start(t, store, "q"), start(t, store, "r")

@@ -70,7 +70,7 @@ func TestADeadReaderFreesItselfOnly(t *testing.T) {
 	})
 }
 
-// turns are who is granted the lock first when readers hold it, a writer waits, and another reader comes.
+// The order decides who is granted the lock first when readers hold it, a writer waits, and another reader comes.
 func TestOrderDecidesWhoIsNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts          []lock.Option
@@ -146,7 +146,7 @@ func TestOverlappingReadersDoNotStarveAWriter(t *testing.T) {
 	})
 }
 
-// Whoever gives up as the first in line lets those behind it through.
+// A waiter at the head of the queue that gives up lets the waiters behind it through.
 func TestAWriterThatGivesUpLetsReadersThrough(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")

@@ -133,7 +133,7 @@ func TestRedisForceIsNoticedAtOnce(t *testing.T) {
 	require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)
 }
 
-// However many wait in one process, one of them is in line, one connection listens, and all are served.
+// However many wait in one process, one of them is in the queue, one connection listens, and all are served.
 func TestRedisServesTenThousandWaitersOfAProcess(t *testing.T) {
 	waiters := 10_000
 	if raceEnabled {
@@ -172,7 +172,7 @@ func TestRedisServesTenThousandWaitersOfAProcess(t *testing.T) {
 	free(t, p, "stock")
 }
 
-// A line of a thousand, each with a place of its own, is served in its order.
+// A queue of a thousand waiters, each with a position of its own, is served in order.
 func TestRedisServesALongFairLine(t *testing.T) {
 	waiters := 1000
 	if raceEnabled {

@@ -39,7 +39,8 @@ func TestRedisRepliesThatAreLostCostNothing(t *testing.T) {
 		release(t, h)
 		free(t, q, name)
 
-		// Whoever asks once does not keep what he does not know of. What gave back the one before may have come between.
+		// A caller of TryAcquire does not keep a grant whose reply was lost. The return of the grant before may have
+		// come in between.
 		for range 100 {
 			proxy.LoseReplies(1, "EVALSHA", "EVAL")
 			if h, err = p.Mutex(name, short...).TryAcquire(t.Context()); err != nil {

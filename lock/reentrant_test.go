@@ -88,7 +88,7 @@ func TestLossOfReentrantLockEndsAllInside(t *testing.T) {
 		p := start(t, store, "p")
 		l := p.Reentrant("stock")
 		outer := acquire(t, l)
-		// Whoever detaches a context for what must be finished still has to learn of the loss.
+		// A caller that detaches a context, for work that must be finished, is still notified of the loss.
 		detached, err := l.Acquire(context.WithoutCancel(outer.Context()))
 		require.NoError(t, err)
 		inner, err := l.Acquire(detached.Context())
@@ -171,7 +171,7 @@ func TestReentrantHoldsAreCounted(t *testing.T) {
 					ctx = context.WithoutCancel(ctx)
 				case 1:
 					inner, cancel := context.WithCancel(ctx)
-					defer cancel() // too early for what is acquired with it: that is still held
+					defer cancel() // too early for the lock acquired with it: that is still held
 					ctx = inner
 				}
 				h, err := l.TryAcquire(ctx)

@@ -62,7 +62,7 @@ func TestAReleaseOfManyPermitsWakesMany(t *testing.T) {
 		p, q := start(t, store, "p"), start(t, store, "q")
 		h := acquire(t, p.Semaphore("pool", 100).Take(100))
 		var waiting []*acquisition
-		for range 100 { // more than wait in line of one process at once
+		for range 100 { // more than one process has in the queue at once
 			waiting = append(waiting, begin(t.Context(), q.Semaphore("pool", 100)))
 		}
 		waiting[0].waits(t)
@@ -104,7 +104,7 @@ func TestTheDeadFreeTheirPermits(t *testing.T) {
 	})
 }
 
-// The number of permits is that of whoever asks: so it can be changed while it is used.
+// The caller gives the number of permits: so it can be changed while the semaphore is used.
 func TestTheNumberOfPermitsCanChange(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")

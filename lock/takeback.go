@@ -8,8 +8,8 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// abandoned is what a claim may have got that nobody uses: a place in the queue, or a grant whose
-// reply was lost.
+// abandoned holds what a claim may have got and nobody uses: a position in the queue, or a grant
+// whose reply was lost.
 type abandoned struct {
 	grant protocol.LockGrant
 	until time.Time // then it has expired

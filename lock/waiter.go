@@ -8,7 +8,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// waiter is a claim with a place in the queue.
+// waiter is a claim with a position in the queue.
 type waiter struct {
 	claim    protocol.LockClaim
 	notified chan struct{} // of size 1

@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-// soon is how long a waiter that is not told sleeps at most.
+// soon is how long a waiter sleeps at most without a notification.
 const soon = ticket / 3 * 6 / 5
 
 func TestWaiterIsGrantedTheLockOnRelease(t *testing.T) {
@@ -181,7 +181,7 @@ func TestAContextThatHasEndedAsksNothing(t *testing.T) {
 	})
 }
 
-// Whose turn comes as he gives up passes it on.
+// A waiter that is notified as it gives up passes the notification on.
 func TestLateNotificationIsPassedOn(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, q := start(t, store, "p"), start(t, store, "q")

@@ -51,7 +51,7 @@ func TestAReleaseWakesOne(t *testing.T) {
 					sendHold(t, q.Mutex("stock", opts...), granted)
 				}
 				claims()
-				time.Sleep(time.Minute) // so that all hear
+				time.Sleep(time.Minute) // so that all are subscribed
 				for before := claims(); ; before = claims() {
 					release(t, h)
 					require.LessOrEqual(t, claims()-before, int64(1))
@@ -69,7 +69,7 @@ func TestAReleaseWakesOne(t *testing.T) {
 	}
 }
 
-// Those of one process who want the same do not stand in line one behind the other: all they cost at first is a claim each.
+// The waiters of one process for the same lock do not each enter the queue: at first they cost one claim each.
 func TestThoseOfOneProcessWaitInOnePlace(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		const waiters = 32
@@ -137,7 +137,7 @@ func TestWaiterWithoutNotificationsBacksOff(t *testing.T) {
 		release(t, w.granted(t))
 		require.Less(t, w.took, 250*time.Millisecond)
 
-		// And they are heard again when they can be.
+		// Once subscriptions work again, notifications arrive again.
 		q.link.hangUp(nil)
 		time.Sleep(10 * time.Second)
 		h = acquire(t, p.Mutex("stock"))

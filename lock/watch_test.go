@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/lock"
 )
 
-// sight is what a watch has yielded: the holders, or an error.
+// sight is one result of a watch: the holders, or an error.
 type sight struct {
 	holders []string
 	err     error
@@ -84,7 +84,7 @@ func TestWatchSeesOtherHoldersWithinASecond(t *testing.T) {
 		second := acquire(t, p.Semaphore("pool", 2))
 		require.Len(t, (<-seen).holders, 2)
 
-		// Nobody tells of a lease that runs out.
+		// A lease that runs out causes no notification.
 		p.link.cut(fails)
 		v, err := store.Lock(t.Context(), "pool")
 		require.NoError(t, err)

@@ -6,7 +6,7 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// Source is what is read at the time of a scrape: a [*scheduler.Scheduler] is one.
+// Source is read at the time of a scrape: a [*scheduler.Scheduler] is one.
 type Source interface {
 	Jobs() []scheduler.JobStatus
 	Held() int

@@ -19,7 +19,7 @@
 //
 // All names begin with solotick_. Those of the jobs that are watched start at 0, so that the first increase is seen; a
 // time that is not known yet has no series. Those of a job that was removed go ten minutes after its last run has ended, so
-// that a scrape sees how it ended; when it last succeeded is not told any more at once.
+// that a scrape sees how it ended; the series of its last success goes at once.
 //
 //	name                               type       what it says
 //	ticks_total{job,outcome}           counter    ticks that this replica settled: succeeded, failed, skipped, missed, lost, replaced, cancelled
@@ -79,10 +79,10 @@
 //	lock_hold_seconds{lock}                    histogram  from the grant until the lock was released or lost
 //	locks_lost_total{lock,reason}              counter    locks lost while they were held: expired, fenced, max_hold
 //	lock_takeovers_total{lock}                 counter    holds of others that had run out, and made room
-//	lock_renewal_margin_seconds{lock}          histogram  what was left of the lease when it was renewed
+//	lock_renewal_margin_seconds{lock}          histogram  rest of the lease when it was renewed
 //	lock_release_failures_total{lock,reason}   counter    releases that failed: fenced (it was not held any more), error
 //
-// A context that was ended with a cause of its own counts as held, or as an error, by what was in the way.
+// A context that was cancelled with a cause of its own counts as held when another held the lock, else as an error.
 //
 // # Alerts worth having
 //
@@ -94,5 +94,5 @@
 //	solotick_config_last_reload_successful == 0                    the file is wrong; an older one is in force
 //	solotick_jobs_differing > 0, for longer than a deploy          replicas run by different files
 //	abs(solotick_clock_offset_seconds) > 1                         this machine's clock is wrong; its schedule is not
-//	increase(solotick_locks_lost_total[1h]) > 0                    the store was away for a term, or this process was frozen
+//	increase(solotick_locks_lost_total[1h]) > 0                    the store was away for a TTL, or this process froze
 package metrics

@@ -215,7 +215,7 @@ func TestADayOfALockAddsUp(t *testing.T) {
 			`lock_wait_seconds_bucket{lock="",le="30"} 2`,
 			`lock_hold_seconds_bucket{lock="",le="1"} 1`,
 			`lock_hold_seconds_bucket{lock="",le="300"} 2`,
-			`lock_renewal_margin_seconds_bucket{lock="",le="5"} 0`, // a third of the term had passed
+			`lock_renewal_margin_seconds_bucket{lock="",le="5"} 0`, // a third of the TTL had passed
 			`lock_release_failures_total{lock="",reason="error"} 0`)
 		require.Regexp(t, `solotick_lock_renewal_margin_seconds_count\{lock=""\} 1[0-9]\n`, gatheredLocks(t, m), "in a minute")
 	})

@@ -47,7 +47,7 @@ type Metrics struct {
 
 	own []prometheus.Collector // all of the above
 
-	// What is read at the time of the scrape.
+	// These are read at the time of the scrape.
 	nextTick, leader, held, clockOffset    *prometheus.Desc
 	replicas, jobsUnserved, jobsDiffering  *prometheus.Desc
 	reloadGood, reloadTime                 *prometheus.Desc
@@ -204,5 +204,5 @@ func gauges(m *Metrics, name, help string, labels ...string) *prometheus.GaugeVe
 	return own(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, labels))
 }
 
-// CountRedisCommands adds n commands that were sent to Redis: whoever makes the store's client sees them.
+// CountRedisCommands adds n commands that were sent to Redis. The caller that makes the store's client sees them.
 func (m *Metrics) CountRedisCommands(n int) { m.redisCommands.Add(float64(n)) }

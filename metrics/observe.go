@@ -125,7 +125,7 @@ func lostReason(why error) string {
 	}
 }
 
-// fleetTime is what Prometheus's own clock is best compared with: this machine's may be wrong.
+// fleetTime is the time to compare with Prometheus's own clock: this machine's clock may be wrong.
 func (m *Metrics) fleetTime() time.Time {
 	if offset := m.offset.Load(); offset != nil {
 		return time.Now().Add(*offset)

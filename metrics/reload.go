@@ -2,7 +2,7 @@ package metrics
 
 import "time"
 
-// Reload is what came of reading the configuration again.
+// Reload is the result of reading the configuration again.
 type Reload string
 
 // The results of a reload.
@@ -20,7 +20,7 @@ type reload struct {
 	at   time.Time // when one was last good; zero when none was
 }
 
-// CountReload takes in that the configuration was read again; whoever does that calls it, for one reload after the other.
+// CountReload counts a reload of the configuration. The reloader calls it, for one reload after the other.
 func (m *Metrics) CountReload(result Reload) {
 	m.reloads.WithLabelValues(string(result)).Inc()
 	next := reload{good: result != ReloadRefused}

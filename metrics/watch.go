@@ -13,7 +13,7 @@ import (
 // they were if it comes back.
 const keepGone = 10 * time.Minute
 
-// watchedJob is what is known of a job besides what happens to it.
+// watchedJob is the state of a job that does not come from its events.
 type watchedJob struct{ leader bool }
 
 // Watch makes the metrics read s at each scrape, and starts the series of its jobs at 0. Call it again when jobs were

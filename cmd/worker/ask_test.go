@@ -105,7 +105,7 @@ func (s *site) announce(r fleet.Replica) {
 	require.NoError(s, s.store.SendHeartbeat(s.Context(), r.ID, r.Encode(), time.Minute))
 }
 
-// asksFleet are the commands that ask or rule a fleet.
+// asksFleet are the commands that query or control a fleet.
 var asksFleet = map[string][]string{
 	"status": nil, "doctor": nil, "history": {"sync-orders"}, "why": {"sync-orders"}, "trigger": {"sync-orders"},
 	"pause": {"sync-orders"}, "resume": {"sync-orders"}, "repair": {"sync-orders"},

@@ -30,7 +30,7 @@ func fullPipe(t *testing.T) *os.File {
 			break
 		}
 	}
-	require.NoError(t, unix.SetNonblock(fds[1], false)) // whoever writes to it now waits for ever
+	require.NoError(t, unix.SetNonblock(fds[1], false)) // a write to it now blocks for ever
 	r, w := os.NewFile(uintptr(fds[0]), "read"), os.NewFile(uintptr(fds[1]), "write")
 	t.Cleanup(func() { _, _ = r.Close(), w.Close() })
 	return w

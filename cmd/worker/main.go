@@ -1,7 +1,8 @@
-// Command worker runs one replica of a fleet of schedulers from a configuration file, and tells what such a file does.
+// Command worker runs one replica of a fleet of schedulers from a configuration file, and reports what such a file
+// does.
 //
 //	worker run --config solotick.yaml        run the jobs until SIGTERM or SIGINT
-//	worker validate --config solotick.yaml   say what is wrong with the file
+//	worker validate --config solotick.yaml   report the faults of the file
 //	worker next --config solotick.yaml       print the coming ticks
 //	worker status, describe, history, why    say what the fleet does, and did
 //	worker trigger, cancel, pause, resume    control its jobs
@@ -9,7 +10,7 @@
 //	worker forget                            remove the record of a job that is gone
 //	worker doctor                            check its Redis, and the fleet
 //
-// It exits with 0 when it has done what was asked, with 1 when that failed, and with 2 when the command line or the
+// It exits with 0 when the command succeeded, with 1 when it failed, and with 2 when the command line or the
 // configuration is wrong.
 package main
 

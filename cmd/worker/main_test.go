@@ -58,7 +58,7 @@ func program(t *testing.T) string {
 	return path
 }
 
-// result is what one call of Main did.
+// result is the outcome of one call of Main.
 type result struct {
 	code           int
 	stdout, stderr string

@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
 
-// dst is what next says on the eve of a clock change.
+// dst is the output of next on the eve of a clock change.
 func dst(t *testing.T, when string, args ...string) (r result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

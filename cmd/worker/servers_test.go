@@ -281,7 +281,7 @@ func TestUnusableStoreEndsTheStart(t *testing.T) {
 	}
 }
 
-// plain is what was written to stderr and not logged.
+// plain is the part of stderr that was not logged.
 func (p *process) plain() string {
 	var b strings.Builder
 	for _, r := range p.records() {

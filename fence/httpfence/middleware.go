@@ -25,15 +25,15 @@ type Option func(*options)
 
 type options struct{ failed func(*http.Request, error) }
 
-// WithFailed has f called with the error of a request that is answered with 503, which is not told
-// to the client. f may be called by many goroutines at once. The default is to drop it.
+// WithFailed has f called with the error of a request that is answered with 503. The client does
+// not get that error. f may be called by many goroutines at once. The default is to drop it.
 func WithFailed(f func(r *http.Request, err error)) Option {
 	return func(o *options) { o.failed = f }
 }
 
-// Middleware returns what wraps a handler so that it sees no request with a stale token: see the
-// package comment for what is answered instead, and for the gap that is left. resource names what a
-// request writes to; one for which it is empty is let through without a look at its token, for
+// Middleware returns a function that wraps a handler so that it sees no request with a stale token:
+// see the package comment for the answers instead, and for the gap that is left. resource names what
+// a request writes to; one for which it is empty is let through without a look at its token, for
 // methods that only read. The handler finds the token with [fence.FromContext].
 func Middleware(newest Newest, resource func(*http.Request) string, opts ...Option) func(http.Handler) http.Handler {
 	o := options{failed: func(*http.Request, error) {}}

@@ -8,7 +8,7 @@ import (
 )
 
 // TokenKey returns the key of the newest token of a resource: see the package comment. The error
-// says what is wrong with the resource.
+// names the fault of the resource.
 func TokenKey(resource string) (string, error) {
 	switch {
 	case hashTag(resource) != "":
@@ -24,8 +24,8 @@ func TokenKey(resource string) (string, error) {
 
 const suffix = ":solotick:token"
 
-// hashTag is the part of a key that alone decides about its slot: what is between the first { and
-// the first } after it. Where that is nothing, the whole key does.
+// hashTag is the part of a key that alone decides its slot: the text between the first { and the
+// first } after it. Where that is empty, the whole key decides.
 func hashTag(key string) string {
 	_, after, _ := strings.Cut(key, "{")
 	tag, _, closed := strings.Cut(after, "}")

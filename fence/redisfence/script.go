@@ -36,7 +36,7 @@ func WithExpiry(d time.Duration) Option { return func(o *options) { o.expiry = d
 
 // NewScript wraps a script. It sees its own KEYS and ARGV and returns what it returns. A first line
 // of #! stays the first; without one the script is run as Redis 6 would. It is not parsed here:
-// what is wrong with it Redis says when it is run.
+// Redis reports its faults when it is run.
 func NewScript(source string, opts ...Option) (*Script, error) {
 	o := options{expiry: DefaultExpiry}
 	for _, opt := range opts {

@@ -34,7 +34,7 @@ func NewColumn(dialect Dialect, table, key, token string) (*Column, error) {
 	return c, nil
 }
 
-// Conn is what [Column.Update] needs of a [*sql.DB], a [*sql.Tx] or a [*sql.Conn].
+// Conn has the methods of a [*sql.DB], a [*sql.Tx] or a [*sql.Conn] that [Column.Update] needs.
 type Conn interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row

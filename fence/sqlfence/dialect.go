@@ -54,8 +54,8 @@ func (d Dialect) quoteTable(name string) string {
 	return strings.Join(parts, ".")
 }
 
-// current makes a query read what is committed, where it would else read what was when the
-// transaction began.
+// current makes a query read the committed state, where it would else read the state at the start
+// of the transaction.
 func (d Dialect) current() string {
 	if d == MySQL {
 		return " FOR UPDATE"

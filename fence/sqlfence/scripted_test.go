@@ -17,7 +17,7 @@ import (
 type step struct {
 	statement string
 	args      []driver.Value
-	affected  int64 // by a statement; -1 says that the driver cannot tell
+	affected  int64 // by a statement; -1 says that the driver does not know
 	row       any   // of a query; nil for none
 	err       error
 }

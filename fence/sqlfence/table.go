@@ -13,7 +13,7 @@ import (
 const DefaultName = "solotick_guard"
 
 // Table is a table in the database with the newest token of each resource: resource, the key, and
-// token. Rows are never removed. Remove one to forget what was seen:
+// token. Rows are never removed. Remove one to forget its token:
 //
 //	DELETE FROM solotick_guard WHERE resource = 'account-7'
 //
@@ -53,8 +53,7 @@ func NewTable(dialect Dialect, name string) (*Table, error) {
 	return t, nil
 }
 
-// Schema returns the statement that creates the table where there is none, for whoever has
-// migrations.
+// Schema returns the statement that creates the table where there is none, for use in migrations.
 func (t *Table) Schema() string { return t.schema }
 
 // Create creates the table where there is none. It may be called by many processes at once.
@@ -107,8 +106,8 @@ func (t *Table) Check(ctx context.Context, tx *sql.Tx, resource string, token in
 	case t.dialect == MySQL:
 		return nil
 	}
-	// The row was refused as newer and is locked since, so what is read now cannot be older in any
-	// database that keeps to its own rules.
+	// The row was refused as newer and is locked since, so the token that is read now cannot be
+	// older in any database that keeps to its own rules.
 	return fmt.Errorf("sqlfence: check %q: token %d was refused, but the newest is read as %d; roll back and try again",
 		resource, token, newest)
 }

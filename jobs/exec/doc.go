@@ -79,7 +79,7 @@
 //	                            after the kill
 //	logger blocks               lines are dropped, handlers return late; deadlines are kept
 //
-// # What is not promised
+// # Limits
 //
 //   - A group leader that changes its credentials (sudo, setuid programs) loses the parent-death
 //     signal, and only a supervisor with the permission to signal it can kill it.

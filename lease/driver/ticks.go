@@ -108,7 +108,7 @@ func (s *Session) end(ctx context.Context, what string, g protocol.Grant, f func
 	return cmp.Or(err, answer)
 }
 
-// Pass implements [protocol.Store].
+// Skip implements [protocol.Store].
 func (s *Session) Skip(ctx context.Context, p protocol.Skip) (watermark int64, passed bool, err error) {
 	if err := p.Validate(); err != nil {
 		return 0, false, err

@@ -30,7 +30,7 @@ func (f *fixture) beat(suffix, info string, with func(h *protocol.Heartbeat)) pr
 	return p
 }
 
-// said is what the case's own members say, of those that a pulse has.
+// said returns the infos of the members in a pulse that are the case's own.
 func (f *fixture) said(p protocol.Pulse) (list []string) {
 	for _, m := range p.Members {
 		if suffix, ok := strings.CutPrefix(m.Holder, f.other("")); ok {

@@ -16,7 +16,7 @@ type told struct {
 	requests []string
 }
 
-// listen listens until the case ends. Notifications are read with tells.
+// listen listens until the case ends. The next two methods read notifications.
 func (f *fixture) listen() <-chan told {
 	f.Helper()
 	l := f.locker()
@@ -52,8 +52,8 @@ func (f *fixture) next(heard <-chan told, name string) []string {
 	}
 }
 
-// tells wants the next notification to be of the requests of these claims. So there was none of earlier events, and not
-// already been looked at.
+// tells wants the next notification to name the requests of these claims. So there is no earlier
+// notification that has not been read.
 func (f *fixture) tells(heard <-chan told, claims ...protocol.LockClaim) {
 	f.Helper()
 	var want []string

@@ -14,7 +14,7 @@ func waits(c *protocol.LockClaim)   { c.WaiterTTL = long }
 func arrival(c *protocol.LockClaim) { c.WaiterTTL, c.Order = long, protocol.OrderArrival }
 func largest(c *protocol.LockClaim) { c.WaiterTTL, c.Order = long, protocol.OrderLargest }
 
-// queue has a claim wait in line.
+// queue has a claim wait in the queue.
 func (f *fixture) queue(holder string, changes ...lockChange) protocol.LockClaim {
 	f.Helper()
 	c := f.ofLock(holder, changes...)
@@ -22,7 +22,7 @@ func (f *fixture) queue(holder string, changes ...lockChange) protocol.LockClaim
 	return c
 }
 
-// granted wants a claim that waits to be granted now.
+// grantedNow wants a claim that waits to be granted now.
 func (f *fixture) grantedNow(c protocol.LockClaim) protocol.LockGrant {
 	f.Helper()
 	return c.Grant(f.askLock(protocol.Granted, c))
@@ -118,7 +118,7 @@ func deadTicketDelaysNobodyLongerThanItsLife(f *fixture) {
 		f.ok("Release", f.releaseLock(g))
 		f.until(entered.Now.Add(f.ttl))
 		f.grantedNow(b)
-		again := f.askLock(protocol.Queued, dead) // at the end of the line
+		again := f.askLock(protocol.Queued, dead) // at the end of the queue
 		f.between("left", again.Remaining, 1, kept(long))
 	}
 
@@ -147,7 +147,7 @@ func claimAgainKeepsTheTicket(f *fixture) {
 	f.askLock(protocol.Queued, c)
 	g = f.grantedNow(b)
 
-	// Nor does who does not wait any more lose the place: it is given up by a release.
+	// A claim that does not wait any more keeps its position too: only a release gives it up.
 	f.askLock(protocol.Queued, c)
 	c.WaiterTTL = 0
 	f.askLock(protocol.Held, c)
@@ -164,7 +164,7 @@ func leftTellsWhenToAskAgain(f *fixture) {
 	a = f.askLock(protocol.Queued, f.ofLock("c", mutex, arrival))
 	f.between("left of the ticket", a.Remaining, 1, kept(long/2))
 	f.equal("token", a.Token, g.Token)
-	a = f.askLock(protocol.Held, f.ofLock("d", mutex)) // it goes by no line
+	a = f.askLock(protocol.Held, f.ofLock("d", mutex)) // it ignores the queue
 	f.between("left of the lease", a.Remaining, long/2+1, kept(long))
 	f.ok("Release", f.releaseLock(g))
 	a = f.askLock(protocol.Held, f.ofLock("d", mutex, turn(protocol.OrderArrival)))

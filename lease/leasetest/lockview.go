@@ -52,7 +52,7 @@ func lockShowsHoldsAndLine(f *fixture) {
 		f.equal("waiter", w, protocol.Waiter{Holder: want.Holder, Request: want.Request, Permits: want.Permits})
 	}
 
-	// What has run out is shown until somebody needs it; who waits no more is not.
+	// A hold that has run out is shown until somebody needs its permits; a waiter whose TTL has passed is not.
 	one.TTL, two.TTL = f.ttl, f.ttl
 	f.ok("Renew", errors.Join(l.RenewLocks(f.ctx, []protocol.LockGrant{one, two})...))
 	w1.WaiterTTL = f.ttl

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Controller is a [Store] by which people, and programs on their behalf, rule a name that others contend for.
+// Controller is a [Store] by which people, and programs on their behalf, control a name that others contend for.
 type Controller interface {
-	// Pause makes every claim of a new tick settle it as skipped, until Resume. What is open goes on, and what is
-	// triggered is granted. A name that is paused already stays as it is. It returns the pause in force, or
+	// Pause makes every claim of a new tick settle it as skipped, until Resume. Open ticks go on, and triggered ones
+	// are granted. A name that is paused already stays as it is. It returns the pause in force, or
 	// [ErrUnknown] when there is no record.
 	Pause(ctx context.Context, name string, p Pause) (Pause, error)
 
@@ -83,11 +83,11 @@ type Triggered struct {
 	Status TriggerStatus
 	Tick   int64
 	Wait   time.Duration
-	Limit  TriggerLimit // of Limited: what there were too many of
+	Limit  TriggerLimit // of Limited: the limit that was reached
 	Policy Policy       // of Limited: the one that is in force
 }
 
-// TriggerLimit is what a trigger was refused for.
+// TriggerLimit is the limit for which a trigger was refused.
 type TriggerLimit string
 
 // The values of TriggerLimit.
@@ -114,8 +114,8 @@ func (s TriggerStatus) String() string {
 
 // Membership is a [Store] that knows who takes part.
 type Membership interface {
-	// Announce says that holder lives, for the given time, and keeps info about it: at most MaxInfo bytes. A life of 0
-	// takes holder off at once.
+	// SendHeartbeat says that holder lives, for the given time, and keeps info about it: at most MaxInfo bytes. A life
+	// of 0 takes holder off at once.
 	SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
 	// Members returns those that live, sorted by holder.
 	Members(ctx context.Context) ([]Member, error)
@@ -123,8 +123,9 @@ type Membership interface {
 
 // MemberHistory is a [Membership] that keeps, for a while, who took part: evidence of who lived when.
 type MemberHistory interface {
-	// FormerMembers returns those whose life ended, or who were taken off, within the last FormerFor: the newest by Heard
-	// first, at most MaxFormer of them. Left is 0. One that is announced again is not among them.
+	// FormerMembers returns the members whose life ended, or that were taken off, within the last FormerFor: the one
+	// with the newest last heartbeat first, at most MaxFormer of them. Remaining is 0. One that is announced again is
+	// not among them.
 	FormerMembers(ctx context.Context) ([]Member, error)
 }
 

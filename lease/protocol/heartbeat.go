@@ -15,14 +15,14 @@ type Heartbeater interface {
 
 // Heartbeat announces a member.
 type Heartbeat struct {
-	Holder string        // as of Announce
-	Info   []byte        // as of Announce
-	Life   time.Duration // as of Announce; at least 1 ms
+	Holder string        // as of SendHeartbeat
+	Info   []byte        // as of SendHeartbeat
+	Life   time.Duration // as of SendHeartbeat; at least 1 ms
 
 	// NotBefore and NotAfter bound the store's time, inclusive; the zero time means no bound. Out of them nothing is announced
 	// or read.
 	NotBefore, NotAfter time.Time
-	// Before is the [InfoDigest] of what the caller announced last; empty when that is nothing.
+	// Before is the [InfoDigest] of the info that the caller announced last; empty when there is none.
 	Before string
 	// Version is the Version of the members as the caller knows them; empty when it wants to read them in any case. Known is as of
 	// MembersBut.
@@ -34,9 +34,9 @@ type Heartbeat struct {
 type Pulse struct {
 	Now, Since  time.Time // as of Time
 	OutOfBounds bool      // nothing was announced or read
-	// Other is what another process has announced under Holder, after what the caller announced last; nil when none has.
+	// Other is the info that another process has announced under Holder, after the caller's last one; nil if none has.
 	Other []byte
-	// Version tells the members, with what they say, from any others.
+	// Version identifies the members together with their infos: it differs when any of these differ.
 	Version string
 	// Members are those of MembersBut; nil when their Version is the one that the caller knows.
 	Members []Member

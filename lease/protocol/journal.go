@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Journal is a [Store] that keeps notes for people, apart from the records: acts of people about a name, and what was
-// noticed. No decision about a tick depends on one, and what goes on while a note cannot be written goes on without it.
+// Journal is a [Store] that keeps notes for people, apart from the records: acts of people about a name, and
+// observations. No decision about a tick depends on one: while a note cannot be written, the fleet goes on without it.
 //
 // Each name has a journal of its own, and the namespace has one too, that of the empty name. A journal keeps its newest
 // notes: [MaxNotes] at most, and at least a quarter of that.
@@ -27,7 +27,7 @@ const (
 	MaxNoteText = 4096
 )
 
-// Noted is a note in a [Journal].
+// JournalEntry is a note in a [Journal].
 type JournalEntry struct {
 	At      time.Time // when it was written, by the store's clock, in microseconds
 	Request string

@@ -33,7 +33,7 @@ type Locker interface {
 
 	// Locks lists the locks that are held or waited for and whose names begin with prefix, about
 	// count at a time, in no order. Give the cursor "" first and then the returned next, which is
-	// "" when there are no more. What is held throughout is listed, perhaps twice.
+	// "" when there are no more. A lock that is held throughout is listed, perhaps twice.
 	Locks(ctx context.Context, prefix, cursor string, count int) (locks []Lock, next string, err error)
 
 	// ForceRelease takes the grant with this token away from its holder and reports whether it was
@@ -41,11 +41,11 @@ type Locker interface {
 	// works on, so that what it still writes has to be refused by its token.
 	ForceRelease(ctx context.Context, name string, token int64) (held bool, err error)
 
-	// Listen calls wake until ctx ends or the connection fails, with the requests that it is the
-	// turn of, with those whose grants were taken away, and with those that asked to Tell. It calls
-	// it with the empty name once it listens: what happened before may have been missed. Calls can
-	// get lost or come twice: never wait for one without a limit. No requests means any of that
-	// name. wake must not block.
+	// Listen calls wake until ctx ends or the connection fails: with the requests that can be granted
+	// now, with those whose grants were taken away, and with those that set Notify. It calls wake
+	// with the empty name once it listens: earlier events may have been missed. Calls can get lost
+	// or come twice: never wait for one without a limit. No requests means any of that name. wake
+	// must not block.
 	Listen(ctx context.Context, wake func(name string, requests []string)) error
 }
 
@@ -62,14 +62,14 @@ type LockClaim struct {
 	// Permits are asked for, of the Limit: no grant makes all that are held more than its own
 	// Limit. From 1 of 1 to MaxPermits of MaxPermits.
 	Permits, Limit int
-	// Turn says whom the claim lets go first.
+	// Order says which waiters are granted before the claim.
 	Order Order
-	// Ticket makes a claim that is not granted wait in the queue: the answer is Queued, and the
-	// place is kept for so long, counted from the last time that the same claim came. From 1 ms to
-	// MaxWaiterTTL; 0 means not to wait.
+	// WaiterTTL makes a claim that is not granted wait in the queue: the answer is Queued. The
+	// position is kept for so long, counted from the last time that the same claim came. From 1 ms
+	// to MaxWaiterTTL; 0 means not to wait.
 	WaiterTTL time.Duration
-	// Tell notifies the listeners when it is granted, and when that ends otherwise than by running
-	// out.
+	// Notify notifies the listeners when the lock is granted, and when the grant ends otherwise than
+	// by running out.
 	Notify bool
 
 	// Known is the newest token of the name that the claimer knows, 0 for none: the token of the
@@ -118,17 +118,17 @@ func (c LockClaim) Grant(a LockAnswer) LockGrant {
 // MaxWaiterTTL is the longest time that a place in a queue is kept.
 const MaxWaiterTTL = time.Hour
 
-// Turn says whom the claim of a lock lets go first, of waiters in its line. All who share a
-// lock had better use the same, since it says where in the line one waits as well.
+// Order says which waiters in the queue of a lock are granted before a claim. All users of a lock
+// should set the same, since it also decides the position of a waiter in the queue.
 type Order int
 
 const (
-	// TurnAny lets nobody go first: whoever asks when there are permits is granted them.
+	// OrderAny grants any claim that comes while there are permits, before the waiters.
 	OrderAny Order = iota
-	// TurnArrival lets those go first who came before.
+	// OrderArrival lets the waiters that came before go first.
 	OrderArrival
-	// TurnLargest lets those go first who wait for more permits, and of waiters for as many,
-	// who came before.
+	// OrderLargest lets the waiters for more permits go first, and of waiters for as many those that
+	// came before.
 	OrderLargest
 )
 
@@ -141,14 +141,14 @@ type Lock struct {
 	Token   int64  // of the last grant
 	Holds   []Hold // oldest grant first
 	Queue   []Waiter
-	Waiters int // how many wait; Line shows the first MaxQueue of them
+	Waiters int // how many wait; Queue shows the first MaxQueue of them
 }
 
 // MaxQueue bounds the waiters of a lock that are shown.
 const MaxQueue = 100
 
-// Hold is a grant of a lock that has not ended. When nothing is left of it, it has not been noticed
-// yet: whoever needs the permits takes them.
+// Hold is a grant of a lock that has not ended. When Remaining is 0, its lease has run out, and it
+// keeps its permits until another claim needs them.
 type Hold struct {
 	Holder    string
 	Request   string
@@ -158,11 +158,11 @@ type Hold struct {
 	Remaining time.Duration // of the lease, unless it is renewed
 }
 
-// Waiter waits in the line of a lock.
+// Waiter waits in the queue of a lock.
 type Waiter struct {
 	Holder    string
 	Request   string
 	Permits   int
 	Since     time.Time     // when it came, by the store's clock, in microseconds
-	Remaining time.Duration // of its ticket, unless it claims again
+	Remaining time.Duration // of its WaiterTTL, unless it claims again
 }

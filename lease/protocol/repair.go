@@ -10,9 +10,9 @@ import (
 type Repairer interface {
 	// Repair brings a watermark that lies ahead of the store's clock back to it, in ms. Ticks past the new watermark that are
 	// open stay so: their holders may renew and settle them. They, and those past it that the record remembers as settled
-	// one by one, are never granted again: a claim of one is Decided, and moves the watermark to it. What was passed as a range
-	// is undecided again. The rate of triggers starts again, and what triggers and keys of the future the record remembers
-	// does not count. A pause, a revision or a schedule of the future is in force since now. Tokens go on rising.
+	// one by one, are never granted again: a claim of one is Decided, and moves the watermark to it. Ticks skipped as a
+	// range are undecided again. The rate of triggers starts again, and triggers and keys of the future that the record
+	// remembers do not count. A pause, a revision or a schedule of the future is in force since now. Tokens go on rising.
 	//
 	// A record of which nothing lies ahead stays as it is. It returns [ErrUnknown] when there is no record. A [Watcher]
 	// passes [PauseChanged] when something changed.

@@ -39,7 +39,7 @@ type Store interface {
 	// when the grant is not current.
 	Release(ctx context.Context, g Grant) error
 
-	// Pass settles, without a grant, every tick of a name after p.From up to p.To, provided that the watermark is
+	// Skip settles, without a grant, every tick of a name after p.From up to p.To, provided that the watermark is
 	// p.From. It returns the watermark, and whether this request is the one that moved it. A watermark below p.From means what
 	// Unknown means of a claim.
 	Skip(ctx context.Context, p Skip) (watermark int64, passed bool, err error)
@@ -56,10 +56,10 @@ type Store interface {
 // becomes free before its lease would have run out, what a claim had to wait for has ended, a holder has to make room,
 // somebody has triggered a tick, or a pause has begun or ended.
 type Watcher interface {
-	// Watch calls wake with the name of each such record until ctx ends or the connection fails, and with the tick
-	// when that was triggered, [PauseChanged] when it is about a pause, [Cancelling] when one was cancelled, 0 otherwise. It calls it with the empty name once it
-	// listens: what happened before may have been missed. Calls can get lost or come twice: never wait for one without
-	// a limit.
+	// Watch calls wake with the name of each such record until ctx ends or the connection fails. It also passes the
+	// tick when that was triggered, [PauseChanged] when it is about a pause, [Cancelling] when a tick was cancelled,
+	// and 0 otherwise. It calls wake with the empty name once it listens: earlier events may have been missed. Calls
+	// can get lost or come twice: never wait for one without a limit.
 	Watch(ctx context.Context, wake func(name string, tick int64)) error
 }
 
@@ -109,8 +109,8 @@ type Claim struct {
 	Takeovers int
 
 	// TakeoverWithin is how long after its lease ran out the tick may be granted again: later it is settled as missed,
-	// with [NoteTooOld]. It does not bind what was released, waits, or may not be granted again, nor tick 0. The zero
-	// value means no bound.
+	// with [NoteTooOld]. It does not bind a tick that was released, waits, or may not be granted again, nor tick 0. The
+	// zero value means no bound.
 	TakeoverWithin time.Duration
 
 	// Overlap says what happens when another tick of the name is open.
@@ -154,9 +154,9 @@ const (
 type Status int
 
 const (
-	// Granted: the claimer holds the tick. Token, Attempt, Takeovers and Left say how.
+	// Granted: the claimer holds the tick. Token, Attempt, Takeovers and Remaining say how.
 	Granted Status = iota + 1
-	// Held: Holder has it, and Left remains of its lease. Of a lock: see [LockAnswer].
+	// Held: Holder has it, and Remaining is the rest of its lease. Of a lock: see [LockAnswer].
 	Held
 	// Decided: it is settled, or was decided by another. Never again.
 	Decided
@@ -165,9 +165,9 @@ const (
 	// Lost: this claim has settled it as lost, because its lease ran out and it may not be granted again. The same
 	// request again is answered with Decided.
 	Lost
-	// Busy: another tick is open; Left remains of its lease. The claimed one is undecided.
+	// Busy: another tick is open; Remaining is the rest of its lease. The claimed one is undecided.
 	Busy
-	// Early: NotBefore lies ahead; Left says how far. The tick is undecided.
+	// Early: NotBefore lies ahead; Remaining says how far. The tick is undecided.
 	Early
 	// Late: NotAfter has passed. The tick is undecided.
 	Late
@@ -175,8 +175,8 @@ const (
 	// record is older than what this client has seen of it: the store went back in time. It has got back what this client
 	// has seen; other clients may know more, and a Sync of theirs brings that back.
 	Unknown
-	// Queued: the tick is open and waits for its turn; Holder has another one, and Left remains of that lease. A lock:
-	// as Held, and the claim waits in line.
+	// Queued: the tick is open and waits for another one. Holder has that one, and Remaining is the rest of its lease.
+	// Of a lock: as Held, and the claim waits in the queue.
 	Queued
 	// Paused: this claim has settled it as skipped, because the name is paused.
 	Paused
@@ -207,7 +207,7 @@ type Former struct {
 	Ended   time.Time // when the lease ran out, by the store's clock; zero when the holder released it
 }
 
-// Open is a tick that is not settled: it was granted, or waits for its turn.
+// Open is a tick that is not settled: it was granted, or waits for another one.
 type Open struct {
 	Tick      int64
 	Token     int64         // 0 when it waits
@@ -267,15 +267,15 @@ const (
 	NoteTooOld  = "too_old" // its lease had run out for longer than it may be taken over; a grant with this note is refused
 )
 
-// Pass settles ticks that nobody runs.
+// Skip settles ticks that nobody runs.
 type Skip struct {
 	Name     string
 	From, To int64 // From is the watermark that the caller knows; To is above it
 	Outcome  Outcome
-	Request  string    // distinguishes passes, as in [Claim]
-	Holder   string    // who passes; matches the pattern of a name
+	Request  string    // distinguishes skips, as in [Claim]
+	Holder   string    // the caller; matches the pattern of a name
 	Note     string    // as in [Grant]
-	Until    time.Time // as in [Claim]; past it Pass returns a [*BoundsError]
+	Until    time.Time // as in [Claim]; past it Skip returns a [*BoundsError]
 }
 
 // Sync asks for a record, and says how to make it when there is none.

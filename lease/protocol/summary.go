@@ -9,8 +9,8 @@ import (
 // Summarizer is a [Store] that lists the names which it has records of, and shows of many records at once what a table of
 // them shows, without their histories. Like [Inspector], it changes nothing.
 type Summarizer interface {
-	// Names lists names that have a record, about count at a time, in no order. The cursor is empty at first and then what
-	// was returned as next, which is empty when there are no more. A name that has a record throughout is listed, perhaps
+	// Names lists names that have a record, about count at a time, in no order. Give an empty cursor first and then the
+	// returned next, which is empty when there are no more. A name that has a record throughout is listed, perhaps
 	// twice.
 	Names(ctx context.Context, cursor string, count int) (names []string, next string, err error)
 	// Summarize returns a summary of each of the names, in their order: at most MaxSummaries.

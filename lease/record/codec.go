@@ -84,7 +84,7 @@ func zigzag(n int64) uint64 { return uint64(n)<<1 ^ uint64(n>>63) }
 
 func unzigzag(n uint64) int64 { return int64(n>>1) ^ -int64(n&1) }
 
-// tick writes a tick as its distance from the base.
+// tickClaim writes a tick as its distance from the base.
 func (w *writer) tickClaim(n int64) { w.number(n - w.base/1000) }
 
 // at writes a time that is not zero as its distance from the base.

@@ -8,13 +8,13 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Lock is the lock of a name: who holds it, and who waits in line for it. The zero value is held by nobody.
+// Lock is the lock of a name: its holds, and the waiters in its queue. The zero value is held by nobody.
 type Lock struct {
 	Born    int64  // when the store began to remember it, in Unix us; every token that it has granted since is at least that
 	Token   int64  // of the last grant
 	Holds   []Hold // oldest grant first
 	Waiters map[string]Waiter
-	Queue   []Place // of the tickets, in order
+	Queue   []Place // of the waiters, in order
 	Arrived int64   // how many have come to wait
 	Gone    []Gone  // the last few whose end a late request of theirs may ask about
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Ticket keeps a place in the line.
+// Waiter is a claim that waits in the queue.
 type Waiter struct {
 	Place
 	Holder, Request string
@@ -17,18 +17,18 @@ type Waiter struct {
 	Since, Ends     time.Time
 }
 
-// Place is where in the line a ticket is: by rank, and among equals by arrival.
+// Place is the position of a waiter in the queue: by rank, and among equals by arrival.
 type Place struct {
 	Rank, Arrival int64
-	ID            string // of the ticket
+	ID            string // of the waiter
 }
 
 const (
 	mostWoken  = 64  // how many are notified to claim; more of them means any
-	mostLooked = 128 // how many in the line are looked at
+	mostLooked = 128 // how many in the queue are looked at
 )
 
-// turns returns the requests that would be granted the lock if they claimed it now, in order.
+// nextRequests returns the requests that would be granted the lock if they claimed it now, in order.
 func (l *Lock) nextRequests(at *Moment) (woken []string) {
 	if l.first(at) == nil {
 		return nil
@@ -51,8 +51,8 @@ func (l *Lock) nextRequests(at *Moment) (woken []string) {
 	return woken
 }
 
-// ahead returns how many permits those will take who come before a place in the line. It is blocked when one of them has
-// to wait: it is granted the lock first.
+// ahead returns how many permits the waiters before a place in the queue will take. It is blocked when one of them has
+// to wait: that one is granted the lock first.
 func (l *Lock) ahead(place Place, at *Moment) (permits int, blocked bool) {
 	used := l.live(at)
 	for i, p := range l.Queue {
@@ -72,7 +72,7 @@ func (l *Lock) ahead(place Place, at *Moment) (permits int, blocked bool) {
 	return permits, false
 }
 
-// tell adds a request to those that are notified, where an empty list means any.
+// notify adds a request to those that are notified, where an empty list means any.
 func notify(woken []string, request string) []string {
 	if woken != nil && len(woken) == 0 {
 		return woken
@@ -93,7 +93,7 @@ func (p Place) before(q Place) bool {
 	return p.Rank < q.Rank || p.Rank == q.Rank && p.Arrival < q.Arrival
 }
 
-// enter puts a claim in the line, or prolongs its ticket.
+// enter puts a claim in the queue, or renews its waiter's TTL.
 func (l *Lock) enter(c protocol.LockClaim, me string, waits bool, at *Moment) {
 	t := l.Waiters[me]
 	if !waits {
@@ -110,7 +110,7 @@ func (l *Lock) enter(c protocol.LockClaim, me string, waits bool, at *Moment) {
 	l.Waiters[me] = t
 }
 
-// leave takes a ticket out of the line, and reports whether there was one.
+// leave takes a waiter out of the queue, and reports whether there was one.
 func (l *Lock) leave(me string) bool {
 	t, ok := l.Waiters[me]
 	if !ok {
@@ -122,7 +122,7 @@ func (l *Lock) leave(me string) bool {
 	return true
 }
 
-// first is the first ticket in the line; those before it whose life is over are thrown away.
+// first is the first waiter in the queue; those before it whose TTL has passed are removed.
 func (l *Lock) first(at *Moment) *Waiter {
 	for len(l.Queue) > 0 {
 		t := l.Waiters[l.Queue[0].ID]

@@ -108,7 +108,7 @@ func (r *Record) restart(at *Moment) {
 	}
 }
 
-// Pass answers a valid pass.
+// Skip answers a valid skip.
 func (r *Record) Skip(p protocol.Skip, at *Moment) (watermark int64, passed bool, err error) {
 	switch err := inBounds(p.Until, at); {
 	case err != nil:

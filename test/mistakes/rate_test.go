@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// The rate is the fleet's: whoever triggers a job without knowing its rate is limited as well.
+// The rate is the fleet's: it limits also a caller that triggers a job without knowing its rate.
 func TestRateOfAJobHoldsForEveryCaller(t *testing.T) {
 	store := new(memlease.Store)
 	limited := jobs.Spec{Name: "bill", Rate: jobs.Rate{Count: 1, Per: time.Hour}, Burst: 1, Overlap: jobs.Allow}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// format is what a command prints: text or json.
+// format is the output format of a command: text or json.
 type format string
 
 const (

@@ -137,7 +137,7 @@ func lookAhead(job *jobs.Job, now time.Time, count int) preview {
 	return o
 }
 
-// leaderNote is what next shows for a leader task instead of ticks.
+// leaderNote is shown by next for a leader task, instead of ticks.
 const leaderNote = "leader task, runs all the time"
 
 // whyNoTicks says why a job has no ticks.

@@ -168,7 +168,7 @@ func doing(v output.View, j fleet.JobStatus, zone *time.Location) string {
 	return strings.Join(parts, "; ")
 }
 
-// notes describes what is unusual about a job.
+// notes describes the unusual properties of a job.
 func notes(v output.View, j fleet.JobStatus, zone *time.Location) string {
 	var parts []string
 	if j.Paused != nil {

@@ -32,8 +32,8 @@ func (r *readiness) observe(e scheduler.Event) {
 	}
 }
 
-// reason returns why this replica is not ready, or an empty text when it is. ready is what the
-// scheduler reports.
+// reason returns why this replica is not ready, or an empty text when it is. ready is reported by
+// the scheduler.
 func (r *readiness) reason(ready bool) string {
 	switch {
 	case r.draining.Load():

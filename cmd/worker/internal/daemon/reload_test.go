@@ -190,7 +190,7 @@ func TestHalfWrittenFileIsNotApplied(t *testing.T) {
 		r.looks(2)
 		require.Equal(t, []string{"b", "c"}, r.names())
 
-		for range 3 { // what was there before, between two looks at something else
+		for range 3 { // the file as it was before, between two looks at another one
 			r.write("jobs:\n" + jobA)
 			r.looks(1)
 			r.write(text)

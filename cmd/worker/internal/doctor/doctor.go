@@ -35,7 +35,7 @@ const (
 	Unchecked Result = "unchecked" // the Redis user has no permission to ask
 )
 
-// Report has the results of all checks. Its JSON is what doctor prints.
+// Report has the results of all checks. Its JSON is the output of doctor.
 type Report struct {
 	Redis     string    `json:"redis"`
 	Namespace string    `json:"namespace"`

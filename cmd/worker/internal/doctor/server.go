@@ -16,7 +16,7 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// server is one server and what is known about it.
+// server is one server and the known facts about it.
 type server struct {
 	client    redis.UniversalClient
 	addr      string // where there are several servers; else ""
