@@ -47,6 +47,7 @@ test: deps ## Run every test, with the race detector and in random order
 .PHONY: lint
 lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and what only builds on Linux
 	scripts/shell-syntax.sh
+	scripts/words.sh
 	go mod tidy -diff # of this module only: the tests of what benchmarks/ and test/guards/ use need modules that not every proxy has
 	$(call each,go vet ./...)
 	$(call each,GOOS=darwin go build ./...)

@@ -167,7 +167,7 @@ func (f *Fleet) facts(ctx context.Context, name string) ([]Fact, error) {
 const noteTimeout = time.Second
 
 // note records an act about a job, after it was done: when this fails, the actor is not known, and nothing
-// else is lost. The other order could name somebody who has done nothing.
+// else is lost. The other order could name somebody that did nothing.
 func (f *Fleet) note(ctx context.Context, job string, fact Fact) {
 	j, ok := f.store.(protocol.Journal)
 	if !ok {

@@ -136,7 +136,7 @@ func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
 	return list, f.sets.Resolve(ctx, list)
 }
 
-// FormerReplicas returns the replicas that stopped or died within the last [protocol.FormerFor], the newest by Heard first, at
+// FormerReplicas returns the replicas that stopped or died within the last [protocol.FormerFor], the newest heartbeat first, at
 // most [protocol.MaxFormer] of them. The error matches [errors.ErrUnsupported] where the store does not keep them.
 func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
 	h, err := ability[protocol.MemberHistory](f.store, "list former members", "protocol.MemberHistory")

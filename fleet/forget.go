@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/lease/protocol"
 )
 
-// Forgotten is what [Fleet.Forget] has removed.
+// Forgotten names the removed record.
 type Forgotten struct {
 	Job       string
 	Watermark time.Time

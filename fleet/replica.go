@@ -25,7 +25,7 @@ type Replica struct {
 	Instance    string           // distinguishes its process from others with the same id; empty from a version without it
 	Others      map[string]int64 // instances that use the same id, which is a mistake, and how long ago each was noticed, in ms
 
-	// Heard is when its last heartbeat reached the store, by the store's clock; zero when that is not known. Gone says
+	// LastHeartbeat is when its last heartbeat reached the store, by the store's clock; zero when that is not known. Gone says
 	// that it has stopped or died since. Neither is announced: the store knows them.
 	LastHeartbeat time.Time
 	Gone          bool

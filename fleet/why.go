@@ -47,7 +47,7 @@ type Question struct {
 	Since     time.Time // since when the store remembers the fleet
 
 	Facts, FleetFacts []Fact    // of the journals of the job and of the fleet, newest first; none where the store keeps none
-	Former            []Replica // that are gone, the newest by Heard first
+	Former            []Replica // that are gone, the newest heartbeat first
 }
 
 // Why explains what became of a tick of a job. job may be nil when only replicas know its definition. A zero tick means

@@ -2,13 +2,13 @@ package lease
 
 import "github.com/solotick/solotick/lease/protocol"
 
-// Store is what leases are claimed from; package protocol has the rest of what it is asked and answers.
+// Store grants leases; package protocol has the rest of what it is asked and answers.
 type Store = protocol.Store
 
 // Claim asks for a lease.
 type Claim = protocol.Claim
 
-// Overlap is what a claim of a new tick wants when another tick of the name is open.
+// Overlap says what becomes of a claim of a new tick when another tick of the name is open.
 type Overlap = protocol.Overlap
 
 // The values of [Overlap].

@@ -31,7 +31,7 @@ type faulty struct {
 	renewed  atomic.Int64 // leases in them
 }
 
-// fault stands between a caller and do, which makes the call. Its error is what the caller gets to see.
+// fault stands between a caller and do, which makes the call. The caller gets its error.
 type fault func(ctx context.Context, do func() error) error
 
 func (f fault) call(ctx context.Context, do func() error) error {

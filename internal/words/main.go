@@ -1,8 +1,8 @@
 // Command words counts, in the comments of this repository's Go files, the words that readers stumble over, and fails
 // when there are more of a kind than its limit allows.
 //
-//	go run ./internal/words          # all of the repository
-//	go run ./internal/words -each    # and each package with its worst lines
+//	scripts/words.sh          # all of the repository
+//	scripts/words.sh -each    # and each package with its worst lines
 package main
 
 import (
