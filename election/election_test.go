@@ -112,7 +112,7 @@ func campaigning(t *testing.T, m *member, elected chan<- *election.Leadership) {
 	}()
 }
 
-func TestMembersAreElectedInTheOrderOfTheirCampaigns(t *testing.T) {
+func TestMembersAreElectedInOrderOfCampaigns(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		const members = 5
 		observer := join(t, store, "observer")
@@ -178,7 +178,7 @@ func TestLeaderDoesNotSucceedItselfWhileOthersCampaign(t *testing.T) {
 }
 
 // A leader that is cut off knows that it leads no more before the next is elected.
-func TestACutOffLeaderStopsBeforeTheNextIsElected(t *testing.T) {
+func TestCutOffLeaderStopsBeforeTheNextElection(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		a, b := join(t, store, "a"), join(t, store, "b")
 		first := campaign(t, a)
@@ -248,7 +248,7 @@ func observe(ctx context.Context, m *member) <-chan []seen {
 	return done
 }
 
-func TestObserversSeeTheSameLeadersInTheSameOrder(t *testing.T) {
+func TestObserversSeeLeadersInTheSameOrder(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		ctx, end := context.WithCancel(t.Context())
 		var observers []<-chan []seen

@@ -163,7 +163,7 @@ func TestTheLeadersProcessIsSucceeded(t *testing.T) {
 	}
 }
 
-func TestALeaderInABlackHoleStopsBeforeTheNextIsElected(t *testing.T) {
+func TestLeaderInABlackHoleStopsInTime(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	proxy := proxytest.New(t, srv.Addr())

@@ -55,7 +55,7 @@ func TestMemoryRefusesTokensBelowTheNewestOnly(t *testing.T) {
 	require.ErrorContains(t, m.Raise(t.Context(), "", 0), "resource")
 }
 
-func TestWhatAWriteFailedWithIsReturnedAndTheTokenIsRemembered(t *testing.T) {
+func TestFailedWriteReturnsItsErrorAndKeepsToken(t *testing.T) {
 	var m fence.Memory
 	mine := errors.New("mine")
 	require.Equal(t, mine, m.Do(t.Context(), "a", 5, func() error { return mine }))
@@ -64,7 +64,7 @@ func TestWhatAWriteFailedWithIsReturnedAndTheTokenIsRemembered(t *testing.T) {
 	require.NoError(t, m.Raise(t.Context(), "a", 6))
 }
 
-func TestAWriteIsWaitedForAsLongAsTheContextLasts(t *testing.T) {
+func TestWriteIsAwaitedUntilTheContextEnds(t *testing.T) {
 	var m fence.Memory
 	require.NoError(t, m.Do(t.Context(), "a", 5, func() error {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -259,7 +259,7 @@ func TestTriggerRunsOncePerKeyWithinTheRate(t *testing.T) {
 	})
 }
 
-func TestTriggersOfOverlappingJobDoNotShareARun(t *testing.T) {
+func TestTriggersOfOverlappingJobShareNoRun(t *testing.T) {
 	inWorld(t, func(w world) {
 		w.defined(jobs.WithOverlap(jobs.Allow))
 		first, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops1"})

@@ -117,7 +117,7 @@ func TestReleasesShareMostOfTheirSets(t *testing.T) {
 	require.Equal(t, map[string][]string{jobs["team-1.report-1"]: {"a"}, "changed": {"b"}}, revisions)
 }
 
-func TestLostSetIsUnknownUntilItsOwnerPutsIt(t *testing.T) {
+func TestLostSetIsUnknownUntilPutAgain(t *testing.T) {
 	store := &setCounter{Store: new(memlease.Store)}
 	jobs := manyJobs(100, "v1")
 	owner := fleet.NewJobSets(store)

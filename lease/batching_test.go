@@ -169,7 +169,7 @@ func (s *impatient) Renew(ctx context.Context, grants []protocol.Grant) []error 
 	return s.Store.Renew(ctx, grants)
 }
 
-func TestRenewalTimeoutIsASixthOfTheShortestTTL(t *testing.T) {
+func TestRenewalTimeoutIsASixthOfTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mixed := 0
 		k := newRenewer(t, &impatient{Store: new(faulty), given: func(limit time.Duration, grants []protocol.Grant) {
@@ -193,7 +193,7 @@ func TestRenewalTimeoutIsASixthOfTheShortestTTL(t *testing.T) {
 	})
 }
 
-func TestShortLeaseBesideLongOneIsRenewedInTime(t *testing.T) {
+func TestShortLeaseBesideLongIsRenewedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newRenewer(t, new(faulty))
 		long, short := claim("long"), claim("short")

@@ -159,7 +159,7 @@ func TestSetAttemptIsRecordedAndRenews(t *testing.T) {
 	})
 }
 
-func TestFailedSetAttemptIsRecordedByTheNextRenewal(t *testing.T) {
+func TestFailedSetAttemptIsRecordedByNextRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{onRenew: first(1, fails)}
 		l := acquire(t, newRenewer(t, store), tickClaim("job"))

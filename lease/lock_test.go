@@ -52,7 +52,7 @@ func (s *counted) RenewLocks(ctx context.Context, grants []protocol.LockGrant) [
 	return s.faulty.RenewLocks(ctx, grants)
 }
 
-func TestTicksAndLocksAreRenewedInTheSameBatches(t *testing.T) {
+func TestTicksAndLocksShareRenewalBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const each = 5_000
 		store := new(counted)

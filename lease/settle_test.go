@@ -99,7 +99,7 @@ func TestStoresLeaseIsRenewedWhileSettlingIsTried(t *testing.T) {
 }
 
 // Once the request is on its way another can be granted the name, which the holder learns only later, if ever.
-func TestContextEndsBeforeTheStoreLearnsOfTheEnd(t *testing.T) {
+func TestContextEndsBeforeTheStoreIsAsked(t *testing.T) {
 	for name, end := range map[string]func(*lease.Lease) error{
 		"Settle":  func(l *lease.Lease) error { return l.Settle(t.Context(), "succeeded") },
 		"Release": func(l *lease.Lease) error { return l.Release(t.Context()) },

@@ -85,7 +85,7 @@ func TestDeadWaiterDelaysTheQueueByItsTTL(t *testing.T) {
 }
 
 // Without fairness a waiter waits for a dead one only until its own next claim.
-func TestDeadWaiterDelaysOthersByAThirdOfItsTTL(t *testing.T) {
+func TestDeadWaiterDelaysOthersByThirdOfTTL(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p, dead, q := start(t, store, "p"), start(t, store, "dead"), start(t, store, "q")
 		h := acquire(t, p.Mutex("stock"))

@@ -79,7 +79,7 @@ func TestForcedReleaseIsNoticedByTheNextRenewal(t *testing.T) {
 	})
 }
 
-func TestForcedReleaseDuringAnOutageIsNoticedAfterIt(t *testing.T) {
+func TestForcedReleaseDuringOutageIsNoticedLater(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		h := acquire(t, p.Mutex("stock", lock.WithTTL(time.Hour)))

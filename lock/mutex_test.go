@@ -101,7 +101,7 @@ func TestAHoldIsLostBeforeAnotherIsGranted(t *testing.T) {
 	}
 }
 
-func TestReleaseAfterTheLossFreesWhatNobodyHasTaken(t *testing.T) {
+func TestReleaseAfterLossFreesUntakenLocks(t *testing.T) {
 	bubble(t, func(t *testing.T, store *memlease.Store) {
 		p := start(t, store, "p")
 		h := acquire(t, p.Mutex("stock"))

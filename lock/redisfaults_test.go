@@ -54,7 +54,7 @@ func TestRedisRepliesThatAreLostCostNothing(t *testing.T) {
 }
 
 // A holder whose connection swallows everything stops before any other is granted the lock.
-func TestCutOffRedisHolderStopsBeforeTheNextGrant(t *testing.T) {
+func TestCutOffRedisHolderStopsInTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]func(*proxytest.Proxy){
 		"both ways": func(p *proxytest.Proxy) { p.Blackhole() },
@@ -179,7 +179,7 @@ func TestRedisThatForbidsMessagesIsAskedInstead(t *testing.T) {
 	free(t, p, "stock")
 }
 
-// TestRedisThatIsFlushedHasTwoHoldersForAThird empties Redis, whose connections stay, while one holds the lock and another
+// TestFlushedRedisHasTwoHoldersForAThird empties Redis, whose connections stay, while one holds the lock and another
 // waits for it. Who asks first is its holder: the other is refused the next time, within a third of the TTL.
 func TestFlushedRedisHasTwoHoldersForAThird(t *testing.T) {
 	t.Parallel()
@@ -224,9 +224,9 @@ func TestFlushedRedisHasTwoHoldersForAThird(t *testing.T) {
 	t.Logf("with a term of %s, two held it for %v", shortTerm, together)
 }
 
-// TestTokensOfLockRiseAfterFailoverToSlowerClock loses a lock's newest grant, of a server whose clock was ahead by an hour:
+// TestLockTokensRiseAfterFailoverToSlowerClock loses a lock's newest grant, of a server whose clock was ahead by an hour:
 // the tokens that it made say so, and the server after it does not know them.
-func TestTokensOfLockRiseAfterFailoverToSlowerClock(t *testing.T) {
+func TestLockTokensRiseAfterFailoverToSlowerClock(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	locks := dial(t, srv.Addr())

@@ -97,7 +97,7 @@ func TestThoseOfOneProcessWaitInOnePlace(t *testing.T) {
 	})
 }
 
-func TestLostNotificationDelaysByAThirdOfTheTTL(t *testing.T) {
+func TestLostNotificationDelaysByThirdOfTTL(t *testing.T) {
 	for name, opts := range map[string][]lock.Option{"any": nil, "fair": {lock.WithFairness()}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {

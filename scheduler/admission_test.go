@@ -110,7 +110,7 @@ func TestGoroutinesEndWhenNothingIsDue(t *testing.T) {
 	})
 }
 
-func TestNoMoreAreAdmittedThanMayBeUnderWay(t *testing.T) {
+func TestAdmissionIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count, limit = 100, 7
 		store := &farStore{rtt: 10 * time.Millisecond}

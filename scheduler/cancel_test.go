@@ -76,7 +76,7 @@ func TestCancelEndsTheBackOffOfARetry(t *testing.T) {
 	})
 }
 
-func TestCancelledRunOfDeadHolderIsNotTakenOver(t *testing.T) {
+func TestCancelledTickOfDeadHolderIsNotRun(t *testing.T) {
 	for name, delivery := range map[string]jobs.Delivery{"at least once": jobs.AtLeastOnce, "at most once": jobs.AtMostOnce} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {

@@ -97,7 +97,7 @@ func TestReplicaThatKnowsLeastAsksFirst(t *testing.T) {
 	})
 }
 
-func TestPausedJobStaysPausedWhenItsRecordIsLost(t *testing.T) {
+func TestPausedJobStaysPausedAfterLoss(t *testing.T) {
 	inApartFleet(t, func(f *fleet, m *medium) {
 		f.job("job", "@every 10s", takes(0))
 		f.startApart(m, 3)
@@ -147,9 +147,9 @@ func TestSettledTickStaysSettledWhenAnotherAsksFirst(t *testing.T) {
 	}
 }
 
-// TestReportsThatWereLostDoNotMatterToASnapshot: the replica that settled the tick looks after it when connections
+// TestLostReportsDoNotMatterAfterSnapshot: the replica that settled the tick looks after it when connections
 // are back, and others take nothing over before that.
-func TestReportsThatWereLostDoNotMatterToASnapshot(t *testing.T) {
+func TestLostReportsDoNotMatterAfterSnapshot(t *testing.T) {
 	for back := 44100 * time.Millisecond; back < 48*time.Second; back += 100 * time.Millisecond {
 		t.Run(back.String(), func(t *testing.T) {
 			inApartFleet(t, func(f *fleet, m *medium) {
@@ -172,8 +172,8 @@ func TestReportsThatWereLostDoNotMatterToASnapshot(t *testing.T) {
 	}
 }
 
-// TestReportedTickIsNotRunAgainWithoutItsRecord although the replica that ran it is dead.
-func TestReportedTickIsNotRunAgainWithoutItsRecord(t *testing.T) {
+// TestReportedTickWithoutRecordIsNotRunAgain although the replica that ran it is dead.
+func TestReportedTickWithoutRecordIsNotRunAgain(t *testing.T) {
 	inApartFleet(t, func(f *fleet, m *medium) {
 		f.job("job", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
 		f.startApart(m, 3)

@@ -69,8 +69,8 @@ func TestNoTickFromBeforeItsScheduleRuns(t *testing.T) {
 	}
 }
 
-// TestTickBeforeAnEditIsLeftToOldReplicas: their schedule may have had it, and did here.
-func TestTickBeforeAnEditIsLeftToOldReplicas(t *testing.T) {
+// TestTickBeforeEditIsLeftToOldReplicas: their schedule may have had it, and did here.
+func TestTickBeforeEditIsLeftToOldReplicas(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		edited := f.editions("@every 20s", "@every 10s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Second))
 		a, b := f.start("a"), f.start("b")

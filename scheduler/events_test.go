@@ -14,9 +14,9 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// TestEventsInAnyOrderLoseAndRepeatNoTick lets everything that can happen to a contender happen at random moments, most of it
+// TestRandomEventsLoseAndRepeatNoTick lets everything that can happen to a contender happen at random moments, most of it
 // without a reason, and judges that each tick ran once all the same.
-func TestEventsInAnyOrderLoseAndRepeatNoTick(t *testing.T) {
+func TestRandomEventsLoseAndRepeatNoTick(t *testing.T) {
 	for range 20 {
 		seed := rand.Uint64N(1_000_000)
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

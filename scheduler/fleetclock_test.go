@@ -36,9 +36,9 @@ func TestTicksFollowTheStoresClock(t *testing.T) {
 	})
 }
 
-// TestClaimTooLateByTheStoreIsNotRepeated frees a tick of its predecessor a tenth of a millisecond
+// TestLateClaimIsNotRepeatedAllTheTime frees a tick of its predecessor a tenth of a millisecond
 // after its grace, which is no difference in whole milliseconds.
-func TestClaimTooLateByTheStoreIsNotRepeated(t *testing.T) {
+func TestLateClaimIsNotRepeatedAllTheTime(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		const count = 20
 		for i := range count {

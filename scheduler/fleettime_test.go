@@ -88,9 +88,9 @@ func TestAStepIsFollowedAtOnce(t *testing.T) {
 	}
 }
 
-// TestFleetTimeErrorIsAtMostHalfARoundTrip is about the round trip of the newest sample, however lopsided: those
+// TestFleetTimeErrorIsHalfARoundTrip is about the round trip of the newest sample, however lopsided: those
 // that are kept are better.
-func TestFleetTimeErrorIsAtMostHalfARoundTrip(t *testing.T) {
+func TestFleetTimeErrorIsHalfARoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		type trip struct{ wait, there, back time.Duration }
 		draw := func(label string, most time.Duration) time.Duration {

@@ -89,9 +89,9 @@ func TestReplicaStartedAfterLossBringsNothingBack(t *testing.T) {
 	})
 }
 
-// TestTakenOverTickIsNotReleasedAfterALoss cuts a holder off until another has settled its tick and the store has
+// TestTakenOverTickIsNotReleasedAfterLoss cuts a holder off until another has settled its tick and the store has
 // forgotten that: when the holder is back, a release of its would be believed.
-func TestTakenOverTickIsNotReleasedAfterALoss(t *testing.T) {
+func TestTakenOverTickIsNotReleasedAfterLoss(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "* * * * *", func(ctx context.Context, run jobs.Run) error {
 			if run.Attempt > 1 {

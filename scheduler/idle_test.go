@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-func TestIdleReplicaAsksStoreSixTimesInTenSeconds(t *testing.T) {
+func TestIdleReplicaSendsSixCommandsInTenSeconds(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 1h", takes(0))
 		var replicas []*replica

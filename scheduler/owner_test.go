@@ -296,7 +296,7 @@ func TestOwnerThatWorksOffBacklogGetsNoHelp(t *testing.T) {
 	})
 }
 
-func TestOwnerThatDiesOverBacklogIsHelpedInASecond(t *testing.T) {
+func TestDyingOwnersBacklogIsTakenInASecond(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		owner, owned := slowOwner(f)
 		f.sleepTo(20*time.Second + 300*time.Millisecond)

@@ -131,9 +131,9 @@ func claimlessFleet(t *testing.T) (f *redisFleet, keepFromClaiming func(replica 
 	return f, func(id string) { replica.Store(&id) }
 }
 
-// TestDeletedRecordIsWrittenBackByThoseWhoKnow has a record deleted right after its tick was settled, and each replica but
+// TestDeletedRecordIsWrittenBackByKnowingReplicas has a record deleted right after its tick was settled, and each replica but
 // the one that knows best look for due ticks.
-func TestDeletedRecordIsWrittenBackByThoseWhoKnow(t *testing.T) {
+func TestDeletedRecordIsWrittenBackByKnowingReplicas(t *testing.T) {
 	t.Parallel()
 	f, keepFromClaiming := claimlessFleet(t)
 	f.job("job", "@every 4s", takes(0), jobs.WithMisfire(jobs.MisfireAll, time.Minute))
@@ -148,8 +148,8 @@ func TestDeletedRecordIsWrittenBackByThoseWhoKnow(t *testing.T) {
 	f.requireConsecutive("job", 4*time.Second)
 }
 
-// TestSettledTickIsNotRunAgainByAnotherReplica after a snapshot has returned in which it runs.
-func TestSettledTickIsNotRunAgainByAnotherReplica(t *testing.T) {
+// TestSettledTickIsNotRunAgainElsewhere after a snapshot has returned in which it runs.
+func TestSettledTickIsNotRunAgainElsewhere(t *testing.T) {
 	t.Parallel()
 	f, keepFromClaiming := claimlessFleet(t)
 	saved := make(chan struct{})

@@ -47,8 +47,8 @@ func TestQueuedTickOfPausedJobRuns(t *testing.T) {
 	})
 }
 
-// TestTicksDueInAPauseAreNotCaughtUp, whatever the misfire policy, if nobody was there to skip it.
-func TestTicksDueInAPauseAreNotCaughtUp(t *testing.T) {
+// TestTicksDueInPauseAreNotCaughtUp, whatever the misfire policy, if nobody was there to skip it.
+func TestTicksDueInPauseAreNotCaughtUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		down, up, resume time.Duration // 0: never down
 	}{

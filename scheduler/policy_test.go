@@ -47,7 +47,7 @@ func TestNewestDefinitionOfAJobIsInForce(t *testing.T) {
 	})
 }
 
-func TestHistoryOfAJobIsAsLongAsItSays(t *testing.T) {
+func TestHistoryHasTheLengthOfTheJob(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("short", "@every 1s", takes(0), jobs.WithHistory(16))
 		f.job("long", "@every 1s", takes(0), jobs.WithHistory(200))

@@ -212,9 +212,9 @@ func TestQueuedTickStartsWithoutNotifications(t *testing.T) {
 	})
 }
 
-// TestTickThatEndsDuringAClaimIsNotAwaited lets answers travel for so long that the run which they report has
+// TestTickEndingDuringClaimIsNotAwaited lets answers travel for so long that the run which they report has
 // ended meanwhile.
-func TestTickThatEndsDuringAClaimIsNotAwaited(t *testing.T) {
+func TestTickEndingDuringClaimIsNotAwaited(t *testing.T) {
 	for name, policy := range map[string]jobs.Overlap{"queue": jobs.Queue, "replace": jobs.Replace} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {

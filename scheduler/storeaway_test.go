@@ -192,7 +192,7 @@ func TestReplicaStartsOnASlowStore(t *testing.T) {
 	})
 }
 
-func TestLoneReplicaOnASlowLinkIsOnTime(t *testing.T) {
+func TestLoneReplicaOnSlowLinkIsOnTime(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(time.Second))
 		r := f.start("a", scheduler.WithTTL(5*time.Second))

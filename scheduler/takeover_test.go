@@ -23,7 +23,7 @@ func (f *fleet) grantsOf(job string, tick time.Time) (list []grant) {
 	return list
 }
 
-func TestTickIsTakenOverWithinTTLAndASecond(t *testing.T) {
+func TestTickIsTakenOverWithinTTLAndSecond(t *testing.T) {
 	for name, handler := range map[string]jobs.Handler{
 		"of a holder that vanishes":             takes(20 * time.Second),
 		"of a holder whose run does not listen": ignoring(20 * time.Second),

@@ -88,7 +88,7 @@ func TestSteadyClockIsAcceptedByAllTogether(t *testing.T) {
 	require.False(t, c.accept(at+16*time.Second, all, rebase), "it is trusted already")
 }
 
-func TestNothingIsTakenOverWhenAClockIsAccepted(t *testing.T) {
+func TestNothingIsTakenOverAfterAcceptingAClock(t *testing.T) {
 	const ttl = 15 * time.Second
 	doubted := func(*testing.T) *trust {
 		c := newTrust(ttl)

@@ -120,8 +120,8 @@ func TestRunOfRemovedJobIsSettledOnce(t *testing.T) {
 	}
 }
 
-// TestQueuedTickOfRemovedJobRunsWhenItReturns, and not before.
-func TestQueuedTickOfRemovedJobRunsWhenItReturns(t *testing.T) {
+// TestQueuedTickOfReturningJobRuns, and not before.
+func TestQueuedTickOfReturningJobRuns(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(15*time.Second), queued)
 		r := f.start("a")

@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 )
 
-func TestAWrongCommandLineExitsWith2AndHelps(t *testing.T) {
+func TestWrongCommandLineExitsWith2(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		want []string

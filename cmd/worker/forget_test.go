@@ -93,7 +93,7 @@ func TestForgottenFactIsKeptAsItIs(t *testing.T) {
 	require.NotEqual(t, fact.Request(), other.Request())
 }
 
-func TestForgottenJobOfAWorkerThatIsBackRunsAgain(t *testing.T) {
+func TestForgottenJobRunsWhenItsWorkerReturns(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	head := "namespace: billing\nredis: {url: '" + s.server.URL() + "'}\nlease: {ttl: 1s}\nhttp: {addr: 127.0.0.1:0}\njobs:\n"

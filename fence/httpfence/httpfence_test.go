@@ -34,7 +34,7 @@ func ask(t *testing.T, h func(http.Handler) http.Handler, path string, tokens ..
 	return w, in
 }
 
-func TestRequestsAreLetInUnderTheNewestTokenOnly(t *testing.T) {
+func TestOnlyRequestsWithTheNewestTokenPass(t *testing.T) {
 	h := Middleware(new(fence.Memory), byPath)
 	for _, step := range []struct {
 		path, token string
@@ -168,7 +168,7 @@ func request(ctx context.Context, t *testing.T) *http.Request {
 	return r
 }
 
-func TestTheTokenIsThatOfTheContextThenOfTheRun(t *testing.T) {
+func TestTokenComesFromContextThenRun(t *testing.T) {
 	run := jobs.NewContext(t.Context(), jobs.Run{Token: 5})
 	for _, c := range []struct {
 		ctx       context.Context
@@ -199,7 +199,7 @@ func TestTheTokenIsThatOfTheContextThenOfTheRun(t *testing.T) {
 	require.Equal(t, "5", base.sent.Header.Get(TokenHeader))
 }
 
-func TestAStaleTokenIsAnErrorAndAnotherPreconditionIsAnAnswer(t *testing.T) {
+func TestOnlyStaleTokenIsAnError(t *testing.T) {
 	ctx := fence.NewContext(t.Context(), 5)
 	base := &answering{status: 412, newest: "6"}
 	_, err := (&http.Client{Transport: &Transport{Base: base}}).Do(request(ctx, t)) //nolint:bodyclose // there is none

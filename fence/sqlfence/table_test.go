@@ -67,7 +67,7 @@ const (
 	readMySQL   = "SELECT token FROM `g` WHERE resource = ? FOR UPDATE"
 )
 
-func TestATransactionIsCommittedOnlyAfterAGoodCheckAndWork(t *testing.T) {
+func TestTransactionCommitsAfterCheckAndWork(t *testing.T) {
 	begin, commit, rollback := step{statement: "BEGIN"}, step{statement: "COMMIT"}, step{statement: "ROLLBACK"}
 	raise := step{statement: upsert, args: values("a", int64(5)), affected: 1}
 	refused := step{statement: upsert, args: values("a", int64(5))}

@@ -61,7 +61,7 @@ func TestCallersOfManyKeysNeverDeadlock(t *testing.T) {
 	require.Equal(t, map[string]int{"a": 600, "b": 600, "c": 600}, inside)
 }
 
-func TestEndedContextGivesUpItsPlaceAndItsKeys(t *testing.T) {
+func TestEndedContextGivesUpPlaceAndKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var q keyqueue.Queue
 		give := take(t, &q, "b")

@@ -35,7 +35,7 @@ func TestDelayIsLatencyInEachDirection(t *testing.T) {
 	}
 }
 
-func TestDelayOfBytesSentTogetherDoesNotAddUp(t *testing.T) {
+func TestDelaysOfBytesTogetherDoNotAddUp(t *testing.T) {
 	const delay, values = 200 * time.Millisecond, 100
 	f := setup(t)
 	f.proxy.Delay(delay)
@@ -187,7 +187,7 @@ func TestLostReplyOfAnyCommandSparesTheHandshake(t *testing.T) {
 	require.Equal(t, 3, f.proxy.CommandsByName()["HELLO"])
 }
 
-func TestLostReplyInAPipelineLosesTheLaterOnes(t *testing.T) {
+func TestLostReplyInPipelineLosesLaterOnes(t *testing.T) {
 	f := setup(t)
 	f.proxy.LoseReplies(1, "GET")
 

@@ -121,7 +121,7 @@ func TestDecodingIsNotReusedForAnotherValue(t *testing.T) {
 	}
 }
 
-func TestRecordsThatAreOnlyReadAreNotKeptDecoded(t *testing.T) {
+func TestRecordsOnlyReadAreNotKeptDecoded(t *testing.T) {
 	s := replica(t, new(driver.Memory))
 	for i := range 100 {
 		_, err := s.Sync(t.Context(), []protocol.Sync{{Name: fmt.Sprint("job", i), Watermark: 5, Revision: "1", Schedule: "@daily"}})

@@ -62,8 +62,8 @@ func requireUnknown(t *testing.T, s *driver.Session, c protocol.Claim) {
 	require.Equal(t, protocol.Unknown, a.Status)
 }
 
-// TestClaimOfStoreThatWentBackWaitsForOthers: what the claimer knows is brought back, and another one knows more.
-func TestClaimOfStoreThatWentBackWaitsForOthers(t *testing.T) {
+// TestClaimAfterStoreWentBackWaitsForOthers: what the claimer knows is brought back, and another one knows more.
+func TestClaimAfterStoreWentBackWaitsForOthers(t *testing.T) {
 	m, b, g := running(t)
 	goBack := m.Snapshot()
 	_, err := b.Sync(t.Context(), []protocol.Sync{{Name: "job", Revision: "next"}})
@@ -141,7 +141,7 @@ func TestVersionFromBeforeASnapshotChangesNothing(t *testing.T) {
 	require.Equal(t, "b", a.Holder)
 }
 
-func TestGrantStaysAfterStoreWentBackOnSlowerClock(t *testing.T) {
+func TestGrantStaysWhenStoreWentBack(t *testing.T) {
 	m := new(driver.Memory)
 	a, b := replica(t, m), replica(t, m)
 	_, err := a.Sync(t.Context(), []protocol.Sync{{Name: "job", Watermark: 99}})

@@ -54,7 +54,7 @@ func TestEveryLockClaimRule(t *testing.T) {
 	}
 }
 
-func TestLockGrantNeedsATokenUnlessItIsReleased(t *testing.T) {
+func TestLockGrantNeedsATokenUnlessReleased(t *testing.T) {
 	g := lockClaim().Grant(protocol.LockAnswer{Token: 7})
 	require.Equal(t, protocol.LockGrant{Name: "job", Holder: "a", Request: "r", Token: 7, TTL: time.Second, Permits: 1, Limit: 3}, g)
 	require.NoError(t, g.Validate())

@@ -411,7 +411,7 @@ func TestClosedStoreFails(t *testing.T) {
 
 // An emptied node gets back the value that it has forgotten when a store reads it, and the value is as old there as
 // anywhere.
-func TestEmptiedNodeCatchesUpWhenANameIsRead(t *testing.T) {
+func TestEmptiedNodeCatchesUpOnRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := newFakeNodes(3)
 		s := openFake(t, list, quorum.WithTTL(time.Hour))

@@ -17,7 +17,7 @@ import (
 
 // A holder that is cut off learns nothing, and has to know all the same. So has a holder whose application has taken
 // every connection of its own client.
-func TestCutOffHoldersContextEndsBeforeTheNextGrant(t *testing.T) {
+func TestCutOffHoldersContextEndsInTime(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	proxy := proxytest.New(t, srv.Addr())

@@ -60,7 +60,7 @@ func grantedInTheEnd(t *testing.T, s protocol.Store, c protocol.Claim) (g protoc
 	return g, time.Since(began)
 }
 
-func TestNothingNewIsGrantedForTheGraceAfterRestart(t *testing.T) {
+func TestNothingNewIsGrantedDuringTheGrace(t *testing.T) {
 	t.Parallel()
 	const grace = time.Second
 	srv := redistest.Start(t, redistest.WithAOF())

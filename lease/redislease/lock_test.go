@@ -111,7 +111,7 @@ func TestListenReportsThatItsConnectionFailed(t *testing.T) {
 	require.ErrorContains(t, receive(t, ended), "listen: ")
 }
 
-func TestLockScriptsAreSentAgainAfterServerLostThem(t *testing.T) {
+func TestLostLockScriptsAreSentAgain(t *testing.T) {
 	r := newRig(t)
 	admin := r.srv.Client(t)
 	var verb string

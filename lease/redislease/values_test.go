@@ -143,7 +143,7 @@ func TestOneBadKeyFailsNoOther(t *testing.T) {
 	}
 }
 
-func TestValueIsKeptForAsLongAsItIsUsed(t *testing.T) {
+func TestValueIsKeptWhileItIsUsed(t *testing.T) {
 	srv := redistest.Start(t)
 	m, admin, key := &medium{T: t, Store: redislease.Medium(open(t, srv.Addr()))}, srv.Client(t), redislease.Key("default", "a")
 	life := func() time.Duration { return admin.PTTL(t.Context(), key).Val() }

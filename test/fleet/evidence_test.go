@@ -41,7 +41,7 @@ func (f *fleet) missedFor(cause, job string, after, before time.Time, words ...s
 	}
 }
 
-func TestWhyNamesTheTrueCauseOfAMissedTick(t *testing.T) {
+func TestWhyNamesTheCauseOfMissedTick(t *testing.T) {
 	t.Parallel()
 	const wait = 5 * time.Second
 	strict := []string{"misfire: skip", "misfire_grace: 1s"}

@@ -10,8 +10,8 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 )
 
-// TestWaitForAnAttemptDoesNotDelayAStop: the worker gives the run up, and another goes on with the next attempt.
-func TestWaitForAnAttemptDoesNotDelayAStop(t *testing.T) {
+// TestWaitForAttemptDoesNotDelayStop: the worker gives the run up, and another goes on with the next attempt.
+func TestWaitForAttemptDoesNotDelayStop(t *testing.T) {
 	t.Parallel()
 	const retry = "retry: {max_attempts: 5, backoff: 1h, max_backoff: 1h}"
 	f := newFleet(t, redistest.Start(t), 5*time.Second,
