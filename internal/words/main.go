@@ -129,14 +129,14 @@ func report(counts map[string]*count) (over int) {
 		}
 	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "words of comments\t%d\tper 10,000\tat most\n", total.words)
+	_, _ = fmt.Fprintf(table, "words of comments\t%d\tper 10,000\tat most\n", total.words)
 	for k, kind := range kinds {
 		rate := float64(total.hits[k]) * 1e4 / float64(max(total.words, 1))
 		most := "-"
 		if kind.most < 1e4 {
 			most = fmt.Sprint(kind.most)
 		}
-		fmt.Fprintf(table, "%s\t%d\t%.1f\t%s\n", kind.name, total.hits[k], rate, most)
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%.1f\t%s\n", kind.name, total.hits[k], rate, most)
 		if rate > kind.most {
 			over++
 		}

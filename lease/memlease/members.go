@@ -17,7 +17,7 @@ type member struct {
 	ends  time.Time // of its life
 }
 
-// Announce implements [protocol.Membership].
+// SendHeartbeat implements [protocol.Membership].
 func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	if err := cmp.Or(protocol.CheckMember(holder, info), context.Cause(ctx)); err != nil {
 		return err
