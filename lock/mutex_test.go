@@ -273,7 +273,7 @@ func TestFaultsOfALockAreReportedTogether(t *testing.T) {
 		require.ErrorContains(t, ask(locks.Mutex("a", lock.WithWaiterTTL(0))), "waiter ttl")
 		good := lock.New(store)
 		require.ErrorContains(t, ask(good.Mutex("a", lock.WithWaiterTTL(0))), "waiter ttl")
-		require.ErrorContains(t, ask(good.Mutex("a", lock.WithWaiterTTL(-1))), "ticket")
+		require.ErrorContains(t, ask(good.Mutex("a", lock.WithWaiterTTL(-1))), "waiter ttl")
 		require.ErrorContains(t, ask(good.Semaphore("a", 0)), "permits: 0 must be from 1")
 		require.ErrorContains(t, ask(good.Semaphore("a", -3)), "permits: -3 must be from 1")
 		require.ErrorContains(t, ask(good.Semaphore("a", protocol.MaxPermits+1)), "limit")
