@@ -143,9 +143,9 @@ func TestLostSetIsUnknownUntilPutAgain(t *testing.T) {
 func TestASetThatIsUsedOutlivesItsLife(t *testing.T) {
 	store := new(memlease.Store)
 	jobs := manyJobs(100, "v1")
-	used, remaining := fleet.NewJobSets(store), fleet.NewJobSets(store)
+	used, unused := fleet.NewJobSets(store), fleet.NewJobSets(store)
 	other := manyJobs(100, "v0")
-	digest, old := publish(t, used, jobs), publish(t, remaining, other)
+	digest, old := publish(t, used, jobs), publish(t, unused, other)
 	for range 3 {
 		store.Step(time.Hour)
 		fleet.AgeOfSets(used, time.Hour)

@@ -177,10 +177,10 @@ func TestWhoTakeSeveralTogetherDoNotDeadlock(t *testing.T) {
 		began := time.Now()
 		for i := range philosophers {
 			p := start(t, store, fmt.Sprintf("p%d", i))
-			remaining, right := fmt.Sprintf("fork%d", i), fmt.Sprintf("fork%d", (i+1)%philosophers)
+			left, right := fmt.Sprintf("fork%d", i), fmt.Sprintf("fork%d", (i+1)%philosophers)
 			eating.Go(func() {
 				for range meals {
-					h, err := p.Multi(p.Mutex(remaining), p.Mutex(right)).Acquire(t.Context())
+					h, err := p.Multi(p.Mutex(left), p.Mutex(right)).Acquire(t.Context())
 					if err != nil {
 						t.Error(err)
 						return

@@ -20,10 +20,10 @@ type peers struct {
 
 	work backlogs
 
-	mu        sync.Mutex
-	first     time.Time            // when the members were read first
-	remaining map[string]time.Time // instances that have said that they leave, and when
-	seen      map[string]time.Time // when a replica was read as living last, by its id
+	mu       sync.Mutex
+	first    time.Time            // when the members were read first
+	departed map[string]time.Time // instances that have said that they leave, and when
+	seen     map[string]time.Time // when a replica was read as living last, by its id
 }
 
 // settleTime is how long after the first time the members have to be read again before they count: a replica that left
@@ -31,7 +31,7 @@ type peers struct {
 const settleTime = 500 * time.Millisecond
 
 func newPeers(self string, reliable time.Duration) *peers {
-	return &peers{self: self, reliable: reliable, base: time.Now(), remaining: map[string]time.Time{}, seen: map[string]time.Time{}}
+	return &peers{self: self, reliable: reliable, base: time.Now(), departed: map[string]time.Time{}, seen: map[string]time.Time{}}
 }
 
 // current returns the ranking; nil when no member is known, or the knowledge is too old.
@@ -61,7 +61,7 @@ func (p *peers) read(replicas []fleet.Replica) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range replicas {
-		if _, remaining := p.remaining[r.Instance]; !remaining && !r.Stopping {
+		if _, departed := p.departed[r.Instance]; !departed && !r.Stopping {
 			p.seen[r.ID] = time.Now()
 		}
 	}
@@ -73,9 +73,9 @@ func (p *peers) read(replicas []fleet.Replica) (changed bool) {
 		return false
 	}
 	p.readAt.Store(int64(time.Since(p.base)))
-	for instance, at := range p.remaining { // its heartbeats have ended by now
+	for instance, at := range p.departed { // its heartbeats have ended by now
 		if time.Since(at) > 2*p.reliable {
-			delete(p.remaining, instance)
+			delete(p.departed, instance)
 		}
 	}
 	p.work.forget(replicas)
@@ -85,7 +85,7 @@ func (p *peers) read(replicas []fleet.Replica) (changed bool) {
 	}
 	var members []member
 	for _, r := range replicas {
-		if _, remaining := p.remaining[r.Instance]; remaining || !canClaim(r) {
+		if _, departed := p.departed[r.Instance]; departed || !canClaim(r) {
 			continue
 		}
 		m := member{id: r.ID, weight: weightOf(r.MaxRuns, largest), jobs: r.Jobs, set: r.Set}
@@ -115,7 +115,7 @@ func canClaim(r fleet.Replica) bool {
 func (p *peers) leave(replica, instance string) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.remaining[instance] = time.Now()
+	p.departed[instance] = time.Now()
 	delete(p.seen, replica)
 	r := p.ranking.Load()
 	if r == nil || replica == p.self {

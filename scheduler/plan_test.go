@@ -269,8 +269,8 @@ func TestSkippingAHugeGapStopsCounting(t *testing.T) {
 	require.Equal(t, MostCounted, d.count)
 	require.LessOrEqual(t, s.due(d.tick), s.now, "nothing that is not due is passed over")
 	s.watermark = d.tick
-	remaining := s.decide()
-	require.LessOrEqual(t, remaining.count, 1, "one step passes over it all, but for what the jitter may hide")
+	rest := s.decide()
+	require.LessOrEqual(t, rest.count, 1, "one step passes over it all, but for what the jitter may hide")
 }
 
 // TestBacklogIsNotWalkedAtEachPlan catches up the ticks of a day of seconds, one plan after another.

@@ -259,7 +259,7 @@ func TestReplicasOfOneSizeShareTicksThatWait(t *testing.T) {
 		f.sleepTo(80 * time.Second)
 		by := f.runsBy()
 		for replica, share := range map[string]int{"a": 12, "b": 12, "c": 12, "big": 24} {
-			require.InDelta(t, share, by[replica], 3, "of %v", by) // who is quicker at one instant takes one more
+			require.InDelta(t, share, by[replica], 3, "of %v", by) // a quarter of the least: the order in which goroutines run differs
 		}
 		for _, a := range f.runs.of("") {
 			require.LessOrEqual(t, a.start.Sub(a.Tick), 3*time.Second)

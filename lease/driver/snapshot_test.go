@@ -18,8 +18,8 @@ func replica(t *testing.T, m *driver.Memory) *driver.Session {
 	return s
 }
 
-func claim(tickClaim int64, holder string) protocol.Claim {
-	return protocol.Claim{Name: "job", Tick: tickClaim, Holder: holder, Request: "r-" + holder, TTL: time.Minute, Takeovers: 1}
+func claim(tick int64, holder string) protocol.Claim {
+	return protocol.Claim{Name: "job", Tick: tick, Holder: holder, Request: "r-" + holder, TTL: time.Minute, Takeovers: 1}
 }
 
 // running has a replica run tick 100.
@@ -153,13 +153,13 @@ func TestGrantStaysWhenStoreWentBack(t *testing.T) {
 	require.NoError(t, err)
 	goBack()
 	m.Step(-2 * time.Second)
-	tickClaim := time.Now().Add(-3 * time.Second).UnixMilli()
-	c := claim(tickClaim, "b")
+	tick := time.Now().Add(-3 * time.Second).UnixMilli()
+	c := claim(tick, "b")
 	x, err := b.Claim(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, x.Status)
-	requireUnknown(t, a, claim(tickClaim, "a"))
-	y, err := a.Claim(t.Context(), claim(tickClaim, "a"))
+	requireUnknown(t, a, claim(tick, "a"))
+	y, err := a.Claim(t.Context(), claim(tick, "a"))
 	require.NoError(t, err)
 	require.Equal(t, protocol.Held, y.Status, "%+v", y)
 	require.Equal(t, "b", y.Holder)

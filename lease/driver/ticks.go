@@ -31,11 +31,11 @@ func failed(what, name string, err error) error {
 }
 
 // about is a notification about a name, none unless wake.
-func about(wake bool, name string, tickClaim int64) []Notification {
+func about(wake bool, name string, tick int64) []Notification {
 	if !wake {
 		return nil
 	}
-	return []Notification{{Name: name, Tick: tickClaim}}
+	return []Notification{{Name: name, Tick: tick}}
 }
 
 // Claim implements [protocol.Store].

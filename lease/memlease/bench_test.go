@@ -16,17 +16,17 @@ func BenchmarkClaimSettle(b *testing.B) {
 	_, err := s.Sync(b.Context(), []protocol.Sync{{Name: "job", Watermark: 1, Revision: "r1"}})
 	require.NoError(b, err)
 	b.ReportAllocs()
-	tickClaim := int64(1)
+	tick := int64(1)
 	for b.Loop() {
-		tickClaim++
+		tick++
 		a, err := s.Claim(b.Context(), protocol.Claim{
-			Name: "job", Tick: tickClaim, Holder: "replica-1", Request: "request-1", TTL: time.Minute, Takeovers: 1,
+			Name: "job", Tick: tick, Holder: "replica-1", Request: "request-1", TTL: time.Minute, Takeovers: 1,
 		})
 		if err != nil || a.Status != protocol.Granted {
 			b.Fatal(a, err)
 		}
 		g := protocol.Grant{
-			Name: "job", Tick: tickClaim, Holder: "replica-1", Request: "request-1", Token: a.Token,
+			Name: "job", Tick: tick, Holder: "replica-1", Request: "request-1", Token: a.Token,
 			Attempt: 1, Takeovers: 1, TTL: time.Minute,
 		}
 		if err := s.Settle(b.Context(), g, "succeeded"); err != nil {

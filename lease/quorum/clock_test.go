@@ -76,10 +76,10 @@ func runsOf(t *testing.T, list []*fakeNode, during func(began time.Time)) *fleet
 	job, err := jobs.New("job", "* * * * * *", func(_ context.Context, run jobs.Run) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		tickClaim := run.Tick.UnixMilli()
-		r.began[tickClaim] = append(r.began[tickClaim], time.Now())
-		if r.first == 0 || tickClaim < r.first {
-			r.first = tickClaim
+		tick := run.Tick.UnixMilli()
+		r.began[tick] = append(r.began[tick], time.Now())
+		if r.first == 0 || tick < r.first {
+			r.first = tick
 		}
 		return nil
 	})

@@ -327,8 +327,8 @@ func TestRoundsAreFew(t *testing.T) {
 		rounds(1, "sync of known names", func() { synced(t, s, names...) })
 		rounds(1, "sync of names that others have made", func() { synced(t, other, names...) })
 		var grants []protocol.Grant
-		take := func(s protocol.Store, tickClaim int64) {
-			c := claimOf(names[0], tickClaim, "a", 10*time.Second)
+		take := func(s protocol.Store, tick int64) {
+			c := claimOf(names[0], tick, "a", 10*time.Second)
 			grants = append(grants, grantOf(c, claimed(t, s, protocol.Granted, c)))
 		}
 		rounds(2, "claim", func() { take(s, 100) })

@@ -24,8 +24,8 @@ func TestRenewalsSucceedWhileTheRecordChanges(t *testing.T) {
 		}
 		changing := openFake(t, list)
 		synced(t, changing, "job")
-		beside := func(tickClaim int64, holder string) protocol.Claim {
-			c := claimOf("job", tickClaim, holder, ttl)
+		beside := func(tick int64, holder string) protocol.Claim {
+			c := claimOf("job", tick, holder, ttl)
 			c.Overlap = protocol.OverlapAllow
 			return c
 		}
@@ -46,8 +46,8 @@ func TestRenewalsSucceedWhileTheRecordChanges(t *testing.T) {
 			})
 		}
 		changes := 0
-		for tickClaim := int64(100); ctx.Err() == nil; tickClaim++ {
-			c := beside(tickClaim, "busy")
+		for tick := int64(100); ctx.Err() == nil; tick++ {
+			c := beside(tick, "busy")
 			g := grantOf(c, claimed(t, changing, protocol.Granted, c))
 			require.NoError(t, changing.Settle(t.Context(), g, "succeeded"))
 			changes += 2

@@ -84,8 +84,8 @@ func zigzag(n int64) uint64 { return uint64(n)<<1 ^ uint64(n>>63) }
 
 func unzigzag(n uint64) int64 { return int64(n>>1) ^ -int64(n&1) }
 
-// tickClaim writes a tick as its distance from the base.
-func (w *writer) tickClaim(n int64) { w.number(n - w.base/1000) }
+// tick writes a tick as its distance from the base.
+func (w *writer) tick(n int64) { w.number(n - w.base/1000) }
 
 // at writes a time that is not zero as its distance from the base.
 func (w *writer) at(t time.Time) {
@@ -201,7 +201,7 @@ func (r *reader) token() int64 {
 	}
 }
 
-func (r *reader) tickClaim() int64 { return r.number() + r.base/1000 }
+func (r *reader) tick() int64 { return r.number() + r.base/1000 }
 
 func (r *reader) at() time.Time { return decodedTime(r.number() + r.base) }
 

@@ -29,7 +29,7 @@ func (l *Lock) Renew(g protocol.LockGrant, at *Moment) error {
 // Release gives back what a grant holds of the lock, which is valid but for a token that may be 0.
 func (l *Lock) Release(g protocol.LockGrant, at *Moment) (woken []string, err error) {
 	me := id(g.Holder, g.Request)
-	remaining := l.leave(me)
+	waited := l.leave(me)
 	if i := l.find(me); i >= 0 && (g.Token == 0 || l.Holds[i].Token == g.Token) {
 		h := l.Holds[i]
 		l.Holds = slices.Delete(l.Holds, i, i+1)
@@ -46,7 +46,7 @@ func (l *Lock) Release(g protocol.LockGrant, at *Moment) (woken []string, err er
 	if g.Token != 0 {
 		err = l.releaseAbsent(g, at)
 	}
-	if remaining || len(l.Holds) < held {
+	if waited || len(l.Holds) < held {
 		woken = l.nextRequests(at)
 	}
 	return woken, err

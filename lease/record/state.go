@@ -53,7 +53,7 @@ func (r *Record) Encode(stamp int64) []byte {
 	w.token(r.Token)
 	w.count(len(r.Open))
 	for _, e := range r.Open {
-		w.tickClaim(e.Tick)
+		w.tick(e.Tick)
 		w.text(e.Holder)
 		w.text(e.Request)
 		w.token(e.Token)
@@ -64,7 +64,7 @@ func (r *Record) Encode(stamp int64) []byte {
 	}
 	w.count(len(r.Cancels))
 	for _, c := range r.Cancels {
-		w.tickClaim(c.Tick)
+		w.tick(c.Tick)
 		w.text(c.By)
 	}
 	if r.Paused != nil {
@@ -167,7 +167,7 @@ func (r *reader) kinds() []Settled {
 
 // settlement writes all of s but its outcome.
 func (w *writer) settlement(s Settled) {
-	w.tickClaim(s.Tick)
+	w.tick(s.Tick)
 	w.number(s.From)
 	w.token(s.Token)
 	w.count(s.Attempt)
@@ -181,7 +181,7 @@ func (w *writer) settlement(s Settled) {
 }
 
 func (r *reader) settlement(s *Settled) {
-	s.Tick, s.From, s.Token, s.Attempt = r.tickClaim(), r.number(), r.token(), r.plain()
+	s.Tick, s.From, s.Token, s.Attempt = r.tick(), r.number(), r.token(), r.plain()
 	s.At, s.Holder, s.Note, s.Request = r.at(), r.text(), r.text(), r.text()
 }
 
@@ -217,12 +217,12 @@ func (r *Record) decodeHead(d *reader, name string, ends func(token int64) time.
 	r.Gap.From, r.Gap.To, r.Token = d.number(), d.number(), d.token()
 	r.Open = list(d, func(e *Entry) {
 		e.Name = name
-		e.Tick, e.Holder, e.Request, e.Token = d.tickClaim(), d.text(), d.text(), d.token()
+		e.Tick, e.Holder, e.Request, e.Token = d.tick(), d.text(), d.text(), d.token()
 		e.Attempt, e.Takeovers, e.TTL = d.plain(), d.plain(), time.Duration(d.number())
 		d.flags(&e.Released)
 	})
 	r.SetEnds(ends)
-	r.Cancels = list(d, func(c *Cancel) { c.Tick, c.By = d.tickClaim(), d.text() })
+	r.Cancels = list(d, func(c *Cancel) { c.Tick, c.By = d.tick(), d.text() })
 	if paused {
 		r.Paused = &protocol.Pause{By: d.text(), Reason: d.text(), Since: d.at()}
 	}

@@ -104,8 +104,8 @@ func (s *Store) claimLock(ctx context.Context, c *protocol.LockClaim) (a protoco
 	if err != nil && !few {
 		return a, err
 	}
-	if remaining := refusal(cmd); remaining != nil {
-		return a, remaining
+	if refused := refusal(cmd); refused != nil {
+		return a, refused
 	}
 	a, fault := readLockAnswer(cmd, c)
 	switch {

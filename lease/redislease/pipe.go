@@ -86,17 +86,17 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 	}
 }
 
-// minCancelDelay is for how long a call may fail to see that it is cancelled.
-const minCancelDelay = time.Second
+// cancelLatency is for how long a call may fail to see that it is cancelled.
+const cancelLatency = time.Second
 
 // soon reports whether a call under ctx returns soon even if it is cancelled, which go-redis, unlike a deadline, does not
 // see. Then it is made on the caller's goroutine: to hand it to another costs as much as the call.
 func (p *pipe) soon(ctx context.Context) bool {
-	if p.timeout <= minCancelDelay || ctx.Done() == nil {
+	if p.timeout <= cancelLatency || ctx.Done() == nil {
 		return true
 	}
 	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) <= minCancelDelay
+	return ok && time.Until(deadline) <= cancelLatency
 }
 
 // idleLocked reports whether a lane is free and nothing waits for one.

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// tickOfRedis is more than the time between two checks by Redis for clients that have waited for too long.
-	tickOfRedis = 150 * time.Millisecond
+	// replicaCheckInterval is more than the time between two checks by Redis for clients that have waited for too long.
+	replicaCheckInterval = 150 * time.Millisecond
 
 	// minWaitingTimeout is the shortest timeout in which a question about replicas is answered whatever the answer is.
-	minWaitingTimeout = 2 * tickOfRedis
+	minWaitingTimeout = 2 * replicaCheckInterval
 )
 
 // MaxReplicas is the greatest number of replicas that [WithReplicas] waits for.
@@ -125,7 +125,7 @@ func (w waiter) limit(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline))
 	}
-	return max(min(limit/2, limit-tickOfRedis), time.Millisecond)
+	return max(min(limit/2, limit-replicaCheckInterval), time.Millisecond)
 }
 
 // changesRecord reports whether cmd calls a script that may change a record.

@@ -40,8 +40,8 @@ func (w *watched) failsOver(do func(master *redistest.Server)) (before, after *r
 	return w.FailOver(do)
 }
 
-// remaining wants nobody to claim from a server that was replaced, long before Sentinels make a replica of it.
-func (w *watched) remaining(replaced *redistest.Server) {
+// leaves wants nobody to claim from a server that was replaced, long before Sentinels make a replica of it.
+func (w *watched) leaves(replaced *redistest.Server) {
 	w.t.Helper()
 	admin := replaced.Client(w.t)
 	began := time.Now()
@@ -97,7 +97,7 @@ func TestSentinelFailoversUnderLoad(t *testing.T) {
 			return w.sentinels[0].Client(t).Do(t.Context(), "sentinel", "failover", masterName).Err() == nil
 		}, 30*time.Second, 50*time.Millisecond)
 	})
-	w.remaining(replaced) // though it goes on as a master
+	w.leaves(replaced) // though it goes on as a master
 	goOn("async")
 	w.settle()
 	goOn("all replicas")

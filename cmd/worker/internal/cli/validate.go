@@ -18,7 +18,7 @@ import (
 func (c *cli) validate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate",
-		Short: "Print what is wrong with a configuration",
+		Short: "Print the errors of a configuration",
 		Long: "validate reads the configuration as run does, makes all jobs, and starts none. It prints each error to standard error\n" +
 			"with file, line and column; the exit code is 2 if there are any. It also warns of ticks in the coming year that a\n" +
 			"clock change moves, skips or repeats. That is no error.",
