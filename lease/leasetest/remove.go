@@ -187,10 +187,12 @@ func removalWaitsForTheClock(f *fixture) {
 	f.stepClock(time.Hour)
 	f.ok("Settle", f.settle(f.grant(100, "a"), "succeeded"))
 	f.stepClock(-time.Hour)
+	f.now() // a store of several clocks learns by an answer that they have stepped
 	a, err := f.remover().Remove(f.ctx, f.removal())
 	f.ok("Remove", err)
 	f.equal("status", a.Status, protocol.RecordAhead)
 	f.stepClock(2 * time.Hour)
+	f.now()
 	f.remove(protocol.RecordRemoved, f.removal())
 	f.stepClock(-time.Hour)
 }
