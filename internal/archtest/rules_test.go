@@ -84,6 +84,10 @@ var layers = map[string]layer{
 		[]string{"./fleet/...", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
 		"whoever looks at a fleet need not be part of it, nor choose its store",
 	},
+	"./console/...": {
+		[]string{"./console/...", "./fleet", "./lease", "./jobs", "./jobs/schedule", "./internal/..."},
+		"a program that embeds the pages chooses the store, and gets no dependency with them",
+	},
 	"./scheduler/...": {
 		[]string{
 			"./scheduler/...", "./fleet", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
@@ -180,8 +184,8 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/quorum/..."})},
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
-			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./election/...", "./fleet/...", "./scheduler/...", "./metrics/...",
-				"./internal/record", "./internal/wire"})},
+			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./election/...", "./fleet/...", "./console/...", "./scheduler/...",
+				"./metrics/...", "./internal/record", "./internal/wire"})},
 		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
 			and(tests, []string{"./internal/record", "./lease/driver/..."})},
 
