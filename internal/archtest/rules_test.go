@@ -166,12 +166,11 @@ var forbidden = func() map[string]ban {
 		programs = []string{"./cmd/worker/...", "./examples/...", module}
 		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./test/...",
 			"./cmd/worker/internal/filetest"}
-		daemon  = []string{"./cmd/worker/..."}
-		and     = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
-		testing = ban{"product code must not carry test code into its users' binaries", tests}
-		store   = ban{"whoever runs the program chooses the store; others know protocol.Store", and(programs, tests)}
-		wiring  = ban{"parts are wired in cmd/worker, and in the example for services on fx; no other embedder sees fx",
-			and(daemon, []string{"./examples/fx"})}
+		daemon     = []string{"./cmd/worker/..."}
+		and        = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
+		testing    = ban{"product code must not carry test code into its users' binaries", tests}
+		store      = ban{"whoever runs the program chooses the store; others know protocol.Store", and(programs, tests)}
+		wiring     = ban{"parts are wired in cmd/worker; embedders on fx use solotickfx, a module of its own", daemon}
 		daemonOnly = ban{"the command line and its output are the daemon's", daemon}
 	)
 	return map[string]ban{
