@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/console"
-	"github.com/solotick/solotick/internal/config"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
