@@ -36,7 +36,7 @@ func made(pkg string, imports ...string) graph {
 
 func TestRulesRefuse(t *testing.T) {
 	for pkg, imports := range map[string][]string{
-		module:                             {"./metrics", "./lease/quorum", "./internal/config", "./jobs/exec", "github.com/prometheus/client_golang/prometheus"},
+		module:                             {"./metrics", "./lease/quorum", "./config", "./jobs/exec", "github.com/prometheus/client_golang/prometheus"},
 		"./lease":                          {"golang.org/x/sys/unix", "./jobs", "./lease/memlease", "./internal/clock", "github.com/google/uuid"},
 		"./internal/protocol":              {"./lease", "./internal/record", "golang.org/x/sys/unix"},
 		"./lease/driver":                   {"./jobs", "./lease", "./lease/memlease", "github.com/redis/go-redis/v9"},
@@ -49,17 +49,17 @@ func TestRulesRefuse(t *testing.T) {
 		"./fence/sqlfence":                 {"./jobs", "./fence/httpfence", "github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9"},
 		"./fence/redisfence":               {"./jobs", "./lease", "./fence/sqlfence", "./internal/redistest"},
 		"./fence/httpfence":                {"./lease", "./fence/sqlfence", "./fence/redisfence", "github.com/redis/go-redis/v9"},
-		"./jobs":                           {"github.com/robfig/cron/v3", "./lease", "./scheduler", "./internal/config", "github.com/google/uuid"},
+		"./jobs":                           {"github.com/robfig/cron/v3", "./lease", "./scheduler", "./config", "github.com/google/uuid"},
 		"./jobs/exec":                      {"./lease/redislease", "github.com/robfig/cron/v3", "github.com/redis/go-redis/v9"},
 		"./jobs/http":                      {"./jobs/redisstream", "github.com/redis/go-redis/v9"},
-		"./jobs/redisstream":               {"./lease", "./lease/redislease", "./jobs/http", "./internal/config", "github.com/cenkalti/backoff/v7"},
+		"./jobs/redisstream":               {"./lease", "./lease/redislease", "./jobs/http", "./config", "github.com/cenkalti/backoff/v7"},
 		"./jobs/schedule":                  {"./jobs", "github.com/cenkalti/backoff/v7"},
-		"./fleet":                          {"./scheduler", "./lease", "./lease/redislease", "./internal/config", "github.com/redis/go-redis/v9"},
-		"./scheduler":                      {"./lease/redislease", "./lease/memlease", "./internal/config", "./metrics", "./jobs/exec", "go.uber.org/fx"},
+		"./fleet":                          {"./scheduler", "./lease", "./lease/redislease", "./config", "github.com/redis/go-redis/v9"},
+		"./scheduler":                      {"./lease/redislease", "./lease/memlease", "./config", "./metrics", "./jobs/exec", "go.uber.org/fx"},
 		"./scheduler/fleettime":            {"github.com/redis/go-redis/v9", "github.com/prometheus/client_golang/prometheus"},
-		"./metrics":                        {"./internal/config", "./lease/redislease", "github.com/redis/go-redis/v9", "go.uber.org/fx"},
-		"./internal/config":                {"./scheduler", "./metrics", "./jobs/redisstream", "github.com/redis/go-redis/v9"},
-		"./internal/heap":                  {"./internal/config", "./lease/redislease", "github.com/redis/go-redis/v9", "go.uber.org/dig"},
+		"./metrics":                        {"./config", "./lease/redislease", "github.com/redis/go-redis/v9", "go.uber.org/fx"},
+		"./config":                         {"./scheduler", "./metrics", "./jobs/redisstream", "github.com/redis/go-redis/v9"},
+		"./internal/heap":                  {"./config", "./lease/redislease", "github.com/redis/go-redis/v9", "go.uber.org/dig"},
 		"./cmd/worker":                     {"github.com/robfig/cron/v3", "testing", "./lease/leasetest", "./internal/redistest", "./scheduler"},
 		"./cmd/worker/internal/cli":        {"./scheduler", "./metrics", "go.uber.org/fx", "github.com/redis/go-redis/v9"},
 		"./cmd/worker/internal/daemon":     {"./cmd/worker/internal/cli", "./fleet", "github.com/spf13/cobra", "./cmd/worker/internal/filetest"},
@@ -68,8 +68,8 @@ func TestRulesRefuse(t *testing.T) {
 		"./cmd/worker/internal/registry":   {"./cmd/worker/internal/stores", "./lease", "./scheduler"},
 		"./cmd/worker/internal/configfile": {"./cmd/worker/internal/registry", "github.com/spf13/cobra"},
 		"./cmd/worker/internal/output":     {"./fleet", "./cmd/worker/internal/exitcode"},
-		"./examples/quickstart":            {"./internal/config", "go.uber.org/fx", "github.com/stretchr/testify/require", "github.com/spf13/cobra"},
-		"./lease/leasetest":                {"./internal/config", "go.uber.org/fx"},
+		"./examples/quickstart":            {"./config", "go.uber.org/fx", "github.com/stretchr/testify/require", "github.com/spf13/cobra"},
+		"./lease/leasetest":                {"./config", "go.uber.org/fx"},
 	} {
 		for _, imported := range imports {
 			t.Run(pkg+" "+imported, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestRulesRefuse(t *testing.T) {
 func TestProductRefusesTestCode(t *testing.T) {
 	for _, pkg := range []string{
 		"./lease", "./internal/protocol", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lock", "./election", "./jobs", "./jobs/http",
-		"./scheduler", "./metrics", "./internal/config", "./fence", "./fence/httpfence", "./fence/sqlfence", "./internal/heap",
+		"./scheduler", "./metrics", "./config", "./fence", "./fence/httpfence", "./fence/sqlfence", "./internal/heap",
 		"./cmd/worker", "./examples/quickstart", "./new",
 	} {
 		for _, imported := range []string{
@@ -125,13 +125,13 @@ func TestRulesAllow(t *testing.T) {
 		"./fleet":                      {"./internal/protocol", "./jobs", "./jobs/schedule"},
 		"./scheduler":                  {"./fleet", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/heap", "github.com/cenkalti/backoff/v7"},
 		"./metrics":                    {"./scheduler", "./lock", "github.com/prometheus/client_golang/prometheus/promhttp"},
-		"./internal/config":            {"./jobs/http", "go.yaml.in/yaml/v4"},
+		"./config":                     {"./jobs/http", "go.yaml.in/yaml/v4"},
 		"./internal/heap":              {"container/heap"},
 		"./internal/redistest":         {"testing", "github.com/redis/go-redis/v9", "./lease/memlease", "net/http/httptest"},
 		"./cmd/worker":                 {"./cmd/worker/internal/cli", "./jobs/exec", "time/tzdata"},
-		"./cmd/worker/internal/cli":    {"./cmd/worker/internal/daemon", "./internal/config", "./fleet", "github.com/spf13/cobra"},
-		"./cmd/worker/internal/daemon": {"./internal/config", "./metrics", "./scheduler", "./jobs/exec", "go.uber.org/fx"},
-		"./cmd/worker/internal/stores": {"./internal/config", "./lease/redislease", "github.com/redis/go-redis/v9"},
+		"./cmd/worker/internal/cli":    {"./cmd/worker/internal/daemon", "./config", "./fleet", "github.com/spf13/cobra"},
+		"./cmd/worker/internal/daemon": {"./config", "./metrics", "./scheduler", "./jobs/exec", "go.uber.org/fx"},
+		"./cmd/worker/internal/stores": {"./config", "./lease/redislease", "github.com/redis/go-redis/v9"},
 		"./examples/quickstart":        {"./scheduler", "./lease/redislease", "github.com/redis/go-redis/v9", "./metrics"},
 	} {
 		t.Run(pkg, func(t *testing.T) { require.Empty(t, made(pkg, imports...).check()) })

@@ -101,8 +101,8 @@ var layers = map[string]layer{
 		},
 		"it turns events into series, whatever store they come from",
 	},
-	"./internal/config/...": {
-		[]string{"./internal/config/...", "./jobs/...", "./internal/...", "go.yaml.in/yaml/..."},
+	"./config/...": {
+		[]string{"./config/...", "./jobs/...", "./internal/...", "go.yaml.in/yaml/..."},
 		"it describes the daemon's parts and builds none of them",
 	},
 	"./cmd/worker": {
@@ -111,7 +111,7 @@ var layers = map[string]layer{
 	},
 	"./cmd/worker/internal/cli": {
 		[]string{
-			"./cmd/worker/internal/...", "./internal/config", "./fleet", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/editdistance",
+			"./cmd/worker/internal/...", "./config", "./fleet", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/editdistance",
 			"github.com/spf13/cobra/...",
 		},
 		"a command asks the fleet or starts the daemon, and knows no scheduler and no client of Redis",
@@ -120,7 +120,7 @@ var layers = map[string]layer{
 		[]string{
 			"./cmd/worker/internal/configfile", "./cmd/worker/internal/doctor", "./cmd/worker/internal/exitcode",
 			"./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/stores",
-			"./internal/config", "./internal/...", "./jobs/...", "./metrics", "./scheduler", "github.com/google/uuid",
+			"./config", "./internal/...", "./jobs/...", "./metrics", "./scheduler", "github.com/google/uuid",
 			"github.com/lmittmann/tint", "github.com/prometheus/...", "go.uber.org/dig", "go.uber.org/fx/...", "golang.org/x/term",
 		},
 		"the running worker wires its parts and knows no commands",
@@ -128,20 +128,20 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/doctor": {
 		[]string{
 			"./cmd/worker/internal/exitcode", "./cmd/worker/internal/output", "./cmd/worker/internal/stores",
-			"./internal/config", "./fleet", "./jobs", "./lease/...", "./internal/protocol", "github.com/redis/go-redis/...",
+			"./config", "./fleet", "./jobs", "./lease/...", "./internal/protocol", "github.com/redis/go-redis/...",
 		},
 		"its checks run in a command and at the start of a worker, so they know neither",
 	},
 	"./cmd/worker/internal/stores": {
-		[]string{"./cmd/worker/internal/exitcode", "./internal/config", "./lease/...", "./internal/protocol", "github.com/redis/go-redis/..."},
+		[]string{"./cmd/worker/internal/exitcode", "./config", "./lease/...", "./internal/protocol", "github.com/redis/go-redis/..."},
 		"it makes a store of a configuration, whoever uses it",
 	},
 	"./cmd/worker/internal/registry": {
-		[]string{"./cmd/worker/internal/exitcode", "./internal/config", "./jobs/...", "./internal/...", "github.com/redis/go-redis/..."},
+		[]string{"./cmd/worker/internal/exitcode", "./config", "./jobs/...", "./internal/...", "github.com/redis/go-redis/..."},
 		"it makes jobs of a configuration, whoever runs them",
 	},
 	"./cmd/worker/internal/configfile": {
-		[]string{"./cmd/worker/internal/exitcode", "./internal/config"},
+		[]string{"./cmd/worker/internal/exitcode", "./config"},
 		"it reads the file, whatever is made of it",
 	},
 	"./cmd/worker/internal/output": {
@@ -164,7 +164,7 @@ type ban struct {
 var forbidden = func() map[string]ban {
 	var (
 		programs = []string{"./cmd/worker/...", "./examples/...", module}
-		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./test/...",
+		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./solotest", "./test/...",
 			"./cmd/worker/internal/filetest"}
 		daemon     = []string{"./cmd/worker/..."}
 		and        = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
@@ -174,8 +174,8 @@ var forbidden = func() map[string]ban {
 		daemonOnly = ban{"the command line and its output are the daemon's", daemon}
 	)
 	return map[string]ban{
-		"./internal/config/...": {"configuration files are the daemon's; libraries take parameters and options",
-			and(daemon, []string{"./internal/config/..."})},
+		"./config/...": {"configuration files are the daemon's; libraries take parameters and options",
+			and(daemon, []string{"./config/..."})},
 		"./lease/memlease/...": store,
 		"./lease/redislease/...": {store.reason,
 			and(store.except, []string{"./lease/redislease/..."})},

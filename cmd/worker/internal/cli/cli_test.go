@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 )
 
 // printedBy calls the program, which must succeed, and returns what it prints.

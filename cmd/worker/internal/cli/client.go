@@ -15,8 +15,8 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/internal/config"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/configfile"
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 )
 
 // defaultFile is the configuration without --config.

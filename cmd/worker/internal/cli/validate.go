@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 )
 
 // File is a configuration file. The flags and the environment of the start hold for each reading of

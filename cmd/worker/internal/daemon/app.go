@@ -15,7 +15,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/metrics"

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 )
 
 var quiet = slog.New(slog.DiscardHandler)

@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/solotick/solotick/cmd/worker/internal/configfile"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 )
 
 // SupervisorCommand is the argument that makes this program the supervisor of exec jobs.

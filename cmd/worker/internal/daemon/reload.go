@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/configfile"
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/joined"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"

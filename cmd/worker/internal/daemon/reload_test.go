@@ -21,7 +21,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/configfile"
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/metrics"

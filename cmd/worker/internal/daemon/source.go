@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/solotick/solotick/cmd/worker/internal/configfile"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 )
 
 // source has the configuration of a running replica, and where its changes come from.

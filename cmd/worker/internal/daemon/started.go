@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/doctor"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 )
 
 const (

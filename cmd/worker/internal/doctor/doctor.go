@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 )
 

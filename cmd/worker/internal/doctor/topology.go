@@ -14,7 +14,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 )
 
 // CheckServers checks each server of the configured store: of Redis, a Cluster or a quorum, and the

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/joined"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 )
 

@@ -3,7 +3,7 @@ package config_test
 import (
 	"fmt"
 
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 )
 
 func Example() {

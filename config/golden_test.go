@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 )
 
 var update = flag.Bool("update", false, "write testdata/faults.txt")
@@ -32,7 +32,7 @@ func TestTheTextsOfFaultsAreKnown(t *testing.T) {
 	require.NoError(t, err)
 	have := strings.Split(b.String(), "\n\n")
 	for i, one := range strings.Split(string(want), "\n\n") {
-		require.Equal(t, one, have[min(i, len(have)-1)], "go test ./internal/config -update writes the file; read what changed")
+		require.Equal(t, one, have[min(i, len(have)-1)], "go test ./config -update writes the file; read what changed")
 	}
 	require.Equal(t, len(want), b.Len())
 }

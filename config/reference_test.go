@@ -14,7 +14,7 @@ import (
 
 var writeReference = flag.Bool("reference", false, "write the tables of docs/configuration.md")
 
-const referencePage = "../../docs/configuration.md"
+const referencePage = "../docs/configuration.md"
 
 // The tables of the page between <!-- keys: NAME --> and <!-- end --> are made from the tables of
 // keys.
@@ -33,7 +33,7 @@ func TestTheReferenceListsEveryKey(t *testing.T) {
 		require.NoError(t, os.WriteFile(referencePage, []byte(page), 0o600))
 		return
 	}
-	require.Equal(t, page, string(text), "go test ./internal/config -reference writes the page")
+	require.Equal(t, page, string(text), "go test ./config -reference writes the page")
 }
 
 func referenceTables() map[string][]row {

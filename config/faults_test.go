@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/config"
+	"github.com/solotick/solotick/config"
 )
 
 // secret is in every variable of the tests' environment that errors must not show.
