@@ -12,6 +12,10 @@ type layer struct {
 // layers has the packages whose imports are listed. The longest pattern that matches a package is its layer; packages
 // without one may import whatever is not forbidden.
 var layers = map[string]layer{
+	module: {
+		[]string{"./scheduler", "./fleet", "./jobs", "./lease", "./lock", "./lease/redislease", "github.com/redis/go-redis/..."},
+		"one import for a service ties the parts together; it links no console, metrics or kind of job",
+	},
 	"./internal/protocol": {
 		nil,
 		"every store and all who use leases build on it, so it imports only the standard library",
@@ -155,7 +159,7 @@ type ban struct {
 // forbidden has imports that only a few packages may have, directly or by way of other modules.
 var forbidden = func() map[string]ban {
 	var (
-		programs = []string{"./cmd/worker/...", "./examples/..."}
+		programs = []string{"./cmd/worker/...", "./examples/...", module}
 		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./test/...",
 			"./cmd/worker/internal/filetest"}
 		daemon  = []string{"./cmd/worker/..."}
