@@ -36,8 +36,8 @@ func (f *fixture) audited(n int) (requests []string) {
 			f.Fatalf("a page has %d entries, want at most %d", len(page.Entries), n)
 		}
 		for _, e := range page.Entries {
-			if strings.HasPrefix(e.Request, f.name) {
-				requests = append(requests, strings.TrimPrefix(e.Request, f.name))
+			if mine, ok := strings.CutPrefix(e.Request, f.name); ok {
+				requests = append(requests, mine)
 			}
 		}
 		if cursor = page.Next; cursor == "" {
