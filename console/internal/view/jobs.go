@@ -9,6 +9,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/jobs/schedule"
 )
 
 // JobsPage shows the jobs that a query chooses, a page of them at a time.
@@ -65,6 +66,8 @@ type JobRow struct {
 	Replicas    []string     `json:"replicas"` // that serve it, without those that are stopping
 	Unserved    bool         `json:"unserved"` // it is certain that none does
 	Definitions []Definition `json:"revisions"`
+
+	schedule *schedule.Schedule // nil where there is none
 }
 
 // Pause says who paused a job, since when and why.
@@ -193,7 +196,8 @@ func (s *Snapshot) row(j *fleet.JobStatus, states stateSet, now time.Time) JobRo
 	if r.Leader {
 		r.Schedule = ""
 	}
-	r.ScheduleWords = s.scheduleWords(j)
+	r.schedule = s.schedule(j)
+	r.ScheduleWords = r.WordsIn(nil)
 	if j.LastSuccess != nil {
 		r.Success = Time{j.LastSuccess.Moment()}
 	}
@@ -225,10 +229,29 @@ func (s *Snapshot) groups(j *fleet.JobStatus) []string {
 	return nil
 }
 
-// scheduleWords says in words when a job runs; the schedule itself where there are none.
-func (s *Snapshot) scheduleWords(j *fleet.JobStatus) string {
-	if j.Spec.Leader {
-		return "all the time, on one replica"
+// schedule returns the schedule of a job; nil of a leader task, and where it is not known.
+func (s *Snapshot) schedule(j *fleet.JobStatus) *schedule.Schedule {
+	if job := s.Given[j.Name]; job != nil && !j.Spec.Leader {
+		return job.Schedule()
 	}
-	return j.Schedule
+	return j.ScheduleOf()
 }
+
+// WordsIn is ScheduleWords in another language; see [schedule.Schedule.Words] for translate.
+func (r JobRow) WordsIn(translate func(phrase string) string) string {
+	return wordsIn(r.schedule, r.Schedule, r.Leader, translate)
+}
+
+func wordsIn(s *schedule.Schedule, spec string, leader bool, translate func(string) string) string {
+	switch {
+	case leader && translate != nil:
+		return cmp.Or(translate(leaderWords), leaderWords)
+	case leader:
+		return leaderWords
+	case s == nil:
+		return spec
+	}
+	return s.Words(translate)
+}
+
+const leaderWords = "all the time, on one replica"
