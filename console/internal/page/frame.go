@@ -13,8 +13,9 @@ type frame struct {
 	Context
 	Title string
 
-	name string         // of the page
-	zone *time.Location // that was chosen; nil for that of each job
+	name    string         // of the page
+	jobZone string         // of the job that it is about; "" for none
+	zone    *time.Location // that was chosen; nil for that of each job
 }
 
 // T returns a text of the catalogue in the language of the page. Its arguments take the places of %s and %d.
@@ -97,14 +98,6 @@ func (f *frame) link(path string, v url.Values) string {
 	return f.Prefix + path + "?" + v.Encode()
 }
 
-// Job returns the URL of a job's page.
-func (f *frame) Job(name string) string { return f.To("/jobs/" + url.PathEscape(name)) }
-
-// Tick returns the URL of a tick's page.
-func (f *frame) Tick(job string, at time.Time) string {
-	return f.To(fmt.Sprintf("/jobs/%s/ticks/%d", url.PathEscape(job), at.UnixMilli()))
-}
-
 // Here returns the URL of this page, which is what a change of the fleet fetches again.
 func (f *frame) Here() string {
 	if len(f.Query) == 0 {
@@ -138,6 +131,3 @@ func (f *frame) query() url.Values {
 	}
 	return v
 }
-
-// Since returns how long ago an instant was.
-func (f *frame) Since(at any) time.Duration { return max(0, f.Now.Sub(instant(at))) }

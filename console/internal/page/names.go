@@ -4,35 +4,35 @@ import (
 	"github.com/solotick/solotick/console/internal/view"
 )
 
-// nameOf returns the template that shows a view, and what the title of the page names besides.
-func nameOf(shown any) (name, title string) {
+// nameOf returns the template that shows a view, and the job that it is about, with its zone.
+func nameOf(shown any) (name, job, zone string) {
 	switch v := shown.(type) {
 	case view.JobsPage:
-		return "jobs", ""
+		return "jobs", "", ""
 	case view.JobPage:
-		return "job", v.Job
+		return "job", v.Job, v.Timezone
 	case view.TickPage:
-		return "tick", v.Job
+		return "tick", v.Job, v.Timezone
 	case view.WhyPage:
-		return "why", v.Job
+		return "why", v.Job, v.Timezone
 	case view.TimelinePage:
-		return "timeline", ""
+		return "timeline", "", ""
 	case view.LoadPage:
-		return "load", ""
+		return "load", "", ""
 	case view.FleetPage:
-		return "fleet", ""
+		return "fleet", "", ""
 	case view.LocksPage:
-		return "locks", ""
+		return "locks", "", ""
 	case view.AuditPage:
-		return "audit", ""
+		return "audit", "", ""
 	case LoginPage:
-		return "login", ""
+		return "login", "", ""
 	case ConfirmPage:
-		return "confirm", ""
+		return "confirm", "", ""
 	case DonePage:
-		return "done", ""
+		return "done", "", ""
 	case ErrorPage:
-		return "error", ""
+		return "error", "", ""
 	}
-	return "", ""
+	return "", "", ""
 }

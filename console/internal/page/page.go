@@ -54,12 +54,12 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 
 // Render writes the page of a view as HTML. Its error is that of the writer, or says that no page shows such a view.
 func Render(w io.Writer, c Context, shown any) error {
-	name, title := nameOf(shown)
+	name, title, jobZone := nameOf(shown)
 	t := templates()[name]
 	if t == nil {
 		return fmt.Errorf("page: no page shows a %T", shown)
 	}
-	f := &frame{Context: c, name: name}
+	f := &frame{Context: c, name: name, jobZone: jobZone}
 	f.Lang = cmp.Or(known(c.Lang), English)
 	f.zone = location(c.Zone)
 	if c.Now.IsZero() {
