@@ -194,3 +194,5 @@ func (s *faultyStore) remove(t require.TestingT, job string) {
 	require.NoError(t, err)
 	require.Equal(t, protocol.RecordRemoved, a.Status)
 }
+
+func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
