@@ -120,7 +120,7 @@ var layers = map[string]layer{
 		[]string{
 			"./cmd/worker/internal/configfile", "./cmd/worker/internal/doctor", "./cmd/worker/internal/exitcode",
 			"./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/stores",
-			"./config", "./internal/...", "./jobs/...", "./metrics", "./scheduler", "github.com/google/uuid",
+			"./config", "./console", "./internal/...", "./jobs/...", "./lease", "./metrics", "./scheduler", "github.com/google/uuid",
 			"github.com/lmittmann/tint", "github.com/prometheus/...", "go.uber.org/dig", "go.uber.org/fx/...", "golang.org/x/term",
 		},
 		"the running worker wires its parts and knows no commands",
