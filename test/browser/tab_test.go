@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,11 +30,10 @@ type tab struct {
 
 // look says how a tab shows pages.
 type look struct {
-	width      int
-	dark       bool
-	withoutJS  bool
-	language   string
-	reduceData bool
+	width     int
+	dark      bool
+	withoutJS bool
+	language  string
 }
 
 func newTab(t *testing.T, l look) *tab {
@@ -207,12 +207,13 @@ func (p *tab) screenshot() []byte {
 	return png
 }
 
-// quiet fails the test if the console of the page said that anything is wrong, or a request went to another host.
-func (p *tab) quiet(host string) {
+// quiet fails the test if the console of the page said that anything is wrong, but for what has one of the texts, or a
+// request went to another host.
+func (p *tab) quiet(host string, but ...string) {
 	p.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	require.Empty(p.t, p.errors)
+	require.Empty(p.t, without(p.errors, but...))
 	for _, request := range p.requests {
 		u, err := url.Parse(request)
 		require.NoError(p.t, err)
@@ -223,4 +224,14 @@ func (p *tab) quiet(host string) {
 func quoted(s string) string {
 	text, _ := json.Marshal(s)
 	return string(text)
+}
+
+// without returns the list without what has one of the texts.
+func without(list []string, texts ...string) (rest []string) {
+	for _, s := range list {
+		if !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(s, text) }) {
+			rest = append(rest, s)
+		}
+	}
+	return rest
 }
