@@ -97,7 +97,10 @@ func Jobs(s *Snapshot, q JobsQuery, now time.Time) JobsPage {
 	p.Matching = len(found)
 	p.States, p.Groups, p.Replicas = match.choices()
 	slices.SortFunc(found, func(a, b sortable) int { return a.place.compare(b.place, q.Descending) })
-	from, to := q.window(found)
+	from, to := window(len(found), q.Limit, q.After, q.Before, func(cursor string) (int, bool) {
+		c, _ := decodeJobCursor(cursor)
+		return slices.BinarySearchFunc(found, place{c.Key, c.Name}, func(s sortable, p place) int { return s.compare(p, q.Descending) })
+	})
 	p.Jobs = make([]JobRow, 0, to-from)
 	for _, f := range found[from:to] {
 		p.Jobs = append(p.Jobs, s.row(&s.Status.Jobs[f.index], f.states, now))
@@ -105,8 +108,11 @@ func Jobs(s *Snapshot, q JobsQuery, now time.Time) JobsPage {
 	if to < len(found) && to > from {
 		p.Next = q.cursor(found[to-1])
 	}
-	if from > 0 && from < len(found) {
+	switch {
+	case from > 0 && from < len(found):
 		p.Previous = q.cursor(found[from])
+	case from > 0: // what was after the cursor has gone
+		p.Previous = q.After
 	}
 	return p
 }
@@ -163,27 +169,6 @@ func (q JobsQuery) place(j *fleet.JobStatus, states stateSet) place {
 
 func (q JobsQuery) cursor(s sortable) string {
 	return jobCursor{Sort: q.Sort, Descending: q.Descending, Key: s.key, Name: s.name}.String()
-}
-
-// window returns which of the jobs in order are on the page.
-func (q JobsQuery) window(list []sortable) (from, to int) {
-	limit := cmp.Or(q.Limit, DefaultLimit)
-	at := func(cursor string) (int, bool) {
-		c, _ := decodeJobCursor(cursor)
-		return slices.BinarySearchFunc(list, place{c.Key, c.Name}, func(s sortable, p place) int { return s.compare(p, q.Descending) })
-	}
-	switch {
-	case q.After != "":
-		n, exact := at(q.After)
-		if exact {
-			n++
-		}
-		return n, min(n+limit, len(list))
-	case q.Before != "":
-		n, _ := at(q.Before)
-		return max(0, n-limit), n
-	}
-	return 0, min(limit, len(list))
 }
 
 func (s *Snapshot) row(j *fleet.JobStatus, states stateSet, now time.Time) JobRow {

@@ -159,3 +159,23 @@ func (p *parameters) jobCursor(name string, q JobsQuery) string {
 	}
 	return ""
 }
+
+// window returns which rows of a list in order are on the page after one cursor, or before another. search finds the place of
+// a cursor, and whether its row is still there.
+func window(rows, limit int, after, before string, search func(cursor string) (int, bool)) (from, to int) {
+	if limit < 1 {
+		limit = DefaultLimit
+	}
+	switch {
+	case after != "":
+		n, exact := search(after)
+		if exact {
+			n++
+		}
+		return n, min(n+limit, rows)
+	case before != "":
+		n, _ := search(before)
+		return max(0, n-limit), n
+	}
+	return 0, min(limit, rows)
+}

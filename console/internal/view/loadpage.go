@@ -60,13 +60,6 @@ type PeakJob struct {
 	Suggestion string `json:"suggestion"`
 }
 
-// Durations are how long the runs of a job took.
-type Durations struct {
-	Runs   int // that were measured; 0 when it is not known
-	Median time.Duration
-	P90    time.Duration
-}
-
 // Load shows the runs to come. durations has those jobs of which more is known than their newest run, which is in s.
 func Load(s *Snapshot, durations map[string]Durations, q LoadQuery, now time.Time) LoadPage {
 	return LoadPage{Head: s.head(now), Query: q}

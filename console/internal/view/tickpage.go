@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"time"
 
 	"github.com/solotick/solotick/fleet"
@@ -53,7 +54,7 @@ type Attempt struct {
 // have made it run.
 type WhyPage struct {
 	TickPage
-	Asked  []Asked `json:"asked"`
+	Asked  []Asked `json:"asked"`  // first to last; then the live replicas, where the tick may run yet
 	Policy string  `json:"policy"` // such as "overlap: forbid"; "" when none decided
 	Remedy string  `json:"remedy"` // what would have made it run; "" when it ran
 }
@@ -61,17 +62,86 @@ type WhyPage struct {
 // Asked is somebody who asked for a tick, or could, and the answer.
 type Asked struct {
 	By     string `json:"by"`
-	At     Time   `json:"at"`     // none when it did not ask
-	Answer string `json:"answer"` // a word, such as granted, taken_over, skipped, serves_not, no_room or stopping
+	At     Time   `json:"at"` // none when it did not ask
+	Answer Answer `json:"answer"`
 	Text   string `json:"text"`
 }
 
 // Tick shows the tick that e explains.
 func Tick(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) TickPage {
-	return TickPage{Head: s.head(now), Query: q, Job: e.Job, Tick: Time{e.Tick}, ID: e.ID, Verdict: e.Verdict, Text: e.Text, Entry: e.Entry}
+	p := TickPage{
+		Head: s.head(now), Query: q, Job: e.Job, Tick: Time{e.Tick}, ID: e.ID, Verdict: e.Verdict, Text: e.Text, Entry: e.Entry,
+		Attempts: []Attempt{}, Output: []string{},
+	}
+	if j := s.job(e.Job); j != nil {
+		p.Timezone = j.Timezone
+		if sched := s.schedule(j); sched != nil && !e.Tick.IsZero() {
+			p.Earlier, p.Later = Time{sched.Before(e.Tick)}, Time{sched.Next(e.Tick)}
+		}
+	}
+	p.Events = s.events(e.Facts, zoneOf(q.Zone, p.Timezone))
+	if e.Entry == nil {
+		return p
+	}
+	p.Lateness = lateness(*e.Entry)
+	p.Attempts = attempts(*e.Entry)
+	if _, output, ok := strings.Cut(strings.TrimRight(e.Entry.Error, "\n"), "\n"); ok {
+		p.Output = strings.Split(output, "\n")
+	}
+	return p
+}
+
+// job returns a job of the snapshot; nil when it is not there.
+func (s *Snapshot) job(name string) *fleet.JobStatus {
+	for i := range s.Status.Jobs {
+		if s.Status.Jobs[i].Name == name {
+			return &s.Status.Jobs[i]
+		}
+	}
+	return nil
+}
+
+// attempts lists who held a tick, first to last.
+func attempts(e fleet.Entry) []Attempt {
+	list := []Attempt{}
+	before := 0
+	for _, h := range e.Holders {
+		a := Attempt{
+			Number: h.Attempt, Replica: h.Replica, Token: h.Token, Granted: Time{h.From}, Started: Time{h.From}, Ended: Time{h.To},
+			Took: Millis(max(0, h.To.Sub(h.From))), End: "expired", Retries: max(0, h.Attempt-before-1), NextBy: h.Next,
+		}
+		if h.Released {
+			a.End = "released"
+		}
+		before = h.Attempt
+		list = append(list, a)
+	}
+	if e.Token == 0 || e.IsRange() {
+		return list
+	}
+	granted := time.UnixMicro(e.Token).UTC() // a token is the store's time, or a little more
+	if !e.Started.IsZero() && e.Started.Before(granted) {
+		granted = e.Started
+	}
+	last := Attempt{
+		Number: e.Attempts, Replica: e.Replica, Token: e.Token, Granted: Time{granted}, Started: Time{e.Started}, Ended: Time{e.Ended},
+		Took: Millis(e.Took()), End: string(e.Outcome), Retries: max(0, e.Attempts-before-1),
+	}
+	last.Error, _, _ = strings.Cut(e.Error, "\n")
+	if e.State != fleet.Settled {
+		last.End = string(e.State)
+	}
+	return append(list, last)
 }
 
 // Why explains the tick that e explains.
 func Why(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) WhyPage {
-	return WhyPage{TickPage: Tick(s, e, q, now)}
+	p := WhyPage{TickPage: Tick(s, e, q, now), Policy: e.Policy, Remedy: e.Remedy}
+	zone := zoneOf(q.Zone, p.Timezone)
+	p.Asked = answers(e, zone)
+	switch e.Verdict {
+	case fleet.Undecided, fleet.Future, fleet.Verdict(fleet.Waiting), fleet.Verdict(fleet.Free):
+		p.Asked = append(p.Asked, s.candidates(e.Job)...)
+	}
+	return p
 }

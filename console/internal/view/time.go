@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -45,6 +46,15 @@ func (m *Millis) UnmarshalJSON(text []byte) error {
 	err := json.Unmarshal(text, &n)
 	*m = Millis(time.Duration(n) * time.Millisecond)
 	return err
+}
+
+// zoneOf returns the zone in which a page shows times: the one that was asked for, or else the job's; UTC when neither is
+// known.
+func zoneOf(asked, job string) *time.Location {
+	if zone, err := time.LoadLocation(cmp.Or(asked, job)); err == nil {
+		return zone
+	}
+	return time.UTC
 }
 
 // until returns the time from now to t, 0 at least and where t is zero.
