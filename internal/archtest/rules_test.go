@@ -184,7 +184,7 @@ var forbidden = func() map[string]ban {
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
 			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./election/...", "./fleet/...", "./console/...", "./scheduler/...",
-				"./metrics/...", "./internal/record", "./internal/wire"})},
+				"./metrics/...", "./internal/record", "./internal/wire", "./internal/heartbeat"})},
 		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
 			and(tests, []string{"./internal/record", "./lease/driver/..."})},
 
