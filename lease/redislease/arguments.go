@@ -49,12 +49,11 @@ func (a *arguments) set(i int, s string) {
 	a.list[i] = span{from, len(a.text)}
 }
 
-// appendTo appends the arguments to those of a command. Each is a pointer to a string, which go-redis sends as the string.
+// appendTo appends the arguments to those of a command.
 func (a *arguments) appendTo(args []any) []any {
-	all, texts := string(a.text), make([]string, len(a.list))
-	for i, s := range a.list {
-		texts[i] = all[s.from:s.to]
-		args = append(args, &texts[i])
+	all := string(a.text)
+	for _, s := range a.list {
+		args = append(args, all[s.from:s.to])
 	}
 	return args
 }
