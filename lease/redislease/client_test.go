@@ -105,6 +105,29 @@ func TestRequestsOfOneMomentTravelTogether(t *testing.T) {
 	require.LessOrEqual(t, r.proxy.Connections(), 8) // six, and those that were dialled while another became free
 }
 
+func TestCallsDoNotWaitForHangingAnswers(t *testing.T) {
+	r := newRig(t, redislease.WithTimeout(20*time.Second))
+	claims := func(n int, what string) *sync.WaitGroup {
+		var all sync.WaitGroup
+		for i := range n {
+			all.Go(func() {
+				_, err := r.store.Claim(t.Context(), claimOf(fmt.Sprint(what, i), 0, "a", "r"))
+				assert.NoError(t, err)
+			})
+		}
+		return &all
+	}
+	r.proxy.Delay(50 * time.Millisecond)
+	claims(64, "opens").Wait() // connections
+	r.proxy.Delay(0)
+	r.proxy.Partition(proxytest.Replies)
+	r.proxy.ResetCounts()
+	all := claims(3, "lock") // the third would wait for the others, if they were answered soon
+	require.Eventually(t, func() bool { return r.proxy.CommandsByName()["EVALSHA"] == 3 }, 20*time.Second, time.Millisecond)
+	r.proxy.Heal()
+	all.Wait()
+}
+
 func TestHoweverManyRenewTheConnectionsStayFew(t *testing.T) {
 	r := newRig(t)
 	lock := granted(t, r.store, claimOf("lock", 0, "a", "r"))

@@ -2,7 +2,7 @@ package redislease
 
 import "time"
 
-// lanes is how many round trips the store has under way at once, to each server. Mostly two are used: see [lane.ready]. The
+// lanes is how many round trips the store has under way at once, to each server. Mostly two are used: see [traffic.share]. The
 // others are for when a connection hangs.
 const lanes = 4
 
@@ -34,9 +34,6 @@ func (t *traffic) free() (lane int, ok bool) {
 	}
 	return 0, false
 }
-
-// idle reports whether nothing is under way.
-func (t *traffic) idle() bool { return t.flights == [lanes]flight{} }
 
 // underWay is how much is under way and may be answered soon.
 func (t *traffic) underWay(now time.Time) (n int) {
