@@ -20,7 +20,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lock"
 )
 

@@ -16,9 +16,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/solotick/solotick/election"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
-	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Cancelled is the answer to [Fleet.Cancel].

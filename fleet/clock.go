@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // ErrClock is matched by the error of a command that was refused because the store's clock cannot be trusted. The error is a

@@ -9,8 +9,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // definitionsOf names the journal that holds the definitions of a job, a note for each revision: apart from its facts, which

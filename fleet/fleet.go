@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // DefaultAge is how long outcomes are shown unless [WithAge] says otherwise.

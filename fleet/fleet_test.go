@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // world is a fleet on a store in memory, in a bubble whose clock begins at 2000-01-01 00:00 UTC.

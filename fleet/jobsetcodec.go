@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // A set of jobs is kept as one part, or as a root that names several: two sets that differ by one job have most of their

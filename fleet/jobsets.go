@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // JobSets keeps sets of jobs in a store, and reads those that heartbeats name: each distinct set once. It is safe for

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // In JSON times are RFC 3339 with milliseconds in UTC, null where there is none; durations are whole milliseconds, in

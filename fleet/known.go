@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // How long a call waits for the record of a job that has none: its replica may have been started, or got the job by an

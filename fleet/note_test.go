@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func TestANoteIsReadAsItWasWritten(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // aheadLimit is how far a watermark may lie in the future before that is worth a word.

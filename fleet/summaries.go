@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // asked is a job that Status looks at.

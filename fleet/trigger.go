@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // TriggerOptions are what a trigger needs besides the job. By is required.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Verdict is the word for what became of a tick: an outcome, a [State], or one of these.

@@ -49,6 +49,30 @@ func (r *Registry) Add(jobs ...*Job) error {
 	return nil
 }
 
+// Set adds jobs, each in place of the job that has its name, if there is one. Of several jobs of one
+// name the last one stays. Jobs that are nil are left out.
+func (r *Registry) Set(jobs ...*Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byName == nil {
+		r.byName = make(map[string]*Job, len(jobs))
+	}
+	for _, job := range jobs {
+		if job != nil {
+			r.byName[job.Name()] = job
+		}
+	}
+}
+
+// Remove removes the job of that name, and reports whether there was one.
+func (r *Registry) Remove(name string) (removed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, removed = r.byName[name]
+	delete(r.byName, name)
+	return removed
+}
+
 // Get returns the job of that name; ok reports whether there is one.
 func (r *Registry) Get(name string) (job *Job, ok bool) {
 	r.mu.RLock()

@@ -1,6 +1,6 @@
 package lease
 
-import "github.com/solotick/solotick/lease/protocol"
+import "github.com/solotick/solotick/internal/protocol"
 
 // Store grants leases; package protocol has the rest of what it is asked and answers.
 type Store = protocol.Store

@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // BenchmarkKeeper10000 measures the heap that 10,000 held leases take, contexts with their Done channels included, records of

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // With the store out of reach from the start, or from after some renewals, however it is out of reach.

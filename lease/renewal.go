@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Renewal reports to an observer how renewals went.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Renewer renews leases in batches and ends each at its deadline. It has no goroutine while nothing

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Lock is implemented by every kind of lock.

@@ -3,7 +3,7 @@ package lock
 import (
 	"context"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // maxTokens is the number of names whose newest token is remembered. It matters only when the store

@@ -3,8 +3,8 @@ package lock
 import (
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Event is something that happened to a lock in this process: one of the types below.

@@ -15,8 +15,8 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/memlease"
-	"github.com/solotick/solotick/lease/protocol"
 	"github.com/solotick/solotick/lock"
 )
 

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Hold is a lock that is held until it is released or lost. Always release it, also after a loss.

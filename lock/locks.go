@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Locks makes the locks of one store. They share one renewer and one subscription. It is safe for

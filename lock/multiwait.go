@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // freeTries is how often a [Multi] waits for a single lock before it takes all in order.

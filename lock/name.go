@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // ValidName reports whether s can be the name of a lock or an election. [Name] makes a name of any

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // abandoned holds what a claim may have got and nobody uses: a position in the queue, or a grant

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // pollInterval is the time between two reads of a watched lock without a notification.

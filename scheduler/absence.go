@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // lastHeartbeat is the newest one of those that serve a set of groups.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/memlease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // audit is the fleet's store, with a ledger of what it did. It sits behind every fault: what it writes down has happened.

@@ -3,8 +3,8 @@ package scheduler
 import (
 	"math/rand/v2"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // claimedLocked takes in the answer to a claim.

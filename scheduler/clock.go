@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // clockWords maps a replica's opinion of the store's clock to the word for it in heartbeats.

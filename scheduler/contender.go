@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/chain"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // contender claims the ticks of one job, or skips them. One goroutine at a time does so, and one request at a time is

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // renote is after how long a definition is noted again that the journal may have dropped.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // doubt holds a contender's knowledge of a record that has lost something.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // edition is a schedule that a job had from a time on, in Unix ms.

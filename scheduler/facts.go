@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // facts writes down what this replica notices, in the background: nothing waits for it. While the store is away a bounded

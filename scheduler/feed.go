@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // feed sends what this replica learns from records to the others, so that they need not look themselves. A report

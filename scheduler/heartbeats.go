@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // heartbeats holds what each member said last, by its holder: most say the same again and again, and to decode the jobs

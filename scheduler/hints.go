@@ -1,7 +1,7 @@
 package scheduler
 
 import (
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // hints holds the reports of other replicas about a job that no answer of the store has confirmed. They may be wrong:

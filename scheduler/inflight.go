@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // inflight limits how many contenders ask the store at one time, so that a store which is slow or saturated makes the fleet

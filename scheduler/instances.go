@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // instances finds other processes that use this replica's id, each of which overwrites the heartbeats of the others.

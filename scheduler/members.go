@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // sendHeartbeats sends heartbeats of this replica and reads those of the others, until ctx ends.

@@ -1,8 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // planLate decides about a tick that is later than its grace, and those after it.

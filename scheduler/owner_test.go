@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	tools "github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // known is when the replicas of a fleet have read one another's heartbeats often enough to rank themselves.

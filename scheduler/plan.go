@@ -1,8 +1,8 @@
 package scheduler
 
 import (
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // minGrace is the least misfire grace: a claim needs a moment to travel.

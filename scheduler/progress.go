@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // progressKind is the statement of a report about a tick.

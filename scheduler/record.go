@@ -3,8 +3,8 @@ package scheduler
 import (
 	"slices"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // syncedLocked takes in the record that the store has.

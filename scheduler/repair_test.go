@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	tools "github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Repair implements [protocol.Repairer]. Ticks that were skipped by the wrong clock come due again.

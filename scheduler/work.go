@@ -3,7 +3,7 @@ package scheduler
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // work does what there is to do now, one request after another, and leaves the rest to the timers. waited is for how long

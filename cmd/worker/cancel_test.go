@@ -15,8 +15,8 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // endless is a job whose command runs until it gets SIGTERM, of which it writes that into a file.

@@ -1,4 +1,4 @@
-/* The line of those who wait for a lock: lease/record/lock.go with one permit and TurnArrival. Who gives the lock back
+/* The line of those who wait for a lock: internal/record/lock.go with one permit and TurnArrival. Who gives the lock back
  * wakes the first in the line by a message that may be lost, and who waits looks again after a bounded time anyway.
  * README.md says more.
  *

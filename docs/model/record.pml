@@ -1,4 +1,4 @@
-/* What the store keeps of one name, and how it answers: lease/record without the policies (overlap, pause, trigger).
+/* What the store keeps of one name, and how it answers: internal/record without the policies (overlap, pause, trigger).
  *
  * Time is relative: left is how many ticks of the store's clock remain of a lease. Tokens count grants, since the store's
  * clock in microseconds rises between any two: see TOKEN.

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/lease/driver"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // FileStore keeps the records of a namespace in a directory that the processes of one machine share. The session knows the
@@ -56,7 +55,7 @@ func (d directory) update(ctx context.Context, name string, v any, f func() (cha
 		err = json.Unmarshal(text, v)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w: %w", protocol.ErrRecord, err)
+		return fmt.Errorf("%w: %w", driver.ErrRecord, err)
 	}
 	if !f() {
 		return nil

@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/lease/driver/drivertest"
 	"github.com/solotick/solotick/lease/leasetest"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // open opens a store in a directory of the test.
-func open(t *testing.T, namespace string) protocol.Store {
+func open(t *testing.T, namespace string) lease.Store {
 	t.Helper()
 	s, err := NewFileStore(t.TempDir(), namespace)
 	require.NoError(t, err)
@@ -28,8 +28,8 @@ func TestDirectoryKeepsTheContract(t *testing.T) {
 }
 
 func TestFileStoreKeepsTheContract(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) protocol.Store { return open(t, "greetings") },
-		leasetest.WithForget(func(t *testing.T, s protocol.Store) {
+	leasetest.Run(t, func(t *testing.T) lease.Store { return open(t, "greetings") },
+		leasetest.WithForget(func(t *testing.T, s lease.Store) {
 			dir := s.(*FileStore).dir
 			files, err := filepath.Glob(dir.path("*", ".json"))
 			require.NoError(t, err)

@@ -36,8 +36,9 @@ func made(pkg string, imports ...string) graph {
 
 func TestRulesRefuse(t *testing.T) {
 	for pkg, imports := range map[string][]string{
+		module:                             {"./metrics", "./lease/quorum", "./config", "./jobs/exec", "github.com/prometheus/client_golang/prometheus"},
 		"./lease":                          {"golang.org/x/sys/unix", "./jobs", "./lease/memlease", "./internal/clock", "github.com/google/uuid"},
-		"./lease/protocol":                 {"./lease", "./lease/record", "golang.org/x/sys/unix"},
+		"./internal/protocol":              {"./lease", "./internal/record", "golang.org/x/sys/unix"},
 		"./lease/driver":                   {"./jobs", "./lease", "./lease/memlease", "github.com/redis/go-redis/v9"},
 		"./lease/memlease":                 {"./jobs", "./lease", "github.com/redis/go-redis/v9", "./internal/redistest"},
 		"./lease/redislease":               {"./jobs", "./lease", "./scheduler", "./lease/memlease", "github.com/prometheus/client_golang/prometheus"},
@@ -75,7 +76,7 @@ func TestRulesRefuse(t *testing.T) {
 				found := made(pkg, imported, "fmt").check()
 				require.NotEmpty(t, found)
 				for _, v := range found {
-					require.Equal(t, pkg, "./"+short(v.pkg))
+					require.Equal(t, strings.TrimPrefix(pkg, "./"), short(v.pkg))
 					require.Equal(t, strings.TrimPrefix(imported, "./"), short(v.imported))
 					require.NotEmpty(t, v.reason)
 				}
@@ -86,7 +87,7 @@ func TestRulesRefuse(t *testing.T) {
 
 func TestProductRefusesTestCode(t *testing.T) {
 	for _, pkg := range []string{
-		"./lease", "./lease/protocol", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lock", "./election", "./jobs", "./jobs/http",
+		"./lease", "./internal/protocol", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lock", "./election", "./jobs", "./jobs/http",
 		"./scheduler", "./metrics", "./config", "./fence", "./fence/httpfence", "./fence/sqlfence", "./internal/heap",
 		"./cmd/worker", "./examples/quickstart", "./new",
 	} {
@@ -104,14 +105,14 @@ func TestProductRefusesTestCode(t *testing.T) {
 
 func TestRulesAllow(t *testing.T) {
 	for pkg, imports := range map[string][]string{
-		"./lease/protocol":             {"context", "crypto/rand"},
-		"./lease":                      {"./lease/protocol", "container/heap"},
-		"./lease/driver":               {"./lease/protocol", "./lease/record"},
-		"./lease/memlease":             {"./lease/protocol", "./lease/driver"},
-		"./lease/redislease":           {"./lease/protocol", "github.com/redis/go-redis/v9/maintnotifications", "embed"},
-		"./lease/leasetest":            {"./lease/protocol", "testing", "github.com/stretchr/testify/require", "pgregory.net/rapid"},
-		"./lease/quorum":               {"./lease", "./lease/protocol", "./lease/driver"},
-		"./lock":                       {"./lease", "./lease/protocol", "hash/fnv"},
+		"./internal/protocol":          {"context", "crypto/rand"},
+		"./lease":                      {"./internal/protocol", "container/heap"},
+		"./lease/driver":               {"./internal/protocol", "./internal/record"},
+		"./lease/memlease":             {"./internal/protocol", "./lease/driver"},
+		"./lease/redislease":           {"./internal/protocol", "github.com/redis/go-redis/v9/maintnotifications", "embed"},
+		"./lease/leasetest":            {"./internal/protocol", "testing", "github.com/stretchr/testify/require", "pgregory.net/rapid"},
+		"./lease/quorum":               {"./lease", "./internal/protocol", "./lease/driver"},
+		"./lock":                       {"./lease", "./internal/protocol", "hash/fnv"},
 		"./election":                   {"./lock", "./lease"},
 		"./fence":                      {"context", "sync"},
 		"./fence/sqlfence":             {"./fence", "database/sql"},
@@ -121,8 +122,8 @@ func TestRulesAllow(t *testing.T) {
 		"./jobs/exec":                  {"./jobs", "golang.org/x/sys/unix", "./internal/heap"},
 		"./jobs/redisstream":           {"./jobs", "github.com/redis/go-redis/v9", "embed"},
 		"./jobs/schedule":              {"github.com/robfig/cron/v3", "time/tzdata"},
-		"./fleet":                      {"./lease/protocol", "./jobs", "./jobs/schedule"},
-		"./scheduler":                  {"./fleet", "./lease", "./lease/protocol", "./jobs", "./jobs/schedule", "./internal/heap", "github.com/cenkalti/backoff/v7"},
+		"./fleet":                      {"./internal/protocol", "./jobs", "./jobs/schedule"},
+		"./scheduler":                  {"./fleet", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/heap", "github.com/cenkalti/backoff/v7"},
 		"./metrics":                    {"./scheduler", "./lock", "github.com/prometheus/client_golang/prometheus/promhttp"},
 		"./config":                     {"./jobs/http", "go.yaml.in/yaml/v4"},
 		"./internal/heap":              {"container/heap"},

@@ -12,40 +12,44 @@ type layer struct {
 // layers has the packages whose imports are listed. The longest pattern that matches a package is its layer; packages
 // without one may import whatever is not forbidden.
 var layers = map[string]layer{
-	"./lease/protocol": {
+	module: {
+		[]string{"./scheduler", "./fleet", "./jobs", "./lease", "./lock", "./lease/redislease", "github.com/redis/go-redis/..."},
+		"one import for a service ties the parts together; it links no console, metrics or kind of job",
+	},
+	"./internal/protocol": {
 		nil,
 		"every store and all who use leases build on it, so it imports only the standard library",
 	},
 	"./lease": {
-		[]string{"./lease/protocol"},
+		[]string{"./internal/protocol"},
 		"who takes a lease gets nothing but what stores are asked and answer",
 	},
-	"./lease/record": {
-		[]string{"./lease/protocol"},
+	"./internal/record": {
+		[]string{"./internal/protocol"},
 		"any store may build on it, so it knows leases only",
 	},
 	"./lease/driver": {
-		[]string{"./lease/protocol", "./lease/record", "./internal/keyqueue"},
+		[]string{"./internal/protocol", "./internal/record", "./internal/keyqueue"},
 		"the rules over any store of values, so it knows leases only",
 	},
 	"./lease/memlease": {
-		[]string{"./lease/protocol", "./lease/driver"},
+		[]string{"./internal/protocol", "./lease/driver"},
 		"a store knows leases and nothing of jobs",
 	},
 	"./lease/redislease/...": {
-		[]string{"./lease/protocol", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
+		[]string{"./internal/protocol", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/quorum/...": {
-		[]string{"./lease", "./lease/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue"},
+		[]string{"./lease", "./internal/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue"},
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {
-		[]string{"./lease", "./lease/protocol", "./internal/eventqueue"},
+		[]string{"./lease", "./internal/protocol", "./internal/eventqueue"},
 		"locks work on any store, so they know leases only",
 	},
 	"./election/...": {
-		[]string{"./lease", "./lease/protocol", "./lock"},
+		[]string{"./lease", "./internal/protocol", "./lock"},
 		"an election is a lock, and works on any store as locks do",
 	},
 	"./fence": {
@@ -77,24 +81,24 @@ var layers = map[string]layer{
 		"the arithmetic of schedules stands by itself",
 	},
 	"./fleet/...": {
-		[]string{"./fleet/...", "./lease/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
+		[]string{"./fleet/...", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
 		"whoever looks at a fleet need not be part of it, nor choose its store",
 	},
 	"./scheduler/...": {
 		[]string{
-			"./scheduler/...", "./fleet", "./lease", "./lease/protocol", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
+			"./scheduler/...", "./fleet", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
 		},
 		"an embedder gets the scheduler without any store, kind of job or file format",
 	},
 	"./metrics/...": {
 		[]string{
-			"./metrics/...", "./scheduler/...", "./lock", "./lease", "./lease/protocol", "./jobs", "./jobs/schedule", "./internal/...",
+			"./metrics/...", "./scheduler/...", "./lock", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/...",
 			"github.com/prometheus/...",
 		},
 		"it turns events into series, whatever store they come from",
 	},
 	"./config/...": {
-		[]string{"./config/...", "./lease/protocol", "./jobs/...", "./internal/...", "go.yaml.in/yaml/..."},
+		[]string{"./config/...", "./jobs/...", "./internal/...", "go.yaml.in/yaml/..."},
 		"it describes the daemon's parts and builds none of them",
 	},
 	"./cmd/worker": {
@@ -103,7 +107,7 @@ var layers = map[string]layer{
 	},
 	"./cmd/worker/internal/cli": {
 		[]string{
-			"./cmd/worker/internal/...", "./config", "./fleet", "./jobs", "./jobs/schedule", "./lease/...", "./internal/editdistance",
+			"./cmd/worker/internal/...", "./config", "./fleet", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/editdistance",
 			"github.com/spf13/cobra/...",
 		},
 		"a command asks the fleet or starts the daemon, and knows no scheduler and no client of Redis",
@@ -120,12 +124,12 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/doctor": {
 		[]string{
 			"./cmd/worker/internal/exitcode", "./cmd/worker/internal/output", "./cmd/worker/internal/stores",
-			"./config", "./fleet", "./jobs", "./lease/...", "github.com/redis/go-redis/...",
+			"./config", "./fleet", "./jobs", "./lease/...", "./internal/protocol", "github.com/redis/go-redis/...",
 		},
 		"its checks run in a command and at the start of a worker, so they know neither",
 	},
 	"./cmd/worker/internal/stores": {
-		[]string{"./cmd/worker/internal/exitcode", "./config", "./lease/...", "github.com/redis/go-redis/..."},
+		[]string{"./cmd/worker/internal/exitcode", "./config", "./lease/...", "./internal/protocol", "github.com/redis/go-redis/..."},
 		"it makes a store of a configuration, whoever uses it",
 	},
 	"./cmd/worker/internal/registry": {
@@ -155,7 +159,7 @@ type ban struct {
 // forbidden has imports that only a few packages may have, directly or by way of other modules.
 var forbidden = func() map[string]ban {
 	var (
-		programs = []string{"./cmd/worker/...", "./examples/..."}
+		programs = []string{"./cmd/worker/...", "./examples/...", module}
 		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./test/...",
 			"./cmd/worker/internal/filetest"}
 		daemon  = []string{"./cmd/worker/..."}
@@ -174,6 +178,12 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/redislease/..."})},
 		"./lease/quorum/...": {store.reason,
 			and(store.except, []string{"./lease/quorum/..."})},
+
+		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
+			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./election/...", "./fleet/...", "./scheduler/...", "./metrics/...",
+				"./internal/record", "./internal/wire"})},
+		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
+			and(tests, []string{"./internal/record", "./lease/driver/..."})},
 
 		"./fence/redisfence/...": {"it brings a client of Redis, which only those want who write to one",
 			and(programs, tests, []string{"./fence/redisfence/..."})},

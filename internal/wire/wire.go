@@ -4,7 +4,7 @@ package wire
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // The outcomes that holders settle. Stores settle the others on their own.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
-	"github.com/solotick/solotick/lease/record"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/record"
 )
 
 const (

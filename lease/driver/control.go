@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/solotick/solotick/lease/protocol"
-	"github.com/solotick/solotick/lease/record"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/record"
 )
 
 // Pause implements [protocol.Controller].

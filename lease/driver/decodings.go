@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease/record"
+	"github.com/solotick/solotick/internal/record"
 )
 
 // decodings are records that need not be decoded again: of each key at most one, that of the value seen last. Rules change

@@ -3,7 +3,13 @@ package driver
 import (
 	"context"
 	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
 )
+
+// ErrRecord is matched by the error of a store that has answered, and cannot read what it keeps under a key: something
+// else is there. The error says what to look at. Calls for other keys work.
+var ErrRecord = protocol.ErrRecord
 
 // Store keeps values under keys. All methods are safe for concurrent use. An error means that the outcome is unknown.
 type Store interface {

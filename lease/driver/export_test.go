@@ -3,7 +3,7 @@ package driver
 import (
 	"slices"
 
-	"github.com/solotick/solotick/lease/record"
+	"github.com/solotick/solotick/internal/record"
 )
 
 // Snapshot returns what brings everything back that is kept now.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
-	"github.com/solotick/solotick/lease/record"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/record"
 )
 
 // oneLock applies a rule to the lock of that name. The rule returns the requests to notify, where

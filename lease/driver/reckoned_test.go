@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // A virtual machine that stood still reckons a time of the store that has long passed.

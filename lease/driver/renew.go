@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease/record"
+	"github.com/solotick/solotick/internal/record"
 )
 
 // renewal is the renewal of one grant, of a tick or of a lock.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/keyqueue"
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Session is a [protocol.Store] over a [Store], with all the abilities that follow from one. It is safe for concurrent use.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // replica is a session over a store that others use as well.

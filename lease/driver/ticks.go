@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
-	"github.com/solotick/solotick/lease/record"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/record"
 )
 
 // one applies a rule to the record of name.

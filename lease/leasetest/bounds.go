@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func until(at time.Time) change { return func(c *protocol.Claim) { c.Until = at } }

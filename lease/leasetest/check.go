@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func (f *fixture) checker() protocol.Checker {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // long is a TTL that no case waits for.

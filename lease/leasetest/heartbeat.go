@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // beat makes a heartbeat of one of the case's own members.

@@ -3,7 +3,7 @@ package leasetest
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func turn(t protocol.Order) lockChange     { return func(c *protocol.LockClaim) { c.Order = t } }

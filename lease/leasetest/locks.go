@@ -1,6 +1,6 @@
 package leasetest
 
-import "github.com/solotick/solotick/lease/protocol"
+import "github.com/solotick/solotick/internal/protocol"
 
 func plainLockHasNoMemory(f *fixture) {
 	f.name = f.other("x") // nor does it need a record

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func lockShowsHoldsAndLine(f *fixture) {

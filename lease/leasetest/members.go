@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func (f *fixture) membership() protocol.Membership {

@@ -1,6 +1,6 @@
 package leasetest
 
-import "github.com/solotick/solotick/lease/protocol"
+import "github.com/solotick/solotick/internal/protocol"
 
 func namespaceIsANameThatStays(f *fixture) {
 	n, ok := f.store.(protocol.Namespacer)

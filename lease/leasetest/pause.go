@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func (f *fixture) controller() protocol.Controller {

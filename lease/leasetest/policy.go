@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func policyOfTheDefinitionStays(f *fixture) {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func (f *fixture) remover() protocol.Remover {

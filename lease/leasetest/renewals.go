@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func renewalExtendsFromNow(f *fixture) {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // future is a tick an hour ahead of the store's clock.

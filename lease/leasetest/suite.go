@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be

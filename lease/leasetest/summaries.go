@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func (f *fixture) summarizer() (protocol.Summarizer, protocol.Inspector) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // trigger triggers, with a request of its own if t has none, and wants an answer of the given status.

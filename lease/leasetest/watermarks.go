@@ -3,7 +3,7 @@ package leasetest
 import (
 	"fmt"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func unknownUntilSynced(f *fixture) {

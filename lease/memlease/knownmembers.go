@@ -3,7 +3,7 @@ package memlease
 import (
 	"context"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // MembersBut implements [protocol.KnownMembers].

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 type subscriber func(message []byte)

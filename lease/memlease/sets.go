@@ -6,7 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // set is kept under a digest.

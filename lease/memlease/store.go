@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Store is a [protocol.Store] in memory, with every ability that a store can have: a [driver.Session] over a [driver.Memory].

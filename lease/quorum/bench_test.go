@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Each pair is a claim of a new tick and its settlement, on three servers, by many goroutines at once, each with a

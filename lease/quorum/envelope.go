@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // format is that of what registers hold. Nothing is read from one of another format.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Fleet is kept by each node for itself: members and sets are announced again and again, so nothing has to be agreed

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // A message goes by way of every node, in the background, and is best effort: waiters do so for no longer

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Store is a [protocol.Store] on a majority of independent nodes, with the abilities of a [driver.Session] and those of a

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // values is a [driver.Store] on a majority of the nodes: each key is an item in a register.

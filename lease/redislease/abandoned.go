@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // abandonedClaims are the grants that nobody will hold: too few replicas have them, and the claims have

@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Each pair is a claim of a new tick and its settlement, by many goroutines at once, each with a name of its own;

@@ -3,7 +3,7 @@ package redislease
 import (
 	"context"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Pause implements [protocol.Controller].

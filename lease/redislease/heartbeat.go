@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Heartbeat implements [protocol.Heartbeater]. It is one round trip, and more only where the members are to be read.

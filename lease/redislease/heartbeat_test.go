@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/proxytest"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 func TestHeartbeatOfSameMembersIsOneShortCommand(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func (s *Store) memberKeys() []string {

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lock"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 func (s *Store) progressChannel() string { return "solotick:" + s.namespace + ":progress" }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 var (

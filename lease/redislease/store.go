@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // Store is a [protocol.Store] on Redis. It is safe for concurrent use. Close it when it is no longer used.

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/driver"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // tags is over how many hash tags the keys of a namespace are spread: operations on keys of one tag travel in one script

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // The rate is the fleet's: it limits also a caller that triggers a job without knowing its rate.

@@ -17,8 +17,8 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease/protocol"
 )
 
 // client is a connection to a fleet: commands read from it and control its jobs.

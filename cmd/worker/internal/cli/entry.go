@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // verdict returns the outcome of an entry, or the state of an open tick.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // State is a [Record] or a [Lock], for a store that keeps a value and the ends of its leases.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Journal is a name's notes for people, oldest first. It is plain data, as a [Record] is, and kept apart from that.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Renew answers the renewal of a valid grant.

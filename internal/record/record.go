@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Record is the record of one name. The zero value knows nothing. Callers do not look at the fields, which are

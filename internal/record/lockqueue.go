@@ -5,7 +5,7 @@ import (
 	"sort"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Waiter is a claim that waits in the queue.

@@ -3,7 +3,7 @@ package record
 import (
 	"slices"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Cancel is an open tick that was cancelled while it was held.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/solotick/solotick/lease/protocol"
-	"github.com/solotick/solotick/lease/record"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/record"
 )
 
 var origin = time.Date(2026, 3, 29, 12, 0, 0, 0, time.UTC)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Repair answers a valid repair.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Stored turns the record into what Decode makes of its encoding, but for the ends of leases: the record was encoded with

@@ -3,7 +3,7 @@ package record
 import (
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Remove answers a valid removal. When it says [protocol.RecordRemoved], the record is the zero one, and a

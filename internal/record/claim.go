@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/lease/protocol"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Claim answers a valid claim. wake reports whether a holder has to be notified to make room.
