@@ -93,7 +93,7 @@ func (c *contender) defineLocked(job *jobs.Job) {
 }
 
 func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run, then func(error)) {
-	return chain.NewThen(job, chain.Hooks{OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
+	return chain.NewThen(job, chain.Hooks{Wrappers: c.s.wrappers, OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
 }
 
 // setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.

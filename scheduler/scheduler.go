@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -48,9 +49,10 @@ type Scheduler struct {
 	capacity *capacity
 	inflight *inflight
 
-	groups  []string
-	version string
-	module  string
+	groups   []string
+	version  string
+	module   string
+	wrappers []chain.Wrapper
 
 	updating   sync.Mutex
 	jobs       atomic.Pointer[jobSet]
@@ -97,6 +99,7 @@ type options struct {
 	maxRuns int
 	observe []Observer
 	sync    []Observer
+	wrap    []chain.Wrapper
 }
 
 // Option changes a default of [New].
@@ -138,6 +141,25 @@ func mainModule() string {
 	return ""
 }
 
+// WithWrappers puts wrappers around each attempt of every job, and around each call of a leader task's handler: for traces,
+// log attributes, or transactions. The first is outermost; those of a later option are inside those of an earlier one.
+// [New] and [Scheduler.Update] call each once for every definition of a job; a wrapper must not be nil, nor return nil. The
+// handler that it returns is called by several goroutines at once.
+//
+//	from the outside in   what it sees
+//	retries               nothing of the job's own: a wrapper is called again for each attempt, with its number in the run
+//	timeout               limits each attempt, the wrappers' time included
+//	panics of wrappers    fail the attempt, as the handler's do
+//	the wrappers          the run, and a context that ends with the lease and the timeout, and has the run: jobs.FromContext
+//	panics of handlers    are errors here (*jobs.PanicError, jobs.ErrGoexit): next always returns
+//	the handler           the context that the wrapper passes on, which has to be made from its own
+//
+// A wrapper that does not call next has run the job, with the error that it returns. When the lease is lost, its context ends
+// as that of a handler: it has to return, too.
+func WithWrappers(wrappers ...func(next jobs.Handler) jobs.Handler) Option {
+	return func(o *options) { o.wrap = append(o.wrap, wrappers...) }
+}
+
 // WithObserver calls f with each event, one at a time and in order, on a goroutine of its own. f may be slow, block or
 // panic: that harms neither runs nor other observers. Events that it does not take wait in a queue of 16,384; more are
 // dropped, and [EventsDropped] says how many. [Scheduler.Run] waits for f at its end, for a second at most. See
@@ -164,6 +186,11 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 	}
 	if slices.ContainsFunc(o.observe, func(f Observer) bool { return f == nil }) {
 		faults = append(faults, errors.New("scheduler: observer: nil must be a function"))
+	}
+	for i, wrap := range o.wrap {
+		if wrap == nil {
+			faults = append(faults, fmt.Errorf("scheduler: wrappers[%d]: nil must be a function", i))
+		}
 	}
 	fault := func(ok bool, field string, value any, rule string) {
 		if !ok {
@@ -193,7 +220,7 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 		timers:    newTimers(), calls: newCallTimeout(max(min(o.ttl/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
 		capacity: newCapacity(o.maxRuns), inflight: newInflight(o.ttl),
-		groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
+		wrappers: o.wrap, groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
 	}
 	s.queue = newAdmission(s.inflight)
 	s.observe = s.observers.observe
