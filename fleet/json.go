@@ -91,9 +91,11 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 		Tick    stamp   `json:"tick"`
 		Verdict Verdict `json:"verdict"`
 		Text    string  `json:"text"`
+		Policy  string  `json:"policy"`
+		Remedy  string  `json:"remedy"`
 		Entry   *Entry  `json:"entry"`
 		Facts   []Fact  `json:"facts"`
-	}{e.Job, e.ID, stamp(e.Tick), e.Verdict, e.Text, e.Entry, append([]Fact{}, e.Facts...)})
+	}{e.Job, e.ID, stamp(e.Tick), e.Verdict, e.Text, e.Policy, e.Remedy, e.Entry, append([]Fact{}, e.Facts...)})
 }
 
 // MarshalJSON implements [json.Marshaler]. What a journal holds is not this, but what Encode writes.
@@ -242,9 +244,10 @@ func (d Description) MarshalJSON() ([]byte, error) {
 		Runs        int                      `json:"runs"`
 		Median      int64                    `json:"median_ms"`
 		Longest     int64                    `json:"longest_ms"`
+		Facts       []Fact                   `json:"facts"`
 	}{
 		d.Namespace, stamp(d.Now), d.view(), policies(d.JobStatus), definitions, append([]string{}, d.Differences()...), coming, append([]Entry{}, d.Outcomes...), d.Counts, stamp(d.Since),
-		d.Runs, d.Median.Milliseconds(), d.Longest.Milliseconds(),
+		d.Runs, d.Median.Milliseconds(), d.Longest.Milliseconds(), append([]Fact{}, d.Facts...),
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/schedule"
 )
 
 // Status shows a fleet at an instant.
@@ -60,6 +61,19 @@ type JobStatus struct {
 
 // LeftOver reports whether only the store knows the job: it has a record, and no replica that lives serves it.
 func (s JobStatus) LeftOver() bool { return !s.Given && s.Known && s.Unserved }
+
+// ScheduleOf returns the job's schedule; nil of a leader task, and where it is not known, or this machine does not know the
+// zone. Name, Schedule and Timezone decide it.
+func (s JobStatus) ScheduleOf() *schedule.Schedule {
+	if s.Spec.Leader || s.Schedule == "" {
+		return nil
+	}
+	known, err := jobs.ParseSchedule(s.Name, s.Timezone+" "+s.Schedule)
+	if err != nil {
+		return nil
+	}
+	return known
+}
 
 // slack is how long a tick may be undecided after its time and its misfire grace before it counts as overdue.
 const slack = 5 * time.Second
@@ -161,9 +175,8 @@ func (s *JobStatus) recorded(r protocol.Record, now time.Time) {
 	if len(r.Schedules) == 0 || r.Schedules[len(r.Schedules)-1].Text == "" {
 		return
 	}
-	text := r.Schedules[len(r.Schedules)-1].Text
-	s.Timezone, s.Schedule, _ = strings.Cut(text, " ")
-	if known, err := jobs.ParseSchedule(s.Name, text); err == nil { // else this machine does not know the zone
+	s.Timezone, s.Schedule, _ = strings.Cut(r.Schedules[len(r.Schedules)-1].Text, " ")
+	if known := s.ScheduleOf(); known != nil {
 		s.Next = known.Next(now)
 	}
 }

@@ -28,7 +28,7 @@ func (s *Scheduler) looked(sent, received, now time.Time) {
 	case hasStepped:
 		_, v := s.clockView()
 		if v.state == clockStepped {
-			s.observe(ClockStepped{By: v.by})
+			s.observe(ClockChanged{By: v.by})
 		}
 		s.wantAnnounce() // to the store's clock, the heartbeats from before may have ended
 	case hasReturned:
@@ -58,7 +58,7 @@ func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 	s.clock.restart(sample)
 	sum := clocksOf(members, s.replica, now, now, s.trust.limit)
 	if !s.trust.begin(sample.taken, sample.offset, agrees, sum) {
-		s.observe(ClockStepped{By: ahead, Start: true})
+		s.observe(ClockChanged{By: ahead, Start: true})
 		s.wantAnnounce()
 	}
 }
@@ -121,7 +121,7 @@ func (s *Scheduler) judgeClock(members []fleet.Replica) {
 // by the former clock.
 func (s *Scheduler) clockTrusted(by, at time.Duration) {
 	held, step := s.trust.heldFor(at)
-	s.observe(ClockTrusted{By: by, Held: held})
+	s.observe(ClockChanged{Trusted: true, By: by, Held: held})
 	s.noteHold(by, held, step)
 	set := s.jobs.Load()
 	for _, c := range set.contenders {

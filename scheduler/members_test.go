@@ -318,7 +318,7 @@ func TestFailingHeartbeatsDoNotMarkTheStoreDown(t *testing.T) {
 		})
 		f.sleepTo(65 * time.Second)
 		require.Len(t, f.runs.of("job"), 6)
-		downs, _ := eventsOf[scheduler.StoreDown](f)
+		downs, _ := eventsWhere(f, storeDown)
 		require.Empty(t, downs)
 	})
 }

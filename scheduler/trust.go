@@ -9,7 +9,7 @@ import (
 
 // trust decides whether the store's clock is to be believed. It knows one thing that never steps, this replica's own
 // monotonic clock, and holds the store's against it. All times are readings of that clock; an offset is how far the
-// store's clock is ahead of it. See the package comment for the rules.
+// store's clock is ahead of it. docs/scheduler.md has the rules.
 type trust struct {
 	ttl   time.Duration
 	limit time.Duration // a step of more than this is not believed at once
