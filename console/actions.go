@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -31,9 +30,8 @@ const (
 
 // order is an action as a caller asks for it.
 type order struct {
+	fleet.Act
 	action action
-	by     string
-	reason string
 	key    string        // of a trigger
 	window time.Duration // of the key
 	tick   time.Time     // of a cancel; zero for the tick that runs, or else the one that waits
@@ -60,16 +58,16 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 	defer c.expire()
 	switch o.action {
 	case actionPause:
-		p, err := c.fleet.Pause(ctx, job, o.by, o.reason)
+		p, err := c.fleet.Pause(ctx, job, o.Act)
 		return actionResult{answer: pauseResult{job, true, !p.Before, &fleet.PauseView{Pause: p.Pause}}, unchanged: p.Before}, err
 	case actionResume:
-		p, err := c.fleet.Resume(ctx, job, o.by)
+		p, err := c.fleet.Resume(ctx, job, o.Act)
 		if p == nil {
 			return actionResult{answer: pauseResult{Job: job}, unchanged: true}, err
 		}
 		return actionResult{answer: pauseResult{Job: job, Changed: true, Pause: &fleet.PauseView{Pause: *p}}}, err
 	case actionTrigger:
-		t, err := c.fleet.Trigger(ctx, job, fleet.TriggerOptions{By: o.by, Key: o.key, Window: o.window})
+		t, err := c.fleet.Trigger(ctx, job, fleet.TriggerOptions{By: o.By, Reason: o.Reason, Via: o.Via, Key: o.key, Window: o.window})
 		if err == nil && !t.Accepted() {
 			err = refused(job, t)
 		}
@@ -114,7 +112,7 @@ func (c *Console) cancel(ctx context.Context, job string, o order) (actionResult
 			return actionResult{}, err
 		}
 	}
-	d, err := c.fleet.Cancel(ctx, job, o.tick, o.by)
+	d, err := c.fleet.Cancel(ctx, job, o.tick, o.Act)
 	if err == nil && d.Status == protocol.CancelNotOpen {
 		err = newProblem(http.StatusConflict, fmt.Sprintf("%s: the tick of %s does not run or wait", job, o.tick.UTC().Format(time.RFC3339Nano)))
 	}
@@ -218,13 +216,9 @@ func digestOf(names []string) string {
 }
 
 // release takes a lock away from its holder.
-func (c *Console) release(ctx context.Context, name string, token int64) error {
-	locker, ok := c.store.(protocol.Locker)
-	if !ok {
-		return fmt.Errorf("console: this store grants no locks: %w", errors.ErrUnsupported)
-	}
+func (c *Console) release(ctx context.Context, name string, token int64, act fleet.Act) error {
 	defer c.expire()
-	held, err := locker.ForceRelease(ctx, name, token)
+	held, err := c.fleet.ForceRelease(ctx, name, token, act)
 	if err == nil && !held {
 		err = newProblem(http.StatusConflict, fmt.Sprintf("lock %s: token %d holds nothing any more", shortened(name), token))
 	}

@@ -46,7 +46,7 @@ func (a actionRoute) confirm(q *request) (any, error) {
 			shown.Fields = append(shown.Fields, page.Field{Name: field, Value: value})
 		}
 	}
-	shown.Reason, shown.Back = o.reason, "/jobs/"+name
+	shown.Reason, shown.Back = o.Reason, "/jobs/"+name
 	return shown, nil
 }
 
@@ -315,7 +315,7 @@ func (q *request) submitRelease() *problem {
 	if p != nil {
 		return p
 	}
-	if err := q.c.release(q.r.Context(), o.name, o.token); err != nil {
+	if err := q.c.release(q.r.Context(), o.name, o.token, q.act(form)); err != nil {
 		return problemOf(err)
 	}
 	q.redirect("/locks")
@@ -337,5 +337,5 @@ func (q *request) callRelease() (any, error) {
 	if p != nil {
 		return nil, p
 	}
-	return released{o.name, o.token}, q.c.release(q.r.Context(), o.name, o.token)
+	return released{o.name, o.token}, q.c.release(q.r.Context(), o.name, o.token, q.act(v))
 }

@@ -16,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 )
@@ -69,12 +70,21 @@ func checkFields(v url.Values, known []string) *problem {
 	return badRequest(faults...)
 }
 
+// act says who acts, why, and via what.
+func (q *request) act(v url.Values) fleet.Act {
+	act := fleet.Act{By: q.caller.by(), Reason: strings.TrimSpace(v.Get("reason")), Via: fleet.ViaConsole}
+	if q.api {
+		act.Via = fleet.ViaAPI
+	}
+	return act
+}
+
 // order reads what an action needs besides its job.
 func (a actionRoute) order(q *request, v url.Values) (order, *problem) {
-	o := order{action: a.action, by: q.caller.by(), reason: strings.TrimSpace(v.Get("reason")), key: v.Get("key")}
+	o := order{Act: q.act(v), action: a.action, key: v.Get("key")}
 	var faults []fault
-	if rule := reasonRule(o.reason); rule != "" {
-		faults = append(faults, fault{"reason", shortened(o.reason), rule})
+	if rule := reasonRule(o.Reason); rule != "" {
+		faults = append(faults, fault{"reason", shortened(o.Reason), rule})
 	}
 	if o.key != "" && !jobs.ValidName(o.key) {
 		faults = append(faults, fault{"key", shortened(o.key), jobs.NameRule})

@@ -23,9 +23,9 @@ func TestCommandsDoNothingWhileTheClockIsDistrusted(t *testing.T) {
 			t.Helper()
 			_, err := f.Trigger(ctx, "job", fleet.TriggerOptions{By: "ops"})
 			require.ErrorIs(t, err, fleet.ErrClock)
-			_, err = f.Pause(ctx, "job", "ops", "")
+			_, err = f.Pause(ctx, "job", fleet.Act{By: "ops"})
 			require.ErrorIs(t, err, fleet.ErrClock)
-			_, err = f.Resume(ctx, "job", "ops")
+			_, err = f.Resume(ctx, "job", fleet.Act{By: "ops"})
 			require.ErrorIs(t, err, fleet.ErrClock)
 			require.ErrorContains(t, err, "the store's clock is 8h0m0s ahead of this machine's")
 		}
@@ -48,7 +48,7 @@ func TestCommandsDoNothingWhileTheClockIsDistrusted(t *testing.T) {
 		_, err = f.Trigger(ctx, "job", fleet.TriggerOptions{By: "ops"})
 		require.NoError(t, err, "a live replica vouches")
 		store.Step(-8 * time.Hour)
-		_, err = f.Pause(ctx, "job", "ops", "")
+		_, err = f.Pause(ctx, "job", fleet.Act{By: "ops"})
 		require.NoError(t, err, "the clocks agree")
 	})
 }

@@ -74,10 +74,13 @@ type Paused struct {
 }
 
 // Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything included. What runs goes
-// on, and triggers run. by names who asks, and matches the pattern of a name; why is for people. It returns
+// on, and triggers run. It returns
 // [protocol.ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's clock cannot be
 // trusted, as Resume and Trigger do.
-func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) {
+func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Paused, error) {
+	if err := act.check(); err != nil {
+		return Paused{}, err
+	}
 	c, err := ability[protocol.Controller](f.store, "pause a job", "protocol.Controller")
 	if err != nil {
 		return Paused{}, err
@@ -89,19 +92,27 @@ func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) 
 	before := until.Add(-clockLimit)
 	var p protocol.Pause
 	err = f.whenKnown(ctx, job, func() (err error) {
-		p, err = c.Pause(ctx, job, protocol.Pause{By: by, Reason: why, Until: until})
+		p, err = c.Pause(ctx, job, protocol.Pause{By: act.By, Reason: act.Reason, Until: until})
 		return err
 	})
 	if err != nil {
 		return Paused{}, err
 	}
-	f.note(ctx, job, Fact{Kind: FactPaused, By: p.By, Why: p.Reason, From: p.Since}) // perhaps that of an earlier call
+	fact := act.fact(FactPaused)
+	mine := p.By == act.By && p.Reason == fact.Reason && p.Since.After(until.Add(-repeatedWithin))
+	fact.By, fact.Reason, fact.Why, fact.From = p.By, p.Reason, p.Reason, p.Since // perhaps that of an earlier call
+	if mine {
+		f.note(ctx, job, fact)
+	}
 	return Paused{Pause: p, Before: p.Since.Before(before)}, nil
 }
 
 // Resume ends a pause, and skips every tick that came due in it. It returns the pause that it ended; nil when the job was
-// not paused. by names who asks.
-func (f *Fleet) Resume(ctx context.Context, job, by string) (*protocol.Pause, error) {
+// not paused.
+func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*protocol.Pause, error) {
+	if err := act.check(); err != nil {
+		return nil, err
+	}
 	c, err := ability[protocol.Controller](f.store, "resume a job", "protocol.Controller")
 	if err != nil {
 		return nil, err
@@ -110,13 +121,15 @@ func (f *Fleet) Resume(ctx context.Context, job, by string) (*protocol.Pause, er
 	if err != nil {
 		return nil, err
 	}
-	was, err := c.Resume(ctx, job, protocol.Resume{By: by, Until: until})
+	was, err := c.Resume(ctx, job, protocol.Resume{By: act.By, Until: until})
 	if err == nil && was != nil {
 		now, err := f.Now(ctx)
 		if err != nil {
 			now = time.Time{}
 		}
-		f.note(ctx, job, Fact{Kind: FactResumed, By: by, Pauser: was.By, Why: was.Reason, From: was.Since, To: now})
+		fact := act.fact(FactResumed)
+		fact.Pauser, fact.Why, fact.From, fact.To = was.By, was.Reason, was.Since, now
+		f.note(ctx, job, fact)
 	}
 	return was, err
 }

@@ -175,16 +175,16 @@ func TestHistoryIsBoundedInAge(t *testing.T) {
 
 func TestPauseAndResumeReturnThePauseBefore(t *testing.T) {
 	inWorld(t, func(w world) {
-		_, err := w.fleet.Pause(w.Context(), "report", "ops1", "")
+		_, err := w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops1"})
 		require.ErrorIs(w, err, protocol.ErrUnknown)
 		w.contended("report")
-		p, err := w.fleet.Pause(w.Context(), "report", "ops1", "the database moves")
+		p, err := w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops1", Reason: "the database moves"})
 		require.NoError(w, err)
 		want := protocol.Pause{By: "ops1", Reason: "the database moves", Since: time.Now().UTC()}
 		require.Equal(w, fleet.Paused{Pause: want}, p)
 
 		time.Sleep(time.Minute)
-		p, err = w.fleet.Pause(w.Context(), "report", "ops2", "me too")
+		p, err = w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops2", Reason: "me too"})
 		require.NoError(w, err)
 		require.Equal(w, fleet.Paused{Pause: want, Before: true}, p)
 		s, err := w.fleet.Status(w.Context(), nil)
@@ -196,13 +196,13 @@ func TestPauseAndResumeReturnThePauseBefore(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, &want, s.Jobs[0].Paused)
 
-		ended, err := w.fleet.Resume(w.Context(), "report", "ops2")
+		ended, err := w.fleet.Resume(w.Context(), "report", fleet.Act{By: "ops2"})
 		require.NoError(w, err)
 		require.Equal(w, &want, ended)
 		s, err = w.fleet.Status(w.Context(), []*jobs.Job{job(w.T, "@hourly")})
 		require.NoError(w, err)
 		require.Nil(w, s.Jobs[0].Last, "nothing came due")
-		ended, err = w.fleet.Resume(w.Context(), "report", "ops2")
+		ended, err = w.fleet.Resume(w.Context(), "report", fleet.Act{By: "ops2"})
 		require.NoError(w, err)
 		require.Nil(w, ended)
 		e, err := w.fleet.Why(w.Context(), "report", job(w.T, "@every 10s"), time.Now().Add(-31*time.Second))
@@ -447,7 +447,7 @@ func TestStoreWithoutAnAbilityIsNamedWithIt(t *testing.T) {
 	require.NoError(t, err)
 	ctx := t.Context()
 	for missing, call := range map[string]func() error{
-		"protocol.Controller": func() error { _, err := f.Pause(ctx, "a", "b", ""); return err },
+		"protocol.Controller": func() error { _, err := f.Pause(ctx, "a", fleet.Act{By: "b"}); return err },
 		"protocol.Inspector":  func() error { _, err := f.History(ctx, "a", 0); return err },
 		"protocol.Roster":     func() error { _, err := f.Replicas(ctx); return err },
 	} {
@@ -455,7 +455,7 @@ func TestStoreWithoutAnAbilityIsNamedWithIt(t *testing.T) {
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, "a fleet_test.bare is no "+missing)
 	}
-	_, err = f.Resume(ctx, "a", "b")
+	_, err = f.Resume(ctx, "a", fleet.Act{By: "b"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = f.Trigger(ctx, "a", fleet.TriggerOptions{By: "b"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)

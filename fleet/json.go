@@ -108,6 +108,9 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 		Job      string   `json:"job,omitempty"`
 		From     stamp    `json:"from"`
 		To       stamp    `json:"to"`
+		Reason   string   `json:"reason,omitempty"`
+		Via      string   `json:"via,omitempty"`
+		Lock     string   `json:"lock,omitempty"`
 		Key      string   `json:"key,omitempty"`
 		Why      string   `json:"why,omitempty"`
 		PausedBy string   `json:"paused_by,omitempty"`
@@ -120,9 +123,19 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 		Before   string   `json:"before,omitempty"`
 		Step     int64    `json:"step_ms,omitempty"`
 	}{
-		f.Kind, stamp(f.At), f.By, stamp(f.Tick), f.Job, stamp(f.From), stamp(f.To), f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
+		f.Kind, stamp(f.At), f.By, stamp(f.Tick), f.Job, stamp(f.From), stamp(f.To), f.Reason, f.Via, f.Lock, f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
 		f.Released, f.Groups, f.Schedule, f.Before, f.Step.Milliseconds(),
 	})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (a AuditLog) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Acts   []Fact `json:"acts"`
+		Next   string `json:"next"`
+		Used   int    `json:"used_bytes"`
+		Budget int    `json:"budget_bytes"`
+	}{append([]Fact{}, a.Facts...), a.Next, a.Used, a.Budget})
 }
 
 // MarshalJSON implements [json.Marshaler].

@@ -108,7 +108,7 @@ func (s *site) announce(r fleet.Replica) {
 // asksFleet are the commands that query or control a fleet.
 var asksFleet = map[string][]string{
 	"status": nil, "doctor": nil, "history": {"sync-orders"}, "why": {"sync-orders"}, "trigger": {"sync-orders"},
-	"pause": {"sync-orders"}, "resume": {"sync-orders"}, "repair": {"sync-orders"},
+	"pause": {"sync-orders"}, "resume": {"sync-orders"}, "repair": {"sync-orders"}, "audit": nil,
 }
 
 func TestWithoutRedisThereIsNoFleetToAsk(t *testing.T) {
@@ -175,6 +175,10 @@ func TestWrongFleetCommandExitsWith2(t *testing.T) {
 		"two ticks":          {[]string{"why", "sync-orders", "02:00", "03:00"}, []string{"got 3 arguments"}},
 		"by":                 {[]string{"resume", "sync-orders", "--by", "a b"}, []string{`--by: "a b" must start with a letter or digit`}},
 		"long reason":        {[]string{"pause", "sync-orders", "--reason", strings.Repeat("x", 1025)}, []string{"--reason: has 1025 bytes, must have at most 1024"}},
+		"long reason, by":    {[]string{"trigger", "sync-orders", "--by", "?", "--reason", strings.Repeat("x", 1025)}, []string{"--reason: has 1025", `--by: "?" must`}},
+		"acts":               {[]string{"audit", "-n", "100001"}, []string{"-n: 100001 must be from 1 to 100000"}},
+		"budget":             {[]string{"audit", "--budget", "2GB"}, []string{`"2GB" must be a number of bytes such as 65536, 64KiB or 16MiB`}},
+		"small budget":       {[]string{"audit", "--budget", "64KiB"}, []string{"--budget: 64 KiB must be from 128 KiB to 64 MiB"}},
 		"key, by":            {[]string{"trigger", "sync-orders", "--key", "a b", "--by", "?"}, []string{`--key: "a b" must`, `--by: "?" must`}},
 		"window without key": {[]string{"trigger", "sync-orders", "--window", "1h"}, []string{"--window: needs a --key"}},
 		"window":             {[]string{"trigger", "sync-orders", "--key", "k", "--window", "721h"}, []string{`--window: "721h0m0s" must be from 1ms to 720h0m0s`}},

@@ -17,6 +17,7 @@ import (
 
 func (c *cli) trigger() *cobra.Command {
 	var o fleet.TriggerOptions
+	var act fleet.Act
 	var w waiting
 	var out format
 	cmd := &cobra.Command{
@@ -32,9 +33,10 @@ func (c *cli) trigger() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var faults []error
 			var err error
-			if o.By, err = c.by(o.By); err != nil {
+			if act, err = c.act(act); err != nil {
 				faults = append(faults, err)
 			}
+			o.By, o.Reason, o.Via = act.By, act.Reason, act.Via
 			if o.Key != "" && !jobs.ValidName(o.Key) {
 				faults = append(faults, fmt.Errorf("--key: %q %s", o.Key, jobs.NameRule))
 			}
@@ -58,7 +60,7 @@ func (c *cli) trigger() *cobra.Command {
 	cmd.Flags().StringVar(&o.Key, "key", "", "`KEY`: triggers with the same key within the window count as one")
 	cmd.Flags().DurationVar(&o.Window, "window", fleet.DefaultWindow, "how long the fleet remembers the key, `D`")
 	w.flags(cmd, "wait until the tick is settled, and print its outcome; exit 1 unless it succeeded")
-	c.byFlag(cmd, &o.By)
+	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd
 }
