@@ -35,7 +35,7 @@ func seriesOf(text string) map[string][]string {
 			name = strings.TrimSuffix(name, suffix)
 		}
 		var labels []string
-		for _, label := range strings.SplitSeq(strings.TrimSuffix(rest, "}"), ",") {
+		for label := range strings.SplitSeq(strings.TrimSuffix(rest, "}"), ",") {
 			if key, _, ok := strings.Cut(label, "="); ok && key != "le" {
 				labels = append(labels, key)
 			}
