@@ -45,8 +45,8 @@ type contender struct {
 	rest      rest                   // between two decisions
 	waiting   waitingTick            // that was answered last to have to wait
 	notBefore int64                  // no new tick is claimed before this
-	open      map[int64]look         // ticks that others hold or held, or that wait
-	running   map[int64]*lease.Lease // by this replica
+	open      looks                  // at ticks that others hold or held, or that wait
+	running   map[int64]*lease.Lease // by this replica; nil before the first
 	short     int64                  // when the oldest tick was due that found no room since the contender rested; 0 when none did
 	room      int                    // what it holds for claims whose answer is not known
 
@@ -77,7 +77,7 @@ type record struct {
 }
 
 func newContender(s *Scheduler, job *jobs.Job) *contender {
-	c := &contender{s: s, name: job.Name(), index: -1, open: map[int64]look{}, running: map[int64]*lease.Lease{}}
+	c := &contender{s: s, name: job.Name(), index: -1}
 	c.defineLocked(job)
 	c.waits = waiter{wake: c.roomFreed, verify: c.verify, order: rand.Uint64()}
 	return c
@@ -109,7 +109,7 @@ func (c *contender) redefine(job *jobs.Job) {
 	defer c.unlock()
 	c.defineLocked(job)
 	c.cursor = cursor{watermark: c.cursor.watermark}
-	c.hints.next = c.tickAfter(c.hints.watermark)
+	c.hints.next = unknownTick
 	c.synced = false // the store has to say since when the job has this schedule
 	if c.pending.skips() {
 		c.pending = nil // those were ticks of the other schedule
@@ -172,14 +172,13 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 	if c.rest.state == blocked {
 		c.cursor.blocked, wake = now, true
 	}
-	for t, l := range c.open {
-		if l.waits { // for this one, perhaps
-			l.at = now
-			c.open[t], wake = l, true
+	for i := range c.open {
+		if l := &c.open[i]; l.waits { // for this one, perhaps
+			l.at, wake = now, true
 		}
 	}
 	if open { // its tick was left for another replica to take over: look soon which does
-		c.open[tick] = look{at: now + ms(c.s.ttl/10)}
+		c.open.set(look{tick: tick, at: now + ms(c.s.ttl/10)})
 	}
 	if wake {
 		c.pokeLocked()

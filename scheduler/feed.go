@@ -137,20 +137,21 @@ func (s *Scheduler) received(message []byte) {
 	if !ok || p.instance == s.epoch {
 		return
 	}
-	set := s.jobs.Load()
-	s.peers.work.see(p.replica, p.reports, s.clock.ms())
+	set, now := s.jobs.Load(), s.clock.ms()
+	counts := p.since == s.remembered() && !s.trust.holds()
+	s.peers.work.see(p.replica, p.reports, now)
 	var questions []report
 	for _, r := range p.reports {
 		switch c := set.byName[r.job]; {
 		case r.kind == progressLeaving:
 			s.memberLeft(p.replica, p.instance)
-		case p.since != s.remembered() || s.trust.holds():
+		case !counts:
 		case r.kind == progressBehind:
 			questions = append(questions, r)
 		case r.kind == progressAnswered:
 			s.memberAnswered(inquiryID{r.job, r.tick}, p.replica)
 		case c != nil:
-			c.learn(r, p.replica)
+			c.learn(r, p.replica, now)
 		}
 	}
 	s.questioned(p.replica, p.instance, questions)

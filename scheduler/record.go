@@ -48,9 +48,9 @@ func (c *contender) lostLocked(r protocol.Record) {
 	if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
 		c.notBefore = c.since + ms(reportedWithin)
 	}
-	for t, l := range c.open { // nobody knows whether it was granted
-		if l.waits && !l.triggered && !slices.ContainsFunc(r.Open, func(o protocol.Open) bool { return o.Tick == t }) {
-			c.undoneLocked(t, Missed, ReasonForgotten)
+	for _, l := range c.open { // nobody knows whether it was granted
+		if l.waits && !l.triggered && !slices.ContainsFunc(r.Open, func(o protocol.Open) bool { return o.Tick == l.tick }) {
+			c.undoneLocked(l.tick, Missed, ReasonForgotten)
 		}
 	}
 }

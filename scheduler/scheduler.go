@@ -323,7 +323,7 @@ func (s *Scheduler) loop(ctx context.Context) {
 		var next int64
 		now := s.clock.ms()
 		due, next = s.timers.due(now, due)
-		s.queue.add(due)
+		s.queue.add(stillDue(due, now))
 		if next != 0 && next <= now {
 			continue // there are more
 		}

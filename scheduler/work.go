@@ -31,6 +31,33 @@ func (c *contender) work(waited time.Duration) {
 	c.restLocked()
 }
 
+// stillDue returns those that have something to do now. Of the ticks that were left to others the most are decided by now, as
+// these have reported.
+func stillDue(due []*contender, now int64) []*contender {
+	still := due[:0]
+	for _, c := range due {
+		if !c.backup.Load() || !c.putOff(now) {
+			still = append(still, c)
+		}
+	}
+	return still
+}
+
+// putOff reports whether there is nothing to do now, and sets when there is.
+func (c *contender) putOff(now int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.active {
+		return false
+	}
+	at := c.lookAtLocked()
+	if at != 0 && at <= now {
+		return false
+	}
+	c.s.timers.set(c, at)
+	return true
+}
+
 // doLocked does what a step is for. If that needs the store it returns the request.
 func (c *contender) doLocked(s step, now int64) *request {
 	switch s.state {
