@@ -23,7 +23,7 @@ type contender struct {
 
 	// Guarded by timers.mu.
 	actAt int64
-	index int // in the heap; -1 when not in it
+	index int32 // in the heap; -1 when not in it
 
 	queued bool // it waits to be admitted; guarded by admission.mu
 

@@ -51,7 +51,7 @@ func TestTimersReturnDueEntriesInOrder(t *testing.T) {
 			"": func(t *rapid.T) {
 				require.Len(t, timers.heap, len(at))
 				for i, c := range timers.heap {
-					require.Equal(t, i, c.index)
+					require.EqualValues(t, i, c.index)
 					require.Equal(t, at[c.contender], c.actAt)
 				}
 			},
