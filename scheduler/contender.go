@@ -27,17 +27,16 @@ type contender struct {
 
 	queued bool // it waits to be admitted; guarded by admission.mu
 
-	waits waiter // for room
+	waits *waiter // for room; nil where that has no limit
 
 	backup atomic.Bool // others claim its ticks before this replica, as far as it knows
 
 	mu sync.Mutex // see unlock
 	*definition
-	policies *policies // of the definition and the record
-	record             // as it was read last
-	gone     bool      // the job was removed
-	active   bool      // a goroutine is at work
-	events   []Event   // to be sent when the mutex is unlocked
+	record         // as it was read last
+	gone   bool    // the job was removed
+	active bool    // a goroutine is at work
+	events []Event // to be sent when the mutex is unlocked
 
 	cursor    cursor
 	pending   *request               // nil when there is none
@@ -57,14 +56,6 @@ type contender struct {
 	doubt   doubt
 }
 
-// definition is a job as this replica knows it. It is never changed, only replaced.
-type definition struct {
-	job      *jobs.Job
-	spec     jobs.Spec
-	revision string
-	handle   func(ctx context.Context, run jobs.Run, then func(error)) // see chain.NewThen
-}
-
 // record holds the known parts of a job's record besides its ticks.
 type record struct {
 	synced     bool            // it has been read, and is there
@@ -74,24 +65,33 @@ type record struct {
 	defined    bool            // it has taken the definition
 	since      int64           // since when the store remembered when it was read
 	paused     *protocol.Pause // as the store said; nil when it is not
+	edited     int64           // see policies
+	had        func(tick int64) bool
 }
 
 func newContender(s *Scheduler, job *jobs.Job) *contender {
 	c := &contender{s: s, name: job.Name(), index: -1}
 	c.defineLocked(job)
-	c.waits = waiter{wake: c.roomFreed, verify: c.verify, order: rand.Uint64()}
+	if s.capacity.max > 0 {
+		c.waits = &waiter{wake: c.roomFreed, verify: c.verify, order: rand.Uint64()}
+	}
 	return c
 }
 
 // defineLocked makes the contender one of this job.
 func (c *contender) defineLocked(job *jobs.Job) {
-	c.definition = &definition{job: job, spec: job.Spec(), revision: job.Revision(), handle: c.chain(job)}
-	c.policies = &policies{spec: &c.spec, tickAfter: c.tickAfter, due: c.due}
-	c.ranking, c.defined = nil, false
+	c.definition = c.s.common.define(job)
+	c.ranking, c.defined, c.edited, c.had = nil, false, 0, nil
 }
 
-func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run, then func(error)) {
-	return chain.NewThen(job, chain.Hooks{OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
+// policiesLocked are those of the definition and the record.
+func (c *contender) policiesLocked() *policies {
+	return &policies{spec: c.spec, tickAfter: c.tickAfter, due: c.due, edited: c.edited, had: c.had}
+}
+
+// handlerLocked makes what runs a tick: see chain.NewThen.
+func (c *contender) handlerLocked() func(ctx context.Context, run jobs.Run, then func(error)) {
+	return chain.NewThen(c.job, chain.Hooks{OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
 }
 
 // setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.
@@ -99,7 +99,7 @@ func (c *contender) setHandler(job *jobs.Job) {
 	c.mu.Lock()
 	defer c.unlock()
 	next := *c.definition
-	next.handle = c.chain(job)
+	next.job = job
 	c.definition = &next
 }
 

@@ -50,6 +50,7 @@ func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 	s.updating.Lock()
 	defer s.updating.Unlock()
 	var changes Changes
+	s.common = common{}
 	before, after := s.jobs.Load(), newJobSet()
 	var list []*jobs.Job
 	if registry != nil {

@@ -22,9 +22,8 @@ func (c *contender) syncedLocked(r protocol.Record) {
 		c.from = c.s.clock.ms()
 	}
 	c.record = record{synced: true, made: true, defined: true, since: c.since, paused: r.Paused}
-	c.policies = &policies{spec: &c.spec, tickAfter: c.tickAfter, due: c.due}
 	if !r.Revised.IsZero() {
-		c.policies.edited, c.policies.had = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules).had(c.due)
+		c.edited, c.had = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules).had(c.due)
 	}
 	if r.Watermark < c.cursor.watermark && c.aheadLocked() { // it was brought back
 		c.cursor.watermark, c.cursor.next = 0, 0
@@ -41,7 +40,7 @@ func (c *contender) syncedLocked(r protocol.Record) {
 func (c *contender) lostLocked(r protocol.Record) {
 	known := c.hintedWatermarkLocked()
 	if tick := c.tickAfter(known); tick != 0 && tick <= r.Watermark {
-		p := policies{spec: &c.spec, tickAfter: c.tickAfter, due: func(t int64) int64 { return t }}
+		p := policies{spec: c.spec, tickAfter: c.tickAfter, due: func(t int64) int64 { return t }}
 		d := situation{cursor: cursor{watermark: known, next: tick}, policies: &p}.skipUpTo(r.Watermark, Missed, ReasonForgotten)
 		c.emitLocked(TicksSkipped{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: Missed, Reason: ReasonForgotten})
 	}

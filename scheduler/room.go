@@ -22,7 +22,7 @@ func (c *contender) roomLocked(due int64) bool {
 	if c.short != 0 {
 		due = min(due, c.short)
 	}
-	if !c.s.capacity.acquire(&c.waits, due, c.spec.Weight) {
+	if !c.s.capacity.acquire(c.waits, due, c.spec.Weight) {
 		c.short = due
 		return false
 	}
@@ -44,7 +44,7 @@ func (c *contender) takeRoomLocked() int {
 // room just now, and the room unless a claim may have been granted.
 func (c *contender) restRoomLocked() {
 	if c.short == 0 {
-		c.s.capacity.withdraw(&c.waits)
+		c.s.capacity.withdraw(c.waits)
 	}
 	if c.room > 0 && (c.gone || c.pending == nil || c.pending.skips()) {
 		c.s.capacity.release(c.room)
@@ -57,7 +57,7 @@ func (c *contender) restRoomLocked() {
 func (c *contender) waitForRoomLocked(tick, now int64) {
 	c.cursor.full = now
 	due := c.due(tick)
-	at := due + c.policies.grace() + 1
+	at := due + c.policiesLocked().grace() + 1
 	if c.inTurn() {
 		overlapped := len(c.running) > 0
 		for _, l := range c.open {
@@ -84,7 +84,7 @@ func (c *contender) roomFreed() {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.gone {
-		c.s.capacity.withdraw(&c.waits)
+		c.s.capacity.withdraw(c.waits)
 		return
 	}
 	c.pokeLocked()

@@ -38,7 +38,7 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	c.working.Add(1)
 	s.working.add()
 	s.ending.add()
-	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, room: c.takeRoomLocked(), work: c.handle, about: jobs.Run{
+	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, room: c.takeRoomLocked(), work: c.handlerLocked(), about: jobs.Run{
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
 	}}

@@ -53,6 +53,7 @@ type Scheduler struct {
 	module  string
 
 	updating   sync.Mutex
+	common     common // guarded by updating
 	jobs       atomic.Pointer[jobSet]
 	announces  chan struct{} // of size 1: a heartbeat is to be sent now
 	looks      chan struct{} // of size 1: the store's clock is to be looked at now

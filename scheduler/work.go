@@ -86,7 +86,7 @@ func (c *contender) restLocked() {
 // wakeAtLocked is when there will be something to do; 0 when only something that happens can say.
 func (c *contender) wakeAtLocked() int64 {
 	c.backup.Store(c.placeLocked().rank > 0)
-	if c.waits.offered.Load() {
+	if c.waits != nil && c.waits.offered.Load() {
 		return 1 // to take it, or to give it back
 	}
 	return c.stepLocked(c.s.clock.ms()).at
@@ -104,7 +104,7 @@ func (c *contender) lookAtLocked() int64 {
 // decideLocked does what the plan says about the ticks that are due.
 func (c *contender) decideLocked(now int64) *request {
 	c.rest = rest{}
-	d := plan(situation{cursor: c.cursor, policies: c.policies, now: now, settling: c.s.health.steady() < settleGrace})
+	d := plan(situation{cursor: c.cursor, policies: c.policiesLocked(), now: now, settling: c.s.health.steady() < settleGrace})
 	switch d.action {
 	case skipTicks:
 		return c.beginLocked(&request{skip: c.skip(d), decision: d})
