@@ -76,9 +76,9 @@ func (c *contender) waitedLocked(r *request, busy bool, now int64) {
 	if r.claim.OnlyOpen {
 		return
 	}
-	c.waiting = waitingTick{}
+	c.waiting = nil
 	if busy {
-		c.waiting = waitingTick{r.claim.Tick, r.began}
+		c.waiting = &waitingTick{r.claim.Tick, r.began}
 	}
 }
 

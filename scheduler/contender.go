@@ -19,39 +19,35 @@ import (
 type contender struct {
 	s       *Scheduler
 	name    string
+	waits   *waiter      // for room; nil where that has no limit
 	working atomic.Int32 // handlers that run
+	backup  atomic.Bool  // others claim its ticks before this replica, as far as it knows
 
-	// Guarded by timers.mu.
-	actAt int64
-	index int32 // in the heap; -1 when not in it
+	index  int32 // in the heap of the timers, and guarded by timers.mu; -1 when not in it
+	actAt  int64 // is set with both mutexes locked
+	queued bool  // it waits to be admitted; guarded by admission.mu
 
-	queued bool // it waits to be admitted; guarded by admission.mu
-
-	waits *waiter // for room; nil where that has no limit
-
-	backup atomic.Bool // others claim its ticks before this replica, as far as it knows
-
-	mu sync.Mutex // see unlock
+	active bool       // a goroutine is at work
+	gone   bool       // the job was removed
+	mu     sync.Mutex // see unlock
 	*definition
 	record         // as it was read last
-	gone   bool    // the job was removed
-	active bool    // a goroutine is at work
 	events []Event // to be sent when the mutex is unlocked
 
 	cursor    cursor
 	pending   *request               // nil when there is none
-	failures  int                    // requests that failed in a row
 	rest      rest                   // between two decisions
-	waiting   waitingTick            // that was answered last to have to wait
+	waiting   *waitingTick           // that was answered last to have to wait; nil for none
 	notBefore int64                  // no new tick is claimed before this
 	open      looks                  // at ticks that others hold or held, or that wait
 	running   map[int64]*lease.Lease // by this replica; nil before the first
 	short     int64                  // when the oldest tick was due that found no room since the contender rested; 0 when none did
-	room      int                    // what it holds for claims whose answer is not known
+	room      int32                  // what it holds for claims whose answer is not known
+	failures  int32                  // requests that failed in a row
 
+	from    int64    // backups count from this time when it is later than the tick's
 	ranking *ranking // that place is of
 	place   place
-	from    int64 // backups count from this time when it is later than the tick's
 	hints   hints
 	doubt   doubt
 }

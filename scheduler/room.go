@@ -26,13 +26,13 @@ func (c *contender) roomLocked(due int64) bool {
 		c.short = due
 		return false
 	}
-	c.room = c.spec.Weight
+	c.room = int32(c.spec.Weight) //nolint:gosec // at most jobs.MaxWeight
 	return true
 }
 
 // takeRoomLocked hands the room over to a run that was granted.
 func (c *contender) takeRoomLocked() int {
-	room := c.room
+	room := int(c.room)
 	if c.room = 0; room == 0 { // the claim needed none, or two claims whose answers were lost had been granted
 		room = c.spec.Weight
 		c.s.capacity.take(room)
@@ -47,7 +47,7 @@ func (c *contender) restRoomLocked() {
 		c.s.capacity.withdraw(c.waits)
 	}
 	if c.room > 0 && (c.gone || c.pending == nil || c.pending.skips()) {
-		c.s.capacity.release(c.room)
+		c.s.capacity.release(int(c.room))
 		c.room = 0
 	}
 }

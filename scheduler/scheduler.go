@@ -59,7 +59,9 @@ type Scheduler struct {
 	looks      chan struct{} // of size 1: the store's clock is to be looked at now
 	firstLooks chan struct{} // of size 1: full while a look decides whether the clock is trusted at the start, which asks the store
 	seen       FleetSeen     // the last
-	living     atomic.Int32  // replicas that were seen last
+	seenBy     *jobSet       // what it was made for, with these members; nil where others may make a difference
+	seenKinds  map[memberKind]bool
+	living     atomic.Int32 // replicas that were seen last
 	facts      *facts
 	instances  instances     // of this replica's id
 	heartbeats heartbeats    // of the members

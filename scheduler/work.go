@@ -133,8 +133,8 @@ func (c *contender) claimTickLocked(d decision, now int64) *request {
 	}
 	c.cursor = c.cursor.planned(d)
 	r := &request{claim: c.claim(d.tick)}
-	if c.waiting.tick == d.tick { // goes on from the claim before, whatever it says of the tick
-		r.began, r.waited = c.waiting.began, true
+	if w := c.waiting; w != nil && w.tick == d.tick { // goes on from the claim before, whatever it says of the tick
+		r.began, r.waited = w.began, true
 	}
 	r.claim.NotBefore = time.UnixMilli(c.due(d.tick))
 	r.claim.Overlap = d.overlap
