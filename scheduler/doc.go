@@ -82,8 +82,8 @@
 //	rank 1 │       no report:    ├─ claim ─ granted, held or decided ─ report
 //	rank 2 │                     │                  ├─ claim …
 //
-// Replicas learn by reports: each publishes the ticks that it was granted, settled or skipped in the last 50 ms, in
-// one message (see [protocol.Publisher]). A report is a hint. It can be lost, late, repeated, forged, or about a
+// Replicas learn by reports: each publishes the ticks that it was granted, settled or skipped in one message, 50 ms after
+// the first of them, and 150 ms after the message before (see [protocol.Publisher]). A report is a hint. It can be lost, late, repeated, forged, or about a
 // record that has lost a write since. So a receiver takes from it when to look at the record, never what the record
 // says:
 //
