@@ -71,10 +71,13 @@ type Lease struct {
 	TTL time.Duration // how long a run outlives the last renewal by its replica; 500ms to 24h
 }
 
-// Server is where the daemon listens for HTTP.
+// Server is where the daemon listens for HTTP, and who may see and change what there.
 type Server struct {
 	Addr    string // host:port; port 0 means any free one, an empty host every interface
 	AddrSet bool   // Addr was asked for; a default one may give way to a free port when it is taken
+
+	Tokens   []Token // without any the page and the API only read, and only on this machine
+	ReadOnly bool    // nothing can be changed by the page or the API
 }
 
 // Logging says which lines the daemon logs, and how.

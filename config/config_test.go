@@ -52,13 +52,16 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Redis: config.Redis{
 			URL: config.NewSecret("redis://localhost:6379/0"), WaitReplicas: 2, FailoverGrace: 30 * time.Second,
 		},
-		Lease:         config.Lease{TTL: 20 * time.Second},
-		HTTP:          config.Server{Addr: "0.0.0.0:8081", AddrSet: true},
+		Lease: config.Lease{TTL: 20 * time.Second},
+		HTTP: config.Server{Addr: "0.0.0.0:8081", AddrSet: true, ReadOnly: true, Tokens: []config.Token{
+			{Name: "ops", Role: "operate", File: "/run/secrets/ops"},
+			{Name: "grafana", Role: "read", Value: config.NewSecret("0123456789abcdef")},
+		}},
 		ShutdownGrace: 45 * time.Second,
 		Log:           config.Logging{Level: slog.LevelWarn, Format: "json"},
 		Jobs: []config.Job{
 			{
-				Line: 21,
+				Line: 25,
 				Spec: jobs.Spec{
 					Name:          "nightly-report",
 					Schedule:      "0 2 * * *",
@@ -88,7 +91,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 49,
+				Line: 53,
 				Spec: defaultSpec("ping", "@every 90s"),
 				HTTP: &config.HTTP{
 					Method:  "PUT",
@@ -100,19 +103,19 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 61,
+				Line: 65,
 				Spec: defaultSpec("hello", "*/5 * * * * *"),
 				Log:  &config.Log{Message: "hello"},
 			},
 			{
-				Line: 65,
+				Line: 69,
 				Spec: defaultSpec("announce", "@hourly"),
 				RedisStream: &config.RedisStream{
 					Stream: "ticks:{eu}", MaxLen: 10000, Fields: map[string]string{"zone": "eu", "version": "2"},
 				},
 			},
 			{
-				Line: 72,
+				Line: 76,
 				Spec: leader,
 				Exec: &config.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
 			},

@@ -26,7 +26,7 @@ var settings = []key[Config]{
 	field("redis", mapping(redisKeys, checkRedis), func(c *Config) *Redis { return &c.Redis },
 		"where the fleet meets; without it ticks are coordinated within one process").hidden().neverEmpty(),
 	field("lease", mapping(leaseKeys, nil), func(c *Config) *Lease { return &c.Lease }, "how long a tick is held"),
-	field("http", mapping(serverKeys, nil), func(c *Config) *Server { return &c.HTTP }, "metrics and health"),
+	field("http", mapping(serverKeys, nil), func(c *Config) *Server { return &c.HTTP }, "the page, the API, metrics and health"),
 	field("shutdown_grace", durationWithin(0, 0), func(c *Config) *time.Duration { return &c.ShutdownGrace },
 		"how long runs may take to finish after SIGTERM"),
 	field("log", mapping(loggingKeys, nil), func(c *Config) *Logging { return &c.Log }, "what the worker logs"),
@@ -43,7 +43,11 @@ var leaseKeys = []key[Lease]{
 var serverKeys = []key[Server]{
 	field("addr", listenAddress, func(s *Server) *Server { return s },
 		"where the worker serves HTTP; the default gives way to a free port when it is taken").defaultsTo(DefaultAddr),
-	refusedKey[Server]("token", "is not supported yet: nothing that is served changes state; remove it"),
+	field("tokens", tokenList, func(s *Server) *[]Token { return &s.Tokens },
+		"who may see the page and the API, and who may change what runs; without any these only read, and only on this machine"),
+	field("read_only", boolean, func(s *Server) *bool { return &s.ReadOnly },
+		"nothing can be changed by the page or the API, with any token"),
+	refusedKey[Server]("token", "is no key; write tokens: [{name: ops, role: operate, token_file: FILE}]"),
 }
 
 var loggingKeys = []key[Logging]{
@@ -68,7 +72,27 @@ func refusedKey[S any](name, rule string) key[S] {
 	}
 }
 
-var listenAddress = single("an address such as "+DefaultAddr, "host:port; port 0 picks a free one", textSchema(":"),
+// listenAddress fills the address of a Server, and nothing else of it.
+var listenAddress = func() kind[Server] {
+	k := address
+	k.read = func(r *reader, v value, to *Server) bool {
+		var read Server
+		if !address.read(r, v, &read) {
+			return false
+		}
+		to.Addr, to.AddrSet = read.Addr, read.AddrSet
+		return true
+	}
+	k.differ = func(a, b *Server, path string) []string {
+		if a.Addr == b.Addr && a.AddrSet == b.AddrSet {
+			return nil
+		}
+		return []string{path}
+	}
+	return k
+}()
+
+var address = single("an address such as "+DefaultAddr, "host:port; port 0 picks a free one", textSchema(":"),
 	func(t text) (Server, string) {
 		host, port, err := net.SplitHostPort(t.string)
 		if err != nil || strings.ContainsAny(host, " \t\r\n/@") {

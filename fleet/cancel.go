@@ -28,12 +28,12 @@ var ErrNotCancellable = errors.New("fleet: a leader task starts again wherever i
 
 // Cancel ends a tick of a job that is open: it is settled as cancelled, and never runs again. A replica that runs it is
 // notified at once and cancels the run's context with a [*protocol.CancelledError]; one that is frozen or gone keeps the tick
-// until its lease runs out. A tick that waits, or or for a replica to take it over, is settled at once. by names who
-// asks, and matches the pattern of a name. To repeat a cancel changes nothing.
+// until its lease runs out. A tick that waits, also for a replica to take it over, is settled at once. To repeat a cancel
+// changes nothing.
 //
 // It returns [protocol.ErrUnknown] for a job that no replica has ever contended for, and [ErrNotCancellable] for a tick that
 // is the zero time, as that of a leader task is. It returns before the run has ended: see [Fleet.Await].
-func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, by string) (Cancelled, error) {
+func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act) (Cancelled, error) {
 	if tick.IsZero() {
 		return Cancelled{}, fmt.Errorf("job %q: %w", job, ErrNotCancellable)
 	}
@@ -41,8 +41,8 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, by strin
 	if err != nil {
 		return Cancelled{}, err
 	}
-	request := protocol.Cancel{Name: job, Tick: tick.UnixMilli(), By: by}
-	if err := request.Validate(); err != nil {
+	request := protocol.Cancel{Name: job, Tick: tick.UnixMilli(), By: act.By}
+	if err := errors.Join(act.check(), request.Validate()); err != nil {
 		return Cancelled{}, err
 	}
 	var a protocol.Cancelled
@@ -54,6 +54,11 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, by strin
 	}
 	if err != nil {
 		return Cancelled{}, err
+	}
+	if a.By == act.By && a.Status != protocol.CancelNotOpen { // not of one that another has cancelled before
+		fact := act.fact(FactCancelled)
+		fact.Tick = tick
+		f.note(ctx, job, fact)
 	}
 	return Cancelled{
 		Status: a.Status, Job: job, Tick: tick.UTC(), ID: f.tickID(job, tick), By: a.By, Replica: a.Holder, Remaining: a.Remaining,

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/schedule"
 )
 
 // Description is the one view of a job.
@@ -30,6 +32,8 @@ type Description struct {
 	// Runs is how many of the outcomes kept are of a run, and Median and Longest how long those took; 0 when there are none.
 	Runs            int
 	Median, Longest time.Duration
+
+	Facts []Fact // of the job's journal, newest first; none where the store keeps none
 }
 
 // Definition is a job as some replicas have it.
@@ -62,21 +66,25 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 	}
 	summary := protocol.Summarize(r)
 	summary.Record = r // all that it has is here already
-	d.JobStatus = f.jobStatus(name, job, summary, NewService(replicas), now)
+	d.JobStatus = f.jobStatus(name, job, summary, serviceOf(replicas), now)
 	if job == nil && !d.Known && len(d.Replicas) == 0 {
 		return Description{}, fmt.Errorf("job %q: %w", name, protocol.ErrUnknown)
+	}
+	if d.Facts, err = f.Facts(ctx, name); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return Description{}, err
 	}
 	known, err := f.definitions(ctx, name)
 	if err != nil {
 		return Description{}, err
 	}
 	d.define(job, replicas, known)
-	if next := d.next(job, r); next != nil {
+	if sched := d.scheduleOf(job); sched != nil {
+		next := sched.Next
 		for at := next(now); !at.IsZero() && len(d.Coming) < ticks; at = next(at) {
 			d.Coming = append(d.Coming, at)
 		}
 	}
-	d.count(entries(f.namespace, r)[len(r.Open):], job, now.Add(-f.age), outcomes)
+	d.count(f.history(r, d.Facts, now)[len(r.Open):], job, outcomes)
 	return d, nil
 }
 
@@ -103,26 +111,23 @@ func (d *Description) define(job *jobs.Job, replicas []Replica, known map[string
 	})
 }
 
-// next returns what finds the job's next tick; nil when its schedule is not known.
-func (d *Description) next(job *jobs.Job, r protocol.Record) func(time.Time) time.Time {
+// scheduleOf returns the job's schedule; nil when it is not known.
+func (d *Description) scheduleOf(job *jobs.Job) *schedule.Schedule {
 	if job != nil {
-		return job.Schedule().Next
+		return job.Schedule()
 	}
-	if len(r.Schedules) > 0 {
-		if s, err := jobs.ParseSchedule(d.Name, r.Schedules[len(r.Schedules)-1].Text); err == nil {
-			return s.Next
-		}
-	}
-	return nil
+	return d.ScheduleOf()
 }
 
-// count takes in the settled entries, newest settled first.
-func (d *Description) count(list []Entry, job *jobs.Job, oldest time.Time, outcomes int) {
-	list = slices.DeleteFunc(slices.Clone(list), func(e Entry) bool { return e.IsEmpty(job) || e.Ended.Before(oldest) })
+// count takes in the settled entries, newest tick first.
+func (d *Description) count(list []Entry, job *jobs.Job, outcomes int) {
+	list = slices.DeleteFunc(slices.Clone(list), func(e Entry) bool { return e.IsEmpty(job) })
 	var took []time.Duration
 	for _, e := range list {
 		d.Counts[e.Outcome] += max(e.Count, 1)
-		d.Since = e.Ended
+		if d.Since.IsZero() || e.Ended.Before(d.Since) {
+			d.Since = e.Ended
+		}
 		if e.Token != 0 && (e.Outcome == wire.Succeeded || e.Outcome == wire.Failed) { // others were cut short
 			took = append(took, e.Took())
 		}
@@ -131,6 +136,5 @@ func (d *Description) count(list []Entry, job *jobs.Job, oldest time.Time, outco
 	if d.Runs = len(took); d.Runs > 0 {
 		d.Median, d.Longest = took[(len(took)-1)/2], took[len(took)-1]
 	}
-	slices.SortStableFunc(list, func(a, b Entry) int { return b.Moment().Compare(a.Moment()) })
 	d.Outcomes = list[:min(len(list), outcomes)]
 }

@@ -285,7 +285,7 @@ func (r *reasoner) partly(found time.Time) (text string) {
 			text += fmt.Sprintf(" %s noted that Redis did not answer it from %s to %s.", f.By, r.when(f.From), r.when(f.To))
 		case FactHeld:
 			text += fmt.Sprintf(" %s noted that it claimed nothing from %s to %s, since %s.", f.By, r.when(f.From), r.when(f.To), doubt(f.Step))
-		case FactTriggered, FactPaused, FactResumed, FactTakeover, FactEdited, FactRepaired, FactForgotten, FactAbsent:
+		case FactTriggered, FactPaused, FactResumed, FactTakeover, FactEdited, FactCancelled, FactReleased, FactRepaired, FactForgotten, FactAbsent:
 		}
 	}
 	return text

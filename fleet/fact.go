@@ -23,6 +23,8 @@ const (
 	FactTakeover  FactKind = "takeover"  // By was granted Tick, which Replica had held from From to To
 	FactEdited    FactKind = "edited"    // By was the first to bring another schedule, at From
 	FactRepaired  FactKind = "repaired"  // By brought the watermark of the job back, at From, which lay in the future, at To
+	FactCancelled FactKind = "cancelled" // By ended Tick
+	FactReleased  FactKind = "released"  // By took Lock from Replica, which had been granted it as Token at From
 	FactForgotten FactKind = "forgotten" // By removed the record of Job, whose watermark was To, and Token its last
 	FactAway      FactKind = "away"      // the store did not answer By, from From to To
 	FactAbsent    FactKind = "absent"    // no heartbeat reached the store between From, by Replica, and To, by By
@@ -37,8 +39,12 @@ type Fact struct {
 	Tick time.Time // zero where there is none; of a takeover of a leader task, too
 	By   string    // who did it, or the replica that noticed it
 
-	Job      string // of FactForgotten, which is in the journal of the fleet
-	Key, Why string
+	// Of acts: why By did it, and what it was asked for by, as in [Act].
+	Reason, Via string
+
+	Job      string    // of FactForgotten, which is in the journal of the fleet, and of all in the audit log
+	Lock     string    // of FactReleased
+	Key, Why string    // Why is of a pause, also of one that has ended
 	Pauser   string    // of FactResumed: who had paused the job
 	From, To time.Time // by fleet time, in milliseconds
 
@@ -66,6 +72,9 @@ type factJSON struct {
 	Tick     int64    `json:"tick,omitempty"`
 	Job      string   `json:"job,omitempty"`
 	By       string   `json:"by,omitempty"`
+	Reason   string   `json:"reason,omitempty"`
+	Via      string   `json:"via,omitempty"`
+	Lock     string   `json:"lock,omitempty"`
 	Key      string   `json:"key,omitempty"`
 	Why      string   `json:"why,omitempty"`
 	Pauser   string   `json:"pauser,omitempty"`
@@ -92,6 +101,10 @@ func (f Fact) Request() string {
 		id = append(id, unixMilli(f.From))
 	case FactRepaired:
 		id = append(id, unixMilli(f.From), unixMilli(f.To))
+	case FactCancelled:
+		id = append(id, unixMilli(f.Tick), f.By)
+	case FactReleased:
+		id = append(id, f.Lock, f.Token)
 	case FactForgotten:
 		id = append(id, f.Job, f.Token, unixMilli(f.To))
 	case FactTakeover:
@@ -106,16 +119,19 @@ func (f Fact) Request() string {
 	return string(f.Kind) + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
-// Encode writes f for [protocol.Journal], without At. A long Why is cut.
+// Encode writes f for [protocol.Journal], without At. Long texts are cut.
 func (f Fact) Encode() []byte {
 	w := factJSON{
-		Kind: f.Kind, Tick: unixMilli(f.Tick), Job: f.Job, By: f.By, Key: f.Key, Pauser: f.Pauser, From: unixMilli(f.From), To: unixMilli(f.To),
+		Kind: f.Kind, Tick: unixMilli(f.Tick), Job: f.Job, By: f.By, Via: f.Via, Lock: f.Lock, Key: f.Key, Pauser: f.Pauser, From: unixMilli(f.From), To: unixMilli(f.To),
 		Replica: f.Replica, Token: f.Token, Attempt: f.Attempt, Released: f.Released, Groups: f.Groups,
 		Schedule: f.Schedule, Before: f.Before, Living: f.Living, Step: f.Step.Milliseconds(),
 	}
 	for most := protocol.MaxNoteText; ; most /= 2 {
-		w.Why = protocol.Cut(f.Why, most)
+		w.Why, w.Reason = protocol.Cut(f.Why, most), protocol.Cut(f.Reason, most)
 		w.Schedule, w.Before = protocol.Cut(f.Schedule, most), protocol.Cut(f.Before, most)
+		if f.Kind == FactPaused {
+			w.Reason = "" // Why says the same
+		}
 		text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
 		if len(text) <= protocol.MaxNoteText || most == 0 {
 			return text
@@ -129,16 +145,19 @@ func decodeFact(n protocol.JournalEntry) (Fact, bool) {
 	if json.Unmarshal(n.Text, &r) != nil || r.Kind == "" {
 		return Fact{}, false
 	}
+	if r.Kind == FactPaused {
+		r.Reason = r.Why
+	}
 	return Fact{
-		At: n.At, Kind: r.Kind, Tick: fromMilli(r.Tick), Job: r.Job, By: r.By, Key: r.Key, Why: r.Why, Pauser: r.Pauser,
+		At: n.At, Kind: r.Kind, Tick: fromMilli(r.Tick), Job: r.Job, By: r.By, Reason: r.Reason, Via: r.Via, Lock: r.Lock, Key: r.Key, Why: r.Why, Pauser: r.Pauser,
 		From: fromMilli(r.From), To: fromMilli(r.To), Replica: r.Replica, Token: r.Token, Attempt: r.Attempt, Released: r.Released,
 		Groups: r.Groups, Schedule: r.Schedule, Before: r.Before, Living: r.Living,
 		Step: time.Duration(r.Step) * time.Millisecond,
 	}, true
 }
 
-// Facts returns what the job's journal holds, newest first: who triggered, paused and resumed it, whose ticks were taken
-// over, its edits, and who repaired it. At most [protocol.MaxNotes] are kept.
+// Facts returns what the job's journal holds, newest first: who triggered, paused, resumed and cancelled it, whose ticks
+// were taken over, its edits, and who repaired it. At most [protocol.MaxNotes] are kept.
 func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) { return f.facts(ctx, job) }
 
 // FleetFacts returns what the fleet's journal holds, newest first: when the store did not answer a replica, when no replica
@@ -154,30 +173,45 @@ func (f *Fleet) facts(ctx context.Context, name string) ([]Fact, error) {
 	if err != nil {
 		return nil, err
 	}
+	return factsOf(notes), nil
+}
+
+func factsOf(notes []protocol.JournalEntry) []Fact {
 	list := make([]Fact, 0, len(notes))
 	for _, n := range notes {
 		if fact, ok := decodeFact(n); ok {
 			list = append(list, fact)
 		}
 	}
-	return list, nil
+	return list
 }
 
 // noteTimeout bounds how long an act waits for its fact to be noted.
 const noteTimeout = time.Second
 
-// note records an act about a job, after it was done: when this fails, the actor is not known, and nothing
-// else is lost. The other order could name somebody that did nothing.
+// repeatedWithin is for how long an act that somebody repeats, whose first answer was lost, counts as the same.
+const repeatedWithin = 10 * time.Minute
+
+// note records an act about a job, after it was done, in its journal and in the audit log: when this fails, the actor is not
+// known, and nothing else is lost. The other order could name somebody that did nothing.
 func (f *Fleet) note(ctx context.Context, job string, fact Fact) {
-	j, ok := f.store.(protocol.Journal)
-	if !ok {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	for range 2 { // the same request, should the first reply have been lost
-		if j.Append(ctx, job, fact.Request(), fact.Encode()) == nil {
-			return
-		}
+	j, journals := f.store.(protocol.Journal)
+	if journals && fact.Kind != FactReleased {
+		twice(func() error { return j.Append(ctx, job, fact.Request(), fact.Encode()) })
+	}
+	if fact.Job == "" {
+		fact.Job = job
+	}
+	if log, audits := f.store.(protocol.AuditLog); audits {
+		twice(func() error { return log.AppendAudit(ctx, fact.auditRequest(), fact.Encode()) })
+	}
+}
+
+// twice tries the same request again, should the first reply have been lost.
+func twice(try func() error) {
+	if try() != nil {
+		_ = try()
 	}
 }

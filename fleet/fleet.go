@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 )
@@ -20,7 +22,7 @@ type Fleet struct {
 	store     protocol.Store
 	namespace string
 	age       time.Duration
-	sets      *JobSets
+	sets      *heartbeat.JobSets
 }
 
 // Option changes a default of [New].
@@ -54,7 +56,7 @@ func New(store protocol.Store, opts ...Option) (*Fleet, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	f.namespace, f.sets = protocol.NamespaceOf(store), NewJobSets(store)
+	f.namespace, f.sets = protocol.NamespaceOf(store), heartbeat.NewJobSets(store)
 	return f, nil
 }
 
@@ -74,10 +76,13 @@ type Paused struct {
 }
 
 // Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything included. What runs goes
-// on, and triggers run. by names who asks, and matches the pattern of a name; why is for people. It returns
+// on, and triggers run. It returns
 // [protocol.ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's clock cannot be
 // trusted, as Resume and Trigger do.
-func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) {
+func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Paused, error) {
+	if err := act.check(); err != nil {
+		return Paused{}, err
+	}
 	c, err := ability[protocol.Controller](f.store, "pause a job", "protocol.Controller")
 	if err != nil {
 		return Paused{}, err
@@ -89,19 +94,27 @@ func (f *Fleet) Pause(ctx context.Context, job, by, why string) (Paused, error) 
 	before := until.Add(-clockLimit)
 	var p protocol.Pause
 	err = f.whenKnown(ctx, job, func() (err error) {
-		p, err = c.Pause(ctx, job, protocol.Pause{By: by, Reason: why, Until: until})
+		p, err = c.Pause(ctx, job, protocol.Pause{By: act.By, Reason: act.Reason, Until: until})
 		return err
 	})
 	if err != nil {
 		return Paused{}, err
 	}
-	f.note(ctx, job, Fact{Kind: FactPaused, By: p.By, Why: p.Reason, From: p.Since}) // perhaps that of an earlier call
+	fact := act.fact(FactPaused)
+	mine := p.By == act.By && p.Reason == fact.Reason && p.Since.After(until.Add(-repeatedWithin))
+	fact.By, fact.Reason, fact.Why, fact.From = p.By, p.Reason, p.Reason, p.Since // perhaps that of an earlier call
+	if mine {
+		f.note(ctx, job, fact)
+	}
 	return Paused{Pause: p, Before: p.Since.Before(before)}, nil
 }
 
 // Resume ends a pause, and skips every tick that came due in it. It returns the pause that it ended; nil when the job was
-// not paused. by names who asks.
-func (f *Fleet) Resume(ctx context.Context, job, by string) (*protocol.Pause, error) {
+// not paused.
+func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*protocol.Pause, error) {
+	if err := act.check(); err != nil {
+		return nil, err
+	}
 	c, err := ability[protocol.Controller](f.store, "resume a job", "protocol.Controller")
 	if err != nil {
 		return nil, err
@@ -110,13 +123,15 @@ func (f *Fleet) Resume(ctx context.Context, job, by string) (*protocol.Pause, er
 	if err != nil {
 		return nil, err
 	}
-	was, err := c.Resume(ctx, job, protocol.Resume{By: by, Until: until})
+	was, err := c.Resume(ctx, job, protocol.Resume{By: act.By, Until: until})
 	if err == nil && was != nil {
 		now, err := f.Now(ctx)
 		if err != nil {
 			now = time.Time{}
 		}
-		f.note(ctx, job, Fact{Kind: FactResumed, By: by, Pauser: was.By, Why: was.Reason, From: was.Since, To: now})
+		fact := act.fact(FactResumed)
+		fact.Pauser, fact.Why, fact.From, fact.To = was.By, was.Reason, was.Since, now
+		f.note(ctx, job, fact)
 	}
 	return was, err
 }
@@ -132,8 +147,20 @@ func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := replicas(members)
-	return list, f.sets.Resolve(ctx, list)
+	list := heartbeats(members)
+	err = f.sets.Resolve(ctx, list)
+	return replicas(list), err
+}
+
+// Serving returns the live replicas that serve a job, sorted by id, without those that are stopping. unserved says that it
+// is certain that none does.
+func (f *Fleet) Serving(ctx context.Context, job string) (serving []Replica, unserved bool, err error) {
+	list, err := f.Replicas(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	ids, unserved, _ := serviceOf(list).Of(job)
+	return slices.DeleteFunc(list, func(r Replica) bool { return !slices.Contains(ids, r.ID) }), unserved, nil
 }
 
 // FormerReplicas returns the replicas that stopped or died within the last [protocol.FormerFor], the newest heartbeat first, at
@@ -147,19 +174,19 @@ func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := replicas(members)
+	list := replicas(heartbeats(members))
 	for i := range list {
 		list[i].Gone = true
 	}
 	return list, nil
 }
 
-func replicas(members []protocol.Member) []Replica {
-	list, sets := make([]Replica, 0, len(members)), make(JobLists)
+func heartbeats(members []protocol.Member) []heartbeat.Replica {
+	list, sets := make([]heartbeat.Replica, 0, len(members)), make(heartbeat.JobLists)
 	for _, m := range members {
-		replica, err := sets.DecodeReplica(m.Info)
+		replica, err := sets.Decode(m.Info)
 		if err != nil {
-			replica = Replica{JobCount: -1}
+			replica = heartbeat.Replica{JobCount: -1}
 		}
 		if replica.Outlived(m.Remaining) {
 			continue
@@ -168,6 +195,14 @@ func replicas(members []protocol.Member) []Replica {
 		list = append(list, replica)
 	}
 	return list
+}
+
+func replicas(list []heartbeat.Replica) []Replica {
+	all := make([]Replica, len(list))
+	for i, r := range list {
+		all[i] = Replica(r)
+	}
+	return all
 }
 
 // inspect returns the record of a job.

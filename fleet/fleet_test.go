@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
@@ -175,16 +176,16 @@ func TestHistoryIsBoundedInAge(t *testing.T) {
 
 func TestPauseAndResumeReturnThePauseBefore(t *testing.T) {
 	inWorld(t, func(w world) {
-		_, err := w.fleet.Pause(w.Context(), "report", "ops1", "")
+		_, err := w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops1"})
 		require.ErrorIs(w, err, protocol.ErrUnknown)
 		w.contended("report")
-		p, err := w.fleet.Pause(w.Context(), "report", "ops1", "the database moves")
+		p, err := w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops1", Reason: "the database moves"})
 		require.NoError(w, err)
 		want := protocol.Pause{By: "ops1", Reason: "the database moves", Since: time.Now().UTC()}
 		require.Equal(w, fleet.Paused{Pause: want}, p)
 
 		time.Sleep(time.Minute)
-		p, err = w.fleet.Pause(w.Context(), "report", "ops2", "me too")
+		p, err = w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops2", Reason: "me too"})
 		require.NoError(w, err)
 		require.Equal(w, fleet.Paused{Pause: want, Before: true}, p)
 		s, err := w.fleet.Status(w.Context(), nil)
@@ -196,13 +197,13 @@ func TestPauseAndResumeReturnThePauseBefore(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, &want, s.Jobs[0].Paused)
 
-		ended, err := w.fleet.Resume(w.Context(), "report", "ops2")
+		ended, err := w.fleet.Resume(w.Context(), "report", fleet.Act{By: "ops2"})
 		require.NoError(w, err)
 		require.Equal(w, &want, ended)
 		s, err = w.fleet.Status(w.Context(), []*jobs.Job{job(w.T, "@hourly")})
 		require.NoError(w, err)
 		require.Nil(w, s.Jobs[0].Last, "nothing came due")
-		ended, err = w.fleet.Resume(w.Context(), "report", "ops2")
+		ended, err = w.fleet.Resume(w.Context(), "report", fleet.Act{By: "ops2"})
 		require.NoError(w, err)
 		require.Nil(w, ended)
 		e, err := w.fleet.Why(w.Context(), "report", job(w.T, "@every 10s"), time.Now().Add(-31*time.Second))
@@ -359,11 +360,11 @@ func TestAwaitReturnsTheOutcome(t *testing.T) {
 func TestStatusShowsWhoServesWhatAndWhoDisagrees(t *testing.T) {
 	inWorld(t, func(w world) {
 		begin := time.Now().UTC()
-		announce := func(r fleet.Replica) {
+		announce := func(r heartbeat.Replica) {
 			require.NoError(w, w.store.SendHeartbeat(w.Context(), r.ID, r.Encode(), time.Minute))
 		}
-		announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"report": "bbb", "other": "ccc"}})
-		announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"report": "aaa", "other": "ccc"}})
+		announce(heartbeat.Replica{ID: "r2", Jobs: map[string]string{"report": "bbb", "other": "ccc"}})
+		announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"report": "aaa", "other": "ccc"}})
 		require.NoError(w, w.store.SendHeartbeat(w.Context(), "later", []byte("?"), time.Minute))
 		w.contended("report", "other")
 		time.Sleep(10 * time.Second)
@@ -410,7 +411,7 @@ func TestStatusShowsWhoServesWhatAndWhoDisagrees(t *testing.T) {
 		require.True(w, s.Jobs[1].Unserved)
 		require.False(w, s.Jobs[0].Unserved)
 
-		announce(fleet.Replica{ID: "r2", Stopping: true, Jobs: map[string]string{"report": "bbb", "other": "ccc"}})
+		announce(heartbeat.Replica{ID: "r2", Stopping: true, Jobs: map[string]string{"report": "bbb", "other": "ccc"}})
 		s, err = w.fleet.Status(w.Context(), []*jobs.Job{report})
 		require.NoError(w, err)
 		require.Equal(w, []string{"r1"}, s.Jobs[0].Replicas)
@@ -447,7 +448,7 @@ func TestStoreWithoutAnAbilityIsNamedWithIt(t *testing.T) {
 	require.NoError(t, err)
 	ctx := t.Context()
 	for missing, call := range map[string]func() error{
-		"protocol.Controller": func() error { _, err := f.Pause(ctx, "a", "b", ""); return err },
+		"protocol.Controller": func() error { _, err := f.Pause(ctx, "a", fleet.Act{By: "b"}); return err },
 		"protocol.Inspector":  func() error { _, err := f.History(ctx, "a", 0); return err },
 		"protocol.Roster":     func() error { _, err := f.Replicas(ctx); return err },
 	} {
@@ -455,7 +456,7 @@ func TestStoreWithoutAnAbilityIsNamedWithIt(t *testing.T) {
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, "a fleet_test.bare is no "+missing)
 	}
-	_, err = f.Resume(ctx, "a", "b")
+	_, err = f.Resume(ctx, "a", fleet.Act{By: "b"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = f.Trigger(ctx, "a", fleet.TriggerOptions{By: "b"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)

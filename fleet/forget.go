@@ -78,7 +78,7 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 	}
 	used := &InUseError{Job: job}
 	var unserved bool
-	used.Replicas, unserved = Serving(job, replicas)
+	used.Replicas, unserved, _ = serviceOf(replicas).Of(job)
 	used.Unsure = !unserved && len(used.Replicas) == 0
 	for _, o := range r.Open {
 		if o.Tick > 0 || o.Remaining > 0 { // of a leader task only what is held
@@ -93,17 +93,17 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 
 // Forget removes what the store keeps of a job that is gone: its record, with the history, a pause and the keys of
 // triggers, and its journal. A replica that gets the job later starts with a new record, as for a new job: it catches up
-// nothing. Tokens go on rising. by names who asks, and matches the pattern of a name; the journal of the fleet keeps it.
+// nothing. Tokens go on rising. The journal of the fleet and the audit log keep the act.
 //
 // The error matches [ErrInUse] while a live replica serves the job or a tick of it is open, [protocol.ErrUnknown] when there is
 // no record, and [ErrClock] when the store's clock cannot be trusted, or is behind the job's last token.
-func (f *Fleet) Forget(ctx context.Context, job, by string) (Forgotten, error) {
+func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, error) {
 	remover, err := ability[protocol.Remover](f.store, "remove a record", "protocol.Remover")
 	if err != nil {
 		return Forgotten{}, err
 	}
-	if !protocol.ValidName(by) {
-		return Forgotten{}, fmt.Errorf("fleet: by: %q %s", by, protocol.NameRule)
+	if err := act.check(); err != nil {
+		return Forgotten{}, err
 	}
 	until, err := f.until(ctx)
 	if err != nil {
@@ -129,7 +129,9 @@ func (f *Fleet) Forget(ctx context.Context, job, by string) (Forgotten, error) {
 	}
 	// The definitions are a journal of their own, which has no record beside it. Without them nothing goes wrong.
 	_, _, _ = f.remove(ctx, remover, protocol.Remove{Name: definitionsOf(job)})
-	f.note(ctx, "", Fact{Kind: FactForgotten, Job: job, By: by, Token: r.Token, To: forgotten.Watermark})
+	fact := act.fact(FactForgotten)
+	fact.Job, fact.Token, fact.To = job, r.Token, forgotten.Watermark
+	f.note(ctx, "", fact)
 	return forgotten, nil
 }
 

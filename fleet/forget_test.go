@@ -49,7 +49,7 @@ func TestForgottenJobLeavesOnlyTheFact(t *testing.T) {
 		g := w.claim("report", time.Now().Add(time.Second).UnixMilli(), "r1")
 		w.settle(g, "succeeded", fleet.Note{})
 		time.Sleep(time.Second)
-		_, err := w.fleet.Pause(w.Context(), "report", "ops1", "")
+		_, err := w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops1"})
 		require.NoError(w, err)
 		journals := []string{"report", fleet.DefinitionsOf("report")}
 		kept := func() (n int) {
@@ -65,7 +65,7 @@ func TestForgottenJobLeavesOnlyTheFact(t *testing.T) {
 		store.lost = 2
 		found, err := w.fleet.Forgettable(w.Context(), "report")
 		require.NoError(w, err)
-		done, err := w.fleet.Forget(w.Context(), "report", "ops1")
+		done, err := w.fleet.Forget(w.Context(), "report", fleet.Act{By: "ops1"})
 		require.NoError(w, err)
 		require.Equal(w, found, done)
 		require.Equal(w, fleet.Forgotten{Job: "report", Watermark: time.UnixMilli(g.Tick).UTC(), Outcomes: 1}, done)
@@ -77,9 +77,9 @@ func TestForgottenJobLeavesOnlyTheFact(t *testing.T) {
 		require.NoError(w, err)
 		require.Len(w, facts, 1)
 		require.Equal(w, fleet.Fact{
-			Kind: fleet.FactForgotten, Job: "report", By: "ops1", Token: g.Token, To: done.Watermark, At: facts[0].At,
+			Kind: fleet.FactForgotten, Job: "report", By: "ops1", Via: fleet.ViaGo, Token: g.Token, To: done.Watermark, At: facts[0].At,
 		}, facts[0])
-		_, err = w.fleet.Forget(w.Context(), "report", "ops1")
+		_, err = w.fleet.Forget(w.Context(), "report", fleet.Act{By: "ops1"})
 		require.ErrorIs(w, err, protocol.ErrUnknown)
 	})
 }
@@ -93,7 +93,7 @@ func TestJobThatIsClaimedMeanwhileIsNotForgotten(t *testing.T) {
 			tick++
 			g = w.claim("report", tick, "r1")
 		}
-		_, err := w.fleet.Forget(w.Context(), "report", "ops1")
+		_, err := w.fleet.Forget(w.Context(), "report", fleet.Act{By: "ops1"})
 		require.ErrorIs(w, err, fleet.ErrInUse)
 		require.ErrorContains(w, err, "1 tick is open")
 		w.settle(g, "succeeded", fleet.Note{})
@@ -101,11 +101,11 @@ func TestJobThatIsClaimedMeanwhileIsNotForgotten(t *testing.T) {
 			tick++
 			w.settle(w.claim("report", tick, "r1"), "succeeded", fleet.Note{})
 		}
-		_, err = w.fleet.Forget(w.Context(), "report", "ops1")
+		_, err = w.fleet.Forget(w.Context(), "report", fleet.Act{By: "ops1"})
 		require.ErrorIs(w, err, fleet.ErrInUse)
 		require.ErrorContains(w, err, "a replica has worked on it just now")
 		require.Len(w, w.history("report", 0), 2)
-		_, err = w.fleet.Forget(w.Context(), "report", "a b")
+		_, err = w.fleet.Forget(w.Context(), "report", fleet.Act{By: "a b"})
 		require.ErrorContains(w, err, `by: "a b" must start`)
 	})
 }

@@ -97,16 +97,22 @@ func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
+	list := f.history(r, facts, now)
+	if n >= 1 {
+		list = list[:min(len(list), len(r.Open)+n)]
+	}
+	return list, nil
+}
+
+// history lists what a record and its journal hold: first the open ticks, then the settled ones, each newest tick first.
+func (f *Fleet) history(r protocol.Record, facts []Fact, now time.Time) []Entry {
 	list := annotate(entries(f.namespace, r), facts)
 	open := len(r.Open)
-	list = append(list, crashedLeaders(f.namespace, job, facts)...)
+	list = append(list, crashedLeaders(f.namespace, r.Name, facts)...)
 	list = slices.DeleteFunc(list, func(e Entry) bool { return e.State == Settled && e.Ended.Before(now.Add(-f.age)) })
 	// With overlap allowed ticks are not settled in their order: the last n are those of the newest ticks.
 	slices.SortStableFunc(list[open:], func(a, b Entry) int { return b.Moment().Compare(a.Moment()) })
-	if n >= 1 {
-		list = list[:min(len(list), open+n)]
-	}
-	return list, nil
+	return list
 }
 
 // entries lists what a record holds, as History does.

@@ -91,9 +91,11 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 		Tick    stamp   `json:"tick"`
 		Verdict Verdict `json:"verdict"`
 		Text    string  `json:"text"`
+		Policy  string  `json:"policy"`
+		Remedy  string  `json:"remedy"`
 		Entry   *Entry  `json:"entry"`
 		Facts   []Fact  `json:"facts"`
-	}{e.Job, e.ID, stamp(e.Tick), e.Verdict, e.Text, e.Entry, append([]Fact{}, e.Facts...)})
+	}{e.Job, e.ID, stamp(e.Tick), e.Verdict, e.Text, e.Policy, e.Remedy, e.Entry, append([]Fact{}, e.Facts...)})
 }
 
 // MarshalJSON implements [json.Marshaler]. What a journal holds is not this, but what Encode writes.
@@ -106,6 +108,9 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 		Job      string   `json:"job,omitempty"`
 		From     stamp    `json:"from"`
 		To       stamp    `json:"to"`
+		Reason   string   `json:"reason,omitempty"`
+		Via      string   `json:"via,omitempty"`
+		Lock     string   `json:"lock,omitempty"`
 		Key      string   `json:"key,omitempty"`
 		Why      string   `json:"why,omitempty"`
 		PausedBy string   `json:"paused_by,omitempty"`
@@ -118,9 +123,19 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 		Before   string   `json:"before,omitempty"`
 		Step     int64    `json:"step_ms,omitempty"`
 	}{
-		f.Kind, stamp(f.At), f.By, stamp(f.Tick), f.Job, stamp(f.From), stamp(f.To), f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
+		f.Kind, stamp(f.At), f.By, stamp(f.Tick), f.Job, stamp(f.From), stamp(f.To), f.Reason, f.Via, f.Lock, f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
 		f.Released, f.Groups, f.Schedule, f.Before, f.Step.Milliseconds(),
 	})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (a AuditLog) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Acts   []Fact `json:"acts"`
+		Next   string `json:"next"`
+		Used   int    `json:"used_bytes"`
+		Budget int    `json:"budget_bytes"`
+	}{append([]Fact{}, a.Facts...), a.Next, a.Used, a.Budget})
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -148,7 +163,7 @@ func (p PauseView) MarshalJSON() ([]byte, error) {
 	}{p.By, p.Reason, stamp(p.Since)})
 }
 
-// MarshalJSON implements [json.Marshaler]. A heartbeat has another form: see Encode.
+// MarshalJSON implements [json.Marshaler].
 func (r Replica) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		ID            string   `json:"id"`
@@ -242,9 +257,10 @@ func (d Description) MarshalJSON() ([]byte, error) {
 		Runs        int                      `json:"runs"`
 		Median      int64                    `json:"median_ms"`
 		Longest     int64                    `json:"longest_ms"`
+		Facts       []Fact                   `json:"facts"`
 	}{
 		d.Namespace, stamp(d.Now), d.view(), policies(d.JobStatus), definitions, append([]string{}, d.Differences()...), coming, append([]Entry{}, d.Outcomes...), d.Counts, stamp(d.Since),
-		d.Runs, d.Median.Milliseconds(), d.Longest.Milliseconds(),
+		d.Runs, d.Median.Milliseconds(), d.Longest.Milliseconds(), append([]Fact{}, d.Facts...),
 	})
 }
 

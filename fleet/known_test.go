@@ -48,7 +48,7 @@ func TestEventsRightAfterTheStartAreNotLost(t *testing.T) {
 
 				require.NoError(t, registry.Add(job("second")))
 				s.Update(registry)
-				_, err = f.Pause(t.Context(), "second", "test", "")
+				_, err = f.Pause(t.Context(), "second", fleet.Act{By: "test"})
 				require.NoError(t, err)
 				require.NoError(t, s.Shutdown(t.Context()))
 			})

@@ -25,20 +25,20 @@ type Repaired struct {
 // the fleet accepted it has left it: until then no tick of the job would run. The next tick of the schedule runs again.
 // Those past the watermark that are open, or that the record remembers as settled one by one (its
 // history), never run again. The rate of triggers, and the time of a pause or of an edit, come back to now as
-// well. Tokens go on rising. by names who asks, and matches the pattern of a name. To repeat a repair changes nothing.
+// well. Tokens go on rising. To repeat a repair changes nothing.
 //
 // Replicas take the new watermark in at once, or with their next heartbeat. One that lay ahead by no more than the
 // greater of their TTL and 5 s, they write back: it is over as soon.
 //
 // It returns [protocol.ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's
 // clock cannot be trusted.
-func (f *Fleet) Repair(ctx context.Context, job, by string) (Repaired, error) {
+func (f *Fleet) Repair(ctx context.Context, job string, act Act) (Repaired, error) {
 	c, err := ability[protocol.Repairer](f.store, "repair a job", "protocol.Repairer")
 	if err != nil {
 		return Repaired{}, err
 	}
-	if !protocol.ValidName(by) {
-		return Repaired{}, fmt.Errorf("fleet: by: %q %s", by, protocol.NameRule)
+	if err := act.check(); err != nil {
+		return Repaired{}, err
 	}
 	until, err := f.until(ctx)
 	if err != nil {
@@ -66,7 +66,9 @@ func (f *Fleet) Repair(ctx context.Context, job, by string) (Repaired, error) {
 		Changed: a.Changed, Before: time.UnixMilli(a.Before).UTC(), Watermark: time.UnixMilli(a.Watermark).UTC(), Exceptions: a.Exceptions,
 	}
 	if r.Changed {
-		f.note(ctx, job, Fact{Kind: FactRepaired, By: by, From: r.Watermark, To: r.Before})
+		fact := act.fact(FactRepaired)
+		fact.From, fact.To = r.Watermark, r.Before
+		f.note(ctx, job, fact)
 	}
 	return r, nil
 }

@@ -10,9 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/schedule"
 )
 
 // Status shows a fleet at an instant.
@@ -60,6 +62,19 @@ type JobStatus struct {
 
 // LeftOver reports whether only the store knows the job: it has a record, and no replica that lives serves it.
 func (s JobStatus) LeftOver() bool { return !s.Given && s.Known && s.Unserved }
+
+// ScheduleOf returns the job's schedule; nil of a leader task, and where it is not known, or this machine does not know the
+// zone. Name, Schedule and Timezone decide it.
+func (s JobStatus) ScheduleOf() *schedule.Schedule {
+	if s.Spec.Leader || s.Schedule == "" {
+		return nil
+	}
+	known, err := jobs.ParseSchedule(s.Name, s.Timezone+" "+s.Schedule)
+	if err != nil {
+		return nil
+	}
+	return known
+}
 
 // slack is how long a tick may be undecided after its time and its misfire grace before it counts as overdue.
 const slack = 5 * time.Second
@@ -115,14 +130,14 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 		return Status{}, err
 	}
 	s.Jobs = make([]JobStatus, len(all))
-	service := NewService(s.Replicas)
+	service := serviceOf(s.Replicas)
 	err = f.summaries(ctx, all, func(i int, r protocol.Summary) {
 		s.Jobs[i] = f.jobStatus(all[i].name, all[i].job, r, service, now)
 	})
 	return s, err
 }
 
-func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, service *Service, now time.Time) JobStatus {
+func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, service *heartbeat.Service, now time.Time) JobStatus {
 	r := summary.Record
 	s := JobStatus{
 		Name: name, Given: job != nil, Known: r.Watermark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: r.Paused, Newest: summary.Newest,
@@ -161,9 +176,8 @@ func (s *JobStatus) recorded(r protocol.Record, now time.Time) {
 	if len(r.Schedules) == 0 || r.Schedules[len(r.Schedules)-1].Text == "" {
 		return
 	}
-	text := r.Schedules[len(r.Schedules)-1].Text
-	s.Timezone, s.Schedule, _ = strings.Cut(text, " ")
-	if known, err := jobs.ParseSchedule(s.Name, text); err == nil { // else this machine does not know the zone
+	s.Timezone, s.Schedule, _ = strings.Cut(r.Schedules[len(r.Schedules)-1].Text, " ")
+	if known := s.ScheduleOf(); known != nil {
 		s.Next = known.Next(now)
 	}
 }
@@ -188,12 +202,6 @@ func overdue(job *jobs.Job, r protocol.Record, now time.Time) time.Time {
 		return time.Time{}
 	}
 	return due
-}
-
-// Serving returns which of the replicas serve a job, and whether it is certain that none does.
-func Serving(job string, replicas []Replica) (serving []string, unserved bool) {
-	serving, unserved, _ = NewService(replicas).Of(job)
-	return serving, unserved
 }
 
 // askedAtOnce is how many records are asked for at a time: they travel together.

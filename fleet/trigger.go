@@ -12,7 +12,8 @@ import (
 
 // TriggerOptions are what a trigger needs besides the job. By is required.
 type TriggerOptions struct {
-	By string // who asks; matches the pattern of a name
+	By          string // who asks; matches the pattern of a name
+	Reason, Via string // as in [Act]
 
 	// Key, when it is not empty, makes triggers with the same key within Window one: the first runs the job, the others
 	// get its tick. It matches the pattern of a name.
@@ -72,6 +73,7 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 	if err != nil {
 		return Triggered{}, err
 	}
+	act := Act{By: o.By, Reason: o.Reason, Via: o.Via}
 	t := protocol.Trigger{Name: job, By: o.By, Request: request(), Key: o.Key}
 	if o.Key == "" && o.Window != 0 {
 		return Triggered{}, fmt.Errorf("fleet: trigger window: %q must be left out without a key", o.Window)
@@ -82,7 +84,7 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 			t.Window = DefaultWindow
 		}
 	}
-	if err := t.Validate(); err != nil {
+	if err := errors.Join(t.Validate(), act.checkVia()); err != nil {
 		return Triggered{}, err
 	}
 	var a protocol.Triggered
@@ -110,7 +112,9 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 	}
 	answer.Tick = time.UnixMilli(a.Tick).UTC()
 	answer.ID = f.tickID(job, answer.Tick)
-	f.note(ctx, job, Fact{Kind: FactTriggered, Tick: answer.Tick, By: o.By, Key: o.Key})
+	fact := act.fact(FactTriggered)
+	fact.Tick, fact.Key = answer.Tick, o.Key
+	f.note(ctx, job, fact)
 	return answer, nil
 }
 

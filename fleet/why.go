@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 )
@@ -31,9 +32,12 @@ type Explanation struct {
 	Verdict Verdict
 	// Text is in words: one or more sentences about the tick, in which times of its day stand without their date, and then
 	// the lines of a failed run's error after the first, indented. They may hold any character.
-	Text  string
-	Entry *Entry // what the store has of the tick; nil when it has nothing
-	Facts []Fact // what journals hold about the tick, or about its time, newest first
+	Text string
+	// Policy is the one that decided about a tick which did not run, as a configuration writes it, and Remedy what would have
+	// made it run; "" where that is not known, or it ran.
+	Policy, Remedy string
+	Entry          *Entry // what the store has of the tick; nil when it has nothing
+	Facts          []Fact // what journals hold about the tick, or about its time, newest first
 }
 
 // Question is all that an [Explanation] depends on.
@@ -109,6 +113,7 @@ func Explain(q Question) Explanation {
 		e.Text += r.clockChange()
 	}
 	e.Text = withSentence(e.Text, r.watermark())
+	e.Policy, e.Remedy = r.decision(e)
 	e.Facts = r.about(e.Entry)
 	return e
 }
@@ -158,7 +163,7 @@ func (r *reasoner) choose() time.Time {
 	for _, e := range r.list {
 		at := e.Scheduled
 		if e.IsRange() && r.Job != nil {
-			at = r.before(at.Add(time.Millisecond)) // the range may end between two ticks
+			at = r.Job.Schedule().Before(at.Add(time.Millisecond)) // the range may end between two ticks
 		}
 		if at.After(newest) {
 			newest = at
@@ -202,22 +207,6 @@ func (r *reasoner) scheduled(tick time.Time) bool {
 	return r.Job.Schedule().Next(tick.Add(-time.Nanosecond)).Equal(tick)
 }
 
-// before returns the newest tick of the schedule before an instant; zero when there is none in the forty years before it.
-func (r *reasoner) before(t time.Time) time.Time {
-	const longest = 40 * 365 * 24 * time.Hour
-	next := r.Job.Schedule().Next
-	for back := time.Second; back < longest; back *= 2 {
-		var last time.Time
-		for at := next(t.Add(-back)); !at.IsZero() && at.Before(t); at = next(at) {
-			last = at
-		}
-		if !last.IsZero() {
-			return last
-		}
-	}
-	return time.Time{}
-}
-
 // absent explains a tick of which the store has nothing.
 func (r *reasoner) absent() (Verdict, string) {
 	switch tick := r.tick; {
@@ -241,7 +230,7 @@ func (r *reasoner) notScheduled() string {
 		return "It is a leader task, which runs all the time and has no ticks."
 	}
 	text := fmt.Sprintf("The schedule %q has no such tick, and nobody triggered it.", r.Job.Schedule())
-	earlier, later := r.before(r.tick), r.Job.Schedule().Next(r.tick)
+	earlier, later := r.Job.Schedule().Before(r.tick), r.Job.Schedule().Next(r.tick)
 	switch {
 	case !earlier.IsZero() && !later.IsZero():
 		text += fmt.Sprintf(" The ticks around it are %s and %s.", r.at(earlier), r.at(later))
@@ -261,7 +250,7 @@ func (r *reasoner) hindrance() string {
 	case r.Job != nil && r.Job.Spec().Paused:
 		return " It will be skipped, since the configuration pauses the job."
 	}
-	if _, unserved, _ := NewService(r.Replicas).Of(r.Record.Name); unserved {
+	if _, unserved, _ := serviceOf(r.Replicas).Of(r.Record.Name); unserved {
 		return " " + r.service()
 	}
 	return ""
@@ -269,7 +258,7 @@ func (r *reasoner) hindrance() string {
 
 func (r *reasoner) undecided() string {
 	late := r.Now.Sub(r.tick)
-	serving, unserved, _ := NewService(r.Replicas).Of(r.Record.Name)
+	serving, unserved, _ := serviceOf(r.Replicas).Of(r.Record.Name)
 	head := fmt.Sprintf("It was due %s ago, and nobody has decided about it yet. ", rough(late))
 	switch {
 	case r.Record.Watermark == 0 && len(serving) == 0:
@@ -303,7 +292,7 @@ func (r *reasoner) undecided() string {
 // held reports whether all of these replicas hold their claims.
 func (r *reasoner) held(serving []string) bool {
 	for _, other := range r.Replicas {
-		if slices.Contains(serving, other.ID) && (other.Clock == "" || other.Clock == ClockTrusted) {
+		if slices.Contains(serving, other.ID) && (other.Clock == "" || other.Clock == heartbeat.ClockTrusted) {
 			return false
 		}
 	}
@@ -339,7 +328,7 @@ func (r *reasoner) full() string {
 
 // service says who would run the job.
 func (r *reasoner) service() string {
-	serving, unserved, _ := NewService(r.Replicas).Of(r.Record.Name)
+	serving, unserved, _ := serviceOf(r.Replicas).Of(r.Record.Name)
 	switch {
 	case len(r.Replicas) == 0:
 		return "No replica is alive." + r.lastOf()

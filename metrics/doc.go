@@ -23,8 +23,8 @@
 //
 //	name                               type       what it says
 //	ticks_total{job,outcome}           counter    ticks that this replica settled: succeeded, failed, skipped, missed, lost, replaced, cancelled
-//	misfires_total{reason}             counter    ticks that it settled as missed, by the words of scheduler.Reason
-//	claims_total{job,result}           counter    answers to its claims, by the words of protocol.Status
+//	misfires_total{reason}             counter    ticks that it settled as missed, by the reasons of docs/policies.md
+//	claims_total{job,result}           counter    answers to its claims, such as granted, held or decided
 //	run_duration_seconds{job}          histogram  runs, all attempts of one holder, however they ended
 //	tick_lag_seconds{job}              histogram  from the scheduled time to the start, by fleet time
 //	runs_in_progress{job}              gauge      runs

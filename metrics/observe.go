@@ -4,7 +4,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/scheduler"
@@ -24,9 +27,9 @@ const (
 var (
 	renewalResults = []string{renewalKept, renewalFenced, renewalReplaced, renewalCancelled, renewalFailed, renewalExpired}
 	lostReasons    = []string{string(lease.LostExpired), string(lease.LostFenced), lostUnsettled}
-	misfireReasons = []scheduler.Reason{
-		scheduler.ReasonMisfire, scheduler.ReasonCapacity, scheduler.ReasonOverload, scheduler.ReasonTooOld, scheduler.ReasonTooMany, scheduler.ReasonForgotten,
-		scheduler.ReasonPast, scheduler.ReasonEdited,
+	misfireReasons = []string{
+		wire.ReasonMisfire, wire.ReasonCapacity, wire.ReasonOverload, wire.ReasonTooOld, wire.ReasonTooMany, wire.ReasonForgotten,
+		wire.ReasonPast, wire.ReasonEdited,
 	}
 	outcomes = []protocol.Outcome{
 		scheduler.Succeeded, scheduler.Failed, scheduler.Skipped, scheduler.Missed, scheduler.Lost, scheduler.Replaced,
@@ -34,7 +37,7 @@ var (
 	}
 )
 
-// Observe takes in one event. It is a [scheduler.Observer] that never blocks: give it to [scheduler.WithSyncObserver], so
+// Observe takes in one event. It is a [func(scheduler.Event)] that never blocks: give it to [scheduler.WithSyncObserver], so
 // that nothing is lost.
 func (m *Metrics) Observe(e scheduler.Event) {
 	switch e := e.(type) {
@@ -60,13 +63,13 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.ended(e.Run, e.Took, e.Held)
 	case scheduler.RunLost:
 		m.ended(e.Run, e.Took, e.Held)
-		m.lost.WithLabelValues(lostReason(e.Why)).Inc()
+		m.lost.WithLabelValues(lostReason(e.Cause)).Inc()
 	case scheduler.RunReleased:
 		m.ended(e.Run, e.Took, e.Held)
 	case scheduler.TicksSkipped:
 		m.ticks.WithLabelValues(e.Job, string(e.Outcome)).Add(float64(e.Count))
 		if e.Outcome == scheduler.Missed {
-			m.misfires.WithLabelValues(string(e.Reason)).Add(float64(e.Count))
+			m.misfires.WithLabelValues(e.Reason).Add(float64(e.Count))
 		}
 	case scheduler.Renewed:
 		m.renewals.WithLabelValues(renewalKept).Add(float64(e.Kept))
@@ -75,39 +78,42 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.renewals.WithLabelValues(renewalCancelled).Add(float64(e.Cancelled))
 		m.renewals.WithLabelValues(renewalFailed).Add(float64(e.Failed))
 		m.renewals.WithLabelValues(renewalExpired).Add(float64(len(e.Expired)))
-	case scheduler.CapacityReached:
-		m.capacityReached.Set(1)
-	case scheduler.CapacityFreed:
-		m.capacityReached.Set(0)
-	case scheduler.StoreOverloaded:
-		m.storeOverloaded.Set(1)
-	case scheduler.StoreKeepsUp:
-		m.storeOverloaded.Set(0)
-	case scheduler.StoreDown:
-		m.storeUp.Set(0)
-	case scheduler.StoreUp:
-		m.storeUp.Set(1)
+	case scheduler.CapacityChanged:
+		set(m.capacityReached, e.Full)
+	case scheduler.StoreLoadChanged:
+		set(m.storeOverloaded, e.Overloaded)
+	case scheduler.StoreChanged:
+		set(m.storeUp, e.Up)
 	case scheduler.RecordUnreadable:
 		m.unreadable.Inc()
-	case scheduler.StoreForgot:
-		m.storeForgotten.Inc()
-	case scheduler.RecordBehind:
-		m.behind.Inc()
+	case scheduler.RecordsLost:
+		if e.Job == "" {
+			m.storeForgotten.Inc()
+		} else {
+			m.behind.Inc()
+		}
 	case scheduler.EventsDropped:
 		m.eventsDropped.Add(float64(e.Count))
-	case scheduler.ClockStepped:
-		m.clockTrusted.Set(0)
-		if !e.Start {
+	case scheduler.ClockChanged:
+		set(m.clockTrusted, e.Trusted)
+		if !e.Trusted && !e.Start {
 			m.clockSteps.Inc()
 		}
-	case scheduler.ClockTrusted:
-		m.clockTrusted.Set(1)
 	case scheduler.ClockSampled:
 		m.offset.Store(&e.Offset)
 	case scheduler.ReplicaShared:
 		m.processes.Set(float64(e.Processes))
 	case scheduler.FleetSeen:
 		m.fleet.Store(&e)
+	}
+}
+
+// set is 1 for true and 0 for false.
+func set(g prometheus.Gauge, v bool) {
+	if v {
+		g.Set(1)
+	} else {
+		g.Set(0)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,37 +15,39 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/metrics"
 	"github.com/solotick/solotick/scheduler"
 )
 
-// events has one of each type of event.
-var events = map[string]scheduler.Event{
-	"Claimed":          scheduler.Claimed{Job: "a", Tick: tick, Status: protocol.Granted, Took: time.Millisecond},
-	"RunStarted":       scheduler.RunStarted{Run: run(1), Lag: time.Millisecond},
-	"RunRetried":       scheduler.RunRetried{Run: run(1), Err: errors.New("no"), Wait: time.Second},
-	"RunSettled":       scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: time.Second, Held: time.Second},
-	"RunLost":          scheduler.RunLost{Run: run(1), Why: protocol.ErrFenced, Took: time.Second, Held: time.Second},
-	"RunReleased":      scheduler.RunReleased{Run: run(1), Took: time.Second, Held: time.Second},
-	"TicksSkipped":     scheduler.TicksSkipped{Job: "a", To: tick, Count: 3, Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire},
-	"Renewed":          scheduler.Renewed{Renewal: lease.Renewal{Kept: 1}},
-	"StoreDown":        scheduler.StoreDown{Err: errors.New("no")},
-	"StoreUp":          scheduler.StoreUp{},
-	"RecordUnreadable": scheduler.RecordUnreadable{Err: errors.New("no")},
-	"StoreForgot":      scheduler.StoreForgot{Since: tick},
-	"RecordBehind":     scheduler.RecordBehind{Job: "a"},
-	"ClockStepped":     scheduler.ClockStepped{By: time.Hour},
-	"ClockTrusted":     scheduler.ClockTrusted{By: time.Hour},
-	"ClockSampled":     scheduler.ClockSampled{Offset: time.Second},
-	"EventsDropped":    scheduler.EventsDropped{Count: 2},
-	"StoreOverloaded":  scheduler.StoreOverloaded{InFlight: 4, Waiting: 100, Waited: time.Second},
-	"StoreKeepsUp":     scheduler.StoreKeepsUp{Overloaded: time.Minute},
-	"CapacityReached":  scheduler.CapacityReached{Capacity: scheduler.Capacity{MaxRuns: 1, Used: 1, Waiting: 1}},
-	"CapacityFreed":    scheduler.CapacityFreed{Full: time.Minute},
-	"ReplicaShared":    scheduler.ReplicaShared{Replica: "a", Processes: 2},
-	"FleetSeen":        scheduler.FleetSeen{Replicas: 3, Unserved: []string{"b"}},
+// events has an example of each type of event, and of each state that one may be about: each changes what is exported after
+// the one before it.
+var events = []scheduler.Event{
+	scheduler.Claimed{Job: "a", Tick: tick, Status: protocol.Granted, Took: time.Millisecond},
+	scheduler.RunStarted{Run: run(1), Lag: time.Millisecond},
+	scheduler.RunRetried{Run: run(1), Err: errors.New("no"), Wait: time.Second},
+	scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: time.Second, Held: time.Second},
+	scheduler.RunLost{Run: run(1), Cause: protocol.ErrFenced, Took: time.Second, Held: time.Second},
+	scheduler.RunReleased{Run: run(1), Took: time.Second, Held: time.Second},
+	scheduler.TicksSkipped{Job: "a", To: tick, Count: 3, Outcome: scheduler.Missed, Reason: wire.ReasonMisfire},
+	scheduler.Renewed{Renewal: lease.Renewal{Kept: 1}},
+	scheduler.StoreChanged{Up: true},
+	scheduler.StoreChanged{Err: errors.New("no")},
+	scheduler.RecordUnreadable{Err: errors.New("no")},
+	scheduler.RecordsLost{Since: tick},
+	scheduler.RecordsLost{Job: "a"},
+	scheduler.ClockChanged{By: time.Hour},
+	scheduler.ClockChanged{Trusted: true, By: time.Hour},
+	scheduler.ClockSampled{Offset: time.Second},
+	scheduler.EventsDropped{Count: 2},
+	scheduler.StoreLoadChanged{Overloaded: true, InFlight: 4, Waiting: 100, Waited: time.Second},
+	scheduler.StoreLoadChanged{Lasted: time.Minute},
+	scheduler.CapacityChanged{Capacity: scheduler.Capacity{MaxRuns: 1, Used: 1, Waiting: 1}, Full: true},
+	scheduler.CapacityChanged{Lasted: time.Minute},
+	scheduler.ReplicaShared{Replica: "a", Processes: 2},
+	scheduler.FleetSeen{Replicas: 3, Unserved: []string{"b"}},
 }
 
 func TestEveryTypeOfEventIsExported(t *testing.T) {
@@ -58,29 +61,17 @@ func TestEveryTypeOfEventIsExported(t *testing.T) {
 	}
 	require.NotEmpty(t, types)
 
-	for _, name := range types {
+	m := metrics.New()
+	for _, event := range events {
+		name := fmt.Sprintf("%T", event)
 		t.Run(name, func(t *testing.T) {
-			event, ok := events[name]
-			require.True(t, ok, "no example of this event: add it to events, and what it means to Observe")
-			require.Equal(t, "scheduler."+name, fmt.Sprintf("%T", event))
-			m := metrics.New()
-			if name == "StoreDown" {
-				m.Observe(scheduler.StoreUp{})
-			}
-			if name == "ClockTrusted" {
-				m.Observe(scheduler.ClockStepped{})
-			}
-			if name == "StoreKeepsUp" {
-				m.Observe(scheduler.StoreOverloaded{})
-			}
-			if name == "CapacityFreed" {
-				m.Observe(scheduler.CapacityReached{})
-			}
 			before := gathered(t, m)
 			m.Observe(event)
 			require.NotEqual(t, before, gathered(t, m))
 		})
+		types = slices.DeleteFunc(types, func(t string) bool { return "scheduler."+t == name })
 	}
+	require.Empty(t, types, "no example of these events: add one to events, and what it means to Observe")
 }
 
 func TestATickIsCountedByItsOutcome(t *testing.T) {
@@ -90,7 +81,7 @@ func TestATickIsCountedByItsOutcome(t *testing.T) {
 	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed, Err: errors.New("no")})
 	m.Observe(scheduler.TicksSkipped{Job: "a", Count: 40, Outcome: scheduler.Missed})
 	m.Observe(scheduler.TicksSkipped{Job: "b", Count: 1, Outcome: scheduler.Skipped})
-	m.Observe(scheduler.RunLost{Run: run(1), Why: protocol.ErrFenced})
+	m.Observe(scheduler.RunLost{Run: run(1), Cause: protocol.ErrFenced})
 	m.Observe(scheduler.RunReleased{Run: run(1)})
 	requireSeries(t, m, `
 # HELP solotick_ticks_total Ticks that this replica settled, by outcome.
@@ -118,7 +109,7 @@ solotick_runs_in_progress{job="a"} %d
 	want(4)
 	for i, end := range []scheduler.Event{
 		scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed},
-		scheduler.RunLost{Run: run(1), Why: protocol.ErrFenced},
+		scheduler.RunLost{Run: run(1), Cause: protocol.ErrFenced},
 		scheduler.RunReleased{Run: run(1)},
 		scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded},
 	} {
@@ -148,7 +139,7 @@ func TestDurationsAreInTheirBuckets(t *testing.T) {
 	m.Observe(scheduler.RunStarted{Run: run(1), Lag: 7 * time.Millisecond})
 	m.Observe(scheduler.RunStarted{Run: run(1), Lag: -time.Millisecond}) // the estimate of fleet time was a bit off
 	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: 2 * time.Second, Held: 3 * time.Second})
-	m.Observe(scheduler.RunLost{Run: run(1), Why: protocol.ErrFenced, Took: 2 * time.Hour, Held: 2 * time.Hour})
+	m.Observe(scheduler.RunLost{Run: run(1), Cause: protocol.ErrFenced, Took: 2 * time.Hour, Held: 2 * time.Hour})
 	text := gathered(t, m)
 	for _, line := range []string{
 		`solotick_tick_lag_seconds_bucket{job="a",le="0.005"} 1`,
@@ -187,11 +178,11 @@ func TestRenewalsAndLossesAreCountedByTheirReasons(t *testing.T) {
 	m := metrics.New()
 	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Kept: 5, Fenced: 2, Replaced: 4, Failed: 3}})
 	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Expired: []*lease.LostError{{}, {}}}})
-	m.Observe(scheduler.RunLost{Run: run(1), Why: &lease.LostError{Reason: lease.LostExpired}})
-	m.Observe(scheduler.RunLost{Run: run(1), Why: &lease.LostError{Reason: lease.LostFenced}})
-	m.Observe(scheduler.RunLost{Run: run(1), Why: fmt.Errorf("settle: %w", protocol.ErrFenced)})
-	m.Observe(scheduler.RunLost{Run: run(1), Why: jobs.ErrLeaseEnding})
-	m.Observe(scheduler.RunLost{Run: run(1), Why: context.DeadlineExceeded})
+	m.Observe(scheduler.RunLost{Run: run(1), Cause: &lease.LostError{Reason: lease.LostExpired}})
+	m.Observe(scheduler.RunLost{Run: run(1), Cause: &lease.LostError{Reason: lease.LostFenced}})
+	m.Observe(scheduler.RunLost{Run: run(1), Cause: fmt.Errorf("settle: %w", protocol.ErrFenced)})
+	m.Observe(scheduler.RunLost{Run: run(1), Cause: jobs.ErrLeaseEnding})
+	m.Observe(scheduler.RunLost{Run: run(1), Cause: context.DeadlineExceeded})
 	requireSeries(t, m, `
 # HELP solotick_lease_renewals_total Leases that were to be renewed, by result.
 # TYPE solotick_lease_renewals_total counter
@@ -216,11 +207,11 @@ func TestStoreIsUpFromItsFirstAnswer(t *testing.T) {
 		require.Contains(t, gathered(t, m), fmt.Sprintf("solotick_store_up %d\n", up))
 	}
 	want(0)
-	m.Observe(scheduler.StoreUp{})
+	m.Observe(scheduler.StoreChanged{Up: true})
 	want(1)
-	m.Observe(scheduler.StoreForgot{})
+	m.Observe(scheduler.RecordsLost{})
 	want(1)
-	m.Observe(scheduler.StoreDown{})
+	m.Observe(scheduler.StoreChanged{})
 	want(0)
 	require.Contains(t, gathered(t, m), "solotick_store_forgotten_total 1\n")
 }
@@ -292,13 +283,13 @@ func TestReloadsAreCounted(t *testing.T) {
 func TestStepsOfTheStoresClockAreCounted(t *testing.T) {
 	m := metrics.New()
 	require.InDelta(t, 1, value(t, m, "solotick_clock_trusted"), 0)
-	m.Observe(scheduler.ClockStepped{By: time.Hour, Start: true})
+	m.Observe(scheduler.ClockChanged{By: time.Hour, Start: true})
 	require.InDelta(t, 0, value(t, m, "solotick_clock_trusted"), 0)
 	require.Contains(t, gathered(t, m), "solotick_clock_steps_total 0\n", "it only began with a clock that disagrees")
-	m.Observe(scheduler.ClockTrusted{})
-	m.Observe(scheduler.ClockStepped{By: -time.Hour})
+	m.Observe(scheduler.ClockChanged{Trusted: true})
+	m.Observe(scheduler.ClockChanged{By: -time.Hour})
 	require.InDelta(t, 0, value(t, m, "solotick_clock_trusted"), 0)
 	require.Contains(t, gathered(t, m), "solotick_clock_steps_total 1\n")
-	m.Observe(scheduler.ClockTrusted{By: -time.Hour})
+	m.Observe(scheduler.ClockChanged{Trusted: true, By: -time.Hour})
 	require.InDelta(t, 1, value(t, m, "solotick_clock_trusted"), 0)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -29,7 +30,7 @@ func TestInterruptedTickBeyondWindowIsMissed(t *testing.T) {
 		require.Equal(t, map[protocol.Outcome]int{scheduler.Missed: 1}, f.fates("job"))
 		missed, _ := eventsOf[scheduler.TicksSkipped](f)
 		require.Equal(t, []scheduler.TicksSkipped{{
-			Job: "job", To: epoch.Add(10 * time.Minute), Count: 1, Outcome: scheduler.Missed, Reason: scheduler.ReasonTooOld,
+			Job: "job", To: epoch.Add(10 * time.Minute), Count: 1, Outcome: scheduler.Missed, Reason: wire.ReasonTooOld,
 		}}, missed)
 	})
 }

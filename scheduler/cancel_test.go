@@ -10,6 +10,7 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -89,7 +90,7 @@ func TestCancelledTickOfDeadHolderIsNotRun(t *testing.T) {
 				require.Len(t, f.runs.of("job"), 1)
 				outcome, note := f.noteOf("job", at(30*time.Second))
 				require.Equal(t, scheduler.Cancelled, outcome)
-				require.Equal(t, tools.Note{Reason: string(scheduler.ReasonCancelled), By: "ops"}, note)
+				require.Equal(t, tools.Note{Reason: wire.ReasonCancelled, By: "ops"}, note)
 				require.Equal(t, map[string]int{"cancelled cancelled": 1}, f.passed("job"), "counted once")
 				f.sleepTo(61 * time.Second)
 				require.Len(t, f.runs.of("job"), 2)

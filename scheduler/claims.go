@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -32,16 +33,16 @@ func (c *contender) claimedLocked(r *request, a reply) {
 			c.synced = false
 			c.s.wantSync()
 		}
-		c.undoneLocked(tick, Skipped, ReasonPaused)
+		c.undoneLocked(tick, Skipped, wire.ReasonPaused)
 	case protocol.Skipped:
-		reason := ReasonOverlap
+		reason := wire.ReasonOverlap
 		if r.claim.Overlap == protocol.OverlapAllow {
-			reason = ReasonOpen // nothing else is in its way
+			reason = wire.ReasonOpen // nothing else is in its way
 		}
 		c.undoneLocked(tick, Skipped, reason)
 	case protocol.Lost:
 		c.open.drop(tick)
-		c.undoneLocked(tick, Lost, ReasonTakeovers)
+		c.undoneLocked(tick, Lost, wire.ReasonTakeovers)
 	case protocol.Early, protocol.Late, protocol.Busy, protocol.Decided, protocol.Unknown, protocol.OutOfBounds:
 	}
 	for _, t := range answer.Settled {
@@ -102,21 +103,21 @@ func (c *contender) grantedLocked(r *request, a reply) {
 func (c *contender) settledLocked(t protocol.Settled) {
 	c.open.drop(t.Tick)
 	c.s.report(report{kind: progressSettled, job: c.name, tick: t.Tick})
-	reason := ReasonNewer // it made room for a newer tick
+	reason := wire.ReasonNewer // it made room for a newer tick
 	switch t.Outcome {
 	case Lost:
-		reason = ReasonTakeovers
+		reason = wire.ReasonTakeovers
 	case Cancelled:
-		reason = ReasonCancelled
+		reason = wire.ReasonCancelled
 	case Missed:
-		reason = ReasonTooOld
+		reason = wire.ReasonTooOld
 	default:
 	}
 	c.undoneLocked(t.Tick, t.Outcome, reason)
 }
 
 // undoneLocked reports a tick that was settled without a run.
-func (c *contender) undoneLocked(tick int64, outcome protocol.Outcome, reason Reason) {
+func (c *contender) undoneLocked(tick int64, outcome protocol.Outcome, reason string) {
 	c.emitLocked(TicksSkipped{Job: c.name, To: utc(tick), Count: 1, Outcome: outcome, Reason: reason})
 }
 

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
 // clockWords maps a replica's opinion of the store's clock to the word for it in heartbeats.
-var clockWords = map[clockState]fleet.Clock{
-	clockDoubted: fleet.ClockDoubted, clockStepped: fleet.ClockStepped, clockTrusted: fleet.ClockTrusted,
+var clockWords = map[clockState]string{
+	clockDoubted: heartbeat.ClockDoubted, clockStepped: heartbeat.ClockStepped, clockTrusted: heartbeat.ClockTrusted,
 }
 
 // looked takes in what a look at the store's clock has shown.
@@ -28,7 +28,7 @@ func (s *Scheduler) looked(sent, received, now time.Time) {
 	case hasStepped:
 		_, v := s.clockView()
 		if v.state == clockStepped {
-			s.observe(ClockStepped{By: v.by})
+			s.observe(ClockChanged{By: v.by})
 		}
 		s.wantAnnounce() // to the store's clock, the heartbeats from before may have ended
 	case hasReturned:
@@ -45,7 +45,7 @@ func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 	if s.trust.now() != clockUnknown {
 		return // another look was the first
 	}
-	var members []fleet.Replica
+	var members []heartbeat.Replica
 	if membership, ok := s.store.(protocol.Membership); ok {
 		ctx, cancel := s.call()
 		if list, err := membership.Members(ctx); err == nil {
@@ -58,7 +58,7 @@ func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 	s.clock.restart(sample)
 	sum := clocksOf(members, s.replica, now, now, s.trust.limit)
 	if !s.trust.begin(sample.taken, sample.offset, agrees, sum) {
-		s.observe(ClockStepped{By: ahead, Start: true})
+		s.observe(ClockChanged{By: ahead, Start: true})
 		s.wantAnnounce()
 	}
 }
@@ -104,7 +104,7 @@ func (s *Scheduler) bounded(began time.Time, err error) {
 }
 
 // judgeClock takes in what the live members say about the store's clock.
-func (s *Scheduler) judgeClock(members []fleet.Replica) {
+func (s *Scheduler) judgeClock(members []heartbeat.Replica) {
 	now, v := s.clockView()
 	if v.state == clockTrusted {
 		return
@@ -121,7 +121,7 @@ func (s *Scheduler) judgeClock(members []fleet.Replica) {
 // by the former clock.
 func (s *Scheduler) clockTrusted(by, at time.Duration) {
 	held, step := s.trust.heldFor(at)
-	s.observe(ClockTrusted{By: by, Held: held})
+	s.observe(ClockChanged{Trusted: true, By: by, Held: held})
 	s.noteHold(by, held, step)
 	set := s.jobs.Load()
 	for _, c := range set.contenders {

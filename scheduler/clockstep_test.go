@@ -17,11 +17,11 @@ func (f *fleet) clockEvents() (stepped, trusted int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range f.events {
-		switch e.event.(type) {
-		case scheduler.ClockStepped:
-			stepped++
-		case scheduler.ClockTrusted:
+		switch e, ok := e.event.(scheduler.ClockChanged); {
+		case ok && e.Trusted:
 			trusted++
+		case ok:
+			stepped++
 		}
 	}
 	return stepped, trusted

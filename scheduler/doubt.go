@@ -84,7 +84,7 @@ func (c *contender) doubtRecordLocked(r protocol.Record, remembers bool) {
 	switch {
 	case lost:
 		c.doubt.proven = true
-		c.emitLocked(RecordBehind{Job: c.name})
+		c.emitLocked(RecordsLost{Job: c.name})
 		c.askLocked(c.cursor.watermark)
 	case !c.doubt.asked:
 		c.doubt.proven = false

@@ -51,7 +51,7 @@ func TestRecordDeletedAloneLosesNoTick(t *testing.T) {
 				}
 				f.sleepTo(95 * time.Second)
 				f.requireOnce("job", time.Second, every(10*time.Second, 10*time.Second, 90*time.Second)...)
-				lost, _ := eventsOf[scheduler.RecordBehind](f)
+				lost, _ := eventsWhere(f, func(e scheduler.RecordsLost) bool { return e.Job != "" })
 				require.Len(t, lost, 4, "one for each")
 			})
 		})

@@ -11,19 +11,17 @@ import (
 
 // The outcomes of a tick.
 const (
-	Succeeded protocol.Outcome = wire.Succeeded            // the handler returned nil
-	Failed    protocol.Outcome = wire.Failed               // its last attempt returned an error
-	Skipped   protocol.Outcome = protocol.OutcomeSkipped   // a policy refused it: overlap, or the job is paused
-	Missed    protocol.Outcome = wire.Missed               // a misfire that the policy does not run
-	Lost      protocol.Outcome = protocol.OutcomeLost      // its holders' leases ran out too often
-	Replaced  protocol.Outcome = protocol.OutcomeReplaced  // it had to make room for a newer tick
-	Cancelled protocol.Outcome = protocol.OutcomeCancelled // somebody has ended it
+	Succeeded lease.Outcome = wire.Succeeded            // the handler returned nil
+	Failed    lease.Outcome = wire.Failed               // its last attempt returned an error
+	Skipped   lease.Outcome = protocol.OutcomeSkipped   // a policy refused it: overlap, or the job is paused
+	Missed    lease.Outcome = wire.Missed               // a misfire that the policy does not run
+	Lost      lease.Outcome = protocol.OutcomeLost      // its holders' leases ran out too often
+	Replaced  lease.Outcome = protocol.OutcomeReplaced  // it had to make room for a newer tick
+	Cancelled lease.Outcome = protocol.OutcomeCancelled // somebody has ended it
 )
 
-// Observer takes events. See [WithObserver] and [WithSyncObserver] for how it is called.
-type Observer func(Event)
-
 // Event is something that happened: one of the types of this package whose comment says so. Later versions may add some.
+// [WithObserver] and [WithSyncObserver] say how an observer is called.
 //
 //sumtype:decl
 type Event interface{ event() }
@@ -52,7 +50,7 @@ type RunRetried struct {
 // RunSettled is the event that a tick this replica ran is settled, as Succeeded, Failed, Replaced or Cancelled.
 type RunSettled struct {
 	Run     jobs.Run
-	Outcome protocol.Outcome
+	Outcome lease.Outcome
 	Err     error         // why it failed, or what it returned when it had to make room or was cancelled
 	By      string        // who cancelled it; empty unless the outcome is Cancelled
 	Took    time.Duration // the run, all attempts of this holder
@@ -62,11 +60,11 @@ type RunSettled struct {
 // RunLost is the event that a run ended without its holder deciding about the tick: the lease was lost, or the store says
 // that another was granted the tick since.
 type RunLost struct {
-	Run  jobs.Run
-	Err  error // what the handler returned
-	Why  error // a *lease.LostError, or protocol.ErrFenced
-	Took time.Duration
-	Held time.Duration
+	Run   jobs.Run
+	Err   error // what the handler returned
+	Cause error // a *lease.LostError, or [lease.ErrFenced]
+	Took  time.Duration
+	Held  time.Duration
 }
 
 // RunReleased is the event that a run was stopped with its replica, and its tick given up for another to run.
@@ -81,91 +79,64 @@ type RunReleased struct {
 type TicksSkipped struct {
 	Job     string
 	To      time.Time // the newest of them
-	Count   int       // how many; counting ends at MostCounted
-	Outcome protocol.Outcome
-	Reason  Reason
+	Count   int       // how many; counting ends at 100,000
+	Outcome lease.Outcome
+	Reason  string // one of the words of docs/policies.md, such as overlap, paused, misfire or too_old
 }
 
-// MostCounted bounds [TicksSkipped].Count: counting the ticks of a year takes a while.
-const MostCounted = 100_000
-
-// Reason says in a word why ticks were settled without a run.
-type Reason string
-
-const (
-	ReasonOverlap   Reason = protocol.NoteOverlap // an earlier tick was still running
-	ReasonOpen      Reason = protocol.NoteOpen    // protocol.MaxOpen ticks of the job were
-	ReasonPaused    Reason = protocol.NotePaused  // the job is
-	ReasonMisfire   Reason = wire.ReasonMisfire   // late, and the misfire policy does not run it
-	ReasonCapacity  Reason = wire.ReasonCapacity  // late because no replica had room for it, and the misfire policy does not run it
-	ReasonOverload  Reason = wire.ReasonOverload  // late because the store was slower than it was asked, and the misfire policy does not run it
-	ReasonTooOld    Reason = wire.ReasonTooOld    // late, and older than the catch-up window
-	ReasonTooMany   Reason = wire.ReasonTooMany   // late, and past the most that are caught up
-	ReasonForgotten Reason = wire.ReasonForgotten // the store lost its record, so whether it ran is unknown
-	ReasonTakeovers Reason = wire.ReasonTakeovers // its holders' leases ran out, and it may not be granted again
-	ReasonNewer     Reason = protocol.NoteNewer   // a newer tick took its place
-	ReasonCancelled Reason = wire.ReasonCancelled // somebody has ended it, and its holder is gone
-	ReasonPast      Reason = wire.ReasonPast      // the only tick of its schedule was over when the job was first known
-	ReasonEdited    Reason = wire.ReasonEdited    // late, and from before the schedule was changed
-	ReasonStopping  Reason = wire.ReasonStopping  // its replica stopped before the run had ended, and it may not be granted again
-)
-
-// CapacityReached is the event that ticks have to wait because this replica has no room for their runs. Those that others
-// have room for do not wait. It comes once, until [CapacityFreed].
-type CapacityReached struct{ Capacity }
-
-// CapacityFreed is the event that no tick has waited for room for a while.
-type CapacityFreed struct {
+// CapacityChanged is the event that ticks have to wait because this replica has no room for their runs, or that none has
+// waited for a while. Ticks that other replicas have room for do not wait.
+type CapacityChanged struct {
 	Capacity
-	Full time.Duration // from the first tick that waited to the last
+	Full   bool          // ticks wait for room
+	Lasted time.Duration // once they do not: from the first tick that waited to the last
 }
 
-// StoreOverloaded is the event that ticks start late because the store answers more slowly than claims come: the replica
-// makes fewer at a time. It comes once, until [StoreKeepsUp].
-type StoreOverloaded struct {
-	InFlight int           // how many claims may be under way at a time
-	Waiting  int           // how many jobs wait for theirs
-	Waited   time.Duration // for how long the last one did
+// StoreLoadChanged is the event that ticks start late because the store answers more slowly than claims come, so that the
+// replica makes fewer at a time, or that no claim has waited for a while.
+type StoreLoadChanged struct {
+	Overloaded bool          // claims wait
+	InFlight   int           // how many claims may be under way at a time
+	Waiting    int           // how many jobs wait for theirs
+	Waited     time.Duration // for how long the last one did
+	Lasted     time.Duration // once none waits: for how long claims did
 }
-
-// StoreKeepsUp is the event that no claim has had to wait for a while.
-type StoreKeepsUp struct{ Overloaded time.Duration }
 
 // Renewed is the event of a round of renewals.
 type Renewed struct{ lease.Renewal }
 
-// StoreDown is the event that the store does not answer: at the start, or from now on.
-type StoreDown struct {
-	Err  error
-	Hint string // what to change; "" when the store is no [protocol.Checker], or does not know
+// StoreChanged is the event that the store does not answer, at the start or from now on, or that it answers, for the first
+// time or again.
+type StoreChanged struct {
+	Up   bool
+	Away time.Duration // of a store that answers: for how long it did not
+	Err  error         // of one that does not: what it failed with
+	Hint string        // what to change then; "" when the store does not know
 }
-
-// StoreUp is the event that it answers, for the first time or again.
-type StoreUp struct{ Away time.Duration }
 
 // RecordUnreadable is the event that the store has answered, but holds something else where it would keep a record: that job
 // does not run until somebody has removed it, and the others do. It comes once a minute at most.
 type RecordUnreadable struct{ Err error }
 
-// StoreForgot is the event that the store has lost its records.
-type StoreForgot struct{ Since time.Time }
-
-// RecordBehind is the event that a job's record is gone, or older than this replica has seen it, while the store remembers
-// as long as before. The live replicas write back what they know, and the job's ticks wait for that.
-type RecordBehind struct{ Job string }
-
-// ClockStepped is the event that the store's clock cannot be trusted: it stepped by more than the TTL and 5 s, or this
-// replica has just started, and the clock disagrees with its machine's while no live replica vouches for it. Nothing is
-// claimed until [ClockTrusted].
-type ClockStepped struct {
-	By    time.Duration // above 0 when forward; at the start, how far it is ahead of this machine's clock
-	Start bool          // the replica has just started
+// RecordsLost is the event that the store has lost its records, or that of one job. The live replicas write back what they
+// know, and ticks wait for that.
+type RecordsLost struct {
+	// Job is the one whose record is gone, or older than this replica has seen it, while the store remembers as long as
+	// before; "" when the store has lost all of them.
+	Job   string
+	Since time.Time // since when the store remembers; zero of one job
 }
 
-// ClockTrusted is the event that the store's clock is trusted again, or for the first time.
-type ClockTrusted struct {
-	By   time.Duration // how far it is from what it was when it was trusted last; 0 when it is back there, and at the start
-	Held time.Duration // for how long nothing was claimed
+// ClockChanged is the event that the store's clock cannot be trusted, or is trusted again or for the first time. It is not
+// trusted when it stepped by more than the TTL and 5 s, or when this replica has just started, and the clock disagrees with
+// its machine's while no live replica vouches for it. Meanwhile nothing is claimed.
+type ClockChanged struct {
+	Trusted bool
+	// By is how far the clock stepped, above 0 when forward; at the start, how far it is ahead of this machine's clock. Once
+	// it is trusted, it is how far it is from where it was when it was trusted last; 0 when it is back, and at the start.
+	By    time.Duration
+	Start bool          // the replica has just started, and does not trust the clock yet
+	Held  time.Duration // once it is trusted: for how long nothing was claimed
 }
 
 // ClockSampled is the event of a new estimate of fleet time.
@@ -193,8 +164,6 @@ type ReplicaShared struct {
 	Processes int // with this one
 }
 
-func (ReplicaShared) event() {}
-
 // EventsDropped is the event that an observer did not get Count events, because it was slower than they came for so long
 // that no more could be queued, or because it panicked. Who lost events to a full queue gets it as soon as it takes events
 // again; a panic is reported to the other observers. Those of [WithSyncObserver] get it for each event that any other lost.
@@ -203,12 +172,6 @@ type EventsDropped struct {
 	Panic string // the value of the panic, on one line; "" when the queue was full
 }
 
-func (CapacityReached) event()  {}
-func (StoreOverloaded) event()  {}
-func (StoreKeepsUp) event()     {}
-func (CapacityFreed) event()    {}
-func (EventsDropped) event()    {}
-func (FleetSeen) event()        {}
 func (Claimed) event()          {}
 func (RunStarted) event()       {}
 func (RunRetried) event()       {}
@@ -217,11 +180,13 @@ func (RunLost) event()          {}
 func (RunReleased) event()      {}
 func (TicksSkipped) event()     {}
 func (Renewed) event()          {}
-func (StoreDown) event()        {}
-func (StoreUp) event()          {}
+func (CapacityChanged) event()  {}
+func (StoreChanged) event()     {}
+func (StoreLoadChanged) event() {}
+func (RecordsLost) event()      {}
 func (RecordUnreadable) event() {}
-func (StoreForgot) event()      {}
-func (RecordBehind) event()     {}
+func (ClockChanged) event()     {}
 func (ClockSampled) event()     {}
-func (ClockStepped) event()     {}
-func (ClockTrusted) event()     {}
+func (FleetSeen) event()        {}
+func (ReplicaShared) event()    {}
+func (EventsDropped) event()    {}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -40,7 +41,7 @@ func disturb(t *testing.T, draw *rand.Rand) {
 	require.NoError(t, registry.Add(job))
 	store := &farStore{rtt: time.Duration(draw.Int64N(int64(150 * time.Millisecond)))}
 	s, err := New(store, &registry, WithMaxRuns(draw.IntN(2)), WithSyncObserver(func(e Event) {
-		if skipped, ok := e.(TicksSkipped); ok && skipped.Reason == ReasonOverlap && overlap == jobs.Forbid {
+		if skipped, ok := e.(TicksSkipped); ok && skipped.Reason == wire.ReasonOverlap && overlap == jobs.Forbid {
 			mu.Lock()
 			defer mu.Unlock()
 			for i := range skipped.Count {

@@ -200,15 +200,22 @@ func (f *fleet) passed(job string) map[string]int {
 
 // eventsOf returns the events of one type, with when they came.
 func eventsOf[E scheduler.Event](f *fleet) (events []E, at []time.Time) {
+	return eventsWhere(f, func(E) bool { return true })
+}
+
+// eventsWhere returns the events of a type that fit.
+func eventsWhere[E scheduler.Event](f *fleet, fits func(E) bool) (events []E, at []time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.events {
-		if e, ok := s.event.(E); ok {
+		if e, ok := s.event.(E); ok && fits(e) {
 			events, at = append(events, e), append(at, s.at)
 		}
 	}
 	return events, at
 }
+
+func storeDown(e scheduler.StoreChanged) bool { return !e.Up }
 
 // fates counts what became of a job's ticks up to now, by the store's own ledger: those that are not decided count as
 // empty.

@@ -7,7 +7,7 @@ import (
 
 // health watches how the store answers.
 type health struct {
-	observe Observer
+	observe func(Event)
 	hint    func(error) string
 	back    func(since time.Time) // is called when the store answers again, if it is not nil
 
@@ -25,7 +25,7 @@ type health struct {
 // slow is how long a good answer takes at most.
 const slow = 500 * time.Millisecond
 
-func newHealth(observe Observer, hint func(error) string) *health {
+func newHealth(observe func(Event), hint func(error) string) *health {
 	return &health{observe: observe, hint: hint, changed: time.Now(), trouble: make(chan struct{}, 1)}
 }
 
@@ -73,9 +73,9 @@ func (h *health) report(took time.Duration, err error) (recovered bool) {
 	h.mu.Unlock()
 	switch {
 	case down && !said:
-		h.observe(StoreDown{Err: err, Hint: h.hint(err)})
+		h.observe(StoreChanged{Err: err, Hint: h.hint(err)})
 	case is && !was:
-		h.observe(StoreUp{Away: away})
+		h.observe(StoreChanged{Up: true, Away: away})
 		if h.back != nil && !gone.IsZero() {
 			h.back(gone)
 		}

@@ -20,7 +20,7 @@ func TestHealthReportsDownAndUpOnce(t *testing.T) {
 		require.Zero(t, h.steady())
 
 		require.False(t, h.report(0, first))
-		require.Equal(t, []Event{StoreDown{Err: first, Hint: "none"}}, events, "at the start as well")
+		require.Equal(t, []Event{StoreChanged{Err: first, Hint: "none"}}, events, "at the start as well")
 		require.False(t, h.report(0, second))
 		time.Sleep(time.Second)
 		require.True(t, h.report(0, nil))
@@ -36,8 +36,8 @@ func TestHealthReportsDownAndUpOnce(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		require.True(t, h.report(time.Minute, nil), "an answer is an answer, however slow")
 		require.Zero(t, h.steady())
-		down := StoreDown{Err: first, Hint: "none"}
-		require.Equal(t, []Event{down, StoreUp{Away: time.Second}, down, StoreUp{Away: 3 * time.Second}}, events)
+		down := StoreChanged{Err: first, Hint: "none"}
+		require.Equal(t, []Event{down, StoreChanged{Up: true, Away: time.Second}, down, StoreChanged{Up: true, Away: 3 * time.Second}}, events)
 	})
 }
 

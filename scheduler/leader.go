@@ -231,15 +231,15 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 	held.SetNote(note.String())
 	if lost, ok := errors.AsType[*lease.LostError](cause); ok && lost.Reason == lease.LostFenced {
 		held.Abandon()
-		l.s.observe(RunLost{Run: run, Err: err, Why: cause, Took: took, Held: took})
+		l.s.observe(RunLost{Run: run, Err: err, Cause: cause, Took: took, Held: took})
 		return
 	}
 	why := held.Release(l.s.ends)
 	switch {
 	case errors.Is(cause, lease.ErrLost):
-		l.s.observe(RunLost{Run: run, Err: err, Why: cause, Took: took, Held: took})
+		l.s.observe(RunLost{Run: run, Err: err, Cause: cause, Took: took, Held: took})
 	case why != nil:
-		l.s.observe(RunLost{Run: run, Err: err, Why: why, Took: took, Held: time.Since(began)})
+		l.s.observe(RunLost{Run: run, Err: err, Cause: why, Took: took, Held: time.Since(began)})
 	default:
 		l.s.observe(RunReleased{Run: run, Err: err, Took: took, Held: time.Since(began)})
 	}

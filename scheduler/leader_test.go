@@ -330,7 +330,7 @@ func TestRecordOfLeaderTaskNeedsFleetTime(t *testing.T) {
 		f.sleepTo(5 * time.Second)
 		require.Len(t, f.runs.of("job"), 1)
 		require.GreaterOrEqual(t, f.inspect("job").Watermark, epoch.UnixMilli())
-		downs, _ := eventsOf[scheduler.StoreDown](f)
+		downs, _ := eventsWhere(f, storeDown)
 		require.Len(t, downs, 1, "the clock that was out of reach")
 	})
 }

@@ -49,9 +49,6 @@ func (l *life) end(err error) {
 	close(l.done)
 }
 
-// ErrNotStarted is returned by [Scheduler.Shutdown] when neither Start nor Run was called.
-var ErrNotStarted = errors.New("scheduler: Shutdown: neither Start nor Run was called before")
-
 // halt takes in that Shutdown was called.
 func (l *life) halt() error {
 	l.mu.Lock()
@@ -61,7 +58,7 @@ func (l *life) halt() error {
 		close(l.stop)
 	}
 	if l.started == "" {
-		return ErrNotStarted
+		return errors.New("scheduler: Shutdown: neither Start nor Run was called before")
 	}
 	return nil
 }
@@ -114,7 +111,7 @@ const cutBefore = 5 * time.Second
 //
 // When ctx ends before everything else does, the error wraps the cause of ctx and a [*StuckError] when handlers still
 // run. The rest ends in the background, see [Scheduler.Done]. A second Shutdown waits for the same end. Before Start
-// and Run, it returns [ErrNotStarted], and neither can be called any more.
+// and Run, it returns an error, and neither can be called any more.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	if err := s.life.halt(); err != nil {
 		return err

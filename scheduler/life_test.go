@@ -125,7 +125,7 @@ func TestShutdownEndsRun(t *testing.T) {
 		require.NoError(t, s.WaitReady(t.Context()))
 		require.NoError(t, s.Shutdown(t.Context()))
 		require.NoError(t, <-ran)
-		require.ErrorIs(t, s.WaitReady(t.Context()), scheduler.ErrStopped)
+		require.ErrorIs(t, s.WaitReady(t.Context()), scheduler.ErrStopping)
 	})
 }
 
@@ -134,7 +134,7 @@ func TestCallsInTheWrongOrderAreErrors(t *testing.T) {
 		made := func() *scheduler.Scheduler { return alone(t, new(memlease.Store), "@every 1m", takes(0)) }
 
 		early := made()
-		require.ErrorIs(t, early.Shutdown(t.Context()), scheduler.ErrNotStarted)
+		require.ErrorContains(t, early.Shutdown(t.Context()), "neither Start nor Run")
 		require.EqualError(t, early.Start(), "scheduler: Start: Shutdown was called before; make another Scheduler")
 		require.EqualError(t, early.Run(t.Context()), "scheduler: Run: Shutdown was called before; make another Scheduler")
 

@@ -10,26 +10,17 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// LogOption changes what [LogEvents] logs.
-type LogOption func(*logOptions)
-
-type logOptions struct{ quiet bool }
-
-// Quiet leaves out successes: it logs failures, losses, skips, troubles of the store or the fleet, and that the store
-// answers again.
-func Quiet() LogOption { return func(o *logOptions) { o.quiet = true } }
-
 // LogEvents returns an observer that logs: what became of each tick at info, what went wrong at warn or error, and the
 // rest at debug. Messages are constant; the facts are attributes. A nil logger is slog.Default(). Give it to [WithObserver]:
 // then a handler that blocks delays log records and in the end loses some, which is logged when it works again, and
 // harms nothing else.
-func LogEvents(logger *slog.Logger, opts ...LogOption) Observer {
-	var o logOptions
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&o)
-		}
-	}
+func LogEvents(logger *slog.Logger) func(Event) { return logEvents(logger, false) }
+
+// LogTroubles is LogEvents without successes: it logs failures, losses, skips, troubles of the store or the fleet, and that
+// the store answers again.
+func LogTroubles(logger *slog.Logger) func(Event) { return logEvents(logger, true) }
+
+func logEvents(logger *slog.Logger, quiet bool) func(Event) {
 	if logger == nil {
 		logger = slog.Default()
 	}
@@ -37,13 +28,10 @@ func LogEvents(logger *slog.Logger, opts ...LogOption) Observer {
 	return func(e Event) {
 		level, message, attrs := describe(e)
 		again := false
-		switch e.(type) { //nolint:gochecksumtype // no other event says whether the store answers
-		case StoreDown:
-			down.Store(true)
-		case StoreUp:
-			again = down.Swap(false)
+		if store, ok := e.(StoreChanged); ok {
+			again = down.Swap(!store.Up) && store.Up
 		}
-		if message == "" || o.quiet && level < slog.LevelWarn && !isSkip(e) && !again {
+		if message == "" || quiet && level < slog.LevelWarn && !isSkip(e) && !again {
 			return
 		}
 		//nolint:sloglint // the messages are constants of describe
@@ -57,7 +45,7 @@ func isSkip(e Event) bool {
 }
 
 // logFailures logs what needs somebody's attention, for a program that observes nothing itself.
-func logFailures() Observer {
+func logFailures() func(Event) {
 	return func(e Event) {
 		if level, message, attrs := describe(e); level >= slog.LevelWarn && message != "" {
 			//nolint:sloglint // the messages are constants of describe
@@ -89,7 +77,7 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		}
 		return slog.LevelError, "tick settled", attrs
 	case RunLost:
-		attrs := ofRun(e.Run, slog.Any("why", e.Why), slog.Duration("took", round(e.Took)))
+		attrs := ofRun(e.Run, slog.Any("why", e.Cause), slog.Duration("took", round(e.Took)))
 		if e.Err != nil {
 			attrs = append(attrs, slog.Any("error", e.Err))
 		}
@@ -103,7 +91,7 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		}
 		return level, "ticks settled without a run", []slog.Attr{
 			slog.String("job", e.Job), slog.Time("to", e.To), slog.Int("count", e.Count),
-			slog.String("outcome", string(e.Outcome)), slog.String("reason", string(e.Reason)),
+			slog.String("outcome", string(e.Outcome)), slog.String("reason", e.Reason),
 		}
 	case Claimed:
 		return slog.LevelDebug, "claim answered", []slog.Attr{
@@ -117,38 +105,39 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 			return slog.LevelWarn, "leases lost", []slog.Attr{slog.Int("count", lost), slog.Int("kept", e.Kept)}
 		}
 		return slog.LevelDebug, "leases renewed", []slog.Attr{slog.Int("count", e.Kept), slog.Duration("took", round(e.Took))}
-	case CapacityReached:
-		return slog.LevelWarn, "replica has no room; ticks wait unless another replica has", []slog.Attr{
-			slog.Int("used", e.Used), slog.Int("max_runs", e.MaxRuns), slog.Int("waiting", e.Waiting),
+	case CapacityChanged:
+		attrs := []slog.Attr{slog.Int("used", e.Used), slog.Int("max_runs", e.MaxRuns)}
+		if e.Full {
+			return slog.LevelWarn, "replica has no room; ticks wait unless another replica has", append(attrs, slog.Int("waiting", e.Waiting))
 		}
-	case CapacityFreed:
-		return slog.LevelInfo, "replica has room again", []slog.Attr{
-			slog.Int("used", e.Used), slog.Int("max_runs", e.MaxRuns), slog.Duration("full", round(e.Full)),
+		return slog.LevelInfo, "replica has room again", append(attrs, slog.Duration("full", round(e.Lasted)))
+	case StoreLoadChanged:
+		if e.Overloaded {
+			return slog.LevelWarn, "store is slower than claims come; ticks start late", []slog.Attr{
+				slog.Int("waiting", e.Waiting), slog.Duration("waited", round(e.Waited)), slog.Int("in_flight", e.InFlight),
+			}
 		}
-	case StoreOverloaded:
-		return slog.LevelWarn, "store is slower than claims come; ticks start late", []slog.Attr{
-			slog.Int("waiting", e.Waiting), slog.Duration("waited", round(e.Waited)), slog.Int("in_flight", e.InFlight),
+		return slog.LevelInfo, "store keeps up again", []slog.Attr{slog.Duration("overloaded", round(e.Lasted))}
+	case StoreChanged:
+		if e.Up {
+			return slog.LevelInfo, "store answers", []slog.Attr{slog.Duration("away", round(e.Away))}
 		}
-	case StoreKeepsUp:
-		return slog.LevelInfo, "store keeps up again", []slog.Attr{slog.Duration("overloaded", round(e.Overloaded))}
-	case StoreDown:
 		attrs := []slog.Attr{slog.Any("error", e.Err)}
 		if e.Hint != "" {
 			attrs = append(attrs, slog.String("hint", e.Hint))
 		}
 		return slog.LevelError, "store does not answer; nothing starts until it does", attrs
-	case StoreUp:
-		return slog.LevelInfo, "store answers", []slog.Attr{slog.Duration("away", round(e.Away))}
 	case RecordUnreadable:
 		return slog.LevelError, "a record cannot be read, so its job does not run; the others do", []slog.Attr{slog.Any("error", e.Err)}
-	case StoreForgot:
-		return slog.LevelError, "store has lost its records; making them again", []slog.Attr{slog.Time("since", e.Since)}
-	case RecordBehind:
+	case RecordsLost:
+		if e.Job == "" {
+			return slog.LevelError, "store has lost its records; making them again", []slog.Attr{slog.Time("since", e.Since)}
+		}
 		return slog.LevelWarn, "the store has lost what it knew of a job; replicas write it back", []slog.Attr{slog.String("job", e.Job)}
 	case FleetSeen:
-		level := slog.LevelDebug
+		level, message := slog.LevelDebug, "fleet members seen"
 		if e.Changed {
-			level = slog.LevelInfo
+			level, message = slog.LevelInfo, "fleet members changed"
 			if len(e.Unserved)+len(e.Differ)+len(e.Foreign) > 0 {
 				level = slog.LevelWarn
 			}
@@ -158,7 +147,7 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 			attrs = append(attrs, slog.Any("foreign", e.Foreign), slog.String("hint",
 				"another program serves jobs of these names, and runs some of their ticks: give each service a namespace of its own"))
 		}
-		return level, "fleet", attrs
+		return level, message, attrs
 	case ReplicaShared:
 		attrs := []slog.Attr{slog.String("replica", e.Replica), slog.Int("processes", e.Processes)}
 		if e.Processes > 1 {
@@ -171,14 +160,15 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 			return slog.LevelError, "an observer panicked, its event is lost", append(attrs, slog.String("panic", e.Panic))
 		}
 		return slog.LevelWarn, "events dropped, the observer was too slow", attrs
-	case ClockStepped:
+	case ClockChanged:
+		if e.Trusted {
+			return slog.LevelWarn, "store's clock is trusted", []slog.Attr{slog.Duration("by", round(e.By)), slog.Duration("held", round(e.Held))}
+		}
 		attrs := []slog.Attr{slog.Duration("by", round(e.By)), slog.String("check", "the time on the store's machine, and on this one")}
 		if e.Start {
 			return slog.LevelError, "store's clock disagrees with this machine's, and no live replica vouches for it; nothing is claimed until it has been steady for a while", attrs
 		}
 		return slog.LevelError, "store's clock has stepped; nothing is claimed until it is back, or has been steady for a while", attrs
-	case ClockTrusted:
-		return slog.LevelWarn, "store's clock is trusted", []slog.Attr{slog.Duration("by", round(e.By)), slog.Duration("held", round(e.Held))}
 	case ClockSampled:
 		return slog.LevelDebug, "clock sampled", []slog.Attr{slog.Duration("offset", round(e.Offset)), slog.Duration("rtt", round(e.RTT))}
 	}

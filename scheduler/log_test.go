@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/scheduler"
@@ -90,22 +91,22 @@ var loggedEvents = []struct {
 	{
 		"fleet as it was",
 		scheduler.FleetSeen{Replicas: 3, Unserved: []string{"report"}},
-		`level=DEBUG msg=fleet replicas=3 unserved=[report] differ=[]`,
+		`level=DEBUG msg="fleet members seen" replicas=3 unserved=[report] differ=[]`,
 	},
 	{
 		"fleet changed",
 		scheduler.FleetSeen{Replicas: 3, Changed: true},
-		`level=INFO msg=fleet replicas=3 unserved=[] differ=[]`,
+		`level=INFO msg="fleet members changed" replicas=3 unserved=[] differ=[]`,
 	},
 	{
 		"fleet changed for the worse",
 		scheduler.FleetSeen{Replicas: 1, Unserved: []string{"report"}, Differ: []string{"other"}, Changed: true},
-		`level=WARN msg=fleet replicas=1 unserved=[report] differ=[other]`,
+		`level=WARN msg="fleet members changed" replicas=1 unserved=[report] differ=[other]`,
 	},
 	{
 		"another service in the namespace",
 		scheduler.FleetSeen{Replicas: 2, Foreign: []string{"cleanup"}, Changed: true},
-		`level=WARN msg=fleet replicas=2 unserved=[] differ=[] foreign=[cleanup] hint="another program serves jobs of these names, ` +
+		`level=WARN msg="fleet members changed" replicas=2 unserved=[] differ=[] foreign=[cleanup] hint="another program serves jobs of these names, ` +
 			`and runs some of their ticks: give each service a namespace of its own"`,
 	},
 	{
@@ -131,14 +132,14 @@ var loggedEvents = []struct {
 		"run lost while its handler failed",
 		scheduler.RunLost{
 			Run: loggedRun, Err: errLogged, Took: time.Second, Held: time.Minute,
-			Why: &lease.LostError{Name: "report", Token: 7, Reason: lease.LostExpired},
+			Cause: &lease.LostError{Name: "report", Token: 7, Reason: lease.LostExpired},
 		},
 		`level=ERROR msg="run lost" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
 			`why="lease: lost \"report\", token 7: expired" took=1s error="no paper"`,
 	},
 	{
 		"run lost though its handler was done",
-		scheduler.RunLost{Run: loggedRun, Why: protocol.ErrFenced, Took: time.Second},
+		scheduler.RunLost{Run: loggedRun, Cause: protocol.ErrFenced, Took: time.Second},
 		`level=ERROR msg="run lost" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
 			`why="lease: fenced: the grant is not current any more" took=1s`,
 	},
@@ -150,12 +151,12 @@ var loggedEvents = []struct {
 	},
 	{
 		"ticks skipped",
-		scheduler.TicksSkipped{Job: "report", To: loggedTick, Count: 1, Outcome: scheduler.Skipped, Reason: scheduler.ReasonPaused},
+		scheduler.TicksSkipped{Job: "report", To: loggedTick, Count: 1, Outcome: scheduler.Skipped, Reason: wire.ReasonPaused},
 		`level=INFO msg="ticks settled without a run" job=report to=2026-11-02T01:00:00.000Z count=1 outcome=skipped reason=paused`,
 	},
 	{
 		"ticks missed",
-		scheduler.TicksSkipped{Job: "report", To: loggedTick, Count: 9, Outcome: scheduler.Missed, Reason: scheduler.ReasonTooOld},
+		scheduler.TicksSkipped{Job: "report", To: loggedTick, Count: 9, Outcome: scheduler.Missed, Reason: wire.ReasonTooOld},
 		`level=WARN msg="ticks settled without a run" job=report to=2026-11-02T01:00:00.000Z count=9 outcome=missed reason=too_old`,
 	},
 	{
@@ -170,12 +171,12 @@ var loggedEvents = []struct {
 	},
 	{
 		"store down",
-		scheduler.StoreDown{Err: errLogged, Hint: "buy some"},
+		scheduler.StoreChanged{Err: errLogged, Hint: "buy some"},
 		`level=ERROR msg="store does not answer; nothing starts until it does" error="no paper" hint="buy some"`,
 	},
 	{
 		"store up",
-		scheduler.StoreUp{Away: 90 * time.Second},
+		scheduler.StoreChanged{Up: true, Away: 90 * time.Second},
 		`level=INFO msg="store answers" away=1m30s`,
 	},
 	{
@@ -185,12 +186,12 @@ var loggedEvents = []struct {
 	},
 	{
 		"store forgot",
-		scheduler.StoreForgot{Since: loggedTick},
+		scheduler.RecordsLost{Since: loggedTick},
 		`level=ERROR msg="store has lost its records; making them again" since=2026-11-02T01:00:00.000Z`,
 	},
 	{
 		"record behind",
-		scheduler.RecordBehind{Job: "job"},
+		scheduler.RecordsLost{Job: "job"},
 		`level=WARN msg="the store has lost what it knew of a job; replicas write it back" job=job`,
 	},
 	{
@@ -205,39 +206,39 @@ var loggedEvents = []struct {
 	},
 	{
 		"store overloaded",
-		scheduler.StoreOverloaded{InFlight: 12, Waiting: 340, Waited: 1_234_567_890},
+		scheduler.StoreLoadChanged{Overloaded: true, InFlight: 12, Waiting: 340, Waited: 1_234_567_890},
 		`level=WARN msg="store is slower than claims come; ticks start late" waiting=340 waited=1.235s in_flight=12`,
 	},
 	{
 		"store keeps up",
-		scheduler.StoreKeepsUp{Overloaded: 90 * time.Second},
+		scheduler.StoreLoadChanged{Lasted: 90 * time.Second},
 		`level=INFO msg="store keeps up again" overloaded=1m30s`,
 	},
 	{
 		"no room",
-		scheduler.CapacityReached{Capacity: scheduler.Capacity{MaxRuns: 8, Used: 7, Waiting: 2}},
+		scheduler.CapacityChanged{Capacity: scheduler.Capacity{MaxRuns: 8, Used: 7, Waiting: 2}, Full: true},
 		`level=WARN msg="replica has no room; ticks wait unless another replica has" used=7 max_runs=8 waiting=2`,
 	},
 	{
 		"room again",
-		scheduler.CapacityFreed{Capacity: scheduler.Capacity{MaxRuns: 8, Used: 3}, Full: 90 * time.Second},
+		scheduler.CapacityChanged{Capacity: scheduler.Capacity{MaxRuns: 8, Used: 3}, Lasted: 90 * time.Second},
 		`level=INFO msg="replica has room again" used=3 max_runs=8 full=1m30s`,
 	},
 	{
 		"clock stepped",
-		scheduler.ClockStepped{By: -8 * time.Hour},
+		scheduler.ClockChanged{By: -8 * time.Hour},
 		`level=ERROR msg="store's clock has stepped; nothing is claimed until it is back, or has been steady for a while" ` +
 			`by=-8h0m0s check="the time on the store's machine, and on this one"`,
 	},
 	{
 		"clock disagrees at the start",
-		scheduler.ClockStepped{By: time.Hour, Start: true},
+		scheduler.ClockChanged{By: time.Hour, Start: true},
 		`level=ERROR msg="store's clock disagrees with this machine's, and no live replica vouches for it; nothing is claimed until it has been steady for a while" ` +
 			`by=1h0m0s check="the time on the store's machine, and on this one"`,
 	},
 	{
 		"clock trusted",
-		scheduler.ClockTrusted{By: time.Hour, Held: 15 * time.Second},
+		scheduler.ClockChanged{Trusted: true, By: time.Hour, Held: 15 * time.Second},
 		`level=WARN msg="store's clock is trusted" by=1h0m0s held=15s`,
 	},
 	{
@@ -309,21 +310,21 @@ func TestLogIgnoresWhatItDoesNotKnow(t *testing.T) {
 
 func TestQuietLogsFailuresLossesAndSkips(t *testing.T) {
 	var out bytes.Buffer
-	observe := scheduler.LogEvents(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})), scheduler.Quiet(), nil)
+	observe := scheduler.LogTroubles(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	said := func(e scheduler.Event) bool {
 		out.Reset()
 		observe(e)
 		return out.Len() > 0
 	}
-	require.False(t, said(scheduler.StoreUp{}), "for the first time")
-	require.True(t, said(scheduler.StoreDown{Err: errLogged}))
-	require.True(t, said(scheduler.StoreUp{}), "again")
+	require.False(t, said(scheduler.StoreChanged{Up: true}), "for the first time")
+	require.True(t, said(scheduler.StoreChanged{Err: errLogged}))
+	require.True(t, said(scheduler.StoreChanged{Up: true}), "again")
 	require.False(t, said(scheduler.RunStarted{Run: loggedRun}))
 	require.False(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Succeeded}))
 	require.True(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Failed, Err: errLogged}))
-	require.True(t, said(scheduler.RunLost{Run: loggedRun, Why: protocol.ErrFenced}))
-	require.True(t, said(scheduler.TicksSkipped{Job: "report", Outcome: scheduler.Skipped, Reason: scheduler.ReasonOverlap}))
-	require.True(t, said(scheduler.TicksSkipped{Job: "report", Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire}))
+	require.True(t, said(scheduler.RunLost{Run: loggedRun, Cause: protocol.ErrFenced}))
+	require.True(t, said(scheduler.TicksSkipped{Job: "report", Outcome: scheduler.Skipped, Reason: wire.ReasonOverlap}))
+	require.True(t, said(scheduler.TicksSkipped{Job: "report", Outcome: scheduler.Missed, Reason: wire.ReasonMisfire}))
 	require.False(t, said(scheduler.FleetSeen{Replicas: 3, Changed: true}))
 	require.True(t, said(scheduler.FleetSeen{Replicas: 3, Changed: true, Unserved: []string{"report"}}))
 	require.False(t, said(scheduler.Claimed{Job: "report"}))

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -12,14 +13,14 @@ func planLate(s situation) decision {
 		return s.skipUpTo(s.now-grace-1, Missed, s.lateness())
 	}
 	if oldest := s.now - s.spec.CatchUpWindow.Milliseconds(); first < oldest {
-		return s.skipUpTo(min(oldest, s.now-grace)-1, Missed, ReasonTooOld)
+		return s.skipUpTo(min(oldest, s.now-grace)-1, Missed, wire.ReasonTooOld)
 	}
 	if s.next > s.caughtUp || first <= max(s.full, s.overloaded) { // the gap goes on as long as nothing can be claimed
 		s.caughtUp = s.now
 	}
 
 	// The others may run: the newest max_catch_up of them at most.
-	most, reason := s.spec.MaxCatchUp, ReasonTooMany
+	most, reason := s.spec.MaxCatchUp, wire.ReasonTooMany
 	if s.spec.Misfire == jobs.MisfireLatest || s.spec.Overlap == jobs.Replace { // else each would be stopped by the next
 		most, reason = min(most, 1), s.lateness()
 	}
@@ -35,7 +36,7 @@ func planLate(s situation) decision {
 }
 
 // skipOldest skips the oldest ticks of the backlog, so many of those that are owed.
-func (s situation) skipOldest(owed int, reason Reason) decision {
+func (s situation) skipOldest(owed int, reason string) decision {
 	d := s.skip(Missed, reason)
 	for t := s.next; owed > 0; t = s.tickAfter(t) {
 		d.tick = t
@@ -74,12 +75,12 @@ func (s situation) count() backlog {
 }
 
 // lateness is why the next tick is a misfire.
-func (s situation) lateness() Reason {
+func (s situation) lateness() string {
 	switch due := s.due(s.next); {
 	case due <= s.full:
-		return ReasonCapacity
+		return wire.ReasonCapacity
 	case due <= s.overloaded:
-		return ReasonOverload
+		return wire.ReasonOverload
 	}
-	return ReasonMisfire
+	return wire.ReasonMisfire
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -86,7 +87,7 @@ func TestSkippedTicksNameTheirNewestTick(t *testing.T) {
 		downFor10Seconds(f)
 		events, _ := eventsOf[scheduler.TicksSkipped](f)
 		require.Equal(t, []scheduler.TicksSkipped{{
-			Job: "job", To: epoch.Add(27 * time.Second), Count: 7, Outcome: scheduler.Missed, Reason: scheduler.ReasonMisfire,
+			Job: "job", To: epoch.Add(27 * time.Second), Count: 7, Outcome: scheduler.Missed, Reason: wire.ReasonMisfire,
 		}}, events)
 	})
 }

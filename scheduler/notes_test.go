@@ -11,6 +11,7 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -96,11 +97,11 @@ func TestHistoryShowsWhyThereWasNoRun(t *testing.T) {
 		for name, test := range map[string]struct {
 			tick    time.Duration
 			outcome protocol.Outcome
-			reason  scheduler.Reason
+			reason  string
 		}{
-			"forbid": {20 * time.Second, scheduler.Skipped, scheduler.ReasonOverlap},
-			"queue":  {20 * time.Second, scheduler.Skipped, scheduler.ReasonNewer},
-			"paused": {20 * time.Second, scheduler.Skipped, scheduler.ReasonPaused},
+			"forbid": {20 * time.Second, scheduler.Skipped, wire.ReasonOverlap},
+			"queue":  {20 * time.Second, scheduler.Skipped, wire.ReasonNewer},
+			"paused": {20 * time.Second, scheduler.Skipped, wire.ReasonPaused},
 		} {
 			outcome, note := f.noteOf(name, at(test.tick))
 			require.Equal(t, test.outcome, outcome, name)
@@ -108,7 +109,7 @@ func TestHistoryShowsWhyThereWasNoRun(t *testing.T) {
 		}
 		outcome, note := f.noteOf("config", at(20*time.Second))
 		require.Equal(t, scheduler.Skipped, outcome)
-		require.Equal(t, tools.Note{Reason: string(scheduler.ReasonPaused), Count: 1}, note)
+		require.Equal(t, tools.Note{Reason: wire.ReasonPaused, Count: 1}, note)
 		outcome, note = f.noteOf("replace", at(20*time.Second))
 		require.Equal(t, scheduler.Replaced, outcome)
 		require.Equal(t, tools.Note{Started: at(20 * time.Second), Ended: at(30 * time.Second), Error: protocol.ErrReplaced.Error()}, note)
@@ -119,7 +120,7 @@ func TestHistoryShowsWhyThereWasNoRun(t *testing.T) {
 		f.sleepTo(76 * time.Second)
 		outcome, note = f.noteOf("misfire", at(70*time.Second))
 		require.Equal(t, scheduler.Missed, outcome)
-		require.Equal(t, tools.Note{Reason: string(scheduler.ReasonMisfire), Count: 4}, note)
+		require.Equal(t, tools.Note{Reason: wire.ReasonMisfire, Count: 4}, note)
 	})
 }
 

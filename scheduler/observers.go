@@ -18,11 +18,11 @@ const flushTimeout = time.Second
 
 // observers hands events to those that observe: see [WithObserver] and [WithSyncObserver].
 type observers struct {
-	sync   []Observer
+	sync   []func(Event)
 	queues []*eventqueue.Queue[Event]
 }
 
-func newObservers(sync, queued []Observer) *observers {
+func newObservers(sync, queued []func(Event)) *observers {
 	o := &observers{sync: sync}
 	gap := func(dropped int) Event { return EventsDropped{Count: dropped} }
 	for i, f := range queued {

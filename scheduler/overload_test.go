@@ -96,7 +96,7 @@ func TestOverloadKeepsGoodputAndLeases(t *testing.T) {
 		}
 		require.Positive(t, passed["missed overload"])
 		require.NotContains(t, passed, "missed misfire", "the reason is known")
-		overloaded, at := eventsOf[scheduler.StoreOverloaded](f)
+		overloaded, at := eventsWhere(f, func(e scheduler.StoreLoadChanged) bool { return e.Overloaded })
 		require.Len(t, overloaded, 3, "once on each replica")
 		for i, e := range overloaded {
 			require.Less(t, at[i].Sub(epoch), 30*time.Second)
@@ -110,7 +110,7 @@ func TestOverloadKeepsGoodputAndLeases(t *testing.T) {
 				require.Less(t, a.start.Sub(a.Tick), 2500*time.Millisecond, "all is on time again")
 			}
 		}
-		keeps, _ := eventsOf[scheduler.StoreKeepsUp](f)
+		keeps, _ := eventsWhere(f, func(e scheduler.StoreLoadChanged) bool { return !e.Overloaded })
 		require.Len(t, keeps, 3)
 		f.sleepTo(75 * time.Second)
 		lost, _ := eventsOf[scheduler.RunLost](f)

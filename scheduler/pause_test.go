@@ -8,7 +8,6 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/scheduler"
 )
 
 // pausedByConfig is the policy that a configuration file spells paused: true.
@@ -165,7 +164,6 @@ func TestJobThatItsConfigurationPausesSkipsItsTicks(t *testing.T) {
 			r := f.inspect(string(overlap))
 			require.Nil(t, r.Paused, "which is no pause of the fleet's")
 		}
-		require.Equal(t, scheduler.ReasonPaused, scheduler.Reason(protocol.NotePaused), "one word for both")
 	})
 }
 

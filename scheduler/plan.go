@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -46,7 +47,7 @@ type decision struct {
 
 	count   int // how many ticks are skipped
 	outcome protocol.Outcome
-	reason  Reason
+	reason  string
 
 	caughtUp int64   // of the cursor from now on
 	backlog  backlog // the same
@@ -80,7 +81,7 @@ func plan(s situation) decision {
 		return decision{caughtUp: s.caughtUp, backlog: s.backlog}
 	}
 	if s.spec.Paused {
-		return s.skipUpTo(s.now, Skipped, ReasonPaused)
+		return s.skipUpTo(s.now, Skipped, wire.ReasonPaused)
 	}
 	late, grace := s.now-s.due(tick), s.grace()
 	overlapped := tick > s.caughtUp && s.due(tick) <= s.blocked
@@ -90,7 +91,7 @@ func plan(s situation) decision {
 	case !s.owed(tick):
 		return s.skipEdited()
 	case overlapped && s.spec.Overlap == jobs.Forbid && late > promptly && !s.settling:
-		return s.skipUpTo(min(s.blocked, s.now-promptly-1), Skipped, ReasonOverlap)
+		return s.skipUpTo(min(s.blocked, s.now-promptly-1), Skipped, wire.ReasonOverlap)
 	case overlapped && s.spec.Overlap == jobs.Queue && late > grace:
 		if d := s.skipBeforeNewest(); d.tick != 0 {
 			return d
@@ -135,16 +136,19 @@ func (s situation) claim(tick int64, overlap protocol.Overlap, latest int64) dec
 	return decision{action: claimTick, tick: tick, overlap: overlap, latest: latest, caughtUp: s.caughtUp, backlog: s.backlog}
 }
 
-func (s situation) skip(outcome protocol.Outcome, reason Reason) decision {
+func (s situation) skip(outcome protocol.Outcome, reason string) decision {
 	return decision{action: skipTicks, outcome: outcome, reason: reason, caughtUp: s.caughtUp, backlog: s.backlog}
 }
 
+// maxCounted bounds the ticks that are counted at once: counting those of a year takes a while.
+const maxCounted = 100_000
+
 // skipUpTo skips the ticks that were due by then.
-func (s situation) skipUpTo(then int64, outcome protocol.Outcome, reason Reason) decision {
+func (s situation) skipUpTo(then int64, outcome protocol.Outcome, reason string) decision {
 	d := s.skip(outcome, reason)
 	for t := s.next; t != 0 && s.due(t) <= then; t = s.tickAfter(t) {
 		d.tick = t
-		if d.count++; d.count == MostCounted {
+		if d.count++; d.count == maxCounted {
 			// Too many to count one by one. Whatever number is the watermark, the next tick is the first after it.
 			d.tick = max(t, then-s.spec.Jitter.Milliseconds())
 			break
@@ -159,13 +163,13 @@ func (s situation) skipEdited() decision {
 	// Ticks that are too old to run are not looked at one by one.
 	old := s.now - max(s.spec.CatchUpWindow.Milliseconds(), s.grace()) - 1
 	if s.had == nil {
-		return s.skipUpTo(then, Missed, ReasonEdited)
+		return s.skipUpTo(then, Missed, wire.ReasonEdited)
 	}
 	if s.due(s.next) <= old {
-		return s.skipUpTo(min(then, old), Missed, ReasonEdited)
+		return s.skipUpTo(min(then, old), Missed, wire.ReasonEdited)
 	}
-	d := s.skip(Missed, ReasonEdited)
-	for t := s.next; t != 0 && s.due(t) <= then && !s.owed(t) && d.count < MostCounted; t = s.tickAfter(t) {
+	d := s.skip(Missed, wire.ReasonEdited)
+	for t := s.next; t != 0 && s.due(t) <= then && !s.owed(t) && d.count < maxCounted; t = s.tickAfter(t) {
 		d.tick = t
 		d.count++
 	}
@@ -174,17 +178,17 @@ func (s situation) skipEdited() decision {
 
 // skipBeforeNewest skips the ticks that are due but for the newest that is owed, in its favour.
 func (s situation) skipBeforeNewest() decision {
-	newest := s.skipUpTo(s.now, Skipped, ReasonNewer).tick
+	newest := s.skipUpTo(s.now, Skipped, wire.ReasonNewer).tick
 	last := newest
 	if !s.owed(newest) { // nor is any tick after it that is due
-		for t, n := s.next, 0; t != 0 && t < last && n < MostCounted; t, n = s.tickAfter(t), n+1 {
+		for t, n := s.next, 0; t != 0 && t < last && n < maxCounted; t, n = s.tickAfter(t), n+1 {
 			if s.owed(t) {
 				newest = t
 			}
 		}
 	}
-	d := s.skip(Skipped, ReasonNewer)
-	for t := s.next; t != 0 && t < newest && d.count < MostCounted; t = s.tickAfter(t) {
+	d := s.skip(Skipped, wire.ReasonNewer)
+	for t := s.next; t != 0 && t < newest && d.count < maxCounted; t = s.tickAfter(t) {
 		d.tick = t
 		d.count++
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -96,7 +97,7 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 		"within the grace to the last": {[]func(*situation){misfire(jobs.MisfireSkip), at(130_000)},
 			decision{action: claimTick, tick: 120_000, overlap: wait, latest: 130_000, caughtUp: 130_000}},
 		"past the grace, skip": {[]func(*situation){misfire(jobs.MisfireSkip), at(130_001)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: ReasonMisfire}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: wire.ReasonMisfire}},
 		"past the grace, latest": {[]func(*situation){at(130_001)},
 			decision{action: claimTick, tick: 120_000, overlap: wait, caughtUp: 130_001}},
 		"past the grace, all": {[]func(*situation){misfire(jobs.MisfireAll), at(130_001)},
@@ -106,67 +107,67 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 		"the grace counts from the jitter": {[]func(*situation){misfire(jobs.MisfireSkip), shifted(700), at(130_700)},
 			decision{action: claimTick, tick: 120_000, overlap: wait, latest: 130_700, caughtUp: 130_700}},
 		"past that": {[]func(*situation){misfire(jobs.MisfireSkip), shifted(700), at(130_701)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: ReasonMisfire}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: wire.ReasonMisfire}},
 		"no grace is a second": {[]func(*situation){misfire(jobs.MisfireSkip), grace(0), at(121_000)},
 			decision{action: claimTick, tick: 120_000, overlap: wait, latest: 121_000, caughtUp: 121_000}},
 		"and not more": {[]func(*situation){misfire(jobs.MisfireSkip), grace(0), at(121_001)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: ReasonMisfire}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: wire.ReasonMisfire}},
 
 		// From 120 s to 600 s there are nine ticks.
 		"skip leaves what is within the grace": {[]func(*situation){misfire(jobs.MisfireSkip), at(610_000)},
-			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: ReasonMisfire}},
+			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: wire.ReasonMisfire}},
 		"skip": {[]func(*situation){misfire(jobs.MisfireSkip), at(610_001)},
-			decision{action: skipTicks, tick: 600_000, count: 9, outcome: Missed, reason: ReasonMisfire}},
+			decision{action: skipTicks, tick: 600_000, count: 9, outcome: Missed, reason: wire.ReasonMisfire}},
 		"latest leaves the newest that is past the grace": {[]func(*situation){at(610_000)},
-			decision{action: skipTicks, tick: 480_000, count: 7, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_000}},
+			decision{action: skipTicks, tick: 480_000, count: 7, outcome: Missed, reason: wire.ReasonMisfire, caughtUp: 610_000}},
 		"latest": {[]func(*situation){at(610_001)},
-			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
+			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: wire.ReasonMisfire, caughtUp: 610_001}},
 		"latest, the newest": {[]func(*situation){watermark(540_000), at(610_001)},
 			decision{action: claimTick, tick: 600_000, overlap: wait, caughtUp: 610_001}},
 		"latest of a known gap, whatever came since": {[]func(*situation){watermark(540_000), caughtUp(610_001), at(3_000_000)},
 			decision{action: claimTick, tick: 600_000, overlap: wait, caughtUp: 610_001}},
 		"latest, but none at most": {[]func(*situation){most(0), at(610_001)},
-			decision{action: skipTicks, tick: 600_000, count: 9, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
+			decision{action: skipTicks, tick: 600_000, count: 9, outcome: Missed, reason: wire.ReasonMisfire, caughtUp: 610_001}},
 		"all": {[]func(*situation){misfire(jobs.MisfireAll), at(610_001)},
 			decision{action: claimTick, tick: 120_000, overlap: wait, caughtUp: 610_001}},
 		"all, as many as may": {[]func(*situation){misfire(jobs.MisfireAll), most(9), at(610_001)},
 			decision{action: claimTick, tick: 120_000, overlap: wait, caughtUp: 610_001}},
 		"all, one too many": {[]func(*situation){misfire(jobs.MisfireAll), most(8), at(610_001)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: ReasonTooMany, caughtUp: 610_001}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: wire.ReasonTooMany, caughtUp: 610_001}},
 		"all, but none at most": {[]func(*situation){misfire(jobs.MisfireAll), most(0), at(610_001)},
-			decision{action: skipTicks, tick: 600_000, count: 9, outcome: Missed, reason: ReasonTooMany, caughtUp: 610_001}},
+			decision{action: skipTicks, tick: 600_000, count: 9, outcome: Missed, reason: wire.ReasonTooMany, caughtUp: 610_001}},
 
 		"in the window to the last": {[]func(*situation){window(5 * time.Minute), misfire(jobs.MisfireAll), at(420_000)},
 			decision{action: claimTick, tick: 120_000, overlap: wait, caughtUp: 420_000}},
 		"older than the window": {[]func(*situation){window(5 * time.Minute), misfire(jobs.MisfireAll), at(420_001)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: ReasonTooOld}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: wire.ReasonTooOld}},
 		"older than the window, several": {[]func(*situation){window(5 * time.Minute), at(610_001)},
-			decision{action: skipTicks, tick: 300_000, count: 4, outcome: Missed, reason: ReasonTooOld}},
+			decision{action: skipTicks, tick: 300_000, count: 4, outcome: Missed, reason: wire.ReasonTooOld}},
 		"no window leaves what is within the grace": {[]func(*situation){window(0), misfire(jobs.MisfireAll), at(610_000)},
-			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: ReasonTooOld}},
+			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: wire.ReasonTooOld}},
 		"no window, within the grace": {[]func(*situation){window(0), watermark(540_000), at(610_000)},
 			decision{action: claimTick, tick: 600_000, overlap: wait, latest: 610_000, caughtUp: 610_000}},
 
 		"paused": {[]func(*situation){paused, at(120_000)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Skipped, reason: ReasonPaused}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Skipped, reason: wire.ReasonPaused}},
 		"paused for long": {[]func(*situation){paused, at(610_001)},
-			decision{action: skipTicks, tick: 600_000, count: 9, outcome: Skipped, reason: ReasonPaused}},
+			decision{action: skipTicks, tick: 600_000, count: 9, outcome: Skipped, reason: wire.ReasonPaused}},
 		"paused, not due": {[]func(*situation){paused, at(119_999)}, decision{}},
 
 		"came while one waited for its turn": {[]func(*situation){blocked(130_000), caughtUp(100_000), at(130_000)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Skipped, reason: ReasonOverlap, caughtUp: 100_000}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Skipped, reason: wire.ReasonOverlap, caughtUp: 100_000}},
 		"came at the last moment of that": {[]func(*situation){blocked(120_000), at(130_000)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Skipped, reason: ReasonOverlap}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Skipped, reason: wire.ReasonOverlap}},
 		"came while one waited, a moment ago": {[]func(*situation){blocked(120_000), at(120_500)},
 			decision{action: claimTick, tick: 120_000, overlap: wait, latest: 130_000}},
 		"and a moment later": {[]func(*situation){blocked(120_000), at(120_501)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Skipped, reason: ReasonOverlap}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Skipped, reason: wire.ReasonOverlap}},
 		"came while several waited, the last a moment ago": {[]func(*situation){blocked(600_000), at(600_100)},
-			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Skipped, reason: ReasonOverlap}},
+			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Skipped, reason: wire.ReasonOverlap}},
 		"came after that": {[]func(*situation){blocked(119_999), at(120_000)},
 			decision{action: claimTick, tick: 120_000, overlap: skip, latest: 130_000}},
 		"came while one waited, late or not": {[]func(*situation){blocked(500_000), at(610_001)},
-			decision{action: skipTicks, tick: 480_000, count: 7, outcome: Skipped, reason: ReasonOverlap}},
+			decision{action: skipTicks, tick: 480_000, count: 7, outcome: Skipped, reason: wire.ReasonOverlap}},
 		"is being caught up itself": {[]func(*situation){blocked(130_000), caughtUp(120_000), at(130_000)},
 			decision{action: claimTick, tick: 120_000, overlap: wait, latest: 130_000, caughtUp: 120_000}},
 		"queue, due":                     {[]func(*situation){queued, at(120_000)}, decision{action: claimTick, tick: 120_000, overlap: queue, latest: 130_000}},
@@ -176,44 +177,44 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 		"queue, no longer prompt":        {[]func(*situation){queued, at(120_501)}, decision{action: claimTick, tick: 120_000, overlap: queue, latest: 130_000}},
 		"queue, of a gap that is known":  {[]func(*situation){queued, caughtUp(120_000), at(120_100)}, decision{action: claimTick, tick: 120_000, overlap: wait, latest: 130_000, caughtUp: 120_000}},
 		"queue, past the grace":          {[]func(*situation){queued, at(130_001)}, decision{action: claimTick, tick: 120_000, overlap: wait, caughtUp: 130_001}},
-		"queue, past the grace, skip":    {[]func(*situation){queued, misfire(jobs.MisfireSkip), at(130_001)}, decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: ReasonMisfire}},
-		"queue, paused":                  {[]func(*situation){queued, paused, at(120_000)}, decision{action: skipTicks, tick: 120_000, count: 1, outcome: Skipped, reason: ReasonPaused}},
+		"queue, past the grace, skip":    {[]func(*situation){queued, misfire(jobs.MisfireSkip), at(130_001)}, decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: wire.ReasonMisfire}},
+		"queue, paused":                  {[]func(*situation){queued, paused, at(120_000)}, decision{action: skipTicks, tick: 120_000, count: 1, outcome: Skipped, reason: wire.ReasonPaused}},
 		"replace, due":                   {[]func(*situation){replacing, at(120_000)}, decision{action: claimTick, tick: 120_000, overlap: replace, latest: 130_000}},
 		"replace, after trouble":         {[]func(*situation){replacing, settling, at(120_000)}, decision{action: claimTick, tick: 120_000, overlap: replace, latest: 130_000}},
 		"replace, came while one waited": {[]func(*situation){replacing, blocked(130_000), at(120_000)}, decision{action: claimTick, tick: 120_000, overlap: replace, latest: 130_000}},
 		"replace, no longer prompt":      {[]func(*situation){replacing, at(120_501)}, decision{action: claimTick, tick: 120_000, overlap: replace, latest: 130_000, caughtUp: 120_501}},
 		"replace, past the grace":        {[]func(*situation){replacing, at(130_001)}, decision{action: claimTick, tick: 120_000, overlap: replace, caughtUp: 130_001}},
-		"replace, all":                   {[]func(*situation){replacing, misfire(jobs.MisfireAll), at(610_001)}, decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
+		"replace, all":                   {[]func(*situation){replacing, misfire(jobs.MisfireAll), at(610_001)}, decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: wire.ReasonMisfire, caughtUp: 610_001}},
 		"queue, came while one waited that was caught up": {[]func(*situation){queued, blocked(130_000), caughtUp(100_000), at(125_000)},
 			decision{action: claimTick, tick: 120_000, overlap: queue, latest: 130_000, caughtUp: 100_000}},
 		"queue, the newest of those that came while one waited": {[]func(*situation){queued, watermark(540_000), blocked(700_000), caughtUp(100_000), at(610_001)},
 			decision{action: claimTick, tick: 600_000, overlap: queue, caughtUp: 100_000}},
 		"queue, several came while one waited": {[]func(*situation){queued, blocked(700_000), caughtUp(100_000), at(610_001)},
-			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Skipped, reason: ReasonNewer, caughtUp: 100_000}},
+			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Skipped, reason: wire.ReasonNewer, caughtUp: 100_000}},
 		"forbid, after trouble": {[]func(*situation){settling, at(120_000)}, decision{action: claimTick, tick: 120_000, overlap: wait, latest: 130_000}},
 		"edited before it":      {[]func(*situation){edited(120_000), at(130_001)}, decision{action: claimTick, tick: 120_000, overlap: wait, caughtUp: 130_001}},
-		"edited after it":       {[]func(*situation){edited(120_001), at(130_001)}, decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: ReasonEdited}},
+		"edited after it":       {[]func(*situation){edited(120_001), at(130_001)}, decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: wire.ReasonEdited}},
 		"edited after it, within the grace": {[]func(*situation){edited(125_000), at(130_000)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: ReasonEdited}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: wire.ReasonEdited}},
 		"edited right after it, left for a moment": {[]func(*situation){edited(120_400), at(120_499)}, decision{action: waitUntil, at: 120_500}},
 		"edited right after it, and no longer": {[]func(*situation){edited(120_400), at(120_500)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: ReasonEdited}},
-		"edited after its jitter":  {[]func(*situation){shifted(700), edited(120_701), at(200_000)}, decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: ReasonEdited}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: wire.ReasonEdited}},
+		"edited after its jitter":  {[]func(*situation){shifted(700), edited(120_701), at(200_000)}, decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: wire.ReasonEdited}},
 		"edited before its jitter": {[]func(*situation){shifted(700), edited(120_700), at(179_000)}, decision{action: claimTick, tick: 120_000, overlap: wait, caughtUp: 179_000}},
 		"edited after several": {[]func(*situation){misfire(jobs.MisfireAll), edited(300_001), at(610_001)},
-			decision{action: skipTicks, tick: 300_000, count: 4, outcome: Missed, reason: ReasonEdited}},
+			decision{action: skipTicks, tick: 300_000, count: 4, outcome: Missed, reason: wire.ReasonEdited}},
 		"edited at one of several": {[]func(*situation){misfire(jobs.MisfireAll), edited(300_000), at(610_001)},
-			decision{action: skipTicks, tick: 240_000, count: 3, outcome: Missed, reason: ReasonEdited}},
+			decision{action: skipTicks, tick: 240_000, count: 3, outcome: Missed, reason: wire.ReasonEdited}},
 		"edited a moment ago": {[]func(*situation){misfire(jobs.MisfireAll), edited(600_300), at(600_400)},
-			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: ReasonEdited}},
+			decision{action: skipTicks, tick: 540_000, count: 8, outcome: Missed, reason: wire.ReasonEdited}},
 		"edited a moment ago, the newest": {[]func(*situation){misfire(jobs.MisfireAll), watermark(540_000), edited(600_300), at(600_400)},
 			decision{action: waitUntil, at: 600_500}},
 		"edited a moment ago, of a gap that is known": {[]func(*situation){caughtUp(100_000), edited(120_300), at(120_400)},
 			decision{action: waitUntil, at: 120_500, caughtUp: 100_000}},
 		"edited comes before skip": {[]func(*situation){misfire(jobs.MisfireSkip), edited(300_001), at(610_001)},
-			decision{action: skipTicks, tick: 300_000, count: 4, outcome: Missed, reason: ReasonEdited}},
+			decision{action: skipTicks, tick: 300_000, count: 4, outcome: Missed, reason: wire.ReasonEdited}},
 		"edited, and paused": {[]func(*situation){paused, edited(300_001), at(610_001)},
-			decision{action: skipTicks, tick: 600_000, count: 9, outcome: Skipped, reason: ReasonPaused}},
+			decision{action: skipTicks, tick: 600_000, count: 9, outcome: Skipped, reason: wire.ReasonPaused}},
 
 		// The schedule before the edit had each second tick: 120 s, 240 s, ...
 		"owed, due": {[]func(*situation){had(120_000), edited(120_001), at(120_002)},
@@ -223,26 +224,26 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 		"owed, past the grace": {[]func(*situation){had(120_000), edited(125_000), at(130_001)},
 			decision{action: claimTick, tick: 120_000, overlap: wait, caughtUp: 130_001}},
 		"owed, past the grace, skip": {[]func(*situation){had(120_000), misfire(jobs.MisfireSkip), edited(125_000), at(130_001)},
-			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: ReasonMisfire}},
+			decision{action: skipTicks, tick: 120_000, count: 1, outcome: Missed, reason: wire.ReasonMisfire}},
 		"owed, too old": {[]func(*situation){had(120_000), window(time.Minute), edited(300_001), at(310_000)},
-			decision{action: skipTicks, tick: 240_000, count: 3, outcome: Missed, reason: ReasonTooOld}},
+			decision{action: skipTicks, tick: 240_000, count: 3, outcome: Missed, reason: wire.ReasonTooOld}},
 		"owed, by its jitter": {[]func(*situation){had(120_000), shifted(700), edited(120_701), at(120_702)},
 			decision{action: claimTick, tick: 120_000, overlap: skip, latest: 130_700}},
 		"owed, latest": {[]func(*situation){had(120_000), edited(610_000), at(610_001)},
-			decision{action: skipTicks, tick: 480_000, count: 7, outcome: Missed, reason: ReasonMisfire, caughtUp: 610_001}},
+			decision{action: skipTicks, tick: 480_000, count: 7, outcome: Missed, reason: wire.ReasonMisfire, caughtUp: 610_001}},
 		"owed, latest, the newest": {[]func(*situation){had(120_000), watermark(540_000), edited(610_000), at(610_001)},
 			decision{action: claimTick, tick: 600_000, overlap: wait, caughtUp: 610_001}},
 		"not owed, one of two": {[]func(*situation){had(120_000), watermark(120_000), misfire(jobs.MisfireAll), edited(610_000), at(610_001)},
-			decision{action: skipTicks, tick: 180_000, count: 1, outcome: Missed, reason: ReasonEdited}},
+			decision{action: skipTicks, tick: 180_000, count: 1, outcome: Missed, reason: wire.ReasonEdited}},
 		"not owed, too old": {[]func(*situation){had(120_000), watermark(120_000), window(time.Minute), edited(610_000), at(610_001)},
-			decision{action: skipTicks, tick: 540_000, count: 7, outcome: Missed, reason: ReasonEdited}},
+			decision{action: skipTicks, tick: 540_000, count: 7, outcome: Missed, reason: wire.ReasonEdited}},
 		"not owed, up to the next that is": {[]func(*situation){had(300_000), watermark(60_000), misfire(jobs.MisfireAll), edited(610_000), at(610_001)},
-			decision{action: skipTicks, tick: 240_000, count: 3, outcome: Missed, reason: ReasonEdited}},
+			decision{action: skipTicks, tick: 240_000, count: 3, outcome: Missed, reason: wire.ReasonEdited}},
 		"owed, all": {[]func(*situation){had(120_000), misfire(jobs.MisfireAll), most(2), edited(610_000), at(610_001)},
-			decision{action: skipTicks, tick: 360_000, count: 5, outcome: Missed, reason: ReasonTooMany, caughtUp: 610_001}},
+			decision{action: skipTicks, tick: 360_000, count: 5, outcome: Missed, reason: wire.ReasonTooMany, caughtUp: 610_001}},
 		"owed, queue, the newest of those that came while one waited": {
 			[]func(*situation){had(120_000), queued, blocked(700_000), caughtUp(100_000), edited(595_000), at(595_001)},
-			decision{action: skipTicks, tick: 420_000, count: 6, outcome: Skipped, reason: ReasonNewer, caughtUp: 100_000}},
+			decision{action: skipTicks, tick: 420_000, count: 6, outcome: Skipped, reason: wire.ReasonNewer, caughtUp: 100_000}},
 		"came while one waited, overlap allowed": {[]func(*situation){overlapAllowed, blocked(130_000), at(120_000)},
 			decision{action: claimTick, tick: 120_000, overlap: allow, latest: 130_000}},
 	} {
@@ -257,16 +258,16 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 func TestSkippingAHugeGapStopsCounting(t *testing.T) {
 	const jitter = 700
 	s := situationOf(every(1000), shifted(jitter), policy(func(s *jobs.Spec) { s.Paused = true }))
-	s.watermark, s.now = 0, int64(MostCounted)*1000+jitter
+	s.watermark, s.now = 0, int64(maxCounted)*1000+jitter
 	d := s.decide()
-	require.Equal(t, MostCounted, d.count)
-	require.Equal(t, int64(MostCounted)*1000, d.tick, "the last that counts is the last that is due")
+	require.Equal(t, maxCounted, d.count)
+	require.Equal(t, int64(maxCounted)*1000, d.tick, "the last that counts is the last that is due")
 
 	s.now = 40 * 365 * 24 * 3600 * 1000 // a job that has been unknown for 40 years
 	began := time.Now()
 	d = s.decide()
-	require.Less(t, time.Since(began), time.Second, "no tick is counted past MostCounted")
-	require.Equal(t, MostCounted, d.count)
+	require.Less(t, time.Since(began), time.Second, "no tick is counted past maxCounted")
+	require.Equal(t, maxCounted, d.count)
 	require.LessOrEqual(t, s.due(d.tick), s.now, "nothing that is not due is passed over")
 	s.watermark = d.tick
 	rest := s.decide()

@@ -43,7 +43,7 @@ type report struct {
 	watermark bool
 }
 
-// progress is a message to the other replicas of a fleet: what its sender has learned lately. See the package comment for
+// progress is a message to the other replicas of a fleet: what its sender has learned lately. docs/scheduler.md says
 // what a receiver may take from one.
 //
 // It is text: a line about the sender, and one for each kind, tick and time, with the names of the jobs:

@@ -251,7 +251,7 @@ func TestQueuedTickStartsAtOnceAfterAnOutage(t *testing.T) {
 		r.link.heal()
 		f.sleepTo(29 * time.Second)
 		require.Equal(t, "10s, 20s at 24s", f.story("job"))
-		downs, _ := eventsOf[scheduler.StoreDown](f)
+		downs, _ := eventsWhere(f, storeDown)
 		require.Len(t, downs, 1, "there was some")
 	})
 }

@@ -2,13 +2,9 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 )
-
-// ErrStopped is why [Scheduler.WaitReady] fails on a Scheduler that stops or has stopped.
-var ErrStopped = errors.New("scheduler: the replica has stopped")
 
 // WaitReady returns nil when the store has answered and has a record of every job of the last [Scheduler.Update]: from
 // then on its ticks are claimed, and it can be triggered and paused. When ctx ends first the error wraps the cause of ctx and
@@ -19,7 +15,7 @@ func (s *Scheduler) WaitReady(ctx context.Context) error {
 		news := s.news.wait()
 		switch {
 		case s.stopping.Load():
-			return ErrStopped
+			return ErrStopping
 		case s.health.isUp() && s.known():
 			return nil
 		}

@@ -15,11 +15,13 @@ func (f *redisFleet) overloadEvents() (overloaded, keepUp, lost int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range f.events {
-		switch e.(type) {
-		case scheduler.StoreOverloaded:
-			overloaded++
-		case scheduler.StoreKeepsUp:
-			keepUp++
+		switch e := e.(type) {
+		case scheduler.StoreLoadChanged:
+			if e.Overloaded {
+				overloaded++
+			} else {
+				keepUp++
+			}
 		case scheduler.RunLost:
 			lost++
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
@@ -173,7 +174,7 @@ func (f *redisFleet) skipped(job string) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range f.events {
-		if e, ok := e.(scheduler.TicksSkipped); ok && e.Job == job && e.Reason == scheduler.ReasonOverlap {
+		if e, ok := e.(scheduler.TicksSkipped); ok && e.Job == job && e.Reason == wire.ReasonOverlap {
 			n += e.Count
 		}
 	}

@@ -53,12 +53,12 @@ func TestRepairedJobRunsItsNextTick(t *testing.T) {
 
 		people, err := tools.New(f.store)
 		require.NoError(t, err)
-		r, err := people.Repair(t.Context(), "job", "ops1")
+		r, err := people.Repair(t.Context(), "job", tools.Act{By: "ops1"})
 		require.NoError(t, err)
 		require.Equal(t, tools.Repaired{
 			Changed: true, Before: epoch.Add(jump + 40*time.Minute), Watermark: epoch.Add(65 * time.Minute), Exceptions: len(before) - 1,
 		}, r)
-		r, err = people.Repair(t.Context(), "job", "ops2")
+		r, err = people.Repair(t.Context(), "job", tools.Act{By: "ops2"})
 		require.NoError(t, err)
 		require.False(t, r.Changed)
 

@@ -110,7 +110,7 @@ func TestHandlerThatIgnoresItsContextDelaysTheNext(t *testing.T) {
 		require.Equal(t, map[string]int{"replaced newer": 1}, f.passed("job"), "since its holder did not")
 		lost, _ := eventsOf[scheduler.RunLost](f)
 		require.Len(t, lost, 1, "it is told that it came too late")
-		require.ErrorIs(t, lost[0].Why, protocol.ErrFenced)
+		require.ErrorIs(t, lost[0].Cause, protocol.ErrFenced)
 	})
 }
 

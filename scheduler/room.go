@@ -128,16 +128,16 @@ func (s *Scheduler) admit(ctx context.Context) {
 			now, state := time.Now(), s.Capacity()
 			switch began, lasted := full.see(now, state.Waiting > 0); {
 			case began:
-				s.observe(CapacityReached{state})
+				s.observe(CapacityChanged{Capacity: state, Full: true})
 			case lasted > 0:
-				s.observe(CapacityFreed{Capacity: state, Full: lasted})
+				s.observe(CapacityChanged{Capacity: state, Lasted: lasted})
 			}
 			at, waited := s.inflight.delays()
 			switch began, lasted := slow.see(now, now.Sub(at) <= verifyEvery); {
 			case began:
-				s.observe(StoreOverloaded{InFlight: s.inflight.current(), Waiting: s.queue.waiting(), Waited: waited})
+				s.observe(StoreLoadChanged{Overloaded: true, InFlight: s.inflight.current(), Waiting: s.queue.waiting(), Waited: waited})
 			case lasted > 0:
-				s.observe(StoreKeepsUp{Overloaded: lasted})
+				s.observe(StoreLoadChanged{Lasted: lasted})
 			}
 		}
 	}

@@ -8,11 +8,13 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
 
-// ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is over.
+// ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is over, and what
+// [Scheduler.WaitReady] returns when the replica stops or has stopped.
 var ErrStopping = errors.New("scheduler: the replica is stopping")
 
 // run is one run of a tick by this replica.
@@ -97,14 +99,14 @@ func (r *run) settle() {
 	case r.began.IsZero():
 		r.giveBack()
 	case r.err != nil && errors.Is(r.cause, lease.ErrLost):
-		s.observe(RunLost{Run: r.about, Err: r.err, Why: r.cause, Took: r.took, Held: r.took})
+		s.observe(RunLost{Run: r.about, Err: r.err, Cause: r.cause, Took: r.took, Held: r.took})
 		r.giveBack()
 	case errors.Is(r.err, jobs.ErrLeaseEnding):
-		s.observe(RunLost{Run: r.about, Err: r.err, Why: jobs.ErrLeaseEnding, Took: r.took, Held: r.took})
+		s.observe(RunLost{Run: r.about, Err: r.err, Cause: jobs.ErrLeaseEnding, Took: r.took, Held: r.took})
 		r.giveBack()
 	case r.stopped() && !r.once:
 		if why := s.release(l); why != nil {
-			s.observe(RunLost{Run: r.about, Err: r.err, Why: why, Took: r.took, Held: time.Since(r.began)})
+			s.observe(RunLost{Run: r.about, Err: r.err, Cause: why, Took: r.took, Held: time.Since(r.began)})
 		} else {
 			s.observe(RunReleased{Run: r.about, Err: r.err, Took: r.took, Held: time.Since(r.began)})
 		}
@@ -126,7 +128,7 @@ func (r *run) settle() {
 		why := r.end(outcome)
 		switch {
 		case why != nil:
-			s.observe(RunLost{Run: r.about, Err: r.err, Why: why, Took: r.took, Held: time.Since(r.began)})
+			s.observe(RunLost{Run: r.about, Err: r.err, Cause: why, Took: r.took, Held: time.Since(r.began)})
 		case s.observed || r.err != nil:
 			s.observe(RunSettled{Run: r.about, Outcome: outcome, Err: r.err, By: by, Took: r.took, Held: time.Since(r.began)})
 		}
@@ -148,7 +150,7 @@ func (r *run) end(outcome protocol.Outcome) error {
 		note.Error = r.err.Error()
 	}
 	if outcome == Lost && r.stopped() {
-		note.Reason = string(ReasonStopping)
+		note.Reason = wire.ReasonStopping
 	}
 	r.lease.SetNote(note.String())
 	return r.lease.Settle(s.ends, outcome)
@@ -180,7 +182,7 @@ func (r *run) giveBack() {
 	case !r.once:
 		_ = c.s.release(l) // else the lease runs out
 	case r.end(Lost) == nil:
-		c.s.observe(TicksSkipped{Job: c.name, To: r.about.Tick, Count: 1, Outcome: Lost, Reason: ReasonTakeovers})
+		c.s.observe(TicksSkipped{Job: c.name, To: r.about.Tick, Count: 1, Outcome: Lost, Reason: wire.ReasonTakeovers})
 	}
 	c.ended(l, true)
 }

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -28,8 +28,8 @@ type Scheduler struct {
 	ttl       time.Duration
 	grace     time.Duration
 	observers *observers
-	observe   Observer // of observers
-	observed  bool     // somebody wants every event, not the failures only
+	observe   func(Event) // of observers
+	observed  bool        // somebody wants every event, not the failures only
 
 	clock   *fleetClock
 	trust   *trust
@@ -43,7 +43,7 @@ type Scheduler struct {
 
 	inquiries *inquiries
 
-	sets *fleet.JobSets
+	sets *heartbeat.JobSets
 
 	capacity *capacity
 	inflight *inflight
@@ -98,8 +98,8 @@ type options struct {
 	version string
 	module  string
 	maxRuns int
-	observe []Observer
-	sync    []Observer
+	observe []func(Event)
+	sync    []func(Event)
 }
 
 // Option changes a default of [New].
@@ -145,12 +145,12 @@ func mainModule() string {
 // panic: that harms neither runs nor other observers. Events that it does not take wait in a queue of 16,384; more are
 // dropped, and [EventsDropped] says how many. [Scheduler.Run] waits for f at its end, for a second at most. See
 // [LogEvents] for one that logs. Without any, what LogEvents logs with [Quiet] goes to slog.Default(), at warn and above.
-func WithObserver(f Observer) Option { return func(o *options) { o.observe = append(o.observe, f) } }
+func WithObserver(f func(Event)) Option { return func(o *options) { o.observe = append(o.observe, f) } }
 
 // WithSyncObserver calls f with each event, on the goroutine that the event happens on, before what happens next: f misses
 // nothing, and what it waits for, claims, runs and renewals wait for. It is for counters, such as those of package metrics.
 // f is called by several goroutines at once, must not block, nor call the scheduler. A panic of f is contained.
-func WithSyncObserver(f Observer) Option { return func(o *options) { o.sync = append(o.sync, f) } }
+func WithSyncObserver(f func(Event)) Option { return func(o *options) { o.sync = append(o.sync, f) } }
 
 // New makes a scheduler of the jobs that are in the registry now, those that name groups only if this replica serves one
 // of them. Later changes of the registry have no effect but through [Scheduler.Update]. It starts nothing: see
@@ -165,7 +165,7 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 		}
 		opt(&o)
 	}
-	if slices.ContainsFunc(o.observe, func(f Observer) bool { return f == nil }) {
+	if slices.ContainsFunc(o.observe, func(f func(Event)) bool { return f == nil }) {
 		faults = append(faults, errors.New("scheduler: observer: nil must be a function"))
 	}
 	fault := func(ok bool, field string, value any, rule string) {
@@ -187,7 +187,7 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 
 	observed := len(o.observe) > 0
 	if !observed {
-		o.observe = []Observer{logFailures()}
+		o.observe = []func(Event){logFailures()}
 	}
 	s := &Scheduler{
 		store: store, life: newLife(), namespace: protocol.NamespaceOf(store), replica: o.replica, ttl: o.ttl, grace: o.grace,
@@ -205,7 +205,7 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 	s.facts, s.health.back = newFacts(store), s.storeIsBack
 	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), newFeed(store)
 	s.inquiries = newInquiries(s.epoch, o.ttl)
-	s.sets = fleet.NewJobSets(store)
+	s.sets = heartbeat.NewJobSets(store)
 	s.renewer = lease.NewRenewer(store, lease.WithObserver(s.renewed))
 	s.Update(registry)
 	return s, nil

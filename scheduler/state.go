@@ -2,7 +2,7 @@ package scheduler
 
 import "strconv"
 
-// state says what a replica does about a job at one moment. The package comment has the picture.
+// state says what a replica does about a job at one moment. docs/scheduler.md has the picture.
 type state int
 
 const (

@@ -135,7 +135,7 @@ func (s *Scheduler) remembers(since time.Time) {
 		return
 	}
 	if !before.IsZero() {
-		s.observe(StoreForgot{Since: since})
+		s.observe(RecordsLost{Since: since})
 	}
 	for _, c := range s.jobs.Load().contenders {
 		c.storeForgot()

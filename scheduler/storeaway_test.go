@@ -56,9 +56,9 @@ func TestNothingStartsWhileTheStoreIsAway(t *testing.T) {
 				for _, r := range f.replicas {
 					require.True(t, r.Ready())
 				}
-				downs, _ := eventsOf[scheduler.StoreDown](f)
+				downs, _ := eventsWhere(f, storeDown)
 				require.Len(t, downs, 3)
-				ups, at := eventsOf[scheduler.StoreUp](f)
+				ups, at := eventsWhere(f, func(e scheduler.StoreChanged) bool { return e.Up })
 				require.Len(t, ups, 6)
 				for _, up := range at[3:] {
 					require.WithinRange(t, up, epoch.Add(5*time.Minute+7*time.Second), epoch.Add(5*time.Minute+9*time.Second))

@@ -81,7 +81,7 @@ func TestHolderThatIsBackTooLateIsFenced(t *testing.T) {
 
 				lost, _ := eventsOf[scheduler.RunLost](f)
 				require.Len(t, lost, 1)
-				require.ErrorIs(t, lost[0].Why, protocol.ErrFenced)
+				require.ErrorIs(t, lost[0].Cause, protocol.ErrFenced)
 				require.Equal(t, 1, lost[0].Run.Attempt)
 				settled, _ := eventsOf[scheduler.RunSettled](f)
 				require.Len(t, settled, 1)

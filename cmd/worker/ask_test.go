@@ -13,6 +13,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
@@ -100,7 +101,7 @@ func (s *site) settle(g protocol.Grant, outcome protocol.Outcome, note fleet.Not
 	require.NoError(s, s.store.Settle(s.Context(), g, outcome))
 }
 
-func (s *site) announce(r fleet.Replica) {
+func (s *site) announce(r heartbeat.Replica) {
 	s.Helper()
 	require.NoError(s, s.store.SendHeartbeat(s.Context(), r.ID, r.Encode(), time.Minute))
 }
@@ -108,7 +109,7 @@ func (s *site) announce(r fleet.Replica) {
 // asksFleet are the commands that query or control a fleet.
 var asksFleet = map[string][]string{
 	"status": nil, "doctor": nil, "history": {"sync-orders"}, "why": {"sync-orders"}, "trigger": {"sync-orders"},
-	"pause": {"sync-orders"}, "resume": {"sync-orders"}, "repair": {"sync-orders"},
+	"pause": {"sync-orders"}, "resume": {"sync-orders"}, "repair": {"sync-orders"}, "audit": nil,
 }
 
 func TestWithoutRedisThereIsNoFleetToAsk(t *testing.T) {
@@ -141,7 +142,7 @@ func TestCommandsWaitLongerThanAShortTTL(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
 	slow := proxytest.New(t, s.server.Addr())
-	served := fleet.Replica{ID: "r1", Jobs: map[string]string{"nightly-report": "a", "sync-orders": "a"}}
+	served := heartbeat.Replica{ID: "r1", Jobs: map[string]string{"nightly-report": "a", "sync-orders": "a"}}
 	require.NoError(t, s.store.SendHeartbeat(t.Context(), served.ID, served.Encode(), time.Hour))
 	slow.Delay(200*time.Millisecond, proxytest.Replies) // more than a sixth of the TTL
 	path := filetest.Config(t, fmt.Sprintf("namespace: billing\nredis: {url: 'redis://%s'}\nlease: {ttl: 1s}\n%s", slow.Addr(), siteJobs))
@@ -156,7 +157,7 @@ func TestCommandsWaitLongerThanAShortTTL(t *testing.T) {
 
 func TestWrongFleetCommandExitsWith2(t *testing.T) {
 	s := newSite(t)
-	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
+	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
 	for name, test := range map[string]struct {
 		args []string
 		want []string
@@ -175,6 +176,10 @@ func TestWrongFleetCommandExitsWith2(t *testing.T) {
 		"two ticks":          {[]string{"why", "sync-orders", "02:00", "03:00"}, []string{"got 3 arguments"}},
 		"by":                 {[]string{"resume", "sync-orders", "--by", "a b"}, []string{`--by: "a b" must start with a letter or digit`}},
 		"long reason":        {[]string{"pause", "sync-orders", "--reason", strings.Repeat("x", 1025)}, []string{"--reason: has 1025 bytes, must have at most 1024"}},
+		"long reason, by":    {[]string{"trigger", "sync-orders", "--by", "?", "--reason", strings.Repeat("x", 1025)}, []string{"--reason: has 1025", `--by: "?" must`}},
+		"acts":               {[]string{"audit", "-n", "100001"}, []string{"-n: 100001 must be from 1 to 100000"}},
+		"budget":             {[]string{"audit", "--budget", "2GB"}, []string{`"2GB" must be a number of bytes such as 65536, 64KiB or 16MiB`}},
+		"small budget":       {[]string{"audit", "--budget", "64KiB"}, []string{"--budget: 64 KiB must be from 128 KiB to 64 MiB"}},
 		"key, by":            {[]string{"trigger", "sync-orders", "--key", "a b", "--by", "?"}, []string{`--key: "a b" must`, `--by: "?" must`}},
 		"window without key": {[]string{"trigger", "sync-orders", "--window", "1h"}, []string{"--window: needs a --key"}},
 		"window":             {[]string{"trigger", "sync-orders", "--key", "k", "--window", "721h"}, []string{`--window: "721h0m0s" must be from 1ms to 720h0m0s`}},
@@ -208,7 +213,7 @@ func TestTheFlagsSayWhichFleet(t *testing.T) {
 func TestJobOnlyReplicasKnowCanBePaused(t *testing.T) {
 	s := newSite(t)
 	s.contended("elsewhere")
-	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
+	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
 	r := s.ask("pause", "elsewhere")
 	require.Equal(t, 0, r.code, r.stderr)
 	require.Contains(t, s.ask("status").stdout, "not in this configuration")

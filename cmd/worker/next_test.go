@@ -99,5 +99,5 @@ sleeper  -     UTC   leader task, paused: does not run
 
 	r = do(t, nil, "next", "--config", path, "--output", "json", "indexer")
 	require.Equal(t, 0, r.code)
-	require.JSONEq(t, `[{"job": "indexer", "schedule": "", "timezone": "UTC", "leader": true, "paused": false, "ticks": [], "warnings": []}]`, r.stdout)
+	require.JSONEq(t, `[{"job": "indexer", "schedule": "", "schedule_words": "", "timezone": "UTC", "leader": true, "paused": false, "ticks": [], "warnings": []}]`, r.stdout)
 }

@@ -6,11 +6,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -18,11 +17,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/solotick/solotick"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
-	"github.com/solotick/solotick/lease/redislease"
-	"github.com/solotick/solotick/scheduler"
 )
 
 func main() {
@@ -31,65 +28,37 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	store, closeStore, err := openStore(*url)
-	if err == nil {
-		err = run(ctx, store, os.Stdout)
-		err = errors.Join(err, closeStore())
+	s := solotick.On(new(memlease.Store))
+	if *url != "" {
+		options, err := redis.ParseURL(*url)
+		if err != nil {
+			log.Fatal(err)
+		}
+		s = solotick.New(redis.NewClient(options), "embed")
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "embed:", err)
-		os.Exit(1)
+	if err := run(ctx, s, os.Stdout); err != nil {
+		log.Fatal(err)
 	}
 }
 
-func openStore(url string) (lease.Store, func() error, error) {
-	if url == "" {
-		return new(memlease.Store), func() error { return nil }, nil
-	}
-	options, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, nil, err
-	}
-	client := redis.NewClient(options) // the service's own; the store makes itself a small one from its options
-	store, err := redislease.New(client, "embed")
-	if err != nil {
-		return nil, nil, errors.Join(err, client.Close())
-	}
-	return store, func() error { return errors.Join(store.Close(), client.Close()) }, nil
-}
-
-// run is all that a service needs.
-func run(ctx context.Context, store lease.Store, out io.Writer) error {
-	greet, err := jobs.New("greet", "@every 2s", func(ctx context.Context, run jobs.Run) error {
-		// ctx ends when the lease is lost, the time is over, or the replica stops. The token goes with every write.
+// run is all that a service needs. s.Run returns the errors of s.Func, too.
+func run(ctx context.Context, s *solotick.Scheduler, out io.Writer) error {
+	_ = s.Func("greet", "@every 2s", func(_ context.Context, run solotick.Run) error {
 		_, err := fmt.Fprintf(out, "%s: tick %s, attempt %d, token %d\n", run.Job, run.Tick.Format(time.TimeOnly), run.Attempt, run.Token)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	cleanUp, err := jobs.New("clean-up", "15 3 * * *", cleanUp,
+	_ = s.Func("clean-up", "15 3 * * *", cleanUp,
 		jobs.WithTimezone("Europe/Berlin"),
 		jobs.WithTimeout(10*time.Minute),
 		jobs.WithRetry(jobs.Retry{MaxAttempts: 3, Backoff: time.Second, MaxBackoff: time.Minute}),
 	)
-	if err != nil {
-		return err
-	}
-	var registry jobs.Registry
-	if err := registry.Add(greet, cleanUp); err != nil {
-		return err
-	}
-	s, err := scheduler.New(store, &registry, scheduler.WithObserver(scheduler.LogEvents(slog.Default())))
-	if err != nil {
-		return err
-	}
 	return s.Run(ctx) // until ctx ends and the last run has finished
 }
 
-func cleanUp(ctx context.Context, run jobs.Run) error {
+// cleanUp is given a context that ends when the lease is lost, the timeout has passed, or the replica stops.
+func cleanUp(ctx context.Context, run solotick.Run) error {
 	for range 100 {
-		if !run.Lease.Valid() { // before anything that cannot carry the token
+		if !run.Lease.Valid() { // before anything that cannot carry run.Token
 			return context.Cause(ctx)
 		}
 		// delete a few old rows

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick"
 	"github.com/solotick/solotick/lease/memlease"
 )
 
@@ -32,7 +33,7 @@ func TestTwoReplicasGreetOncePerTick(t *testing.T) {
 		store, out := new(memlease.Store), new(lines)
 		var replicas sync.WaitGroup
 		for range 2 {
-			replicas.Go(func() { require.NoError(t, run(ctx, store, out)) })
+			replicas.Go(func() { require.NoError(t, run(ctx, solotick.On(store), out)) })
 		}
 		replicas.Wait()
 		require.Equal(t, 10, bytes.Count(out.text.Bytes(), []byte("\n")), "greetings in 21 s, one every 2 s:\n%s", &out.text)

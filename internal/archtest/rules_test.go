@@ -84,6 +84,10 @@ var layers = map[string]layer{
 		[]string{"./fleet/...", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
 		"whoever looks at a fleet need not be part of it, nor choose its store",
 	},
+	"./console/...": {
+		[]string{"./console/...", "./fleet", "./lease", "./jobs", "./jobs/schedule", "./internal/..."},
+		"a program that embeds the pages chooses the store, and gets no dependency with them",
+	},
 	"./scheduler/...": {
 		[]string{
 			"./scheduler/...", "./fleet", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
@@ -116,7 +120,7 @@ var layers = map[string]layer{
 		[]string{
 			"./cmd/worker/internal/configfile", "./cmd/worker/internal/doctor", "./cmd/worker/internal/exitcode",
 			"./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/stores",
-			"./config", "./internal/...", "./jobs/...", "./metrics", "./scheduler", "github.com/google/uuid",
+			"./config", "./console", "./internal/...", "./jobs/...", "./lease", "./metrics", "./scheduler", "github.com/google/uuid",
 			"github.com/lmittmann/tint", "github.com/prometheus/...", "go.uber.org/dig", "go.uber.org/fx/...", "golang.org/x/term",
 		},
 		"the running worker wires its parts and knows no commands",
@@ -124,7 +128,7 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/doctor": {
 		[]string{
 			"./cmd/worker/internal/exitcode", "./cmd/worker/internal/output", "./cmd/worker/internal/stores",
-			"./config", "./fleet", "./jobs", "./lease/...", "./internal/protocol", "github.com/redis/go-redis/...",
+			"./config", "./fleet", "./jobs", "./lease/...", "./internal/heartbeat", "./internal/protocol", "github.com/redis/go-redis/...",
 		},
 		"its checks run in a command and at the start of a worker, so they know neither",
 	},
@@ -160,14 +164,13 @@ type ban struct {
 var forbidden = func() map[string]ban {
 	var (
 		programs = []string{"./cmd/worker/...", "./examples/...", module}
-		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./test/...",
+		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./solotest", "./test/...",
 			"./cmd/worker/internal/filetest"}
-		daemon  = []string{"./cmd/worker/..."}
-		and     = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
-		testing = ban{"product code must not carry test code into its users' binaries", tests}
-		store   = ban{"whoever runs the program chooses the store; others know protocol.Store", and(programs, tests)}
-		wiring  = ban{"parts are wired in cmd/worker, and in the example for services on fx; no other embedder sees fx",
-			and(daemon, []string{"./examples/fx"})}
+		daemon     = []string{"./cmd/worker/..."}
+		and        = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
+		testing    = ban{"product code must not carry test code into its users' binaries", tests}
+		store      = ban{"whoever runs the program chooses the store; others know protocol.Store", and(programs, tests)}
+		wiring     = ban{"parts are wired in cmd/worker; embedders on fx use solotickfx, a module of its own", daemon}
 		daemonOnly = ban{"the command line and its output are the daemon's", daemon}
 	)
 	return map[string]ban{
@@ -180,8 +183,8 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/quorum/..."})},
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
-			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./election/...", "./fleet/...", "./scheduler/...", "./metrics/...",
-				"./internal/record", "./internal/wire"})},
+			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./election/...", "./fleet/...", "./console/...", "./scheduler/...",
+				"./metrics/...", "./internal/record", "./internal/wire", "./internal/heartbeat"})},
 		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
 			and(tests, []string{"./internal/record", "./lease/driver/..."})},
 

@@ -14,19 +14,23 @@ const (
 	Missed    = protocol.Outcome("missed")
 )
 
-// The reasons why ticks are settled without a run, besides those that stores note.
+// The reasons why ticks are settled without a run, in a word. docs/policies.md lists them for users.
 const (
-	ReasonMisfire   = "misfire"
-	ReasonCapacity  = "capacity"
-	ReasonOverload  = "overload"
-	ReasonTooOld    = "too_old"
-	ReasonTooMany   = "too_many"
-	ReasonForgotten = "forgotten"
-	ReasonTakeovers = "takeovers"
-	ReasonCancelled = "cancelled"
-	ReasonPast      = "past"
-	ReasonEdited    = "edited"
-	ReasonStopping  = "stopping"
+	ReasonOverlap   = protocol.NoteOverlap // an earlier tick was still running
+	ReasonOpen      = protocol.NoteOpen    // protocol.MaxOpen ticks of the job were open
+	ReasonPaused    = protocol.NotePaused  // the job is
+	ReasonNewer     = protocol.NoteNewer   // a newer tick took its place
+	ReasonMisfire   = "misfire"            // late, and the misfire policy does not run it
+	ReasonCapacity  = "capacity"           // late because no replica had room for it, and the misfire policy does not run it
+	ReasonOverload  = "overload"           // late because the store was slower than it was asked, and the misfire policy does not run it
+	ReasonTooOld    = "too_old"            // late, and older than the catch-up window
+	ReasonTooMany   = "too_many"           // late, and past the most that are caught up
+	ReasonForgotten = "forgotten"          // the store lost its record, so whether it ran is unknown
+	ReasonTakeovers = "takeovers"          // its holders' leases ran out, and it may not be granted again
+	ReasonCancelled = "cancelled"          // somebody has ended it, and its holder is gone
+	ReasonPast      = "past"               // the only tick of its schedule was over when the job was first known
+	ReasonEdited    = "edited"             // late, and from before the schedule was changed
+	ReasonStopping  = "stopping"           // its replica stopped before the run had ended, and it may not be granted again
 )
 
 // MissedHeartbeats is how many heartbeats a replica may miss before it counts as gone.

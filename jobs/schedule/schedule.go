@@ -45,6 +45,22 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return time.Unix(next, 0).UTC()
 }
 
+// Before returns the last tick strictly before the given instant, in UTC and whole seconds, or the zero time when there is
+// none in the forty years before it.
+func (s *Schedule) Before(t time.Time) time.Time {
+	const longest = 40 * 365 * 24 * time.Hour
+	for back := time.Second; back < longest; back *= 2 {
+		var last time.Time
+		for at := s.Next(t.Add(-back)); !at.IsZero() && at.Before(t); at = s.Next(at) {
+			last = at
+		}
+		if !last.IsZero() {
+			return last
+		}
+	}
+	return time.Time{}
+}
+
 // MinInterval returns a time that no two ticks of the schedule are closer than, at least one
 // second. It is the shortest interval that occurs, with the clock changes of the years 2000 to 2060
 // taken into account: 23 hours for a daily spec in a zone with daylight saving time. A one-off has

@@ -41,6 +41,7 @@
 //	list of NAME           its history: settled ticks, newest first, with the notes of holders
 //	value of lock:NAME     the lock of that name, and its queue: package record, Lock
 //	list of journal:NAME   its journal; journal: is that of the namespace
+//	list of audit:N        part N of the audit log of the namespace; the value of audit: says which parts there are
 //
 // Records have no end; locks, which may have any number of names, are kept for a day and a TTL after they were touched.
 //

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/record"
@@ -96,7 +95,7 @@ func (s *Session) Notes(ctx context.Context, name string, n int) ([]protocol.Jou
 	res := s.medium().Do(ctx, []Op{{Key: journalPrefix + name, Newest: n}})[0]
 	var notes []protocol.JournalEntry
 	for _, e := range res.List {
-		notes = append(notes, protocol.JournalEntry{At: e.At.UTC().Truncate(time.Microsecond), Request: e.ID, Text: e.Text})
+		notes = append(notes, entryOf(e))
 	}
 	return notes, failed("read the journal of", name, res.Err)
 }

@@ -333,6 +333,16 @@ var cases = []struct {
 	{"FaultyNotesAreRefused", faultyNotesAreRefused},
 	{"ManyNotesAtOnce", manyNotesAtOnce},
 
+	// audit.go
+	{"AuditListsNewestFirst", auditListsNewestFirst},
+	{"RepeatedAuditIsKeptOnce", repeatedAuditIsKeptOnce},
+	{"AuditComesInStablePages", auditComesInStablePages},
+	{"AuditOutlivesTheRecord", auditOutlivesTheRecord},
+	{"AuditKeepsItsBudget", auditKeepsItsBudget},
+	{"SmallerAuditBudgetHoldsAtOnce", smallerAuditBudgetHoldsAtOnce},
+	{"ManyAuditAtOnce", manyAuditAtOnce},
+	{"FaultyAuditIsRefused", faultyAuditIsRefused},
+
 	// publish.go
 	{"PublishedReachesEverySubscriber", publishedReachesEverySubscriber},
 	{"PublishedMessagesAreBounded", publishedMessagesAreBounded},

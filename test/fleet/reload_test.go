@@ -34,7 +34,7 @@ func (w *worker) reload(path, text string) {
 // lastLook returns what the worker said last about the fleet.
 func (w *worker) lastLook() (last string) {
 	for line := range strings.Lines(w.log.String()) {
-		if strings.Contains(line, " msg=fleet ") {
+		if strings.Contains(line, ` msg="fleet members `) {
 			last = line
 		}
 	}

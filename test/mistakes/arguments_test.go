@@ -178,7 +178,7 @@ var arguments = []struct {
 		if err != nil {
 			return err
 		}
-		_, err = f.Pause(context.Background(), "nope", "me", "")
+		_, err = f.Pause(context.Background(), "nope", fleet.Act{By: "me"})
 		return err
 	}, "lease: there is no record of this name"},
 	{"fleet of a typed nil", func() error { _, err := fleet.New((*redislease.Store)(nil), nil); return err },

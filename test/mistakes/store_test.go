@@ -64,7 +64,7 @@ func service(t *testing.T, store protocol.Store, schedule string, more ...schedu
 	var registry jobs.Registry
 	require.NoError(t, registry.Add(j))
 	out := new(log)
-	observe := scheduler.LogEvents(slog.New(slog.NewTextHandler(out, nil)), scheduler.Quiet())
+	observe := scheduler.LogTroubles(slog.New(slog.NewTextHandler(out, nil)))
 	s, err := scheduler.New(store, &registry, append(more, scheduler.WithObserver(observe))...)
 	require.NoError(t, err)
 	require.NoError(t, s.Start())
@@ -146,7 +146,7 @@ func TestTwoProcessesOfOneReplicaIDAreLogged(t *testing.T) {
 
 func TestAGroupThatNobodyServesIsLogged(t *testing.T) {
 	_, out := service(t, new(memlease.Store), "@every 1s")
-	out.await(t, "level=WARN", "msg=fleet", "unserved=[j]")
+	out.await(t, "level=WARN", `msg="fleet members changed"`, "unserved=[j]")
 }
 
 func TestAnInstantThatIsOverIsLogged(t *testing.T) {

@@ -2,19 +2,40 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 )
 
-// byFlag adds the flag that names the caller.
-func (c *cli) byFlag(cmd *cobra.Command, by *string) {
-	cmd.Flags().StringVar(by, "by", "", "`NAME` of the caller, for the history (default: user and host)")
+// actFlags adds the flags that say who asks for something, and why.
+func actFlags(cmd *cobra.Command, act *fleet.Act) {
+	cmd.Flags().StringVar(&act.By, "by", "", "`NAME` of the caller, for history and audit (default: user and host)")
+	cmd.Flags().StringVar(&act.Reason, "reason", "", "`TEXT`: why, for why and audit")
+}
+
+// act completes what the flags say.
+func (c *cli) act(act fleet.Act) (fleet.Act, error) {
+	by, err := c.by(act.By)
+	if len(act.Reason) > fleet.MaxReason {
+		err = errors.Join(err, fmt.Errorf("--reason: has %d bytes, must have at most %d", len(act.Reason), fleet.MaxReason))
+	}
+	return fleet.Act{By: by, Reason: act.Reason, Via: fleet.ViaCLI}, err
+}
+
+// quoted is a reason that follows other words; empty for none.
+func quoted(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", strconv.Quote(reason))
 }
 
 // by returns the caller: the value of --by, or else user and host.

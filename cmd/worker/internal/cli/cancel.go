@@ -15,7 +15,7 @@ import (
 )
 
 func (c *cli) cancel() *cobra.Command {
-	var by string
+	var act fleet.Act
 	var all bool
 	var w waiting
 	var out format
@@ -32,7 +32,7 @@ func (c *cli) cancel() *cobra.Command {
   worker cancel sync-orders --all --wait --timeout 1m`,
 		Args: jobAndTick,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			who, fault := c.by(by)
+			who, fault := c.act(act)
 			if all && len(args) == 2 {
 				fault = errors.Join(fault, errors.New("--all: cancels every open tick of the job, so omit the TICK"))
 			}
@@ -47,13 +47,13 @@ func (c *cli) cancel() *cobra.Command {
 	fleetFlags(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "cancel every tick of the job that runs or waits")
 	w.flags(cmd, "wait until the run has ended, and print its outcome; exit 1 unless it is cancelled")
-	c.byFlag(cmd, &by)
+	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd
 }
 
 func (c *cli) cancelJob(
-	ctx context.Context, a *client, job *jobs.Job, args []string, all bool, by string, w waiting, out format,
+	ctx context.Context, a *client, job *jobs.Job, args []string, all bool, act fleet.Act, w waiting, out format,
 ) error {
 	name := args[0]
 	if job != nil && job.Spec().Leader {
@@ -66,7 +66,7 @@ func (c *cli) cancelJob(
 	done := make([]fleet.Cancelled, 0, len(ticks))
 	var faults []error
 	for _, tick := range ticks {
-		d, err := a.fleet.Cancel(ctx, name, tick, by)
+		d, err := a.fleet.Cancel(ctx, name, tick, act)
 		if err != nil {
 			return a.explain(name, err)
 		}
@@ -86,7 +86,7 @@ func (c *cli) cancelJob(
 		}
 		done = append(done, d)
 		if out == asText {
-			fmt.Fprintln(c.stdout, output.Line(cancelText(d, by, zone(job))))
+			fmt.Fprintln(c.stdout, output.Line(cancelText(d, act.By, zone(job))))
 		}
 	}
 	if out == asJSON {

@@ -86,7 +86,7 @@ type fact struct {
 }
 
 func describedFacts(v output.View, d fleet.Description, zone *time.Location) []fact {
-	facts := []fact{{"schedule", []string{scheduleOf(d)}}, {"definition", definitions(d)}}
+	facts := []fact{{"schedule", scheduleLines(d)}, {"definition", definitions(d)}}
 	if d.Given {
 		facts = append(facts, fact{"policies", policies(d)})
 	}
@@ -107,6 +107,15 @@ func describedFacts(v output.View, d fleet.Description, zone *time.Location) []f
 	}
 	facts = append(facts, fact{"last run", []string{lastLine(v, d.LastRun, zone)}}, fact{"last success", []string{lastLine(v, d.LastSuccess, zone)}})
 	return append(facts, fact{"outcomes", []string{counts(v, d, zone)}}, fact{"durations", []string{durations(d)}})
+}
+
+// scheduleLines shows the schedule of the job, and the same in words.
+func scheduleLines(d fleet.Description) []string {
+	lines := []string{scheduleOf(d)}
+	if s := d.ScheduleOf(); s != nil && s.Words(nil) != s.String() {
+		lines = append(lines, s.Words(nil))
+	}
+	return lines
 }
 
 func scheduleOf(d fleet.Description) string {

@@ -26,7 +26,7 @@ type forgotten struct {
 }
 
 func (c *cli) forget() *cobra.Command {
-	var by string
+	var act fleet.Act
 	var yes bool
 	var out format
 	cmd := &cobra.Command{
@@ -35,12 +35,12 @@ func (c *cli) forget() *cobra.Command {
 		Long: "forget removes the record of a job that no replica serves any more, which status shows as left over: its history, its\n" +
 			"pause and its triggers. It is refused while a live replica serves the job or a tick of it is open: cancel that tick\n" +
 			"first. A replica that gets the job later starts it as a new job, and catches up nothing. In a terminal it asks before\n" +
-			"it removes anything; elsewhere it needs --yes. The fleet's journal records who removed it.",
+			"it removes anything; elsewhere it needs --yes. The audit log records who removed it.",
 		Example: `  worker forget old-report --config solotick.yaml
   worker forget old-report --yes --by ops1`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			who, fault := c.by(by)
+			who, fault := c.act(act)
 			if !yes && !output.IsTerminal(cmd.InOrStdin()) {
 				fault = errors.Join(fault, errors.New("--yes: needed where there is no terminal to ask in, because a removed record cannot be restored"))
 			}
@@ -55,13 +55,13 @@ func (c *cli) forget() *cobra.Command {
 	}
 	fleetFlags(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "remove it without asking")
-	c.byFlag(cmd, &by)
+	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd
 }
 
 func (c *cli) forgetJob(
-	ctx context.Context, a *client, job *jobs.Job, name, by string, yes bool, out format,
+	ctx context.Context, a *client, job *jobs.Job, name string, act fleet.Act, yes bool, out format,
 ) error {
 	found, err := a.fleet.Forgettable(ctx, name)
 	if err != nil {
@@ -73,12 +73,12 @@ func (c *cli) forgetJob(
 			return errors.Join(errors.New("nothing was removed"), err)
 		}
 	}
-	done, err := a.fleet.Forget(ctx, name, by)
+	done, err := a.fleet.Forget(ctx, name, act)
 	if err != nil {
 		return a.explain(name, err)
 	}
 	if out == asJSON {
-		return writeJSON(c.stdout, forgotten{name, done.Watermark, done.Outcomes, by})
+		return writeJSON(c.stdout, forgotten{name, done.Watermark, done.Outcomes, act.By})
 	}
 	if _, err = fmt.Fprintf(c.stdout, "%s is forgotten: its record and %s are removed\n", name, output.Count(done.Outcomes, "outcome")); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (a *client) whoForgot(ctx context.Context, name string) string {
 	}
 	for _, f := range facts {
 		if f.Kind == fleet.FactForgotten && f.Job == name {
-			return fmt.Sprintf("; %s has removed its record at %s", f.By, output.Time(f.At, time.UTC))
+			return fmt.Sprintf("; %s has removed its record at %s%s", f.By, output.Time(f.At, time.UTC), quoted(f.Reason))
 		}
 	}
 	return ""

@@ -88,6 +88,7 @@ func choose(cfg *config.Config, names []string) ([]string, error) {
 type preview struct {
 	Job      string         `json:"job"`
 	Schedule string         `json:"schedule"`
+	Words    string         `json:"schedule_words"` // the schedule itself where there are none
 	Timezone string         `json:"timezone"`
 	Leader   bool           `json:"leader"` // it always runs, and has no ticks
 	Paused   bool           `json:"paused"`
@@ -117,7 +118,7 @@ func lookAhead(job *jobs.Job, now time.Time, count int) preview {
 	if spec.Leader {
 		return o
 	}
-	o.Schedule = sched.String()
+	o.Schedule, o.Words = sched.String(), sched.Words(nil)
 	for at := sched.Next(now); !at.IsZero() && len(o.Ticks) < count; at = sched.Next(at) {
 		o.Ticks = append(o.Ticks, comingTick{
 			Tick: at.Format(output.TickLayout), Local: at.In(sched.Location()).Format(time.RFC3339), at: at.In(sched.Location()),
@@ -186,9 +187,10 @@ func (c *cli) print(v output.View, previews []preview) error {
 func nextTable(v output.View, previews []preview) *output.Table {
 	t := output.NewTable("JOB", "TICK", "ZONE", "NOTE")
 	if v.Human {
-		t = output.NewTable("JOB", "IN", "TICK", "ZONE", "NOTE")
+		t = output.NewTable("JOB", "IN", "TICK", "ZONE", "SCHEDULE", "NOTE")
 	}
 	for _, o := range previews {
+		words := o.Words // on the job's first row
 		row := func(tick time.Time, zone *time.Location, note string) {
 			cells := append(output.Row(o.Job, v.Tick(tick, zone), o.Timezone), output.Cell{Text: note, Style: output.Yellow})
 			if v.Human {
@@ -197,6 +199,8 @@ func nextTable(v output.View, previews []preview) *output.Table {
 					relative.Text = strings.TrimPrefix(v.Relative(tick), "in ")
 				}
 				cells = slices.Insert(cells, 1, relative)
+				cells = slices.Insert(cells, 4, output.Cell{Text: words})
+				words = ""
 			}
 			t.Add(cells...)
 		}

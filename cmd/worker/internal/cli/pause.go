@@ -20,7 +20,7 @@ type pauseResult struct {
 }
 
 func (c *cli) pause() *cobra.Command {
-	var by, reason string
+	var act fleet.Act
 	var out format
 	cmd := &cobra.Command{
 		Use:   "pause JOB",
@@ -32,12 +32,9 @@ func (c *cli) pause() *cobra.Command {
   worker pause nightly-report --by ops1 --output json`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			who, fault := c.by(by)
-			if len(reason) > protocol.MaxReason {
-				fault = fmt.Errorf("--reason: has %d bytes, must have at most %d", len(reason), protocol.MaxReason)
-			}
+			who, fault := c.act(act)
 			return c.changePause(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (pauseResult, string, error) {
-				p, err := a.fleet.Pause(cmd.Context(), args[0], who, reason)
+				p, err := a.fleet.Pause(cmd.Context(), args[0], who)
 				text := fmt.Sprintf("%s is paused: %s", args[0], pauseText(p.Pause, job))
 				if p.Before {
 					text = fmt.Sprintf("%s was already paused: %s", args[0], pauseText(p.Pause, job))
@@ -50,14 +47,13 @@ func (c *cli) pause() *cobra.Command {
 		},
 	}
 	fleetFlags(cmd)
-	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that status, describe and why show")
-	c.byFlag(cmd, &by)
+	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd
 }
 
 func (c *cli) resume() *cobra.Command {
-	var by string
+	var act fleet.Act
 	var out format
 	cmd := &cobra.Command{
 		Use:   "resume JOB",
@@ -67,7 +63,7 @@ func (c *cli) resume() *cobra.Command {
 		Example: `  worker resume nightly-report --config solotick.yaml`,
 		Args:    jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			who, fault := c.by(by)
+			who, fault := c.act(act)
 			return c.changePause(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (pauseResult, string, error) {
 				p, err := a.fleet.Resume(cmd.Context(), args[0], who)
 				if job != nil && job.Spec().Paused {
@@ -82,7 +78,7 @@ func (c *cli) resume() *cobra.Command {
 		},
 	}
 	fleetFlags(cmd)
-	c.byFlag(cmd, &by)
+	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd
 }

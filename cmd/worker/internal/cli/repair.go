@@ -22,7 +22,7 @@ type repaired struct {
 }
 
 func (c *cli) repair() *cobra.Command {
-	var by string
+	var act fleet.Act
 	var out format
 	cmd := &cobra.Command{
 		Use:   "repair JOB",
@@ -36,7 +36,7 @@ func (c *cli) repair() *cobra.Command {
   worker repair nightly-report --by ops1 --output json`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			who, fault := c.by(by)
+			who, fault := c.act(act)
 			if err := flagFaults(cmd, fault, out.check()); err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func (c *cli) repair() *cobra.Command {
 		},
 	}
 	fleetFlags(cmd)
-	c.byFlag(cmd, &by)
+	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd
 }

@@ -46,6 +46,7 @@ var replica = fx.Options(
 		provideSupervisor,
 		provideRegistry,
 		provideScheduler,
+		provideConsole,
 		provideServer,
 	),
 	fx.Invoke(runScheduler, runReloader),
@@ -135,14 +136,26 @@ func provideScheduler(
 	return made, nil
 }
 
+func provideConsole(
+	lc fx.Lifecycle, cfg *config.Config, s *stores.Store, registry *jobs.Registry, logger *slog.Logger,
+) (*pages, error) {
+	made, err := newPages(s.Store, cfg.HTTP, registry, logger)
+	if err != nil {
+		return nil, err
+	}
+	lc.Append(fx.StopHook(made.console.Close))
+	return made, nil
+}
+
 func provideServer(
-	lc fx.Lifecycle, cfg *config.Config, s *scheduler.Scheduler, m *metrics.Metrics, ready *readiness, failed failures,
+	lc fx.Lifecycle, cfg *config.Config, s *scheduler.Scheduler, p *pages, m *metrics.Metrics, ready *readiness, failed failures,
 	logger *slog.Logger, log *LogWriter,
 ) *server {
 	series := prometheus.NewRegistry()
 	series.MustRegister(m, log.metric(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	reason := func() string { return ready.reason(s.Ready()) }
-	made := newServer(cfg.HTTP, newHandler(series, reason, logger), logger)
+	made := newServer(cfg.HTTP, newHandler(series, reason, p.console, logger), logger)
+	made.http.RegisterOnShutdown(p.console.Close) // a stream would outlast the timeout of the stop
 	lc.Append(fx.Hook{
 		OnStart: func(ctx context.Context) error { return made.start(ctx, failed.report) },
 		OnStop:  made.stop,

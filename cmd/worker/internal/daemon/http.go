@@ -16,17 +16,9 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// endpoints is the page at /.
-const endpoints = `solotick worker
-
-/metrics   Prometheus metrics
-/healthz   200 while the process is alive
-/readyz    200 while the store answers and the schedule runs, else 503 and the reason
-`
-
-// newHandler serves the endpoints. reason returns why the replica is not ready, or an empty text
-// when it is.
-func newHandler(metrics prometheus.Gatherer, reason func() string, logger *slog.Logger) http.Handler {
+// newHandler serves the endpoints for machines, and the page and its API at all other paths. reason
+// returns why the replica is not ready, or an empty text when it is.
+func newHandler(metrics prometheus.Gatherer, reason func() string, page http.Handler, logger *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelError),
@@ -39,7 +31,7 @@ func newHandler(metrics prometheus.Gatherer, reason func() string, logger *slog.
 		}
 		text(w, http.StatusOK, "ok\n")
 	})
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, endpoints) })
+	mux.Handle("/", page)
 	return mux
 }
 

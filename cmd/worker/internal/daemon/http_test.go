@@ -13,23 +13,24 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-func TestTheServerHasItsEndpointsAndNothingElse(t *testing.T) {
+func TestPageAnswersAllPathsButThreeEndpoints(t *testing.T) {
 	reason := ""
-	handler := newHandler(prometheus.NewRegistry(), func() string { return reason }, quiet)
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusTeapot, "the page\n") })
+	handler := newHandler(prometheus.NewRegistry(), func() string { return reason }, page, quiet)
 	ask := func(method, path string) (int, string) {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(method, path, nil))
 		return w.Code, w.Body.String()
 	}
 	for path, want := range map[string]int{
-		"/": 200, "/metrics": 200, "/healthz": 200, "/readyz": 200,
-		"/metrics/": 404, "/api/v1/jobs": 404, "/debug/pprof/": 404, "/index.html": 404,
+		"/metrics": 200, "/healthz": 200, "/readyz": 200,
+		"/": 418, "/metrics/": 418, "/api/v1/jobs": 418, "/debug/pprof/": 418, "/index.html": 418,
 	} {
 		code, _ := ask(http.MethodGet, path)
 		require.Equal(t, want, code, path)
 	}
 	code, _ := ask(http.MethodPost, "/readyz")
-	require.Equal(t, http.StatusMethodNotAllowed, code)
+	require.Equal(t, http.StatusTeapot, code, "the page answers what it does not know")
 
 	reason = "draining"
 	code, body := ask(http.MethodGet, "/readyz")

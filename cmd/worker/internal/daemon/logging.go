@@ -43,10 +43,10 @@ func inText(_ []string, a slog.Attr) slog.Attr {
 }
 
 // logEvents logs the scheduler's events, with hints that name the configuration's keys.
-func logEvents(s *stores.Store, logger *slog.Logger) scheduler.Observer {
+func logEvents(s *stores.Store, logger *slog.Logger) func(scheduler.Event) {
 	log := scheduler.LogEvents(logger)
 	return func(e scheduler.Event) {
-		if down, ok := e.(scheduler.StoreDown); ok {
+		if down, ok := e.(scheduler.StoreChanged); ok && !down.Up {
 			down.Hint = s.Advice(down.Err)
 			e = down
 		}

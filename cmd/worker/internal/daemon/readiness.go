@@ -13,22 +13,22 @@ type readiness struct {
 	up       atomic.Bool // the store answers
 	begun    atomic.Bool // it was ready before: it has read the records of the jobs
 	draining atomic.Bool
-	clock    atomic.Pointer[scheduler.ClockStepped] // nil while the store's clock is trusted
+	clock    atomic.Pointer[scheduler.ClockChanged] // nil while the store's clock is trusted
 }
 
 const storeDown = "the store does not answer, so no run starts; the log has the reason"
 
-// observe is a [scheduler.Observer].
+// observe observes the scheduler.
 func (r *readiness) observe(e scheduler.Event) {
 	switch e := e.(type) { //nolint:gochecksumtype // no other event is about the store or its clock
-	case scheduler.StoreUp:
-		r.up.Store(true)
-	case scheduler.StoreDown:
-		r.up.Store(false)
-	case scheduler.ClockStepped:
-		r.clock.Store(&e)
-	case scheduler.ClockTrusted:
-		r.clock.Store(nil)
+	case scheduler.StoreChanged:
+		r.up.Store(e.Up)
+	case scheduler.ClockChanged:
+		if e.Trusted {
+			r.clock.Store(nil)
+		} else {
+			r.clock.Store(&e)
+		}
 	}
 }
 

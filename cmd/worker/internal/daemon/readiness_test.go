@@ -11,11 +11,11 @@ import (
 func TestWhyAReplicaIsNotReady(t *testing.T) {
 	r := new(readiness)
 	require.Contains(t, r.reason(false), "does not answer")
-	r.observe(scheduler.StoreUp{})
+	r.observe(scheduler.StoreChanged{Up: true})
 	require.Contains(t, r.reason(false), "starting")
 	r.observe(scheduler.ClockSampled{})
 	require.Empty(t, r.reason(true))
-	r.observe(scheduler.StoreDown{})
+	r.observe(scheduler.StoreChanged{})
 	require.Contains(t, r.reason(false), "does not answer")
 	r.draining.Store(true)
 	require.Contains(t, r.reason(true), "draining")

@@ -56,7 +56,7 @@ func newReloader(from *source, logger *slog.Logger) *reloader {
 }
 
 func runReloader(
-	lc fx.Lifecycle, from *source, s *scheduler.Scheduler, st *stores.Store, supervisor *exec.Supervisor, m *metrics.Metrics, logger *slog.Logger,
+	lc fx.Lifecycle, from *source, s *scheduler.Scheduler, p *pages, st *stores.Store, supervisor *exec.Supervisor, m *metrics.Metrics, logger *slog.Logger,
 ) {
 	r := newReloader(from, logger)
 	r.count = m.CountReload
@@ -69,6 +69,7 @@ func runReloader(
 	r.update = func(registry *jobs.Registry) scheduler.Changes {
 		changes := s.Update(registry)
 		m.Watch(s)
+		p.registry.Store(registry)
 		return changes
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+)
+
+func TestAuditShowsWhoDidWhatAndWhy(t *testing.T) {
+	s := newSite(t)
+	s.contended("sync-orders")
+	for _, args := range [][]string{
+		{"pause", "sync-orders", "--by", "ann", "--reason", "the database moves"},
+		{"resume", "sync-orders", "--by", "bob", "--reason", "it has\nmoved \x1b[31m"},
+		{"trigger", "sync-orders", "--by", "ann", "--reason", "to see", "--key", "k1"},
+		{"cancel", "sync-orders", "--by", "bob", "--reason", "seen"},
+	} {
+		require.Equal(t, 0, s.ask(args...).code, args)
+	}
+	f, err := fleet.New(s.store)
+	require.NoError(t, err)
+	_, err = f.Pause(t.Context(), "sync-orders", fleet.Act{By: "deploy", Via: fleet.ViaAPI})
+	require.NoError(t, err)
+
+	r := s.ask("audit")
+	require.Equal(t, 0, r.code, r.stderr)
+	require.Regexp(t, `(?s)^AT +WHO +VIA +DID +WHAT +WHY *\n`+
+		`[^\n]+ deploy +api +paused +sync-orders *\n`+
+		`[^\n]+ bob +cli +cancelled +sync-orders \(tick [^)]+\) +seen\n`+
+		`[^\n]+ ann +cli +triggered +sync-orders \(tick [^)]+, key k1\) +to see\n`+
+		`[^\n]+ bob +cli +resumed +sync-orders \(which ann had paused\) +it has moved \?\[31m\n`+
+		`[^\n]+ ann +cli +paused +sync-orders +the database moves\n$`, r.stdout)
+	require.Regexp(t, `^the log takes [\d.]+ (B|KiB) of 4 MiB\n$`, r.stderr)
+
+	var log struct {
+		Acts []struct {
+			Kind, Job, By, Via, Reason string
+			At                         time.Time
+		}
+		Next   string
+		Budget int `json:"budget_bytes"`
+		Used   int `json:"used_bytes"`
+	}
+	s.json(&log, "audit", "-n", "2", "--budget", "128KiB")
+	require.Len(t, log.Acts, 2)
+	require.Equal(t, "cancelled", log.Acts[1].Kind)
+	require.Equal(t, "sync-orders", log.Acts[1].Job)
+	require.Equal(t, "seen", log.Acts[1].Reason)
+	require.WithinDuration(t, time.Now(), log.Acts[1].At, time.Hour)
+	require.NotEmpty(t, log.Next)
+	require.Equal(t, 128<<10, log.Budget)
+	require.Positive(t, log.Used)
+	s.json(&log, "audit", "-n", "1")
+	require.Equal(t, 128<<10, log.Budget, "it lasts")
+}

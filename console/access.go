@@ -1,0 +1,150 @@
+package console
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+// Role is what a caller may do; the zero Role may do nothing.
+type Role string
+
+// The roles.
+const (
+	Read    Role = "read"    // see everything
+	Operate Role = "operate" // and pause, resume, trigger, cancel and release
+)
+
+// Caller is who sent a request. The zero Caller is nobody.
+type Caller struct {
+	// Name is recorded with whatever the caller changes. Characters that a name cannot have are replaced.
+	Name string
+	Role Role
+}
+
+// by returns the caller's name, as the records of a fleet take it.
+func (c Caller) by() string {
+	clean := strings.Map(func(r rune) rune {
+		if jobs.ValidName("x" + string(r)) {
+			return r
+		}
+		return '-'
+	}, c.Name)
+	clean = strings.TrimLeft(clean, "._-")
+	if clean = clean[:min(len(clean), 128)]; clean == "" {
+		return "somebody"
+	}
+	return clean
+}
+
+type callerKey struct{}
+
+func withCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// callerOf returns who sent the request.
+func callerOf(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
+}
+
+// local is who reads on a loopback address, where nobody has to say who they are.
+var local = Caller{Name: "local", Role: Read}
+
+// authenticate returns who sent r, or the problem to answer with.
+func (c *Console) authenticate(r *http.Request) (Caller, *problem) {
+	switch {
+	case c.options.access != nil:
+		caller := c.options.access(r)
+		if caller.Role != Read && caller.Role != Operate {
+			return Caller{}, forbidden("this program lets you see nothing here")
+		}
+		return caller, nil
+	case c.tokens == nil:
+		if rule := loopbackOnly(r); rule != "" {
+			return Caller{}, forbidden(rule)
+		}
+		return local, nil
+	}
+	if values := r.Header.Values("Authorization"); len(values) > 0 {
+		return c.bearer(values)
+	}
+	if caller, ok := c.sessions.caller(r, c.tokens); ok {
+		return caller, nil
+	}
+	return Caller{}, unauthorized("this needs a bearer token, or a login")
+}
+
+func (c *Console) bearer(values []string) (Caller, *problem) {
+	scheme, secret, _ := strings.Cut(values[0], " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
+		return Caller{}, unauthorized("Authorization: must be Bearer and a token, once")
+	}
+	t, ok := c.tokens.find(strings.TrimSpace(secret))
+	if !ok {
+		return Caller{}, unauthorized("Authorization: the token is not known")
+	}
+	return Caller{t.Name, t.Role}, nil
+}
+
+// may returns the problem of a caller who has not the role that a request needs.
+func (c *Console) may(caller Caller, needs Role) *problem {
+	if needs != Operate {
+		return nil
+	}
+	switch {
+	case c.options.readOnly:
+		return forbidden("this console is read-only")
+	case c.tokens == nil && c.options.access == nil:
+		return forbidden("without tokens nothing can be changed here: configure tokens, or use the command line")
+	case caller.Role != Operate:
+		return forbidden("this needs the role operate; yours is " + string(caller.Role))
+	}
+	return nil
+}
+
+// loopbackOnly returns the rule that a request without tokens breaks; "" when it breaks none. Both ends of the connection
+// have to be on this machine. So must the name that the client used: a page of another site, whose name was made to resolve
+// to this machine, is sent to this address too. And a proxy on this machine speaks for others.
+func loopbackOnly(r *http.Request) string {
+	const rule = "without tokens this answers only on this machine, "
+	address, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if address == nil || !isLoopback(address.String()) {
+		return rule + "and it was asked on another address: configure tokens"
+	}
+	if !isLoopback(r.RemoteAddr) {
+		return rule + "and it was asked from another one: configure tokens"
+	}
+	if !isLocalHost(r.Host) {
+		return rule + "by the name localhost or a loopback address: the Host header names another"
+	}
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
+		if len(r.Header.Values(name)) > 0 {
+			return rule + "and the header " + name + " shows a proxy: configure tokens"
+		}
+	}
+	return ""
+}
+
+func isLoopback(address string) bool {
+	ap, err := netip.ParseAddrPort(address)
+	return err == nil && ap.Addr().Unmap().IsLoopback()
+}
+
+// isLocalHost reports whether a Host header names this machine by a name that nobody else can claim.
+func isLocalHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	if addr, err := netip.ParseAddr(name); err == nil {
+		return addr.Unmap().IsLoopback()
+	}
+	return strings.EqualFold(strings.TrimSuffix(name, "."), "localhost")
+}

@@ -1,0 +1,341 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/console/internal/page"
+	"github.com/solotick/solotick/console/internal/view"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/jobs"
+)
+
+// maxShown is how many names a confirmation shows.
+const maxShown = 100
+
+// confirm shows what an action on a job will do.
+func (a actionRoute) confirm(q *request) (any, error) {
+	name, err := q.jobName()
+	if err != nil {
+		return nil, err
+	}
+	v, err := q.parameters(slices.Concat(a.fields, pageParameters)...)
+	if err != nil {
+		return nil, err
+	}
+	o, p := a.order(q, v)
+	if p != nil {
+		return nil, p
+	}
+	s, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	shown := a.confirmation(s, []string{name}, o.tick)
+	if shown.Total == 0 {
+		return nil, notFound(fmt.Sprintf("there is no job %s", name))
+	}
+	for _, field := range a.fields {
+		if value := v.Get(field); value != "" && field != "reason" {
+			shown.Fields = append(shown.Fields, page.Field{Name: field, Value: value})
+		}
+	}
+	shown.Reason, shown.Back = o.Reason, "/jobs/"+name
+	return shown, nil
+}
+
+// pageParameters are what the URL of any page may have besides its own.
+var pageParameters = []string{"lang", "zone"}
+
+// confirmAll shows what an action in bulk will do.
+func (a actionRoute) confirmAll(q *request) (any, error) {
+	v, err := q.values()
+	if err != nil {
+		return nil, err
+	}
+	v.Del("zone")
+	filter, err := view.ParseJobFilter(v)
+	if err != nil {
+		return nil, badQuery(err)
+	}
+	s, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	names := view.Matching(s.Snapshot, filter)
+	shown := a.confirmation(s, names, time.Time{})
+	for name, list := range filter.Values() {
+		for _, value := range list {
+			shown.Fields = append(shown.Fields, page.Field{Name: name, Value: value})
+		}
+	}
+	slices.SortFunc(shown.Fields, func(a, b page.Field) int { return strings.Compare(a.Name+"\x00"+a.Value, b.Name+"\x00"+b.Value) })
+	shown.Fields = append(shown.Fields, page.Field{Name: "digest", Value: digestOf(names)})
+	if shown.Back = "/"; len(filter.Values()) > 0 {
+		shown.Back = "/?" + filter.Values().Encode()
+	}
+	return shown, nil
+}
+
+// confirmation shows those of the named jobs that are known, and what an action would do to them. names are sorted.
+func (a actionRoute) confirmation(s *reading, names []string, tick time.Time) page.ConfirmPage {
+	shown := page.ConfirmPage{Action: page.Action(a.action)}
+	var paused, running, waiting int
+	var next time.Time
+	for i := range s.Status.Jobs {
+		j := &s.Status.Jobs[i]
+		if _, ok := slices.BinarySearch(names, j.Name); !ok {
+			continue
+		}
+		shown.Names = append(shown.Names, j.Name)
+		if j.Paused != nil {
+			paused++
+		}
+		for _, e := range j.Open {
+			switch {
+			case !tick.IsZero() && !e.Scheduled.Equal(tick):
+			case e.State == fleet.Running:
+				running++
+			default:
+				waiting++
+			}
+		}
+		if !j.Next.IsZero() && (next.IsZero() || j.Next.Before(next)) {
+			next = j.Next
+		}
+	}
+	shown.Total = len(shown.Names)
+	slices.Sort(shown.Names)
+	shown.Names = shown.Names[:min(len(shown.Names), maxShown)]
+	fact := func(format string, arguments ...any) {
+		shown.Facts = append(shown.Facts, fmt.Sprintf(format, arguments...))
+	}
+	if paused > 0 {
+		fact("Paused now: %d of %d.", paused, shown.Total)
+	}
+	if running+waiting > 0 {
+		fact("Ticks that run now: %d; that wait: %d.", running, waiting)
+	}
+	if !next.IsZero() {
+		fact("The next tick is at %s.", next.UTC().Format("2006-01-02 15:04:05 MST"))
+	}
+	return shown
+}
+
+// submit does what a form asks for, and goes back to the job.
+func (a actionRoute) submit(q *request) *problem {
+	name, err := q.jobName()
+	if err != nil {
+		return problemOf(err)
+	}
+	form, p := q.form(a.fields...)
+	if p != nil {
+		return p
+	}
+	o, p := a.order(q, form)
+	if p != nil {
+		return p
+	}
+	if _, err := q.c.do(q.r.Context(), name, o); err != nil {
+		return problemOf(err)
+	}
+	q.redirect("/jobs/" + name)
+	return nil
+}
+
+// submitAll does what a form asks for with each of the jobs that it showed.
+func (a actionRoute) submitAll(q *request) *problem {
+	form, p := q.form("q", "state", "group", "replica", "digest", "reason")
+	if p != nil {
+		return p
+	}
+	filter := url.Values{}
+	for _, name := range []string{"q", "state", "group", "replica"} {
+		if form.Has(name) {
+			filter[name] = form[name]
+		}
+	}
+	chosen, err := view.ParseJobFilter(filter)
+	if err != nil {
+		return badQuery(err)
+	}
+	o, p := a.order(q, url.Values{"reason": form["reason"]})
+	if p != nil {
+		return p
+	}
+	s, err := q.read()
+	if err != nil {
+		return problemOf(err)
+	}
+	names := view.Matching(s.Snapshot, chosen)
+	if digestOf(names) != form.Get("digest") {
+		return newProblem(http.StatusConflict, "the filter chooses other jobs now than those that were shown: nothing was changed; look again")
+	}
+	shown := page.DonePage{Action: page.Action(a.action), Back: "/"}
+	if len(filter) > 0 {
+		shown.Back = "/?" + chosen.Values().Encode()
+	}
+	for _, d := range q.c.doAll(q.r.Context(), names, o) {
+		if d.Status == doneFailed {
+			shown.Failed = append(shown.Failed, page.Fault{Field: d.Job, Rule: d.Detail})
+		} else {
+			shown.Done = append(shown.Done, d.Job)
+		}
+	}
+	return q.write(http.StatusOK, shown)
+}
+
+// call is the action on one job in the API.
+func (a actionRoute) call(q *request) (any, error) {
+	name, err := q.jobName()
+	if err != nil {
+		return nil, err
+	}
+	v, p := q.body(a.fields)
+	if p != nil {
+		return nil, p
+	}
+	o, p := a.order(q, v)
+	if p != nil {
+		return nil, p
+	}
+	r, err := q.c.do(q.r.Context(), name, o)
+	return r.answer, err
+}
+
+// callAll is the action on several jobs in the API.
+func (a actionRoute) callAll(q *request) (any, error) {
+	v, p := q.body([]string{"reason"}, "jobs")
+	if p != nil {
+		return nil, p
+	}
+	names := slices.Compact(slices.Sorted(slices.Values(v["jobs"])))
+	if len(names) == 0 || len(names) > maxNamed {
+		return nil, badRequest(fault{"jobs", strconv.Itoa(len(names)) + " names", fmt.Sprintf("must have 1 to %d names", maxNamed)})
+	}
+	var faults []fault
+	for i, name := range names {
+		if !jobs.ValidName(name) {
+			faults = append(faults, fault{fmt.Sprintf("jobs[%d]", i), shortened(name), jobs.NameRule})
+		}
+	}
+	if faults != nil {
+		return nil, badRequest(faults...)
+	}
+	o, p := a.order(q, url.Values{"reason": v["reason"]})
+	if p != nil {
+		return nil, p
+	}
+	d := bulkResult{Action: a.action, Results: q.c.doAll(q.r.Context(), names, o)}
+	for _, r := range d.Results {
+		if r.Status == doneFailed {
+			d.Failed++
+		}
+	}
+	return d, nil
+}
+
+// releaseOrder is which grant of a lock is to end.
+type releaseOrder struct {
+	name   string
+	token  int64
+	reason string
+}
+
+var releaseFields = []string{"name", "token", "reason"}
+
+func parseRelease(v url.Values) (o releaseOrder, p *problem) {
+	var faults []fault
+	o.name, o.reason = v.Get("name"), oneLine(v.Get("reason"))
+	if !protocol.ValidName(o.name) {
+		faults = append(faults, fault{"name", shortened(o.name), protocol.NameRule})
+	}
+	var err error
+	if o.token, err = strconv.ParseInt(v.Get("token"), 10, 64); err != nil || o.token < 1 || o.token >= 1<<53 {
+		faults = append(faults, fault{"token", shortened(v.Get("token")), "must be the token of a grant, a whole number above 0"})
+	}
+	if rule := reasonRule(o.reason); rule != "" {
+		faults = append(faults, fault{"reason", shortened(o.reason), rule})
+	}
+	if faults != nil {
+		return o, badRequest(faults...)
+	}
+	return o, nil
+}
+
+// confirmRelease shows what it does to take a lock away.
+func (q *request) confirmRelease() (any, error) {
+	v, err := q.parameters(slices.Concat(releaseFields, pageParameters)...)
+	if err != nil {
+		return nil, err
+	}
+	o, p := parseRelease(v)
+	if p != nil {
+		return nil, p
+	}
+	s, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	with, err := q.withLocks(s)
+	if err != nil {
+		return nil, err
+	}
+	i, ok := slices.BinarySearchFunc(with.Locks, o.name, func(l protocol.Lock, name string) int { return strings.Compare(l.Name, name) })
+	if !ok {
+		return nil, notFound(fmt.Sprintf("lock %s: nobody holds it", o.name))
+	}
+	held := with.Locks[i]
+	hold := slices.IndexFunc(held.Holds, func(h protocol.Hold) bool { return h.Token == o.token })
+	if hold < 0 {
+		return nil, notFound(fmt.Sprintf("lock %s: token %d holds nothing", o.name, o.token))
+	}
+	return page.ConfirmPage{
+		Action: page.Release, Names: []string{o.name}, Total: 1, Reason: o.reason, Back: "/locks",
+		Fields: []page.Field{{Name: "name", Value: o.name}, {Name: "token", Value: strconv.FormatInt(o.token, 10)}},
+		Facts: []string{
+			fmt.Sprintf("Held by %s since %s, with token %d.", held.Holds[hold].Holder, held.Holds[hold].Since.UTC().Format("2006-01-02 15:04:05 MST"), o.token),
+			fmt.Sprintf("Waiting: %d.", held.Waiters),
+		},
+	}, nil
+}
+
+func (q *request) submitRelease() *problem {
+	form, p := q.form(releaseFields...)
+	if p != nil {
+		return p
+	}
+	o, p := parseRelease(form)
+	if p != nil {
+		return p
+	}
+	if err := q.c.release(q.r.Context(), o.name, o.token, q.act(form)); err != nil {
+		return problemOf(err)
+	}
+	q.redirect("/locks")
+	return nil
+}
+
+// released is the answer to a release.
+type released struct {
+	Name  string `json:"name"`
+	Token int64  `json:"token"`
+}
+
+func (q *request) callRelease() (any, error) {
+	v, p := q.body(releaseFields)
+	if p != nil {
+		return nil, p
+	}
+	o, p := parseRelease(v)
+	if p != nil {
+		return nil, p
+	}
+	return released{o.name, o.token}, q.c.release(q.r.Context(), o.name, o.token, q.act(v))
+}

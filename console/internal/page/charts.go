@@ -1,0 +1,127 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/console/internal/view"
+)
+
+const (
+	chartHeight = 150
+	chartTop    = 18 // below the label of the highest value
+	chartBottom = 22 // above the axis
+)
+
+// Durations draws how long the runs of a job took, the newest at the right.
+func (f *frame) Durations(p view.JobPage) template.HTML {
+	return f.bars(p, "job.durations", p.Median.Duration(), func(s view.Sample) time.Duration { return s.Took.Duration() })
+}
+
+// Latenesses draws how long after their ticks the runs of a job began.
+func (f *frame) Latenesses(p view.JobPage) template.HTML {
+	return f.bars(p, "job.lateness", 0, func(s view.Sample) time.Duration { return s.Lateness.Duration() })
+}
+
+// bars draws a bar for each run, which is a link to its tick. A run that did not succeed has the shape of its outcome on top.
+func (f *frame) bars(p view.JobPage, key string, median time.Duration, of func(view.Sample) time.Duration) template.HTML {
+	const space = chartHeight - chartTop - chartBottom
+	samples := p.Samples
+	const most = 120 // that are wide enough to be seen
+	if len(samples) > most {
+		samples = samples[len(samples)-most:]
+	}
+	highest := time.Millisecond
+	for _, s := range samples {
+		highest = max(highest, of(s))
+	}
+	height := func(d time.Duration) int { return int(int64(space) * int64(d) / int64(highest)) }
+	var d drawing
+	for _, part := range []int{0, 1, 2} {
+		y := chartTop + part*space/2
+		d.add(`<line class="grid" x1="0" x2="100%%" y1="%d" y2="%d"/>`, y, y)
+	}
+	step := 100 / float64(max(len(samples), 30))
+	left := 100 - step*float64(len(samples))
+	for i, s := range samples {
+		x, h := left+step*float64(i), max(2, height(of(s)))
+		shape := shapeOf(string(s.Outcome))
+		title := strings.Join([]string{f.Word("outcome", s.Outcome), full(f.in(s.Tick.Time, p.Timezone)), f.Took(of(s))}, " · ")
+		d.add(`<a href="%s" tabindex="-1" class="%s"><title>%s</title><rect class="bar" x="%.2f%%" y="%d" width="%.2f%%" height="%d" rx="1.5"/>`,
+			escaped(f.Tick(p.Job, s.Tick)), shape, escaped(title), x+step*.12, chartHeight-chartBottom-h, step*.76, h)
+		if shape != "succeeded" {
+			d.WriteString(symbol(shape, x+step/2, max(2, chartHeight-chartBottom-h-14)))
+		}
+		d.WriteString(`</a>`)
+	}
+	if median > 0 {
+		y := chartHeight - chartBottom - height(median)
+		d.add(`<line class="median" x1="0" x2="100%%" y1="%d" y2="%d"><title>%s</title></line>`, y, y, escaped(f.T("job.median")+" "+f.Took(median)))
+	}
+	d.add(`<text x="0" y="12">%s</text>`, escaped(f.Took(highest)))
+	if len(samples) > 0 {
+		first, last := f.in(samples[0].Tick.Time, p.Timezone), f.in(samples[len(samples)-1].Tick.Time, p.Timezone)
+		d.add(`<text x="0" y="%d">%s</text><text x="100%%" y="%d" text-anchor="end">%s</text>`,
+			chartHeight-6, escaped(f.date(first, f.Now)+first.Format(" 15:04")), chartHeight-6, escaped(f.date(last, f.Now)+last.Format(" 15:04")))
+	}
+	return d.done("chart", f.T(key)+": "+f.T("job.samples", len(samples), f.Took(highest)), chartHeight)
+}
+
+// Load draws how many runs there will be at a time.
+func (p part) Load() template.HTML {
+	shown, _ := p.V.(view.LoadPage)
+	const height = 240
+	const space = height - chartTop - chartBottom
+	s := scale{shown.From.Time, shown.To.Time}
+	highest := max(1, shown.Capacity*11/10)
+	var busiest view.LoadPoint
+	for _, point := range shown.Points {
+		highest = max(highest, point.High, point.Runs)
+		if point.Runs > busiest.Runs {
+			busiest = point
+		}
+	}
+	var d drawing
+	p.gridLines(&d, s, height-chartBottom)
+	// The areas are paths in a box of their own, which is stretched; what has a size of its own is not within it.
+	d.add(`<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d %d" preserveAspectRatio="none"><path class="high" d="%s"/><path class="load" d="%s"/></svg>`,
+		chartTop, space, max(1, len(shown.Points)), highest,
+		area(shown.Points, highest, func(l view.LoadPoint) int { return max(l.High, l.Runs) }), area(shown.Points, highest, func(l view.LoadPoint) int { return l.Runs }))
+	for _, part := range []int{0, 1, 2} {
+		y := chartTop + part*space/2
+		d.add(`<line class="grid" x1="0" x2="100%%" y1="%d" y2="%d"/>`, y, y)
+	}
+	if shown.Capacity > 0 {
+		y := chartTop + space - space*shown.Capacity/highest
+		d.add(`<line class="limit" x1="0" x2="100%%" y1="%d" y2="%d"><title>%s</title></line>`, y, y, escaped(p.T("load.capacity", shown.Capacity)))
+	}
+	d.add(`<text x="0" y="12">%s</text>`, escaped(p.N("load.atonce", highest)))
+	p.axis(&d, s, height-6)
+	return d.done("chart tall", p.T("load.chart")+": "+p.T("load.busiest", busiest.Runs, full(p.in(busiest.At.Time, ""))), height)
+}
+
+// area writes the path around the steps of a chart.
+func area(points []view.LoadPoint, highest int, of func(view.LoadPoint) int) string {
+	var path strings.Builder
+	fmt.Fprintf(&path, "M0 %d", highest)
+	for i, point := range points {
+		fmt.Fprintf(&path, "V%dH%d", highest-of(point), i+1)
+	}
+	fmt.Fprintf(&path, "V%dZ", highest)
+	return path.String()
+}
+
+// LoadSpans returns the links that choose how many days ahead the chart of load goes.
+func (p part) LoadSpans() (list []choice) {
+	shown, _ := p.V.(view.LoadPage)
+	length := shown.To.Sub(shown.From.Time)
+	for _, span := range []time.Duration{6 * time.Hour, 24 * time.Hour, 2 * 24 * time.Hour, 7 * 24 * time.Hour} {
+		v := p.query()
+		v.Set("span", span.String())
+		v.Del("step")
+		list = append(list, choice{p.Rough(span), p.link(p.Path, v), length == span})
+	}
+	return list
+}

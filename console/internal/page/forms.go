@@ -1,0 +1,55 @@
+package page
+
+// LoginPage asks for a token.
+type LoginPage struct {
+	Failed string // why the last try did; "" at first
+	Next   string // the path below the prefix to go on to, with its query
+}
+
+// ErrorPage says why there is no page.
+type ErrorPage struct {
+	Status int
+	Title  string
+	Detail string
+	Faults []Fault
+}
+
+// Fault is what is wrong with one field of a request.
+type Fault struct{ Field, Value, Rule string }
+
+// Action is what a form may do to the fleet. It is part of the path that its form is sent to.
+type Action string
+
+// The actions.
+const (
+	Pause   Action = "pause"
+	Resume  Action = "resume"
+	Trigger Action = "trigger"
+	Cancel  Action = "cancel"  // the run of a job
+	Repair  Action = "repair"  // a watermark that lies in the future
+	Forget  Action = "forget"  // the record of a job that nobody serves
+	Release Action = "release" // a lock, by force
+)
+
+// ConfirmPage asks whether to do something to jobs or a lock, and says what will happen.
+type ConfirmPage struct {
+	Action Action
+	Names  []string // of jobs, or the one of a lock: those that are shown
+	Total  int      // how many it is about; Names may have fewer
+	Facts  []string // what is so now and matters, such as a holder: a sentence each
+	Fields []Field  // that the form sends besides the reason
+	Reason string   // that was sent before
+	Faults []Fault  // of what was sent before
+	Back   string   // the path below the prefix to go back to, with its query
+}
+
+// Field is a field of a form that nobody sees.
+type Field struct{ Name, Value string }
+
+// DonePage says what became of an action.
+type DonePage struct {
+	Action Action
+	Done   []string // jobs, or the lock
+	Failed []Fault  // Field is the job or the lock, Rule why it was not done
+	Back   string
+}

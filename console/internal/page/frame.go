@@ -1,0 +1,133 @@
+package page
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// frame is what every template can use.
+type frame struct {
+	Context
+	Title string
+
+	name    string         // of the page
+	jobZone string         // of the job that it is about; "" for none
+	zone    *time.Location // that was chosen; nil for that of each job
+}
+
+// T returns a text of the catalogue in the language of the page. Its arguments take the places of %s and %d.
+func (f *frame) T(key string, arguments ...any) string {
+	t, ok := texts[key]
+	if !ok {
+		return key
+	}
+	s := t.english
+	if f.Lang == Chinese {
+		s = t.chinese
+	}
+	if len(arguments) == 0 {
+		return s
+	}
+	return fmt.Sprintf(s, arguments...)
+}
+
+// N returns the text for a number of things: that of key.one for 1.
+func (f *frame) N(key string, n int) string {
+	if n == 1 {
+		key += ".one"
+	}
+	return f.T(key, n)
+}
+
+// Word returns the catalogue's word for a value such as an outcome or a state; the value itself where it has none.
+func (f *frame) Word(kind string, value any) string {
+	key := kind + "." + fmt.Sprint(value)
+	if _, ok := texts[key]; ok {
+		return f.T(key)
+	}
+	return fmt.Sprint(value)
+}
+
+// Asset returns the URL of a static file, with the hash of its content.
+func (f *frame) Asset(name string) string { return f.Prefix + "/static/" + assets()[name].name }
+
+// Tab is a link of the navigation.
+type tab struct {
+	Name, URL string
+	Here      bool
+}
+
+// Tabs returns the navigation. The page of one job or tick is part of the jobs.
+func (f *frame) Tabs() (tabs []tab) {
+	within := map[string]string{"job": "jobs", "tick": "jobs", "why": "jobs"}
+	for _, name := range []string{"jobs", "timeline", "load", "fleet", "locks", "audit"} {
+		path := "/" + name
+		if name == "jobs" {
+			path = "/"
+		}
+		tabs = append(tabs, tab{name, f.To(path), f.name == name || within[f.name] == name})
+	}
+	return tabs
+}
+
+// To returns the URL of a page below the prefix; its query follows as name and value in turn, without those whose value
+// is empty. The zone that the viewer chose goes along.
+func (f *frame) To(path string, query ...any) string {
+	v := url.Values{}
+	for i := 0; i+1 < len(query); i += 2 {
+		if value := fmt.Sprint(query[i+1]); value != "" {
+			v.Set(fmt.Sprint(query[i]), value)
+		}
+	}
+	return f.link(path, v)
+}
+
+func (f *frame) link(path string, v url.Values) string {
+	if f.Query.Get("zone") != "" && !v.Has("zone") {
+		v.Set("zone", f.Query.Get("zone"))
+	}
+	if f.Query.Get("lang") != "" {
+		v.Set("lang", f.Query.Get("lang"))
+	}
+	if len(v) == 0 {
+		return f.Prefix + path
+	}
+	return f.Prefix + path + "?" + v.Encode()
+}
+
+// Here returns the URL of this page, which is what a change of the fleet fetches again.
+func (f *frame) Here() string {
+	if len(f.Query) == 0 {
+		return f.Prefix + f.Path
+	}
+	return f.Prefix + f.Path + "?" + f.Query.Encode()
+}
+
+// field is a parameter of a URL.
+type field struct{ Name, Value string }
+
+// Kept returns the parameters of this page that a form of it has to keep, but for those that it sets itself.
+func (f *frame) Kept(set ...string) (fields []field) {
+	for name, values := range f.Query {
+		if slices.Contains(set, name) {
+			continue
+		}
+		for _, value := range values {
+			fields = append(fields, field{name, value})
+		}
+	}
+	slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.Name+"\x00"+a.Value, b.Name+"\x00"+b.Value) })
+	return fields
+}
+
+// query returns a copy of the parameters of this page.
+func (f *frame) query() url.Values {
+	v := url.Values{}
+	for name, values := range f.Query {
+		v[name] = slices.Clone(values)
+	}
+	return v
+}

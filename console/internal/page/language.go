@@ -1,0 +1,43 @@
+package page
+
+import (
+	"strconv"
+	"strings"
+)
+
+// The languages that the catalogue has.
+const (
+	English = "en"
+	Chinese = "zh"
+)
+
+// Language returns the first choice that the catalogue has, such as a parameter or a cookie; otherwise the language that an
+// Accept-Language header likes best; otherwise English.
+func Language(acceptLanguage string, choices ...string) string {
+	for _, choice := range choices {
+		if lang := known(choice); lang != "" {
+			return lang
+		}
+	}
+	best, bestQuality := English, 0.0
+	for item := range strings.SplitSeq(acceptLanguage, ",") {
+		tag, parameter, _ := strings.Cut(strings.TrimSpace(item), ";")
+		quality := 1.0
+		if q, ok := strings.CutPrefix(strings.ReplaceAll(parameter, " ", ""), "q="); ok {
+			quality, _ = strconv.ParseFloat(q, 64) // 0 for what is no number: it is not acceptable
+		}
+		if lang := known(tag); lang != "" && quality > bestQuality {
+			best, bestQuality = lang, quality
+		}
+	}
+	return best
+}
+
+// known returns the catalogue's language for a tag such as zh-Hans-CN, or "".
+func known(tag string) string {
+	primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
+	if primary == English || primary == Chinese {
+		return primary
+	}
+	return ""
+}

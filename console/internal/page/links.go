@@ -1,0 +1,129 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/console/internal/view"
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+// Job returns the URL of a job's page.
+func (f *frame) Job(name string) string { return f.To("/jobs/" + url.PathEscape(name)) }
+
+// Tick returns the URL of a tick's page.
+func (f *frame) Tick(job string, at any) string {
+	return f.To(fmt.Sprintf("/jobs/%s/ticks/%d", url.PathEscape(job), instant(at).UnixMilli()))
+}
+
+// Why returns the URL of the page that explains a tick.
+func (f *frame) Why(job string, at any) string {
+	return f.To("/jobs/"+url.PathEscape(job)+"/why", "tick", instant(at).UTC().Format(time.RFC3339Nano))
+}
+
+// Do returns the link to the confirmation of an action on a job.
+func (f *frame) Do(job, action string) string {
+	return f.To("/jobs/" + url.PathEscape(job) + "/" + action)
+}
+
+// DoTick returns the link to the confirmation of an action on a tick.
+func (f *frame) DoTick(job string, at any, action string) string {
+	return f.To("/jobs/"+url.PathEscape(job)+"/"+action, "tick", instant(at).UTC().Format(time.RFC3339Nano))
+}
+
+// Release returns the link to the confirmation of the release of a lock by force.
+func (f *frame) Release(lock string, token int64) string {
+	return f.To("/locks/release", "name", lock, "token", token)
+}
+
+// jobs returns the query of the page of jobs that is shown.
+func (p part) jobs() view.JobsQuery {
+	shown, _ := p.V.(view.JobsPage)
+	return shown.Query
+}
+
+// Orders returns the orders of jobs for a menu.
+func (p part) Orders() (orders []view.Choice) {
+	q := p.jobs()
+	for _, by := range []view.Sort{view.SortName, view.SortState, view.SortNext, view.SortLast, view.SortTook} {
+		orders = append(orders, view.Choice{Value: string(by), On: q.Sort == by && !q.Descending}, view.Choice{Value: "-" + string(by), On: q.Sort == by && q.Descending})
+	}
+	return orders
+}
+
+// Sort returns the link that sorts by a column; the other way round where it is sorted by it already.
+func (p part) Sort(by string) string {
+	q := p.jobs()
+	q.Descending = string(q.Sort) == by && !q.Descending
+	q.Sort, q.After, q.Before = view.Sort(by), "", ""
+	return p.link(p.Path, q.Values())
+}
+
+// SortedBy returns the attribute that says how a column is sorted, if it is.
+func (p part) SortedBy(by string) template.HTMLAttr {
+	switch q := p.jobs(); {
+	case string(q.Sort) != by:
+		return ""
+	case q.Descending:
+		return ` aria-sort="descending"`
+	}
+	return ` aria-sort="ascending"`
+}
+
+// State returns the link that shows only jobs in a state; all for "".
+func (p part) State(state string) string {
+	q := p.jobs()
+	q.States, q.After, q.Before = nil, "", ""
+	if state != "" {
+		q.States = []view.State{view.State(state)}
+	}
+	return p.link(p.Path, q.Values())
+}
+
+// Bulk returns the link to the confirmation of an action for all jobs that the filter chooses.
+func (p part) Bulk(action string) string {
+	return p.link("/actions/"+action, p.jobs().JobFilter.Values())
+}
+
+// turns are the links to the pages before and after.
+type turns struct{ Previous, Next string }
+
+// Turns returns the links to the pages that two cursors begin.
+func (p part) Turns(previous, next string) (t turns) {
+	if previous != "" {
+		t.Previous = p.with("before", previous)
+	}
+	if next != "" {
+		t.Next = p.with("after", next)
+	}
+	return t
+}
+
+// Only returns the link to the history of one outcome; of all for "".
+func (p part) Only(outcome string) string { return p.with("outcome", outcome) }
+
+// with returns the link to this page with another value of a parameter, from the beginning of its list.
+func (f *frame) with(parameter, value string) string {
+	v := f.query()
+	v.Del("after")
+	v.Del("before")
+	v.Del(parameter)
+	if value != "" {
+		v.Set(parameter, value)
+	}
+	return f.link(f.Path, v)
+}
+
+// Chosen reports whether a list has a value.
+func (f *frame) Chosen(list any, value string) bool {
+	switch list := list.(type) {
+	case []string:
+		return slices.Contains(list, value)
+	case []protocol.Outcome:
+		return slices.Contains(list, protocol.Outcome(value))
+	}
+	return false
+}

@@ -1,0 +1,203 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/console/internal/view"
+)
+
+// locations keeps the zones that were loaded: to load one reads files.
+var locations sync.Map
+
+// location returns the zone of a name; nil for "", and for one that this machine does not know.
+func location(name string) *time.Location {
+	if name == "" {
+		return nil
+	}
+	if found, ok := locations.Load(name); ok {
+		return found.(*time.Location)
+	}
+	found, err := time.LoadLocation(name)
+	if err != nil {
+		return nil
+	}
+	locations.Store(name, found)
+	return found
+}
+
+// in returns t in the zone that the viewer chose, or else in that of its job, or else in UTC.
+func (f *frame) in(t time.Time, jobZone string) time.Time {
+	if f.zone != nil {
+		return t.In(f.zone)
+	}
+	if zone := location(jobZone); zone != nil {
+		return t.In(zone)
+	}
+	return t.UTC()
+}
+
+// instant accepts the types that views have times in.
+func instant(t any) time.Time {
+	switch t := t.(type) {
+	case time.Time:
+		return t
+	case view.Time:
+		return t.Time
+	case *time.Time:
+		if t != nil {
+			return *t
+		}
+	}
+	return time.Time{}
+}
+
+// span accepts the types that views have durations in.
+func span(d any) time.Duration {
+	switch d := d.(type) {
+	case time.Duration:
+		return d
+	case view.Millis:
+		return d.Duration()
+	}
+	return 0
+}
+
+// At writes an instant: the time of day, with the date on another day than today's. What it is in the zone of the job, in
+// that of the viewer and in UTC is its title.
+func (f *frame) At(at any, jobZone string) template.HTML {
+	t := instant(at)
+	if t.IsZero() {
+		return ""
+	}
+	here := f.in(t, jobZone)
+	text := here.Format("15:04:05")
+	if now := f.in(f.Now, jobZone); here.YearDay() != now.YearDay() || here.Year() != now.Year() {
+		text = f.date(here, now) + " " + here.Format("15:04")
+	}
+	return element(t, text, f.zones(t, jobZone))
+}
+
+// Full writes an instant with its date and zone.
+func (f *frame) Full(at any, jobZone string) template.HTML {
+	t := instant(at)
+	if t.IsZero() {
+		return ""
+	}
+	return element(t, full(f.in(t, jobZone)), f.zones(t, jobZone))
+}
+
+func element(t time.Time, text, title string) template.HTML {
+	return template.HTML(`<time datetime="` + t.UTC().Format("2006-01-02T15:04:05.000Z") + `" title="` + template.HTMLEscapeString(title) + `">` + //nolint:gosec // what is not ours is escaped
+		template.HTMLEscapeString(text) + `</time>`)
+}
+
+// full writes a time with its zone, with milliseconds only where it has some.
+func full(t time.Time) string {
+	layout := "2006-01-02 15:04:05"
+	if t.Nanosecond() >= 1e6 {
+		layout += ".000"
+	}
+	return t.Format(layout) + " " + zoneName(t)
+}
+
+// zoneName is the zone's short name, or its offset where it has none.
+func zoneName(t time.Time) string {
+	name, _ := t.Zone()
+	if strings.ContainsAny(name, "+-") {
+		return "UTC" + t.Format("-07:00")
+	}
+	return name
+}
+
+// zones writes an instant in each zone that matters.
+func (f *frame) zones(t time.Time, jobZone string) string {
+	var list []string
+	for _, zone := range []*time.Location{location(jobZone), f.zone, time.UTC} {
+		if zone == nil {
+			continue
+		}
+		text := full(t.In(zone))
+		if zone != time.UTC && zone.String() != "UTC" {
+			text += " (" + zone.String() + ")"
+		}
+		if len(list) == 0 || list[len(list)-1] != text {
+			list = append(list, text)
+		}
+	}
+	return strings.Join(list, "\n")
+}
+
+// date writes the day of t, with its year where it is another than now's.
+func (f *frame) date(t, now time.Time) string {
+	layout := "2 Jan"
+	if f.Lang == Chinese {
+		layout = "1月2日"
+	}
+	if t.Year() != now.Year() {
+		layout += " 2006"
+		if f.Lang == Chinese {
+			layout = "2006年1月2日"
+		}
+	}
+	return t.Format(layout)
+}
+
+// Away says how far an instant is from now: in 3 min, 5 h ago.
+func (f *frame) Away(at any) string {
+	t := instant(at)
+	if t.IsZero() {
+		return ""
+	}
+	d := t.Sub(f.Now)
+	switch {
+	case d > -time.Second && d < time.Second:
+		return f.T("time.now")
+	case d > 0:
+		return f.T("time.in", f.Rough(d))
+	}
+	return f.T("time.ago", f.Rough(-d))
+}
+
+// units of durations, the longest first.
+var units = []struct {
+	length time.Duration
+	key    string
+}{{24 * time.Hour, "unit.d"}, {time.Hour, "unit.h"}, {time.Minute, "unit.min"}, {time.Second, "unit.s"}}
+
+// Rough writes a duration with one unit, or two where the first is small.
+func (f *frame) Rough(duration any) string {
+	d := span(duration)
+	if d < 0 {
+		return "-" + f.Rough(-d)
+	}
+	for i, unit := range units {
+		n := d / unit.length
+		if n == 0 {
+			continue
+		}
+		text := f.T(unit.key, int(n))
+		if rest := d % unit.length; n < 3 && i+1 < len(units) && rest >= units[i+1].length {
+			text += " " + f.T(units[i+1].key, int(rest/units[i+1].length))
+		}
+		return text
+	}
+	return f.T("unit.ms", int(d/time.Millisecond))
+}
+
+// Took writes how long something lasted, to three digits.
+func (f *frame) Took(duration any) string {
+	switch d := span(duration); {
+	case d < time.Second:
+		return f.T("unit.ms", int(d.Round(time.Millisecond)/time.Millisecond))
+	case d < 10*time.Second:
+		return f.T("unit.seconds", fmt.Sprintf("%.2f", d.Seconds()))
+	case d < time.Minute:
+		return f.T("unit.seconds", fmt.Sprintf("%.1f", d.Seconds()))
+	default:
+		return f.Rough(d)
+	}
+}

@@ -1,0 +1,181 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/solotick/solotick/console/internal/view"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+// Schedule says when a job runs: in words, or the schedule itself where there are none. The words are English.
+func (f *frame) Schedule(j view.JobRow) string {
+	return f.schedule(j.ScheduleWords, j.Schedule, j.Leader)
+}
+
+func (f *frame) schedule(words, schedule string, leader bool) string {
+	switch {
+	case leader:
+		return f.T("jobs.leader")
+	case f.Lang == English && words != "" || schedule == "":
+		return words
+	}
+	return schedule
+}
+
+// Urgent reports whether something is wrong with a job, or it is paused.
+func (f *frame) Urgent(j view.JobRow) bool {
+	return !j.Overdue.IsZero() || j.Unserved || j.Ahead > 0 || len(j.Definitions) > 0 || j.Paused != nil || j.PausedHere
+}
+
+// Became is the word for what became of a tick: its outcome, or its state while it has none.
+func (f *frame) Became(e fleet.Entry) string {
+	if e.Outcome != "" {
+		return string(e.Outcome)
+	}
+	return string(e.State)
+}
+
+// BecameWord is the same in the language of the page.
+func (f *frame) BecameWord(e fleet.Entry) string { return f.Verdict(f.Became(e)) }
+
+// Verdict is the catalogue's word for what became of a tick.
+func (f *frame) Verdict(word any) string {
+	for _, kind := range []string{"outcome", "entry", "verdict"} {
+		if _, ok := texts[kind+"."+fmt.Sprint(word)]; ok {
+			return f.Word(kind, word)
+		}
+	}
+	return fmt.Sprint(word)
+}
+
+// JobZone is the zone of the job that the page is about.
+func (p part) JobZone() string { return p.jobZone }
+
+// Cut shortens a text for a row.
+func (f *frame) Cut(s string) string {
+	const most = 160
+	s, _, more := strings.Cut(strings.TrimSpace(s), "\n")
+	if utf8.RuneCountInString(s) > most {
+		s, more = string([]rune(s)[:most]), true
+	}
+	if more {
+		s += " …"
+	}
+	return s
+}
+
+// Lines writes a list with a line for each.
+func (f *frame) Lines(list []string) string { return strings.Join(list, "\n") }
+
+// Joined writes a list in one line.
+func (f *frame) Joined(list []string) string { return strings.Join(list, f.T("list.and")) }
+
+// Count returns how many ticks have an outcome.
+func (f *frame) Count(counts map[protocol.Outcome]int, outcome string) int {
+	return counts[protocol.Outcome(outcome)]
+}
+
+// Share returns which part of the ticks that are kept succeeded.
+func (f *frame) Share(counts map[protocol.Outcome]int) string {
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	if total == 0 {
+		return "–"
+	}
+	good := counts[protocol.OutcomeSucceeded]
+	percent := float64(good) * 100 / float64(total)
+	if percent > 99.9 && good < total {
+		percent = 99.9 // 100 is said of all only
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", percent), ".0") + " %"
+}
+
+// Sums writes how many ticks have each outcome.
+func (f *frame) Sums(counts map[protocol.Outcome]int) string {
+	by := map[string]int{}
+	for outcome, n := range counts {
+		by[string(outcome)] = n
+	}
+	return f.counted(by)
+}
+
+// Zones writes an instant in the zone of its job, in the one that was chosen, and in UTC.
+func (f *frame) Zones(at any, jobZone string) string {
+	return strings.ReplaceAll(f.zones(instant(at), jobZone), "\n", " · ")
+}
+
+// ClockChange says what a zone's clock does.
+func (f *frame) ClockChange(c view.ZoneChange) string {
+	key := "timeline.forward"
+	if c.Shift < 0 {
+		key = "timeline.back"
+	}
+	return f.T(key, c.Timezone, f.Rough(max(c.Shift, -c.Shift)), full(f.in(c.At.Time, c.Timezone)))
+}
+
+// Micros writes a number of microseconds.
+func (f *frame) Micros(us int64) string { return fmt.Sprintf("%.2f ms", float64(us)/1000) }
+
+// Offset writes by how much a clock is off.
+func (f *frame) Offset(offset any) string {
+	d := span(offset)
+	sign := "+"
+	if d < 0 {
+		sign, d = "−", -d
+	}
+	return sign + f.Took(d)
+}
+
+// Severity is the class of a finding.
+func (f *frame) Severity(severity string) string {
+	return map[string]string{"error": "bad", "warning": "warn"}[severity]
+}
+
+// Bytes writes a number of bytes.
+func (f *frame) Bytes(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// Less subtracts.
+func (f *frame) Less(a, b int) int { return a - b }
+
+// Capacity draws how much of what a replica can run is in use.
+func (f *frame) Capacity(used, most int) template.HTML {
+	if most == 0 {
+		return template.HTML(template.HTMLEscapeString(f.T("fleet.used", used))) //nolint:gosec // escaped
+	}
+	width := 100 * min(used, most) / most
+	return template.HTML(fmt.Sprintf(`<span class="num">%d / %d</span><svg class="gauge" width="120" height="8" aria-hidden="true"><rect width="100%%" height="8" rx="4" class="rail"/><rect width="%d%%" height="8" rx="4" class="bar"/></svg>`, used, most, width)) //nolint:gosec // of numbers
+}
+
+// ConfirmTitle asks whether to do what the page is about.
+func (p part) ConfirmTitle() string {
+	c, _ := p.V.(ConfirmPage)
+	subject := p.N("jobs.total", c.Total)
+	if len(c.Names) == 1 {
+		subject = c.Names[0]
+	}
+	return p.T("confirm.title", p.T("action."+string(c.Action)), subject)
+}
+
+// Dangerous reports whether what the page is about cannot be taken back.
+func (p part) Dangerous() bool {
+	c, _ := p.V.(ConfirmPage)
+	return c.Action == Cancel || c.Action == Release || c.Action == Forget
+}
+
+// Since returns how long ago an instant was.
+func (f *frame) Since(at any) time.Duration { return max(0, f.Now.Sub(instant(at))) }

@@ -1,0 +1,113 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
+)
+
+// Answer is what somebody who asked for a tick was answered, or would be.
+type Answer string
+
+// The answers that are known of the past, and what holds of each live replica where the tick may run yet.
+const (
+	AnswerOpened   Answer = "opened"    // the trigger has opened it
+	AnswerServed   Answer = "served"    // a trigger that a tick opened before has served
+	AnswerGranted  Answer = "granted"   // the first holder
+	AnswerTookOver Answer = "took_over" // a later one
+	AnswerSettled  Answer = "settled"   // settled without a run: the outcome of the tick
+
+	AnswerMayClaim Answer = "may_claim"  // it serves the job, and has room
+	AnswerNoRoom   Answer = "no_room"    // what it runs fills its max_runs
+	AnswerTooHeavy Answer = "too_heavy"  // the job weighs more than its max_runs
+	AnswerStopping Answer = "stopping"   // it claims nothing more
+	AnswerClock    Answer = "clock"      // it does not trust the store's clock
+	AnswerSilent   Answer = "silent"     // it has missed a heartbeat
+	AnswerNotHere  Answer = "serves_not" // it does not serve the job
+	AnswerUnknown  Answer = "unknown"    // which jobs it serves is not known
+)
+
+// answers says who asked for a tick, as far as the store keeps that: claims that lost leave no trace.
+func answers(e fleet.Explanation, zone *time.Location) []Asked {
+	list := []Asked{}
+	add := func(by string, at time.Time, answer Answer, format string, args ...any) {
+		list = append(list, Asked{By: by, At: Time{at}, Answer: answer, Text: fmt.Sprintf(format, args...)})
+	}
+	for _, f := range slices.Backward(e.Facts) { // newest first
+		if f.Kind != fleet.FactTriggered || !f.Tick.Equal(e.Tick) {
+			continue
+		}
+		if len(list) == 0 {
+			add(f.By, f.At, AnswerOpened, "The trigger of %s opened the tick.", f.By)
+		} else {
+			add(f.By, f.At, AnswerServed, "The trigger of %s was served by the same tick.", f.By)
+		}
+	}
+	if e.Entry == nil {
+		return list
+	}
+	for i, a := range attempts(*e.Entry) {
+		answer, how := AnswerGranted, "was granted it"
+		if i > 0 {
+			answer, how = AnswerTookOver, "took it over"
+		}
+		add(a.Replica, a.Granted.Time, answer, "%s %s at %s, with token %d.", a.Replica, how, a.Granted.In(zone).Format(clockLayout), a.Token)
+	}
+	if x := e.Entry; x.State == fleet.Settled && x.Token == 0 {
+		text := fmt.Sprintf("%s settled it as %s", x.Replica, x.Outcome)
+		if x.Reason != "" && x.Reason != string(x.Outcome) {
+			text += ": " + fleet.Words(x.Reason)
+		}
+		add(x.Replica, x.Ended, AnswerSettled, "%s.", text)
+	}
+	return list
+}
+
+const clockLayout = "15:04:05.000"
+
+// candidates says what each live replica could do with a tick of a job.
+func (s *Snapshot) candidates(name string) (list []Asked) {
+	weight := 1
+	if job := s.Given[name]; job != nil {
+		weight = job.Spec().Weight
+	}
+	for _, r := range s.Status.Replicas {
+		a := Asked{By: r.ID}
+		_, serves := r.Jobs[name]
+		switch {
+		case !serves && len(r.Jobs) != r.JobCount:
+			a.Answer, a.Text = AnswerUnknown, "Which jobs it serves is not known."
+		case !serves:
+			a.Answer, a.Text = AnswerNotHere, "It does not serve the job."
+		case r.Stopping:
+			a.Answer, a.Text = AnswerStopping, "It is stopping, and claims nothing more."
+		case r.Clock != "" && r.Clock != heartbeat.ClockTrusted:
+			a.Answer, a.Text = AnswerClock, "It claims nothing, since it does not trust the store's clock."
+		case r.Silent(s.Status.Now):
+			a.Answer, a.Text = AnswerSilent, "It serves the job, and has missed a heartbeat."
+		case !r.Fits(weight):
+			a.Answer, a.Text = AnswerTooHeavy, fmt.Sprintf("The job weighs %d, more than its max_runs, %d.", weight, r.MaxRuns)
+		case !r.HasRoom(weight):
+			a.Answer, a.Text = AnswerNoRoom, fmt.Sprintf("It has no room: it runs %d of %d, and the job weighs %d.", r.Used, r.MaxRuns, weight)
+		default:
+			a.Answer, a.Text = AnswerMayClaim, "It serves the job, and has room."
+		}
+		list = append(list, a)
+	}
+	const most = 50
+	if len(list) > most { // those that serve it come first
+		slices.SortStableFunc(list, func(a, b Asked) int { return boolInt(a.Answer == AnswerNotHere) - boolInt(b.Answer == AnswerNotHere) })
+		list = list[:most]
+	}
+	return list
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

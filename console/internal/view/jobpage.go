@@ -1,0 +1,222 @@
+package view
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+// JobPage shows one job.
+type JobPage struct {
+	Head
+	Query JobQuery `json:"query"`
+	JobRow
+	Fields       []Field                  `json:"fields"`      // of the definition that this process has, or else of the one that most replicas have
+	Defined      []Defined                `json:"definitions"` // as each replica has it
+	Differences  []string                 `json:"differences"` // fields in which those differ
+	Coming       []Coming                 `json:"coming"`
+	ClockChanges []ClockChange            `json:"clock_changes"` // that concern its ticks, in the coming year
+	Counts       map[protocol.Outcome]int `json:"counts"`        // ticks of each outcome, of those that the store keeps
+	Since        Time                     `json:"counted_since"`
+	Runs         int                      `json:"runs"` // that Median, P90 and Longest are of
+	Median       Millis                   `json:"median_ms"`
+	P90          Millis                   `json:"p90_ms"`
+	Longest      Millis                   `json:"longest_ms"`
+	Samples      []Sample                 `json:"samples"` // runs, oldest first: duration and lateness over time
+
+	History      []fleet.Entry `json:"history"` // newest first, a page of it
+	Kept         int           `json:"kept"`    // outcomes that the store keeps and the query chooses
+	NextPage     string        `json:"next_page"`
+	PreviousPage string        `json:"previous_page"`
+	Events       []Event       `json:"events"` // what people did to the job and replicas noticed, newest first
+}
+
+// Field is a part of a job's definition, under its name in a configuration file.
+type Field struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Defined is the definition of a job, as some replicas have it.
+type Defined struct {
+	Revision   string   `json:"revision"`
+	Replicas   []string `json:"replicas"`
+	Configured bool     `json:"configured"` // it is that of this process
+	Fields     []Field  `json:"fields"`     // by name; none where the store does not have them
+}
+
+// Coming is a tick to come.
+type Coming struct {
+	Tick Time   `json:"tick"`
+	In   Millis `json:"in_ms"`
+	// Note is what a clock change does to it: "moved", "merged", "runs_once" or "repeated"; "" when none does.
+	Note string `json:"note"`
+	Text string `json:"text"` // the same in a sentence
+}
+
+// ClockChange is what a change of a zone's clock does to a job's ticks.
+type ClockChange struct {
+	At   Time   `json:"at"`
+	Zone string `json:"timezone"`
+	Kind string `json:"kind"` // of package schedule
+	Text string `json:"text"`
+}
+
+// Sample is a run in the chart of durations.
+type Sample struct {
+	Tick     Time             `json:"tick"`
+	Outcome  protocol.Outcome `json:"outcome"`
+	Took     Millis           `json:"took_ms"`
+	Lateness Millis           `json:"late_ms"` // from the tick to its first run; 0 of one that was triggered
+	Attempts int              `json:"attempts"`
+}
+
+// Event is an act of somebody, or an observation of a replica, with a sentence about it.
+type Event struct {
+	Fact fleet.Fact `json:"fact"`
+	Text string     `json:"text"`
+}
+
+// JobQuery asks for a [JobPage].
+type JobQuery struct {
+	Ticks    int                `json:"ticks"`   // to come, from 1 to 100
+	Outcomes []protocol.Outcome `json:"outcome"` // of the history; none for all
+	Limit    int                `json:"limit"`   // of the history, from 1 to MaxLimit
+	After    string             `json:"after"`
+	Before   string             `json:"before"`
+	Zone     string             `json:"zone"`
+}
+
+// Job shows the job that d describes, with all outcomes that the store keeps.
+func Job(s *Snapshot, d fleet.Description, q JobQuery, now time.Time) JobPage {
+	p := JobPage{
+		Head: s.head(now), Query: q, JobRow: s.row(&d.JobStatus, stateOf(&d.JobStatus), now),
+		Defined: defined(d.Definitions), Differences: append([]string{}, d.Differences()...),
+		Counts: d.Counts, Since: Time{d.Since}, Runs: d.Runs, Median: Millis(d.Median), Longest: Millis(d.Longest),
+		Events: s.events(d.Facts, zoneOf(q.Zone, d.Timezone)),
+	}
+	p.Fields = s.fieldsOf(d)
+	p.coming(now)
+	p.samples(d.Outcomes)
+	p.history(d.Outcomes)
+	return p
+}
+
+// fieldsOf returns the definition that this process has, or else the one that most replicas have.
+func (s *Snapshot) fieldsOf(d fleet.Description) []Field {
+	if job := s.Given[d.Name]; job != nil {
+		return fields(job.Fields())
+	}
+	for _, def := range d.Definitions {
+		return fields(def.Fields)
+	}
+	return []Field{}
+}
+
+func fields(of map[string]string) []Field {
+	list := []Field{}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		list = append(list, Field{name, of[name]})
+	}
+	return list
+}
+
+func defined(list []fleet.Definition) []Defined {
+	defs := []Defined{}
+	for _, d := range list {
+		defs = append(defs, Defined{d.Revision, append([]string{}, d.Replicas...), d.Given, fields(d.Fields)})
+	}
+	return defs
+}
+
+// coming fills in the next ticks, and the clock changes of the coming year.
+func (p *JobPage) coming(now time.Time) {
+	p.Coming, p.ClockChanges = []Coming{}, []ClockChange{}
+	if p.schedule == nil {
+		return
+	}
+	changes := p.schedule.ClockChanges(now, now.AddDate(1, 0, 0))
+	for _, c := range changes {
+		p.ClockChanges = append(p.ClockChanges, ClockChange{Time{c.At}, c.Zone, string(c.Kind), c.String()})
+	}
+	for at := p.schedule.Next(now); !at.IsZero() && len(p.Coming) < p.Query.Ticks; at = p.schedule.Next(at) {
+		tick := Coming{Tick: Time{at}, In: until(at, now)}
+		for _, c := range changes {
+			if !c.RunsAt.IsZero() && c.RunsAt.Equal(at) {
+				tick.Note, tick.Text = string(c.Kind), c.String()
+				if c.Merged {
+					tick.Note = "merged"
+				}
+			}
+		}
+		p.Coming = append(p.Coming, tick)
+	}
+}
+
+// samples fills in the runs that ended by themselves, and how long nine in ten of them took at most.
+func (p *JobPage) samples(outcomes []fleet.Entry) {
+	p.Samples = []Sample{}
+	var took []time.Duration
+	for _, e := range slices.Backward(outcomes) {
+		if e.Token == 0 || e.IsRange() {
+			continue
+		}
+		p.Samples = append(p.Samples, Sample{Time{e.Moment()}, e.Outcome, Millis(e.Took()), lateness(e), e.Attempts})
+		if e.Outcome == protocol.OutcomeSucceeded || e.Outcome == "failed" {
+			took = append(took, e.Took())
+		}
+	}
+	p.P90 = Millis(durationsOf(took).P90)
+}
+
+// lateness is from the time of a tick to the start of its first run; 0 where either is not known.
+func lateness(e fleet.Entry) Millis {
+	if e.Scheduled.IsZero() || e.Triggered || e.Token == 0 || e.IsRange() {
+		return 0
+	}
+	start := e.Started
+	switch {
+	case len(e.Holders) > 0:
+		start = e.Holders[0].From
+	case e.Attempts > 1: // only the last start is known; a token is about when it was granted
+		start = time.UnixMicro(e.Token)
+	}
+	return Millis(max(0, start.Sub(e.Scheduled)))
+}
+
+// history fills in a page of the outcomes.
+func (p *JobPage) history(outcomes []fleet.Entry) {
+	q := p.Query
+	list := slices.Clone(outcomes)
+	if len(q.Outcomes) > 0 {
+		list = slices.DeleteFunc(list, func(e fleet.Entry) bool { return !slices.Contains(q.Outcomes, e.Outcome) })
+	}
+	slices.SortStableFunc(list, func(a, b fleet.Entry) int { return cursorOf(a).compare(cursorOf(b)) })
+	p.Kept = len(list)
+	from, to := window(len(list), q.Limit, q.After, q.Before, func(cursor string) (int, bool) {
+		c, _ := decodeHistoryCursor(cursor)
+		return slices.BinarySearchFunc(list, c, func(e fleet.Entry, c historyCursor) int { return cursorOf(e).compare(c) })
+	})
+	p.History = append([]fleet.Entry{}, list[from:to]...)
+	if to < len(list) && to > from {
+		p.NextPage = cursorOf(list[to-1]).String()
+	}
+	switch {
+	case from > 0 && from < len(list):
+		p.PreviousPage = cursorOf(list[from]).String()
+	case from > 0: // what was after the cursor has gone
+		p.PreviousPage = q.After
+	}
+}
+
+// events says in sentences what facts are about.
+func (s *Snapshot) events(facts []fleet.Fact, zone *time.Location) []Event {
+	list := []Event{}
+	for _, f := range facts {
+		list = append(list, Event{f, f.In(zone)})
+	}
+	return list
+}

@@ -1,0 +1,66 @@
+package view
+
+import "time"
+
+// LoadQuery asks for a [LoadPage].
+type LoadQuery struct {
+	JobFilter
+	From Time   `json:"from"` // none for now
+	Span Millis `json:"span_ms"`
+	Step Millis `json:"step_ms"` // the length of a point of the chart, whole minutes
+	Top  int    `json:"top"`     // how many peaks
+	Zone string `json:"zone"`
+}
+
+// LoadPage shows how many runs there will be at a time, from the schedules and from how long runs took.
+type LoadPage struct {
+	Head
+	Query    LoadQuery `json:"query"`
+	From     Time      `json:"from"`
+	To       Time      `json:"to"`
+	Jobs     int       `json:"jobs"`     // with ticks to come
+	Measured int       `json:"measured"` // of these, those of which runs were measured; others count for a minute
+	Capacity int       `json:"capacity"` // weight that the live replicas run at a time; 0 for no limit
+	Ticks    int       `json:"ticks"`
+	Cut      bool      `json:"cut"` // there are more ticks than are looked at: the last points lack some
+
+	Points []LoadPoint `json:"points"`
+	Peaks  []Peak      `json:"peaks"` // the busiest minutes, the busiest first
+}
+
+// LoadPoint is the busiest minute of a step.
+type LoadPoint struct {
+	At     Time `json:"at"`     // the begin of the step
+	Starts int  `json:"starts"` // ticks that are due in the step
+	Runs   int  `json:"runs"`   // at a time, at most, with durations as the median
+	High   int  `json:"high"`   // the same with durations of which nine in ten are no longer
+	Weight int  `json:"weight"` // of Runs
+}
+
+// Peak is a minute in which many jobs begin.
+type Peak struct {
+	At     Time      `json:"at"`
+	Starts int       `json:"starts"`
+	Runs   int       `json:"runs"`
+	Weight int       `json:"weight"`
+	Jobs   []PeakJob `json:"jobs"` // the heaviest first, 20 at most
+	More   int       `json:"more"` // jobs besides these
+	// Flat is how many runs there would be at a time if each took its suggestion.
+	Flat int `json:"flat"`
+}
+
+// PeakJob is a job that begins in a peak.
+type PeakJob struct {
+	Job      string `json:"job"`
+	Schedule string `json:"schedule"`
+	Median   Millis `json:"median_ms"`
+	Measured bool   `json:"measured"`
+	Weight   int    `json:"weight"`
+	// Suggestion is a schedule with H, or "jitter: 5m", that moves it out of the peak; "" where neither would be the same work.
+	Suggestion string `json:"suggestion"`
+}
+
+// Load shows the runs to come. durations has those jobs of which more is known than their newest run, which is in s.
+func Load(s *Snapshot, durations map[string]Durations, q LoadQuery, now time.Time) LoadPage {
+	return LoadPage{Head: s.head(now), Query: q}
+}

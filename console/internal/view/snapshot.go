@@ -1,0 +1,65 @@
+package view
+
+import (
+	"io"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/jobs"
+)
+
+// Snapshot is what one read of the fleet gave. It must not be changed once a page was made of it.
+type Snapshot struct {
+	Status fleet.Status         // Status.Now is the fleet time of the read
+	Given  map[string]*jobs.Job // the definitions that this process has; a job without one is shown as its record and replicas know it
+	// Definitions are those that live replicas have of a job, by its name: as fleet.Description has them. A job without any is
+	// shown with the revisions alone.
+	Definitions map[string][]fleet.Definition
+
+	Locks       []protocol.Lock // that are held or waited for, sorted by name; nil where the store has none
+	LocksMore   bool            // there are more than Locks has
+	NoLocks     bool            // the store grants no locks
+	Facts       []fleet.Fact    // of the fleet's journal, newest first
+	Store       StoreFacts
+	LastAttempt time.Time // fleet time of the newest attempt to read; zero when it is this snapshot's
+	Err         string    // why that failed; "" when it did not
+}
+
+// StoreFacts says what is known of the store itself.
+type StoreFacts struct {
+	Kind        string        // such as "redis", "quorum" or "memory"
+	Server      string        // its name and version; "" when it is not known
+	Address     string        // without credentials; "" when it is not known
+	Latency     time.Duration // of the newest read of its time; 0 when it was not measured
+	ClockOffset time.Duration // of its clock from this machine's: above 0 where this machine is slow
+	Findings    []Finding     // what doctor says
+}
+
+// Finding is one thing that doctor says.
+type Finding struct {
+	Severity string `json:"severity"` // "ok", "warning" or "error"
+	Text     string `json:"text"`
+	Hint     string `json:"hint"` // what to change; "" when there is nothing
+}
+
+// Page is any page: it writes itself as JSON by its fields, and as text.
+type Page interface {
+	// WriteText writes the page as plain text, for people.
+	WriteText(w io.Writer) error
+}
+
+// Head is part of every page.
+type Head struct {
+	Namespace string `json:"namespace"`
+	Now       Time   `json:"now"`     // fleet time
+	ReadAt    Time   `json:"read_at"` // of the snapshot that the page shows
+	Age       Millis `json:"age_ms"`  // of the snapshot
+	Stale     string `json:"stale"`   // why there is no newer snapshot; "" when it is the newest
+}
+
+func (s *Snapshot) head(now time.Time) Head {
+	return Head{
+		Namespace: s.Status.Namespace, Now: Time{now}, ReadAt: Time{s.Status.Now}, Age: Millis(max(0, now.Sub(s.Status.Now))), Stale: s.Err,
+	}
+}

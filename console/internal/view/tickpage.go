@@ -1,0 +1,147 @@
+package view
+
+import (
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+)
+
+// TickQuery asks for a [TickPage] or a [WhyPage].
+type TickQuery struct {
+	Job  string `json:"job"`
+	Tick Time   `json:"tick"` // none for the one that fleet.Why chooses
+	Zone string `json:"zone"`
+}
+
+// TickPage shows what became of a tick, by its attempts.
+type TickPage struct {
+	Head
+	Query    TickQuery     `json:"query"`
+	Job      string        `json:"job"`
+	Tick     Time          `json:"tick"`
+	ID       string        `json:"id"`
+	Timezone string        `json:"timezone"`
+	Verdict  fleet.Verdict `json:"verdict"`
+	Text     string        `json:"text"`  // what became of it, in words
+	Entry    *fleet.Entry  `json:"entry"` // null when the store has nothing of it
+	Lateness Millis        `json:"late_ms"`
+	Attempts []Attempt     `json:"attempts"` // first to last
+	Output   []string      `json:"output"`   // the last lines of what the last run failed with
+	Events   []Event       `json:"events"`   // about it, or about its time, newest first
+	Earlier  Time          `json:"earlier"`  // the tick of the schedule before it; none where it is not known
+	Later    Time          `json:"later"`
+}
+
+// Attempt is what one holder did with a tick.
+type Attempt struct {
+	Number   int    `json:"attempt"` // its last run's number, from 1
+	Replica  string `json:"replica"`
+	Token    int64  `json:"token"`
+	Granted  Time   `json:"granted"`
+	Started  Time   `json:"started"` // none where it is not known
+	Ended    Time   `json:"ended"`   // none while it runs
+	Took     Millis `json:"took_ms"`
+	End      string `json:"end"`       // an outcome, "running", "released", or "expired" when its lease ran out
+	Retries  int    `json:"retries"`   // by the same holder, after its first run
+	NextBy   string `json:"next_by"`   // who took it over
+	Margin   Millis `json:"margin_ms"` // the least that was left of the lease at a renewal; 0 when it is not known
+	Renewals int    `json:"renewals"`
+	Error    string `json:"error"`
+}
+
+// WhyPage explains what became of a tick: who asked, what each was answered, which policy decided, and what would
+// have made it run.
+type WhyPage struct {
+	TickPage
+	Asked  []Asked `json:"asked"`  // first to last; then the live replicas, where the tick may run yet
+	Policy string  `json:"policy"` // such as "overlap: forbid"; "" when none decided
+	Remedy string  `json:"remedy"` // what would have made it run; "" when it ran
+}
+
+// Asked is somebody who asked for a tick, or could, and the answer.
+type Asked struct {
+	By     string `json:"by"`
+	At     Time   `json:"at"` // none when it did not ask
+	Answer Answer `json:"answer"`
+	Text   string `json:"text"`
+}
+
+// Tick shows the tick that e explains.
+func Tick(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) TickPage {
+	p := TickPage{
+		Head: s.head(now), Query: q, Job: e.Job, Tick: Time{e.Tick}, ID: e.ID, Verdict: e.Verdict, Text: e.Text, Entry: e.Entry,
+		Attempts: []Attempt{}, Output: []string{},
+	}
+	if j := s.job(e.Job); j != nil {
+		p.Timezone = j.Timezone
+		if sched := s.schedule(j); sched != nil && !e.Tick.IsZero() {
+			p.Earlier, p.Later = Time{sched.Before(e.Tick)}, Time{sched.Next(e.Tick)}
+		}
+	}
+	p.Events = s.events(e.Facts, zoneOf(q.Zone, p.Timezone))
+	if e.Entry == nil {
+		return p
+	}
+	p.Lateness = lateness(*e.Entry)
+	p.Attempts = attempts(*e.Entry)
+	if _, output, ok := strings.Cut(strings.TrimRight(e.Entry.Error, "\n"), "\n"); ok {
+		p.Output = strings.Split(output, "\n")
+	}
+	return p
+}
+
+// job returns a job of the snapshot; nil when it is not there.
+func (s *Snapshot) job(name string) *fleet.JobStatus {
+	for i := range s.Status.Jobs {
+		if s.Status.Jobs[i].Name == name {
+			return &s.Status.Jobs[i]
+		}
+	}
+	return nil
+}
+
+// attempts lists who held a tick, first to last.
+func attempts(e fleet.Entry) []Attempt {
+	list := []Attempt{}
+	before := 0
+	for _, h := range e.Holders {
+		a := Attempt{
+			Number: h.Attempt, Replica: h.Replica, Token: h.Token, Granted: Time{h.From}, Started: Time{h.From}, Ended: Time{h.To},
+			Took: Millis(max(0, h.To.Sub(h.From))), End: "expired", Retries: max(0, h.Attempt-before-1), NextBy: h.Next,
+		}
+		if h.Released {
+			a.End = "released"
+		}
+		before = h.Attempt
+		list = append(list, a)
+	}
+	if e.Token == 0 || e.IsRange() {
+		return list
+	}
+	granted := time.UnixMicro(e.Token).UTC() // a token is the store's time, or a little more
+	if !e.Started.IsZero() && e.Started.Before(granted) {
+		granted = e.Started
+	}
+	last := Attempt{
+		Number: e.Attempts, Replica: e.Replica, Token: e.Token, Granted: Time{granted}, Started: Time{e.Started}, Ended: Time{e.Ended},
+		Took: Millis(e.Took()), End: string(e.Outcome), Retries: max(0, e.Attempts-before-1),
+	}
+	last.Error, _, _ = strings.Cut(e.Error, "\n")
+	if e.State != fleet.Settled {
+		last.End = string(e.State)
+	}
+	return append(list, last)
+}
+
+// Why explains the tick that e explains.
+func Why(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) WhyPage {
+	p := WhyPage{TickPage: Tick(s, e, q, now), Policy: e.Policy, Remedy: e.Remedy}
+	zone := zoneOf(q.Zone, p.Timezone)
+	p.Asked = answers(e, zone)
+	switch e.Verdict {
+	case fleet.Undecided, fleet.Future, fleet.Verdict(fleet.Waiting), fleet.Verdict(fleet.Free):
+		p.Asked = append(p.Asked, s.candidates(e.Job)...)
+	}
+	return p
+}

@@ -1,0 +1,100 @@
+package view
+
+import (
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+)
+
+// TimelineQuery asks for a [TimelinePage].
+type TimelineQuery struct {
+	JobFilter
+	From  Time   `json:"from"` // where the page begins; none for a page that follows the time, with now at four fifths
+	Span  Millis `json:"span_ms"`
+	Limit int    `json:"limit"` // rows, from 1 to 200
+	After string `json:"after"`
+	// Before is for the page before.
+	Before string `json:"before"`
+	Cells  int    `json:"cells"` // of a row, from 12 to 1000: what is closer together than a cell is shown as one
+	Zone   string `json:"zone"`
+}
+
+// TimelinePage shows jobs and time: what ran, what did not, and what is to come.
+type TimelinePage struct {
+	Head
+	Query        TimelineQuery `json:"query"`
+	From         Time          `json:"from"`
+	To           Time          `json:"to"`
+	Cell         Millis        `json:"cell_ms"` // the length of a cell
+	Total        int           `json:"total"`
+	Matching     int           `json:"matching"`
+	Rows         []TimelineRow `json:"rows"`
+	ClockChanges []ZoneChange  `json:"clock_changes"` // of the zones of these rows, in order
+	Next         string        `json:"next"`
+	Previous     string        `json:"previous"`
+}
+
+// ZoneChange is a change of a zone's clock.
+type ZoneChange struct {
+	At       Time   `json:"at"`
+	Timezone string `json:"timezone"`
+	Shift    Millis `json:"shift_ms"` // above 0 when the clock goes forward
+}
+
+// TimelineRow is a job on the timeline.
+type TimelineRow struct {
+	Job           string  `json:"job"`
+	ScheduleWords string  `json:"schedule_words"`
+	Timezone      string  `json:"timezone"`
+	States        []State `json:"states"`
+	Kept          Time    `json:"kept_since"` // nothing is known of the schedule's ticks before it; none when all is
+	Pauses        []Span  `json:"pauses"`     // in which it was paused, within the page
+	Items         []Item  `json:"items"`      // by their begin
+	Unread        string  `json:"unread"`     // why its history could not be read; "" when it was
+}
+
+// Span is a time from one instant to another.
+type Span struct {
+	From Time   `json:"from"`
+	To   Time   `json:"to"` // none while it lasts
+	By   string `json:"by"`
+	Why  string `json:"why"`
+}
+
+// ItemKind says what an [Item] shows.
+type ItemKind string
+
+// The kinds of items.
+const (
+	ItemRun     ItemKind = "run"     // a bar, from start to end: its Outcome is of a run, or "running"
+	ItemNone    ItemKind = "none"    // settled without a run: Outcome is skipped, missed, lost …
+	ItemWaiting ItemKind = "waiting" // open, and nobody runs it
+	ItemGap     ItemKind = "gap"     // due by the schedule, and the store has nothing of it
+	ItemComing  ItemKind = "coming"  // due later
+	ItemDense   ItemKind = "dense"   // several that are too close together to be shown apart
+)
+
+// Item is something on a row of the timeline.
+type Item struct {
+	Kind     ItemKind `json:"kind"`
+	From     Time     `json:"from"` // where it is drawn from
+	To       Time     `json:"to"`   // and to; equal to From for what has no length
+	Tick     Time     `json:"tick"` // to open why with; of several, the first of the worst
+	Outcome  string   `json:"outcome"`
+	Reason   string   `json:"reason"`
+	Replica  string   `json:"replica"`
+	Attempts int      `json:"attempts"`
+	// TakenOver are the instants at which another replica took the tick over.
+	TakenOver []Time         `json:"taken_over"`
+	Triggered bool           `json:"triggered"`
+	Count     int            `json:"count"`  // ticks that it stands for
+	Counts    map[string]int `json:"counts"` // of a dense one: by kind, and of those settled by outcome
+}
+
+// TimelineJobs returns the names of the jobs on the page that q asks for, whose histories are to be read for it.
+func TimelineJobs(s *Snapshot, q TimelineQuery) []string { return nil }
+
+// Timeline shows the jobs that q chooses, with the histories that fleet.Histories returns for [TimelineJobs].
+func Timeline(s *Snapshot, histories map[string]fleet.JobHistory, q TimelineQuery, now time.Time) TimelinePage {
+	return TimelinePage{Head: s.head(now), Query: q}
+}

@@ -1,0 +1,120 @@
+package console
+
+import (
+	"errors"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/console/internal/page"
+)
+
+func (q *request) static() *problem {
+	q.w.Header().Del("Cache-Control")
+	page.Static().ServeHTTP(q.w, q.r)
+	return nil
+}
+
+// orLogin sends a browser without a session to the login form, and answers others with the problem.
+func (q *request) orLogin(p *problem) *problem {
+	if p.Status != http.StatusUnauthorized || q.api || q.format != asHTML || q.r.Method != http.MethodGet && q.r.Method != http.MethodHead ||
+		len(q.r.Header.Values("Authorization")) > 0 {
+		return p
+	}
+	next := q.r.URL.Path
+	if q.r.URL.RawQuery != "" {
+		next += "?" + q.r.URL.RawQuery
+	}
+	q.redirect("/login?" + url.Values{"next": {next}}.Encode())
+	return nil
+}
+
+// redirect sends the browser to a path below the console.
+func (q *request) redirect(path string) {
+	q.w.Header().Set("Location", q.prefix+path)
+	q.w.WriteHeader(http.StatusSeeOther)
+}
+
+// safeNext returns where to go after a login: a path below the console, and no other site.
+func safeNext(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || !isClean(u.Path) || strings.ContainsAny(next, "\\\x00\r\n\t") {
+		return "/"
+	}
+	u.Fragment = ""
+	return u.String()
+}
+
+func (q *request) loginForm() *problem {
+	if q.c.tokens == nil {
+		return notFound("there is nothing to log in to: no tokens are configured")
+	}
+	v, err := q.values()
+	if err != nil {
+		return problemOf(err)
+	}
+	return q.write(http.StatusOK, page.LoginPage{Next: safeNext(v.Get("next"))})
+}
+
+// login begins a session for who knows a token.
+func (q *request) login() *problem {
+	if q.c.tokens == nil {
+		return notFound("there is nothing to log in to: no tokens are configured")
+	}
+	form, p := q.form("token", "next")
+	if p != nil {
+		return p
+	}
+	next, now := safeNext(form.Get("next")), time.Now()
+	if wait := q.c.logins.wait(q.r, now); wait > 0 {
+		p := newProblem(http.StatusTooManyRequests, "too many logins have failed: wait")
+		p.RetryMS = max(wait.Milliseconds(), 1)
+		if q.format != asHTML {
+			return p
+		}
+		p.headers(q.w.Header())
+		return q.write(p.Status, page.LoginPage{Next: next, Failed: p.Detail})
+	}
+	token, ok := q.c.tokens.find(strings.TrimSpace(form.Get("token")))
+	if !ok {
+		q.c.logins.failed(q.r, now)
+		q.c.options.logger.Warn("a login to the console failed", slog.String("address", peerOf(q.r)))
+		if q.format != asHTML {
+			return unauthorized("token: is not known")
+		}
+		return q.write(http.StatusUnauthorized, page.LoginPage{Next: next, Failed: "the token is not known"})
+	}
+	q.c.sessions.begin(q.w, q.r, strings.TrimSpace(form.Get("token")))
+	q.c.options.logger.Info("somebody has logged in to the console", slog.String("token", token.Name), slog.String("address", peerOf(q.r)))
+	q.redirect(next)
+	return nil
+}
+
+func (q *request) logout() *problem {
+	q.c.sessions.end(q.w, q.r)
+	q.redirect("/login")
+	return nil
+}
+
+// form reads the body as a form with these fields, each at most once.
+func (q *request) form(known ...string) (url.Values, *problem) {
+	mediaType, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
+	if err != nil || mediaType != "application/x-www-form-urlencoded" {
+		return nil, newProblem(http.StatusUnsupportedMediaType, "Content-Type: must be application/x-www-form-urlencoded")
+	}
+	if err := q.r.ParseForm(); err != nil {
+		return nil, bodyProblem(err)
+	}
+	return q.r.PostForm, checkFields(q.r.PostForm, known)
+}
+
+// bodyProblem returns the problem of a body that cannot be read.
+func bodyProblem(err error) *problem {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return newProblem(http.StatusRequestEntityTooLarge, "the body must have at most "+byteCount(tooLarge.Limit))
+	}
+	return badRequest(fault{Field: "body", Rule: "cannot be read: " + err.Error()})
+}

@@ -1,0 +1,72 @@
+package console
+
+import (
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// format is a form in which a page is shown.
+type format string
+
+const (
+	asHTML format = "text/html"
+	asJSON format = "application/json"
+	asText format = "text/plain"
+)
+
+// formatOf returns the form in which a request wants its answer. One whose path ends in .json or .txt says so; path is
+// without that. known reports whether a path is a page as it stands: names of jobs may end like that as well.
+func formatOf(r *http.Request, known func(path string) bool) (path string, f format, p *problem) {
+	path = r.URL.Path
+	for suffix, f := range map[string]format{".json": asJSON, ".txt": asText} {
+		if cut, ok := strings.CutSuffix(path, suffix); ok && cut != "" && !strings.HasSuffix(cut, "/") && !known(path) {
+			return cut, f, nil
+		}
+	}
+	f, ok := accepted(r.Header.Values("Accept"), asHTML, asJSON, asText)
+	if !ok {
+		return path, asJSON, newProblem(http.StatusNotAcceptable, "Accept: must allow text/html, application/json or text/plain")
+	}
+	return path, f, nil
+}
+
+// accepted returns the format that an Accept header likes best, of those offered: the first of them where it likes several
+// as much, or there is no header.
+func accepted(header []string, offered ...format) (best format, ok bool) {
+	text := strings.TrimSpace(strings.Join(header, ","))
+	if text == "" {
+		return offered[0], true
+	}
+	bestQuality := 0.0
+	for _, f := range offered {
+		if q := quality(text, string(f)); q > bestQuality {
+			best, bestQuality = f, q
+		}
+	}
+	return best, bestQuality > 0
+}
+
+// quality is how much an Accept header likes a media type, from 0 to 1: what its most exact range says.
+func quality(header, mediaType string) float64 {
+	group, _, _ := strings.Cut(mediaType, "/")
+	ranges := []string{mediaType, group + "/*", "*/*"} // from the most exact on
+	at, found := len(ranges), 0.0
+	for item := range strings.SplitSeq(header, ",") {
+		name, parameters, err := mime.ParseMediaType(item)
+		if err != nil {
+			continue
+		}
+		if i := slices.Index(ranges, name); i >= 0 && i < at {
+			at, found = i, 1
+			if q, given := parameters["q"]; given {
+				if found, err = strconv.ParseFloat(q, 64); err != nil || found < 0 || found > 1 {
+					found = 0
+				}
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,208 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/console/internal/view"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+// read returns the snapshot that the answer is made of. A program gets none that is stale: it may not look at what says so.
+func (q *request) read() (*reading, error) {
+	s, err := q.c.snapshot.get(q.r.Context())
+	if err == nil && s.Err != "" && q.api {
+		return nil, unavailable(s.Err, nil)
+	}
+	q.from = s
+	return s, err
+}
+
+// made reads the snapshot and the query, and makes a page of both.
+func made[Q, P any](q *request, parse func(v urlValues) (Q, error), show func(s *view.Snapshot, query Q, now time.Time) P) (any, error) {
+	query, s, err := asked(q, parse)
+	if err != nil {
+		return nil, err
+	}
+	return show(s.Snapshot, query, s.now()), nil
+}
+
+// asked reads the query, and then the snapshot.
+func asked[Q any](q *request, parse func(v urlValues) (Q, error)) (query Q, s *reading, err error) {
+	v, err := q.values()
+	if err != nil {
+		return query, nil, err
+	}
+	if query, err = parse(v); err != nil {
+		return query, nil, badQuery(err)
+	}
+	s, err = q.read()
+	return query, s, err
+}
+
+func (q *request) jobList() (any, error) { return made(q, view.ParseJobsQuery, view.Jobs) }
+
+func (q *request) replicas() (any, error) {
+	query, s, err := asked(q, view.ParseFleetQuery)
+	if err != nil {
+		return nil, err
+	}
+	with := *s.Snapshot
+	if with.Facts, err = q.c.facts.get(q.r.Context()); err != nil {
+		return nil, err
+	}
+	return view.Fleet(&with, query, s.now()), nil
+}
+
+func (q *request) lockList() (any, error) {
+	query, s, err := asked(q, view.ParseLocksQuery)
+	if err != nil {
+		return nil, err
+	}
+	with, err := q.withLocks(s)
+	if err != nil {
+		return nil, err
+	}
+	return view.Locks(with, query, s.now()), nil
+}
+
+func (q *request) withLocks(s *reading) (*view.Snapshot, error) {
+	list, err := q.c.locks.get(q.r.Context())
+	with := *s.Snapshot
+	with.Locks, with.LocksMore, with.NoLocks = list.locks, list.more, list.unsupported
+	return &with, err
+}
+
+func (q *request) timeline() (any, error) {
+	query, s, err := asked(q, view.ParseTimelineQuery)
+	if err != nil {
+		return nil, err
+	}
+	histories, err := q.c.historiesOf(q.r.Context(), view.TimelineJobs(s.Snapshot, query))
+	if err != nil {
+		return nil, err
+	}
+	return view.Timeline(s.Snapshot, histories, query, s.now()), nil
+}
+
+func (q *request) load() (any, error) {
+	query, s, err := asked(q, view.ParseLoadQuery)
+	if err != nil {
+		return nil, err
+	}
+	return view.Load(s.Snapshot, nil, query, s.now()), nil
+}
+
+func (q *request) job() (any, error) {
+	name, err := q.jobName()
+	if err != nil {
+		return nil, err
+	}
+	query, s, err := asked(q, view.ParseJobQuery)
+	if err != nil {
+		return nil, err
+	}
+	d, err := q.c.described.get(q.r.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	return view.Job(s.Snapshot, d, query, s.now()), nil
+}
+
+func (q *request) tick() (any, error) {
+	s, query, e, err := q.explain(q.r.PathValue("tick"))
+	if err != nil {
+		return nil, err
+	}
+	return view.Tick(s.Snapshot, e, query, s.now()), nil
+}
+
+func (q *request) why() (any, error) {
+	v, err := q.values()
+	if err != nil {
+		return nil, err
+	}
+	s, query, e, err := q.explain(v.Get("tick"))
+	if err != nil {
+		return nil, err
+	}
+	return view.Why(s.Snapshot, e, query, s.now()), nil
+}
+
+// explain asks what became of a tick of the job in the path.
+func (q *request) explain(tick string) (s *reading, query view.TickQuery, e fleet.Explanation, err error) {
+	query, s, err = asked(q, func(v urlValues) (view.TickQuery, error) {
+		v.Del("tick") // the one that was given
+		return view.ParseTickQuery(q.r.PathValue("job"), tick, v)
+	})
+	if err == nil {
+		e, err = q.c.fleet.Why(q.r.Context(), query.Job, s.job(query.Job), query.Tick.Time)
+	}
+	return s, query, e, err
+}
+
+// Reads of single jobs, which the callers of one moment share.
+
+// all is more outcomes than a store keeps, and comingTicks how many ticks to come a page can ask for.
+const (
+	all         = math.MaxInt
+	comingTicks = 100
+)
+
+func (c *Console) describe(ctx context.Context, name string) (fleet.Description, error) {
+	s, err := c.snapshot.get(ctx)
+	if err != nil {
+		return fleet.Description{}, err
+	}
+	return c.fleet.Describe(ctx, name, s.job(name), comingTicks, all)
+}
+
+func (c *Console) readHistory(ctx context.Context, name string) (fleet.JobHistory, error) {
+	list, err := c.fleet.Histories(ctx, []string{name})
+	return list[name], err
+}
+
+// historiesOf returns the histories of several jobs.
+func (c *Console) historiesOf(ctx context.Context, names []string) (map[string]fleet.JobHistory, error) {
+	return c.fleet.Histories(ctx, names)
+}
+
+func (c *Console) readFacts(ctx context.Context) ([]fleet.Fact, error) {
+	list, err := c.fleet.FleetFacts(ctx)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return list, err
+}
+
+func sortedByName(locks map[string]protocol.Lock) []protocol.Lock {
+	list := make([]protocol.Lock, 0, len(locks))
+	for _, l := range locks {
+		list = append(list, l)
+	}
+	slices.SortFunc(list, func(a, b protocol.Lock) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// marshal writes what is shown as JSON.
+func marshal(shown any) ([]byte, error) {
+	text, err := json.Marshal(shown)
+	return append(text, '\n'), err
+}
+
+// calendar is the coming ticks in the form that calendars subscribe to.
+func (q *request) calendar() *problem {
+	query, s, err := asked(q, view.ParseCalendarQuery)
+	if err != nil {
+		return problemOf(err)
+	}
+	q.send(http.StatusOK, "text/calendar; charset=utf-8", view.Calendar(s.Snapshot, query, s.now()))
+	return nil
+}

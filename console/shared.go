@@ -1,0 +1,146 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+const (
+	// readInterval is how long what was read from the store is shown before it is read again, and readShare the part of the
+	// time that reads may take: what takes longer to read is read less often.
+	readInterval = time.Second
+	readShare    = 5
+	// readTimeout bounds one read of the store.
+	readTimeout = 10 * time.Second
+)
+
+// errClosed is returned by a console that was closed.
+var errClosed = errors.New("console: closed")
+
+// background runs what outlives a request, until the console is closed.
+type background struct {
+	ctx    context.Context //nolint:containedctx // it ends with the console, not with a call
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex
+	running sync.WaitGroup
+	closed  bool
+}
+
+func newBackground() *background {
+	b := new(background)
+	b.ctx, b.cancel = context.WithCancelCause(context.Background())
+	return b
+}
+
+// do runs f in a goroutine of its own, and reports whether it does: not after close.
+func (b *background) do(f func(context.Context)) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.running.Go(func() { f(b.ctx) })
+	return true
+}
+
+// close ends the context of what runs, and waits for it.
+func (b *background) close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.cancel(errClosed)
+	b.running.Wait()
+}
+
+// shared reads a value for any number of callers: one read at a time, none that nobody has asked for, and a value that was
+// read a moment ago is not read again. It is safe for concurrent use.
+type shared[T any] struct {
+	read func(context.Context) (T, error)
+	in   *background
+
+	mu      sync.Mutex
+	version int           // rises when what was read before must not be used any more
+	pending chan struct{} // is closed when the read that is under way ends; nil while none is
+	last    result[T]
+}
+
+// result is what a read gave.
+type result[T any] struct {
+	value   T
+	err     error
+	version int
+	began   time.Time
+	took    time.Duration
+	done    bool // there was a read
+}
+
+// fresh reports whether no newer read is due.
+func (r *result[T]) fresh(version int, now time.Time) bool {
+	return r.done && r.version >= version && now.Sub(r.began) < r.interval()
+}
+
+// interval is the least time between two reads.
+func (r *result[T]) interval() time.Duration { return max(readInterval, readShare*r.took) }
+
+// get returns the value, as old as [readInterval] at most where reads are fast, or why there is none. The read does not end
+// with ctx: others may wait for it.
+func (s *shared[T]) get(ctx context.Context) (T, error) {
+	for {
+		s.mu.Lock()
+		if s.last.fresh(s.version, time.Now()) {
+			defer s.mu.Unlock()
+			return s.last.value, s.last.err
+		}
+		if s.pending == nil && !s.startLocked() {
+			defer s.mu.Unlock()
+			return s.last.value, errClosed
+		}
+		pending := s.pending
+		s.mu.Unlock()
+		select {
+		case <-pending:
+		case <-ctx.Done():
+			var none T
+			return none, context.Cause(ctx)
+		}
+	}
+}
+
+func (s *shared[T]) startLocked() bool {
+	pending, version := make(chan struct{}), s.version
+	ok := s.in.do(func(ctx context.Context) {
+		limited, cancel := context.WithTimeout(ctx, readTimeout)
+		defer cancel()
+		r := result[T]{began: time.Now(), version: version, done: true}
+		r.value, r.err = s.read(limited)
+		if ctx.Err() != nil {
+			r.err = errClosed
+		}
+		r.took = time.Since(r.began)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.last, s.pending = r, nil
+		close(pending)
+	})
+	if ok {
+		s.pending = pending
+	}
+	return ok
+}
+
+// expire makes the next get read again: something was changed.
+func (s *shared[T]) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+}
+
+// next returns how long to wait until a read is due.
+func (s *shared[T]) next() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(0, time.Until(s.last.began.Add(s.last.interval())))
+}

@@ -1,0 +1,234 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/jobs"
+)
+
+// streamRetry is when a browser connects again, in milliseconds.
+const streamRetry = 2000
+
+// streams counts the streams, and reads the fleet again and again while there are some.
+type streams struct {
+	mu   sync.Mutex
+	open int
+	stop context.CancelFunc // ends the reads; nil while there are none
+}
+
+// enter makes room for a stream, and reports whether there is.
+func (c *Console) enter() *problem {
+	c.streams.mu.Lock()
+	defer c.streams.mu.Unlock()
+	if c.streams.open >= c.options.limits.streams {
+		return unavailable(fmt.Sprintf("there are %d streams, which is the most", c.options.limits.streams), nil)
+	}
+	if c.streams.open == 0 {
+		ctx, cancel := context.WithCancel(c.background.ctx)
+		if !c.background.do(func(context.Context) { c.poll(ctx) }) {
+			cancel()
+			return problemOf(errClosed)
+		}
+		c.streams.stop = cancel
+	}
+	c.streams.open++
+	return nil
+}
+
+func (c *Console) leave() {
+	c.streams.mu.Lock()
+	defer c.streams.mu.Unlock()
+	if c.streams.open--; c.streams.open == 0 {
+		c.streams.stop()
+	}
+}
+
+// poll keeps the snapshot fresh until ctx ends, so that its changes are noticed.
+func (c *Console) poll(ctx context.Context) {
+	for ctx.Err() == nil {
+		_, _ = c.snapshot.get(ctx) // the next one may do better, and requests are answered with the error
+		t := time.NewTimer(max(c.snapshot.next(), readInterval/10))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+		}
+	}
+}
+
+// streamQuery says which events a stream has.
+type streamQuery struct {
+	after string // the id to resume from; empty: from now
+	job   string // only of this job; empty: all
+	brief bool   // for pages, which ask for what they show: an event says only that there was one
+}
+
+func parseStream(r *http.Request) (streamQuery, *problem) {
+	var q streamQuery
+	var faults []fault
+	values := r.URL.Query()
+	for name, list := range values {
+		switch {
+		case len(list) > 1:
+			faults = append(faults, fault{name, list[1], "must be given once"})
+		case name == "job" && !jobs.ValidName(list[0]):
+			faults = append(faults, fault{name, shortened(list[0]), jobs.NameRule})
+		case name != "job" && name != "after":
+			faults = append(faults, fault{shortened(name), shortened(list[0]), "is no parameter of this stream; there are: after, job"})
+		}
+	}
+	if faults != nil {
+		slices.SortFunc(faults, func(a, b fault) int { return cmp.Compare(a.Field, b.Field) })
+		return q, badRequest(faults...)
+	}
+	q.job, q.after = values.Get("job"), values.Get("after")
+	if id := r.Header.Get("Last-Event-ID"); id != "" { // a browser that connects again knows better than the URL
+		q.after = id
+	}
+	return q, nil
+}
+
+// stream serves events until the client is gone, the console is closed, or the caller may not read any more.
+func (q *request) stream(brief bool) *problem {
+	c, w, r := q.c, q.w, q.r
+	query, p := parseStream(r)
+	if p == nil {
+		p = c.enter()
+	}
+	if p != nil {
+		return p
+	}
+	defer c.leave()
+	query.brief = brief
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // a proxy must not hold events back
+	s := &eventStream{control: http.NewResponseController(w), w: w, query: query, log: c.events, writeTimeout: c.options.limits.streamWrite}
+	if err := s.control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	c.follow(r, s)
+	return nil
+}
+
+// follow sends what happens. Then the browser connects again with the id of the last event that it has.
+func (c *Console) follow(r *http.Request, s *eventStream) {
+	seq, err := s.begin()
+	ticker := time.NewTicker(c.options.limits.streamInterval)
+	defer ticker.Stop()
+	for err == nil {
+		events, more, known := s.log.after(seq)
+		if !known { // the stream was too slow for what is kept
+			seq, err = s.reset()
+			continue
+		}
+		if len(events) > 0 {
+			if err = s.send(events); err == nil {
+				seq = events[len(events)-1].seq
+			}
+			continue
+		}
+		select {
+		case <-more:
+		case <-ticker.C:
+			if _, p := c.authenticate(r); p != nil {
+				return // a token or session has ended
+			}
+			err = s.write(fmt.Sprintf(": still here\nid: %s\n\n", s.log.id(seq))) // also where nothing was of its job
+		case <-r.Context().Done():
+			return
+		case <-c.background.ctx.Done():
+			return
+		}
+	}
+}
+
+// eventStream is one stream of events.
+type eventStream struct {
+	control *http.ResponseController
+	w       http.ResponseWriter
+	query   streamQuery
+	log     *eventLog
+
+	writeTimeout time.Duration
+}
+
+// begin sends the first event, and returns the number of the event after which others follow: ready, or reset when some of
+// the events since the one that the client has are not known.
+func (s *eventStream) begin() (seq uint64, err error) {
+	if err := s.write(fmt.Sprintf("retry: %d\n\n", streamRetry)); err != nil {
+		return 0, err
+	}
+	if s.query.after == "" {
+		seq = s.log.last()
+		return seq, s.write(fmt.Sprintf("event: ready\nid: %s\ndata: {}\n\n", s.log.id(seq)))
+	}
+	if seq, ok := s.log.number(s.query.after); ok {
+		return seq, s.write(fmt.Sprintf("event: ready\nid: %s\ndata: {}\n\n", s.log.id(seq)))
+	}
+	return s.reset()
+}
+
+// reset says that events are missing: start over from what the API or the page shows now.
+func (s *eventStream) reset() (seq uint64, err error) {
+	seq = s.log.last()
+	return seq, s.write(fmt.Sprintf("event: reset\nid: %s\ndata: {}\n\n", s.log.id(seq)))
+}
+
+// send sends events. For a page those that wait are one.
+func (s *eventStream) send(events []event) error {
+	if s.query.brief {
+		for i := len(events) - 1; i >= 0; i-- {
+			if s.of(&events[i].change) {
+				return s.write(fmt.Sprintf("event: change\nid: %s\ndata: {}\n\n", s.log.id(events[len(events)-1].seq)))
+			}
+		}
+		return nil
+	}
+	for _, e := range events {
+		if !s.of(&e.change) {
+			continue
+		}
+		data := e.data
+		if s.query.job != "" {
+			data = s.only(e.change)
+		}
+		if err := s.write(fmt.Sprintf("event: change\nid: %s\ndata: %s\n\n", s.log.id(e.seq), data)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// of reports whether the stream shows a change.
+func (s *eventStream) of(c *change) bool {
+	return s.query.job == "" || slices.ContainsFunc(c.Jobs, func(j jobChange) bool { return j.Job == s.query.job })
+}
+
+// only returns the part of a change that is about the job of the stream.
+func (s *eventStream) only(c change) []byte {
+	i := slices.IndexFunc(c.Jobs, func(j jobChange) bool { return j.Job == s.query.job })
+	c.Jobs, c.Replicas = c.Jobs[i:i+1], []replicaChange{}
+	data, _ := json.Marshal(c) //nolint:errchkjson // of strings, numbers and times: it cannot fail
+	return data
+}
+
+// write sends text at once. The server's own limit for an answer, which a stream outlasts, does not hold.
+func (s *eventStream) write(text string) error {
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}

@@ -1,0 +1,119 @@
+package console
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/solotick/solotick/console/internal/page"
+	"github.com/solotick/solotick/console/internal/view"
+	"github.com/solotick/solotick/internal/joined"
+	"github.com/solotick/solotick/jobs"
+)
+
+type urlValues = url.Values
+
+// write answers with what is shown, in the form that the request wants.
+func (q *request) write(status int, shown any) *problem {
+	var body bytes.Buffer
+	var err error
+	switch q.format {
+	case asJSON:
+		var text []byte
+		text, err = marshal(shown)
+		body.Write(text)
+	case asText:
+		shown, ok := shown.(view.Page)
+		if !ok {
+			return newProblem(http.StatusNotAcceptable, "this has no form as plain text")
+		}
+		err = shown.WriteText(&body)
+	case asHTML:
+		err = page.Render(&body, q.context(), shown)
+	}
+	if err != nil {
+		q.c.options.logger.Error("a page cannot be written", slog.String("path", q.r.URL.Path), slog.Any("error", err))
+		return newProblem(http.StatusInternalServerError, "this page cannot be written; the log says why")
+	}
+	contentType := string(q.format)
+	if q.format != asJSON {
+		contentType += "; charset=utf-8"
+	}
+	q.send(status, contentType, body.Bytes())
+	return nil
+}
+
+func (q *request) send(status int, contentType string, body []byte) {
+	q.w.Header().Set("Content-Type", contentType)
+	q.w.WriteHeader(status)
+	if q.r.Method != http.MethodHead {
+		_, _ = q.w.Write(body) // the client may be gone
+	}
+}
+
+// context is what a page needs besides what it shows.
+func (q *request) context() page.Context {
+	v, _ := url.ParseQuery(q.r.URL.RawQuery) // what is wrong with it was said before, or nothing of it is shown
+	c := page.Context{
+		Prefix: q.prefix, Path: q.r.URL.Path, Query: v, Lang: page.Language(q.r.Header.Get("Accept-Language"), v.Get("lang")), Zone: v.Get("zone"),
+		Namespace: q.c.fleet.Namespace(), Login: q.c.tokens != nil, Operate: q.c.may(q.caller, Operate) == nil,
+	}
+	if c.Login {
+		c.User = q.caller.Name
+	}
+	if q.from != nil {
+		c.Now = q.from.now()
+		c.Events = q.prefix + "/events?after=" + q.c.events.id(q.from.seq)
+	}
+	return c
+}
+
+// writeProblem answers with a problem.
+func (q *request) writeProblem(p *problem) {
+	if q.format == asJSON {
+		p.write(q.w)
+		return
+	}
+	p.headers(q.w.Header())
+	if q.format == asText {
+		q.send(p.Status, string(asText)+"; charset=utf-8", []byte(p.Error()+"\n"))
+		return
+	}
+	shown := page.ErrorPage{Status: p.Status, Title: p.Title, Detail: p.Detail}
+	for _, f := range p.Errors {
+		shown.Faults = append(shown.Faults, page.Fault(f))
+	}
+	if q.write(p.Status, shown) != nil {
+		p.write(q.w)
+	}
+}
+
+// badQuery returns the problem of a query with faults.
+func badQuery(err error) *problem {
+	var faults []fault
+	for _, err := range joined.Errors(err) {
+		if f, ok := errors.AsType[*jobs.Fault](err); ok {
+			faults = append(faults, fault{f.Field, f.Value, f.Rule})
+			continue
+		}
+		faults = append(faults, fault{Field: "query", Rule: err.Error()})
+	}
+	return badRequest(faults...)
+}
+
+// shortened returns the beginning of a text from elsewhere, for a message.
+func shortened(s string) string {
+	const most = 80
+	if len(s) > most {
+		s = s[:most]
+		for len(s) > 0 && !utf8.ValidString(s) && len(s) > most-utf8.UTFMax {
+			s = s[:len(s)-1]
+		}
+		s += "..."
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

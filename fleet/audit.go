@@ -1,0 +1,62 @@
+package fleet
+
+import (
+	"context"
+	"hash/fnv"
+	"strconv"
+
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+// AuditLog is a page of the audit log: what people did to the fleet, newest first. Facts have no other kinds than triggered,
+// paused, resumed, cancelled, repaired, forgotten and released.
+type AuditLog struct {
+	Facts  []Fact
+	Next   string // the cursor of what is older; empty when nothing is
+	Used   int    // bytes that the whole log takes in the store
+	Budget int    // bytes that it may take: then the oldest acts are removed
+}
+
+// The limits of [Fleet.Audit], in acts, and of [Fleet.SetAuditBudget], in bytes.
+const (
+	MaxAuditPage       = protocol.MaxAuditPage
+	MinAuditBudget     = protocol.MinAuditBudget
+	DefaultAuditBudget = protocol.DefaultAuditBudget
+	MaxAuditBudget     = protocol.MaxAuditBudget
+)
+
+// ErrCursor is matched by the error of [Fleet.Audit] for a cursor that it has not returned.
+var ErrCursor = protocol.ErrCursor
+
+// Audit returns n acts of people, newest first, whatever they were asked for by, and whether or not their jobs and locks are
+// still there: n from 1 to [MaxAuditPage]. The cursor is empty at first, and then the Next of the page before; acts that come
+// meanwhile do not move older ones to other pages. It matches [errors.ErrUnsupported] where the store keeps no audit log.
+func (f *Fleet) Audit(ctx context.Context, cursor string, n int) (AuditLog, error) {
+	log, err := ability[protocol.AuditLog](f.store, "keep an audit log", "protocol.AuditLog")
+	if err != nil {
+		return AuditLog{}, err
+	}
+	page, err := log.Audit(ctx, cursor, n)
+	if err != nil {
+		return AuditLog{}, err
+	}
+	return AuditLog{Facts: factsOf(page.Entries), Next: page.Next, Used: page.Used, Budget: page.Budget}, nil
+}
+
+// SetAuditBudget sets how many bytes the audit log may take in the store, for the whole fleet and lasting: from
+// [MinAuditBudget] to [MaxAuditBudget]. An act takes 200 to 300 bytes, and its reason. When the budget gets smaller the oldest
+// acts are removed at once.
+func (f *Fleet) SetAuditBudget(ctx context.Context, bytes int) error {
+	log, err := ability[protocol.AuditLog](f.store, "keep an audit log", "protocol.AuditLog")
+	if err != nil {
+		return err
+	}
+	return log.SetAuditBudget(ctx, bytes)
+}
+
+// auditRequest identifies an act among those of all jobs.
+func (f Fact) auditRequest() string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(f.Job))
+	return f.Request() + "-" + strconv.FormatUint(h.Sum64(), 36)
+}

@@ -1,0 +1,59 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// In says in one sentence what f is about, with times in a zone.
+func (f Fact) In(zone *time.Location) string {
+	when := func(t time.Time) string {
+		if t.IsZero() {
+			return "an unknown time"
+		}
+		return t.In(zone).Format(layout(dateLayout, t))
+	}
+	because := quotedBare(f.Why)
+	switch f.Kind {
+	case FactTriggered:
+		text := fmt.Sprintf("%s triggered it: the tick of %s", f.By, when(f.Tick))
+		if f.Key != "" {
+			text += fmt.Sprintf(", with key %q", f.Key)
+		}
+		return text + "."
+	case FactPaused:
+		return fmt.Sprintf("%s paused it%s.", f.By, because)
+	case FactResumed:
+		return fmt.Sprintf("%s resumed it, which %s had paused at %s%s.", f.By, f.Pauser, when(f.From), because)
+	case FactTakeover:
+		what := "the tick of " + when(f.Tick)
+		if f.Tick.IsZero() {
+			what = "the leader task"
+		}
+		if f.Released {
+			return fmt.Sprintf("%s took %s over from %s, which had given it up.", f.By, what, f.Replica)
+		}
+		return fmt.Sprintf("%s took %s over from %s, whose lease had run out at %s.", f.By, what, f.Replica, when(f.To))
+	case FactEdited:
+		if f.Before == "" {
+			return fmt.Sprintf("%s was the first to bring the schedule %s.", f.By, f.Schedule)
+		}
+		return fmt.Sprintf("%s was the first to bring the schedule %s, in place of %s.", f.By, f.Schedule, f.Before)
+	case FactRepaired:
+		return fmt.Sprintf("%s brought the watermark back from %s, which lay in the future.", f.By, when(f.To))
+	case FactForgotten:
+		return fmt.Sprintf("%s removed the record of %s.", f.By, f.Job)
+	case FactAway:
+		return fmt.Sprintf("The store did not answer %s from %s to %s.", f.By, when(f.From), when(f.To))
+	case FactAbsent:
+		who := "replica"
+		if len(f.Groups) > 0 {
+			who = "replica of " + groupNames(f.Groups)
+		}
+		return fmt.Sprintf("No %s was alive from %s, when the last heartbeat came from %s, to %s, when that of %s came.", who, when(f.From), f.Replica, when(f.To), f.By)
+	case FactHeld:
+		return fmt.Sprintf("%s claimed nothing from %s to %s, since %s.", f.By, when(f.From), when(f.To), doubt(f.Step))
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s: %s", Words(string(f.Kind)), f.By))
+}

@@ -1,0 +1,190 @@
+package heartbeat
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+// JobSets keeps sets of jobs in a store, and reads those that heartbeats name: each distinct set once. It is safe for
+// concurrent use.
+type JobSets struct {
+	store protocol.Sets // nil where the store keeps none
+
+	mu    sync.Mutex
+	known map[string]map[string]string // jobs with their revisions, by digest
+
+	publishing sync.Mutex // guards what follows
+	own        map[string]string
+	pieces     [][]byte
+	kept       time.Time // when the store was seen to keep all pieces
+}
+
+const (
+	// inlineJobs is how many jobs a heartbeat lists itself: that is shorter than to name a set, which has to be kept.
+	inlineJobs = 8
+	// setLife is for how long the store keeps a set after the last who used it, and setCheck how often each looks whether it does.
+	setLife  = 2 * time.Hour
+	setCheck = 30 * time.Second
+	// mostSets bounds those that are known: a fleet has a few, one for each release and set of groups.
+	mostSets = 64
+)
+
+// NewJobSets returns one that knows no sets.
+func NewJobSets(store protocol.Store) *JobSets {
+	s := &JobSets{known: map[string]map[string]string{}}
+	s.store, _ = store.(protocol.Sets)
+	return s
+}
+
+// Publish keeps a replica's jobs in the store, and returns the digest for its heartbeat; "" when the heartbeat lists the
+// jobs itself: where they are few, or the store keeps no sets. Call it for each heartbeat: it looks from time to time
+// whether the store still has the set, and puts what the store lost. With an error others may not know the jobs yet; the next
+// call tries again. The map must not be changed afterwards.
+func (s *JobSets) Publish(ctx context.Context, jobs map[string]string) (digest string, err error) {
+	if s.store == nil || len(jobs) <= inlineJobs {
+		return "", nil
+	}
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	if s.pieces == nil || !same(s.own, jobs) {
+		pieces, err := encodeJobs(jobs)
+		if err != nil {
+			return "", err
+		}
+		s.own, s.pieces, s.kept = jobs, pieces, time.Time{}
+		s.learn(protocol.SetDigest(pieces[0]), jobs)
+	}
+	digest = protocol.SetDigest(s.pieces[0])
+	if !s.kept.IsZero() && time.Since(s.kept) < setCheck {
+		return digest, nil
+	}
+	if err := s.keep(ctx); err != nil {
+		return digest, err
+	}
+	s.kept = time.Now()
+	return digest, nil
+}
+
+// keep extends the life of the published pieces, and puts those that the store does not have: the root last.
+func (s *JobSets) keep(ctx context.Context) error {
+	for _, some := range slices.Backward(slices.Collect(slices.Chunk(s.pieces, protocol.MaxSetsAtOnce))) {
+		digests := make([]string, len(some))
+		for i, piece := range some {
+			digests[i] = protocol.SetDigest(piece)
+		}
+		kept, err := s.store.KeepSets(ctx, digests, setLife)
+		if err != nil {
+			return err
+		}
+		for i, piece := range slices.Backward(some) {
+			if kept[i] {
+				continue
+			}
+			if err := s.store.PutSet(ctx, piece, setLife); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Resolve fills in the jobs of the replicas that name a set: replicas of one set share one map, which must not be changed.
+// Where the store has no such set, because it has lost it or not got it yet, the jobs stay unknown, and the next call asks
+// again. It returns the first error of the store; known sets are filled in all the same.
+func (s *JobSets) Resolve(ctx context.Context, replicas []Replica) error {
+	var err error
+	asked := map[string]bool{}
+	for i := range replicas {
+		r := &replicas[i]
+		if r.Set == "" || r.Jobs != nil {
+			continue
+		}
+		if r.Jobs = s.jobsOf(r.Set); r.Jobs != nil || s.store == nil || asked[r.Set] {
+			continue
+		}
+		asked[r.Set] = true
+		jobs, fault := s.read(ctx, r.Set)
+		switch {
+		case fault != nil && !errors.Is(fault, errJobSet) && err == nil:
+			err = fault
+		case jobs != nil:
+			r.Jobs = s.learn(r.Set, jobs)
+		}
+	}
+	return err
+}
+
+// read reads a set; nil when the store does not have all of it.
+func (s *JobSets) read(ctx context.Context, digest string) (map[string]string, error) {
+	pieces, err := s.get(ctx, []string{digest})
+	if err != nil || pieces == nil {
+		return nil, err
+	}
+	parts, root, err := partsOf(pieces[0])
+	if err != nil {
+		return nil, err
+	}
+	if root {
+		if pieces, err = s.get(ctx, parts); err != nil || pieces == nil {
+			return nil, err
+		}
+	}
+	jobs := map[string]string{}
+	for _, piece := range pieces {
+		if err := decodePart(piece, jobs); err != nil {
+			return nil, err
+		}
+	}
+	return jobs, nil
+}
+
+// get returns sets; nil when one of them is missing, or is not what its digest says.
+func (s *JobSets) get(ctx context.Context, digests []string) (pieces [][]byte, err error) {
+	for some := range slices.Chunk(digests, protocol.MaxSetsAtOnce) {
+		if protocol.CheckDigests(some, setLife) != nil {
+			return nil, errJobSet
+		}
+		list, err := s.store.GetSets(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for i, piece := range list {
+			if piece == nil || protocol.SetDigest(piece) != some[i] {
+				return nil, nil
+			}
+		}
+		pieces = append(pieces, list...)
+	}
+	return pieces, nil
+}
+
+func (s *JobSets) jobsOf(digest string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[digest]
+}
+
+// learn takes in a set, unless it is known, and returns the map that is.
+func (s *JobSets) learn(digest string, jobs map[string]string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) >= mostSets {
+		clear(s.known)
+	}
+	if _, ok := s.known[digest]; !ok {
+		s.known[digest] = jobs
+	}
+	return s.known[digest]
+}
+
+// same reports whether both are one map, or equal.
+func same(a, b map[string]string) bool {
+	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() || maps.Equal(a, b)
+}

@@ -1,0 +1,191 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+// The audit log is a chain of parts, each the list of a key of its own, so that an entry costs a short list however long the
+// log is, and the oldest part goes as a whole. The value of the key auditPrefix says which parts there are.
+const (
+	auditPrefix = "audit:"
+	// auditPart is how many entries a part gets before the next one begins. Others may add some meanwhile: the list of a
+	// part keeps four times as many.
+	auditPart = 64
+	// auditPartBytes is how many bytes it gets at most. So many of the budget are kept for the part that is written.
+	auditPartBytes = protocol.MinAuditBudget / 8
+)
+
+// auditHead says which parts the log has.
+type auditHead struct {
+	Budget int   `json:"budget,omitempty"` // 0: the default
+	First  int   `json:"first,omitempty"`  // the oldest part
+	Sizes  []int `json:"sizes,omitempty"`  // of the parts from First on, in bytes, without the newest part
+
+	version Version
+}
+
+func (h *auditHead) newest() int { return h.First + len(h.Sizes) }
+
+func (h *auditHead) budget() int {
+	if h.Budget == 0 {
+		return protocol.DefaultAuditBudget
+	}
+	return h.Budget
+}
+
+// used is how many bytes all parts but the newest have.
+func (h *auditHead) used() (bytes int) {
+	for _, size := range h.Sizes {
+		bytes += size
+	}
+	return bytes
+}
+
+// isFull reports whether a part has as much as it is to have.
+func isFull(part []Entry) bool {
+	const longest = protocol.MaxNoteText + 128 + protocol.EntryOverhead
+	return len(part) >= auditPart || sizeOf(part)+longest > auditPartBytes
+}
+
+// trim drops parts until the rest is within the budget, and returns those that it has dropped.
+func (h *auditHead) trim() (dropped []int) {
+	for len(h.Sizes) > 0 && h.used() > h.budget()-auditPartBytes {
+		dropped = append(dropped, h.First)
+		h.First, h.Sizes = h.First+1, h.Sizes[1:]
+	}
+	return dropped
+}
+
+func sizeOf(list []Entry) (bytes int) {
+	for _, e := range list {
+		bytes += len(e.ID) + len(e.Text) + protocol.EntryOverhead
+	}
+	return bytes
+}
+
+func auditKey(part int) string { return auditPrefix + strconv.Itoa(part) }
+
+// AppendAudit implements [protocol.AuditLog].
+func (s *Session) AppendAudit(ctx context.Context, request string, text []byte) error {
+	if err := protocol.CheckNote("", request, text); err != nil {
+		return err
+	}
+	entry := Entry{ID: request, Text: slices.Clone(text), Max: 4 * auditPart}
+	return s.onAudit(ctx, "append to the audit log", func(h auditHead) (done bool, err error) {
+		key := auditKey(h.newest())
+		results, err := s.doAll(ctx, Op{Key: key, Append: []Entry{entry}}, Op{Key: key, Newest: 4 * auditPart}, Op{Key: auditPrefix})
+		if err != nil {
+			return false, err
+		}
+		switch present, err := readHead(results[2].Value); {
+		case err != nil:
+			return false, err
+		case present.First > h.newest(): // the part was dropped meanwhile: nobody would find the entry
+			return false, s.dropAudit(ctx, []int{h.newest()})
+		case present.version == h.version && isFull(results[1].List):
+			h.Sizes = append(h.Sizes, sizeOf(results[1].List))
+			_, _ = s.writeHead(ctx, h) // otherwise the next to append begins the next part
+		}
+		return true, nil
+	})
+}
+
+// SetAuditBudget implements [protocol.AuditLog].
+func (s *Session) SetAuditBudget(ctx context.Context, bytes int) error {
+	if err := protocol.CheckAuditBudget(bytes); err != nil {
+		return err
+	}
+	return s.onAudit(ctx, "set the budget of the audit log", func(h auditHead) (done bool, err error) {
+		if h.budget() == bytes {
+			return true, nil
+		}
+		h.Budget = bytes
+		return s.writeHead(ctx, h)
+	})
+}
+
+// onAudit calls do with the present head until it is done, one call at a time in this process.
+func (s *Session) onAudit(ctx context.Context, what string, do func(auditHead) (done bool, err error)) error {
+	give, err := s.queue.Take(ctx, auditPrefix)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	defer give()
+	for try := range tries {
+		err := s.pause(ctx, try)
+		var h auditHead
+		if err == nil {
+			h, err = s.readAuditHead(ctx)
+		}
+		done := false
+		if err == nil {
+			done, err = do(h)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if done {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: others changed it each of %d times that it was to be changed", what, tries)
+}
+
+func (s *Session) readAuditHead(ctx context.Context) (auditHead, error) {
+	results, err := s.doAll(ctx, Op{Key: auditPrefix})
+	if err != nil {
+		return auditHead{}, err
+	}
+	return readHead(results[0].Value)
+}
+
+func readHead(v Value) (h auditHead, err error) {
+	if v.Version == (Version{}) {
+		return h, nil
+	}
+	if err := json.Unmarshal(v.Data, &h); err != nil {
+		return h, fmt.Errorf("%w: %s: %w", protocol.ErrRecord, auditPrefix, err)
+	}
+	h.version = v.Version
+	return h, nil
+}
+
+// writeHead drops what is past the budget, and writes the head if nobody has changed it since it was read. The parts go
+// first: they would be left over if this process ended in between.
+func (s *Session) writeHead(ctx context.Context, h auditHead) (done bool, err error) {
+	if err := s.dropAudit(ctx, h.trim()); err != nil {
+		return false, err
+	}
+	data, err := json.Marshal(h)
+	if err != nil {
+		return false, err
+	}
+	results, err := s.doAll(ctx, Op{Key: auditPrefix, Change: &Change{From: h.version, ID: s.nextID(), Data: data, Essential: true}})
+	return err == nil && results[0].Status == Done, err
+}
+
+func (s *Session) dropAudit(ctx context.Context, parts []int) error {
+	ops := make([]Op, len(parts))
+	for i, part := range parts {
+		ops[i] = Op{Key: auditKey(part), Change: &Change{ID: s.nextID(), Essential: true}}
+	}
+	_, err := s.doAll(ctx, ops...)
+	return err
+}
+
+// doAll carries out operations, and returns the first error of any.
+func (s *Session) doAll(ctx context.Context, ops ...Op) ([]Result, error) {
+	results := s.medium().Do(ctx, ops)
+	for _, res := range results {
+		if res.Err != nil {
+			return nil, res.Err
+		}
+	}
+	return results, nil
+}

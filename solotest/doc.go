@@ -1,0 +1,34 @@
+// Package solotest tests a job against the faults of a fleet, in one process and in virtual time.
+//
+//	func TestInvoicesSurviveADeadReplica(t *testing.T) {
+//		solotest.Run(t, 3, func(t *testing.T, f *solotest.Fleet) {
+//			gate := f.Gate()
+//			f.Func("invoices", "@every 1m", invoices(gate.WriteOnce)) // the code under test
+//			gate.After(1, f.Kill)                                     // the replica dies after its first write
+//			f.Advance(5*time.Minute + 30*time.Second)
+//			f.AssertOnce("invoices", f.Began().Add(time.Minute), f.Now())
+//			gate.AssertOnce()
+//		})
+//	}
+//
+// A Fleet has replicas named r1, r2 and so on, over one store in memory, in a testing/synctest
+// bubble: a day takes a moment. Each replica has its own way to the store.
+//
+//	Cut, Heal      its calls fail, as with a broken network
+//	LoseReplies    its calls are done, and it never learns so
+//	Pause, Resume  it freezes, as with SIGSTOP or a long garbage collection
+//	Kill           it is gone, as with kill -9
+//	Forget         the store loses everything
+//	StepClock      the store's clock steps
+//
+// A [Gate] is what the job writes to, such as a table. It is what makes a frozen replica real: a
+// write that was about to happen waits until the replica goes on, and then happens whatever the
+// context says, as it would in a process that was stopped between its last look at the lease and
+// the write. A gate refuses stale tokens, if the job gives it one.
+//
+// What it cannot do: goroutines of a frozen or killed replica go on between their writes, since
+// they share the process. What they do besides calling the gate is not held back.
+//
+// The replicas' own clocks have no fault of their own, since a scheduler never asks them for the
+// time of day: what a wrong clock can do to a fleet is done by the store's.
+package solotest
