@@ -39,6 +39,7 @@ type contender struct {
 	rest      rest                   // between two decisions
 	waiting   *waitingTick           // that was answered last to have to wait; nil for none
 	notBefore int64                  // no new tick is claimed before this
+	blocked   int64                  // until when an earlier tick is in the way of the next one, as far as is known
 	open      looks                  // at ticks that others hold or held, or that wait
 	running   map[int64]*lease.Lease // by this replica; nil before the first
 	short     int64                  // when the oldest tick was due that found no room since the contender rested; 0 when none did
@@ -87,7 +88,7 @@ func (c *contender) policiesLocked() *policies {
 
 // handlerLocked makes what runs a tick: see chain.NewThen.
 func (c *contender) handlerLocked() func(ctx context.Context, run jobs.Run, then func(error)) {
-	return chain.NewThen(c.job, chain.Hooks{OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
+	return chain.NewThen(c.job, chain.Hooks{Wrappers: c.s.wrappers, OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
 }
 
 // setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.
@@ -168,6 +169,7 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 	if c.rest.state == blocked {
 		c.cursor.blocked, wake = now, true
 	}
+	c.blocked = min(c.blocked, now)
 	for i := range c.open {
 		if l := &c.open[i]; l.waits { // for this one, perhaps
 			l.at, wake = now, true

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/solotick/solotick/jobs"
 )
@@ -13,11 +14,14 @@ type definition struct {
 	spec     *jobs.Spec // what decides about its ticks and runs; nothing that names or describes it
 	revision string
 	ticks    *ticks
+
+	knownSince *time.Time // since when this replica has it
 }
 
 // common holds the parts of definitions that many jobs of a replica share: thousands of jobs have a few policies and
 // schedules. The zero value has none.
 type common struct {
+	began *time.Time
 	specs []*jobs.Spec
 	ticks map[string]*ticks // by time zone and schedule
 }
@@ -26,7 +30,11 @@ type common struct {
 const mostSpecs = 8
 
 func (k *common) define(job *jobs.Job) *definition {
-	return &definition{job: job, spec: k.specOf(job), revision: job.Revision(), ticks: k.ticksOf(job)}
+	if k.began == nil {
+		now := time.Now()
+		k.began = &now
+	}
+	return &definition{job: job, spec: k.specOf(job), revision: job.Revision(), ticks: k.ticksOf(job), knownSince: k.began}
 }
 
 func (k *common) specOf(job *jobs.Job) *jobs.Spec {
