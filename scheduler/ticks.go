@@ -1,10 +1,9 @@
 package scheduler
 
 import (
-	"hash/fnv"
-	"strconv"
 	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -17,16 +16,8 @@ func (d *definition) tickAfter(after int64) int64 {
 	return t.UnixMilli()
 }
 
-// due is when a tick is to start. The jitter depends on nothing but the job and the tick: it is the same everywhere.
-func (d *definition) due(tick int64) int64 {
-	jitter := d.spec.Jitter.Milliseconds()
-	if jitter <= 0 {
-		return tick
-	}
-	h := fnv.New64a()
-	_, _ = h.Write(strconv.AppendInt([]byte(d.spec.Name), tick, 10))
-	return tick + int64(h.Sum64()%uint64(jitter+1))
-}
+// due is when a tick is to start.
+func (d *definition) due(tick int64) int64 { return wire.Due(d.spec.Name, tick, d.spec.Jitter) }
 
 // inTurn reports whether a tick of the job has to wait for one before it that runs.
 func (d *definition) inTurn() bool {
