@@ -50,6 +50,9 @@ func (c *contender) claimedLocked(r *request, a reply) {
 	if !r.overtaken { // else what it would wait for may have happened
 		c.rest = restOf(answer, now)
 	}
+	if answer.Status == protocol.Busy {
+		c.blocked = now + ms(answer.Remaining)
+	}
 	c.waitedLocked(r, answer.Status == protocol.Busy, now)
 }
 

@@ -45,6 +45,7 @@ type contender struct {
 	rest      rest                   // between two decisions
 	waiting   waitingTick            // that was answered last to have to wait
 	notBefore int64                  // no new tick is claimed before this
+	blocked   int64                  // until when an earlier tick is in the way of the next one, as far as is known
 	open      map[int64]look         // ticks that others hold or held, or that wait
 	running   map[int64]*lease.Lease // by this replica
 	short     int64                  // when the oldest tick was due that found no room since the contender rested; 0 when none did
@@ -59,10 +60,11 @@ type contender struct {
 
 // definition is a job as this replica knows it. It is never changed, only replaced.
 type definition struct {
-	job      *jobs.Job
-	spec     jobs.Spec
-	revision string
-	handle   func(ctx context.Context, run jobs.Run, then func(error)) // see chain.NewThen
+	job        *jobs.Job
+	spec       jobs.Spec
+	revision   string
+	knownSince time.Time                                                 // since when this replica has it
+	handle     func(ctx context.Context, run jobs.Run, then func(error)) // see chain.NewThen
 }
 
 // record holds the known parts of a job's record besides its ticks.
@@ -85,13 +87,13 @@ func newContender(s *Scheduler, job *jobs.Job) *contender {
 
 // defineLocked makes the contender one of this job.
 func (c *contender) defineLocked(job *jobs.Job) {
-	c.definition = &definition{job: job, spec: job.Spec(), revision: job.Revision(), handle: c.chain(job)}
+	c.definition = &definition{job: job, spec: job.Spec(), revision: job.Revision(), handle: c.chain(job), knownSince: time.Now()}
 	c.policies = &policies{spec: &c.spec, tickAfter: c.tickAfter, due: c.due}
 	c.ranking, c.defined = nil, false
 }
 
 func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run, then func(error)) {
-	return chain.NewThen(job, chain.Hooks{OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
+	return chain.NewThen(job, chain.Hooks{Wrappers: c.s.wrappers, OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
 }
 
 // setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.
@@ -172,6 +174,7 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 	if c.rest.state == blocked {
 		c.cursor.blocked, wake = now, true
 	}
+	c.blocked = min(c.blocked, now)
 	for t, l := range c.open {
 		if l.waits { // for this one, perhaps
 			l.at = now

@@ -142,6 +142,9 @@ func (c *contender) learn(r report, from string) {
 			delete(c.open, r.tick)
 		}
 	case progressBusy:
+		if r.tick >= c.nextLocked() { // the grants before it may be reported later
+			c.blocked = max(c.blocked, until)
+		}
 		if r.tick == c.upcomingLocked() && c.placeLocked().rank > 0 {
 			c.from = max(c.from, until)
 		}

@@ -46,7 +46,7 @@ func newLeader(s *Scheduler, job *jobs.Job) *leader {
 
 // setHandler makes the next call of a handler one of job's, which is defined as the one before.
 func (l *leader) setHandler(job *jobs.Job) {
-	handler := chain.Recover(job.Handler())
+	handler := chain.Recover(chain.Wrapped(job.Handler(), l.s.wrappers))
 	l.handler.Store(&handler)
 }
 

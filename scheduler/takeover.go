@@ -11,11 +11,12 @@ import (
 // look says when to look after a tick that is open, and that this replica does not run.
 type look struct {
 	at        int64
-	waits     bool // it was not granted yet, and is to start when those before it have ended
-	triggered bool // and was not claimed yet: no answer can say that it is not open
-	released  bool // it may be free though its lease has not run out
-	putOff    int  // how often it was left to its holder for a moment though its lease had run out
-	short     bool // there was no room for its run
+	waits     bool  // it was not granted yet, and is to start when those before it have ended
+	triggered bool  // and was not claimed yet: no answer can say that it is not open
+	released  bool  // it may be free though its lease has not run out
+	putOff    int   // how often it was left to its holder for a moment though its lease had run out
+	short     bool  // there was no room for its run
+	free      int64 // since when nobody is known to run it, though it could begin; 0 before it was looked after
 }
 
 // woken takes in that something of what it waits for may have happened: one of the job's ticks is free, or has ended, or
@@ -110,8 +111,11 @@ func (c *contender) takeOverLocked(tick, now int64) *request {
 	defer func() { c.open[tick] = l }()
 	l.short = false
 	if l.waits && c.inTurn() && c.runsLocked() { // it still has to wait
-		l.at = now + ms(c.s.ttl/2)
+		l.at, l.free = now+ms(c.s.ttl/2), 0
 		return nil
+	}
+	if l.free == 0 {
+		l.free = min(max(l.at, 1), now)
 	}
 	wait := c.leaveLocked(&l)
 	if !l.waits { // what waits was never granted

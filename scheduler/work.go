@@ -96,7 +96,7 @@ func (c *contender) claimTickLocked(d decision, now int64) *request {
 	if d.overlap == protocol.OverlapWait && c.runsLocked() { // the answer is known: it is busy
 		c.cursor = c.cursor.planned(d)
 		c.cursor.blocked = now
-		c.rest = rest{blocked, now + ms(c.s.ttl/2)}
+		c.rest, c.blocked = rest{blocked, now + ms(c.s.ttl/2)}, now+ms(c.s.ttl)
 		c.s.report(report{kind: progressBusy, job: c.name, tick: d.tick, until: now + ms(c.s.ttl)})
 		return nil
 	}
