@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // WriteText implements [Page].
@@ -17,7 +18,7 @@ func (p JobsPage) WriteText(w io.Writer) error {
 	for _, j := range p.Jobs {
 		row := []string{j.Job, j.ScheduleWords, j.Timezone, states(j.States), strip(j.Strip), "", "", t.at(j.Next, j.Timezone), "", j.doing(&t), j.served(), j.note(&t)}
 		if j.LastRun != nil {
-			row[5], row[6] = t.at(Time{j.LastRun.Moment()}, j.Timezone), fleet.Words(string(j.LastRun.Outcome))
+			row[5], row[6] = t.at(Time{j.LastRun.Moment()}, j.Timezone), wire.Words(string(j.LastRun.Outcome))
 		}
 		if !j.Next.IsZero() {
 			row[8] = rough(j.NextIn)
@@ -137,7 +138,7 @@ func (p JobPage) WriteText(w io.Writer) error {
 var historyHeadings = []string{"TICK", "OUTCOME", "STARTED", "TOOK", "REPLICA", "TOKEN", "ATTEMPTS", "REASON", "ERROR"}
 
 func (t *textWriter) historyRow(e fleet.Entry, zone string) []string {
-	row := []string{t.at(Time{e.Scheduled}, zone), fleet.Words(string(e.Outcome)), "", "", e.Replica, "", "", fleet.Words(e.Reason), ""}
+	row := []string{t.at(Time{e.Scheduled}, zone), wire.Words(string(e.Outcome)), "", "", e.Replica, "", "", wire.Words(e.Reason), ""}
 	if e.IsRange() {
 		row[0] = t.at(Time{e.From}, zone) + " to " + row[0]
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // textWriter writes a page as text. It keeps the first error, and what it writes has no control characters but line ends.
@@ -105,7 +105,7 @@ func rough(m Millis) string {
 func states(list []State) string {
 	words := make([]string, len(list))
 	for i, s := range list {
-		words[i] = fleet.Words(string(s))
+		words[i] = wire.Words(string(s))
 	}
 	return strings.Join(words, ", ")
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // WriteText implements [Page].
@@ -20,7 +20,7 @@ func (p TickPage) text(t *textWriter) {
 	t.head(p.Head, p.Job)
 	t.fact("tick", t.at(p.Tick, p.Timezone))
 	t.fact("id", p.ID)
-	t.fact("verdict", fleet.Words(string(p.Verdict)))
+	t.fact("verdict", wire.Words(string(p.Verdict)))
 	for i, line := range strings.Split(p.Text, "\n") {
 		t.fact([]string{"what", ""}[min(i, 1)], line)
 	}
@@ -31,7 +31,7 @@ func (p TickPage) text(t *textWriter) {
 	for _, a := range p.Attempts {
 		rows = append(rows, []string{
 			strconv.Itoa(a.Number), a.Replica, strconv.FormatInt(a.Token, 10), t.at(a.Granted, p.Timezone), t.at(a.Started, p.Timezone),
-			t.at(a.Ended, p.Timezone), rough(a.Took), fleet.Words(a.End), a.NextBy, a.Error,
+			t.at(a.Ended, p.Timezone), rough(a.Took), wire.Words(a.End), a.NextBy, a.Error,
 		})
 	}
 	t.line("")
@@ -46,7 +46,7 @@ func (p WhyPage) WriteText(w io.Writer) error {
 	t.fact("remedy", p.Remedy)
 	rows := [][]string{{"ASKED", "AT", "ANSWER", "WHY"}}
 	for _, a := range p.Asked {
-		rows = append(rows, []string{a.By, t.at(a.At, p.Timezone), fleet.Words(string(a.Answer)), a.Text})
+		rows = append(rows, []string{a.By, t.at(a.At, p.Timezone), wire.Words(string(a.Answer)), a.Text})
 	}
 	t.line("")
 	t.table(rows)
