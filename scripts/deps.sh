@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, and, where they
-# are to be had, the servers that the fences are tested against: PostgreSQL and MariaDB.
+# Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, Chromium, and,
+# where they are to be had, the servers that the fences are tested against: PostgreSQL and MariaDB.
 set -eu
 
 cc=$(go env CC)
@@ -20,6 +20,7 @@ there() {
 missing= # what the tests cannot do without
 databases= # what some of them are skipped without
 there redis-server || missing="$missing redis-server"
+there chromium || there chromium-browser || there google-chrome || missing="$missing chromium"
 { there postgres && there initdb; } || databases="$databases postgresql"
 there mariadbd || databases="$databases mariadb-server-core"
 tool= # what the tests of deploy/ cannot do without
@@ -28,8 +29,8 @@ if [ -z "$missing$databases$tool" ]; then
 	exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "deps: missing:$missing$tool$databases, and no apt-get: install Redis 7.0 and Prometheus, and for the tests of package fence" \
-		"PostgreSQL 12 and MariaDB 10.5, or later (brew install redis prometheus postgresql mariadb, dnf install redis ...)" >&2
+	echo "deps: missing:$missing$tool$databases, and no apt-get: install Redis 7.0, Chromium, Prometheus, and for the tests of package fence" \
+		"PostgreSQL 12 and MariaDB 10.5, or later (brew install redis chromium prometheus postgresql mariadb, dnf install redis ...)" >&2
 	[ -z "$missing$tool" ]
 	exit
 fi

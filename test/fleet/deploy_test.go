@@ -83,7 +83,7 @@ func (e exported) faults(query string) (faults []string) {
 				faults = append(faults, s[1]+" has no label "+m[1])
 				continue
 			}
-			for _, value := range strings.Split(m[3], "|") {
+			for value := range strings.SplitSeq(m[3], "|") {
 				if !strings.HasPrefix(value, "$") && !slices.Contains(values, value) {
 					faults = append(faults, s[1]+" has no "+m[1]+" "+value)
 				}
@@ -91,7 +91,7 @@ func (e exported) faults(query string) (faults []string) {
 		}
 	}
 	for _, g := range grouping.FindAllStringSubmatch(query, -1) {
-		for _, label := range strings.Split(g[1], ",") {
+		for label := range strings.SplitSeq(g[1], ",") {
 			if !slices.Contains(labels, strings.TrimSpace(label)) {
 				faults = append(faults, "nothing in "+query+" has a label "+label)
 			}
