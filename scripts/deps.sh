@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, and, where they
-# are to be had, the servers that the fences are tested against: PostgreSQL and MariaDB.
+# Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, Chromium, and,
+# where they are to be had, the servers that the fences are tested against: PostgreSQL and MariaDB.
 set -eu
 
 cc=$(go env CC)
@@ -20,14 +20,15 @@ there() {
 missing= # what the tests cannot do without
 databases= # what some of them are skipped without
 there redis-server || missing="$missing redis-server"
+there chromium || there chromium-browser || there google-chrome || missing="$missing chromium"
 { there postgres && there initdb; } || databases="$databases postgresql"
 there mariadbd || databases="$databases mariadb-server-core"
 if [ -z "$missing$databases" ]; then
 	exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "deps: missing:$missing$databases, and no apt-get: install Redis 7.0, and for the tests of package fence" \
-		"PostgreSQL 12 and MariaDB 10.5, or later (brew install redis postgresql mariadb, dnf install redis ...)" >&2
+	echo "deps: missing:$missing$databases, and no apt-get: install Redis 7.0, Chromium, and for the tests of package fence" \
+		"PostgreSQL 12 and MariaDB 10.5, or later (brew install redis chromium postgresql mariadb, dnf install redis ...)" >&2
 	[ -z "$missing" ]
 	exit
 fi
