@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // In says in one sentence what f is about, with times in a zone.
@@ -60,5 +62,5 @@ func (f Fact) In(zone *time.Location) string {
 	case FactHeld:
 		return fmt.Sprintf("%s claimed nothing from %s to %s, since %s.", f.By, when(f.From), when(f.To), doubt(f.Step))
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s: %s", Words(string(f.Kind)), f.By))
+	return strings.TrimSpace(fmt.Sprintf("%s: %s", wire.Words(string(f.Kind)), f.By))
 }

@@ -48,12 +48,12 @@ func overdue(a awaited) int64 {
 
 // overdueLocked returns for how long the job has been overdue, as far as this replica knows, in ms.
 func (c *contender) overdueLocked() int64 {
-	now, known := c.s.clock.ms(), c.s.clock.msAt(c.knownSince)
+	now, known := c.s.clock.ms(), c.s.clock.msAt(*c.knownSince)
 	if c.s.lookedAt.Load() == 0 { // the store has never said its time: this machine's has to do
 		now, known = time.Now().UnixMilli(), c.knownSince.UnixMilli()
 	}
 	a := awaited{
-		now: now, grace: c.policies.grace(), edited: c.policies.edited, blocked: c.blocked,
+		now: now, grace: c.policiesLocked().grace(), edited: c.edited, blocked: c.blocked,
 		paused: c.spec.Paused || c.paused != nil,
 	}
 	next := c.nextLocked()

@@ -55,12 +55,15 @@ type Scheduler struct {
 	wrappers []chain.Wrapper
 
 	updating   sync.Mutex
+	common     common // guarded by updating
 	jobs       atomic.Pointer[jobSet]
 	announces  chan struct{} // of size 1: a heartbeat is to be sent now
 	looks      chan struct{} // of size 1: the store's clock is to be looked at now
 	firstLooks chan struct{} // of size 1: full while a look decides whether the clock is trusted at the start, which asks the store
 	seen       FleetSeen     // the last
-	living     atomic.Int32  // replicas that were seen last
+	seenBy     *jobSet       // what it was made for, with these members; nil where others may make a difference
+	seenKinds  map[memberKind]bool
+	living     atomic.Int32 // replicas that were seen last
 	facts      *facts
 	instances  instances     // of this replica's id
 	heartbeats heartbeats    // of the members
@@ -355,7 +358,7 @@ func (s *Scheduler) loop(ctx context.Context) {
 		var next int64
 		now := s.clock.ms()
 		due, next = s.timers.due(now, due)
-		s.queue.add(due)
+		s.queue.add(stillDue(due, now))
 		if next != 0 && next <= now {
 			continue // there are more
 		}
