@@ -19,6 +19,8 @@ type Renewal struct {
 	Took                 time.Duration // the round trip; 0 when there was none
 	Err                  error         // one of the failures
 	Expired              []*LostError  // leases that were lost since they could not be renewed in time
+	// Margins has, for each lease that was kept, the time that was left until its deadline when the answer came.
+	Margins []time.Duration
 }
 
 const (
@@ -173,7 +175,7 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 	sent := at(began)
 	answers := k.ask(ctx, due)
 	cancel()
-	r := Renewal{Took: time.Since(began)}
+	r := Renewal{Took: time.Since(began), Margins: make([]time.Duration, 0, len(due))}
 
 	var told []*Lease
 	k.mu.Lock()
@@ -187,6 +189,7 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 		switch err := answers[i]; {
 		case err == nil:
 			r.Kept++
+			r.Margins = append(r.Margins, max(t.until(l.end()), 0))
 			if k.extendLocked(l, sent, t) && len(l.listeners) > 0 {
 				told = append(told, l)
 			}

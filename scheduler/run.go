@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
@@ -40,7 +39,7 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	c.working.Add(1)
 	s.working.add()
 	s.ending.add()
-	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, room: c.takeRoomLocked(), work: c.handle, about: jobs.Run{
+	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, room: c.takeRoomLocked(), work: c.handlerLocked(), about: jobs.Run{
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
 	}}
@@ -145,7 +144,7 @@ func (r *run) stopped() bool {
 // end settles the tick, with what people will want to know of the run.
 func (r *run) end(outcome protocol.Outcome) error {
 	s := r.c.s
-	note := fleet.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy()}
+	note := wire.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy()}
 	if r.err != nil {
 		note.Error = r.err.Error()
 	}

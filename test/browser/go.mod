@@ -7,6 +7,7 @@ replace github.com/solotick/solotick => ../../
 require (
 	github.com/solotick/solotick v0.0.0
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/mod v0.42.0
 )
 
 require (

@@ -151,7 +151,7 @@ func (p *tab) eval(expression string) any {
 			Exception struct{ Description string }
 		}
 	}
-	require.NoError(p.t, json.Unmarshal(p.do("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}), &r))
+	require.NoError(p.t, json.Unmarshal(p.do("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true, "allowUnsafeEvalBlockedByCSP": false}), &r))
 	if r.ExceptionDetails != nil {
 		require.FailNow(p.t, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -44,7 +45,7 @@ func (c *cli) cancel() *cobra.Command {
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "cancel every tick of the job that runs or waits")
 	w.flags(cmd, "wait until the run has ended, and print its outcome; exit 1 unless it is cancelled")
 	actFlags(cmd, &act)
@@ -66,7 +67,7 @@ func (c *cli) cancelJob(
 	done := make([]fleet.Cancelled, 0, len(ticks))
 	var faults []error
 	for _, tick := range ticks {
-		d, err := a.fleet.Cancel(ctx, name, tick, act)
+		d, err := a.ask.Cancel(ctx, name, tick, act)
 		if err != nil {
 			return a.explain(name, err)
 		}
@@ -81,7 +82,7 @@ func (c *cli) cancelJob(
 			}
 			d.Entry = &e
 			if e.Outcome != protocol.OutcomeCancelled {
-				faults = append(faults, fmt.Errorf("%s was settled as %s", d.ID, fleet.Words(string(e.Outcome))))
+				faults = append(faults, fmt.Errorf("%s was settled as %s", d.ID, wire.Words(string(e.Outcome))))
 			}
 		}
 		done = append(done, d)
@@ -104,7 +105,7 @@ func (a *client) cancellable(ctx context.Context, name string, job *jobs.Job, ti
 		t, err := a.tick(ctx, name, tick[0], job)
 		return []time.Time{t}, err
 	}
-	open, err := a.fleet.Open(ctx, name)
+	open, err := a.ask.Open(ctx, name)
 	if err != nil {
 		return nil, a.explain(name, err)
 	}
@@ -147,7 +148,7 @@ func cancelText(d fleet.Cancelled, by string, zone *time.Location) string {
 	}
 	switch {
 	case d.Entry != nil:
-		return fmt.Sprintf("%s: %s on %s after %s", tick, fleet.Words(string(d.Entry.Outcome)), d.Entry.Replica, d.Entry.Took().Round(time.Millisecond))
+		return fmt.Sprintf("%s: %s on %s after %s", tick, wire.Words(string(d.Entry.Outcome)), d.Entry.Replica, d.Entry.Took().Round(time.Millisecond))
 	case d.Status == protocol.CancelPending:
 		return fmt.Sprintf("%s: cancelled%s; %s is notified, and has at most %s to end it", tick, before, d.Replica, d.Remaining.Round(100*time.Millisecond))
 	}

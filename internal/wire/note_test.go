@@ -1,4 +1,4 @@
-package fleet_test
+package wire_test
 
 import (
 	"fmt"
@@ -10,25 +10,25 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func TestANoteIsReadAsItWasWritten(t *testing.T) {
-	for _, n := range []fleet.Note{
+	for _, n := range []wire.Note{
 		{},
 		{Started: time.UnixMilli(1795175158387).UTC()},
 		{Reason: "misfire", Count: 12},
 		{Started: time.UnixMilli(1).UTC(), Error: "exit status 1: \"no\nsuch\tfile\" {<&>}"},
 	} {
-		require.Equal(t, n, fleet.ParseNote(n.String()))
+		require.Equal(t, n, wire.ParseNote(n.String()))
 	}
-	require.Empty(t, fleet.Note{}.String())
+	require.Empty(t, wire.Note{}.String())
 }
 
 func TestNotesOfStoresBecomeReasons(t *testing.T) {
 	for _, word := range []string{protocol.NoteOverlap, protocol.NotePaused, protocol.NoteNewer, protocol.NoteExpired, "", "{not json"} {
-		require.Equal(t, fleet.Note{Reason: word}, fleet.ParseNote(word))
+		require.Equal(t, wire.Note{Reason: word}, wire.ParseNote(word))
 	}
 }
 
@@ -40,21 +40,21 @@ func TestNoteNeverOutgrowsTheStoreAndStaysReadable(t *testing.T) {
 		"not utf8": strings.Repeat("x\xff", 5000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := fleet.Note{Started: time.UnixMilli(1795175158387), Reason: "takeovers", Count: 100_000, Error: text}
+			n := wire.Note{Started: time.UnixMilli(1795175158387), Reason: "takeovers", Count: 100_000, Error: text}
 			written := n.String()
 			require.LessOrEqual(t, len(written), protocol.MaxNote)
 			require.Equal(t, written, protocol.Cut(written, protocol.MaxNote), "a store does not cut it")
-			read := fleet.ParseNote(written)
+			read := wire.ParseNote(written)
 			require.Equal(t, n.Reason, read.Reason)
 			require.GreaterOrEqual(t, len(read.Error), 100)
 			require.True(t, utf8.ValidString(read.Error))
 		})
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		n := fleet.Note{Error: rapid.String().Draw(t, "error"), Reason: rapid.StringMatching("[a-z_]{0,20}").Draw(t, "reason")}
+		n := wire.Note{Error: rapid.String().Draw(t, "error"), Reason: rapid.StringMatching("[a-z_]{0,20}").Draw(t, "reason")}
 		written := n.String()
 		require.LessOrEqual(t, len(written), protocol.MaxNote)
-		read := fleet.ParseNote(written)
+		read := wire.ParseNote(written)
 		require.Equal(t, n.Reason, read.Reason)
 		require.Equal(t, strings.ToValidUTF8(n.Error, "\uFFFD"), read.Error)
 	})
@@ -73,10 +73,10 @@ func TestNoteKeepsTheLastLinesOfAnError(t *testing.T) {
 				lines = append(lines, fmt.Sprintf(line, i))
 			}
 			lines = append(lines, "FATAL: the reason")
-			n := fleet.Note{Started: time.UnixMilli(1795175158387).UTC(), By: "ops", Error: what + "\n" + strings.Join(lines, "\n")}
+			n := wire.Note{Started: time.UnixMilli(1795175158387).UTC(), By: "ops", Error: what + "\n" + strings.Join(lines, "\n")}
 			written := n.String()
 			require.LessOrEqual(t, len(written), protocol.MaxNote)
-			read := fleet.ParseNote(written)
+			read := wire.ParseNote(written)
 			kept, ok := strings.CutPrefix(read.Error, what+"\n[...]\n")
 			require.True(t, ok, "what failed, and that something was cut: %q", read.Error[:100])
 			require.GreaterOrEqual(t, len(kept), 2<<10)
@@ -87,7 +87,7 @@ func TestNoteKeepsTheLastLinesOfAnError(t *testing.T) {
 }
 
 func TestNoteKeepsBothEndsOfALongLine(t *testing.T) {
-	read := fleet.ParseNote(fleet.Note{Error: "begin " + strings.Repeat("日", 5000) + " end"}.String())
+	read := wire.ParseNote(wire.Note{Error: "begin " + strings.Repeat("日", 5000) + " end"}.String())
 	require.True(t, strings.HasPrefix(read.Error, "begin 日"))
 	require.True(t, strings.HasSuffix(read.Error, "日 end"))
 	require.Contains(t, read.Error, "\n[...]\n日")
@@ -95,6 +95,6 @@ func TestNoteKeepsBothEndsOfALongLine(t *testing.T) {
 }
 
 func TestNotesOfEarlierVersionsAreRead(t *testing.T) {
-	require.Equal(t, fleet.Note{Started: time.UnixMilli(7).UTC(), Error: "exit\n1"},
-		fleet.ParseNote(`{"started":7,"error":"exit\n1"}`))
+	require.Equal(t, wire.Note{Started: time.UnixMilli(7).UTC(), Error: "exit\n1"},
+		wire.ParseNote(`{"started":7,"error":"exit\n1"}`))
 }
