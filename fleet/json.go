@@ -265,7 +265,7 @@ type descriptionJSON struct {
 	Now       stamp  `json:"now"`
 	jobStatusJSON
 	Policies    *policiesJSON            `json:"policies"`
-	Definitions []revisionJSON         `json:"definitions"`
+	Definitions []revisionJSON           `json:"definitions"`
 	Differences []string                 `json:"differences"`
 	Coming      []stamp                  `json:"coming"`
 	Outcomes    []Entry                  `json:"outcomes"`

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -139,8 +140,8 @@ func Why(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) WhyPage {
 	p := WhyPage{TickPage: Tick(s, e, q, now), Policy: e.Policy, Remedy: e.Remedy}
 	zone := zoneOf(q.Zone, p.Timezone)
 	p.Asked = answers(e, zone)
-	switch e.Verdict {
-	case fleet.Undecided, fleet.Future, fleet.Verdict(fleet.Waiting), fleet.Verdict(fleet.Free):
+	open := []fleet.Verdict{fleet.Undecided, fleet.Future, fleet.Verdict(fleet.Waiting), fleet.Verdict(fleet.Free)}
+	if slices.Contains(open, e.Verdict) {
 		p.Asked = append(p.Asked, s.candidates(e.Job)...)
 	}
 	return p
