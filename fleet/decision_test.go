@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -70,10 +71,10 @@ func TestWhyNamesThePolicyThatDecided(t *testing.T) {
 func TestFactsAreSentences(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for want, f := range map[string]fleet.Fact{
-		`ann paused it because "the books".`: {Kind: fleet.FactPaused, By: "ann", Why: "the books"},
-		`web-2 took the tick of 2026-11-20 13:00:00 +0100 over from web-1, whose lease had run out at 2026-11-20 13:00:00 +0100.`: {Kind: fleet.FactTakeover, By: "web-2", Replica: "web-1", Tick: at, To: at},
-		`web-2 took the leader task over from web-1, which had given it up.`:                                                      {Kind: fleet.FactTakeover, By: "web-2", Replica: "web-1", Released: true},
-		`The store did not answer web-1 from 2026-11-20 13:00:00 +0100 to 2026-11-20 13:00:00 +0100.`:                             {Kind: fleet.FactAway, By: "web-1", From: at, To: at},
+		`ann paused it because "the books".`: {Kind: wire.FactPaused, By: "ann", Why: "the books"},
+		`web-2 took the tick of 2026-11-20 13:00:00 +0100 over from web-1, whose lease had run out at 2026-11-20 13:00:00 +0100.`: {Kind: wire.FactTakeover, By: "web-2", Replica: "web-1", Tick: at, To: at},
+		`web-2 took the leader task over from web-1, which had given it up.`:                                                      {Kind: wire.FactTakeover, By: "web-2", Replica: "web-1", Released: true},
+		`The store did not answer web-1 from 2026-11-20 13:00:00 +0100 to 2026-11-20 13:00:00 +0100.`:                             {Kind: wire.FactAway, By: "web-1", From: at, To: at},
 		`of a later version: ann`: {Kind: "of_a_later_version", By: "ann"},
 	} {
 		require.Equal(t, want, f.In(time.FixedZone("", 3600)))
