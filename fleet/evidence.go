@@ -28,6 +28,7 @@ func annotate(list []Entry, facts []Fact) []Entry {
 			continue
 		}
 		e.Holders = holders(facts, e.Scheduled)
+		e.Runs = withHolders(e.Runs, e.Holders)
 		for _, f := range facts {
 			if f.Kind == FactTriggered && f.Tick.Equal(e.Scheduled) { // the oldest is who opened it
 				e.TriggeredBy, e.Key = f.By, f.Key

@@ -49,10 +49,11 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 		TriggeredBy string           `json:"triggered_by"`
 		Key         string           `json:"trigger_key"`
 		Holders     []Holder         `json:"former_holders"`
+		Runs        []Run            `json:"runs"`
 	}{
 		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
 		e.Took().Milliseconds(), e.Replica, e.Remaining.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
-		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...),
+		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...), append([]Run{}, e.Runs...),
 	})
 }
 
@@ -136,6 +137,21 @@ func (a AuditLog) MarshalJSON() ([]byte, error) {
 		Used   int    `json:"used_bytes"`
 		Budget int    `json:"budget_bytes"`
 	}{append([]Fact{}, a.Facts...), a.Next, a.Used, a.Budget})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r Run) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Attempt  int    `json:"attempt"`
+		Replica  string `json:"replica"`
+		Token    int64  `json:"token"`
+		Started  stamp  `json:"started"`
+		Ended    stamp  `json:"ended"`
+		End      string `json:"end"`
+		Error    string `json:"error"`
+		Renewals int    `json:"renewals"`
+		Margin   int64  `json:"margin_ms"`
+	}{r.Attempt, r.Replica, r.Token, stamp(r.Started), stamp(r.Ended), r.End, r.Error, r.Renewals, r.Margin.Milliseconds()})
 }
 
 // MarshalJSON implements [json.Marshaler].

@@ -19,6 +19,8 @@ type Renewal struct {
 	Took                 time.Duration // the round trip; 0 when there was none
 	Err                  error         // one of the failures
 	Expired              []*LostError  // leases that were lost since they could not be renewed in time
+	// Margins are how much time was left to the deadline of each of the leases kept, when the answer came; above 0.
+	Margins []time.Duration
 }
 
 const (
@@ -173,7 +175,7 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 	sent := at(began)
 	answers := k.ask(ctx, due)
 	cancel()
-	r := Renewal{Took: time.Since(began)}
+	r := Renewal{Took: time.Since(began), Margins: make([]time.Duration, 0, len(due))}
 
 	var told []*Lease
 	k.mu.Lock()
@@ -187,7 +189,11 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 		switch err := answers[i]; {
 		case err == nil:
 			r.Kept++
-			if k.extendLocked(l, sent, t) && len(l.listeners) > 0 {
+			left, extended := k.extendLocked(l, sent, t)
+			if extended {
+				r.Margins = append(r.Margins, left)
+			}
+			if extended && len(l.listeners) > 0 {
 				told = append(told, l)
 			}
 		case errors.Is(err, ErrFenced):
@@ -254,16 +260,19 @@ func (k *Renewer) ask(ctx context.Context, due []*Lease) []error {
 }
 
 // extendLocked takes in a renewal that was sent then and answered at t. An answer after the deadline is too late: the
-// lease has ended, even if the timer that says so has not fired yet.
-func (k *Renewer) extendLocked(l *Lease, sent, t instant) bool {
-	extended := l.end() > t
-	if extended {
+// lease has ended, even if the timer that says so has not fired yet. What was left until then is returned.
+func (k *Renewer) extendLocked(l *Lease, sent, t instant) (left time.Duration, extended bool) {
+	left = t.until(l.end())
+	if extended = left > 0; extended {
+		if l.renewals++; l.least == 0 || left < l.least {
+			l.least = left
+		}
 		l.deadline.Store(int64(max(l.end(), min(sent.add(l.grant.TTL-margin(l.grant.TTL)), l.heldUntil))))
 		l.failures, l.last = 0, nil
 		l.renewAt = sent.add(renewAfter(l.grant.TTL))
 	}
 	heap.Fix(&k.leases, l.index)
-	return extended
+	return left, extended
 }
 
 // againLocked has another try after a renewal that failed.
@@ -277,7 +286,10 @@ func (k *Renewer) againLocked(l *Lease, t instant) {
 // renewed takes in a renewal that the renewer did not send.
 func (k *Renewer) renewed(l *Lease, sent instant) {
 	k.mu.Lock()
-	extended := l.index >= 0 && k.extendLocked(l, sent, now())
+	extended := false
+	if l.index >= 0 {
+		_, extended = k.extendLocked(l, sent, now())
+	}
 	k.mu.Unlock()
 	if extended {
 		l.notify()

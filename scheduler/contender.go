@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
@@ -47,6 +46,7 @@ type contender struct {
 	notBefore int64                  // no new tick is claimed before this
 	open      map[int64]look         // ticks that others hold or held, or that wait
 	running   map[int64]*lease.Lease // by this replica
+	retried   map[int64]retries      // by token, of what this replica runs
 	short     int64                  // when the oldest tick was due that found no room since the contender rested; 0 when none did
 	room      int                    // what it holds for claims whose answer is not known
 
@@ -183,19 +183,5 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 	}
 	if wake {
 		c.pokeLocked()
-	}
-}
-
-func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
-	c.s.observe(RunRetried{Run: run, Err: err, Wait: wait})
-}
-
-// recordAttempt records a retry in the store, so that a takeover counts on from it. The lease is good whether or not
-// that works.
-func (c *contender) recordAttempt(ctx context.Context, run jobs.Run) {
-	if l, ok := run.Lease.(*lease.Lease); ok {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		_ = l.SetAttempt(ctx, run.Attempt)
 	}
 }
