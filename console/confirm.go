@@ -252,7 +252,7 @@ var releaseFields = []string{"name", "token", "reason"}
 
 func parseRelease(v url.Values) (o releaseOrder, p *problem) {
 	var faults []fault
-	o.name, o.reason = v.Get("name"), strings.TrimSpace(v.Get("reason"))
+	o.name, o.reason = v.Get("name"), oneLine(v.Get("reason"))
 	if !protocol.ValidName(o.name) {
 		faults = append(faults, fault{"name", shortened(o.name), protocol.NameRule})
 	}

@@ -45,6 +45,7 @@ type options struct {
 	readOnly bool
 	prefix   string
 	logger   *slog.Logger
+	limits   limits
 }
 
 // Option changes a default of [New].
@@ -79,7 +80,9 @@ func WithLogger(logger *slog.Logger) Option { return func(o *options) { o.logger
 // New makes a console of the fleet that shares a store. It reads nothing from the store until a request does. The error
 // joins every fault of the options.
 func New(store lease.Store, opts ...Option) (*Console, error) {
-	c := &Console{options: options{jobs: func() []*jobs.Job { return nil }, logger: slog.New(slog.DiscardHandler)}, store: store}
+	c := &Console{store: store, options: options{
+		jobs: func() []*jobs.Job { return nil }, logger: slog.New(slog.DiscardHandler), limits: defaultLimits,
+	}}
 	var faults []error
 	for i, opt := range opts {
 		if opt == nil {
@@ -132,7 +135,15 @@ func (o *options) check() error {
 // a server unless this is called, for example by [http.Server.RegisterOnShutdown]. It can be called more than once.
 func (c *Console) Close() { c.background.close() }
 
-const (
-	maxBody      = 64 << 10
-	requestLimit = 15 * time.Second // of a request that is no stream
-)
+// maxBody bounds the body of a request, in bytes.
+const maxBody = 64 << 10
+
+// limits are bounds that tests lower.
+type limits struct {
+	streams        int           // at once
+	streamInterval time.Duration // how often a stream says something, so that a peer that is gone is noticed
+	streamWrite    time.Duration // of one write to a stream: a reader that is slower than that is dropped
+	request        time.Duration // of one that is no stream
+}
+
+var defaultLimits = limits{streams: 2000, streamInterval: 15 * time.Second, streamWrite: 10 * time.Second, request: 15 * time.Second}

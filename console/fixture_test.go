@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -60,7 +61,7 @@ func withTokens() console.Option {
 func registryOf(t *testing.T, names ...string) *jobs.Registry {
 	registry := new(jobs.Registry)
 	for _, name := range names {
-		job, err := jobs.New(name, "*/5 * * * *", func(context.Context, jobs.Run) error { return nil })
+		job, err := jobs.New(name, "0 0 1 1 *", func(context.Context, jobs.Run) error { return nil })
 		require.NoError(t, err)
 		require.NoError(t, registry.Add(job))
 	}
@@ -168,7 +169,7 @@ func (s *faultyStore) claim(t require.TestingT, job string) protocol.Grant {
 	ctx := context.Background()
 	now, _, err := s.Store.Time(ctx)
 	require.NoError(t, err)
-	_, err = s.Sync(ctx, []protocol.Sync{{Name: job, Watermark: now.Add(-time.Hour).UnixMilli(), Schedule: "UTC */5 * * * *"}})
+	_, err = s.Sync(ctx, []protocol.Sync{{Name: job, Watermark: now.Add(-time.Hour).UnixMilli(), Schedule: "UTC 0 0 1 1 *"}})
 	require.NoError(t, err)
 	r, err := s.Store.Inspect(ctx, job)
 	require.NoError(t, err)
@@ -178,3 +179,20 @@ func (s *faultyStore) claim(t require.TestingT, job string) protocol.Grant {
 	require.Equal(t, protocol.Granted, a.Status)
 	return protocol.Grant{Name: job, Tick: tick, Holder: "worker-1", Request: "r", Token: a.Token, Attempt: 1, TTL: time.Minute}
 }
+
+// logTo logs to a text.
+func logTo(w io.Writer) console.Option {
+	return console.WithLogger(slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})))
+}
+
+// remove makes the store forget a job.
+func (s *faultyStore) remove(t require.TestingT, job string) {
+	ctx := context.Background()
+	r, err := s.Store.Inspect(ctx, job)
+	require.NoError(t, err)
+	a, err := s.Remove(ctx, protocol.Remove{Name: job, Watermark: r.Watermark, Token: r.Token})
+	require.NoError(t, err)
+	require.Equal(t, protocol.RecordRemoved, a.Status)
+}
+
+func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }

@@ -72,7 +72,7 @@ func checkFields(v url.Values, known []string) *problem {
 
 // act says who acts, why, and via what.
 func (q *request) act(v url.Values) fleet.Act {
-	act := fleet.Act{By: q.caller.by(), Reason: strings.TrimSpace(v.Get("reason")), Via: fleet.ViaConsole}
+	act := fleet.Act{By: q.caller.by(), Reason: oneLine(v.Get("reason")), Via: fleet.ViaConsole}
 	if q.api {
 		act.Via = fleet.ViaAPI
 	}
@@ -112,6 +112,11 @@ func (a actionRoute) order(q *request, v url.Values) (order, *problem) {
 }
 
 const maxWindow = 30 * 24 * time.Hour
+
+// oneLine returns a text that people typed with single spaces in place of the ends of its lines.
+func oneLine(s string) string {
+	return strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(s))
+}
 
 // reasonRule returns the rule that the reason of an action breaks; "" when it breaks none.
 func reasonRule(s string) string {

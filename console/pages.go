@@ -100,14 +100,6 @@ func (q *request) load() (any, error) {
 	return view.Load(s.Snapshot, nil, query, s.now()), nil
 }
 
-func (q *request) audit() (any, error) {
-	query, s, err := asked(q, view.ParseAuditQuery)
-	if err != nil {
-		return nil, err
-	}
-	return view.Audit(s.Snapshot, []view.AuditRow{}, query, s.now()), nil
-}
-
 func (q *request) job() (any, error) {
 	name, err := q.jobName()
 	if err != nil {

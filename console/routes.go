@@ -16,6 +16,7 @@ type route struct {
 	needs           Role   // of the caller
 	open            bool   // no caller needs to be known
 	stream          bool   // it lasts
+	only            bool   // it has one form, whatever the request would like
 	serve           func(*request) *problem
 }
 
@@ -26,8 +27,8 @@ var routes = func() []route {
 		{method: "GET", pattern: "/login", open: true, serve: (*request).loginForm},
 		{method: "POST", pattern: "/login", open: true, serve: (*request).login},
 		{method: "POST", pattern: "/logout", open: true, serve: (*request).logout},
-		{method: "GET", pattern: "/events", needs: Read, stream: true, serve: func(q *request) *problem { return q.stream(true) }},
-		{method: "GET", pattern: "/calendar.ics", needs: Read, serve: (*request).calendar},
+		{method: "GET", pattern: "/events", needs: Read, stream: true, only: true, serve: func(q *request) *problem { return q.stream(true) }},
+		{method: "GET", pattern: "/calendar.ics", needs: Read, only: true, serve: (*request).calendar},
 
 		{method: "GET", pattern: "/api/v1/openapi.yaml", needs: Read, serve: (*request).openapi},
 		{method: "GET", pattern: "/api/v1/events", needs: Read, stream: true, serve: func(q *request) *problem { return q.stream(false) }},
@@ -85,7 +86,7 @@ func (q *request) route() (*route, *problem) {
 	r := q.r
 	if !q.api {
 		path, f, p := formatOf(r, q.isPage)
-		if p != nil {
+		if found := q.lookup(r); p != nil && (found == nil || !found.only) {
 			return nil, p
 		}
 		if q.format = f; path != r.URL.Path {

@@ -111,7 +111,7 @@ func (q *request) serve() *problem {
 	}
 	q.r.Body = http.MaxBytesReader(q.w, q.r.Body, maxBody)
 	if !found.stream {
-		ctx, cancel := context.WithTimeout(q.r.Context(), requestLimit)
+		ctx, cancel := context.WithTimeout(q.r.Context(), q.c.options.limits.request)
 		defer cancel()
 		q.r = q.r.WithContext(ctx)
 	}

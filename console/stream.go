@@ -14,16 +14,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-const (
-	// maxStreams is how many streams there may be at once.
-	maxStreams = 2000
-	// streamInterval is how often a stream says something, so that a peer that is gone is noticed.
-	streamInterval = 15 * time.Second
-	// streamWriteTimeout is how long one write to a stream may take. A reader that is slower than that is dropped.
-	streamWriteTimeout = 10 * time.Second
-	// streamRetry is when a browser connects again, in milliseconds.
-	streamRetry = 2000
-)
+// streamRetry is when a browser connects again, in milliseconds.
+const streamRetry = 2000
 
 // streams counts the streams, and reads the fleet again and again while there are some.
 type streams struct {
@@ -36,8 +28,8 @@ type streams struct {
 func (c *Console) enter() *problem {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
-	if c.streams.open >= maxStreams {
-		return unavailable(fmt.Sprintf("there are %d streams, which is the most", maxStreams), nil)
+	if c.streams.open >= c.options.limits.streams {
+		return unavailable(fmt.Sprintf("there are %d streams, which is the most", c.options.limits.streams), nil)
 	}
 	if c.streams.open == 0 {
 		ctx, cancel := context.WithCancel(c.background.ctx)
@@ -120,7 +112,7 @@ func (q *request) stream(brief bool) *problem {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // a proxy must not hold events back
-	s := &eventStream{control: http.NewResponseController(w), w: w, query: query, log: c.events}
+	s := &eventStream{control: http.NewResponseController(w), w: w, query: query, log: c.events, writeTimeout: c.options.limits.streamWrite}
 	if err := s.control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil
 	}
@@ -131,7 +123,7 @@ func (q *request) stream(brief bool) *problem {
 // follow sends what happens. Then the browser connects again with the id of the last event that it has.
 func (c *Console) follow(r *http.Request, s *eventStream) {
 	seq, err := s.begin()
-	ticker := time.NewTicker(streamInterval)
+	ticker := time.NewTicker(c.options.limits.streamInterval)
 	defer ticker.Stop()
 	for err == nil {
 		events, more, known := s.log.after(seq)
@@ -166,6 +158,8 @@ type eventStream struct {
 	w       http.ResponseWriter
 	query   streamQuery
 	log     *eventLog
+
+	writeTimeout time.Duration
 }
 
 // begin sends the first event, and returns the number of the event after which others follow: ready, or reset when some of
@@ -230,7 +224,7 @@ func (s *eventStream) only(c change) []byte {
 
 // write sends text at once. The server's own limit for an answer, which a stream outlasts, does not hold.
 func (s *eventStream) write(text string) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if _, err := s.w.Write([]byte(text)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
@@ -46,8 +47,8 @@ func (f *Fleet) until(ctx context.Context) (time.Time, error) {
 		if err != nil {
 			return time.Time{}, err
 		}
-		for _, m := range replicas(members) {
-			if m.Clock == ClockTrusted && now.Sub(m.LastHeartbeat) <= m.Life && m.LastHeartbeat.Sub(now) <= clockLimit {
+		for _, m := range heartbeats(members) {
+			if m.Clock == heartbeat.ClockTrusted && now.Sub(m.LastHeartbeat) <= m.Life && m.LastHeartbeat.Sub(now) <= clockLimit {
 				return now.Add(clockLimit), nil
 			}
 		}

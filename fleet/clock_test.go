@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -29,22 +30,22 @@ func TestCommandsDoNothingWhileTheClockIsDistrusted(t *testing.T) {
 			require.ErrorIs(t, err, fleet.ErrClock)
 			require.ErrorContains(t, err, "the store's clock is 8h0m0s ahead of this machine's")
 		}
-		announce := func(clock fleet.Clock) {
+		announce := func(clock string) {
 			t.Helper()
-			r := fleet.Replica{ID: "r", Clock: clock, Life: 15 * time.Second}
+			r := heartbeat.Replica{ID: "r", Clock: clock, Life: 15 * time.Second}
 			require.NoError(t, store.SendHeartbeat(ctx, "r", r.Encode(), r.Life))
 		}
-		announce(fleet.ClockTrusted)
+		announce(heartbeat.ClockTrusted)
 		store.Step(8 * time.Hour)
 		refused()
-		announce(fleet.ClockStepped)
+		announce(heartbeat.ClockStepped)
 		refused()
 		record, err := store.Inspect(ctx, "job")
 		require.NoError(t, err)
 		require.Equal(t, int64(1), record.Watermark)
 		require.Empty(t, record.Open)
 
-		announce(fleet.ClockTrusted)
+		announce(heartbeat.ClockTrusted)
 		_, err = f.Trigger(ctx, "job", fleet.TriggerOptions{By: "ops"})
 		require.NoError(t, err, "a live replica vouches")
 		store.Step(-8 * time.Hour)

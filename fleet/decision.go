@@ -45,7 +45,7 @@ func (r *reasoner) named(key string, of func(jobs.Spec) any) string {
 
 // pending is of a tick that may run yet.
 func (r *reasoner) pending(verdict Verdict) (policy, remedy string) {
-	serving, unserved, _ := NewService(r.Replicas).Of(r.Record.Name)
+	serving, unserved, _ := serviceOf(r.Replicas).Of(r.Record.Name)
 	switch {
 	case verdict == Undecided && r.Record.Paused != nil:
 		return "pause", "Resume the job."

@@ -66,7 +66,7 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 	}
 	summary := protocol.Summarize(r)
 	summary.Record = r // all that it has is here already
-	d.JobStatus = f.jobStatus(name, job, summary, NewService(replicas), now)
+	d.JobStatus = f.jobStatus(name, job, summary, serviceOf(replicas), now)
 	if job == nil && !d.Known && len(d.Replicas) == 0 {
 		return Description{}, fmt.Errorf("job %q: %w", name, protocol.ErrUnknown)
 	}

@@ -1,11 +1,4 @@
 package fleet
 
-import (
-	"time"
-)
-
-// AgeOfSets makes the last look at the store's sets that much older.
-func AgeOfSets(s *JobSets, d time.Duration) { s.kept = s.kept.Add(-d) }
-
 // DefinitionsOf names the journal of a job's definitions.
 var DefinitionsOf = definitionsOf

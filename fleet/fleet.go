@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 )
@@ -20,7 +22,7 @@ type Fleet struct {
 	store     protocol.Store
 	namespace string
 	age       time.Duration
-	sets      *JobSets
+	sets      *heartbeat.JobSets
 }
 
 // Option changes a default of [New].
@@ -54,7 +56,7 @@ func New(store protocol.Store, opts ...Option) (*Fleet, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	f.namespace, f.sets = protocol.NamespaceOf(store), NewJobSets(store)
+	f.namespace, f.sets = protocol.NamespaceOf(store), heartbeat.NewJobSets(store)
 	return f, nil
 }
 
@@ -145,8 +147,20 @@ func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := replicas(members)
-	return list, f.sets.Resolve(ctx, list)
+	list := heartbeats(members)
+	err = f.sets.Resolve(ctx, list)
+	return replicas(list), err
+}
+
+// Serving returns the live replicas that serve a job, sorted by id, without those that are stopping. unserved says that it
+// is certain that none does.
+func (f *Fleet) Serving(ctx context.Context, job string) (serving []Replica, unserved bool, err error) {
+	list, err := f.Replicas(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	ids, unserved, _ := serviceOf(list).Of(job)
+	return slices.DeleteFunc(list, func(r Replica) bool { return !slices.Contains(ids, r.ID) }), unserved, nil
 }
 
 // FormerReplicas returns the replicas that stopped or died within the last [protocol.FormerFor], the newest heartbeat first, at
@@ -160,19 +174,19 @@ func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := replicas(members)
+	list := replicas(heartbeats(members))
 	for i := range list {
 		list[i].Gone = true
 	}
 	return list, nil
 }
 
-func replicas(members []protocol.Member) []Replica {
-	list, sets := make([]Replica, 0, len(members)), make(JobLists)
+func heartbeats(members []protocol.Member) []heartbeat.Replica {
+	list, sets := make([]heartbeat.Replica, 0, len(members)), make(heartbeat.JobLists)
 	for _, m := range members {
-		replica, err := sets.DecodeReplica(m.Info)
+		replica, err := sets.Decode(m.Info)
 		if err != nil {
-			replica = Replica{JobCount: -1}
+			replica = heartbeat.Replica{JobCount: -1}
 		}
 		if replica.Outlived(m.Remaining) {
 			continue
@@ -181,6 +195,14 @@ func replicas(members []protocol.Member) []Replica {
 		list = append(list, replica)
 	}
 	return list
+}
+
+func replicas(list []heartbeat.Replica) []Replica {
+	all := make([]Replica, len(list))
+	for i, r := range list {
+		all[i] = Replica(r)
+	}
+	return all
 }
 
 // inspect returns the record of a job.

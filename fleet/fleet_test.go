@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
@@ -363,11 +364,11 @@ func TestAwaitReturnsTheOutcome(t *testing.T) {
 func TestStatusShowsWhoServesWhatAndWhoDisagrees(t *testing.T) {
 	inWorld(t, func(w world) {
 		begin := time.Now().UTC()
-		announce := func(r fleet.Replica) {
+		announce := func(r heartbeat.Replica) {
 			require.NoError(w, w.store.SendHeartbeat(w.Context(), r.ID, r.Encode(), time.Minute))
 		}
-		announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"report": "bbb", "other": "ccc"}})
-		announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"report": "aaa", "other": "ccc"}})
+		announce(heartbeat.Replica{ID: "r2", Jobs: map[string]string{"report": "bbb", "other": "ccc"}})
+		announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"report": "aaa", "other": "ccc"}})
 		require.NoError(w, w.store.SendHeartbeat(w.Context(), "later", []byte("?"), time.Minute))
 		w.contended("report", "other")
 		time.Sleep(10 * time.Second)
@@ -414,7 +415,7 @@ func TestStatusShowsWhoServesWhatAndWhoDisagrees(t *testing.T) {
 		require.True(w, s.Jobs[1].Unserved)
 		require.False(w, s.Jobs[0].Unserved)
 
-		announce(fleet.Replica{ID: "r2", Stopping: true, Jobs: map[string]string{"report": "bbb", "other": "ccc"}})
+		announce(heartbeat.Replica{ID: "r2", Stopping: true, Jobs: map[string]string{"report": "bbb", "other": "ccc"}})
 		s, err = w.fleet.Status(w.Context(), []*jobs.Job{report})
 		require.NoError(w, err)
 		require.Equal(w, []string{"r1"}, s.Jobs[0].Replicas)

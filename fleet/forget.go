@@ -78,7 +78,7 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 	}
 	used := &InUseError{Job: job}
 	var unserved bool
-	used.Replicas, unserved = Serving(job, replicas)
+	used.Replicas, unserved, _ = serviceOf(replicas).Of(job)
 	used.Unsure = !unserved && len(used.Replicas) == 0
 	for _, o := range r.Open {
 		if o.Tick > 0 || o.Remaining > 0 { // of a leader task only what is held

@@ -179,7 +179,7 @@ func (p PauseView) MarshalJSON() ([]byte, error) {
 	}{p.By, p.Reason, stamp(p.Since)})
 }
 
-// MarshalJSON implements [json.Marshaler]. A heartbeat has another form: see Encode.
+// MarshalJSON implements [json.Marshaler].
 func (r Replica) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		ID            string   `json:"id"`

@@ -1,14 +1,12 @@
 package fleet
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/internal/heartbeat"
 )
 
-// Replica is the heartbeat of a replica, sent every few seconds by protocol.Membership.
+// Replica is what a replica said in its last heartbeat, which it sends every few seconds.
 type Replica struct {
 	ID          string
 	Groups      []string         // that it serves, besides the jobs that name none
@@ -30,127 +28,28 @@ type Replica struct {
 	LastHeartbeat time.Time
 	Gone          bool
 
-	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of its definition,
-	// so that replicas with different configurations are found. Where they are more than a heartbeat lists, it names
-	// their Set: then Jobs is nil after decoding, until [JobSets.Resolve] fills it in. Jobs is also nil when they were too
-	// many for a heartbeat. JobCount says how many there are: while Jobs has fewer they are not known, and
-	// nobody may take the replica for one that serves none. Replicas of one set share the map: it must not be changed.
+	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of its definition, so that
+	// replicas with different configurations are found. JobCount says how many there are: while Jobs has fewer they are not
+	// known, because the store does not have the list, and nobody may take the replica for one that serves none. Replicas
+	// with the same jobs share the map: it must not be changed.
 	Jobs     map[string]string
-	JobCount int    // filled in by Encode
-	Set      string // what [JobSets.Publish] returned; empty when the heartbeat lists the jobs
+	JobCount int
+	Set      string // identifies them, where they are not listed in the heartbeat itself
 
-	Life   time.Duration // for how long a heartbeat lasts; 0 from a version that does not say
-	Clock  Clock         // what it thinks of the store's clock
-	Step   time.Duration // of ClockStepped: how far that clock stepped, above 0 when forward
+	Life time.Duration // for how long a heartbeat lasts; 0 from a version that does not say
+	// Clock is its opinion of the store's clock: trusted, stepped (by Step, more than the TTL and 5 s), or doubted (it has just
+	// started, and the clock disagrees with its machine's); empty from a version that does not say. While a replica does not
+	// trust that clock it claims nothing.
+	Clock  string
+	Step   time.Duration // above 0 when it stepped forward
 	Steady time.Duration // for how long it has not seen that clock step
 }
 
-// Clock is a replica's opinion of the store's clock; empty from a version that does not say. While a replica does not
-// trust that clock it claims nothing.
-type Clock string
-
-// The values of a Clock.
-const (
-	ClockTrusted Clock = "trusted"
-	ClockStepped Clock = "stepped" // it has stepped by more than the TTL and 5 s
-	ClockDoubted Clock = "doubted" // the replica has just started, and the clock disagrees with its machine's
-)
-
-// replicaJSON is how a Replica is announced. It is read by other versions of this program: a field may be added, and none
-// changes its meaning.
-type replicaJSON struct {
-	ID          string            `json:"id"`
-	Groups      []string          `json:"groups,omitempty"`
-	Started     int64             `json:"started_ms"` // Unix time
-	Version     string            `json:"version,omitempty"`
-	Module      string            `json:"module,omitempty"`
-	ClockOffset int64             `json:"clock_offset_ms"`
-	TTL         int64             `json:"term_ms"`
-	Running     int               `json:"running"`
-	MaxRuns     int               `json:"max_runs,omitempty"`
-	Used        int               `json:"used,omitempty"`
-	Waiting     int               `json:"waiting,omitempty"`
-	Stopping    bool              `json:"stopping,omitempty"`
-	Instance    string            `json:"instance,omitempty"`
-	Others      map[string]int64  `json:"others,omitempty"`
-	Jobs        map[string]string `json:"jobs,omitempty"`
-	JobCount    int               `json:"job_count"`
-	Set         string            `json:"set,omitempty"`
-	Life        int64             `json:"life_ms,omitempty"`
-	Clock       Clock             `json:"clock,omitempty"`
-	Step        int64             `json:"clock_step_ms,omitempty"`
-	Steady      int64             `json:"clock_steady_ms,omitempty"`
-}
-
-// MostJobs is how many jobs a heartbeat lists at most, where the store keeps no sets: all replicas read what each says
-// every few seconds.
-const MostJobs = 1000
-
-// Encode writes r for protocol.Membership, times and durations in whole milliseconds. It leaves the jobs out when it
-// names a Set, or they are more than [MostJobs].
-func (r Replica) Encode() []byte {
-	w := replicaJSON{
-		ID: r.ID, Groups: r.Groups, Started: unixMilli(r.Started), Version: r.Version, Module: r.Module,
-		ClockOffset: r.ClockOffset.Round(time.Millisecond).Milliseconds(), TTL: r.TTL.Milliseconds(),
-		Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used, Waiting: r.Waiting,
-		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: len(r.Jobs), Set: r.Set,
-		Life: r.Life.Milliseconds(), Clock: r.Clock, Step: r.Step.Milliseconds(), Steady: r.Steady.Milliseconds(),
-	}
-	if w.Set != "" || len(w.Jobs) > MostJobs {
-		w.Jobs = nil
-	}
-	text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
-	return text
-}
-
-// DecodeReplica reads what Encode wrote.
-func DecodeReplica(text []byte) (Replica, error) { return JobLists{}.DecodeReplica(text) }
-
-// JobLists holds the jobs that heartbeats list, by their text. The replicas of a fleet list the same jobs most
-// often: such a list is decoded once, and shared.
-type JobLists map[string]map[string]string
-
-// DecodeReplica reads what Encode wrote. The Jobs of replicas that name the same are one map, which nobody may change.
-func (s JobLists) DecodeReplica(text []byte) (Replica, error) {
-	var r struct {
-		replicaJSON
-		JobsText json.RawMessage `json:"jobs"` // hides that of replicaJSON
-	}
-	err := json.Unmarshal(text, &r)
-	if err == nil && r.JobsText != nil {
-		r.Jobs, err = s.decode(r.JobsText)
-	}
-	if err != nil {
-		return Replica{}, fmt.Errorf("fleet: what a replica says about itself: %w", err)
-	}
-	return Replica{
-		ID: r.ID, Groups: r.Groups, Started: fromMilli(r.Started), Version: r.Version, Module: r.Module,
-		ClockOffset: time.Duration(r.ClockOffset) * time.Millisecond, TTL: time.Duration(r.TTL) * time.Millisecond,
-		Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used, Waiting: r.Waiting,
-		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount, Set: r.Set,
-		Life: time.Duration(r.Life) * time.Millisecond, Clock: r.Clock,
-		Step: time.Duration(r.Step) * time.Millisecond, Steady: time.Duration(r.Steady) * time.Millisecond,
-	}, nil
-}
-
-func (s JobLists) decode(text []byte) (jobs map[string]string, err error) {
-	if jobs, ok := s[string(text)]; ok {
-		return jobs, nil
-	}
-	if err = json.Unmarshal(text, &jobs); err == nil {
-		s[string(text)] = jobs
-	}
-	return jobs, err
-}
-
 // Processes is how many processes use the replica's id: 1, unless that is a mistake.
-func (r Replica) Processes() int { return 1 + len(r.Others) }
+func (r Replica) Processes() int { return heartbeat.Replica(r).Processes() }
 
 // Silent reports whether a replica that counts as live has missed a heartbeat by now: it may be dead, frozen or cut off.
-func (r Replica) Silent(now time.Time) bool {
-	every := wire.HeartbeatInterval(r.TTL)
-	return !r.Gone && !r.LastHeartbeat.IsZero() && r.TTL > 0 && now.Sub(r.LastHeartbeat) > every+every/2+time.Second
-}
+func (r Replica) Silent(now time.Time) bool { return heartbeat.Replica(r).Silent(now) }
 
 // Fits reports whether the replica can ever run a job of that weight.
 func (r Replica) Fits(weight int) bool { return r.MaxRuns == 0 || weight <= r.MaxRuns }
@@ -158,16 +57,19 @@ func (r Replica) Fits(weight int) bool { return r.MaxRuns == 0 || weight <= r.Ma
 // HasRoom reports whether, by its last heartbeat, it could run a job of that weight at once.
 func (r Replica) HasRoom(weight int) bool { return r.MaxRuns == 0 || r.Used+weight <= r.MaxRuns }
 
-// Outlived reports whether r, of which remaining is said to be left of its life, says so only because the store's clock
-// was ahead when it was announced: one that lives announces itself again as soon as the clock is back.
-func (r Replica) Outlived(remaining time.Duration) bool {
-	return r.Life > 0 && remaining > r.Life+time.Second
-}
-
 // serves reports whether r serves a job, and whether that is known.
 func (r Replica) serves(job string) (serves, known bool) {
 	_, serves = r.Jobs[job]
 	return serves, serves || len(r.Jobs) == r.JobCount
+}
+
+// serviceOf says which of the replicas serve a job.
+func serviceOf(replicas []Replica) *heartbeat.Service {
+	list := make([]heartbeat.Replica, len(replicas))
+	for i, r := range replicas {
+		list[i] = heartbeat.Replica(r)
+	}
+	return heartbeat.NewService(list)
 }
 
 func unixMilli(t time.Time) int64 {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -129,14 +130,14 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 		return Status{}, err
 	}
 	s.Jobs = make([]JobStatus, len(all))
-	service := NewService(s.Replicas)
+	service := serviceOf(s.Replicas)
 	err = f.summaries(ctx, all, func(i int, r protocol.Summary) {
 		s.Jobs[i] = f.jobStatus(all[i].name, all[i].job, r, service, now)
 	})
 	return s, err
 }
 
-func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, service *Service, now time.Time) JobStatus {
+func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, service *heartbeat.Service, now time.Time) JobStatus {
 	r := summary.Record
 	s := JobStatus{
 		Name: name, Given: job != nil, Known: r.Watermark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: r.Paused, Newest: summary.Newest,
@@ -201,12 +202,6 @@ func overdue(job *jobs.Job, r protocol.Record, now time.Time) time.Time {
 		return time.Time{}
 	}
 	return due
-}
-
-// Serving returns which of the replicas serve a job, and whether it is certain that none does.
-func Serving(job string, replicas []Replica) (serving []string, unserved bool) {
-	serving, unserved, _ = NewService(replicas).Of(job)
-	return serving, unserved
 }
 
 // askedAtOnce is how many records are asked for at a time: they travel together.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 )
@@ -249,7 +250,7 @@ func (r *reasoner) hindrance() string {
 	case r.Job != nil && r.Job.Spec().Paused:
 		return " It will be skipped, since the configuration pauses the job."
 	}
-	if _, unserved, _ := NewService(r.Replicas).Of(r.Record.Name); unserved {
+	if _, unserved, _ := serviceOf(r.Replicas).Of(r.Record.Name); unserved {
 		return " " + r.service()
 	}
 	return ""
@@ -257,7 +258,7 @@ func (r *reasoner) hindrance() string {
 
 func (r *reasoner) undecided() string {
 	late := r.Now.Sub(r.tick)
-	serving, unserved, _ := NewService(r.Replicas).Of(r.Record.Name)
+	serving, unserved, _ := serviceOf(r.Replicas).Of(r.Record.Name)
 	head := fmt.Sprintf("It was due %s ago, and nobody has decided about it yet. ", rough(late))
 	switch {
 	case r.Record.Watermark == 0 && len(serving) == 0:
@@ -291,7 +292,7 @@ func (r *reasoner) undecided() string {
 // held reports whether all of these replicas hold their claims.
 func (r *reasoner) held(serving []string) bool {
 	for _, other := range r.Replicas {
-		if slices.Contains(serving, other.ID) && (other.Clock == "" || other.Clock == ClockTrusted) {
+		if slices.Contains(serving, other.ID) && (other.Clock == "" || other.Clock == heartbeat.ClockTrusted) {
 			return false
 		}
 	}
@@ -327,7 +328,7 @@ func (r *reasoner) full() string {
 
 // service says who would run the job.
 func (r *reasoner) service() string {
-	serving, unserved, _ := NewService(r.Replicas).Of(r.Record.Name)
+	serving, unserved, _ := serviceOf(r.Replicas).Of(r.Record.Name)
 	switch {
 	case len(r.Replicas) == 0:
 		return "No replica is alive." + r.lastOf()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 )
@@ -78,7 +79,7 @@ func (s *Scheduler) groupSets() [][]string {
 // newestHeartbeat returns the newest of those that serve one of the groups, for all that is known.
 func newestHeartbeat(replicas []protocol.Member, groups []string) (last lastHeartbeat) {
 	for _, m := range replicas {
-		r, err := fleet.DecodeReplica(m.Info)
+		r, err := heartbeat.Decode(m.Info)
 		if m.LastHeartbeat.Before(last.at) || err == nil && !serves(r.Groups, groups) {
 			continue
 		}

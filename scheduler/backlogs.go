@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 )
 
 // backlogs shows, from reports, how the other replicas get on with the ticks that are due: a replica that is granted
@@ -61,11 +61,11 @@ func (b *backlogs) seen(replica string, tick int64) int64 {
 }
 
 // forget forgets who lives no more.
-func (b *backlogs) forget(live []fleet.Replica) {
+func (b *backlogs) forget(live []heartbeat.Replica) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for replica := range b.last {
-		if !slices.ContainsFunc(live, func(r fleet.Replica) bool { return r.ID == replica }) {
+		if !slices.ContainsFunc(live, func(r heartbeat.Replica) bool { return r.ID == replica }) {
 			delete(b.last, replica)
 		}
 	}

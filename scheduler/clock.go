@@ -4,13 +4,13 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
 // clockWords maps a replica's opinion of the store's clock to the word for it in heartbeats.
-var clockWords = map[clockState]fleet.Clock{
-	clockDoubted: fleet.ClockDoubted, clockStepped: fleet.ClockStepped, clockTrusted: fleet.ClockTrusted,
+var clockWords = map[clockState]string{
+	clockDoubted: heartbeat.ClockDoubted, clockStepped: heartbeat.ClockStepped, clockTrusted: heartbeat.ClockTrusted,
 }
 
 // looked takes in what a look at the store's clock has shown.
@@ -45,7 +45,7 @@ func (s *Scheduler) firstLook(sample sample, received, now time.Time) {
 	if s.trust.now() != clockUnknown {
 		return // another look was the first
 	}
-	var members []fleet.Replica
+	var members []heartbeat.Replica
 	if membership, ok := s.store.(protocol.Membership); ok {
 		ctx, cancel := s.call()
 		if list, err := membership.Members(ctx); err == nil {
@@ -104,7 +104,7 @@ func (s *Scheduler) bounded(began time.Time, err error) {
 }
 
 // judgeClock takes in what the live members say about the store's clock.
-func (s *Scheduler) judgeClock(members []fleet.Replica) {
+func (s *Scheduler) judgeClock(members []heartbeat.Replica) {
 	now, v := s.clockView()
 	if v.state == clockTrusted {
 		return

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 )
@@ -43,7 +44,7 @@ func (s *Scheduler) noteDefinitions(ctx context.Context) {
 // start of a large fleet would be mostly that. It ends at the first failure.
 func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
 	set, order := s.jobs.Load(), s.peers.current()
-	if len(set.revisions) > fleet.MostJobs || set == notes.set && order == notes.order {
+	if len(set.revisions) > heartbeat.MostJobs || set == notes.set && order == notes.order {
 		return
 	}
 	if _, ok := s.store.(protocol.Membership); ok && order == nil {

@@ -4,38 +4,38 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
 // heartbeats holds what each member said last, by its holder: most say the same again and again, and to decode the jobs
 // of all of them each time would be most of what a replica does while nothing is due. The zero value is empty.
 type heartbeats struct {
-	last map[string]heartbeat
-	sets fleet.JobLists
+	last map[string]decodedHeartbeat
+	sets heartbeat.JobLists
 
 	announced string // the digest of this replica's last heartbeat
 	// What live has returned, and the version of the members that it is of; empty where they are to be read again.
 	version string
-	list    []fleet.Replica
+	list    []heartbeat.Replica
 	unread  int
 }
 
-type heartbeat struct {
+type decodedHeartbeat struct {
 	info    []byte
 	digest  string // of the info
-	replica fleet.Replica
+	replica heartbeat.Replica
 	err     error
 }
 
 // live returns what the members that live say, and how many more there are whose heartbeats this program cannot read. It
 // forgets the others. sure says that the next look needs to read only what has changed.
-func (h *heartbeats) live(members []protocol.Member) (list []fleet.Replica, unread int, sure bool) {
+func (h *heartbeats) live(members []protocol.Member) (list []heartbeat.Replica, unread int, sure bool) {
 	if h.last == nil {
-		h.last = make(map[string]heartbeat)
+		h.last = make(map[string]decodedHeartbeat)
 	}
 	if len(h.sets) > len(members) || h.sets == nil { // some are of replicas that are gone, or have other jobs by now
-		h.sets = make(fleet.JobLists)
+		h.sets = make(heartbeat.JobLists)
 	}
 	sure = true
 	present := make(map[string]bool, len(members))
@@ -43,8 +43,8 @@ func (h *heartbeats) live(members []protocol.Member) (list []fleet.Replica, unre
 		present[m.Holder] = true
 		last, ok := h.last[m.Holder]
 		if !ok || !bytes.Equal(last.info, m.Info) {
-			last = heartbeat{info: m.Info, digest: protocol.InfoDigest(m.Info)}
-			last.replica, last.err = h.sets.DecodeReplica(m.Info)
+			last = decodedHeartbeat{info: m.Info, digest: protocol.InfoDigest(m.Info)}
+			last.replica, last.err = h.sets.Decode(m.Info)
 			h.last[m.Holder] = last
 		}
 		switch r := last.replica; {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
@@ -15,8 +15,8 @@ func TestHeartbeatsForgetJobSetsOfThePast(t *testing.T) {
 	for i := range 100 {
 		revision := fmt.Sprintf("%012d", i)
 		members := []protocol.Member{
-			{Holder: "edited", Info: fleet.Replica{ID: "edited", Jobs: map[string]string{"report": revision}}.Encode()},
-			{Holder: "same", Info: fleet.Replica{ID: "same", Running: i, Jobs: map[string]string{"report": "0123456789ab"}}.Encode()},
+			{Holder: "edited", Info: heartbeat.Replica{ID: "edited", Jobs: map[string]string{"report": revision}}.Encode()},
+			{Holder: "same", Info: heartbeat.Replica{ID: "same", Running: i, Jobs: map[string]string{"report": "0123456789ab"}}.Encode()},
 		}
 		list, unread, _ := h.live(members)
 		require.Zero(t, unread)

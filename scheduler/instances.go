@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
@@ -49,7 +49,7 @@ func (i *instances) ages(every time.Duration) map[string]int64 {
 
 // take takes in a heartbeat under this replica's id.
 func (i *instances) take(info []byte, own string, now time.Time) {
-	r, err := fleet.DecodeReplica(info)
+	r, err := heartbeat.Decode(info)
 	if err != nil || r.Instance == "" || r.Instance == own {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	tools "github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -32,7 +32,7 @@ func TestProcessesThatShareAReplicaIDAreNoticed(t *testing.T) {
 		require.Equal(t, 4, seen.Replicas, "as the metric has it")
 		members, err := f.store.Members(context.Background())
 		require.NoError(t, err)
-		web, err := tools.DecodeReplica(members[1].Info)
+		web, err := heartbeat.Decode(members[1].Info)
 		require.NoError(t, err)
 		require.Equal(t, 3, web.Processes())
 

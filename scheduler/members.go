@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 )
@@ -67,7 +67,7 @@ func (s *Scheduler) signOff(ctx context.Context, membership protocol.Membership,
 	if len(s.instances.others) > 0 {
 		return // others use this id: it is theirs
 	}
-	last := fleet.Replica{ID: s.replica, Groups: s.groups, Started: started, Version: s.version, TTL: s.ttl, Stopping: true, Instance: s.epoch,
+	last := heartbeat.Replica{ID: s.replica, Groups: s.groups, Started: started, Version: s.version, TTL: s.ttl, Stopping: true, Instance: s.epoch,
 		Jobs: s.jobs.Load().revisions}
 	last.Set, _ = s.sets.Publish(ctx, last.Jobs)
 	_ = membership.SendHeartbeat(ctx, s.replica, last.Encode(), wire.MissedHeartbeats*wire.HeartbeatInterval(s.ttl))
@@ -116,7 +116,7 @@ func (s *Scheduler) sendHeartbeat(membership protocol.Membership, before time.Ti
 
 // heartbeat returns what this replica says about itself, and the store's time. It has taken part since before, or from now on
 // if that is zero.
-func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me fleet.Replica) {
+func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me heartbeat.Replica) {
 	every := wire.HeartbeatInterval(s.ttl)
 	others := s.instances.ages(every)
 	s.shared(len(others) + 1)
@@ -125,7 +125,7 @@ func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me fleet.Replica
 		before = now
 	}
 	load := s.Capacity()
-	return now, fleet.Replica{ // the same as before, mostly, so that others need not decode it: more than twice the limit is enough
+	return now, heartbeat.Replica{ // the same as before, mostly, so that others need not decode it: more than twice the limit is enough
 		Instance: s.epoch, Others: others,
 		ID: s.replica, Groups: s.groups, Started: before, Version: s.version, Module: s.module, ClockOffset: s.saidOffset(time.Until(now)),
 		TTL: s.ttl, Running: s.renewer.Held(), MaxRuns: load.MaxRuns, Used: load.Used, Waiting: load.Waiting, Stopping: s.stopping.Load(),
@@ -137,7 +137,7 @@ func (s *Scheduler) heartbeat(before time.Time) (now time.Time, me fleet.Replica
 // beatAndRead sends a heartbeat, looks at the store's clock, and takes in the members if they are others than before.
 // It reports whether the heartbeat was accepted. A heartbeat that finds the store's clock elsewhere is none: it would
 // say that this replica trusts that clock.
-func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater, now time.Time, me fleet.Replica) (announced bool, err error) {
+func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater, now time.Time, me heartbeat.Replica) (announced bool, err error) {
 	h, info := &s.heartbeats, me.Encode()
 	beat := protocol.Heartbeat{
 		Holder: s.replica, Info: info, Life: me.Life, Before: h.announced, Version: h.version, Known: h.known(),
@@ -170,7 +170,7 @@ func (s *Scheduler) beatAndRead(ctx context.Context, store protocol.Heartbeater,
 }
 
 // announceAndRead does the same over a store that needs more than one call for it.
-func (s *Scheduler) announceAndRead(ctx context.Context, membership protocol.Membership, me fleet.Replica) (announced bool, err error) {
+func (s *Scheduler) announceAndRead(ctx context.Context, membership protocol.Membership, me heartbeat.Replica) (announced bool, err error) {
 	if err := membership.SendHeartbeat(ctx, s.replica, me.Encode(), me.Life); err != nil {
 		return false, err
 	}
@@ -208,7 +208,7 @@ func (s *Scheduler) saidOffset(offset time.Duration) time.Duration {
 }
 
 // seenOf sums up what the heartbeats of live replicas say about this replica's jobs. Of so many more nothing is known.
-func (s *Scheduler) seenOf(jobs *jobSet, replicas []fleet.Replica, unread int) FleetSeen {
+func (s *Scheduler) seenOf(jobs *jobSet, replicas []heartbeat.Replica, unread int) FleetSeen {
 	seen := FleetSeen{Replicas: len(replicas) + unread}
 	served, differ, foreign := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	unsure := unread > 0 // somebody may serve more jobs than is known

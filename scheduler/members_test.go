@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	tools "github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
@@ -233,7 +234,7 @@ func TestHeartbeatOfAReplica(t *testing.T) {
 		require.Equal(t, []tools.Replica{{
 			ID: "a", Groups: []string{"asia", "eu"}, Started: list[0].Started, Version: "1.2.3", Module: list[0].Module, TTL: ttl, Running: 1, Used: 1,
 			Jobs: map[string]string{"job": f.jobs[0].Revision()}, JobCount: 1, LastHeartbeat: list[0].LastHeartbeat, Instance: list[0].Instance,
-			Life: 3 * ttl / 2, Clock: tools.ClockTrusted, Steady: list[0].Steady,
+			Life: 3 * ttl / 2, Clock: heartbeat.ClockTrusted, Steady: list[0].Steady,
 		}}, list)
 		require.WithinDuration(t, at(16*time.Second), list[0].LastHeartbeat, ttl/2, "a heartbeat comes every half TTL")
 		require.Equal(t, 2*5*time.Second, list[0].Steady, "at most twice the limit")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	tools "github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
@@ -152,7 +152,7 @@ func TestMembersThatDoNotExistCostLatenessOnly(t *testing.T) {
 		f.job("job", "@every 1s", takes(0))
 		f.startMany(2)
 		for i := range 20 {
-			ghost := tools.Replica{ID: fmt.Sprint("ghost-", i), Started: epoch, TTL: ttl, Jobs: map[string]string{"job": f.jobs[0].Revision()}}
+			ghost := heartbeat.Replica{ID: fmt.Sprint("ghost-", i), Started: epoch, TTL: ttl, Jobs: map[string]string{"job": f.jobs[0].Revision()}}
 			require.NoError(t, f.store.SendHeartbeat(context.Background(), ghost.ID, ghost.Encode(), time.Minute))
 		}
 		f.sleepTo(30*time.Second + 999*time.Millisecond)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 )
 
 // peers holds a replica's knowledge of the other replicas that claim. It is a hint: where it is wrong, ticks start
@@ -57,7 +57,7 @@ func (p *peers) settling() bool {
 }
 
 // read takes in the live replicas, and reports whether the ranking has changed.
-func (p *peers) read(replicas []fleet.Replica) (changed bool) {
+func (p *peers) read(replicas []heartbeat.Replica) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range replicas {
@@ -107,8 +107,8 @@ func weightOf(maxRuns, largest int) float64 {
 }
 
 // canClaim reports whether a replica may be expected to claim due ticks.
-func canClaim(r fleet.Replica) bool {
-	return !r.Stopping && (r.Clock == "" || r.Clock == fleet.ClockTrusted)
+func canClaim(r heartbeat.Replica) bool {
+	return !r.Stopping && (r.Clock == "" || r.Clock == heartbeat.ClockTrusted)
 }
 
 // leave takes in that a replica claims nothing more, and reports whether the ranking has changed.
@@ -151,7 +151,7 @@ func (p *peers) replaceLocked(members []member) (changed bool) {
 }
 
 // rank takes in the live replicas. Where the order has changed, jobs are claimed at other times.
-func (s *Scheduler) rank(replicas []fleet.Replica) {
+func (s *Scheduler) rank(replicas []heartbeat.Replica) {
 	if s.peers.read(replicas) {
 		s.reranked()
 	}

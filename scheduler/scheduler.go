@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -43,7 +43,7 @@ type Scheduler struct {
 
 	inquiries *inquiries
 
-	sets *fleet.JobSets
+	sets *heartbeat.JobSets
 
 	capacity *capacity
 	inflight *inflight
@@ -202,7 +202,7 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 	s.facts, s.health.back = newFacts(store), s.storeIsBack
 	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), newFeed(store)
 	s.inquiries = newInquiries(s.epoch, o.ttl)
-	s.sets = fleet.NewJobSets(store)
+	s.sets = heartbeat.NewJobSets(store)
 	s.renewer = lease.NewRenewer(store, lease.WithObserver(s.renewed))
 	s.Update(registry)
 	return s, nil

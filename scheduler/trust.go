@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 )
 
 // trust decides whether the store's clock is to be believed. It knows one thing that never steps, this replica's own
@@ -209,7 +209,7 @@ type memberClocks struct {
 // to see its clock steady, by that clock. A replica of a version that says nothing about the clock does not count; nor
 // does, for whether it is steady, one that has just started: it holds nothing, and one that crashes again and again must
 // not keep the others from going on.
-func clocksOf(members []fleet.Replica, self string, now, since time.Time, limit time.Duration) memberClocks {
+func clocksOf(members []heartbeat.Replica, self string, now, since time.Time, limit time.Duration) memberClocks {
 	sum := memberClocks{steady: true}
 	for _, m := range members {
 		if m.ID == self || m.Clock == "" || m.LastHeartbeat.IsZero() {
@@ -219,13 +219,13 @@ func clocksOf(members []fleet.Replica, self string, now, since time.Time, limit 
 		present := age >= -sameClock && age <= m.Life // it was sent by the clock as it is now
 		steady := present && !m.LastHeartbeat.Before(since) && m.Steady+age >= limit
 		switch m.Clock {
-		case fleet.ClockTrusted:
+		case heartbeat.ClockTrusted:
 			sum.vouched = sum.vouched || present
 			sum.steady = sum.steady && steady
-		case fleet.ClockStepped:
+		case heartbeat.ClockStepped:
 			sum.stepped = sum.stepped || present
 			sum.steady = sum.steady && steady
-		case fleet.ClockDoubted:
+		case heartbeat.ClockDoubted:
 		}
 	}
 	return sum

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 )
 
 // trusted is a trust in a clock at offset 0, with leases of 15 s.
@@ -162,26 +162,26 @@ func TestMembersSpeakForTheClockTheySentBy(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	const limit, life = 15 * time.Second, 15 * time.Second
 	since := now.Add(-20 * time.Second) // this replica has seen the clock steady
-	member := func(clock fleet.Clock, age, steady time.Duration) fleet.Replica {
-		return fleet.Replica{ID: "b", Clock: clock, LastHeartbeat: now.Add(-age), Life: life, Steady: steady}
+	member := func(clock string, age, steady time.Duration) heartbeat.Replica {
+		return heartbeat.Replica{ID: "b", Clock: clock, LastHeartbeat: now.Add(-age), Life: life, Steady: steady}
 	}
 	for name, c := range map[string]struct {
-		member fleet.Replica
+		member heartbeat.Replica
 		want   memberClocks
 	}{
-		"itself":                    {fleet.Replica{ID: "a", Clock: fleet.ClockTrusted, LastHeartbeat: now}, memberClocks{steady: true}},
-		"of an older version":       {fleet.Replica{ID: "b"}, memberClocks{steady: true}},
-		"trusts it":                 {member(fleet.ClockTrusted, time.Second, time.Hour), memberClocks{vouched: true, steady: true}},
-		"trusts it for a moment":    {member(fleet.ClockTrusted, 4*time.Second, 10*time.Second), memberClocks{vouched: true}},
-		"for long enough by now":    {member(fleet.ClockStepped, 4*time.Second, 11*time.Second), memberClocks{stepped: true, steady: true}},
-		"not for long enough":       {member(fleet.ClockStepped, 4*time.Second, 10*time.Second), memberClocks{stepped: true}},
-		"has just started":          {member(fleet.ClockDoubted, 0, 0), memberClocks{steady: true}},
-		"sent by the clock before":  {member(fleet.ClockTrusted, 16*time.Second, time.Hour), memberClocks{}},
-		"sent by a clock ahead":     {member(fleet.ClockTrusted, -2*time.Second, time.Hour), memberClocks{}},
-		"sent before it was steady": {fleet.Replica{ID: "b", Clock: fleet.ClockTrusted, LastHeartbeat: now.Add(-30 * time.Second), Life: time.Minute, Steady: time.Hour}, memberClocks{vouched: true}},
+		"itself":                    {heartbeat.Replica{ID: "a", Clock: heartbeat.ClockTrusted, LastHeartbeat: now}, memberClocks{steady: true}},
+		"of an older version":       {heartbeat.Replica{ID: "b"}, memberClocks{steady: true}},
+		"trusts it":                 {member(heartbeat.ClockTrusted, time.Second, time.Hour), memberClocks{vouched: true, steady: true}},
+		"trusts it for a moment":    {member(heartbeat.ClockTrusted, 4*time.Second, 10*time.Second), memberClocks{vouched: true}},
+		"for long enough by now":    {member(heartbeat.ClockStepped, 4*time.Second, 11*time.Second), memberClocks{stepped: true, steady: true}},
+		"not for long enough":       {member(heartbeat.ClockStepped, 4*time.Second, 10*time.Second), memberClocks{stepped: true}},
+		"has just started":          {member(heartbeat.ClockDoubted, 0, 0), memberClocks{steady: true}},
+		"sent by the clock before":  {member(heartbeat.ClockTrusted, 16*time.Second, time.Hour), memberClocks{}},
+		"sent by a clock ahead":     {member(heartbeat.ClockTrusted, -2*time.Second, time.Hour), memberClocks{}},
+		"sent before it was steady": {heartbeat.Replica{ID: "b", Clock: heartbeat.ClockTrusted, LastHeartbeat: now.Add(-30 * time.Second), Life: time.Minute, Steady: time.Hour}, memberClocks{vouched: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, clocksOf([]fleet.Replica{c.member}, "a", now, since, limit))
+			require.Equal(t, c.want, clocksOf([]heartbeat.Replica{c.member}, "a", now, since, limit))
 		})
 	}
 }

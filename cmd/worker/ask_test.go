@@ -13,6 +13,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
@@ -100,7 +101,7 @@ func (s *site) settle(g protocol.Grant, outcome protocol.Outcome, note fleet.Not
 	require.NoError(s, s.store.Settle(s.Context(), g, outcome))
 }
 
-func (s *site) announce(r fleet.Replica) {
+func (s *site) announce(r heartbeat.Replica) {
 	s.Helper()
 	require.NoError(s, s.store.SendHeartbeat(s.Context(), r.ID, r.Encode(), time.Minute))
 }
@@ -141,7 +142,7 @@ func TestCommandsWaitLongerThanAShortTTL(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
 	slow := proxytest.New(t, s.server.Addr())
-	served := fleet.Replica{ID: "r1", Jobs: map[string]string{"nightly-report": "a", "sync-orders": "a"}}
+	served := heartbeat.Replica{ID: "r1", Jobs: map[string]string{"nightly-report": "a", "sync-orders": "a"}}
 	require.NoError(t, s.store.SendHeartbeat(t.Context(), served.ID, served.Encode(), time.Hour))
 	slow.Delay(200*time.Millisecond, proxytest.Replies) // more than a sixth of the TTL
 	path := filetest.Config(t, fmt.Sprintf("namespace: billing\nredis: {url: 'redis://%s'}\nlease: {ttl: 1s}\n%s", slow.Addr(), siteJobs))
@@ -156,7 +157,7 @@ func TestCommandsWaitLongerThanAShortTTL(t *testing.T) {
 
 func TestWrongFleetCommandExitsWith2(t *testing.T) {
 	s := newSite(t)
-	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
+	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
 	for name, test := range map[string]struct {
 		args []string
 		want []string
@@ -212,7 +213,7 @@ func TestTheFlagsSayWhichFleet(t *testing.T) {
 func TestJobOnlyReplicasKnowCanBePaused(t *testing.T) {
 	s := newSite(t)
 	s.contended("elsewhere")
-	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
+	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"elsewhere": "a"}})
 	r := s.ask("pause", "elsewhere")
 	require.Equal(t, 0, r.code, r.stderr)
 	require.Contains(t, s.ask("status").stdout, "not in this configuration")

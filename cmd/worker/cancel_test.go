@@ -15,6 +15,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
 )
@@ -152,7 +153,7 @@ func TestCancelSaysWhichTicksAreOpen(t *testing.T) {
 func TestWaitForAnOutcomeIsBounded(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
-	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
+	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
 	r := s.ask("trigger", "sync-orders", "--wait", "--timeout", "300ms")
 	require.Equal(t, 1, r.code)
 	require.Equal(t, "worker: sync-orders is not settled after 300ms: see worker why sync-orders\n", r.stderr)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 )
 
 func TestForgetRemovesTheJobThatIsLeftOver(t *testing.T) {
@@ -62,7 +63,7 @@ func TestForgetRefusesAJobInUse(t *testing.T) {
 	s := newSite(t)
 	s.contended("old-report")
 	g := s.claim("old-report", s.begin+1000)
-	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"old-report": "a"}, JobCount: 1})
+	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"old-report": "a"}, JobCount: 1})
 	r := s.ask("forget", "old-report", "--yes")
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.stderr, `job "old-report" is in use, so nothing was removed: `+
@@ -73,7 +74,7 @@ func TestForgetRefusesAJobInUse(t *testing.T) {
 	require.NoError(t, s.store.SendHeartbeat(t.Context(), "r1", []byte("of another version"), time.Minute))
 	require.Contains(t, s.ask("forget", "old-report", "--yes").stderr, "a live replica does not say which jobs it serves")
 
-	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, JobCount: 1})
+	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, JobCount: 1})
 	g = s.claim("old-report", s.begin+2000)
 	require.NoError(t, s.store.Release(t.Context(), g))
 	require.Contains(t, s.ask("forget", "old-report", "--yes").stderr, "so nothing was removed: 1 tick is open: cancel what runs or waits first")

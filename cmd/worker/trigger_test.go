@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 )
 
@@ -24,7 +25,7 @@ func (s *site) accepted(args ...string) string {
 func TestTriggerWithAKeyCountsOnce(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
-	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
+	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
 	r := s.ask("trigger", "sync-orders", "--key", "deploy-1", "--by", "ops2")
 	require.Equal(t, 0, r.code)
 	require.Empty(t, r.stderr)
@@ -52,7 +53,7 @@ func TestTriggerWithAKeyCountsOnce(t *testing.T) {
 func TestTriggerWarnsOfSilentReplicas(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders")
-	s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, TTL: time.Millisecond})
+	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}, TTL: time.Millisecond})
 	silent := func() string {
 		r := s.ask("trigger", "sync-orders")
 		require.Equal(t, 0, r.code, r.stderr)
@@ -61,7 +62,7 @@ func TestTriggerWarnsOfSilentReplicas(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.Contains(silent(), "warning: no replica that serves this job has sent its heartbeat in time (r1): it runs when one of them is back, or another starts\n")
 	}, patience, 200*time.Millisecond)
-	s.announce(fleet.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "a"}, TTL: time.Hour})
+	s.announce(heartbeat.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "a"}, TTL: time.Hour})
 	require.NotContains(t, silent(), "warning", "one that serves it does")
 }
 
@@ -113,7 +114,7 @@ func TestTheRateOfTheReplicasBindsEveryConfiguration(t *testing.T) {
 	s := newSite(t)
 	s.defined(protocol.Policy{Every: time.Hour, Burst: 2, Beside: true}, "sync-orders", "elsewhere") // which the file does not say
 	for _, job := range []string{"sync-orders", "elsewhere"} {
-		s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{job: "a"}})
+		s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{job: "a"}})
 		first, second := s.accepted(job), s.accepted(job)
 		require.NotEqual(t, first, second)
 		r := s.ask("trigger", job)
@@ -137,7 +138,7 @@ func TestTriggerWaitsForTheOutcome(t *testing.T) {
 		t.Run(string(outcome), func(t *testing.T) {
 			s := newSite(t)
 			s.contended("sync-orders")
-			s.announce(fleet.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
+			s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
 			ran := make(chan error, 1)
 			go func() { // what a replica does
 				ran <- func() error {

@@ -128,7 +128,7 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/doctor": {
 		[]string{
 			"./cmd/worker/internal/exitcode", "./cmd/worker/internal/output", "./cmd/worker/internal/stores",
-			"./config", "./fleet", "./jobs", "./lease/...", "./internal/protocol", "github.com/redis/go-redis/...",
+			"./config", "./fleet", "./jobs", "./lease/...", "./internal/heartbeat", "./internal/protocol", "github.com/redis/go-redis/...",
 		},
 		"its checks run in a command and at the start of a worker, so they know neither",
 	},
@@ -184,7 +184,7 @@ var forbidden = func() map[string]ban {
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
 			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./election/...", "./fleet/...", "./console/...", "./scheduler/...",
-				"./metrics/...", "./internal/record", "./internal/wire"})},
+				"./metrics/...", "./internal/record", "./internal/wire", "./internal/heartbeat"})},
 		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
 			and(tests, []string{"./internal/record", "./lease/driver/..."})},
 

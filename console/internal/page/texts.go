@@ -340,6 +340,7 @@ var texts = map[string]text{
 	"status.403": {"This is not allowed", "没有权限"},
 	"status.404": {"There is no such page", "页面不存在"},
 	"status.405": {"This is not possible here", "此处不支持该操作"},
+	"status.406": {"This page has no such form", "没有这种格式"},
 	"status.409": {"Something has changed meanwhile", "情况已发生变化"},
 	"status.413": {"This is too much", "内容过大"},
 	"status.429": {"Too many requests: wait a moment", "请求过多，请稍候"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 )
 
 // Answer is what somebody who asked for a tick was answered, or would be.
@@ -83,7 +84,7 @@ func (s *Snapshot) candidates(name string) (list []Asked) {
 			a.Answer, a.Text = AnswerNotHere, "It does not serve the job."
 		case r.Stopping:
 			a.Answer, a.Text = AnswerStopping, "It is stopping, and claims nothing more."
-		case r.Clock != "" && r.Clock != fleet.ClockTrusted:
+		case r.Clock != "" && r.Clock != heartbeat.ClockTrusted:
 			a.Answer, a.Text = AnswerClock, "It claims nothing, since it does not trust the store's clock."
 		case r.Silent(s.Status.Now):
 			a.Answer, a.Text = AnswerSilent, "It serves the job, and has missed a heartbeat."

@@ -110,29 +110,31 @@ func (c *cli) warn(ctx context.Context, a *client, name string, t fleet.Triggere
 		fmt.Fprintln(c.stderr, "a triggered tick already waits to run: it serves this trigger, too")
 	default:
 	}
-	replicas, err := a.fleet.Replicas(ctx)
+	serving, unserved, err := a.fleet.Serving(ctx, name)
 	if err != nil {
 		return
 	}
-	serving, unserved := fleet.Serving(name, replicas)
 	if unserved {
 		fmt.Fprintln(c.stderr, "warning: no live replica serves this job: it runs when one starts")
 		return
 	}
-	if now, err := a.fleet.Now(ctx); err == nil && allSilent(serving, replicas, now) {
+	if now, err := a.fleet.Now(ctx); err == nil && allSilent(serving, now) {
 		fmt.Fprintf(c.stderr, "warning: no replica that serves this job has sent its heartbeat in time (%s): it runs when one of them is back, or another starts\n",
-			output.List(serving))
+			output.List(replicaIDs(serving)))
 	}
 }
 
 // allSilent reports whether each replica that serves a job has missed a heartbeat.
-func allSilent(serving []string, replicas []fleet.Replica, now time.Time) bool {
-	for _, r := range replicas {
-		if slices.Contains(serving, r.ID) && !r.Silent(now) {
-			return false
-		}
+func allSilent(serving []fleet.Replica, now time.Time) bool {
+	return len(serving) > 0 && !slices.ContainsFunc(serving, func(r fleet.Replica) bool { return !r.Silent(now) })
+}
+
+func replicaIDs(replicas []fleet.Replica) []string {
+	ids := make([]string, len(replicas))
+	for i, r := range replicas {
+		ids[i] = r.ID
 	}
-	return len(serving) > 0
+	return ids
 }
 
 // refusal returns why a trigger was not accepted, and when the next one is possible.

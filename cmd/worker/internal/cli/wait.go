@@ -67,11 +67,11 @@ func (c *cli) await(ctx context.Context, a *client, name string, tick time.Time,
 		case w.timeout > 0:
 			continue
 		}
-		replicas, err := a.fleet.Replicas(ctx)
+		_, none, err := a.fleet.Serving(ctx, name)
 		if err != nil {
 			continue // the next Await returns the error
 		}
-		if _, none := fleet.Serving(name, replicas); !none {
+		if !none {
 			unserved = time.Time{}
 		} else if unserved.IsZero() {
 			unserved = time.Now()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -24,7 +25,7 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 		return r
 	}
 	off := func(d time.Duration) func(*fleet.Replica) { return func(r *fleet.Replica) { r.ClockOffset = d } }
-	clock := func(c fleet.Clock, step time.Duration) func(*fleet.Replica) {
+	clock := func(c string, step time.Duration) func(*fleet.Replica) {
 		return func(r *fleet.Replica) { r.Clock, r.Step = c, step }
 	}
 	load := func(limit, used, waiting int) func(*fleet.Replica) {
@@ -45,19 +46,19 @@ func TestDoctorJudgesTheFleet(t *testing.T) {
 		"a clock far off":   {replicas: []fleet.Replica{replica("a", off(90*time.Second)), replica("b", nil)}, job: served, check: "replica-clocks", result: Fail, finding: "the clock of a is 1m30s slow"},
 		"the store's clock": {replicas: []fleet.Replica{replica("a", off(-8*time.Hour)), replica("b", off(-8*time.Hour+time.Millisecond))}, job: served, check: "replica-clocks", result: Fail, finding: "the clocks of all 2 replicas are 8h0m0s fast and agree with each other: the store's clock is wrong"},
 		"the store's clock stepped": {
-			replicas: []fleet.Replica{replica("a", clock(fleet.ClockStepped, 8*time.Hour)), replica("b", clock(fleet.ClockStepped, 8*time.Hour)), replica("c", clock(fleet.ClockTrusted, 0))},
+			replicas: []fleet.Replica{replica("a", clock(heartbeat.ClockStepped, 8*time.Hour)), replica("b", clock(heartbeat.ClockStepped, 8*time.Hour)), replica("c", clock(heartbeat.ClockTrusted, 0))},
 			job:      served, check: "store-clock", result: Fail,
 			finding: "Redis's clock stepped by 8h0m0s, as a, b observed; these replicas claim no ticks until the clock is right again, or has been steady for 15s on all replicas",
 		},
 		"the store's clock stepped back": {
-			replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { clock(fleet.ClockStepped, -time.Hour)(r); r.TTL = time.Second })},
+			replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { clock(heartbeat.ClockStepped, -time.Hour)(r); r.TTL = time.Second })},
 			job:      served, check: "store-clock", result: Fail, finding: "stepped by -1h0m0s, as a observed; these replicas claim no ticks until the clock is right again, or has been steady for 5s",
 		},
 		"the store's clock is doubted": {
-			replicas: []fleet.Replica{replica("a", clock(fleet.ClockDoubted, 0)), replica("b", nil)}, job: served, check: "store-clock", result: Fail,
+			replicas: []fleet.Replica{replica("a", clock(heartbeat.ClockDoubted, 0)), replica("b", nil)}, job: served, check: "store-clock", result: Fail,
 			finding: "Redis's clock disagrees with that of the machine of a, which has just started; these replicas claim no ticks until",
 		},
-		"the store's clock is trusted": {replicas: []fleet.Replica{replica("a", clock(fleet.ClockTrusted, time.Hour))}, job: served},
+		"the store's clock is trusted": {replicas: []fleet.Replica{replica("a", clock(heartbeat.ClockTrusted, time.Hour))}, job: served},
 		"one id for three":             {replicas: []fleet.Replica{replica("web", func(r *fleet.Replica) { r.Others = map[string]int64{"x": 0, "y": 0} })}, job: served, check: "replica-ids", result: Fail, finding: "3 processes have the id web"},
 		"silent":                       {replicas: []fleet.Replica{replica("a", func(r *fleet.Replica) { r.LastHeartbeat = now.Add(-9 * time.Second) })}, job: served, check: "heartbeats", result: Warn, finding: "a sent its last heartbeat 9s ago"},
 		"gone":                         {replicas: []fleet.Replica{replica("a", nil)}, silent: []fleet.Replica{replica("b", func(r *fleet.Replica) { r.LastHeartbeat = now.Add(-time.Minute) })}, job: served, check: "heartbeats", result: Warn, finding: "b ended without signing off; its last heartbeat was 1m0s ago"},

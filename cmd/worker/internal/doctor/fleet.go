@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -106,12 +107,12 @@ func storeClock(s fleet.Status) Finding {
 	var limit time.Duration
 	for _, r := range s.Replicas {
 		switch r.Clock {
-		case fleet.ClockStepped:
+		case heartbeat.ClockStepped:
 			by := r.Step.Round(time.Second).String()
 			stepped[by] = append(stepped[by], r.ID)
-		case fleet.ClockDoubted:
+		case heartbeat.ClockDoubted:
 			doubted = append(doubted, r.ID)
-		case fleet.ClockTrusted:
+		case heartbeat.ClockTrusted:
 			continue
 		default: // an older version, which does not report it
 			continue

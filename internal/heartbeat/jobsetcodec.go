@@ -1,4 +1,4 @@
-package fleet
+package heartbeat
 
 import (
 	"bytes"
@@ -29,12 +29,12 @@ const (
 // MaxJobs is how many jobs of one replica the others know by name, at most.
 const MaxJobs = 250_000
 
-var errJobSet = errors.New("fleet: not a set of jobs")
+var errJobSet = errors.New("heartbeat: not a set of jobs")
 
 // encodeJobs returns the pieces that a set of jobs is kept as: the first has the digest of the set.
 func encodeJobs(jobs map[string]string) ([][]byte, error) {
 	if len(jobs) > MaxJobs {
-		return nil, fmt.Errorf("fleet: jobs: has %d, must have at most %d for others to know them by name", len(jobs), MaxJobs)
+		return nil, fmt.Errorf("heartbeat: jobs: has %d, must have at most %d for others to know them by name", len(jobs), MaxJobs)
 	}
 	size := 0
 	for name, revision := range jobs {
@@ -75,7 +75,7 @@ func encodePart(text []byte) ([]byte, error) {
 	_, _ = w.Write(text) // into memory
 	_ = w.Close()
 	if piece.Len() > protocol.MaxSet || len(text) > maxText {
-		return nil, fmt.Errorf("fleet: jobs: the names are too long: a part of them has %d bytes, must have at most %d", piece.Len(), protocol.MaxSet)
+		return nil, fmt.Errorf("heartbeat: jobs: the names are too long: a part of them has %d bytes, must have at most %d", piece.Len(), protocol.MaxSet)
 	}
 	return piece.Bytes(), nil
 }

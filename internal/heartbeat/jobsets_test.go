@@ -1,4 +1,4 @@
-package fleet_test
+package heartbeat_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -49,7 +49,7 @@ func (c *setCounter) GetSets(ctx context.Context, digests []string) ([][]byte, e
 	return c.Store.GetSets(ctx, digests)
 }
 
-func publish(t *testing.T, s *fleet.JobSets, jobs map[string]string) string {
+func publish(t *testing.T, s *heartbeat.JobSets, jobs map[string]string) string {
 	t.Helper()
 	digest, err := s.Publish(t.Context(), jobs)
 	require.NoError(t, err)
@@ -57,13 +57,13 @@ func publish(t *testing.T, s *fleet.JobSets, jobs map[string]string) string {
 }
 
 // heard returns a replica that names a set, as others read it.
-func heard(t *testing.T, id, digest string, count int) fleet.Replica {
+func heard(t *testing.T, id, digest string, count int) heartbeat.Replica {
 	t.Helper()
 	jobs := map[string]string{}
 	for i := range count {
 		jobs[fmt.Sprint(i)] = ""
 	}
-	r, err := fleet.DecodeReplica(fleet.Replica{ID: id, Jobs: jobs, Set: digest}.Encode())
+	r, err := heartbeat.Decode(heartbeat.Replica{ID: id, Jobs: jobs, Set: digest}.Encode())
 	require.NoError(t, err)
 	require.Nil(t, r.Jobs)
 	return r
@@ -72,25 +72,25 @@ func heard(t *testing.T, id, digest string, count int) fleet.Replica {
 func TestOneReleaseSharesOneSet(t *testing.T) {
 	store := &setCounter{Store: new(memlease.Store)}
 	jobs := manyJobs(10_000, "v1")
-	var list []fleet.Replica
+	var list []heartbeat.Replica
 	for i := range 20 {
-		digest := publish(t, fleet.NewJobSets(store), maps.Clone(jobs))
+		digest := publish(t, heartbeat.NewJobSets(store), maps.Clone(jobs))
 		list = append(list, heard(t, fmt.Sprint("r", i), digest, len(jobs)))
 		require.Equal(t, list[0].Set, digest)
 	}
 	once := store.puts
 	require.Less(t, once, 16)
 	require.Less(t, store.bytes, 128<<10, "10,000 jobs")
-	require.Less(t, len(fleet.Replica{ID: "r", Jobs: jobs, Set: list[0].Set}.Encode()), 512)
+	require.Less(t, len(heartbeat.Replica{ID: "r", Jobs: jobs, Set: list[0].Set}.Encode()), 512)
 
-	reader := fleet.NewJobSets(store)
+	reader := heartbeat.NewJobSets(store)
 	require.NoError(t, reader.Resolve(t.Context(), list))
 	for _, r := range list {
 		require.Equal(t, jobs, r.Jobs)
 	}
 	gets := store.gets
 	require.Less(t, gets, 4)
-	again := []fleet.Replica{heard(t, "r", list[0].Set, len(jobs))}
+	again := []heartbeat.Replica{heard(t, "r", list[0].Set, len(jobs))}
 	require.NoError(t, reader.Resolve(t.Context(), again))
 	require.Equal(t, jobs, again[0].Jobs)
 	require.Equal(t, gets, store.gets, "it was known")
@@ -99,19 +99,19 @@ func TestOneReleaseSharesOneSet(t *testing.T) {
 func TestReleasesShareMostOfTheirSets(t *testing.T) {
 	store := &setCounter{Store: new(memlease.Store)}
 	jobs := manyJobs(10_000, "v1")
-	first := publish(t, fleet.NewJobSets(store), jobs)
+	first := publish(t, heartbeat.NewJobSets(store), jobs)
 	before := store.puts
 	changed := maps.Clone(jobs)
 	changed["team-1.report-1"] = "changed"
-	second := publish(t, fleet.NewJobSets(store), changed)
+	second := publish(t, heartbeat.NewJobSets(store), changed)
 	require.NotEqual(t, first, second)
 	require.Equal(t, before+2, store.puts, "a part and the root")
 
-	list := []fleet.Replica{heard(t, "a", first, len(jobs)), heard(t, "b", second, len(jobs))}
-	require.NoError(t, fleet.NewJobSets(store).Resolve(t.Context(), list))
+	list := []heartbeat.Replica{heard(t, "a", first, len(jobs)), heard(t, "b", second, len(jobs))}
+	require.NoError(t, heartbeat.NewJobSets(store).Resolve(t.Context(), list))
 	require.Equal(t, jobs, list[0].Jobs)
 	require.Equal(t, changed, list[1].Jobs)
-	serving, unserved, revisions := fleet.NewService(list).Of("team-1.report-1")
+	serving, unserved, revisions := heartbeat.NewService(list).Of("team-1.report-1")
 	require.Equal(t, []string{"a", "b"}, serving)
 	require.False(t, unserved)
 	require.Equal(t, map[string][]string{jobs["team-1.report-1"]: {"a"}, "changed": {"b"}}, revisions)
@@ -120,39 +120,39 @@ func TestReleasesShareMostOfTheirSets(t *testing.T) {
 func TestLostSetIsUnknownUntilPutAgain(t *testing.T) {
 	store := &setCounter{Store: new(memlease.Store)}
 	jobs := manyJobs(100, "v1")
-	owner := fleet.NewJobSets(store)
-	list := []fleet.Replica{heard(t, "a", publish(t, owner, jobs), len(jobs))}
+	owner := heartbeat.NewJobSets(store)
+	list := []heartbeat.Replica{heard(t, "a", publish(t, owner, jobs), len(jobs))}
 	store.Forget()
-	reader := fleet.NewJobSets(store)
+	reader := heartbeat.NewJobSets(store)
 	require.NoError(t, reader.Resolve(t.Context(), list))
 	require.Nil(t, list[0].Jobs)
-	_, unserved, _ := fleet.NewService(list).Of("nobody's")
+	_, unserved, _ := heartbeat.NewService(list).Of("nobody's")
 	require.False(t, unserved, "it may serve it")
 
 	publish(t, owner, jobs)
 	require.NoError(t, reader.Resolve(t.Context(), list))
 	require.Nil(t, list[0].Jobs, "the owner looks from time to time")
-	fleet.AgeOfSets(owner, time.Minute)
+	heartbeat.AgeOfSets(owner, time.Minute)
 	publish(t, owner, jobs)
 	require.NoError(t, reader.Resolve(t.Context(), list))
 	require.Equal(t, jobs, list[0].Jobs)
-	_, unserved, _ = fleet.NewService(list).Of("nobody's")
+	_, unserved, _ = heartbeat.NewService(list).Of("nobody's")
 	require.True(t, unserved)
 }
 
 func TestASetThatIsUsedOutlivesItsLife(t *testing.T) {
 	store := new(memlease.Store)
 	jobs := manyJobs(100, "v1")
-	used, unused := fleet.NewJobSets(store), fleet.NewJobSets(store)
+	used, unused := heartbeat.NewJobSets(store), heartbeat.NewJobSets(store)
 	other := manyJobs(100, "v0")
 	digest, old := publish(t, used, jobs), publish(t, unused, other)
 	for range 3 {
 		store.Step(time.Hour)
-		fleet.AgeOfSets(used, time.Hour)
+		heartbeat.AgeOfSets(used, time.Hour)
 		publish(t, used, jobs)
 	}
-	list := []fleet.Replica{heard(t, "a", digest, len(jobs)), heard(t, "b", old, len(other))}
-	require.NoError(t, fleet.NewJobSets(store).Resolve(t.Context(), list))
+	list := []heartbeat.Replica{heard(t, "a", digest, len(jobs)), heard(t, "b", old, len(other))}
+	require.NoError(t, heartbeat.NewJobSets(store).Resolve(t.Context(), list))
 	require.Equal(t, jobs, list[0].Jobs)
 	require.Nil(t, list[1].Jobs, "nobody uses it")
 }
@@ -164,24 +164,24 @@ func TestAnUnreadableSetIsUnknown(t *testing.T) {
 		"a root of nothing": "r" + strings.Repeat("0", 32),
 	} {
 		require.NoError(t, store.PutSet(t.Context(), []byte(set), time.Hour))
-		list := []fleet.Replica{heard(t, "a", protocol.SetDigest([]byte(set)), 3)}
-		require.NoError(t, fleet.NewJobSets(store).Resolve(t.Context(), list), what)
+		list := []heartbeat.Replica{heard(t, "a", protocol.SetDigest([]byte(set)), 3)}
+		require.NoError(t, heartbeat.NewJobSets(store).Resolve(t.Context(), list), what)
 		require.Nil(t, list[0].Jobs, what)
 	}
-	list := []fleet.Replica{heard(t, "a", "not a digest", 3)}
-	require.NoError(t, fleet.NewJobSets(store).Resolve(t.Context(), list))
+	list := []heartbeat.Replica{heard(t, "a", "not a digest", 3)}
+	require.NoError(t, heartbeat.NewJobSets(store).Resolve(t.Context(), list))
 	require.Nil(t, list[0].Jobs)
 }
 
 func TestAFailingStoreLeavesJobsUnknown(t *testing.T) {
 	store := &setCounter{Store: new(memlease.Store), fails: errors.New("away")}
 	jobs := manyJobs(100, "v1")
-	owner := fleet.NewJobSets(store)
+	owner := heartbeat.NewJobSets(store)
 	digest, err := owner.Publish(t.Context(), jobs)
 	require.ErrorIs(t, err, store.fails)
 	require.NotEmpty(t, digest, "its heartbeat names the set all the same")
-	list := []fleet.Replica{heard(t, "a", digest, len(jobs))}
-	reader := fleet.NewJobSets(store)
+	list := []heartbeat.Replica{heard(t, "a", digest, len(jobs))}
+	reader := heartbeat.NewJobSets(store)
 	require.ErrorIs(t, reader.Resolve(t.Context(), list), store.fails)
 	require.Nil(t, list[0].Jobs)
 	store.fails = nil
@@ -191,36 +191,36 @@ func TestAFailingStoreLeavesJobsUnknown(t *testing.T) {
 }
 
 func TestTooManyJobsAreNotNamed(t *testing.T) {
-	jobs := make(map[string]string, fleet.MaxJobs+1)
-	for i := range fleet.MaxJobs + 1 {
+	jobs := make(map[string]string, heartbeat.MaxJobs+1)
+	for i := range heartbeat.MaxJobs + 1 {
 		jobs[fmt.Sprint(i)] = ""
 	}
-	digest, err := fleet.NewJobSets(new(memlease.Store)).Publish(t.Context(), jobs)
+	digest, err := heartbeat.NewJobSets(new(memlease.Store)).Publish(t.Context(), jobs)
 	require.Empty(t, digest)
 	require.EqualError(t, err, "fleet: jobs: has 250001, must have at most 250000 for others to know them by name")
-	r, err := fleet.DecodeReplica(fleet.Replica{ID: "a", Jobs: jobs}.Encode())
+	r, err := heartbeat.Decode(heartbeat.Replica{ID: "a", Jobs: jobs}.Encode())
 	require.NoError(t, err)
-	_, unserved, _ := fleet.NewService([]fleet.Replica{r}).Of("nobody's")
+	_, unserved, _ := heartbeat.NewService([]heartbeat.Replica{r}).Of("nobody's")
 	require.False(t, unserved)
 }
 
 func TestHeartbeatThatListsItsJobsIsRead(t *testing.T) {
-	old, err := fleet.DecodeReplica([]byte(`{"id": "old", "jobs": {"report": "1"}, "job_count": 1}`))
+	old, err := heartbeat.Decode([]byte(`{"id": "old", "jobs": {"report": "1"}, "job_count": 1}`))
 	require.NoError(t, err)
 	store := new(memlease.Store)
 	jobs := manyJobs(100, "v1")
 	jobs["report"] = "2"
-	list := []fleet.Replica{old, heard(t, "new", publish(t, fleet.NewJobSets(store), jobs), len(jobs))}
-	require.NoError(t, fleet.NewJobSets(store).Resolve(t.Context(), list))
-	serving, _, revisions := fleet.NewService(list).Of("report")
+	list := []heartbeat.Replica{old, heard(t, "new", publish(t, heartbeat.NewJobSets(store), jobs), len(jobs))}
+	require.NoError(t, heartbeat.NewJobSets(store).Resolve(t.Context(), list))
+	serving, _, revisions := heartbeat.NewService(list).Of("report")
 	require.Equal(t, []string{"new", "old"}, serving)
 	require.Equal(t, map[string][]string{"1": {"old"}, "2": {"new"}}, revisions)
 }
 
 func TestFewJobsNeedNoSet(t *testing.T) {
 	store := &setCounter{Store: new(memlease.Store)}
-	require.Empty(t, publish(t, fleet.NewJobSets(store), map[string]string{"report": "1"}))
+	require.Empty(t, publish(t, heartbeat.NewJobSets(store), map[string]string{"report": "1"}))
 	require.Zero(t, store.puts)
 	bare := struct{ protocol.Store }{new(memlease.Store)}
-	require.Empty(t, publish(t, fleet.NewJobSets(bare), manyJobs(100, "v1")), "it keeps no sets")
+	require.Empty(t, publish(t, heartbeat.NewJobSets(bare), manyJobs(100, "v1")), "it keeps no sets")
 }

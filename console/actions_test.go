@@ -1,0 +1,156 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/console"
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+func (s *site) post(target, body string, changes ...func(*http.Request)) *http.Response {
+	return s.do(request(http.MethodPost, target, body, append([]func(*http.Request){bearer(operateSecret), asJSON}, changes...)...))
+}
+
+func TestActionsOfTheAPIAreInTheAuditLog(t *testing.T) {
+	s := newSite(t, withTokens())
+	r := s.post("/api/v1/jobs/report/pause", `{"reason": "the database moves"}`)
+	require.Equal(t, http.StatusOK, r.StatusCode)
+	require.Equal(t, "ops", s.decode(r)["pause"].(map[string]any)["by"])
+	require.Equal(t, false, s.decode(s.post("/api/v1/jobs/report/pause", `{}`))["changed"])
+	require.Equal(t, http.StatusOK, s.post("/api/v1/jobs/report/trigger", `{"key": "deploy-1", "window_ms": 60000, "reason": "again"}`).StatusCode)
+	require.Equal(t, "repeated", s.decode(s.post("/api/v1/jobs/report/trigger", `{"key": "deploy-1"}`))["status"])
+	require.Equal(t, http.StatusOK, s.post("/api/v1/jobs/report/cancel", "").StatusCode, "the tick that waits")
+	require.Equal(t, http.StatusConflict, s.post("/api/v1/jobs/report/cancel", "").StatusCode, "nothing runs or waits any more")
+	require.Equal(t, http.StatusOK, s.post("/api/v1/jobs/report/resume", `{"reason": "it has moved"}`).StatusCode)
+	require.Equal(t, http.StatusNotFound, s.post("/api/v1/jobs/unknown/resume", "").StatusCode)
+
+	log := s.decode(s.get("/api/v1/audit?job=report", bearer(readSecret)))
+	var acts []string
+	for _, e := range log["entries"].([]any) {
+		entry := e.(map[string]any)
+		require.Equal(t, "ops", entry["by"])
+		acts = append(acts, entry["action"].(string)+": "+entry["reason"].(string))
+	}
+	require.Contains(t, acts, "paused: the database moves")
+	require.Contains(t, acts, "resumed: it has moved")
+	require.Contains(t, acts, "triggered: again")
+	require.Len(t, s.decode(s.get("/api/v1/audit?action=paused&limit=1", bearer(readSecret)))["entries"], 1)
+	require.Empty(t, s.decode(s.get("/api/v1/audit?by=nobody", bearer(readSecret)))["entries"])
+	require.Equal(t, http.StatusBadRequest, s.get("/api/v1/audit?after=x", bearer(readSecret)).StatusCode)
+}
+
+func TestFormAsksBeforeItActs(t *testing.T) {
+	s := newSite(t, withTokens())
+	cookie := withCookie(login(t, s, operateSecret))
+	page := text(t, s.get("/jobs/report/pause", cookie))
+	require.Contains(t, page, `method="post"`)
+	require.Contains(t, page, `action="/jobs/report/pause"`)
+	r := s.do(request(http.MethodPost, "/jobs/report/pause", "reason=two%0D%0Alines", asForm, cookie))
+	require.Equal(t, http.StatusSeeOther, r.StatusCode, text(t, r))
+	require.Equal(t, "/jobs/report", r.Header.Get("Location"))
+	d := s.decode(s.get("/api/v1/jobs/report/description", cookie))
+	require.Equal(t, "two lines", d["paused"].(map[string]any)["why"])
+	require.Equal(t, http.StatusNotFound, s.get("/jobs/unknown/pause", cookie).StatusCode)
+	require.Equal(t, http.StatusForbidden, s.get("/jobs/report/pause", withCookie(login(t, s, readSecret))).StatusCode)
+}
+
+func TestBulkChangesOnlyWhatItShowed(t *testing.T) {
+	s := newSite(t, withTokens())
+	cookie := withCookie(login(t, s, operateSecret))
+	_, page, _ := strings.Cut(text(t, s.get("/actions/pause?q=e&state=failing,idle", cookie)), "<main")
+	form := url.Values{"reason": {"all of them"}}
+	for _, field := range regexp.MustCompile(`type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		form.Add(field[1], field[2])
+	}
+	require.Len(t, form, 4, page)
+	s.store.claim(t, "report") // it is not idle any more
+	time.Sleep(1100 * time.Millisecond)
+	r := s.do(request(http.MethodPost, "/actions/pause", form.Encode(), asForm, cookie))
+	require.Equal(t, http.StatusConflict, r.StatusCode, text(t, r))
+	require.Nil(t, s.decode(s.get("/api/v1/jobs/report/description", cookie))["paused"])
+
+	bulk := s.decode(s.post("/api/v1/actions/pause", `{"jobs": ["report", "sync", "report", "unknown"], "reason": "all"}`))
+	require.InDelta(t, 1, bulk["failed"], 0)
+	require.Len(t, bulk["results"], 3)
+	require.Equal(t, "unknown", bulk["results"].([]any)[0].(map[string]any)["job"], "what failed is first")
+	require.NotNil(t, s.decode(s.get("/api/v1/jobs/sync/description", cookie))["paused"])
+}
+
+func TestLockIsReleasedWithItsTokenOnly(t *testing.T) {
+	s := newSite(t, withTokens())
+	a, err := s.store.ClaimLock(t.Context(), protocol.LockClaim{Name: "shop", Holder: "till-1", Request: "r", TTL: time.Minute, Permits: 1, Limit: 1})
+	require.NoError(t, err)
+	token := strconv.FormatInt(a.Token, 10)
+	require.Contains(t, text(t, s.get("/locks/release?name=shop&token="+token, bearer(operateSecret))), "till-1")
+	require.Equal(t, http.StatusNotFound, s.get("/locks/release?name=shop&token=1", bearer(operateSecret)).StatusCode)
+	require.Equal(t, http.StatusConflict, s.post("/api/v1/locks/release", `{"name": "shop", "token": 1}`).StatusCode)
+	require.Equal(t, http.StatusOK, s.post("/api/v1/locks/release", `{"name": "shop", "token": `+token+`, "reason": "it hangs"}`).StatusCode)
+	require.Equal(t, http.StatusConflict, s.post("/api/v1/locks/release", `{"name": "shop", "token": `+token+`}`).StatusCode)
+	require.Contains(t, text(t, s.get("/api/v1/audit", bearer(readSecret))), "it hangs")
+}
+
+func TestHistoryComesInPagesWithoutGaps(t *testing.T) {
+	s := newSite(t)
+	for range 9 {
+		s.store.settle(t, "report", "failed")
+	}
+	open := s.store.claim(t, "report")
+	all := s.decode(s.get("/api/v1/jobs/report/history"))["entries"].([]any)
+	require.Len(t, all, 11)
+	require.Equal(t, "running", all[0].(map[string]any)["state"])
+	var paged []any
+	for cursor, pages := "", 0; ; pages++ {
+		require.Less(t, pages, 10)
+		p := s.decode(s.get("/api/v1/jobs/report/history?limit=3&after=" + cursor))
+		paged = append(paged, p["entries"].([]any)...)
+		if cursor = p["next"].(string); cursor == "" {
+			break
+		}
+		if pages == 1 { // what comes meanwhile moves nothing
+			require.NoError(t, s.store.Settle(t.Context(), open, "succeeded"))
+		}
+	}
+	require.Equal(t, ids(all), ids(paged))
+}
+
+func ids(entries []any) (list []string) {
+	for _, e := range entries {
+		list = append(list, e.(map[string]any)["id"].(string))
+	}
+	return list
+}
+
+func TestLinksWorkUnderAnyPrefix(t *testing.T) {
+	s := newSite(t)
+	own := newSite(t, console.WithPrefix("/cron"))
+	for name, handler := range map[string]http.Handler{"StripPrefix": http.StripPrefix("/cron", s.console), "option": own.console} {
+		ask := func(path string) *http.Response {
+			w := newRecorder()
+			r := request(http.MethodGet, path, "")
+			r.RequestURI = path
+			handler.ServeHTTP(w, r)
+			return w.Result()
+		}
+		page := ask("/cron/")
+		require.Equal(t, http.StatusOK, page.StatusCode, name)
+		body := text(t, page)
+		for _, link := range regexp.MustCompile(`(?:href|src|action|sse-connect)="(/[^"]*)"`).FindAllStringSubmatch(body, -1) {
+			require.True(t, strings.HasPrefix(link[1], "/cron/"), "%s: %s", name, link[1])
+		}
+		require.Contains(t, body, `href="/cron/jobs/report"`, name)
+		require.Equal(t, "/cron/", ask("/cron").Header.Get("Location"), name)
+		require.Equal(t, http.StatusOK, ask("/cron/api/v1/jobs").StatusCode, name)
+		require.Equal(t, http.StatusNotFound, ask("/cron//evil.example/").StatusCode, name)
+	}
+	w := newRecorder()
+	own.console.ServeHTTP(w, request(http.MethodGet, "/cronjobs", ""))
+	require.Equal(t, http.StatusNotFound, w.Code)
+}

@@ -1,0 +1,62 @@
+package console
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/solotick/solotick/console/internal/view"
+	"github.com/solotick/solotick/fleet"
+)
+
+// auditReads bounds how many pages of the log one request looks through for acts that its filter chooses. Where they do not
+// suffice, the page has fewer acts than it may, and the cursor to go on from.
+const auditReads = 20
+
+func (q *request) audit() (any, error) {
+	query, s, err := asked(q, view.ParseAuditQuery)
+	if err != nil {
+		return nil, err
+	}
+	rows, log, err := q.c.acts(q.r.Context(), query)
+	if err != nil {
+		return nil, err
+	}
+	p := view.Audit(s.Snapshot, rows, query, s.now())
+	p.Next, p.Bytes, p.Budget = log.Next, int64(log.Used), int64(log.Budget)
+	return p, nil
+}
+
+// acts returns the acts that a query chooses, newest first, and the last page of the log that was read for them.
+func (c *Console) acts(ctx context.Context, query view.AuditQuery) (rows []view.AuditRow, log fleet.AuditLog, err error) {
+	rows, log.Next = []view.AuditRow{}, query.After
+	for range auditReads {
+		if log, err = c.fleet.Audit(ctx, log.Next, min(query.Limit-len(rows), fleet.MaxAuditPage)); err != nil {
+			return nil, log, err
+		}
+		for _, f := range log.Facts {
+			if chosen(f, query) {
+				rows = append(rows, rowOf(f))
+			}
+		}
+		if log.Next == "" || len(rows) == query.Limit {
+			break
+		}
+	}
+	return rows, log, nil
+}
+
+func chosen(f fleet.Fact, query view.AuditQuery) bool {
+	return (query.Job == "" || query.Job == f.Job || query.Job == f.Lock) && (query.By == "" || query.By == f.By) &&
+		(len(query.Action) == 0 || slices.Contains(query.Action, string(f.Kind)))
+}
+
+func rowOf(f fleet.Fact) view.AuditRow {
+	row := view.AuditRow{
+		ID: f.Request(), At: view.Time{Time: f.At}, By: f.By, Action: string(f.Kind), Job: f.Job, Tick: view.Time{Time: f.Tick}, Reason: f.Reason, Result: f.Via,
+	}
+	if f.Lock != "" {
+		row.Job, row.Result = f.Lock, f.Via+", token "+strconv.FormatInt(f.Token, 10)
+	}
+	return row
+}

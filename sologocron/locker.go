@@ -1,0 +1,229 @@
+// Package sologocron lets go-co-op/gocron run each tick on one replica of a fleet: a Locker that
+// remembers which ticks were run, and an Elector.
+//
+//	locker, err := sologocron.NewLocker(store, sologocron.WithSchedule("invoices", "*/5 * * * *", "UTC"))
+//	...
+//	defer locker.Close()
+//	s, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
+//
+// gocron calls a Locker with nothing but the job's name, when its own clock says that the job is
+// due, and releases the lock when the job ends. A lock that is deleted then is free for a replica
+// whose clock is late: it runs the tick again. This Locker claims the tick that is nearest to the
+// store's clock, and settles it: nobody is granted it again.
+//
+// What a Locker cannot give, and package scheduler does:
+//
+//   - The job's context does not end when the lease is lost, since gocron has made it before.
+//     Unlock then returns an error, which gocron reports to its own monitors only.
+//   - The fencing token does not reach the job.
+//   - A Locker never learns whether the job failed: every tick is settled as succeeded.
+//   - A tick whose replica dies is not taken over, and one that came due while no replica lived is
+//     not caught up.
+package sologocron
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/go-co-op/gocron/v2"
+	"github.com/google/uuid"
+
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/schedule"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lock"
+)
+
+// ErrNotMine is matched by the error of [Locker.Lock] when another replica runs the tick, or has
+// run it. gocron skips the job then.
+var ErrNotMine = errors.New("sologocron: another replica runs this tick, or has run it")
+
+// Locker is a gocron.Locker over a store of leases. It is safe for concurrent use.
+type Locker struct {
+	store     lease.Store
+	renewer   *lease.Renewer
+	holder    string
+	ttl       time.Duration
+	grain     time.Duration
+	early     time.Duration
+	schedules map[string]*schedule.Schedule
+}
+
+type settings struct {
+	holder    string
+	ttl       time.Duration
+	grain     time.Duration
+	early     time.Duration
+	schedules map[string]*schedule.Schedule
+	faults    []error
+}
+
+// Option changes a default of [NewLocker].
+type Option func(*settings)
+
+// WithSchedule says when the job of that name is due, as gocron.CronJob does, or @every 5m, which
+// is aligned to the Unix epoch. Replicas whose clocks are wrong by less than half a period then
+// agree on the tick. The time zone is a name such as UTC or Europe/Berlin.
+func WithSchedule(job, spec, zone string) Option {
+	return func(s *settings) {
+		// Only the schedule counts, so the job's name and its handler are placeholders.
+		j, err := jobs.New("job", spec, func(context.Context, jobs.Run) error { return nil }, jobs.WithTimezone(zone))
+		if err != nil {
+			s.faults = append(s.faults, fmt.Errorf("sologocron: %q: %w", job, err))
+			return
+		}
+		s.schedules[job] = j.Schedule()
+	}
+}
+
+// WithGrain is the period to which the ticks of jobs without a schedule are rounded. The clocks of
+// replicas may differ by less than half of it, and such a job must not be due more often. From 1 ms;
+// the default is 1 s.
+func WithGrain(d time.Duration) Option { return func(s *settings) { s.grain = d } }
+
+// WithTTL is how long a lease outlives its replica's last word. From 100 ms to 24 h; the default
+// is 15 s.
+func WithTTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }
+
+// WithMaxEarly is how long a replica whose clock is fast waits for a tick's time. A job that is
+// called earlier is skipped. From 0; the default is 1 m.
+func WithMaxEarly(d time.Duration) Option { return func(s *settings) { s.early = d } }
+
+// WithHolder sets the name of this replica, which matches the pattern of a job's name in package
+// jobs. The default is made of the host's name and 8 random characters.
+func WithHolder(name string) Option { return func(s *settings) { s.holder = name } }
+
+// NewLocker makes a Locker. Close it when the scheduler has been shut down. The error joins all
+// faults of the arguments.
+func NewLocker(store lease.Store, options ...Option) (*Locker, error) {
+	set := settings{holder: holderName(), ttl: 15 * time.Second, grain: time.Second, early: time.Minute, schedules: map[string]*schedule.Schedule{}}
+	for i, option := range options {
+		if option == nil {
+			set.faults = append(set.faults, fmt.Errorf("sologocron: options[%d]: nil must be an option", i))
+			continue
+		}
+		option(&set)
+	}
+	fault := func(ok bool, field string, value any, rule string) {
+		if !ok {
+			set.faults = append(set.faults, fmt.Errorf("sologocron: %s: %q %s", field, fmt.Sprint(value), rule))
+		}
+	}
+	fault(store != nil, "store", store, "must not be nil")
+	fault(jobs.ValidName(set.holder), "holder", set.holder, jobs.NameRule)
+	fault(set.ttl >= 100*time.Millisecond && set.ttl <= 24*time.Hour, "ttl", set.ttl, "must be from 100ms to 24h")
+	fault(set.grain >= time.Millisecond, "grain", set.grain, "must be at least 1ms")
+	fault(set.early >= 0, "max early", set.early, "must be at least 0s")
+	if err := errors.Join(set.faults...); err != nil {
+		return nil, err
+	}
+	return &Locker{
+		store: store, renewer: lease.NewRenewer(store), holder: set.holder, ttl: set.ttl, grain: set.grain, early: set.early, schedules: set.schedules,
+	}, nil
+}
+
+func holderName() string {
+	host, _ := os.Hostname()
+	if name := host + "-" + uuid.NewString()[:8]; jobs.ValidName(name) {
+		return name
+	}
+	return "gocron-" + uuid.NewString()[:8]
+}
+
+// Close stops renewing leases. Jobs that still run lose theirs.
+func (l *Locker) Close() { l.renewer.Close() }
+
+// Lock implements gocron.Locker. It waits for the tick's time when this replica's clock is fast.
+// Any error makes gocron skip the job: one that matches [ErrNotMine], or one of the store.
+func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
+	tick, err := l.tick(ctx, job)
+	if err != nil {
+		return nil, fmt.Errorf("sologocron: lock %q: %w", job, err)
+	}
+	held, err := l.renewer.Acquire(ctx, lease.Claim{
+		Name: nameOf(job), Tick: tick.UnixMilli(), Holder: l.holder, TTL: l.ttl, NotBefore: tick, Overlap: lease.OverlapAllow,
+	})
+	switch {
+	case errors.Is(err, lease.ErrHeld), errors.Is(err, lease.ErrDecided):
+		return nil, fmt.Errorf("sologocron: lock %q at %s: %w: %w", job, tick.Format(time.RFC3339Nano), ErrNotMine, err)
+	case err != nil:
+		return nil, fmt.Errorf("sologocron: lock %q at %s: %w", job, tick.Format(time.RFC3339Nano), err)
+	}
+	return tickLock{held}, nil
+}
+
+// tick is the job's tick that is nearest to fleet time; it has come when the error is nil.
+func (l *Locker) tick(ctx context.Context, job string) (time.Time, error) {
+	for began := time.Now(); ; {
+		now, _, err := l.store.Time(ctx)
+		if err != nil {
+			return time.Time{}, err
+		}
+		tick, err := l.nearest(job, now)
+		if err != nil {
+			return time.Time{}, err
+		}
+		ahead := tick.Sub(now)
+		if ahead <= 0 {
+			return tick, nil
+		}
+		if ahead+time.Since(began) > l.early {
+			return time.Time{}, fmt.Errorf("the next tick is at %s, which is %s away: this replica's clock is fast, or its schedule differs", tick.Format(time.RFC3339Nano), ahead)
+		}
+		select {
+		case <-time.After(ahead):
+		case <-ctx.Done():
+			return time.Time{}, context.Cause(ctx)
+		}
+	}
+}
+
+func (l *Locker) nearest(job string, now time.Time) (time.Time, error) {
+	s, ok := l.schedules[job]
+	if !ok {
+		return now.Round(l.grain).UTC(), nil
+	}
+	next := s.Next(now)
+	last := before(s, now)
+	switch {
+	case next.IsZero() && last.IsZero():
+		return time.Time{}, errors.New("its schedule has no ticks")
+	case last.IsZero() || !next.IsZero() && next.Sub(now) < now.Sub(last):
+		return next, nil
+	}
+	return last, nil
+}
+
+// before is the last tick up to now; the zero time when there was none for four years, the longest
+// that a schedule can rest.
+func before(s *schedule.Schedule, now time.Time) (last time.Time) {
+	for back := time.Minute; back < 5*366*24*time.Hour; back *= 4 {
+		for tick := s.Next(now.Add(-back)); !tick.IsZero() && !tick.After(now); tick = s.Next(tick) {
+			last = tick
+		}
+		if !last.IsZero() {
+			return last
+		}
+	}
+	return last
+}
+
+// nameOf is the job's name in the store. gocron's default, a function's, is not a valid one.
+func nameOf(job string) string {
+	if jobs.ValidName(job) {
+		return job
+	}
+	return lock.Name(job)
+}
+
+// tickLock is a gocron.Lock on one tick.
+type tickLock struct{ lease *lease.Lease }
+
+// Unlock settles the tick, so that nobody is granted it again. The error says that the lease was
+// lost before.
+func (h tickLock) Unlock(ctx context.Context) error {
+	return h.lease.Settle(context.WithoutCancel(ctx), lease.OutcomeSucceeded)
+}
