@@ -14,18 +14,22 @@ func (f Fact) In(zone *time.Location) string {
 		}
 		return t.In(zone).Format(layout(dateLayout, t))
 	}
-	because := quotedBare(f.Why)
+	because := quotedBare(f.Reason) // of who acts; Why is of the pause
 	switch f.Kind {
 	case FactTriggered:
 		text := fmt.Sprintf("%s triggered it: the tick of %s", f.By, when(f.Tick))
 		if f.Key != "" {
 			text += fmt.Sprintf(", with key %q", f.Key)
 		}
-		return text + "."
+		return text + because + "."
 	case FactPaused:
-		return fmt.Sprintf("%s paused it%s.", f.By, because)
+		return fmt.Sprintf("%s paused it%s.", f.By, quotedBare(f.Why))
 	case FactResumed:
-		return fmt.Sprintf("%s resumed it, which %s had paused at %s%s.", f.By, f.Pauser, when(f.From), because)
+		return fmt.Sprintf("%s resumed it%s, which %s had paused at %s%s.", f.By, because, f.Pauser, when(f.From), quotedBare(f.Why))
+	case FactCancelled:
+		return fmt.Sprintf("%s cancelled the tick of %s%s.", f.By, when(f.Tick), because)
+	case FactReleased:
+		return fmt.Sprintf("%s took the lock %s from %s%s.", f.By, f.Lock, f.Replica, because)
 	case FactTakeover:
 		what := "the tick of " + when(f.Tick)
 		if f.Tick.IsZero() {
@@ -41,9 +45,9 @@ func (f Fact) In(zone *time.Location) string {
 		}
 		return fmt.Sprintf("%s was the first to bring the schedule %s, in place of %s.", f.By, f.Schedule, f.Before)
 	case FactRepaired:
-		return fmt.Sprintf("%s brought the watermark back from %s, which lay in the future.", f.By, when(f.To))
+		return fmt.Sprintf("%s brought the watermark back from %s, which lay in the future%s.", f.By, when(f.To), because)
 	case FactForgotten:
-		return fmt.Sprintf("%s removed the record of %s.", f.By, f.Job)
+		return fmt.Sprintf("%s removed the record of %s%s.", f.By, f.Job, because)
 	case FactAway:
 		return fmt.Sprintf("The store did not answer %s from %s to %s.", f.By, when(f.From), when(f.To))
 	case FactAbsent:

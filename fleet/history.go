@@ -49,10 +49,11 @@ type Entry struct {
 	// journal knows them. There are none of a tick that was never granted, nor of a range.
 	Runs []Run
 
-	// What the job's journal holds about the tick: who triggered it first, with which key, and who held it before Replica
-	// did, first to last. Empty where that is not known.
-	TriggeredBy, Key string
-	Holders          []Holder
+	// What the job's journal holds about the tick: who triggered it first, with which key and why, why it was cancelled, and
+	// who held it before Replica did, first to last. Empty where that is not known.
+	TriggeredBy, Key            string
+	TriggerReason, CancelReason string
+	Holders                     []Holder
 }
 
 // Took is from the start of the last run to its end; 0 when it did not run, or has not ended.

@@ -50,10 +50,12 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 		Key         string           `json:"trigger_key"`
 		Holders     []Holder         `json:"former_holders"`
 		Runs        []Run            `json:"runs"`
+		TriggerWhy  string           `json:"trigger_reason"`
+		CancelWhy   string           `json:"cancel_reason"`
 	}{
 		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
 		e.Took().Milliseconds(), e.Replica, e.Remaining.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
-		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...), append([]Run{}, e.Runs...),
+		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...), append([]Run{}, e.Runs...), e.TriggerReason, e.CancelReason,
 	})
 }
 
