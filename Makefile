@@ -69,6 +69,10 @@ fmt: ## Format the Go code
 bench: deps ## Run the benchmarks whose names match BENCH (default: all)
 	$(call each,go test -run='^$$' -bench='$(BENCH)' -benchmem -timeout=0 ./...)
 
+.PHONY: compare
+compare: deps ## Run one schedule under faults on robfig, gocron, locks and Solotick, and count what went wrong
+	cd compare && go run .
+
 .PHONY: fuzz
 fuzz: deps ## Run each fuzz target for FUZZTIME (default: 30s)
 	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh

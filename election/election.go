@@ -20,7 +20,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lock"
 )
 
@@ -86,7 +85,7 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	return leader(v)
 }
 
-func leader(v protocol.Lock) (Leader, error) {
+func leader(v lock.State) (Leader, error) {
 	for _, h := range v.Holds {
 		if h.Remaining > 0 {
 			return Leader{Member: h.Holder, Token: h.Token, Since: h.Since, Remaining: h.Remaining}, nil
@@ -114,7 +113,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 // Lead campaigns, and calls lead when this member is elected, until lead returns while the
 // leadership is valid, or ctx ends. It returns the result of lead, or the cause of ctx. lead must
 // return when its context ends: only then does this member campaign again. A campaign that fails
-// with [protocol.ErrPermanent] also ends it.
+// with [lease.ErrPermanent] also ends it.
 func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, token int64) error) error {
 	for {
 		l, err := e.Campaign(ctx)

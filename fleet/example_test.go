@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -30,7 +31,7 @@ func ExampleFleet_Trigger() {
 	fmt.Println("nobody serves it yet:", errors.Is(err, protocol.ErrUnknown))
 
 	// A replica does so when it starts: the job's rate is in the record, and binds everybody.
-	if _, err := store.Sync(ctx, []protocol.Sync{{Name: "report", Policy: fleet.PolicyOf(report.Spec())}}); err != nil {
+	if _, err := store.Sync(ctx, []protocol.Sync{{Name: "report", Policy: wire.PolicyOf(report.Spec())}}); err != nil {
 		panic(err)
 	}
 	for _, key := range []string{"deploy-1", "deploy-1"} {

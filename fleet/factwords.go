@@ -1,9 +1,12 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // In says in one sentence what f is about, with times in a zone.
@@ -14,7 +17,7 @@ func (f Fact) In(zone *time.Location) string {
 		}
 		return t.In(zone).Format(layout(dateLayout, t))
 	}
-	because := quotedBare(f.Reason) // of who acts; Why is of the pause
+	because := quotedBare(cmp.Or(f.Reason, f.Why))
 	switch f.Kind {
 	case FactTriggered:
 		text := fmt.Sprintf("%s triggered it: the tick of %s", f.By, when(f.Tick))
@@ -23,13 +26,13 @@ func (f Fact) In(zone *time.Location) string {
 		}
 		return text + because + "."
 	case FactPaused:
-		return fmt.Sprintf("%s paused it%s.", f.By, quotedBare(f.Why))
+		return fmt.Sprintf("%s paused it%s.", f.By, because)
 	case FactResumed:
-		return fmt.Sprintf("%s resumed it%s, which %s had paused at %s%s.", f.By, because, f.Pauser, when(f.From), quotedBare(f.Why))
+		return fmt.Sprintf("%s resumed it%s; %s had paused it at %s%s.", f.By, quotedBare(f.Reason), f.Pauser, when(f.From), quotedBare(f.Why))
 	case FactCancelled:
 		return fmt.Sprintf("%s cancelled the tick of %s%s.", f.By, when(f.Tick), because)
 	case FactReleased:
-		return fmt.Sprintf("%s took the lock %s from %s%s.", f.By, f.Lock, f.Replica, because)
+		return fmt.Sprintf("%s took the lock %s away from %s%s.", f.By, f.Lock, cmp.Or(f.Replica, "its holder"), because)
 	case FactTakeover:
 		what := "the tick of " + when(f.Tick)
 		if f.Tick.IsZero() {
@@ -59,5 +62,5 @@ func (f Fact) In(zone *time.Location) string {
 	case FactHeld:
 		return fmt.Sprintf("%s claimed nothing from %s to %s, since %s.", f.By, when(f.From), when(f.To), doubt(f.Step))
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s: %s", Words(string(f.Kind)), f.By))
+	return strings.TrimSpace(fmt.Sprintf("%s: %s", wire.Words(string(f.Kind)), f.By))
 }

@@ -11,11 +11,9 @@ import (
 
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
-
-// DefaultAge is how long outcomes are shown unless [WithAge] says otherwise.
-const DefaultAge = 30 * 24 * time.Hour
 
 // Fleet asks and rules the replicas that share a store. It is safe for concurrent use.
 type Fleet struct {
@@ -28,7 +26,7 @@ type Fleet struct {
 // Option changes a default of [New].
 type Option func(*Fleet)
 
-// WithAge hides outcomes that were settled longer ago, by fleet time; above 0. The default is [DefaultAge]. Nothing is
+// WithAge hides outcomes that were settled longer ago, by fleet time; above 0. The default is 30 days. Nothing is
 // removed: the store keeps as many outcomes as the job's history says, however old.
 func WithAge(d time.Duration) Option { return func(f *Fleet) { f.age = d } }
 
@@ -38,7 +36,7 @@ func WithAge(d time.Duration) Option { return func(f *Fleet) { f.age = d } }
 // Not every store can do everything: a method whose ability store lacks returns an error that matches
 // [errors.ErrUnsupported] and names the missing ability, a [protocol.Inspector], [protocol.Controller] or [protocol.Membership].
 func New(store protocol.Store, opts ...Option) (*Fleet, error) {
-	f := &Fleet{store: store, age: DefaultAge}
+	f := &Fleet{store: store, age: wire.DefaultAge}
 	var faults []error
 	for i, opt := range opts {
 		if opt == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -47,7 +48,7 @@ func (w world) contended(names ...string) {
 // defined makes the record that a replica with this definition would.
 func (w world) defined(options ...jobs.Option) {
 	spec := job(w.T, "@hourly", options...).Spec()
-	_, err := w.store.Sync(w.Context(), []protocol.Sync{{Name: spec.Name, Watermark: time.Now().UnixMilli(), Policy: fleet.PolicyOf(spec)}})
+	_, err := w.store.Sync(w.Context(), []protocol.Sync{{Name: spec.Name, Watermark: time.Now().UnixMilli(), Policy: wire.PolicyOf(spec)}})
 	require.NoError(w, err)
 }
 
@@ -68,7 +69,7 @@ func (w world) claim(name string, tick int64, holder string) protocol.Grant {
 	}
 }
 
-func (w world) settle(g protocol.Grant, outcome protocol.Outcome, note fleet.Note) {
+func (w world) settle(g protocol.Grant, outcome protocol.Outcome, note wire.Note) {
 	g.Note = note.String()
 	require.NoError(w, w.store.Settle(w.Context(), g, outcome))
 }
@@ -87,10 +88,10 @@ func TestHistoryShowsEveryFieldOfATick(t *testing.T) {
 		first := w.claim("report", begin.Add(10*time.Second).UnixMilli(), "r1")
 		time.Sleep(10 * time.Second)
 		w.claim("report", begin.Add(20*time.Second).UnixMilli(), "r2")
-		w.settle(first, "failed", fleet.Note{Started: begin.Add(11 * time.Second), Error: "exit status 1"})
+		w.settle(first, "failed", wire.Note{Started: begin.Add(11 * time.Second), Error: "exit status 1"})
 		_, passed, err := w.store.Skip(w.Context(), protocol.Skip{
 			Name: "report", From: begin.Add(20 * time.Second).UnixMilli(), To: begin.Add(25 * time.Second).UnixMilli(),
-			Outcome: "missed", Request: "p", Holder: "r3", Note: fleet.Note{Reason: "misfire", Count: 5}.String(),
+			Outcome: "missed", Request: "p", Holder: "r3", Note: wire.Note{Reason: "misfire", Count: 5}.String(),
 		})
 		require.NoError(w, err)
 		require.True(w, passed)
@@ -140,7 +141,7 @@ func TestStatusListsTheNewestOutcomesInOrder(t *testing.T) {
 			if i == protocol.SummaryOutcomes {
 				outcome = "failed"
 			}
-			w.settle(w.claim("report", time.Now().UnixMilli(), "r1"), outcome, fleet.Note{})
+			w.settle(w.claim("report", time.Now().UnixMilli(), "r1"), outcome, wire.Note{})
 		}
 		want := slices.Repeat([]string{"succeeded"}, protocol.SummaryOutcomes)
 		want[protocol.SummaryOutcomes-3] = "failed"
@@ -169,7 +170,7 @@ func TestHistoryIsBoundedInAge(t *testing.T) {
 		w.contended("report")
 		for range 4 {
 			time.Sleep(time.Hour)
-			w.settle(w.claim("report", time.Now().UnixMilli(), "r1"), "succeeded", fleet.Note{})
+			w.settle(w.claim("report", time.Now().UnixMilli(), "r1"), "succeeded", wire.Note{})
 		}
 		require.Len(w, w.history("report", 0), 3)
 		require.Len(w, w.history("report", 2), 2)
@@ -245,7 +246,7 @@ func TestTriggerRunsOncePerKeyWithinTheRate(t *testing.T) {
 		second, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
 		require.Equal(w, protocol.Opened, second.Status)
-		w.settle(g, "succeeded", fleet.Note{})
+		w.settle(g, "succeeded", wire.Note{})
 		g = w.claim("report", second.Tick.UnixMilli(), "r1")
 		refused, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops2"})
 		require.NoError(w, err)
@@ -255,7 +256,7 @@ func TestTriggerRunsOncePerKeyWithinTheRate(t *testing.T) {
 		require.Empty(w, refused.ID)
 		require.Equal(w, protocol.LimitRate, refused.Limit)
 		require.Equal(w, 10*time.Minute, refused.Policy.Every)
-		w.settle(g, "succeeded", fleet.Note{})
+		w.settle(g, "succeeded", wire.Note{})
 
 		time.Sleep(refused.Wait)
 		third, err := w.fleet.Trigger(w.Context(), "report", fleet.TriggerOptions{By: "ops2"})
@@ -284,7 +285,7 @@ func TestATriggerRefusesWhatMakesNoSense(t *testing.T) {
 		}
 		leader, err := jobs.New("leader", "", func(context.Context, jobs.Run) error { return nil }, jobs.WithLeader())
 		require.NoError(w, err)
-		_, err = w.store.Sync(w.Context(), []protocol.Sync{{Name: "leader", Policy: fleet.PolicyOf(leader.Spec())}})
+		_, err = w.store.Sync(w.Context(), []protocol.Sync{{Name: "leader", Policy: wire.PolicyOf(leader.Spec())}})
 		require.NoError(w, err)
 		_, err = w.fleet.Trigger(w.Context(), "leader", fleet.TriggerOptions{By: "ops1"})
 		require.ErrorIs(w, err, fleet.ErrLeaderTask)
@@ -344,7 +345,7 @@ func TestAwaitReturnsTheOutcome(t *testing.T) {
 			require.Fail(w, "it has not ended")
 		default:
 		}
-		w.settle(g, "failed", fleet.Note{Error: "exit status 1"})
+		w.settle(g, "failed", wire.Note{Error: "exit status 1"})
 		began := time.Now()
 		e := <-done
 		require.LessOrEqual(w, time.Since(began), time.Second)
@@ -372,7 +373,7 @@ func TestStatusShowsWhoServesWhatAndWhoDisagrees(t *testing.T) {
 		require.NoError(w, w.store.SendHeartbeat(w.Context(), "later", []byte("?"), time.Minute))
 		w.contended("report", "other")
 		time.Sleep(10 * time.Second)
-		w.settle(w.claim("report", begin.Add(10*time.Second).UnixMilli(), "r1"), "succeeded", fleet.Note{})
+		w.settle(w.claim("report", begin.Add(10*time.Second).UnixMilli(), "r1"), "succeeded", wire.Note{})
 		time.Sleep(10 * time.Second)
 		w.claim("report", begin.Add(20*time.Second).UnixMilli(), "r2")
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // Forgotten names the removed record.
@@ -128,7 +129,7 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 		return Forgotten{}, fmt.Errorf("job %q: %w", job, protocol.ErrUnknown)
 	}
 	// The definitions are a journal of their own, which has no record beside it. Without them nothing goes wrong.
-	_, _, _ = f.remove(ctx, remover, protocol.Remove{Name: definitionsOf(job)})
+	_, _, _ = f.remove(ctx, remover, protocol.Remove{Name: wire.DefinitionsOf(job)})
 	fact := act.fact(FactForgotten)
 	fact.Job, fact.Token, fact.To = job, r.Token, forgotten.Watermark
 	f.note(ctx, "", fact)

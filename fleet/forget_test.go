@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease/memlease"
 )
 
@@ -45,13 +46,13 @@ func forgetting(t *testing.T, test func(w world, store *removing)) {
 func TestForgottenJobLeavesOnlyTheFact(t *testing.T) {
 	forgetting(t, func(w world, store *removing) {
 		w.contended("report")
-		require.NoError(w, fleet.NoteDefinition(w.Context(), store, job(w.T, "@hourly")))
+		require.NoError(w, wire.NoteDefinition(w.Context(), store, job(w.T, "@hourly")))
 		g := w.claim("report", time.Now().Add(time.Second).UnixMilli(), "r1")
-		w.settle(g, "succeeded", fleet.Note{})
+		w.settle(g, "succeeded", wire.Note{})
 		time.Sleep(time.Second)
 		_, err := w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops1"})
 		require.NoError(w, err)
-		journals := []string{"report", fleet.DefinitionsOf("report")}
+		journals := []string{"report", wire.DefinitionsOf("report")}
 		kept := func() (n int) {
 			for _, name := range journals {
 				notes, err := store.Notes(w.Context(), name, 0)
@@ -96,10 +97,10 @@ func TestJobThatIsClaimedMeanwhileIsNotForgotten(t *testing.T) {
 		_, err := w.fleet.Forget(w.Context(), "report", fleet.Act{By: "ops1"})
 		require.ErrorIs(w, err, fleet.ErrInUse)
 		require.ErrorContains(w, err, "1 tick is open")
-		w.settle(g, "succeeded", fleet.Note{})
+		w.settle(g, "succeeded", wire.Note{})
 		store.before = func() {
 			tick++
-			w.settle(w.claim("report", tick, "r1"), "succeeded", fleet.Note{})
+			w.settle(w.claim("report", tick, "r1"), "succeeded", wire.Note{})
 		}
 		_, err = w.fleet.Forget(w.Context(), "report", fleet.Act{By: "ops1"})
 		require.ErrorIs(w, err, fleet.ErrInUse)

@@ -11,7 +11,9 @@ type JobHistory struct {
 	Entries   []Entry   // as [Fleet.History] has them: open ones first, then settled ones, each newest tick first
 	Facts     []Fact    // as [Fleet.Facts] has them, newest first; none where the store keeps no journal
 	Watermark time.Time // every tick up to it is settled or open; zero when the store has no record
-	Kept      time.Time // when the oldest outcome was settled that the history has room for; zero when nothing has been dropped
+	Since     time.Time // nothing is known of ticks before it; zero when the store has no record
+	Schedule  string    // in force by the record: the zone, a space and the schedule; "" when it does not say
+	Revised   time.Time // when the definition in force was brought first
 }
 
 // Histories returns the histories of several jobs, by their names, with as many outcomes as the store keeps. It reads them
@@ -27,13 +29,23 @@ func (f *Fleet) Histories(ctx context.Context, names []string) (map[string]JobHi
 		if err != nil {
 			return err
 		}
-		if list[i].Facts, err = f.Facts(ctx, names[i]); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		h := &list[i]
+		if h.Facts, err = f.Facts(ctx, names[i]); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
-		list[i].Entries = f.history(r, list[i].Facts, now)
-		list[i].Watermark = fromMilli(r.Watermark)
-		if len(r.Settled) >= r.Policy.Kept() {
-			list[i].Kept = r.Settled[0].At
+		h.Entries, h.Watermark, h.Revised = f.history(r, h.Facts, now), fromMilli(r.Watermark), r.Revised
+		if n := len(r.Schedules); n > 0 {
+			h.Schedule = r.Schedules[n-1].Text
+		}
+		h.Since = h.Watermark
+		for _, e := range h.Entries {
+			at := e.Moment()
+			if e.IsRange() {
+				at = e.From
+			}
+			if e.State == Settled && at.Before(h.Since) {
+				h.Since = at
+			}
 		}
 		return nil
 	})

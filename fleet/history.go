@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -159,7 +160,7 @@ func opened(namespace, job string, o protocol.Open) Entry {
 
 func settled(namespace, job string, s protocol.Settled) Entry {
 	e := entry(namespace, job, s.Tick)
-	note := ParseNote(s.Note)
+	note := wire.ParseNote(s.Note)
 	e.State, e.Outcome, e.Ended = Settled, s.Outcome, s.At
 	e.Replica, e.Token, e.Attempts = s.Holder, s.Token, s.Attempt
 	e.Reason, e.Error, e.CancelledBy = note.Reason, note.Error, note.By

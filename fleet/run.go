@@ -3,10 +3,10 @@ package fleet
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // Run is one run of a tick by one replica.
@@ -31,74 +31,18 @@ type Run struct {
 
 // How a run ended that was not the last of its tick.
 const (
-	RunRetried  = "retried"  // it failed, and the same replica began the next one
-	RunReleased = "released" // its replica gave the tick up
-	RunExpired  = "expired"  // its replica's lease ran out: it had died, was frozen, or did not reach the store
+	RunRetried  = wire.RunRetried  // it failed, and the same replica began the next one
+	RunReleased = wire.RunReleased // its replica gave the tick up
+	RunExpired  = wire.RunExpired  // its replica's lease ran out: it had died, was frozen, or did not reach the store
 )
 
-// MaxRetried is how many runs that were retried a history keeps of a tick, at most: the newest ones.
-const MaxRetried = 8
-
-// maxRunError bounds the error of a run, in bytes.
-const maxRunError = 100
-
-// runNote is a run as a [Note] keeps it. Those of the one who settles the tick have neither replica nor token.
-type runNote struct {
-	Attempt int    `json:"n"`
-	Started int64  `json:"at,omitempty"` // Unix ms
-	Took    int64  `json:"took,omitempty"`
-	Error   string `json:"error,omitempty"`
-	Replica string `json:"by,omitempty"`
-	Token   int64  `json:"token,omitempty"`
-	End     string `json:"end,omitempty"` // RunRetried when it is empty
-}
-
-func noteOf(r Run) runNote {
-	w := runNote{
-		Attempt: r.Attempt, Started: unixMilli(r.Started), Error: runError(r.Error),
-		Replica: r.Replica, Token: r.Token, End: r.End,
-	}
-	if !r.Started.IsZero() && !r.Ended.IsZero() {
-		w.Took = max(0, unixMilli(r.Ended)-w.Started)
-	}
-	if w.End == RunRetried {
-		w.End = ""
-	}
-	return w
-}
-
-func runError(text string) string {
-	first, _, _ := strings.Cut(text, "\n")
-	return protocol.Cut(strings.ToValidUTF8(first, "\uFFFD"), maxRunError)
-}
-
-func runNotes(list []Run) (notes []runNote) {
-	for _, r := range list[max(0, len(list)-MaxRetried):] {
-		notes = append(notes, noteOf(r))
-	}
-	return notes
-}
-
-func (w runNote) run() Run {
-	r := Run{
-		Attempt: w.Attempt, Replica: w.Replica, Token: w.Token, Started: fromMilli(w.Started), End: w.End, Error: w.Error,
-	}
-	if r.Ended = r.Started.Add(time.Duration(w.Took) * time.Millisecond); r.Started.IsZero() {
-		r.Ended = time.Time{}
-	}
-	if r.End == "" {
-		r.End = RunRetried
-	}
-	return r
-}
-
 // runsOf returns the runs of a settled tick, first to last, as far as its note knows them.
-func runsOf(s protocol.Settled, e Entry, note Note) (list []Run) {
+func runsOf(s protocol.Settled, e Entry, note wire.Note) (list []Run) {
 	if s.Token == 0 || s.From != 0 {
 		return nil
 	}
 	if note.Before != nil {
-		list = append(list, *note.Before)
+		list = append(list, runFrom(*note.Before))
 	}
 	began := e.Started
 	for _, r := range note.Retried {
@@ -107,16 +51,20 @@ func runsOf(s protocol.Settled, e Entry, note Note) (list []Run) {
 			break
 		}
 		r.Replica, r.Token = s.Holder, s.Token
-		list = append(list, r)
+		list = append(list, runFrom(r))
 	}
 	last := Run{
-		Attempt: s.Attempt, Replica: s.Holder, Token: s.Token, Started: began, Ended: e.Ended, End: string(s.Outcome), Error: runError(note.Error),
+		Attempt: s.Attempt, Replica: s.Holder, Token: s.Token, Started: began, Ended: e.Ended, End: string(s.Outcome), Error: wire.RunError(note.Error),
 		Renewals: note.Renewals, Margin: note.Margin,
 	}
 	if !note.Again.IsZero() && began.Equal(e.Started) {
 		last.Started = note.Again
 	}
 	return append(list, last)
+}
+
+func runFrom(r wire.Run) Run {
+	return Run{Attempt: r.Attempt, Replica: r.Replica, Token: r.Token, Started: r.Started, Ended: r.Ended, End: r.End, Error: r.Error}
 }
 
 // runOf is the run of a tick that is open.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // TriggerOptions are what a trigger needs besides the job. By is required.
@@ -18,11 +18,8 @@ type TriggerOptions struct {
 	// Key, when it is not empty, makes triggers with the same key within Window one: the first runs the job, the others
 	// get its tick. It matches the pattern of a name.
 	Key    string
-	Window time.Duration // from 1 ms to 30 days; 0 means DefaultWindow
+	Window time.Duration // from 1 ms to 30 days; 0 means 24 h
 }
-
-// DefaultWindow is for how long a key is remembered unless a trigger says otherwise.
-const DefaultWindow = 24 * time.Hour
 
 // Triggered is the answer to a trigger.
 type Triggered struct {
@@ -51,16 +48,6 @@ var ErrLeaderTask = errors.New("fleet: a leader task runs all the time, so it ca
 // again returns the same answer.
 const triggerTries = 3
 
-// PolicyOf returns the part of a job's definition that the job's record keeps. It binds every trigger of the job, also one
-// by a caller that does not know the definition.
-func PolicyOf(s jobs.Spec) protocol.Policy {
-	p := protocol.Policy{Beside: s.Overlap == jobs.Allow, NoTriggers: s.Leader, History: s.History}
-	if !s.Rate.IsZero() {
-		p.Every, p.Burst = s.Rate.Every(), max(s.Burst, 1)
-	}
-	return p
-}
-
 // Trigger asks the fleet to run a job once, now, on one replica. The job's rate, burst and overlap are those that the
 // replicas brought which have defined it last: with overlap allow the run starts beside what runs, else after it, and then
 // triggers that come while one waits are served by that one. A pause does not stop it. It returns before the run has
@@ -81,7 +68,7 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 	if o.Key != "" {
 		t.Window = o.Window
 		if t.Window == 0 {
-			t.Window = DefaultWindow
+			t.Window = wire.DefaultWindow
 		}
 	}
 	if err := errors.Join(t.Validate(), act.checkVia()); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -34,7 +35,7 @@ func (s story) at(text string) time.Time { return clock(s.t, text) }
 func (s story) ms(text string) int64     { return s.at(text).UnixMilli() }
 
 func (s story) ran(tick, started, ended, replica string, attempt int, outcome protocol.Outcome, fault string) protocol.Settled {
-	note := fleet.Note{Started: s.at(started), Error: fault}
+	note := wire.Note{Started: s.at(started), Error: fault}
 	return protocol.Settled{
 		Tick: s.ms(tick), Token: s.at(started).UnixMicro(), Attempt: attempt, Outcome: outcome, At: s.at(ended),
 		Holder: replica, Note: note.String(),
@@ -48,7 +49,7 @@ func (s story) skipped(tick, at, replica, note string) protocol.Settled {
 func (s story) passed(from, to, at, replica string, outcome protocol.Outcome, reason string, count int) protocol.Settled {
 	return protocol.Settled{
 		Tick: s.ms(to), From: s.ms(from), Outcome: outcome, At: s.at(at), Holder: replica,
-		Note: fleet.Note{Reason: reason, Count: count}.String(),
+		Note: wire.Note{Reason: reason, Count: count}.String(),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/solotick/solotick/internal/wire"
 )
 
 const (
@@ -17,11 +19,8 @@ func (e Explanation) String() string {
 	if e.Tick.IsZero() {
 		return fmt.Sprintf("%s: %s", e.Job, e.Text)
 	}
-	return fmt.Sprintf("%s, tick of %s, %s: %s", e.Job, e.Tick.Format(layout(dateLayout, e.Tick)), Words(string(e.Verdict)), e.Text)
+	return fmt.Sprintf("%s, tick of %s, %s: %s", e.Job, e.Tick.Format(layout(dateLayout, e.Tick)), wire.Words(string(e.Verdict)), e.Text)
 }
-
-// Words makes words of an outcome, a verdict or a reason, which have underscores in place of spaces.
-func Words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
 // layout adds milliseconds where a time has some.
 func layout(base string, t time.Time) string {

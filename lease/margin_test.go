@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,9 +17,9 @@ func TestRenewalsReportTheLeastMargin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var margins []time.Duration
-		away := false
+		var away atomic.Bool
 		store := &faulty{onRenew: func(_ context.Context, do func() error) error {
-			if away {
+			if away.Load() {
 				return errDown
 			}
 			return do()
@@ -39,11 +40,11 @@ func TestRenewalsReportTheLeastMargin(t *testing.T) {
 		require.Positive(t, n)
 		require.Greater(t, usual, 15*time.Second/2, "renewed at a third of the TTL")
 
-		away = true
+		away.Store(true)
 		time.Sleep(time.Until(l.Deadline()) - time.Second)
 		synctest.Wait()
 		before, _ := l.Renewals()
-		away = false
+		away.Store(false)
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
 		n, least = l.Renewals()

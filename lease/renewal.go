@@ -19,7 +19,7 @@ type Renewal struct {
 	Took                 time.Duration // the round trip; 0 when there was none
 	Err                  error         // one of the failures
 	Expired              []*LostError  // leases that were lost since they could not be renewed in time
-	// Margins are how much time was left to the deadline of each of the leases kept, when the answer came; above 0.
+	// Margins has, for each lease that was kept, the time that was left until its deadline when the answer came.
 	Margins []time.Duration
 }
 
@@ -190,9 +190,7 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 		case err == nil:
 			r.Kept++
 			left, extended := k.extendLocked(l, sent, t)
-			if extended {
-				r.Margins = append(r.Margins, left)
-			}
+			r.Margins = append(r.Margins, max(left, 0))
 			if extended && len(l.listeners) > 0 {
 				told = append(told, l)
 			}

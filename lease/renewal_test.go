@@ -243,3 +243,25 @@ func TestSuccessForgetsTheFailuresBefore(t *testing.T) {
 		requireLost(t, l, lease.LostFenced, nil)
 	})
 }
+
+func TestRenewalSaysWhatWasLeftOfEachLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var margins []time.Duration
+		store := &faulty{onRenew: first(1, func(_ context.Context, do func() error) error {
+			err := do()
+			time.Sleep(time.Second) // the answer takes a while
+			return err
+		})}
+		k := newRenewer(t, store, lease.WithObserver(func(r lease.Renewal) {
+			require.Len(t, r.Margins, r.Kept)
+			margins = append(margins, r.Margins...)
+		}))
+		l := acquire(t, k, claim("job")) // of 15 s, with a margin for the clocks of 0.75 s; renewed after 4.5 s to 5.5 s
+		time.Sleep(12 * time.Second)
+		synctest.Wait()
+		require.NoError(t, l.Settle(t.Context(), "succeeded"))
+		require.Len(t, margins, 2)
+		require.InDelta(t, 8.25, margins[0].Seconds(), 0.51)
+		require.InDelta(t, 9.25, margins[1].Seconds(), 0.51)
+	})
+}

@@ -11,6 +11,24 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
+// The states of an acquisition:
+//
+//	           Claim: granted
+//	claiming ───────────────────────────────────────────▶ held ──▶ released, or lost
+//	  │                                                     ▲
+//	  │ Claim: held                    Claim: granted       │
+//	  └────────────▶ waiting ───────────────────────────────┘
+//	                   │  ▲
+//	                   │  │ notified; or a third of the waiter's TTL has passed; or the holder's lease has
+//	                   │  │ expired: Claim again, which keeps the position in the queue
+//	                   │  └──┐
+//	                   ├─────┘
+//	                   └────────▶ given up: the context has ended, or the wait timeout has passed
+//
+// The store has one kind of lock: a number of permits that can be held at once. A mutex is one of
+// one, a semaphore one of n, a reader one of very many, and a writer all of them. They differ in
+// the order in which waiters are granted: see [protocol.Order].
+
 // Lock is implemented by every kind of lock.
 type Lock interface {
 	// Name returns the name of the lock.
@@ -21,7 +39,7 @@ type Lock interface {
 	// context.
 	//
 	// The error matches [lease.ErrHeld] when the timeout passed while another held the lock, and
-	// the cause of ctx when ctx ended. It matches [protocol.ErrPermanent], without a wait, when the
+	// the cause of ctx when ctx ended. It matches [lease.ErrPermanent], without a wait, when the
 	// settings are wrong or the store fails in a way that retries do not cure, such as a missing
 	// permission.
 	Acquire(ctx context.Context) (*Hold, error)

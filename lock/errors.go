@@ -3,7 +3,7 @@ package lock
 import "errors"
 
 var (
-	// ErrUnsupported matches the error of every call on a store that is no [protocol.Locker].
+	// ErrUnsupported matches the error of every call on a store that has no locks.
 	ErrUnsupported = errors.New("lock: the store has no locks")
 	// ErrClosed is returned by calls after [Locks.Close], and by calls that it ends.
 	ErrClosed = errors.New("lock: closed")

@@ -3,7 +3,6 @@ package lock
 import (
 	"time"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
 )
 
@@ -27,8 +26,8 @@ type Granted struct {
 	Name   string
 	Token  int64
 	Waited time.Duration
-	// TakenOver has the holders whose expired leases were replaced: they died, or lost the store.
-	TakenOver []protocol.LostHold
+	// TakenOver has the holders whose expired leases were replaced: they died, or lost the store. Only their names and tokens are known.
+	TakenOver []Place
 }
 
 // GaveUp says that the lock was not granted. Err matches [lease.ErrHeld] when another held it.

@@ -40,7 +40,7 @@ func (h *Hold) Deadline() time.Time { return h.lease.Deadline() }
 func (h *Hold) OnRenewal(f func(deadline time.Time)) (stop func()) { return h.lease.OnRenewal(f) }
 
 // Release releases the lock and notifies the next waiter. If ctx has ended, it still tries for a
-// second. Later calls return the result of the first one. The error matches [protocol.ErrFenced]
+// second. Later calls return the result of the first one. The error matches [lease.ErrFenced]
 // when the lock was not held any more.
 func (h *Hold) Release(ctx context.Context) error {
 	h.once.Do(func() { h.err = h.release(ctx) })
@@ -71,7 +71,11 @@ func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent lease.Moment) (*Hold
 		s.mu.Unlock()
 	}
 	if s.observe != nil {
-		s.observe(Granted{Name: c.Name, Token: a.Token, Waited: began.Sub(t.began), TakenOver: a.Lost})
+		granted := Granted{Name: c.Name, Token: a.Token, Waited: began.Sub(t.began)}
+		for _, h := range a.Lost {
+			granted.TakenOver = append(granted.TakenOver, Place{Holder: h.Holder, Token: h.Token})
+		}
+		s.observe(granted)
 		before := l.Deadline()
 		l.OnRenewal(func(deadline time.Time) { // calls never overlap
 			s.observe(Renewed{Name: c.Name, Token: a.Token, Remaining: time.Until(before)})

@@ -20,7 +20,7 @@ func (s *Locks) Mutex(name string, opts ...Option) *Mutex {
 // concurrent use.
 type Semaphore struct{ simple }
 
-// Semaphore returns the semaphore of that name with 1 to [protocol.MaxPermits] permits. Each
+// Semaphore returns the semaphore of that name with 1 to 2^31 - 1 permits. Each
 // acquisition uses its own number of permits, so a new release of a program can change it. Acquire
 // returns the faults of the name and the options.
 func (s *Locks) Semaphore(name string, permits int, opts ...Option) *Semaphore {
@@ -39,7 +39,7 @@ type ReadWrite struct{ read, write simple }
 
 // ReadWrite returns the read-write lock of that name. It is granted in the order of arrival, so
 // that neither readers nor writers wait for ever. The alternatives are [WithWritersFirst], and
-// [WithOrder] with [protocol.OrderAny], which prefers readers. Acquire returns the faults of the
+// [WithAnyOrder], which prefers readers. Acquire returns the faults of the
 // name and the options.
 func (s *Locks) ReadWrite(name string, opts ...Option) *ReadWrite {
 	o := settingsOf(protocol.OrderArrival, opts)

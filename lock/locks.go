@@ -46,7 +46,7 @@ type Locks struct {
 type LocksOption func(*Locks)
 
 // WithHolder sets the name that holds and waiters show to people. Several Locks may share it. It
-// matches the pattern of [protocol.ValidName]. The default is made from the host's name and the
+// matches the pattern of a name. The default is made from the host's name and the
 // process id.
 func WithHolder(name string) LocksOption { return func(s *Locks) { s.holder = name } }
 
@@ -64,8 +64,8 @@ func WithSyncObserver(f func(Event)) LocksOption {
 }
 
 // New returns a maker of locks in store. It does not call the store. Acquisitions return the faults
-// of the arguments; for a store that is no [protocol.Locker], the error matches [ErrUnsupported].
-func New(store protocol.Store, opts ...LocksOption) *Locks {
+// of the arguments; for a store that has no locks, the error matches [ErrUnsupported].
+func New(store lease.Store, opts ...LocksOption) *Locks {
 	s := &Locks{
 		renewer: lease.NewRenewer(store),
 		holder:  defaultHolder(),
@@ -139,23 +139,30 @@ func (s *Locks) until(ctx context.Context, limit time.Duration) (context.Context
 }
 
 // Inspect returns the holders and waiters of a lock.
-func (s *Locks) Inspect(ctx context.Context, name string) (protocol.Lock, error) {
+func (s *Locks) Inspect(ctx context.Context, name string) (State, error) {
 	if s.store == nil {
-		return protocol.Lock{}, s.fault
+		return State{}, s.fault
 	}
-	return s.store.Lock(ctx, name)
+	l, err := s.store.Lock(ctx, name)
+	return stateOf(l), err
 }
 
-// List returns the locks that have holders or waiters: see [protocol.Locker].
-func (s *Locks) List(ctx context.Context, prefix, cursor string, count int) (locks []protocol.Lock, next string, err error) {
+// List returns locks that have holders or waiters and a name with the prefix, about count at a time, in no order. The
+// cursor is "" at first and then the returned next, which is "" when there are no more. A lock that comes or goes meanwhile
+// may be missing, and one may come twice.
+func (s *Locks) List(ctx context.Context, prefix, cursor string, count int) (locks []State, next string, err error) {
 	if s.store == nil {
 		return nil, "", s.fault
 	}
-	return s.store.Locks(ctx, prefix, cursor, count)
+	list, next, err := s.store.Locks(ctx, prefix, cursor, count)
+	for _, l := range list {
+		locks = append(locks, stateOf(l))
+	}
+	return locks, next, err
 }
 
-// ForceRelease revokes the grant with this token, and reports whether it was held: see
-// [protocol.Locker].
+// ForceRelease revokes the grant with this token, and reports whether it was held. The next waiter
+// is notified. The holder's context ends at once, or else at its next renewal.
 func (s *Locks) ForceRelease(ctx context.Context, name string, token int64) (held bool, err error) {
 	if s.store == nil {
 		return false, s.fault
@@ -218,16 +225,19 @@ func WithMaxHold(d time.Duration) Option { return func(o *settings) { o.maxHold 
 // default, means no limit but ctx. Unlike ctx, it does not limit the hold.
 func WithWaitTimeout(d time.Duration) Option { return func(o *settings) { o.waitTimeout = d } }
 
-// WithOrder sets which waiter is granted the lock first. All users of a lock should set the same.
-// The default is [protocol.OrderAny], for a [ReadWrite] [protocol.OrderArrival].
-func WithOrder(t protocol.Order) Option { return func(o *settings) { o.order = t } }
+// WithFairness grants the lock in the order of arrival: no waiter waits for ever. It is the default
+// of a [ReadWrite]. All users of a lock should set the same order.
+func WithFairness() Option { return withOrder(protocol.OrderArrival) }
 
-// WithFairness grants the lock in the order of arrival: [protocol.OrderArrival].
-func WithFairness() Option { return WithOrder(protocol.OrderArrival) }
+// WithAnyOrder grants the lock to the first claim while there are permits: waiters are notified, but
+// a newcomer may be faster. It is the default of all but a [ReadWrite], whose readers it prefers.
+func WithAnyOrder() Option { return withOrder(protocol.OrderAny) }
 
 // WithWritersFirst grants the lock to writers before readers, and generally to those that claim more
-// permits: [protocol.OrderLargest].
-func WithWritersFirst() Option { return WithOrder(protocol.OrderLargest) }
+// permits. Readers may then wait for ever.
+func WithWritersFirst() Option { return withOrder(protocol.OrderLargest) }
+
+func withOrder(order protocol.Order) Option { return func(o *settings) { o.order = order } }
 
 // WithBroadcast notifies all subscribers when the lock is granted and released, not only the waiter
 // at the head of the queue. Package election uses it.

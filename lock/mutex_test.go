@@ -256,7 +256,7 @@ func TestFaultsOfALockAreReportedTogether(t *testing.T) {
 	locks := lock.New(store, lock.WithHolder("no spaces"))
 	defer locks.Close()
 	bad := []lock.Option{
-		lock.WithTTL(0), lock.WithWaiterTTL(2 * time.Hour), lock.WithMaxHold(-1), lock.WithWaitTimeout(-1), lock.WithOrder(9),
+		lock.WithTTL(0), lock.WithWaiterTTL(2 * time.Hour), lock.WithMaxHold(-1), lock.WithWaitTimeout(-1),
 	}
 	for _, ask := range []func(lock.Lock) error{
 		func(l lock.Lock) error { _, err := l.Acquire(t.Context()); return err },
@@ -265,7 +265,7 @@ func TestFaultsOfALockAreReportedTogether(t *testing.T) {
 		for _, l := range []lock.Lock{locks.Mutex("/", bad...), locks.Reentrant("/", bad...), locks.ReadWrite("/", bad...).Writer()} {
 			err := ask(l)
 			for _, part := range []string{
-				`name: "/"`, `holder: "no spaces"`, `ttl: "0s"`, `waiter ttl: "2h0m0s"`, `max hold: "-1ns"`, `wait timeout: "-1ns"`, `order: "9"`,
+				`name: "/"`, `holder: "no spaces"`, `ttl: "0s"`, `waiter ttl: "2h0m0s"`, `max hold: "-1ns"`, `wait timeout: "-1ns"`,
 			} {
 				require.ErrorContains(t, err, part)
 			}

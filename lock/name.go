@@ -9,12 +9,12 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// ValidName reports whether s can be the name of a lock or an election. [Name] makes a name of any
+// validName reports whether s can be the name of a lock or an election. [Name] makes a name of any
 // strings.
-func ValidName(s string) bool { return protocol.ValidName(s) }
+func validName(s string) bool { return protocol.ValidName(s) }
 
 func checkName(s string) error {
-	if ValidName(s) {
+	if validName(s) {
 		return nil
 	}
 	return fmt.Errorf("lock: name: %q %s; lock.Name makes a name of any strings", s, protocol.NameRule)

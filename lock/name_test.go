@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lock"
@@ -26,7 +27,7 @@ func TestNamesAreValidAndDifferWithTheirParts(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		a, b := parts.Draw(r, "a"), parts.Draw(r, "b")
 		one, other := lock.Name(a...), lock.Name(b...)
-		require.True(r, lock.ValidName(one), one)
+		require.True(r, protocol.ValidName(one), one)
 		require.Equal(r, one, lock.Name(slices.Clone(a)...))
 		require.Equal(r, slices.Equal(a, b), one == other, "%q %q: %s %s", a, b, one, other)
 	})

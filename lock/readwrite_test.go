@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lock"
@@ -79,7 +78,7 @@ func TestOrderDecidesWhoIsNext(t *testing.T) {
 	}{
 		"by arrival":    {nil, false, false},
 		"writers first": {[]lock.Option{lock.WithWritersFirst()}, false, true},
-		"readers first": {[]lock.Option{lock.WithOrder(protocol.OrderAny)}, true, false},
+		"readers first": {[]lock.Option{lock.WithAnyOrder()}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, store *memlease.Store) {

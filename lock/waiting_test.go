@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lock"
@@ -92,7 +91,7 @@ func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
 						p, q := start(t, store, "p"), start(t, store, "q")
 						var h *lock.Hold
 						if !in.free {
-							h = acquire(t, q.ReadWrite("stock", lock.WithOrder(protocol.OrderAny)).Writer())
+							h = acquire(t, q.ReadWrite("stock", lock.WithAnyOrder()).Writer())
 						}
 						if in.prepare != nil {
 							in.prepare(t, p)

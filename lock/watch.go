@@ -18,10 +18,10 @@ const pollInterval = time.Second
 // yield several quick changes as one. It yields an error of the store once, until the next success.
 // Waiters are shown as they were then: Watch does not notice changes of the queue. After
 // [Locks.Close] it yields [ErrClosed] and ends.
-func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock, error] {
-	return func(yield func(protocol.Lock, error) bool) {
+func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[State, error] {
+	return func(yield func(State, error) bool) {
 		if s.store == nil {
-			yield(protocol.Lock{Name: name}, s.fault)
+			yield(State{Name: name}, s.fault)
 			return
 		}
 		w := s.watch(name)
@@ -32,19 +32,19 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock,
 		var last []int64 // tokens
 		for failed := false; ctx.Err() == nil && s.life.Err() == nil; {
 			pause := jittered(pollInterval)
-			v, err := s.store.Lock(ctx, name)
+			v, err := s.Inspect(ctx, name)
 			switch {
 			case ctx.Err() != nil:
 				continue
 			case err != nil:
 				if last != nil || !failed {
 					last, failed = nil, true
-					if !yield(protocol.Lock{Name: name}, err) {
+					if !yield(State{Name: name}, err) {
 						return
 					}
 				}
 			default:
-				v.Holds = slices.DeleteFunc(v.Holds, func(h protocol.Hold) bool { return h.Remaining == 0 })
+				v.Holds = slices.DeleteFunc(v.Holds, func(h Place) bool { return h.Remaining == 0 })
 				tokens := []int64{}
 				for _, h := range v.Holds {
 					tokens = append(tokens, h.Token)
@@ -60,7 +60,7 @@ func (s *Locks) Watch(ctx context.Context, name string) iter.Seq2[protocol.Lock,
 			w.sleep(ctx, pause)
 		}
 		if outer.Err() == nil {
-			yield(protocol.Lock{Name: name}, ErrClosed)
+			yield(State{Name: name}, ErrClosed)
 		}
 	}
 }

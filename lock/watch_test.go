@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lock"
 )
@@ -20,7 +19,7 @@ type sight struct {
 	at      time.Time
 }
 
-func holdersOf(v protocol.Lock) (holders []string) {
+func holdersOf(v lock.State) (holders []string) {
 	for _, h := range v.Holds {
 		holders = append(holders, h.Holder)
 	}

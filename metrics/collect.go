@@ -21,7 +21,7 @@ func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 		c.Describe(descs)
 	}
 	for _, d := range []*prometheus.Desc{
-		m.nextTick, m.leader, m.held, m.clockOffset, m.replicas, m.jobsUnserved, m.jobsDiffering, m.reloadGood, m.reloadTime,
+		m.nextTick, m.overdue, m.leader, m.held, m.clockOffset, m.replicas, m.jobsUnserved, m.jobsDiffering, m.reloadGood, m.reloadTime,
 		m.maxRuns, m.capacityUsed, m.capacityWaiting,
 	} {
 		descs <- d
@@ -63,10 +63,12 @@ func (m *Metrics) Collect(series chan<- prometheus.Metric) {
 	gauge(m.capacityUsed, float64(load.Used))
 	gauge(m.capacityWaiting, float64(load.Waiting))
 	for _, job := range source.Jobs() {
-		switch {
-		case job.Leader:
+		if job.Leader {
 			gauge(m.leader, oneIf(job.Leads), job.Name)
-		case !job.Next.IsZero():
+			continue
+		}
+		gauge(m.overdue, job.Overdue.Seconds(), job.Name)
+		if !job.Next.IsZero() {
 			gauge(m.nextTick, seconds(job.Next), job.Name)
 		}
 	}

@@ -37,7 +37,7 @@ func TestTheSeriesAreThoseThatArePromised(t *testing.T) {
 	promised := map[string]string{ // name: labels
 		"ticks_total": "job outcome", "misfires_total": "reason", "max_runs": "", "capacity_reached": "", "store_overloaded": "", "capacity_used": "", "capacity_waiting_jobs": "", "claims_total": "job result", "run_duration_seconds": "job", "tick_lag_seconds": "job",
 		"runs_in_progress": "job", "run_retries_total": "job", "takeovers_total": "job",
-		"leases_held": "", "lease_wait_seconds": "", "lease_hold_seconds": "",
+		"leases_held": "", "lease_margin_seconds": "", "job_overdue_seconds": "job", "lease_wait_seconds": "", "lease_hold_seconds": "",
 		"lease_renewals_total": "result", "leases_lost_total": "reason",
 		"redis_commands_total": "", "replica_processes": "", "store_up": "", "store_forgotten_total": "", "records_behind_total": "", "records_unreadable_total": "", "events_dropped_total": "", "clock_steps_total": "", "clock_trusted": "", "clock_offset_seconds": "",
 		"next_tick_timestamp_seconds": "job", "last_success_timestamp_seconds": "job",
@@ -137,6 +137,19 @@ func TestTheSourceIsReadAtEachScrape(t *testing.T) {
 		require.InDelta(t, float64(source.held), value(t, m, "solotick_leases_held"), 0)
 		require.InDelta(t, float64(next.UnixMilli())/1000, value(t, m, "solotick_next_tick_timestamp_seconds"), 0)
 	}
+}
+
+func TestJobsWithTicksSayForHowLongTheyAreOverdue(t *testing.T) {
+	m := metrics.New()
+	m.Watch(&fleet{jobs: []scheduler.JobStatus{
+		{Name: "late", Overdue: 1500 * time.Millisecond}, {Name: "punctual", Next: tick}, {Name: "task", Leader: true},
+	}})
+	requireSeries(t, m, `
+# HELP solotick_job_overdue_seconds Time since a tick of the job had to have begun at the latest, which neither runs nor is settled; else 0.
+# TYPE solotick_job_overdue_seconds gauge
+solotick_job_overdue_seconds{job="late"} 1.5
+solotick_job_overdue_seconds{job="punctual"} 0
+`, "solotick_job_overdue_seconds")
 }
 
 func value(t *testing.T, m *metrics.Metrics, name string) float64 {

@@ -37,6 +37,7 @@
 //	leases_held                        gauge      leases
 //	lease_wait_seconds                 histogram  from a claim to its final answer
 //	lease_hold_seconds                 histogram  from the start of a run until its lease was given up
+//	lease_margin_seconds               histogram  left of a lease until its deadline when its renewal was answered; native, too
 //	lease_renewals_total{result}       counter    leases renewed (kept), refused (fenced, replaced, cancelled), tried in vain (failed), run out (expired)
 //	leases_lost_total{reason}          counter    runs that ended undecided: expired, fenced, or unsettled (the store did not take it)
 //	redis_commands_total               counter    commands that were sent to Redis
@@ -50,6 +51,7 @@
 //	clock_trusted                      gauge      0 while nothing is claimed because the store's clock is not trusted, else 1
 //	clock_offset_seconds               gauge      fleet time minus this machine's wall clock
 //	next_tick_timestamp_seconds{job}   gauge      the next tick that is not decided
+//	job_overdue_seconds{job}           gauge      since a tick had to have begun that neither runs nor is settled, see below; else 0
 //	leader{job}                        gauge      1 while this replica runs the leader task, else 0
 //	last_success_timestamp_seconds{job} gauge     when this replica last settled a tick as succeeded, by fleet time
 //	replicas                           gauge      replicas of the fleet that live, itself included
@@ -63,6 +65,12 @@
 //
 // A leader task has no ticks, and no series about them: what it does is in runs_in_progress, run_duration_seconds,
 // run_retries_total (it ended, and was started again) and leader.
+//
+// A job is overdue when a tick had to have begun by its schedule, jitter and misfire grace, and neither runs nor is settled,
+// as far as this replica knows. It is not while it is paused, or while an earlier tick of it runs that the next has to wait
+// for; after that run the grace begins again. It is while the store is away, its clock in doubt, or no replica has room. A job
+// whose groups this replica does not serve has no series here, and one that nobody serves has none: see jobs_unserved. The
+// fleet's answer is the least of the replicas' answers, since one that is cut off from the store knows no better.
 //
 // The label job is bounded by the configuration; no other label takes more than a dozen values.
 //
@@ -86,6 +94,7 @@
 //
 // # Alerts worth having
 //
+//	min by (job) (solotick_job_overdue_seconds) > 60               a job does not run though it should
 //	solotick_store_up == 0                                         nothing starts
 //	increase(solotick_ticks_total{outcome!="succeeded"}[1h]) > 0   ticks fail, or do not run
 //	time() - max by (job) (solotick_last_success_timestamp_seconds) > the longest time you can be without

@@ -28,6 +28,7 @@ type Metrics struct {
 
 	leaseWait prometheus.Histogram
 	leaseHold prometheus.Histogram
+	margin    prometheus.Histogram
 	renewals  *prometheus.CounterVec
 	lost      *prometheus.CounterVec
 
@@ -48,7 +49,8 @@ type Metrics struct {
 	own []prometheus.Collector // all of the above
 
 	// These are read at the time of the scrape.
-	nextTick, leader, held, clockOffset    *prometheus.Desc
+	nextTick, overdue                      *prometheus.Desc
+	leader, held, clockOffset              *prometheus.Desc
 	replicas, jobsUnserved, jobsDiffering  *prometheus.Desc
 	reloadGood, reloadTime                 *prometheus.Desc
 	maxRuns, capacityUsed, capacityWaiting *prometheus.Desc
@@ -75,9 +77,11 @@ func WithVersion(version string) Option {
 
 // Buckets, in seconds.
 var (
-	runBuckets  = []float64{.01, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600}
-	lagBuckets  = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}
-	waitBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}
+	runBuckets = []float64{.01, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600}
+	lagBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}
+	// Of the default TTL of 15 s: a 60th, a 30th, a 15th, a fifth, a third, half, two thirds and all of it; and what longer ones need.
+	marginBuckets = []float64{.1, .25, .5, 1, 3, 5, 7.5, 10, 15, 30, 60}
+	waitBuckets   = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}
 )
 
 // New returns metrics that nothing has been observed for. A nil option changes nothing.
@@ -85,6 +89,8 @@ func New(options ...Option) *Metrics {
 	m := &Metrics{
 		nextTick: described("next_tick_timestamp_seconds",
 			"Scheduled time of the job's next tick that is not decided, in Unix time.", "job"),
+		overdue: described("job_overdue_seconds",
+			"Time since a tick of the job had to have begun at the latest, which neither runs nor is settled; else 0.", "job"),
 		leader:        described("leader", "1 while this replica runs the leader task, else 0.", "job"),
 		held:          described("leases_held", "Leases that this replica holds."),
 		clockOffset:   described("clock_offset_seconds", "Fleet time minus this machine's wall clock."),
@@ -123,6 +129,11 @@ func New(options ...Option) *Metrics {
 	m.leaseHold = own(m, prometheus.NewHistogram(prometheus.HistogramOpts{
 		Namespace: namespace, Name: "lease_hold_seconds", Buckets: runBuckets,
 		Help: "Time from the start of a run until its lease was given up.",
+	}))
+	m.margin = own(m, prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: namespace, Name: "lease_margin_seconds", Buckets: marginBuckets,
+		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
+		Help: "What was left of a lease until its deadline when its renewal was answered.",
 	}))
 	m.renewals = counters(m, "lease_renewals_total", "Leases that were to be renewed, by result.", "result")
 	m.lost = counters(m, "leases_lost_total", "Runs that ended without their holder deciding about the tick, by reason.", "reason")

@@ -78,6 +78,9 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.renewals.WithLabelValues(renewalCancelled).Add(float64(e.Cancelled))
 		m.renewals.WithLabelValues(renewalFailed).Add(float64(e.Failed))
 		m.renewals.WithLabelValues(renewalExpired).Add(float64(len(e.Expired)))
+		for _, margin := range e.Margins {
+			m.margin.Observe(margin.Seconds())
+		}
 	case scheduler.CapacityChanged:
 		set(m.capacityReached, e.Full)
 	case scheduler.StoreLoadChanged:

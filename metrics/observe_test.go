@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -174,9 +175,31 @@ solotick_claims_total{job="a",result="granted"} 1
 	require.Contains(t, text, "solotick_lease_wait_seconds_sum 26\n")
 }
 
+func TestMarginsFallIntoBucketsOfTheDefaultTTL(t *testing.T) {
+	m := metrics.New()
+	margins := []time.Duration{0, 200 * time.Millisecond, 4900 * time.Millisecond, 9500 * time.Millisecond, time.Hour}
+	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Kept: len(margins), Margins: margins}})
+	text := gathered(t, m)
+	for bound, count := range map[string]int{"0.1": 1, "0.25": 2, "3": 2, "5": 3, "10": 4, "60": 4, "+Inf": 5} {
+		require.Contains(t, text, fmt.Sprintf("solotick_lease_margin_seconds_bucket{le=%q} %d\n", bound, count))
+	}
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(m))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == "solotick_lease_margin_seconds" {
+			require.NotEmpty(t, f.GetMetric()[0].GetHistogram().GetPositiveSpan(), "it is a native histogram, too")
+			return
+		}
+	}
+	require.Fail(t, "no series")
+}
+
 func TestRenewalsAndLossesAreCountedByTheirReasons(t *testing.T) {
 	m := metrics.New()
-	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Kept: 5, Fenced: 2, Replaced: 4, Failed: 3}})
+	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Kept: 2, Margins: []time.Duration{10 * time.Second, 0}}})
+	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Kept: 3, Fenced: 2, Replaced: 4, Failed: 3}})
 	m.Observe(scheduler.Renewed{Renewal: lease.Renewal{Expired: []*lease.LostError{{}, {}}}})
 	m.Observe(scheduler.RunLost{Run: run(1), Cause: &lease.LostError{Reason: lease.LostExpired}})
 	m.Observe(scheduler.RunLost{Run: run(1), Cause: &lease.LostError{Reason: lease.LostFenced}})

@@ -66,7 +66,7 @@ func (s *Scheduler) groupSets() [][]string {
 	all := s.jobs.Load()
 	for _, c := range all.contenders {
 		c.mu.Lock()
-		groups := c.spec.Groups
+		groups := c.job.Spec().Groups
 		c.mu.Unlock()
 		add(groups)
 	}

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -59,12 +61,12 @@ func TestHistoryHasEveryRetryOfATick(t *testing.T) {
 
 func TestHistoryKeepsTheNewestRetries(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		const many = tools.MaxRetried + 5
+		const many = wire.MaxRetried + 5
 		f.job("job", "@every 1h", func(context.Context, jobs.Run) error { return errWork }, retries(many, time.Second))
 		f.startMany(1)
 		f.sleepTo(time.Hour + time.Minute)
 		runs := f.runsInHistory("job", at(time.Hour))
-		require.LessOrEqual(t, len(runs), tools.MaxRetried+1)
+		require.LessOrEqual(t, len(runs), wire.MaxRetried+1)
 		require.Greater(t, len(runs), 4)
 		for i, r := range runs {
 			require.Equal(t, many-len(runs)+1+i, r.Attempt)
@@ -110,9 +112,12 @@ func TestHistoryHasTheLeastMarginOfRenewals(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("quick", "@every 1m", takes(0))
 		f.job("slow", "@every 1m", takes(40*time.Second))
+		var mu sync.Mutex
 		var margins []time.Duration
 		r := f.start("a", scheduler.WithSyncObserver(func(e scheduler.Event) {
 			if renewed, ok := e.(scheduler.Renewed); ok {
+				mu.Lock()
+				defer mu.Unlock()
 				margins = append(margins, renewed.Margins...)
 			}
 		}))
@@ -127,6 +132,8 @@ func TestHistoryHasTheLeastMarginOfRenewals(t *testing.T) {
 		require.Positive(t, slow[0].Renewals)
 		require.Positive(t, slow[0].Margin)
 		require.Less(t, slow[0].Margin, ttl/2, "nearly lost")
+		mu.Lock()
+		defer mu.Unlock()
 		require.Equal(t, slow[0].Margin, slices.Min(margins).Truncate(time.Millisecond), "as events say")
 	})
 }

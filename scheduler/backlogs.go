@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/solotick/solotick/internal/heartbeat"
@@ -45,7 +46,7 @@ func (b *backlogs) see(replica string, reports []report, now int64) {
 	for _, tick := range ticks {
 		list = append(list, progressAt{tick, now})
 	}
-	b.last[replica] = slices.Clone(list[max(0, len(list)-mostInstants):])
+	b.last[strings.Clone(replica)] = slices.Clone(list[max(0, len(list)-mostInstants):])
 }
 
 // seen returns when a replica last reported to have run that tick of any job; 0 when it is not known to have.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -48,7 +47,7 @@ func TestACancelledRunEndsAtOnce(t *testing.T) {
 				require.Equal(t, scheduler.Cancelled, outcome)
 				require.GreaterOrEqual(t, note.Ended, at(40*time.Second))
 				note.Ended = time.Time{}
-				require.Equal(t, tools.Note{Started: at(30 * time.Second), By: "ops", Error: "lease: cancelled by ops"}, note)
+				require.Equal(t, wire.Note{Started: at(30 * time.Second), By: "ops", Error: "lease: cancelled by ops"}, note)
 				settled, _ := eventsOf[scheduler.RunSettled](f)
 				require.Len(t, settled, 1)
 				require.Equal(t, "ops", settled[0].By)
@@ -90,7 +89,7 @@ func TestCancelledTickOfDeadHolderIsNotRun(t *testing.T) {
 				require.Len(t, f.runs.of("job"), 1)
 				outcome, note := f.noteOf("job", at(30*time.Second))
 				require.Equal(t, scheduler.Cancelled, outcome)
-				require.Equal(t, tools.Note{Reason: wire.ReasonCancelled, By: "ops"}, note)
+				require.Equal(t, wire.Note{Reason: wire.ReasonCancelled, By: "ops"}, note)
 				require.Equal(t, map[string]int{"cancelled cancelled": 1}, f.passed("job"), "counted once")
 				f.sleepTo(61 * time.Second)
 				require.Len(t, f.runs.of("job"), 2)

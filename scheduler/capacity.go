@@ -36,15 +36,19 @@ type waiter struct {
 func newCapacity(limit int) *capacity { return &capacity{max: limit, freed: make(chan struct{}, 1)} }
 
 // acquire takes room for a tick that came due then, and reports whether there was any. Else w waits for it, unless it can
-// never have it.
+// never have it. Without a limit there is no w.
 func (k *capacity) acquire(w *waiter, due int64, weight int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.max == 0 {
+		k.used += weight
+		return true
+	}
 	defer k.notifyLocked() // the room of its offer, and another one that comes first now
 	k.returnLocked(w)
 	w.due, w.weight = due, weight
 	switch {
-	case k.max == 0, k.fitsLocked(weight) && (len(k.waiting) == 0 || !w.after(k.waiting[0])):
+	case k.fitsLocked(weight) && (len(k.waiting) == 0 || !w.after(k.waiting[0])):
 		k.leaveLocked(w)
 		k.used += weight
 		return true

@@ -6,6 +6,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
 )
 
 // claimedLocked takes in the answer to a claim.
@@ -26,7 +27,7 @@ func (c *contender) claimedLocked(r *request, a reply) {
 	case protocol.Granted:
 		c.grantedLocked(r, a)
 	case protocol.Held, protocol.Queued:
-		c.open[tick] = c.lookAfterLocked(now, answer.Remaining, answer.Status == protocol.Queued, r.overtaken, answer.Holder)
+		c.open.set(c.lookAfterLocked(tick, now, answer.Remaining, answer.Status == protocol.Queued, r.overtaken, answer.Holder))
 	case protocol.Paused:
 		if c.paused == nil { // by whom, and why: the store may forget it
 			c.synced = false
@@ -40,7 +41,7 @@ func (c *contender) claimedLocked(r *request, a reply) {
 		}
 		c.undoneLocked(tick, Skipped, reason)
 	case protocol.Lost:
-		delete(c.open, tick)
+		c.open.drop(tick)
 		c.undoneLocked(tick, Lost, wire.ReasonTakeovers)
 	case protocol.Early, protocol.Late, protocol.Busy, protocol.Decided, protocol.Unknown, protocol.OutOfBounds:
 	}
@@ -49,6 +50,9 @@ func (c *contender) claimedLocked(r *request, a reply) {
 	}
 	if !r.overtaken { // else what it would wait for may have happened
 		c.rest = restOf(answer, now)
+	}
+	if answer.Status == protocol.Busy {
+		c.blocked = now + ms(answer.Remaining)
 	}
 	c.waitedLocked(r, answer.Status == protocol.Busy, now)
 }
@@ -76,9 +80,9 @@ func (c *contender) waitedLocked(r *request, busy bool, now int64) {
 	if r.claim.OnlyOpen {
 		return
 	}
-	c.waiting = waitingTick{}
+	c.waiting = nil
 	if busy {
-		c.waiting = waitingTick{r.claim.Tick, r.began}
+		c.waiting = &waitingTick{r.claim.Tick, r.began}
 	}
 }
 
@@ -89,6 +93,9 @@ func (c *contender) grantedLocked(r *request, a reply) {
 	}
 	c.s.tookOver(c.name, r.claim.Tick, a.answer)
 	l := c.s.begin(c, r.claim, a.answer, r.moment)
+	if c.running == nil {
+		c.running = make(map[int64]*lease.Lease, 1)
+	}
 	c.running[r.claim.Tick] = l
 	if r.overtaken && c.spec.Overlap == jobs.Replace {
 		l.Check() // it may have been for this one
@@ -97,7 +104,7 @@ func (c *contender) grantedLocked(r *request, a reply) {
 
 // settledLocked takes in that a claim has settled another tick besides, or this one for another reason than its own.
 func (c *contender) settledLocked(t protocol.Settled) {
-	delete(c.open, t.Tick)
+	c.open.drop(t.Tick)
 	c.s.report(report{kind: progressSettled, job: c.name, tick: t.Tick})
 	reason := wire.ReasonNewer // it made room for a newer tick
 	switch t.Outcome {
@@ -120,8 +127,6 @@ func (c *contender) undoneLocked(tick int64, outcome protocol.Outcome, reason st
 // learnLocked takes in what an answer says of the record.
 func (c *contender) learnLocked(a protocol.Answer, tick, now int64, overtaken bool) {
 	c.advanceLocked(a.Watermark)
-	if tick != 0 && len(c.open) > 0 {
-		delete(c.open, tick)
-	}
+	c.open.drop(tick)
 	c.othersLocked(a.Open, tick, now, overtaken)
 }

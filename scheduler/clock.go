@@ -172,8 +172,7 @@ func (c *contender) clockChanged() {
 	c.synced = false
 	c.notBefore, c.rest, c.cursor = 0, rest{}, c.cursor.replan()
 	c.hints, c.confirming = hints{}, false
-	for tick, l := range c.open {
-		l.at = now
-		c.open[tick] = l
+	for i := range c.open {
+		c.open[i].at = now
 	}
 }

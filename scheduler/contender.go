@@ -18,51 +18,39 @@ import (
 type contender struct {
 	s       *Scheduler
 	name    string
+	waits   *waiter      // for room; nil where that has no limit
 	working atomic.Int32 // handlers that run
+	backup  atomic.Bool  // others claim its ticks before this replica, as far as it knows
 
-	// Guarded by timers.mu.
-	actAt int64
-	index int // in the heap; -1 when not in it
+	index  int32 // in the heap of the timers, and guarded by timers.mu; -1 when not in it
+	actAt  int64 // is set with both mutexes locked
+	queued bool  // it waits to be admitted; guarded by admission.mu
 
-	queued bool // it waits to be admitted; guarded by admission.mu
-
-	waits waiter // for room
-
-	backup atomic.Bool // others claim its ticks before this replica, as far as it knows
-
-	mu sync.Mutex // see unlock
+	active bool       // a goroutine is at work
+	gone   bool       // the job was removed
+	mu     sync.Mutex // see unlock
 	*definition
-	policies *policies // of the definition and the record
-	record             // as it was read last
-	gone     bool      // the job was removed
-	active   bool      // a goroutine is at work
-	events   []Event   // to be sent when the mutex is unlocked
+	record         // as it was read last
+	events []Event // to be sent when the mutex is unlocked
 
 	cursor    cursor
 	pending   *request               // nil when there is none
-	failures  int                    // requests that failed in a row
 	rest      rest                   // between two decisions
-	waiting   waitingTick            // that was answered last to have to wait
+	waiting   *waitingTick           // that was answered last to have to wait; nil for none
 	notBefore int64                  // no new tick is claimed before this
-	open      map[int64]look         // ticks that others hold or held, or that wait
-	running   map[int64]*lease.Lease // by this replica
-	retried   map[int64]retries      // by token, of what this replica runs
+	blocked   int64                  // until when an earlier tick is in the way of the next one, as far as is known
+	open      looks                  // at ticks that others hold or held, or that wait
+	running   map[int64]*lease.Lease // by this replica; nil before the first
+	retried   map[int64]retries      // by token, of what this replica runs; nil before the first
 	short     int64                  // when the oldest tick was due that found no room since the contender rested; 0 when none did
-	room      int                    // what it holds for claims whose answer is not known
+	room      int32                  // what it holds for claims whose answer is not known
+	failures  int32                  // requests that failed in a row
 
+	from    int64    // backups count from this time when it is later than the tick's
 	ranking *ranking // that place is of
 	place   place
-	from    int64 // backups count from this time when it is later than the tick's
 	hints   hints
 	doubt   doubt
-}
-
-// definition is a job as this replica knows it. It is never changed, only replaced.
-type definition struct {
-	job      *jobs.Job
-	spec     jobs.Spec
-	revision string
-	handle   func(ctx context.Context, run jobs.Run, then func(error)) // see chain.NewThen
 }
 
 // record holds the known parts of a job's record besides its ticks.
@@ -74,24 +62,33 @@ type record struct {
 	defined    bool            // it has taken the definition
 	since      int64           // since when the store remembered when it was read
 	paused     *protocol.Pause // as the store said; nil when it is not
+	edited     int64           // see policies
+	had        func(tick int64) bool
 }
 
 func newContender(s *Scheduler, job *jobs.Job) *contender {
-	c := &contender{s: s, name: job.Name(), index: -1, open: map[int64]look{}, running: map[int64]*lease.Lease{}}
+	c := &contender{s: s, name: job.Name(), index: -1}
 	c.defineLocked(job)
-	c.waits = waiter{wake: c.roomFreed, verify: c.verify, order: rand.Uint64()}
+	if s.capacity.max > 0 {
+		c.waits = &waiter{wake: c.roomFreed, verify: c.verify, order: rand.Uint64()}
+	}
 	return c
 }
 
 // defineLocked makes the contender one of this job.
 func (c *contender) defineLocked(job *jobs.Job) {
-	c.definition = &definition{job: job, spec: job.Spec(), revision: job.Revision(), handle: c.chain(job)}
-	c.policies = &policies{spec: &c.spec, tickAfter: c.tickAfter, due: c.due}
-	c.ranking, c.defined = nil, false
+	c.definition = c.s.common.define(job)
+	c.ranking, c.defined, c.edited, c.had = nil, false, 0, nil
 }
 
-func (c *contender) chain(job *jobs.Job) func(ctx context.Context, run jobs.Run, then func(error)) {
-	return chain.NewThen(job, chain.Hooks{OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
+// policiesLocked are those of the definition and the record.
+func (c *contender) policiesLocked() *policies {
+	return &policies{spec: c.spec, tickAfter: c.tickAfter, due: c.due, edited: c.edited, had: c.had}
+}
+
+// handlerLocked makes what runs a tick: see chain.NewThen.
+func (c *contender) handlerLocked() func(ctx context.Context, run jobs.Run, then func(error)) {
+	return chain.NewThen(c.job, chain.Hooks{Wrappers: c.s.wrappers, OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
 }
 
 // setHandler makes the runs that begin from now on call the handler of job, which is defined as the one before.
@@ -99,7 +96,7 @@ func (c *contender) setHandler(job *jobs.Job) {
 	c.mu.Lock()
 	defer c.unlock()
 	next := *c.definition
-	next.handle = c.chain(job)
+	next.job = job
 	c.definition = &next
 }
 
@@ -109,7 +106,7 @@ func (c *contender) redefine(job *jobs.Job) {
 	defer c.unlock()
 	c.defineLocked(job)
 	c.cursor = cursor{watermark: c.cursor.watermark}
-	c.hints.next = c.tickAfter(c.hints.watermark)
+	c.hints.next = unknownTick
 	c.synced = false // the store has to say since when the job has this schedule
 	if c.pending.skips() {
 		c.pending = nil // those were ticks of the other schedule
@@ -172,14 +169,14 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 	if c.rest.state == blocked {
 		c.cursor.blocked, wake = now, true
 	}
-	for t, l := range c.open {
-		if l.waits { // for this one, perhaps
-			l.at = now
-			c.open[t], wake = l, true
+	c.blocked = min(c.blocked, now)
+	for i := range c.open {
+		if l := &c.open[i]; l.waits { // for this one, perhaps
+			l.at, wake = now, true
 		}
 	}
 	if open { // its tick was left for another replica to take over: look soon which does
-		c.open[tick] = look{at: now + ms(c.s.ttl/10)}
+		c.open.set(look{tick: tick, at: now + ms(c.s.ttl/10)})
 	}
 	if wake {
 		c.pokeLocked()

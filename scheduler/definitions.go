@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
@@ -58,7 +57,7 @@ func (s *Scheduler) noteMissing(ctx context.Context, notes *definitionNotes) {
 			return
 		}
 		limited, cancel := s.call()
-		err := fleet.NoteDefinition(limited, s.facts.journal, set.job(name))
+		err := wire.NoteDefinition(limited, s.facts.journal, set.job(name))
 		cancel()
 		if err != nil {
 			return

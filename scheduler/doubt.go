@@ -12,12 +12,12 @@ import (
 // doubt holds a contender's knowledge of a record that has lost something.
 type doubt struct {
 	inquiries map[inquiryID]int64 // those that the job is in, and until when they last
-	asked     bool                // one of them is this replica's: the record is read when they are over
+	settled   [4]int64            // ticks that others have reported as settled, of late
+	own       int64               // the newest tick that this replica was granted, or settled without a run
+	unread    bool                // some were reported as settled, and the record was not read since
+	asked     bool                // one inquiry is this replica's: the record is read when they are over
 	missing   bool                // a claim found no record, or one older than this replica has seen
 	proven    bool                // the record has lost something: reports count more than the record
-	settled   [4]int64            // ticks that others have reported as settled, of late
-	unread    bool                // and the record was not read since
-	own       int64               // the newest tick that this replica was granted, or settled without a run
 }
 
 // inDoubtLocked reports whether nothing may be claimed, since others know more of the job than its record, or knew it until a

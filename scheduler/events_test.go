@@ -77,7 +77,7 @@ func disturb(t *testing.T, draw *rand.Rand) {
 			tick := (now - draw.Int64N(3000)) / 1000 * 1000
 			c.learn(report{
 				kind: kinds[draw.IntN(len(kinds))], job: "job", tick: tick, until: now + draw.Int64N(2000), watermark: draw.IntN(2) == 0,
-			}, "another")
+			}, "another", now)
 		},
 	}
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {

@@ -27,6 +27,9 @@ type reported struct {
 const (
 	// batchTime is for how long reports are collected before they are sent.
 	batchTime = 50 * time.Millisecond
+	// betweenBatches is the time between two batches. It is less than backupDelay by as much as a message may take: while a
+	// replica works off a backlog, each batch arrives before the first backup gives up waiting for it.
+	betweenBatches = 150 * time.Millisecond
 	// maxPending is how many reports wait to be sent; more are dropped.
 	maxPending = 1 << 16
 	// leavingTimeout bounds the time that a replica that stops takes to say so.
@@ -88,13 +91,13 @@ func (s *Scheduler) sendReports(ctx context.Context) {
 	if s.feed.publisher == nil {
 		return
 	}
-	for {
+	for last := (time.Time{}); ; last = time.Now() {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.feed.wake:
 		}
-		sleep(ctx, batchTime)
+		sleep(ctx, max(batchTime, betweenBatches-time.Since(last)))
 		limited, cancel := s.call()
 		s.sendQuestions(limited)
 		s.send(limited, s.feed.take())
@@ -137,20 +140,21 @@ func (s *Scheduler) received(message []byte) {
 	if !ok || p.instance == s.epoch {
 		return
 	}
-	set := s.jobs.Load()
-	s.peers.work.see(p.replica, p.reports, s.clock.ms())
+	set, now := s.jobs.Load(), s.clock.ms()
+	counts := p.since == s.remembered() && !s.trust.holds()
+	s.peers.work.see(p.replica, p.reports, now)
 	var questions []report
 	for _, r := range p.reports {
 		switch c := set.byName[r.job]; {
 		case r.kind == progressLeaving:
 			s.memberLeft(p.replica, p.instance)
-		case p.since != s.remembered() || s.trust.holds():
+		case !counts:
 		case r.kind == progressBehind:
 			questions = append(questions, r)
 		case r.kind == progressAnswered:
 			s.memberAnswered(inquiryID{r.job, r.tick}, p.replica)
 		case c != nil:
-			c.learn(r, p.replica)
+			c.learn(r, p.replica, now)
 		}
 	}
 	s.questioned(p.replica, p.instance, questions)

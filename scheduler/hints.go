@@ -8,10 +8,13 @@ import (
 // they say when to look at the record, and never what the record says.
 type hints struct {
 	watermark int64 // above the confirmed one; 0 for none
-	next      int64 // the first tick after it; 0 for none
+	next      int64 // the first tick after it; 0 for none, unknownTick before anybody has asked
 	since     int64 // when the first was received that is not confirmed
 	doubted   int64 // the watermark which the record was found to be behind
 }
+
+// unknownTick is a tick that has to be looked up.
+const unknownTick = -1
 
 const (
 	// confirmEvery is how often the first backup confirms what it was reported: so more than one replica knows the
@@ -49,10 +52,13 @@ func (c *contender) upcomingLocked() int64 {
 
 // nextLocked is the first tick that nobody has reported to be decided, or open; 0 when there is none.
 func (c *contender) nextLocked() int64 {
-	if c.hintedLocked() {
-		return c.hints.next
+	if !c.hintedLocked() {
+		return c.cursor.next
 	}
-	return c.cursor.next
+	if c.hints.next == unknownTick {
+		c.hints.next = c.tickAfter(c.hints.watermark)
+	}
+	return c.hints.next
 }
 
 // claimAtLocked is when this replica claims the upcoming tick, or skips it; 0 for never.
@@ -122,26 +128,32 @@ func (c *contender) confirmedLocked(watermark int64) {
 	}
 }
 
-// learn takes in what another replica has reported.
-func (c *contender) learn(r report, from string) {
+// learn takes in what another replica has reported. Most are about ticks that others claim first, and come before this replica
+// would look at them: it looks then as before, and finds what was reported.
+func (c *contender) learn(r report, from string, now int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.s.clock.ms()
 	if c.gone || !c.synced || r.tick > now+aheadBy {
 		return
 	}
+	soon := int64(0)                       // when to look at what was reported
 	until := min(r.until, now+ms(c.s.ttl)) // whatever it says: the record is read in time for a takeover
 	switch r.kind {
 	case progressGranted:
-		c.expectLocked(r.tick, look{at: until + c.takeoverLocked(from)})
+		soon = until + c.takeoverLocked(from)
+		c.expectLocked(look{tick: r.tick, at: soon})
 	case progressQueued:
-		c.expectLocked(r.tick, look{at: until + c.takeoverLocked(), waits: true})
+		soon = until + c.takeoverLocked()
+		c.expectLocked(look{tick: r.tick, at: soon, waits: true})
 	case progressSettled:
 		c.doubt.reportSettled(r.tick)
 		if !c.pending.claimsTick(r.tick) {
-			delete(c.open, r.tick)
+			c.open.drop(r.tick)
 		}
 	case progressBusy:
+		if r.tick >= c.nextLocked() { // the grants before it may be reported later
+			c.blocked = max(c.blocked, until)
+		}
 		if r.tick == c.upcomingLocked() && c.placeLocked().rank > 0 {
 			c.from = max(c.from, until)
 		}
@@ -151,17 +163,19 @@ func (c *contender) learn(r report, from string) {
 		if !c.hintedLocked() {
 			c.hints = hints{since: now}
 		}
-		c.hints.watermark, c.hints.next = r.tick, c.tickAfter(r.tick)
+		c.hints.watermark, c.hints.next = r.tick, unknownTick
 	}
-	c.rescheduleLocked()
+	if c.place.rank <= 1 || c.short != 0 || c.actAt == 0 || soon != 0 && soon < c.actAt { // those of rank 0 and 1 confirm reports
+		c.rescheduleLocked()
+	}
 }
 
 // expectLocked notes when to look after a tick that another replica has reported to be open.
-func (c *contender) expectLocked(tick int64, l look) {
-	if c.running[tick] != nil || len(c.open) >= maxReported || c.pending.claimsTick(tick) {
+func (c *contender) expectLocked(l look) {
+	if c.running[l.tick] != nil || len(c.open) >= maxReported || c.pending.claimsTick(l.tick) {
 		return
 	}
-	c.open[tick] = l
+	c.open.set(l)
 }
 
 // takeoverLocked is how long this replica leaves a tick whose lease has run out to those before it, but for its holder.

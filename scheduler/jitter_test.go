@@ -17,7 +17,7 @@ func contenderOf(t require.TestingT, name, schedule string, options ...jobs.Opti
 	fresh := func() *contender {
 		job, err := jobs.New(name, schedule, func(context.Context, jobs.Run) error { return nil }, options...)
 		require.NoError(t, err)
-		return newContender(&Scheduler{}, job)
+		return newContender(&Scheduler{capacity: newCapacity(0)}, job)
 	}
 	return fresh(), fresh()
 }

@@ -20,7 +20,7 @@ type jobSet struct {
 	byName     map[string]*contender
 	leading    map[string]*leader
 	all        map[string]string // the revisions of all jobs of the registry
-	revisions  map[string]string // of those that this replica serves
+	revisions  map[string]string // of those that this replica serves; the same map where it serves all
 }
 
 func newJobSet() *jobSet {
@@ -50,17 +50,23 @@ func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 	s.updating.Lock()
 	defer s.updating.Unlock()
 	var changes Changes
+	s.common = common{}
 	before, after := s.jobs.Load(), newJobSet()
 	var list []*jobs.Job
 	if registry != nil {
 		list = registry.All()
 	}
+	after.all, after.byName = make(map[string]string, len(list)), make(map[string]*contender, len(list))
 	for _, job := range list {
-		name, revision := job.Name(), job.Revision()
-		after.all[name] = revision
-		if !serves(s.groups, job.Spec().Groups) {
-			continue
-		}
+		after.all[job.Name()] = job.Revision()
+	}
+	list = slices.DeleteFunc(list, func(job *jobs.Job) bool { return !serves(s.groups, job.Spec().Groups) })
+	after.revisions = after.all
+	if len(list) < len(after.all) {
+		after.revisions = make(map[string]string, len(list))
+	}
+	for _, job := range list {
+		name, revision := job.Name(), after.all[job.Name()]
 		after.revisions[name] = revision
 		was, known := before.revisions[name]
 		switch {

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -46,7 +46,7 @@ func newLeader(s *Scheduler, job *jobs.Job) *leader {
 
 // setHandler makes the next call of a handler one of job's, which is defined as the one before.
 func (l *leader) setHandler(job *jobs.Job) {
-	handler := chain.Recover(job.Handler())
+	handler := chain.Recover(chain.Wrapped(job.Handler(), l.s.wrappers))
 	l.handler.Store(&handler)
 }
 
@@ -124,7 +124,7 @@ func (l *leader) readPause(ctx context.Context) error {
 	began := time.Now()
 	y := protocol.Sync{
 		Name: l.job.Name(), Watermark: l.s.clock.ms(), Revision: l.job.ScheduleRevision(), Schedule: scheduleText(l.job), Paused: l.paused,
-		Policy: fleet.PolicyOf(l.job.Spec()), Defines: !l.defined, Until: l.s.until(),
+		Policy: wire.PolicyOf(l.job.Spec()), Defines: !l.defined, Until: l.s.until(),
 	}
 	records, err := l.s.store.Sync(ctx, []protocol.Sync{y})
 	l.s.bounded(began, err)
@@ -224,7 +224,7 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 	l.s.working.remove()
 
 	cause := context.Cause(held.Context())
-	note := fleet.Note{Started: since}
+	note := wire.Note{Started: since}
 	if err != nil {
 		note.Error = err.Error()
 	}

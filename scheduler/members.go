@@ -207,24 +207,38 @@ func (s *Scheduler) saidOffset(offset time.Duration) time.Duration {
 	return s.offset
 }
 
+// memberKind is the part of a heartbeat that names a set of jobs which FleetSeen depends on.
+type memberKind struct {
+	set, module string
+	stopping    bool
+}
+
 // seenOf sums up what the heartbeats of live replicas say about this replica's jobs. Of so many more nothing is known.
 func (s *Scheduler) seenOf(jobs *jobSet, replicas []heartbeat.Replica, unread int) FleetSeen {
 	seen := FleetSeen{Replicas: len(replicas) + unread}
-	served, differ, foreign := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	unsure := unread > 0 // somebody may serve more jobs than is known
-	type kind struct {
-		set, module string
-		stopping    bool
-	}
-	looked := make(map[kind]bool)
+	kinds, all := make(map[memberKind]bool), true
+	var distinct []heartbeat.Replica
 	for _, r := range replicas {
 		seen.Replicas += len(r.Others)
 		unsure = unsure || len(r.Jobs) < r.JobCount
-		k := kind{r.Set, r.Module, r.Stopping}
-		if r.Set != "" && r.Jobs != nil && looked[k] {
-			continue
+		k := memberKind{r.Set, r.Module, r.Stopping}
+		named := r.Set != "" && r.Jobs != nil
+		if !named || !kinds[k] {
+			distinct = append(distinct, r)
 		}
-		looked[k] = true
+		kinds[k], all = true, all && named
+	}
+	if s.seenBy == jobs && all && !unsure && maps.Equal(kinds, s.seenKinds) { // as mostly
+		seen.Unserved, seen.Differ, seen.Foreign = s.seen.Unserved, s.seen.Differ, s.seen.Foreign
+		return seen
+	}
+	s.seenBy, s.seenKinds = nil, nil
+	if all && !unsure {
+		s.seenBy, s.seenKinds = jobs, kinds
+	}
+	served, differ, foreign := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	for _, r := range distinct {
 		isForeign := r.Module != "" && s.module != "" && r.Module != s.module
 		for name, revision := range r.Jobs {
 			served[name] = true

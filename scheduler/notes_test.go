@@ -17,16 +17,16 @@ import (
 )
 
 // noteOf returns what the store keeps beside the outcome of a tick.
-func (f *fleet) noteOf(job string, tick time.Time) (protocol.Outcome, tools.Note) {
+func (f *fleet) noteOf(job string, tick time.Time) (protocol.Outcome, wire.Note) {
 	f.t.Helper()
 	for _, s := range f.inspect(job).Settled {
 		if s.Tick == tick.UnixMilli() {
 			require.LessOrEqual(f.t, len(s.Note), protocol.MaxNote)
-			return s.Outcome, tools.ParseNote(s.Note)
+			return s.Outcome, wire.ParseNote(s.Note)
 		}
 	}
 	require.Fail(f.t, "not settled", "%s at %s", job, since(tick))
-	return "", tools.Note{}
+	return "", wire.Note{}
 }
 
 func TestHistoryShowsStartAndErrorOfARun(t *testing.T) {
@@ -47,7 +47,7 @@ func TestHistoryShowsStartAndErrorOfARun(t *testing.T) {
 		require.Positive(t, note.Renewals)
 		require.Positive(t, note.Margin)
 		note.Started, note.Ended, note.Renewals, note.Margin = time.Time{}, time.Time{}, 0, 0
-		require.Equal(t, tools.Note{}, note, "and nothing else")
+		require.Equal(t, wire.Note{}, note, "and nothing else")
 
 		outcome, note = f.noteOf("bad", tick)
 		require.Equal(t, scheduler.Failed, outcome)
@@ -107,15 +107,15 @@ func TestHistoryShowsWhyThereWasNoRun(t *testing.T) {
 		} {
 			outcome, note := f.noteOf(name, at(test.tick))
 			require.Equal(t, test.outcome, outcome, name)
-			require.Equal(t, tools.Note{Reason: string(test.reason)}, note, name)
+			require.Equal(t, wire.Note{Reason: string(test.reason)}, note, name)
 		}
 		outcome, note := f.noteOf("config", at(20*time.Second))
 		require.Equal(t, scheduler.Skipped, outcome)
-		require.Equal(t, tools.Note{Reason: wire.ReasonPaused, Count: 1}, note)
+		require.Equal(t, wire.Note{Reason: wire.ReasonPaused, Count: 1}, note)
 		outcome, note = f.noteOf("replace", at(20*time.Second))
 		require.Equal(t, scheduler.Replaced, outcome)
 		note.Renewals, note.Margin = 0, 0
-		require.Equal(t, tools.Note{Started: at(20 * time.Second), Ended: at(30 * time.Second), Error: protocol.ErrReplaced.Error()}, note)
+		require.Equal(t, wire.Note{Started: at(20 * time.Second), Ended: at(30 * time.Second), Error: protocol.ErrReplaced.Error()}, note)
 
 		f.stopAll()
 		f.sleepTo(75 * time.Second)
@@ -123,7 +123,7 @@ func TestHistoryShowsWhyThereWasNoRun(t *testing.T) {
 		f.sleepTo(76 * time.Second)
 		outcome, note = f.noteOf("misfire", at(70*time.Second))
 		require.Equal(t, scheduler.Missed, outcome)
-		require.Equal(t, tools.Note{Reason: wire.ReasonMisfire, Count: 4}, note)
+		require.Equal(t, wire.Note{Reason: wire.ReasonMisfire, Count: 4}, note)
 	})
 }
 
@@ -136,7 +136,7 @@ func TestTheHistorySaysThatATickWasLost(t *testing.T) {
 		f.sleepTo(90 * time.Second)
 		outcome, note := f.noteOf("job", at(time.Minute))
 		require.Equal(t, scheduler.Lost, outcome)
-		require.Equal(t, tools.Note{Reason: protocol.NoteExpired}, note)
+		require.Equal(t, wire.Note{Reason: protocol.NoteExpired}, note)
 	})
 }
 

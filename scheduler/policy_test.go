@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -16,7 +16,7 @@ func TestNewestDefinitionOfAJobIsInForce(t *testing.T) {
 		limited := jobs.WithRate(jobs.Rate{Count: 1, Per: time.Hour}, 2)
 		inForce := func(want *jobs.Job) {
 			t.Helper()
-			require.Equal(t, tools.PolicyOf(want.Spec()), f.inspect(want.Name()).Policy)
+			require.Equal(t, wire.PolicyOf(want.Spec()), f.inspect(want.Name()).Policy)
 		}
 		old, edited := f.newJob("job", "@every 10s", takes(0), limited), f.newJob("job", "@every 10s", takes(0), jobs.WithHistory(16))
 		led := f.newJob("led", "", leads, jobs.WithLeader())

@@ -144,6 +144,7 @@ func appendReports(list []report, line string) []report {
 	if err != nil || len(kind) != 1 || at < 0 {
 		return list
 	}
+	list = slices.Grow(list, 1+strings.Count(names, " "))
 	r := report{kind: progressKind(kind[0]), tick: at, watermark: watermark}
 	if r.until, err = strconv.ParseInt(until, 10, 64); err != nil {
 		return list

@@ -23,9 +23,8 @@ func (c *contender) syncedLocked(r protocol.Record) {
 		c.from = c.s.clock.ms()
 	}
 	c.record = record{synced: true, made: true, defined: true, since: c.since, paused: r.Paused}
-	c.policies = &policies{spec: &c.spec, tickAfter: c.tickAfter, due: c.due}
 	if !r.Revised.IsZero() {
-		c.policies.edited, c.policies.had = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules).had(c.due)
+		c.edited, c.had = r.Revised.UnixMilli(), readEditions(c.name, r.Schedules).had(c.due)
 	}
 	if r.Watermark < c.cursor.watermark && c.aheadLocked() { // it was brought back
 		c.cursor.watermark, c.cursor.next = 0, 0
@@ -42,16 +41,16 @@ func (c *contender) syncedLocked(r protocol.Record) {
 func (c *contender) lostLocked(r protocol.Record) {
 	known := c.hintedWatermarkLocked()
 	if tick := c.tickAfter(known); tick != 0 && tick <= r.Watermark {
-		p := policies{spec: &c.spec, tickAfter: c.tickAfter, due: func(t int64) int64 { return t }}
+		p := policies{spec: c.spec, tickAfter: c.tickAfter, due: func(t int64) int64 { return t }}
 		d := situation{cursor: cursor{watermark: known, next: tick}, policies: &p}.skipUpTo(r.Watermark, Missed, wire.ReasonForgotten)
 		c.emitLocked(TicksSkipped{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: Missed, Reason: wire.ReasonForgotten})
 	}
 	if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
 		c.notBefore = c.since + ms(reportedWithin)
 	}
-	for t, l := range c.open { // nobody knows whether it was granted
-		if l.waits && !l.triggered && !slices.ContainsFunc(r.Open, func(o protocol.Open) bool { return o.Tick == t }) {
-			c.undoneLocked(t, Missed, wire.ReasonForgotten)
+	for _, l := range c.open { // nobody knows whether it was granted
+		if l.waits && !l.triggered && !slices.ContainsFunc(r.Open, func(o protocol.Open) bool { return o.Tick == l.tick }) {
+			c.undoneLocked(l.tick, Missed, wire.ReasonForgotten)
 		}
 	}
 }

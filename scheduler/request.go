@@ -3,8 +3,8 @@ package scheduler
 import (
 	"time"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -69,7 +69,7 @@ func (c *contender) claim(tick int64) protocol.Claim {
 func (c *contender) skip(d decision) *protocol.Skip {
 	return &protocol.Skip{
 		Name: c.name, From: c.cursor.watermark, To: d.tick, Outcome: d.outcome, Request: c.s.request(), Holder: c.s.replica,
-		Note: fleet.Note{Reason: string(d.reason), Count: d.count}.String(),
+		Note: wire.Note{Reason: string(d.reason), Count: d.count}.String(),
 	}
 }
 

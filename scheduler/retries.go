@@ -4,24 +4,24 @@ import (
 	"context"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
 
 // retries are the runs under one lease that failed and were followed by another: for the history.
 type retries struct {
-	runs  []fleet.Run // the newest, oldest first
-	began time.Time   // when the one that follows them did, by fleet time
+	runs  []wire.Run // the newest, oldest first
+	began time.Time  // when the one that follows them did, by fleet time
 }
 
 // maxRetryError bounds the text of an error that is kept until the tick is settled.
 const maxRetryError = 256
 
 func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
-	failed := fleet.Run{
-		Attempt: run.Attempt, Ended: c.s.clock.now().Truncate(time.Millisecond), End: fleet.RunRetried, Error: protocol.Cut(err.Error(), maxRetryError),
+	failed := wire.Run{
+		Attempt: run.Attempt, Ended: c.s.clock.now().Truncate(time.Millisecond), End: wire.RunRetried, Error: protocol.Cut(err.Error(), maxRetryError),
 	}
 	c.mu.Lock()
 	if c.retried == nil {
@@ -29,7 +29,7 @@ func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
 	}
 	r := c.retried[run.Token]
 	failed.Started, r.began = r.began, failed.Ended
-	r.runs = append(r.runs[max(0, len(r.runs)-fleet.MaxRetried+1):], failed)
+	r.runs = append(r.runs[max(0, len(r.runs)-wire.MaxRetried+1):], failed)
 	c.retried[run.Token] = r
 	c.unlock()
 	c.s.observe(RunRetried{Run: run, Err: err, Wait: wait})
@@ -61,13 +61,13 @@ func (c *contender) takeRetries(token int64) retries {
 }
 
 // runBefore is the last run of the holder from which a tick was taken over.
-func runBefore(a protocol.Answer) *fleet.Run {
-	r := &fleet.Run{
+func runBefore(a protocol.Answer) *wire.Run {
+	r := &wire.Run{
 		Attempt: a.Former.Attempt, Replica: a.Former.Holder, Token: a.Former.Token, Started: time.UnixMicro(a.Former.Token),
-		Ended: a.Former.Ended, End: fleet.RunExpired,
+		Ended: a.Former.Ended, End: wire.RunExpired,
 	}
 	if r.Ended.IsZero() {
-		r.Ended, r.End = a.Now, fleet.RunReleased
+		r.Ended, r.End = a.Now, wire.RunReleased
 	}
 	return r
 }

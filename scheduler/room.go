@@ -22,17 +22,17 @@ func (c *contender) roomLocked(due int64) bool {
 	if c.short != 0 {
 		due = min(due, c.short)
 	}
-	if !c.s.capacity.acquire(&c.waits, due, c.spec.Weight) {
+	if !c.s.capacity.acquire(c.waits, due, c.spec.Weight) {
 		c.short = due
 		return false
 	}
-	c.room = c.spec.Weight
+	c.room = int32(c.spec.Weight) //nolint:gosec // at most jobs.MaxWeight
 	return true
 }
 
 // takeRoomLocked hands the room over to a run that was granted.
 func (c *contender) takeRoomLocked() int {
-	room := c.room
+	room := int(c.room)
 	if c.room = 0; room == 0 { // the claim needed none, or two claims whose answers were lost had been granted
 		room = c.spec.Weight
 		c.s.capacity.take(room)
@@ -44,10 +44,10 @@ func (c *contender) takeRoomLocked() int {
 // room just now, and the room unless a claim may have been granted.
 func (c *contender) restRoomLocked() {
 	if c.short == 0 {
-		c.s.capacity.withdraw(&c.waits)
+		c.s.capacity.withdraw(c.waits)
 	}
 	if c.room > 0 && (c.gone || c.pending == nil || c.pending.skips()) {
-		c.s.capacity.release(c.room)
+		c.s.capacity.release(int(c.room))
 		c.room = 0
 	}
 }
@@ -57,7 +57,7 @@ func (c *contender) restRoomLocked() {
 func (c *contender) waitForRoomLocked(tick, now int64) {
 	c.cursor.full = now
 	due := c.due(tick)
-	at := due + c.policies.grace() + 1
+	at := due + c.policiesLocked().grace() + 1
 	if c.inTurn() {
 		overlapped := len(c.running) > 0
 		for _, l := range c.open {
@@ -84,7 +84,7 @@ func (c *contender) roomFreed() {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.gone {
-		c.s.capacity.withdraw(&c.waits)
+		c.s.capacity.withdraw(c.waits)
 		return
 	}
 	c.pokeLocked()

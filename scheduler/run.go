@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
@@ -33,7 +32,7 @@ type run struct {
 	err   error // what the handler returned
 	cause error // why the lease's context had ended by then
 
-	before  *fleet.Run // of the holder from which the tick was taken over
+	before  *wire.Run // of the holder from which the tick was taken over
 	retried retries
 }
 
@@ -44,7 +43,7 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	c.working.Add(1)
 	s.working.add()
 	s.ending.add()
-	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, room: c.takeRoomLocked(), work: c.handle, about: jobs.Run{
+	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, room: c.takeRoomLocked(), work: c.handlerLocked(), about: jobs.Run{
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
 	}}
@@ -153,7 +152,7 @@ func (r *run) stopped() bool {
 // end settles the tick, with what people will want to know of the run.
 func (r *run) end(outcome protocol.Outcome) error {
 	s := r.c.s
-	note := fleet.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy(), Before: r.before}
+	note := wire.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy(), Before: r.before}
 	note.Renewals, note.Margin = r.lease.Renewals()
 	if note.Retried = r.retried.runs; len(note.Retried) > 0 {
 		note.Retried[0].Started = cmp.Or(note.Retried[0].Started, note.Started)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
@@ -48,17 +49,21 @@ type Scheduler struct {
 	capacity *capacity
 	inflight *inflight
 
-	groups  []string
-	version string
-	module  string
+	groups   []string
+	version  string
+	module   string
+	wrappers []chain.Wrapper
 
 	updating   sync.Mutex
+	common     common // guarded by updating
 	jobs       atomic.Pointer[jobSet]
 	announces  chan struct{} // of size 1: a heartbeat is to be sent now
 	looks      chan struct{} // of size 1: the store's clock is to be looked at now
 	firstLooks chan struct{} // of size 1: full while a look decides whether the clock is trusted at the start, which asks the store
 	seen       FleetSeen     // the last
-	living     atomic.Int32  // replicas that were seen last
+	seenBy     *jobSet       // what it was made for, with these members; nil where others may make a difference
+	seenKinds  map[memberKind]bool
+	living     atomic.Int32 // replicas that were seen last
 	facts      *facts
 	instances  instances     // of this replica's id
 	heartbeats heartbeats    // of the members
@@ -97,6 +102,7 @@ type options struct {
 	maxRuns int
 	observe []func(Event)
 	sync    []func(Event)
+	wrap    []chain.Wrapper
 }
 
 // Option changes a default of [New].
@@ -138,6 +144,25 @@ func mainModule() string {
 	return ""
 }
 
+// WithWrappers puts wrappers around each attempt of every job, and around each call of a leader task's handler: for traces,
+// log attributes, or transactions. The first is outermost; those of a later option are inside those of an earlier one.
+// [New] and [Scheduler.Update] call each once for every definition of a job; a wrapper must not be nil, nor return nil. The
+// handler that it returns is called by several goroutines at once.
+//
+//	from the outside in   what it sees
+//	retries               nothing of the job's own: a wrapper is called again for each attempt, with its number in the run
+//	timeout               limits each attempt, the wrappers' time included
+//	panics of wrappers    fail the attempt, as the handler's do
+//	the wrappers          the run, and a context that ends with the lease and the timeout, and has the run: jobs.FromContext
+//	panics of handlers    are errors here (*jobs.PanicError, jobs.ErrGoexit): next always returns
+//	the handler           the context that the wrapper passes on, which has to be made from its own
+//
+// A wrapper that does not call next has run the job, with the error that it returns. When the lease is lost, its context ends
+// as that of a handler: it has to return, too.
+func WithWrappers(wrappers ...func(next jobs.Handler) jobs.Handler) Option {
+	return func(o *options) { o.wrap = append(o.wrap, wrappers...) }
+}
+
 // WithObserver calls f with each event, one at a time and in order, on a goroutine of its own. f may be slow, block or
 // panic: that harms neither runs nor other observers. Events that it does not take wait in a queue of 16,384; more are
 // dropped, and [EventsDropped] says how many. [Scheduler.Run] waits for f at its end, for a second at most. See
@@ -164,6 +189,11 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 	}
 	if slices.ContainsFunc(o.observe, func(f func(Event)) bool { return f == nil }) {
 		faults = append(faults, errors.New("scheduler: observer: nil must be a function"))
+	}
+	for i, wrap := range o.wrap {
+		if wrap == nil {
+			faults = append(faults, fmt.Errorf("scheduler: wrappers[%d]: nil must be a function", i))
+		}
 	}
 	fault := func(ok bool, field string, value any, rule string) {
 		if !ok {
@@ -193,7 +223,7 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 		timers:    newTimers(), calls: newCallTimeout(max(min(o.ttl/4, time.Second), 50*time.Millisecond)),
 		epoch: strings.ToLower(rand.Text()[:10]), syncs: make(chan struct{}, 1), stopped: make(chan struct{}),
 		capacity: newCapacity(o.maxRuns), inflight: newInflight(o.ttl),
-		groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
+		wrappers: o.wrap, groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
 	}
 	s.queue = newAdmission(s.inflight)
 	s.observe = s.observers.observe
@@ -227,6 +257,10 @@ type JobStatus struct {
 	Watermark time.Time // every tick up to it is decided; zero before the store has answered
 	Leader    bool      // it is a leader task, which has no ticks
 	Leads     bool      // and this replica runs it
+	// Overdue is for how long a tick has neither run nor been settled that had to have begun, by the schedule, the job's
+	// jitter and its misfire grace. It is 0 while no tick is late, the next one is paused or waits for an earlier one
+	// that runs; and for a leader task. It grows while the store is away, and while no replica has room.
+	Overdue time.Duration
 }
 
 // Jobs returns the jobs that this replica contends for, sorted by name.
@@ -242,6 +276,7 @@ func (s *Scheduler) Jobs() []JobStatus {
 		if watermark := c.hintedWatermarkLocked(); watermark != 0 {
 			status.Watermark = time.UnixMilli(watermark).UTC()
 		}
+		status.Overdue = time.Duration(c.overdueLocked()) * time.Millisecond
 		c.mu.Unlock()
 		list = append(list, status)
 	}
@@ -323,7 +358,7 @@ func (s *Scheduler) loop(ctx context.Context) {
 		var next int64
 		now := s.clock.ms()
 		due, next = s.timers.due(now, due)
-		s.queue.add(due)
+		s.queue.add(stillDue(due, now))
 		if next != 0 && next <= now {
 			continue // there are more
 		}

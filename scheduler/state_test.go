@@ -33,10 +33,10 @@ func TestStateFollowsFromWhatIsKnown(t *testing.T) {
 		"no room, and now there is": {next + 7, func(c *contender) { c.rest = rest{crowded, next + 7} }, step{state: claiming, at: next + 7}},
 		"a request is pending":      {next, func(c *contender) { c.pending = new(request) }, step{state: retrying, at: 1}},
 		"it has failed":             {next, func(c *contender) { c.pending, c.rest = new(request), rest{retrying, next + 7} }, step{state: retrying, at: next + 7}},
-		"another replica runs one":  {next - 9, func(c *contender) { c.open[5] = look{at: next - 2} }, step{state: watching, at: next - 2}},
-		"until after the next":      {next - 9, func(c *contender) { c.open[5] = look{at: next + 2} }, step{state: resting, at: next}},
-		"its lease has run out":     {next, func(c *contender) { c.open[5], c.open[6] = look{at: next}, look{at: next - 1} }, step{state: takingOver, at: next, tick: 5}},
-		"there may be room for it":  {next - 9, func(c *contender) { c.open[5] = look{at: next + 2, short: true} }, step{state: takingOver, at: next - 9, tick: 5}},
+		"another replica runs one":  {next - 9, func(c *contender) { c.open.set(look{tick: 5, at: next - 2}) }, step{state: watching, at: next - 2}},
+		"until after the next":      {next - 9, func(c *contender) { c.open.set(look{tick: 5, at: next + 2}) }, step{state: resting, at: next}},
+		"its lease has run out":     {next, func(c *contender) { c.open = looks{{tick: 5, at: next}, {tick: 6, at: next - 1}} }, step{state: takingOver, at: next, tick: 5}},
+		"there may be room for it":  {next - 9, func(c *contender) { c.open.set(look{tick: 5, at: next + 2, short: true}) }, step{state: takingOver, at: next - 9, tick: 5}},
 		"reported to be decided":    {next, func(c *contender) { c.hints.watermark = next }, step{state: confirming, at: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

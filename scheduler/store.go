@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -220,7 +220,7 @@ func (s *Scheduler) syncSome(part []*contender) bool {
 		defined[i] = c.job
 		syncs[i] = protocol.Sync{
 			Name: c.name, Known: c.knownLocked(), Watermark: now, Revision: c.job.ScheduleRevision(), Schedule: scheduleText(c.job),
-			Paused: c.paused, Policy: fleet.PolicyOf(c.spec), Defines: !c.defined, Until: s.until(),
+			Paused: c.paused, Policy: wire.PolicyOf(c.job.Spec()), Defines: !c.defined, Until: s.until(),
 		}
 		switch known := c.knownLocked(); {
 		case !c.made:

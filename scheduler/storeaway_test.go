@@ -149,7 +149,7 @@ func TestTheStoreMayBeAwayAtTheStart(t *testing.T) {
 				f.sleepTo(35 * time.Second)
 				require.Empty(t, f.runs.of(""))
 				require.False(t, r.Ready())
-				require.Equal(t, []scheduler.JobStatus{{Name: "job"}}, r.Jobs())
+				require.Equal(t, []scheduler.JobStatus{{Name: "job", Overdue: 15 * time.Second}}, r.Jobs(), "since the grace of its first tick")
 				r.link.heal()
 				f.sleepTo(55 * time.Second)
 				require.Equal(t, "40s, 50s", f.story("job"), "a new job catches up nothing")

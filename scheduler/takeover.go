@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -10,12 +11,40 @@ import (
 
 // look says when to look after a tick that is open, and that this replica does not run.
 type look struct {
+	tick      int64
 	at        int64
-	waits     bool // it was not granted yet, and is to start when those before it have ended
-	triggered bool // and was not claimed yet: no answer can say that it is not open
-	released  bool // it may be free though its lease has not run out
-	putOff    int  // how often it was left to its holder for a moment though its lease had run out
-	short     bool // there was no room for its run
+	waits     bool  // it was not granted yet, and is to start when those before it have ended
+	triggered bool  // and was not claimed yet: no answer can say that it is not open
+	released  bool  // it may be free though its lease has not run out
+	putOff    int   // how often it was left to its holder for a moment though its lease had run out
+	short     bool  // there was no room for its run
+	free      int64 // since when nobody is known to run it, though it could begin; 0 before it was looked after
+}
+
+// looks are at most one for each tick.
+type looks []look
+
+// of returns the one after a tick; nil when there is none.
+func (l looks) of(tick int64) *look {
+	if i := slices.IndexFunc(l, func(l look) bool { return l.tick == tick }); i >= 0 {
+		return &l[i]
+	}
+	return nil
+}
+
+func (l *looks) set(look look) {
+	if known := l.of(look.tick); known != nil {
+		*known = look
+		return
+	}
+	*l = append(*l, look)
+}
+
+func (l *looks) drop(tick int64) {
+	*l = slices.DeleteFunc(*l, func(l look) bool { return l.tick == tick })
+	if len(*l) == 0 {
+		*l = nil // most jobs have none for a long time
+	}
 }
 
 // woken takes in that something of what it waits for may have happened: one of the job's ticks is free, or has ended, or
@@ -27,13 +56,12 @@ func (c *contender) woken(triggered int64) {
 	c.from = now
 	at := now + c.backupLocked()
 	if triggered != 0 && c.running[triggered] == nil {
-		if _, known := c.open[triggered]; !known {
-			c.open[triggered] = look{waits: true, triggered: true}
+		if c.open.of(triggered) == nil {
+			c.open.set(look{tick: triggered, waits: true, triggered: true})
 		}
 	}
-	for tick, l := range c.open {
-		l.at, l.released = at, true
-		c.open[tick] = l
+	for i := range c.open {
+		c.open[i].at, c.open[i].released = at, true
 	}
 	if c.spec.Overlap == jobs.Replace {
 		c.checkLocked()
@@ -78,11 +106,11 @@ func (c *contender) recovered() {
 // lookLocked returns the first tick that another holds, or that waits, and that should be free by now. If there is none, it
 // returns when the next one should be.
 func (c *contender) lookLocked(now int64) (tick, at int64) {
-	for t, l := range c.open {
+	for _, l := range c.open {
 		again := l.short && c.short == 0 // once each time that there may be room
 		switch {
-		case (l.at <= now || again) && (tick == 0 || t < tick):
-			tick = t
+		case (l.at <= now || again) && (tick == 0 || l.tick < tick):
+			tick = l.tick
 		case at == 0 || l.at < at:
 			at = max(l.at, 1)
 		}
@@ -106,14 +134,16 @@ const takeoverMargin = 10 * time.Second
 
 // takeOverLocked claims a tick that another held, or that waits.
 func (c *contender) takeOverLocked(tick, now int64) *request {
-	l := c.open[tick]
-	defer func() { c.open[tick] = l }()
+	l := c.open.of(tick)
 	l.short = false
 	if l.waits && c.inTurn() && c.runsLocked() { // it still has to wait
-		l.at = now + ms(c.s.ttl/2)
+		l.at, l.free = now+ms(c.s.ttl/2), 0
 		return nil
 	}
-	wait := c.leaveLocked(&l)
+	if l.free == 0 {
+		l.free = min(max(l.at, 1), now)
+	}
+	wait := c.leaveLocked(l)
 	if !l.waits { // what waits was never granted
 		wait = max(wait, c.s.quietFor())
 	}
@@ -147,11 +177,11 @@ func (c *contender) leaveLocked(l *look) time.Duration {
 
 // lookAfterLocked is when to look after a tick for which there is nothing to do before a lease runs out; but at once if
 // something has happened while the answer that says so was under way.
-func (c *contender) lookAfterLocked(now int64, remaining time.Duration, waits, overtaken bool, holder ...string) look {
+func (c *contender) lookAfterLocked(tick, now int64, remaining time.Duration, waits, overtaken bool, holder ...string) look {
 	if overtaken {
-		return look{at: now + c.backupLocked(), waits: waits, released: true}
+		return look{tick: tick, at: now + c.backupLocked(), waits: waits, released: true}
 	}
-	return look{at: now + ms(remaining) + c.takeoverLocked(holder...) + rand.Int64N(50), waits: waits}
+	return look{tick: tick, at: now + ms(remaining) + c.takeoverLocked(holder...) + rand.Int64N(50), waits: waits}
 }
 
 // othersLocked takes in which ticks, besides the one that was claimed, are open.
@@ -161,10 +191,10 @@ func (c *contender) othersLocked(open []protocol.Open, tick, now int64, overtake
 	}
 	c.suspectLocked(open)
 	before := c.open
-	c.open = make(map[int64]look, len(open))
-	for t, l := range before {
-		if t == tick || l.triggered {
-			c.open[t] = l
+	c.open = nil
+	for _, l := range before {
+		if l.tick == tick || l.triggered {
+			c.open = append(c.open, l)
 		}
 	}
 	longest := time.Duration(0)
@@ -177,13 +207,13 @@ func (c *contender) othersLocked(open []protocol.Open, tick, now int64, overtake
 		if own := c.running[o.Tick]; o.Tick == 0 || own != nil && own.Token() == o.Token {
 			continue
 		}
-		l := c.lookAfterLocked(now, o.Remaining, false, overtaken, o.Holder)
+		l := c.lookAfterLocked(o.Tick, now, o.Remaining, false, overtaken, o.Holder)
 		if o.Attempt == 0 {
-			l = c.lookAfterLocked(now, longest, true, overtaken)
+			l = c.lookAfterLocked(o.Tick, now, longest, true, overtaken)
 		}
-		if b, ok := before[o.Tick]; ok && (c.pending.claimsTick(o.Tick) || b.released || o.Remaining <= 0) {
-			l = b // it is being looked after
+		if b := before.of(o.Tick); b != nil && (c.pending.claimsTick(o.Tick) || b.released || o.Remaining <= 0) {
+			l = *b // it is being looked after
 		}
-		c.open[o.Tick] = l
+		c.open.set(l)
 	}
 }

@@ -1,32 +1,40 @@
 package scheduler
 
 import (
-	"hash/fnv"
-	"strconv"
+	"sync/atomic"
 	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// tickAfter returns the first tick after a time; 0 when there is none.
-func (d *definition) tickAfter(after int64) int64 {
-	t := d.job.Schedule().Next(time.UnixMilli(after))
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
+// ticks are those of a schedule. Jobs that share it ask for the same ones most often: it remembers the last answer.
+type ticks struct {
+	schedule *schedule.Schedule
+	last     atomic.Pointer[successor]
 }
 
-// due is when a tick is to start. The jitter depends on nothing but the job and the tick: it is the same everywhere.
-func (d *definition) due(tick int64) int64 {
-	jitter := d.spec.Jitter.Milliseconds()
-	if jitter <= 0 {
-		return tick
+// successor is the first tick after a time; 0 when there is none.
+type successor struct{ after, tick int64 }
+
+func (t *ticks) next(after int64) int64 {
+	if last := t.last.Load(); last != nil && last.after == after {
+		return last.tick
 	}
-	h := fnv.New64a()
-	_, _ = h.Write(strconv.AppendInt([]byte(d.spec.Name), tick, 10))
-	return tick + int64(h.Sum64()%uint64(jitter+1))
+	s := &successor{after: after}
+	if next := t.schedule.Next(time.UnixMilli(after)); !next.IsZero() {
+		s.tick = next.UnixMilli()
+	}
+	t.last.Store(s)
+	return s.tick
 }
+
+// tickAfter returns the first tick after a time; 0 when there is none.
+func (d *definition) tickAfter(after int64) int64 { return d.ticks.next(after) }
+
+// due is when a tick is to start.
+func (d *definition) due(tick int64) int64 { return wire.Due(d.job.Name(), tick, d.spec.Jitter) }
 
 // inTurn reports whether a tick of the job has to wait for one before it that runs.
 func (d *definition) inTurn() bool {

@@ -31,6 +31,33 @@ func (c *contender) work(waited time.Duration) {
 	c.restLocked()
 }
 
+// stillDue returns those that have something to do now. Of the ticks that were left to others the most are decided by now, as
+// these have reported.
+func stillDue(due []*contender, now int64) []*contender {
+	still := due[:0]
+	for _, c := range due {
+		if !c.backup.Load() || !c.putOff(now) {
+			still = append(still, c)
+		}
+	}
+	return still
+}
+
+// putOff reports whether there is nothing to do now, and sets when there is.
+func (c *contender) putOff(now int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.active {
+		return false
+	}
+	at := c.lookAtLocked()
+	if at != 0 && at <= now {
+		return false
+	}
+	c.s.timers.set(c, at)
+	return true
+}
+
 // doLocked does what a step is for. If that needs the store it returns the request.
 func (c *contender) doLocked(s step, now int64) *request {
 	switch s.state {
@@ -59,7 +86,7 @@ func (c *contender) restLocked() {
 // wakeAtLocked is when there will be something to do; 0 when only something that happens can say.
 func (c *contender) wakeAtLocked() int64 {
 	c.backup.Store(c.placeLocked().rank > 0)
-	if c.waits.offered.Load() {
+	if c.waits != nil && c.waits.offered.Load() {
 		return 1 // to take it, or to give it back
 	}
 	return c.stepLocked(c.s.clock.ms()).at
@@ -77,7 +104,7 @@ func (c *contender) lookAtLocked() int64 {
 // decideLocked does what the plan says about the ticks that are due.
 func (c *contender) decideLocked(now int64) *request {
 	c.rest = rest{}
-	d := plan(situation{cursor: c.cursor, policies: c.policies, now: now, settling: c.s.health.steady() < settleGrace})
+	d := plan(situation{cursor: c.cursor, policies: c.policiesLocked(), now: now, settling: c.s.health.steady() < settleGrace})
 	switch d.action {
 	case skipTicks:
 		return c.beginLocked(&request{skip: c.skip(d), decision: d})
@@ -96,7 +123,7 @@ func (c *contender) claimTickLocked(d decision, now int64) *request {
 	if d.overlap == protocol.OverlapWait && c.runsLocked() { // the answer is known: it is busy
 		c.cursor = c.cursor.planned(d)
 		c.cursor.blocked = now
-		c.rest = rest{blocked, now + ms(c.s.ttl/2)}
+		c.rest, c.blocked = rest{blocked, now + ms(c.s.ttl/2)}, now+ms(c.s.ttl)
 		c.s.report(report{kind: progressBusy, job: c.name, tick: d.tick, until: now + ms(c.s.ttl)})
 		return nil
 	}
@@ -106,8 +133,8 @@ func (c *contender) claimTickLocked(d decision, now int64) *request {
 	}
 	c.cursor = c.cursor.planned(d)
 	r := &request{claim: c.claim(d.tick)}
-	if c.waiting.tick == d.tick { // goes on from the claim before, whatever it says of the tick
-		r.began, r.waited = c.waiting.began, true
+	if w := c.waiting; w != nil && w.tick == d.tick { // goes on from the claim before, whatever it says of the tick
+		r.began, r.waited = w.began, true
 	}
 	r.claim.NotBefore = time.UnixMilli(c.due(d.tick))
 	r.claim.Overlap = d.overlap

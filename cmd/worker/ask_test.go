@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -95,7 +95,7 @@ func claimAs(ctx context.Context, store protocol.Store, name string, tick int64,
 	return protocol.Grant{Name: name, Tick: tick, Holder: holder, Request: c.Request, Token: a.Token, Attempt: a.Attempt, TTL: c.TTL}, err
 }
 
-func (s *site) settle(g protocol.Grant, outcome protocol.Outcome, note fleet.Note) {
+func (s *site) settle(g protocol.Grant, outcome protocol.Outcome, note wire.Note) {
 	s.Helper()
 	g.Note = note.String()
 	require.NoError(s, s.store.Settle(s.Context(), g, outcome))

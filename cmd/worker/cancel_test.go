@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // endless is a job whose command runs until it gets SIGTERM, of which it writes that into a file.
@@ -138,7 +138,7 @@ func TestCancelSaysWhichTicksAreOpen(t *testing.T) {
 	require.Regexp(t, `^sync-orders, tick of .*: cancelled; r1 is notified, and has at most (59|1m0).*s to end it\n$`, r.stdout)
 	r = s.ask("cancel", "sync-orders", fmt.Sprint(s.begin+1000), "--by", "ops9")
 	require.Regexp(t, `: cancelled, by ops1-at-.*; r1 is notified`, r.stdout)
-	s.settle(first, "succeeded", fleet.Note{})
+	s.settle(first, "succeeded", wire.Note{})
 	r = s.ask("cancel", "sync-orders", fmt.Sprint(s.begin+1000))
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.stderr, "does not run or wait: see worker why sync-orders '")

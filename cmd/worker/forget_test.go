@@ -12,13 +12,14 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func TestForgetRemovesTheJobThatIsLeftOver(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.contended("old-report", "sync-orders")
-	s.settle(s.claim("old-report", s.begin+1000), "succeeded", fleet.Note{})
+	s.settle(s.claim("old-report", s.begin+1000), "succeeded", wire.Note{})
 	require.Contains(t, s.ask("status").stdout, "left over: no replica serves it; to remove it: worker forget old-report")
 	complete := func() string { return do(t, nil, "__complete", "forget", "--config", s.path, "").stdout }
 	require.Equal(t, "old-report\n:4\n", complete())
@@ -68,7 +69,7 @@ func TestForgetRefusesAJobInUse(t *testing.T) {
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.stderr, `job "old-report" is in use, so nothing was removed: `+
 		"r1 serves it: take it out of the configuration first; 1 tick is open: cancel what runs or waits first")
-	s.settle(g, "succeeded", fleet.Note{})
+	s.settle(g, "succeeded", wire.Note{})
 	require.Contains(t, s.ask("forget", "old-report", "--yes").stderr, "so nothing was removed: r1 serves it")
 
 	require.NoError(t, s.store.SendHeartbeat(t.Context(), "r1", []byte("of another version"), time.Minute))

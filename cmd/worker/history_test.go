@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func TestHistoryPrintsEachTickWithItsOutcome(t *testing.T) {
@@ -21,10 +21,10 @@ func TestHistoryPrintsEachTickWithItsOutcome(t *testing.T) {
 	s.contended("sync-orders")
 	first := s.claim("sync-orders", s.begin+1000)
 	s.claim("sync-orders", s.begin+2000)
-	s.settle(first, "failed", fleet.Note{Started: time.UnixMilli(s.begin + 1500), Error: "exit status 3\n\x1b[2J"})
+	s.settle(first, "failed", wire.Note{Started: time.UnixMilli(s.begin + 1500), Error: "exit status 3\n\x1b[2J"})
 	_, _, err := s.store.Skip(t.Context(), protocol.Skip{
 		Name: "sync-orders", From: s.begin + 2000, To: s.begin + 12000, Outcome: "missed", Request: "p", Holder: "r2",
-		Note: fleet.Note{Reason: "too_old", Count: 10}.String(),
+		Note: wire.Note{Reason: "too_old", Count: 10}.String(),
 	})
 	require.NoError(t, err)
 	running := s.claim("sync-orders", s.begin+13000)

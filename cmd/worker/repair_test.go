@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func TestRepairBringsTheWatermarkBack(t *testing.T) {
@@ -23,7 +23,7 @@ func TestRepairBringsTheWatermarkBack(t *testing.T) {
 	s.server.SetClock(8 * time.Hour)
 	ran := time.Now().Add(8 * time.Hour).Truncate(time.Second)
 	g := s.claim("sync-orders", ran.UnixMilli())
-	s.settle(g, "succeeded", fleet.Note{})
+	s.settle(g, "succeeded", wire.Note{})
 	require.Contains(t, s.ask("repair", "sync-orders").stderr, "no live replica trusts it, so nothing was changed")
 	s.server.SetClock(0)
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func TestStatusPrintsJobsAndReplicas(t *testing.T) {
@@ -18,7 +18,7 @@ func TestStatusPrintsJobsAndReplicas(t *testing.T) {
 	s.announce(heartbeat.Replica{ID: "r1", Groups: []string{"eu"}, ClockOffset: -2 * time.Second, TTL: 15 * time.Second, Running: 1, Version: "v1.2.3",
 		Jobs: map[string]string{"sync-orders": "aaaaaaaaaaaa"}})
 	s.announce(heartbeat.Replica{ID: "r2", Jobs: map[string]string{"sync-orders": "bbbbbbbbbbbb", "other": "c"}})
-	s.settle(s.claim("sync-orders", s.begin+1000), "succeeded", fleet.Note{})
+	s.settle(s.claim("sync-orders", s.begin+1000), "succeeded", wire.Note{})
 	s.claim("sync-orders", s.begin+2000)
 	_, err := s.store.Pause(t.Context(), "nightly-report", protocol.Pause{By: "ops1", Reason: "the database moves"})
 	require.NoError(t, err)

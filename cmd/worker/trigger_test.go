@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // accepted is the id that trigger prints.
@@ -84,7 +84,7 @@ func TestTriggerAboveTheRateIsRefused(t *testing.T) {
 	tick := int64(0)
 	_, err := fmt.Sscanf(id, "billing/nightly-report/%d", &tick)
 	require.NoError(t, err)
-	s.settle(s.claim("nightly-report", tick), "succeeded", fleet.Note{})
+	s.settle(s.claim("nightly-report", tick), "succeeded", wire.Note{})
 
 	r := s.ask("trigger", "nightly-report")
 	require.Equal(t, 1, r.code)
@@ -155,7 +155,7 @@ func TestTriggerWaitsForTheOutcome(t *testing.T) {
 						if err != nil {
 							return err
 						}
-						n := fleet.Note{Started: time.Now().Add(-2 * time.Second)}
+						n := wire.Note{Started: time.Now().Add(-2 * time.Second)}
 						if outcome == "failed" {
 							n.Error = "exit status 3"
 						}

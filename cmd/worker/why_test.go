@@ -7,14 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func TestWhyExplainsATick(t *testing.T) {
 	s := newSite(t)
 	s.contended("sync-orders", "nightly-report")
 	tick := time.UnixMilli(s.begin).Truncate(time.Hour).Add(time.Hour).UnixMilli() // one of the schedule
-	s.settle(s.claim("sync-orders", tick), "failed", fleet.Note{Started: time.UnixMilli(tick + 100), Error: "exit status 3"})
+	s.settle(s.claim("sync-orders", tick), "failed", wire.Note{Started: time.UnixMilli(tick + 100), Error: "exit status 3"})
 
 	r := s.ask("why", "sync-orders")
 	require.Equal(t, 0, r.code, r.stderr)

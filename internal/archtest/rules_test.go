@@ -111,7 +111,7 @@ var layers = map[string]layer{
 	},
 	"./cmd/worker/internal/cli": {
 		[]string{
-			"./cmd/worker/internal/...", "./config", "./fleet", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/editdistance",
+			"./cmd/worker/internal/...", "./config", "./fleet", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/wire", "./internal/editdistance",
 			"github.com/spf13/cobra/...",
 		},
 		"a command asks the fleet or starts the daemon, and knows no scheduler and no client of Redis",

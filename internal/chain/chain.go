@@ -5,19 +5,23 @@ package chain
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/solotick/solotick/jobs"
 )
 
-// wrapper adds behaviour around a handler. It keeps no state between runs, so that the handler it
+// Wrapper adds behaviour around a handler. It keeps no state between runs, so that the handler it
 // returns is as safe for concurrent use as the one it was given.
-type wrapper func(jobs.Handler) jobs.Handler
+type Wrapper = func(next jobs.Handler) jobs.Handler
 
-// Hooks connect a job's retries with the scheduler. Each field may be nil. The functions are called
+// Hooks connect a job's chain with the scheduler. Each field may be nil. The functions are called
 // on the goroutine that runs the tick, one at a time per run; runs of different ticks may call them
 // concurrently.
 type Hooks struct {
+	// Wrappers are around each attempt, the first outermost.
+	Wrappers []Wrapper
+
 	// OnRetry is called when an attempt has failed and another will follow after wait. run is the
 	// attempt that failed with err. It is not called for the failure that ends the run.
 	OnRetry func(run jobs.Run, err error, wait time.Duration)
@@ -46,15 +50,18 @@ var ErrGivenUp = errors.New("the replica stops: the next attempt is left to anot
 //  2. retrying starts the attempts. It is outside the timeout, so that each attempt has the whole of
 //     it and the waits in between have none.
 //  3. timeout limits one attempt.
-//  4. [Recover] turns a panic into an error, and makes every error safe to use. It is innermost, so
-//     that a panic is retried like any other failure, and so that the others wait for the handler's
-//     whole goroutine.
+//  4. [Recover] turns a panic into an error, and makes every error safe to use, so that a panic is
+//     retried like any other failure, and so that the others wait for the handler's whole goroutine.
+//  5. The wrappers of the hooks, if there are any. Each sees the context that the attempt has, and
+//     its run with the attempt's number.
+//  6. Recover again, so that the wrappers see a panic of the handler as its error, and a defer of
+//     theirs sees what a call that returned has left.
 //
 // A chain always returns once the handler has: no panic and no runtime.Goexit leaves it, neither of
 // the handler nor of the methods of the error that it returns.
 func New(job *jobs.Job, hooks Hooks) jobs.Handler {
 	spec := job.Spec()
-	next := Recover(job.Handler())
+	next := Recover(Wrapped(job.Handler(), hooks.Wrappers))
 	next = timeout(spec.Timeout)(next)
 	next = retrying(spec.Retry, hooks)(next)
 	return func(ctx context.Context, run jobs.Run) error {
@@ -68,8 +75,21 @@ func New(job *jobs.Job, hooks Hooks) jobs.Handler {
 func NewThen(job *jobs.Job, hooks Hooks) func(ctx context.Context, run jobs.Run, then func(error)) {
 	spec := job.Spec()
 	if spec.Timeout <= 0 && spec.Retry.MaxAttempts <= 1 {
-		return recoverThen(job.Handler())
+		return recoverThen(Wrapped(job.Handler(), hooks.Wrappers))
 	}
 	chain := New(job, hooks)
 	return func(ctx context.Context, run jobs.Run, then func(error)) { then(chain(ctx, run)) }
+}
+
+// Wrapped returns the handler inside wrappers, the first outermost, safe from the handler's panics but
+// not from those of the wrappers. Without wrappers it is the handler itself.
+func Wrapped(handler jobs.Handler, wrappers []Wrapper) jobs.Handler {
+	if len(wrappers) == 0 {
+		return handler
+	}
+	next := Recover(handler)
+	for _, wrap := range slices.Backward(wrappers) {
+		next = wrap(next)
+	}
+	return next
 }

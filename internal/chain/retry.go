@@ -27,7 +27,7 @@ import (
 // the same limit.
 //
 // With MaxAttempts 1 the handler is returned as it is.
-func retrying(policy jobs.Retry, hooks Hooks) wrapper {
+func retrying(policy jobs.Retry, hooks Hooks) Wrapper {
 	return func(next jobs.Handler) jobs.Handler {
 		if policy.MaxAttempts <= 1 {
 			return next

@@ -15,7 +15,7 @@ import (
 // It waits for the handler to return, however long that takes: a run that is not waited for could
 // go on after its lease has ended. So a handler that ignores its context has no limit, and one that
 // returns nil in spite of it has succeeded.
-func timeout(limit time.Duration) wrapper {
+func timeout(limit time.Duration) Wrapper {
 	return func(next jobs.Handler) jobs.Handler {
 		if limit <= 0 {
 			return next

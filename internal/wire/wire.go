@@ -2,6 +2,7 @@
 package wire
 
 import (
+	"strings"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -41,3 +42,13 @@ const MissedHeartbeats = 3
 func HeartbeatInterval(ttl time.Duration) time.Duration {
 	return min(max(ttl/2, 500*time.Millisecond), 5*time.Second)
 }
+
+const (
+	// DefaultAge is how long outcomes are shown.
+	DefaultAge = 30 * 24 * time.Hour
+	// DefaultWindow is for how long the key of a trigger is remembered.
+	DefaultWindow = 24 * time.Hour
+)
+
+// Words makes words of an outcome, a verdict or a reason, which have underscores in place of spaces.
+func Words(s string) string { return strings.ReplaceAll(s, "_", " ") }

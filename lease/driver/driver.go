@@ -11,6 +11,10 @@ import (
 // else is there. The error says what to look at. Calls for other keys work.
 var ErrRecord = protocol.ErrRecord
 
+// Permanent returns err as one that the same call would get again until somebody changes a setting, a permission, or the
+// data; nil for nil. It matches lease.ErrPermanent, and a caller that retries returns it.
+func Permanent(err error) error { return protocol.Permanent(err) }
+
 // Store keeps values under keys. All methods are safe for concurrent use. An error means that the outcome is unknown.
 type Store interface {
 	// Do carries out operations, each on one key, and returns a result for each, in order. Operations of one call are

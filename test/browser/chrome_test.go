@@ -44,9 +44,14 @@ var flags = []string{
 }
 
 func startChrome() (*chrome, error) {
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		return nil, fmt.Errorf("%w: scripts/deps.sh installs it", err)
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil && path == "" {
+			path = found
+		}
+	}
+	if path == "" {
+		return nil, errors.New("there is no chromium on the PATH: scripts/deps.sh installs it")
 	}
 	dir, err := os.MkdirTemp("", "solotick-browser-")
 	if err != nil {

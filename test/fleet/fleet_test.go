@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/internal/skewtest"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 
 var (
 	workerPath string // the worker as users build it
-	skewedPath string // the same, but its wall clock is off by SOLOTICK_TEST_SKEW
+	skewedPath string // the same, but its wall clock is off by [skewtest.Variable]
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 
 func build(dir string) error {
 	workerPath, skewedPath = filepath.Join(dir, "worker"), filepath.Join(dir, "skewed")
-	overlay, err := skewedTime(dir)
+	overlay, err := skewtest.Overlay(dir)
 	if err != nil {
 		return err
 	}
@@ -56,51 +57,6 @@ func build(dir string) error {
 		}
 	}
 	return nil
-}
-
-// skewedTime writes an overlay in which time.Now adds a duration from the environment to the wall clock, and leaves the
-// monotonic clock as it is. Libraries that fake the time do not reach Go, which makes no call that they could replace.
-func skewedTime(dir string) (overlay string, err error) {
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
-	source, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	const reading = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
-	if !bytes.Contains(source, []byte(reading)) {
-		return "", fmt.Errorf("%s: time.Now does not read as expected; adapt skewedTime", path)
-	}
-	const skewing = reading + `	sec, nsec = skewed(sec, nsec)
-`
-	const skewed = `
-var skew = sync.OnceValue(func() int64 {
-	s, _ := syscall.Getenv("SOLOTICK_TEST_SKEW")
-	d, _ := ParseDuration(s)
-	return int64(d)
-})
-
-func skewed(sec int64, nsec int32) (int64, int32) {
-	n := int64(nsec) + skew()
-	sec += n / 1e9
-	if n %= 1e9; n < 0 {
-		n += 1e9
-		sec--
-	}
-	return sec, int32(n)
-}
-`
-	changed := strings.Replace(string(source), reading, skewing, 1) + skewed
-	changed = strings.Replace(changed, "import (\n", "import (\n\t\"sync\"\n\t\"syscall\"\n", 1)
-	replacement := filepath.Join(dir, "time.go")
-	if err := os.WriteFile(replacement, []byte(changed), 0o600); err != nil {
-		return "", err
-	}
-	overlay = filepath.Join(dir, "overlay.json")
-	return overlay, os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, path, replacement), 0o600)
 }
 
 // fleet is some workers with one configuration and one Redis. Its jobs write to one file.
@@ -181,7 +137,7 @@ func (f *fleet) startSkewed(name string, skew time.Duration) *worker {
 	}
 	w := &worker{f: f, name: name, log: new(safeBuffer), done: make(chan struct{})}
 	w.cmd = exec.Command(path, "run", "--config", f.config, "--replica", name)
-	w.cmd.Env = append(os.Environ(), "JOURNAL="+f.journal, "SCRIPT="+filepath.Join(f.dir, "job.sh"), "SOLOTICK_TEST_SKEW="+skew.String())
+	w.cmd.Env = append(os.Environ(), "JOURNAL="+f.journal, "SCRIPT="+filepath.Join(f.dir, "job.sh"), skewtest.Variable+"="+skew.String())
 	w.cmd.Stderr, w.cmd.Stdout = w.log, w.log
 	require.NoError(f.t, w.cmd.Start())
 	go func() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -16,7 +17,7 @@ import (
 func TestRateOfAJobHoldsForEveryCaller(t *testing.T) {
 	store := new(memlease.Store)
 	limited := jobs.Spec{Name: "bill", Rate: jobs.Rate{Count: 1, Per: time.Hour}, Burst: 1, Overlap: jobs.Allow}
-	_, err := store.Sync(t.Context(), []protocol.Sync{{Name: "bill", Policy: fleet.PolicyOf(limited)}}) // by a replica
+	_, err := store.Sync(t.Context(), []protocol.Sync{{Name: "bill", Policy: wire.PolicyOf(limited)}}) // by a replica
 	require.NoError(t, err)
 	_, err = store.Sync(t.Context(), []protocol.Sync{{Name: "bill"}}) // by a program that does not know the definition
 	require.NoError(t, err)

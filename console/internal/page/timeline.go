@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	laneHeight = 36
+	laneHeight = 46
 	// shortRun is how wide a run has to be, in percent, to be a bar; a shorter one is the shape of its outcome.
 	shortRun = 1.1
 )
@@ -92,6 +92,8 @@ func (f *frame) item(d *drawing, s scale, row *view.TimelineRow, item *view.Item
 		if shape != "succeeded" && shape != "running" {
 			d.add(`<rect class="ground" x="%.2f%%" y="%d" width="16" height="16" rx="8" transform="translate(-8)"/>%s`, x+width, middle-8, symbol(shape, x+width, middle-6))
 		}
+	case shape == "succeeded": // a bar as well, as narrow as can be seen
+		d.add(`<rect class="bar" x="%.2f%%" y="%d" width="5" height="14" rx="2" transform="translate(-2.5)"/>`, x, middle-7)
 	default:
 		d.WriteString(symbol(shape, x, middle-6))
 	}
@@ -113,7 +115,7 @@ var worst = []string{"lost", "failed", "gap", "missed", "cancelled", "replaced",
 
 // dense draws several ticks that are too close together: a block, of which the part at the bottom is the worst of them.
 func (f *frame) dense(d *drawing, x, width float64, item *view.Item) {
-	const height, top = 20, (laneHeight - 20) / 2
+	const height, top = 14, laneHeight/2 - 7
 	total, kinds := 0, 0
 	for _, n := range item.Counts {
 		total += n
@@ -126,7 +128,7 @@ func (f *frame) dense(d *drawing, x, width float64, item *view.Item) {
 		}
 		part := height
 		if kinds > 1 {
-			part = max(6, height*n/max(total, 1)) // seen, however few they are
+			part = max(5, height*n/max(total, 1)) // seen, however few they are
 		}
 		if part < height {
 			rest := "succeeded"

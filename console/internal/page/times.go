@@ -201,3 +201,6 @@ func (f *frame) Took(duration any) string {
 		return f.Rough(d)
 	}
 }
+
+// Second is now, in whole seconds.
+func (f *frame) Second() time.Time { return f.Now.Truncate(time.Second) }

@@ -125,9 +125,11 @@ func (f *frame) Micros(us int64) string { return fmt.Sprintf("%.2f ms", float64(
 
 // Offset writes by how much a clock is off.
 func (f *frame) Offset(offset any) string {
-	d := span(offset)
-	sign := "+"
-	if d < 0 {
+	d, sign := span(offset), ""
+	switch {
+	case d >= time.Millisecond:
+		sign = "+"
+	case d < 0:
 		sign, d = "−", -d
 	}
 	return sign + f.Took(d)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/heartbeat"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // Answer is what somebody who asked for a tick was answered, or would be.
@@ -59,7 +60,7 @@ func answers(e fleet.Explanation, zone *time.Location) []Asked {
 	if x := e.Entry; x.State == fleet.Settled && x.Token == 0 {
 		text := fmt.Sprintf("%s settled it as %s", x.Replica, x.Outcome)
 		if x.Reason != "" && x.Reason != string(x.Outcome) {
-			text += ": " + fleet.Words(x.Reason)
+			text += ": " + wire.Words(x.Reason)
 		}
 		add(x.Replica, x.Ended, AnswerSettled, "%s.", text)
 	}

@@ -1,6 +1,11 @@
 package view
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+)
 
 // FleetQuery asks for a [FleetPage].
 type FleetQuery struct {
@@ -58,5 +63,60 @@ type StoreView struct {
 
 // Fleet shows the replicas and the store of a snapshot.
 func Fleet(s *Snapshot, q FleetQuery, now time.Time) FleetPage {
-	return FleetPage{Head: s.head(now), Query: q}
+	p := FleetPage{
+		Head: s.head(now), Query: q, Since: Time{s.Status.Since}, Replicas: []ReplicaRow{}, Gone: []ReplicaRow{},
+		MaxRuns: capacity(s.Status.Replicas), Events: s.events(s.Facts, zoneOf(q.Zone, "")),
+		Store: StoreView{
+			Kind: s.Store.Kind, Server: s.Store.Server, Address: s.Store.Address, Latency: s.Store.Latency.Microseconds(),
+			ClockOffset: Millis(s.Store.ClockOffset), Findings: append([]Finding{}, s.Store.Findings...),
+		},
+	}
+	leads, runs := s.held()
+	versions := map[string]int{}
+	for _, r := range s.Status.Replicas {
+		row := replicaRow(r, now)
+		row.Leads, row.Runs = append(row.Leads, leads[r.ID]...), append(row.Runs, runs[r.ID]...)
+		p.Replicas = append(p.Replicas, row)
+		p.Used += r.Used
+		versions[r.Version]++
+	}
+	for _, r := range s.Status.Silent {
+		p.Gone = append(p.Gone, replicaRow(r, now))
+	}
+	p.Versions = named(versions, nil)
+	return p
+}
+
+// held returns the leader tasks, and the other jobs, of which each replica holds a tick.
+func (s *Snapshot) held() (leads, runs map[string][]string) {
+	leads, runs = map[string][]string{}, map[string][]string{}
+	for i := range s.Status.Jobs {
+		j := &s.Status.Jobs[i]
+		for _, e := range j.Open {
+			if e.State != fleet.Running {
+				continue
+			}
+			held := runs
+			if e.Scheduled.IsZero() {
+				held = leads
+			}
+			if !slices.Contains(held[e.Replica], j.Name) {
+				held[e.Replica] = append(held[e.Replica], j.Name)
+			}
+		}
+	}
+	return leads, runs
+}
+
+func replicaRow(r fleet.Replica, now time.Time) ReplicaRow {
+	row := ReplicaRow{
+		ID: r.ID, Groups: append([]string{}, r.Groups...), Version: r.Version, Module: r.Module, Started: Time{r.Started},
+		ClockOffset: Millis(r.ClockOffset), Clock: string(r.Clock), TTL: Millis(r.TTL), Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used,
+		Waiting: r.Waiting, Stopping: r.Stopping, Silent: r.Silent(now), Gone: r.Gone, Processes: r.Processes(), Heartbeat: Time{r.LastHeartbeat},
+		Jobs: r.JobCount, Leads: []string{}, Runs: []string{},
+	}
+	if !r.Started.IsZero() && !r.Gone {
+		row.Up = Millis(max(0, now.Sub(r.Started)))
+	}
+	return row
 }

@@ -87,6 +87,20 @@ type Definition struct {
 // Jobs shows the jobs of a snapshot that q chooses.
 func Jobs(s *Snapshot, q JobsQuery, now time.Time) JobsPage {
 	p := JobsPage{Head: s.head(now), Query: q, Total: len(s.Status.Jobs)}
+	found, match := q.find(s)
+	p.Matching = len(found)
+	p.States, p.Groups, p.Replicas = match.choices()
+	from, to := window(len(found), q.Limit, q.After, q.Before, q.search(found))
+	p.Jobs = make([]JobRow, 0, to-from)
+	for _, f := range found[from:to] {
+		p.Jobs = append(p.Jobs, s.row(&s.Status.Jobs[f.index], f.states, now))
+	}
+	p.Next, p.Previous = q.cursors(found, from, to, q.After)
+	return p
+}
+
+// find returns the jobs that q chooses, in its order.
+func (q JobsQuery) find(s *Snapshot) ([]sortable, *matcher) {
 	match := newMatcher(s, q.JobFilter)
 	found := make([]sortable, 0, len(s.Status.Jobs))
 	for i := range s.Status.Jobs {
@@ -94,27 +108,30 @@ func Jobs(s *Snapshot, q JobsQuery, now time.Time) JobsPage {
 			found = append(found, sortable{place: q.place(&s.Status.Jobs[i], states), index: i, states: states})
 		}
 	}
-	p.Matching = len(found)
-	p.States, p.Groups, p.Replicas = match.choices()
 	slices.SortFunc(found, func(a, b sortable) int { return a.place.compare(b.place, q.Descending) })
-	from, to := window(len(found), q.Limit, q.After, q.Before, func(cursor string) (int, bool) {
+	return found, match
+}
+
+// search returns what finds the place of a cursor in a list.
+func (q JobsQuery) search(list []sortable) func(cursor string) (int, bool) {
+	return func(cursor string) (int, bool) {
 		c, _ := decodeJobCursor(cursor)
-		return slices.BinarySearchFunc(found, place{c.Key, c.Name}, func(s sortable, p place) int { return s.compare(p, q.Descending) })
-	})
-	p.Jobs = make([]JobRow, 0, to-from)
-	for _, f := range found[from:to] {
-		p.Jobs = append(p.Jobs, s.row(&s.Status.Jobs[f.index], f.states, now))
+		return slices.BinarySearchFunc(list, place{c.Key, c.Name}, func(s sortable, p place) int { return s.compare(p, q.Descending) })
 	}
-	if to < len(found) && to > from {
-		p.Next = q.cursor(found[to-1])
+}
+
+// cursors returns those of the pages around the one that has the rows from one to another.
+func (q JobsQuery) cursors(list []sortable, from, to int, after string) (next, previous string) {
+	if to < len(list) && to > from {
+		next = q.cursor(list[to-1])
 	}
 	switch {
-	case from > 0 && from < len(found):
-		p.Previous = q.cursor(found[from])
+	case from > 0 && from < len(list):
+		previous = q.cursor(list[from])
 	case from > 0: // what was after the cursor has gone
-		p.Previous = q.After
+		previous = after
 	}
-	return p
+	return next, previous
 }
 
 // Matching returns the names of the jobs that a filter chooses, sorted: for actions in bulk.
@@ -175,7 +192,7 @@ func (s *Snapshot) row(j *fleet.JobStatus, states stateSet, now time.Time) JobRo
 	r := JobRow{
 		Job: j.Name, Configured: j.Given, Leader: j.Spec.Leader, Schedule: j.Schedule, Timezone: j.Timezone, Groups: append([]string{}, s.groups(j)...),
 		States: states.list(), Last: j.Last, LastRun: j.LastRun, Strip: append([]protocol.Outcome{}, j.Newest...), Open: append([]fleet.Entry{}, j.Open...),
-		Next: Time{j.Next}, NextIn: until(j.Next, now), Overdue: Time{j.Overdue}, Ahead: Millis(j.Ahead), PausedHere: j.Spec.Paused,
+		Next: Time{j.Next}, NextIn: until(j.Next, now), Overdue: Time{j.Overdue}, Late: since(j.Overdue, now), Ahead: Millis(j.Ahead), PausedHere: j.Spec.Paused,
 		Replicas: append([]string{}, j.Replicas...), Unserved: j.Unserved, Definitions: []Definition{},
 	}
 	if r.Leader {
@@ -186,11 +203,8 @@ func (s *Snapshot) row(j *fleet.JobStatus, states stateSet, now time.Time) JobRo
 	if j.LastSuccess != nil {
 		r.Success = Time{j.LastSuccess.Moment()}
 	}
-	if !j.Overdue.IsZero() {
-		r.Late = Millis(max(0, now.Sub(j.Overdue)))
-	}
 	if j.Paused != nil {
-		r.Paused = &Pause{By: j.Paused.By, Reason: j.Paused.Reason, Since: Time{j.Paused.Since}, For: Millis(max(0, now.Sub(j.Paused.Since)))}
+		r.Paused = &Pause{By: j.Paused.By, Reason: j.Paused.Reason, Since: Time{j.Paused.Since}, For: since(j.Paused.Since, now)}
 	}
 	for revision, replicas := range j.Revisions {
 		r.Definitions = append(r.Definitions, Definition{revision, replicas})

@@ -1,7 +1,5 @@
 package view
 
-import "time"
-
 // LoadQuery asks for a [LoadPage].
 type LoadQuery struct {
 	JobFilter
@@ -19,10 +17,10 @@ type LoadPage struct {
 	From     Time      `json:"from"`
 	To       Time      `json:"to"`
 	Jobs     int       `json:"jobs"`     // with ticks to come
-	Measured int       `json:"measured"` // of these, those of which runs were measured; others count for a minute
+	Measured int       `json:"measured"` // of these, those of which runs were measured; others count for 1 s
 	Capacity int       `json:"capacity"` // weight that the live replicas run at a time; 0 for no limit
 	Ticks    int       `json:"ticks"`
-	Cut      bool      `json:"cut"` // there are more ticks than are looked at: the last points lack some
+	Cut      int       `json:"cut"` // jobs that are left out, because there are more ticks than are looked at
 
 	Points []LoadPoint `json:"points"`
 	Peaks  []Peak      `json:"peaks"` // the busiest minutes, the busiest first
@@ -45,7 +43,7 @@ type Peak struct {
 	Weight int       `json:"weight"`
 	Jobs   []PeakJob `json:"jobs"` // the heaviest first, 20 at most
 	More   int       `json:"more"` // jobs besides these
-	// Flat is how many runs there would be at a time if each took its suggestion.
+	// Flat is how many runs there would be at a time in the hour of At, if each job took its suggestion.
 	Flat int `json:"flat"`
 }
 
@@ -56,11 +54,6 @@ type PeakJob struct {
 	Median   Millis `json:"median_ms"`
 	Measured bool   `json:"measured"`
 	Weight   int    `json:"weight"`
-	// Suggestion is a schedule with H, or "jitter: 5m", that moves it out of the peak; "" where neither would be the same work.
+	// Suggestion is a line of the configuration, a schedule with H or a jitter, that spreads such jobs; "" where there is none.
 	Suggestion string `json:"suggestion"`
-}
-
-// Load shows the runs to come. durations has those jobs of which more is known than their newest run, which is in s.
-func Load(s *Snapshot, durations map[string]Durations, q LoadQuery, now time.Time) LoadPage {
-	return LoadPage{Head: s.head(now), Query: q}
 }

@@ -1,6 +1,12 @@
 package view
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
+)
 
 // LocksQuery asks for a [LocksPage].
 type LocksQuery struct {
@@ -54,5 +60,52 @@ type WaiterRow struct {
 
 // Locks shows the locks of a snapshot that q chooses.
 func Locks(s *Snapshot, q LocksQuery, now time.Time) LocksPage {
-	return LocksPage{Head: s.head(now), Query: q}
+	p := LocksPage{Head: s.head(now), Query: q, Unsupported: s.NoLocks, Total: len(s.Locks), Cut: s.LocksMore, Locks: []LockRow{}}
+	words := strings.Fields(strings.ToLower(q.Search))
+	var found []*protocol.Lock
+	for i := range s.Locks {
+		if contains(strings.ToLower(lockText(s.Locks[i])), words) {
+			found = append(found, &s.Locks[i])
+		}
+	}
+	p.Matching = len(found)
+	slices.SortFunc(found, func(a, b *protocol.Lock) int { return strings.Compare(a.Name, b.Name) })
+	from, to := window(len(found), q.Limit, q.After, "", func(name string) (int, bool) {
+		return slices.BinarySearchFunc(found, name, func(l *protocol.Lock, name string) int { return strings.Compare(l.Name, name) })
+	})
+	for _, l := range found[from:to] {
+		p.Locks = append(p.Locks, lockRow(l, now))
+	}
+	if to < len(found) && to > from {
+		p.Next = found[to-1].Name
+	}
+	return p
+}
+
+// lockText is what is searched: the lock, its holders and its waiters.
+func lockText(l protocol.Lock) string {
+	text := l.Name
+	for _, h := range l.Holds {
+		text += " " + h.Holder
+	}
+	for _, w := range l.Queue {
+		text += " " + w.Holder
+	}
+	return text
+}
+
+func lockRow(l *protocol.Lock, now time.Time) LockRow {
+	row := LockRow{Name: l.Name, Token: l.Token, Waiters: l.Waiters, Holds: []HoldRow{}, Queue: []WaiterRow{}}
+	for _, h := range l.Holds {
+		row.Held += h.Permits
+		row.Holds = append(row.Holds, HoldRow{
+			Holder: h.Holder, Token: h.Token, Permits: h.Permits, Since: Time{h.Since}, For: since(h.Since, now),
+			Remaining: Millis(h.Remaining), Expired: h.Remaining <= 0,
+		})
+	}
+	for _, w := range l.Queue {
+		row.Queue = append(row.Queue, WaiterRow{Holder: w.Holder, Permits: w.Permits, Since: Time{w.Since}, Waits: since(w.Since, now)})
+		row.Longest = max(row.Longest, since(w.Since, now))
+	}
+	return row
 }

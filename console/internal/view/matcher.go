@@ -65,8 +65,12 @@ func (m *matcher) text(j *fleet.JobStatus) bool {
 	if len(m.words) == 0 {
 		return true
 	}
-	in := strings.ToLower(j.Name + " " + j.Schedule + " " + j.Timezone)
-	return !slices.ContainsFunc(m.words, func(word string) bool { return !strings.Contains(in, word) })
+	return contains(strings.ToLower(j.Name+" "+j.Schedule+" "+j.Timezone), m.words)
+}
+
+// contains reports whether every word is part of a text.
+func contains(text string, words []string) bool {
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
 func (m *matcher) choices() (states, groups, replicas []Choice) {

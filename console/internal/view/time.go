@@ -64,3 +64,11 @@ func until(t, now time.Time) Millis {
 	}
 	return Millis(max(0, t.Sub(now)))
 }
+
+// since returns the time from t to now, 0 at least and where t is zero.
+func since(t, now time.Time) Millis {
+	if t.IsZero() {
+		return 0
+	}
+	return Millis(max(0, now.Sub(t)))
+}

@@ -1,11 +1,5 @@
 package view
 
-import (
-	"time"
-
-	"github.com/solotick/solotick/fleet"
-)
-
 // TimelineQuery asks for a [TimelinePage].
 type TimelineQuery struct {
 	JobFilter
@@ -47,7 +41,8 @@ type TimelineRow struct {
 	ScheduleWords string  `json:"schedule_words"`
 	Timezone      string  `json:"timezone"`
 	States        []State `json:"states"`
-	Kept          Time    `json:"kept_since"` // nothing is known of the schedule's ticks before it; none when all is
+	Kept          Time    `json:"kept_since"` // nothing is known of the schedule's ticks before it; none when the store has no record
+	Cut           bool    `json:"cut"`        // its schedule has more ticks than were looked at: later ones are not shown
 	Pauses        []Span  `json:"pauses"`     // in which it was paused, within the page
 	Items         []Item  `json:"items"`      // by their begin
 	Unread        string  `json:"unread"`     // why its history could not be read; "" when it was
@@ -68,7 +63,7 @@ type ItemKind string
 const (
 	ItemRun     ItemKind = "run"     // a bar, from start to end: its Outcome is of a run, or "running"
 	ItemNone    ItemKind = "none"    // settled without a run: Outcome is skipped, missed, lost …
-	ItemWaiting ItemKind = "waiting" // open, and nobody runs it
+	ItemWaiting ItemKind = "waiting" // open, and nobody runs it: it waits, or is free for a takeover
 	ItemGap     ItemKind = "gap"     // due by the schedule, and the store has nothing of it
 	ItemComing  ItemKind = "coming"  // due later
 	ItemDense   ItemKind = "dense"   // several that are too close together to be shown apart
@@ -87,14 +82,6 @@ type Item struct {
 	// TakenOver are the instants at which another replica took the tick over.
 	TakenOver []Time         `json:"taken_over"`
 	Triggered bool           `json:"triggered"`
-	Count     int            `json:"count"`  // ticks that it stands for
+	Count     int            `json:"count"`  // ticks that it stands for; 0 for many that are not counted
 	Counts    map[string]int `json:"counts"` // of a dense one: by kind, and of those settled by outcome
-}
-
-// TimelineJobs returns the names of the jobs on the page that q asks for, whose histories are to be read for it.
-func TimelineJobs(s *Snapshot, q TimelineQuery) []string { return nil }
-
-// Timeline shows the jobs that q chooses, with the histories that fleet.Histories returns for [TimelineJobs].
-func Timeline(s *Snapshot, histories map[string]fleet.JobHistory, q TimelineQuery, now time.Time) TimelinePage {
-	return TimelinePage{Head: s.head(now), Query: q}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -81,7 +82,7 @@ func (c *cli) cancelJob(
 			}
 			d.Entry = &e
 			if e.Outcome != protocol.OutcomeCancelled {
-				faults = append(faults, fmt.Errorf("%s was settled as %s", d.ID, fleet.Words(string(e.Outcome))))
+				faults = append(faults, fmt.Errorf("%s was settled as %s", d.ID, wire.Words(string(e.Outcome))))
 			}
 		}
 		done = append(done, d)
@@ -147,7 +148,7 @@ func cancelText(d fleet.Cancelled, by string, zone *time.Location) string {
 	}
 	switch {
 	case d.Entry != nil:
-		return fmt.Sprintf("%s: %s on %s after %s", tick, fleet.Words(string(d.Entry.Outcome)), d.Entry.Replica, d.Entry.Took().Round(time.Millisecond))
+		return fmt.Sprintf("%s: %s on %s after %s", tick, wire.Words(string(d.Entry.Outcome)), d.Entry.Replica, d.Entry.Took().Round(time.Millisecond))
 	case d.Status == protocol.CancelPending:
 		return fmt.Sprintf("%s: cancelled%s; %s is notified, and has at most %s to end it", tick, before, d.Replica, d.Remaining.Round(100*time.Millisecond))
 	}

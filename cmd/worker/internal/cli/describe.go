@@ -14,6 +14,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -289,7 +290,7 @@ func lastLine(v output.View, e *fleet.Entry, zone *time.Location) string {
 	if e == nil {
 		return "none is kept"
 	}
-	return fmt.Sprintf("%s, %s on %s in %s", v.When(e.Moment(), zone), fleet.Words(string(e.Outcome)), e.Replica, took(*e))
+	return fmt.Sprintf("%s, %s on %s in %s", v.When(e.Moment(), zone), wire.Words(string(e.Outcome)), e.Replica, took(*e))
 }
 
 // counts formats how often each outcome occurred.
@@ -305,7 +306,7 @@ func counts(v output.View, d fleet.Description, zone *time.Location) string {
 	})
 	parts := make([]string, len(outcomes))
 	for i, o := range outcomes {
-		parts[i] = fmt.Sprintf("%d %s", d.Counts[o], fleet.Words(string(o)))
+		parts[i] = fmt.Sprintf("%d %s", d.Counts[o], wire.Words(string(o)))
 	}
 	return fmt.Sprintf("%s, since %s", strings.Join(parts, ", "), v.Tick(d.Since.Truncate(time.Second), zone))
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // verdict returns the outcome of an entry, or the state of an open tick.
@@ -11,7 +12,7 @@ func verdict(e fleet.Entry) output.Cell {
 	if e.State != fleet.Settled {
 		return output.Cell{Text: stateWords(e.State), Style: output.Cyan}
 	}
-	return output.Cell{Text: fleet.Words(string(e.Outcome)), Style: outcomeStyle(e.Outcome)}
+	return output.Cell{Text: wire.Words(string(e.Outcome)), Style: outcomeStyle(e.Outcome)}
 }
 
 // stateWords describes the state of an open tick.

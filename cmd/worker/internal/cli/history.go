@@ -12,6 +12,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -23,7 +24,7 @@ func (c *cli) history() *cobra.Command {
 		Short: "Print the last ticks of a job, with their outcomes",
 		Long: "history prints the ticks of a job: those that run or wait, and then the last ones that were settled, newest tick first,\n" +
 			fmt.Sprintf("as the fleet remembers them: the last %d, or as many as the job's history says, none older than %d days. A job that is gone can be asked for as long as\n",
-				protocol.History, int(fleet.DefaultAge/(24*time.Hour))) +
+				protocol.History, int(wire.DefaultAge/(24*time.Hour))) +
 			"the fleet has its record. Times are fleet time in the job's time zone: in a terminal as people read them, with what\n" +
 			"went wrong below each tick; in a pipe in full.",
 		Example: `  worker history nightly-report --config solotick.yaml
@@ -130,7 +131,7 @@ func why(e fleet.Entry, format func(time.Time) string) string {
 		parts = append(parts, fmt.Sprintf("taken over from %s (%s)", h.Replica, how))
 	}
 	if e.Reason != "" && e.Reason != string(e.Outcome) {
-		parts = append(parts, fleet.Words(e.Reason))
+		parts = append(parts, wire.Words(e.Reason))
 	}
 	if e.CancelledBy != "" {
 		parts = append(parts, "cancelled by "+e.CancelledBy+quoted(e.CancelReason))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -182,8 +183,8 @@ func notes(v output.View, j fleet.JobStatus, zone *time.Location) string {
 		parts = append(parts, "paused by this configuration")
 	}
 	if j.Last != nil && j.Last.Token == 0 && !j.Last.IsRange() && j.Paused == nil && !j.Spec.Paused {
-		text := fmt.Sprintf("%s %s", v.Tick(j.Last.Scheduled, zone), fleet.Words(string(j.Last.Outcome)))
-		if reason := fleet.Words(j.Last.Reason); reason != "" && reason != string(j.Last.Outcome) {
+		text := fmt.Sprintf("%s %s", v.Tick(j.Last.Scheduled, zone), wire.Words(string(j.Last.Outcome)))
+		if reason := wire.Words(j.Last.Reason); reason != "" && reason != string(j.Last.Outcome) {
 			text += ": " + reason
 		}
 		parts = append(parts, text)

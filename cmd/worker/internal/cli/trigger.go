@@ -12,6 +12,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -58,7 +59,7 @@ func (c *cli) trigger() *cobra.Command {
 	}
 	fleetFlags(cmd)
 	cmd.Flags().StringVar(&o.Key, "key", "", "`KEY`: triggers with the same key within the window count as one")
-	cmd.Flags().DurationVar(&o.Window, "window", fleet.DefaultWindow, "how long the fleet remembers the key, `D`")
+	cmd.Flags().DurationVar(&o.Window, "window", wire.DefaultWindow, "how long the fleet remembers the key, `D`")
 	w.flags(cmd, "wait until the tick is settled, and print its outcome; exit 1 unless it succeeded")
 	actFlags(cmd, &act)
 	out.flag(cmd)
@@ -157,7 +158,7 @@ func (c *cli) printOutcome(e *fleet.Entry, out format) error {
 	if e == nil {
 		return nil
 	}
-	text := fmt.Sprintf("%s on %s", fleet.Words(string(e.Outcome)), e.Replica)
+	text := fmt.Sprintf("%s on %s", wire.Words(string(e.Outcome)), e.Replica)
 	if !e.Started.IsZero() {
 		text += fmt.Sprintf(" after %s, attempt %d", e.Took().Round(time.Millisecond), e.Attempts)
 	}

@@ -1,4 +1,4 @@
-package fleet_test
+package wire_test
 
 import (
 	"fmt"
@@ -10,35 +10,35 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func TestANoteIsReadAsItWasWritten(t *testing.T) {
-	for _, n := range []fleet.Note{
+	for _, n := range []wire.Note{
 		{},
 		{Started: time.UnixMilli(1795175158387).UTC()},
 		{Reason: "misfire", Count: 12},
 		{
 			Started: time.UnixMilli(1000).UTC(), Ended: time.UnixMilli(9000).UTC(), Renewals: 3, Margin: 1500 * time.Millisecond, Again: time.UnixMilli(5000).UTC(),
-			Retried: []fleet.Run{
-				{Attempt: 1, Started: time.UnixMilli(1000).UTC(), Ended: time.UnixMilli(2000).UTC(), End: fleet.RunRetried, Error: "exit status 1"},
-				{Attempt: 2, Started: time.UnixMilli(3000).UTC(), Ended: time.UnixMilli(3000).UTC(), End: fleet.RunRetried},
+			Retried: []wire.Run{
+				{Attempt: 1, Started: time.UnixMilli(1000).UTC(), Ended: time.UnixMilli(2000).UTC(), End: wire.RunRetried, Error: "exit status 1"},
+				{Attempt: 2, Started: time.UnixMilli(3000).UTC(), Ended: time.UnixMilli(3000).UTC(), End: wire.RunRetried},
 			},
-			Before: &fleet.Run{
-				Attempt: 1, Replica: "r0", Token: 1<<53 - 1, Started: time.UnixMilli(1).UTC(), Ended: time.UnixMilli(7).UTC(), End: fleet.RunExpired,
+			Before: &wire.Run{
+				Attempt: 1, Replica: "r0", Token: 1<<53 - 1, Started: time.UnixMilli(1).UTC(), Ended: time.UnixMilli(7).UTC(), End: wire.RunExpired,
 			},
 		},
 		{Started: time.UnixMilli(1).UTC(), Error: "exit status 1: \"no\nsuch\tfile\" {<&>}"},
 	} {
-		require.Equal(t, n, fleet.ParseNote(n.String()))
+		require.Equal(t, n, wire.ParseNote(n.String()))
 	}
-	require.Empty(t, fleet.Note{}.String())
+	require.Empty(t, wire.Note{}.String())
 }
 
 func TestNotesOfStoresBecomeReasons(t *testing.T) {
 	for _, word := range []string{protocol.NoteOverlap, protocol.NotePaused, protocol.NoteNewer, protocol.NoteExpired, "", "{not json"} {
-		require.Equal(t, fleet.Note{Reason: word}, fleet.ParseNote(word))
+		require.Equal(t, wire.Note{Reason: word}, wire.ParseNote(word))
 	}
 }
 
@@ -50,29 +50,29 @@ func TestNoteNeverOutgrowsTheStoreAndStaysReadable(t *testing.T) {
 		"not utf8": strings.Repeat("x\xff", 5000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := fleet.Note{Started: time.UnixMilli(1795175158387), Reason: "takeovers", Count: 100_000, Error: text}
-			n.Before = &fleet.Run{Attempt: 1 << 30, Replica: strings.Repeat("r", 128), Token: 1<<53 - 1, Started: n.Started, Ended: n.Started, End: fleet.RunReleased}
+			n := wire.Note{Started: time.UnixMilli(1795175158387), Reason: "takeovers", Count: 100_000, Error: text}
+			n.Before = &wire.Run{Attempt: 1 << 30, Replica: strings.Repeat("r", 128), Token: 1<<53 - 1, Started: n.Started, Ended: n.Started, End: wire.RunReleased}
 			for i := range 20 {
-				n.Retried = append(n.Retried, fleet.Run{Attempt: i, Started: n.Started, Ended: n.Started.Add(time.Hour), Error: text})
+				n.Retried = append(n.Retried, wire.Run{Attempt: i, Started: n.Started, Ended: n.Started.Add(time.Hour), Error: text})
 			}
 			written := n.String()
 			require.LessOrEqual(t, len(written), protocol.MaxNote)
 			require.Equal(t, written, protocol.Cut(written, protocol.MaxNote), "a store does not cut it")
-			require.Equal(t, n.Before.Replica, fleet.ParseNote(written).Before.Replica)
-			retried := fleet.ParseNote(written).Retried
+			require.Equal(t, n.Before.Replica, wire.ParseNote(written).Before.Replica)
+			retried := wire.ParseNote(written).Retried
 			require.NotEmpty(t, retried)
 			require.Equal(t, 19, retried[len(retried)-1].Attempt, "the newest are kept")
-			read := fleet.ParseNote(written)
+			read := wire.ParseNote(written)
 			require.Equal(t, n.Reason, read.Reason)
 			require.GreaterOrEqual(t, len(read.Error), 100)
 			require.True(t, utf8.ValidString(read.Error))
 		})
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		n := fleet.Note{Error: rapid.String().Draw(t, "error"), Reason: rapid.StringMatching("[a-z_]{0,20}").Draw(t, "reason")}
+		n := wire.Note{Error: rapid.String().Draw(t, "error"), Reason: rapid.StringMatching("[a-z_]{0,20}").Draw(t, "reason")}
 		written := n.String()
 		require.LessOrEqual(t, len(written), protocol.MaxNote)
-		read := fleet.ParseNote(written)
+		read := wire.ParseNote(written)
 		require.Equal(t, n.Reason, read.Reason)
 		require.Equal(t, strings.ToValidUTF8(n.Error, "\uFFFD"), read.Error)
 	})
@@ -91,10 +91,10 @@ func TestNoteKeepsTheLastLinesOfAnError(t *testing.T) {
 				lines = append(lines, fmt.Sprintf(line, i))
 			}
 			lines = append(lines, "FATAL: the reason")
-			n := fleet.Note{Started: time.UnixMilli(1795175158387).UTC(), By: "ops", Error: what + "\n" + strings.Join(lines, "\n")}
+			n := wire.Note{Started: time.UnixMilli(1795175158387).UTC(), By: "ops", Error: what + "\n" + strings.Join(lines, "\n")}
 			written := n.String()
 			require.LessOrEqual(t, len(written), protocol.MaxNote)
-			read := fleet.ParseNote(written)
+			read := wire.ParseNote(written)
 			kept, ok := strings.CutPrefix(read.Error, what+"\n[...]\n")
 			require.True(t, ok, "what failed, and that something was cut: %q", read.Error[:100])
 			require.GreaterOrEqual(t, len(kept), 2<<10)
@@ -105,7 +105,7 @@ func TestNoteKeepsTheLastLinesOfAnError(t *testing.T) {
 }
 
 func TestNoteKeepsBothEndsOfALongLine(t *testing.T) {
-	read := fleet.ParseNote(fleet.Note{Error: "begin " + strings.Repeat("日", 5000) + " end"}.String())
+	read := wire.ParseNote(wire.Note{Error: "begin " + strings.Repeat("日", 5000) + " end"}.String())
 	require.True(t, strings.HasPrefix(read.Error, "begin 日"))
 	require.True(t, strings.HasSuffix(read.Error, "日 end"))
 	require.Contains(t, read.Error, "\n[...]\n日")
@@ -113,6 +113,6 @@ func TestNoteKeepsBothEndsOfALongLine(t *testing.T) {
 }
 
 func TestNotesOfEarlierVersionsAreRead(t *testing.T) {
-	require.Equal(t, fleet.Note{Started: time.UnixMilli(7).UTC(), Error: "exit\n1"},
-		fleet.ParseNote(`{"started":7,"error":"exit\n1"}`))
+	require.Equal(t, wire.Note{Started: time.UnixMilli(7).UTC(), Error: "exit\n1"},
+		wire.ParseNote(`{"started":7,"error":"exit\n1"}`))
 }

@@ -1,4 +1,4 @@
-package fleet
+package wire
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/internal/wire"
 )
 
 // Note is kept in a job's history beside a tick's outcome.
@@ -49,7 +48,7 @@ type noteJSON struct {
 // maxError bounds an error's text, in bytes. A note has room for that beside everything else: see [protocol.MaxNote].
 const maxError = 3 << 10
 
-// String writes n for [protocol.Grant] and [protocol.Pass]; the empty string when there is nothing to say.
+// String writes n for [protocol.Grant] and [protocol.Skip]; the empty string when there is nothing to say.
 func (n Note) String() string {
 	w := noteJSON{
 		Reason: n.Reason, Count: n.Count, By: n.By, Renewals: n.Renewals, Margin: n.Margin.Milliseconds(), Retried: runNotes(n.Retried),
@@ -109,7 +108,7 @@ func shortError(text string, most int) string {
 // ParseNote reads what String wrote, or one of the words that stores note on their own, which it takes as the reason.
 func ParseNote(text string) Note {
 	if by, ok := protocol.CancelledBy(text); ok {
-		return Note{Reason: wire.ReasonCancelled, By: by}
+		return Note{Reason: ReasonCancelled, By: by}
 	}
 	var r noteJSON
 	facts, failure, has := strings.Cut(text, "\n")

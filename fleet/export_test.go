@@ -1,4 +1,0 @@
-package fleet
-
-// DefinitionsOf names the journal of a job's definitions.
-var DefinitionsOf = definitionsOf

@@ -1,0 +1,80 @@
+package scheduler
+
+import "time"
+
+// awaited holds the values that say whether a job is overdue: what is known of its first tick that is not decided, and of
+// those that are open. All times are Unix ms of fleet time; 0 is none.
+type awaited struct {
+	now   int64
+	grace int64 // the misfire grace
+
+	due     int64 // when the first tick that is not decided is to start, jitter included
+	edited  int64 // since when the job has its schedule
+	blocked int64 // until when an earlier tick is in its way
+	paused  bool  // the job is, by its definition or by an operator
+
+	// free holds, for each tick that is open and runs on no replica that is known to hold it, since when a replica could
+	// have begun it: its lease ran out, or the tick before it ended.
+	free []int64
+}
+
+// overdue returns for how long a job has been overdue, in ms: the time since the moment at which a tick had to have begun
+// at the latest that neither runs nor is settled. It is 0 while there is no such tick.
+//
+//	the tick                               has to begin by
+//	is next by the schedule                its time and jitter + the grace
+//	is older than the job's schedule       the edit + the grace: until then others may run it
+//	waits for an earlier one               the end of that one + the grace
+//	was granted, and its lease has run out the end of the lease + the grace
+//	was triggered, or waits in the queue   the moment at which it could begin + the grace
+//	is next, and the job is paused         never: it is skipped
+//
+// A tick without room, one whose store is away, and one whose store's clock is in doubt has to begin none the less.
+func overdue(a awaited) int64 {
+	since := int64(0)
+	if a.due != 0 && !a.paused {
+		since = max(a.due, a.edited, a.blocked)
+	}
+	for _, free := range a.free {
+		if since == 0 || free < since {
+			since = free
+		}
+	}
+	if since == 0 {
+		return 0
+	}
+	return max(a.now-since-a.grace, 0)
+}
+
+// overdueLocked returns for how long the job has been overdue, as far as this replica knows, in ms.
+func (c *contender) overdueLocked() int64 {
+	now, known := c.s.clock.ms(), c.s.clock.msAt(*c.knownSince)
+	if c.s.lookedAt.Load() == 0 { // the store has never said its time: this machine's has to do
+		now, known = time.Now().UnixMilli(), c.knownSince.UnixMilli()
+	}
+	a := awaited{
+		now: now, grace: c.policiesLocked().grace(), edited: c.edited, blocked: c.blocked,
+		paused: c.spec.Paused || c.paused != nil,
+	}
+	next := c.nextLocked()
+	if next == 0 && !c.synced { // the store has not said where the job stands
+		next = c.tickAfter(max(known, c.cursor.watermark))
+	}
+	if next != 0 {
+		a.due = c.due(next)
+	}
+	for _, l := range c.open {
+		if free := l.freeSince(); free != 0 && free <= now {
+			a.free = append(a.free, free)
+		}
+	}
+	return overdue(a)
+}
+
+// freeSince is since when the tick could have begun; 0 for one that is not known to be free.
+func (l look) freeSince() int64 {
+	if l.free != 0 {
+		return l.free
+	}
+	return l.at
+}
