@@ -58,6 +58,7 @@ var texts = map[string]text{
 	"outcome.lost":      {"lost", "丢失"},
 	"outcome.replaced":  {"replaced", "被替换"},
 	"outcome.cancelled": {"cancelled", "已取消"},
+	"outcome.released":  {"given up", "主动放弃"},
 
 	"entry.running":    {"running", "运行中"},
 	"entry.waiting":    {"waiting", "等待中"},
