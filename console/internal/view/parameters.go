@@ -87,6 +87,7 @@ func (p *parameters) text(name string) string {
 // many returns the values of a parameter that may be repeated, or have several with commas between them, each
 // once, in their order.
 func (p *parameters) many(name, rule string, valid func(string) bool) (list []string) {
+	list = []string{} // JSON has no null for it
 	p.known[name] = true
 	const most = 5 // faults of one parameter
 	faults := 0

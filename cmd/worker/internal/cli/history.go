@@ -36,7 +36,7 @@ func (c *cli) history() *cobra.Command {
 				return err
 			}
 			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
-				list, err := a.fleet.History(ctx, args[0], count)
+				list, err := a.ask.History(ctx, args[0], count)
 				if err != nil {
 					return a.explain(args[0], err)
 				}
@@ -47,7 +47,7 @@ func (c *cli) history() *cobra.Command {
 				if len(list) == 0 {
 					fmt.Fprintf(c.stderr, "no tick of %s is open or was settled\n", args[0])
 				}
-				now, err := a.fleet.Now(ctx)
+				now, err := a.ask.Now(ctx)
 				if err != nil {
 					return a.explain(args[0], err)
 				}
@@ -56,7 +56,7 @@ func (c *cli) history() *cobra.Command {
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	cmd.Flags().IntVarP(&count, "count", "n", 20, "how many settled `ticks`")
 	out.flag(cmd)
 	return cmd

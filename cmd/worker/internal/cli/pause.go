@@ -34,7 +34,7 @@ func (c *cli) pause() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who, fault := c.act(act)
 			return c.changePause(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (pauseResult, string, error) {
-				p, err := a.fleet.Pause(cmd.Context(), args[0], who)
+				p, err := a.ask.Pause(cmd.Context(), args[0], who)
 				text := fmt.Sprintf("%s is paused: %s", args[0], pauseText(p.Pause, job))
 				if p.Before {
 					text = fmt.Sprintf("%s was already paused: %s", args[0], pauseText(p.Pause, job))
@@ -46,7 +46,7 @@ func (c *cli) pause() *cobra.Command {
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd
@@ -65,7 +65,7 @@ func (c *cli) resume() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who, fault := c.act(act)
 			return c.changePause(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (pauseResult, string, error) {
-				p, err := a.fleet.Resume(cmd.Context(), args[0], who)
+				p, err := a.ask.Resume(cmd.Context(), args[0], who)
 				if job != nil && job.Spec().Paused {
 					fmt.Fprintf(c.stderr, "warning: this configuration still pauses %s\n", args[0])
 				}
@@ -77,7 +77,7 @@ func (c *cli) resume() *cobra.Command {
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd
