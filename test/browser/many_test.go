@@ -2,14 +2,12 @@ package browser
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestTenThousandJobsAreListedAndFound(t *testing.T) {
@@ -23,7 +21,7 @@ func TestTenThousandJobsAreListedAndFound(t *testing.T) {
 	p := newTab(t, look{})
 	w.signIn(p, "/")
 	p.await(`document.querySelector("caption")?.innerText.includes("10000 jobs")`)
-	assert.Equal(t, float64(100), p.eval(`document.querySelectorAll("tbody tr").length`))
+	p.await(`document.querySelectorAll("tbody tr").length === 100`)
 
 	p.expectLoad(func() { p.click(`a[rel=next]`) })
 	assert.Contains(t, p.text("tbody"), "job-00100")
@@ -35,8 +33,7 @@ func TestTenThousandJobsAreListedAndFound(t *testing.T) {
 	var took []time.Duration
 	for range 9 {
 		began := time.Now()
-		body, err := io.ReadAll(w.get("/").Body)
-		require.NoError(t, err)
+		body := w.get("/")
 		took = append(took, time.Since(began))
 		assert.Less(t, len(body), 300<<10, "a page is a hundred jobs, however many there are")
 	}

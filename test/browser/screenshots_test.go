@@ -4,6 +4,8 @@ package browser
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/json"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -60,4 +62,14 @@ func TestTakeScreenshots(t *testing.T) {
 		require.Less(t, small.Len(), 150<<10, shot.name)
 		require.NoError(t, os.WriteFile(filepath.Join(out, shot.name+".png"), small.Bytes(), 0o644)) //nolint:gosec // a picture for everybody
 	}
+}
+
+// screenshot returns a PNG of the window.
+func (p *tab) screenshot() []byte {
+	p.t.Helper()
+	var shot struct{ Data string }
+	require.NoError(p.t, json.Unmarshal(p.do("Page.captureScreenshot", map[string]any{"format": "png"}), &shot))
+	png, err := base64.StdEncoding.DecodeString(shot.Data)
+	require.NoError(p.t, err)
+	return png
 }
