@@ -56,7 +56,7 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act)
 		return Cancelled{}, err
 	}
 	if a.By == act.By && a.Status != protocol.CancelNotOpen { // not of one that another has cancelled before
-		fact := act.fact(FactCancelled)
+		fact := act.fact(wire.FactCancelled)
 		fact.Tick = tick
 		f.note(ctx, job, fact)
 	}

@@ -182,13 +182,15 @@ func TestPauseAndResumeReturnThePauseBefore(t *testing.T) {
 		w.contended("report")
 		p, err := w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops1", Reason: "the database moves"})
 		require.NoError(w, err)
-		want := protocol.Pause{By: "ops1", Reason: "the database moves", Since: time.Now().UTC()}
-		require.Equal(w, fleet.Paused{Pause: want}, p)
+		want := fleet.Pause{By: "ops1", Reason: "the database moves", Since: time.Now().UTC()}
+		require.Equal(w, want, p)
 
 		time.Sleep(time.Minute)
 		p, err = w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ops2", Reason: "me too"})
 		require.NoError(w, err)
-		require.Equal(w, fleet.Paused{Pause: want, Before: true}, p)
+		require.True(w, p.Before)
+		p.Before = false
+		require.Equal(w, want, p)
 		s, err := w.fleet.Status(w.Context(), nil)
 		require.NoError(w, err)
 		require.Len(w, s.Jobs, 1)

@@ -94,15 +94,15 @@ func (c Cancelled) MarshalJSON() ([]byte, error) {
 
 // explanationJSON is an Explanation in JSON.
 type explanationJSON struct {
-	Job     string  `json:"job"`
-	ID      string  `json:"id"`
-	Tick    stamp   `json:"tick"`
-	Verdict Verdict `json:"verdict"`
-	Text    string  `json:"text"`
-	Policy  string  `json:"policy"`
-	Remedy  string  `json:"remedy"`
-	Entry   *Entry  `json:"entry"`
-	Facts   []Fact  `json:"facts"`
+	Job     string `json:"job"`
+	ID      string `json:"id"`
+	Tick    stamp  `json:"tick"`
+	Verdict string `json:"verdict"`
+	Text    string `json:"text"`
+	Policy  string `json:"policy"`
+	Remedy  string `json:"remedy"`
+	Entry   *Entry `json:"entry"`
+	Facts   []Fact `json:"facts"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -112,7 +112,7 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 
 // factView is a Fact in JSON.
 type factView struct {
-	Kind     FactKind `json:"kind"`
+	Kind     string   `json:"kind"`
 	At       stamp    `json:"at"`
 	By       string   `json:"by"`
 	Tick     stamp    `json:"tick"`
@@ -227,7 +227,7 @@ type jobStatusJSON struct {
 	LastSuccess *Entry              `json:"last_success"`
 	Newest      []protocol.Outcome  `json:"newest_outcomes"`
 	Open        []Entry             `json:"open"`
-	Paused      *PauseView          `json:"paused"`
+	Paused      *Pause              `json:"paused"`
 	PausedHere  bool                `json:"paused_by_configuration"`
 	Replicas    []string            `json:"replicas"`
 	Unserved    bool                `json:"unserved"`
@@ -239,10 +239,7 @@ func (s JobStatus) view() jobStatusJSON {
 		Job: s.Name, Configured: s.Given, Known: s.Known, Schedule: cmp.Or(s.Schedule, s.Spec.Schedule), Timezone: cmp.Or(s.Timezone, s.Spec.Timezone),
 		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Newest: append([]protocol.Outcome{}, s.Newest...), Leader: s.Spec.Leader,
 		Next: stamp(s.Next), Overdue: stamp(s.Overdue), Ahead: s.Ahead.Milliseconds(), Last: s.Last, Open: append([]Entry{}, s.Open...),
-		PausedHere: s.Spec.Paused, Replicas: append([]string{}, s.Replicas...), Unserved: s.Unserved, Disagreeing: s.Revisions,
-	}
-	if s.Paused != nil {
-		view.Paused = &PauseView{*s.Paused}
+		Paused: s.Paused, PausedHere: s.Spec.Paused, Replicas: append([]string{}, s.Replicas...), Unserved: s.Unserved, Disagreeing: s.Revisions,
 	}
 	return view
 }
@@ -265,7 +262,7 @@ type descriptionJSON struct {
 	Now       stamp  `json:"now"`
 	jobStatusJSON
 	Policies    *policiesJSON            `json:"policies"`
-	Definitions []revisionJSON         `json:"definitions"`
+	Definitions []revisionJSON           `json:"definitions"`
 	Differences []string                 `json:"differences"`
 	Coming      []stamp                  `json:"coming"`
 	Outcomes    []Entry                  `json:"outcomes"`

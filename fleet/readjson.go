@@ -97,10 +97,10 @@ func (f *Fact) UnmarshalJSON(text []byte) error {
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (p *PauseView) UnmarshalJSON(text []byte) error {
+func (p *Pause) UnmarshalJSON(text []byte) error {
 	var r pauseJSON
 	err := json.Unmarshal(text, &r)
-	p.Pause = protocol.Pause{By: r.By, Reason: r.Why, Since: time.Time(r.Since)}
+	*p = Pause{By: r.By, Reason: r.Why, Since: time.Time(r.Since)}
 	return err
 }
 
@@ -134,13 +134,10 @@ func (r *jobStatusJSON) status() JobStatus {
 	s := JobStatus{
 		Name: r.Job, Given: r.Configured, Spec: jobs.Spec{Name: r.Job, Leader: r.Leader, Paused: r.PausedHere}, Schedule: r.Schedule, Timezone: r.Timezone,
 		Known: r.Known, Open: r.Open, Last: r.Last, LastRun: r.LastRun, LastSuccess: r.LastSuccess, Newest: r.Newest, Next: time.Time(r.Next),
-		Overdue: time.Time(r.Overdue), Ahead: millis(r.Ahead), Replicas: r.Replicas, Unserved: r.Unserved, Revisions: r.Disagreeing,
+		Paused: r.Paused, Overdue: time.Time(r.Overdue), Ahead: millis(r.Ahead), Replicas: r.Replicas, Unserved: r.Unserved, Revisions: r.Disagreeing,
 	}
 	if r.Configured {
 		s.Spec.Schedule, s.Spec.Timezone = r.Schedule, r.Timezone
-	}
-	if r.Paused != nil {
-		s.Paused = &r.Paused.Pause
 	}
 	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -24,9 +25,9 @@ func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 	status := fleet.JobStatus{
 		Name: "report", Given: true, Spec: spec, Schedule: "@daily", Timezone: "Europe/Berlin", Known: true, Open: []fleet.Entry{entry}, Last: &entry,
 		LastRun: &entry, LastSuccess: &entry, Newest: []protocol.Outcome{"failed"}, Next: at, Overdue: at, Ahead: time.Minute,
-		Paused: &protocol.Pause{By: "ops", Reason: "why", Since: at}, Replicas: []string{"a"}, Revisions: map[string][]string{"x": {"a"}, "y": {"b"}},
+		Paused: &fleet.Pause{By: "ops", Reason: "why", Since: at}, Replicas: []string{"a"}, Revisions: map[string][]string{"x": {"a"}, "y": {"b"}},
 	}
-	fact := fleet.Fact{Kind: fleet.FactPaused, At: at, By: "ops", Tick: at, Reason: "r", Via: "cli", Job: "report", Groups: []string{"eu"}, Step: time.Second}
+	fact := fleet.Fact{Kind: wire.FactPaused, At: at, By: "ops", Tick: at, Reason: "r", Via: "cli", Job: "report", Groups: []string{"eu"}, Step: time.Second}
 	replica := fleet.Replica{
 		ID: "a", Groups: []string{"eu"}, Started: at, Version: "v1", ClockOffset: time.Millisecond, TTL: time.Second, Running: 1, MaxRuns: 2, Used: 1, Waiting: 3,
 		Stopping: true, LastHeartbeat: at, Gone: true, JobCount: 4, Others: map[string]int64{"x": 1},
@@ -38,7 +39,7 @@ func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 		"explanation": {fleet.Explanation{Job: "report", ID: "i", Tick: at, Verdict: "failed", Text: "It failed.", Entry: &entry, Facts: []fleet.Fact{fact}}, new(fleet.Explanation)},
 		"triggered":   {fleet.Triggered{Status: protocol.Repeated, ID: "i", Tick: at, Wait: time.Second, Next: at, Limit: protocol.LimitRate}, new(fleet.Triggered)},
 		"cancelled":   {fleet.Cancelled{Status: protocol.CancelPending, Job: "report", ID: "i", Tick: at, By: "ops", Replica: "a", Remaining: time.Second, Entry: &entry}, new(fleet.Cancelled)},
-		"pause":       {fleet.PauseView{Pause: *status.Paused}, new(fleet.PauseView)},
+		"pause":       {*status.Paused, new(fleet.Pause)},
 		"description": {fleet.Description{
 			Namespace: "billing", Now: at, JobStatus: status, Definitions: []fleet.Definition{{Revision: "x", Replicas: []string{"a"}, Given: true, Fields: map[string]string{"schedule": "@daily"}}},
 			Coming: []time.Time{at}, Outcomes: []fleet.Entry{entry}, Counts: map[protocol.Outcome]int{"failed": 1}, Since: at, Runs: 1, Median: time.Second, Longest: time.Minute, Facts: []fleet.Fact{fact},

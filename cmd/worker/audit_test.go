@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func TestAuditShowsWhoDidWhatAndWhy(t *testing.T) {
@@ -22,7 +23,7 @@ func TestAuditShowsWhoDidWhatAndWhy(t *testing.T) {
 	}
 	f, err := fleet.New(s.store)
 	require.NoError(t, err)
-	_, err = f.Pause(t.Context(), "sync-orders", fleet.Act{By: "deploy", Via: fleet.ViaAPI})
+	_, err = f.Pause(t.Context(), "sync-orders", fleet.Act{By: "deploy", Via: wire.ViaAPI})
 	require.NoError(t, err)
 
 	r := s.ask("audit")

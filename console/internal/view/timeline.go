@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
 )
@@ -276,7 +277,7 @@ func (b *rowBuilder) coming() (cut bool) {
 func (b *rowBuilder) pauses(facts []fleet.Fact) []Span {
 	list := []Span{}
 	for _, f := range slices.Backward(facts) {
-		if f.Kind == fleet.FactResumed && !f.From.IsZero() && !f.To.IsZero() && b.inside(f.From, f.To) {
+		if f.Kind == wire.FactResumed && !f.From.IsZero() && !f.To.IsZero() && b.inside(f.From, f.To) {
 			list = append(list, Span{Time{f.From}, Time{f.To}, f.Pauser, f.Why})
 		}
 	}
