@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/console/internal/view"
-	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -22,7 +22,7 @@ func calendar(t *testing.T, s *view.Snapshot, of string) string {
 func unfolded(t *testing.T, text string) []string {
 	t.Helper()
 	require.True(t, strings.HasSuffix(text, "\r\n"))
-	for _, line := range strings.Split(strings.TrimSuffix(text, "\r\n"), "\r\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\r\n"), "\r\n") {
 		require.LessOrEqual(t, len(line), 75, line)
 		require.True(t, utf8.ValidString(line), "%q breaks a character", line)
 		require.NotContains(t, line, "\n")
@@ -45,7 +45,7 @@ func TestCalendarHasTicksPausesAndClockChanges(t *testing.T) {
 func TestCalendarEscapesAndFoldsHostileText(t *testing.T) {
 	s := one(t, "@daily")
 	reason := "a;b,c\\d\r\nBEGIN:VEVENT\x00\x1b[31m" + strings.Repeat("每天", 60) + "\xff"
-	s.Status.Jobs[0].Paused = &protocol.Pause{By: "ann", Reason: reason, Since: noon}
+	s.Status.Jobs[0].Paused = &fleet.Pause{By: "ann", Reason: reason, Since: noon}
 	lines := unfolded(t, calendar(t, s, "span=1d"))
 	require.Contains(t, strings.Join(lines, "\n"), `a\;b\,c\\d\nBEGIN:VEVENT[31m每天每天`)
 	begins := 0

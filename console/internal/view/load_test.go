@@ -9,7 +9,6 @@ import (
 
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -113,7 +112,7 @@ func TestSuggestionsForEachKindOfSchedule(t *testing.T) {
 
 func TestPausedJobsDoNotLoad(t *testing.T) {
 	s := lasting(t, 2, "0 * * * *", time.Second)
-	s.Status.Jobs[0].Paused = &protocol.Pause{By: "ann", Since: noon}
+	s.Status.Jobs[0].Paused = &fleet.Pause{By: "ann", Since: noon}
 	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=1h&q=job"), noon)
 	require.Equal(t, 1, p.Jobs)
 }

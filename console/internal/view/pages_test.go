@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func values(t testing.TB, query string) url.Values {
@@ -115,8 +116,8 @@ func description(t *testing.T, s *view.Snapshot) fleet.Description {
 		{Revision: "bbbbbbbbbbbb", Replicas: []string{"web-2"}, Fields: map[string]string{"schedule": "0 3 * * *", "overlap": "forbid"}},
 	}
 	d.Facts = []fleet.Fact{
-		{At: noon.Add(-time.Hour), Kind: fleet.FactTriggered, By: "ann", Tick: noon.Add(-time.Hour + 7*time.Millisecond), Key: "k1"},
-		{At: noon.Add(-24 * time.Hour), Kind: fleet.FactResumed, By: "bob", Pauser: "ann", Why: "the books", From: noon.Add(-26 * time.Hour), To: noon.Add(-24 * time.Hour)},
+		{At: noon.Add(-time.Hour), Kind: wire.FactTriggered, By: "ann", Tick: noon.Add(-time.Hour + 7*time.Millisecond), Key: "k1"},
+		{At: noon.Add(-24 * time.Hour), Kind: wire.FactResumed, By: "bob", Pauser: "ann", Why: "the books", From: noon.Add(-26 * time.Hour), To: noon.Add(-24 * time.Hour)},
 	}
 	return d
 }
@@ -165,7 +166,7 @@ func TestWhyShowsWhoMayStillRunIt(t *testing.T) {
 		fleet.Replica{ID: "web-6", Clock: "stepped", Jobs: map[string]string{"nightly-report": "r"}, JobCount: 1},
 	)
 	tick := time.Date(2026, 10, 31, 1, 0, 0, 0, time.UTC)
-	p := view.Why(s, fleet.Explanation{Job: "nightly-report", Tick: tick, Verdict: fleet.Future, Text: "Its time has not come."}, view.TickQuery{Job: "nightly-report"}, noon)
+	p := view.Why(s, fleet.Explanation{Job: "nightly-report", Tick: tick, Verdict: wire.Future, Text: "Its time has not come."}, view.TickQuery{Job: "nightly-report"}, noon)
 	var got []view.Answer
 	for _, a := range p.Asked {
 		got = append(got, a.Answer)
@@ -179,8 +180,8 @@ func TestWhySaysWhoAskedForATriggeredTick(t *testing.T) {
 	tick := noon.Add(7 * time.Millisecond)
 	e := run("sync-orders", tick, time.Second, "succeeded")
 	x := fleet.Explanation{Job: "sync-orders", Tick: tick, Verdict: "succeeded", Entry: &e, Policy: "", Facts: []fleet.Fact{
-		{At: tick.Add(time.Second), Kind: fleet.FactTriggered, By: "bob", Tick: tick},
-		{At: tick, Kind: fleet.FactTriggered, By: "ann", Tick: tick},
+		{At: tick.Add(time.Second), Kind: wire.FactTriggered, By: "bob", Tick: tick},
+		{At: tick, Kind: wire.FactTriggered, By: "ann", Tick: tick},
 	}}
 	p := view.Why(small(t), x, view.TickQuery{Job: "sync-orders"}, noon)
 	golden(t, "why.txt", text(t, p))

@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -108,10 +109,10 @@ func TestRangesShowTheirTicks(t *testing.T) {
 
 func TestPausesAreShownFromBeginToEnd(t *testing.T) {
 	s := one(t, "@hourly")
-	s.Status.Jobs[0].Paused = &protocol.Pause{By: "bob", Since: ago(10)}
+	s.Status.Jobs[0].Paused = &fleet.Pause{By: "bob", Since: ago(10)}
 	row := items(t, s, fleet.JobHistory{Facts: []fleet.Fact{
-		{Kind: fleet.FactResumed, By: "ann", Pauser: "eve", Why: "books", From: ago(60), To: ago(30)},
-		{Kind: fleet.FactPaused, By: "eve", From: ago(60)},
+		{Kind: wire.FactResumed, By: "ann", Pauser: "eve", Why: "books", From: ago(60), To: ago(30)},
+		{Kind: wire.FactPaused, By: "eve", From: ago(60)},
 	}}, "span=2h")
 	require.Equal(t, []view.Span{
 		{From: view.Time{Time: ago(60)}, To: view.Time{Time: ago(30)}, By: "eve", Why: "books"}, {From: view.Time{Time: ago(10)}, By: "bob"},
