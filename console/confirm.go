@@ -69,6 +69,9 @@ func (a actionRoute) confirmAll(q *request) (any, error) {
 		return nil, err
 	}
 	names := view.Matching(s.Snapshot, filter)
+	if len(names) == 0 {
+		return nil, notFound("the filter chooses no job")
+	}
 	shown := a.confirmation(s, names, time.Time{})
 	for name, list := range filter.Values() {
 		for _, value := range list {

@@ -136,6 +136,10 @@ var layers = map[string]layer{
 		[]string{"./cmd/worker/internal/exitcode", "./config", "./lease/...", "./internal/protocol", "github.com/redis/go-redis/..."},
 		"it makes a store of a configuration, whoever uses it",
 	},
+	"./cmd/worker/internal/remote": {
+		[]string{"./fleet", "./jobs", "./internal/protocol"},
+		"it asks a worker what commands ask a store",
+	},
 	"./cmd/worker/internal/registry": {
 		[]string{"./cmd/worker/internal/exitcode", "./config", "./jobs/...", "./internal/...", "github.com/redis/go-redis/..."},
 		"it makes jobs of a configuration, whoever runs them",

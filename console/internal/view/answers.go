@@ -38,7 +38,7 @@ func answers(e fleet.Explanation, zone *time.Location) []Asked {
 		list = append(list, Asked{By: by, At: Time{at}, Answer: answer, Text: fmt.Sprintf(format, args...)})
 	}
 	for _, f := range slices.Backward(e.Facts) { // newest first
-		if f.Kind != fleet.FactTriggered || !f.Tick.Equal(e.Tick) {
+		if f.Kind != wire.FactTriggered || !f.Tick.Equal(e.Tick) {
 			continue
 		}
 		if len(list) == 0 {

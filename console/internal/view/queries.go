@@ -14,7 +14,7 @@ const day = 24 * time.Hour
 // ParseJobQuery reads the parameters ticks, outcome, limit, after, before and zone.
 func ParseJobQuery(values url.Values) (q JobQuery, err error) {
 	err = parse(values, func(p *parameters) {
-		q.Ticks = p.number("ticks", 1, 100, 10)
+		q.Ticks, q.Outcomes = p.number("ticks", 1, 100, 10), []protocol.Outcome{}
 		for _, o := range p.many("outcome", "must be a word of small letters, such as succeeded", isWord) {
 			q.Outcomes = append(q.Outcomes, protocol.Outcome(o))
 		}

@@ -1,10 +1,12 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // TickQuery asks for a [TickPage] or a [WhyPage].
@@ -17,20 +19,20 @@ type TickQuery struct {
 // TickPage shows what became of a tick, by its attempts.
 type TickPage struct {
 	Head
-	Query    TickQuery     `json:"query"`
-	Job      string        `json:"job"`
-	Tick     Time          `json:"tick"`
-	ID       string        `json:"id"`
-	Timezone string        `json:"timezone"`
-	Verdict  fleet.Verdict `json:"verdict"`
-	Text     string        `json:"text"`  // what became of it, in words
-	Entry    *fleet.Entry  `json:"entry"` // null when the store has nothing of it
-	Lateness Millis        `json:"late_ms"`
-	Attempts []Attempt     `json:"attempts"` // first to last
-	Output   []string      `json:"output"`   // the last lines of what the last run failed with
-	Events   []Event       `json:"events"`   // about it, or about its time, newest first
-	Earlier  Time          `json:"earlier"`  // the tick of the schedule before it; none where it is not known
-	Later    Time          `json:"later"`
+	Query    TickQuery    `json:"query"`
+	Job      string       `json:"job"`
+	Tick     Time         `json:"tick"`
+	ID       string       `json:"id"`
+	Timezone string       `json:"timezone"`
+	Verdict  string       `json:"verdict"`
+	Text     string       `json:"text"`  // what became of it, in words
+	Entry    *fleet.Entry `json:"entry"` // null when the store has nothing of it
+	Lateness Millis       `json:"late_ms"`
+	Attempts []Attempt    `json:"attempts"` // first to last
+	Output   []string     `json:"output"`   // the last lines of what the last run failed with
+	Events   []Event      `json:"events"`   // about it, or about its time, newest first
+	Earlier  Time         `json:"earlier"`  // the tick of the schedule before it; none where it is not known
+	Later    Time         `json:"later"`
 }
 
 // Attempt is what one holder did with a tick.
@@ -139,8 +141,8 @@ func Why(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) WhyPage {
 	p := WhyPage{TickPage: Tick(s, e, q, now), Policy: e.Policy, Remedy: e.Remedy}
 	zone := zoneOf(q.Zone, p.Timezone)
 	p.Asked = answers(e, zone)
-	switch e.Verdict {
-	case fleet.Undecided, fleet.Future, fleet.Verdict(fleet.Waiting), fleet.Verdict(fleet.Free):
+	open := []string{wire.Undecided, wire.Future, string(fleet.Waiting), string(fleet.Free)}
+	if slices.Contains(open, e.Verdict) {
 		p.Asked = append(p.Asked, s.candidates(e.Job)...)
 	}
 	return p
