@@ -259,6 +259,15 @@ func (f *forecast) busiest(most int) (minutes []int64) {
 	return minutes
 }
 
+// move moves the runs of a job to where its suggestion has them, from begin on, in changes.
+func (f *forecast) move(j loadJob, to suggestion, begin int64, c changes) {
+	from, until := f.from+begin, f.from+begin+int64(len(c))
+	for tick := j.schedule.Next(time.Unix(from-1, 0).Add(-j.jitter)); !tick.IsZero() && tick.Unix() < until; tick = j.schedule.Next(tick) {
+		c.bar(wire.Due(j.name, tick.UnixMilli(), j.jitter)/1000-from, j.median, -1)
+		c.bar(to.start(tick)-from, j.median, 1)
+	}
+}
+
 // mostPeakJobs is how many jobs of a peak are shown.
 const mostPeakJobs = 20
 
@@ -279,14 +288,19 @@ func (f *forecast) peak(minute int64) Peak {
 		}
 		suggestion := j.suggest()
 		if suggestion.text != "" {
-			flat.bar(start-f.from-begin, j.median, -1)
-			flat.bar(suggestion.start(tick)-f.from-begin, j.median, 1)
+			f.move(j, suggestion, begin, flat)
 		}
 		p.Jobs = append(p.Jobs, PeakJob{j.name, j.schedule.String(), Millis(j.took), j.measured, int(j.weight), suggestion.text})
 	}
 	flat.sum()
 	for i, change := range flat {
 		p.Flat = max(p.Flat, int(f.runs[begin+int64(i)]+change))
+	}
+	if p.Flat >= p.Runs { // they would move the peak, at best
+		p.Flat = p.Runs
+		for i := range p.Jobs {
+			p.Jobs[i].Suggestion = ""
+		}
 	}
 	slices.SortFunc(p.Jobs, func(a, b PeakJob) int {
 		cost := func(j PeakJob) int64 { return int64(j.Weight) * int64(max(j.Median, Millis(time.Second))) }
