@@ -18,6 +18,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -72,9 +73,9 @@ func checkFields(v url.Values, known []string) *problem {
 
 // act says who acts, why, and via what.
 func (q *request) act(v url.Values) fleet.Act {
-	act := fleet.Act{By: q.caller.by(), Reason: oneLine(v.Get("reason")), Via: fleet.ViaConsole}
+	act := fleet.Act{By: q.caller.by(), Reason: oneLine(v.Get("reason")), Via: wire.ViaConsole}
 	if q.api {
-		act.Via = fleet.ViaAPI
+		act.Via = wire.ViaAPI
 	}
 	return act
 }

@@ -48,6 +48,9 @@ type entryJSON struct {
 	TriggeredBy string           `json:"triggered_by"`
 	Key         string           `json:"trigger_key"`
 	Holders     []Holder         `json:"former_holders"`
+	Runs        []Run            `json:"runs"`
+	TriggerWhy  string           `json:"trigger_reason"`
+	CancelWhy   string           `json:"cancel_reason"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -55,7 +58,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(entryJSON{
 		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
 		e.Took().Milliseconds(), e.Replica, e.Remaining.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
-		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...),
+		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...), append([]Run{}, e.Runs...), e.TriggerReason, e.CancelReason,
 	})
 }
 
@@ -94,15 +97,15 @@ func (c Cancelled) MarshalJSON() ([]byte, error) {
 
 // explanationJSON is an Explanation in JSON.
 type explanationJSON struct {
-	Job     string  `json:"job"`
-	ID      string  `json:"id"`
-	Tick    stamp   `json:"tick"`
-	Verdict Verdict `json:"verdict"`
-	Text    string  `json:"text"`
-	Policy  string  `json:"policy"`
-	Remedy  string  `json:"remedy"`
-	Entry   *Entry  `json:"entry"`
-	Facts   []Fact  `json:"facts"`
+	Job     string `json:"job"`
+	ID      string `json:"id"`
+	Tick    stamp  `json:"tick"`
+	Verdict string `json:"verdict"`
+	Text    string `json:"text"`
+	Policy  string `json:"policy"`
+	Remedy  string `json:"remedy"`
+	Entry   *Entry `json:"entry"`
+	Facts   []Fact `json:"facts"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -112,7 +115,7 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 
 // factView is a Fact in JSON.
 type factView struct {
-	Kind     FactKind `json:"kind"`
+	Kind     string   `json:"kind"`
 	At       stamp    `json:"at"`
 	By       string   `json:"by"`
 	Tick     stamp    `json:"tick"`
@@ -143,14 +146,17 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 	})
 }
 
+// auditJSON is an AuditLog in JSON.
+type auditJSON struct {
+	Acts   []Fact `json:"acts"`
+	Next   string `json:"next"`
+	Used   int    `json:"used_bytes"`
+	Budget int    `json:"budget_bytes"`
+}
+
 // MarshalJSON implements [json.Marshaler].
 func (a AuditLog) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Acts   []Fact `json:"acts"`
-		Next   string `json:"next"`
-		Used   int    `json:"used_bytes"`
-		Budget int    `json:"budget_bytes"`
-	}{append([]Fact{}, a.Facts...), a.Next, a.Used, a.Budget})
+	return json.Marshal(auditJSON{append([]Fact{}, a.Facts...), a.Next, a.Used, a.Budget})
 }
 
 // holderJSON is a Holder in JSON.
@@ -164,13 +170,28 @@ type holderJSON struct {
 	Next     string `json:"next"`
 }
 
+// runJSON is a Run in JSON.
+type runJSON struct {
+	Attempt  int    `json:"attempt"`
+	Replica  string `json:"replica"`
+	Token    int64  `json:"token"`
+	Started  stamp  `json:"started"`
+	Ended    stamp  `json:"ended"`
+	End      string `json:"end"`
+	Error    string `json:"error"`
+	Renewals int    `json:"renewals"`
+	Margin   int64  `json:"margin_ms"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r Run) MarshalJSON() ([]byte, error) {
+	return json.Marshal(runJSON{r.Attempt, r.Replica, r.Token, stamp(r.Started), stamp(r.Ended), r.End, r.Error, r.Renewals, r.Margin.Milliseconds()})
+}
+
 // MarshalJSON implements [json.Marshaler].
 func (h Holder) MarshalJSON() ([]byte, error) {
 	return json.Marshal(holderJSON{h.Replica, h.Token, h.Attempt, stamp(h.From), stamp(h.To), h.Released, h.Next})
 }
-
-// PauseView is a pause in JSON.
-type PauseView struct{ protocol.Pause }
 
 // pauseJSON is a pause in JSON.
 type pauseJSON struct {
@@ -180,7 +201,7 @@ type pauseJSON struct {
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (p PauseView) MarshalJSON() ([]byte, error) {
+func (p Pause) MarshalJSON() ([]byte, error) {
 	return json.Marshal(pauseJSON{p.By, p.Reason, stamp(p.Since)})
 }
 
@@ -227,7 +248,7 @@ type jobStatusJSON struct {
 	LastSuccess *Entry              `json:"last_success"`
 	Newest      []protocol.Outcome  `json:"newest_outcomes"`
 	Open        []Entry             `json:"open"`
-	Paused      *PauseView          `json:"paused"`
+	Paused      *Pause              `json:"paused"`
 	PausedHere  bool                `json:"paused_by_configuration"`
 	Replicas    []string            `json:"replicas"`
 	Unserved    bool                `json:"unserved"`
@@ -239,10 +260,7 @@ func (s JobStatus) view() jobStatusJSON {
 		Job: s.Name, Configured: s.Given, Known: s.Known, Schedule: cmp.Or(s.Schedule, s.Spec.Schedule), Timezone: cmp.Or(s.Timezone, s.Spec.Timezone),
 		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Newest: append([]protocol.Outcome{}, s.Newest...), Leader: s.Spec.Leader,
 		Next: stamp(s.Next), Overdue: stamp(s.Overdue), Ahead: s.Ahead.Milliseconds(), Last: s.Last, Open: append([]Entry{}, s.Open...),
-		PausedHere: s.Spec.Paused, Replicas: append([]string{}, s.Replicas...), Unserved: s.Unserved, Disagreeing: s.Revisions,
-	}
-	if s.Paused != nil {
-		view.Paused = &PauseView{*s.Paused}
+		Paused: s.Paused, PausedHere: s.Spec.Paused, Replicas: append([]string{}, s.Replicas...), Unserved: s.Unserved, Disagreeing: s.Revisions,
 	}
 	return view
 }
@@ -265,7 +283,7 @@ type descriptionJSON struct {
 	Now       stamp  `json:"now"`
 	jobStatusJSON
 	Policies    *policiesJSON            `json:"policies"`
-	Definitions []revisionJSON         `json:"definitions"`
+	Definitions []revisionJSON           `json:"definitions"`
 	Differences []string                 `json:"differences"`
 	Coming      []stamp                  `json:"coming"`
 	Outcomes    []Entry                  `json:"outcomes"`

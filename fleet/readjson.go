@@ -34,6 +34,7 @@ func (e *Entry) UnmarshalJSON(text []byte) error {
 		Job: r.Job, ID: r.ID, Scheduled: time.Time(r.Scheduled), From: time.Time(r.From), Count: r.Count, Triggered: r.Triggered, State: r.State,
 		Outcome: r.Outcome, Started: time.Time(r.Started), Ended: time.Time(r.Ended), Replica: r.Replica, Remaining: millis(r.Remaining), Token: r.Token,
 		Attempts: r.Attempt, CancelledBy: r.CancelledBy, Reason: r.Reason, Error: r.Error, TriggeredBy: r.TriggeredBy, Key: r.Key, Holders: r.Holders,
+		Runs: r.Runs, TriggerReason: r.TriggerWhy, CancelReason: r.CancelWhy,
 	}
 	return err
 }
@@ -43,6 +44,25 @@ func (h *Holder) UnmarshalJSON(text []byte) error {
 	var r holderJSON
 	err := json.Unmarshal(text, &r)
 	*h = Holder{Replica: r.Replica, Token: r.Token, Attempt: r.Attempt, From: time.Time(r.From), To: time.Time(r.To), Released: r.Released, Next: r.Next}
+	return err
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (x *Run) UnmarshalJSON(text []byte) error {
+	var r runJSON
+	err := json.Unmarshal(text, &r)
+	*x = Run{
+		Attempt: r.Attempt, Replica: r.Replica, Token: r.Token, Started: time.Time(r.Started), Ended: time.Time(r.Ended), End: r.End, Error: r.Error,
+		Renewals: r.Renewals, Margin: millis(r.Margin),
+	}
+	return err
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (a *AuditLog) UnmarshalJSON(text []byte) error {
+	var r auditJSON
+	err := json.Unmarshal(text, &r)
+	*a = AuditLog{Facts: r.Acts, Next: r.Next, Used: r.Used, Budget: r.Budget}
 	return err
 }
 
@@ -97,10 +117,10 @@ func (f *Fact) UnmarshalJSON(text []byte) error {
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (p *PauseView) UnmarshalJSON(text []byte) error {
+func (p *Pause) UnmarshalJSON(text []byte) error {
 	var r pauseJSON
 	err := json.Unmarshal(text, &r)
-	p.Pause = protocol.Pause{By: r.By, Reason: r.Why, Since: time.Time(r.Since)}
+	*p = Pause{By: r.By, Reason: r.Why, Since: time.Time(r.Since)}
 	return err
 }
 
@@ -134,13 +154,10 @@ func (r *jobStatusJSON) status() JobStatus {
 	s := JobStatus{
 		Name: r.Job, Given: r.Configured, Spec: jobs.Spec{Name: r.Job, Leader: r.Leader, Paused: r.PausedHere}, Schedule: r.Schedule, Timezone: r.Timezone,
 		Known: r.Known, Open: r.Open, Last: r.Last, LastRun: r.LastRun, LastSuccess: r.LastSuccess, Newest: r.Newest, Next: time.Time(r.Next),
-		Overdue: time.Time(r.Overdue), Ahead: millis(r.Ahead), Replicas: r.Replicas, Unserved: r.Unserved, Revisions: r.Disagreeing,
+		Paused: r.Paused, Overdue: time.Time(r.Overdue), Ahead: millis(r.Ahead), Replicas: r.Replicas, Unserved: r.Unserved, Revisions: r.Disagreeing,
 	}
 	if r.Configured {
 		s.Spec.Schedule, s.Spec.Timezone = r.Schedule, r.Timezone
-	}
-	if r.Paused != nil {
-		s.Paused = &r.Paused.Pause
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -30,6 +31,9 @@ type run struct {
 	took  time.Duration
 	err   error // what the handler returned
 	cause error // why the lease's context had ended by then
+
+	before  *wire.Run // of the holder from which the tick was taken over
+	retried retries
 }
 
 // begin keeps the lease of a tick that was granted, and starts the run. The contender is locked.
@@ -43,6 +47,9 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
 	}}
+	if a.Former != nil {
+		r.before = runBefore(a)
+	}
 	go r.handle()
 	return l
 }
@@ -94,6 +101,7 @@ func (r *run) done() {
 func (r *run) settle() {
 	c, l, s := r.c, r.lease, r.c.s
 	defer s.ending.remove()
+	r.retried = c.takeRetries(l.Token())
 	switch {
 	case r.began.IsZero():
 		r.giveBack()
@@ -144,7 +152,12 @@ func (r *run) stopped() bool {
 // end settles the tick, with what people will want to know of the run.
 func (r *run) end(outcome protocol.Outcome) error {
 	s := r.c.s
-	note := wire.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy()}
+	note := wire.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy(), Before: r.before}
+	note.Renewals, note.Margin = r.lease.Renewals()
+	if note.Retried = r.retried.runs; len(note.Retried) > 0 {
+		note.Retried[0].Started = cmp.Or(note.Retried[0].Started, note.Started)
+		note.Again = r.retried.began
+	}
 	if r.err != nil {
 		note.Error = r.err.Error()
 	}

@@ -43,7 +43,7 @@ func TestLockIsReleasedByForce(t *testing.T) {
 	next := <-waiter
 	require.NotNil(t, next, "the waiter got it")
 	assert.Greater(t, next.Token(), held.Token())
-	assert.NoError(t, next.Release(t.Context()))
+	require.NoError(t, next.Release(t.Context()))
 	p.open(w.url("/audit"))
 	assert.Contains(t, p.text("table"), "its holder is stuck")
 	p.quiet(w.host)

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -196,16 +195,6 @@ func (p *tab) key(name string) {
 
 // write writes where the focus is.
 func (p *tab) write(text string) { p.do("Input.insertText", map[string]any{"text": text}) }
-
-// screenshot returns a PNG of the window, or of the page to a height.
-func (p *tab) screenshot() []byte {
-	p.t.Helper()
-	var shot struct{ Data string }
-	require.NoError(p.t, json.Unmarshal(p.do("Page.captureScreenshot", map[string]any{"format": "png"}), &shot))
-	png, err := base64.StdEncoding.DecodeString(shot.Data)
-	require.NoError(p.t, err)
-	return png
-}
 
 // quiet fails the test if the console of the page said that anything is wrong, but for what has one of the texts, or a
 // request went to another host.

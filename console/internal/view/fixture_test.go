@@ -16,6 +16,7 @@ import (
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -84,7 +85,7 @@ func small(t testing.TB) *view.Snapshot {
 	add(j, sync)
 
 	j, paused := job(t, "weekly-invoice", "30 9 * * 1-5", jobs.WithTimezone("Asia/Tokyo"))
-	paused.Paused = &protocol.Pause{By: "ann", Reason: "the books are closed", Since: noon.Add(-26 * time.Hour)}
+	paused.Paused = &fleet.Pause{By: "ann", Reason: "the books are closed", Since: noon.Add(-26 * time.Hour)}
 	add(j, paused)
 
 	j, overdue := job(t, "import", "@every 10m")
@@ -113,7 +114,7 @@ func small(t testing.TB) *view.Snapshot {
 		Kind: "redis", Server: "Redis 7.0.15", Address: "localhost:6379", Latency: 310 * time.Microsecond,
 		Findings: []view.Finding{{Severity: "warning", Text: "maxmemory-policy is allkeys-lru", Hint: "set noeviction"}},
 	}
-	s.Facts = []fleet.Fact{{At: noon.Add(-2 * time.Hour), Kind: fleet.FactAway, By: "web-1", From: noon.Add(-2*time.Hour - time.Minute), To: noon.Add(-2 * time.Hour)}}
+	s.Facts = []fleet.Fact{{At: noon.Add(-2 * time.Hour), Kind: wire.FactAway, By: "web-1", From: noon.Add(-2*time.Hour - time.Minute), To: noon.Add(-2 * time.Hour)}}
 	s.Locks = []protocol.Lock{
 		{Name: "stock", Token: 12, Holds: []protocol.Hold{{Holder: "web-1", Token: 12, Permits: 1, Since: noon.Add(-time.Minute), Remaining: 9 * time.Second}}, Waiters: 1, Queue: []protocol.Waiter{{Holder: "web-2", Permits: 1, Since: noon.Add(-30 * time.Second)}}},
 		{Name: "door", Token: 3, Holds: []protocol.Hold{{Holder: "batch", Token: 3, Permits: 2, Since: noon.Add(-time.Hour)}}},

@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func values(t testing.TB, query string) url.Values {
@@ -115,8 +116,8 @@ func description(t *testing.T, s *view.Snapshot) fleet.Description {
 		{Revision: "bbbbbbbbbbbb", Replicas: []string{"web-2"}, Fields: map[string]string{"schedule": "0 3 * * *", "overlap": "forbid"}},
 	}
 	d.Facts = []fleet.Fact{
-		{At: noon.Add(-time.Hour), Kind: fleet.FactTriggered, By: "ann", Tick: noon.Add(-time.Hour + 7*time.Millisecond), Key: "k1"},
-		{At: noon.Add(-24 * time.Hour), Kind: fleet.FactResumed, By: "bob", Pauser: "ann", Why: "the books", From: noon.Add(-26 * time.Hour), To: noon.Add(-24 * time.Hour)},
+		{At: noon.Add(-time.Hour), Kind: wire.FactTriggered, By: "ann", Tick: noon.Add(-time.Hour + 7*time.Millisecond), Key: "k1"},
+		{At: noon.Add(-24 * time.Hour), Kind: wire.FactResumed, By: "bob", Pauser: "ann", Why: "the books", From: noon.Add(-26 * time.Hour), To: noon.Add(-24 * time.Hour)},
 	}
 	return d
 }
@@ -145,12 +146,24 @@ func TestTickShowsEachAttempt(t *testing.T) {
 	s := small(t)
 	e := description(t, s).Outcomes[1]
 	e.Error = "exit code 1\nfirst\nsecond"
+	at := func(seconds int) time.Time { return e.Scheduled.Add(time.Duration(seconds) * time.Second) }
+	e.Runs = []fleet.Run{
+		{Attempt: 1, Replica: "web-0", Token: token(at(30)), Started: at(30), Ended: at(45), End: fleet.RunExpired},
+		{Attempt: 2, Replica: "web-1", Token: token(at(46)), Started: at(46), Ended: at(50), End: fleet.RunRetried, Error: "exit code 7"},
+		{Attempt: 3, Replica: "web-1", Token: token(at(46)), Started: at(51), Ended: at(90), End: "failed", Error: "exit code 1", Renewals: 8, Margin: 9 * time.Second},
+	}
 	x := fleet.Explanation{Job: "nightly-report", Tick: e.Scheduled, ID: e.ID, Verdict: "failed", Text: "It failed.", Entry: &e}
 	p := view.Tick(s, x, query(t, func(v url.Values) (view.TickQuery, error) { return view.ParseTickQuery("nightly-report", "", v) }, ""), noon)
 	golden(t, "tick.txt", text(t, p))
-	require.Len(t, p.Attempts, 2)
-	require.Equal(t, "expired", p.Attempts[0].End)
-	require.Equal(t, 1, p.Attempts[1].Retries, "runs 2 and 3 are of the second holder")
+	require.Len(t, p.Attempts, 3)
+	require.Equal(t, "web-1", p.Attempts[0].NextBy)
+	require.Empty(t, p.Attempts[1].NextBy, "it was retried by the same holder")
+	require.Equal(t, 9*time.Second, p.Attempts[2].Margin.Duration())
+
+	e.Runs = e.Runs[2:]
+	require.Equal(t, 2, view.Tick(s, x, view.TickQuery{}, noon).Attempts[0].Retries, "of which nothing is kept")
+	e.Runs = nil
+	require.Equal(t, "exit code 1", view.Tick(s, x, view.TickQuery{}, noon).Attempts[0].Error)
 	require.Equal(t, []string{"first", "second"}, p.Output)
 	require.Equal(t, e.Scheduled.Add(-24*time.Hour), p.Earlier.Time)
 	require.Equal(t, e.Scheduled.Add(24*time.Hour), p.Later.Time)
@@ -165,7 +178,7 @@ func TestWhyShowsWhoMayStillRunIt(t *testing.T) {
 		fleet.Replica{ID: "web-6", Clock: "stepped", Jobs: map[string]string{"nightly-report": "r"}, JobCount: 1},
 	)
 	tick := time.Date(2026, 10, 31, 1, 0, 0, 0, time.UTC)
-	p := view.Why(s, fleet.Explanation{Job: "nightly-report", Tick: tick, Verdict: fleet.Future, Text: "Its time has not come."}, view.TickQuery{Job: "nightly-report"}, noon)
+	p := view.Why(s, fleet.Explanation{Job: "nightly-report", Tick: tick, Verdict: wire.Future, Text: "Its time has not come."}, view.TickQuery{Job: "nightly-report"}, noon)
 	var got []view.Answer
 	for _, a := range p.Asked {
 		got = append(got, a.Answer)
@@ -179,8 +192,8 @@ func TestWhySaysWhoAskedForATriggeredTick(t *testing.T) {
 	tick := noon.Add(7 * time.Millisecond)
 	e := run("sync-orders", tick, time.Second, "succeeded")
 	x := fleet.Explanation{Job: "sync-orders", Tick: tick, Verdict: "succeeded", Entry: &e, Policy: "", Facts: []fleet.Fact{
-		{At: tick.Add(time.Second), Kind: fleet.FactTriggered, By: "bob", Tick: tick},
-		{At: tick, Kind: fleet.FactTriggered, By: "ann", Tick: tick},
+		{At: tick.Add(time.Second), Kind: wire.FactTriggered, By: "bob", Tick: tick},
+		{At: tick, Kind: wire.FactTriggered, By: "ann", Tick: tick},
 	}}
 	p := view.Why(small(t), x, view.TickQuery{Job: "sync-orders"}, noon)
 	golden(t, "why.txt", text(t, p))

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -24,10 +26,10 @@ func actFlags(cmd *cobra.Command, act *fleet.Act) {
 // act completes what the flags say.
 func (c *cli) act(act fleet.Act) (fleet.Act, error) {
 	by, err := c.by(act.By)
-	if len(act.Reason) > fleet.MaxReason {
-		err = errors.Join(err, fmt.Errorf("--reason: has %d bytes, must have at most %d", len(act.Reason), fleet.MaxReason))
+	if len(act.Reason) > protocol.MaxReason {
+		err = errors.Join(err, fmt.Errorf("--reason: has %d bytes, must have at most %d", len(act.Reason), protocol.MaxReason))
 	}
-	return fleet.Act{By: by, Reason: act.Reason, Via: fleet.ViaCLI}, err
+	return fleet.Act{By: by, Reason: act.Reason, Via: wire.ViaCLI}, err
 }
 
 // quoted is a reason that follows other words; empty for none.

@@ -46,8 +46,8 @@ type asker interface {
 	Serving(ctx context.Context, job string) (serving []fleet.Replica, unserved bool, err error)
 	Await(ctx context.Context, job string, tick time.Time) (fleet.Entry, error)
 
-	Pause(ctx context.Context, job string, act fleet.Act) (fleet.Paused, error)
-	Resume(ctx context.Context, job string, act fleet.Act) (*protocol.Pause, error)
+	Pause(ctx context.Context, job string, act fleet.Act) (fleet.Pause, error)
+	Resume(ctx context.Context, job string, act fleet.Act) (*fleet.Pause, error)
 	Trigger(ctx context.Context, job string, o fleet.TriggerOptions) (fleet.Triggered, error)
 	Cancel(ctx context.Context, job string, tick time.Time, act fleet.Act) (fleet.Cancelled, error)
 }

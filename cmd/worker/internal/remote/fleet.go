@@ -89,8 +89,8 @@ func (c *Client) Why(ctx context.Context, name string, _ *jobs.Job, tick time.Ti
 
 // pauseResult is the answer to a pause and a resume.
 type pauseResult struct {
-	Changed bool             `json:"changed"`
-	Pause   *fleet.PauseView `json:"pause"`
+	Changed bool         `json:"changed"`
+	Pause   *fleet.Pause `json:"pause"`
 }
 
 type reason struct {
@@ -98,22 +98,23 @@ type reason struct {
 }
 
 // Pause pauses a job under the name of the token, whatever the act says.
-func (c *Client) Pause(ctx context.Context, job string, act fleet.Act) (p fleet.Paused, err error) {
+func (c *Client) Pause(ctx context.Context, job string, act fleet.Act) (p fleet.Pause, err error) {
 	var r pauseResult
 	err = c.post(ctx, of(job, "pause"), reason{act.Reason}, &r)
-	if p.Before = !r.Changed; r.Pause != nil {
-		p.Pause = r.Pause.Pause
+	if r.Pause != nil {
+		p = *r.Pause
 	}
+	p.Before = !r.Changed
 	return p, err
 }
 
 // Resume ends a pause.
-func (c *Client) Resume(ctx context.Context, job string, act fleet.Act) (*protocol.Pause, error) {
+func (c *Client) Resume(ctx context.Context, job string, act fleet.Act) (*fleet.Pause, error) {
 	var r pauseResult
 	if err := c.post(ctx, of(job, "resume"), reason{act.Reason}, &r); err != nil || r.Pause == nil {
 		return nil, err
 	}
-	return &r.Pause.Pause, nil
+	return r.Pause, nil
 }
 
 // Trigger runs a job once. One that is refused is a [*Problem].
