@@ -81,7 +81,7 @@ func (f *Fleet) Open(ctx context.Context, job string) ([]Entry, error) {
 func (r *reasoner) cancelled(e Entry) string {
 	by := "It was cancelled"
 	if e.CancelledBy != "" {
-		by += " by " + e.CancelledBy
+		by += " by " + e.CancelledBy + quotedBare(e.CancelReason)
 	}
 	switch {
 	case e.Token == 0:
@@ -102,5 +102,5 @@ func cancelling(e Entry) string {
 	if e.CancelledBy == "" {
 		return ""
 	}
-	return fmt.Sprintf(" %s has cancelled it, and the lease is not renewed any more.", e.CancelledBy)
+	return fmt.Sprintf(" %s has cancelled it%s, and the lease is not renewed any more.", e.CancelledBy, quotedBare(e.CancelReason))
 }

@@ -30,9 +30,13 @@ func annotate(list []Entry, facts []Fact) []Entry {
 			continue
 		}
 		e.Holders = holders(facts, e.Scheduled)
+		e.Runs = withHolders(e.Runs, e.Holders)
 		for _, f := range facts {
 			if f.Kind == wire.FactTriggered && f.Tick.Equal(e.Scheduled) { // the oldest is who opened it
-				e.TriggeredBy, e.Key = f.By, f.Key
+				e.TriggeredBy, e.Key, e.TriggerReason = f.By, f.Key, f.Reason
+			}
+			if f.Kind == wire.FactCancelled && f.Tick.Equal(e.Scheduled) && f.By == e.CancelledBy {
+				e.CancelReason = f.Reason
 			}
 		}
 	}
@@ -75,6 +79,7 @@ func (r *reasoner) triggered(e Entry) string {
 			if f.Key != "" {
 				text += " with key " + strconv.Quote(f.Key)
 			}
+			text += quotedBare(f.Reason)
 			asked = append(asked, text)
 		}
 	}

@@ -48,6 +48,9 @@ type entryJSON struct {
 	TriggeredBy string           `json:"triggered_by"`
 	Key         string           `json:"trigger_key"`
 	Holders     []Holder         `json:"former_holders"`
+	Runs        []Run            `json:"runs"`
+	TriggerWhy  string           `json:"trigger_reason"`
+	CancelWhy   string           `json:"cancel_reason"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -55,7 +58,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(entryJSON{
 		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
 		e.Took().Milliseconds(), e.Replica, e.Remaining.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
-		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...),
+		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...), append([]Run{}, e.Runs...), e.TriggerReason, e.CancelReason,
 	})
 }
 
@@ -143,14 +146,17 @@ func (f Fact) MarshalJSON() ([]byte, error) {
 	})
 }
 
+// auditJSON is an AuditLog in JSON.
+type auditJSON struct {
+	Acts   []Fact `json:"acts"`
+	Next   string `json:"next"`
+	Used   int    `json:"used_bytes"`
+	Budget int    `json:"budget_bytes"`
+}
+
 // MarshalJSON implements [json.Marshaler].
 func (a AuditLog) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Acts   []Fact `json:"acts"`
-		Next   string `json:"next"`
-		Used   int    `json:"used_bytes"`
-		Budget int    `json:"budget_bytes"`
-	}{append([]Fact{}, a.Facts...), a.Next, a.Used, a.Budget})
+	return json.Marshal(auditJSON{append([]Fact{}, a.Facts...), a.Next, a.Used, a.Budget})
 }
 
 // holderJSON is a Holder in JSON.
@@ -164,13 +170,28 @@ type holderJSON struct {
 	Next     string `json:"next"`
 }
 
+// runJSON is a Run in JSON.
+type runJSON struct {
+	Attempt  int    `json:"attempt"`
+	Replica  string `json:"replica"`
+	Token    int64  `json:"token"`
+	Started  stamp  `json:"started"`
+	Ended    stamp  `json:"ended"`
+	End      string `json:"end"`
+	Error    string `json:"error"`
+	Renewals int    `json:"renewals"`
+	Margin   int64  `json:"margin_ms"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r Run) MarshalJSON() ([]byte, error) {
+	return json.Marshal(runJSON{r.Attempt, r.Replica, r.Token, stamp(r.Started), stamp(r.Ended), r.End, r.Error, r.Renewals, r.Margin.Milliseconds()})
+}
+
 // MarshalJSON implements [json.Marshaler].
 func (h Holder) MarshalJSON() ([]byte, error) {
 	return json.Marshal(holderJSON{h.Replica, h.Token, h.Attempt, stamp(h.From), stamp(h.To), h.Released, h.Next})
 }
-
-// PauseView is a pause in JSON.
-type PauseView struct{ protocol.Pause }
 
 // pauseJSON is a pause in JSON.
 type pauseJSON struct {
@@ -180,7 +201,7 @@ type pauseJSON struct {
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (p PauseView) MarshalJSON() ([]byte, error) {
+func (p Pause) MarshalJSON() ([]byte, error) {
 	return json.Marshal(pauseJSON{p.By, p.Reason, stamp(p.Since)})
 }
 

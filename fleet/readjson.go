@@ -34,6 +34,7 @@ func (e *Entry) UnmarshalJSON(text []byte) error {
 		Job: r.Job, ID: r.ID, Scheduled: time.Time(r.Scheduled), From: time.Time(r.From), Count: r.Count, Triggered: r.Triggered, State: r.State,
 		Outcome: r.Outcome, Started: time.Time(r.Started), Ended: time.Time(r.Ended), Replica: r.Replica, Remaining: millis(r.Remaining), Token: r.Token,
 		Attempts: r.Attempt, CancelledBy: r.CancelledBy, Reason: r.Reason, Error: r.Error, TriggeredBy: r.TriggeredBy, Key: r.Key, Holders: r.Holders,
+		Runs: r.Runs, TriggerReason: r.TriggerWhy, CancelReason: r.CancelWhy,
 	}
 	return err
 }
@@ -43,6 +44,25 @@ func (h *Holder) UnmarshalJSON(text []byte) error {
 	var r holderJSON
 	err := json.Unmarshal(text, &r)
 	*h = Holder{Replica: r.Replica, Token: r.Token, Attempt: r.Attempt, From: time.Time(r.From), To: time.Time(r.To), Released: r.Released, Next: r.Next}
+	return err
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (x *Run) UnmarshalJSON(text []byte) error {
+	var r runJSON
+	err := json.Unmarshal(text, &r)
+	*x = Run{
+		Attempt: r.Attempt, Replica: r.Replica, Token: r.Token, Started: time.Time(r.Started), Ended: time.Time(r.Ended), End: r.End, Error: r.Error,
+		Renewals: r.Renewals, Margin: millis(r.Margin),
+	}
+	return err
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (a *AuditLog) UnmarshalJSON(text []byte) error {
+	var r auditJSON
+	err := json.Unmarshal(text, &r)
+	*a = AuditLog{Facts: r.Acts, Next: r.Next, Used: r.Used, Budget: r.Budget}
 	return err
 }
 

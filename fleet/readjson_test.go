@@ -19,6 +19,10 @@ func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 		Job: "report", ID: "billing/report/1", Scheduled: at, From: at.Add(-time.Hour), Count: 3, State: fleet.Settled, Outcome: "failed", Started: at, Ended: at.Add(time.Second),
 		Replica: "a", Remaining: 3 * time.Second, Token: 7, Attempts: 2, CancelledBy: "ops", Reason: "timeout", Error: "two\nlines", TriggeredBy: "jo", Key: "k",
 		Holders: []fleet.Holder{{Replica: "b", Token: 6, Attempt: 1, From: at, To: at, Released: true, Next: "a"}},
+		Runs: []fleet.Run{{
+			Attempt: 2, Replica: "a", Token: 7, Started: at, Ended: at.Add(time.Second), End: "failed", Error: "two", Renewals: 3, Margin: time.Second,
+		}},
+		TriggerReason: "to see", CancelReason: "seen",
 	}
 	spec := jobs.Defaults()
 	spec.Name, spec.Schedule, spec.Timezone, spec.Groups, spec.Rate = "report", "@daily", "Europe/Berlin", []string{"eu"}, jobs.Rate{Count: 1, Per: time.Minute}
@@ -33,6 +37,7 @@ func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 		Stopping: true, LastHeartbeat: at, Gone: true, JobCount: 4, Others: map[string]int64{"x": 1},
 	}
 	for name, pair := range map[string][2]any{
+		"audit":       {fleet.AuditLog{Facts: []fleet.Fact{fact}, Next: "7.3", Used: 5, Budget: 9}, new(fleet.AuditLog)},
 		"entry":       {entry, new(fleet.Entry)},
 		"fact":        {fact, new(fleet.Fact)},
 		"status":      {fleet.Status{Namespace: "billing", Now: at, Since: at, Replicas: []fleet.Replica{replica}, Jobs: []fleet.JobStatus{status}}, new(fleet.Status)},

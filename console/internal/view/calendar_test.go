@@ -22,7 +22,7 @@ func calendar(t *testing.T, s *view.Snapshot, of string) string {
 func unfolded(t *testing.T, text string) []string {
 	t.Helper()
 	require.True(t, strings.HasSuffix(text, "\r\n"))
-	for _, line := range strings.Split(strings.TrimSuffix(text, "\r\n"), "\r\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\r\n"), "\r\n") {
 		require.LessOrEqual(t, len(line), 75, line)
 		require.True(t, utf8.ValidString(line), "%q breaks a character", line)
 		require.NotContains(t, line, "\n")

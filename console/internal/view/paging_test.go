@@ -180,7 +180,7 @@ func TestHostileValuesAreFaultsAndNeverPanic(t *testing.T) {
 			}
 			_, err = view.ParseTickQuery(value, value, nil)
 			require.Error(t, err)
-			for _, line := range strings.Split(err.Error(), "\n") {
+			for line := range strings.SplitSeq(err.Error(), "\n") {
 				require.Less(t, len(line), 600)
 			}
 		}

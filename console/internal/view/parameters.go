@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -112,20 +113,7 @@ func (p *parameters) many(name, rule string, valid func(string) bool) (list []st
 }
 
 // names returns the values of a parameter that names groups, replicas or jobs.
-func (p *parameters) names(name string) []string { return p.many(name, jobs.NameRule, jobs.ValidName) }
-
-// choice returns one of the allowed values, of which the first is the default.
-func choice[T ~string](p *parameters, name string, allowed ...T) T {
-	s := T(p.one(name))
-	switch {
-	case s == "":
-		return allowed[0]
-	case slices.Contains(allowed, s):
-		return s
-	}
-	p.fault(name, string(s), "must be one of "+joined(allowed))
-	return allowed[0]
-}
+func (p *parameters) names(name string) []string { return p.many(name, naming.Rule, naming.Valid) }
 
 func joined[T ~string](list []T) string {
 	words := make([]string, len(list))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -98,7 +99,7 @@ func rough(m Millis) string {
 	case d < 2*day:
 		return short(d.Round(time.Second))
 	default:
-		return short(d.Round(time.Hour) / day * day)
+		return strconv.Itoa(int(d.Round(time.Hour)/day)) + "d"
 	}
 }
 

@@ -117,9 +117,9 @@ func why(e fleet.Entry, format func(time.Time) string) string {
 	var parts []string
 	switch {
 	case e.TriggeredBy != "" && e.Key != "":
-		parts = append(parts, fmt.Sprintf("triggered by %s, key %s", e.TriggeredBy, e.Key))
+		parts = append(parts, fmt.Sprintf("triggered by %s, key %s%s", e.TriggeredBy, e.Key, quoted(e.TriggerReason)))
 	case e.TriggeredBy != "":
-		parts = append(parts, "triggered by "+e.TriggeredBy)
+		parts = append(parts, "triggered by "+e.TriggeredBy+quoted(e.TriggerReason))
 	case e.Triggered:
 		parts = append(parts, "triggered")
 	}
@@ -134,7 +134,7 @@ func why(e fleet.Entry, format func(time.Time) string) string {
 		parts = append(parts, wire.Words(e.Reason))
 	}
 	if e.CancelledBy != "" {
-		parts = append(parts, "cancelled by "+e.CancelledBy)
+		parts = append(parts, "cancelled by "+e.CancelledBy+quoted(e.CancelReason))
 	}
 	if e.IsRange() && e.Count != 1 {
 		what := "all undecided ticks"
