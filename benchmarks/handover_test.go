@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -33,80 +34,120 @@ type waiting func(ctx context.Context) (release func() error, err error)
 // commands that costs, waiting and subscriptions included. A worker that has given it back waits again when another has
 // it: to take it again at once, as some would, is no hand-over.
 func BenchmarkHandOver(b *testing.B) {
-	const waiters = 32
 	server := redistest.Start(b)
+	passAround(b, lockers(server.Addr()))
+}
+
+// BenchmarkHandOverOnCluster is the same on a Cluster of three servers, each with a Redis replica. The lock is on one of
+// them, by chance.
+func BenchmarkHandOverOnCluster(b *testing.B) {
+	cluster := redistest.StartCluster(b)
+	client := func(b *testing.B, count *wire) redis.UniversalClient {
+		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), Dialer: count.dial})
+		b.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	passAround(b, map[string]func(b *testing.B, count *wire, name string) waiting{
+		"solotick": solotickLocker(client), "solotick-fair": solotickLocker(client, lock.WithFairness()),
+	})
+}
+
+func passAround(b *testing.B, lockers map[string]func(b *testing.B, count *wire, name string) waiting) {
+	const waiters = 32
 	for _, processes := range []int{1, waiters} {
-		for name, dial := range lockers(server.Addr()) {
+		for _, name := range slices.Sorted(maps.Keys(lockers)) {
 			b.Run(fmt.Sprintf("%s/processes=%d", name, processes), func(b *testing.B) {
-				count := new(wire)
-				lockName := "handover-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-				acquire := make([]waiting, processes)
-				for i := range acquire {
-					acquire[i] = dial(b, count, lockName)
-				}
-				ctx, cancel := context.WithCancel(context.Background())
-				defer cancel()
-				var left atomic.Int64
-				left.Store(int64(b.N))
-				var given atomic.Int64 // when, in nanoseconds; 0 before the first
-				var mu sync.Mutex
-				var took []time.Duration
-				another := make(chan struct{}) // is closed when another has it
-				var working sync.WaitGroup
-				began, before := time.Now(), int64(0)
-				for w := range waiters {
-					working.Go(func() {
-						for {
-							release, err := acquire[w%processes](ctx)
-							if err != nil {
-								if ctx.Err() == nil {
-									b.Error(err)
-								}
-								return
-							}
-							now := time.Since(began)
-							mu.Lock()
-							close(another)
-							another = make(chan struct{})
-							mine := another
-							mu.Unlock()
-							if at := given.Load(); at != 0 {
-								mu.Lock()
-								took = append(took, now-time.Duration(at))
-								mu.Unlock()
-							} else {
-								time.Sleep(500 * time.Millisecond) // until all the others wait
-								before = count.sent.Load()
-							}
-							over := left.Add(-1) <= 0
-							time.Sleep(2 * time.Millisecond) // what it is taken for
-							given.Store(int64(time.Since(began)))
-							if err := release(); err != nil {
-								b.Error(err)
-							}
-							if over {
-								cancel()
-								return
-							}
-							select {
-							case <-mine:
-							case <-ctx.Done():
-							}
-						}
-					})
-				}
-				<-ctx.Done()
-				sent := count.sent.Load() - before
-				working.Wait()
-				if len(took) == 0 {
-					return // the first round of the benchmark, which only tries
-				}
-				slices.Sort(took)
-				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-				b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
-				b.ReportMetric(float64(sent)/float64(len(took)), "commands/hand-over")
-				b.ReportMetric(0, "ns/op")
+				handOver(b, lockers[name], waiters, processes)
 			})
+		}
+	}
+}
+
+func handOver(b *testing.B, dial func(b *testing.B, count *wire, name string) waiting, waiters, processes int) {
+	count := new(wire)
+	lockName := "handover-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	acquire := make([]waiting, processes)
+	for i := range acquire {
+		acquire[i] = dial(b, count, lockName)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var given atomic.Int64 // when, in nanoseconds; 0 before the first
+	var mu sync.Mutex
+	var took []time.Duration
+	another := make(chan struct{}) // is closed when another has it
+	var working sync.WaitGroup
+	began, before := time.Now(), int64(0)
+	for w := range waiters {
+		working.Go(func() {
+			for {
+				release, err := acquire[w%processes](ctx)
+				if err != nil {
+					if ctx.Err() == nil {
+						b.Error(err)
+					}
+					return
+				}
+				now := time.Since(began)
+				mu.Lock()
+				close(another)
+				another = make(chan struct{})
+				mine := another
+				mu.Unlock()
+				if at := given.Load(); at != 0 {
+					mu.Lock()
+					took = append(took, now-time.Duration(at))
+					mu.Unlock()
+				} else {
+					time.Sleep(500 * time.Millisecond) // until all the others wait
+					before = count.sent.Load()
+				}
+				over := left.Add(-1) <= 0
+				time.Sleep(2 * time.Millisecond) // what it is taken for
+				given.Store(int64(time.Since(began)))
+				if err := release(); err != nil {
+					b.Error(err)
+				}
+				if over {
+					cancel()
+					return
+				}
+				select {
+				case <-mine:
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	<-ctx.Done()
+	sent := count.sent.Load() - before
+	working.Wait()
+	if len(took) == 0 {
+		return // the first round of the benchmark, which only tries
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(float64(sent)/float64(len(took)), "commands/hand-over")
+	b.ReportMetric(0, "ns/op")
+}
+
+// solotickLocker makes our mutex on the client that connect makes.
+func solotickLocker(connect func(b *testing.B, count *wire) redis.UniversalClient, opts ...lock.Option) func(b *testing.B, count *wire, name string) waiting {
+	return func(b *testing.B, count *wire, name string) waiting {
+		store, err := redislease.New(connect(b, count), "handover")
+		require.NoError(b, err)
+		locks := lock.New(store)
+		b.Cleanup(func() { locks.Close(); _ = store.Close() })
+		mutex := locks.Mutex(name, opts...)
+		return func(ctx context.Context) (func() error, error) {
+			h, err := mutex.Acquire(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return func() error { return h.Release(context.Background()) }, nil
 		}
 	}
 }
@@ -118,25 +159,10 @@ func lockers(addr string) map[string]func(b *testing.B, count *wire, name string
 		b.Cleanup(func() { _ = c.Close() })
 		return c
 	}
-	solotick := func(opts ...lock.Option) func(b *testing.B, count *wire, name string) waiting {
-		return func(b *testing.B, count *wire, name string) waiting {
-			store, err := redislease.New(client(b, count), "handover")
-			require.NoError(b, err)
-			locks := lock.New(store)
-			b.Cleanup(func() { locks.Close(); _ = store.Close() })
-			mutex := locks.Mutex(name, opts...)
-			return func(ctx context.Context) (func() error, error) {
-				h, err := mutex.Acquire(ctx)
-				if err != nil {
-					return nil, err
-				}
-				return func() error { return h.Release(context.Background()) }, nil
-			}
-		}
-	}
+	universal := func(b *testing.B, count *wire) redis.UniversalClient { return client(b, count) }
 	return map[string]func(b *testing.B, count *wire, name string) waiting{
-		"solotick":      solotick(),
-		"solotick-fair": solotick(lock.WithFairness()),
+		"solotick":      solotickLocker(universal),
+		"solotick-fair": solotickLocker(universal, lock.WithFairness()),
 		"redislock": func(b *testing.B, count *wire, name string) waiting {
 			locker := redislock.New(client(b, count))
 			return func(ctx context.Context) (func() error, error) {

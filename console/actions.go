@@ -47,10 +47,10 @@ type actionResult struct {
 
 // pauseResult is the answer to a pause and a resume, as the command line prints it.
 type pauseResult struct {
-	Job     string           `json:"job"`
-	Paused  bool             `json:"paused"`
-	Changed bool             `json:"changed"` // false if it was so before
-	Pause   *fleet.PauseView `json:"pause"`   // that is in force or has ended; null when there was none
+	Job     string       `json:"job"`
+	Paused  bool         `json:"paused"`
+	Changed bool         `json:"changed"` // false if it was so before
+	Pause   *fleet.Pause `json:"pause"`   // that is in force or has ended; null when there was none
 }
 
 // do carries out an order on a job.
@@ -59,13 +59,13 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 	switch o.action {
 	case actionPause:
 		p, err := c.fleet.Pause(ctx, job, o.Act)
-		return actionResult{answer: pauseResult{job, true, !p.Before, &fleet.PauseView{Pause: p.Pause}}, unchanged: p.Before}, err
+		return actionResult{answer: pauseResult{job, true, !p.Before, &p}, unchanged: p.Before}, err
 	case actionResume:
 		p, err := c.fleet.Resume(ctx, job, o.Act)
 		if p == nil {
 			return actionResult{answer: pauseResult{Job: job}, unchanged: true}, err
 		}
-		return actionResult{answer: pauseResult{Job: job, Changed: true, Pause: &fleet.PauseView{Pause: *p}}}, err
+		return actionResult{answer: pauseResult{Job: job, Changed: true, Pause: p}}, err
 	case actionTrigger:
 		t, err := c.fleet.Trigger(ctx, job, fleet.TriggerOptions{By: o.By, Reason: o.Reason, Via: o.Via, Key: o.key, Window: o.window})
 		if err == nil && !t.Accepted() {

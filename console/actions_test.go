@@ -65,17 +65,20 @@ func TestFormAsksBeforeItActs(t *testing.T) {
 func TestBulkChangesOnlyWhatItShowed(t *testing.T) {
 	s := newSite(t, withTokens())
 	cookie := withCookie(login(t, s, operateSecret))
-	_, page, _ := strings.Cut(text(t, s.get("/actions/pause?q=e&state=failing,idle", cookie)), "<main")
+	running := s.store.claim(t, "report")
+	_, page, _ := strings.Cut(text(t, s.get("/actions/pause?q=e&state=running,waiting", cookie)), "<main")
 	form := url.Values{"reason": {"all of them"}}
 	for _, field := range regexp.MustCompile(`type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		form.Add(field[1], field[2])
 	}
 	require.Len(t, form, 4, page)
-	s.store.claim(t, "report") // it is not idle any more
+	require.NoError(t, s.store.Settle(t.Context(), running, "succeeded"))
 	time.Sleep(1100 * time.Millisecond)
 	r := s.do(request(http.MethodPost, "/actions/pause", form.Encode(), asForm, cookie))
 	require.Equal(t, http.StatusConflict, r.StatusCode, text(t, r))
 	require.Nil(t, s.decode(s.get("/api/v1/jobs/report/description", cookie))["paused"])
+
+	require.Equal(t, http.StatusNotFound, s.get("/actions/pause?q=e&state=running", cookie).StatusCode, "nothing is chosen")
 
 	bulk := s.decode(s.post("/api/v1/actions/pause", `{"jobs": ["report", "sync", "report", "unknown"], "reason": "all"}`))
 	require.InDelta(t, 1, bulk["failed"], 0)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // auditReads bounds how many pages of the log one request looks through for acts that its filter chooses. Where they do not
@@ -31,7 +32,7 @@ func (q *request) audit() (any, error) {
 func (c *Console) acts(ctx context.Context, query view.AuditQuery) (rows []view.AuditRow, log fleet.AuditLog, err error) {
 	rows, log.Next = []view.AuditRow{}, query.After
 	for range auditReads {
-		if log, err = c.fleet.Audit(ctx, log.Next, min(query.Limit-len(rows), fleet.MaxAuditPage)); err != nil {
+		if log, err = c.fleet.Audit(ctx, log.Next, min(query.Limit-len(rows), protocol.MaxAuditPage)); err != nil {
 			return nil, log, err
 		}
 		for _, f := range log.Facts {

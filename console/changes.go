@@ -110,7 +110,7 @@ func sameJob(a, b *fleet.JobStatus) bool {
 	return samePause(a.Paused, b.Paused) && sameEntry(a.Last, b.Last)
 }
 
-func samePause(a, b *protocol.Pause) bool {
+func samePause(a, b *fleet.Pause) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/jobs"
 )
 
 // maxShown is how many names a confirmation shows.
@@ -69,6 +69,9 @@ func (a actionRoute) confirmAll(q *request) (any, error) {
 		return nil, err
 	}
 	names := view.Matching(s.Snapshot, filter)
+	if len(names) == 0 {
+		return nil, notFound("the filter chooses no job")
+	}
 	shown := a.confirmation(s, names, time.Time{})
 	for name, list := range filter.Values() {
 		for _, value := range list {
@@ -221,8 +224,8 @@ func (a actionRoute) callAll(q *request) (any, error) {
 	}
 	var faults []fault
 	for i, name := range names {
-		if !jobs.ValidName(name) {
-			faults = append(faults, fault{fmt.Sprintf("jobs[%d]", i), shortened(name), jobs.NameRule})
+		if !naming.Valid(name) {
+			faults = append(faults, fault{fmt.Sprintf("jobs[%d]", i), shortened(name), naming.Rule})
 		}
 	}
 	if faults != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/solotick/solotick/console"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
@@ -196,3 +199,22 @@ func (s *faultyStore) remove(t require.TestingT, job string) {
 }
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
+
+// fill gives the store something of everything: runs, outcomes, a pause, a replica, and one that is gone.
+func (s *faultyStore) fill(t require.TestingT) {
+	ctx := context.Background()
+	s.settle(t, "report", "failed")
+	s.claim(t, "report")
+	f, err := fleet.New(s)
+	require.NoError(t, err)
+	_, err = f.Pause(ctx, "sync", fleet.Act{By: "ops", Reason: "a test"})
+	require.NoError(t, err)
+	now, _, err := s.Store.Time(ctx)
+	require.NoError(t, err)
+	for i, id := range []string{"worker-1", "worker-2"} {
+		replica := heartbeat.Replica{
+			ID: id, Groups: []string{"eu"}, Started: now, Version: "v1", TTL: 10 * time.Second, Jobs: map[string]string{"report": strings.Repeat("0", 11) + strconv.Itoa(i)},
+		}
+		require.NoError(t, s.SendHeartbeat(ctx, id, replica.Encode(), time.Minute))
+	}
+}

@@ -17,8 +17,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // actionRoute is an action on jobs, with the fields that its form and its JSON have.
@@ -72,9 +73,9 @@ func checkFields(v url.Values, known []string) *problem {
 
 // act says who acts, why, and via what.
 func (q *request) act(v url.Values) fleet.Act {
-	act := fleet.Act{By: q.caller.by(), Reason: oneLine(v.Get("reason")), Via: fleet.ViaConsole}
+	act := fleet.Act{By: q.caller.by(), Reason: oneLine(v.Get("reason")), Via: wire.ViaConsole}
 	if q.api {
-		act.Via = fleet.ViaAPI
+		act.Via = wire.ViaAPI
 	}
 	return act
 }
@@ -86,8 +87,8 @@ func (a actionRoute) order(q *request, v url.Values) (order, *problem) {
 	if rule := reasonRule(o.Reason); rule != "" {
 		faults = append(faults, fault{"reason", shortened(o.Reason), rule})
 	}
-	if o.key != "" && !jobs.ValidName(o.key) {
-		faults = append(faults, fault{"key", shortened(o.key), jobs.NameRule})
+	if o.key != "" && !naming.Valid(o.key) {
+		faults = append(faults, fault{"key", shortened(o.key), naming.Rule})
 	}
 	if text := v.Get("window_ms"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)

@@ -97,7 +97,11 @@ func (q *request) load() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.Load(s.Snapshot, nil, query, s.now()), nil
+	histories, err := q.c.historiesOf(q.r.Context(), view.LoadJobs(s.Snapshot, query))
+	if err != nil {
+		return nil, err
+	}
+	return view.Load(s.Snapshot, histories, query, s.now()), nil
 }
 
 func (q *request) job() (any, error) {

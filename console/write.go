@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -47,12 +48,30 @@ func (q *request) write(status int, shown any) *problem {
 	return nil
 }
 
+// send answers with a body, compressed where that is worth it and the client takes it. No page has a secret that somebody could
+// guess by the length of what is sent.
 func (q *request) send(status int, contentType string, body []byte) {
 	q.w.Header().Set("Content-Type", contentType)
+	q.w.Header().Add("Vary", "Accept-Encoding")
+	if len(body) >= minCompressed && page.AcceptsGzip(q.r.Header.Get("Accept-Encoding")) {
+		q.w.Header().Set("Content-Encoding", "gzip")
+		body = compressed(body)
+	}
 	q.w.WriteHeader(status)
 	if q.r.Method != http.MethodHead {
 		_, _ = q.w.Write(body) // the client may be gone
 	}
+}
+
+// minCompressed is from how many bytes on a body is compressed.
+const minCompressed = 2 << 10
+
+func compressed(body []byte) []byte {
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	_, _ = z.Write(body) // to memory: it cannot fail
+	_ = z.Close()
+	return b.Bytes()
 }
 
 // context is what a page needs besides what it shows.

@@ -6,25 +6,15 @@ import (
 	"fmt"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // Act says who does something to the fleet, and why: it is kept in the journal of the job and in the audit log.
 type Act struct {
 	By     string // required; matches the pattern of a name
-	Reason string // for people; of more than [MaxReason] bytes the rest is cut
-	Via    string // by what it was asked for: one of the values below, or another name; empty is [ViaGo]
+	Reason string // for people; of more than 1024 bytes the rest is cut
+	Via    string // by what it was asked for: go, a program that calls this package, and the default; cli, api or console; or another name
 }
-
-// What an act was asked for by.
-const (
-	ViaGo      = "go" // a program that calls this package
-	ViaCLI     = "cli"
-	ViaAPI     = "api"
-	ViaConsole = "console"
-)
-
-// MaxReason is the greatest length of an act's reason, in bytes.
-const MaxReason = protocol.MaxReason
 
 // check returns every fault of an act, joined.
 func (a Act) check() error {
@@ -43,6 +33,6 @@ func (a Act) checkVia() error {
 }
 
 // fact is the fact of an act.
-func (a Act) fact(kind FactKind) Fact {
-	return Fact{Kind: kind, By: a.By, Reason: protocol.Cut(a.Reason, MaxReason), Via: cmp.Or(a.Via, ViaGo)}
+func (a Act) fact(kind string) Fact {
+	return Fact{Kind: kind, By: a.By, Reason: protocol.Cut(a.Reason, protocol.MaxReason), Via: cmp.Or(a.Via, wire.ViaGo)}
 }

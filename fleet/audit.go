@@ -17,19 +17,11 @@ type AuditLog struct {
 	Budget int    // bytes that it may take: then the oldest acts are removed
 }
 
-// The limits of [Fleet.Audit], in acts, and of [Fleet.SetAuditBudget], in bytes.
-const (
-	MaxAuditPage       = protocol.MaxAuditPage
-	MinAuditBudget     = protocol.MinAuditBudget
-	DefaultAuditBudget = protocol.DefaultAuditBudget
-	MaxAuditBudget     = protocol.MaxAuditBudget
-)
-
 // ErrCursor is matched by the error of [Fleet.Audit] for a cursor that it has not returned.
 var ErrCursor = protocol.ErrCursor
 
 // Audit returns n acts of people, newest first, whatever they were asked for by, and whether or not their jobs and locks are
-// still there: n from 1 to [MaxAuditPage]. The cursor is empty at first, and then the Next of the page before; acts that come
+// still there: n from 1 to 1000. The cursor is empty at first, and then the Next of the page before; acts that come
 // meanwhile do not move older ones to other pages. It matches [errors.ErrUnsupported] where the store keeps no audit log.
 func (f *Fleet) Audit(ctx context.Context, cursor string, n int) (AuditLog, error) {
 	log, err := ability[protocol.AuditLog](f.store, "keep an audit log", "protocol.AuditLog")
@@ -44,7 +36,7 @@ func (f *Fleet) Audit(ctx context.Context, cursor string, n int) (AuditLog, erro
 }
 
 // SetAuditBudget sets how many bytes the audit log may take in the store, for the whole fleet and lasting: from
-// [MinAuditBudget] to [MaxAuditBudget]. An act takes 200 to 300 bytes, and its reason. When the budget gets smaller the oldest
+// 128 KiB to 64 MiB, 4 MiB unless it was set. An act takes 200 to 300 bytes, and its reason. When the budget gets smaller the oldest
 // acts are removed at once.
 func (f *Fleet) SetAuditBudget(ctx context.Context, bytes int) error {
 	log, err := ability[protocol.AuditLog](f.store, "keep an audit log", "protocol.AuditLog")

@@ -11,13 +11,14 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease/memlease"
 )
 
 // acts returns what the audit log says, newest first.
 func (w world) acts() (list []string) {
 	w.Helper()
-	log, err := w.fleet.Audit(w.Context(), "", fleet.MaxAuditPage)
+	log, err := w.fleet.Audit(w.Context(), "", protocol.MaxAuditPage)
 	require.NoError(w, err)
 	require.Empty(w, log.Next)
 	for _, f := range log.Facts {
@@ -30,11 +31,11 @@ func TestAuditHasEveryActNewestFirst(t *testing.T) {
 	inWorld(t, func(w world) {
 		ctx := w.Context()
 		w.contended("report")
-		_, err := w.fleet.Pause(ctx, "report", fleet.Act{By: "ann", Reason: "the database moves", Via: fleet.ViaCLI})
+		_, err := w.fleet.Pause(ctx, "report", fleet.Act{By: "ann", Reason: "the database moves", Via: wire.ViaCLI})
 		require.NoError(w, err)
-		_, err = w.fleet.Resume(ctx, "report", fleet.Act{By: "bob", Reason: "it has moved", Via: fleet.ViaConsole})
+		_, err = w.fleet.Resume(ctx, "report", fleet.Act{By: "bob", Reason: "it has moved", Via: wire.ViaConsole})
 		require.NoError(w, err)
-		triggered, err := w.fleet.Trigger(ctx, "report", fleet.TriggerOptions{By: "ann", Reason: "to see", Via: fleet.ViaAPI})
+		triggered, err := w.fleet.Trigger(ctx, "report", fleet.TriggerOptions{By: "ann", Reason: "to see", Via: wire.ViaAPI})
 		require.NoError(w, err)
 		_, err = w.fleet.Cancel(ctx, "report", triggered.Tick, fleet.Act{By: "bob", Reason: "seen"})
 		require.NoError(w, err)
@@ -58,11 +59,11 @@ func TestAuditHasEveryActNewestFirst(t *testing.T) {
 		log, err := w.fleet.Audit(ctx, "", 2)
 		require.NoError(w, err)
 		require.Equal(w, "r1", log.Facts[1].Replica, "who held the lock")
-		require.Equal(w, fleet.DefaultAuditBudget, log.Budget)
+		require.Equal(w, protocol.DefaultAuditBudget, log.Budget)
 		require.Positive(w, log.Used)
 		next, err := w.fleet.Audit(ctx, log.Next, 1)
 		require.NoError(w, err)
-		require.Equal(w, fleet.FactCancelled, next.Facts[0].Kind)
+		require.Equal(w, wire.FactCancelled, next.Facts[0].Kind)
 	})
 }
 
@@ -164,7 +165,7 @@ func TestLostRepliesAreAuditedOnce(t *testing.T) {
 func TestReasonsAreBounded(t *testing.T) {
 	inWorld(t, func(w world) {
 		w.contended("report")
-		long := string(make([]byte, 10*fleet.MaxReason))
+		long := string(make([]byte, 10*protocol.MaxReason))
 		for range 3 {
 			_, err := w.fleet.Pause(w.Context(), "report", fleet.Act{By: "ann", Reason: long})
 			require.NoError(w, err)
@@ -177,7 +178,7 @@ func TestReasonsAreBounded(t *testing.T) {
 		require.Len(w, log.Facts, 6)
 		require.Less(w, log.Used, 6*(protocol.MaxNoteText+200))
 		for _, f := range log.Facts {
-			require.LessOrEqual(w, len(f.Reason), fleet.MaxReason)
+			require.LessOrEqual(w, len(f.Reason), protocol.MaxReason)
 		}
 	})
 }

@@ -56,7 +56,7 @@ func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act)
 		return Cancelled{}, err
 	}
 	if a.By == act.By && a.Status != protocol.CancelNotOpen { // not of one that another has cancelled before
-		fact := act.fact(FactCancelled)
+		fact := act.fact(wire.FactCancelled)
 		fact.Tick = tick
 		f.note(ctx, job, fact)
 	}
@@ -81,7 +81,7 @@ func (f *Fleet) Open(ctx context.Context, job string) ([]Entry, error) {
 func (r *reasoner) cancelled(e Entry) string {
 	by := "It was cancelled"
 	if e.CancelledBy != "" {
-		by += " by " + e.CancelledBy
+		by += " by " + e.CancelledBy + quotedBare(e.CancelReason)
 	}
 	switch {
 	case e.Token == 0:
@@ -102,5 +102,5 @@ func cancelling(e Entry) string {
 	if e.CancelledBy == "" {
 		return ""
 	}
-	return fmt.Sprintf(" %s has cancelled it, and the lease is not renewed any more.", e.CancelledBy)
+	return fmt.Sprintf(" %s has cancelled it%s, and the lease is not renewed any more.", e.CancelledBy, quotedBare(e.CancelReason))
 }

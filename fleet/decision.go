@@ -12,24 +12,24 @@ import (
 // tick that ran, and of one that is not known any more.
 func (r *reasoner) decision(e Explanation) (policy, remedy string) {
 	switch e.Verdict {
-	case NotScheduled:
+	case wire.NotScheduled:
 		if r.Job != nil && r.Job.Spec().Leader {
 			return "", ""
 		}
 		return r.named("schedule", func(jobs.Spec) any { return r.Job.Schedule() }), "A schedule that has it; to run the job now, trigger it."
-	case Future, NoTick, NotKept:
+	case wire.Future, wire.NoTick, wire.NotKept:
 		return "", ""
-	case Undecided, Verdict(Waiting), Verdict(Free):
+	case wire.Undecided, string(Waiting), string(Free):
 		return r.pending(e.Verdict)
-	case Verdict(protocol.OutcomeSkipped):
+	case string(protocol.OutcomeSkipped):
 		return r.skipDecision(*e.Entry)
-	case Verdict(protocol.OutcomeReplaced):
+	case string(protocol.OutcomeReplaced):
 		return r.named("overlap", func(jobs.Spec) any { return jobs.Replace }), "A run that ends before the next tick, or overlap: queue."
-	case Verdict(protocol.OutcomeCancelled):
+	case string(protocol.OutcomeCancelled):
 		return "", "Nobody cancels it; to run the job now, trigger it."
-	case Verdict(wire.Missed):
+	case string(wire.Missed):
 		return r.missDecision(*e.Entry)
-	case Verdict(protocol.OutcomeLost):
+	case string(protocol.OutcomeLost):
 		return r.lostDecision(*e.Entry)
 	}
 	return "", ""
@@ -44,10 +44,10 @@ func (r *reasoner) named(key string, of func(jobs.Spec) any) string {
 }
 
 // pending is of a tick that may run yet.
-func (r *reasoner) pending(verdict Verdict) (policy, remedy string) {
+func (r *reasoner) pending(verdict string) (policy, remedy string) {
 	serving, unserved, _ := serviceOf(r.Replicas).Of(r.Record.Name)
 	switch {
-	case verdict == Undecided && r.Record.Paused != nil:
+	case verdict == wire.Undecided && r.Record.Paused != nil:
 		return "pause", "Resume the job."
 	case unserved:
 		return r.named("groups", func(s jobs.Spec) any { return s.Groups }), "A live replica that serves the job."

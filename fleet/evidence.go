@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // Holder is a replica that held a tick before another took it over.
@@ -28,9 +30,13 @@ func annotate(list []Entry, facts []Fact) []Entry {
 			continue
 		}
 		e.Holders = holders(facts, e.Scheduled)
+		e.Runs = withHolders(e.Runs, e.Holders)
 		for _, f := range facts {
-			if f.Kind == FactTriggered && f.Tick.Equal(e.Scheduled) { // the oldest is who opened it
-				e.TriggeredBy, e.Key = f.By, f.Key
+			if f.Kind == wire.FactTriggered && f.Tick.Equal(e.Scheduled) { // the oldest is who opened it
+				e.TriggeredBy, e.Key, e.TriggerReason = f.By, f.Key, f.Reason
+			}
+			if f.Kind == wire.FactCancelled && f.Tick.Equal(e.Scheduled) && f.By == e.CancelledBy {
+				e.CancelReason = f.Reason
 			}
 		}
 	}
@@ -40,7 +46,7 @@ func annotate(list []Entry, facts []Fact) []Entry {
 // holders returns who held a tick before its last holder, first to last. The zero tick is that of a leader task.
 func holders(facts []Fact, tick time.Time) (list []Holder) {
 	for _, f := range facts {
-		if f.Kind == FactTakeover && f.Tick.Equal(tick) {
+		if f.Kind == wire.FactTakeover && f.Tick.Equal(tick) {
 			list = append(list, Holder{
 				Replica: f.Replica, Token: f.Token, Attempt: f.Attempt, From: f.From, To: f.To, Released: f.Released, Next: f.By,
 			})
@@ -68,11 +74,12 @@ func crashedLeaders(namespace, job string, facts []Fact) (list []Entry) {
 func (r *reasoner) triggered(e Entry) string {
 	var asked []string
 	for _, f := range slices.Backward(r.Facts) {
-		if f.Kind == FactTriggered && f.Tick.Equal(e.Scheduled) {
+		if f.Kind == wire.FactTriggered && f.Tick.Equal(e.Scheduled) {
 			text := fmt.Sprintf("by %s at %s", f.By, r.when(f.At))
 			if f.Key != "" {
 				text += " with key " + strconv.Quote(f.Key)
 			}
+			text += quotedBare(f.Reason)
 			asked = append(asked, text)
 		}
 	}
@@ -131,13 +138,13 @@ func (r *reasoner) pauseAt(at time.Time) (paused *Fact, by string, until time.Ti
 	for i, f := range r.Facts { // newest first
 		switch {
 		case f.From.After(at):
-		case f.Kind == FactResumed && (f.To.IsZero() || !f.To.Before(at)):
+		case f.Kind == wire.FactResumed && (f.To.IsZero() || !f.To.Before(at)):
 			p := f
 			p.By = f.Pauser
 			return &p, f.By, f.To
-		case f.Kind == FactResumed: // the newest pause before was over
+		case f.Kind == wire.FactResumed: // the newest pause before was over
 			return nil, "", time.Time{}
-		case f.Kind == FactPaused:
+		case f.Kind == wire.FactPaused:
 			return &r.Facts[i], "", time.Time{}
 		}
 	}
@@ -166,7 +173,7 @@ func (r *reasoner) hindered(found time.Time) (text string, explains bool) {
 		end = found
 	}
 	var gaps []gap
-	for _, kind := range []FactKind{FactAway, FactHeld} {
+	for _, kind := range []string{wire.FactAway, wire.FactHeld} {
 		if g, ok := r.allNoted(kind, r.tick, end); ok {
 			gaps = append(gaps, g)
 		}
@@ -190,7 +197,7 @@ func (r *reasoner) hindered(found time.Time) (text string, explains bool) {
 }
 
 // allNoted returns when none of the replicas that then lived could claim, for the same cause: FactAway or FactHeld.
-func (r *reasoner) allNoted(kind FactKind, from, to time.Time) (g gap, ok bool) {
+func (r *reasoner) allNoted(kind string, from, to time.Time) (g gap, ok bool) {
 	witnesses := map[string]bool{}
 	living := 1
 	var step time.Duration
@@ -218,7 +225,7 @@ func (r *reasoner) allNoted(kind FactKind, from, to time.Time) (g gap, ok bool) 
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if kind == FactHeld {
+	if kind == wire.FactHeld {
 		g.text = fmt.Sprintf("nothing was claimed from %s to %s, since %s, as %s noted", r.when(g.from), r.when(g.to), doubt(step), these(names))
 	} else {
 		g.text = fmt.Sprintf("Redis did not answer from %s to %s, as %s noted", r.when(g.from), r.when(g.to), these(names))
@@ -250,7 +257,7 @@ func (r *reasoner) nobody(from, to time.Time) (g gap, ok bool) {
 		groups = slices.Compact(groups)
 	}
 	for _, f := range r.FleetFacts {
-		if f.Kind != FactAbsent || f.To.Before(from) || f.From.After(to) || len(f.Groups) > 0 && !slices.Equal(f.Groups, groups) {
+		if f.Kind != wire.FactAbsent || f.To.Before(from) || f.From.After(to) || len(f.Groups) > 0 && !slices.Equal(f.Groups, groups) {
 			continue
 		}
 		if ok && len(f.Groups) > 0 {
@@ -281,11 +288,11 @@ func (r *reasoner) partly(found time.Time) (text string) {
 			continue
 		}
 		switch f.Kind {
-		case FactAway:
+		case wire.FactAway:
 			text += fmt.Sprintf(" %s noted that Redis did not answer it from %s to %s.", f.By, r.when(f.From), r.when(f.To))
-		case FactHeld:
+		case wire.FactHeld:
 			text += fmt.Sprintf(" %s noted that it claimed nothing from %s to %s, since %s.", f.By, r.when(f.From), r.when(f.To), doubt(f.Step))
-		case FactTriggered, FactPaused, FactResumed, FactTakeover, FactEdited, FactCancelled, FactReleased, FactRepaired, FactForgotten, FactAbsent:
+		case wire.FactTriggered, wire.FactPaused, wire.FactResumed, wire.FactTakeover, wire.FactEdited, wire.FactCancelled, wire.FactReleased, wire.FactRepaired, wire.FactForgotten, wire.FactAbsent:
 		}
 	}
 	return text
@@ -294,7 +301,7 @@ func (r *reasoner) partly(found time.Time) (text string) {
 // edit says which edit a tick came before.
 func (r *reasoner) edit(e Entry) string {
 	for _, f := range slices.Backward(r.Facts) { // oldest first: the first edit after the tick
-		if f.Kind != FactEdited || !f.From.After(r.tick) || f.From.After(e.Ended.Add(tolerance)) {
+		if f.Kind != wire.FactEdited || !f.From.After(r.tick) || f.From.After(e.Ended.Add(tolerance)) {
 			continue
 		}
 		text := fmt.Sprintf("the schedule was changed at %s, when %s was the first to bring %s", r.when(f.From), f.By, f.Schedule)

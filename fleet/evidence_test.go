@@ -10,23 +10,24 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
 )
 
 // away is the fact that Redis did not answer a replica.
 func (s story) away(by, from, to string, living int) fleet.Fact {
-	return fleet.Fact{Kind: fleet.FactAway, At: s.at(to), By: by, From: s.at(from), To: s.at(to), Living: living}
+	return fleet.Fact{Kind: wire.FactAway, At: s.at(to), By: by, From: s.at(from), To: s.at(to), Living: living}
 }
 
 // held is the fact that one of two replicas claimed nothing.
 func (s story) held(by, from, to string, step time.Duration) fleet.Fact {
-	return fleet.Fact{Kind: fleet.FactHeld, At: s.at(to), By: by, From: s.at(from), To: s.at(to), Living: 2, Step: step}
+	return fleet.Fact{Kind: wire.FactHeld, At: s.at(to), By: by, From: s.at(from), To: s.at(to), Living: 2, Step: step}
 }
 
 // absent is the fact that no replica was alive, recorded by the next that came.
 func (s story) absent(last, from, by, to string, groups ...string) fleet.Fact {
-	return fleet.Fact{Kind: fleet.FactAbsent, At: s.at(to), By: by, Replica: last, From: s.at(from), To: s.at(to), Groups: groups}
+	return fleet.Fact{Kind: wire.FactAbsent, At: s.at(to), By: by, Replica: last, From: s.at(from), To: s.at(to), Groups: groups}
 }
 
 // TestWhyNamesOnlyRecordedCauses: an unknown cause is called unknown.
@@ -96,8 +97,8 @@ func TestWhyNamesOnlyRecordedCauses(t *testing.T) {
 		"edited": {
 			settled: edited,
 			facts: []fleet.Fact{
-				{Kind: fleet.FactEdited, By: "r2", From: s.at("12:00:25"), Schedule: "0 * * * * UTC", Before: "5 * * * * UTC"},
-				{Kind: fleet.FactEdited, By: "r3", From: s.at("11:00:25"), Schedule: "5 * * * * UTC"},
+				{Kind: wire.FactEdited, By: "r2", From: s.at("12:00:25"), Schedule: "0 * * * * UTC", Before: "5 * * * * UTC"},
+				{Kind: wire.FactEdited, By: "r3", From: s.at("11:00:25"), Schedule: "5 * * * * UTC"},
 			},
 			fleet: []fleet.Fact{s.absent("r2", "11:59:55", "r1", "12:00:20")},
 			text: "It was missed because the schedule was changed at 12:00:25, when r2 was the first to bring 0 * * * * UTC in place of 5 * * * * UTC: " +
@@ -120,7 +121,7 @@ func TestWhyNamesOnlyRecordedCauses(t *testing.T) {
 			}
 			q.Record.Name, q.Record.Watermark, q.Record.Settled = "report", s.ms("12:00:00"), []protocol.Settled{test.settled}
 			e := fleet.Explain(q)
-			require.Equal(t, fleet.Verdict("missed"), e.Verdict)
+			require.Equal(t, string("missed"), e.Verdict)
 			require.Contains(t, e.Text, test.text)
 			if test.not != "" {
 				require.NotContains(t, e.Text, test.not)
@@ -134,9 +135,9 @@ func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 	q := fleet.Question{Namespace: "ns", Job: job(t, "@hourly"), Tick: s.at("12:00:00"), Now: s.at("12:10:00"), Record: protocol.Record{
 		Name: "report", Watermark: s.ms("12:00:00"), Settled: []protocol.Settled{s.ran("12:00:00", "12:00:20", "12:00:24", "r3", 3, "succeeded", "")},
 	}, Facts: []fleet.Fact{
-		{Kind: fleet.FactTakeover, Tick: s.at("12:00:00"), By: "r3", Replica: "r2", Token: 2, Attempt: 2, From: s.at("12:00:10"), To: s.at("12:00:19"), Released: true},
-		{Kind: fleet.FactTakeover, Tick: s.at("12:00:00"), By: "r2", Replica: "r1", Token: 1, Attempt: 1, From: s.at("12:00:01"), To: s.at("12:00:09")},
-		{Kind: fleet.FactTakeover, Tick: s.at("11:00:00"), By: "r2", Replica: "r9", Token: 1, Attempt: 1, From: s.at("11:00:01"), To: s.at("11:00:09")},
+		{Kind: wire.FactTakeover, Tick: s.at("12:00:00"), By: "r3", Replica: "r2", Token: 2, Attempt: 2, From: s.at("12:00:10"), To: s.at("12:00:19"), Released: true},
+		{Kind: wire.FactTakeover, Tick: s.at("12:00:00"), By: "r2", Replica: "r1", Token: 1, Attempt: 1, From: s.at("12:00:01"), To: s.at("12:00:09")},
+		{Kind: wire.FactTakeover, Tick: s.at("11:00:00"), By: "r2", Replica: "r9", Token: 1, Attempt: 1, From: s.at("11:00:01"), To: s.at("11:00:09")},
 	}, Former: []fleet.Replica{{ID: "r1", LastHeartbeat: s.at("12:00:05")}}}
 	e := fleet.Explain(q)
 	require.Contains(t, e.Text, "It was won by r3, and ran from 12:00:20 to 12:00:24")
@@ -149,8 +150,8 @@ func TestWhyNamesWhoHeldBeforeAndWhoAsked(t *testing.T) {
 	q.Tick = s.at("12:00:00.123")
 	q.Record.Settled = []protocol.Settled{s.ran("12:00:00.123", "12:00:20", "12:00:24", "r3", 1, "succeeded", "")}
 	q.Facts = []fleet.Fact{
-		{Kind: fleet.FactTriggered, Tick: q.Tick, By: "bob", At: s.at("12:00:03")},
-		{Kind: fleet.FactTriggered, Tick: q.Tick, By: "anna", Key: "deploy-1", At: s.at("12:00:01")},
+		{Kind: wire.FactTriggered, Tick: q.Tick, By: "bob", At: s.at("12:00:03")},
+		{Kind: wire.FactTriggered, Tick: q.Tick, By: "anna", Key: "deploy-1", At: s.at("12:00:01")},
 	}
 	e = fleet.Explain(q)
 	require.Contains(t, e.Text, `It was triggered by hand, by anna at 12:00:01 with key "deploy-1" and by bob at 12:00:03. It was won by r3`)
@@ -174,10 +175,10 @@ func TestWhyNamesWhoPausedAfterTheResume(t *testing.T) {
 	q := fleet.Question{Namespace: "ns", Job: job(t, "@hourly"), Tick: s.at("12:00:00"), Now: s.at("14:10:00"), Record: protocol.Record{
 		Name: "report", Watermark: s.ms("13:00:00"), Settled: []protocol.Settled{s.skipped("12:00:00", "12:00:00", "r3", "paused")},
 	}}
-	paused := fleet.Fact{Kind: fleet.FactPaused, By: "ops1", Why: "the index moves", From: s.at("11:30:00")}
-	resumed := fleet.Fact{Kind: fleet.FactResumed, By: "ops3", Pauser: "ops1", Why: "the index moves", From: s.at("11:30:00"), To: s.at("12:30:00")}
-	later := fleet.Fact{Kind: fleet.FactPaused, By: "ops4", From: s.at("13:30:00")}
-	earlier := fleet.Fact{Kind: fleet.FactResumed, By: "ops5", Pauser: "ops6", From: s.at("09:30:00"), To: s.at("10:30:00")}
+	paused := fleet.Fact{Kind: wire.FactPaused, By: "ops1", Why: "the index moves", From: s.at("11:30:00")}
+	resumed := fleet.Fact{Kind: wire.FactResumed, By: "ops3", Pauser: "ops1", Why: "the index moves", From: s.at("11:30:00"), To: s.at("12:30:00")}
+	later := fleet.Fact{Kind: wire.FactPaused, By: "ops4", From: s.at("13:30:00")}
+	earlier := fleet.Fact{Kind: wire.FactResumed, By: "ops5", Pauser: "ops6", From: s.at("09:30:00"), To: s.at("10:30:00")}
 	for _, test := range []struct {
 		facts []fleet.Fact
 		text  string
@@ -220,7 +221,7 @@ func TestFactsSurviveTheirEncoding(t *testing.T) {
 		require.NoError(t, err)
 		at := time.Now().UTC().Truncate(time.Millisecond)
 		fact := fleet.Fact{
-			Kind: fleet.FactTakeover, Tick: at, By: "r2", Key: "k", Why: "\x00 so", Pauser: "p", From: at, To: at, Replica: "r1", Token: 1<<53 - 1, Attempt: 2,
+			Kind: wire.FactTakeover, Tick: at, By: "r2", Key: "k", Why: "\x00 so", Pauser: "p", From: at, To: at, Replica: "r1", Token: 1<<53 - 1, Attempt: 2,
 			Released: true, Groups: []string{"eu"}, Schedule: "s", Before: "b", Living: 3, Step: -time.Hour,
 		}
 		require.NoError(t, store.Append(t.Context(), "job", fact.Request(), fact.Encode()))

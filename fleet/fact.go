@@ -10,57 +10,53 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
-// FactKind says what a [Fact] is about.
-type FactKind string
-
-// The kinds of facts. Those about jobs are in the journal of the job, the others in that of the fleet.
-const (
-	FactTriggered FactKind = "triggered" // By asked for Tick, with Key
-	FactPaused    FactKind = "paused"    // By paused the job at From, because of Why
-	FactResumed   FactKind = "resumed"   // By ended at To the pause that Pauser had begun at From, because of Why
-	FactTakeover  FactKind = "takeover"  // By was granted Tick, which Replica had held from From to To
-	FactEdited    FactKind = "edited"    // By was the first to bring another schedule, at From
-	FactRepaired  FactKind = "repaired"  // By brought the watermark of the job back, at From, which lay in the future, at To
-	FactCancelled FactKind = "cancelled" // By ended Tick
-	FactReleased  FactKind = "released"  // By took Lock from Replica, which had been granted it as Token at From
-	FactForgotten FactKind = "forgotten" // By removed the record of Job, whose watermark was To, and Token its last
-	FactAway      FactKind = "away"      // the store did not answer By, from From to To
-	FactAbsent    FactKind = "absent"    // no heartbeat reached the store between From, by Replica, and To, by By
-	FactHeld      FactKind = "held"      // By claimed nothing from From to To, because it did not trust the store's clock
-)
-
-// Fact is an act of somebody about a job, or an observation of a replica, as a store that is a [protocol.Journal] keeps it. It is
+// Fact is an act of somebody about a job, or an observation of a replica, as the store's journal keeps it, where it has one. It is
 // evidence for people: nothing depends on it, and one that could not be written makes an explanation say less.
 type Fact struct {
-	At   time.Time // when it was noted, by fleet time
-	Kind FactKind
+	At time.Time // when it was noted, by fleet time
+	// Kind says what it is about. Those about jobs are in the journal of the job, the others in that of the fleet:
+	//
+	//	triggered By asked for Tick, with Key
+	//	paused    By paused the job at From, because of Why
+	//	resumed   By ended at To the pause that Pauser had begun at From, because of Why
+	//	takeover  By was granted Tick, which Replica had held from From to To
+	//	edited    By was the first to bring another schedule, at From
+	//	repaired  By brought the watermark of the job back, at From, which lay in the future, at To
+	//	cancelled By ended Tick
+	//	released  By took Lock from Replica, which had been granted it as Token at From
+	//	forgotten By removed the record of Job, whose watermark was To, and Token its last
+	//	away      the store did not answer By, from From to To
+	//	absent    no heartbeat reached the store between From, by Replica, and To, by By
+	//	held      By claimed nothing from From to To, because it did not trust the store's clock
+	Kind string
 	Tick time.Time // zero where there is none; of a takeover of a leader task, too
 	By   string    // who did it, or the replica that noticed it
 
 	// Of acts: why By did it, and what it was asked for by, as in [Act].
 	Reason, Via string
 
-	Job      string    // of FactForgotten, which is in the journal of the fleet, and of all in the audit log
-	Lock     string    // of FactReleased
+	Job      string    // of forgotten, which is in the journal of the fleet, and of all in the audit log
+	Lock     string    // of released
 	Key, Why string    // Why is of a pause, also of one that has ended
-	Pauser   string    // of FactResumed: who had paused the job
+	Pauser   string    // of resumed: who had paused the job
 	From, To time.Time // by fleet time, in milliseconds
 
-	// Of FactTakeover: the former holder, with what it was granted. Released says that it gave the tick up; otherwise its
-	// lease ran out at To. Of FactAbsent, Replica is the one whose heartbeat was the last.
+	// Of takeover: the former holder, with what it was granted. Released says that it gave the tick up; otherwise its
+	// lease ran out at To. Of absent, Replica is the one whose heartbeat was the last.
 	Replica  string
 	Token    int64
 	Attempt  int
 	Released bool
 
-	Groups   []string // of FactAbsent: no replica that serves one of them; empty for no replica at all
-	Schedule string   // of FactEdited: the new one
+	Groups   []string // of absent: no replica that serves one of them; empty for no replica at all
+	Schedule string   // of edited: the new one
 	Before   string   // and the one before; empty when it is not known
-	Living   int      // of FactAway and FactHeld: how many replicas By had seen before, itself included; 0 when it had seen none
+	Living   int      // of away and held: how many replicas By had seen before, itself included; 0 when it had seen none
 
-	// Step is of FactHeld: how far the store's clock had stepped, in milliseconds, above 0 when forward; 0 when By had just
+	// Step is of held: how far the store's clock had stepped, in milliseconds, above 0 when forward; 0 when By had just
 	// started, and the clock disagreed with its machine's.
 	Step time.Duration
 }
@@ -68,7 +64,7 @@ type Fact struct {
 // factJSON is how a Fact is kept. It is read by other versions of this program: a field may be added, and none changes its
 // meaning. Times are Unix milliseconds.
 type factJSON struct {
-	Kind     FactKind `json:"kind"`
+	Kind     string   `json:"kind"`
 	Tick     int64    `json:"tick,omitempty"`
 	Job      string   `json:"job,omitempty"`
 	By       string   `json:"by,omitempty"`
@@ -95,28 +91,28 @@ type factJSON struct {
 func (f Fact) Request() string {
 	id := []any{f.Kind}
 	switch f.Kind {
-	case FactTriggered:
+	case wire.FactTriggered:
 		id = append(id, unixMilli(f.Tick), f.By, f.Key)
-	case FactPaused, FactResumed, FactEdited:
+	case wire.FactPaused, wire.FactResumed, wire.FactEdited:
 		id = append(id, unixMilli(f.From))
-	case FactRepaired:
+	case wire.FactRepaired:
 		id = append(id, unixMilli(f.From), unixMilli(f.To))
-	case FactCancelled:
+	case wire.FactCancelled:
 		id = append(id, unixMilli(f.Tick), f.By)
-	case FactReleased:
+	case wire.FactReleased:
 		id = append(id, f.Lock, f.Token)
-	case FactForgotten:
+	case wire.FactForgotten:
 		id = append(id, f.Job, f.Token, unixMilli(f.To))
-	case FactTakeover:
+	case wire.FactTakeover:
 		id = append(id, unixMilli(f.Tick), f.Token)
-	case FactAway, FactHeld:
+	case wire.FactAway, wire.FactHeld:
 		id = append(id, f.By, unixMilli(f.From))
-	case FactAbsent:
+	case wire.FactAbsent:
 		id = append(id, unixMilli(f.From), strings.Join(f.Groups, ","))
 	}
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, id...)
-	return string(f.Kind) + "-" + strconv.FormatUint(h.Sum64(), 36)
+	return f.Kind + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
 // Encode writes f for [protocol.Journal], without At. Long texts are cut.
@@ -129,7 +125,7 @@ func (f Fact) Encode() []byte {
 	for most := protocol.MaxNoteText; ; most /= 2 {
 		w.Why, w.Reason = protocol.Cut(f.Why, most), protocol.Cut(f.Reason, most)
 		w.Schedule, w.Before = protocol.Cut(f.Schedule, most), protocol.Cut(f.Before, most)
-		if f.Kind == FactPaused {
+		if f.Kind == wire.FactPaused {
 			w.Reason = "" // Why says the same
 		}
 		text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
@@ -145,7 +141,7 @@ func decodeFact(n protocol.JournalEntry) (Fact, bool) {
 	if json.Unmarshal(n.Text, &r) != nil || r.Kind == "" {
 		return Fact{}, false
 	}
-	if r.Kind == FactPaused {
+	if r.Kind == wire.FactPaused {
 		r.Reason = r.Why
 	}
 	return Fact{
@@ -198,7 +194,7 @@ func (f *Fleet) note(ctx context.Context, job string, fact Fact) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	j, journals := f.store.(protocol.Journal)
-	if journals && fact.Kind != FactReleased {
+	if journals && fact.Kind != wire.FactReleased {
 		twice(func() error { return j.Append(ctx, job, fact.Request(), fact.Encode()) })
 	}
 	if fact.Job == "" {

@@ -67,27 +67,37 @@ func (f *Fleet) Now(ctx context.Context) (time.Time, error) {
 	return now, err
 }
 
-// Paused is the answer to [Fleet.Pause].
-type Paused struct {
-	protocol.Pause
-	Before bool // the job was paused before, so By, Why and Since are those of that pause
+// Pause is a pause of a job in the whole fleet.
+type Pause struct {
+	By     string
+	Reason string    // at most 1024 bytes, in UTF-8
+	Since  time.Time // by fleet time
+	Before bool      // of [Fleet.Pause]: the job was paused before, so the rest is of that pause
+}
+
+// pauseOf is nil for nil.
+func pauseOf(p *protocol.Pause) *Pause {
+	if p == nil {
+		return nil
+	}
+	return &Pause{By: p.By, Reason: p.Reason, Since: p.Since}
 }
 
 // Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything included. What runs goes
 // on, and triggers run. It returns
 // [protocol.ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's clock cannot be
 // trusted, as Resume and Trigger do.
-func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Paused, error) {
+func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 	if err := act.check(); err != nil {
-		return Paused{}, err
+		return Pause{}, err
 	}
 	c, err := ability[protocol.Controller](f.store, "pause a job", "protocol.Controller")
 	if err != nil {
-		return Paused{}, err
+		return Pause{}, err
 	}
 	until, err := f.until(ctx)
 	if err != nil {
-		return Paused{}, err
+		return Pause{}, err
 	}
 	before := until.Add(-clockLimit)
 	var p protocol.Pause
@@ -96,20 +106,20 @@ func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Paused, error) 
 		return err
 	})
 	if err != nil {
-		return Paused{}, err
+		return Pause{}, err
 	}
-	fact := act.fact(FactPaused)
+	fact := act.fact(wire.FactPaused)
 	mine := p.By == act.By && p.Reason == fact.Reason && p.Since.After(until.Add(-repeatedWithin))
 	fact.By, fact.Reason, fact.Why, fact.From = p.By, p.Reason, p.Reason, p.Since // perhaps that of an earlier call
 	if mine {
 		f.note(ctx, job, fact)
 	}
-	return Paused{Pause: p, Before: p.Since.Before(before)}, nil
+	return Pause{By: p.By, Reason: p.Reason, Since: p.Since, Before: p.Since.Before(before)}, nil
 }
 
 // Resume ends a pause, and skips every tick that came due in it. It returns the pause that it ended; nil when the job was
 // not paused.
-func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*protocol.Pause, error) {
+func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*Pause, error) {
 	if err := act.check(); err != nil {
 		return nil, err
 	}
@@ -127,11 +137,11 @@ func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*protocol.Paus
 		if err != nil {
 			now = time.Time{}
 		}
-		fact := act.fact(FactResumed)
+		fact := act.fact(wire.FactResumed)
 		fact.Pauser, fact.Why, fact.From, fact.To = was.By, was.Reason, was.Since, now
 		f.note(ctx, job, fact)
 	}
-	return was, err
+	return pauseOf(was), err
 }
 
 // Replicas returns the replicas that live, sorted by id. Of one that says nothing this program understands, only the id is

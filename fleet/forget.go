@@ -130,7 +130,7 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 	}
 	// The definitions are a journal of their own, which has no record beside it. Without them nothing goes wrong.
 	_, _, _ = f.remove(ctx, remover, protocol.Remove{Name: wire.DefinitionsOf(job)})
-	fact := act.fact(FactForgotten)
+	fact := act.fact(wire.FactForgotten)
 	fact.Job, fact.Token, fact.To = job, r.Token, forgotten.Watermark
 	f.note(ctx, "", fact)
 	return forgotten, nil

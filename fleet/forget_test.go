@@ -78,7 +78,7 @@ func TestForgottenJobLeavesOnlyTheFact(t *testing.T) {
 		require.NoError(w, err)
 		require.Len(w, facts, 1)
 		require.Equal(w, fleet.Fact{
-			Kind: fleet.FactForgotten, Job: "report", By: "ops1", Via: fleet.ViaGo, Token: g.Token, To: done.Watermark, At: facts[0].At,
+			Kind: wire.FactForgotten, Job: "report", By: "ops1", Via: wire.ViaGo, Token: g.Token, To: done.Watermark, At: facts[0].At,
 		}, facts[0])
 		_, err = w.fleet.Forget(w.Context(), "report", fleet.Act{By: "ops1"})
 		require.ErrorIs(w, err, protocol.ErrUnknown)

@@ -46,10 +46,15 @@ type Entry struct {
 	Reason      string        // why there was no run, or why it ended, in a word: those of package scheduler
 	Error       string        // what the last run failed with, shortened
 
-	// What the job's journal holds about the tick: who triggered it first, with which key, and who held it before Replica
-	// did, first to last. Empty where that is not known.
-	TriggeredBy, Key string
-	Holders          []Holder
+	// Runs are the runs of the tick, first to last: those of its last holder, and of those before as far as that or the job's
+	// journal knows them. There are none of a tick that was never granted, nor of a range.
+	Runs []Run
+
+	// What the job's journal holds about the tick: who triggered it first, with which key and why, why it was cancelled, and
+	// who held it before Replica did, first to last. Empty where that is not known.
+	TriggeredBy, Key            string
+	TriggerReason, CancelReason string
+	Holders                     []Holder
 }
 
 // Took is from the start of the last run to its end; 0 when it did not run, or has not ended.
@@ -149,6 +154,7 @@ func opened(namespace, job string, o protocol.Open) Entry {
 		e.State = Free
 	}
 	e.Started = granted(o.Token)
+	e.Runs = runOf(o, e)
 	return e
 }
 
@@ -167,6 +173,7 @@ func settled(namespace, job string, s protocol.Settled) Entry {
 	if s.From != 0 {
 		e.From, e.Count, e.Triggered = time.UnixMilli(s.From).UTC(), note.Count, false
 	}
+	e.Runs = runsOf(s, e, note)
 	return e
 }
 

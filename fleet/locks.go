@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // ForceRelease takes the grant of a lock with this token away from its holder, and reports whether it was held. The holder
@@ -22,7 +23,7 @@ func (f *Fleet) ForceRelease(ctx context.Context, lock string, token int64, act 
 	if err != nil {
 		return false, err
 	}
-	fact := act.fact(FactReleased)
+	fact := act.fact(wire.FactReleased)
 	fact.Lock, fact.Token = lock, token
 	for _, h := range l.Holds {
 		if h.Token == token {

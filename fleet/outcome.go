@@ -10,15 +10,15 @@ import (
 )
 
 // entry explains a tick that the store has something of.
-func (r *reasoner) entry(e Entry) (Verdict, string) {
+func (r *reasoner) entry(e Entry) (string, string) {
 	text := ""
 	if e.Triggered {
 		text = r.triggered(e)
 	}
 	if e.State != Settled {
-		return Verdict(e.State), text + r.open(e) + r.takeovers(e) + r.clockChange()
+		return string(e.State), text + r.open(e) + r.takeovers(e) + r.clockChange()
 	}
-	return Verdict(e.Outcome), text + r.outcome(e) + r.takeovers(e) + r.clockChange() + below(e.Error)
+	return string(e.Outcome), text + r.outcome(e) + r.takeovers(e) + r.clockChange() + below(e.Error)
 }
 
 func (r *reasoner) open(e Entry) string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // aheadLimit is how far a watermark may lie in the future before that is worth a word.
@@ -66,7 +67,7 @@ func (f *Fleet) Repair(ctx context.Context, job string, act Act) (Repaired, erro
 		Changed: a.Changed, Before: time.UnixMilli(a.Before).UTC(), Watermark: time.UnixMilli(a.Watermark).UTC(), Exceptions: a.Exceptions,
 	}
 	if r.Changed {
-		fact := act.fact(FactRepaired)
+		fact := act.fact(wire.FactRepaired)
 		fact.From, fact.To = r.Watermark, r.Before
 		f.note(ctx, job, fact)
 	}
@@ -89,7 +90,7 @@ func (r *reasoner) watermark() string {
 			"To bring it back: worker repair %s.", rough(d), r.at(time.UnixMilli(r.Record.Watermark)), r.Record.Name)
 	}
 	for _, f := range r.Facts {
-		if f.Kind == FactRepaired && r.tick.After(f.From) && !r.tick.After(f.To) {
+		if f.Kind == wire.FactRepaired && r.tick.After(f.From) && !r.tick.After(f.To) {
 			return fmt.Sprintf("The job's watermark lay in the future, at %s, until %s brought it back at %s.", r.at(f.To), f.By, r.at(f.From))
 		}
 	}
@@ -100,7 +101,7 @@ func (r *reasoner) watermark() string {
 // when nobody has brought it back since.
 func (r *reasoner) passedOver() string {
 	for _, f := range r.Facts {
-		if f.Kind == FactRepaired && !r.tick.After(f.From) {
+		if f.Kind == wire.FactRepaired && !r.tick.After(f.From) {
 			return fmt.Sprintf("It has no outcome in the history. Until %s brought it back at %s, the job's watermark lay in the future, at %s, "+
 				"and what came due then did not run.", f.By, r.at(f.From), r.at(f.To))
 		}

@@ -51,7 +51,7 @@ type JobStatus struct {
 	// Ahead is how far the job's watermark lies in the future, where a clock that was wrong has left it: no tick up to then
 	// runs unless somebody calls [Fleet.Repair]. 0 when it does not, or by 5 s at most.
 	Ahead  time.Duration
-	Paused *protocol.Pause // for the whole fleet; nil when it is not. Spec.Paused is the configuration's
+	Paused *Pause // for the whole fleet; nil when it is not. Spec.Paused is the configuration's
 
 	Replicas []string // that live and serve the job, without those that are stopping
 	Unserved bool     // no replica that lives serves the job: nobody runs it
@@ -69,7 +69,7 @@ func (s JobStatus) ScheduleOf() *schedule.Schedule {
 	if s.Spec.Leader || s.Schedule == "" {
 		return nil
 	}
-	known, err := jobs.ParseSchedule(s.Name, s.Timezone+" "+s.Schedule)
+	known, err := wire.ParseSchedule(s.Name, s.Timezone+" "+s.Schedule)
 	if err != nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) 
 func (f *Fleet) jobStatus(name string, job *jobs.Job, summary protocol.Summary, service *heartbeat.Service, now time.Time) JobStatus {
 	r := summary.Record
 	s := JobStatus{
-		Name: name, Given: job != nil, Known: r.Watermark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: r.Paused, Newest: summary.Newest,
+		Name: name, Given: job != nil, Known: r.Watermark != 0 || r.Token != 0, Ahead: ahead(r, now), Paused: pauseOf(r.Paused), Newest: summary.Newest,
 	}
 	list := entries(f.namespace, r)
 	s.Open = list[:len(r.Open):len(r.Open)]

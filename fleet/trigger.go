@@ -99,7 +99,7 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 	}
 	answer.Tick = time.UnixMilli(a.Tick).UTC()
 	answer.ID = f.tickID(job, answer.Tick)
-	fact := act.fact(FactTriggered)
+	fact := act.fact(wire.FactTriggered)
 	fact.Tick, fact.Key = answer.Tick, o.Key
 	f.note(ctx, job, fact)
 	return answer, nil

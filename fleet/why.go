@@ -9,27 +9,23 @@ import (
 
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
-)
-
-// Verdict is the word for what became of a tick: an outcome, a [State], or one of these.
-type Verdict string
-
-// What can be known of a tick that is neither open nor among the outcomes that the store keeps.
-const (
-	NotScheduled Verdict = "not_scheduled" // the schedule has no such tick, and nobody triggered it
-	Future       Verdict = "future"        // its time has not come
-	Undecided    Verdict = "undecided"     // its time has come, and nobody has decided about it
-	NotKept      Verdict = "not_kept"      // it was decided, and how is not known any more
-	NoTick       Verdict = "no_tick"       // the job has none at all
 )
 
 // Explanation says what became of a tick, and why.
 type Explanation struct {
-	Job     string
-	Tick    time.Time // in the job's time zone; zero when the job has none
-	ID      string    // as jobs.Run.TickID
-	Verdict Verdict
+	Job  string
+	Tick time.Time // in the job's time zone; zero when the job has none
+	ID   string    // as jobs.Run.TickID
+	// Verdict is the word for what became of the tick: an outcome, a [State], or one of these:
+	//
+	//	not_scheduled the schedule has no such tick, and nobody triggered it
+	//	future        its time has not come
+	//	undecided     its time has come, and nobody has decided about it
+	//	not_kept      it was decided, and how is not known any more
+	//	no_tick       the job has none at all
+	Verdict string
 	// Text is in words: one or more sentences about the tick, in which times of its day stand without their date, and then
 	// the lines of a failed run's error after the first, indented. They may hold any character.
 	Text string
@@ -40,8 +36,8 @@ type Explanation struct {
 	Facts          []Fact // what journals hold about the tick, or about its time, newest first
 }
 
-// Question is all that an [Explanation] depends on.
-type Question struct {
+// question is all that an [Explanation] depends on.
+type question struct {
 	Namespace string
 	Record    protocol.Record
 	Job       *jobs.Job // nil when its definition is not known: then any whole second counts as one of its ticks
@@ -61,7 +57,7 @@ func (f *Fleet) Why(ctx context.Context, name string, job *jobs.Job, tick time.T
 	if err != nil {
 		return Explanation{}, err
 	}
-	q := Question{Namespace: f.namespace, Record: r, Job: job, Tick: tick}
+	q := question{Namespace: f.namespace, Record: r, Job: job, Tick: tick}
 	if q.Now, q.Since, err = f.store.Time(ctx); err != nil {
 		return Explanation{}, err
 	}
@@ -71,11 +67,11 @@ func (f *Fleet) Why(ctx context.Context, name string, job *jobs.Job, tick time.T
 	if err := f.evidence(ctx, name, &q); err != nil {
 		return Explanation{}, err
 	}
-	return Explain(q), nil
+	return explain(q), nil
 }
 
 // evidence adds to q what the store keeps besides the record.
-func (f *Fleet) evidence(ctx context.Context, name string, q *Question) (err error) {
+func (f *Fleet) evidence(ctx context.Context, name string, q *question) (err error) {
 	if q.Facts, err = f.Facts(ctx, name); err == nil {
 		q.FleetFacts, err = f.FleetFacts(ctx)
 	}
@@ -88,9 +84,9 @@ func (f *Fleet) evidence(ctx context.Context, name string, q *Question) (err err
 	return err
 }
 
-// Explain answers q. It is a pure function.
-func Explain(q Question) Explanation {
-	r := reasoner{Question: q, list: annotate(entries(q.Namespace, q.Record), q.Facts), zone: time.UTC}
+// explain answers q. It is a pure function.
+func explain(q question) Explanation {
+	r := reasoner{question: q, list: annotate(entries(q.Namespace, q.Record), q.Facts), zone: time.UTC}
 	if q.Job != nil {
 		r.zone = q.Job.Schedule().Location()
 	}
@@ -101,7 +97,7 @@ func Explain(q Question) Explanation {
 	r.tick = tick.In(r.zone)
 	e := Explanation{Job: q.Record.Name, Tick: r.tick}
 	if tick.IsZero() {
-		e.Tick, e.Verdict, e.Text = time.Time{}, NoTick, r.noTick()
+		e.Tick, e.Verdict, e.Text = time.Time{}, wire.NoTick, r.noTick()
 		return e
 	}
 	e.ID = jobs.Run{Namespace: q.Namespace, Job: e.Job, Tick: tick}.TickID()
@@ -125,7 +121,7 @@ func (r *reasoner) about(e *Entry) (list []Fact) {
 		until = e.Ended
 	}
 	for _, f := range slices.Concat(r.Facts, r.FleetFacts) {
-		if f.Kind == FactForgotten {
+		if f.Kind == wire.FactForgotten {
 			if f.Job == r.Record.Name && r.tick.Before(f.At) {
 				list = append(list, f)
 			}
@@ -135,10 +131,10 @@ func (r *reasoner) about(e *Entry) (list []Fact) {
 		if ended.IsZero() {
 			ended = r.Now
 		}
-		if f.Kind == FactEdited {
+		if f.Kind == wire.FactEdited {
 			ended = began
 		}
-		if f.Tick.Equal(r.tick) || f.Tick.IsZero() && f.Kind != FactTakeover && !began.After(until) && !ended.Before(r.tick) {
+		if f.Tick.Equal(r.tick) || f.Tick.IsZero() && f.Kind != wire.FactTakeover && !began.After(until) && !ended.Before(r.tick) {
 			list = append(list, f)
 		}
 	}
@@ -146,7 +142,7 @@ func (r *reasoner) about(e *Entry) (list []Fact) {
 }
 
 type reasoner struct {
-	Question
+	question
 	list []Entry
 	zone *time.Location // of the times shown
 	tick time.Time
@@ -208,17 +204,17 @@ func (r *reasoner) scheduled(tick time.Time) bool {
 }
 
 // absent explains a tick of which the store has nothing.
-func (r *reasoner) absent() (Verdict, string) {
+func (r *reasoner) absent() (string, string) {
 	switch tick := r.tick; {
 	case !r.scheduled(tick):
-		return NotScheduled, r.notScheduled()
+		return wire.NotScheduled, r.notScheduled()
 	case tick.After(r.Now):
 		text := fmt.Sprintf("Its time has not come: it is due in %s.", rough(tick.Sub(r.Now)))
-		return Future, text + r.hindrance()
+		return wire.Future, text + r.hindrance()
 	case tick.UnixMilli() > r.Record.Watermark:
-		return Undecided, r.undecided()
+		return wire.Undecided, r.undecided()
 	default:
-		return NotKept, r.notKept()
+		return wire.NotKept, r.notKept()
 	}
 }
 
@@ -346,7 +342,7 @@ func (r *reasoner) service() string {
 // notKept explains a tick that the watermark has passed, and that is not in the history.
 func (r *reasoner) notKept() string {
 	for _, f := range r.FleetFacts {
-		if f.Kind == FactForgotten && f.Job == r.Record.Name && r.tick.Before(f.At) {
+		if f.Kind == wire.FactForgotten && f.Job == r.Record.Name && r.tick.Before(f.At) {
 			return fmt.Sprintf("What the fleet had kept of this job until then, %s has removed at %s.", f.By, r.when(f.At))
 		}
 	}

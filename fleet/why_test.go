@@ -424,7 +424,7 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 			}
 
 			e := fleet.Explain(q)
-			require.Equal(t, fleet.Verdict(test.verdict), e.Verdict, e.Text)
+			require.Equal(t, string(test.verdict), e.Verdict, e.Text)
 			require.Contains(t, e.Text, test.text)
 			require.Equal(t, jobs.Run{Namespace: "ns", Job: "report", Tick: q.Tick}.TickID(), e.ID)
 			require.Equal(t, e, fleet.Explain(q), "a pure function")
@@ -454,7 +454,7 @@ func TestWhyChoosesDueTickElseNewestDecidedOne(t *testing.T) {
 		{Outcome: "released", Token: s.ms("12:00:00") * 1000, Attempt: 1, At: s.at("13:00:00"), Holder: "r1"},
 	}}}
 	e := fleet.Explain(q)
-	require.Equal(t, fleet.NoTick, e.Verdict)
+	require.Equal(t, wire.NoTick, e.Verdict)
 	const what = "report: It is a leader task, which runs all the time and has no ticks. "
 	require.Equal(t, what+"No replica runs it now. No replica is alive.", e.String())
 	q.Record.Paused = &protocol.Pause{By: "ops1", Since: s.at("13:00:00")}

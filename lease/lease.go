@@ -38,6 +38,8 @@ type Lease struct {
 	failures  int // renewals that failed in a row
 	last      error
 	listeners []*listener // never changed, only replaced
+	renewals  int
+	least     time.Duration // that was left to the deadline at one of them
 }
 
 // listener is called by one goroutine at a time.
@@ -76,6 +78,14 @@ func (l *Lease) Valid() bool {
 // Deadline is when the lease stops to be valid unless it is renewed first, by the local clock.
 func (l *Lease) Deadline() time.Time {
 	return l.end().time()
+}
+
+// Renewals returns how often the lease was renewed so far, and the least time that was left to its deadline when the answer
+// to one of the renewals came: how near it was to be lost. The margin is above 0; 0 while there was no renewal.
+func (l *Lease) Renewals() (n int, margin time.Duration) {
+	l.renewer.mu.Lock()
+	defer l.renewer.mu.Unlock()
+	return l.renewals, l.least
 }
 
 // OnRenewal calls f with the new deadline after each renewal until stop is called or the lease ends. The deadlines rise,
@@ -247,8 +257,8 @@ func (l *Lease) due() instant {
 	return min(l.renewAt, l.end())
 }
 
-func (l *Lease) lostLocked(reason LostReason) *LostError {
-	return &LostError{Name: l.grant.Name, Tick: l.grant.Tick, Token: l.grant.Token, Reason: reason, Last: l.last}
+func (l *Lease) lostLocked(reason string) *LostError {
+	return &LostError{Name: l.grant.Name, Tick: l.grant.Tick, Token: l.grant.Token, Reason: reason, LastErr: l.last}
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -134,9 +134,9 @@ func (k *Renewer) expireLocked(t instant) (expired []*LostError) {
 	}
 	visit(0)
 	for _, l := range over {
-		reason := LostExpired
+		reason := protocol.LostExpired
 		if t >= l.heldUntil {
-			reason = LostMaxHold
+			reason = protocol.LostMaxHold
 		}
 		lost := l.lostLocked(reason)
 		k.dropLocked(l, lost)
@@ -189,15 +189,16 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 		switch err := answers[i]; {
 		case err == nil:
 			r.Kept++
-			r.Margins = append(r.Margins, max(t.until(l.end()), 0))
-			if k.extendLocked(l, sent, t) && len(l.listeners) > 0 {
+			left, extended := k.extendLocked(l, sent, t)
+			r.Margins = append(r.Margins, max(left, 0))
+			if extended && len(l.listeners) > 0 {
 				told = append(told, l)
 			}
 		case errors.Is(err, ErrFenced):
 			if !l.ending {
 				r.Fenced++
 			}
-			k.dropLocked(l, l.lostLocked(LostFenced))
+			k.dropLocked(l, l.lostLocked(protocol.LostFenced))
 		case errors.Is(err, ErrReplaced):
 			r.Replaced++
 			k.yieldLocked(l, err)
@@ -257,16 +258,19 @@ func (k *Renewer) ask(ctx context.Context, due []*Lease) []error {
 }
 
 // extendLocked takes in a renewal that was sent then and answered at t. An answer after the deadline is too late: the
-// lease has ended, even if the timer that says so has not fired yet.
-func (k *Renewer) extendLocked(l *Lease, sent, t instant) bool {
-	extended := l.end() > t
-	if extended {
+// lease has ended, even if the timer that says so has not fired yet. What was left until then is returned.
+func (k *Renewer) extendLocked(l *Lease, sent, t instant) (left time.Duration, extended bool) {
+	left = t.until(l.end())
+	if extended = left > 0; extended {
+		if l.renewals++; l.least == 0 || left < l.least {
+			l.least = left
+		}
 		l.deadline.Store(int64(max(l.end(), min(sent.add(l.grant.TTL-margin(l.grant.TTL)), l.heldUntil))))
 		l.failures, l.last = 0, nil
 		l.renewAt = sent.add(renewAfter(l.grant.TTL))
 	}
 	heap.Fix(&k.leases, l.index)
-	return extended
+	return left, extended
 }
 
 // againLocked has another try after a renewal that failed.
@@ -280,7 +284,10 @@ func (k *Renewer) againLocked(l *Lease, t instant) {
 // renewed takes in a renewal that the renewer did not send.
 func (k *Renewer) renewed(l *Lease, sent instant) {
 	k.mu.Lock()
-	extended := l.index >= 0 && k.extendLocked(l, sent, now())
+	extended := false
+	if l.index >= 0 {
+		_, extended = k.extendLocked(l, sent, now())
+	}
 	k.mu.Unlock()
 	if extended {
 		l.notify()

@@ -110,6 +110,9 @@ func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent lease.Moment) (*Hold
 // withGrace returns a context for a release although ctx may have ended. It lasts for limit, and at
 // least a second.
 func withGrace(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if ctx.Done() == nil { // it never ends
+		return context.WithTimeout(ctx, max(limit, releaseGrace))
+	}
 	lasts, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(limit, releaseGrace))
 	stop := context.AfterFunc(ctx, func() {
 		t := time.NewTimer(releaseGrace)

@@ -45,7 +45,7 @@ func (s *Scheduler) lookBack(membership protocol.Membership, came time.Time) boo
 			continue
 		}
 		s.facts.add("", fleet.Fact{
-			Kind: fleet.FactAbsent, By: s.replica, From: last.at, To: came, Replica: last.by, Groups: groups,
+			Kind: wire.FactAbsent, By: s.replica, From: last.at, To: came, Replica: last.by, Groups: groups,
 		})
 	}
 	return true
@@ -96,7 +96,7 @@ func (s *Scheduler) noteEdit(c *contender, r protocol.Record, sent, received tim
 		return
 	}
 	s.facts.add(c.name, fleet.Fact{
-		Kind: fleet.FactEdited, By: s.replica, From: r.Revised,
+		Kind: wire.FactEdited, By: s.replica, From: r.Revised,
 		Schedule: readable(scheduleText(c.job)), Before: readable(r.Schedules[n-2].Text),
 	})
 }

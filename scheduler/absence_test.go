@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	tools "github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -29,7 +29,7 @@ func TestTheFirstReplicaBackNotesThatNoneLived(t *testing.T) {
 				f.sleepTo(80 * time.Second)
 				f.startNoting("c")
 				f.sleepTo(85 * time.Second)
-				facts := f.facts("", tools.FactAbsent)
+				facts := f.facts("", wire.FactAbsent)
 				require.Len(t, facts, 1)
 				require.WithinDuration(t, at(50*time.Second), facts[0].From, 1600*time.Millisecond)
 				require.WithinDuration(t, at(80*time.Second), facts[0].To, time.Second)
@@ -54,7 +54,7 @@ func TestNoAbsenceIsRecordedWhileAReplicaLives(t *testing.T) {
 		f.halt(a)
 		f.startNoting("a", scheduler.WithGroups("eu"))
 		f.sleepTo(60 * time.Second)
-		require.Empty(t, f.facts("", tools.FactAbsent))
+		require.Empty(t, f.facts("", wire.FactAbsent))
 	})
 }
 
@@ -69,7 +69,7 @@ func TestAbsenceOfAGroupIsRecorded(t *testing.T) {
 		f.sleepTo(80 * time.Second)
 		f.startNoting("eu2", scheduler.WithGroups("eu"))
 		f.sleepTo(85 * time.Second)
-		facts := f.facts("", tools.FactAbsent)
+		facts := f.facts("", wire.FactAbsent)
 		require.Len(t, facts, 1)
 		require.Equal(t, []string{"asia", "eu"}, facts[0].Groups)
 		require.Equal(t, []string{"eu1", "eu2"}, []string{facts[0].Replica, facts[0].By})
@@ -90,7 +90,7 @@ func TestAbsenceEndsWhenTheStoreIsAway(t *testing.T) {
 		f.sleepTo(60 * time.Second)
 		b.link.heal()
 		f.sleepTo(70 * time.Second)
-		absent, away := f.facts("", tools.FactAbsent), f.facts("", tools.FactAway)
+		absent, away := f.facts("", wire.FactAbsent), f.facts("", wire.FactAway)
 		require.Len(t, absent, 1)
 		require.WithinDuration(t, at(40*time.Second), absent[0].To, time.Second)
 		require.Len(t, away, 1)

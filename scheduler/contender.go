@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
@@ -42,6 +41,7 @@ type contender struct {
 	blocked   int64                  // until when an earlier tick is in the way of the next one, as far as is known
 	open      looks                  // at ticks that others hold or held, or that wait
 	running   map[int64]*lease.Lease // by this replica; nil before the first
+	retried   map[int64]retries      // by token, of what this replica runs; nil before the first
 	short     int64                  // when the oldest tick was due that found no room since the contender rested; 0 when none did
 	room      int32                  // what it holds for claims whose answer is not known
 	failures  int32                  // requests that failed in a row
@@ -180,19 +180,5 @@ func (c *contender) ended(l *lease.Lease, open bool) {
 	}
 	if wake {
 		c.pokeLocked()
-	}
-}
-
-func (c *contender) onRetry(run jobs.Run, err error, wait time.Duration) {
-	c.s.observe(RunRetried{Run: run, Err: err, Wait: wait})
-}
-
-// recordAttempt records a retry in the store, so that a takeover counts on from it. The lease is good whether or not
-// that works.
-func (c *contender) recordAttempt(ctx context.Context, run jobs.Run) {
-	if l, ok := run.Lease.(*lease.Lease); ok {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		_ = l.SetAttempt(ctx, run.Attempt)
 	}
 }

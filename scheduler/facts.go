@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // facts writes down what this replica notices, in the background: nothing waits for it. While the store is away a bounded
@@ -104,7 +105,7 @@ func (s *Scheduler) writePending(ctx context.Context) {
 }
 
 func (s *Scheduler) writeFact(ctx context.Context, p pendingFact) error {
-	if p.Kind == fleet.FactAway || p.Kind == fleet.FactHeld {
+	if p.Kind == wire.FactAway || p.Kind == wire.FactHeld {
 		sleep(ctx, rand.N(leastAway)) // not all of a large fleet at once
 		if s.isKnown(p.Fact) {
 			return nil
@@ -141,7 +142,7 @@ func (s *Scheduler) storeIsBack(since time.Time) {
 	}
 	// Fleet time may not be known yet: see writeFacts.
 	s.facts.add("", fleet.Fact{
-		Kind: fleet.FactAway, By: s.replica, From: s.clock.at(since), To: s.clock.at(now), Living: int(s.living.Load()),
+		Kind: wire.FactAway, By: s.replica, From: s.clock.at(since), To: s.clock.at(now), Living: int(s.living.Load()),
 	})
 }
 
@@ -153,7 +154,7 @@ func (s *Scheduler) noteHold(by, held, step time.Duration) {
 	}
 	now := s.clock.now()
 	s.facts.add("", fleet.Fact{
-		Kind: fleet.FactHeld, By: s.replica, From: now.Add(-held - max(0, by)), To: now, Living: int(s.living.Load()), Step: step,
+		Kind: wire.FactHeld, By: s.replica, From: now.Add(-held - max(0, by)), To: now, Living: int(s.living.Load()), Step: step,
 	})
 }
 
@@ -163,7 +164,7 @@ func (s *Scheduler) tookOver(job string, tick int64, a protocol.Answer) {
 		return
 	}
 	fact := fleet.Fact{
-		Kind: fleet.FactTakeover, By: s.replica, Replica: a.Former.Holder, Token: a.Former.Token, Attempt: a.Former.Attempt,
+		Kind: wire.FactTakeover, By: s.replica, Replica: a.Former.Holder, Token: a.Former.Token, Attempt: a.Former.Attempt,
 		From: time.UnixMicro(a.Former.Token), To: a.Former.Ended, Released: a.Former.Ended.IsZero(),
 	}
 	if tick != 0 {

@@ -9,6 +9,7 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -54,7 +55,7 @@ func (r *replica) cutVerb(verb string) {
 }
 
 // facts returns those of a kind, newest first, in a job's journal or the fleet's.
-func (f *fleet) facts(job string, kind tools.FactKind) (list []tools.Fact) {
+func (f *fleet) facts(job string, kind string) (list []tools.Fact) {
 	f.t.Helper()
 	people, err := tools.New(f.store)
 	require.NoError(f.t, err)
@@ -97,7 +98,7 @@ func TestAtMostThreeRecordTheSameAbsence(t *testing.T) {
 			r.link.heal()
 		}
 		f.sleepTo(40 * time.Second)
-		facts := f.facts("", tools.FactAway)
+		facts := f.facts("", wire.FactAway)
 		require.Len(t, facts, 3)
 		for _, fact := range facts {
 			require.WithinDuration(t, at(20*time.Second), fact.From, 1500*time.Millisecond)
@@ -116,7 +117,7 @@ func TestBriefAbsenceIsNotRecorded(t *testing.T) {
 		f.sleepTo(20*time.Second + 200*time.Millisecond)
 		r.link.heal()
 		f.sleepTo(30 * time.Second)
-		require.Empty(t, f.facts("", tools.FactAway))
+		require.Empty(t, f.facts("", wire.FactAway))
 	})
 }
 
@@ -143,7 +144,7 @@ func TestPreviousHolderIsRecorded(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				f.takeover(stop, "")
 				f.sleepTo(75 * time.Second)
-				facts := f.facts("job", tools.FactTakeover)
+				facts := f.facts("job", wire.FactTakeover)
 				require.Len(t, facts, 1)
 				fact := facts[0]
 				require.Equal(t, []string{"a", "b"}, []string{fact.Replica, fact.By})
@@ -165,10 +166,10 @@ func TestFactsOutlastAJournalThatFails(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		b := f.takeover(true, verbAppend)
 		f.sleepTo(67 * time.Second)
-		require.Empty(t, f.facts("job", tools.FactTakeover))
+		require.Empty(t, f.facts("job", wire.FactTakeover))
 		b.link.heal()
 		f.sleepTo(69 * time.Second)
-		require.Len(t, f.facts("job", tools.FactTakeover), 1)
+		require.Len(t, f.facts("job", wire.FactTakeover), 1)
 	})
 }
 
@@ -178,7 +179,7 @@ func TestAStoppingReplicaWritesItsFacts(t *testing.T) {
 		f.sleepTo(65*time.Second + 900*time.Millisecond)
 		b.link.heal()
 		f.halt(b)
-		require.Len(t, f.facts("job", tools.FactTakeover), 1)
+		require.Len(t, f.facts("job", wire.FactTakeover), 1)
 	})
 }
 
@@ -189,12 +190,12 @@ func TestFactThatIsRefusedHoldsUpNoOther(t *testing.T) {
 		f.sleepTo(80 * time.Second)
 		b.link.heal()
 		f.sleepTo(90 * time.Second)
-		require.Empty(t, f.facts("job", tools.FactTakeover), "it was given up")
+		require.Empty(t, f.facts("job", wire.FactTakeover), "it was given up")
 		b.link.cut()
 		f.sleepTo(100 * time.Second)
 		b.link.heal()
 		f.sleepTo(110 * time.Second)
-		require.Len(t, f.facts("", tools.FactAway), 1)
+		require.Len(t, f.facts("", wire.FactAway), 1)
 	})
 }
 
@@ -203,12 +204,12 @@ func TestFirstReplicaWithAScheduleIsRecorded(t *testing.T) {
 		edited := f.editions("@every 1h", "@every 10s", takes(0))
 		all := []*replica{f.startNoting("a"), f.startNoting("b")}
 		f.sleepTo(25 * time.Second)
-		require.Empty(t, f.facts("job", tools.FactEdited), "a new record was not edited")
+		require.Empty(t, f.facts("job", wire.FactEdited), "a new record was not edited")
 		for _, r := range all {
 			r.Update(f.registry(edited))
 		}
 		f.sleepTo(35 * time.Second)
-		facts := f.facts("job", tools.FactEdited)
+		facts := f.facts("job", wire.FactEdited)
 		require.Len(t, facts, 1)
 		require.Equal(t, "UTC @every 10s", facts[0].Schedule)
 		require.Equal(t, "UTC @every 1h", facts[0].Before)
@@ -240,7 +241,7 @@ func TestHoldOfClaimsIsACauseInWhy(t *testing.T) {
 					f.store.step(-test.step)
 				}
 				f.sleepTo(90 * time.Second)
-				facts := f.facts("", tools.FactHeld)
+				facts := f.facts("", wire.FactHeld)
 				require.Len(t, facts, 2)
 				require.WithinDuration(t, at(57*time.Second), facts[0].From, 1500*time.Millisecond)
 				require.Equal(t, test.step, facts[0].Step.Round(time.Second))

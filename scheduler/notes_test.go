@@ -44,7 +44,9 @@ func TestHistoryShowsStartAndErrorOfARun(t *testing.T) {
 		require.Equal(t, scheduler.Succeeded, outcome)
 		require.WithinDuration(t, tick, note.Started, 5*time.Millisecond)
 		require.Equal(t, 2*time.Second, note.Ended.Sub(note.Started))
-		note.Started, note.Ended = time.Time{}, time.Time{}
+		require.Positive(t, note.Renewals)
+		require.Positive(t, note.Margin)
+		note.Started, note.Ended, note.Renewals, note.Margin = time.Time{}, time.Time{}, 0, 0
 		require.Equal(t, wire.Note{}, note, "and nothing else")
 
 		outcome, note = f.noteOf("bad", tick)
@@ -112,6 +114,7 @@ func TestHistoryShowsWhyThereWasNoRun(t *testing.T) {
 		require.Equal(t, wire.Note{Reason: wire.ReasonPaused, Count: 1}, note)
 		outcome, note = f.noteOf("replace", at(20*time.Second))
 		require.Equal(t, scheduler.Replaced, outcome)
+		note.Renewals, note.Margin = 0, 0
 		require.Equal(t, wire.Note{Started: at(20 * time.Second), Ended: at(30 * time.Second), Error: protocol.ErrReplaced.Error()}, note)
 
 		f.stopAll()

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease/memlease"
 )
 
@@ -14,7 +15,7 @@ func TestPendingFactsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	f := newFacts(store)
 	for range 2 * mostPending {
-		f.add("job", fleet.Fact{Kind: fleet.FactAway})
+		f.add("job", fleet.Fact{Kind: wire.FactAway})
 	}
 	require.Len(t, f.pending, mostPending)
 }

@@ -9,6 +9,7 @@ import (
 
 	tools "github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // Repair implements [protocol.Repairer]. Ticks that were skipped by the wrong clock come due again.
@@ -79,7 +80,7 @@ func TestRepairedJobRunsItsNextTick(t *testing.T) {
 		facts, err := people.Facts(t.Context(), "job")
 		require.NoError(t, err)
 		require.Len(t, facts, 1)
-		require.Equal(t, tools.FactRepaired, facts[0].Kind)
+		require.Equal(t, wire.FactRepaired, facts[0].Kind)
 		require.Equal(t, "ops1", facts[0].By)
 	})
 }

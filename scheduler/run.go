@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -12,9 +13,19 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is over, and what
-// [Scheduler.WaitReady] returns when the replica stops or has stopped.
-var ErrStopping = errors.New("scheduler: the replica is stopping")
+// Errors that callers ask for with errors.Is.
+var (
+	// ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is over, and what
+	// [Scheduler.WaitReady] returns when the replica stops or has stopped.
+	ErrStopping = errors.New("scheduler: the replica is stopping")
+
+	// ErrPaused is the cause of the context of a leader task whose job was paused.
+	ErrPaused = errors.New("scheduler: the job is paused")
+
+	// ErrRemoved is the cause of a leader task's context when the job was removed from its scheduler, or defined again. Runs of
+	// ticks are not cancelled then.
+	ErrRemoved = errors.New("scheduler: the job was removed or defined again")
+)
 
 // run is one run of a tick by this replica.
 type run struct {
@@ -30,6 +41,9 @@ type run struct {
 	took  time.Duration
 	err   error // what the handler returned
 	cause error // why the lease's context had ended by then
+
+	before  *wire.Run // of the holder from which the tick was taken over
+	retried retries
 }
 
 // begin keeps the lease of a tick that was granted, and starts the run. The contender is locked.
@@ -43,6 +57,9 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
 	}}
+	if a.Former != nil {
+		r.before = runBefore(a)
+	}
 	go r.handle()
 	return l
 }
@@ -94,6 +111,7 @@ func (r *run) done() {
 func (r *run) settle() {
 	c, l, s := r.c, r.lease, r.c.s
 	defer s.ending.remove()
+	r.retried = c.takeRetries(l.Token())
 	switch {
 	case r.began.IsZero():
 		r.giveBack()
@@ -144,7 +162,12 @@ func (r *run) stopped() bool {
 // end settles the tick, with what people will want to know of the run.
 func (r *run) end(outcome protocol.Outcome) error {
 	s := r.c.s
-	note := wire.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy()}
+	note := wire.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy(), Before: r.before}
+	note.Renewals, note.Margin = r.lease.Renewals()
+	if note.Retried = r.retried.runs; len(note.Retried) > 0 {
+		note.Retried[0].Started = cmp.Or(note.Retried[0].Started, note.Started)
+		note.Again = r.retried.began
+	}
 	if r.err != nil {
 		note.Error = r.err.Error()
 	}
@@ -172,7 +195,7 @@ func (s *Scheduler) release(l *lease.Lease) error {
 func (r *run) giveBack() {
 	c, l := r.c, r.lease
 	switch lost, ok := errors.AsType[*lease.LostError](context.Cause(l.Context())); {
-	case ok && lost.Reason == lease.LostFenced:
+	case ok && lost.Reason == protocol.LostFenced:
 		l.Abandon()
 	case time.Until(l.Deadline()) <= 0:
 		// The replica that asks for the tick takes it over or settles it as lost, and may have done so: a store that

@@ -23,20 +23,22 @@ there redis-server || missing="$missing redis-server"
 there chromium || there chromium-browser || there google-chrome || missing="$missing chromium"
 { there postgres && there initdb; } || databases="$databases postgresql"
 there mariadbd || databases="$databases mariadb-server-core"
-if [ -z "$missing$databases" ]; then
+tool= # what the tests of deploy/ cannot do without
+there promtool || tool=" promtool"
+if [ -z "$missing$databases$tool" ]; then
 	exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "deps: missing:$missing$databases, and no apt-get: install Redis 7.0, Chromium, and for the tests of package fence" \
-		"PostgreSQL 12 and MariaDB 10.5, or later (brew install redis chromium postgresql mariadb, dnf install redis ...)" >&2
-	[ -z "$missing" ]
+	echo "deps: missing:$missing$tool$databases, and no apt-get: install Redis 7.0, Chromium, Prometheus, and for the tests of package fence" \
+		"PostgreSQL 12 and MariaDB 10.5, or later (brew install redis chromium prometheus postgresql mariadb, dnf install redis ...)" >&2
+	[ -z "$missing$tool" ]
 	exit
 fi
 root=
 if [ "$(id -u)" != 0 ]; then
 	if ! command -v sudo >/dev/null; then
-		echo "deps: missing, and neither root nor sudo to install it: apt-get install$missing$databases" >&2
-		[ -z "$missing" ]
+		echo "deps: missing, and neither root nor sudo to install it: apt-get install$missing$tool$databases" >&2
+		[ -z "$missing$tool" ]
 		exit
 	fi
 	root=sudo
@@ -49,6 +51,18 @@ install() {
 # shellcheck disable=SC2086 # one word for each package
 if [ -n "$missing" ]; then
 	install $missing || { $root apt-get update -q </dev/null && install $missing; }
+fi
+# promtool is taken out of its package, which would start a server and needs many others.
+promtool() (
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	cd "$dir"
+	echo "deps: promtool from apt-get download prometheus"
+	apt-get download -q prometheus && dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool &&
+		$root cp usr/bin/promtool /usr/local/bin/promtool
+)
+if [ -n "$tool" ]; then
+	promtool || { $root apt-get update -q </dev/null && promtool; }
 fi
 # shellcheck disable=SC2086
 if [ -n "$databases" ]; then

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func TestAuditShowsWhoDidWhatAndWhy(t *testing.T) {
@@ -20,12 +21,17 @@ func TestAuditShowsWhoDidWhatAndWhy(t *testing.T) {
 	} {
 		require.Equal(t, 0, s.ask(args...).code, args)
 	}
+	r := s.ask("history", "sync-orders", "-n", "1")
+	require.Contains(t, r.stdout, `triggered by ann, key k1 ("to see"); cancelled by bob ("seen")`)
+	r = s.ask("why", "sync-orders")
+	require.Contains(t, r.stdout, `with key "k1" because "to see"`)
+	require.Contains(t, r.stdout, `It was cancelled by bob because "seen"`)
 	f, err := fleet.New(s.store)
 	require.NoError(t, err)
-	_, err = f.Pause(t.Context(), "sync-orders", fleet.Act{By: "deploy", Via: fleet.ViaAPI})
+	_, err = f.Pause(t.Context(), "sync-orders", fleet.Act{By: "deploy", Via: wire.ViaAPI})
 	require.NoError(t, err)
 
-	r := s.ask("audit")
+	r = s.ask("audit")
 	require.Equal(t, 0, r.code, r.stderr)
 	require.Regexp(t, `(?s)^AT +WHO +VIA +DID +WHAT +WHY *\n`+
 		`[^\n]+ deploy +api +paused +sync-orders *\n`+

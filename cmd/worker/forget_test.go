@@ -85,7 +85,7 @@ func TestForgetRefusesAJobInUse(t *testing.T) {
 }
 
 func TestForgottenFactIsKeptAsItIs(t *testing.T) {
-	fact := fleet.Fact{Kind: fleet.FactForgotten, Job: "old-report", By: "ops7", Token: 7, To: time.UnixMilli(5).UTC()}
+	fact := fleet.Fact{Kind: wire.FactForgotten, Job: "old-report", By: "ops7", Token: 7, To: time.UnixMilli(5).UTC()}
 	text, err := json.Marshal(fact)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"kind":"forgotten"`)

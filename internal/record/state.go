@@ -1,7 +1,9 @@
 package record
 
 import (
+	"bytes"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -39,11 +41,15 @@ const (
 // keepLock is for how long a lock that nobody touches is kept at least. No place in its queue lasts longer.
 const keepLock = 24 * time.Hour
 
+// scratches are what values are written into before their size is known.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
 // Encode implements [State]. Settled ticks are kept as far as the rules look at them, without the notes of holders. What a
 // summary shows comes first: see [Summarize].
 func (r *Record) Encode(stamp int64) []byte {
 	recent := r.recent()
-	w := &writer{b: make([]byte, 0, 96+28*(len(r.Open)+len(recent))), stamp: stamp}
+	scratch := scratches.Get().(*[]byte)
+	w := &writer{b: (*scratch)[:0], stamp: stamp}
 	w.b = append(w.b, recordFormat)
 	w.flags(r.Known, r.Wait, r.Paused != nil)
 	w.number(r.Watermark)
@@ -105,7 +111,10 @@ func (r *Record) Encode(stamp int64) []byte {
 		w.number(k.Tick)
 		w.time(k.Ends)
 	}
-	return w.b
+	value := bytes.Clone(w.b)
+	*scratch = w.b
+	scratches.Put(scratch)
+	return value
 }
 
 // kind is the part of a settlement that says whether a summary shows it.

@@ -11,12 +11,23 @@ import (
 
 // Note is kept in a job's history beside a tick's outcome.
 type Note struct {
-	Started time.Time // of the last run, by fleet time, in milliseconds; zero when none started
+	Started time.Time // of the last holder's first run, by fleet time, in milliseconds; zero when none started
 	Ended   time.Time // of the same, which may be settled later; zero when none started
 	Reason  string    // why no run was made, or why it ended: a word
 	Count   int       // how many ticks it is about; 0 for one
 	By      string    // who cancelled the run; empty when nobody did
 	Error   string    // what the last run failed with: its first line and its last ones, 3 KiB at most
+
+	// How often the lease was renewed, and the least time that was left to its deadline at a renewal, in milliseconds; 0 when
+	// there was none.
+	Renewals int
+	Margin   time.Duration
+	// Retried are runs by the same holder that failed before, oldest first; the newest that there is room for. Again is when
+	// the last run began, after the first of them had at Started; zero when none was retried.
+	Retried []Run
+	Again   time.Time
+	// Before is the run of the holder from which the tick was taken over; nil when nobody had it before.
+	Before *Run
 }
 
 type noteJSON struct {
@@ -26,6 +37,12 @@ type noteJSON struct {
 	Count   int    `json:"count,omitempty"`
 	By      string `json:"by,omitempty"`
 	Error   string `json:"error,omitempty"` // of earlier versions; now it follows as it is, so that no escapes lengthen it
+
+	Renewals int       `json:"renewals,omitempty"`
+	Margin   int64     `json:"margin,omitempty"` // ms
+	Retried  []runNote `json:"retried,omitempty"`
+	Again    int64     `json:"again,omitempty"` // ms from Started
+	Before   *runNote  `json:"before,omitempty"`
 }
 
 // maxError bounds an error's text, in bytes. A note has room for that beside everything else: see [protocol.MaxNote].
@@ -33,18 +50,31 @@ const maxError = 3 << 10
 
 // String writes n for [protocol.Grant] and [protocol.Skip]; the empty string when there is nothing to say.
 func (n Note) String() string {
-	if n == (Note{}) {
-		return ""
+	w := noteJSON{
+		Reason: n.Reason, Count: n.Count, By: n.By, Renewals: n.Renewals, Margin: n.Margin.Milliseconds(), Retried: runNotes(n.Retried),
 	}
-	w := noteJSON{Reason: n.Reason, Count: n.Count, By: n.By}
+	if n.Before != nil {
+		w.Before = new(noteOf(*n.Before))
+	}
 	if !n.Started.IsZero() {
 		w.Started = n.Started.UnixMilli()
 		if !n.Ended.IsZero() {
 			w.Took = new(max(0, n.Ended.UnixMilli()-w.Started))
 		}
+		if !n.Again.IsZero() {
+			w.Again = n.Again.UnixMilli() - w.Started
+		}
 	}
 	text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
-	if n.Error == "" {
+	for len(text) > protocol.MaxNote-maxError-1 && len(w.Retried) > 0 {
+		w.Retried = w.Retried[1:]
+		text, _ = json.Marshal(w) //nolint:errchkjson // as before
+	}
+	switch {
+	case n.Error != "":
+	case string(text) == "{}":
+		return ""
+	default:
 		return string(text)
 	}
 	return string(text) + "\n" + shortError(n.Error, min(maxError, protocol.MaxNote-len(text)-1))
@@ -85,7 +115,15 @@ func ParseNote(text string) Note {
 	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(facts), &r) != nil {
 		return Note{Reason: text}
 	}
-	n := Note{Reason: r.Reason, Count: r.Count, By: r.By, Error: r.Error}
+	n := Note{
+		Reason: r.Reason, Count: r.Count, By: r.By, Error: r.Error, Renewals: r.Renewals, Margin: time.Duration(r.Margin) * time.Millisecond,
+	}
+	for _, earlier := range r.Retried {
+		n.Retried = append(n.Retried, earlier.run())
+	}
+	if r.Before != nil {
+		n.Before = new(r.Before.run())
+	}
 	if has {
 		n.Error = failure
 	}
@@ -93,6 +131,9 @@ func ParseNote(text string) Note {
 		n.Started = time.UnixMilli(r.Started).UTC()
 		if r.Took != nil {
 			n.Ended = time.UnixMilli(r.Started + *r.Took).UTC()
+		}
+		if r.Again != 0 {
+			n.Again = time.UnixMilli(r.Started + r.Again).UTC()
 		}
 	}
 	return n

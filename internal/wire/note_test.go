@@ -19,6 +19,16 @@ func TestANoteIsReadAsItWasWritten(t *testing.T) {
 		{},
 		{Started: time.UnixMilli(1795175158387).UTC()},
 		{Reason: "misfire", Count: 12},
+		{
+			Started: time.UnixMilli(1000).UTC(), Ended: time.UnixMilli(9000).UTC(), Renewals: 3, Margin: 1500 * time.Millisecond, Again: time.UnixMilli(5000).UTC(),
+			Retried: []wire.Run{
+				{Attempt: 1, Started: time.UnixMilli(1000).UTC(), Ended: time.UnixMilli(2000).UTC(), End: wire.RunRetried, Error: "exit status 1"},
+				{Attempt: 2, Started: time.UnixMilli(3000).UTC(), Ended: time.UnixMilli(3000).UTC(), End: wire.RunRetried},
+			},
+			Before: &wire.Run{
+				Attempt: 1, Replica: "r0", Token: 1<<53 - 1, Started: time.UnixMilli(1).UTC(), Ended: time.UnixMilli(7).UTC(), End: wire.RunExpired,
+			},
+		},
 		{Started: time.UnixMilli(1).UTC(), Error: "exit status 1: \"no\nsuch\tfile\" {<&>}"},
 	} {
 		require.Equal(t, n, wire.ParseNote(n.String()))
@@ -41,9 +51,17 @@ func TestNoteNeverOutgrowsTheStoreAndStaysReadable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := wire.Note{Started: time.UnixMilli(1795175158387), Reason: "takeovers", Count: 100_000, Error: text}
+			n.Before = &wire.Run{Attempt: 1 << 30, Replica: strings.Repeat("r", 128), Token: 1<<53 - 1, Started: n.Started, Ended: n.Started, End: wire.RunReleased}
+			for i := range 20 {
+				n.Retried = append(n.Retried, wire.Run{Attempt: i, Started: n.Started, Ended: n.Started.Add(time.Hour), Error: text})
+			}
 			written := n.String()
 			require.LessOrEqual(t, len(written), protocol.MaxNote)
 			require.Equal(t, written, protocol.Cut(written, protocol.MaxNote), "a store does not cut it")
+			require.Equal(t, n.Before.Replica, wire.ParseNote(written).Before.Replica)
+			retried := wire.ParseNote(written).Retried
+			require.NotEmpty(t, retried)
+			require.Equal(t, 19, retried[len(retried)-1].Attempt, "the newest are kept")
 			read := wire.ParseNote(written)
 			require.Equal(t, n.Reason, read.Reason)
 			require.GreaterOrEqual(t, len(read.Error), 100)

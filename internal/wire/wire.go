@@ -52,3 +52,11 @@ const (
 
 // Words makes words of an outcome, a verdict or a reason, which have underscores in place of spaces.
 func Words(s string) string { return strings.ReplaceAll(s, "_", " ") }
+
+// What an act of somebody was asked for by.
+const (
+	ViaGo      = "go"
+	ViaCLI     = "cli"
+	ViaAPI     = "api"
+	ViaConsole = "console"
+)

@@ -100,3 +100,25 @@ func drawInstant(t *rapid.T) time.Time {
 	const from, to = 946684800, 2240611200 // 2000 to 2041
 	return time.Unix(rapid.Int64Range(from, to-1).Draw(t, "instant"), 0)
 }
+
+func TestBeforeIsTheLastTickBefore(t *testing.T) {
+	at := func(text string) time.Time {
+		at, err := time.Parse(time.RFC3339, text)
+		require.NoError(t, err)
+		return at
+	}
+	for _, test := range [][3]string{
+		{"0 2 * * *", "2026-11-20T02:00:00Z", "2026-11-19T02:00:00Z"},
+		{"0 2 * * *", "2026-11-20T02:00:00.001Z", "2026-11-20T02:00:00Z"},
+		{"* * * * * *", "2026-11-20T02:00:00Z", "2026-11-20T01:59:59Z"},
+		{"0 0 29 2 *", "2027-11-20T00:00:00Z", "2024-02-29T00:00:00Z"},
+		{"@at 2026-01-01T00:00:00Z", "2026-11-20T00:00:00Z", "2026-01-01T00:00:00Z"},
+	} {
+		s, err := schedule.Parse(test[0], time.UTC, "job")
+		require.NoError(t, err)
+		require.Equal(t, at(test[2]), s.Before(at(test[1])), test[0])
+	}
+	s, err := schedule.Parse("@at 2030-01-01T00:00:00Z", time.UTC, "job")
+	require.NoError(t, err)
+	require.Zero(t, s.Before(at("2026-11-20T00:00:00Z")))
+}

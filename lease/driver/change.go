@@ -40,6 +40,7 @@ type work struct {
 	claims    bool // what the rule wants changed decides a claim
 	removes   bool // the rule wants the value removed
 
+	before  leaseIndex
 	value   Value
 	spare   *record.Record // where the state was kept, empty now
 	known   *Value         // the key's value seen before the truth, which may lack a part of it
@@ -154,7 +155,8 @@ func (s *Session) decide(w *work) (*Change, error) {
 	if ahead := w.due.Sub(now); !w.truth && ahead > 0 && ahead < soon {
 		now = w.due
 	}
-	before := indexed(w.value.Leases)
+	before := &w.before
+	before.index(w.value.Leases)
 	if err := s.decode(w, before.ends); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", protocol.ErrRecord, w.key, err)
 	}
@@ -170,7 +172,9 @@ func (s *Session) decide(w *work) (*Change, error) {
 	guessed, least := at.Granted()
 	w.guessed = guessed
 
-	c := &Change{From: w.value.Version, MinStamp: least, Ended: at.Ended(), Notify: notify, Essential: w.essential, Claims: w.claims, Keep: w.state.Keep()}
+	c := newChange()
+	c.From, c.MinStamp, c.Ended, c.Notify = w.value.Version, least, at.Ended(), notify
+	c.Essential, c.Claims, c.Keep = w.essential, w.claims, w.state.Keep()
 	if w.known != nil { // tokens rise also when the store went back, or lost the value, and its clock is behind
 		c.MinStamp = max(c.MinStamp, w.known.Version.Stamp+1)
 	}
@@ -195,7 +199,7 @@ func (s *Session) decide(w *work) (*Change, error) {
 		c.Leases = append(c.Leases, fresh)
 		longest = max(longest, fresh.TTL)
 	}
-	c.Drop = before.rest()
+	c.Drop = before.rest(c.Drop)
 	if guessed == 0 && !w.removes && len(c.Leases)+len(c.Stop)+len(c.Drop) == 0 &&
 		bytes.Equal(w.state.Encode(w.value.Version.Stamp), unchanged) {
 		s.keep(w, w.value, 0)
@@ -217,6 +221,18 @@ func (s *Session) decide(w *work) (*Change, error) {
 		c.NotAfter = latest
 	}
 	return c, nil
+}
+
+// newChange makes an empty change that has room for what most changes have, so that it costs one allocation.
+func newChange() *Change {
+	c := &struct {
+		Change
+		leases  [1]NewLease
+		drop    [1]int64
+		entries [1]Entry
+	}{}
+	c.Leases, c.Drop, c.Append = c.leases[:0], c.drop[:0], c.entries[:0]
+	return &c.Change
 }
 
 // restore brings back into the record the changes that a store lost when it went back to a snapshot: the known record is

@@ -13,20 +13,20 @@ type leaseIndex struct {
 	list    []Lease
 	byToken map[int64]int // of more than a few, their places
 	taken   []bool
+	few     [fewLeases]bool // what taken is of a few
 }
 
-func indexed(list []Lease) *leaseIndex {
-	x := &leaseIndex{list: list}
-	if len(list) > 0 {
-		x.taken = make([]bool, len(list))
-	}
+// index replaces the list; no lease of it is taken.
+func (x *leaseIndex) index(list []Lease) {
+	*x = leaseIndex{list: list}
+	x.taken = x.few[:min(len(list), fewLeases)]
 	if len(list) > fewLeases {
+		x.taken = make([]bool, len(list))
 		x.byToken = make(map[int64]int, len(list))
 		for i, l := range list {
 			x.byToken[l.Token] = i
 		}
 	}
-	return x
 }
 
 // find returns the place of a lease, -1 when there is none with that token.
@@ -58,8 +58,8 @@ func (x *leaseIndex) take(token int64) (l Lease, known bool) {
 	return x.list[i], true
 }
 
-// rest returns the tokens of the leases that were not taken.
-func (x *leaseIndex) rest() (tokens []int64) {
+// rest appends the tokens of the leases that were not taken.
+func (x *leaseIndex) rest(tokens []int64) []int64 {
 	for i, l := range x.list {
 		if !x.taken[i] {
 			tokens = append(tokens, l.Token)

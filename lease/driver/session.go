@@ -60,7 +60,8 @@ func (s *Session) nextID() string {
 		s.origin.CompareAndSwap(nil, &text)
 		origin = s.origin.Load()
 	}
-	return *origin + strconv.FormatUint(s.count.Add(1), 36)
+	var short [32]byte
+	return string(strconv.AppendUint(append(short[:0], *origin...), s.count.Add(1), 36))
 }
 
 // clock reckons the store's time from its last answer.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -16,12 +17,24 @@ func (s *Session) one(ctx context.Context, what, name string, f func(r *record.R
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	r := new(record.Record)
-	w := &work{key: name, state: r}
+	both := recordWorks.Get().(*recordWork)
+	r, w := &both.record, &both.work
+	w.key, w.state = name, r
 	f(r, w)
 	s.apply(ctx, w)
-	return failed(what, name, w.err)
+	err := failed(what, name, w.err)
+	*both = recordWork{}
+	recordWorks.Put(both)
+	return err
 }
+
+// recordWork is the work on a record, for one rule at a time.
+type recordWork struct {
+	work   work
+	record record.Record
+}
+
+var recordWorks = sync.Pool{New: func() any { return new(recordWork) }}
 
 func failed(what, name string, err error) error {
 	if err != nil {

@@ -11,10 +11,6 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// lanes is how many round trips the store has under way at once, to each server. More would not be faster, since what
-// waits travels together; fewer would let one hanging connection stop everything.
-const lanes = 4
-
 // aside is how many round trips are under way beside the lanes: renewals must not wait for anything else.
 const aside = 2
 

@@ -25,7 +25,7 @@ type opCall struct {
 	key     string
 	tag     int // keys of one tag are in one slot
 	result  driver.Result
-	group   *opGroup
+	group   *opGroup // nil: nobody waits for it
 }
 
 // opGroup are the operations of one call.
@@ -34,9 +34,19 @@ type opGroup struct {
 	done      chan struct{} // closed when all are answered
 }
 
+// groupOf makes a group of operations.
+func groupOf(calls []*opCall) *opGroup {
+	g := &opGroup{done: make(chan struct{})}
+	g.remaining.Store(int32(len(calls)))
+	for _, c := range calls {
+		c.group = g
+	}
+	return g
+}
+
 func (c *opCall) answer(r driver.Result) {
 	c.result = r
-	if c.group.remaining.Add(-1) == 0 {
+	if c.group != nil && c.group.remaining.Add(-1) == 0 {
 		close(c.group.done)
 	}
 }
@@ -120,7 +130,16 @@ func (s *opScripts) command(ctx context.Context, ops []*opCall) *redis.Cmd {
 	if graced {
 		keys++
 	}
-	args := make([]any, 0, firstKey+13*keys)
+	list := argumentsPool.Get().(*arguments)
+	defer argumentsPool.Put(list)
+	list.text, list.list = list.text[:0], list.list[:0]
+	for _, c := range ops {
+		s.addOp(list, c)
+	}
+	if graced {
+		list.number(s.grace.Microseconds())
+	}
+	args := make([]any, 0, firstKey+keys+len(list.list))
 	args = append(args, "evalsha", s.scripts[kind].hash, keys)
 	for _, c := range ops {
 		args = append(args, c.key)
@@ -128,13 +147,7 @@ func (s *opScripts) command(ctx context.Context, ops []*opCall) *redis.Cmd {
 	if graced {
 		args = append(args, s.graceKey)
 	}
-	for _, c := range ops {
-		args = s.appendOp(args, c)
-	}
-	if graced {
-		args = append(args, s.grace.Microseconds())
-	}
-	return newCommand(ctx, args)
+	return newCommand(ctx, list.appendTo(args))
 }
 
 // answer gives each operation its result.
@@ -214,19 +227,19 @@ func (p *pipe) sendApart(ctx context.Context, ops []*opCall) {
 }
 
 // doOps carries operations out, on the caller's goroutine if that is quicker; see [router.doOps].
-func (p *pipe) doOps(ctx context.Context, group *opGroup, calls []*opCall) error {
+func (p *pipe) doOps(ctx context.Context, calls []*opCall) error {
 	p.mu.Lock()
-	if !p.idleLocked() || len(calls) > most || !p.soon(ctx) {
-		p.mu.Unlock()
+	lane, ok := p.enterLocked(ctx, len(calls))
+	p.mu.Unlock()
+	if !ok {
+		group := groupOf(calls)
 		p.queue(calls)
 		return group.await(ctx)
 	}
-	p.busy++
-	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	p.sendOps(ctx, batch{ops: calls})
 	cancel()
-	p.next()
+	p.leave(lane)
 	return nil
 }
 

@@ -11,12 +11,11 @@ import (
 )
 
 // pipe sends commands to one server. At most lanes round trips are under way at once; commands that come meanwhile wait
-// and leave together, in one pipeline, when the next one ends.
+// and leave together, in one pipeline.
 type pipe struct {
 	client  redis.UniversalClient // of one server
 	cluster *redis.ClusterClient  // that the server belongs to; nil when there is none
-	lanes   int
-	aside   chan struct{} // holds an element for each round trip beside the lanes
+	aside   chan struct{}         // holds an element for each round trip beside the lanes
 	timeout time.Duration
 
 	// confirmed has everything sent in pipelines, where replicas are asked to confirm it: see [waiter].
@@ -26,7 +25,9 @@ type pipe struct {
 	scripts *opScripts
 
 	mu      sync.Mutex
-	busy    int
+	traffic traffic
+	overdue *time.Timer // sends what waits for a round trip that hangs; nil before the first
+	armed   bool        // overdue is set
 	waiting []*call
 	urgent  []*opCall // operations that go first: they end or keep something
 	ops     []*opCall
@@ -38,7 +39,7 @@ type batch struct {
 	ops   []*opCall
 }
 
-func (b *batch) empty() bool { return len(b.calls) == 0 && len(b.ops) == 0 }
+func (b *batch) size() int { return len(b.calls) + len(b.ops) }
 
 // call is one command that waits to be sent.
 type call struct {
@@ -52,7 +53,7 @@ const most = 256
 
 func newPipe(client redis.UniversalClient, cluster *redis.ClusterClient, timeout time.Duration, confirmed bool, scripts *opScripts) *pipe {
 	return &pipe{
-		client: client, cluster: cluster, lanes: lanes, aside: make(chan struct{}, aside),
+		client: client, cluster: cluster, aside: make(chan struct{}, aside),
 		timeout: timeout, confirmed: confirmed, scripts: scripts,
 	}
 }
@@ -64,14 +65,13 @@ func (p *pipe) do(ctx context.Context, cmd *redis.Cmd) (*redis.Cmd, error) {
 		return cmd, err
 	}
 	p.mu.Lock()
-	if p.idleLocked() && p.soon(ctx) {
-		p.busy++
+	if lane, ok := p.enterLocked(ctx, 1); ok {
 		p.mu.Unlock()
 		cmds := []*redis.Cmd{cmd}
 		ctx, cancel := context.WithTimeout(ctx, p.timeout)
 		p.send(ctx, cmds)
 		cancel()
-		p.next()
+		p.leave(lane)
 		return cmds[0], cmds[0].Err()
 	}
 	c := &call{ctx: ctx, cmd: cmd, done: make(chan *redis.Cmd, 1)}
@@ -99,37 +99,77 @@ func (p *pipe) soon(ctx context.Context) bool {
 	return ok && time.Until(deadline) <= cancelLatency
 }
 
-// idleLocked reports whether a lane is free and nothing waits for one.
-func (p *pipe) idleLocked() bool {
-	return p.busy < p.lanes && len(p.waiting) == 0 && len(p.urgent) == 0 && len(p.ops) == 0
+// enterLocked takes a lane for a caller that may send so much at once, by itself: nothing waits before it.
+func (p *pipe) enterLocked(ctx context.Context, size int) (lane int, ok bool) {
+	now := time.Now()
+	if p.waitingLocked() > 0 || p.traffic.share(size, now) < size || !p.soon(ctx) {
+		return 0, false
+	}
+	lane, _ = p.traffic.free()
+	p.traffic.flights[lane] = flight{size: size, began: now}
+	return lane, true
 }
 
-// startLocked has what waits sent if a lane is free.
+func (p *pipe) waitingLocked() int { return len(p.waiting) + len(p.urgent) + len(p.ops) }
+
+// startLocked has what waits sent if it is to leave now. What stays leaves with the next, or before long.
 func (p *pipe) startLocked() {
-	if p.busy < p.lanes {
-		p.busy++
-		b := p.takeLocked()
-		go p.run(b)
+	for {
+		lane, b := p.boardLocked()
+		if b.size() == 0 {
+			return
+		}
+		go p.run(lane, b)
 	}
 }
 
-// next passes a lane on to waiters, or gives it back.
-func (p *pipe) next() {
-	p.mu.Lock()
-	b := p.takeLocked()
-	if b.empty() {
-		p.busy--
-		p.mu.Unlock()
+// boardLocked takes a lane for what is to leave now, which may be nothing.
+func (p *pipe) boardLocked() (lane int, b batch) {
+	now := time.Now()
+	for b.size() == 0 {
+		n := p.traffic.share(p.waitingLocked(), now)
+		if n == 0 {
+			p.armLocked()
+			return 0, b
+		}
+		b = p.takeLocked(n)
+	}
+	lane, _ = p.traffic.free()
+	p.traffic.flights[lane] = flight{size: b.size(), began: now}
+	return lane, b
+}
+
+// armLocked sees to it that what waits does not wait for a round trip that hangs.
+func (p *pipe) armLocked() {
+	if _, free := p.traffic.free(); p.armed || !free || p.waitingLocked() == 0 {
 		return
 	}
-	p.mu.Unlock()
-	go p.run(b)
+	p.armed = true
+	if p.overdue != nil {
+		p.overdue.Reset(hangs)
+		return
+	}
+	p.overdue = time.AfterFunc(hangs, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.armed = false
+		p.startLocked()
+	})
+}
+
+// leave gives a lane back.
+func (p *pipe) leave(lane int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.traffic.flights[lane] = flight{}
+	p.startLocked()
 }
 
 // takeLocked takes what has waited for longest, urgent operations first. A call whose caller has given up is not sent
 // any more: a claim without a claimer would hold its tick for a whole TTL.
-func (p *pipe) takeLocked() (b batch) {
-	for len(p.waiting) > 0 && len(b.calls) < most {
+func (p *pipe) takeLocked(n int) (b batch) {
+	b.ops = takeOps(nil, &p.urgent, n)
+	for len(p.waiting) > 0 && b.size() < n {
 		c := p.waiting[0]
 		p.waiting[0] = nil
 		p.waiting = p.waiting[1:]
@@ -137,14 +177,16 @@ func (p *pipe) takeLocked() (b batch) {
 			b.calls = append(b.calls, c)
 		}
 	}
-	b.ops = takeOps(nil, &p.urgent)
-	b.ops = takeOps(b.ops, &p.ops)
+	b.ops = takeOps(b.ops, &p.ops, n-len(b.calls))
 	return b
 }
 
-func takeOps(taken []*opCall, queue *[]*opCall) []*opCall {
+func takeOps(taken []*opCall, queue *[]*opCall, n int) []*opCall {
 	q := *queue
-	for len(q) > 0 && len(taken) < most {
+	if taken == nil && len(q) > 0 {
+		taken = make([]*opCall, 0, min(n, most))
+	}
+	for len(q) > 0 && len(taken) < n {
 		if c := q[0]; c.ctx.Err() == nil {
 			taken = append(taken, c)
 		} else {
@@ -157,16 +199,15 @@ func takeOps(taken []*opCall, queue *[]*opCall) []*opCall {
 	return taken
 }
 
-// run sends batches until nothing waits.
-func (p *pipe) run(b batch) {
-	for !b.empty() {
+// run sends batches on a lane until nothing is to leave.
+func (p *pipe) run(lane int, b batch) {
+	for b.size() > 0 {
 		p.sendBatch(b)
 		runtime.Gosched() // those that were answered may have more to ask
 		p.mu.Lock()
-		b = p.takeLocked()
-		if b.empty() {
-			p.busy--
-		}
+		p.traffic.flights[lane] = flight{}
+		lane, b = p.boardLocked()
+		p.startLocked()
 		p.mu.Unlock()
 	}
 }

@@ -157,14 +157,10 @@ func (r *router) refresh(err error) {
 // doOps carries operations out, each where its key belongs, and returns when all are answered; or, when ctx ends before,
 // why it has.
 func (r *router) doOps(ctx context.Context, calls []*opCall) error {
-	group := &opGroup{done: make(chan struct{})}
-	group.remaining.Store(int32(len(calls)))
-	for _, c := range calls {
-		c.group = group
-	}
 	if r.only != nil {
-		return r.only.doOps(ctx, group, calls)
+		return r.only.doOps(ctx, calls)
 	}
+	group := groupOf(calls)
 	parts := make(map[*pipe][]*opCall)
 	for _, c := range calls {
 		node, err := r.node(ctx, c.key)

@@ -57,7 +57,10 @@ func prefixOf(namespace string, tag int) string {
 	return "solotick:{" + namespace + "/" + strconv.Itoa(tag) + "}:"
 }
 
-func tagOf(key string) int { return int(crc32.ChecksumIEEE([]byte(key)) % tags) }
+func tagOf(key string) int {
+	var short [64]byte // which a key that is longer does not fit into, and is copied to the heap
+	return int(crc32.ChecksumIEEE(append(short[:0], key...)) % tags)
+}
 
 // Time implements [driver.Store].
 func (v *values) Time(ctx context.Context) (now, since time.Time, err error) {
@@ -117,6 +120,10 @@ func (v *values) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 		}
 		return results
 	}
+	if len(ops) == 1 && len(ops[0].Append) < 2 {
+		v.doOne(ctx, &ops[0], results)
+		return results
+	}
 	calls := make([]opCall, 0, len(ops))
 	last := make([]int, len(ops)) // of each operation's calls
 	for i, op := range ops {
@@ -140,16 +147,35 @@ func (v *values) Do(ctx context.Context, ops []driver.Op) []driver.Result {
 		now, waiting = inOrder(waiting)
 		err = v.store.router.doOps(ctx, now)
 	}
-	made, _ := ctx.Value(changeMade{}).(*atomic.Bool)
 	for i, n := range last {
 		if results[i].Err = err; err == nil {
 			results[i] = calls[n].result
 		}
-		if made != nil && ops[i].Change != nil && results[i].Status == driver.Done {
-			made.Store(true)
-		}
+		v.noteMade(ctx, &ops[i], &results[i])
 	}
 	return results
+}
+
+// doOne carries out the only operation of a call.
+func (v *values) doOne(ctx context.Context, op *driver.Op, results []driver.Result) {
+	tag := tagOf(op.Key)
+	call := &opCall{ctx: ctx, op: *op, key: v.prefix[tag] + op.Key, tag: tag}
+	if err := v.store.router.doOps(ctx, []*opCall{call}); err != nil {
+		results[0].Err = err
+		return
+	}
+	results[0] = call.result
+	v.noteMade(ctx, op, &results[0])
+}
+
+// noteMade notes that a change is made where the caller wants to know: see [Store.confirmedAs].
+func (v *values) noteMade(ctx context.Context, op *driver.Op, res *driver.Result) {
+	if v.store.abandonedClaims == nil || op.Change == nil || res.Status != driver.Done {
+		return
+	}
+	if made, ok := ctx.Value(changeMade{}).(*atomic.Bool); ok {
+		made.Store(true)
+	}
 }
 
 // changeMade is the key of an [atomic.Bool] in a context, which is set when a change is made under it.

@@ -3,7 +3,7 @@ package redislease
 import (
 	_ "embed"
 	"fmt"
-	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -27,109 +27,139 @@ const (
 	gracedSource   = "local left = grace_left()\n"
 )
 
-// appendOp adds to the arguments of lua/values.lua those of an operation.
-func (s *opScripts) appendOp(args []any, call *opCall) []any {
+// addOp adds to the arguments of lua/values.lua those of an operation.
+func (s *opScripts) addOp(args *arguments, call *opCall) {
 	op := &call.op
 	switch {
 	case op.Renew != nil:
-		return append(args, "k", digits(op.Renew.Token), op.Renew.Holder, op.Renew.TTL.Microseconds())
+		args.add("k")
+		args.digits(op.Renew.Token)
+		args.add(op.Renew.Holder)
+		args.number(op.Renew.TTL.Microseconds())
 	case op.Append != nil:
-		e := op.Append[0]
-		return append(args, "a", counterFor(e.Max), e.ID, e.Text)
+		args.add("a")
+		args.entry(&op.Append[0])
 	case op.Newest > 0:
-		return append(args, "l", op.Newest)
+		args.add("l")
+		args.number(int64(op.Newest))
 	case call.exists:
-		return append(args, "e")
+		args.add("e")
 	case op.Change == nil && op.First > 0:
-		return append(args, "f", op.First)
+		args.add("f")
+		args.number(int64(op.First))
 	case op.Change == nil:
-		return append(args, "r")
+		args.add("r")
+	default:
+		s.addChange(args, op.Change)
 	}
-	c, from := op.Change, len(args)
-	args = append(args, 0, writeVersion(c.From), c.ID, c.Data, ceilMicro(c.NotBefore), floorMicro(c.NotAfter), "")
-	var letters [8]byte
-	kinds := letters[:0]
-	for _, e := range c.Append {
-		kinds, args = append(kinds, 'a'), append(args, counterFor(e.Max), e.ID, e.Text)
+}
+
+func (s *opScripts) addChange(args *arguments, c *driver.Change) {
+	first := args.reserve()
+	if c.From == (driver.Version{}) {
+		args.add("")
+	} else {
+		args.version(c.From)
+	}
+	args.add(c.ID)
+	args.bytes(c.Data)
+	args.digits(ceilMicro(c.NotBefore))
+	args.digits(floorMicro(c.NotAfter))
+	letters := args.reserve()
+	var few [16]byte
+	kinds := few[:0]
+	for i := range c.Append {
+		kinds = append(kinds, 'a')
+		args.entry(&c.Append[i])
 	}
 	if c.Claims && s.grace > 0 {
 		kinds = append(kinds, 'q')
 	}
 	if c.MinStamp > c.From.Stamp {
-		kinds, args = append(kinds, 'm'), append(args, digits(c.MinStamp))
+		kinds = append(kinds, 'm')
+		args.digits(c.MinStamp)
 	}
 	for _, token := range c.Ended {
-		kinds, args = append(kinds, 'e'), append(args, digits(token))
+		kinds = append(kinds, 'e')
+		args.digits(token)
 	}
 	for _, token := range c.Drop {
-		kinds, args = append(kinds, 'd'), append(args, digits(token))
+		kinds = append(kinds, 'd')
+		args.digits(token)
 	}
-	for _, l := range c.Leases {
+	for i := range c.Leases {
+		l := &c.Leases[i]
 		if l.Token == 0 {
-			kinds, args = append(kinds, 'g'), append(args, l.Holder, l.TTL.Microseconds())
+			kinds = append(kinds, 'g')
 		} else {
-			kinds, args = append(kinds, 'r'), append(args, digits(l.Token), l.Holder, l.TTL.Microseconds())
+			kinds = append(kinds, 'r')
+			args.digits(l.Token)
 		}
+		args.add(l.Holder)
+		args.number(l.TTL.Microseconds())
 	}
 	for _, token := range c.Stop {
-		kinds, args = append(kinds, 's'), append(args, digits(token))
+		kinds = append(kinds, 's')
+		args.digits(token)
 	}
 	for _, n := range c.Notify {
-		kinds, args = append(kinds, 'n'), append(args, s.channel, writeNotification(n))
+		kinds = append(kinds, 'n')
+		args.add(s.channel)
+		args.add(writeNotification(n))
 	}
 	if c.Keep > 0 {
-		kinds, args = append(kinds, 'p'), append(args, max(c.Keep.Milliseconds(), 1))
+		kinds = append(kinds, 'p')
+		args.number(max(c.Keep.Milliseconds(), 1))
 	}
 	if c.Data == nil {
 		kinds = append(kinds, 'x')
 	}
-	args[from], args[from+6] = len(args)-from, string(kinds)
-	return args
+	args.set(letters, string(kinds))
+	args.set(first, strconv.Itoa(len(args.list)-first))
 }
 
-// digits are those of a stamp or a time in microseconds, as lua/values.lua compares them.
-func digits(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	if len(s) < 16 {
-		s = "0000000000000000"[len(s):] + s
-	}
-	return s
+func (a *arguments) entry(e *driver.Entry) {
+	a.add(counterFor(e.Max))
+	a.add(e.ID)
+	a.bytes(e.Text)
+}
+
+func (a *arguments) version(v driver.Version) {
+	from := len(a.text)
+	a.text = append(append(appendDigits(a.text, v.Stamp), ' '), v.ID...)
+	a.list = append(a.list, span{from, len(a.text)})
 }
 
 // counterFor is the field that counts the entries of a list that keeps so many at least: its name says how many slots the
 // list has. There are few different ones, since a list that gets another number of slots is written again.
 func counterFor(most int) string {
-	if most <= maxSlots {
-		slots := 1
-		for slots < most {
-			slots *= 2
-		}
-		return "n" + strconv.Itoa(slots)
-	}
-	return "n" + strconv.Itoa(maxSlots)
+	slots := min(bits.Len(uint(max(most, 1)-1)), len(counters)-1)
+	return counters[slots]
 }
 
-const maxSlots = 1 << 16
+// counters are the names of the fields that count, by the logarithm of the number of slots.
+var counters = func() (names [17]string) {
+	for i := range names {
+		names[i] = "n" + strconv.Itoa(1<<i)
+	}
+	return names
+}()
+
+// latest is the last time that fits into 16 digits of microseconds.
+const latest = 9999999999999999
 
 func ceilMicro(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return t.Add(time.Microsecond - 1).UnixMicro()
+	return min(max(t.Add(time.Microsecond-1).UnixMicro(), 0), latest)
 }
 
 func floorMicro(t time.Time) int64 {
 	if t.IsZero() {
-		return math.MaxInt64
+		return latest
 	}
-	return t.UnixMicro()
-}
-
-func writeVersion(v driver.Version) string {
-	if v == (driver.Version{}) {
-		return ""
-	}
-	return digits(v.Stamp) + " " + v.ID
+	return min(max(t.UnixMicro(), 0), latest)
 }
 
 func readVersion(text string) (driver.Version, error) {

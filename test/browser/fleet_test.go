@@ -3,6 +3,7 @@ package browser
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 func prepare(t *testing.T) {
 	t.Helper()
 	setUp.once.Do(func() {
-		if setUp.dir, setUp.err = os.MkdirTemp("", "solotick-worker-"); setUp.err != nil {
+		if setUp.dir, setUp.err = os.MkdirTemp("", "solotick-worker-"); setUp.err != nil { //nolint:usetesting // it outlives the test that makes it
 			return
 		}
 		build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(setUp.dir, "worker"), "./cmd/worker")
@@ -138,8 +139,8 @@ func (w *worker) signal(s syscall.Signal) { require.NoError(w.f.t, w.cmd.Process
 
 func (w *worker) url(path string) string { return "http://" + w.host + path }
 
-// get asks for a page as a program does.
-func (w *worker) get(path string) *http.Response {
+// get asks for a page as a program does, and returns it.
+func (w *worker) get(path string) []byte {
 	w.f.t.Helper()
 	r, err := http.NewRequestWithContext(w.f.t.Context(), http.MethodGet, w.url(path), nil)
 	require.NoError(w.f.t, err)
@@ -147,8 +148,11 @@ func (w *worker) get(path string) *http.Response {
 	r.Header.Set("Accept", "text/html")
 	answer, err := http.DefaultClient.Do(r)
 	require.NoError(w.f.t, err)
-	w.f.t.Cleanup(func() { _ = answer.Body.Close() })
-	return answer
+	defer func() { _ = answer.Body.Close() }()
+	require.Equal(w.f.t, http.StatusOK, answer.StatusCode)
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(w.f.t, err)
+	return body
 }
 
 // signIn signs a tab in by the form, and goes on to a page.

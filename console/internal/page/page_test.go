@@ -50,13 +50,13 @@ func fill(v reflect.Value, text string) {
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
-		if t, ok := v.Addr().Interface().(*time.Time); ok {
+		if t, ok := reflect.TypeAssert[*time.Time](v.Addr()); ok {
 			*t = now
 			return
 		}
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				fill(v.Field(i), text)
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				fill(field, text)
 			}
 		}
 	}

@@ -75,7 +75,7 @@ func Static() http.Handler {
 		h.Set("Vary", "Accept-Encoding")
 		h.Set("X-Content-Type-Options", "nosniff")
 		body := a.body
-		if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		if AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 			h.Set("Content-Encoding", "gzip")
 			body = a.gz
 		}
@@ -83,7 +83,8 @@ func Static() http.Handler {
 	})
 }
 
-func acceptsGzip(header string) bool {
+// AcceptsGzip reports whether an Accept-Encoding header allows gzip.
+func AcceptsGzip(header string) bool {
 	for item := range strings.SplitSeq(strings.ReplaceAll(header, " ", ""), ",") {
 		if coding, quality, _ := strings.Cut(item, ";"); coding == "gzip" {
 			return quality == "" || strings.Trim(quality, "q=.0") != ""

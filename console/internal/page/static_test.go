@@ -25,7 +25,7 @@ func TestVendoredFilesAreThoseOfTheirVersions(t *testing.T) {
 		sum := sha256.Sum256(body)
 		assert.Equal(t, fields[len(fields)-1], hex.EncodeToString(sum[:]), fields[0])
 		_, err = embedded.ReadFile("vendor/" + fields[5])
-		assert.NoError(t, err, "the licence of %s", fields[0])
+		require.NoError(t, err, "the licence of %s", fields[0])
 		described++
 	}
 	entries, err := embedded.ReadDir("vendor")

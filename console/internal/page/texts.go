@@ -58,6 +58,7 @@ var texts = map[string]text{
 	"outcome.lost":      {"lost", "丢失"},
 	"outcome.replaced":  {"replaced", "被替换"},
 	"outcome.cancelled": {"cancelled", "已取消"},
+	"outcome.released":  {"given up", "主动放弃"},
 
 	"entry.running":    {"running", "运行中"},
 	"entry.waiting":    {"waiting", "等待中"},
@@ -89,7 +90,7 @@ var texts = map[string]text{
 
 	"jobs.total":       {"%d jobs", "%d 个任务"},
 	"jobs.total.one":   {"%d job", "%d 个任务"},
-	"jobs.matching":    {"%d of %d jobs", "%d / %d 个任务"},
+	"jobs.matching":    {"%s of %s jobs", "%s / %s 个任务"},
 	"jobs.shown":       {", %d of them here", "，本页 %d 个"},
 	"jobs.states":      {"States", "状态"},
 	"jobs.anystate":    {"All", "全部"},
@@ -215,7 +216,7 @@ var texts = map[string]text{
 	"timeline.back":     {"The clock of %s goes back by %s at %s.", "%s 的时钟向后拨 %s：%s。"},
 	"timeline.hint":     {"Each mark opens why. By keyboard, the page of a job lists the same ticks.", "点击任一标记可查看原因；使用键盘时，任务页列出同样的调度点。"},
 
-	"load.lead":       {"%d ticks of %d jobs to come", "接下来 %d 个调度点，共 %d 个任务"},
+	"load.lead":       {"%s ticks of %s jobs to come", "接下来 %s 个调度点，共 %s 个任务"},
 	"load.cut":        {"There are more ticks than are looked at: the end of the chart lacks some.", "调度点过多，图的末尾不完整。"},
 	"load.chart":      {"Runs at a time", "同时运行数"},
 	"load.median":     {"with durations as usual", "按通常耗时"},

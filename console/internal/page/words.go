@@ -129,8 +129,10 @@ func (f *frame) Offset(offset any) string {
 	switch {
 	case d >= time.Millisecond:
 		sign = "+"
-	case d < 0:
+	case d <= -time.Millisecond:
 		sign, d = "−", -d
+	default:
+		d = 0
 	}
 	return sign + f.Took(d)
 }
@@ -149,6 +151,15 @@ func (f *frame) Bytes(n int64) string {
 		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 	}
 	return fmt.Sprintf("%d B", n)
+}
+
+// Number writes a number with its thousands apart.
+func (f *frame) Number(n int) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }
 
 // Less subtracts.

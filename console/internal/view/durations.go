@@ -8,15 +8,15 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Durations are how long the runs of a job took.
-type Durations struct {
+// durations are how long the runs of a job took.
+type durations struct {
 	Runs   int // that were measured; 0 when it is not known
 	Median time.Duration
 	P90    time.Duration // nine in ten runs took no longer
 }
 
-// DurationsOf measures the runs in a history that ended by themselves: others were cut short.
-func DurationsOf(history []fleet.Entry) Durations {
+// measured measures the runs in a history that ended by themselves: others were cut short.
+func measured(history []fleet.Entry) durations {
 	var took []time.Duration
 	for _, e := range history {
 		if ran(&e) {
@@ -30,11 +30,11 @@ func ran(e *fleet.Entry) bool {
 	return e.Token != 0 && !e.IsRange() && (e.Outcome == protocol.OutcomeSucceeded || e.Outcome == "failed")
 }
 
-func durationsOf(took []time.Duration) Durations {
+func durationsOf(took []time.Duration) durations {
 	n := len(took)
 	if n == 0 {
-		return Durations{}
+		return durations{}
 	}
 	slices.Sort(took)
-	return Durations{Runs: n, Median: took[(n-1)/2], P90: took[(9*n-1)/10]}
+	return durations{Runs: n, Median: took[(n-1)/2], P90: took[(9*n-1)/10]}
 }

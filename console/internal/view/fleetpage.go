@@ -111,7 +111,7 @@ func (s *Snapshot) held() (leads, runs map[string][]string) {
 func replicaRow(r fleet.Replica, now time.Time) ReplicaRow {
 	row := ReplicaRow{
 		ID: r.ID, Groups: append([]string{}, r.Groups...), Version: r.Version, Module: r.Module, Started: Time{r.Started},
-		ClockOffset: Millis(r.ClockOffset), Clock: string(r.Clock), TTL: Millis(r.TTL), Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used,
+		ClockOffset: Millis(r.ClockOffset), Clock: r.Clock, TTL: Millis(r.TTL), Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used,
 		Waiting: r.Waiting, Stopping: r.Stopping, Silent: r.Silent(now), Gone: r.Gone, Processes: r.Processes(), Heartbeat: Time{r.LastHeartbeat},
 		Jobs: r.JobCount, Leads: []string{}, Runs: []string{},
 	}

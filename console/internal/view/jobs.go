@@ -237,8 +237,8 @@ func (s *Snapshot) schedule(j *fleet.JobStatus) *schedule.Schedule {
 }
 
 // WordsIn is ScheduleWords in another language; see [schedule.Schedule.Words] for translate.
-func (r JobRow) WordsIn(translate func(phrase string) string) string {
-	return wordsIn(r.schedule, r.Schedule, r.Leader, translate)
+func (j JobRow) WordsIn(translate func(phrase string) string) string {
+	return wordsIn(j.schedule, j.Schedule, j.Leader, translate)
 }
 
 func wordsIn(s *schedule.Schedule, spec string, leader bool, translate func(string) string) string {

@@ -78,7 +78,7 @@ func ParseJobFilter(values url.Values) (f JobFilter, err error) {
 }
 
 func (p *parameters) jobFilter() (f JobFilter) {
-	f.Search = p.text("q")
+	f.Search, f.States = p.text("q"), []State{}
 	for _, s := range p.many("state", "must be one of "+joined(States), func(s string) bool { return slices.Contains(States, State(s)) }) {
 		f.States = append(f.States, State(s))
 	}

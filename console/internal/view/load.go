@@ -15,8 +15,9 @@ import (
 // mostLoadTicks is how many ticks a forecast looks at: those of 2,000 jobs that run every minute for half a day.
 const mostLoadTicks = 1_500_000
 
-// Load shows the runs to come. durations has those jobs of which more is known than their newest run, which is in s.
-func Load(s *Snapshot, durations map[string]Durations, q LoadQuery, now time.Time) LoadPage {
+// Load shows the runs to come, with the histories that fleet.Histories returns for [LoadJobs]: of other jobs the newest run is
+// known.
+func Load(s *Snapshot, histories map[string]fleet.JobHistory, q LoadQuery, now time.Time) LoadPage {
 	p := LoadPage{Head: s.head(now), Query: q, Points: []LoadPoint{}, Peaks: []Peak{}}
 	step := cmp.Or(q.Step.Duration(), 10*time.Minute)
 	from := q.From.Time
@@ -28,7 +29,7 @@ func Load(s *Snapshot, durations map[string]Durations, q LoadQuery, now time.Tim
 	p.From, p.To, p.Capacity = Time{from}, Time{to}, capacity(s.Status.Replicas)
 
 	l := newForecast(from, to)
-	for _, j := range s.loadJobs(q.JobFilter, durations) {
+	for _, j := range s.loadJobs(q.JobFilter, histories) {
 		if j.schedule.Next(from.Add(-time.Second)).IsZero() {
 			continue
 		}
@@ -49,6 +50,23 @@ func Load(s *Snapshot, durations map[string]Durations, q LoadQuery, now time.Tim
 		p.Peaks = append(p.Peaks, l.peak(at))
 	}
 	return p
+}
+
+// mostMeasured is how many jobs have their histories read for a forecast.
+const mostMeasured = 500
+
+// LoadJobs returns the names of the jobs whose histories are to be read for [Load]: those whose newest run took longest,
+// which matter most.
+func LoadJobs(s *Snapshot, q LoadQuery) []string {
+	order := JobsQuery{JobFilter: q.JobFilter, Sort: SortTook, Descending: true}
+	found, _ := order.find(s)
+	names := []string{}
+	for _, f := range found[:min(len(found), mostMeasured)] {
+		if s.Status.Jobs[f.index].LastRun != nil {
+			names = append(names, f.name)
+		}
+	}
+	return names
 }
 
 // capacity is the weight that replicas run at a time; 0 where one has no limit.
@@ -78,7 +96,7 @@ type loadJob struct {
 	configure bool // its definition is known
 }
 
-func (s *Snapshot) loadJobs(f JobFilter, durations map[string]Durations) (list []loadJob) {
+func (s *Snapshot) loadJobs(f JobFilter, histories map[string]fleet.JobHistory) (list []loadJob) {
 	found, _ := JobsQuery{JobFilter: f, Sort: SortName}.find(s)
 	for _, f := range found {
 		j := &s.Status.Jobs[f.index]
@@ -90,9 +108,9 @@ func (s *Snapshot) loadJobs(f JobFilter, durations map[string]Durations) (list [
 		if j.Given {
 			l.weight, l.overlap, l.jitter, l.configure = int32(max(1, j.Spec.Weight)), j.Spec.Overlap, j.Spec.Jitter, true
 		}
-		d := durations[j.Name]
+		d := measured(histories[j.Name].Entries)
 		if d.Runs == 0 && j.LastRun != nil && ran(j.LastRun) {
-			d = Durations{Runs: 1, Median: j.LastRun.Took(), P90: j.LastRun.Took()}
+			d = durations{Runs: 1, Median: j.LastRun.Took(), P90: j.LastRun.Took()}
 		}
 		if d.Runs > 0 {
 			l.took, l.median, l.high, l.measured = d.Median, wholeSeconds(d.Median), wholeSeconds(d.P90), true

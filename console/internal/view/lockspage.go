@@ -84,14 +84,14 @@ func Locks(s *Snapshot, q LocksQuery, now time.Time) LocksPage {
 
 // lockText is what is searched: the lock, its holders and its waiters.
 func lockText(l protocol.Lock) string {
-	text := l.Name
+	words := []string{l.Name}
 	for _, h := range l.Holds {
-		text += " " + h.Holder
+		words = append(words, h.Holder)
 	}
 	for _, w := range l.Queue {
-		text += " " + w.Holder
+		words = append(words, w.Holder)
 	}
-	return text
+	return strings.Join(words, " ")
 }
 
 func lockRow(l *protocol.Lock, now time.Time) LockRow {

@@ -14,22 +14,45 @@ type matcher struct {
 	words  []string
 	states stateSet
 
-	replicas map[string]bool // those chosen
+	stateCount [16]int
+	groupCount map[string]int
+	served     map[served]*servedBy // most jobs share a few lists of replicas
+}
 
-	stateCount   [16]int
-	groupCount   map[string]int
-	replicaCount map[string]int
+// served identifies a list of replicas, which is never changed.
+type served struct {
+	first *string
+	n     int
+}
+
+// servedBy is what is known of the jobs that some replicas serve.
+type servedBy struct {
+	replicas []string
+	chosen   bool // one of them is
+	jobs     int  // that are left without the filter's replicas
 }
 
 func newMatcher(s *Snapshot, f JobFilter) *matcher {
-	m := &matcher{s: s, filter: f, words: strings.Fields(strings.ToLower(f.Search)), groupCount: map[string]int{}, replicaCount: map[string]int{}, replicas: map[string]bool{}}
+	m := &matcher{s: s, filter: f, words: strings.Fields(strings.ToLower(f.Search)), groupCount: map[string]int{}, served: map[served]*servedBy{}}
 	for _, state := range f.States {
 		m.states |= bit(state)
 	}
-	for _, id := range f.Replicas {
-		m.replicas[id] = true
-	}
 	return m
+}
+
+// by returns what is known of the jobs that some replicas serve.
+func (m *matcher) by(replicas []string) *servedBy {
+	key := served{n: len(replicas)}
+	if key.n > 0 {
+		key.first = &replicas[0]
+	}
+	s := m.served[key]
+	if s == nil {
+		s = &servedBy{replicas: replicas}
+		s.chosen = len(m.filter.Replicas) == 0 || slices.ContainsFunc(replicas, func(id string) bool { return slices.Contains(m.filter.Replicas, id) })
+		m.served[key] = s
+	}
+	return s
 }
 
 // job reports whether the filter chooses a job, and counts it for the menus.
@@ -41,23 +64,21 @@ func (m *matcher) job(i int, states stateSet) bool {
 	groups := m.s.groups(j)
 	inState := m.states == 0 || states&m.states != 0
 	inGroup := len(m.filter.Groups) == 0 || slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(m.filter.Groups, g) })
-	served := len(m.replicas) == 0 || slices.ContainsFunc(j.Replicas, func(id string) bool { return m.replicas[id] })
-	if inGroup && served {
+	by := m.by(j.Replicas)
+	if inGroup && by.chosen {
 		for set, n := states, 0; set != 0; set, n = set>>1, n+1 {
 			m.stateCount[n] += int(set & 1)
 		}
 	}
-	if inState && served {
+	if inState && by.chosen {
 		for _, g := range groups {
 			m.groupCount[g]++
 		}
 	}
 	if inState && inGroup {
-		for _, id := range j.Replicas {
-			m.replicaCount[id]++
-		}
+		by.jobs++
 	}
-	return inState && inGroup && served
+	return inState && inGroup && by.chosen
 }
 
 // text reports whether every word that is searched for is part of the job.
@@ -77,7 +98,15 @@ func (m *matcher) choices() (states, groups, replicas []Choice) {
 	for i, s := range States {
 		states = append(states, Choice{string(s), m.stateCount[i], slices.Contains(m.filter.States, s)})
 	}
-	return states, named(m.groupCount, m.filter.Groups), named(m.replicaCount, m.filter.Replicas)
+	counts := map[string]int{}
+	for _, s := range m.served {
+		if s.jobs > 0 {
+			for _, id := range s.replicas {
+				counts[id] += s.jobs
+			}
+		}
+	}
+	return states, named(m.groupCount, m.filter.Groups), named(counts, m.filter.Replicas)
 }
 
 func named(counts map[string]int, on []string) []Choice {

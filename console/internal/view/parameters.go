@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -34,10 +35,14 @@ func parse(values url.Values, read func(p *parameters)) error {
 	p := &parameters{values: values, known: map[string]bool{"lang": true}}
 	read(p)
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(p.known)), func(name string) bool { return name == "lang" })
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !p.known[name] {
-			p.fault(name, values.Get(name), "is no parameter of this page; there are: "+strings.Join(names, ", "))
+	const most = 10
+	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool { return p.known[name] })
+	for i, name := range unknown {
+		if i == most {
+			p.fault(name, values.Get(name), fmt.Sprintf("and %d more are no parameters of this page either", len(unknown)-most-1))
+			break
 		}
+		p.fault(name, values.Get(name), "is no parameter of this page; there are: "+strings.Join(names, ", "))
 	}
 	return errors.Join(p.faults...)
 }
@@ -83,13 +88,19 @@ func (p *parameters) text(name string) string {
 // many returns the values of a parameter that may be repeated, or have several with commas between them, each
 // once, in their order.
 func (p *parameters) many(name, rule string, valid func(string) bool) (list []string) {
+	list = []string{} // JSON has no null for it
 	p.known[name] = true
+	const most = 5 // faults of one parameter
+	faults := 0
 	for _, value := range p.values[name] {
 		for item := range strings.SplitSeq(value, ",") {
 			switch item = strings.TrimSpace(item); {
 			case item == "" || slices.Contains(list, item):
 			case !valid(item):
 				p.fault(name, item, rule)
+				if faults++; faults == most {
+					return list
+				}
 			case len(list) == maxValues:
 				p.fault(name, item, fmt.Sprintf("must be one of at most %d values", maxValues))
 				return list
@@ -102,20 +113,7 @@ func (p *parameters) many(name, rule string, valid func(string) bool) (list []st
 }
 
 // names returns the values of a parameter that names groups, replicas or jobs.
-func (p *parameters) names(name string) []string { return p.many(name, jobs.NameRule, jobs.ValidName) }
-
-// choice returns one of the allowed values, of which the first is the default.
-func choice[T ~string](p *parameters, name string, allowed ...T) T {
-	s := T(p.one(name))
-	switch {
-	case s == "":
-		return allowed[0]
-	case slices.Contains(allowed, s):
-		return s
-	}
-	p.fault(name, string(s), "must be one of "+joined(allowed))
-	return allowed[0]
-}
+func (p *parameters) names(name string) []string { return p.many(name, naming.Rule, naming.Valid) }
 
 func joined[T ~string](list []T) string {
 	words := make([]string, len(list))

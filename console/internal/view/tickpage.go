@@ -1,10 +1,12 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // TickQuery asks for a [TickPage] or a [WhyPage].
@@ -17,37 +19,37 @@ type TickQuery struct {
 // TickPage shows what became of a tick, by its attempts.
 type TickPage struct {
 	Head
-	Query    TickQuery     `json:"query"`
-	Job      string        `json:"job"`
-	Tick     Time          `json:"tick"`
-	ID       string        `json:"id"`
-	Timezone string        `json:"timezone"`
-	Verdict  fleet.Verdict `json:"verdict"`
-	Text     string        `json:"text"`  // what became of it, in words
-	Entry    *fleet.Entry  `json:"entry"` // null when the store has nothing of it
-	Lateness Millis        `json:"late_ms"`
-	Attempts []Attempt     `json:"attempts"` // first to last
-	Output   []string      `json:"output"`   // the last lines of what the last run failed with
-	Events   []Event       `json:"events"`   // about it, or about its time, newest first
-	Earlier  Time          `json:"earlier"`  // the tick of the schedule before it; none where it is not known
-	Later    Time          `json:"later"`
+	Query    TickQuery    `json:"query"`
+	Job      string       `json:"job"`
+	Tick     Time         `json:"tick"`
+	ID       string       `json:"id"`
+	Timezone string       `json:"timezone"`
+	Verdict  string       `json:"verdict"`
+	Text     string       `json:"text"`  // what became of it, in words
+	Entry    *fleet.Entry `json:"entry"` // null when the store has nothing of it
+	Lateness Millis       `json:"late_ms"`
+	Attempts []Attempt    `json:"attempts"` // first to last
+	Output   []string     `json:"output"`   // the last lines of what the last run failed with
+	Events   []Event      `json:"events"`   // about it, or about its time, newest first
+	Earlier  Time         `json:"earlier"`  // the tick of the schedule before it; none where it is not known
+	Later    Time         `json:"later"`
 }
 
-// Attempt is what one holder did with a tick.
+// Attempt is a run of a tick.
 type Attempt struct {
-	Number   int    `json:"attempt"` // its last run's number, from 1
+	Number   int    `json:"attempt"` // from 1
 	Replica  string `json:"replica"`
 	Token    int64  `json:"token"`
 	Granted  Time   `json:"granted"`
 	Started  Time   `json:"started"` // none where it is not known
 	Ended    Time   `json:"ended"`   // none while it runs
 	Took     Millis `json:"took_ms"`
-	End      string `json:"end"`       // an outcome, "running", "released", or "expired" when its lease ran out
-	Retries  int    `json:"retries"`   // by the same holder, after its first run
+	End      string `json:"end"`       // an outcome, or as fleet.Run says: retried, released, expired, running, free
+	Retries  int    `json:"retries"`   // runs between the one before and this one, of which nothing is kept
 	NextBy   string `json:"next_by"`   // who took it over
-	Margin   Millis `json:"margin_ms"` // the least that was left of the lease at a renewal; 0 when it is not known
-	Renewals int    `json:"renewals"`
-	Error    string `json:"error"`
+	Margin   Millis `json:"margin_ms"` // the least that was left to the lease's deadline at a renewal; of the last run of a lease
+	Renewals int    `json:"renewals"`  // of that lease
+	Error    string `json:"error"`     // its first line
 }
 
 // WhyPage explains what became of a tick: who asked, what each was answered, which policy decided, and what would
@@ -101,37 +103,46 @@ func (s *Snapshot) job(name string) *fleet.JobStatus {
 	return nil
 }
 
-// attempts lists who held a tick, first to last.
+// attempts lists the runs of a tick, first to last.
 func attempts(e fleet.Entry) []Attempt {
 	list := []Attempt{}
-	before := 0
-	for _, h := range e.Holders {
-		a := Attempt{
-			Number: h.Attempt, Replica: h.Replica, Token: h.Token, Granted: Time{h.From}, Started: Time{h.From}, Ended: Time{h.To},
-			Took: Millis(max(0, h.To.Sub(h.From))), End: "expired", Retries: max(0, h.Attempt-before-1), NextBy: h.Next,
-		}
-		if h.Released {
-			a.End = "released"
-		}
-		before = h.Attempt
-		list = append(list, a)
-	}
 	if e.Token == 0 || e.IsRange() {
 		return list
 	}
-	granted := time.UnixMicro(e.Token).UTC() // a token is the store's time, or a little more
-	if !e.Started.IsZero() && e.Started.Before(granted) {
-		granted = e.Started
+	runs := e.Runs
+	if len(runs) == 0 { // what made the entry knows only the last
+		last := fleet.Run{Attempt: e.Attempts, Replica: e.Replica, Token: e.Token, Started: e.Started, Ended: e.Ended, End: string(e.Outcome)}
+		last.Error, _, _ = strings.Cut(e.Error, "\n")
+		if e.State != fleet.Settled {
+			last.End = string(e.State)
+		}
+		runs = []fleet.Run{last}
 	}
-	last := Attempt{
-		Number: e.Attempts, Replica: e.Replica, Token: e.Token, Granted: Time{granted}, Started: Time{e.Started}, Ended: Time{e.Ended},
-		Took: Millis(e.Took()), End: string(e.Outcome), Retries: max(0, e.Attempts-before-1),
+	number := 0
+	for i, r := range runs {
+		a := Attempt{
+			Number: r.Attempt, Replica: r.Replica, Token: r.Token, Granted: Time{granted(r)}, Started: Time{r.Started}, Ended: Time{r.Ended}, End: r.End,
+			Retries: max(0, r.Attempt-number-1), Margin: Millis(r.Margin), Renewals: r.Renewals, Error: r.Error,
+		}
+		if !r.Ended.IsZero() {
+			a.Took = since(r.Started, r.Ended)
+		}
+		if i+1 < len(runs) && runs[i+1].Token != r.Token {
+			a.NextBy = runs[i+1].Replica
+		}
+		number = r.Attempt
+		list = append(list, a)
 	}
-	last.Error, _, _ = strings.Cut(e.Error, "\n")
-	if e.State != fleet.Settled {
-		last.End = string(e.State)
+	return list
+}
+
+// granted is about when the lease of a run was granted: a token is the store's time, or a little more.
+func granted(r fleet.Run) time.Time {
+	at := time.UnixMicro(r.Token).UTC()
+	if !r.Started.IsZero() && r.Started.Before(at) {
+		return r.Started
 	}
-	return append(list, last)
+	return at
 }
 
 // Why explains the tick that e explains.
@@ -139,8 +150,8 @@ func Why(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) WhyPage {
 	p := WhyPage{TickPage: Tick(s, e, q, now), Policy: e.Policy, Remedy: e.Remedy}
 	zone := zoneOf(q.Zone, p.Timezone)
 	p.Asked = answers(e, zone)
-	switch e.Verdict {
-	case fleet.Undecided, fleet.Future, fleet.Verdict(fleet.Waiting), fleet.Verdict(fleet.Free):
+	open := []string{wire.Undecided, wire.Future, string(fleet.Waiting), string(fleet.Free)}
+	if slices.Contains(open, e.Verdict) {
 		p.Asked = append(p.Asked, s.candidates(e.Job)...)
 	}
 	return p

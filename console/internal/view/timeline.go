@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
@@ -104,7 +104,7 @@ func (b *rowBuilder) build(h fleet.JobHistory, read bool, states stateSet) Timel
 	row.ScheduleWords = wordsIn(b.schedule, b.j.Schedule, b.j.Spec.Leader, nil)
 	if !read {
 		row.Unread = "its history was not read"
-		row.Cut = b.coming()
+		b.coming()
 		row.Items = bin(b.items, b.from, b.cell)
 		return row
 	}
@@ -114,7 +114,7 @@ func (b *rowBuilder) build(h fleet.JobHistory, read bool, states stateSet) Timel
 		row.Cut = b.entry(&h.Entries[i], decided) || row.Cut
 	}
 	row.Cut = b.gaps(h, decided) || row.Cut
-	row.Cut = b.coming() || row.Cut
+	b.coming()
 	row.Items = bin(b.items, b.from, b.cell)
 	return row
 }
@@ -221,7 +221,7 @@ const undecidedAfter = 5 * time.Second
 func (b *rowBuilder) gaps(h fleet.JobHistory, decided map[int64]bool) (cut bool) {
 	sched := b.schedule
 	if h.Schedule != "" {
-		if inForce, err := jobs.ParseSchedule(b.j.Name, h.Schedule); err == nil {
+		if inForce, err := wire.ParseSchedule(b.j.Name, h.Schedule); err == nil {
 			sched = inForce
 		}
 	}
@@ -249,19 +249,19 @@ func (b *rowBuilder) gaps(h fleet.JobHistory, decided map[int64]bool) (cut bool)
 }
 
 // coming shows the ticks to come: one by one, or where they are close together, whether a cell has any.
-func (b *rowBuilder) coming() (cut bool) {
+func (b *rowBuilder) coming() {
 	if b.schedule == nil || b.j.Spec.Leader {
-		return false
+		return
 	}
 	start := later(b.now, b.from.Add(-time.Second))
 	if !start.Before(b.to) {
-		return false
+		return
 	}
 	each := b.to.Sub(start)/b.schedule.MinInterval() < mostTicks
 	for at := b.schedule.Next(start); !at.IsZero() && at.Before(b.to); at = b.schedule.Next(at) {
 		i := Item{Kind: ItemComing, From: Time{at}, To: Time{at}, Tick: Time{at}, Count: 1}
 		if !each { // go on with the next cell
-			end := b.from.Add(at.Sub(b.from)/b.cell*b.cell + b.cell - time.Second)
+			end := b.from.Add(at.Sub(b.from).Truncate(b.cell) + b.cell - time.Second)
 			if !b.schedule.Next(at).After(end) {
 				i.To, i.Count = Time{end}, 0
 			}
@@ -269,14 +269,13 @@ func (b *rowBuilder) coming() (cut bool) {
 		}
 		b.add(i)
 	}
-	return false
 }
 
 // pauses returns when the job was paused within the page, as far as its journal goes back.
 func (b *rowBuilder) pauses(facts []fleet.Fact) []Span {
 	list := []Span{}
 	for _, f := range slices.Backward(facts) {
-		if f.Kind == fleet.FactResumed && !f.From.IsZero() && !f.To.IsZero() && b.inside(f.From, f.To) {
+		if f.Kind == wire.FactResumed && !f.From.IsZero() && !f.To.IsZero() && b.inside(f.From, f.To) {
 			list = append(list, Span{Time{f.From}, Time{f.To}, f.Pauser, f.Why})
 		}
 	}

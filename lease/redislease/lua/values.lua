@@ -44,7 +44,7 @@
 local call, sub, find, byte, format = redis.call, string.sub, string.find, string.byte, string.format
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
-local stamp = format('%016.0f', now)
+local stamp = sub('0000000000' .. clock[1], -10) .. sub('000000' .. clock[2], -6)
 local ends = {} -- of a lease from now, by its ttl
 local rare -- what few operations need
 
@@ -206,7 +206,7 @@ while ARGV[a] do
       rare = rare or make_rare()
       answer = rare.other(key, s, id)
     end
-    if not answer and (now < tonumber(ARGV[a + 4]) or now > tonumber(ARGV[a + 5])) then
+    if not answer and (stamp < ARGV[a + 4] or stamp > ARGV[a + 5]) then
       rare = rare or make_rare()
       answer = rare.present(key, s, 0)
     end
@@ -282,7 +282,7 @@ while ARGV[a] do
     end
 
     if not answer then
-      answer = tonumber(token)
+      answer = token == stamp and now or tonumber(token)
       local state = (keep and '+' or '-') .. token .. ' ' .. id .. leases
       if removed then
         call('UNLINK', key)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 func (c *cli) audit() *cobra.Command {
@@ -30,9 +32,9 @@ func (c *cli) audit() *cobra.Command {
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			fault := checkCount(count, mostActs)
-			if budget != 0 && (budget < fleet.MinAuditBudget || budget > fleet.MaxAuditBudget) {
+			if budget != 0 && (budget < protocol.MinAuditBudget || budget > protocol.MaxAuditBudget) {
 				fault = errors.Join(fault, fmt.Errorf("--budget: %s must be from %s to %s",
-					budget, bytesFlag(fleet.MinAuditBudget), bytesFlag(fleet.MaxAuditBudget)))
+					budget, bytesFlag(protocol.MinAuditBudget), bytesFlag(protocol.MaxAuditBudget)))
 			}
 			if err := flagFaults(cmd, fault, out.check()); err != nil {
 				return err
@@ -64,10 +66,10 @@ func (c *cli) printAudit(ctx context.Context, a *client, count, budget int, out 
 			return err
 		}
 	}
-	log, err := a.fleet.Audit(ctx, "", min(count, fleet.MaxAuditPage))
+	log, err := a.fleet.Audit(ctx, "", min(count, protocol.MaxAuditPage))
 	for err == nil && log.Next != "" && len(log.Facts) < count {
 		var more fleet.AuditLog
-		more, err = a.fleet.Audit(ctx, log.Next, min(count-len(log.Facts), fleet.MaxAuditPage))
+		more, err = a.fleet.Audit(ctx, log.Next, min(count-len(log.Facts), protocol.MaxAuditPage))
 		log.Facts, log.Next = append(log.Facts, more.Facts...), more.Next
 	}
 	if err != nil {
@@ -89,14 +91,14 @@ func auditTable(acts []fleet.Fact) *output.Table {
 	for _, f := range acts {
 		what, more := f.Job, ""
 		switch f.Kind {
-		case fleet.FactTriggered, fleet.FactCancelled:
+		case wire.FactTriggered, wire.FactCancelled:
 			more = "tick " + output.Time(f.Tick, time.UTC)
 			if f.Key != "" {
 				more += ", key " + f.Key
 			}
-		case fleet.FactResumed:
+		case wire.FactResumed:
 			more = "which " + f.Pauser + " had paused"
-		case fleet.FactReleased:
+		case wire.FactReleased:
 			what, more = "lock "+f.Lock, "held by "+f.Replica
 		default:
 		}

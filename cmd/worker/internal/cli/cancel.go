@@ -45,7 +45,7 @@ func (c *cli) cancel() *cobra.Command {
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "cancel every tick of the job that runs or waits")
 	w.flags(cmd, "wait until the run has ended, and print its outcome; exit 1 unless it is cancelled")
 	actFlags(cmd, &act)
@@ -67,7 +67,7 @@ func (c *cli) cancelJob(
 	done := make([]fleet.Cancelled, 0, len(ticks))
 	var faults []error
 	for _, tick := range ticks {
-		d, err := a.fleet.Cancel(ctx, name, tick, act)
+		d, err := a.ask.Cancel(ctx, name, tick, act)
 		if err != nil {
 			return a.explain(name, err)
 		}
@@ -105,7 +105,7 @@ func (a *client) cancellable(ctx context.Context, name string, job *jobs.Job, ti
 		t, err := a.tick(ctx, name, tick[0], job)
 		return []time.Time{t}, err
 	}
-	open, err := a.fleet.Open(ctx, name)
+	open, err := a.ask.Open(ctx, name)
 	if err != nil {
 		return nil, a.explain(name, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/cmd/worker/internal/output"
+	"github.com/solotick/solotick/cmd/worker/internal/remote"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/fleet"
@@ -25,9 +26,30 @@ import (
 type client struct {
 	cfg      *config.Config
 	registry *jobs.Registry
-	store    *stores.Store
-	fleet    *fleet.Fleet
+	store    *stores.Store // nil with --server
+	fleet    *fleet.Fleet  // nil with --server
 	cmd      *cobra.Command
+
+	ask       asker // the fleet, or with --server a worker of it
+	worker    *remote.Client
+	namespace string
+}
+
+// asker answers what is asked of a fleet: a [fleet.Fleet] from the store, a [remote.Client] from a worker's API.
+type asker interface {
+	Now(ctx context.Context) (time.Time, error)
+	Status(ctx context.Context, given []*jobs.Job, names ...string) (fleet.Status, error)
+	Describe(ctx context.Context, name string, job *jobs.Job, ticks, outcomes int) (fleet.Description, error)
+	History(ctx context.Context, job string, n int) ([]fleet.Entry, error)
+	Why(ctx context.Context, name string, job *jobs.Job, tick time.Time) (fleet.Explanation, error)
+	Open(ctx context.Context, job string) ([]fleet.Entry, error)
+	Serving(ctx context.Context, job string) (serving []fleet.Replica, unserved bool, err error)
+	Await(ctx context.Context, job string, tick time.Time) (fleet.Entry, error)
+
+	Pause(ctx context.Context, job string, act fleet.Act) (fleet.Pause, error)
+	Resume(ctx context.Context, job string, act fleet.Act) (*fleet.Pause, error)
+	Trigger(ctx context.Context, job string, o fleet.TriggerOptions) (fleet.Triggered, error)
+	Cancel(ctx context.Context, job string, tick time.Time, act fleet.Act) (fleet.Cancelled, error)
 }
 
 // loadWithRedis reads the configuration, which must name a Redis.
@@ -42,9 +64,15 @@ func (c *cli) loadWithRedis(cmd *cobra.Command) (*config.Config, error) {
 	return cfg, nil
 }
 
-// connect opens the store of the configured fleet. The first call connects. The caller closes the
-// client.
+// connect opens the store of the configured fleet, or with --server the API of a worker. The first
+// call connects. The caller closes the client.
 func (c *cli) connect(cmd *cobra.Command) (*client, error) {
+	if server := cmd.Flags().Lookup("server"); server != nil && server.Changed {
+		return c.connectServer(cmd, server.Value.String())
+	}
+	if file := cmd.Flags().Lookup("token-file"); file != nil && file.Changed {
+		return nil, &usageError{errors.New("--token-file: needs --server"), cmd}
+	}
 	cfg, err := c.loadWithRedis(cmd)
 	if err != nil {
 		return nil, err
@@ -61,7 +89,7 @@ func (c *cli) connect(cmd *cobra.Command) (*client, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &client{cfg: cfg, registry: registry, store: s, fleet: f, cmd: cmd}, nil
+	return &client{cfg: cfg, registry: registry, store: s, fleet: f, cmd: cmd, ask: f, namespace: cfg.Namespace}, nil
 }
 
 // withJob connects to the fleet, looks the job up and calls do. It explains the errors of do.
@@ -79,7 +107,13 @@ func (c *cli) withJob(cmd *cobra.Command, name string, do func(context.Context, 
 }
 
 // close closes the connections. It ignores errors: no answer depends on them.
-func (a *client) close() { _ = a.store.Close() }
+func (a *client) close() {
+	if a.worker != nil {
+		a.worker.Close()
+		return
+	}
+	_ = a.store.Close()
+}
 
 // jobs returns the configured jobs in the order of the file.
 func (a *client) jobs() []*jobs.Job {
@@ -95,6 +129,9 @@ func (a *client) jobs() []*jobs.Job {
 // findJob returns a configured job. It returns nil for a job that only replicas or records know,
 // and an error of the command line for any other name.
 func (a *client) findJob(ctx context.Context, name string) (*jobs.Job, error) {
+	if a.worker != nil {
+		return a.remoteJob(ctx, name)
+	}
 	if j, ok := a.registry.Get(name); ok {
 		return j, nil
 	}
@@ -136,6 +173,8 @@ func (a *client) explain(job string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case a.worker != nil:
+		return err // it names the worker
 	case errors.Is(err, protocol.ErrUnknown):
 		return fmt.Errorf("no replica has ever served job %q in namespace %q: start one first, with run", job, a.cfg.Namespace)
 	case errors.Is(err, fleet.ErrLeaderTask), errors.Is(err, fleet.ErrNotCancellable), errors.Is(err, fleet.ErrNoTrace),

@@ -36,7 +36,7 @@ func (c *cli) describe() *cobra.Command {
 				return err
 			}
 			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
-				d, err := a.fleet.Describe(ctx, args[0], job, count, count)
+				d, err := a.ask.Describe(ctx, args[0], job, count, count)
 				if err != nil {
 					return a.explain(args[0], err)
 				}
@@ -47,7 +47,7 @@ func (c *cli) describe() *cobra.Command {
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many coming `ticks`, and how many outcomes")
 	out.flag(cmd)
 	return cmd

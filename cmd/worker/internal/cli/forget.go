@@ -14,6 +14,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -114,7 +115,7 @@ func (a *client) whoForgot(ctx context.Context, name string) string {
 		return ""
 	}
 	for _, f := range facts {
-		if f.Kind == fleet.FactForgotten && f.Job == name {
+		if f.Kind == wire.FactForgotten && f.Job == name {
 			return fmt.Sprintf("; %s has removed its record at %s%s", f.By, output.Time(f.At, time.UTC), quoted(f.Reason))
 		}
 	}

@@ -36,7 +36,7 @@ func (c *cli) history() *cobra.Command {
 				return err
 			}
 			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
-				list, err := a.fleet.History(ctx, args[0], count)
+				list, err := a.ask.History(ctx, args[0], count)
 				if err != nil {
 					return a.explain(args[0], err)
 				}
@@ -47,7 +47,7 @@ func (c *cli) history() *cobra.Command {
 				if len(list) == 0 {
 					fmt.Fprintf(c.stderr, "no tick of %s is open or was settled\n", args[0])
 				}
-				now, err := a.fleet.Now(ctx)
+				now, err := a.ask.Now(ctx)
 				if err != nil {
 					return a.explain(args[0], err)
 				}
@@ -56,7 +56,7 @@ func (c *cli) history() *cobra.Command {
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	cmd.Flags().IntVarP(&count, "count", "n", 20, "how many settled `ticks`")
 	out.flag(cmd)
 	return cmd
@@ -117,9 +117,9 @@ func why(e fleet.Entry, format func(time.Time) string) string {
 	var parts []string
 	switch {
 	case e.TriggeredBy != "" && e.Key != "":
-		parts = append(parts, fmt.Sprintf("triggered by %s, key %s", e.TriggeredBy, e.Key))
+		parts = append(parts, fmt.Sprintf("triggered by %s, key %s%s", e.TriggeredBy, e.Key, quoted(e.TriggerReason)))
 	case e.TriggeredBy != "":
-		parts = append(parts, "triggered by "+e.TriggeredBy)
+		parts = append(parts, "triggered by "+e.TriggeredBy+quoted(e.TriggerReason))
 	case e.Triggered:
 		parts = append(parts, "triggered")
 	}
@@ -134,7 +134,7 @@ func why(e fleet.Entry, format func(time.Time) string) string {
 		parts = append(parts, wire.Words(e.Reason))
 	}
 	if e.CancelledBy != "" {
-		parts = append(parts, "cancelled by "+e.CancelledBy)
+		parts = append(parts, "cancelled by "+e.CancelledBy+quoted(e.CancelReason))
 	}
 	if e.IsRange() && e.Count != 1 {
 		what := "all undecided ticks"

@@ -7,16 +7,15 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 )
 
 // pauseResult is the JSON output of pause and resume.
 type pauseResult struct {
-	Job     string           `json:"job"`
-	Paused  bool             `json:"paused"`
-	Changed bool             `json:"changed"` // false if it was so before
-	Pause   *fleet.PauseView `json:"pause"`   // that is in force or has ended; else null
+	Job     string       `json:"job"`
+	Paused  bool         `json:"paused"`
+	Changed bool         `json:"changed"` // false if it was so before
+	Pause   *fleet.Pause `json:"pause"`   // that is in force or has ended; else null
 }
 
 func (c *cli) pause() *cobra.Command {
@@ -34,19 +33,19 @@ func (c *cli) pause() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who, fault := c.act(act)
 			return c.changePause(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (pauseResult, string, error) {
-				p, err := a.fleet.Pause(cmd.Context(), args[0], who)
-				text := fmt.Sprintf("%s is paused: %s", args[0], pauseText(p.Pause, job))
+				p, err := a.ask.Pause(cmd.Context(), args[0], who)
+				text := fmt.Sprintf("%s is paused: %s", args[0], pauseText(p, job))
 				if p.Before {
-					text = fmt.Sprintf("%s was already paused: %s", args[0], pauseText(p.Pause, job))
+					text = fmt.Sprintf("%s was already paused: %s", args[0], pauseText(p, job))
 				}
 				if job != nil && job.Spec().Leader {
 					text += "; its run ends, and it starts again when it is resumed"
 				}
-				return pauseResult{Job: args[0], Paused: true, Changed: !p.Before, Pause: &fleet.PauseView{Pause: p.Pause}}, text, err
+				return pauseResult{Job: args[0], Paused: true, Changed: !p.Before, Pause: &p}, text, err
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd
@@ -65,19 +64,19 @@ func (c *cli) resume() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who, fault := c.act(act)
 			return c.changePause(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (pauseResult, string, error) {
-				p, err := a.fleet.Resume(cmd.Context(), args[0], who)
+				p, err := a.ask.Resume(cmd.Context(), args[0], who)
 				if job != nil && job.Spec().Paused {
 					fmt.Fprintf(c.stderr, "warning: this configuration still pauses %s\n", args[0])
 				}
 				if p == nil {
 					return pauseResult{Job: args[0]}, args[0] + " was not paused", err
 				}
-				return pauseResult{Job: args[0], Changed: true, Pause: &fleet.PauseView{Pause: *p}},
+				return pauseResult{Job: args[0], Changed: true, Pause: p},
 					fmt.Sprintf("%s is resumed; it was paused %s", args[0], pauseText(*p, job)), err
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd
@@ -110,7 +109,7 @@ func (c *cli) changePause(
 	return err
 }
 
-func pauseText(p protocol.Pause, job *jobs.Job) string {
+func pauseText(p fleet.Pause, job *jobs.Job) string {
 	text := fmt.Sprintf("by %s since %s", p.By, p.Since.In(zone(job)).Format(output.TimeLayout))
 	if p.Reason != "" {
 		text += ", " + p.Reason

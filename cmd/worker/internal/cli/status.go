@@ -45,7 +45,7 @@ func (c *cli) status() *cobra.Command {
 					return err
 				}
 			}
-			s, err := a.fleet.Status(cmd.Context(), given, names...)
+			s, err := a.ask.Status(cmd.Context(), given, names...)
 			if err != nil {
 				return a.explain("", err)
 			}
@@ -55,7 +55,7 @@ func (c *cli) status() *cobra.Command {
 			return c.printStatus(s, given)
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	out.flag(cmd)
 	return cmd
 }

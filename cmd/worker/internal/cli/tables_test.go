@@ -36,7 +36,7 @@ func TestADescriptionIsShownWithinTheWidth(t *testing.T) {
 				{State: fleet.Waiting, Scheduled: now.Add(-time.Second + time.Millisecond), Replica: "ops2", Triggered: true},
 				{State: fleet.Free, Scheduled: now.Add(-time.Hour), Replica: "web-3"},
 			},
-			Paused: &protocol.Pause{By: "ops1", Reason: "the database moves", Since: now.Add(-2 * time.Hour)}, LastRun: run,
+			Paused: &fleet.Pause{By: "ops1", Reason: "the database moves", Since: now.Add(-2 * time.Hour)}, LastRun: run,
 			Replicas: []string{"web-1", "web-2", "web-3", "web-4", "batch-worker-7f9c6d5b4-x2k8q", "batch-worker-7f9c6d5b4-x2k8r", "batch-worker-7f9c6d5b4-x2k8s"},
 		},
 		Definitions: []fleet.Definition{{Revision: "8c52154a190a", Replicas: []string{"web-1", "web-2"}, Given: true}},
@@ -121,7 +121,7 @@ func TestStatusShowsProblems(t *testing.T) {
 			{Name: "late", Given: true, Overdue: at.Add(-time.Hour), Next: at},
 			{Name: "busy", Given: true, Open: []fleet.Entry{entry(fleet.Running, 4), entry(fleet.Running, 3), entry(fleet.Waiting, 2), entry(fleet.Free, 1), entry(fleet.Free, 0)}},
 			{Name: "leader", Given: true, Spec: jobs.Spec{Leader: true, Paused: true}, Open: []fleet.Entry{{State: fleet.Running, Replica: "r1"}}},
-			{Name: "foreign", Paused: &protocol.Pause{By: "ops1", Since: at}},
+			{Name: "foreign", Paused: &fleet.Pause{By: "ops1", Since: at}},
 		},
 	}
 	v := output.View{Now: at}

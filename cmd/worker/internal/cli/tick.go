@@ -12,11 +12,11 @@ import (
 
 // tick parses the TICK argument of a job.
 func (a *client) tick(ctx context.Context, name, text string, job *jobs.Job) (time.Time, error) {
-	now, err := a.fleet.Now(ctx)
+	now, err := a.ask.Now(ctx)
 	if err != nil {
 		return time.Time{}, a.explain(name, err)
 	}
-	prefix := jobs.Run{Namespace: a.cfg.Namespace, Job: name}.TickID()
+	prefix := jobs.Run{Namespace: a.namespace, Job: name}.TickID()
 	prefix = prefix[:strings.LastIndex(prefix, "/")+1]
 	tick, err := readTick(strings.TrimPrefix(text, prefix), now, zone(job), job)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -38,8 +39,8 @@ func (c *cli) trigger() *cobra.Command {
 				faults = append(faults, err)
 			}
 			o.By, o.Reason, o.Via = act.By, act.Reason, act.Via
-			if o.Key != "" && !jobs.ValidName(o.Key) {
-				faults = append(faults, fmt.Errorf("--key: %q %s", o.Key, jobs.NameRule))
+			if o.Key != "" && !naming.Valid(o.Key) {
+				faults = append(faults, fmt.Errorf("--key: %q %s", o.Key, naming.Rule))
 			}
 			if window := cmd.Flags().Changed("window"); window && o.Key == "" {
 				faults = append(faults, errors.New("--window: needs a --key"))
@@ -57,7 +58,7 @@ func (c *cli) trigger() *cobra.Command {
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	cmd.Flags().StringVar(&o.Key, "key", "", "`KEY`: triggers with the same key within the window count as one")
 	cmd.Flags().DurationVar(&o.Window, "window", wire.DefaultWindow, "how long the fleet remembers the key, `D`")
 	w.flags(cmd, "wait until the tick is settled, and print its outcome; exit 1 unless it succeeded")
@@ -71,7 +72,7 @@ const maxWindow = 30 * 24 * time.Hour
 func (c *cli) triggerJob(
 	ctx context.Context, a *client, job *jobs.Job, name string, o fleet.TriggerOptions, w waiting, out format,
 ) error {
-	t, err := a.fleet.Trigger(ctx, name, o)
+	t, err := a.ask.Trigger(ctx, name, o)
 	if err != nil {
 		return a.explain(name, err)
 	}
@@ -111,7 +112,7 @@ func (c *cli) warn(ctx context.Context, a *client, name string, t fleet.Triggere
 		fmt.Fprintln(c.stderr, "a triggered tick already waits to run: it serves this trigger, too")
 	default:
 	}
-	serving, unserved, err := a.fleet.Serving(ctx, name)
+	serving, unserved, err := a.ask.Serving(ctx, name)
 	if err != nil {
 		return
 	}
@@ -119,7 +120,7 @@ func (c *cli) warn(ctx context.Context, a *client, name string, t fleet.Triggere
 		fmt.Fprintln(c.stderr, "warning: no live replica serves this job: it runs when one starts")
 		return
 	}
-	if now, err := a.fleet.Now(ctx); err == nil && allSilent(serving, now) {
+	if now, err := a.ask.Now(ctx); err == nil && allSilent(serving, now) {
 		fmt.Fprintf(c.stderr, "warning: no replica that serves this job has sent its heartbeat in time (%s): it runs when one of them is back, or another starts\n",
 			output.List(replicaIDs(serving)))
 	}

@@ -55,7 +55,7 @@ func (c *cli) await(ctx context.Context, a *client, name string, tick time.Time,
 	var unserved time.Time // since when no live replica serves the job; zero while one does
 	for {
 		poll, cancel := context.WithTimeoutCause(ctx, unservedPoll, errPoll)
-		e, err := a.fleet.Await(poll, name, tick)
+		e, err := a.ask.Await(poll, name, tick)
 		cancel()
 		switch {
 		case err == nil:
@@ -67,7 +67,7 @@ func (c *cli) await(ctx context.Context, a *client, name string, tick time.Time,
 		case w.timeout > 0:
 			continue
 		}
-		_, none, err := a.fleet.Serving(ctx, name)
+		_, none, err := a.ask.Serving(ctx, name)
 		if err != nil {
 			continue // the next Await returns the error
 		}

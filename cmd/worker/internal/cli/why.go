@@ -38,7 +38,7 @@ func (c *cli) why() *cobra.Command {
 						return err
 					}
 				}
-				e, err := a.fleet.Why(ctx, name, job, tick)
+				e, err := a.ask.Why(ctx, name, job, tick)
 				if err != nil {
 					return a.explain(name, err)
 				}
@@ -50,7 +50,7 @@ func (c *cli) why() *cobra.Command {
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	out.flag(cmd)
 	return cmd
 }

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/console"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+)
+
+const opsToken = "the-token-of-the-operators"
+
+// workerSite is a worker's API over a store in memory, in which the job report has failed once.
+type workerSite struct {
+	*testing.T
+	store *memlease.Store
+	url   string
+}
+
+func newWorkerSite(t *testing.T) *workerSite {
+	s := &workerSite{T: t, store: new(memlease.Store)}
+	job, err := jobs.New("report", "0 2 * * *", func(context.Context, jobs.Run) error { return nil }, jobs.WithTimezone("Europe/Berlin"))
+	require.NoError(t, err)
+	now, _, err := s.store.Time(t.Context())
+	require.NoError(t, err)
+	tick := now.Add(-time.Minute).Truncate(time.Second).UnixMilli()
+	_, err = s.store.Sync(t.Context(), []protocol.Sync{{Name: "report", Watermark: tick - 1000, Schedule: "Europe/Berlin 0 2 * * *"}})
+	require.NoError(t, err)
+	a, err := s.store.Claim(t.Context(), lease.Claim{Name: "report", Tick: tick, Holder: "worker-1", Request: "r", TTL: time.Minute})
+	require.NoError(t, err)
+	grant := protocol.Grant{Name: "report", Tick: tick, Holder: "worker-1", Request: "r", Token: a.Token, Attempt: 1, TTL: time.Minute, Note: "the disk is full"}
+	require.NoError(t, s.store.Settle(t.Context(), grant, "failed"))
+	c, err := console.New(s.store, console.WithJobs(func() []*jobs.Job { return []*jobs.Job{job} }),
+		console.WithTokens(console.Token{Name: "ops", Role: console.Operate, Value: opsToken}))
+	require.NoError(t, err)
+	server := httptest.NewServer(c)
+	t.Cleanup(func() { c.Close(); server.Close() })
+	s.url = server.URL
+	return s
+}
+
+// run runs a command that asks the worker.
+func (s *workerSite) run(args ...string) (code int, stdout, stderr string) {
+	return s.runAs(opsToken, append(args, "--server", s.url)...)
+}
+
+func (s *workerSite) runAs(token string, args ...string) (code int, stdout, stderr string) {
+	var out, problems bytes.Buffer
+	env := func(name string) (string, bool) { return token, name == "SOLOTICK_TOKEN" && token != "" }
+	code = Main(s.Context(), "", args, &out, &problems, env)
+	return code, out.String(), problems.String()
+}
+
+func TestServerAnswersWhatTheStoreWould(t *testing.T) {
+	s := newWorkerSite(t)
+	f, err := fleet.New(s.store)
+	require.NoError(t, err)
+
+	code, stdout, stderr := s.run("status")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "namespace default")
+	require.Regexp(t, `report +0 2 \* \* \* Europe/Berlin`, stdout)
+	code, stdout, _ = s.run("describe", "report")
+	require.Zero(t, code)
+	require.Regexp(t, `policies +overlap forbid; at_least_once, 3 takeovers at most`, stdout)
+	require.Regexp(t, `(?m)^outcomes +1 failed`, stdout)
+	code, stdout, _ = s.run("why", "report")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "failed at attempt 1")
+
+	code, stdout, _ = s.run("history", "report", "--output", "json")
+	require.Zero(t, code)
+	list, err := f.History(t.Context(), "report", 20)
+	require.NoError(t, err)
+	want, err := json.Marshal(list)
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), stdout)
+}
+
+func TestServerDoesWhatItIsAsked(t *testing.T) {
+	s := newWorkerSite(t)
+	code, stdout, stderr := s.run("pause", "report", "--reason", "the database moves")
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `report is paused: by ops since .*, the database moves`, stdout)
+	code, stdout, _ = s.run("trigger", "report", "--key", "deploy-1")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "default/report/")
+	code, _, stderr = s.run("trigger", "report", "--key", "deploy-1")
+	require.Zero(t, code)
+	require.Contains(t, stderr, "an earlier trigger had this key")
+	require.Contains(t, stderr, "no live replica serves this job")
+	code, stdout, stderr = s.run("cancel", "report")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "cancelled")
+	code, _, stderr = s.run("cancel", "report")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "nothing to cancel")
+	code, stdout, _ = s.run("resume", "report")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "report is resumed; it was paused by ops")
+}
+
+func TestServerThatRefusesIsNamedWithTheReason(t *testing.T) {
+	s := newWorkerSite(t)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/away/api/v1/replicas" {
+			http.Redirect(w, r, s.url, http.StatusFound)
+			return
+		}
+		_, _ = w.Write([]byte("<html>"))
+	}))
+	t.Cleanup(other.Close)
+	file := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(file, []byte(opsToken+"\n"), 0o600))
+	for _, c := range []struct {
+		name, token string
+		args        []string
+		code        int
+		want        string
+	}{
+		{"no token", "", []string{"status", "--server", s.url}, 1, "this needs a bearer token, or a login: set SOLOTICK_TOKEN or --token-file"},
+		{"a wrong token", "wrong-wrong-wrong-wrong", []string{"status", "--server", s.url}, 1, "the token is not known"},
+		{"a token in a file", "", []string{"status", "--server", s.url, "--token-file", file}, 0, ""},
+		{"a file that is missing", "", []string{"status", "--server", s.url, "--token-file", "/no/such"}, 2, "--token-file: open /no/such"},
+		{"a token without a server", "", []string{"status", "--token-file", file}, 2, "--token-file: needs --server"},
+		{"an unknown job", opsToken, []string{"why", "nothing", "--server", s.url}, 2, "there is no job nothing"},
+		{"a name that is none", opsToken, []string{"why", "../x", "--server", s.url}, 2, `"../x" must`},
+		{"another program", opsToken, []string{"status", "--server", other.URL}, 1, "the answer is not that of a worker's API"},
+		{"a redirect", opsToken, []string{"status", "--server", other.URL + "/away"}, 1, "302 Found"},
+		{"nobody", opsToken, []string{"status", "--server", "http://127.0.0.1:1"}, 1, "connection refused"},
+		{"no URL", opsToken, []string{"status", "--server", "localhost:8080"}, 2, "--server: \"localhost:8080\" must be a URL"},
+		{"a password in the URL", opsToken, []string{"status", "--server", "http://ops:secret@localhost"}, 2, "must not have a user or password"},
+		{"a store as well", opsToken, []string{"status", "--server", s.url, "--redis", "redis://localhost"}, 2, "--redis: does not go with --server"},
+		{"another caller", opsToken, []string{"pause", "report", "--by", "jo", "--server", s.url}, 2, "--by: does not go with --server: the token says who asks"},
+	} {
+		code, _, stderr := s.runAs(c.token, c.args...)
+		require.Equal(t, c.code, code, "%s: %s", c.name, stderr)
+		require.Contains(t, stderr, c.want, c.name)
+		require.NotContains(t, stderr, opsToken, c.name)
+	}
+}

@@ -1,0 +1,96 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
+)
+
+// Run is one run of a tick by one replica.
+type Run struct {
+	Attempt int // its number, from 1
+	Replica string
+	Token   int64
+	// Started and Ended are by fleet time, in milliseconds. Of a run that its replica did not report, they are when the tick
+	// was granted to that one, and when the lease ran out or the next replica was granted the tick. Ended is zero while it
+	// runs.
+	Started, Ended time.Time
+	// End says how it ended: as the tick's outcome of the last one; [RunRetried], [RunReleased] or [RunExpired] of those
+	// before; [Running] or [Free] while the tick is open.
+	End   string
+	Error string // what it failed with: the beginning of the first line
+
+	// Renewals is how often the lease was renewed under which it ran, and Margin the least time that was left to the lease's
+	// deadline when a renewal was answered. Of the last run of a lease that was settled; else 0.
+	Renewals int
+	Margin   time.Duration
+}
+
+// How a run ended that was not the last of its tick.
+const (
+	RunRetried  = wire.RunRetried  // it failed, and the same replica began the next one
+	RunReleased = wire.RunReleased // its replica gave the tick up
+	RunExpired  = wire.RunExpired  // its replica's lease ran out: it had died, was frozen, or did not reach the store
+)
+
+// runsOf returns the runs of a settled tick, first to last, as far as its note knows them.
+func runsOf(s protocol.Settled, e Entry, note wire.Note) (list []Run) {
+	if s.Token == 0 || s.From != 0 {
+		return nil
+	}
+	if note.Before != nil {
+		list = append(list, runFrom(*note.Before))
+	}
+	began := e.Started
+	for _, r := range note.Retried {
+		if r.Attempt >= s.Attempt { // it was ended while it waited for the next one
+			began = r.Started
+			break
+		}
+		r.Replica, r.Token = s.Holder, s.Token
+		list = append(list, runFrom(r))
+	}
+	last := Run{
+		Attempt: s.Attempt, Replica: s.Holder, Token: s.Token, Started: began, Ended: e.Ended, End: string(s.Outcome), Error: wire.RunError(note.Error),
+		Renewals: note.Renewals, Margin: note.Margin,
+	}
+	if !note.Again.IsZero() && began.Equal(e.Started) {
+		last.Started = note.Again
+	}
+	return append(list, last)
+}
+
+func runFrom(r wire.Run) Run {
+	return Run{Attempt: r.Attempt, Replica: r.Replica, Token: r.Token, Started: r.Started, Ended: r.Ended, End: r.End, Error: r.Error}
+}
+
+// runOf is the run of a tick that is open.
+func runOf(o protocol.Open, e Entry) []Run {
+	if o.Attempt == 0 {
+		return nil
+	}
+	return []Run{{Attempt: o.Attempt, Replica: o.Holder, Token: o.Token, Started: e.Started, End: string(e.State)}}
+}
+
+// withHolders adds the runs of those that held the tick before, as the job's journal knows them.
+func withHolders(runs []Run, holders []Holder) []Run {
+	for _, h := range holders {
+		if slices.ContainsFunc(runs, func(r Run) bool { return r.Token == h.Token }) {
+			continue
+		}
+		runs = append(runs, runBefore(h))
+	}
+	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Or(cmp.Compare(a.Token, b.Token), a.Attempt-b.Attempt) })
+	return runs
+}
+
+func runBefore(h Holder) Run {
+	r := Run{Attempt: h.Attempt, Replica: h.Replica, Token: h.Token, Started: h.From, Ended: h.To, End: RunExpired}
+	if h.Released {
+		r.End = RunReleased
+	}
+	return r
+}

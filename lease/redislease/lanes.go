@@ -1,0 +1,62 @@
+package redislease
+
+import "time"
+
+// lanes is how many round trips the store has under way at once, to each server. Mostly two are used: see [traffic.share]. The
+// others are for when a connection hangs.
+const lanes = 4
+
+const (
+	// hangs is after how long a round trip is no longer waited for: what waits leaves on another lane.
+	hangs = time.Millisecond
+	// divisible is from how many on what waits is sent in two parts, so that the server works on one while the client works
+	// on the other.
+	divisible = 8
+)
+
+// flight is a round trip that is under way.
+type flight struct {
+	size  int // how many commands and operations; 0: the lane is free
+	began time.Time
+}
+
+// traffic is what is under way to one server. It is used with the mutex of its pipe held.
+type traffic struct {
+	flights [lanes]flight
+}
+
+// free returns a lane that is free; false when there is none.
+func (t *traffic) free() (lane int, ok bool) {
+	for i, f := range t.flights {
+		if f.size == 0 {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// underWay is how much is under way and may be answered soon.
+func (t *traffic) underWay(now time.Time) (n int) {
+	for _, f := range t.flights {
+		if f.size > 0 && now.Sub(f.began) < hangs {
+			n += f.size
+		}
+	}
+	return n
+}
+
+// share is how much of what waits is to leave now: nothing while less waits than is under way, since what is answered soon
+// is followed by more, and what travels together costs less; and half of all when that is a lot.
+func (t *traffic) share(waiting int, now time.Time) int {
+	if waiting == 0 {
+		return 0
+	}
+	if _, ok := t.free(); !ok {
+		return 0
+	}
+	underWay := t.underWay(now)
+	if waiting < underWay {
+		return 0
+	}
+	return min(max((waiting+underWay+1)/2, divisible), most)
+}
