@@ -20,7 +20,7 @@ func (p TickPage) text(t *textWriter) {
 	t.head(p.Head, p.Job)
 	t.fact("tick", t.at(p.Tick, p.Timezone))
 	t.fact("id", p.ID)
-	t.fact("verdict", wire.Words(string(p.Verdict)))
+	t.fact("verdict", wire.Words(p.Verdict))
 	for i, line := range strings.Split(p.Text, "\n") {
 		t.fact([]string{"what", ""}[min(i, 1)], line)
 	}
