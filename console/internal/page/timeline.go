@@ -206,3 +206,12 @@ func (p part) Shift(by int) string {
 	}
 	return p.link(p.Path, v)
 }
+
+// Calendar returns the link to the calendar of the jobs that the timeline chooses.
+func (p part) Calendar() string {
+	shown, _ := p.V.(view.TimelinePage)
+	if v := shown.Query.JobFilter.Values(); len(v) > 0 {
+		return p.Prefix + "/calendar.ics?" + v.Encode()
+	}
+	return p.Prefix + "/calendar.ics"
+}
