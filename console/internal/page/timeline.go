@@ -94,8 +94,10 @@ func (f *frame) item(d *drawing, s scale, row *view.TimelineRow, item *view.Item
 		}
 	case shape == "succeeded": // a bar as well, as narrow as can be seen
 		d.add(`<rect class="bar" x="%.2f%%" y="%d" width="5" height="14" rx="2" transform="translate(-2.5)"/>`, x, middle-7)
-	default:
+	case shape == "planned":
 		d.WriteString(symbol(shape, x, middle-6))
+	default: // on a ground of its own: an earlier run may be drawn below it
+		d.add(`<rect class="ground" x="%.2f%%" y="%d" width="14" height="14" rx="7" transform="translate(-7)"/>%s`, x, middle-7, symbol(shape, x, middle-6))
 	}
 	for _, at := range item.TakenOver {
 		if x := s.at(at.Time); x >= 0 && x <= 100 {
