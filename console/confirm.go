@@ -219,8 +219,8 @@ func (a actionRoute) callAll(q *request) (any, error) {
 		return nil, p
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(v["jobs"])))
-	if len(names) == 0 || len(names) > maxNamed {
-		return nil, badRequest(fault{"jobs", strconv.Itoa(len(names)) + " names", fmt.Sprintf("must have 1 to %d names", maxNamed)})
+	if given := len(v["jobs"]); given == 0 || given > maxNamed {
+		return nil, badRequest(fault{"jobs", strconv.Itoa(given) + " names", fmt.Sprintf("must have 1 to %d names", maxNamed)})
 	}
 	var faults []fault
 	for i, name := range names {

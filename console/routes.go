@@ -86,10 +86,11 @@ func (q *request) route() (*route, *problem) {
 	r := q.r
 	if !q.api {
 		path, f, p := formatOf(r, q.isPage)
+		q.format = f
 		if found := q.lookup(r); p != nil && (found == nil || !found.only) {
 			return nil, p
 		}
-		if q.format = f; path != r.URL.Path {
+		if path != r.URL.Path {
 			at := *r.URL
 			at.Path, at.RawPath = path, ""
 			r = r.Clone(r.Context())
