@@ -81,7 +81,7 @@ var layers = map[string]layer{
 		"the arithmetic of schedules stands by itself",
 	},
 	"./fleet/...": {
-		[]string{"./fleet/...", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
+		[]string{"./fleet/...", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
 		"whoever looks at a fleet need not be part of it, nor choose its store",
 	},
 	"./console/...": {
