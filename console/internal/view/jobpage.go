@@ -140,13 +140,13 @@ func (p *JobPage) coming(now time.Time) {
 	}
 	changes := p.schedule.ClockChanges(now, now.AddDate(1, 0, 0))
 	for _, c := range changes {
-		p.ClockChanges = append(p.ClockChanges, ClockChange{Time{c.At}, c.Zone, string(c.Kind), c.String()})
+		p.ClockChanges = append(p.ClockChanges, ClockChange{Time{c.At}, c.Zone, c.Kind, c.String()})
 	}
 	for at := p.schedule.Next(now); !at.IsZero() && len(p.Coming) < p.Query.Ticks; at = p.schedule.Next(at) {
 		tick := Coming{Tick: Time{at}, In: until(at, now)}
 		for _, c := range changes {
 			if !c.RunsAt.IsZero() && c.RunsAt.Equal(at) {
-				tick.Note, tick.Text = string(c.Kind), c.String()
+				tick.Note, tick.Text = c.Kind, c.String()
 				if c.Merged {
 					tick.Note = "merged"
 				}
