@@ -68,6 +68,9 @@ func WithWeight(n int) Option { return func(s *Spec) { s.Weight = n } }
 // WithHistory makes the store keep so many settled ticks of the job; see [Spec].History.
 func WithHistory(n int) Option { return func(s *Spec) { s.History = n } }
 
+// WithHistoryBytes limits how many bytes of the store those take; see [Spec].HistoryBytes.
+func WithHistoryBytes(n int) Option { return func(s *Spec) { s.HistoryBytes = n } }
+
 // WithLeader makes the job a task that runs all the time on one replica; its schedule must be "".
 // See [Spec].Leader.
 func WithLeader() Option { return func(s *Spec) { s.Leader = true } }

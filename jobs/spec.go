@@ -124,6 +124,10 @@ type Spec struct {
 	// [MinHistory] to [MaxHistory]. A range of ticks that were settled together counts as one. What
 	// runs does not depend on it.
 	History int `json:",omitempty"`
+	// HistoryBytes is how many bytes of the store they may take: then the errors that are kept with
+	// them are cut, so that as many as History says have room. 0 means no other limit than 4 KiB
+	// for each; otherwise at least [MinOutcome] for each of [Spec.Outcomes], and at most 1 GiB.
+	HistoryBytes int `json:",omitempty"`
 
 	Groups []string // only replicas that serve one of these groups run the job; empty means every replica
 	Paused bool     // every tick is settled as skipped
@@ -168,6 +172,21 @@ const (
 	MinHistory = 16 // which the store remembers anyway
 	MaxHistory = 1000
 )
+
+// MinOutcome is the least share of [Spec].HistoryBytes that an outcome has, in bytes.
+const MinOutcome = 512
+
+const maxHistoryBytes = 1 << 30
+
+// Outcomes is how many outcomes of the job a store keeps at most. Stores may keep some more than
+// History says: it is the next power of two, and 16.
+func (s Spec) Outcomes() int {
+	n := 1
+	for n < s.History {
+		n *= 2
+	}
+	return n + 16
+}
 
 // Fault is one thing wrong with a [Spec].
 type Fault struct {
@@ -261,6 +280,9 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	}
 	if s.History < MinHistory || s.History > MaxHistory {
 		fault("history", s.History, "must be from %d to %d", MinHistory, MaxHistory)
+	}
+	if least := MinOutcome * s.Outcomes(); s.HistoryBytes != 0 && (s.HistoryBytes < least || s.HistoryBytes > maxHistoryBytes) {
+		fault("history_bytes", s.HistoryBytes, "must be 0, or from %d with a history of %d to %d", least, s.History, maxHistoryBytes)
 	}
 	for i, g := range s.Groups {
 		if !ValidName(g) {
