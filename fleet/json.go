@@ -193,9 +193,6 @@ func (h Holder) MarshalJSON() ([]byte, error) {
 	return json.Marshal(holderJSON{h.Replica, h.Token, h.Attempt, stamp(h.From), stamp(h.To), h.Released, h.Next})
 }
 
-// PauseView is a pause in JSON.
-type PauseView struct{ protocol.Pause }
-
 // pauseJSON is a pause in JSON.
 type pauseJSON struct {
 	By    string `json:"by"`
@@ -204,7 +201,7 @@ type pauseJSON struct {
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (p PauseView) MarshalJSON() ([]byte, error) {
+func (p Pause) MarshalJSON() ([]byte, error) {
 	return json.Marshal(pauseJSON{p.By, p.Reason, stamp(p.Since)})
 }
 

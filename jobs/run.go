@@ -29,6 +29,10 @@ type Run struct {
 	Token int64
 	// Attempt numbers the tick's runs from 1, across retries and takeovers.
 	Attempt int
+	// Traceparent is the attempt's span in a trace, as W3C Trace Context writes it; empty when
+	// nobody traces. A wrapper sets it in the run that it passes on: package otelsolotick does. A
+	// command gets it as TRACEPARENT, a request and the entry of a stream as traceparent.
+	Traceparent string
 	// Lease is the lease on the tick. It is never nil in a run that the scheduler started.
 	Lease Lease
 }

@@ -179,6 +179,8 @@ func lateness(e fleet.Entry) Millis {
 	}
 	start := e.Started
 	switch {
+	case len(e.Runs) > 0 && e.Runs[0].Attempt == 1:
+		start = e.Runs[0].Started
 	case len(e.Holders) > 0:
 		start = e.Holders[0].From
 	case e.Attempts > 1: // only the last start is known; a token is about when it was granted

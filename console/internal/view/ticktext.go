@@ -27,11 +27,15 @@ func (p TickPage) text(t *textWriter) {
 	if p.Lateness > 0 {
 		t.fact("late by", rough(p.Lateness))
 	}
-	rows := [][]string{{"ATTEMPT", "REPLICA", "TOKEN", "GRANTED", "STARTED", "ENDED", "TOOK", "END", "NEXT BY", "ERROR"}}
+	rows := [][]string{{"ATTEMPT", "REPLICA", "TOKEN", "GRANTED", "STARTED", "ENDED", "TOOK", "END", "NEXT BY", "RENEWALS", "MARGIN", "ERROR"}}
 	for _, a := range p.Attempts {
+		renewals, margin := "", ""
+		if a.Renewals > 0 {
+			renewals, margin = strconv.Itoa(a.Renewals), rough(a.Margin)
+		}
 		rows = append(rows, []string{
 			strconv.Itoa(a.Number), a.Replica, strconv.FormatInt(a.Token, 10), t.at(a.Granted, p.Timezone), t.at(a.Started, p.Timezone),
-			t.at(a.Ended, p.Timezone), rough(a.Took), wire.Words(a.End), a.NextBy, a.Error,
+			t.at(a.Ended, p.Timezone), rough(a.Took), wire.Words(a.End), a.NextBy, renewals, margin, a.Error,
 		})
 	}
 	t.line("")
