@@ -56,9 +56,8 @@ var jobKeys = []key[Job]{
 		"only replicas of one of these groups run the job").orInDefaults().defaultsTo("none: any replica"),
 	field("history", number(jobs.MinHistory, jobs.MaxHistory, ""), func(j *Job) *int { return &j.Spec.History },
 		"how many settled ticks are kept to be looked at").orInDefaults(),
-	field("history_bytes", number(0, 1<<30, "must be 0, or from 512 for each outcome that a store may keep, which are some more than history, to 1073741824"),
-		func(j *Job) *int { return &j.Spec.HistoryBytes },
-		"how many bytes of the store they may take: errors are cut to that; 0 is 4 KiB each").orInDefaults(),
+	field("history_bytes", number(0, 1<<30, ""), func(j *Job) *int { return &j.Spec.HistoryBytes },
+		"how many bytes of the store they may take, at least 512 for each that may be kept; 0 is 4 KiB each").orInDefaults(),
 	field("paused", boolean, func(j *Job) *bool { return &j.Spec.Paused }, "every tick is settled as skipped").orInDefaults(),
 
 	field("exec", optional(mapping(execKeys, nil), Exec{KillGrace: defaultKillGrace}), func(j *Job) **Exec { return &j.Exec },
