@@ -14,10 +14,10 @@ import (
 // Printing it with fmt, log/slog or encoding/json shows none of its secrets; see [Secret] and the
 // kinds of job.
 type Config struct {
-	Namespace string   // of the fleet; valid by jobs.ValidName
-	Replica   string   // this replica's id, valid by jobs.ValidName; "" means that the worker makes one up
+	Namespace string   // of the fleet; valid by naming.Valid
+	Replica   string   // this replica's id, valid by naming.Valid; "" means that the worker makes one up
 	Groups    []string // what this replica serves, besides jobs that name no group; may be empty
-	MaxRuns   int      // the weight of jobs that run here at a time; 0: no limit; at most jobs.MaxWeight
+	MaxRuns   int      // the weight of jobs that run here at a time; 0: no limit; at most limits.MaxWeight
 
 	Redis Redis
 	Lease Lease

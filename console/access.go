@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/naming"
 )
 
 // Role is what a caller may do; the zero Role may do nothing.
@@ -29,7 +29,7 @@ type Caller struct {
 // by returns the caller's name, as the records of a fleet take it.
 func (c Caller) by() string {
 	clean := strings.Map(func(r rune) rune {
-		if jobs.ValidName("x" + string(r)) {
+		if naming.Valid("x" + string(r)) {
 			return r
 		}
 		return '-'

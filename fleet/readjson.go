@@ -48,12 +48,12 @@ func (h *Holder) UnmarshalJSON(text []byte) error {
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (x *Run) UnmarshalJSON(text []byte) error {
-	var r runJSON
-	err := json.Unmarshal(text, &r)
-	*x = Run{
-		Attempt: r.Attempt, Replica: r.Replica, Token: r.Token, Started: time.Time(r.Started), Ended: time.Time(r.Ended), End: r.End, Error: r.Error,
-		Renewals: r.Renewals, Margin: millis(r.Margin),
+func (r *Run) UnmarshalJSON(text []byte) error {
+	var w runJSON
+	err := json.Unmarshal(text, &w)
+	*r = Run{
+		Attempt: w.Attempt, Replica: w.Replica, Token: w.Token, Started: time.Time(w.Started), Ended: time.Time(w.Ended), End: w.End, Error: w.Error,
+		Renewals: w.Renewals, Margin: millis(w.Margin),
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func (s JobStatus) ScheduleOf() *schedule.Schedule {
 	if s.Spec.Leader || s.Schedule == "" {
 		return nil
 	}
-	known, err := jobs.ParseSchedule(s.Name, s.Timezone+" "+s.Schedule)
+	known, err := wire.ParseSchedule(s.Name, s.Timezone+" "+s.Schedule)
 	if err != nil {
 		return nil
 	}

@@ -257,8 +257,8 @@ func (l *Lease) due() instant {
 	return min(l.renewAt, l.end())
 }
 
-func (l *Lease) lostLocked(reason LostReason) *LostError {
-	return &LostError{Name: l.grant.Name, Tick: l.grant.Tick, Token: l.grant.Token, Reason: reason, Last: l.last}
+func (l *Lease) lostLocked(reason string) *LostError {
+	return &LostError{Name: l.grant.Name, Tick: l.grant.Tick, Token: l.grant.Token, Reason: reason, LastErr: l.last}
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -210,7 +210,7 @@ func (k *Renewer) ending(l *Lease) {
 // fenced ends l because the store said that the grant is not current.
 func (k *Renewer) fenced(l *Lease) {
 	k.mu.Lock()
-	k.dropLocked(l, l.lostLocked(LostFenced))
+	k.dropLocked(l, l.lostLocked(protocol.LostFenced))
 	k.mu.Unlock()
 }
 

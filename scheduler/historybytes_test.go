@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/limits"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/internal/wire"
@@ -26,7 +27,7 @@ func TestHistoryKeepsItsBudget(t *testing.T) {
 	t.Parallel()
 	spec := jobs.Defaults()
 	spec.Name, spec.Schedule, spec.History = "job", "@every 1s", 20
-	spec.HistoryBytes = jobs.MinOutcome * spec.Outcomes()
+	spec.HistoryBytes = limits.MinOutcome * limits.Outcomes(spec.History)
 	for name, open := range map[string]func(*testing.T) (store protocol.Store, measured func() int){
 		"memory": func(t *testing.T) (protocol.Store, func() int) {
 			s := new(memlease.Store)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"github.com/solotick/solotick/internal/limits"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
 )
@@ -14,13 +15,13 @@ func NoteLimit(s jobs.Spec) int {
 	if s.HistoryBytes == 0 {
 		return protocol.MaxNote
 	}
-	return min(s.HistoryBytes/s.Outcomes()-outcomeOverhead, protocol.MaxNote)
+	return min(s.HistoryBytes/limits.Outcomes(s.History)-outcomeOverhead, protocol.MaxNote)
 }
 
 // HistoryLimit is how many bytes of the store the outcomes of the job take at most.
 func HistoryLimit(s jobs.Spec) int {
 	if s.HistoryBytes == 0 {
-		return s.Outcomes() * (protocol.MaxNote + outcomeOverhead)
+		return limits.Outcomes(s.History) * (protocol.MaxNote + outcomeOverhead)
 	}
 	return s.HistoryBytes
 }

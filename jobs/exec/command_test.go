@@ -67,10 +67,10 @@ func valueOf(env []string, name string) string {
 }
 
 func TestReasonsAreThoseOfTheSupervisor(t *testing.T) {
-	for reason, want := range map[protocol.Reason]Reason{
-		protocol.ReasonExit: ReasonExit, protocol.ReasonNotStarted: ReasonNotStarted,
-		protocol.ReasonCancelled: ReasonCancelled, protocol.ReasonDeadline: ReasonDeadline,
+	for reason, want := range map[protocol.Reason]string{
+		protocol.ReasonExit: reasonExit, protocol.ReasonNotStarted: reasonNotStarted,
+		protocol.ReasonCancelled: reasonCancelled, protocol.ReasonDeadline: reasonDeadline,
 	} {
-		require.Equal(t, want, Reason(reason))
+		require.Equal(t, want, string(reason))
 	}
 }

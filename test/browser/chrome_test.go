@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 )
 
 // chrome is a Chromium of its own, without a window. It is spoken to in JSON over two pipes, as its DevTools protocol has it.
@@ -144,7 +145,13 @@ func (c *chrome) call(session, method string, params any) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	r, ok := <-answer
+	var r reply
+	ok := true
+	select {
+	case r, ok = <-answer:
+	case <-time.After(patience):
+		return nil, fmt.Errorf("%s: no answer within %s", method, patience)
+	}
 	switch {
 	case !ok:
 		return nil, errors.New("chromium has ended")

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/jobs"
 )
 
 const day = 24 * time.Hour
@@ -58,8 +58,8 @@ func isWord(s string) bool {
 func ParseTickQuery(job, tick string, values url.Values) (q TickQuery, err error) {
 	q.Job = job
 	err = parse(values, func(p *parameters) {
-		if !jobs.ValidName(job) {
-			p.fault("job", job, jobs.NameRule)
+		if !naming.Valid(job) {
+			p.fault("job", job, naming.Rule)
 		}
 		q.Tick = Time{p.instant("tick", tick)}
 		q.Zone = p.zone()
@@ -148,8 +148,8 @@ func ParseLocksQuery(values url.Values) (q LocksQuery, err error) {
 	err = parse(values, func(p *parameters) {
 		q.Search = p.text("q")
 		q.Limit = p.number("limit", 1, MaxLimit, DefaultLimit)
-		if q.After = p.one("after"); q.After != "" && !jobs.ValidName(q.After) {
-			p.fault("after", q.After, jobs.NameRule)
+		if q.After = p.one("after"); q.After != "" && !naming.Valid(q.After) {
+			p.fault("after", q.After, naming.Rule)
 		}
 		q.Zone = p.zone()
 	})
