@@ -7,8 +7,10 @@ import "time"
 const lanes = 4
 
 const (
-	// hangs is after how long a round trip is no longer waited for: what waits leaves on another lane.
-	hangs = time.Millisecond
+	// leastHang, and eachTakes for everything in it, is after how long a round trip is no longer waited for: what waits
+	// leaves on another lane.
+	leastHang = time.Millisecond
+	eachTakes = 50 * time.Microsecond
 	// divisible is from how many on what waits is sent in two parts, so that the server works on one while the client works
 	// on the other.
 	divisible = 8
@@ -18,6 +20,10 @@ const (
 type flight struct {
 	size  int // how many commands and operations; 0: the lane is free
 	began time.Time
+}
+
+func (f flight) hangs(now time.Time) bool {
+	return now.Sub(f.began) >= leastHang+time.Duration(f.size)*eachTakes
 }
 
 // traffic is what is under way to one server. It is used with the mutex of its pipe held.
@@ -38,7 +44,7 @@ func (t *traffic) free() (lane int, ok bool) {
 // underWay is how much is under way and may be answered soon.
 func (t *traffic) underWay(now time.Time) (n int) {
 	for _, f := range t.flights {
-		if f.size > 0 && now.Sub(f.began) < hangs {
+		if f.size > 0 && !f.hangs(now) {
 			n += f.size
 		}
 	}

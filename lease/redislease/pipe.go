@@ -146,10 +146,10 @@ func (p *pipe) armLocked() {
 	}
 	p.armed = true
 	if p.overdue != nil {
-		p.overdue.Reset(hangs)
+		p.overdue.Reset(leastHang)
 		return
 	}
-	p.overdue = time.AfterFunc(hangs, func() {
+	p.overdue = time.AfterFunc(leastHang, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.armed = false
