@@ -26,7 +26,7 @@ func (f flight) hangs(now time.Time) bool {
 	return now.Sub(f.began) >= leastHang+time.Duration(f.size)*eachTakes
 }
 
-// traffic is what is under way to one server. It is used with the mutex of its pipe held.
+// traffic are the round trips to one server. It is used with the mutex of its pipe held.
 type traffic struct {
 	flights [lanes]flight
 }
@@ -51,8 +51,8 @@ func (t *traffic) underWay(now time.Time) (n int) {
 	return n
 }
 
-// share is how much of what waits is to leave now: nothing while less waits than is under way, since what is answered soon
-// is followed by more, and what travels together costs less; and half of all when that is a lot.
+// share is how many of those that wait are to leave now: none while fewer wait than are under way, since answers bring
+// more, and those that travel together cost less; and half of all when they are many.
 func (t *traffic) share(waiting int, now time.Time) int {
 	if waiting == 0 {
 		return 0

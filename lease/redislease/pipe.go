@@ -123,7 +123,7 @@ func (p *pipe) startLocked() {
 	}
 }
 
-// boardLocked takes a lane for what is to leave now, which may be nothing.
+// boardLocked takes a lane for those that are to leave now, if there are any.
 func (p *pipe) boardLocked() (lane int, b batch) {
 	now := time.Now()
 	for b.size() == 0 {
