@@ -145,18 +145,16 @@ func (c *chrome) call(session, method string, params any) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	var r reply
-	ok := true
 	select {
-	case r, ok = <-answer:
+	case r, ok := <-answer:
+		switch {
+		case !ok:
+			return nil, errors.New("chromium has ended")
+		case r.Error != nil:
+			return nil, fmt.Errorf("%s: %s", method, strings.TrimSpace(r.Error.Message))
+		}
+		return r.Result, nil
 	case <-time.After(patience):
 		return nil, fmt.Errorf("%s: no answer within %s", method, patience)
 	}
-	switch {
-	case !ok:
-		return nil, errors.New("chromium has ended")
-	case r.Error != nil:
-		return nil, fmt.Errorf("%s: %s", method, strings.TrimSpace(r.Error.Message))
-	}
-	return r.Result, nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long something may take on a slow machine before a test gives up.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // tab is a page of the browser, with cookies of its own.
 type tab struct {
