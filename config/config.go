@@ -14,10 +14,10 @@ import (
 // Printing it with fmt, log/slog or encoding/json shows none of its secrets; see [Secret] and the
 // kinds of job.
 type Config struct {
-	Namespace string   // of the fleet; valid by jobs.ValidName
-	Replica   string   // this replica's id, valid by jobs.ValidName; "" means that the worker makes one up
+	Namespace string   // of the fleet; valid by naming.Valid
+	Replica   string   // this replica's id, valid by naming.Valid; "" means that the worker makes one up
 	Groups    []string // what this replica serves, besides jobs that name no group; may be empty
-	MaxRuns   int      // the weight of jobs that run here at a time; 0: no limit; at most jobs.MaxWeight
+	MaxRuns   int      // the weight of jobs that run here at a time; 0: no limit; at most limits.MaxWeight
 
 	Redis Redis
 	Lease Lease
@@ -129,6 +129,14 @@ type Job struct {
 	HTTP        *HTTP
 	RedisStream *RedisStream
 	Log         *Log
+
+	Notify Notify // the zero value for none
+}
+
+// Notify says which monitors are notified of a job's runs, by URLs that hold a credential.
+type Notify struct {
+	Healthchecks Secret // of a check of Healthchecks; empty for none
+	Sentry       Secret // of a cron monitor of Sentry; empty for none
 }
 
 // Exec is a job that runs a program.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/limits"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -42,7 +43,7 @@ var jobKeys = []key[Job]{
 		"which of the ticks that come later run: none, the newest, or each, oldest first").orInDefaults(),
 	field("catch_up_window", duration("0s or more"), func(j *Job) *time.Duration { return &j.Spec.CatchUpWindow },
 		"misfires that are older are settled as missed").orInDefaults(),
-	field("max_catch_up", number(0, jobs.MostCatchUp, ""), func(j *Job) *int { return &j.Spec.MaxCatchUp },
+	field("max_catch_up", number(0, limits.MaxCatchUp, ""), func(j *Job) *int { return &j.Spec.MaxCatchUp },
 		"so are the oldest misfires past this many").orInDefaults(),
 	field("jitter", duration("0s or more, shorter than the time between two ticks"), func(j *Job) *time.Duration { return &j.Spec.Jitter },
 		"a shift of each start by at most this, the same on every replica").orInDefaults(),
@@ -50,13 +51,16 @@ var jobKeys = []key[Job]{
 		"how often the job may be triggered by hand: 1/10m is once in 10 minutes").orInDefaults().defaultsTo("none"),
 	field("burst", number(0, 1_000_000, ""), func(j *Job) *int { return &j.Spec.Burst },
 		"how many triggers may come at once after a while without any; 1 or more with rate").orInDefaults(),
-	field("weight", number(1, jobs.MaxWeight, ""), func(j *Job) *int { return &j.Spec.Weight },
+	field("weight", number(1, limits.MaxWeight, ""), func(j *Job) *int { return &j.Spec.Weight },
 		"how much of max_runs a run takes; at most max_runs").orInDefaults(),
 	field("groups", groupNames, func(j *Job) *[]string { return &j.Spec.Groups },
 		"only replicas of one of these groups run the job").orInDefaults().defaultsTo("none: any replica"),
-	field("history", number(jobs.MinHistory, jobs.MaxHistory, ""), func(j *Job) *int { return &j.Spec.History },
+	field("history", number(limits.MinHistory, limits.MaxHistory, ""), func(j *Job) *int { return &j.Spec.History },
 		"how many settled ticks are kept to be looked at").orInDefaults(),
 	field("paused", boolean, func(j *Job) *bool { return &j.Spec.Paused }, "every tick is settled as skipped").orInDefaults(),
+
+	field("notify", mapping(notifyKeys, nil), func(j *Job) *Notify { return &j.Notify },
+		"who is notified when a run starts, succeeds and fails").hidden(),
 
 	field("exec", optional(mapping(execKeys, nil), Exec{KillGrace: defaultKillGrace}), func(j *Job) **Exec { return &j.Exec },
 		"run a program").neverEmpty(),
@@ -67,6 +71,16 @@ var jobKeys = []key[Job]{
 	field("log", optional(mapping(logKeys, nil), Log{}), func(j *Job) **Log { return &j.Log },
 		"write a line to the worker's log").neverEmpty(),
 }
+
+var notifyKeys = []key[Notify]{
+	field("healthchecks", monitorURL, func(n *Notify) *Secret { return &n.Healthchecks },
+		"a check of Healthchecks, such as https://hc-ping.com/${CHECK}").hidden().defaultsTo("none"),
+	field("sentry", monitorURL, func(n *Notify) *Secret { return &n.Sentry },
+		"a cron monitor of Sentry, such as https://HOST/api/PROJECT/cron/MONITOR/${KEY}/").hidden().defaultsTo("none"),
+}
+
+var monitorURL = single("a URL such as https://example.com/check", "absolute, http or https", textSchema("^[Hh][Tt][Tt][Pp][Ss]?://"),
+	func(t text) (Secret, string) { return NewSecret(t.string), requestURLRule(t.string) })
 
 var retryKeys = []key[jobs.Retry]{
 	field("max_attempts", number(1, 0, ""), func(r *jobs.Retry) *int { return &r.MaxAttempts },

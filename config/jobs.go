@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -126,7 +127,7 @@ func (r *reader) kindOfWork(job value) value {
 }
 
 func (r *reader) uniqueName(job value, name string, first map[string]value) {
-	if !jobs.ValidName(name) {
+	if !naming.Valid(name) {
 		return
 	}
 	at := r.at[join(job.path, "name")]

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/solotick/solotick/internal/joined"
+	"github.com/solotick/solotick/internal/limits"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -88,7 +89,7 @@ func faultsOf(spec jobs.Spec) (all []*jobs.Fault) {
 // tooHeavy reports whether the replica serves a job that it can never run.
 func tooHeavy(c *Config, spec jobs.Spec) bool {
 	serves := len(spec.Groups) == 0 || slices.ContainsFunc(spec.Groups, func(g string) bool { return slices.Contains(c.Groups, g) })
-	return c.MaxRuns > 0 && spec.Weight > c.MaxRuns && spec.Weight <= jobs.MaxWeight && serves && !spec.Leader
+	return c.MaxRuns > 0 && spec.Weight > c.MaxRuns && spec.Weight <= limits.MaxWeight && serves && !spec.Leader
 }
 
 // weightFault reports that a job weighs more than the replica runs at a time, where its weight is

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/limits"
 )
 
 // settings are the keys at the top level of the file. A new key needs a line in one of these
@@ -20,7 +20,7 @@ var settings = []key[Config]{
 		"this replica's id").defaultsTo("the host's name and 8 characters"),
 	field("groups", groupNames, func(c *Config) *[]string { return &c.Groups },
 		"what this replica serves, besides jobs that name no group"),
-	field("max_runs", number(0, jobs.MaxWeight, fmt.Sprintf("must be from 0, which is no limit, to %d", jobs.MaxWeight)),
+	field("max_runs", number(0, limits.MaxWeight, fmt.Sprintf("must be from 0, which is no limit, to %d", limits.MaxWeight)),
 		func(c *Config) *int { return &c.MaxRuns },
 		"the weight of jobs that this replica runs at a time; 0 is no limit"),
 	field("redis", mapping(redisKeys, checkRedis), func(c *Config) *Redis { return &c.Redis },

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/naming"
 )
 
 // text is a scalar's text with references replaced.
@@ -81,18 +81,18 @@ func anyText[T ~string](values string, options ...T) kind[T] {
 
 const nameSchema = `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`
 
-// name takes what jobs.ValidName accepts.
+// name takes what naming.Valid accepts.
 var name = checked("a name", "a name", nameSchema, func(s string) string {
-	if !jobs.ValidName(s) {
-		return jobs.NameRule
+	if !naming.Valid(s) {
+		return naming.Rule
 	}
 	return ""
 })
 
 // nameOrEmpty takes "" as well, which is as good as absent.
 var nameOrEmpty = checked("a name", "a name", nameSchema+"|^$", func(s string) string {
-	if s != "" && !jobs.ValidName(s) {
-		return jobs.NameRule
+	if s != "" && !naming.Valid(s) {
+		return naming.Rule
 	}
 	return ""
 })

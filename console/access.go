@@ -1,13 +1,12 @@
 package console
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/naming"
 )
 
 // Role is what a caller may do; the zero Role may do nothing.
@@ -29,7 +28,7 @@ type Caller struct {
 // by returns the caller's name, as the records of a fleet take it.
 func (c Caller) by() string {
 	clean := strings.Map(func(r rune) rune {
-		if jobs.ValidName("x" + string(r)) {
+		if naming.Valid("x" + string(r)) {
 			return r
 		}
 		return '-'
@@ -39,18 +38,6 @@ func (c Caller) by() string {
 		return "somebody"
 	}
 	return clean
-}
-
-type callerKey struct{}
-
-func withCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
-}
-
-// callerOf returns who sent the request.
-func callerOf(ctx context.Context) Caller {
-	c, _ := ctx.Value(callerKey{}).(Caller)
-	return c
 }
 
 // local is who reads on a loopback address, where nobody has to say who they are.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/jobs"
 )
 
 // What the API has besides the pages is for programs such as the command line: what package fleet returns, as it writes it.
@@ -79,8 +79,8 @@ func (q *request) status() (any, error) {
 		return nil, badRequest(fault{"job", strconv.Itoa(len(names)) + " values", fmt.Sprintf("must be given at most %d times", maxNamed)})
 	}
 	for _, name := range names {
-		if !jobs.ValidName(name) {
-			return nil, badRequest(fault{"job", shortened(name), jobs.NameRule})
+		if !naming.Valid(name) {
+			return nil, badRequest(fault{"job", shortened(name), naming.Rule})
 		}
 	}
 	s, err := q.read()

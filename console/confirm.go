@@ -12,8 +12,8 @@ import (
 	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/jobs"
 )
 
 // maxShown is how many names a confirmation shows.
@@ -219,13 +219,13 @@ func (a actionRoute) callAll(q *request) (any, error) {
 		return nil, p
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(v["jobs"])))
-	if len(names) == 0 || len(names) > maxNamed {
-		return nil, badRequest(fault{"jobs", strconv.Itoa(len(names)) + " names", fmt.Sprintf("must have 1 to %d names", maxNamed)})
+	if given := len(v["jobs"]); given == 0 || given > maxNamed {
+		return nil, badRequest(fault{"jobs", strconv.Itoa(given) + " names", fmt.Sprintf("must have 1 to %d names", maxNamed)})
 	}
 	var faults []fault
 	for i, name := range names {
-		if !jobs.ValidName(name) {
-			faults = append(faults, fault{fmt.Sprintf("jobs[%d]", i), shortened(name), jobs.NameRule})
+		if !naming.Valid(name) {
+			faults = append(faults, fault{fmt.Sprintf("jobs[%d]", i), shortened(name), naming.Rule})
 		}
 	}
 	if faults != nil {

@@ -17,9 +17,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/jobs"
 )
 
 // actionRoute is an action on jobs, with the fields that its form and its JSON have.
@@ -87,8 +87,8 @@ func (a actionRoute) order(q *request, v url.Values) (order, *problem) {
 	if rule := reasonRule(o.Reason); rule != "" {
 		faults = append(faults, fault{"reason", shortened(o.Reason), rule})
 	}
-	if o.key != "" && !jobs.ValidName(o.key) {
-		faults = append(faults, fault{"key", shortened(o.key), jobs.NameRule})
+	if o.key != "" && !naming.Valid(o.key) {
+		faults = append(faults, fault{"key", shortened(o.key), naming.Rule})
 	}
 	if text := v.Get("window_ms"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)

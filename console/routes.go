@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/naming"
 )
 
 // route answers the requests of a pattern.
@@ -86,10 +86,11 @@ func (q *request) route() (*route, *problem) {
 	r := q.r
 	if !q.api {
 		path, f, p := formatOf(r, q.isPage)
+		q.format = f
 		if found := q.lookup(r); p != nil && (found == nil || !found.only) {
 			return nil, p
 		}
-		if q.format = f; path != r.URL.Path {
+		if path != r.URL.Path {
 			at := *r.URL
 			at.Path, at.RawPath = path, ""
 			r = r.Clone(r.Context())
@@ -142,7 +143,7 @@ func (q *request) lookup(r *http.Request) *route {
 // isPage reports whether a path that ends like a format is a page as it stands: the calendar, a file, or a job of that name.
 func (q *request) isPage(path string) bool {
 	name, ok := strings.CutPrefix(path, "/jobs/")
-	if !ok || strings.Contains(name, "/") || !jobs.ValidName(name) {
+	if !ok || strings.Contains(name, "/") || !naming.Valid(name) {
 		return strings.HasPrefix(path, "/static/")
 	}
 	r := q.c.last.Load() // enough to choose between two jobs
@@ -150,9 +151,9 @@ func (q *request) isPage(path string) bool {
 }
 
 // answer makes a route of what it shows.
-func answer(make func(*request) (any, error)) func(*request) *problem {
+func answer(of func(*request) (any, error)) func(*request) *problem {
 	return func(q *request) *problem {
-		shown, err := make(q)
+		shown, err := of(q)
 		if err != nil {
 			return problemOf(err)
 		}
@@ -163,8 +164,8 @@ func answer(make func(*request) (any, error)) func(*request) *problem {
 // jobName returns the name of the job in the path.
 func (q *request) jobName() (string, error) {
 	name := q.r.PathValue("job")
-	if !jobs.ValidName(name) {
-		return "", badRequest(fault{"job", shortened(name), jobs.NameRule})
+	if !naming.Valid(name) {
+		return "", badRequest(fault{"job", shortened(name), naming.Rule})
 	}
 	return name, nil
 }

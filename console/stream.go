@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/naming"
 )
 
 // streamRetry is when a browser connects again, in milliseconds.
@@ -79,8 +79,8 @@ func parseStream(r *http.Request) (streamQuery, *problem) {
 		switch {
 		case len(list) > 1:
 			faults = append(faults, fault{name, list[1], "must be given once"})
-		case name == "job" && !jobs.ValidName(list[0]):
-			faults = append(faults, fault{name, shortened(list[0]), jobs.NameRule})
+		case name == "job" && !naming.Valid(list[0]):
+			faults = append(faults, fault{name, shortened(list[0]), naming.Rule})
 		case name != "job" && name != "after":
 			faults = append(faults, fault{shortened(name), shortened(list[0]), "is no parameter of this stream; there are: after, job"})
 		}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/naming"
 )
 
 // Token is a secret whose bearer has a role. It has a Value, or a File that holds it. Printing a Token shows no secret.
@@ -52,8 +52,8 @@ func validSecret(s string) bool {
 func tokenFault(i int, t Token) error {
 	field := fmt.Sprintf("console: tokens[%d].", i)
 	var faults []error
-	if !jobs.ValidName(t.Name) {
-		faults = append(faults, fmt.Errorf("%sname: %q %s", field, t.Name, jobs.NameRule))
+	if !naming.Valid(t.Name) {
+		faults = append(faults, fmt.Errorf("%sname: %q %s", field, t.Name, naming.Rule))
 	}
 	if t.Role != Read && t.Role != Operate {
 		faults = append(faults, fmt.Errorf("%srole: %q must be read or operate", field, t.Role))

@@ -7,6 +7,21 @@ import (
 	"time"
 )
 
+// Errors that callers ask for with errors.Is.
+var (
+	// ErrLeaseEnding matches the error of a handler that stopped before ctx ended, because the lease
+	// had not been renewed for so long that it was about to end. It says nothing about the work: the
+	// tick is not settled as failed, but left for another attempt, as when the lease is lost.
+	ErrLeaseEnding = errors.New("the lease was not renewed in time")
+
+	// ErrTimeout matches, with errors.Is, the failure of an attempt that a time limit ended, and the
+	// cause of that attempt's context. [TimeoutError] has the details.
+	ErrTimeout = errors.New("timeout")
+
+	// ErrGoexit is the failure of a run whose handler ended its goroutine instead of returning.
+	ErrGoexit = errors.New("handler ended its goroutine (runtime.Goexit, or t.FailNow in a test) instead of returning")
+)
+
 // PermanentError is a failure that another attempt would not change. [Permanent] makes one.
 type PermanentError struct{ Err error }
 
@@ -24,10 +39,6 @@ func Permanent(err error) error {
 	return &PermanentError{Err: err}
 }
 
-// ErrTimeout matches, with errors.Is, the failure of an attempt that a time limit ended, and the
-// cause of that attempt's context. [TimeoutError] has the details.
-var ErrTimeout = errors.New("timeout")
-
 // TimeoutError says which limit an attempt has exceeded. It matches [ErrTimeout].
 type TimeoutError struct {
 	Setting string        // where the limit is set, as the configuration file spells it, such as timeout
@@ -40,9 +51,6 @@ func (e *TimeoutError) Error() string {
 
 // Is makes errors.Is(e, ErrTimeout) true.
 func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
-
-// ErrGoexit is the failure of a run whose handler ended its goroutine instead of returning.
-var ErrGoexit = errors.New("handler ended its goroutine (runtime.Goexit, or t.FailNow in a test) instead of returning")
 
 // PanicError is the failure of a run whose handler panicked.
 type PanicError struct {

@@ -4,11 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"strings"
-	"time"
-
-	"github.com/solotick/solotick/jobs/schedule"
 )
 
 // Revision identifies this definition of the job, for people to compare: 12 hexadecimal digits of a
@@ -38,21 +33,6 @@ func (j *Job) ScheduleText() string {
 		return ""
 	}
 	return normal(j.spec).Timezone + " " + j.schedule.String()
-}
-
-// ParseSchedule reads the ScheduleText of a job of that name. The error names the fault, or says
-// that this machine does not know the time zone.
-func ParseSchedule(job, text string) (*schedule.Schedule, error) {
-	name, spec, _ := strings.Cut(text, " ")
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("schedule %q: %w", text, err)
-	}
-	s, err := schedule.Parse(spec, zone, job)
-	if err != nil {
-		return nil, fmt.Errorf("schedule %q: %w", text, err)
-	}
-	return s, nil
 }
 
 // normal makes specs equal that mean the same.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -100,7 +101,7 @@ func TestScheduleTextMakesTheSameTicks(t *testing.T) {
 		job, err := jobs.New("job", test.spec, func(context.Context, jobs.Run) error { return nil }, jobs.WithTimezone(test.zone))
 		require.NoError(t, err)
 		require.Equal(t, test.text, job.ScheduleText())
-		again, err := jobs.ParseSchedule("job", job.ScheduleText())
+		again, err := wire.ParseSchedule("job", job.ScheduleText())
 		require.NoError(t, err)
 		at := time.Date(2027, 3, 26, 0, 0, 0, 0, time.UTC)
 		for range 10 {
@@ -109,7 +110,7 @@ func TestScheduleTextMakesTheSameTicks(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "UTC", "Nowhere/None 0 * * * *", "UTC 0 * * *"} {
-		_, err := jobs.ParseSchedule("job", text)
+		_, err := wire.ParseSchedule("job", text)
 		require.ErrorContains(t, err, text)
 	}
 }

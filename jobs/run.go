@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -29,6 +28,10 @@ type Run struct {
 	Token int64
 	// Attempt numbers the tick's runs from 1, across retries and takeovers.
 	Attempt int
+	// Traceparent is the attempt's span in a trace, as W3C Trace Context writes it; empty when
+	// nobody traces. A wrapper sets it in the run that it passes on: package otelsolotick does. A
+	// command gets it as TRACEPARENT, a request and the entry of a stream as traceparent.
+	Traceparent string
 	// Lease is the lease on the tick. It is never nil in a run that the scheduler started.
 	Lease Lease
 }
@@ -46,11 +49,6 @@ type Lease interface {
 	// the goroutine that renews every lease of the process: it must not block.
 	OnRenewal(f func(deadline time.Time)) (stop func())
 }
-
-// ErrLeaseEnding matches the error of a handler that stopped before ctx ended, because the lease
-// had not been renewed for so long that it was about to end. It says nothing about the work: the
-// tick is not settled as failed, but left for another attempt, as when the lease is lost.
-var ErrLeaseEnding = errors.New("the lease was not renewed in time")
 
 // TickID is the tick's identity, equal for every attempt and on every replica:
 // namespace/job/scheduled Unix ms.

@@ -3,11 +3,12 @@ package jobs
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/limits"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
@@ -97,7 +98,7 @@ type Spec struct {
 	// Misfires older than CatchUpWindow are settled as missed, and so are ticks whose last lease has
 	// run out for longer than this, but not before two TTLs and 10 s; 0 or more.
 	CatchUpWindow time.Duration
-	MaxCatchUp    int // so are the oldest misfires past this many; from 0 to [MostCatchUp]
+	MaxCatchUp    int // so are the oldest misfires past this many; from 0 to 10,000
 
 	// Jitter shifts each tick's start by a random part of at most this, the same on every replica
 	// for one tick. It must be shorter than the time between two ticks. 0 means none.
@@ -116,12 +117,12 @@ type Spec struct {
 	Burst int
 
 	// Weight is how much of its replica's capacity a run takes: see scheduler.WithMaxRuns. From 1
-	// to [MaxWeight]. A run takes it from its start to its end, the waits between its attempts
+	// to 1,000,000. A run takes it from its start to its end, the waits between its attempts
 	// included.
 	Weight int `json:",omitempty"`
 
 	// History is how many settled ticks of the job the store keeps for people to look at, from
-	// [MinHistory] to [MaxHistory]. A range of ticks that were settled together counts as one. What
+	// 16 to 1,000. A range of ticks that were settled together counts as one. What
 	// runs does not depend on it.
 	History int `json:",omitempty"`
 
@@ -156,19 +157,6 @@ func Defaults() Spec {
 	}
 }
 
-// MaxWeight is the most that a job may weigh.
-const MaxWeight = 1_000_000
-
-// MostCatchUp is the most that [Spec].MaxCatchUp may be: every replica counts the rest of a backlog
-// at once.
-const MostCatchUp = 10_000
-
-// The range of [Spec].History.
-const (
-	MinHistory = 16 // which the store remembers anyway
-	MaxHistory = 1000
-)
-
 // Fault is one thing wrong with a [Spec].
 type Fault struct {
 	Field string // as the configuration file spells it, such as retry.max_attempts
@@ -177,14 +165,6 @@ type Fault struct {
 }
 
 func (f *Fault) Error() string { return fmt.Sprintf("%s: %q %s", f.Field, f.Value, f.Rule) }
-
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-
-// ValidName reports whether s can name a job, a group, a namespace or a replica.
-func ValidName(s string) bool { return namePattern.MatchString(s) }
-
-// NameRule says in words what [ValidName] checks.
-const NameRule = "must start with a letter or digit and hold at most 128 of A-Z a-z 0-9 . _ -"
 
 // Validate returns every fault of s, each a [*Fault], joined; nil when there is none.
 func (s Spec) Validate() error {
@@ -208,8 +188,8 @@ func (s Spec) check() (*schedule.Schedule, error) {
 		}
 	}
 
-	if !ValidName(s.Name) {
-		fault("name", s.Name, NameRule)
+	if !naming.Valid(s.Name) {
+		fault("name", s.Name, naming.Rule)
 	}
 	zone, zoneErr := time.LoadLocation(s.Timezone)
 	if zoneErr != nil || strings.EqualFold(s.Timezone, "local") {
@@ -243,8 +223,8 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	notNegative("misfire_grace", s.MisfireGrace)
 	oneOf("misfire", string(s.Misfire), string(MisfireSkip), string(MisfireLatest), string(MisfireAll))
 	notNegative("catch_up_window", s.CatchUpWindow)
-	if s.MaxCatchUp < 0 || s.MaxCatchUp > MostCatchUp {
-		fault("max_catch_up", s.MaxCatchUp, "must be from 0 to %d", MostCatchUp)
+	if s.MaxCatchUp < 0 || s.MaxCatchUp > limits.MaxCatchUp {
+		fault("max_catch_up", s.MaxCatchUp, "must be from 0 to %d", limits.MaxCatchUp)
 	}
 	notNegative("jitter", s.Jitter)
 	if s.Jitter > 0 && sched != nil && s.Jitter >= sched.MinInterval() {
@@ -256,15 +236,15 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	if s.Burst < 0 || s.Burst > maxBurst || s.Burst == 0 && !s.Rate.IsZero() {
 		fault("burst", s.Burst, "must be from 1 to %d", maxBurst)
 	}
-	if s.Weight < 1 || s.Weight > MaxWeight {
-		fault("weight", s.Weight, "must be from 1 to %d", MaxWeight)
+	if s.Weight < 1 || s.Weight > limits.MaxWeight {
+		fault("weight", s.Weight, "must be from 1 to %d", limits.MaxWeight)
 	}
-	if s.History < MinHistory || s.History > MaxHistory {
-		fault("history", s.History, "must be from %d to %d", MinHistory, MaxHistory)
+	if s.History < limits.MinHistory || s.History > limits.MaxHistory {
+		fault("history", s.History, "must be from %d to %d", limits.MinHistory, limits.MaxHistory)
 	}
 	for i, g := range s.Groups {
-		if !ValidName(g) {
-			fault(fmt.Sprintf("groups[%d]", i), g, NameRule)
+		if !naming.Valid(g) {
+			fault(fmt.Sprintf("groups[%d]", i), g, naming.Rule)
 		}
 	}
 	return sched, errors.Join(faults...)

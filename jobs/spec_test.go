@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/limits"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -88,12 +89,12 @@ func TestEverySpecRule(t *testing.T) {
 			"shorter than the time between two ticks, 1m30s"},
 		"jitter just short": {func(s *jobs.Spec) { s.Schedule, s.Jitter = "@every 90s", 89*time.Second }, "", "", ""},
 		"weight of nothing": {func(s *jobs.Spec) { s.Weight = 0 }, "weight", "0", "from 1 to 1000000"},
-		"weight at most":    {func(s *jobs.Spec) { s.Weight = jobs.MaxWeight }, "", "", ""},
-		"weight too great":  {func(s *jobs.Spec) { s.Weight = jobs.MaxWeight + 1 }, "weight", "1000001", "from 1 to 1000000"},
-		"history at least":  {func(s *jobs.Spec) { s.History = jobs.MinHistory }, "", "", ""},
-		"history too short": {func(s *jobs.Spec) { s.History = jobs.MinHistory - 1 }, "history", "15", "from 16 to 1000"},
-		"history at most":   {func(s *jobs.Spec) { s.History = jobs.MaxHistory }, "", "", ""},
-		"history too long":  {func(s *jobs.Spec) { s.History = jobs.MaxHistory + 1 }, "history", "1001", "from 16 to 1000"},
+		"weight at most":    {func(s *jobs.Spec) { s.Weight = limits.MaxWeight }, "", "", ""},
+		"weight too great":  {func(s *jobs.Spec) { s.Weight = limits.MaxWeight + 1 }, "weight", "1000001", "from 1 to 1000000"},
+		"history at least":  {func(s *jobs.Spec) { s.History = limits.MinHistory }, "", "", ""},
+		"history too short": {func(s *jobs.Spec) { s.History = limits.MinHistory - 1 }, "history", "15", "from 16 to 1000"},
+		"history at most":   {func(s *jobs.Spec) { s.History = limits.MaxHistory }, "", "", ""},
+		"history too long":  {func(s *jobs.Spec) { s.History = limits.MaxHistory + 1 }, "history", "1001", "from 16 to 1000"},
 		"groups":            {func(s *jobs.Spec) { s.Groups = []string{"eu", "us-1"} }, "", "", ""},
 		"groups misnamed":   {func(s *jobs.Spec) { s.Groups = []string{"eu", "u s"} }, "groups[1]", "u s", "letter or digit"},
 		"paused":            {func(s *jobs.Spec) { s.Paused = true }, "", "", ""},

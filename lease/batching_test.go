@@ -85,7 +85,7 @@ func TestOneHangingRenewalDoesNotStarveTheOthers(t *testing.T) {
 			others = append(others, acquire(t, k, claim(fmt.Sprintf("job-%d", i))))
 		}
 		time.Sleep(time.Minute)
-		requireLost(t, stuck, lease.LostExpired, nil)
+		requireLost(t, stuck, protocol.LostExpired, nil)
 		for _, l := range others {
 			requireHeld(t, l)
 		}

@@ -45,7 +45,7 @@ func TestContextEndsBeforeTheStoreCouldGrantAgain(t *testing.T) {
 						require.Equal(t, sent.Add(ttl-lease.Margin(ttl)), l.Deadline())
 						lost, ok := context.Cause(l.Context()).(*lease.LostError)
 						require.True(t, ok)
-						require.Equal(t, lease.LostExpired, lost.Reason)
+						require.Equal(t, protocol.LostExpired, lost.Reason)
 						require.False(t, l.Valid())
 						if name == "failing" {
 							require.ErrorIs(t, lost, errDown)
@@ -174,7 +174,7 @@ func TestLeaseExpiredOnArrivalIsLost(t *testing.T) {
 		l := acquire(t, newRenewer(t, store), claim("job"))
 		require.False(t, l.Valid())
 		synctest.Wait()
-		requireLost(t, l, lease.LostExpired, nil)
+		requireLost(t, l, protocol.LostExpired, nil)
 	})
 }
 
@@ -205,7 +205,7 @@ func TestSuspensionOfTheMachineEndsALease(t *testing.T) {
 				woken := time.Now()
 				<-l.Context().Done()
 				require.LessOrEqual(t, time.Since(woken), 250*time.Millisecond)
-				requireLost(t, l, lease.LostExpired, nil)
+				requireLost(t, l, protocol.LostExpired, nil)
 			})
 		})
 	}

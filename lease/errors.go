@@ -47,32 +47,21 @@ func (e *HeldError) Error() string {
 // Is makes errors.Is(err, ErrHeld) true.
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// LostReason says why a lease was lost.
-type LostReason string
-
-const (
-	// LostExpired: no renewal was answered before the deadline.
-	LostExpired LostReason = "expired"
-	// LostFenced: the store said that the grant is not current.
-	LostFenced LostReason = "fenced"
-	// LostMaxHold: it was held for as long as Claim.MaxHold allows. In the store it runs out by
-	// itself unless it is released.
-	LostMaxHold LostReason = "max_hold"
-)
-
 // LostError is the cause of a lost lease's context.
 type LostError struct {
-	Name   string
-	Tick   int64
-	Token  int64
-	Reason LostReason
-	Last   error // what the last renewal failed with; nil when none failed
+	Name  string
+	Tick  int64
+	Token int64
+	// Reason is expired: no renewal was answered before the deadline; fenced: the store said that the grant is not current;
+	// or max_hold: it was held for as long as Claim.MaxHold allows, and runs out in the store unless it is released.
+	Reason  string
+	LastErr error // what the last renewal failed with; nil when none failed
 }
 
 func (e *LostError) Error() string {
 	s := fmt.Sprintf("lease: lost %q, token %d: %s", e.Name, e.Token, e.Reason)
-	if e.Last != nil {
-		s += ": " + e.Last.Error()
+	if e.LastErr != nil {
+		s += ": " + e.LastErr.Error()
 	}
 	return s
 }
@@ -81,4 +70,4 @@ func (e *LostError) Error() string {
 func (e *LostError) Is(target error) bool { return target == ErrLost }
 
 // Unwrap returns what the last renewal failed with.
-func (e *LostError) Unwrap() error { return e.Last }
+func (e *LostError) Unwrap() error { return e.LastErr }

@@ -133,7 +133,7 @@ func byAnother(c lease.Claim) lease.Claim {
 }
 
 // requireLost demands that l was lost, for that reason.
-func requireLost(t *testing.T, l *lease.Lease, reason lease.LostReason, last error) {
+func requireLost(t *testing.T, l *lease.Lease, reason string, last error) {
 	t.Helper()
 	require.Error(t, l.Context().Err(), "the lease is held")
 	cause := context.Cause(l.Context())
@@ -141,7 +141,7 @@ func requireLost(t *testing.T, l *lease.Lease, reason lease.LostReason, last err
 	lost, ok := errors.AsType[*lease.LostError](cause)
 	require.True(t, ok)
 	require.Equal(t, lease.LostError{
-		Name: l.Name(), Tick: l.Tick(), Token: l.Token(), Reason: reason, Last: last,
+		Name: l.Name(), Tick: l.Tick(), Token: l.Token(), Reason: reason, LastErr: last,
 	}, *lost)
 	require.False(t, l.Valid())
 }

@@ -134,9 +134,9 @@ func (k *Renewer) expireLocked(t instant) (expired []*LostError) {
 	}
 	visit(0)
 	for _, l := range over {
-		reason := LostExpired
+		reason := protocol.LostExpired
 		if t >= l.heldUntil {
-			reason = LostMaxHold
+			reason = protocol.LostMaxHold
 		}
 		lost := l.lostLocked(reason)
 		k.dropLocked(l, lost)
@@ -198,7 +198,7 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 			if !l.ending {
 				r.Fenced++
 			}
-			k.dropLocked(l, l.lostLocked(LostFenced))
+			k.dropLocked(l, l.lostLocked(protocol.LostFenced))
 		case errors.Is(err, ErrReplaced):
 			r.Replaced++
 			k.yieldLocked(l, err)

@@ -75,7 +75,7 @@ func TestFailuresUntilTheDeadlineEndIt(t *testing.T) {
 		requireHeld(t, l)
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		requireLost(t, l, lease.LostExpired, errDown)
+		requireLost(t, l, protocol.LostExpired, errDown)
 		require.Equal(t, 15*time.Second-lease.Margin(15*time.Second), time.Since(start))
 
 		require.Equal(t, lease.Renewal{
@@ -102,7 +102,7 @@ func TestLateAnswerRevivesNothing(t *testing.T) {
 				require.False(t, l.Valid())
 				require.Equal(t, deadline, l.Deadline())
 			}
-			requireLost(t, l, lease.LostExpired, nil)
+			requireLost(t, l, protocol.LostExpired, nil)
 			require.Zero(t, told)
 		})
 	}
@@ -124,7 +124,7 @@ func TestAnswerAfterTheDeadlineRevivesNothing(t *testing.T) {
 		}
 		require.False(t, l.Valid())
 		<-l.Context().Done()
-		requireLost(t, l, lease.LostExpired, nil)
+		requireLost(t, l, protocol.LostExpired, nil)
 	})
 }
 
@@ -138,7 +138,7 @@ func TestFencedRenewalEndsAtOnceWithCause(t *testing.T) {
 		<-l.Context().Done()
 		require.Less(t, time.Since(start), 15*time.Second/3+15*time.Second/30+1, "at the next renewal")
 		synctest.Wait()
-		requireLost(t, l, lease.LostFenced, nil)
+		requireLost(t, l, protocol.LostFenced, nil)
 		require.Equal(t, 1, fenced)
 	})
 }
@@ -240,7 +240,7 @@ func TestSuccessForgetsTheFailuresBefore(t *testing.T) {
 
 		takeAway(t, store, l)
 		<-l.Context().Done()
-		requireLost(t, l, lease.LostFenced, nil)
+		requireLost(t, l, protocol.LostFenced, nil)
 	})
 }
 

@@ -167,7 +167,7 @@ func TestSettleAfterTheDeadlineSucceedsUnlessTakenOver(t *testing.T) {
 					acquire(t, newRenewer(t, store), byAnother(tickClaim("job")))
 				}
 				err := l.Settle(t.Context(), "succeeded")
-				requireLost(t, l, lease.LostExpired, context.DeadlineExceeded)
+				requireLost(t, l, protocol.LostExpired, context.DeadlineExceeded)
 				if takenOver {
 					require.ErrorIs(t, err, lease.ErrFenced)
 					require.Empty(t, outcome(t, store, "job"))
@@ -197,7 +197,7 @@ func TestSettleAndReleaseSayFenced(t *testing.T) {
 				require.Zero(t, time.Since(start), "it is not tried again")
 				require.Zero(t, k.Held())
 				if name == "SetAttempt" {
-					requireLost(t, l, lease.LostFenced, nil)
+					requireLost(t, l, protocol.LostFenced, nil)
 				} else {
 					require.Equal(t, lease.ErrReleased, context.Cause(l.Context()))
 				}

@@ -67,7 +67,7 @@ func TestEventsTellWhoWasTakenOver(t *testing.T) {
 
 		lost, ok := p.seen()[0].(lock.Lost)
 		require.True(t, ok)
-		require.Equal(t, lease.LostExpired, lost.Err.Reason)
+		require.Equal(t, protocol.LostExpired, lost.Err.Reason)
 		require.ErrorIs(t, lost.Err, errDown)
 		require.InDelta(t, ttl, lost.Held, float64(time.Second))
 		p.link.cut(nil)
@@ -89,7 +89,7 @@ func TestEventsTellWhatWasTakenAwayByForce(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, lock.Lost{
 			Name: "stock", Token: h.Token(), Held: time.Second,
-			Err: &lease.LostError{Name: "stock", Token: h.Token(), Reason: lease.LostFenced},
+			Err: &lease.LostError{Name: "stock", Token: h.Token(), Reason: protocol.LostFenced},
 		}, lost)
 	})
 }

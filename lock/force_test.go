@@ -29,7 +29,7 @@ func TestForcedReleaseIsNoticedAtOnce(t *testing.T) {
 		require.Zero(t, time.Since(began))
 		lost, ok := errors.AsType[*lease.LostError](context.Cause(h.Context()))
 		require.True(t, ok)
-		require.Equal(t, lease.LostFenced, lost.Reason)
+		require.Equal(t, protocol.LostFenced, lost.Reason)
 		require.True(t, next.granted(t).Valid())
 		require.Zero(t, time.Since(began))
 		require.ErrorIs(t, h.Release(t.Context()), protocol.ErrFenced)

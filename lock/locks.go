@@ -217,7 +217,7 @@ func WithTTL(d time.Duration) Option { return func(o *settings) { o.ttl = d } }
 // ms to 1 h.
 func WithWaiterTTL(d time.Duration) Option { return func(o *settings) { o.waiterTTL = d } }
 
-// WithMaxHold limits how long the lock is held. After that it is lost, with [lease.LostMaxHold],
+// WithMaxHold limits how long the lock is held. After that it is lost, with the reason max_hold,
 // even if renewals succeed. 0, the default, means no limit.
 func WithMaxHold(d time.Duration) Option { return func(o *settings) { o.maxHold = d } }
 

@@ -178,7 +178,7 @@ func TestMaxHoldEndsARenewedHold(t *testing.T) {
 		require.Equal(t, time.Minute, time.Since(began))
 		lost, ok := errors.AsType[*lease.LostError](context.Cause(h.Context()))
 		require.True(t, ok)
-		require.Equal(t, lease.LostMaxHold, lost.Reason)
+		require.Equal(t, protocol.LostMaxHold, lost.Reason)
 		next := begin(t.Context(), p.Mutex("stock"))
 		next.waits(t)
 		release(t, h) // which gives it back at once

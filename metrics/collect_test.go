@@ -21,7 +21,7 @@ func exercised() *metrics.Metrics {
 		{Name: "a", Next: tick.Add(1500 * time.Millisecond)}, {Name: "b"}, {Name: "c", Leader: true, Leads: true},
 	}, held: 2})
 	m.CountRedisCommands(3)
-	m.CountReload(metrics.ReloadApplied)
+	m.CountReload(true, nil)
 	for _, e := range events {
 		m.Observe(e)
 	}

@@ -25,7 +25,7 @@ const (
 var (
 	lockFailures     = []string{failedHeld, failedTimeout, failedCancelled, failedClosed, failedError}
 	releaseFailures  = []string{failedFenced, failedError}
-	lockLostReasons  = []string{string(lease.LostExpired), string(lease.LostFenced), string(lease.LostMaxHold)}
+	lockLostReasons  = []string{protocol.LostExpired, protocol.LostFenced, protocol.LostMaxHold}
 	lockHoldBuckets  = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600}
 	lockMarginBucket = []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 7.5, 10, 15, 30, 60}
 )
@@ -174,7 +174,7 @@ func (m *Locks) Observe(e lock.Event) {
 		m.margin.WithLabelValues(m.labelOf(e.Name)).Observe(max(e.Remaining, 0).Seconds())
 	case lock.Lost:
 		label := m.labelOf(e.Name)
-		m.lost.WithLabelValues(label, string(e.Err.Reason)).Inc()
+		m.lost.WithLabelValues(label, e.Err.Reason).Inc()
 		m.hold.WithLabelValues(label).Observe(e.Held.Seconds())
 	case lock.Released:
 		label := m.labelOf(e.Name)

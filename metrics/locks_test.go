@@ -33,7 +33,7 @@ var lockEvents = map[string]lock.Event{
 	"Granted":       lock.Granted{Name: "a.1", Token: 7, Waited: time.Millisecond},
 	"GaveUp":        lock.GaveUp{Name: "a.1", Waited: time.Second, Err: &lease.HeldError{}},
 	"Renewed":       lock.Renewed{Name: "a.1", Token: 7, Remaining: 9 * time.Second},
-	"Lost":          lock.Lost{Name: "a.1", Token: 7, Held: time.Second, Err: &lease.LostError{Reason: lease.LostExpired}},
+	"Lost":          lock.Lost{Name: "a.1", Token: 7, Held: time.Second, Err: &lease.LostError{Reason: protocol.LostExpired}},
 	"Released":      lock.Released{Name: "a.1", Token: 7, Held: time.Second},
 }
 
@@ -158,9 +158,9 @@ func TestFailuresOfLocksAreCountedByTheirReasons(t *testing.T) {
 
 func TestEndsOfHoldsAreCountedByTheirReasons(t *testing.T) {
 	m := metrics.NewLocks()
-	m.Observe(lock.Lost{Name: "a", Held: 10 * time.Second, Err: &lease.LostError{Reason: lease.LostExpired}})
-	m.Observe(lock.Lost{Name: "a", Held: 20 * time.Second, Err: &lease.LostError{Reason: lease.LostFenced}})
-	m.Observe(lock.Lost{Name: "a", Held: 30 * time.Second, Err: &lease.LostError{Reason: lease.LostMaxHold}})
+	m.Observe(lock.Lost{Name: "a", Held: 10 * time.Second, Err: &lease.LostError{Reason: protocol.LostExpired}})
+	m.Observe(lock.Lost{Name: "a", Held: 20 * time.Second, Err: &lease.LostError{Reason: protocol.LostFenced}})
+	m.Observe(lock.Lost{Name: "a", Held: 30 * time.Second, Err: &lease.LostError{Reason: protocol.LostMaxHold}})
 	m.Observe(lock.Released{Name: "a", Held: 1 * time.Second})
 	m.Observe(lock.Released{Name: "a", Held: 2 * time.Second, Err: fmt.Errorf("release: %w", protocol.ErrFenced)})
 	m.Observe(lock.Released{Name: "a", Held: 3 * time.Second, Err: context.DeadlineExceeded})

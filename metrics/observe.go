@@ -26,7 +26,7 @@ const (
 
 var (
 	renewalResults = []string{renewalKept, renewalFenced, renewalReplaced, renewalCancelled, renewalFailed, renewalExpired}
-	lostReasons    = []string{string(lease.LostExpired), string(lease.LostFenced), lostUnsettled}
+	lostReasons    = []string{protocol.LostExpired, protocol.LostFenced, lostUnsettled}
 	misfireReasons = []string{
 		wire.ReasonMisfire, wire.ReasonCapacity, wire.ReasonOverload, wire.ReasonTooOld, wire.ReasonTooMany, wire.ReasonForgotten,
 		wire.ReasonPast, wire.ReasonEdited,
@@ -122,13 +122,13 @@ func set(g prometheus.Gauge, v bool) {
 
 func lostReason(why error) string {
 	if lost, ok := errors.AsType[*lease.LostError](why); ok {
-		return string(lost.Reason)
+		return lost.Reason
 	}
 	switch {
 	case errors.Is(why, protocol.ErrFenced):
-		return string(lease.LostFenced)
+		return protocol.LostFenced
 	case errors.Is(why, jobs.ErrLeaseEnding): // the handler has only been quicker than the lease
-		return string(lease.LostExpired)
+		return protocol.LostExpired
 	default:
 		return lostUnsettled
 	}

@@ -2,17 +2,14 @@ package metrics
 
 import "time"
 
-// Reload is the result of reading the configuration again.
-type Reload string
-
 // The results of a reload.
 const (
-	ReloadApplied   Reload = "applied"   // something changed
-	ReloadUnchanged Reload = "unchanged" // it says the same as before
-	ReloadRefused   Reload = "refused"   // it is wrong, and the one before stays in force
+	reloadApplied   = "applied"
+	reloadUnchanged = "unchanged"
+	reloadRefused   = "refused"
 )
 
-var reloadResults = []Reload{ReloadApplied, ReloadUnchanged, ReloadRefused}
+var reloadResults = []string{reloadApplied, reloadUnchanged, reloadRefused}
 
 // reload is the last one.
 type reload struct {
@@ -20,10 +17,18 @@ type reload struct {
 	at   time.Time // when one was last good; zero when none was
 }
 
-// CountReload counts a reload of the configuration. The reloader calls it, for one reload after the other.
-func (m *Metrics) CountReload(result Reload) {
-	m.reloads.WithLabelValues(string(result)).Inc()
-	next := reload{good: result != ReloadRefused}
+// CountReload counts a reload of the configuration: changed says that it differs from the one before, and fault that it is
+// wrong, so that the one before stays in force. The reloader calls it, for one reload after the other.
+func (m *Metrics) CountReload(changed bool, fault error) {
+	result := reloadUnchanged
+	switch {
+	case fault != nil:
+		result = reloadRefused
+	case changed:
+		result = reloadApplied
+	}
+	m.reloads.WithLabelValues(result).Inc()
+	next := reload{good: fault == nil}
 	if next.good {
 		next.at = m.fleetTime()
 	} else if last := m.reloaded.Load(); last != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
 )
@@ -33,7 +34,7 @@ func scheduleText(job *jobs.Job) string {
 func readEditions(job string, kept []protocol.Schedule) editions {
 	var list editions
 	for _, k := range kept[:max(0, len(kept)-1)] {
-		s, err := jobs.ParseSchedule(job, k.Text)
+		s, err := wire.ParseSchedule(job, k.Text)
 		if err != nil {
 			s = nil
 		}

@@ -2,16 +2,11 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
 	"github.com/solotick/solotick/jobs"
 )
-
-// ErrRemoved is the cause of a leader task's context when the job was removed from its scheduler, or defined again. Runs of
-// ticks are not cancelled then.
-var ErrRemoved = errors.New("scheduler: the job was removed or defined anew")
 
 // jobSet holds a replica's knowledge of jobs at one time. It is never changed, only replaced.
 type jobSet struct {

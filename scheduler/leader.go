@@ -134,9 +134,6 @@ func (l *leader) readPause(ctx context.Context) error {
 	return err
 }
 
-// ErrPaused is the cause of the context of a leader task whose job was paused.
-var ErrPaused = errors.New("scheduler: the job is paused")
-
 // holdUntilPaused holds the granted lease until the lease is lost, ctx ends, or the job is paused: a leader task has
 // no ticks to skip, so to pause it is to end it.
 func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protocol.Answer, sent lease.Moment) {
@@ -229,7 +226,7 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 		note.Error = err.Error()
 	}
 	held.SetNote(note.String())
-	if lost, ok := errors.AsType[*lease.LostError](cause); ok && lost.Reason == lease.LostFenced {
+	if lost, ok := errors.AsType[*lease.LostError](cause); ok && lost.Reason == protocol.LostFenced {
 		held.Abandon()
 		l.s.observe(RunLost{Run: run, Err: err, Cause: cause, Took: took, Held: took})
 		return

@@ -132,7 +132,7 @@ var loggedEvents = []struct {
 		"run lost while its handler failed",
 		scheduler.RunLost{
 			Run: loggedRun, Err: errLogged, Took: time.Second, Held: time.Minute,
-			Cause: &lease.LostError{Name: "report", Token: 7, Reason: lease.LostExpired},
+			Cause: &lease.LostError{Name: "report", Token: 7, Reason: protocol.LostExpired},
 		},
 		`level=ERROR msg="run lost" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
 			`why="lease: lost \"report\", token 7: expired" took=1s error="no paper"`,

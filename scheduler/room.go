@@ -26,7 +26,7 @@ func (c *contender) roomLocked(due int64) bool {
 		c.short = due
 		return false
 	}
-	c.room = int32(c.spec.Weight) //nolint:gosec // at most jobs.MaxWeight
+	c.room = int32(c.spec.Weight) //nolint:gosec // at most limits.MaxWeight
 	return true
 }
 

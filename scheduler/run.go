@@ -13,9 +13,19 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is over, and what
-// [Scheduler.WaitReady] returns when the replica stops or has stopped.
-var ErrStopping = errors.New("scheduler: the replica is stopping")
+// Errors that callers ask for with errors.Is.
+var (
+	// ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is over, and what
+	// [Scheduler.WaitReady] returns when the replica stops or has stopped.
+	ErrStopping = errors.New("scheduler: the replica is stopping")
+
+	// ErrPaused is the cause of the context of a leader task whose job was paused.
+	ErrPaused = errors.New("scheduler: the job is paused")
+
+	// ErrRemoved is the cause of a leader task's context when the job was removed from its scheduler, or defined again. Runs of
+	// ticks are not cancelled then.
+	ErrRemoved = errors.New("scheduler: the job was removed or defined again")
+)
 
 // run is one run of a tick by this replica.
 type run struct {
@@ -150,7 +160,7 @@ func (r *run) stopped() bool {
 }
 
 // end settles the tick, with what people will want to know of the run.
-func (r *run) end(outcome protocol.Outcome) error {
+func (r *run) end(outcome lease.Outcome) error {
 	s := r.c.s
 	note := wire.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy(), Before: r.before}
 	note.Renewals, note.Margin = r.lease.Renewals()
@@ -185,7 +195,7 @@ func (s *Scheduler) release(l *lease.Lease) error {
 func (r *run) giveBack() {
 	c, l := r.c, r.lease
 	switch lost, ok := errors.AsType[*lease.LostError](context.Cause(l.Context())); {
-	case ok && lost.Reason == lease.LostFenced:
+	case ok && lost.Reason == protocol.LostFenced:
 		l.Abandon()
 	case time.Until(l.Deadline()) <= 0:
 		// The replica that asks for the tick takes it over or settles it as lost, and may have done so: a store that

@@ -15,6 +15,8 @@ import (
 
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/heartbeat"
+	"github.com/solotick/solotick/internal/limits"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -23,7 +25,7 @@ import (
 
 // Scheduler runs jobs as one replica of a fleet. Make one with [New]; it is safe for concurrent use.
 type Scheduler struct {
-	store     protocol.Store
+	store     lease.Store
 	namespace string
 	replica   string
 	ttl       time.Duration
@@ -177,7 +179,7 @@ func WithSyncObserver(f func(Event)) Option { return func(o *options) { o.sync =
 // New makes a scheduler of the jobs that are in the registry now, those that name groups only if this replica serves one
 // of them. Later changes of the registry have no effect but through [Scheduler.Update]. It starts nothing: see
 // [Scheduler.Run]. The error joins all faults of its arguments.
-func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
+func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
 	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), ttl: 15 * time.Second, grace: 30 * time.Second, module: mainModule()}
 	var faults []error
 	for i, opt := range opts {
@@ -201,12 +203,12 @@ func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Schedu
 		}
 	}
 	fault(!protocol.IsNil(store), "store", store, "must not be nil")
-	fault(jobs.ValidName(o.replica), "replica", o.replica, jobs.NameRule)
+	fault(naming.Valid(o.replica), "replica", o.replica, naming.Rule)
 	fault(o.ttl >= 100*time.Millisecond && o.ttl <= 24*time.Hour, "ttl", o.ttl, "must be from 100ms to 24h")
 	fault(o.grace >= 0, "shutdown grace", o.grace, "must be at least 0s")
-	fault(o.maxRuns >= 0 && o.maxRuns <= jobs.MaxWeight, "max runs", o.maxRuns, fmt.Sprintf("must be from 0 to %d", jobs.MaxWeight))
+	fault(o.maxRuns >= 0 && o.maxRuns <= limits.MaxWeight, "max runs", o.maxRuns, fmt.Sprintf("must be from 0 to %d", limits.MaxWeight))
 	for _, g := range o.groups {
-		fault(jobs.ValidName(g), "group", g, jobs.NameRule)
+		fault(naming.Valid(g), "group", g, naming.Rule)
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)

@@ -54,8 +54,8 @@ func TestTickIsTakenOverWithinTTLAndSecond(t *testing.T) {
 					if a.Attempt == 1 {
 						lost, ok := a.cause.(*lease.LostError)
 						require.True(t, ok, "%v", a.cause)
-						require.Equal(t, lease.LostExpired, lost.Reason)
-						require.ErrorIs(t, lost.Last, errCut)
+						require.Equal(t, protocol.LostExpired, lost.Reason)
+						require.ErrorIs(t, lost.LastErr, errCut)
 					}
 				}
 				require.Equal(t, map[protocol.Outcome]int{"succeeded": times}, f.fates("job"))

@@ -31,6 +31,7 @@ import (
 	"github.com/go-co-op/gocron/v2"
 	"github.com/google/uuid"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
 	"github.com/solotick/solotick/lease"
@@ -113,7 +114,7 @@ func NewLocker(store lease.Store, options ...Option) (*Locker, error) {
 		}
 	}
 	fault(store != nil, "store", store, "must not be nil")
-	fault(jobs.ValidName(set.holder), "holder", set.holder, jobs.NameRule)
+	fault(naming.Valid(set.holder), "holder", set.holder, naming.Rule)
 	fault(set.ttl >= 100*time.Millisecond && set.ttl <= 24*time.Hour, "ttl", set.ttl, "must be from 100ms to 24h")
 	fault(set.grain >= time.Millisecond, "grain", set.grain, "must be at least 1ms")
 	fault(set.early >= 0, "max early", set.early, "must be at least 0s")
@@ -127,7 +128,7 @@ func NewLocker(store lease.Store, options ...Option) (*Locker, error) {
 
 func holderName() string {
 	host, _ := os.Hostname()
-	if name := host + "-" + uuid.NewString()[:8]; jobs.ValidName(name) {
+	if name := host + "-" + uuid.NewString()[:8]; naming.Valid(name) {
 		return name
 	}
 	return "gocron-" + uuid.NewString()[:8]
@@ -213,7 +214,7 @@ func before(s *schedule.Schedule, now time.Time) (last time.Time) {
 
 // nameOf is the job's name in the store. gocron's default, a function's, is not a valid one.
 func nameOf(job string) string {
-	if jobs.ValidName(job) {
+	if naming.Valid(job) {
 		return job
 	}
 	return lock.Name(job)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/redistest"
-	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/redislease"
 )
 
@@ -86,7 +86,7 @@ func TestReplicaIsNamedAfterItsHost(t *testing.T) {
 	require.NoError(t, err)
 	started := start(t, filetest.Config(t, oneJob), "--http", "127.0.0.1:0").await("worker started")
 	require.Regexp(t, "^[A-Za-z0-9._-]+-[0-9a-f]{8}$", started["replica"])
-	if jobs.ValidName(host) && len(host) < 100 {
+	if naming.Valid(host) && len(host) < 100 {
 		require.Contains(t, started["replica"], host+"-")
 	}
 }

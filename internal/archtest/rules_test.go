@@ -17,8 +17,8 @@ var layers = map[string]layer{
 		"one import for a service ties the parts together; it links no console, metrics or kind of job",
 	},
 	"./internal/protocol": {
-		nil,
-		"every store and all who use leases build on it, so it imports only the standard library",
+		[]string{"./internal/naming"},
+		"every store and all who use leases build on it, so it imports only the standard library, and the rule for names",
 	},
 	"./lease": {
 		[]string{"./internal/protocol"},
@@ -81,7 +81,7 @@ var layers = map[string]layer{
 		"the arithmetic of schedules stands by itself",
 	},
 	"./fleet/...": {
-		[]string{"./fleet/...", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
+		[]string{"./fleet/...", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
 		"whoever looks at a fleet need not be part of it, nor choose its store",
 	},
 	"./console/...": {
@@ -111,7 +111,7 @@ var layers = map[string]layer{
 	},
 	"./cmd/worker/internal/cli": {
 		[]string{
-			"./cmd/worker/internal/...", "./config", "./fleet", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/wire", "./internal/editdistance",
+			"./cmd/worker/internal/...", "./config", "./fleet", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/naming", "./internal/wire", "./internal/editdistance",
 			"github.com/spf13/cobra/...",
 		},
 		"a command asks the fleet or starts the daemon, and knows no scheduler and no client of Redis",
@@ -141,7 +141,7 @@ var layers = map[string]layer{
 		"it asks a worker what commands ask a store",
 	},
 	"./cmd/worker/internal/registry": {
-		[]string{"./cmd/worker/internal/exitcode", "./config", "./jobs/...", "./internal/...", "github.com/redis/go-redis/..."},
+		[]string{"./cmd/worker/internal/checkin", "./cmd/worker/internal/exitcode", "./config", "./jobs/...", "./internal/...", "github.com/redis/go-redis/..."},
 		"it makes jobs of a configuration, whoever runs them",
 	},
 	"./cmd/worker/internal/configfile": {

@@ -4,31 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/solotick/solotick/internal/naming"
 )
 
 // NameRule says in words what [ValidName] checks.
-const NameRule = "must start with a letter or digit and hold at most 128 of A-Z a-z 0-9 . _ -"
+const NameRule = naming.Rule
 
 // ValidName reports whether s can be a name, a holder, a request or a namespace.
-func ValidName(s string) bool {
-	if s == "" || len(s) > 128 || s[0] == '.' || s[0] == '_' || s[0] == '-' {
-		return false
-	}
-	for i := range len(s) {
-		if !inNames[s[i]] {
-			return false
-		}
-	}
-	return true
-}
-
-// inNames has the bytes that names may hold: they are looked at several times for each claim.
-var inNames = func() (in [256]bool) {
-	for _, c := range "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-" {
-		in[c] = true
-	}
-	return in
-}()
+func ValidName(s string) bool { return naming.Valid(s) }
 
 // MaxTick is the greatest tick: integers up to it are exact everywhere.
 const MaxTick = 1<<53 - 1

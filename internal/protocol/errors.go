@@ -59,3 +59,10 @@ func (e *BoundsError) Error() string {
 
 // Is makes errors.Is(err, ErrOutOfBounds) true.
 func (e *BoundsError) Is(target error) bool { return target == ErrOutOfBounds }
+
+// The reasons for which a lease is lost: lease.LostError says what each means.
+const (
+	LostExpired = "expired"
+	LostFenced  = "fenced"
+	LostMaxHold = "max_hold"
+)

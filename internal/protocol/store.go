@@ -120,7 +120,7 @@ type Claim struct {
 	// watermark.
 	OnlyOpen bool
 
-	// MaxHold bounds for how long the renewer renews the grant: then its context ends, with lease.LostMaxHold. The store does not
+	// MaxHold bounds for how long the renewer renews the grant: then its context ends, with protocol.LostMaxHold. The store does not
 	// know of it. 0 means no bound.
 	MaxHold time.Duration
 }

@@ -5,9 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/jobs/schedule"
 )
 
 // PolicyOf returns the part of a job's definition that the job's record keeps. It binds every trigger of the job, also one
@@ -62,4 +66,19 @@ func DefinitionFields(text []byte, job string) (fields map[string]string, ok boo
 	var d definitionJSON
 	ok = json.Unmarshal(text, &d) == nil && d.Job == job
 	return d.Fields, ok
+}
+
+// ParseSchedule reads the jobs.Job.ScheduleText of a job of that name. The error names the fault, or says
+// that this machine does not know the time zone.
+func ParseSchedule(job, text string) (*schedule.Schedule, error) {
+	name, spec, _ := strings.Cut(text, " ")
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("schedule %q: %w", text, err)
+	}
+	s, err := schedule.Parse(spec, zone, job)
+	if err != nil {
+		return nil, fmt.Errorf("schedule %q: %w", text, err)
+	}
+	return s, nil
 }

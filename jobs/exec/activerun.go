@@ -93,17 +93,17 @@ func (r *activeRun) outcome(ctx context.Context) error {
 		failed.causes = append(failed.causes, context.Cause(ctx))
 	}
 	if r.lost != nil {
-		failed.Reason = ReasonSupervisorLost
+		failed.Reason = reasonSupervisorLost
 		failed.causes = append(failed.causes, r.lost)
 		return failed
 	}
 
-	failed.Reason, failed.Output = Reason(r.end.Reason), r.end.Output
-	if failed.Reason == ReasonDeadline {
+	failed.Reason, failed.Output = string(r.end.Reason), r.end.Output
+	if failed.Reason == reasonDeadline {
 		failed.causes = append(failed.causes, jobs.ErrLeaseEnding)
 	}
 	switch status := r.end.Status; {
-	case failed.Reason == ReasonNotStarted:
+	case failed.Reason == reasonNotStarted:
 		failed.detail = r.end.Failure
 		if r.end.Errno != 0 {
 			failed.causes = append(failed.causes, r.end.Errno)
@@ -114,7 +114,7 @@ func (r *activeRun) outcome(ctx context.Context) error {
 		failed.detail = "before it had started"
 	case status.Signaled():
 		failed.Signal = status.Signal()
-	case status.ExitStatus() == 0 && failed.Reason == ReasonExit:
+	case status.ExitStatus() == 0 && failed.Reason == reasonExit:
 		return nil
 	default:
 		failed.Code = status.ExitStatus()

@@ -47,6 +47,15 @@ func TestEnvironmentHasEachVariableOnce(t *testing.T) {
 	require.Equal(t, "2", valueOf([]string{"A=1", "A=2"}, "A"))
 }
 
+func TestTracedRunGivesItsSpanToTheCommand(t *testing.T) {
+	run := runUnder(nil)
+	require.Equal(t, "outer", valueOf(environment([]string{"TRACEPARENT=outer"}, Command{}, "", run, "tag"), "TRACEPARENT"))
+	run.Traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	env := environment([]string{"TRACEPARENT=outer"}, Command{Env: map[string]string{"TRACEPARENT": "job"}}, "", run, "tag")
+	require.Equal(t, run.Traceparent, valueOf(env, "TRACEPARENT"))
+	require.NotContains(t, env, "TRACEPARENT=outer")
+}
+
 // valueOf returns the value of a variable in env, the last one if there are several.
 func valueOf(env []string, name string) string {
 	for _, variable := range slices.Backward(env) {
@@ -58,10 +67,10 @@ func valueOf(env []string, name string) string {
 }
 
 func TestReasonsAreThoseOfTheSupervisor(t *testing.T) {
-	for reason, want := range map[protocol.Reason]Reason{
-		protocol.ReasonExit: ReasonExit, protocol.ReasonNotStarted: ReasonNotStarted,
-		protocol.ReasonCancelled: ReasonCancelled, protocol.ReasonDeadline: ReasonDeadline,
+	for reason, want := range map[protocol.Reason]string{
+		protocol.ReasonExit: reasonExit, protocol.ReasonNotStarted: reasonNotStarted,
+		protocol.ReasonCancelled: reasonCancelled, protocol.ReasonDeadline: reasonDeadline,
 	} {
-		require.Equal(t, want, Reason(reason))
+		require.Equal(t, want, string(reason))
 	}
 }

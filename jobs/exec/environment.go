@@ -40,6 +40,9 @@ func environment(base []string, c Command, dir string, run jobs.Run, tag string)
 	for i, value := range runValues(run, tag) {
 		added[runVariables[i]] = value
 	}
+	if run.Traceparent != "" {
+		added["TRACEPARENT"] = run.Traceparent
+	}
 
 	env := slices.DeleteFunc(slices.Clone(base), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

@@ -8,33 +8,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reason says why a run of a command failed. All but ReasonSupervisorLost come from the supervisor,
-// as protocol.Reason has them.
-type Reason string
-
+// The reasons of an [ExitError]. All but reasonSupervisorLost come from the supervisor, as protocol.Reason has them.
 const (
-	// ReasonExit means that the command ended by itself, with an exit code or by a signal that the
-	// supervisor did not send.
-	ReasonExit Reason = "exit"
-	// ReasonNotStarted means that the command could not be started: no such program or directory,
-	// no permission.
-	ReasonNotStarted Reason = "not_started"
-	// ReasonCancelled means that the run's context ended: a timeout, a shutdown, a lease known to
-	// be lost.
-	ReasonCancelled Reason = "cancelled"
-	// ReasonDeadline means that the lease was not renewed in time, so the supervisor sent the
-	// command SIGTERM or SIGKILL. The error matches jobs.ErrLeaseEnding.
-	ReasonDeadline Reason = "deadline"
-	// ReasonSupervisorLost means that the supervisor ended or did not answer, and that the worker
-	// killed the command.
-	ReasonSupervisorLost Reason = "supervisor_lost"
+	reasonExit           = "exit"
+	reasonNotStarted     = "not_started"
+	reasonCancelled      = "cancelled"
+	reasonDeadline       = "deadline"
+	reasonSupervisorLost = "supervisor_lost"
 )
 
 // ExitError is the error of every run that failed in the handler that [New] returns. It wraps the
 // cause of the run's context if that had ended, and the system's error if the command could not be
 // started.
 type ExitError struct {
-	Reason Reason
+	// Reason is why the run failed:
+	//
+	//	exit             the command ended by itself, with an exit code or by a signal that the supervisor did not send
+	//	not_started      it could not be started: no such program or directory, no permission
+	//	cancelled        the run's context ended: a timeout, a shutdown, a lease known to be lost
+	//	deadline         the lease was not renewed in time, so the supervisor sent SIGTERM or SIGKILL: the error matches
+	//	                 jobs.ErrLeaseEnding
+	//	supervisor_lost  the supervisor ended or did not answer, and the worker killed the command
+	Reason string
 	Code   int            // the exit code; -1 when the command was ended by a signal or never ran
 	Signal syscall.Signal // that ended the command; 0 when none did
 	Output string         // the last lines of both streams, at most 20 and 4 KiB
@@ -47,13 +42,13 @@ type ExitError struct {
 func (e *ExitError) Error() string {
 	var b strings.Builder
 	switch e.Reason {
-	case ReasonNotStarted:
+	case reasonNotStarted:
 		b.WriteString("command did not start")
-	case ReasonCancelled:
+	case reasonCancelled:
 		b.WriteString("command was stopped because its run was cancelled")
-	case ReasonDeadline:
+	case reasonDeadline:
 		b.WriteString("command was stopped")
-	case ReasonSupervisorLost:
+	case reasonSupervisorLost:
 		b.WriteString("command was killed because its supervisor was lost")
 	default:
 		b.WriteString("command failed")

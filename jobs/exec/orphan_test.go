@@ -42,7 +42,7 @@ func TestNothingOutlivesACancelledRun(t *testing.T) {
 	life.await(t, "up")
 	cancel()
 	life.awaitEnd(t)
-	require.Equal(t, ReasonCancelled, awaitExitError(t, result).Reason)
+	require.Equal(t, reasonCancelled, awaitExitError(t, result).Reason)
 	awaitReaped(t, s)
 }
 

@@ -24,7 +24,7 @@ func TestLostSupervisorFailsItsRunsAndIsReplaced(t *testing.T) {
 	require.NoError(t, unix.Kill(first, unix.SIGKILL))
 	require.Less(t, life.awaitEnd(t).Sub(killed), slack)
 	failed := awaitExitError(t, result)
-	require.Equal(t, ReasonSupervisorLost, failed.Reason)
+	require.Equal(t, reasonSupervisorLost, failed.Reason)
 	require.ErrorContains(t, failed, "ended unexpectedly: signal: killed")
 
 	require.NoError(t, await(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Minute))))
@@ -44,7 +44,7 @@ func TestWorkerKeepsDeadlinesOfAFrozenSupervisor(t *testing.T) {
 	died := life.awaitEnd(t)
 	require.WithinRange(t, died, lease.Deadline(), lease.Deadline().Add(slack))
 	failed := awaitExitError(t, result)
-	require.Equal(t, ReasonSupervisorLost, failed.Reason)
+	require.Equal(t, reasonSupervisorLost, failed.Reason)
 	require.NoError(t, await(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Minute))))
 	require.NotEqual(t, first, supervisorPID(s))
 }
@@ -80,11 +80,11 @@ func TestCloseKillsWhatStillRuns(t *testing.T) {
 	require.NoError(t, s.Close())
 	life.awaitEnd(t)
 	failed := awaitExitError(t, result)
-	require.Equal(t, ReasonSupervisorLost, failed.Reason)
+	require.Equal(t, reasonSupervisorLost, failed.Reason)
 	require.ErrorIs(t, failed, ErrClosed)
 
 	failed = awaitExitError(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Minute)))
-	require.Equal(t, ReasonNotStarted, failed.Reason)
+	require.Equal(t, reasonNotStarted, failed.Reason)
 	require.ErrorIs(t, failed, ErrClosed)
 	require.NoError(t, s.Close(), "again")
 }
@@ -93,7 +93,7 @@ func TestProcessThatIsNoSupervisorFailsTheRun(t *testing.T) {
 	s := NewSupervisor([]string{"bystander"})
 	defer func() { _ = s.Close() }()
 	failed := awaitExitError(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Minute)))
-	require.Contains(t, []Reason{ReasonSupervisorLost, ReasonNotStarted}, failed.Reason)
+	require.Contains(t, []string{reasonSupervisorLost, reasonNotStarted}, failed.Reason)
 }
 
 func TestSupervisorMainRefusesToRunByHand(t *testing.T) {

@@ -36,7 +36,7 @@ type orders struct {
 // outcome is the line that it prints in the end.
 type outcome struct {
 	Failed  bool
-	Reason  Reason
+	Reason  string
 	Dropped int
 }
 
@@ -188,7 +188,7 @@ func TestFrozenWorkersRunDiesByItsDeadline(t *testing.T) {
 	require.WithinRange(t, died, began.Add(term), ready.Add(term+slack))
 
 	w.signal(t, unix.SIGCONT)
-	require.Equal(t, outcome{Failed: true, Reason: ReasonDeadline}, w.outcome(t))
+	require.Equal(t, outcome{Failed: true, Reason: reasonDeadline}, w.outcome(t))
 }
 
 func TestGroupLeaderDiesWithItsSupervisor(t *testing.T) {

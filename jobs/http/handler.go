@@ -24,6 +24,7 @@ const (
 	headerToken     = "Solotick-Fencing-Token"
 	headerAttempt   = "Solotick-Attempt"
 	headerReplica   = "Solotick-Replica"
+	headerTrace     = "Traceparent" // only of a run that is traced
 
 	tickLayout = "2006-01-02T15:04:05.000Z07:00"
 	userAgent  = "solotick (+https://github.com/solotick/solotick)"
@@ -109,6 +110,9 @@ func (c Call) request(ctx context.Context, run jobs.Run) (*nethttp.Request, erro
 	header.Set(headerToken, strconv.FormatInt(run.Token, 10))
 	header.Set(headerAttempt, strconv.Itoa(run.Attempt))
 	header.Set(headerReplica, run.Replica)
+	if run.Traceparent != "" {
+		header.Set(headerTrace, run.Traceparent)
+	}
 	return request, nil
 }
 

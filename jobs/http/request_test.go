@@ -43,6 +43,18 @@ func TestRequestTellsOfTheRun(t *testing.T) {
 	require.True(t, strings.HasPrefix(header.Get("User-Agent"), "solotick"), header.Get("User-Agent"))
 }
 
+func TestRequestOfATracedRunHasItsSpan(t *testing.T) {
+	requests := make(chan received, 2)
+	handler, err := http.New(http.Call{URL: serve(t, receive(requests)), Headers: map[string]string{"traceparent": "own"}}, nil)
+	require.NoError(t, err)
+	traced := run
+	traced.Traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	require.NoError(t, handler(t.Context(), traced))
+	require.Equal(t, []string{traced.Traceparent}, (<-requests).header.Values("Traceparent"))
+	require.NoError(t, handler(t.Context(), run))
+	require.Equal(t, []string{"own"}, (<-requests).header.Values("Traceparent"))
+}
+
 func TestNoHeaderOfTheRunCanBeSet(t *testing.T) {
 	requests := make(chan received, 1)
 	require.NoError(t, do(t, t.Context(), http.Call{URL: serve(t, receive(requests))}))

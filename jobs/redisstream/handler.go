@@ -94,6 +94,9 @@ func (s Stream) entry(run jobs.Run) []any {
 		fieldAttempt, run.Attempt,
 		fieldReplica, run.Replica,
 	}
+	if _, own := s.Fields[fieldTrace]; run.Traceparent != "" && !own {
+		entry = append(entry, fieldTrace, run.Traceparent)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
 		entry = append(entry, name, s.Fields[name])
 	}

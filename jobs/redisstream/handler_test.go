@@ -89,6 +89,21 @@ func TestEntryDescribesTheRun(t *testing.T) {
 	}, raw[0].([]any)[1])
 }
 
+func TestEntryOfATracedRunHasItsSpan(t *testing.T) {
+	client := redistest.Start(t).Client(t)
+	traced := at(1)
+	traced.Traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	require.NoError(t, handlerOf(t, client, Stream{Name: "events"})(t.Context(), traced))
+	own := Stream{Name: "own", Fields: map[string]string{"traceparent": "own"}}
+	require.NoError(t, handlerOf(t, client, own)(t.Context(), traced))
+	for stream, want := range map[string]string{"events": traced.Traceparent, "own": "own"} {
+		entries, err := client.XRange(t.Context(), stream, "-", "+").Result()
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		require.Equal(t, want, entries[0].Values["traceparent"])
+	}
+}
+
 func TestTickIsAddedOnceWhateverItsToken(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	stream := Stream{Name: "events"}

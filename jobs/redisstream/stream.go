@@ -34,6 +34,7 @@ const (
 	fieldToken     = "fencing_token"
 	fieldAttempt   = "attempt"
 	fieldReplica   = "replica"
+	fieldTrace     = "traceparent" // only of a run that is traced, and unless Fields has one
 )
 
 var ownFields = []string{

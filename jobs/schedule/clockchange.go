@@ -6,19 +6,12 @@ import (
 	"time"
 )
 
-// ClockChangeKind says what a clock change does to the ticks of a schedule.
-type ClockChangeKind string
-
+// The kinds of [ClockChange].
 const (
-	// Moved ticks of a fixed-time spec fall into a gap, and run as one at its end.
-	Moved ClockChangeKind = "moved"
-	// RunsOnce are ticks of a fixed-time spec in a repeated time; they run when the clock first
-	// shows them.
-	RunsOnce ClockChangeKind = "runs_once"
-	// Skipped ticks of a wildcard spec fall into a gap, and do not run.
-	Skipped ClockChangeKind = "skipped"
-	// Repeated ticks of a wildcard spec are in a repeated time, and run again when it is repeated.
-	Repeated ClockChangeKind = "repeated"
+	moved    = "moved"
+	runsOnce = "runs_once"
+	skipped  = "skipped"
+	repeated = "repeated"
 )
 
 // ClockChange describes what one change of a zone's clock does to a schedule's ticks. Its String is
@@ -27,7 +20,10 @@ const (
 // Local times are written as 2006-01-02T15:04:05, without an offset: some of them do not exist,
 // others do twice.
 type ClockChange struct {
-	Kind ClockChangeKind
+	// Kind says what the change does to the ticks: moved ticks of a fixed-time spec fall into a gap, and run as one at its
+	// end; runs_once, of a fixed-time spec in a repeated time, run when the clock first shows them; skipped ticks of a
+	// wildcard spec fall into a gap, and do not run; repeated ones are in a repeated time, and run again.
+	Kind string
 	Zone string    // the time zone's name
 	At   time.Time // the instant of the change, in UTC
 
@@ -38,8 +34,8 @@ type ClockChange struct {
 	Last  string // and of the last, equal to First when Ticks is 1
 	Ticks int    // how many local times are affected, at least 1
 
-	// RunsAt is when the first affected tick runs, in UTC: at the change for Moved, before it for
-	// RunsOnce, and for Repeated the second time, after it. It is the zero time for Skipped.
+	// RunsAt is when the first affected tick runs, in UTC: at the change when moved, before it for
+	// runs_once, and for repeated the second time, after it. It is the zero time for skipped.
 	RunsAt time.Time
 	// Merged reports whether a moved tick runs as one with others: of the gap, or one due at its
 	// end anyway.
@@ -64,9 +60,9 @@ func (s *Schedule) ClockChanges(from, to time.Time) []ClockChange {
 			continue
 		}
 		earliest, latest := effect.At, effect.At
-		if effect.Kind == RunsOnce {
+		if effect.Kind == runsOnce {
 			earliest = effect.RunsAt
-		} else if effect.Kind == Repeated {
+		} else if effect.Kind == repeated {
 			latest = effect.RunsAt
 		}
 		if !latest.Before(from) && !earliest.After(to) {
@@ -93,14 +89,14 @@ func (c *cronTicks) effect(change clockChange) (ClockChange, bool) {
 	low, high := before, after
 	switch {
 	case shift > 0 && c.wildcard:
-		e.Kind = Skipped
+		e.Kind = skipped
 	case shift > 0:
-		e.Kind = Moved
+		e.Kind = moved
 		low = c.zone.highest(change.at-1) + 1
 	case c.wildcard:
-		e.Kind, low, high = Repeated, after, before
+		e.Kind, low, high = repeated, after, before
 	default:
-		e.Kind, low, high = RunsOnce, after, before
+		e.Kind, low, high = runsOnce, after, before
 	}
 
 	var first, last int64
@@ -116,15 +112,15 @@ func (c *cronTicks) effect(change clockChange) (ClockChange, bool) {
 	e.First, e.Last = writeReading(first), writeReading(last)
 
 	switch e.Kind {
-	case Moved:
+	case moved:
 		e.RunsAt = e.At
 		due, ok := c.calendar.next(after)
 		e.Merged = e.Ticks > 1 || ok && due == after
-	case RunsOnce:
+	case runsOnce:
 		e.RunsAt = time.Unix(first-change.before, 0).UTC()
-	case Repeated:
+	case repeated:
 		e.RunsAt = time.Unix(first-change.after, 0).UTC()
-	case Skipped: // runs at no instant
+	case skipped: // runs at no instant
 	}
 	return e, true
 }
@@ -155,7 +151,7 @@ func (c ClockChange) String() string {
 		return clock + " on " + d
 	}
 	direction := "goes"
-	if c.Kind == RunsOnce || c.Kind == Repeated {
+	if c.Kind == runsOnce || c.Kind == repeated {
 		direction = "goes back"
 	}
 	where := fmt.Sprintf("in %s, where the clock %s from %s to %s", c.Zone, direction, onDate(c.Before), onDate(c.After))
@@ -173,17 +169,17 @@ func (c ClockChange) String() string {
 	instant := c.RunsAt.Format(time.RFC3339)
 	var happens, outcome string
 	switch c.Kind {
-	case Moved:
+	case moved:
 		happens = choose("does not exist", "do not exist")
 		outcome = choose("the tick runs at ", "they run as one at ") + onDate(c.After)
 		if c.Merged && !several {
 			outcome += ", as one with the tick due then"
 		}
 		outcome += " (" + instant + ")"
-	case Skipped:
+	case skipped:
 		happens = choose("does not exist", "do not exist")
 		outcome = choose("the tick does not run", "they do not run")
-	case RunsOnce:
+	case runsOnce:
 		happens = choose("comes twice", "come twice")
 		outcome = choose("the tick runs", "each runs") + " once, the first time (" + choose("", "from ") + instant + choose(")", " on)")
 	default:

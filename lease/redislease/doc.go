@@ -1,4 +1,4 @@
-// Package redislease keeps leases on Redis: it is the [protocol.Store] that a fleet shares.
+// Package redislease keeps leases on Redis: it is the lease.Store that a fleet shares.
 //
 // # Keys
 //

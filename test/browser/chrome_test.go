@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 )
 
 // chrome is a Chromium of its own, without a window. It is spoken to in JSON over two pipes, as its DevTools protocol has it.
@@ -144,12 +145,16 @@ func (c *chrome) call(session, method string, params any) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	r, ok := <-answer
-	switch {
-	case !ok:
-		return nil, errors.New("chromium has ended")
-	case r.Error != nil:
-		return nil, fmt.Errorf("%s: %s", method, strings.TrimSpace(r.Error.Message))
+	select {
+	case r, ok := <-answer:
+		switch {
+		case !ok:
+			return nil, errors.New("chromium has ended")
+		case r.Error != nil:
+			return nil, fmt.Errorf("%s: %s", method, strings.TrimSpace(r.Error.Message))
+		}
+		return r.Result, nil
+	case <-time.After(patience):
+		return nil, fmt.Errorf("%s: no answer within %s", method, patience)
 	}
-	return r.Result, nil
 }

@@ -40,6 +40,10 @@ func TestPagesWorkWithoutJavaScript(t *testing.T) {
 	assert.Contains(t, p.text("table"), "books are open")
 	assert.Contains(t, p.text("table"), "mara")
 
+	p.open(w.url("/timeline?q=ledger"))
+	calendar, _ := p.eval(`document.querySelector('a[href*=".ics"]').getAttribute("href")`).(string)
+	assert.Contains(t, string(w.get(calendar)), "BEGIN:VCALENDAR")
+
 	p.open(w.url("/?lang=zh"))
 	assert.Contains(t, p.text("h1"), "任务")
 	p.expectLoad(func() { p.click(`nav a[href^="/fleet"]`) })

@@ -72,3 +72,23 @@ func TestStoreThatIsAwayIsSaid(t *testing.T) {
 	p.open(w.url("/"))
 	p.await(`!document.querySelector("[role=status]")`)
 }
+
+func TestHiddenTabsLeaveConnectionsToOthers(t *testing.T) {
+	w := newFleet(t, demo(t)).start("eu-1")
+	first := newTab(t, look{})
+	w.signIn(first, "/?q=heartbeat")
+	for range 8 { // a browser has six connections to a host
+		p := newTab(t, look{context: first.context})
+		p.open(w.url("/?q=heartbeat"))
+		p.eval(`Object.defineProperty(document, "hidden", {value: true, configurable: true}); document.dispatchEvent(new Event("visibilitychange"))`)
+	}
+	// One that is seen again goes on.
+	first.stay()
+	for _, hidden := range []string{"true", "false"} {
+		first.eval(`Object.defineProperty(document, "hidden", {value: ` + hidden + `, configurable: true}); document.dispatchEvent(new Event("visibilitychange"))`)
+	}
+	before, _ := first.eval(`document.querySelector("tbody time").dateTime`).(string)
+	first.await(`document.querySelector("tbody time").dateTime !== ` + quoted(before))
+	first.stayed()
+	first.quiet(w.host)
+}

@@ -43,7 +43,9 @@ func TestEachViewIsAccessibleInEachLook(t *testing.T) {
 		p := newTab(t, l)
 		w.signIn(p, "/")
 		p.await(`document.querySelector("tbody tr use.succeeded")`)
-		for _, path := range views {
+		p.open(w.url("/jobs/heartbeat-probe"))
+		tick, _ := p.eval(`document.querySelector('a[href*="/ticks/"]').getAttribute("href")`).(string)
+		for _, path := range append(views, tick) {
 			t.Run(fmt.Sprintf("%d%v%s%s", l.width, l.dark, l.language, path), func(t *testing.T) {
 				defer func(outer *testing.T) { p.t = outer }(p.t)
 				p.t = t

@@ -27,7 +27,7 @@ func TestTakeScreenshots(t *testing.T) {
 	w.signIn(p, "/jobs/daily-digest/pause")
 	p.write("the mail provider is moving")
 	p.expectLoad(func() { p.click("main form button") })
-	// The time that passes is what the pictures show.
+	// The pictures show the time that passes.
 	time.Sleep(9 * time.Minute)
 	second.kill()
 	time.Sleep(4 * time.Minute)

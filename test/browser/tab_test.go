@@ -13,13 +13,14 @@ import (
 )
 
 // patience is how long something may take on a slow machine before a test gives up.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // tab is a page of the browser, with cookies of its own.
 type tab struct {
 	t       *testing.T
 	c       *chrome
 	session string
+	context string // whose cookies and connections it shares
 	loaded  chan struct{}
 
 	mu       sync.Mutex
@@ -33,6 +34,7 @@ type look struct {
 	dark      bool
 	withoutJS bool
 	language  string
+	context   string // of another tab; "" for one of its own
 }
 
 func newTab(t *testing.T, l look) *tab {
@@ -45,10 +47,12 @@ func newTab(t *testing.T, l look) *tab {
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(result, into))
 	}
-	answer(&context, "", "Target.createBrowserContext", map[string]any{"disposeOnDetach": true})
+	if context.BrowserContextID = l.context; l.context == "" {
+		answer(&context, "", "Target.createBrowserContext", map[string]any{"disposeOnDetach": true})
+	}
 	answer(&target, "", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": context.BrowserContextID})
 	answer(&attached, "", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true})
-	p := &tab{t: t, c: c, session: attached.SessionID, loaded: make(chan struct{}, 1)}
+	p := &tab{t: t, c: c, session: attached.SessionID, context: context.BrowserContextID, loaded: make(chan struct{}, 1)}
 	c.mu.Lock()
 	c.tabs[p.session] = p
 	c.mu.Unlock()
@@ -56,6 +60,10 @@ func newTab(t *testing.T, l look) *tab {
 		c.mu.Lock()
 		delete(c.tabs, p.session)
 		c.mu.Unlock()
+		_, _ = c.call("", "Target.closeTarget", map[string]any{"targetId": target.TargetID})
+		if l.context != "" {
+			return
+		}
 		_, _ = c.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": context.BrowserContextID})
 	})
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/limits"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -32,6 +33,6 @@ func TestRateOfAJobHoldsForEveryCaller(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, accepted)
-	require.Equal(t, protocol.MaxHistory, jobs.MaxHistory, "what a job may ask for, a store keeps")
-	require.Equal(t, protocol.Remembered, jobs.MinHistory)
+	require.Equal(t, protocol.MaxHistory, limits.MaxHistory, "what a job may ask for, a store keeps")
+	require.Equal(t, protocol.Remembered, limits.MinHistory)
 }

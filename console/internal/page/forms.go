@@ -14,10 +14,10 @@ type ErrorPage struct {
 	Faults []Fault
 }
 
-// Fault is what is wrong with one field of a request.
+// Fault says why a field of a request is refused.
 type Fault struct{ Field, Value, Rule string }
 
-// Action is what a form may do to the fleet. It is part of the path that its form is sent to.
+// Action names a change that a form makes to the fleet. It is part of the path that its form is sent to.
 type Action string
 
 // The actions.
@@ -36,10 +36,10 @@ type ConfirmPage struct {
 	Action Action
 	Names  []string // of jobs, or the one of a lock: those that are shown
 	Total  int      // how many it is about; Names may have fewer
-	Facts  []string // what is so now and matters, such as a holder: a sentence each
+	Facts  []string // about the present, such as a holder: a sentence each
 	Fields []Field  // that the form sends besides the reason
 	Reason string   // that was sent before
-	Faults []Fault  // of what was sent before
+	Faults []Fault  // of the form that was sent before
 	Back   string   // the path below the prefix to go back to, with its query
 }
 

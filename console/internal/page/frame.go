@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// frame is what every template can use.
+// frame has the methods and values that every template can use.
 type frame struct {
 	Context
 	Title string
@@ -98,7 +98,7 @@ func (f *frame) link(path string, v url.Values) string {
 	return f.Prefix + path + "?" + v.Encode()
 }
 
-// Here returns the URL of this page, which is what a change of the fleet fetches again.
+// Here returns the URL of this page.
 func (f *frame) Here() string {
 	if len(f.Query) == 0 {
 		return f.Prefix + f.Path

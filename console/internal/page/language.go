@@ -24,7 +24,7 @@ func Language(acceptLanguage string, choices ...string) string {
 		tag, parameter, _ := strings.Cut(strings.TrimSpace(item), ";")
 		quality := 1.0
 		if q, ok := strings.CutPrefix(strings.ReplaceAll(parameter, " ", ""), "q="); ok {
-			quality, _ = strconv.ParseFloat(q, 64) // 0 for what is no number: it is not acceptable
+			quality, _ = strconv.ParseFloat(q, 64) // 0 where it is no number: not acceptable
 		}
 		if lang := known(tag); lang != "" && quality > bestQuality {
 			best, bestQuality = lang, quality

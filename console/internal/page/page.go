@@ -16,7 +16,7 @@ import (
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// Context is what a page needs besides what it shows.
+// Context has all that a page needs besides its view.
 type Context struct {
 	Prefix string     // where the console is mounted, without a slash at its end; "" at the root
 	Path   string     // of the page below the prefix, such as "/timeline"
@@ -72,7 +72,7 @@ func Render(w io.Writer, c Context, shown any) error {
 	return t.ExecuteTemplate(w, "frame", part{f, shown})
 }
 
-// part is what a template is given: the frame, as $, and what it shows, as $.V.
+// part is given to a template: the frame, as $, and what it shows, as $.V.
 type part struct {
 	*frame
 	V any

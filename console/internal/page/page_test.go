@@ -97,7 +97,7 @@ func TestTextOfOthersStaysText(t *testing.T) {
 		html := rendered(t, Context{
 			Path: "/", Query: url.Values{"q": {hostile}, hostile: {hostile}}, Zone: hostile, Now: now, Namespace: hostile, User: hostile, Login: true, Operate: true,
 		}, full.Interface())
-		// What is escaped in texts and attributes has no < of its own.
+		// Escaped texts and attributes have no < of their own.
 		for _, tag := range regexp.MustCompile(`<[^>]*>`).FindAllString(html, -1) {
 			without := regexp.MustCompile(`"[^"]*"|'[^']*'`).ReplaceAllString(tag, `""`)
 			assert.False(t, inline.MatchString(without), "%T: %s", shown, tag)

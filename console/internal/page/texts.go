@@ -214,6 +214,7 @@ var texts = map[string]text{
 	"timeline.paused":   {"paused by %s: %s", "由 %s 暂停：%s"},
 	"timeline.forward":  {"The clock of %s goes forward by %s at %s.", "%s 的时钟向前拨 %s：%s。"},
 	"timeline.back":     {"The clock of %s goes back by %s at %s.", "%s 的时钟向后拨 %s：%s。"},
+	"timeline.calendar": {"The same as a calendar", "以日历形式订阅"},
 	"timeline.hint":     {"Each mark opens why. By keyboard, the page of a job lists the same ticks.", "点击任一标记可查看原因；使用键盘时，任务页列出同样的调度点。"},
 
 	"load.lead":       {"%s ticks of %s jobs to come", "接下来 %s 个调度点，共 %s 个任务"},

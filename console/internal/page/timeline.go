@@ -94,8 +94,10 @@ func (f *frame) item(d *drawing, s scale, row *view.TimelineRow, item *view.Item
 		}
 	case shape == "succeeded": // a bar as well, as narrow as can be seen
 		d.add(`<rect class="bar" x="%.2f%%" y="%d" width="5" height="14" rx="2" transform="translate(-2.5)"/>`, x, middle-7)
-	default:
+	case shape == "planned":
 		d.WriteString(symbol(shape, x, middle-6))
+	default: // on a ground of its own: an earlier run may be drawn below it
+		d.add(`<rect class="ground" x="%.2f%%" y="%d" width="14" height="14" rx="7" transform="translate(-7)"/>%s`, x, middle-7, symbol(shape, x, middle-6))
 	}
 	for _, at := range item.TakenOver {
 		if x := s.at(at.Time); x >= 0 && x <= 100 {
@@ -205,4 +207,13 @@ func (p part) Shift(by int) string {
 		v.Set("from", shown.From.Add(time.Duration(by)*shown.To.Sub(shown.From.Time)/2).UTC().Format(time.RFC3339))
 	}
 	return p.link(p.Path, v)
+}
+
+// Calendar returns the link to the calendar of the jobs that the timeline chooses.
+func (p part) Calendar() string {
+	shown, _ := p.V.(view.TimelinePage)
+	if v := shown.Query.JobFilter.Values(); len(v) > 0 {
+		return p.Prefix + "/calendar.ics?" + v.Encode()
+	}
+	return p.Prefix + "/calendar.ics"
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// Answer is what somebody who asked for a tick was answered, or would be.
+// Answer is the answer to somebody who asked for a tick, or would ask.
 type Answer string
 
 // The answers that are known of the past, and what holds of each live replica where the tick may run yet.
@@ -50,9 +50,13 @@ func answers(e fleet.Explanation, zone *time.Location) []Asked {
 	if e.Entry == nil {
 		return list
 	}
-	for i, a := range attempts(*e.Entry) {
+	token := int64(0)
+	for _, a := range attempts(*e.Entry) {
+		if a.Token == token { // a retry, under the same lease
+			continue
+		}
 		answer, how := AnswerGranted, "was granted it"
-		if i > 0 {
+		if token = a.Token; a.Number > 1 {
 			answer, how = AnswerTookOver, "took it over"
 		}
 		add(a.Replica, a.Granted.Time, answer, "%s %s at %s, with token %d.", a.Replica, how, a.Granted.In(zone).Format(clockLayout), a.Token)

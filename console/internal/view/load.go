@@ -12,8 +12,8 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// mostLoadTicks is how many ticks a forecast looks at: those of 2,000 jobs that run every minute for half a day.
-const mostLoadTicks = 1_500_000
+// mostLoadTicks is how many ticks a forecast looks at: those of 340 jobs that run every minute for two days.
+const mostLoadTicks = 1_000_000
 
 // Load shows the runs to come, with the histories that fleet.Histories returns for [LoadJobs]: of other jobs the newest run is
 // known.
@@ -93,7 +93,7 @@ type loadJob struct {
 	weight    int32
 	overlap   jobs.Overlap
 	jitter    time.Duration
-	configure bool // its definition is known
+	suggested *suggestion // nil until it is looked for
 }
 
 func (s *Snapshot) loadJobs(f JobFilter, histories map[string]fleet.JobHistory) (list []loadJob) {
@@ -106,7 +106,7 @@ func (s *Snapshot) loadJobs(f JobFilter, histories map[string]fleet.JobHistory) 
 		}
 		l := loadJob{name: j.Name, schedule: sched, median: 1, high: 1, weight: 1, overlap: jobs.Forbid}
 		if j.Given {
-			l.weight, l.overlap, l.jitter, l.configure = int32(max(1, j.Spec.Weight)), j.Spec.Overlap, j.Spec.Jitter, true
+			l.weight, l.overlap, l.jitter = int32(max(1, j.Spec.Weight)), j.Spec.Overlap, j.Spec.Jitter
 		}
 		d := measured(histories[j.Name].Entries)
 		if d.Runs == 0 && j.LastRun != nil && ran(j.LastRun) {
@@ -129,6 +129,7 @@ type forecast struct {
 	runs, high, weights changes // from from on
 	starts              []int32 // by minute
 	ticks               int
+	counted             int // by fits
 }
 
 func newForecast(from, to time.Time) *forecast {
@@ -142,7 +143,7 @@ func newForecast(from, to time.Time) *forecast {
 // add counts the runs of a job, and reports whether there was room for all of its ticks.
 func (f *forecast) add(j loadJob) bool {
 	before := f.from - min(j.high, int64(day/time.Second)) // runs that began before are still on
-	if expected := int64(time.Duration(f.to-before) * time.Second / j.schedule.MinInterval()); f.ticks+int(expected) > mostLoadTicks && f.ticks+f.count(j, before) > mostLoadTicks {
+	if most := int(time.Duration(f.to-before) * time.Second / j.schedule.MinInterval()); f.ticks+most > mostLoadTicks && !f.fits(j, before) {
 		return false
 	}
 	f.jobs = append(f.jobs, j)
@@ -166,12 +167,15 @@ func (f *forecast) add(j loadJob) bool {
 	return true
 }
 
-// count counts the ticks of a job, up to as many as there is room for.
-func (f *forecast) count(j loadJob, from int64) (n int) {
-	for at := j.schedule.Next(time.Unix(from-1, 0)); !at.IsZero() && at.Unix() < f.to && f.ticks+n <= mostLoadTicks; at = j.schedule.Next(at) {
+// fits counts the ticks of a job, and reports whether there is room for them. It counts for a while in all, however many jobs
+// there are.
+func (f *forecast) fits(j loadJob, from int64) bool {
+	at, n := j.schedule.Next(time.Unix(from-1, 0)), 0
+	for ; !at.IsZero() && at.Unix() < f.to && f.ticks+n <= mostLoadTicks && f.counted <= mostLoadTicks; at = j.schedule.Next(at) {
 		n++
+		f.counted++
 	}
-	return n
+	return at.IsZero() || at.Unix() >= f.to
 }
 
 // ends is when the run before ends: what overlap lets a tick do depends on it.
@@ -259,6 +263,15 @@ func (f *forecast) busiest(most int) (minutes []int64) {
 	return minutes
 }
 
+// move moves the runs of a job to where its suggestion has them, from begin on, in changes.
+func (f *forecast) move(j *loadJob, to suggestion, begin int64, c changes) {
+	from, until := f.from+begin, f.from+begin+int64(len(c))
+	for tick := j.schedule.Next(time.Unix(from-1, 0).Add(-j.jitter)); !tick.IsZero() && tick.Unix() < until; tick = j.schedule.Next(tick) {
+		c.bar(wire.Due(j.name, tick.UnixMilli(), j.jitter)/1000-from, j.median, -1)
+		c.bar(to.start(tick)-from, j.median, 1)
+	}
+}
+
 // mostPeakJobs is how many jobs of a peak are shown.
 const mostPeakJobs = 20
 
@@ -271,22 +284,31 @@ func (f *forecast) peak(minute int64) Peak {
 	}
 	begin := max(0, at/3600*3600-f.from) // of the hour
 	flat := newChanges(min(3600+at%3600, int64(len(f.runs))-begin))
-	for _, j := range f.jobs {
+	for i := range f.jobs {
+		j := &f.jobs[i]
 		tick := j.schedule.Next(time.Unix(at-1, 0).Add(-j.jitter))
 		start := wire.Due(j.name, tick.UnixMilli(), j.jitter) / 1000
 		if tick.IsZero() || start < at || start >= at+60 {
 			continue
 		}
-		suggestion := j.suggest()
+		if j.suggested == nil {
+			j.suggested = new(j.suggest())
+		}
+		suggestion := *j.suggested
 		if suggestion.text != "" {
-			flat.bar(start-f.from-begin, j.median, -1)
-			flat.bar(suggestion.start(tick)-f.from-begin, j.median, 1)
+			f.move(j, suggestion, begin, flat)
 		}
 		p.Jobs = append(p.Jobs, PeakJob{j.name, j.schedule.String(), Millis(j.took), j.measured, int(j.weight), suggestion.text})
 	}
 	flat.sum()
 	for i, change := range flat {
 		p.Flat = max(p.Flat, int(f.runs[begin+int64(i)]+change))
+	}
+	if p.Flat >= p.Runs { // they would move the peak, at best
+		p.Flat = p.Runs
+		for i := range p.Jobs {
+			p.Jobs[i].Suggestion = ""
+		}
 	}
 	slices.SortFunc(p.Jobs, func(a, b PeakJob) int {
 		cost := func(j PeakJob) int64 { return int64(j.Weight) * int64(max(j.Median, Millis(time.Second))) }

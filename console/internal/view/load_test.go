@@ -98,7 +98,7 @@ func TestSuggestionsForEachKindOfSchedule(t *testing.T) {
 		"* * * * * *": "",
 	} {
 		t.Run(spec, func(t *testing.T) {
-			p := view.Load(lasting(t, 2, spec, time.Second), nil, query(t, view.ParseLoadQuery, "span=7d&step=1h&top=1"), noon)
+			p := view.Load(lasting(t, 9, spec, time.Second), nil, query(t, view.ParseLoadQuery, "from=2026-11-05T00:00:00Z&span=1d&step=1h&top=1"), noon)
 			if len(p.Peaks) == 0 {
 				require.Empty(t, want, "never two at once")
 				return
@@ -110,6 +110,13 @@ func TestSuggestionsForEachKindOfSchedule(t *testing.T) {
 	require.Empty(t, jittered.Peaks[0].Jobs[0].Suggestion, "it is spread already")
 }
 
+func TestNothingIsSuggestedWhereItDoesNotHelp(t *testing.T) {
+	s := lasting(t, 3, "0 13 * * *", 2*time.Hour) // each would overlap the others, wherever in the hour they begin
+	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=3h&top=1"), noon)
+	require.Equal(t, 3, p.Peaks[0].Flat)
+	require.Empty(t, p.Peaks[0].Jobs[0].Suggestion)
+}
+
 func TestPausedJobsDoNotLoad(t *testing.T) {
 	s := lasting(t, 2, "0 * * * *", time.Second)
 	s.Status.Jobs[0].Paused = &fleet.Pause{By: "ann", Since: noon}
@@ -118,9 +125,9 @@ func TestPausedJobsDoNotLoad(t *testing.T) {
 }
 
 func TestTooManyTicksLeaveJobsOutAndSaySo(t *testing.T) {
-	s := lasting(t, 3, "* * * * * *", time.Second)
-	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=14d&step=1h"), noon)
-	require.Equal(t, 2, p.Cut)
+	s := lasting(t, 300, "* * * * * *", time.Second)
+	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=7d&step=1h"), noon)
+	require.Equal(t, 299, p.Cut)
 	require.Equal(t, 1, p.Points[5].Runs)
 }
 

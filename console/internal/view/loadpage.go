@@ -43,7 +43,8 @@ type Peak struct {
 	Weight int       `json:"weight"`
 	Jobs   []PeakJob `json:"jobs"` // the heaviest first, 20 at most
 	More   int       `json:"more"` // jobs besides these
-	// Flat is how many runs there would be at a time in the hour of At, if each job took its suggestion.
+	// Flat is how many runs there would be at a time in the hour of At, if each job took its suggestion; where that helps nobody
+	// there are none, and it is Runs.
 	Flat int `json:"flat"`
 }
 

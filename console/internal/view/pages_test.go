@@ -99,7 +99,7 @@ func TestMatchingIsWhatTheFilterChooses(t *testing.T) {
 		view.Matching(small(t), query(t, view.ParseJobFilter, "state=paused,running")))
 }
 
-// description is what fleet.Describe returns of the failing job.
+// description describes the failing job, as fleet.Describe does.
 func description(t *testing.T, s *view.Snapshot) fleet.Description {
 	d := fleet.Description{Namespace: "billing", Now: noon, JobStatus: s.Status.Jobs[0], Counts: map[protocol.Outcome]int{"failed": 1, "succeeded": 39}}
 	for i := range 40 {
@@ -146,12 +146,24 @@ func TestTickShowsEachAttempt(t *testing.T) {
 	s := small(t)
 	e := description(t, s).Outcomes[1]
 	e.Error = "exit code 1\nfirst\nsecond"
+	at := func(seconds int) time.Time { return e.Scheduled.Add(time.Duration(seconds) * time.Second) }
+	e.Runs = []fleet.Run{
+		{Attempt: 1, Replica: "web-0", Token: token(at(30)), Started: at(30), Ended: at(45), End: fleet.RunExpired},
+		{Attempt: 2, Replica: "web-1", Token: token(at(46)), Started: at(46), Ended: at(50), End: fleet.RunRetried, Error: "exit code 7"},
+		{Attempt: 3, Replica: "web-1", Token: token(at(46)), Started: at(51), Ended: at(90), End: "failed", Error: "exit code 1", Renewals: 8, Margin: 9 * time.Second},
+	}
 	x := fleet.Explanation{Job: "nightly-report", Tick: e.Scheduled, ID: e.ID, Verdict: "failed", Text: "It failed.", Entry: &e}
 	p := view.Tick(s, x, query(t, func(v url.Values) (view.TickQuery, error) { return view.ParseTickQuery("nightly-report", "", v) }, ""), noon)
 	golden(t, "tick.txt", text(t, p))
-	require.Len(t, p.Attempts, 2)
-	require.Equal(t, "expired", p.Attempts[0].End)
-	require.Equal(t, 1, p.Attempts[1].Retries, "runs 2 and 3 are of the second holder")
+	require.Len(t, p.Attempts, 3)
+	require.Equal(t, "web-1", p.Attempts[0].NextBy)
+	require.Empty(t, p.Attempts[1].NextBy, "it was retried by the same holder")
+	require.Equal(t, 9*time.Second, p.Attempts[2].Margin.Duration())
+
+	e.Runs = e.Runs[2:]
+	require.Equal(t, 2, view.Tick(s, x, view.TickQuery{}, noon).Attempts[0].Retries, "of which nothing is kept")
+	e.Runs = nil
+	require.Equal(t, "exit code 1", view.Tick(s, x, view.TickQuery{}, noon).Attempts[0].Error)
 	require.Equal(t, []string{"first", "second"}, p.Output)
 	require.Equal(t, e.Scheduled.Add(-24*time.Hour), p.Earlier.Time)
 	require.Equal(t, e.Scheduled.Add(24*time.Hour), p.Later.Time)

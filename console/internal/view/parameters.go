@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -112,7 +113,7 @@ func (p *parameters) many(name, rule string, valid func(string) bool) (list []st
 }
 
 // names returns the values of a parameter that names groups, replicas or jobs.
-func (p *parameters) names(name string) []string { return p.many(name, jobs.NameRule, jobs.ValidName) }
+func (p *parameters) names(name string) []string { return p.many(name, naming.Rule, naming.Valid) }
 
 func joined[T ~string](list []T) string {
 	words := make([]string, len(list))

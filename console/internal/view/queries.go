@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/jobs"
 )
 
 const day = 24 * time.Hour
@@ -28,7 +28,7 @@ func ParseJobQuery(values url.Values) (q JobQuery, err error) {
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q JobQuery) Values() url.Values {
 	w := written{}
 	w.set("ticks", strconv.Itoa(q.Ticks), "10")
@@ -58,8 +58,8 @@ func isWord(s string) bool {
 func ParseTickQuery(job, tick string, values url.Values) (q TickQuery, err error) {
 	q.Job = job
 	err = parse(values, func(p *parameters) {
-		if !jobs.ValidName(job) {
-			p.fault("job", job, jobs.NameRule)
+		if !naming.Valid(job) {
+			p.fault("job", job, naming.Rule)
 		}
 		q.Tick = Time{p.instant("tick", tick)}
 		q.Zone = p.zone()
@@ -92,7 +92,7 @@ func ParseTimelineQuery(values url.Values) (q TimelineQuery, err error) {
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q TimelineQuery) Values() url.Values {
 	v := q.JobFilter.Values()
 	w := written(v)
@@ -125,7 +125,7 @@ func ParseLoadQuery(values url.Values) (q LoadQuery, err error) {
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q LoadQuery) Values() url.Values {
 	v := q.JobFilter.Values()
 	w := written(v)
@@ -148,15 +148,15 @@ func ParseLocksQuery(values url.Values) (q LocksQuery, err error) {
 	err = parse(values, func(p *parameters) {
 		q.Search = p.text("q")
 		q.Limit = p.number("limit", 1, MaxLimit, DefaultLimit)
-		if q.After = p.one("after"); q.After != "" && !jobs.ValidName(q.After) {
-			p.fault("after", q.After, jobs.NameRule)
+		if q.After = p.one("after"); q.After != "" && !naming.Valid(q.After) {
+			p.fault("after", q.After, naming.Rule)
 		}
 		q.Zone = p.zone()
 	})
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q LocksQuery) Values() url.Values {
 	w := written{}
 	w.set("q", q.Search, "")
@@ -178,7 +178,7 @@ func ParseAuditQuery(values url.Values) (q AuditQuery, err error) {
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q AuditQuery) Values() url.Values {
 	w := written{}
 	w.set("job", q.Job, "")
@@ -199,7 +199,7 @@ func ParseCalendarQuery(values url.Values) (q CalendarQuery, err error) {
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q CalendarQuery) Values() url.Values {
 	v := q.JobFilter.Values()
 	written(v).set("span", short(q.Span.Duration()), "14d")

@@ -16,7 +16,7 @@ type suggestion struct {
 }
 
 // suggest returns a schedule with H in the minute field, where that has one value or every nth of all; or else a jitter, of an
-// eighth of the time between two ticks, five minutes at most. A job that is spread already, or comes too often to be, has none.
+// eighth of the time between two ticks, five minutes at most. A job that is spread already, or comes more often than each minute, has none.
 func (j *loadJob) suggest() suggestion {
 	const most = 5 * time.Minute
 	spread, period := withHash(j.schedule.String())
@@ -29,10 +29,10 @@ func (j *loadJob) suggest() suggestion {
 			return s.Next(tick.Add(-time.Duration(minute)*time.Minute - time.Second)).Unix()
 		}}
 	}
-	jitter := min(most, j.schedule.MinInterval()/8).Truncate(time.Second)
-	if jitter < 2*time.Second {
+	if j.schedule.MinInterval() < time.Minute {
 		return suggestion{}
 	}
+	jitter := min(most, j.schedule.MinInterval()/8).Truncate(time.Second)
 	return suggestion{"jitter: " + short(jitter), func(tick time.Time) int64 { return wire.Due(j.name, tick.UnixMilli(), jitter) / 1000 }}
 }
 
@@ -41,7 +41,7 @@ var spreadDescriptors = map[string]string{
 	"@yearly": "H 0 1 1 *", "@annually": "H 0 1 1 *",
 }
 
-// spreadAlready is what withHash returns for a spec with H in its minute field.
+// spreadAlready is the answer of withHash for a spec with H in its minute field.
 const spreadAlready = "H"
 
 // withHash puts H in the minute field of a spec, and returns the period in minutes within which that moves a tick; "" where it

@@ -35,21 +35,21 @@ type TickPage struct {
 	Later    Time         `json:"later"`
 }
 
-// Attempt is what one holder did with a tick.
+// Attempt is a run of a tick.
 type Attempt struct {
-	Number   int    `json:"attempt"` // its last run's number, from 1
+	Number   int    `json:"attempt"` // from 1
 	Replica  string `json:"replica"`
 	Token    int64  `json:"token"`
 	Granted  Time   `json:"granted"`
 	Started  Time   `json:"started"` // none where it is not known
 	Ended    Time   `json:"ended"`   // none while it runs
 	Took     Millis `json:"took_ms"`
-	End      string `json:"end"`       // an outcome, "running", "released", or "expired" when its lease ran out
-	Retries  int    `json:"retries"`   // by the same holder, after its first run
+	End      string `json:"end"`       // an outcome, or as fleet.Run says: retried, released, expired, running, free
+	Retries  int    `json:"retries"`   // runs between the one before and this one, of which nothing is kept
 	NextBy   string `json:"next_by"`   // who took it over
-	Margin   Millis `json:"margin_ms"` // the least that was left of the lease at a renewal; 0 when it is not known
-	Renewals int    `json:"renewals"`
-	Error    string `json:"error"`
+	Margin   Millis `json:"margin_ms"` // the least that was left to the lease's deadline at a renewal; of the last run of a lease
+	Renewals int    `json:"renewals"`  // of that lease
+	Error    string `json:"error"`     // its first line
 }
 
 // WhyPage explains what became of a tick: who asked, what each was answered, which policy decided, and what would
@@ -103,37 +103,46 @@ func (s *Snapshot) job(name string) *fleet.JobStatus {
 	return nil
 }
 
-// attempts lists who held a tick, first to last.
+// attempts lists the runs of a tick, first to last.
 func attempts(e fleet.Entry) []Attempt {
 	list := []Attempt{}
-	before := 0
-	for _, h := range e.Holders {
-		a := Attempt{
-			Number: h.Attempt, Replica: h.Replica, Token: h.Token, Granted: Time{h.From}, Started: Time{h.From}, Ended: Time{h.To},
-			Took: Millis(max(0, h.To.Sub(h.From))), End: "expired", Retries: max(0, h.Attempt-before-1), NextBy: h.Next,
-		}
-		if h.Released {
-			a.End = "released"
-		}
-		before = h.Attempt
-		list = append(list, a)
-	}
 	if e.Token == 0 || e.IsRange() {
 		return list
 	}
-	granted := time.UnixMicro(e.Token).UTC() // a token is the store's time, or a little more
-	if !e.Started.IsZero() && e.Started.Before(granted) {
-		granted = e.Started
+	runs := e.Runs
+	if len(runs) == 0 { // what made the entry knows only the last
+		last := fleet.Run{Attempt: e.Attempts, Replica: e.Replica, Token: e.Token, Started: e.Started, Ended: e.Ended, End: string(e.Outcome)}
+		last.Error, _, _ = strings.Cut(e.Error, "\n")
+		if e.State != fleet.Settled {
+			last.End = string(e.State)
+		}
+		runs = []fleet.Run{last}
 	}
-	last := Attempt{
-		Number: e.Attempts, Replica: e.Replica, Token: e.Token, Granted: Time{granted}, Started: Time{e.Started}, Ended: Time{e.Ended},
-		Took: Millis(e.Took()), End: string(e.Outcome), Retries: max(0, e.Attempts-before-1),
+	number := 0
+	for i, r := range runs {
+		a := Attempt{
+			Number: r.Attempt, Replica: r.Replica, Token: r.Token, Granted: Time{granted(r)}, Started: Time{r.Started}, Ended: Time{r.Ended}, End: r.End,
+			Retries: max(0, r.Attempt-number-1), Margin: Millis(r.Margin), Renewals: r.Renewals, Error: r.Error,
+		}
+		if !r.Ended.IsZero() {
+			a.Took = since(r.Started, r.Ended)
+		}
+		if i+1 < len(runs) && runs[i+1].Token != r.Token {
+			a.NextBy = runs[i+1].Replica
+		}
+		number = r.Attempt
+		list = append(list, a)
 	}
-	last.Error, _, _ = strings.Cut(e.Error, "\n")
-	if e.State != fleet.Settled {
-		last.End = string(e.State)
+	return list
+}
+
+// granted is about when the lease of a run was granted: a token is the store's time, or a little more.
+func granted(r fleet.Run) time.Time {
+	at := time.UnixMicro(r.Token).UTC()
+	if !r.Started.IsZero() && r.Started.Before(at) {
+		return r.Started
 	}
-	return append(list, last)
+	return at
 }
 
 // Why explains the tick that e explains.

@@ -20,18 +20,25 @@ func (p TickPage) text(t *textWriter) {
 	t.head(p.Head, p.Job)
 	t.fact("tick", t.at(p.Tick, p.Timezone))
 	t.fact("id", p.ID)
-	t.fact("verdict", wire.Words(string(p.Verdict)))
+	t.fact("verdict", wire.Words(p.Verdict))
 	for i, line := range strings.Split(p.Text, "\n") {
 		t.fact([]string{"what", ""}[min(i, 1)], line)
 	}
 	if p.Lateness > 0 {
 		t.fact("late by", rough(p.Lateness))
 	}
-	rows := [][]string{{"ATTEMPT", "REPLICA", "TOKEN", "GRANTED", "STARTED", "ENDED", "TOOK", "END", "NEXT BY", "ERROR"}}
+	rows := [][]string{{"ATTEMPT", "REPLICA", "TOKEN", "GRANTED", "STARTED", "ENDED", "TOOK", "END", "NEXT BY", "RENEWALS", "MARGIN", "ERROR"}}
 	for _, a := range p.Attempts {
+		took, renewals, margin := "", "", ""
+		if !a.Ended.IsZero() {
+			took = rough(a.Took)
+		}
+		if a.Renewals > 0 {
+			renewals, margin = strconv.Itoa(a.Renewals), rough(a.Margin)
+		}
 		rows = append(rows, []string{
 			strconv.Itoa(a.Number), a.Replica, strconv.FormatInt(a.Token, 10), t.at(a.Granted, p.Timezone), t.at(a.Started, p.Timezone),
-			t.at(a.Ended, p.Timezone), rough(a.Took), wire.Words(a.End), a.NextBy, a.Error,
+			t.at(a.Ended, p.Timezone), took, wire.Words(a.End), a.NextBy, renewals, margin, a.Error,
 		})
 	}
 	t.line("")

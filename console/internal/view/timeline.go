@@ -7,7 +7,6 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
@@ -222,7 +221,7 @@ const undecidedAfter = 5 * time.Second
 func (b *rowBuilder) gaps(h fleet.JobHistory, decided map[int64]bool) (cut bool) {
 	sched := b.schedule
 	if h.Schedule != "" {
-		if inForce, err := jobs.ParseSchedule(b.j.Name, h.Schedule); err == nil {
+		if inForce, err := wire.ParseSchedule(b.j.Name, h.Schedule); err == nil {
 			sched = inForce
 		}
 	}

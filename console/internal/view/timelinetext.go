@@ -20,7 +20,7 @@ func (p TimelinePage) WriteText(w io.Writer) error {
 	t := textWriter{w: w, zone: p.Query.Zone}
 	t.head(p.Head, "timeline")
 	t.linef("from %s to %s; a character is %s", t.at(p.From, ""), t.at(p.To, ""), rough(Millis(p.To.Sub(p.From.Time))/textCells))
-	t.line("= succeeded  F failed  > running  s skipped  M missed  L lost  c cancelled  r replaced  w waiting  ? free  ! nothing known  . coming  | now")
+	t.line("= succeeded  F failed  > running  s skipped  M missed  L lost  c cancelled  r replaced  w waiting  ? free  ! nothing known  . coming  T taken over  | now")
 	t.line("")
 	width := 0
 	for _, r := range p.Rows {
@@ -58,6 +58,11 @@ func (p TimelinePage) cells(r TimelineRow) string {
 		for n := place(i.From); n <= place(i.To); n++ {
 			if urgency > rank[n] {
 				line[n], rank[n] = symbol, urgency
+			}
+		}
+		for _, at := range i.TakenOver {
+			if n := place(at); at.After(p.From.Time) {
+				line[n], rank[n] = 'T', len(severities)+1
 			}
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/jobs"
 )
 
 // actFlags adds the flags that say who asks for something, and why.
@@ -43,8 +43,8 @@ func quoted(reason string) string {
 // by returns the caller: the value of --by, or else user and host.
 func (c *cli) by(name string) (string, error) {
 	if name != "" {
-		if !jobs.ValidName(name) {
-			return "", fmt.Errorf("--by: %q %s", name, jobs.NameRule)
+		if !naming.Valid(name) {
+			return "", fmt.Errorf("--by: %q %s", name, naming.Rule)
 		}
 		return name, nil
 	}
@@ -61,7 +61,7 @@ func (c *cli) by(name string) (string, error) {
 // caller returns a name for a user on a host. Names cannot contain an at sign.
 func caller(user, host string) string {
 	clean := strings.Map(func(r rune) rune {
-		if jobs.ValidName("x" + string(r)) {
+		if naming.Valid("x" + string(r)) {
 			return r
 		}
 		return '-'

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/naming"
 )
 
 func TestNamesThatMayHaveBeenMeantAreFound(t *testing.T) {
@@ -27,5 +27,5 @@ func TestCallerIsAName(t *testing.T) {
 		got := caller(who[0], who[1])
 		require.Equal(t, want, got)
 	}
-	require.True(t, jobs.ValidName(caller(strings.Repeat("x", 300), "h")))
+	require.True(t, naming.Valid(caller(strings.Repeat("x", 300), "h")))
 }

@@ -105,8 +105,8 @@ type comingTick struct {
 }
 
 type clockWarning struct {
-	Kind schedule.ClockChangeKind `json:"kind"`
-	Text string                   `json:"text"`
+	Kind string `json:"kind"`
+	Text string `json:"text"`
 }
 
 func lookAhead(job *jobs.Job, now time.Time, count int) preview {
@@ -156,16 +156,16 @@ func (o preview) whyNoTicks() string {
 // note describes what a clock change does to its first tick.
 func note(change schedule.ClockChange) string {
 	switch change.Kind {
-	case schedule.Moved:
+	case "moved":
 		if change.Merged {
 			return "moved and merged by a clock change"
 		}
 		return "moved by a clock change"
-	case schedule.Repeated:
+	case "repeated":
 		return "again, since a clock change repeats its time"
-	case schedule.RunsOnce:
+	case "runs_once":
 		return "once, though a clock change repeats its time"
-	case schedule.Skipped: // no tick is left to note it at
+	case "skipped": // no tick is left to note it at
 	}
 	return ""
 }

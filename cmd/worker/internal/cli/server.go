@@ -12,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/remote"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -70,8 +71,8 @@ func (c *cli) serverToken(cmd *cobra.Command) (string, error) {
 // remoteJob returns what the worker says of a job, as far as times need it: its schedule and time zone. It returns nil where
 // these are not known, and an error of the command line for a name that is not.
 func (a *client) remoteJob(ctx context.Context, name string) (*jobs.Job, error) {
-	if !jobs.ValidName(name) {
-		return nil, &usageError{fmt.Errorf("%q %s", name, jobs.NameRule), a.cmd}
+	if !naming.Valid(name) {
+		return nil, &usageError{fmt.Errorf("%q %s", name, naming.Rule), a.cmd}
 	}
 	s, err := a.worker.Status(ctx, nil, name)
 	if p, ok := errors.AsType[*remote.Problem](err); ok && p.Status == http.StatusNotFound {

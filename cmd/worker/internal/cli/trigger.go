@@ -11,6 +11,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -38,8 +39,8 @@ func (c *cli) trigger() *cobra.Command {
 				faults = append(faults, err)
 			}
 			o.By, o.Reason, o.Via = act.By, act.Reason, act.Via
-			if o.Key != "" && !jobs.ValidName(o.Key) {
-				faults = append(faults, fmt.Errorf("--key: %q %s", o.Key, jobs.NameRule))
+			if o.Key != "" && !naming.Valid(o.Key) {
+				faults = append(faults, fmt.Errorf("--key: %q %s", o.Key, naming.Rule))
 			}
 			if window := cmd.Flags().Changed("window"); window && o.Key == "" {
 				faults = append(faults, errors.New("--window: needs a --key"))

@@ -12,7 +12,6 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/jobs/schedule"
 )
 
 func (c *cli) validate() *cobra.Command {
@@ -63,7 +62,7 @@ func (c *cli) warnOfClockChanges(cfg *config.Config, registry *jobs.Registry, fr
 			continue
 		}
 		for _, change := range job.Schedule().ClockChanges(from, to) {
-			if change.Kind == schedule.RunsOnce {
+			if change.Kind == "runs_once" {
 				continue
 			}
 			if found++; found <= maxWarnings {

@@ -43,7 +43,7 @@ type reloader struct {
 	parse  func(configfile.Snapshot) (*config.Config, error)
 	make   func(*config.Config) (*jobs.Registry, error)
 	update func(*jobs.Registry) scheduler.Changes
-	count  func(metrics.Reload)
+	count  func(changed bool, fault error)
 	logger *slog.Logger
 
 	handled [32]byte // the hash of the snapshot that was applied or refused last
@@ -165,11 +165,11 @@ func (r *reloader) reload(ctx context.Context, now configfile.Snapshot, requeste
 			slog.String("file", r.from.file.Path), slog.Any("keys", keys))
 	}
 	if len(attrs) > 1 {
-		r.count(metrics.ReloadApplied)
+		r.count(true, nil)
 		r.logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded", attrs...)
 		return
 	}
-	r.count(metrics.ReloadUnchanged)
+	r.count(false, nil)
 	level := slog.LevelDebug
 	if requested || recovered {
 		level = slog.LevelInfo
@@ -179,7 +179,7 @@ func (r *reloader) reload(ctx context.Context, now configfile.Snapshot, requeste
 
 func (r *reloader) refuse(err error) {
 	r.refused = true
-	r.count(metrics.ReloadRefused)
+	r.count(false, err)
 	for _, fault := range joined.Errors(err) {
 		r.logger.Error("configuration refused; the old configuration stays in force", slog.Any("error", fault))
 	}

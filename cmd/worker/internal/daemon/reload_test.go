@@ -24,7 +24,6 @@ import (
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
-	"github.com/solotick/solotick/metrics"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -38,7 +37,7 @@ type reloading struct {
 
 	mu      sync.Mutex
 	updated int
-	counted []metrics.Reload
+	counted []string
 	out     bytes.Buffer
 }
 
@@ -68,7 +67,13 @@ func newReloading(t *testing.T, path string, flags ...configfile.Flag) *reloadin
 		r.mu.Unlock()
 		return r.jobs.Update(registry)
 	}
-	made.count = func(result metrics.Reload) {
+	made.count = func(changed bool, fault error) {
+		result := "unchanged"
+		if fault != nil {
+			result = "refused"
+		} else if changed {
+			result = "applied"
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.counted = append(r.counted, result)
@@ -116,7 +121,7 @@ func (r *reloading) updates() int {
 	return r.updated
 }
 
-func (r *reloading) results() []metrics.Reload {
+func (r *reloading) results() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.counted)
@@ -153,7 +158,7 @@ func TestAChangedFileChangesTheJobsThatDiffer(t *testing.T) {
 		require.Equal(t, []any{"c"}, lines[0]["added"])
 		require.Equal(t, []any{"b"}, lines[0]["redefined"])
 		require.Equal(t, []any{"a"}, lines[0]["removed"])
-		require.Equal(t, []metrics.Reload{metrics.ReloadApplied}, r.results())
+		require.Equal(t, []string{"applied"}, r.results())
 		r.looks(10)
 		require.Equal(t, 1, r.updates(), "once")
 	})
@@ -216,7 +221,7 @@ func TestBrokenFileIsRefusedOnce(t *testing.T) {
 		require.Contains(t, faults[1], r.path+":4:")
 		require.Contains(t, faults[2], r.path+":5:")
 		require.Zero(t, r.updates())
-		require.Equal(t, []metrics.Reload{metrics.ReloadRefused}, r.results())
+		require.Equal(t, []string{"refused"}, r.results())
 
 		r.write("jobs: [")
 		r.looks(5)
@@ -254,7 +259,7 @@ func TestEquivalentFileChangesNothing(t *testing.T) {
 		lines := r.logged()
 		require.Len(t, lines, 1)
 		require.True(t, lines[0].is("configuration read again, nothing changed", "level", "DEBUG"), "%v", lines)
-		require.Equal(t, []metrics.Reload{metrics.ReloadUnchanged}, r.results())
+		require.Equal(t, []string{"unchanged"}, r.results())
 		require.Equal(t, before, r.jobs.Jobs())
 
 		r.hangup()
@@ -406,7 +411,7 @@ func TestReloadDuringTheStopChangesNothing(t *testing.T) {
 		reloader.parse = func(configfile.Snapshot) (*config.Config, error) { return config.Default(), nil }
 		reloader.make = func(*config.Config) (*jobs.Registry, error) { return new(jobs.Registry), nil }
 		reloader.update = r.jobs.Update
-		reloader.count = func(metrics.Reload) {}
+		reloader.count = func(bool, error) {}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		reloader.reload(ctx, configfile.Snapshot{}, true)

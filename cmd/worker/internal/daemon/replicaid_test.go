@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/internal/naming"
 )
 
 func TestReplicaIDsAreValidAndDiffer(t *testing.T) {
@@ -25,7 +25,7 @@ func TestReplicaIDsAreValidAndDiffer(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%.20q", host), func(t *testing.T) {
 			id := replicaID(host)
-			require.True(t, jobs.ValidName(id), id)
+			require.True(t, naming.Valid(id), id)
 			require.Equal(t, prefix, id[:len(id)-8])
 			require.NotEqual(t, id, replicaID(host))
 		})
