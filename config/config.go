@@ -129,6 +129,14 @@ type Job struct {
 	HTTP        *HTTP
 	RedisStream *RedisStream
 	Log         *Log
+
+	Notify Notify // the zero value for none
+}
+
+// Notify says which monitors are notified of a job's runs, by URLs that hold a credential.
+type Notify struct {
+	Healthchecks Secret // of a check of Healthchecks; empty for none
+	Sentry       Secret // of a cron monitor of Sentry; empty for none
 }
 
 // Exec is a job that runs a program.

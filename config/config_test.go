@@ -62,6 +62,10 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Jobs: []config.Job{
 			{
 				Line: 25,
+				Notify: config.Notify{
+					Healthchecks: config.NewSecret("https://hc.example.com/ping/0b1c"),
+					Sentry:       config.NewSecret("https://sentry.example.com/api/2/cron/report/0b1c/"),
+				},
 				Spec: jobs.Spec{
 					Name:          "nightly-report",
 					Schedule:      "0 2 * * *",
@@ -91,7 +95,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 53,
+				Line: 56,
 				Spec: defaultSpec("ping", "@every 90s"),
 				HTTP: &config.HTTP{
 					Method:  "PUT",
@@ -103,19 +107,19 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 65,
+				Line: 68,
 				Spec: defaultSpec("hello", "*/5 * * * * *"),
 				Log:  &config.Log{Message: "hello"},
 			},
 			{
-				Line: 69,
+				Line: 72,
 				Spec: defaultSpec("announce", "@hourly"),
 				RedisStream: &config.RedisStream{
 					Stream: "ticks:{eu}", MaxLen: 10000, Fields: map[string]string{"zone": "eu", "version": "2"},
 				},
 			},
 			{
-				Line: 76,
+				Line: 79,
 				Spec: leader,
 				Exec: &config.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
 			},

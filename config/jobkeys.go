@@ -59,6 +59,9 @@ var jobKeys = []key[Job]{
 		"how many settled ticks are kept to be looked at").orInDefaults(),
 	field("paused", boolean, func(j *Job) *bool { return &j.Spec.Paused }, "every tick is settled as skipped").orInDefaults(),
 
+	field("notify", mapping(notifyKeys, nil), func(j *Job) *Notify { return &j.Notify },
+		"who is notified when a run starts, succeeds and fails").hidden(),
+
 	field("exec", optional(mapping(execKeys, nil), Exec{KillGrace: defaultKillGrace}), func(j *Job) **Exec { return &j.Exec },
 		"run a program").neverEmpty(),
 	field("http", optional(mapping(httpKeys, chooseMethod), HTTP{Success: []StatusRange{{From: 200, To: 299}}, Timeout: defaultHTTPTimeout}),
@@ -68,6 +71,16 @@ var jobKeys = []key[Job]{
 	field("log", optional(mapping(logKeys, nil), Log{}), func(j *Job) **Log { return &j.Log },
 		"write a line to the worker's log").neverEmpty(),
 }
+
+var notifyKeys = []key[Notify]{
+	field("healthchecks", monitorURL, func(n *Notify) *Secret { return &n.Healthchecks },
+		"a check of Healthchecks, such as https://hc-ping.com/${CHECK}").hidden().defaultsTo("none"),
+	field("sentry", monitorURL, func(n *Notify) *Secret { return &n.Sentry },
+		"a cron monitor of Sentry, such as https://HOST/api/PROJECT/cron/MONITOR/${KEY}/").hidden().defaultsTo("none"),
+}
+
+var monitorURL = single("a URL such as https://example.com/check", "absolute, http or https", textSchema("^[Hh][Tt][Tt][Pp][Ss]?://"),
+	func(t text) (Secret, string) { return NewSecret(t.string), requestURLRule(t.string) })
 
 var retryKeys = []key[jobs.Retry]{
 	field("max_attempts", number(1, 0, ""), func(r *jobs.Retry) *int { return &r.MaxAttempts },

@@ -105,16 +105,7 @@ var method = single("a method such as POST", strings.Join(methods, ", ")+", in a
 	})
 
 var requestURL = func() kind[string] {
-	k := checked("a URL such as https://example.com/hook", "absolute, http or https", "^[Hh][Tt][Tt][Pp][Ss]?://", func(s string) string {
-		u, err := url.Parse(s)
-		switch {
-		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-			return "must be an absolute URL that starts with http:// or https://, such as https://example.com/hook"
-		case !validPort(u.Port(), true):
-			return "must have a port from 1 to 65535"
-		}
-		return ""
-	})
+	k := checked("a URL such as https://example.com/hook", "absolute, http or https", "^[Hh][Tt][Tt][Pp][Ss]?://", requestURLRule)
 	read := k.read
 	k.read = func(r *reader, v value, to *string) bool {
 		v.secret = strings.ContainsAny(v.node.Value, "@?#") // what may come with these may be a password
@@ -122,6 +113,18 @@ var requestURL = func() kind[string] {
 	}
 	return k
 }()
+
+// requestURLRule returns what is wrong with a URL; "" when nothing is.
+func requestURLRule(s string) string {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return "must be an absolute URL that starts with http:// or https://, such as https://example.com/hook"
+	case !validPort(u.Port(), true):
+		return "must have a port from 1 to 65535"
+	}
+	return ""
+}
 
 var headers = dictionary(textproto.CanonicalMIMEHeaderKey, func(name, text string, earlier int) (ofName, ofValue string) {
 	switch {

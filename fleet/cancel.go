@@ -12,12 +12,14 @@ import (
 
 // Cancelled is the answer to [Fleet.Cancel].
 type Cancelled struct {
+	// Status is, in the words of its String, pending: a replica runs the tick, and is notified; settled: it has ended as
+	// cancelled; or not_open: it was settled otherwise, or never came to be.
 	Status    protocol.CancelStatus
 	Job       string
 	Tick      time.Time
 	ID        string        // the tick's identity, as jobs.Run.TickID
 	By        string        // who cancelled it first; empty when it was not open
-	Replica   string        // that runs it, of [protocol.CancelPending]
+	Replica   string        // that runs it, of pending
 	Remaining time.Duration // of its lease, after which the tick is settled as cancelled even if that replica is gone
 
 	Entry *Entry // the tick's entry once Await has returned; Cancel leaves it nil
@@ -27,11 +29,11 @@ type Cancelled struct {
 var ErrNotCancellable = errors.New("fleet: a leader task starts again wherever its run ends: pause it to end it")
 
 // Cancel ends a tick of a job that is open: it is settled as cancelled, and never runs again. A replica that runs it is
-// notified at once and cancels the run's context with a [*protocol.CancelledError]; one that is frozen or gone keeps the tick
+// notified at once and cancels the run's context with a [*lease.CancelledError]; one that is frozen or gone keeps the tick
 // until its lease runs out. A tick that waits, also for a replica to take it over, is settled at once. To repeat a cancel
 // changes nothing.
 //
-// It returns [protocol.ErrUnknown] for a job that no replica has ever contended for, and [ErrNotCancellable] for a tick that
+// It returns [ErrUnknown] for a job that no replica has ever contended for, and [ErrNotCancellable] for a tick that
 // is the zero time, as that of a leader task is. It returns before the run has ended: see [Fleet.Await].
 func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act) (Cancelled, error) {
 	if tick.IsZero() {

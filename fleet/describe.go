@@ -12,6 +12,7 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
+	"github.com/solotick/solotick/lease"
 )
 
 // Description is the one view of a job.
@@ -24,10 +25,10 @@ type Description struct {
 	// it. The schedule in force is in JobStatus.
 	Definitions []Definition
 
-	Coming   []time.Time              // the next ticks, the first of which is Next
-	Outcomes []Entry                  // the newest that were settled, newest tick first
-	Counts   map[protocol.Outcome]int // of the outcomes that the store keeps; a range counts for as many ticks as were counted
-	Since    time.Time                // when the oldest of them was settled; zero when there are none
+	Coming   []time.Time           // the next ticks, the first of which is Next
+	Outcomes []Entry               // the newest that were settled, newest tick first
+	Counts   map[lease.Outcome]int // of the outcomes that the store keeps; a range counts for as many ticks as were counted
+	Since    time.Time             // when the oldest of them was settled; zero when there are none
 
 	// Runs is how many of the outcomes kept are of a run, and Median and Longest how long those took; 0 when there are none.
 	Runs            int
@@ -48,14 +49,14 @@ type Definition struct {
 }
 
 // Describe looks at one job. job may be nil when only replicas, or only the store, know its definition. ticks and outcomes
-// say how many coming ticks and settled outcomes to return. It returns [protocol.ErrUnknown] for a job that no replica serves
+// say how many coming ticks and settled outcomes to return. It returns [ErrUnknown] for a job that no replica serves
 // and that the store has no record of, unless job is given.
 func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks, outcomes int) (Description, error) {
 	now, _, err := f.store.Time(ctx)
 	if err != nil {
 		return Description{}, err
 	}
-	d := Description{Namespace: f.namespace, Now: now, Counts: map[protocol.Outcome]int{}}
+	d := Description{Namespace: f.namespace, Now: now, Counts: map[lease.Outcome]int{}}
 	replicas, err := f.Replicas(ctx)
 	if err != nil {
 		return Description{}, err

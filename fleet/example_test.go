@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
+	"github.com/solotick/solotick/scheduler"
 )
 
 // With a redislease.Store in its place, this rules a fleet of any size.
@@ -28,12 +27,21 @@ func ExampleFleet_Trigger() {
 	}
 
 	_, err = f.Trigger(ctx, report.Name(), fleet.TriggerOptions{By: "ops1"})
-	fmt.Println("nobody serves it yet:", errors.Is(err, protocol.ErrUnknown))
+	fmt.Println("nobody serves it yet:", errors.Is(err, fleet.ErrUnknown))
 
-	// A replica does so when it starts: the job's rate is in the record, and binds everybody.
-	if _, err := store.Sync(ctx, []protocol.Sync{{Name: "report", Policy: wire.PolicyOf(report.Spec())}}); err != nil {
+	// A replica serves it when it has started: the job's rate is in the record, and binds everybody.
+	var registry jobs.Registry
+	if err := registry.Add(report); err != nil {
 		panic(err)
 	}
+	replica, err := scheduler.New(store, &registry)
+	if err != nil {
+		panic(err)
+	}
+	if err := errors.Join(replica.Start(), replica.WaitReady(ctx)); err != nil {
+		panic(err)
+	}
+	defer func() { _ = replica.Shutdown(ctx) }()
 	for _, key := range []string{"deploy-1", "deploy-1"} {
 		t, err := f.Trigger(ctx, report.Name(), fleet.TriggerOptions{By: "ops1", Key: key})
 		fmt.Println(key, t.Status, err)

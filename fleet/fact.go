@@ -115,7 +115,7 @@ func (f Fact) Request() string {
 	return f.Kind + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
-// Encode writes f for [protocol.Journal], without At. Long texts are cut.
+// Encode writes f for the journal, without At. Long texts are cut.
 func (f Fact) Encode() []byte {
 	w := factJSON{
 		Kind: f.Kind, Tick: unixMilli(f.Tick), Job: f.Job, By: f.By, Via: f.Via, Lock: f.Lock, Key: f.Key, Pauser: f.Pauser, From: unixMilli(f.From), To: unixMilli(f.To),
@@ -153,7 +153,7 @@ func decodeFact(n protocol.JournalEntry) (Fact, bool) {
 }
 
 // Facts returns what the job's journal holds, newest first: who triggered, paused, resumed and cancelled it, whose ticks
-// were taken over, its edits, and who repaired it. At most [protocol.MaxNotes] are kept.
+// were taken over, its edits, and who repaired it. At most 128 are kept.
 func (f *Fleet) Facts(ctx context.Context, job string) ([]Fact, error) { return f.facts(ctx, job) }
 
 // FleetFacts returns what the fleet's journal holds, newest first: when the store did not answer a replica, when no replica

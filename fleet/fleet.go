@@ -13,11 +13,12 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
 )
 
 // Fleet asks and rules the replicas that share a store. It is safe for concurrent use.
 type Fleet struct {
-	store     protocol.Store
+	store     lease.Store
 	namespace string
 	age       time.Duration
 	sets      *heartbeat.JobSets
@@ -31,11 +32,11 @@ type Option func(*Fleet)
 func WithAge(d time.Duration) Option { return func(f *Fleet) { f.age = d } }
 
 // New makes a Fleet on the store that the replicas use. The namespace is that of
-// the store; see [protocol.NamespaceOf].
+// the store.
 //
 // Not every store can do everything: a method whose ability store lacks returns an error that matches
 // [errors.ErrUnsupported] and names the missing ability, a [protocol.Inspector], [protocol.Controller] or [protocol.Membership].
-func New(store protocol.Store, opts ...Option) (*Fleet, error) {
+func New(store lease.Store, opts ...Option) (*Fleet, error) {
 	f := &Fleet{store: store, age: wire.DefaultAge}
 	var faults []error
 	for i, opt := range opts {
@@ -85,7 +86,7 @@ func pauseOf(p *protocol.Pause) *Pause {
 
 // Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything included. What runs goes
 // on, and triggers run. It returns
-// [protocol.ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's clock cannot be
+// [ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's clock cannot be
 // trusted, as Resume and Trigger do.
 func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 	if err := act.check(); err != nil {
@@ -171,8 +172,8 @@ func (f *Fleet) Serving(ctx context.Context, job string) (serving []Replica, uns
 	return slices.DeleteFunc(list, func(r Replica) bool { return !slices.Contains(ids, r.ID) }), unserved, nil
 }
 
-// FormerReplicas returns the replicas that stopped or died within the last [protocol.FormerFor], the newest heartbeat first, at
-// most [protocol.MaxFormer] of them. The error matches [errors.ErrUnsupported] where the store does not keep them.
+// FormerReplicas returns the replicas that stopped or died within the last 24 h, the newest heartbeat first, at
+// most 64 of them. The error matches [errors.ErrUnsupported] where the store does not keep them.
 func (f *Fleet) FormerReplicas(ctx context.Context) ([]Replica, error) {
 	h, err := ability[protocol.MemberHistory](f.store, "list former members", "protocol.MemberHistory")
 	if err != nil {
@@ -227,7 +228,7 @@ func (f *Fleet) tickID(job string, tick time.Time) string {
 	return jobs.Run{Namespace: f.namespace, Job: job, Tick: tick}.TickID()
 }
 
-func ability[T any](store protocol.Store, what, name string) (T, error) {
+func ability[T any](store lease.Store, what, name string) (T, error) {
 	able, ok := store.(T)
 	if !ok {
 		return able, fmt.Errorf("fleet: this store cannot %s: a %T is no %s: %w", what, store, name, errors.ErrUnsupported)

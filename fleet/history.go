@@ -10,6 +10,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
 )
 
 // State is the state of a tick.
@@ -33,7 +34,7 @@ type Entry struct {
 	Triggered bool      // asked for by hand, not by the schedule
 
 	State   State
-	Outcome protocol.Outcome // empty unless settled
+	Outcome lease.Outcome // empty unless settled
 	// Started is when the last run began, by fleet time. Where its replica did not report it, it is when the tick was
 	// granted. Zero when it never ran.
 	Started     time.Time

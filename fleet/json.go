@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease"
 )
 
 // In JSON times are RFC 3339 with milliseconds in UTC, null where there is none; durations are whole milliseconds, in
@@ -27,30 +27,30 @@ func (s stamp) MarshalJSON() ([]byte, error) {
 
 // entryJSON is an Entry in JSON.
 type entryJSON struct {
-	Job         string           `json:"job"`
-	ID          string           `json:"id"`
-	Scheduled   stamp            `json:"scheduled"`
-	From        stamp            `json:"from"`
-	Count       int              `json:"count"`
-	Triggered   bool             `json:"triggered"`
-	State       State            `json:"state"`
-	Outcome     protocol.Outcome `json:"outcome"`
-	Started     stamp            `json:"started"`
-	Ended       stamp            `json:"ended"`
-	Took        int64            `json:"took_ms"`
-	Replica     string           `json:"replica"`
-	Remaining   int64            `json:"left_ms"`
-	Token       int64            `json:"token"`
-	Attempt     int              `json:"attempt"`
-	CancelledBy string           `json:"cancelled_by"`
-	Reason      string           `json:"reason"`
-	Error       string           `json:"error"`
-	TriggeredBy string           `json:"triggered_by"`
-	Key         string           `json:"trigger_key"`
-	Holders     []Holder         `json:"former_holders"`
-	Runs        []Run            `json:"runs"`
-	TriggerWhy  string           `json:"trigger_reason"`
-	CancelWhy   string           `json:"cancel_reason"`
+	Job         string        `json:"job"`
+	ID          string        `json:"id"`
+	Scheduled   stamp         `json:"scheduled"`
+	From        stamp         `json:"from"`
+	Count       int           `json:"count"`
+	Triggered   bool          `json:"triggered"`
+	State       State         `json:"state"`
+	Outcome     lease.Outcome `json:"outcome"`
+	Started     stamp         `json:"started"`
+	Ended       stamp         `json:"ended"`
+	Took        int64         `json:"took_ms"`
+	Replica     string        `json:"replica"`
+	Remaining   int64         `json:"left_ms"`
+	Token       int64         `json:"token"`
+	Attempt     int           `json:"attempt"`
+	CancelledBy string        `json:"cancelled_by"`
+	Reason      string        `json:"reason"`
+	Error       string        `json:"error"`
+	TriggeredBy string        `json:"triggered_by"`
+	Key         string        `json:"trigger_key"`
+	Holders     []Holder      `json:"former_holders"`
+	Runs        []Run         `json:"runs"`
+	TriggerWhy  string        `json:"trigger_reason"`
+	CancelWhy   string        `json:"cancel_reason"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -246,7 +246,7 @@ type jobStatusJSON struct {
 	Last        *Entry              `json:"last"`
 	LastRun     *Entry              `json:"last_run"`
 	LastSuccess *Entry              `json:"last_success"`
-	Newest      []protocol.Outcome  `json:"newest_outcomes"`
+	Newest      []lease.Outcome     `json:"newest_outcomes"`
 	Open        []Entry             `json:"open"`
 	Paused      *Pause              `json:"paused"`
 	PausedHere  bool                `json:"paused_by_configuration"`
@@ -258,7 +258,7 @@ type jobStatusJSON struct {
 func (s JobStatus) view() jobStatusJSON {
 	view := jobStatusJSON{
 		Job: s.Name, Configured: s.Given, Known: s.Known, Schedule: cmp.Or(s.Schedule, s.Spec.Schedule), Timezone: cmp.Or(s.Timezone, s.Spec.Timezone),
-		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Newest: append([]protocol.Outcome{}, s.Newest...), Leader: s.Spec.Leader,
+		LastRun: s.LastRun, LastSuccess: s.LastSuccess, Newest: append([]lease.Outcome{}, s.Newest...), Leader: s.Spec.Leader,
 		Next: stamp(s.Next), Overdue: stamp(s.Overdue), Ahead: s.Ahead.Milliseconds(), Last: s.Last, Open: append([]Entry{}, s.Open...),
 		Paused: s.Paused, PausedHere: s.Spec.Paused, Replicas: append([]string{}, s.Replicas...), Unserved: s.Unserved, Disagreeing: s.Revisions,
 	}
@@ -282,17 +282,17 @@ type descriptionJSON struct {
 	Namespace string `json:"namespace"`
 	Now       stamp  `json:"now"`
 	jobStatusJSON
-	Policies    *policiesJSON            `json:"policies"`
-	Definitions []revisionJSON           `json:"definitions"`
-	Differences []string                 `json:"differences"`
-	Coming      []stamp                  `json:"coming"`
-	Outcomes    []Entry                  `json:"outcomes"`
-	Counts      map[protocol.Outcome]int `json:"counts"`
-	Since       stamp                    `json:"counted_since"`
-	Runs        int                      `json:"runs"`
-	Median      int64                    `json:"median_ms"`
-	Longest     int64                    `json:"longest_ms"`
-	Facts       []Fact                   `json:"facts"`
+	Policies    *policiesJSON         `json:"policies"`
+	Definitions []revisionJSON        `json:"definitions"`
+	Differences []string              `json:"differences"`
+	Coming      []stamp               `json:"coming"`
+	Outcomes    []Entry               `json:"outcomes"`
+	Counts      map[lease.Outcome]int `json:"counts"`
+	Since       stamp                 `json:"counted_since"`
+	Runs        int                   `json:"runs"`
+	Median      int64                 `json:"median_ms"`
+	Longest     int64                 `json:"longest_ms"`
+	Facts       []Fact                `json:"facts"`
 }
 
 // MarshalJSON implements [json.Marshaler].

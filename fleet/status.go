@@ -15,6 +15,7 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
+	"github.com/solotick/solotick/lease"
 )
 
 // Status shows a fleet at an instant.
@@ -43,8 +44,8 @@ type JobStatus struct {
 	// LastRun is the newest settled tick that was run, and LastSuccess the newest that succeeded; nil when none is kept.
 	LastRun, LastSuccess *Entry
 
-	// Newest are the outcomes of the ticks and ranges that were settled last, newest last: at most [protocol.SummaryOutcomes].
-	Newest []protocol.Outcome
+	// Newest are the outcomes of the ticks and ranges that were settled last, newest last: at most 12.
+	Newest []lease.Outcome
 
 	Next    time.Time // the first tick after now; zero when there is none, or it is not known
 	Overdue time.Time // the oldest tick that should have been decided by now, and waits for no other; zero when there is none
@@ -81,7 +82,7 @@ const slack = 5 * time.Second
 
 // Status looks at the replicas, the given jobs, the jobs that replicas serve besides, and those that only the store knows;
 // of these, where names are given, only at the jobs of those names, in their order. Jobs that only the store knows are left
-// out where it is no [protocol.Summarizer].
+// out where it keeps no summaries.
 func (f *Fleet) Status(ctx context.Context, given []*jobs.Job, names ...string) (Status, error) {
 	now, since, err := f.store.Time(ctx)
 	if err != nil {

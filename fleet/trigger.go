@@ -23,15 +23,18 @@ type TriggerOptions struct {
 
 // Triggered is the answer to a trigger.
 type Triggered struct {
+	// Status is, in the words of its String, opened: the trigger has a tick of its own; repeated: it has that of an earlier
+	// one with its key; waiting: it has that of one that waits to run; or limited: it was refused.
 	Status protocol.TriggerStatus
 	Tick   time.Time // of the run that serves the trigger; zero when it was refused
 	ID     string    // the tick's identity, as jobs.Run.TickID; empty when it was refused
 
-	// Wait and Next say when the next trigger may be accepted, of one that was refused as [protocol.Limited].
+	// Wait and Next say when the next trigger may be accepted, of one that was refused as limited.
 	Wait time.Duration
 	Next time.Time // by fleet time
 
-	// Limit is what there were too many of, of a trigger that was refused, and Policy the one of the job that is in force.
+	// Limit is what there were too many of, of a trigger that was refused: rate, waiting or keys. Policy has the rate and the
+	// burst of the job that are in force.
 	Limit  protocol.TriggerLimit
 	Policy protocol.Policy
 
@@ -54,7 +57,7 @@ const triggerTries = 3
 // started: see [Fleet.Await].
 //
 // A job that a replica has got a moment ago has no record yet. Trigger waits for it: for a second, or for 10 s while a live
-// replica says that it serves the job. Then it returns [protocol.ErrUnknown]: no replica has ever contended for the job.
+// replica says that it serves the job. Then it returns [ErrUnknown]: no replica has ever contended for the job.
 func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Triggered, error) {
 	c, err := ability[protocol.Controller](f.store, "trigger a job", "protocol.Controller")
 	if err != nil {
@@ -110,6 +113,9 @@ const (
 	firstAsk = 50 * time.Millisecond
 	lastAsk  = time.Second
 )
+
+// ErrUnknown is returned for a job that has no record: no replica has ever contended for it.
+var ErrUnknown = protocol.ErrUnknown
 
 // ErrNoTrace is returned by [Fleet.Await] for a tick that is neither open nor among the outcomes that the store keeps.
 var ErrNoTrace = errors.New("fleet: the store knows nothing of this tick: it is not due, or too old, or was forgotten")

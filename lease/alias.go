@@ -2,10 +2,24 @@ package lease
 
 import "github.com/solotick/solotick/internal/protocol"
 
-// Store grants leases; package protocol has the rest of what it is asked and answers.
+// Store grants leases, and is what schedulers, fleets and locks share. Its methods are for these, not for programs. Make one
+// with packages redislease, quorum or memlease, or one of your own with package driver.
 type Store = protocol.Store
 
-// Claim asks for a lease.
+// Claim asks for a lease. Its fields:
+//
+//	Name            what is owned: letters, digits, and . _ - after the first; at most 128
+//	Tick            the ordered number of the work, such as its time in Unix ms; 0 is a plain lock, without a memory
+//	Holder          who asks; the same pattern as Name
+//	Request         tells repeated claims of one holder apart; Acquire makes one up
+//	TTL             how long the lease lasts without renewal; at least 1 ms
+//	Takeovers       how often the tick may be granted again after its lease ran out; 0 is never: then it is settled as lost
+//	TakeoverWithin  how long after that it may be granted again; 0 is no bound
+//	Overlap         what happens when another tick of the name is open; OverlapAllow is the default
+//	NotBefore, NotAfter  the store's time within which a new tick may be granted; the zero time is no bound
+//	MaxHold         for how long it is renewed at most; 0 is no bound
+//
+// The others are for schedulers.
 type Claim = protocol.Claim
 
 // Overlap says what becomes of a claim of a new tick when another tick of the name is open.
@@ -13,18 +27,18 @@ type Overlap = protocol.Overlap
 
 // The values of [Overlap].
 const (
-	OverlapAllow   = protocol.OverlapAllow
-	OverlapSkip    = protocol.OverlapSkip
-	OverlapWait    = protocol.OverlapWait
-	OverlapQueue   = protocol.OverlapQueue
-	OverlapReplace = protocol.OverlapReplace
+	OverlapAllow   = protocol.OverlapAllow   // it is granted beside the other
+	OverlapSkip    = protocol.OverlapSkip    // it is settled as skipped
+	OverlapWait    = protocol.OverlapWait    // it is not granted yet: claim it again
+	OverlapQueue   = protocol.OverlapQueue   // it waits in the store, in the place of one that waited before
+	OverlapReplace = protocol.OverlapReplace // it waits, and the other is asked to end
 )
 
-// Outcome is how a tick was settled.
+// Outcome is how a tick was settled, in a word of 1 to 64 of a-z _. Package scheduler lists its own.
 type Outcome = protocol.Outcome
 
 // OutcomeSucceeded is how a holder settles what went well.
 const OutcomeSucceeded = protocol.OutcomeSucceeded
 
-// CancelledError is the cause of a lease's context when somebody has cancelled its tick, and says who.
+// CancelledError is the cause of a lease's context when somebody has cancelled its tick, and says who, as By.
 type CancelledError = protocol.CancelledError

@@ -24,5 +24,5 @@
 // of Redis can forget the newest grants. So pass [Lease.Token] on with each write, and refuse a
 // token below the highest one seen.
 //
-// What stores promise, and what they are asked, is in package protocol.
+// Each store of this module is a [Store]. To make one of your own, see package driver.
 package lease

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -95,7 +94,7 @@ func ExampleLease_Valid() {
 	// refused: a, which did not look
 }
 
-// One renewer renews any number of leases, and lets their holders ask in their own way.
+// One renewer renews any number of leases, in batches.
 func ExampleRenewer() {
 	ctx := context.Background()
 	store := new(memlease.Store)
@@ -107,16 +106,11 @@ func ExampleRenewer() {
 	defer renewer.Close()
 
 	for _, shard := range []string{"shard-1", "shard-2", "shard-3"} {
-		claim := lease.Claim{Name: shard, Holder: "a", Request: protocol.NewRequest(), TTL: 30 * time.Second}
-		limited, cancel := context.WithTimeout(ctx, time.Second) // of the claim, not of the lease
-		sent := lease.Sent()
-		answer, err := store.Claim(limited, claim)
-		cancel()
-		if err != nil || answer.Status != protocol.Granted {
-			fmt.Println(shard, answer.Status, err)
+		l, err := renewer.Acquire(ctx, lease.Claim{Name: shard, Holder: "a", TTL: 30 * time.Second})
+		if err != nil {
+			fmt.Println(shard, err)
 			continue
 		}
-		l := renewer.Keep(ctx, claim, answer, sent)
 		fmt.Println(l.Name(), "attempt", l.Attempt())
 	}
 	fmt.Println("held:", renewer.Held())

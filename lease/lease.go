@@ -162,7 +162,7 @@ func (l *Lease) AwaitStart() {
 // Started has l renewed as long as it is held again: the work that it was granted for has begun.
 func (l *Lease) Started() { l.renewer.started(l) }
 
-// SetNote sets what the store keeps beside the outcome when the lease is settled: see [protocol.Grant]. The default is nothing.
+// SetNote sets what the store keeps beside the outcome when the lease is settled: at most 4 KiB of UTF-8. The default is nothing.
 func (l *Lease) SetNote(note string) {
 	l.renewer.mu.Lock()
 	l.note = note
@@ -175,7 +175,7 @@ func (l *Lease) Check() { l.renewer.check(l) }
 // Settle records the outcome of the tick, finally. It ends the lease's context, then tries until it is done, ctx ends,
 // or the store says [ErrFenced]; the error is then that, or what ended ctx with what the last try failed with. Meanwhile
 // the store's lease is renewed, and after it has run out Settle still succeeds unless the tick was granted to another.
-// An outcome that is not a [protocol.ValidOutcome], or a note that is [protocol.NoteExpired], is not recorded. A lock has no
+// An outcome that does not hold 1 to 64 of a-z _, or the note expired, is not recorded. A lock has no
 // outcome: it is released. Use a context that is not the work's: [context.WithoutCancel].
 func (l *Lease) Settle(ctx context.Context, outcome Outcome) error {
 	if l.lock != nil {

@@ -34,7 +34,7 @@ type Renewer struct {
 
 const never instant = math.MaxInt64
 
-// locker is the part of a [protocol.Locker] that a renewer uses.
+// locker is the part of a the store that a renewer uses.
 type locker interface {
 	RenewLocks(ctx context.Context, grants []protocol.LockGrant) []error
 	ReleaseLock(ctx context.Context, g protocol.LockGrant) error
@@ -139,7 +139,7 @@ func (k *Renewer) Keep(ctx context.Context, c Claim, a protocol.Answer, sent Mom
 	}}, a.Remaining, c.MaxHold, sent)
 }
 
-// KeepLock is Keep for the permits of a lock, which a store that is a [protocol.Locker] has
+// KeepLock is Keep for the permits of a lock, which a store that is a the store has
 // granted; a maxHold of 0 means no bound.
 func (k *Renewer) KeepLock(ctx context.Context, c protocol.LockClaim, a protocol.LockAnswer, maxHold time.Duration, sent Moment) *Lease {
 	lock := c.Grant(a)

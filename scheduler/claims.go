@@ -120,7 +120,7 @@ func (c *contender) settledLocked(t protocol.Settled) {
 }
 
 // undoneLocked reports a tick that was settled without a run.
-func (c *contender) undoneLocked(tick int64, outcome protocol.Outcome, reason string) {
+func (c *contender) undoneLocked(tick int64, outcome lease.Outcome, reason string) {
 	c.emitLocked(TicksSkipped{Job: c.name, To: utc(tick), Count: 1, Outcome: outcome, Reason: reason})
 }
 

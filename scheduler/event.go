@@ -145,8 +145,8 @@ type ClockSampled struct {
 	RTT    time.Duration
 }
 
-// FleetSeen is the event that the replica has looked who else lives, every few seconds. It needs a store that is a
-// [protocol.Membership].
+// FleetSeen is the event that the replica has looked who else lives, every few seconds. It needs a store that keeps
+// members, as all stores of this module do.
 type FleetSeen struct {
 	Replicas int      // that live, each process with the id of another one counted as one
 	Unserved []string // jobs of this replica's registry that no live replica serves, sorted

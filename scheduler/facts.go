@@ -9,6 +9,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/lease"
 )
 
 // facts writes down what this replica notices, in the background: nothing waits for it. While the store is away a bounded
@@ -33,7 +34,7 @@ const (
 	leastAway   = 500 * time.Millisecond // shorter ones keep no tick from being started in time
 )
 
-func newFacts(s protocol.Store) *facts {
+func newFacts(s lease.Store) *facts {
 	j, _ := s.(protocol.Journal)
 	return &facts{journal: j, wake: make(chan struct{}, 1)}
 }

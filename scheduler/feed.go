@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease"
 )
 
 // feed sends what this replica learns from records to the others, so that they need not look themselves. A report
@@ -36,7 +37,7 @@ const (
 	leavingTimeout = 200 * time.Millisecond
 )
 
-func newFeed(s protocol.Store) *feed {
+func newFeed(s lease.Store) *feed {
 	p, _ := s.(protocol.Publisher)
 	if _, ok := s.(protocol.Membership); !ok {
 		p = nil

@@ -4,6 +4,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
 )
 
 // minGrace is the least misfire grace: a claim needs a moment to travel.
@@ -46,7 +47,7 @@ type decision struct {
 	latest  int64            // the claim's NotAfter; 0 for none
 
 	count   int // how many ticks are skipped
-	outcome protocol.Outcome
+	outcome lease.Outcome
 	reason  string
 
 	caughtUp int64   // of the cursor from now on
@@ -136,7 +137,7 @@ func (s situation) claim(tick int64, overlap protocol.Overlap, latest int64) dec
 	return decision{action: claimTick, tick: tick, overlap: overlap, latest: latest, caughtUp: s.caughtUp, backlog: s.backlog}
 }
 
-func (s situation) skip(outcome protocol.Outcome, reason string) decision {
+func (s situation) skip(outcome lease.Outcome, reason string) decision {
 	return decision{action: skipTicks, outcome: outcome, reason: reason, caughtUp: s.caughtUp, backlog: s.backlog}
 }
 
@@ -144,7 +145,7 @@ func (s situation) skip(outcome protocol.Outcome, reason string) decision {
 const maxCounted = 100_000
 
 // skipUpTo skips the ticks that were due by then.
-func (s situation) skipUpTo(then int64, outcome protocol.Outcome, reason string) decision {
+func (s situation) skipUpTo(then int64, outcome lease.Outcome, reason string) decision {
 	d := s.skip(outcome, reason)
 	for t := s.next; t != 0 && s.due(t) <= then; t = s.tickAfter(t) {
 		d.tick = t

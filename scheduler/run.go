@@ -160,7 +160,7 @@ func (r *run) stopped() bool {
 }
 
 // end settles the tick, with what people will want to know of the run.
-func (r *run) end(outcome protocol.Outcome) error {
+func (r *run) end(outcome lease.Outcome) error {
 	s := r.c.s
 	note := wire.Note{Started: s.clock.at(r.began), Ended: s.clock.at(r.over), By: r.cancelledBy(), Before: r.before}
 	note.Renewals, note.Margin = r.lease.Renewals()

@@ -25,7 +25,7 @@ import (
 
 // Scheduler runs jobs as one replica of a fleet. Make one with [New]; it is safe for concurrent use.
 type Scheduler struct {
-	store     protocol.Store
+	store     lease.Store
 	namespace string
 	replica   string
 	ttl       time.Duration
@@ -179,7 +179,7 @@ func WithSyncObserver(f func(Event)) Option { return func(o *options) { o.sync =
 // New makes a scheduler of the jobs that are in the registry now, those that name groups only if this replica serves one
 // of them. Later changes of the registry have no effect but through [Scheduler.Update]. It starts nothing: see
 // [Scheduler.Run]. The error joins all faults of its arguments.
-func New(store protocol.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
+func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler, error) {
 	o := options{replica: "replica-" + strings.ToLower(rand.Text()[:8]), ttl: 15 * time.Second, grace: 30 * time.Second, module: mainModule()}
 	var faults []error
 	for i, opt := range opts {

@@ -54,7 +54,7 @@ func TestRulesRefuse(t *testing.T) {
 		"./jobs/http":                      {"./jobs/redisstream", "github.com/redis/go-redis/v9"},
 		"./jobs/redisstream":               {"./lease", "./lease/redislease", "./jobs/http", "./config", "github.com/cenkalti/backoff/v7"},
 		"./jobs/schedule":                  {"./jobs", "github.com/cenkalti/backoff/v7"},
-		"./fleet":                          {"./scheduler", "./lease", "./lease/redislease", "./config", "github.com/redis/go-redis/v9"},
+		"./fleet":                          {"./scheduler", "./lease/redislease", "./config", "github.com/redis/go-redis/v9"},
 		"./scheduler":                      {"./lease/redislease", "./lease/memlease", "./config", "./metrics", "./jobs/exec", "go.uber.org/fx"},
 		"./scheduler/fleettime":            {"github.com/redis/go-redis/v9", "github.com/prometheus/client_golang/prometheus"},
 		"./metrics":                        {"./config", "./lease/redislease", "github.com/redis/go-redis/v9", "go.uber.org/fx"},

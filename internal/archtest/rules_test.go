@@ -81,7 +81,7 @@ var layers = map[string]layer{
 		"the arithmetic of schedules stands by itself",
 	},
 	"./fleet/...": {
-		[]string{"./fleet/...", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
+		[]string{"./fleet/...", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/..."},
 		"whoever looks at a fleet need not be part of it, nor choose its store",
 	},
 	"./console/...": {
@@ -141,7 +141,7 @@ var layers = map[string]layer{
 		"it asks a worker what commands ask a store",
 	},
 	"./cmd/worker/internal/registry": {
-		[]string{"./cmd/worker/internal/exitcode", "./config", "./jobs/...", "./internal/...", "github.com/redis/go-redis/..."},
+		[]string{"./cmd/worker/internal/checkin", "./cmd/worker/internal/exitcode", "./config", "./jobs/...", "./internal/...", "github.com/redis/go-redis/..."},
 		"it makes jobs of a configuration, whoever runs them",
 	},
 	"./cmd/worker/internal/configfile": {

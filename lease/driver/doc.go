@@ -1,7 +1,7 @@
 // Package driver has the contract of stores: a store keeps small values, and changes them by
 // compare-and-set at one instant of its own clock.
 //
-// The rules of leases are pure functions of a record, a request and a time (package record). A [Session] applies them over
+// The rules of leases are pure functions of a record, a request and a time (internal/record). A [Session] applies them over
 // a [Store]: it reads a value, decides, and asks for a [Change] that names the version it started from and the bounds of
 // the store's time within which the decision holds. So the rules stand in one place, and a store knows none of them.
 // To make a store: implement [Store], embed a Session over it, and run the cases of package drivertest, which look at the
@@ -65,6 +65,6 @@
 //	name removed           the change names the version, as any other does: a claim that came first is in its way, and one that
 //	                       comes later finds no value. A session that has seen the value before makes a new one with a
 //	                       higher stamp. A settle that is repeated after it writes its tick back, and so a record of it
-//	value of another       it does not decode: an error that matches protocol.ErrRecord and names the key
+//	value of another       it does not decode: an error that matches driver.ErrRecord and names the key
 //	memory full            what ends something is Essential, and so are renewals
 package driver

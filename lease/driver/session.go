@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// Session is a [protocol.Store] over a [Store], with all the abilities that follow from one. It is safe for concurrent use.
+// Session is a lease.Store over a [Store], with all the abilities that follow from one. It is safe for concurrent use.
 //
 // The zero value is over a [Memory] of its own, in the namespace "default".
 type Session struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease"
 )
 
 // long is a TTL that no case waits for.
@@ -23,14 +24,14 @@ type fixture struct {
 	*testing.T
 	options
 
-	store    protocol.Store
+	store    lease.Store
 	ctx      context.Context
 	name     string // of a record that is synced, with watermark 0
 	requests int
 	policies map[string]protocol.Policy // that the fixture has brought, by name
 }
 
-func newFixture(t *testing.T, s protocol.Store, o options, rule string) *fixture {
+func newFixture(t *testing.T, s lease.Store, o options, rule string) *fixture {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)

@@ -1,8 +1,8 @@
-// Package leasetest proves that a [protocol.Store] keeps the rules that package protocol states. It needs nothing but the
+// Package leasetest proves that a [lease.Store] keeps the rules of stores: the name of each case is one. It needs nothing but the
 // standard library:
 //
 //	func TestStore(t *testing.T) {
-//		leasetest.Run(t, func(t *testing.T) protocol.Store { return open(t) })
+//		leasetest.Run(t, func(t *testing.T) lease.Store { return open(t) })
 //	}
 package leasetest
 
@@ -10,14 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease"
 )
 
 // Run runs every case as a subtest that is named for the rule it proves. Each gets a store from newStore, which may be
-// new or shared: the cases use names that are new in each run. The cases about an optional ability, an interface of package
-// protocol such as [protocol.Watcher] or [protocol.Locker], are skipped for a store without it, and those that need
-// [WithForget] or [WithClockStep] where that is not given.
-func Run(t *testing.T, newStore func(t *testing.T) protocol.Store, opts ...Option) {
+// new or shared: the cases use names that are new in each run. The cases about an optional ability, such as
+// notifications or locks, are skipped for a store without it, and those that need [WithForget] or [WithClockStep] where that is not given.
+func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) {
 	o := options{
 		within: func(t *testing.T, f func(*testing.T)) { f(t) },
 		sleep:  time.Sleep,
@@ -37,20 +36,20 @@ type options struct {
 	within func(t *testing.T, f func(*testing.T))
 	sleep  func(time.Duration)
 	ttl    time.Duration
-	forget func(t *testing.T, s protocol.Store)
-	step   func(t *testing.T, s protocol.Store, d time.Duration)
+	forget func(t *testing.T, s lease.Store)
+	step   func(t *testing.T, s lease.Store, d time.Duration)
 }
 
 // Option changes how [Run] goes about it.
 type Option func(*options)
 
 // WithForget gives the suite a way to make s forget everything, as a crash without persistence would.
-func WithForget(forget func(t *testing.T, s protocol.Store)) Option {
+func WithForget(forget func(t *testing.T, s lease.Store)) Option {
 	return func(o *options) { o.forget = forget }
 }
 
 // WithClockStep gives the suite a way to move the clock of s by d, as somebody who sets the clock of its machine would.
-func WithClockStep(step func(t *testing.T, s protocol.Store, d time.Duration)) Option {
+func WithClockStep(step func(t *testing.T, s lease.Store, d time.Duration)) Option {
 	return func(o *options) { o.step = step }
 }
 

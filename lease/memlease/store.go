@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Store is a [protocol.Store] in memory, with every ability that a store can have: a [driver.Session] over a [driver.Memory].
+// Store is a lease.Store in memory, with every ability that a store can have: a [driver.Session] over a [driver.Memory].
 // The zero value is ready for use, in the namespace "default"; see [New] for one with a name. It is safe for concurrent use,
 // and its clock is the process's, unless [Store.Step] moves it.
 type Store struct {

@@ -1,4 +1,4 @@
-// Package quorum keeps leases on a majority of independent servers: it is the [protocol.Store] of a fleet that must not
+// Package quorum keeps leases on a majority of independent servers: it is the lease.Store of a fleet that must not
 // depend on one server, nor on what a failover may forget.
 //
 // A server that replicates asynchronously forgets its last writes when it fails over, and for one TTL two may then hold a

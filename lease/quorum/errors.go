@@ -32,7 +32,7 @@ var (
 )
 
 // MajorityError is returned when fewer nodes could be counted than a majority. The outcome is unknown; the same request
-// may be made again. It matches [protocol.ErrPermanent] when that holds for so many of its Causes that those without could not be
+// may be made again. It matches lease.ErrPermanent when that holds for so many of its Causes that those without could not be
 // a majority.
 type MajorityError struct {
 	Nodes     int // how many there are
@@ -90,7 +90,7 @@ type passing struct{ cause error }
 
 func (p passing) Error() string { return p.cause.Error() }
 
-// Is makes p match what its cause does, but for protocol.ErrPermanent.
+// Is makes p match what its cause does, but for lease.ErrPermanent.
 func (p passing) Is(target error) bool {
 	return target != protocol.ErrPermanent && errors.Is(p.cause, target)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Store is a [protocol.Store] on a majority of independent nodes, with the abilities of a [driver.Session] and those of a
+// Store is a lease.Store on a majority of independent nodes, with the abilities of a [driver.Session] and those of a
 // [protocol.Membership], [protocol.KnownMembers], [protocol.Sets] and [protocol.Publisher]. It is safe for concurrent use. Close
 // it when it is no longer used.
 type Store struct {

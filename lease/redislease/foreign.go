@@ -12,7 +12,7 @@ import (
 )
 
 // KeyError is the error of a call that met a value which is not the store's: another program uses the same key. It matches
-// [protocol.ErrRecord]. Rename or remove the key, or use another namespace.
+// driver.ErrRecord. Rename or remove the key, or use another namespace.
 type KeyError struct {
 	Keys []string // one of which is meant; mostly there is one only
 	Err  error    // what the server said
@@ -26,7 +26,7 @@ func (e *KeyError) Error() string {
 // Unwrap returns what the server said.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// Is makes errors.Is(err, protocol.ErrRecord) true.
+// Is makes errors.Is(err, driver.ErrRecord) true.
 func (e *KeyError) Is(target error) bool { return target == protocol.ErrRecord }
 
 // ofKey is err, which is about the value of a key.

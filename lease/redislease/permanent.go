@@ -21,7 +21,7 @@ var permanently = []string{
 	"ERR Error compiling script",
 }
 
-// classified is err, which matches protocol.ErrPermanent when time does not cure it.
+// classified is err, which matches lease.ErrPermanent when time does not cure it.
 func classified(err error) error {
 	if errors.Is(err, redis.ErrClosed) {
 		return protocol.Permanent(err)

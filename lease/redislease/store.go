@@ -12,7 +12,7 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// Store is a [protocol.Store] on Redis. It is safe for concurrent use. Close it when it is no longer used.
+// Store is a lease.Store on Redis. It is safe for concurrent use. Close it when it is no longer used.
 type Store struct {
 	*driver.Session // of ticks, and of plain locks; other locks have scripts of their own
 
@@ -51,7 +51,7 @@ func WithHook(h redis.Hook) Option { return func(o *options) { o.hooks = append(
 //
 // The namespace names the fleet: services that share a server give each one of its own, and all replicas of a service give
 // the same. Two services in one namespace take each other's ticks and locks wherever names are equal. It matches the
-// pattern of a name; see [protocol.ValidName].
+// pattern of a name.
 func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store, error) {
 	o := options{timeout: time.Second}
 	var faults []error
@@ -97,7 +97,7 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 	}
 	s.values = newValues(s)
 	scripts := &opScripts{
-		scripts: [opKinds]*script{essentialOp: essentialScript, readOp: readScript, growingOp: growingScript},
+		scripts: [opKinds]*script{renewalOp: essentialScript, essentialOp: essentialScript, readOp: readScript, growingOp: growingScript},
 		channel: s.channel(), graceKey: s.fleetKey(":server"), grace: o.grace,
 	}
 	if o.grace > 0 {

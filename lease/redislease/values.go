@@ -20,7 +20,7 @@ const tags = 16
 // format is the version of the layout of a namespace's keys; a release that finds another one touches nothing.
 const format = "3"
 
-// FormatError is the error of calls on a namespace whose keys are of another release. It matches [protocol.ErrPermanent].
+// FormatError is the error of calls on a namespace whose keys are of another release. It matches lease.ErrPermanent.
 type FormatError struct {
 	Namespace, Format string
 }
@@ -31,7 +31,7 @@ func (e *FormatError) Error() string {
 		e.Namespace, e.Format, format)
 }
 
-// Is makes errors.Is(err, protocol.ErrPermanent) true.
+// Is makes errors.Is(err, lease.ErrPermanent) true.
 func (e *FormatError) Is(target error) bool { return target == protocol.ErrPermanent }
 
 // values is a [driver.Store] on Redis.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/solotick/solotick/cmd/worker/internal/checkin"
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/joined"
@@ -41,6 +42,12 @@ func New(cfg *config.Config, path string, r *Runtime) (*jobs.Registry, error) {
 		}
 		if err != nil {
 			handler = notMade // so that faults of the rest of the job are found, too
+		}
+		if job.Spec.Leader && job.Notify != (config.Notify{}) {
+			err = errors.Join(err, &jobs.Fault{Field: "notify", Rule: "must be left out of a leader task: it has no runs that succeed or fail"})
+		}
+		if r != nil {
+			handler = checkin.Around(handler, job.Notify, job.Spec.Retry, r.Logger)
 		}
 		made, specErr := jobs.FromSpec(job.Spec, handler)
 		if err = errors.Join(err, specErr); err == nil {
