@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// JobHistory is what the store keeps of one job's ticks.
+// JobHistory holds one job's ticks, as far as the store keeps them.
 type JobHistory struct {
 	Entries   []Entry   // as [Fleet.History] has them: open ones first, then settled ones, each newest tick first
 	Facts     []Fact    // as [Fleet.Facts] has them, newest first; none where the store keeps no journal

@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// Answer is what somebody who asked for a tick was answered, or would be.
+// Answer is the answer to somebody who asked for a tick, or would ask.
 type Answer string
 
 // The answers that are known of the past, and what holds of each live replica where the tick may run yet.

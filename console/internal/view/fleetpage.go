@@ -51,7 +51,7 @@ type ReplicaRow struct {
 	Runs        []string `json:"runs"`  // jobs of which it holds a tick, leader tasks besides
 }
 
-// StoreView is what is known of the store.
+// StoreView describes the store.
 type StoreView struct {
 	Kind        string    `json:"kind"`
 	Server      string    `json:"server"`

@@ -52,12 +52,12 @@ type Defined struct {
 type Coming struct {
 	Tick Time   `json:"tick"`
 	In   Millis `json:"in_ms"`
-	// Note is what a clock change does to it: "moved", "merged", "runs_once" or "repeated"; "" when none does.
+	// Note says how a clock change treats it: "moved", "merged", "runs_once" or "repeated"; "" when none does.
 	Note string `json:"note"`
 	Text string `json:"text"` // the same in a sentence
 }
 
-// ClockChange is what a change of a zone's clock does to a job's ticks.
+// ClockChange says how a change of a zone's clock treats a job's ticks.
 type ClockChange struct {
 	At   Time   `json:"at"`
 	Zone string `json:"timezone"`
@@ -209,7 +209,7 @@ func (p *JobPage) history(outcomes []fleet.Entry) {
 	switch {
 	case from > 0 && from < len(list):
 		p.PreviousPage = cursorOf(list[from]).String()
-	case from > 0: // what was after the cursor has gone
+	case from > 0: // nothing is left after the cursor
 		p.PreviousPage = q.After
 	}
 }

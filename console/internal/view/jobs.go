@@ -128,7 +128,7 @@ func (q JobsQuery) cursors(list []sortable, from, to int, after string) (next, p
 	switch {
 	case from > 0 && from < len(list):
 		previous = q.cursor(list[from])
-	case from > 0: // what was after the cursor has gone
+	case from > 0: // nothing is left after the cursor
 		previous = after
 	}
 	return next, previous

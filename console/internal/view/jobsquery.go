@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Sort is what a list of jobs is ordered by.
+// Sort names an order of jobs.
 type Sort string
 
 // The orders of jobs. Those that are equal in one are ordered by name.
@@ -105,7 +105,7 @@ func (f JobFilter) write(v url.Values) {
 	w.list("replica", f.Replicas)
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q JobsQuery) Values() url.Values {
 	v := q.JobFilter.Values()
 	w := written(v)

@@ -62,7 +62,7 @@ func (j JobRow) served() string {
 	return strings.Join(j.Replicas, ", ")
 }
 
-// note says what is unusual.
+// note names everything unusual.
 func (j JobRow) note(t *textWriter) string {
 	var parts []string
 	if j.Paused != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/solotick/solotick/jobs/schedule"
 )
 
-// mostLoadTicks is how many ticks a forecast looks at: those of 2,000 jobs that run every minute for half a day.
-const mostLoadTicks = 1_500_000
+// mostLoadTicks is how many ticks a forecast looks at: those of 340 jobs that run every minute for two days.
+const mostLoadTicks = 1_000_000
 
 // Load shows the runs to come, with the histories that fleet.Histories returns for [LoadJobs]: of other jobs the newest run is
 // known.

@@ -98,7 +98,7 @@ func TestSuggestionsForEachKindOfSchedule(t *testing.T) {
 		"* * * * * *": "",
 	} {
 		t.Run(spec, func(t *testing.T) {
-			p := view.Load(lasting(t, 9, spec, time.Second), nil, query(t, view.ParseLoadQuery, "span=7d&step=1h&top=1"), noon)
+			p := view.Load(lasting(t, 9, spec, time.Second), nil, query(t, view.ParseLoadQuery, "from=2026-11-05T00:00:00Z&span=1d&step=1h&top=1"), noon)
 			if len(p.Peaks) == 0 {
 				require.Empty(t, want, "never two at once")
 				return
@@ -126,7 +126,7 @@ func TestPausedJobsDoNotLoad(t *testing.T) {
 
 func TestTooManyTicksLeaveJobsOutAndSaySo(t *testing.T) {
 	s := lasting(t, 300, "* * * * * *", time.Second)
-	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=14d&step=1h"), noon)
+	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=7d&step=1h"), noon)
 	require.Equal(t, 299, p.Cut)
 	require.Equal(t, 1, p.Points[5].Runs)
 }

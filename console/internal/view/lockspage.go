@@ -82,7 +82,7 @@ func Locks(s *Snapshot, q LocksQuery, now time.Time) LocksPage {
 	return p
 }
 
-// lockText is what is searched: the lock, its holders and its waiters.
+// lockText returns the text to search: the lock, its holders and its waiters.
 func lockText(l protocol.Lock) string {
 	words := []string{l.Name}
 	for _, h := range l.Holds {

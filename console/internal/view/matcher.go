@@ -25,7 +25,7 @@ type served struct {
 	n     int
 }
 
-// servedBy is what is known of the jobs that some replicas serve.
+// servedBy counts the jobs that some replicas serve.
 type servedBy struct {
 	replicas []string
 	chosen   bool // one of them is
@@ -40,7 +40,7 @@ func newMatcher(s *Snapshot, f JobFilter) *matcher {
 	return m
 }
 
-// by returns what is known of the jobs that some replicas serve.
+// by returns the count of the jobs that some replicas serve.
 func (m *matcher) by(replicas []string) *servedBy {
 	key := served{n: len(replicas)}
 	if key.n > 0 {

@@ -99,7 +99,7 @@ func TestMatchingIsWhatTheFilterChooses(t *testing.T) {
 		view.Matching(small(t), query(t, view.ParseJobFilter, "state=paused,running")))
 }
 
-// description is what fleet.Describe returns of the failing job.
+// description describes the failing job, as fleet.Describe does.
 func description(t *testing.T, s *view.Snapshot) fleet.Description {
 	d := fleet.Description{Namespace: "billing", Now: noon, JobStatus: s.Status.Jobs[0], Counts: map[protocol.Outcome]int{"failed": 1, "succeeded": 39}}
 	for i := range 40 {

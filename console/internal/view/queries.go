@@ -28,7 +28,7 @@ func ParseJobQuery(values url.Values) (q JobQuery, err error) {
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q JobQuery) Values() url.Values {
 	w := written{}
 	w.set("ticks", strconv.Itoa(q.Ticks), "10")
@@ -92,7 +92,7 @@ func ParseTimelineQuery(values url.Values) (q TimelineQuery, err error) {
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q TimelineQuery) Values() url.Values {
 	v := q.JobFilter.Values()
 	w := written(v)
@@ -125,7 +125,7 @@ func ParseLoadQuery(values url.Values) (q LoadQuery, err error) {
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q LoadQuery) Values() url.Values {
 	v := q.JobFilter.Values()
 	w := written(v)
@@ -156,7 +156,7 @@ func ParseLocksQuery(values url.Values) (q LocksQuery, err error) {
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q LocksQuery) Values() url.Values {
 	w := written{}
 	w.set("q", q.Search, "")
@@ -178,7 +178,7 @@ func ParseAuditQuery(values url.Values) (q AuditQuery, err error) {
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q AuditQuery) Values() url.Values {
 	w := written{}
 	w.set("job", q.Job, "")
@@ -199,7 +199,7 @@ func ParseCalendarQuery(values url.Values) (q CalendarQuery, err error) {
 	return q, err
 }
 
-// Values writes q as a query of a URL, without what is at its default.
+// Values writes q as a query of a URL, without parameters at their defaults.
 func (q CalendarQuery) Values() url.Values {
 	v := q.JobFilter.Values()
 	written(v).set("span", short(q.Span.Duration()), "14d")

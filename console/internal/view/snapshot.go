@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Snapshot is what one read of the fleet gave. It must not be changed once a page was made of it.
+// Snapshot is one read of the fleet. It must not be changed once a page was made of it.
 type Snapshot struct {
 	Status fleet.Status         // Status.Now is the fleet time of the read
 	Given  map[string]*jobs.Job // the definitions that this process has; a job without one is shown as its record and replicas know it
@@ -26,7 +26,7 @@ type Snapshot struct {
 	Err         string    // why that failed; "" when it did not
 }
 
-// StoreFacts says what is known of the store itself.
+// StoreFacts describes the store itself.
 type StoreFacts struct {
 	Kind        string        // such as "redis", "quorum" or "memory"
 	Server      string        // its name and version; "" when it is not known

@@ -41,7 +41,7 @@ var spreadDescriptors = map[string]string{
 	"@yearly": "H 0 1 1 *", "@annually": "H 0 1 1 *",
 }
 
-// spreadAlready is what withHash returns for a spec with H in its minute field.
+// spreadAlready is the answer of withHash for a spec with H in its minute field.
 const spreadAlready = "H"
 
 // withHash puts H in the minute field of a spec, and returns the period in minutes within which that moves a tick; "" where it

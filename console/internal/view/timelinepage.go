@@ -9,11 +9,11 @@ type TimelineQuery struct {
 	After string `json:"after"`
 	// Before is for the page before.
 	Before string `json:"before"`
-	Cells  int    `json:"cells"` // of a row, from 12 to 1000: what is closer together than a cell is shown as one
+	Cells  int    `json:"cells"` // of a row, from 12 to 1000: ticks that are closer together are shown as one
 	Zone   string `json:"zone"`
 }
 
-// TimelinePage shows jobs and time: what ran, what did not, and what is to come.
+// TimelinePage shows jobs and time: ticks that ran, ticks that did not, and those to come.
 type TimelinePage struct {
 	Head
 	Query        TimelineQuery `json:"query"`
