@@ -97,7 +97,7 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 	}
 	s.values = newValues(s)
 	scripts := &opScripts{
-		scripts: [opKinds]*script{essentialOp: essentialScript, readOp: readScript, growingOp: growingScript},
+		scripts: [opKinds]*script{renewalOp: essentialScript, essentialOp: essentialScript, readOp: readScript, growingOp: growingScript},
 		channel: s.channel(), graceKey: s.fleetKey(":server"), grace: o.grace,
 	}
 	if o.grace > 0 {
