@@ -95,7 +95,7 @@ func TestRunsKeepWithinTheHistorysBudget(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		long := errors.New(strings.Repeat("what failed\n", 1000))
 		fails := func(context.Context, jobs.Run) error { return long }
-		f.job("bound", "@every 1m", fails, jobs.WithHistoryBytes(1024*144))
+		f.job("bound", "@every 1m", fails, func(s *jobs.Spec) { s.HistoryBytes = 1024 * 144 })
 		f.job("free", "@every 1m", fails)
 		f.startMany(1)
 		f.sleepTo(90 * time.Second)
