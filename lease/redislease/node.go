@@ -112,7 +112,7 @@ func (n *Node) Namespace() string { return n.store.namespace }
 func (n *Node) String() string { return n.addr }
 
 // Do implements quorum.Node.
-func (n *Node) Do(ctx context.Context, ops []nodeOp) (nodeState, error) {
+func (n *Node) Do(ctx context.Context, ops []nodeOp) (nodeState, error) { //nolint:revive // a struct like quorum.State
 	var cmds []*redis.Cmd
 	for start := 0; start == 0 || start < len(ops); start += nodeChunk {
 		cmds = append(cmds, n.command(ctx, ops[start:min(start+nodeChunk, len(ops))]))
@@ -214,4 +214,4 @@ func (n *Node) Listen(ctx context.Context, receive func(message string)) error {
 }
 
 // Fleet implements quorum.Node.
-func (n *Node) Fleet() nodeFleet { return n.store }
+func (n *Node) Fleet() nodeFleet { return n.store } //nolint:revive // an interface like quorum.Fleet
