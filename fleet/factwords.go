@@ -62,5 +62,5 @@ func (f Fact) In(zone *time.Location) string {
 	case wire.FactHeld:
 		return fmt.Sprintf("%s claimed nothing from %s to %s, since %s.", f.By, when(f.From), when(f.To), doubt(f.Step))
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s: %s", wire.Words(string(f.Kind)), f.By))
+	return strings.TrimSpace(fmt.Sprintf("%s: %s", wire.Words(f.Kind), f.By))
 }
