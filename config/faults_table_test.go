@@ -220,6 +220,7 @@ var policyFaults = []bad{
 	job("weight of nothing", "weight: §0", `jobs[0].weight: "0" must be from 1 to 1000000`),
 	job("history that is too short", "history: §15", `jobs[0].history: "15" must be from 16 to 1000`),
 	job("history that is too long", "history: §1001", `jobs[0].history: "1001" must be from 16 to 1000`),
+	job("history of too few bytes", "history_bytes: §73727", `jobs[0].history_bytes: "73727" must be 0, or from 73728 with a history of 128 to 1073741824`),
 	job("weight that is too great", "weight: §1000001", `jobs[0].weight: "1000001" must be from 1 to 1000000`),
 	raw("max_runs that is negative", "max_runs: §-1\njobs: [{name: a, schedule: '@daily', log: {message: m}}]\n", `max_runs: "-1" must be from 0, which is no limit, to 1000000`),
 	raw("weight above max_runs", "jobs: [{name: a, schedule: '@daily', log: {message: m}, weight: §4}]\nmax_runs: 3\n", `jobs[0].weight: "4" must be at most max_runs, 3: this replica could never run it`),

@@ -57,6 +57,8 @@ var jobKeys = []key[Job]{
 		"only replicas of one of these groups run the job").orInDefaults().defaultsTo("none: any replica"),
 	field("history", number(limits.MinHistory, limits.MaxHistory, ""), func(j *Job) *int { return &j.Spec.History },
 		"how many settled ticks are kept to be looked at").orInDefaults(),
+	field("history_bytes", number(0, limits.MaxHistoryBytes, ""), func(j *Job) *int { return &j.Spec.HistoryBytes },
+		"how many bytes of the store they may take, at least 512 for each that may be kept; 0 is 4 KiB each").orInDefaults(),
 	field("paused", boolean, func(j *Job) *bool { return &j.Spec.Paused }, "every tick is settled as skipped").orInDefaults(),
 
 	field("notify", mapping(notifyKeys, nil), func(j *Job) *Notify { return &j.Notify },

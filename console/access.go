@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -39,18 +38,6 @@ func (c Caller) by() string {
 		return "somebody"
 	}
 	return clean
-}
-
-type callerKey struct{}
-
-func withCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
-}
-
-// callerOf returns who sent the request.
-func callerOf(ctx context.Context) Caller {
-	c, _ := ctx.Value(callerKey{}).(Caller)
-	return c
 }
 
 // local is who reads on a loopback address, where nobody has to say who they are.

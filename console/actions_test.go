@@ -15,7 +15,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-func (s *site) post(target, body string, changes ...func(*http.Request)) *http.Response {
+func (s *site) post(target, body string, changes ...func(*http.Request)) answer {
 	return s.do(request(http.MethodPost, target, body, append([]func(*http.Request){bearer(operateSecret), asJSON}, changes...)...))
 }
 
@@ -135,12 +135,12 @@ func TestLinksWorkUnderAnyPrefix(t *testing.T) {
 	s := newSite(t)
 	own := newSite(t, console.WithPrefix("/cron"))
 	for name, handler := range map[string]http.Handler{"StripPrefix": http.StripPrefix("/cron", s.console), "option": own.console} {
-		ask := func(path string) *http.Response {
+		ask := func(path string) answer {
 			w := newRecorder()
 			r := request(http.MethodGet, path, "")
 			r.RequestURI = path
 			handler.ServeHTTP(w, r)
-			return w.Result()
+			return answer{w.Result()}
 		}
 		page := ask("/cron/")
 		require.Equal(t, http.StatusOK, page.StatusCode, name)

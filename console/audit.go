@@ -49,12 +49,12 @@ func (c *Console) acts(ctx context.Context, query view.AuditQuery) (rows []view.
 
 func chosen(f fleet.Fact, query view.AuditQuery) bool {
 	return (query.Job == "" || query.Job == f.Job || query.Job == f.Lock) && (query.By == "" || query.By == f.By) &&
-		(len(query.Action) == 0 || slices.Contains(query.Action, string(f.Kind)))
+		(len(query.Action) == 0 || slices.Contains(query.Action, f.Kind))
 }
 
 func rowOf(f fleet.Fact) view.AuditRow {
 	row := view.AuditRow{
-		ID: f.Request(), At: view.Time{Time: f.At}, By: f.By, Action: string(f.Kind), Job: f.Job, Tick: view.Time{Time: f.Tick}, Reason: f.Reason, Result: f.Via,
+		ID: f.Request(), At: view.Time{Time: f.At}, By: f.By, Action: f.Kind, Job: f.Job, Tick: view.Time{Time: f.Tick}, Reason: f.Reason, Result: f.Via,
 	}
 	if f.Lock != "" {
 		row.Job, row.Result = f.Lock, f.Via+", token "+strconv.FormatInt(f.Token, 10)

@@ -92,26 +92,29 @@ func asJSON(r *http.Request) { r.Header.Set("Content-Type", "application/json") 
 
 func asForm(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }
 
+// answer is what a request got, all of it in memory.
+type answer struct{ *http.Response }
+
 // do answers a request.
-func (s *site) do(r *http.Request) *http.Response {
+func (s *site) do(r *http.Request) answer {
 	w := httptest.NewRecorder()
 	s.console.ServeHTTP(w, r)
-	return w.Result()
+	return answer{w.Result()}
 }
 
-func (s *site) get(target string, changes ...func(*http.Request)) *http.Response {
+func (s *site) get(target string, changes ...func(*http.Request)) answer {
 	return s.do(request(http.MethodGet, target, "", changes...))
 }
 
 // decode reads the body as JSON.
-func (s *site) decode(r *http.Response) map[string]any {
+func (s *site) decode(r answer) map[string]any {
 	s.Helper()
 	var v map[string]any
 	require.NoError(s, json.Unmarshal([]byte(text(s, r)), &v))
 	return v
 }
 
-func text(t require.TestingT, r *http.Response) string {
+func text(t require.TestingT, r answer) string {
 	b, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
 	return string(b)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v4"
 
@@ -244,7 +243,7 @@ func TestEveryAnswerIsAsOpenAPIDescribes(t *testing.T) {
 		r := s.do(request(route.Method, target, body, bearer(operateSecret), asJSON))
 		answer := s.decode(r)
 		require.Equal(t, http.StatusOK, r.StatusCode, "%s: %v", target, answer)
-		assert.NoError(t, d.schema(t, reference).Validate(answer), target)
+		require.NoError(t, d.schema(t, reference).Validate(answer), target)
 
 		wrong := s.do(request(route.Method, target+"?colour=red", `{"colour": "red"}`, bearer(operateSecret), asJSON))
 		require.Equal(t, http.StatusBadRequest, wrong.StatusCode, target)

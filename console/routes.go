@@ -151,9 +151,9 @@ func (q *request) isPage(path string) bool {
 }
 
 // answer makes a route of what it shows.
-func answer(make func(*request) (any, error)) func(*request) *problem {
+func answer(of func(*request) (any, error)) func(*request) *problem {
 	return func(q *request) *problem {
-		shown, err := make(q)
+		shown, err := of(q)
 		if err != nil {
 			return problemOf(err)
 		}

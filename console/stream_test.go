@@ -48,13 +48,17 @@ func listen(t *testing.T, url string, changes ...func(*http.Request)) *listener 
 		change(r)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Do(r)
+	answer, err := client.Do(r) //nolint:bodyclose // read closes it
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
 	l := &listener{t: t, answer: answer, events: make(chan sse, 1000), ended: make(chan error, 1)}
 	go l.read()
-	t.Cleanup(func() { stop(); <-l.ended })
+	t.Cleanup(func() {
+		stop()
+		for range l.ended { // its reader has ended when it is closed
+		}
+	})
 	return l
 }
 

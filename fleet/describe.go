@@ -34,6 +34,10 @@ type Description struct {
 	Runs            int
 	Median, Longest time.Duration
 
+	// HistoryBytes is about how many bytes the outcomes take in the store, and HistoryLimit how many they may take: 0 where the
+	// job is not given.
+	HistoryBytes, HistoryLimit int
+
 	Facts []Fact // of the job's journal, newest first; none where the store keeps none
 }
 
@@ -84,6 +88,10 @@ func (f *Fleet) Describe(ctx context.Context, name string, job *jobs.Job, ticks,
 		for at := next(now); !at.IsZero() && len(d.Coming) < ticks; at = next(at) {
 			d.Coming = append(d.Coming, at)
 		}
+	}
+	d.HistoryBytes = wire.HistoryBytes(r.Settled)
+	if job != nil {
+		d.HistoryLimit = wire.HistoryLimit(job.Spec())
 	}
 	d.count(f.history(r, d.Facts, now)[len(r.Open):], job, outcomes)
 	return d, nil

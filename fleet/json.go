@@ -292,6 +292,8 @@ type descriptionJSON struct {
 	Runs        int                   `json:"runs"`
 	Median      int64                 `json:"median_ms"`
 	Longest     int64                 `json:"longest_ms"`
+	HistoryUsed int                   `json:"history_used_bytes"`
+	HistoryMax  int                   `json:"history_limit_bytes"`
 	Facts       []Fact                `json:"facts"`
 }
 
@@ -307,7 +309,7 @@ func (d Description) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(descriptionJSON{
 		d.Namespace, stamp(d.Now), d.view(), policies(d.JobStatus), definitions, append([]string{}, d.Differences()...), coming, append([]Entry{}, d.Outcomes...), d.Counts, stamp(d.Since),
-		d.Runs, d.Median.Milliseconds(), d.Longest.Milliseconds(), append([]Fact{}, d.Facts...),
+		d.Runs, d.Median.Milliseconds(), d.Longest.Milliseconds(), d.HistoryBytes, d.HistoryLimit, append([]Fact{}, d.Facts...),
 	})
 }
 
@@ -330,6 +332,7 @@ type policiesJSON struct {
 	Rate          string   `json:"rate"`
 	Burst         int      `json:"burst"`
 	History       int      `json:"history"`
+	HistoryBytes  int      `json:"history_bytes"`
 }
 
 // policies are those of a job that was given; nil of another.
@@ -341,7 +344,7 @@ func policies(s JobStatus) *policiesJSON {
 	p := &policiesJSON{
 		spec.Timeout.Milliseconds(), spec.Retry.MaxAttempts, spec.Retry.Backoff.Milliseconds(), spec.Retry.MaxBackoff.Milliseconds(),
 		string(spec.Delivery), spec.MaxTakeovers, string(spec.Overlap), spec.MisfireGrace.Milliseconds(), string(spec.Misfire),
-		spec.CatchUpWindow.Milliseconds(), spec.MaxCatchUp, spec.Jitter.Milliseconds(), append([]string{}, spec.Groups...), spec.Weight, "", spec.Burst, spec.History,
+		spec.CatchUpWindow.Milliseconds(), spec.MaxCatchUp, spec.Jitter.Milliseconds(), append([]string{}, spec.Groups...), spec.Weight, "", spec.Burst, spec.History, spec.HistoryBytes,
 	}
 	if !spec.Rate.IsZero() {
 		p.Rate = spec.Rate.String()

@@ -48,12 +48,12 @@ func (h *Holder) UnmarshalJSON(text []byte) error {
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (x *Run) UnmarshalJSON(text []byte) error {
-	var r runJSON
-	err := json.Unmarshal(text, &r)
-	*x = Run{
-		Attempt: r.Attempt, Replica: r.Replica, Token: r.Token, Started: time.Time(r.Started), Ended: time.Time(r.Ended), End: r.End, Error: r.Error,
-		Renewals: r.Renewals, Margin: millis(r.Margin),
+func (r *Run) UnmarshalJSON(text []byte) error {
+	var w runJSON
+	err := json.Unmarshal(text, &w)
+	*r = Run{
+		Attempt: w.Attempt, Replica: w.Replica, Token: w.Token, Started: time.Time(w.Started), Ended: time.Time(w.Ended), End: w.End, Error: w.Error,
+		Renewals: w.Renewals, Margin: millis(w.Margin),
 	}
 	return err
 }
@@ -178,7 +178,7 @@ func (d *Description) UnmarshalJSON(text []byte) error {
 	}
 	*d = Description{
 		Namespace: r.Namespace, Now: time.Time(r.Now), JobStatus: r.status(), Outcomes: r.Outcomes, Counts: r.Counts, Since: time.Time(r.Since),
-		Runs: r.Runs, Median: millis(r.Median), Longest: millis(r.Longest), Facts: r.Facts,
+		Runs: r.Runs, Median: millis(r.Median), Longest: millis(r.Longest), Facts: r.Facts, HistoryBytes: r.HistoryUsed, HistoryLimit: r.HistoryMax,
 	}
 	for _, t := range r.Coming {
 		d.Coming = append(d.Coming, time.Time(t))
@@ -197,7 +197,7 @@ func (p *policiesJSON) read(s *jobs.Spec) (err error) {
 	s.Retry = jobs.Retry{MaxAttempts: p.MaxAttempts, Backoff: millis(p.Backoff), MaxBackoff: millis(p.MaxBackoff)}
 	s.Delivery, s.MaxTakeovers, s.Overlap = jobs.Delivery(p.Delivery), p.MaxTakeovers, jobs.Overlap(p.Overlap)
 	s.MisfireGrace, s.Misfire, s.CatchUpWindow, s.MaxCatchUp = millis(p.MisfireGrace), jobs.Misfire(p.Misfire), millis(p.CatchUpWindow), p.MaxCatchUp
-	s.Jitter, s.Groups, s.Weight, s.Burst, s.History = millis(p.Jitter), p.Groups, p.Weight, p.Burst, p.History
+	s.Jitter, s.Groups, s.Weight, s.Burst, s.History, s.HistoryBytes = millis(p.Jitter), p.Groups, p.Weight, p.Burst, p.History, p.HistoryBytes
 	if p.Rate != "" {
 		s.Rate, err = jobs.ParseRate(p.Rate)
 	}

@@ -47,7 +47,7 @@ func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 		"pause":       {*status.Paused, new(fleet.Pause)},
 		"description": {fleet.Description{
 			Namespace: "billing", Now: at, JobStatus: status, Definitions: []fleet.Definition{{Revision: "x", Replicas: []string{"a"}, Given: true, Fields: map[string]string{"schedule": "@daily"}}},
-			Coming: []time.Time{at}, Outcomes: []fleet.Entry{entry}, Counts: map[protocol.Outcome]int{"failed": 1}, Since: at, Runs: 1, Median: time.Second, Longest: time.Minute, Facts: []fleet.Fact{fact},
+			Coming: []time.Time{at}, Outcomes: []fleet.Entry{entry}, Counts: map[protocol.Outcome]int{"failed": 1}, Since: at, Runs: 1, Median: time.Second, Longest: time.Minute, HistoryBytes: 5, HistoryLimit: 9, Facts: []fleet.Fact{fact},
 		}, new(fleet.Description)},
 	} {
 		written, err := json.Marshal(pair[0])

@@ -424,7 +424,7 @@ func TestWhyNamesEveryCauseInWords(t *testing.T) {
 			}
 
 			e := fleet.Explain(q)
-			require.Equal(t, string(test.verdict), e.Verdict, e.Text)
+			require.Equal(t, test.verdict, e.Verdict, e.Text)
 			require.Contains(t, e.Text, test.text)
 			require.Equal(t, jobs.Run{Namespace: "ns", Job: "report", Tick: q.Tick}.TickID(), e.ID)
 			require.Equal(t, e, fleet.Explain(q), "a pure function")

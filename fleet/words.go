@@ -19,7 +19,7 @@ func (e Explanation) String() string {
 	if e.Tick.IsZero() {
 		return fmt.Sprintf("%s: %s", e.Job, e.Text)
 	}
-	return fmt.Sprintf("%s, tick of %s, %s: %s", e.Job, e.Tick.Format(layout(dateLayout, e.Tick)), wire.Words(string(e.Verdict)), e.Text)
+	return fmt.Sprintf("%s, tick of %s, %s: %s", e.Job, e.Tick.Format(layout(dateLayout, e.Tick)), wire.Words(e.Verdict), e.Text)
 }
 
 // layout adds milliseconds where a time has some.

@@ -1,10 +1,9 @@
 // Package jobs says what a job is: a name, a schedule, its policies and the handler that does the
 // work. Package scheduler decides when and where it runs. What a [Handler] must know:
 //
-//   - It runs under a lease. When ctx ends, stop: another replica may be granted the tick a moment
-//     later. [context.Cause] of ctx says why.
-//   - It may run again for the same tick, after a crash, with a higher Token and Attempt, unless
-//     Delivery is [AtMostOnce]. [Run.TickID] is the same for every attempt: an idempotency key.
+//   - When ctx ends, stop: another replica may be granted the tick a moment later.
+//   - It may run again for the same tick, after a crash, with a higher Token and Attempt.
+//     [Run.TickID] is the same for every attempt: an idempotency key.
 //   - Returning nil settles the tick as succeeded, even when ctx has ended meanwhile. A handler
 //     that stopped early because of ctx must return an error. Return an error that another attempt
 //     would not change as [Permanent]. A panic is a failure.

@@ -27,6 +27,9 @@ func (j *Job) Fields() map[string]string {
 	if s.History != 0 { // not the default
 		fields["history"] = strconv.Itoa(s.History)
 	}
+	if s.HistoryBytes != 0 {
+		fields["history_bytes"] = strconv.Itoa(s.HistoryBytes)
+	}
 	if s.Paused {
 		fields["paused"] = "true"
 	}

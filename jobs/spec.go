@@ -125,6 +125,11 @@ type Spec struct {
 	// 16 to 1,000. A range of ticks that were settled together counts as one. What
 	// runs does not depend on it.
 	History int `json:",omitempty"`
+	// HistoryBytes is how many bytes of the store they may take: then the errors that are kept with
+	// them are cut, so that as many as History says have room. 0 means no other limit than 4 KiB
+	// for each; otherwise at least 512 for each that a store may keep, which is up to the next power
+	// of two and 16, and at most 1 GiB.
+	HistoryBytes int `json:",omitempty"`
 
 	Groups []string // only replicas that serve one of these groups run the job; empty means every replica
 	Paused bool     // every tick is settled as skipped
@@ -241,6 +246,9 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	}
 	if s.History < limits.MinHistory || s.History > limits.MaxHistory {
 		fault("history", s.History, "must be from %d to %d", limits.MinHistory, limits.MaxHistory)
+	}
+	if least := limits.MinOutcome * limits.Outcomes(s.History); s.HistoryBytes != 0 && (s.HistoryBytes < least || s.HistoryBytes > limits.MaxHistoryBytes) {
+		fault("history_bytes", s.HistoryBytes, "must be 0, or from %d with a history of %d to %d", least, s.History, limits.MaxHistoryBytes)
 	}
 	for i, g := range s.Groups {
 		if !naming.Valid(g) {

@@ -16,11 +16,11 @@ func backupOf(t *testing.T) (c *contender, tick int64) {
 	s := fleetOfOne(t, new(memlease.Store), 1, func(context.Context, jobs.Run) error { return nil }, WithReplica("self"))
 	s.trust.state = clockTrusted
 	c = s.jobs.Load().contenders[0]
-	members := make([]member, 20)
-	for i := range members {
-		members[i] = member{id: string(rune('a' + i)), weight: 1}
+	members := []member{{id: "self", weight: 1e-3}}
+	for i := range 19 {
+		members = append(members, member{id: string(rune('a' + i)), weight: 1})
 	}
-	s.peers.ranking.Store(newRanking("self", append(members, member{id: "self", weight: 1e-3})))
+	s.peers.ranking.Store(newRanking("self", members))
 	s.peers.readAt.Store(int64(time.Since(s.peers.base)))
 	now := c.s.clock.ms()
 	c.synced = true

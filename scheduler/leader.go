@@ -225,7 +225,7 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 	if err != nil {
 		note.Error = err.Error()
 	}
-	held.SetNote(note.String())
+	held.SetNote(note.Within(wire.NoteLimit(spec)))
 	if lost, ok := errors.AsType[*lease.LostError](cause); ok && lost.Reason == protocol.LostFenced {
 		held.Abandon()
 		l.s.observe(RunLost{Run: run, Err: err, Cause: cause, Took: took, Held: took})

@@ -33,6 +33,7 @@ type run struct {
 	lease *lease.Lease
 	about jobs.Run
 	once  bool // the job's delivery is at most once
+	note  int  // how long the note beside the outcome may be
 	room  int  // of the replica's capacity, which it takes
 	work  func(ctx context.Context, run jobs.Run, then func(error))
 
@@ -53,7 +54,7 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	c.working.Add(1)
 	s.working.add()
 	s.ending.add()
-	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, room: c.takeRoomLocked(), work: c.handlerLocked(), about: jobs.Run{
+	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, note: wire.NoteLimit(*c.spec), room: c.takeRoomLocked(), work: c.handlerLocked(), about: jobs.Run{
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
 		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
 	}}
@@ -174,7 +175,7 @@ func (r *run) end(outcome lease.Outcome) error {
 	if outcome == Lost && r.stopped() {
 		note.Reason = wire.ReasonStopping
 	}
-	r.lease.SetNote(note.String())
+	r.lease.SetNote(note.Within(r.note))
 	return r.lease.Settle(s.ends, outcome)
 }
 

@@ -47,7 +47,7 @@ func TestDoctorPassesAGoodRedis(t *testing.T) {
 		checks = append(checks, f[0])
 	}
 	require.Equal(t, []string{
-		"reachable", "version", "mode", "replication", "eviction", "memory", "persistence", "clock", "permissions", "messages", "fleet",
+		"reachable", "version", "mode", "replication", "eviction", "memory", "persistence", "clock", "permissions", "messages", "fleet", "kept",
 	}, checks)
 
 	keys, err := s.raw().Keys(t.Context(), "*doctor-*").Result()

@@ -128,7 +128,7 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/doctor": {
 		[]string{
 			"./cmd/worker/internal/exitcode", "./cmd/worker/internal/output", "./cmd/worker/internal/stores",
-			"./config", "./fleet", "./jobs", "./lease/...", "./internal/heartbeat", "./internal/protocol", "github.com/redis/go-redis/...",
+			"./config", "./fleet", "./jobs", "./lease/...", "./internal/heartbeat", "./internal/protocol", "./internal/wire", "github.com/redis/go-redis/...",
 		},
 		"its checks run in a command and at the start of a worker, so they know neither",
 	},

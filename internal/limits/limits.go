@@ -9,4 +9,17 @@ const (
 	// MinHistory and MaxHistory bound how many outcomes a job keeps. A store remembers MinHistory of them in any case.
 	MinHistory = 16
 	MaxHistory = 1000
+	// MinOutcome is the least share of a history's bytes that an outcome has, and MaxHistoryBytes the most of all.
+	MinOutcome      = 512
+	MaxHistoryBytes = 1 << 30
 )
+
+// Outcomes is how many outcomes a store keeps at most of a history of that length: stores may keep some more, up to the next
+// power of two, and 16.
+func Outcomes(history int) int {
+	n := 1
+	for n < history {
+		n *= 2
+	}
+	return n + 16
+}

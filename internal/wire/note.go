@@ -49,7 +49,10 @@ type noteJSON struct {
 const maxError = 3 << 10
 
 // String writes n for [protocol.Grant] and [protocol.Skip]; the empty string when there is nothing to say.
-func (n Note) String() string {
+func (n Note) String() string { return n.Within(protocol.MaxNote) }
+
+// Within is String, in so many bytes at most: from 128 to [protocol.MaxNote].
+func (n Note) Within(most int) string {
 	w := noteJSON{
 		Reason: n.Reason, Count: n.Count, By: n.By, Renewals: n.Renewals, Margin: n.Margin.Milliseconds(), Retried: runNotes(n.Retried),
 	}
@@ -66,8 +69,12 @@ func (n Note) String() string {
 		}
 	}
 	text, _ := json.Marshal(w) //nolint:errchkjson // of strings and numbers: it cannot fail
-	for len(text) > protocol.MaxNote-maxError-1 && len(w.Retried) > 0 {
+	for len(text) > most/4 && len(w.Retried) > 0 {
 		w.Retried = w.Retried[1:]
+		text, _ = json.Marshal(w) //nolint:errchkjson // as before
+	}
+	if len(text) > most { // where a history has little room
+		w = noteJSON{Started: w.Started, Took: w.Took, Reason: protocol.Cut(w.Reason, most/4), Count: w.Count}
 		text, _ = json.Marshal(w) //nolint:errchkjson // as before
 	}
 	switch {
@@ -77,7 +84,7 @@ func (n Note) String() string {
 	default:
 		return string(text)
 	}
-	return string(text) + "\n" + shortError(n.Error, min(maxError, protocol.MaxNote-len(text)-1))
+	return string(text) + "\n" + shortError(n.Error, max(0, min(maxError, most-len(text)-1)))
 }
 
 // cutSign stands where a part of a text was left out.
@@ -89,6 +96,9 @@ func shortError(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {
 		return text
+	}
+	if most < 64 { // for a first line and a last one
+		return protocol.Cut(text, most)
 	}
 	head, _, _ := strings.Cut(text, "\n")
 	head = protocol.Cut(head, most/6) + "\n" + cutSign + "\n"

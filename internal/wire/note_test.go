@@ -78,6 +78,26 @@ func TestNoteNeverOutgrowsTheStoreAndStaysReadable(t *testing.T) {
 	})
 }
 
+func TestNoteStaysWithinAHistorysShare(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		most := rapid.IntRange(128, protocol.MaxNote).Draw(t, "most")
+		n := wire.Note{
+			Started: time.UnixMilli(1795175158387).UTC(), Ended: time.UnixMilli(1795175158400).UTC(), Error: rapid.String().Draw(t, "error"),
+			Reason: rapid.StringMatching("[a-z_]{0,20}").Draw(t, "reason"), By: rapid.StringMatching("[a-z]{0,128}").Draw(t, "by"), Renewals: 1 << 30, Margin: 1 << 50,
+			Again: time.UnixMilli(1795175158395).UTC(), Before: &wire.Run{Attempt: 3, Replica: rapid.StringMatching("[a-z]{1,128}").Draw(t, "replica"), Token: 1<<53 - 1},
+		}
+		for i := range rapid.IntRange(0, 9).Draw(t, "retried") {
+			n.Retried = append(n.Retried, wire.Run{Attempt: i, Started: n.Started, Ended: n.Ended, Error: rapid.String().Draw(t, "failure")})
+		}
+		written := n.Within(most)
+		require.LessOrEqual(t, len(written), most)
+		read := wire.ParseNote(written)
+		require.Equal(t, n.Reason, read.Reason)
+		require.Equal(t, n.Started, read.Started)
+		require.Equal(t, n.Ended, read.Ended)
+	})
+}
+
 func TestNoteKeepsTheLastLinesOfAnError(t *testing.T) {
 	const what = "command failed: exit code 3; last output:"
 	for name, line := range map[string]string{

@@ -13,8 +13,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// DefaultTimeout is the limit of a [Call] that sets none.
-const DefaultTimeout = time.Minute
+// defaultTimeout is the limit of a [Call] that sets none.
+const defaultTimeout = time.Minute
 
 // Call describes the request that a job makes.
 type Call struct {
@@ -32,7 +32,7 @@ type Call struct {
 	// Success holds the status codes that are success. Empty means 200 to 299.
 	Success []StatusRange
 	// Timeout limits one request, from the connection to the end of the response. 0 means
-	// [DefaultTimeout]. The context of the run limits it as well.
+	// a minute. The context of the run limits it as well.
 	Timeout time.Duration
 }
 
@@ -105,10 +105,10 @@ func (c Call) normalize() (Call, error) {
 	c.Success = slices.Clone(c.Success)
 
 	if c.Timeout < 0 {
-		fault("http.timeout", c.Timeout, "must be at least 0s; 0s means "+DefaultTimeout.String())
+		fault("http.timeout", c.Timeout, "must be at least 0s; 0s means "+defaultTimeout.String())
 	}
 	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
+		c.Timeout = defaultTimeout
 	}
 	return c, errors.Join(faults...)
 }

@@ -70,7 +70,7 @@ func TestEachCallIsOneCommand(t *testing.T) {
 		grants = append(grants, granted(t, r.store, claimOf(fmt.Sprintf("lock%d", i), 0, "a", "r")))
 	}
 	r.proxy.Delay(100*time.Millisecond, proxytest.Replies) // so that whatever travels together does so before the first reply
-	for _, c := range []struct{ grants, commands int }{{64, 1}, {65, 2}, {256, 4}} {
+	for _, c := range []struct{ grants, commands int }{{128, 1}, {129, 2}, {256, 2}} {
 		r.proxy.ResetCounts()
 		for _, err := range r.store.Renew(t.Context(), grants[:c.grants]) {
 			require.NoError(t, err)

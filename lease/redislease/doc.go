@@ -55,9 +55,9 @@
 //   - Scripts are called by their hash. A server that does not know one (a restart, a failover, SCRIPT FLUSH) gets its
 //     source, for each failed command of a pipeline by itself.
 //   - When Redis is out of memory claims fail, but leases that are held can still be renewed and settled.
-//   - Operations on records that wait for the same server travel in scripts of up to 64, those first that end or keep
-//     something; on Cluster, in scripts of one hash tag, of which a namespace has 16. One record that cannot be read fails
-//     no other. Of a slot that moves each record is asked for by itself.
+//   - Operations on records that wait for the same server travel in scripts of up to 64, renewals in scripts of up to
+//     128, those first that end or keep something; on Cluster, in scripts of one hash tag, of which a namespace has 16.
+//     One record that cannot be read fails no other. Of a slot that moves each record is asked for by itself.
 //   - Renewals of many locks are one script for up to 128 of them; on Cluster, one per lock, in one pipeline to each
 //     server. What one server keeps does not wait for another, and a slot that has moved is followed.
 //   - A client of Sentinel is asked for the master once a second, beside each new connection. When that is another server,

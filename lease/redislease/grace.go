@@ -16,7 +16,7 @@ import (
 // passed. Leases that are held can still be renewed, settled and released, and claims of decided ticks are
 // answered; any other claim fails with an error that matches [ErrFailover], decides nothing, and can be made again. The
 // default, 0, is no grace; otherwise it must be at least the longest TTL in use, and the same on every replica, and at
-// most [MaxFailoverGrace].
+// most 25 h.
 //
 // Each claim asks the server for the id of its replication, which is another after a promotion, after a restart, when
 // the first replica is attached and an hour after the last one has gone, and compares it with the one that the namespace
@@ -26,8 +26,8 @@ import (
 // or use [WithReplicas]. It cannot be used on Cluster.
 func WithFailoverGrace(d time.Duration) Option { return func(o *options) { o.grace = d } }
 
-// MaxFailoverGrace is the longest grace of [WithFailoverGrace].
-const MaxFailoverGrace = 25 * time.Hour
+// maxFailoverGrace is the longest grace of [WithFailoverGrace].
+const maxFailoverGrace = 25 * time.Hour
 
 // ErrFailover is matched by the error of a claim that is refused because of [WithFailoverGrace]. The error is a
 // [*FailoverError].

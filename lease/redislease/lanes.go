@@ -7,8 +7,10 @@ import "time"
 const lanes = 4
 
 const (
-	// hangs is after how long a round trip is no longer waited for: what waits leaves on another lane.
-	hangs = time.Millisecond
+	// leastHang, and eachTakes for everything in it, is after how long a round trip is no longer waited for: what waits
+	// leaves on another lane.
+	leastHang = time.Millisecond
+	eachTakes = 50 * time.Microsecond
 	// divisible is from how many on what waits is sent in two parts, so that the server works on one while the client works
 	// on the other.
 	divisible = 8
@@ -20,7 +22,11 @@ type flight struct {
 	began time.Time
 }
 
-// traffic is what is under way to one server. It is used with the mutex of its pipe held.
+func (f flight) hangs(now time.Time) bool {
+	return now.Sub(f.began) >= leastHang+time.Duration(f.size)*eachTakes
+}
+
+// traffic are the round trips to one server. It is used with the mutex of its pipe held.
 type traffic struct {
 	flights [lanes]flight
 }
@@ -38,15 +44,15 @@ func (t *traffic) free() (lane int, ok bool) {
 // underWay is how much is under way and may be answered soon.
 func (t *traffic) underWay(now time.Time) (n int) {
 	for _, f := range t.flights {
-		if f.size > 0 && now.Sub(f.began) < hangs {
+		if f.size > 0 && !f.hangs(now) {
 			n += f.size
 		}
 	}
 	return n
 }
 
-// share is how much of what waits is to leave now: nothing while less waits than is under way, since what is answered soon
-// is followed by more, and what travels together costs less; and half of all when that is a lot.
+// share is how many of those that wait are to leave now: none while fewer wait than are under way, since answers bring
+// more, and those that travel together cost less; and half of all when they are many.
 func (t *traffic) share(waiting int, now time.Time) int {
 	if waiting == 0 {
 		return 0

@@ -22,16 +22,16 @@ func TestWhatTravelsTogetherFollowsWhatIsUnderWay(t *testing.T) {
 		leaves  bool
 		all     bool // that waits
 	}{
-		"nothing waits":                    {flying(), 0, 0, false, false},
-		"one, and nothing is under way":    {flying(), 1, 0, true, true},
-		"few, and nothing is under way":    {flying(), divisible, 0, true, true},
-		"many go in halves":                {flying(), 100, 0, true, false},
-		"less than is under way":           {flying(5), 4, 0, false, false},
-		"as much as is under way":          {flying(5), 5, 0, true, true},
-		"less than is under way on two":    {flying(2, 3), 4, 0, false, false},
-		"a round trip may hang":            {flying(100), 1, hangs, true, true},
-		"another is just under way beside": {flying(100), 1, hangs - 1, false, false},
-		"no lane is free":                  {flying(1, 1, 1, 1), 100, hangs, false, false},
+		"nothing waits":                 {flying(), 0, 0, false, false},
+		"one, and nothing is under way": {flying(), 1, 0, true, true},
+		"few, and nothing is under way": {flying(), divisible, 0, true, true},
+		"many go in halves":             {flying(), 100, 0, true, false},
+		"less than is under way":        {flying(5), 4, 0, false, false},
+		"as much as is under way":       {flying(5), 5, 0, true, true},
+		"less than is under way on two": {flying(2, 3), 4, 0, false, false},
+		"a round trip may hang":         {flying(100), 1, leastHang + 100*eachTakes, true, true},
+		"a big one takes longer":        {flying(100), 1, leastHang + 100*eachTakes - 1, false, false},
+		"no lane is free":               {flying(1, 1, 1, 1), 100, time.Hour, false, false},
 	} {
 		at := traffic{flights: c.flights}
 		n := at.share(c.waiting, now.Add(c.later))

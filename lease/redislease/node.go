@@ -30,8 +30,8 @@ type Node struct {
 }
 
 type (
-	// NodeOp is an Op of a quorum.
-	NodeOp = struct {
+	// nodeOp is an Op of a quorum.
+	nodeOp = struct {
 		Key    string
 		Ballot string
 		Accept bool
@@ -41,16 +41,16 @@ type (
 		Keep   time.Duration
 		Grows  bool
 	}
-	// NodeReply is a Reply of a quorum.
-	NodeReply = struct {
+	// nodeReply is a Reply of a quorum.
+	nodeReply = struct {
 		OK       bool
 		Promised string
 		Accepted string
 		Value    string
 		Age      time.Duration
 	}
-	// NodeFleet is a Fleet of a quorum.
-	NodeFleet = interface {
+	// nodeFleet is a Fleet of a quorum.
+	nodeFleet = interface {
 		SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
 		Members(ctx context.Context) ([]protocol.Member, error)
 		MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
@@ -58,12 +58,12 @@ type (
 		KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
 		GetSets(ctx context.Context, digests []string) ([][]byte, error)
 	}
-	// NodeState is a State of a quorum.
-	NodeState = struct {
+	// nodeState is a State of a quorum.
+	nodeState = struct {
 		ID      string
 		Now     time.Time
 		Since   time.Time
-		Replies []NodeReply
+		Replies []nodeReply
 	}
 )
 
@@ -112,7 +112,7 @@ func (n *Node) Namespace() string { return n.store.namespace }
 func (n *Node) String() string { return n.addr }
 
 // Do implements quorum.Node.
-func (n *Node) Do(ctx context.Context, ops []NodeOp) (NodeState, error) {
+func (n *Node) Do(ctx context.Context, ops []nodeOp) (nodeState, error) { //nolint:revive // a struct like quorum.State
 	var cmds []*redis.Cmd
 	for start := 0; start == 0 || start < len(ops); start += nodeChunk {
 		cmds = append(cmds, n.command(ctx, ops[start:min(start+nodeChunk, len(ops))]))
@@ -124,27 +124,27 @@ func (n *Node) Do(ctx context.Context, ops []NodeOp) (NodeState, error) {
 		cmds, err = n.store.router.all(ctx, cmds)
 	}
 	if err != nil {
-		return NodeState{}, err
+		return nodeState{}, err
 	}
-	var s NodeState
+	var s nodeState
 	for i, cmd := range cmds {
 		part, err := readNodeState(cmd)
 		if err != nil {
-			return NodeState{}, err
+			return nodeState{}, err
 		}
 		if i == 0 {
 			s = part
 			continue
 		}
 		if part.ID != s.ID || !part.Since.Equal(s.Since) {
-			return NodeState{}, errors.New("the server was started or emptied meanwhile")
+			return nodeState{}, errors.New("the server was started or emptied meanwhile")
 		}
 		s.Replies = append(s.Replies, part.Replies...)
 	}
 	return s, nil
 }
 
-func (n *Node) command(ctx context.Context, ops []NodeOp) *redis.Cmd {
+func (n *Node) command(ctx context.Context, ops []nodeOp) *redis.Cmd {
 	script := nodeScript
 	keys := make([]string, 1, 1+len(ops))
 	keys[0] = n.store.fleetKey(":node")
@@ -166,7 +166,7 @@ func (n *Node) command(ctx context.Context, ops []NodeOp) *redis.Cmd {
 	return script.command(ctx, keys, args...)
 }
 
-func readNodeState(cmd *redis.Cmd) (s NodeState, err error) {
+func readNodeState(cmd *redis.Cmd) (s nodeState, err error) {
 	r, err := cmd.Slice()
 	if err != nil {
 		return s, err
@@ -178,15 +178,15 @@ func readNodeState(cmd *redis.Cmd) (s NodeState, err error) {
 	text := func(i int) string { v, is := r[i].(string); ok = ok && is; return v }
 	number := func(i int) int64 { v, is := r[i].(int64); ok = ok && is; return v }
 	s.ID, s.Now, s.Since = text(0), time.UnixMicro(number(1)).UTC(), time.UnixMicro(number(2)).UTC()
-	s.Replies = make([]NodeReply, 0, len(r)/nodeFields)
+	s.Replies = make([]nodeReply, 0, len(r)/nodeFields)
 	for i := nodeHead; i < len(r); i += nodeFields {
-		s.Replies = append(s.Replies, NodeReply{
+		s.Replies = append(s.Replies, nodeReply{
 			OK: number(i) == 1, Promised: text(i + 1), Accepted: text(i + 2), Value: text(i + 3),
 			Age: time.Duration(number(i+4)) * time.Microsecond,
 		})
 	}
 	if !ok {
-		return NodeState{}, fmt.Errorf("%w: %.200v", errReply, r)
+		return nodeState{}, fmt.Errorf("%w: %.200v", errReply, r)
 	}
 	return s, nil
 }
@@ -214,4 +214,4 @@ func (n *Node) Listen(ctx context.Context, receive func(message string)) error {
 }
 
 // Fleet implements quorum.Node.
-func (n *Node) Fleet() NodeFleet { return n.store }
+func (n *Node) Fleet() nodeFleet { return n.store } //nolint:revive // an interface like quorum.Fleet

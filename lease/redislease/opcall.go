@@ -15,6 +15,9 @@ import (
 // the server.
 const opsPerScript = 64
 
+// renewalsPerScript is the same for renewals, which take Redis half as long as other operations.
+const renewalsPerScript = 128
+
 // opCall is one operation on a value, and its result.
 type opCall struct {
 	ctx    context.Context
@@ -57,7 +60,9 @@ func (c *opCall) fail(err error) { c.answer(driver.Result{Err: err}) }
 func (c *opCall) kind() opKind {
 	op := c.op
 	switch {
-	case op.Renew != nil, op.Change != nil && op.Change.Essential:
+	case op.Renew != nil:
+		return renewalOp
+	case op.Change != nil && op.Change.Essential:
 		return essentialOp
 	case op.Change != nil, op.Append != nil:
 		return growingOp
@@ -68,11 +73,20 @@ func (c *opCall) kind() opKind {
 type opKind int
 
 const (
-	essentialOp opKind = iota // works when the server is out of memory
+	renewalOp   opKind = iota // works when the server is out of memory
+	essentialOp               // works so, too
 	readOp
 	growingOp
 	opKinds
 )
+
+// perScript is how many operations of that kind one script carries out.
+func (k opKind) perScript() int {
+	if k == renewalOp {
+		return renewalsPerScript
+	}
+	return opsPerScript
+}
 
 // opScripts make commands of operations.
 type opScripts struct {
@@ -113,8 +127,9 @@ func (s *opScripts) pack(ctx context.Context, ops []*opCall, byTag bool) []sentS
 	}
 	var packed []sentScript
 	for len(ops) > 0 {
-		n := 1
-		for first := groupOf(ops[0]); n < len(ops) && n < opsPerScript && groupOf(ops[n]) == first; n++ {
+		n, first := 1, groupOf(ops[0])
+		for n < len(ops) && n < first.kind.perScript() && groupOf(ops[n]) == first {
+			n++
 		}
 		packed = append(packed, sentScript{s.command(ctx, ops[:n]), ops[:n]})
 		ops = ops[n:]
@@ -253,7 +268,7 @@ func (p *pipe) queue(calls []*opCall) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range calls {
-		if c.kind() == essentialOp {
+		if c.kind() <= essentialOp {
 			p.urgent = append(p.urgent, c)
 		} else {
 			p.ops = append(p.ops, c)

@@ -123,7 +123,7 @@ func (p *pipe) startLocked() {
 	}
 }
 
-// boardLocked takes a lane for what is to leave now, which may be nothing.
+// boardLocked takes a lane for those that are to leave now, if there are any.
 func (p *pipe) boardLocked() (lane int, b batch) {
 	now := time.Now()
 	for b.size() == 0 {
@@ -146,10 +146,10 @@ func (p *pipe) armLocked() {
 	}
 	p.armed = true
 	if p.overdue != nil {
-		p.overdue.Reset(hangs)
+		p.overdue.Reset(leastHang)
 		return
 	}
-	p.overdue = time.AfterFunc(hangs, func() {
+	p.overdue = time.AfterFunc(leastHang, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.armed = false

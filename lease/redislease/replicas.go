@@ -17,10 +17,10 @@ const (
 	minWaitingTimeout = 2 * replicaCheckInterval
 )
 
-// MaxReplicas is the greatest number of replicas that [WithReplicas] waits for.
-const MaxReplicas = 16
+// maxReplicas is the greatest number of replicas that [WithReplicas] waits for.
+const maxReplicas = 16
 
-// WithReplicas makes whatever changes a record wait until n replicas of the server have it, 0 to [MaxReplicas]. The
+// WithReplicas makes whatever changes a record wait until n replicas of the server have it, 0 to 16. The
 // default, 0, is asynchronous replication: a failover may forget the newest grants, and for one TTL two may then hold
 // the same. On Cluster each server has to have so many replicas.
 //

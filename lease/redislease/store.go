@@ -68,14 +68,14 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 	if o.timeout < 10*time.Millisecond {
 		faults = append(faults, fmt.Errorf("redislease: timeout %s must be at least 10ms", o.timeout))
 	}
-	if o.replicas < 0 || o.replicas > MaxReplicas {
-		faults = append(faults, fmt.Errorf("redislease: replicas %d must be from 0 to %d", o.replicas, MaxReplicas))
+	if o.replicas < 0 || o.replicas > maxReplicas {
+		faults = append(faults, fmt.Errorf("redislease: replicas %d must be from 0 to %d", o.replicas, maxReplicas))
 	}
 	if o.replicas > 0 && o.timeout < minWaitingTimeout {
 		faults = append(faults, fmt.Errorf("redislease: timeout %s must be at least %s with replicas to wait for", o.timeout, minWaitingTimeout))
 	}
-	if o.grace < 0 || o.grace > MaxFailoverGrace {
-		faults = append(faults, fmt.Errorf("redislease: failover grace %s must be from 0s to %s", o.grace, MaxFailoverGrace))
+	if o.grace < 0 || o.grace > maxFailoverGrace {
+		faults = append(faults, fmt.Errorf("redislease: failover grace %s must be from 0s to %s", o.grace, maxFailoverGrace))
 	}
 	if _, ok := client.(*redis.ClusterClient); ok && o.grace != 0 {
 		faults = append(faults, fmt.Errorf("redislease: failover grace %s must be 0s on Cluster: use WithReplicas there", o.grace))
@@ -97,7 +97,7 @@ func New(client redis.UniversalClient, namespace string, opts ...Option) (*Store
 	}
 	s.values = newValues(s)
 	scripts := &opScripts{
-		scripts: [opKinds]*script{essentialOp: essentialScript, readOp: readScript, growingOp: growingScript},
+		scripts: [opKinds]*script{renewalOp: essentialScript, essentialOp: essentialScript, readOp: readScript, growingOp: growingScript},
 		channel: s.channel(), graceKey: s.fleetKey(":server"), grace: o.grace,
 	}
 	if o.grace > 0 {

@@ -308,7 +308,19 @@ func counts(v output.View, d fleet.Description, zone *time.Location) string {
 	for i, o := range outcomes {
 		parts[i] = fmt.Sprintf("%d %s", d.Counts[o], wire.Words(string(o)))
 	}
-	return fmt.Sprintf("%s, since %s", strings.Join(parts, ", "), v.Tick(d.Since.Truncate(time.Second), zone))
+	return fmt.Sprintf("%s, since %s%s", strings.Join(parts, ", "), v.Tick(d.Since.Truncate(time.Second), zone), historyBytes(d))
+}
+
+// historyBytes says what the outcomes take in the store.
+func historyBytes(d fleet.Description) string {
+	if d.HistoryBytes == 0 {
+		return ""
+	}
+	text := "; they take " + bytesFlag(d.HistoryBytes).String()
+	if d.HistoryLimit > 0 {
+		text += " of at most " + bytesFlag(d.HistoryLimit).String()
+	}
+	return text
 }
 
 func durations(d fleet.Description) string {

@@ -62,6 +62,7 @@ func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (R
 	if storeAnswers(x.Checks) {
 		x.Checks = append(x.Checks, newServer(s, cfg, s.Streams, "").permissions(ctx)...)
 		x.Checks = append(x.Checks, checkFleet(ctx, s, configured)...)
+		x.Checks = append(x.Checks, kept(ctx, s, configured))
 	}
 	x.OK = x.Failed() == 0
 	return x, nil
