@@ -15,8 +15,8 @@
 //	}
 //
 // Every replica runs the same program. It only ties other packages together, and each can be used
-// without it: jobs says what a job is and has its policies, scheduler runs jobs and says what is
-// promised, fleet shows and controls them, lock has locks, and lease/redislease is the store.
+// without it: jobs says what a job is and has its policies, scheduler runs jobs and has the
+// promises, fleet shows and controls them, lock has locks, and lease/redislease is the store.
 // Package console, which this one does not import, serves all of it as web pages.
 package solotick
 
@@ -54,7 +54,7 @@ type Scheduler struct {
 
 	mu       sync.Mutex
 	registry jobs.Registry
-	faults   []error              // of what was asked before the start
+	faults   []error              // of arguments, and of jobs that came before the start
 	inner    *scheduler.Scheduler // nil before the start
 	stopped  bool
 	once     sync.Once
@@ -192,7 +192,7 @@ func (s *Scheduler) update() {
 }
 
 // Start starts the scheduler and returns at once, also when Redis does not answer yet: see
-// [Scheduler.WaitReady]. The error joins all faults of what was asked before. Stop it with
+// [Scheduler.WaitReady]. The error joins all faults of arguments and jobs. Stop it with
 // [Scheduler.Shutdown].
 func (s *Scheduler) Start() error {
 	inner, err := s.begin("Start")
@@ -204,7 +204,7 @@ func (s *Scheduler) Start() error {
 
 // Run runs jobs until ctx ends or Shutdown is called. Then it claims nothing more, lets runs
 // finish within the shutdown grace, and closes the locks and the store. The error joins all
-// faults of what was asked before, or names handlers that ignored their context.
+// faults of arguments and jobs, or names handlers that ignored their context.
 func (s *Scheduler) Run(ctx context.Context) error {
 	inner, err := s.begin("Run")
 	if err != nil {

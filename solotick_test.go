@@ -217,3 +217,21 @@ func (b *syncBuffer) bytes() []byte {
 	defer b.mu.Unlock()
 	return bytes.Clone(b.text.Bytes())
 }
+
+// What is triggered before the replica is subscribed to the store's notifications is not notified.
+func TestATriggerRightAfterTheStartIsRun(t *testing.T) {
+	for range 50 {
+		s, done := solotick.On(new(memlease.Store), quiet()), make(chan struct{}, 1)
+		require.NoError(t, s.Func("report", "0 2 1 1 *", func(context.Context, solotick.Run) error { done <- struct{}{}; return nil }))
+		require.NoError(t, s.Start())
+		require.NoError(t, s.WaitReady(t.Context()))
+		_, err := s.Trigger(t.Context(), "report", "ops")
+		require.NoError(t, err)
+		select {
+		case <-done:
+		case <-time.After(30 * time.Second):
+			require.Fail(t, "the trigger was not noticed")
+		}
+		require.NoError(t, s.Shutdown(t.Context()))
+	}
+}

@@ -78,7 +78,7 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 	return actionResult{}, notFound("there is no such action")
 }
 
-// expire makes the next page read what was changed.
+// expire makes the next page read the change.
 func (c *Console) expire() {
 	c.snapshot.expire()
 	c.locks.expire()

@@ -67,7 +67,7 @@ func (l *loginRate) forgetLocked(now time.Time) {
 	}
 }
 
-// at returns p with what is forgiven by now.
+// at returns p less the attempts that are forgiven by now.
 func (p peer) at(now time.Time) peer {
 	forgiven := int(now.Sub(p.since) / loginInterval)
 	if forgiven >= p.failures {

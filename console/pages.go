@@ -195,7 +195,7 @@ func sortedByName(locks map[string]protocol.Lock) []protocol.Lock {
 	return list
 }
 
-// marshal writes what is shown as JSON.
+// marshal writes a page as JSON.
 func marshal(shown any) ([]byte, error) {
 	text, err := json.Marshal(shown)
 	return append(text, '\n'), err

@@ -24,7 +24,7 @@ type problem struct {
 	fallback error   // what went wrong, for the log; nil where Detail says it
 }
 
-// fault is what is wrong with one field of a request.
+// fault names a field of a request, its value, and the rule that it breaks.
 type fault struct {
 	Field string `json:"field"`
 	Value string `json:"value"`

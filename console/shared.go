@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// readInterval is how long what was read from the store is shown before it is read again, and readShare the part of the
+	// readInterval is how long a reading of the store is shown before the next one, and readShare the part of the
 	// time that reads may take: what takes longer to read is read less often.
 	readInterval = time.Second
 	readShare    = 5

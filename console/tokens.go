@@ -75,7 +75,7 @@ type tokens struct {
 	mu     sync.Mutex
 	read   time.Time            // when the files were
 	sums   []*[sha256.Size]byte // of the secrets, by index; nil where a file has none
-	faults []string             // what was wrong with each file
+	faults []string             // the fault of each file
 }
 
 // tokenFileInterval is how old the known content of a file may be.

@@ -18,7 +18,7 @@ import (
 
 type urlValues = url.Values
 
-// write answers with what is shown, in the form that the request wants.
+// write answers with the page, in the form that the request wants.
 func (q *request) write(status int, shown any) *problem {
 	var body bytes.Buffer
 	var err error
@@ -49,7 +49,7 @@ func (q *request) write(status int, shown any) *problem {
 }
 
 // send answers with a body, compressed where that is worth it and the client takes it. No page has a secret that somebody could
-// guess by the length of what is sent.
+// guess by the length of the body.
 func (q *request) send(status int, contentType string, body []byte) {
 	q.w.Header().Set("Content-Type", contentType)
 	q.w.Header().Add("Vary", "Accept-Encoding")

@@ -69,7 +69,7 @@ func (c *contender) claim(tick int64) protocol.Claim {
 func (c *contender) skip(d decision) *protocol.Skip {
 	return &protocol.Skip{
 		Name: c.name, From: c.cursor.watermark, To: d.tick, Outcome: d.outcome, Request: c.s.request(), Holder: c.s.replica,
-		Note: wire.Note{Reason: string(d.reason), Count: d.count}.String(),
+		Note: wire.Note{Reason: d.reason, Count: d.count}.String(),
 	}
 }
 

@@ -280,20 +280,17 @@ func (s *Scheduler) watch(ctx context.Context) {
 	if !ok {
 		return
 	}
-	var lost, connected atomic.Bool // notifications come from several goroutines
+	var connected atomic.Bool // notifications come from several goroutines
 	resubscribe(ctx, func(ctx context.Context) {
 		connected.Store(false)
 		_ = w.Watch(ctx, func(name string, tick int64) { // an error shows in the other calls, if it matters
 			if name == "" {
 				connected.Store(true)
-				if lost.Swap(false) {
-					s.verify()
-				}
+				s.verify() // what happened since a record was read, and before now, was not notified
 			}
 			s.woken(name, tick)
 		})
 		if connected.Load() {
-			lost.Store(true)
 			s.health.shaken()
 		}
 	})
@@ -312,7 +309,7 @@ func resubscribe(ctx context.Context, subscribe func(context.Context)) {
 }
 
 // verify has this replica read the records that it is most likely to know better than a store which was away, and may have
-// come back as it was before.
+// come back as it was before; and those whose triggers it is the first to run.
 func (s *Scheduler) verify() {
 	for _, c := range s.jobs.Load().contenders {
 		c.verifyRecord()

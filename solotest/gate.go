@@ -25,7 +25,7 @@ type Effect struct {
 	Stale bool // a newer holder had written before, and no token was there to refuse it
 }
 
-// Gate is what a job writes to: it keeps what was written under which key, and by which run.
+// Gate is what a job writes to: it keeps each write with its key and its run.
 type Gate struct {
 	fleet *Fleet
 
@@ -125,7 +125,7 @@ func (g *Gate) number(key string) (n int) {
 	return n
 }
 
-// Effects returns what was written, in order.
+// Effects returns the writes, in order.
 func (g *Gate) Effects() []Effect {
 	g.mu.Lock()
 	defer g.mu.Unlock()

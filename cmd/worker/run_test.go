@@ -196,14 +196,14 @@ func TestAPasswordIsNeverLogged(t *testing.T) {
 	}
 }
 
-func TestTheIndexNamesTheEndpoints(t *testing.T) {
+func TestTheWorkerServesItsPagesAndEndpoints(t *testing.T) {
 	t.Parallel()
 	p := start(t, filetest.Config(t, oneJob), "--http", "127.0.0.1:0")
-	status, body := p.get("/")
-	require.Equal(t, http.StatusOK, status)
-	for _, path := range []string{"/metrics", "/healthz", "/readyz"} {
-		require.Contains(t, body, path)
-		status, _ := p.get(path)
-		require.NotEqual(t, http.StatusNotFound, status)
+	for path, want := range map[string]string{"/": "hello", "/api/v1/jobs": "hello", "/metrics": "solotick_", "/healthz": "ok"} {
+		status, body := p.get(path)
+		require.Equal(t, http.StatusOK, status, path)
+		require.Contains(t, body, want, path)
 	}
+	status, _ := p.get("/nowhere")
+	require.Equal(t, http.StatusNotFound, status)
 }

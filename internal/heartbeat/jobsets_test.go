@@ -197,7 +197,7 @@ func TestTooManyJobsAreNotNamed(t *testing.T) {
 	}
 	digest, err := heartbeat.NewJobSets(new(memlease.Store)).Publish(t.Context(), jobs)
 	require.Empty(t, digest)
-	require.EqualError(t, err, "fleet: jobs: has 250001, must have at most 250000 for others to know them by name")
+	require.EqualError(t, err, "heartbeat: jobs: has 250001, must have at most 250000 for others to know them by name")
 	r, err := heartbeat.Decode(heartbeat.Replica{ID: "a", Jobs: jobs}.Encode())
 	require.NoError(t, err)
 	_, unserved, _ := heartbeat.NewService([]heartbeat.Replica{r}).Of("nobody's")

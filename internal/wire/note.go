@@ -73,7 +73,7 @@ func (n Note) Within(most int) string {
 		w.Retried = w.Retried[1:]
 		text, _ = json.Marshal(w) //nolint:errchkjson // as before
 	}
-	if len(text) > most { // where a history has little room
+	if len(text) >= most { // where a history has little room: a line break comes before the error
 		w = noteJSON{Started: w.Started, Took: w.Took, Reason: protocol.Cut(w.Reason, most/4), Count: w.Count}
 		text, _ = json.Marshal(w) //nolint:errchkjson // as before
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // operateToken signs in to the console of every fleet here.
-const operateToken = "let-mara-in-0123456789abcdef"
+const operateToken = "let-the-operator-in-0123456789abcdef"
 
 // setUp is done once, by the first test that needs it.
 var setUp struct {
@@ -75,7 +75,7 @@ func newFleet(t *testing.T, config string) *fleet {
 	t.Helper()
 	prepare(t)
 	f := &fleet{t: t, redis: redistest.Start(t), config: filepath.Join(t.TempDir(), "fleet.yaml")}
-	config += "\nhttp:\n  tokens:\n    - {name: mara, role: operate, token: " + operateToken + "}\n"
+	config += "\nhttp:\n  tokens:\n    - {name: operator, role: operate, token: " + operateToken + "}\n"
 	require.NoError(t, os.WriteFile(f.config, []byte(config), 0o600))
 	return f
 }

@@ -29,16 +29,16 @@ func TestPagesWorkWithoutJavaScript(t *testing.T) {
 	p.click("#reason")
 	p.write("books are open")
 	p.expectLoad(func() { p.click("main form button") })
-	assert.Contains(t, p.text("main"), "paused by mara")
+	assert.Contains(t, p.text("main"), "paused by operator")
 	assert.Contains(t, p.text("main"), "books are open")
 
 	p.expectLoad(func() { p.click(`a[href^="/jobs/ledger-close/resume"]`) })
 	p.expectLoad(func() { p.click("main form button") })
-	assert.NotContains(t, p.text("main"), "paused by mara")
+	assert.NotContains(t, p.text("main"), "paused by operator")
 
 	p.expectLoad(func() { p.click(`nav a[href^="/audit"]`) })
 	assert.Contains(t, p.text("table"), "books are open")
-	assert.Contains(t, p.text("table"), "mara")
+	assert.Contains(t, p.text("table"), "operator")
 
 	p.open(w.url("/timeline?q=ledger"))
 	calendar, _ := p.eval(`document.querySelector('a[href*=".ics"]').getAttribute("href")`).(string)
