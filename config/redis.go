@@ -35,7 +35,7 @@ var redisKeys = []key[Redis]{
 		"with addrs, or rediss:// in every URL; {} trusts what the system trusts").neverEmpty(),
 	field("wait_replicas", number(0, maxWaitReplicas, fmt.Sprintf("must be from 0 to %d", maxWaitReplicas)),
 		func(r *Redis) *int { return &r.WaitReplicas },
-		"how many Redis replicas must have each write; 1 or more needs a lease.ttl of 2s; 0 with quorum"),
+		"how many Redis replicas must have each write; 1 or more needs a lease.ttl of at least 2s; 0 with quorum"),
 	field("failover_grace", durationWithin(0, maxFailoverGrace), func(r *Redis) *time.Duration { return &r.FailoverGrace },
 		"for how long nothing new is granted after a failover: 0s, or at least lease.ttl; 0s with cluster and quorum"),
 }

@@ -14,7 +14,7 @@
 //	undecided ───────────────▶ held ─────────────────────────▶ settled
 //	  │  │                     │  ▲                               ▲
 //	  │  │ Claim behind        │  │ Claim: token rises,           │ Claim, when the tick
-//	  │  │ another tick,   │  │ attempt + 1                   │ may not be granted again,
+//	  │  │ another tick,       │  │ attempt + 1                   │ may not be granted again,
 //	  │  │ or Trigger          ▼  │                               │ or has to make room
 //	  │  │                   open, free ──────────────────────────┤
 //	  │  │                 (the lease ran out,                    │
@@ -23,7 +23,7 @@
 //	  │  └────────────────▶ open, waits ──────────────────────────┘
 //	  │                   (a Claim, when nothing is in its way, grants it)
 //	  │
-//	  └─ Pass, or a Claim that a policy refuses ───────────────▶ settled
+//	  └─ Skip, or a Claim that a policy refuses ───────────────▶ settled
 //
 // The store keeps one record per name: the last fencing token, the open ticks (held, free after
 // their lease ran out, or waiting), and the watermark, the newest tick up to which every one is
@@ -54,10 +54,10 @@
 //	event                              what the holder sees             what others may do
 //	a renewal fails or hangs           nothing; it is tried again       nothing
 //	no renewal until the deadline      its context ends: LostError      claim it once the lease has run out
-//	the holder freezes past the TTL   its context ends when it thaws   claim it once the lease has run out
-//	the tick was granted again     LostError at the next renewal;   run it, under a higher token
+//	the holder freezes past the TTL    its context ends when it thaws   claim it once the lease has run out
+//	the tick was granted again         LostError at the next renewal;   run it, under a higher token
 //	                                   Settle and Release: ErrFenced
-//	a newer tick replaces it       ErrReplaced at the next renewal, claim the newer one once this is settled, or
+//	a newer tick replaces it           ErrReplaced at the next renewal, claim the newer one once this is settled, or
 //	                                   which does not extend the lease  its lease has run out
 //	the reply to a claim is lost       asks again with the same         nothing: it is held
 //	                                   request id: the same grant
