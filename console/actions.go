@@ -84,6 +84,7 @@ func (c *Console) expire() {
 	c.locks.expire()
 	c.described.expire()
 	c.histories.expire()
+	c.several.expire()
 }
 
 // refused is the problem of a trigger that a limit stands against.

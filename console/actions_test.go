@@ -73,7 +73,9 @@ func TestBulkChangesOnlyWhatItShowed(t *testing.T) {
 	}
 	require.Len(t, form, 4, page)
 	require.NoError(t, s.store.Settle(t.Context(), running, "succeeded"))
-	time.Sleep(1100 * time.Millisecond)
+	require.Eventually(t, func() bool { // until the site has read again
+		return s.get("/actions/pause?q=e&state=running,waiting", cookie).StatusCode == http.StatusNotFound
+	}, 30*time.Second, 50*time.Millisecond)
 	r := s.do(request(http.MethodPost, "/actions/pause", form.Encode(), asForm, cookie))
 	require.Equal(t, http.StatusConflict, r.StatusCode, text(t, r))
 	require.Nil(t, s.decode(s.get("/api/v1/jobs/report/description", cookie))["paused"])

@@ -37,6 +37,16 @@ func (a actionRoute) confirm(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.action == actionCancel && o.tick.IsZero() { // the run that is shown is cancelled, not one that begins meanwhile
+		open, err := q.c.fleet.Open(q.r.Context(), name)
+		if err != nil {
+			return nil, err
+		}
+		if o.tick, err = cancellable(name, open); err != nil {
+			return nil, err
+		}
+		v.Set("tick", strconv.FormatInt(o.tick.UnixMilli(), 10))
+	}
 	shown := a.confirmation(s, []string{name}, o.tick)
 	if shown.Total == 0 {
 		return nil, notFound(fmt.Sprintf("there is no job %s", name))

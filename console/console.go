@@ -32,6 +32,7 @@ type Console struct {
 	facts      *shared[[]fleet.Fact]
 	described  keyed[fleet.Description]
 	histories  keyed[fleet.JobHistory]
+	several    keyed[map[string]fleet.JobHistory] // by their names, one a line
 	events     *eventLog
 	streams    streams
 
@@ -110,6 +111,7 @@ func New(store lease.Store, opts ...Option) (*Console, error) {
 	c.facts = &shared[[]fleet.Fact]{in: c.background, read: c.readFacts}
 	c.described = keyed[fleet.Description]{in: c.background, read: c.describe}
 	c.histories = keyed[fleet.JobHistory]{in: c.background, read: c.readHistory}
+	c.several = keyed[map[string]fleet.JobHistory]{in: c.background, read: c.readHistories, most: 8}
 	c.mux = mux()
 	return c, nil
 }
@@ -131,7 +133,7 @@ func (o *options) check() error {
 	return errors.Join(faults...)
 }
 
-// Close ends every stream and read, and waits for them; later requests are answered with 503. Streams outlast the shutdown of
+// Close ends every stream, and ends reads and waits for them; later requests are answered with 503. Streams outlast the shutdown of
 // a server unless this is called, for example by [http.Server.RegisterOnShutdown]. It can be called more than once.
 func (c *Console) Close() { c.background.close() }
 

@@ -128,6 +128,7 @@ func TestPageOfAnotherSiteChangesNothing(t *testing.T) {
 
 func TestActionsAreNeverDoneByGET(t *testing.T) {
 	s := newSite(t, withTokens())
+	s.store.claim(t, "report") // which can be cancelled
 	for _, action := range []string{"pause", "resume", "trigger", "cancel"} {
 		r := s.get("/jobs/report/"+action, bearer(operateSecret))
 		require.Equal(t, http.StatusOK, r.StatusCode, "it asks")

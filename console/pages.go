@@ -175,7 +175,14 @@ func (c *Console) readHistory(ctx context.Context, name string) (fleet.JobHistor
 
 // historiesOf returns the histories of several jobs.
 func (c *Console) historiesOf(ctx context.Context, names []string) (map[string]fleet.JobHistory, error) {
-	return c.fleet.Histories(ctx, names)
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return c.several.get(ctx, strings.Join(names, "\n"))
+}
+
+func (c *Console) readHistories(ctx context.Context, names string) (map[string]fleet.JobHistory, error) {
+	return c.fleet.Histories(ctx, strings.Split(names, "\n"))
 }
 
 func (c *Console) readFacts(ctx context.Context) ([]fleet.Fact, error) {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -130,6 +131,7 @@ func (c *Console) readLocks(ctx context.Context) (lockList, error) {
 type keyed[T any] struct {
 	read func(ctx context.Context, key string) (T, error)
 	in   *background
+	most int // values that are kept; 0: maxKeyed
 
 	mu   sync.Mutex
 	byID map[string]*shared[T]
@@ -142,7 +144,7 @@ func (k *keyed[T]) get(ctx context.Context, key string) (T, error) {
 	k.mu.Lock()
 	s := k.byID[key]
 	if s == nil {
-		if k.byID == nil || len(k.byID) >= maxKeyed {
+		if k.byID == nil || len(k.byID) >= cmp.Or(k.most, maxKeyed) {
 			k.byID = map[string]*shared[T]{} // reads that are under way end by themselves
 		}
 		s = &shared[T]{in: k.in, read: func(ctx context.Context) (T, error) { return k.read(ctx, key) }}

@@ -182,8 +182,9 @@ func factsOf(notes []protocol.JournalEntry) []Fact {
 	return list
 }
 
-// noteTimeout bounds how long an act waits for its fact to be noted.
-const noteTimeout = time.Second
+// noteTimeout bounds how long an act waits for its fact to be noted: acts of one process go to the audit log one after
+// another.
+const noteTimeout = 5 * time.Second
 
 // repeatedWithin is for how long an act that somebody repeats, whose first answer was lost, counts as the same.
 const repeatedWithin = 10 * time.Minute

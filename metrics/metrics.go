@@ -182,13 +182,13 @@ func New(options ...Option) *Metrics {
 		m.renewals.WithLabelValues(result)
 	}
 	for _, reason := range misfireReasons {
-		m.misfires.WithLabelValues(string(reason))
+		m.misfires.WithLabelValues(reason)
 	}
 	for _, reason := range lostReasons {
 		m.lost.WithLabelValues(reason)
 	}
 	for _, result := range reloadResults {
-		m.reloads.WithLabelValues(string(result))
+		m.reloads.WithLabelValues(result)
 	}
 	for _, option := range options {
 		if option != nil {

@@ -71,7 +71,8 @@ func end(ctx context.Context, span trace.Span, err error) {
 
 // Triggered adds a span to the trace of a tick that was triggered: who asked for it is the span of
 // ctx, to which it links, and the first attempt follows from it. Call it with the tick that
-// fleet.Fleet.Trigger has returned; a trigger that got the tick of an earlier one adds nothing new.
+// fleet.Fleet.Trigger has returned, but not with one that an earlier trigger got: its span has the
+// same id.
 func Triggered(ctx context.Context, provider trace.TracerProvider, namespace, job string, tick time.Time) {
 	if provider == nil {
 		return

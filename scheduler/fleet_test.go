@@ -192,7 +192,7 @@ func (f *fleet) passed(job string) map[string]int {
 	sums := map[string]int{}
 	for _, s := range f.events {
 		if e, ok := s.event.(scheduler.TicksSkipped); ok && e.Job == job {
-			sums[string(e.Outcome)+" "+string(e.Reason)] += e.Count
+			sums[string(e.Outcome)+" "+e.Reason] += e.Count
 		}
 	}
 	return sums

@@ -107,7 +107,7 @@ func TestHistoryShowsWhyThereWasNoRun(t *testing.T) {
 		} {
 			outcome, note := f.noteOf(name, at(test.tick))
 			require.Equal(t, test.outcome, outcome, name)
-			require.Equal(t, wire.Note{Reason: string(test.reason)}, note, name)
+			require.Equal(t, wire.Note{Reason: test.reason}, note, name)
 		}
 		outcome, note := f.noteOf("config", at(20*time.Second))
 		require.Equal(t, scheduler.Skipped, outcome)

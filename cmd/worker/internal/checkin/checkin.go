@@ -24,6 +24,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/solotick/solotick/config"
@@ -112,22 +113,29 @@ func (r *reporter) ended(ctx context.Context, run jobs.Run, err error) state {
 	}
 }
 
-// report sends a report to every monitor, until each has answered, tries are used up, or ctx ends.
+// report sends a report to every monitor, until each has answered, tries are used up, or ctx ends. One that hangs does not
+// hold up the others.
 func (r *reporter) report(ctx context.Context, run jobs.Run, s state, tries int) {
+	var all sync.WaitGroup
+	defer all.Wait()
 	for monitor, address := range r.addresses(run, s) {
-		wait := firstWait
-		for try := 1; ; try++ {
-			again, err := r.send(ctx, address)
-			if err == nil {
-				break
-			}
-			if !again || try == tries || !sleep(ctx, wait) {
-				r.logger.Warn("check-in failed", slog.String("job", run.Job), slog.String("monitor", monitor),
-					slog.Time("tick", run.Tick), slog.String("error", err.Error()))
-				break
-			}
-			wait *= 2
+		all.Go(func() { r.reportTo(ctx, monitor, address, run, tries) })
+	}
+}
+
+func (r *reporter) reportTo(ctx context.Context, monitor string, address *url.URL, run jobs.Run, tries int) {
+	wait := firstWait
+	for try := 1; ; try++ {
+		again, err := r.send(ctx, address)
+		if err == nil {
+			return
 		}
+		if !again || try == tries || !sleep(ctx, wait) {
+			r.logger.Warn("check-in failed", slog.String("job", run.Job), slog.String("monitor", monitor),
+				slog.Time("tick", run.Tick), slog.String("error", err.Error()))
+			return
+		}
+		wait *= 2
 	}
 }
 

@@ -105,7 +105,7 @@ func auditTable(acts []fleet.Fact) *output.Table {
 		if more != "" {
 			what += " (" + more + ")"
 		}
-		t.Add(output.Row(output.Time(f.At, time.UTC), f.By, f.Via, string(f.Kind), what, f.Reason)...)
+		t.Add(output.Row(output.Time(f.At, time.UTC), f.By, f.Via, f.Kind, what, f.Reason)...)
 	}
 	return t
 }

@@ -67,15 +67,15 @@ func (c *cli) await(ctx context.Context, a *client, name string, tick time.Time,
 		case w.timeout > 0:
 			continue
 		}
-		_, none, err := a.ask.Serving(ctx, name)
-		if err != nil {
-			continue // the next Await returns the error
-		}
-		if !none {
+		_, none, failed := a.ask.Serving(ctx, name)
+		if failed == nil && !none {
 			unserved = time.Time{}
 		} else if unserved.IsZero() {
 			unserved = time.Now()
 		} else if since := time.Since(unserved); since > unservedTimeout {
+			if failed != nil {
+				return e, a.explain(name, failed)
+			}
 			return e, fmt.Errorf("%s is not settled, and no live replica has served it for %s: it runs when one starts; wait longer with --timeout",
 				name, since.Round(time.Second))
 		}

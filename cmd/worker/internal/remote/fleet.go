@@ -133,6 +133,9 @@ func (c *Client) Cancel(ctx context.Context, job string, tick time.Time, act fle
 		reason
 		Tick string `json:"tick"`
 	}{reason{act.Reason}, strconv.FormatInt(tick.UnixMilli(), 10)}, &d)
+	if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusConflict {
+		return fleet.Cancelled{Job: job, Tick: tick, Status: protocol.CancelNotOpen}, nil // as the store answers
+	}
 	return d, err
 }
 
