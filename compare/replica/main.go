@@ -23,6 +23,7 @@ import (
 
 	"github.com/solotick/solotick"
 	"github.com/solotick/solotick/fence/redisfence"
+	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/scheduler"
 	"github.com/solotick/solotick/sologocron"
@@ -180,6 +181,6 @@ func runSolotick(ctx context.Context, r *replica) error {
 		}
 		_, err := fenced.Do(ctx, r.resource, run.Token, []string{"writes"}, []any{"RPUSH", "writes", run.Tick.Unix()})
 		return err
-	})
+	}, jobs.WithOverlap(jobs.Queue)) // a tick that is due while a dead replica's run is taken over waits
 	return s.Run(ctx)
 }
