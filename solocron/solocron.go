@@ -99,7 +99,7 @@ func WithOptions(options ...solotick.Option) Option {
 }
 
 // New makes a replica of the fleet that the namespace names, in the Redis of client. Faults of the
-// arguments are returned by each AddFunc, and by Start and Run.
+// arguments are returned by Start and Run; those of options of this package by each AddFunc, too.
 func New(client redis.UniversalClient, namespace string, options ...Option) *Cron {
 	set, err := apply(options)
 	return newCron(solotick.New(client, namespace, set.options...), set, err)

@@ -44,6 +44,7 @@ func TestEachViewIsAccessibleInEachLook(t *testing.T) {
 		w.signIn(p, "/")
 		p.await(`document.querySelector("tbody tr use.succeeded")`)
 		p.open(w.url("/jobs/heartbeat-probe"))
+		p.await(`document.querySelector("a[href*='/ticks/']")`)
 		tick, _ := p.eval(`document.querySelector('a[href*="/ticks/"]').getAttribute("href")`).(string)
 		for _, path := range append(views, tick) {
 			t.Run(fmt.Sprintf("%d%v%s%s", l.width, l.dark, l.language, path), func(t *testing.T) {
