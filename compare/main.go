@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"text/tabwriter"
 	"time"
+
+	"github.com/solotick/solotick/internal/sleep"
 )
 
 var systems = []string{"robfig", "robfig+redislock", "gocron+redsync", "gocron+sologocron", "solotick"}
@@ -102,23 +104,16 @@ func observe(ctx context.Context, binary, dir string, d time.Duration, system st
 	if err != nil {
 		return v, err
 	}
-	sleep(ctx, settle)
+	sleep.For(ctx, settle)
 	from := time.Now()
 	faulty, heal := context.WithTimeout(ctx, d)
 	defer heal()
 	x.happen(faulty, f)
 	to := time.Now()
-	sleep(ctx, settle)
+	sleep.For(ctx, settle)
 	writes, err := f.writes(context.WithoutCancel(ctx))
 	if stopped := f.stop(); err == nil {
 		err = stopped
 	}
 	return judge(writes, from, to), err
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 )
 
 // Lease is a tick, or a lock, that is held. Its renewer renews it until it is settled, released or lost. It is
@@ -219,7 +220,7 @@ func (l *Lease) finish(ctx context.Context, verb func(context.Context) error) er
 		case last == nil || ctx.Err() == nil:
 			last = err // a try that the end of ctx cut short says less than the one before
 		}
-		if !sleep(ctx, retryDelay(try, 25*time.Millisecond, 200*time.Millisecond)) {
+		if !sleep.For(ctx, retryDelay(try, 25*time.Millisecond, 200*time.Millisecond)) {
 			if cause := context.Cause(ctx); !errors.Is(last, cause) {
 				last = fmt.Errorf("%w: %w", cause, last)
 			}
@@ -259,15 +260,4 @@ func (l *Lease) due() instant {
 
 func (l *Lease) lostLocked(reason string) *LostError {
 	return &LostError{Name: l.grant.Name, Tick: l.grant.Tick, Token: l.grant.Token, Reason: reason, LastErr: l.last}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

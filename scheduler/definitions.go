@@ -6,6 +6,7 @@ import (
 
 	"github.com/solotick/solotick/internal/heartbeat"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/wire"
 )
 
@@ -35,7 +36,7 @@ func (s *Scheduler) noteDefinitions(ctx context.Context) {
 			s.noteMissing(ctx, &notes)
 			wait = wire.HeartbeatInterval(s.ttl)
 		}
-		sleep(ctx, wait)
+		sleep.For(ctx, wait)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/lease"
 )
@@ -101,13 +102,13 @@ func (s *Scheduler) writePending(ctx context.Context) {
 				tries = 0
 			}
 		}
-		sleep(ctx, time.Second)
+		sleep.For(ctx, time.Second)
 	}
 }
 
 func (s *Scheduler) writeFact(ctx context.Context, p pendingFact) error {
 	if p.Kind == wire.FactAway || p.Kind == wire.FactHeld {
-		sleep(ctx, rand.N(leastAway)) // not all of a large fleet at once
+		sleep.For(ctx, rand.N(leastAway)) // not all of a large fleet at once
 		if s.isKnown(p.Fact) {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/lease"
 )
 
@@ -98,7 +99,7 @@ func (s *Scheduler) sendReports(ctx context.Context) {
 			return
 		case <-s.feed.wake:
 		}
-		sleep(ctx, max(batchTime, betweenBatches-time.Since(last)))
+		sleep.For(ctx, max(batchTime, betweenBatches-time.Since(last)))
 		limited, cancel := s.call()
 		s.sendQuestions(limited)
 		s.send(limited, s.feed.take())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
@@ -261,7 +262,7 @@ func (l *leader) keepUp(held *lease.Lease, run *jobs.Run, policy jobs.Retry) err
 		}
 		pause := wait/2 + rand.N(wait/2+1)
 		l.s.observe(RunRetried{Run: *run, Err: err, Wait: pause})
-		if !sleep(ctx, pause) {
+		if !sleep.For(ctx, pause) {
 			return err
 		}
 		wait = min(2*wait, most)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
@@ -81,10 +82,10 @@ func (s *Scheduler) beat(ctx context.Context) {
 		case <-t.C:
 		case <-s.looks:
 			after = s.clock.local(time.Now()) + 1
-			sleep(ctx, lateRetry*time.Millisecond) // many claims may ask for the same look
+			sleep.For(ctx, lateRetry*time.Millisecond) // many claims may ask for the same look
 		case <-s.health.trouble:
 			after = s.clock.local(time.Now()) + 1
-			sleep(ctx, probeEvery/2)
+			sleep.For(ctx, probeEvery/2)
 		}
 		t.Stop()
 	}
@@ -172,7 +173,7 @@ func (s *Scheduler) sync(ctx context.Context) {
 		}
 		mine := s.inquiries.takeMine()
 		for !s.syncAll() {
-			if !sleep(ctx, probeEvery) {
+			if !sleep.For(ctx, probeEvery) {
 				return
 			}
 		}
@@ -304,7 +305,7 @@ func resubscribe(ctx context.Context, subscribe func(context.Context)) {
 		if subscribe(ctx); time.Since(began) > longest {
 			wait = probeEvery
 		}
-		sleep(ctx, wait)
+		sleep.For(ctx, wait)
 	}
 }
 
@@ -339,16 +340,5 @@ func (s *Scheduler) woken(name string, tick int64) {
 	}
 	if l := set.leading[name]; l != nil {
 		l.nudge()
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

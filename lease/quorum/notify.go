@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/lease/driver"
 )
 
@@ -113,7 +114,7 @@ func (l *listener) listen(ctx context.Context, i int, n Node) {
 	for ctx.Err() == nil {
 		err := n.Listen(ctx, func(message string) { l.take(i, message) })
 		l.fail(i, fmt.Errorf("%s: %s: %w", l.what, n, err))
-		_ = sleep(ctx, relisten)
+		sleep.For(ctx, relisten)
 	}
 }
 
@@ -137,16 +138,5 @@ func (l *listener) fail(i int, err error) {
 	l.failed[i] = err
 	if !slices.Contains(l.failed, nil) {
 		l.end(errors.Join(l.failed...))
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

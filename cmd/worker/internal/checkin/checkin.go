@@ -29,6 +29,7 @@ import (
 
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -130,7 +131,7 @@ func (r *reporter) reportTo(ctx context.Context, monitor string, address *url.UR
 		if err == nil {
 			return
 		}
-		if !again || try == tries || !sleep(ctx, wait) {
+		if !again || try == tries || !sleep.For(ctx, wait) {
 			r.logger.Warn("check-in failed", slog.String("job", run.Job), slog.String("monitor", monitor),
 				slog.Time("tick", run.Tick), slog.String("error", err.Error()))
 			return
@@ -188,16 +189,5 @@ func (r *reporter) send(ctx context.Context, to *url.URL) (again bool, err error
 		return true, fmt.Errorf("%s: status %d", to.Host, code)
 	default:
 		return false, fmt.Errorf("%s: status %d", to.Host, code)
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
