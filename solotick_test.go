@@ -218,7 +218,7 @@ func (b *syncBuffer) bytes() []byte {
 	return bytes.Clone(b.text.Bytes())
 }
 
-// What is triggered before the replica is subscribed to the store's notifications is not notified.
+// No notification reaches a replica of a trigger that came before it subscribed.
 func TestATriggerRightAfterTheStartIsRun(t *testing.T) {
 	for range 50 {
 		s, done := solotick.On(new(memlease.Store), quiet()), make(chan struct{}, 1)

@@ -105,7 +105,7 @@ func handOver(b *testing.B, dial func(b *testing.B, count *wire, name string) wa
 					before = count.sent.Load()
 				}
 				over := left.Add(-1) <= 0
-				time.Sleep(2 * time.Millisecond) // what it is taken for
+				time.Sleep(2 * time.Millisecond) // the work under the lock
 				given.Store(int64(time.Since(began)))
 				if err := release(); err != nil {
 					b.Error(err)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// fault is what happens to a fleet while it is observed.
+// fault is a disturbance of a fleet, again and again while it is observed.
 type fault struct {
 	name  string
 	work  time.Duration   // of the job

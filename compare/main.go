@@ -30,7 +30,7 @@ var systems = []string{"robfig", "robfig+redislock", "gocron+redsync", "gocron+s
 
 func main() {
 	d := flag.Duration("for", 30*time.Second, "how long each fleet is observed, at least 10s")
-	chosen := flag.String("systems", strings.Join(systems, ","), "what is compared")
+	chosen := flag.String("systems", strings.Join(systems, ","), "the libraries to compare")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -95,8 +95,7 @@ func all(ctx context.Context, binary, dir string, d time.Duration, chosen []stri
 	return verdicts, ctx.Err()
 }
 
-// settle is how long a fleet has before the first tick that counts, and after the last: for what
-// starts up, and what is taken over.
+// settle is how long a fleet has to start before the first tick that counts, and for takeovers after the last.
 const settle = 6 * time.Second
 
 func observe(ctx context.Context, binary, dir string, d time.Duration, system string, x fault) (v verdict, err error) {

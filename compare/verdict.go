@@ -7,7 +7,7 @@ import (
 
 const period = 2 * time.Second // of the replicas' schedule
 
-// verdict is what became of the ticks while a fleet was observed.
+// verdict counts what went wrong with the ticks of a fleet while it was observed.
 type verdict struct {
 	ticks      int
 	duplicates int // writes of a tick beyond its first

@@ -114,7 +114,7 @@ var requestURL = func() kind[string] {
 	return k
 }()
 
-// requestURLRule returns what is wrong with a URL; "" when nothing is.
+// requestURLRule returns the rule that a URL breaks; "" when it breaks none.
 func requestURLRule(s string) string {
 	u, err := url.Parse(s)
 	switch {

@@ -79,7 +79,7 @@ func (c *Console) bearer(values []string) (Caller, *problem) {
 	return Caller{t.Name, t.Role}, nil
 }
 
-// may returns the problem of a caller who has not the role that a request needs.
+// may returns the problem of a caller without the role that a request needs.
 func (c *Console) may(caller Caller, needs Role) *problem {
 	if needs != Operate {
 		return nil

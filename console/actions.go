@@ -37,7 +37,7 @@ type order struct {
 	tick   time.Time     // of a cancel; zero for the tick that runs, or else the one that waits
 }
 
-// actionResult is what became of an order on one job.
+// actionResult is the result of an order on one job.
 type actionResult struct {
 	answer    any  // of the API
 	unchanged bool // it was so before
@@ -148,7 +148,7 @@ func cancellable(job string, open []fleet.Entry) (time.Time, error) {
 // bulkAtOnce bounds how many jobs of one request are changed at a time.
 const bulkAtOnce = 16
 
-// doAll carries out an order on several jobs, and returns what became of it on each, failures first.
+// doAll carries out an order on several jobs, and returns the result for each, failures first.
 func (c *Console) doAll(ctx context.Context, names []string, o order) []done {
 	list := make([]done, len(names))
 	var next sync.Mutex
@@ -187,7 +187,7 @@ type bulkResult struct {
 	Failed  int    `json:"failed"`
 }
 
-// done is what became of an action on one of several jobs.
+// done is the result of an action on one of several jobs.
 type done struct {
 	Job    string `json:"job"`
 	Status string `json:"status"` // done, unchanged (it was so before) or failed

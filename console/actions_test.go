@@ -119,7 +119,7 @@ func TestHistoryComesInPagesWithoutGaps(t *testing.T) {
 		if cursor = p["next"].(string); cursor == "" {
 			break
 		}
-		if pages == 1 { // what comes meanwhile moves nothing
+		if pages == 1 { // jobs that come meanwhile move nothing
 			require.NoError(t, s.store.Settle(t.Context(), open, "succeeded"))
 		}
 	}

@@ -270,7 +270,7 @@ func parseCursor(s string) (c cursor, err error) {
 	return c, nil
 }
 
-// explanation is what became of a tick; without one, of the tick that fleet.Why chooses.
+// explanation explains a tick; without one, of the tick that fleet.Why chooses.
 func (q *request) explanation() (any, error) {
 	v, err := q.values()
 	if err != nil {

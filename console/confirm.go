@@ -282,7 +282,7 @@ func parseRelease(v url.Values) (o releaseOrder, p *problem) {
 	return o, nil
 }
 
-// confirmRelease shows what it does to take a lock away.
+// confirmRelease shows the consequences of releasing a lock by force.
 func (q *request) confirmRelease() (any, error) {
 	v, err := q.parameters(slices.Concat(releaseFields, pageParameters)...)
 	if err != nil {

@@ -56,7 +56,7 @@ type Option func(*options)
 // the jobs are those that the store and live replicas know, with less about each.
 func WithJobs(jobs func() []*jobs.Job) Option { return func(o *options) { o.jobs = jobs } }
 
-// WithTokens lets in those who have one of the tokens: programs as bearers, people by a login form. It does not encrypt
+// WithTokens lets in callers with one of the tokens: programs as bearers, people by a login form. It does not encrypt
 // anything: serve it over TLS, or to this machine only. The list is empty or valid as a whole; nothing is let in without
 // tokens but what the package comment says.
 func WithTokens(tokens ...Token) Option { return func(o *options) { o.tokens = tokens } }

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// The bounds of the events that are kept for those who resume a stream.
+	// The bounds of the events that are kept for clients that resume a stream.
 	maxEvents     = 1024
 	maxEventBytes = 8 << 20
 )

@@ -140,7 +140,7 @@ func (q *request) why() (any, error) {
 	return view.Why(s.Snapshot, e, query, s.now()), nil
 }
 
-// explain asks what became of a tick of the job in the path.
+// explain asks package fleet about a tick of the job in the path.
 func (q *request) explain(tick string) (s *reading, query view.TickQuery, e fleet.Explanation, err error) {
 	query, s, err = asked(q, func(v urlValues) (view.TickQuery, error) {
 		v.Del("tick") // the one that was given

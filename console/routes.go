@@ -150,7 +150,7 @@ func (q *request) isPage(path string) bool {
 	return r != nil && slices.ContainsFunc(r.Status.Jobs, func(j fleet.JobStatus) bool { return j.Name == name })
 }
 
-// answer makes a route of what it shows.
+// answer makes a route of a function that returns its page.
 func answer(of func(*request) (any, error)) func(*request) *problem {
 	return func(q *request) *problem {
 		shown, err := of(q)

@@ -46,7 +46,7 @@ func (b *background) do(f func(context.Context)) bool {
 	return true
 }
 
-// close ends the context of what runs, and waits for it.
+// close ends the context of reads that are under way, and waits for them.
 func (b *background) close() {
 	b.mu.Lock()
 	b.closed = true
@@ -62,7 +62,7 @@ type shared[T any] struct {
 	in   *background
 
 	mu      sync.Mutex
-	version int           // rises when what was read before must not be used any more
+	version int           // rises when earlier readings must not be used any more
 	pending chan struct{} // is closed when the read that is under way ends; nil while none is
 	last    result[T]
 }

@@ -33,7 +33,7 @@ func (r *reading) now() time.Time { return r.Status.Now.Add(time.Since(r.at)) }
 // job returns this program's definition of a job; nil when it has none.
 func (r *reading) job(name string) *jobs.Job { return r.Given[name] }
 
-// readSnapshot reads the fleet, and notes what has changed since the last time. While the store does not answer it returns
+// readSnapshot reads the fleet, and notes the changes since the last time. While the store does not answer it returns
 // the last snapshot with the reason.
 func (c *Console) readSnapshot(ctx context.Context) (*reading, error) {
 	given := c.options.jobs()

@@ -68,7 +68,7 @@ func (c *Console) poll(ctx context.Context) {
 type streamQuery struct {
 	after string // the id to resume from; empty: from now
 	job   string // only of this job; empty: all
-	brief bool   // for pages, which ask for what they show: an event says only that there was one
+	brief bool   // for pages, which read the changes themselves: an event says only that there was one
 }
 
 func parseStream(r *http.Request) (streamQuery, *problem) {
@@ -127,7 +127,7 @@ func (c *Console) follow(r *http.Request, s *eventStream) {
 	defer ticker.Stop()
 	for err == nil {
 		events, more, known := s.log.after(seq)
-		if !known { // the stream was too slow for what is kept
+		if !known { // the stream was too slow: the event is not kept any more
 			seq, err = s.reset()
 			continue
 		}

@@ -74,9 +74,9 @@ func compressed(body []byte) []byte {
 	return b.Bytes()
 }
 
-// context is what a page needs besides what it shows.
+// context has the facts that a page needs besides its view.
 func (q *request) context() page.Context {
-	v, _ := url.ParseQuery(q.r.URL.RawQuery) // what is wrong with it was said before, or nothing of it is shown
+	v, _ := url.ParseQuery(q.r.URL.RawQuery) // its faults were returned before, or it is not shown
 	c := page.Context{
 		Prefix: q.prefix, Path: q.r.URL.Path, Query: v, Lang: page.Language(q.r.Header.Get("Accept-Language"), v.Get("lang")), Zone: v.Get("zone"),
 		Namespace: q.c.fleet.Namespace(), Login: q.c.tokens != nil, Operate: q.c.may(q.caller, Operate) == nil,

@@ -8,11 +8,11 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// AuditLog is a page of the audit log: what people did to the fleet, newest first. Facts have no other kinds than triggered,
+// AuditLog is a page of the audit log: acts of people, newest first. Facts have no other kinds than triggered,
 // paused, resumed, cancelled, repaired, forgotten and released.
 type AuditLog struct {
 	Facts  []Fact
-	Next   string // the cursor of what is older; empty when nothing is
+	Next   string // the cursor of older facts; empty when there are none
 	Used   int    // bytes that the whole log takes in the store
 	Budget int    // bytes that it may take: then the oldest acts are removed
 }

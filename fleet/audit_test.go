@@ -118,7 +118,7 @@ func TestActsThatAreRefusedAreNotAudited(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// deafening loses the first answers to what is appended to its audit log, and to the release of locks.
+// deafening loses the first answers to appends to its audit log, and to releases of locks.
 type deafening struct {
 	*memlease.Store
 	lost int

@@ -35,7 +35,7 @@ type Fact struct {
 	Tick time.Time // zero where there is none; of a takeover of a leader task, too
 	By   string    // who did it, or the replica that noticed it
 
-	// Of acts: why By did it, and what it was asked for by, as in [Act].
+	// Of acts: the reason that By gave, and the way it was asked for, as in [Act].
 	Reason, Via string
 
 	Job      string    // of forgotten, which is in the journal of the fleet, and of all in the audit log
@@ -44,7 +44,7 @@ type Fact struct {
 	Pauser   string    // of resumed: who had paused the job
 	From, To time.Time // by fleet time, in milliseconds
 
-	// Of takeover: the former holder, with what it was granted. Released says that it gave the tick up; otherwise its
+	// Of takeover: the former holder, with its grant. Released says that it gave the tick up; otherwise its
 	// lease ran out at To. Of absent, Replica is the one whose heartbeat was the last.
 	Replica  string
 	Token    int64

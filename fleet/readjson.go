@@ -9,7 +9,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// What is written as JSON can be read again, by a program that asks another one for it. Times are then in whole milliseconds,
+// JSON that this package has written can be read again, by a program that asks another one for it. Times are then in whole milliseconds,
 // and what JSON does not have is left at its zero value.
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -132,7 +132,7 @@ func (r *Replica) UnmarshalJSON(text []byte) error {
 		ID: v.ID, Groups: v.Groups, Started: time.Time(v.Started), Version: v.Version, ClockOffset: millis(v.ClockOffset), TTL: millis(v.TTL), Running: v.Running,
 		MaxRuns: v.MaxRuns, Used: v.Used, Waiting: v.Waiting, Stopping: v.Stopping, LastHeartbeat: time.Time(v.LastHeartbeat), Gone: v.Gone, JobCount: v.JobCount,
 	}
-	const most = 1000 // an id is shared by a few processes; what was sent may be anything
+	const most = 1000 // an id is shared by a few processes; the text may hold anything
 	for i := range min(v.Processes-1, most) {
 		if r.Others == nil {
 			r.Others = map[string]int64{}

@@ -21,7 +21,7 @@ type Run struct {
 	// End says how it ended: as the tick's outcome of the last one; [RunRetried], [RunReleased] or [RunExpired] of those
 	// before; [Running] or [Free] while the tick is open.
 	End   string
-	Error string // what it failed with: the beginning of the first line
+	Error string // why it failed: the beginning of the first line
 
 	// Renewals is how often the lease was renewed under which it ran, and Margin the least time that was left to the lease's
 	// deadline when a renewal was answered. Of the last run of a lease that was settled; else 0.

@@ -18,7 +18,7 @@ type Explanation struct {
 	Job  string
 	Tick time.Time // in the job's time zone; zero when the job has none
 	ID   string    // as jobs.Run.TickID
-	// Verdict is the word for what became of the tick: an outcome, a [State], or one of these:
+	// Verdict is the word for the fate of the tick: an outcome, a [State], or one of these:
 	//
 	//	not_scheduled the schedule has no such tick, and nobody triggered it
 	//	future        its time has not come

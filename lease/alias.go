@@ -8,7 +8,7 @@ type Store = protocol.Store
 
 // Claim asks for a lease. Its fields:
 //
-//	Name            what is owned: letters, digits, and . _ - after the first; at most 128
+//	Name            of the lease: letters, digits, and . _ - after the first; at most 128
 //	Tick            the ordered number of the work, such as its time in Unix ms; 0 is a plain lock, without a memory
 //	Holder          who asks; the same pattern as Name
 //	Request         tells repeated claims of one holder apart; Acquire makes one up

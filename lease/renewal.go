@@ -258,7 +258,7 @@ func (k *Renewer) ask(ctx context.Context, due []*Lease) []error {
 }
 
 // extendLocked takes in a renewal that was sent then and answered at t. An answer after the deadline is too late: the
-// lease has ended, even if the timer that says so has not fired yet. What was left until then is returned.
+// lease has ended, even if the timer that says so has not fired yet. It returns the time that remained until then.
 func (k *Renewer) extendLocked(l *Lease, sent, t instant) (left time.Duration, extended bool) {
 	left = t.until(l.end())
 	if extended = left > 0; extended {

@@ -43,7 +43,7 @@ type contender struct {
 	running   map[int64]*lease.Lease // by this replica; nil before the first
 	retried   map[int64]retries      // by token, of what this replica runs; nil before the first
 	short     int64                  // when the oldest tick was due that found no room since the contender rested; 0 when none did
-	room      int32                  // what it holds for claims whose answer is not known
+	room      int32                  // held for claims whose answer is not known
 	failures  int32                  // requests that failed in a row
 
 	from    int64    // backups count from this time when it is later than the tick's
@@ -86,7 +86,7 @@ func (c *contender) policiesLocked() *policies {
 	return &policies{spec: c.spec, tickAfter: c.tickAfter, due: c.due, edited: c.edited, had: c.had}
 }
 
-// handlerLocked makes what runs a tick: see chain.NewThen.
+// handlerLocked makes the function that runs a tick: see chain.NewThen.
 func (c *contender) handlerLocked() func(ctx context.Context, run jobs.Run, then func(error)) {
 	return chain.NewThen(c.job, chain.Hooks{Wrappers: c.s.wrappers, OnRetry: c.onRetry, BeforeAttempt: c.recordAttempt, Stopping: c.s.stopped})
 }

@@ -110,7 +110,7 @@ type Renewed struct{ lease.Renewal }
 type StoreChanged struct {
 	Up   bool
 	Away time.Duration // of a store that answers: for how long it did not
-	Err  error         // of one that does not: what it failed with
+	Err  error         // of one that does not: its failure
 	Hint string        // what to change then; "" when the store does not know
 }
 

@@ -129,14 +129,14 @@ func (c *contender) confirmedLocked(watermark int64) {
 }
 
 // learn takes in what another replica has reported. Most are about ticks that others claim first, and come before this replica
-// would look at them: it looks then as before, and finds what was reported.
+// would look at them: it looks then as before, and finds the report.
 func (c *contender) learn(r report, from string, now int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone || !c.synced || r.tick > now+aheadBy {
 		return
 	}
-	soon := int64(0)                       // when to look at what was reported
+	soon := int64(0)                       // when to look at the report
 	until := min(r.until, now+ms(c.s.ttl)) // whatever it says: the record is read in time for a takeover
 	switch r.kind {
 	case progressGranted:

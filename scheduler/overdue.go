@@ -2,7 +2,7 @@ package scheduler
 
 import "time"
 
-// awaited holds the values that say whether a job is overdue: what is known of its first tick that is not decided, and of
+// awaited holds the values that say whether a job is overdue: its first tick that is not decided, and
 // those that are open. All times are Unix ms of fleet time; 0 is none.
 type awaited struct {
 	now   int64

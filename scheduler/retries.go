@@ -51,7 +51,7 @@ func (c *contender) recordAttempt(ctx context.Context, run jobs.Run) {
 	}
 }
 
-// takeRetries returns what was retried under a lease that has ended.
+// takeRetries returns the attempts that were retried under a lease that has ended.
 func (c *contender) takeRetries(token int64) retries {
 	c.mu.Lock()
 	defer c.unlock()

@@ -27,7 +27,7 @@
 // the write. A gate refuses stale tokens, if the job gives it one.
 //
 // What it cannot do: goroutines of a frozen or killed replica go on between their writes, since
-// they share the process. What they do besides calling the gate is not held back.
+// they share the process. Nothing but their calls of the gate is held back.
 //
 // The replicas' own clocks have no fault of their own, since a scheduler never asks them for the
 // time of day: what a wrong clock can do to a fleet is done by the store's.

@@ -284,7 +284,7 @@ func (f *Fleet) notOnce(job string, from, to time.Time) (faults []string) {
 	return faults
 }
 
-// succeeded counts the runs that succeeded by tick: those that a replica knows of, and those whose
+// succeeded counts the runs that succeeded by tick: as replicas report them, and those whose
 // replica never learned that the store has settled them.
 func (f *Fleet) succeeded(job string) (map[time.Time]int, error) {
 	runs := map[time.Time]int{}
@@ -313,7 +313,7 @@ func (f *Fleet) succeeded(job string) (map[time.Time]int, error) {
 	return runs, err
 }
 
-// story is what became of a tick, for the message of a failed test.
+// story lists the runs of a tick, for the message of a failed test.
 func (f *Fleet) story(job string, tick time.Time) (text string) {
 	for _, e := range f.Runs(job) {
 		if !e.Tick.Equal(tick) {

@@ -14,11 +14,11 @@ import (
 // LossLimit is how long a handler may go on after its context has ended before [LoseLease] fails.
 const LossLimit = time.Second
 
-// Loss is what became of a handler whose lease was lost.
+// Loss describes how a handler whose lease was lost ended.
 type Loss struct {
 	Run   jobs.Run
 	Cause error         // why its context ended: a *lease.LostError
-	Err   error         // what it returned
+	Err   error         // the handler's
 	After time.Duration // from the end of its context until it returned
 }
 

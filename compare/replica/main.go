@@ -36,7 +36,7 @@ const (
 	ttl    = 3 * time.Second
 )
 
-// systems are what is compared, each as its own documents recommend.
+// systems are the libraries to compare, each used as its own documents recommend.
 var systems = map[string]func(ctx context.Context, r *replica) error{
 	"robfig":            robfig,
 	"robfig+redislock":  robfigRedislock,
@@ -72,7 +72,7 @@ func main() {
 
 func client(addr string) redis.UniversalClient { return redis.NewClient(&redis.Options{Addr: addr}) }
 
-// tick is what a library without ticks takes this one for: the nearest one by its own clock.
+// tick is the present tick for a library that has none: the nearest one by the replica's clock.
 func tick() time.Time { return time.Now().Round(period) }
 
 // job works, and then writes that the tick was done.

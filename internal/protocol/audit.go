@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// AuditLog is a [Store] that keeps what people did to its namespace: one list for all names, which outlives the records and
+// AuditLog is a [Store] that keeps the acts of people on its namespace: one list for all names, which outlives the records and
 // journals that it is about. No decision depends on it.
 //
 // The list has a budget in bytes. When it is used up, the oldest entries are removed.
@@ -35,7 +35,7 @@ const (
 // AuditPage is a part of an audit log.
 type AuditPage struct {
 	Entries []JournalEntry // newest first
-	Next    string         // the cursor of what is older; "" when nothing is
+	Next    string         // the cursor of older entries; "" when there are none
 	Used    int            // bytes that the whole list takes: its texts, and for each entry its request and EntryOverhead
 	Budget  int            // bytes that it may take
 }

@@ -28,7 +28,7 @@ func HistoryLimit(s jobs.Spec) int {
 
 // HistoryBytes is about how many bytes of the store outcomes take.
 func HistoryBytes(list []protocol.Settled) (bytes int) {
-	const numbers = 96 // the id, and what has a length that varies little
+	const numbers = 96 // the id, and fields whose length varies little
 	for _, s := range list {
 		bytes += numbers + 2*len(s.Outcome) + len(s.Holder) + len(s.Note)
 	}

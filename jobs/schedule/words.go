@@ -31,7 +31,7 @@ func (s *Schedule) Words(translate func(phrase string) string) string {
 	return cmp.Or(text, s.spec)
 }
 
-// wording builds sentences of phrases. A method that returns "" has no words for what it is given.
+// wording builds sentences of phrases. A method that returns "" has no words for its argument.
 type wording struct {
 	translate func(string) string
 }

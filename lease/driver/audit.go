@@ -156,7 +156,7 @@ func readHead(v Value) (h auditHead, err error) {
 	return h, nil
 }
 
-// writeHead drops what is past the budget, and writes the head if nobody has changed it since it was read. The parts go
+// writeHead drops entries past the budget, and writes the head if nobody has changed it since it was read. The parts go
 // first: they would be left over if this process ended in between.
 func (s *Session) writeHead(ctx context.Context, h auditHead) (done bool, err error) {
 	if err := s.dropAudit(ctx, h.trim()); err != nil {

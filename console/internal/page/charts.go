@@ -85,7 +85,7 @@ func (p part) Load() template.HTML {
 	}
 	var d drawing
 	p.gridLines(&d, s, height-chartBottom)
-	// The areas are paths in a box of their own, which is stretched; what has a size of its own is not within it.
+	// The areas are paths in a box of their own, which is stretched; symbols and texts, which have sizes of their own, are not within it.
 	d.add(`<svg x="0" y="%d" width="100%%" height="%d" viewBox="0 0 %d %d" preserveAspectRatio="none"><path class="high" d="%s"/><path class="load" d="%s"/></svg>`,
 		chartTop, space, max(1, len(shown.Points)), highest,
 		area(shown.Points, highest, func(l view.LoadPoint) int { return max(l.High, l.Runs) }), area(shown.Points, highest, func(l view.LoadPoint) int { return l.Runs }))

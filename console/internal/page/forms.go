@@ -46,7 +46,7 @@ type ConfirmPage struct {
 // Field is a field of a form that nobody sees.
 type Field struct{ Name, Value string }
 
-// DonePage says what became of an action.
+// DonePage shows the result of an action.
 type DonePage struct {
 	Action Action
 	Done   []string // jobs, or the lock

@@ -72,7 +72,7 @@ func Render(w io.Writer, c Context, shown any) error {
 	return t.ExecuteTemplate(w, "frame", part{f, shown})
 }
 
-// part is given to a template: the frame, as $, and what it shows, as $.V.
+// part is given to a template: the frame, as $, and the page's view, as $.V.
 type part struct {
 	*frame
 	V any

@@ -32,7 +32,7 @@ func (f *frame) Urgent(j view.JobRow) bool {
 	return !j.Overdue.IsZero() || j.Unserved || j.Ahead > 0 || len(j.Definitions) > 0 || j.Paused != nil || j.PausedHere
 }
 
-// Became is the word for what became of a tick: its outcome, or its state while it has none.
+// Became is the word for the fate of a tick: its outcome, or its state while it has none.
 func (f *frame) Became(e fleet.Entry) string {
 	if e.Outcome != "" {
 		return string(e.Outcome)
@@ -43,7 +43,7 @@ func (f *frame) Became(e fleet.Entry) string {
 // BecameWord is the same in the language of the page.
 func (f *frame) BecameWord(e fleet.Entry) string { return f.Verdict(f.Became(e)) }
 
-// Verdict is the catalogue's word for what became of a tick.
+// Verdict is the catalogue's word for the fate of a tick.
 func (f *frame) Verdict(word any) string {
 	for _, kind := range []string{"outcome", "entry", "verdict"} {
 		if _, ok := texts[kind+"."+fmt.Sprint(word)]; ok {

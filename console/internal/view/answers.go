@@ -22,7 +22,7 @@ const (
 	AnswerSettled  Answer = "settled"   // settled without a run: the outcome of the tick
 
 	AnswerMayClaim Answer = "may_claim"  // it serves the job, and has room
-	AnswerNoRoom   Answer = "no_room"    // what it runs fills its max_runs
+	AnswerNoRoom   Answer = "no_room"    // its runs fill its max_runs
 	AnswerTooHeavy Answer = "too_heavy"  // the job weighs more than its max_runs
 	AnswerStopping Answer = "stopping"   // it claims nothing more
 	AnswerClock    Answer = "clock"      // it does not trust the store's clock

@@ -12,7 +12,7 @@ type AuditQuery struct {
 	Zone   string   `json:"zone"`
 }
 
-// AuditPage shows what people did.
+// AuditPage shows the acts of people.
 type AuditPage struct {
 	Head
 	Query   AuditQuery `json:"query"`

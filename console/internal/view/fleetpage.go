@@ -35,7 +35,7 @@ type ReplicaRow struct {
 	Started     Time     `json:"started"`
 	Up          Millis   `json:"up_ms"`
 	ClockOffset Millis   `json:"clock_offset_ms"` // of fleet time from its machine's clock: above 0 where that one is slow
-	Clock       string   `json:"clock"`           // what it thinks of the store's clock: trusted, stepped, doubted, or "" when it does not say
+	Clock       string   `json:"clock"`           // its opinion of the store's clock: trusted, stepped, doubted, or "" when it does not say
 	TTL         Millis   `json:"ttl_ms"`
 	Running     int      `json:"running"`
 	MaxRuns     int      `json:"max_runs"` // 0 for no limit

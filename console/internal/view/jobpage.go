@@ -31,7 +31,7 @@ type JobPage struct {
 	Kept         int           `json:"kept"`    // outcomes that the store keeps and the query chooses
 	NextPage     string        `json:"next_page"`
 	PreviousPage string        `json:"previous_page"`
-	Events       []Event       `json:"events"` // what people did to the job and replicas noticed, newest first
+	Events       []Event       `json:"events"` // acts of people and observations of replicas, newest first
 }
 
 // Field is a part of a job's definition, under its name in a configuration file.

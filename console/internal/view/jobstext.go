@@ -31,7 +31,7 @@ func (p JobsPage) WriteText(w io.Writer) error {
 	return t.err
 }
 
-// doing says what runs where since when.
+// doing names the replicas that run the job, and since when.
 func (j JobRow) doing(t *textWriter) string {
 	var parts []string
 	for _, e := range j.Open {

@@ -30,7 +30,7 @@ type parameters struct {
 }
 
 // parse reads the values by means of read. Any parameter that read does not ask for is a fault, but lang, which
-// chooses the language of the page and nothing of what it shows.
+// chooses the language of the page and no other part of it.
 func parse(values url.Values, read func(p *parameters)) error {
 	p := &parameters{values: values, known: map[string]bool{"lang": true}}
 	read(p)

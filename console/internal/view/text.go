@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// textWriter writes a page as text. It keeps the first error, and what it writes has no control characters but line ends.
+// textWriter writes a page as text. It keeps the first error, and its text has no control characters but line ends.
 type textWriter struct {
 	w    io.Writer
 	zone string // that was asked for; "" for each job's

@@ -16,7 +16,7 @@ type TickQuery struct {
 	Zone string `json:"zone"`
 }
 
-// TickPage shows what became of a tick, by its attempts.
+// TickPage shows a tick by its attempts.
 type TickPage struct {
 	Head
 	Query    TickQuery    `json:"query"`
@@ -25,7 +25,7 @@ type TickPage struct {
 	ID       string       `json:"id"`
 	Timezone string       `json:"timezone"`
 	Verdict  string       `json:"verdict"`
-	Text     string       `json:"text"`  // what became of it, in words
+	Text     string       `json:"text"`  // its fate, in words
 	Entry    *fleet.Entry `json:"entry"` // null when the store has nothing of it
 	Lateness Millis       `json:"late_ms"`
 	Attempts []Attempt    `json:"attempts"` // first to last
@@ -52,7 +52,7 @@ type Attempt struct {
 	Error    string `json:"error"`     // its first line
 }
 
-// WhyPage explains what became of a tick: who asked, what each was answered, which policy decided, and what would
+// WhyPage explains the fate of a tick: who asked, what each was answered, which policy decided, and what would
 // have made it run.
 type WhyPage struct {
 	TickPage

@@ -73,7 +73,7 @@ const (
 type Item struct {
 	Kind     ItemKind `json:"kind"`
 	From     Time     `json:"from"` // where it is drawn from
-	To       Time     `json:"to"`   // and to; equal to From for what has no length
+	To       Time     `json:"to"`   // and to; equal to From for events without a length
 	Tick     Time     `json:"tick"` // to open why with; of several, the first of the worst
 	Outcome  string   `json:"outcome"`
 	Reason   string   `json:"reason"`

@@ -1,6 +1,6 @@
 // Package checkin reports the runs of a job to monitors of cron jobs: to Healthchecks and to Sentry.
 //
-//	when                                          what is reported
+//	when                                          the report
 //	an attempt begins                             started
 //	the handler returned nil                      succeeded, before the tick is settled
 //	its last attempt failed, or it was cancelled  failed, before the tick is settled
@@ -93,7 +93,7 @@ type reporter struct {
 	client   *http.Client
 }
 
-// ended says what is to be reported of an attempt that has returned.
+// ended returns the state to report for an attempt that has returned.
 func (r *reporter) ended(ctx context.Context, run jobs.Run, err error) state {
 	cause := context.Cause(ctx)
 	_, timeout := errors.AsType[*jobs.TimeoutError](cause)

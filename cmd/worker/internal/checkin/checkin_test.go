@@ -19,7 +19,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// monitor is a receiver that notes what it is sent.
+// monitor is a receiver that records its requests.
 type monitor struct {
 	mu   sync.Mutex
 	seen []string

@@ -1,5 +1,5 @@
 // A tab that nobody sees gives its stream of events back: over plain HTTP a browser has six connections to a host, and the
-// seventh tab would wait for one. When it is seen again it connects, and the page fetches what has changed.
+// seventh tab would wait for one. When it is seen again it connects, and the page fetches the changes.
 htmx.createEventSource = (url) => {
 	const listeners = [];
 	let stream = null, ended = false;

@@ -1,0 +1,104 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+// keepLock is for how long a lock that nobody touches is kept at least. No place in its queue lasts longer.
+const keepLock = 24 * time.Hour
+
+// Encode implements [State].
+func (l *Lock) Encode(stamp int64) []byte {
+	w := &writer{b: make([]byte, 0, 256), stamp: stamp}
+	w.b = append(w.b, lockFormat)
+	w.number(l.Born)
+	w.token(l.Token)
+	w.count(len(l.Holds))
+	for _, h := range l.Holds {
+		w.text(h.Holder)
+		w.text(h.Request)
+		w.token(h.Token)
+		w.number(int64(h.TTL))
+		w.count(h.Permits)
+		w.count(h.Limit)
+		w.flags(h.Notify)
+		w.time(h.Since)
+	}
+	w.number(l.Arrived)
+	w.count(len(l.Queue))
+	for _, p := range l.Queue {
+		t := l.Waiters[p.ID]
+		w.number(p.Rank)
+		w.number(p.Arrival)
+		w.text(t.Holder)
+		w.text(t.Request)
+		w.count(t.Permits)
+		w.count(t.Limit)
+		w.count(int(t.Order))
+		w.time(t.Since)
+		w.time(t.Ends)
+	}
+	w.count(len(l.Gone))
+	for _, g := range l.Gone {
+		w.token(g.Token)
+		w.flags(g.Released)
+	}
+	return w.b
+}
+
+// Decode implements [State].
+func (l *Lock) Decode(name string, data []byte, stamp int64, ends func(token int64) time.Time) error {
+	*l = Lock{}
+	if data == nil {
+		return nil
+	}
+	d := &reader{b: data, stamp: stamp}
+	d.begin(lockFormat)
+	l.Born, l.Token = d.number(), d.token()
+	l.Holds = list(d, func(h *Hold) {
+		h.Name = name
+		h.Holder, h.Request, h.Token = d.text(), d.text(), d.token()
+		h.TTL, h.Permits, h.Limit = time.Duration(d.number()), d.plain(), d.plain()
+		d.flags(&h.Notify)
+		h.Since, h.Ends = d.time(), ends(h.Token)
+	})
+	l.Arrived = d.number()
+	waiters := list(d, func(t *Waiter) {
+		t.Rank, t.Arrival, t.Holder, t.Request = d.number(), d.number(), d.text(), d.text()
+		t.Permits, t.Limit, t.Order = d.plain(), d.plain(), protocol.Order(d.plain())
+		t.Since, t.Ends = d.time(), d.time()
+		t.ID = id(t.Holder, t.Request)
+	})
+	if len(waiters) > 0 {
+		l.Waiters = make(map[string]Waiter, len(waiters))
+	}
+	for _, t := range waiters {
+		l.Waiters[t.ID], l.Queue = t, append(l.Queue, t.Place)
+	}
+	l.Gone = list(d, func(g *Gone) {
+		g.Token = d.token()
+		d.flags(&g.Released)
+	})
+	return d.end()
+}
+
+// Leases implements [State].
+func (l *Lock) Leases() []Lease {
+	leases := make([]Lease, 0, len(l.Holds))
+	for _, h := range l.Holds {
+		leases = append(leases, Lease{Token: h.Token, Holder: id(h.Holder, h.Request), Ends: h.Ends})
+	}
+	return slices.Clip(leases)
+}
+
+// Keep implements [State].
+func (l *Lock) Keep() time.Duration {
+	keep := keepLock
+	for _, h := range l.Holds {
+		keep = max(keep, h.TTL+keepLock)
+	}
+	return keep
+}
