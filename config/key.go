@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/solotick/solotick/internal/durations"
 )
 
 // A key is one key of a mapping that fills an S. The tables of keys (settings, redisKeys, jobKeys
@@ -211,7 +213,7 @@ func shown(to any) string {
 	case v.IsZero() && (v.Kind() == reflect.Slice || v.Kind() == reflect.Map || v.Kind() == reflect.String || v.Kind() == reflect.Struct):
 		return "none"
 	case v.Type() == reflect.TypeFor[time.Duration]():
-		return short(time.Duration(v.Int()))
+		return durations.Short(time.Duration(v.Int()))
 	default:
 		return strings.ToLower(fmt.Sprint(v.Interface()))
 	}

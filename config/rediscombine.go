@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/solotick/solotick/internal/durations"
 )
 
 // section is a mapping of the file that has been read, for checks of what goes together.
@@ -141,8 +143,8 @@ func (r *reader) checkFailover(c *Config) {
 	if r.bad["redis.failover_grace"] {
 		grace = 0
 	}
-	refuse(replicas && c.Lease.TTL < minWaitingTTL, "redis.wait_replicas", "needs a lease.ttl of at least %s: Redis replicas need time to answer", short(minWaitingTTL))
-	refuse(grace > 0 && grace < c.Lease.TTL, "redis.failover_grace", "must be 0s or at least lease.ttl, %s: a lease that a failover forgets lasts as long", short(c.Lease.TTL))
+	refuse(replicas && c.Lease.TTL < minWaitingTTL, "redis.wait_replicas", "needs a lease.ttl of at least %s: Redis replicas need time to answer", durations.Short(minWaitingTTL))
+	refuse(grace > 0 && grace < c.Lease.TTL, "redis.failover_grace", "must be 0s or at least lease.ttl, %s: a lease that a failover forgets lasts as long", durations.Short(c.Lease.TTL))
 	refuse(replicas && len(c.Redis.Quorum) > 0, "redis.wait_replicas", "must be 0 with quorum: a majority of its servers has each write")
 	refuse(grace > 0 && len(c.Redis.Quorum) > 0, "redis.failover_grace", "must be 0s with quorum: its servers do not fail over")
 	refuse(grace > 0 && c.Redis.Cluster, "redis.failover_grace", "must be 0s with cluster: its servers fail over one by one; use wait_replicas")

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/solotick/solotick/internal/durations"
 	"github.com/solotick/solotick/internal/naming"
 )
 
@@ -151,9 +152,9 @@ func parseDuration(t text) (time.Duration, string) {
 
 // durationWithin takes a duration from least to most; a most of 0 is no limit.
 func durationWithin(least, most time.Duration) kind[time.Duration] {
-	values := fmt.Sprintf("%s to %s", short(least), short(most))
+	values := fmt.Sprintf("%s to %s", durations.Short(least), durations.Short(most))
 	if most == 0 {
-		values = short(least) + " or more"
+		values = durations.Short(least) + " or more"
 	}
 	if least == 1 && most == 0 {
 		values = "above 0s"
@@ -163,24 +164,12 @@ func durationWithin(least, most time.Duration) kind[time.Duration] {
 		switch {
 		case rule != "":
 		case d < least:
-			rule = "must be at least " + short(least)
+			rule = "must be at least " + durations.Short(least)
 		case most > 0 && d > most:
-			rule = "must be at most " + short(most)
+			rule = "must be at most " + durations.Short(most)
 		}
 		return d, rule
 	})
-}
-
-// short is d.String without trailing zero units: 24h, not 24h0m0s.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)

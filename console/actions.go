@@ -14,7 +14,6 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/jobs"
 )
 
 // action is something that people do to jobs or locks.
@@ -89,16 +88,7 @@ func (c *Console) expire() {
 
 // refused is the problem of a trigger that a limit stands against.
 func refused(job string, t fleet.Triggered) *problem {
-	reason := "a limit was reached"
-	switch t.Limit {
-	case protocol.LimitWaiting:
-		reason = "too many triggered ticks wait to run"
-	case protocol.LimitRate:
-		reason = fmt.Sprintf("its rate is %s with a burst of %d", jobs.Rate{Count: 1, Per: t.Policy.Every}, t.Policy.Burst)
-	case protocol.LimitKeys:
-		reason = fmt.Sprintf("the fleet already remembers %d keys of triggers", protocol.MaxKeys)
-	}
-	p := newProblem(http.StatusTooManyRequests, fmt.Sprintf("%s: refused: %s; the next trigger is possible in %s", job, reason, t.Wait.Round(time.Millisecond)))
+	p := newProblem(http.StatusTooManyRequests, fmt.Sprintf("%s: refused: %s; the next trigger is possible in %s", job, t.Refusal(), t.Wait.Round(time.Millisecond)))
 	p.RetryMS = max(t.Wait.Milliseconds(), 1)
 	return p
 }

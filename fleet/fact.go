@@ -92,23 +92,23 @@ func (f Fact) Request() string {
 	id := []any{f.Kind}
 	switch f.Kind {
 	case wire.FactTriggered:
-		id = append(id, unixMilli(f.Tick), f.By, f.Key)
+		id = append(id, wire.UnixMilli(f.Tick), f.By, f.Key)
 	case wire.FactPaused, wire.FactResumed, wire.FactEdited:
-		id = append(id, unixMilli(f.From))
+		id = append(id, wire.UnixMilli(f.From))
 	case wire.FactRepaired:
-		id = append(id, unixMilli(f.From), unixMilli(f.To))
+		id = append(id, wire.UnixMilli(f.From), wire.UnixMilli(f.To))
 	case wire.FactCancelled:
-		id = append(id, unixMilli(f.Tick), f.By)
+		id = append(id, wire.UnixMilli(f.Tick), f.By)
 	case wire.FactReleased:
 		id = append(id, f.Lock, f.Token)
 	case wire.FactForgotten:
-		id = append(id, f.Job, f.Token, unixMilli(f.To))
+		id = append(id, f.Job, f.Token, wire.UnixMilli(f.To))
 	case wire.FactTakeover:
-		id = append(id, unixMilli(f.Tick), f.Token)
+		id = append(id, wire.UnixMilli(f.Tick), f.Token)
 	case wire.FactAway, wire.FactHeld:
-		id = append(id, f.By, unixMilli(f.From))
+		id = append(id, f.By, wire.UnixMilli(f.From))
 	case wire.FactAbsent:
-		id = append(id, unixMilli(f.From), strings.Join(f.Groups, ","))
+		id = append(id, wire.UnixMilli(f.From), strings.Join(f.Groups, ","))
 	}
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, id...)
@@ -118,7 +118,7 @@ func (f Fact) Request() string {
 // Encode writes f for the journal, without At. Long texts are cut.
 func (f Fact) Encode() []byte {
 	w := factJSON{
-		Kind: f.Kind, Tick: unixMilli(f.Tick), Job: f.Job, By: f.By, Via: f.Via, Lock: f.Lock, Key: f.Key, Pauser: f.Pauser, From: unixMilli(f.From), To: unixMilli(f.To),
+		Kind: f.Kind, Tick: wire.UnixMilli(f.Tick), Job: f.Job, By: f.By, Via: f.Via, Lock: f.Lock, Key: f.Key, Pauser: f.Pauser, From: wire.UnixMilli(f.From), To: wire.UnixMilli(f.To),
 		Replica: f.Replica, Token: f.Token, Attempt: f.Attempt, Released: f.Released, Groups: f.Groups,
 		Schedule: f.Schedule, Before: f.Before, Living: f.Living, Step: f.Step.Milliseconds(),
 	}
@@ -145,8 +145,8 @@ func decodeFact(n protocol.JournalEntry) (Fact, bool) {
 		r.Reason = r.Why
 	}
 	return Fact{
-		At: n.At, Kind: r.Kind, Tick: fromMilli(r.Tick), Job: r.Job, By: r.By, Reason: r.Reason, Via: r.Via, Lock: r.Lock, Key: r.Key, Why: r.Why, Pauser: r.Pauser,
-		From: fromMilli(r.From), To: fromMilli(r.To), Replica: r.Replica, Token: r.Token, Attempt: r.Attempt, Released: r.Released,
+		At: n.At, Kind: r.Kind, Tick: wire.FromMilli(r.Tick), Job: r.Job, By: r.By, Reason: r.Reason, Via: r.Via, Lock: r.Lock, Key: r.Key, Why: r.Why, Pauser: r.Pauser,
+		From: wire.FromMilli(r.From), To: wire.FromMilli(r.To), Replica: r.Replica, Token: r.Token, Attempt: r.Attempt, Released: r.Released,
 		Groups: r.Groups, Schedule: r.Schedule, Before: r.Before, Living: r.Living,
 		Step: time.Duration(r.Step) * time.Millisecond,
 	}, true

@@ -89,7 +89,7 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 	if len(used.Replicas) > 0 || used.Unsure || used.Open > 0 {
 		return r, Forgotten{}, used
 	}
-	return r, Forgotten{Job: job, Watermark: fromMilli(r.Watermark), Outcomes: len(r.Settled)}, nil
+	return r, Forgotten{Job: job, Watermark: wire.FromMilli(r.Watermark), Outcomes: len(r.Settled)}, nil
 }
 
 // Forget removes what the store keeps of a job that is gone: its record, with the history, a pause and the keys of

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // JobHistory holds one job's ticks, as far as the store keeps them.
@@ -33,7 +35,7 @@ func (f *Fleet) Histories(ctx context.Context, names []string) (map[string]JobHi
 		if h.Facts, err = f.Facts(ctx, names[i]); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
-		h.Entries, h.Watermark, h.Revised = f.history(r, h.Facts, now), fromMilli(r.Watermark), r.Revised
+		h.Entries, h.Watermark, h.Revised = f.history(r, h.Facts, now), wire.FromMilli(r.Watermark), r.Revised
 		if n := len(r.Schedules); n > 0 {
 			h.Schedule = r.Schedules[n-1].Text
 		}

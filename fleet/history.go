@@ -136,7 +136,7 @@ func entries(namespace string, r protocol.Record) []Entry {
 }
 
 func entry(namespace, job string, tick int64) Entry {
-	e := Entry{Job: job, Scheduled: fromMilli(tick), Count: 1, Triggered: byHand(tick)}
+	e := Entry{Job: job, Scheduled: wire.FromMilli(tick), Count: 1, Triggered: byHand(tick)}
 	if tick != 0 {
 		e.ID = jobs.Run{Namespace: namespace, Job: job, Tick: e.Scheduled}.TickID()
 	}

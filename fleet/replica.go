@@ -71,17 +71,3 @@ func serviceOf(replicas []Replica) *heartbeat.Service {
 	}
 	return heartbeat.NewService(list)
 }
-
-func unixMilli(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-func fromMilli(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}

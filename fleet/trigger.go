@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/jobs"
 )
 
 // TriggerOptions are what a trigger needs besides the job. By is required.
@@ -43,6 +44,23 @@ type Triggered struct {
 
 // Accepted reports whether a run serves the trigger.
 func (t Triggered) Accepted() bool { return t.Status != protocol.Limited }
+
+// Refusal says in words which limit stood against the trigger; "" when it was accepted.
+func (t Triggered) Refusal() string {
+	if t.Accepted() {
+		return ""
+	}
+	switch t.Limit {
+	case protocol.LimitWaiting:
+		return "too many triggered ticks wait to run"
+	case protocol.LimitRate:
+		return fmt.Sprintf("its rate is %s with a burst of %d", jobs.Rate{Count: 1, Per: t.Policy.Every}, t.Policy.Burst)
+	case protocol.LimitKeys:
+		return fmt.Sprintf("the fleet already remembers %d keys of triggers", protocol.MaxKeys)
+	default:
+		return "a limit was reached"
+	}
+}
 
 // ErrLeaderTask is returned by [Fleet.Trigger] for a leader task, which runs all the time anyway.
 var ErrLeaderTask = errors.New("fleet: a leader task runs all the time, so it cannot be triggered")

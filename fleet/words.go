@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/solotick/solotick/internal/durations"
 	"github.com/solotick/solotick/internal/wire"
 )
 
@@ -52,15 +53,9 @@ func rough(d time.Duration) string {
 	case d >= 10*time.Second:
 		unit = 100 * time.Millisecond
 	}
-	text := d.Round(unit).String()
+	text := durations.Short(d.Round(unit))
 	if days := d / (24 * time.Hour); days >= 2 {
-		text = strconv.Itoa(int(days)) + "d" + (d % (24 * time.Hour)).Round(time.Minute).String()
-	}
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
+		text = strconv.Itoa(int(days)) + "d" + durations.Short((d % (24 * time.Hour)).Round(time.Minute))
 	}
 	return text
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/solotick/solotick/internal/durations"
 )
 
 // Rate is how often something may happen: Count times in each Per. The zero Rate is no limit.
@@ -47,14 +49,7 @@ func (r Rate) String() string {
 	if r.IsZero() {
 		return ""
 	}
-	per := r.Per.String()
-	if strings.HasSuffix(per, "m0s") {
-		per = strings.TrimSuffix(per, "0s")
-	}
-	if strings.HasSuffix(per, "h0m") {
-		per = strings.TrimSuffix(per, "0m")
-	}
-	return fmt.Sprintf("%d/%s", r.Count, per)
+	return fmt.Sprintf("%d/%s", r.Count, durations.Short(r.Per))
 }
 
 // MarshalText returns String.

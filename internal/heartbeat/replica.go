@@ -100,7 +100,7 @@ const MostJobs = 1000
 // names a Set, or they are more than [MostJobs].
 func (r Replica) Encode() []byte {
 	w := replicaJSON{
-		ID: r.ID, Groups: r.Groups, Started: unixMilli(r.Started), Version: r.Version, Module: r.Module,
+		ID: r.ID, Groups: r.Groups, Started: wire.UnixMilli(r.Started), Version: r.Version, Module: r.Module,
 		ClockOffset: r.ClockOffset.Round(time.Millisecond).Milliseconds(), TTL: r.TTL.Milliseconds(),
 		Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used, Waiting: r.Waiting,
 		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: len(r.Jobs), Set: r.Set,
@@ -134,7 +134,7 @@ func (s JobLists) Decode(text []byte) (Replica, error) {
 		return Replica{}, fmt.Errorf("heartbeat: what a replica says about itself: %w", err)
 	}
 	return Replica{
-		ID: r.ID, Groups: r.Groups, Started: fromMilli(r.Started), Version: r.Version, Module: r.Module,
+		ID: r.ID, Groups: r.Groups, Started: wire.FromMilli(r.Started), Version: r.Version, Module: r.Module,
 		ClockOffset: time.Duration(r.ClockOffset) * time.Millisecond, TTL: time.Duration(r.TTL) * time.Millisecond,
 		Running: r.Running, MaxRuns: r.MaxRuns, Used: r.Used, Waiting: r.Waiting,
 		Stopping: r.Stopping, Instance: r.Instance, Others: r.Others, Jobs: r.Jobs, JobCount: r.JobCount, Set: r.Set,
@@ -166,18 +166,4 @@ func (r Replica) Silent(now time.Time) bool {
 // was ahead when it was announced: one that lives announces itself again as soon as the clock is back.
 func (r Replica) Outlived(remaining time.Duration) bool {
 	return r.Life > 0 && remaining > r.Life+time.Second
-}
-
-func unixMilli(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-func fromMilli(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
 }

@@ -44,11 +44,11 @@ type runNote struct {
 
 func noteOf(r Run) runNote {
 	w := runNote{
-		Attempt: r.Attempt, Started: unixMilli(r.Started), Error: RunError(r.Error),
+		Attempt: r.Attempt, Started: UnixMilli(r.Started), Error: RunError(r.Error),
 		Replica: r.Replica, Token: r.Token, End: r.End,
 	}
 	if !r.Started.IsZero() && !r.Ended.IsZero() {
-		w.Took = max(0, unixMilli(r.Ended)-w.Started)
+		w.Took = max(0, UnixMilli(r.Ended)-w.Started)
 	}
 	if w.End == RunRetried {
 		w.End = ""
@@ -71,7 +71,7 @@ func runNotes(list []Run) (notes []runNote) {
 
 func (w runNote) run() Run {
 	r := Run{
-		Attempt: w.Attempt, Replica: w.Replica, Token: w.Token, Started: fromMilli(w.Started), End: w.End, Error: w.Error,
+		Attempt: w.Attempt, Replica: w.Replica, Token: w.Token, Started: FromMilli(w.Started), End: w.End, Error: w.Error,
 	}
 	if r.Ended = r.Started.Add(time.Duration(w.Took) * time.Millisecond); r.Started.IsZero() {
 		r.Ended = time.Time{}
@@ -82,14 +82,16 @@ func (w runNote) run() Run {
 	return r
 }
 
-func unixMilli(t time.Time) int64 {
+// UnixMilli is t in Unix ms, and 0 for the zero time.
+func UnixMilli(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixMilli()
 }
 
-func fromMilli(ms int64) time.Time {
+// FromMilli is what UnixMilli was made of, in UTC.
+func FromMilli(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
 	}

@@ -13,7 +13,7 @@ func (f *fixture) membership() protocol.Membership {
 	f.Helper()
 	r, ok := f.store.(protocol.Membership)
 	if !ok {
-		f.Skip("the store is no protocol.Roster")
+		f.Skip("the store is no protocol.Membership")
 	}
 	return r
 }

@@ -25,8 +25,8 @@ type Fleet = interface {
 
 // A majority of the nodes has to accept an announcement. Of the answers of a majority the newest holds.
 
-// SendHeartbeat implements [protocol.Membership]. A node that does not learn that a life is over lists the member until
-// it would have ended.
+// SendHeartbeat implements [protocol.Membership]. That a life is over is said to every node that answers, not to a majority
+// only: one that does not learn it lists the member until it would have ended.
 func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error {
 	switch {
 	case !protocol.ValidName(holder):
@@ -35,9 +35,13 @@ func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, l
 		return fmt.Errorf("quorum: %d bytes about %s, must be at most %d", len(info), holder, protocol.MaxInfo)
 	}
 	info = bytes.Clone(info) // a slow node gets it after this has returned, as in the other methods
+	var enough func([]struct{}) bool
+	if life <= 0 {
+		enough = func(answers []struct{}) bool { return len(answers) == len(s.values.nodes.list) }
+	}
 	_, err := gather(ctx, s.values.nodes, "announce "+holder, func(ctx context.Context, f Fleet) (struct{}, error) {
 		return struct{}{}, f.SendHeartbeat(ctx, holder, info, life)
-	}, nil)
+	}, enough)
 	return err
 }
 

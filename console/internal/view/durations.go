@@ -8,33 +8,33 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// durations are how long the runs of a job took.
-type durations struct {
+// measurement says how long the runs of a job took.
+type measurement struct {
 	Runs   int // that were measured; 0 when it is not known
 	Median time.Duration
 	P90    time.Duration // nine in ten runs took no longer
 }
 
 // measured measures the runs in a history that ended by themselves: others were cut short.
-func measured(history []fleet.Entry) durations {
+func measured(history []fleet.Entry) measurement {
 	var took []time.Duration
 	for _, e := range history {
 		if ran(&e) {
 			took = append(took, e.Took())
 		}
 	}
-	return durationsOf(took)
+	return measurementOf(took)
 }
 
 func ran(e *fleet.Entry) bool {
 	return e.Token != 0 && !e.IsRange() && (e.Outcome == protocol.OutcomeSucceeded || e.Outcome == "failed")
 }
 
-func durationsOf(took []time.Duration) durations {
+func measurementOf(took []time.Duration) measurement {
 	n := len(took)
 	if n == 0 {
-		return durations{}
+		return measurement{}
 	}
 	slices.Sort(took)
-	return durations{Runs: n, Median: took[(n-1)/2], P90: took[(9*n-1)/10]}
+	return measurement{Runs: n, Median: took[(n-1)/2], P90: took[(9*n-1)/10]}
 }

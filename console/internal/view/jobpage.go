@@ -169,7 +169,7 @@ func (p *JobPage) samples(outcomes []fleet.Entry) {
 			took = append(took, e.Took())
 		}
 	}
-	p.P90 = Millis(durationsOf(took).P90)
+	p.P90 = Millis(measurementOf(took).P90)
 }
 
 // lateness is from the time of a tick to the start of its first run; 0 where either is not known.

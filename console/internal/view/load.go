@@ -110,7 +110,7 @@ func (s *Snapshot) loadJobs(f JobFilter, histories map[string]fleet.JobHistory) 
 		}
 		d := measured(histories[j.Name].Entries)
 		if d.Runs == 0 && j.LastRun != nil && ran(j.LastRun) {
-			d = durations{Runs: 1, Median: j.LastRun.Took(), P90: j.LastRun.Took()}
+			d = measurement{Runs: 1, Median: j.LastRun.Took(), P90: j.LastRun.Took()}
 		}
 		if d.Runs > 0 {
 			l.took, l.median, l.high, l.measured = d.Median, wholeSeconds(d.Median), wholeSeconds(d.P90), true

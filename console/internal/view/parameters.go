@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/solotick/solotick/internal/durations"
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/jobs"
 )
@@ -214,12 +215,5 @@ func short(d time.Duration) string {
 	if d >= day && d%day == 0 {
 		return strconv.Itoa(int(d/day)) + "d"
 	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return durations.Short(d)
 }

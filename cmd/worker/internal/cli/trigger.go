@@ -142,16 +142,7 @@ func replicaIDs(replicas []fleet.Replica) []string {
 // refusal returns why a trigger was not accepted, and when the next one is possible.
 func refusal(job string, t fleet.Triggered, zone *time.Location) error {
 	next := t.Next.Add(time.Millisecond - 1).Truncate(time.Millisecond)
-	var reason string
-	switch t.Limit {
-	case protocol.LimitWaiting:
-		reason = "too many triggered ticks wait to run"
-	case protocol.LimitRate:
-		reason = fmt.Sprintf("its rate is %s with a burst of %d", jobs.Rate{Count: 1, Per: t.Policy.Every}, t.Policy.Burst)
-	case protocol.LimitKeys:
-		reason = fmt.Sprintf("the fleet already remembers %d keys of triggers", protocol.MaxKeys)
-	}
-	return fmt.Errorf("%s: refused: %s; the next trigger is possible at %s, in %s", job, reason, output.Time(next, zone), t.Wait.Round(time.Millisecond))
+	return fmt.Errorf("%s: refused: %s; the next trigger is possible at %s, in %s", job, t.Refusal(), output.Time(next, zone), t.Wait.Round(time.Millisecond))
 }
 
 // printOutcome prints the outcome of a triggered tick. An outcome other than success is an error.
