@@ -16,7 +16,7 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// Fleet asks and rules the replicas that share a store. It is safe for concurrent use.
+// Fleet shows and controls the jobs of the replicas that share a store. It is safe for concurrent use.
 type Fleet struct {
 	store     lease.Store
 	namespace string
@@ -148,7 +148,7 @@ func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*Pause, error)
 // Replicas returns the replicas that live, sorted by id. Of one that says nothing this program understands, only the id is
 // known. Where the store does not have the set of jobs that one names, its Jobs are nil for now: see [Replica].
 func (f *Fleet) Replicas(ctx context.Context) ([]Replica, error) {
-	r, err := ability[protocol.Membership](f.store, "tell who takes part", "protocol.Roster")
+	r, err := ability[protocol.Membership](f.store, "list its members", "protocol.Membership")
 	if err != nil {
 		return nil, err
 	}

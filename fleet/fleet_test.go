@@ -457,7 +457,7 @@ func TestStoreWithoutAnAbilityIsNamedWithIt(t *testing.T) {
 	for missing, call := range map[string]func() error{
 		"protocol.Controller": func() error { _, err := f.Pause(ctx, "a", fleet.Act{By: "b"}); return err },
 		"protocol.Inspector":  func() error { _, err := f.History(ctx, "a", 0); return err },
-		"protocol.Roster":     func() error { _, err := f.Replicas(ctx); return err },
+		"protocol.Membership": func() error { _, err := f.Replicas(ctx); return err },
 	} {
 		err := call()
 		require.ErrorIs(t, err, errors.ErrUnsupported)

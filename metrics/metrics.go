@@ -98,9 +98,9 @@ func New(options ...Option) *Metrics {
 		jobsUnserved:  described("jobs_unserved", "Jobs of this replica's configuration that no live replica serves."),
 		jobsDiffering: described("jobs_differing", "Jobs of this replica's configuration that other replicas define differently."),
 		reloadGood: described("config_last_reload_successful",
-			"1 unless the configuration was refused when it was last read anew; 0 means that an older one is in force."),
+			"1 unless the configuration was refused when it was last read; 0 means that an older one is in force."),
 		reloadTime: described("config_last_reload_timestamp_seconds",
-			"When the configuration was last read anew and not refused, in Unix time."),
+			"When the configuration was last read and not refused, in Unix time."),
 		maxRuns:         described("max_runs", "The weight of jobs that this replica runs at a time; 0 is no limit."),
 		capacityUsed:    described("capacity_used", "The weight of the jobs that this replica runs."),
 		capacityWaiting: described("capacity_waiting_jobs", "Jobs with a tick that is due and that this replica has no room for."),
@@ -175,7 +175,7 @@ func New(options ...Option) *Metrics {
 	m.storeOverloaded = own(m, prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "store_overloaded", Help: "1 while claims wait because the store is slower than they come, and for 10 seconds after that, else 0.",
 	}))
-	m.reloads = counters(m, "config_reloads_total", "Times that the configuration was read anew, by result.", "result")
+	m.reloads = counters(m, "config_reloads_total", "Times that the configuration was read again, by result.", "result")
 	m.build = gauges(m, "build_info", "1, labelled with the version of the program.", "version")
 
 	for _, result := range renewalResults {

@@ -104,7 +104,7 @@ func fencedHolderCannotSettleRenewRelease(f *fixture) {
 	c.TTL = long
 	current = grantOf(c, f.ask(protocol.Granted, c))
 	f.above("token", current.Token, old.Token)
-	refused("while itself holds it anew")
+	refused("while itself holds it again")
 	f.ok("Settle", f.settle(current, "succeeded"))
 }
 

@@ -59,7 +59,7 @@ func historyTellsHowItWasSettled(f *fixture) {
 		replacedOf(held),
 		protocol.Settled{Tick: 115, Token: next.Token, Attempt: 1, Outcome: "succeeded", Holder: "i"},
 	)
-	f.equal("settled, as Sync tells", len(f.record().Settled), 0)
+	f.equal("settled, as Sync returns", len(f.record().Settled), 0)
 }
 
 func historyTellsOfPauses(f *fixture) {

@@ -207,7 +207,7 @@ func expiredLockIsTakenByWhoNeedsIt(f *fixture) {
 		f.equal("taken", f.taken(a), []int64{old.Token})
 		f.equal("holder", a.Lost[0].Holder, "a")
 		f.above("token", a.Token, old.Token)
-		f.equal("told once", len(f.askLock(protocol.Granted, c).Lost), 0)
+		f.equal("returned once", len(f.askLock(protocol.Granted, c).Lost), 0)
 		f.fenced("Renew", f.renewLock(old))
 		f.fenced("Release", f.releaseLock(old))
 		f.ok("Renew", f.renewLock(c.Grant(a)))

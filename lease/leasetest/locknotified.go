@@ -47,7 +47,7 @@ func (f *fixture) next(heard <-chan told, name string) []string {
 				return t.requests
 			}
 		case <-bound.C:
-			f.Fatalf("nobody was told of %q", name)
+			f.Fatalf("nobody was notified of %q", name)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (f *fixture) tells(heard <-chan told, claims ...protocol.LockClaim) {
 		want = append(want, c.Request)
 	}
 	if got := f.next(heard, f.name); !slices.Equal(got, want) {
-		f.Fatalf("told were %s, want %s", strings.Join(got, " "), strings.Join(want, " "))
+		f.Fatalf("notified were %s, want %s", strings.Join(got, " "), strings.Join(want, " "))
 	}
 }
 

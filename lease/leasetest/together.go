@@ -57,7 +57,7 @@ func ctxEndsCall(f *fixture) {
 			f.Errorf("%s under a context that has ended: %v, want the reason why it has", verb, err)
 		}
 		if errors.Is(err, protocol.ErrFenced) {
-			f.Errorf("%s under a context that has ended tells of the grant: %v", verb, err)
+			f.Errorf("%s under a context that has ended shows the grant: %v", verb, err)
 		}
 	}
 }
