@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/solotick/solotick/console/internal/view"
 	"github.com/solotick/solotick/fleet"
@@ -54,10 +53,10 @@ func chosen(f fleet.Fact, query view.AuditQuery) bool {
 
 func rowOf(f fleet.Fact) view.AuditRow {
 	row := view.AuditRow{
-		ID: f.Request(), At: view.Time{Time: f.At}, By: f.By, Action: f.Kind, Job: f.Job, Tick: view.Time{Time: f.Tick}, Reason: f.Reason, Result: f.Via,
+		ID: f.Request(), At: view.Time{Time: f.At}, By: f.By, Action: f.Kind, Job: f.Job, Lock: f.Lock, Tick: view.Time{Time: f.Tick}, Reason: f.Reason, Via: f.Via,
 	}
 	if f.Lock != "" {
-		row.Job, row.Result = f.Lock, f.Via+", token "+strconv.FormatInt(f.Token, 10)
+		row.Token = f.Token
 	}
 	return row
 }

@@ -28,10 +28,12 @@ type AuditRow struct {
 	At     Time   `json:"at"`
 	By     string `json:"by"`
 	Action string `json:"action"`
-	Job    string `json:"job"` // or the name of a lock; "" of what concerns the fleet
+	Job    string `json:"job"`   // "" of a lock, and of acts that concern the fleet
+	Lock   string `json:"lock"`  // that was released by force; "" otherwise
+	Token  int64  `json:"token"` // of its former holder; 0 without a lock
 	Tick   Time   `json:"tick"`
 	Reason string `json:"reason"`
-	Result string `json:"result"`
+	Via    string `json:"via"` // cli, console, api, go, or another name
 }
 
 // Audit shows the acts that the log has, newest first.

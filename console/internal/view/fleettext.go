@@ -85,9 +85,13 @@ func (p LocksPage) WriteText(w io.Writer) error {
 func (p AuditPage) WriteText(w io.Writer) error {
 	t := textWriter{w: w, zone: p.Query.Zone}
 	t.head(p.Head, "audit")
-	rows := [][]string{{"AT", "BY", "ACTION", "ON", "TICK", "REASON", "RESULT"}}
+	rows := [][]string{{"AT", "BY", "ACTION", "ON", "TICK", "REASON", "VIA"}}
 	for _, e := range p.Entries {
-		rows = append(rows, []string{t.at(e.At, ""), e.By, e.Action, e.Job, t.at(e.Tick, ""), e.Reason, e.Result})
+		on := e.Job
+		if e.Lock != "" {
+			on = fmt.Sprintf("lock %s, token %d", e.Lock, e.Token)
+		}
+		rows = append(rows, []string{t.at(e.At, ""), e.By, e.Action, on, t.at(e.Tick, ""), e.Reason, e.Via})
 	}
 	t.table(rows)
 	t.linef("acts: %d%s; the log takes %d of %d bytes", len(p.Entries), more(p.Next), p.Bytes, p.Budget)
