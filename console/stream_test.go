@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -335,15 +336,17 @@ func TestSnapshotIsReadOnceForAllWhoLook(t *testing.T) {
 	hold := make(chan struct{})
 	s.store.hold.Store(&hold)
 	var tabs sync.WaitGroup
+	var asking atomic.Int32
 	began := time.Now()
 	for range 200 {
 		tabs.Go(func() {
+			asking.Add(1)
 			if got := s.get("/jobs.json").StatusCode; got != http.StatusOK {
 				t.Error(got)
 			}
 		})
 	}
-	time.Sleep(100 * time.Millisecond) // for some of them to wait; the test holds without it
+	require.Eventually(t, func() bool { return asking.Load() == 200 }, 30*time.Second, time.Millisecond)
 	close(hold)
 	tabs.Wait()
 	require.LessOrEqual(t, s.store.reads.Load(), 1+int64(time.Since(began)/time.Second))

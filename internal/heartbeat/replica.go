@@ -24,26 +24,25 @@ import (
 	"github.com/solotick/solotick/internal/wire"
 )
 
-// Replica is the heartbeat of a replica, sent every few seconds by [protocol.Membership]. Package fleet has the same fields
-// for users, and says what each means.
+// Replica is the heartbeat of a replica, sent every few seconds by [protocol.Membership]. Its fields are those of
+// fleet.Replica, which says what each means: the one is converted into the other.
 type Replica struct {
 	ID          string
-	Groups      []string         // that it serves, besides the jobs that name none
-	Started     time.Time        // by fleet time, in milliseconds
-	Version     string           // of its program
-	Module      string           // of its program, such as github.com/acme/billing; empty when it does not say
-	ClockOffset time.Duration    // of fleet time from its machine's clock: above 0 where that one is slow
-	TTL         time.Duration    // of its leases
-	Running     int              // how many runs it has under way
-	MaxRuns     int              // the weight of jobs that it runs at a time; 0: no limit, or a version that does not say
-	Used        int              // the weight of the jobs that it runs
-	Waiting     int              // how many jobs have a tick that is due and that it has no room for
-	Stopping    bool             // it starts nothing more
-	Instance    string           // distinguishes its process from others with the same id; empty from a version without it
-	Others      map[string]int64 // instances that use the same id, which is a mistake, and how long ago each was noticed, in ms
+	Groups      []string
+	Started     time.Time
+	Version     string
+	Module      string
+	ClockOffset time.Duration
+	TTL         time.Duration
+	Running     int
+	MaxRuns     int
+	Used        int
+	Waiting     int
+	Stopping    bool
+	Instance    string
+	Others      map[string]int64
 
-	// LastHeartbeat is when its last heartbeat reached the store, by the store's clock; zero when that is not known. Gone says
-	// that it has stopped or died since. Neither is announced: the store knows them.
+	// The heartbeat does not hold these two: the store knows them.
 	LastHeartbeat time.Time
 	Gone          bool
 
@@ -53,10 +52,10 @@ type Replica struct {
 	JobCount int    // filled in by Encode
 	Set      string // what [JobSets.Publish] returned; empty when the heartbeat lists the jobs
 
-	Life   time.Duration // for how long a heartbeat lasts; 0 from a version that does not say
-	Clock  string        // what it thinks of the store's clock
-	Step   time.Duration // of ClockStepped: how far that clock stepped, above 0 when forward
-	Steady time.Duration // for how long it has not seen that clock step
+	Life   time.Duration
+	Clock  string
+	Step   time.Duration
+	Steady time.Duration
 }
 
 // The values of Clock.
