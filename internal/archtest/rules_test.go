@@ -168,7 +168,7 @@ type ban struct {
 var forbidden = func() map[string]ban {
 	var (
 		programs = []string{"./cmd/worker/...", "./examples/...", module}
-		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./internal/knownfail", "./solotest", "./test/...",
+		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./solotest", "./test/...",
 			"./cmd/worker/internal/filetest"}
 		daemon     = []string{"./cmd/worker/..."}
 		and        = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
@@ -208,7 +208,6 @@ var forbidden = func() map[string]ban {
 		"github.com/lmittmann/tint":           daemonOnly,
 		"github.com/spf13/cobra/...":          daemonOnly,
 		"./internal/*test/...":                testing,
-		"./internal/knownfail":                testing,
 		"./cmd/worker/internal/filetest":      testing,
 		"./lease/leasetest/...":               testing,
 		"./lease/driver/drivertest/...":       testing,

@@ -122,7 +122,7 @@ func (f *fixture) until(t time.Time) {
 		if now.After(t) {
 			return
 		}
-		f.sleep(t.Sub(now) + time.Millisecond)
+		time.Sleep(t.Sub(now) + time.Millisecond)
 	}
 }
 

@@ -208,7 +208,7 @@ func (f *fixture) contend(limit int, turn protocol.Order) {
 					if err := hold(n); err != nil {
 						return err
 					}
-					f.sleep(time.Duration(r.IntN(1000)) * time.Microsecond)
+					time.Sleep(time.Duration(r.IntN(1000)) * time.Microsecond)
 					if err := hold(-n); err != nil {
 						return err
 					}
@@ -217,7 +217,7 @@ func (f *fixture) contend(limit int, turn protocol.Order) {
 					}
 					break
 				}
-				f.sleep(time.Duration(500+r.IntN(1000)) * time.Microsecond)
+				time.Sleep(time.Duration(500+r.IntN(1000)) * time.Microsecond)
 			}
 		}
 		return nil

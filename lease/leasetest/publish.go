@@ -44,7 +44,7 @@ func (f *fixture) subscribe() (messages <-chan string, end func()) {
 	}
 	for try := 0; len(received) == 0; try++ { // messages from before the subscription are lost
 		f.ok("Publish", p.Publish(f.ctx, fmt.Appendf(nil, "%s probe %d", f.name, try)))
-		f.sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
 	return received, end
 }

@@ -19,7 +19,6 @@ import (
 func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) {
 	o := options{
 		within: func(t *testing.T, f func(*testing.T)) { f(t) },
-		sleep:  time.Sleep,
 		ttl:    25 * time.Millisecond,
 	}
 	for _, opt := range opts {
@@ -34,7 +33,6 @@ func Run(t *testing.T, newStore func(t *testing.T) lease.Store, opts ...Option) 
 
 type options struct {
 	within func(t *testing.T, f func(*testing.T))
-	sleep  func(time.Duration)
 	ttl    time.Duration
 	forget func(t *testing.T, s lease.Store)
 	step   func(t *testing.T, s lease.Store, d time.Duration)
@@ -56,9 +54,6 @@ func WithClockStep(step func(t *testing.T, s lease.Store, d time.Duration)) Opti
 // WithTTL sets the TTL of the leases that a case lets run out; the default is 25 ms. A store whose clock is coarse
 // wants more. No case depends on being faster than a TTL.
 func WithTTL(d time.Duration) Option { return func(o *options) { o.ttl = d } }
-
-// WithSleep replaces time.Sleep where a case lets the store's clock go on, for a store whose clock is made by hand.
-func WithSleep(sleep func(time.Duration)) Option { return func(o *options) { o.sleep = sleep } }
 
 // Within runs each case, its call of newStore included, inside run. Give synctest.Test for a store whose clock is the
 // process's: then no time is spent waiting.
