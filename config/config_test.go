@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -49,22 +50,22 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Replica:   "eu-1",
 		Groups:    []string{"eu", "batch"},
 		MaxRuns:   12,
-		Redis: config.Redis{
-			URL: config.NewSecret("redis://localhost:6379/0"), WaitReplicas: 2, FailoverGrace: 30 * time.Second,
+		Redis: settings.Redis{
+			URL: settings.NewSecret("redis://localhost:6379/0"), WaitReplicas: 2, FailoverGrace: 30 * time.Second,
 		},
-		Lease: config.Lease{TTL: 20 * time.Second},
-		HTTP: config.Server{Addr: "0.0.0.0:8081", AddrSet: true, ReadOnly: true, Tokens: []config.Token{
+		Lease: settings.Lease{TTL: 20 * time.Second},
+		HTTP: settings.Server{Addr: "0.0.0.0:8081", AddrSet: true, ReadOnly: true, Tokens: []settings.Token{
 			{Name: "ops", Role: "operate", File: "/run/secrets/ops"},
-			{Name: "grafana", Role: "read", Value: config.NewSecret("0123456789abcdef")},
+			{Name: "grafana", Role: "read", Value: settings.NewSecret("0123456789abcdef")},
 		}},
 		ShutdownGrace: 45 * time.Second,
-		Log:           config.Logging{Level: slog.LevelWarn, Format: "json"},
+		Log:           settings.Logging{Level: slog.LevelWarn, Format: "json"},
 		Jobs: []config.Job{
 			{
 				Line: 25,
-				Notify: config.Notify{
-					Healthchecks: config.NewSecret("https://hc.example.com/ping/0b1c"),
-					Sentry:       config.NewSecret("https://sentry.example.com/api/2/cron/report/0b1c/"),
+				Notify: settings.Notify{
+					Healthchecks: settings.NewSecret("https://hc.example.com/ping/0b1c"),
+					Sentry:       settings.NewSecret("https://sentry.example.com/api/2/cron/report/0b1c/"),
 				},
 				Spec: jobs.Spec{
 					Name:          "nightly-report",
@@ -87,7 +88,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 					Groups:        []string{"eu"},
 					Paused:        true,
 				},
-				Exec: &config.Exec{
+				Exec: &settings.Exec{
 					Command:   []string{"./report.sh", "--full", "5"},
 					Dir:       "/srv",
 					Env:       map[string]string{"LEVEL": "info", "PORT": "8080", "RATE": "1.10", "DRY": "true", "NONE": ""},
@@ -97,31 +98,31 @@ func TestEveryKeyIsRead(t *testing.T) {
 			{
 				Line: 56,
 				Spec: defaultSpec("ping", "@every 90s"),
-				HTTP: &config.HTTP{
+				HTTP: &settings.HTTP{
 					Method:  "PUT",
 					URL:     "https://example.com/hook?a=b",
 					Headers: map[string]string{"Authorization": "Bearer x", "x-count": "3"},
 					Body:    "{\"a\": 1}\n",
-					Success: []config.StatusRange{{200, 299}, {404, 404}},
+					Success: []settings.StatusRange{{From: 200, To: 299}, {From: 404, To: 404}},
 					Timeout: 3 * time.Second,
 				},
 			},
 			{
 				Line: 68,
 				Spec: defaultSpec("hello", "*/5 * * * * *"),
-				Log:  &config.Log{Message: "hello"},
+				Log:  &settings.Log{Message: "hello"},
 			},
 			{
 				Line: 72,
 				Spec: defaultSpec("announce", "@hourly"),
-				RedisStream: &config.RedisStream{
+				RedisStream: &settings.RedisStream{
 					Stream: "ticks:{eu}", MaxLen: 10000, Fields: map[string]string{"zone": "eu", "version": "2"},
 				},
 			},
 			{
 				Line: 79,
 				Spec: leader,
-				Exec: &config.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
+				Exec: &settings.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
 			},
 		},
 	}, undefined(t, c))
@@ -133,11 +134,11 @@ func TestTheExampleOfTheContractIsAccepted(t *testing.T) {
 
 	want := config.Default()
 	want.Namespace, want.Groups = "billing", []string{"eu"}
-	want.Redis.URL = config.NewSecret("redis://localhost:6379/0")
+	want.Redis.URL = settings.NewSecret("redis://localhost:6379/0")
 	want.HTTP.AddrSet = true
 	spec := defaultSpec("nightly-report", "0 2 * * *")
 	spec.Timezone, spec.Timeout, spec.Retry.MaxAttempts, spec.Groups = "Europe/Berlin", 10*time.Minute, 3, []string{}
-	want.Jobs = []config.Job{{Spec: spec, Line: 15, Exec: &config.Exec{
+	want.Jobs = []config.Job{{Spec: spec, Line: 15, Exec: &settings.Exec{
 		Command: []string{"./report.sh", "--full"}, Dir: "/srv", Env: map[string]string{"LEVEL": "info"}, KillGrace: 5 * time.Second,
 	}}}
 	require.Equal(t, want, undefined(t, c))
@@ -151,22 +152,22 @@ func defaultSpec(name, schedule string) jobs.Spec {
 
 func TestOnlyJobsAreRequired(t *testing.T) {
 	want := config.Default()
-	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 1, Log: &config.Log{Message: "m"}}}
+	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 1, Log: &settings.Log{Message: "m"}}}
 	require.Equal(t, want, undefined(t, parse(t, aJob)))
 }
 
 func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	require.Equal(t, &config.Config{
 		Namespace:     "default",
-		Lease:         config.Lease{TTL: 15 * time.Second},
-		HTTP:          config.Server{Addr: "127.0.0.1:8080"},
+		Lease:         settings.Lease{TTL: 15 * time.Second},
+		HTTP:          settings.Server{Addr: "127.0.0.1:8080"},
 		ShutdownGrace: 30 * time.Second,
-		Log:           config.Logging{Level: slog.LevelInfo, Format: "text"},
+		Log:           settings.Logging{Level: slog.LevelInfo, Format: "text"},
 	}, config.Default())
 
-	require.Equal(t, &config.Exec{Command: []string{"x"}, KillGrace: 5 * time.Second}, withJob(t, "exec: {command: [x]}").Exec)
-	require.Equal(t, &config.HTTP{
-		Method: "GET", URL: "http://h", Success: []config.StatusRange{{200, 299}}, Timeout: 30 * time.Second,
+	require.Equal(t, &settings.Exec{Command: []string{"x"}, KillGrace: 5 * time.Second}, withJob(t, "exec: {command: [x]}").Exec)
+	require.Equal(t, &settings.HTTP{
+		Method: "GET", URL: "http://h", Success: []settings.StatusRange{{From: 200, To: 299}}, Timeout: 30 * time.Second,
 	}, withJob(t, "http: {url: http://h}").HTTP)
 }
 
@@ -177,9 +178,9 @@ func TestRequestsWithABodyArePosts(t *testing.T) {
 	require.Equal(t, "GET", withJob(t, "http: {url: http://h, body: x, method: GET}").HTTP.Method)
 }
 
-func TestWrittenDefaultAddressWasAskedFor(t *testing.T) {
+func TestWrittendefaultAddressWasAskedFor(t *testing.T) {
 	require.False(t, parse(t, aJob).HTTP.AddrSet)
-	require.Equal(t, config.Server{Addr: config.DefaultAddr, AddrSet: true}, parse(t, "http: {addr: '127.0.0.1:8080'}\n"+aJob).HTTP)
+	require.Equal(t, settings.Server{Addr: "127.0.0.1:8080", AddrSet: true}, parse(t, "http: {addr: '127.0.0.1:8080'}\n"+aJob).HTTP)
 }
 
 // acceptedFiles have values at the edges of their ranges.
@@ -224,7 +225,7 @@ func TestValuesAtTheEdgesAreAccepted(t *testing.T) {
 
 func TestKeysWithoutValuesAreAbsent(t *testing.T) {
 	want := config.Default()
-	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 10, Log: &config.Log{Message: "m"}}}
+	want.Jobs = []config.Job{{Spec: defaultSpec("a", "@daily"), Line: 10, Log: &settings.Log{Message: "m"}}}
 	have := parse(t, "namespace:\nreplica: ~\ngroups: null\nlease: {ttl: }\nhttp:\nshutdown_grace:\nlog:\ndefaults: {timeout: , retry: ~}\njobs:\n"+
 		"- {name: a, schedule: '@daily', log: {message: m}, timeout: , groups: ~, retry: {backoff: }}\n")
 	require.Equal(t, want, undefined(t, have))
@@ -291,7 +292,7 @@ jobs:
 }
 
 func TestStreamFieldsMayUseTheEnvironment(t *testing.T) {
-	require.Equal(t, &config.RedisStream{Stream: "s-5", MaxLen: 5, Fields: map[string]string{"a": secret, "b": "1.10", "c": "${x"}},
+	require.Equal(t, &settings.RedisStream{Stream: "s-5", MaxLen: 5, Fields: map[string]string{"a": secret, "b": "1.10", "c": "${x"}},
 		withJob(t, "redis_stream: {stream: 's-${FIVE}', maxlen: '${FIVE}', fields: {a: '${SECRET}', b: 1.10, c: '$${x'}}").RedisStream)
-	require.Equal(t, &config.RedisStream{Stream: "s"}, withJob(t, "redis_stream: {stream: s}").RedisStream)
+	require.Equal(t, &settings.RedisStream{Stream: "s"}, withJob(t, "redis_stream: {stream: s}").RedisStream)
 }

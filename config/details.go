@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"github.com/solotick/solotick/internal/settings"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -23,7 +24,7 @@ func describe(details map[string]string, field string, v any) {
 				v[i] = masked(text)
 				if i > 0 {
 					if before, _ := v[i-1].(string); secretFlag.MatchString(before) && !strings.Contains(before, "=") {
-						v[i] = hidden
+						v[i] = settings.Hidden
 					}
 				}
 			}
@@ -38,7 +39,7 @@ func describe(details map[string]string, field string, v any) {
 	case string:
 		details[field] = masked(v)
 		if secretField.MatchString(field) {
-			details[field] = hidden
+			details[field] = settings.Hidden
 		}
 	}
 }
@@ -53,17 +54,17 @@ var (
 
 // masked hides in a text what may be a secret.
 func masked(text string) string {
-	text = secretWord.ReplaceAllString(text, "${1}"+hidden)
-	text = header.ReplaceAllString(text, "${1}"+hidden)
+	text = secretWord.ReplaceAllString(text, "${1}"+settings.Hidden)
+	text = header.ReplaceAllString(text, "${1}"+settings.Hidden)
 	return anyURL.ReplaceAllStringFunc(text, func(found string) string {
 		u, err := url.Parse(found)
 		if err != nil {
-			return hidden
+			return settings.Hidden
 		}
 		// Paths are left out too: those of many web hooks are credentials.
 		shown := u.Scheme + "://" + u.Host
 		if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-			shown += "/" + hidden
+			shown += "/" + settings.Hidden
 		}
 		return shown
 	})

@@ -8,7 +8,7 @@
 //
 // # Keys
 //
-// The tables of keys (settings, redisKeys, jobKeys and those that they name) are the only list of
+// The tables of keys (topKeys, redisKeys, jobKeys and those that they name) are the only list of
 // the file's keys. The reader comes from them, [Schema], what [NeedsRestart] compares, and the
 // tables of docs/configuration.md. A new key is a line in one of them and a field in what it fills.
 // Rules that relate several keys stand in checkRedis, checkFailover and, for the policies of a job,

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/settings"
 )
 
 func TestReferencesAreReplacedAsByAShell(t *testing.T) {
@@ -85,12 +86,12 @@ jobs:
 	spec := defaultSpec("job-7", "7 * * * *")
 	spec.Timeout, spec.MaxCatchUp, spec.Paused, spec.Retry.MaxAttempts = 20*time.Second, 7, true, 7
 	require.Equal(t, spec, c.Jobs[0].Spec)
-	require.Equal(t, &config.Exec{
+	require.Equal(t, &settings.Exec{
 		Command: []string{"s"}, Dir: "/s", Env: map[string]string{"${S}": "s"}, KillGrace: 20 * time.Second,
 	}, c.Jobs[0].Exec)
-	require.Equal(t, &config.HTTP{
+	require.Equal(t, &settings.HTTP{
 		Method: "GET", URL: "http://s", Headers: map[string]string{"X": "s"}, Body: "s",
-		Success: []config.StatusRange{{404, 404}}, Timeout: 20 * time.Second,
+		Success: []settings.StatusRange{{From: 404, To: 404}}, Timeout: 20 * time.Second,
 	}, c.Jobs[1].HTTP)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/limits"
+	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -61,28 +62,28 @@ var jobKeys = []key[Job]{
 		"how many bytes of the store they may take, at least 512 for each that may be kept; 0 is 4 KiB each").orInDefaults(),
 	field("paused", boolean, func(j *Job) *bool { return &j.Spec.Paused }, "every tick is settled as skipped").orInDefaults(),
 
-	field("notify", mapping(notifyKeys, nil), func(j *Job) *Notify { return &j.Notify },
+	field("notify", mapping(notifyKeys, nil), func(j *Job) *settings.Notify { return &j.Notify },
 		"who is notified when a run starts, succeeds and fails").hidden(),
 
-	field("exec", optional(mapping(execKeys, nil), Exec{KillGrace: defaultKillGrace}), func(j *Job) **Exec { return &j.Exec },
+	field("exec", optional(mapping(execKeys, nil), settings.Exec{KillGrace: defaultKillGrace}), func(j *Job) **settings.Exec { return &j.Exec },
 		"run a program").neverEmpty(),
-	field("http", optional(mapping(httpKeys, chooseMethod), HTTP{Success: []StatusRange{{From: 200, To: 299}}, Timeout: defaultHTTPTimeout}),
-		func(j *Job) **HTTP { return &j.HTTP }, "send a request").neverEmpty(),
-	field("redis_stream", optional(mapping(streamKeys, nil), RedisStream{}), func(j *Job) **RedisStream { return &j.RedisStream },
+	field("http", optional(mapping(httpKeys, chooseMethod), settings.HTTP{Success: []settings.StatusRange{{From: 200, To: 299}}, Timeout: defaultHTTPTimeout}),
+		func(j *Job) **settings.HTTP { return &j.HTTP }, "send a request").neverEmpty(),
+	field("redis_stream", optional(mapping(streamKeys, nil), settings.RedisStream{}), func(j *Job) **settings.RedisStream { return &j.RedisStream },
 		"add an entry to a stream").neverEmpty(),
-	field("log", optional(mapping(logKeys, nil), Log{}), func(j *Job) **Log { return &j.Log },
+	field("log", optional(mapping(logKeys, nil), settings.Log{}), func(j *Job) **settings.Log { return &j.Log },
 		"write a line to the worker's log").neverEmpty(),
 }
 
-var notifyKeys = []key[Notify]{
-	field("healthchecks", monitorURL, func(n *Notify) *Secret { return &n.Healthchecks },
+var notifyKeys = []key[settings.Notify]{
+	field("healthchecks", monitorURL, func(n *settings.Notify) *settings.Secret { return &n.Healthchecks },
 		"a check of Healthchecks, such as https://hc-ping.com/${CHECK}").hidden().defaultsTo("none"),
-	field("sentry", monitorURL, func(n *Notify) *Secret { return &n.Sentry },
+	field("sentry", monitorURL, func(n *settings.Notify) *settings.Secret { return &n.Sentry },
 		"a cron monitor of Sentry, such as https://HOST/api/PROJECT/cron/MONITOR/${KEY}/").hidden().defaultsTo("none"),
 }
 
 var monitorURL = single("a URL such as https://example.com/check", "absolute, http or https", textSchema("^[Hh][Tt][Tt][Pp][Ss]?://"),
-	func(t text) (Secret, string) { return NewSecret(t.string), requestURLRule(t.string) })
+	func(t text) (settings.Secret, string) { return settings.NewSecret(t.string), requestURLRule(t.string) })
 
 var retryKeys = []key[jobs.Retry]{
 	field("max_attempts", number(1, 0, ""), func(r *jobs.Retry) *int { return &r.MaxAttempts },

@@ -13,7 +13,7 @@ import (
 	"github.com/solotick/solotick/internal/durations"
 )
 
-// A key is one key of a mapping that fills an S. The tables of keys (settings, redisKeys, jobKeys
+// A key is one key of a mapping that fills an S. The tables of keys (topKeys, redisKeys, jobKeys
 // and those that they name) are the only place that lists the keys of the file. The reader, the
 // reference page, the JSON schema and the rule of reloads come from them.
 type key[S any] struct {

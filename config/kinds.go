@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/solotick/solotick/internal/settings"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -13,14 +14,14 @@ import (
 
 const commandShape = `a list of strings, such as [./report.sh, --full] or [sh, -c, "…"]`
 
-var execKeys = []key[Exec]{
-	field("command", command, func(e *Exec) *[]string { return &e.Command },
+var execKeys = []key[settings.Exec]{
+	field("command", command, func(e *settings.Exec) *[]string { return &e.Command },
 		"the program and its arguments; no shell is involved").needed("add " + commandShape),
-	field("dir", argument, func(e *Exec) *string { return &e.Dir },
+	field("dir", argument, func(e *settings.Exec) *string { return &e.Dir },
 		"where it runs").defaultsTo("the worker's directory"),
-	field("env", variables, func(e *Exec) *map[string]string { return &e.Env },
+	field("env", variables, func(e *settings.Exec) *map[string]string { return &e.Env },
 		"added to the worker's environment; no name starts with SOLOTICK_").hidden(),
-	field("kill_grace", durationWithin(0, 0), func(e *Exec) *time.Duration { return &e.KillGrace },
+	field("kill_grace", durationWithin(0, 0), func(e *settings.Exec) *time.Duration { return &e.KillGrace },
 		"from SIGTERM to SIGKILL, to the whole process group"),
 }
 
@@ -71,21 +72,21 @@ var (
 	derivedHeaders = []string{"Content-Length", "Transfer-Encoding", "Trailer"}
 )
 
-var httpKeys = []key[HTTP]{
-	field("method", method, func(h *HTTP) *string { return &h.Method },
+var httpKeys = []key[settings.HTTP]{
+	field("method", method, func(h *settings.HTTP) *string { return &h.Method },
 		"of the request").defaultsTo("GET, or POST with a body"),
-	field("url", requestURL, func(h *HTTP) *string { return &h.URL },
+	field("url", requestURL, func(h *settings.HTTP) *string { return &h.URL },
 		"where the request goes").needed("add one such as https://example.com/hook"),
-	field("headers", headers, func(h *HTTP) *map[string]string { return &h.Headers },
+	field("headers", headers, func(h *settings.HTTP) *map[string]string { return &h.Headers },
 		"added to those that are set for each run").hidden(),
-	field("body", anyText[string]("text"), func(h *HTTP) *string { return &h.Body }, "of the request").hidden(),
-	field("success", success, func(h *HTTP) *[]StatusRange { return &h.Success },
+	field("body", anyText[string]("text"), func(h *settings.HTTP) *string { return &h.Body }, "of the request").hidden(),
+	field("success", success, func(h *settings.HTTP) *[]settings.StatusRange { return &h.Success },
 		"the status codes of a run that succeeded").defaultsTo("[200-299]"),
-	field("timeout", durationWithin(1, 0), func(h *HTTP) *time.Duration { return &h.Timeout }, "of one request"),
+	field("timeout", durationWithin(1, 0), func(h *settings.HTTP) *time.Duration { return &h.Timeout }, "of one request"),
 }
 
 // chooseMethod fills in the method that depends on the body.
-func chooseMethod(_ *reader, _ value, h *HTTP) {
+func chooseMethod(_ *reader, _ value, h *settings.HTTP) {
 	switch {
 	case h.Method != "":
 	case h.Body != "":
@@ -154,14 +155,14 @@ func isHost(s string) bool {
 	return err == nil && s != "" && u.Host == s
 }
 
-var success = list[StatusRange]{
+var success = list[settings.StatusRange]{
 	want: "a list of status codes and ranges, such as [200-299, 404]", values: "status codes and ranges, 200 to 599",
 	size: notEmpty("is empty, so no run could succeed; write one such as [200-299, 404]"),
-	item: func(int) kind[StatusRange] { return statusRange },
+	item: func(int) kind[settings.StatusRange] { return statusRange },
 }.kind()
 
 var statusRange = single("a status code such as 204, or a range such as 200-299", "", textSchema("^[0-9]{3}(-[0-9]{3})?$"),
-	func(t text) (StatusRange, string) {
+	func(t text) (settings.StatusRange, string) {
 		first, last, isRange := strings.Cut(t.string, "-")
 		if !isRange {
 			last = first
@@ -169,9 +170,9 @@ var statusRange = single("a status code such as 204, or a range such as 200-299"
 		from, ok := parseStatus(first)
 		to, ok2 := parseStatus(last)
 		if !ok || !ok2 || from > to {
-			return StatusRange{}, "must be a status code such as 204, or a range such as 200-299, from 200 to 599"
+			return settings.StatusRange{}, "must be a status code such as 204, or a range such as 200-299, from 200 to 599"
 		}
-		return StatusRange{From: from, To: to}, ""
+		return settings.StatusRange{From: from, To: to}, ""
 	})
 
 func parseStatus(s string) (int, bool) {
@@ -179,12 +180,12 @@ func parseStatus(s string) (int, bool) {
 	return n, err == nil && len(s) == 3 && n >= 200 && n <= 599
 }
 
-var streamKeys = []key[RedisStream]{
-	field("stream", streamKey, func(s *RedisStream) *string { return &s.Stream },
+var streamKeys = []key[settings.RedisStream]{
+	field("stream", streamKey, func(s *settings.RedisStream) *string { return &s.Stream },
 		"the stream's key in the Redis of the fleet").needed("add the key of the stream, such as events"),
-	field("maxlen", number[int64](0, 0, "must be at least 0; 0 keeps every entry"), func(s *RedisStream) *int64 { return &s.MaxLen },
+	field("maxlen", number[int64](0, 0, "must be at least 0; 0 keeps every entry"), func(s *settings.RedisStream) *int64 { return &s.MaxLen },
 		"about how many entries to keep; 0 keeps all"),
-	field("fields", entryFields, func(s *RedisStream) *map[string]string { return &s.Fields },
+	field("fields", entryFields, func(s *settings.RedisStream) *map[string]string { return &s.Fields },
 		"added to those that are set for each entry").hidden(),
 }
 
@@ -221,11 +222,11 @@ var entryFields = dictionary(asWritten, func(name, _ string, _ int) (ofName, ofV
 	return "", ""
 })
 
-var logKeys = []key[Log]{
+var logKeys = []key[settings.Log]{
 	field("message", checked("a string", "text", `\S`, func(s string) string {
 		if strings.TrimSpace(s) == "" {
 			return "must not be blank"
 		}
 		return ""
-	}), func(l *Log) *string { return &l.Message }, "what to log").needed("add what to log"),
+	}), func(l *settings.Log) *string { return &l.Message }, "what to log").needed("add what to log"),
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/solotick/solotick/internal/settings"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -103,7 +104,7 @@ func (v value) written() string {
 		return ""
 	}
 	if v.secret && !onlyReferences.MatchString(v.node.Value) {
-		return hidden
+		return settings.Hidden
 	}
 	return mention(v.node.Value)
 }

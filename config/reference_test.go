@@ -38,7 +38,7 @@ func TestTheReferenceListsEveryKey(t *testing.T) {
 
 func referenceTables() map[string][]row {
 	tables := map[string][]row{}
-	for _, r := range rowsOf(settings, "", Default()) {
+	for _, r := range rowsOf(topKeys, "", Default()) {
 		name := "settings"
 		if strings.HasPrefix(r.path, "redis.") {
 			name = "redis"

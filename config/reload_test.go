@@ -26,7 +26,7 @@ func TestEverySettingIsEitherFixedOrApplied(t *testing.T) {
 		require.Empty(t, NeedsRestart(c, c))
 	}
 	var live []string
-	for _, r := range rowsOf(settings, "", Default()) {
+	for _, r := range rowsOf(topKeys, "", Default()) {
 		switch {
 		case r.live:
 			live = append(live, r.path)

@@ -12,7 +12,7 @@ type schema = map[string]any
 // accepts, but for keys without a value and merge keys, which editors resolve themselves. Parse
 // checks much more.
 func Schema() []byte {
-	s := schemaOf(settings)
+	s := schemaOf(topKeys)
 	s["$schema"] = "http://json-schema.org/draft-07/schema#"
 	s["title"] = "Solotick worker configuration"
 	text, err := json.MarshalIndent(s, "", "  ")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/solotick/solotick/internal/settings"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -24,7 +25,7 @@ func (c *Config) Set(path, text string) error {
 	changed := *c
 	if path == "redis.url" {
 		was := changed.Redis
-		changed.Redis = Redis{WaitReplicas: was.WaitReplicas, FailoverGrace: was.FailoverGrace}
+		changed.Redis = settings.Redis{WaitReplicas: was.WaitReplicas, FailoverGrace: was.FailoverGrace}
 		if strings.HasPrefix(text, "rediss:") {
 			changed.Redis.TLS = was.TLS
 		}

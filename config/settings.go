@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/limits"
+	"github.com/solotick/solotick/internal/settings"
 )
 
-// settings are the keys at the top level of the file. A new key needs a line in one of these
+// topKeys are the keys at the top level of the file. A new key needs a line in one of these
 // tables, a field of what it fills and, where it is not to be compared with others, nothing else
 // here.
-var settings = []key[Config]{
+var topKeys = []key[Config]{
 	field("namespace", name, func(c *Config) *string { return &c.Namespace },
 		"replicas that share a Redis and a namespace are a fleet"),
 	field("replica", nameOrEmpty, func(c *Config) *string { return &c.Replica },
@@ -23,36 +24,36 @@ var settings = []key[Config]{
 	field("max_runs", number(0, limits.MaxWeight, fmt.Sprintf("must be from 0, which is no limit, to %d", limits.MaxWeight)),
 		func(c *Config) *int { return &c.MaxRuns },
 		"the weight of jobs that this replica runs at a time; 0 is no limit"),
-	field("redis", mapping(redisKeys, checkRedis), func(c *Config) *Redis { return &c.Redis },
+	field("redis", mapping(redisKeys, checkRedis), func(c *Config) *settings.Redis { return &c.Redis },
 		"where the fleet meets; without it ticks are coordinated within one process").hidden().neverEmpty(),
-	field("lease", mapping(leaseKeys, nil), func(c *Config) *Lease { return &c.Lease }, "how long a tick is held"),
-	field("http", mapping(serverKeys, nil), func(c *Config) *Server { return &c.HTTP }, "the page, the API, metrics and health"),
+	field("lease", mapping(leaseKeys, nil), func(c *Config) *settings.Lease { return &c.Lease }, "how long a tick is held"),
+	field("http", mapping(serverKeys, nil), func(c *Config) *settings.Server { return &c.HTTP }, "the page, the API, metrics and health"),
 	field("shutdown_grace", durationWithin(0, 0), func(c *Config) *time.Duration { return &c.ShutdownGrace },
 		"how long runs may take to finish after SIGTERM"),
-	field("log", mapping(loggingKeys, nil), func(c *Config) *Logging { return &c.Log }, "what the worker logs"),
+	field("log", mapping(loggingKeys, nil), func(c *Config) *settings.Logging { return &c.Log }, "what the worker logs"),
 	later("defaults", mapping(defaultKeys, nil), "policies of every job that does not say otherwise"),
 	later("jobs", jobList, "what runs, and when").neverEmpty().
 		needed("add a list of jobs, each with a name, a schedule and one of " + kindList),
 }
 
-var leaseKeys = []key[Lease]{
-	field("ttl", durationWithin(minLeaseTTL, maxLeaseTTL), func(l *Lease) *time.Duration { return &l.TTL },
+var leaseKeys = []key[settings.Lease]{
+	field("ttl", durationWithin(minLeaseTTL, maxLeaseTTL), func(l *settings.Lease) *time.Duration { return &l.TTL },
 		"how long a run outlives the last renewal by its replica"),
 }
 
-var serverKeys = []key[Server]{
-	field("addr", listenAddress, func(s *Server) *Server { return s },
-		"where the worker serves HTTP; the default gives way to a free port when it is taken").defaultsTo(DefaultAddr),
-	field("tokens", tokenList, func(s *Server) *[]Token { return &s.Tokens },
+var serverKeys = []key[settings.Server]{
+	field("addr", listenAddress, func(s *settings.Server) *settings.Server { return s },
+		"where the worker serves HTTP; the default gives way to a free port when it is taken").defaultsTo(defaultAddr),
+	field("tokens", tokenList, func(s *settings.Server) *[]settings.Token { return &s.Tokens },
 		"who may see the page and the API, and who may change what runs; without any these only read, and only on this machine"),
-	field("read_only", boolean, func(s *Server) *bool { return &s.ReadOnly },
+	field("read_only", boolean, func(s *settings.Server) *bool { return &s.ReadOnly },
 		"nothing can be changed by the page or the API, with any token"),
-	refusedKey[Server]("token", "is no key; write tokens: [{name: ops, role: operate, token_file: FILE}]"),
+	refusedKey[settings.Server]("token", "is no key; write tokens: [{name: ops, role: operate, token_file: FILE}]"),
 }
 
-var loggingKeys = []key[Logging]{
-	field("level", level, func(l *Logging) *slog.Level { return &l.Level }, "the least level that is logged").changesLive(),
-	field("format", oneOf("text", "json"), func(l *Logging) *string { return &l.Format }, "how lines are written"),
+var loggingKeys = []key[settings.Logging]{
+	field("level", level, func(l *settings.Logging) *slog.Level { return &l.Level }, "the least level that is logged").changesLive(),
+	field("format", oneOf("text", "json"), func(l *settings.Logging) *string { return &l.Format }, "how lines are written"),
 }
 
 // later makes a key whose value is read after all others: every job builds on the defaults, which
@@ -73,17 +74,17 @@ func refusedKey[S any](name, rule string) key[S] {
 }
 
 // listenAddress fills the address of a Server, and nothing else of it.
-var listenAddress = func() kind[Server] {
+var listenAddress = func() kind[settings.Server] {
 	k := address
-	k.read = func(r *reader, v value, to *Server) bool {
-		var read Server
+	k.read = func(r *reader, v value, to *settings.Server) bool {
+		var read settings.Server
 		if !address.read(r, v, &read) {
 			return false
 		}
 		to.Addr, to.AddrSet = read.Addr, read.AddrSet
 		return true
 	}
-	k.differ = func(a, b *Server, path string) []string {
+	k.differ = func(a, b *settings.Server, path string) []string {
 		if a.Addr == b.Addr && a.AddrSet == b.AddrSet {
 			return nil
 		}
@@ -92,16 +93,16 @@ var listenAddress = func() kind[Server] {
 	return k
 }()
 
-var address = single("an address such as "+DefaultAddr, "host:port; port 0 picks a free one", textSchema(":"),
-	func(t text) (Server, string) {
+var address = single("an address such as "+defaultAddr, "host:port; port 0 picks a free one", textSchema(":"),
+	func(t text) (settings.Server, string) {
 		host, port, err := net.SplitHostPort(t.string)
 		if err != nil || strings.ContainsAny(host, " \t\r\n/@") {
-			return Server{}, fmt.Sprintf("must be host:port, such as %s; :8080 listens on every interface", DefaultAddr)
+			return settings.Server{}, fmt.Sprintf("must be host:port, such as %s; :8080 listens on every interface", defaultAddr)
 		}
 		if port != "0" && !validPort(port, false) {
-			return Server{}, "must have a port from 0 to 65535, in digits; 0 picks a free one"
+			return settings.Server{}, "must have a port from 0 to 65535, in digits; 0 picks a free one"
 		}
-		return Server{Addr: t.string, AddrSet: true}, ""
+		return settings.Server{Addr: t.string, AddrSet: true}, ""
 	})
 
 var level = func() kind[slog.Level] {
@@ -115,11 +116,11 @@ var level = func() kind[slog.Level] {
 // readSettings reads everything but defaults and jobs from root into c, and reports whether root is
 // a mapping.
 func (r *reader) readSettings(root value, c *Config) bool {
-	ok := readKeys(r, root, settings, c)
+	ok := readKeys(r, root, topKeys, c)
 	r.checkFailover(c)
 	return ok
 }
 
 // NeedsRestart returns the keys of the settings in which two configurations differ and which a
 // running worker does not change. It applies the others: jobs, defaults and log.level.
-func NeedsRestart(a, b *Config) []string { return differing(settings, a, b, "") }
+func NeedsRestart(a, b *Config) []string { return differing(topKeys, a, b, "") }

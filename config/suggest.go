@@ -13,7 +13,7 @@ import (
 // sections says where each key belongs that stands in exactly one section, such as exec of a job.
 var sections = sync.OnceValue(func() map[string]string {
 	found, seen := map[string]string{}, map[string]int{}
-	for _, r := range append(rowsOf(settings, "", Default()), rowsOf(jobKeys, "jobs[]", &Job{Spec: jobs.Defaults()})...) {
+	for _, r := range append(rowsOf(topKeys, "", Default()), rowsOf(jobKeys, "jobs[]", &Job{Spec: jobs.Defaults()})...) {
 		dot := strings.LastIndexByte(r.path, '.')
 		parent, name := r.path[:max(dot, 0)], r.path[dot+1:]
 		section, inJob := strings.CutPrefix(parent, "jobs[].")

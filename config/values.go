@@ -13,6 +13,7 @@ import (
 
 	"github.com/solotick/solotick/internal/durations"
 	"github.com/solotick/solotick/internal/naming"
+	"github.com/solotick/solotick/internal/settings"
 )
 
 // text is a scalar's text with references replaced.
@@ -111,11 +112,11 @@ var word = checked("a string", "text", ".", func(s string) string {
 
 // secretText takes what errors and logs must not show. An empty one is most likely a variable that
 // is set to nothing.
-var secretText = single("a string", "text", textSchema("."), func(t text) (Secret, string) {
+var secretText = single("a string", "text", textSchema("."), func(t text) (settings.Secret, string) {
 	if t.string == "" {
-		return Secret{}, "must not be empty; remove the key when there is none"
+		return settings.Secret{}, "must not be empty; remove the key when there is none"
 	}
-	return NewSecret(t.string), ""
+	return settings.NewSecret(t.string), ""
 })
 
 func oneOf(options ...string) kind[string] {

@@ -111,14 +111,14 @@ func TestConfiguredAddressMustBeFree(t *testing.T) {
 
 func TestTakenDefaultAddressIsReplaced(t *testing.T) {
 	t.Parallel()
-	if taken, err := net.Listen("tcp", config.DefaultAddr); err == nil { // otherwise someone else has it
+	if taken, err := net.Listen("tcp", config.Default().HTTP.Addr); err == nil { // otherwise someone else has it
 		defer func() { _ = taken.Close() }()
 	}
 	p := start(t, filetest.Config(t, oneJob))
-	p.await("default http address is taken, using a free port", "taken", config.DefaultAddr)
+	p.await("default http address is taken, using a free port", "taken", config.Default().HTTP.Addr)
 	listening := p.await("http listening")["addr"].(string)
 	require.True(t, strings.HasPrefix(listening, "127.0.0.1:"), listening)
-	require.NotEqual(t, config.DefaultAddr, listening)
+	require.NotEqual(t, config.Default().HTTP.Addr, listening)
 	status, body := p.get("/healthz")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "ok\n", body)

@@ -133,7 +133,7 @@ var layers = map[string]layer{
 		"its checks run in a command and at the start of a worker, so they know neither",
 	},
 	"./cmd/worker/internal/stores": {
-		[]string{"./cmd/worker/internal/exitcode", "./config", "./lease/...", "./internal/protocol", "github.com/redis/go-redis/..."},
+		[]string{"./cmd/worker/internal/exitcode", "./config", "./lease/...", "./internal/protocol", "./internal/settings", "github.com/redis/go-redis/..."},
 		"it makes a store of a configuration, whoever uses it",
 	},
 	"./cmd/worker/internal/remote": {

@@ -27,8 +27,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/jobs"
 )
@@ -52,8 +52,8 @@ const (
 
 // Around returns handler with the reports that n asks for; the handler itself when there are none.
 // policy is the job's.
-func Around(handler jobs.Handler, n config.Notify, policy jobs.Retry, logger *slog.Logger) jobs.Handler {
-	if n == (config.Notify{}) || handler == nil {
+func Around(handler jobs.Handler, n settings.Notify, policy jobs.Retry, logger *slog.Logger) jobs.Handler {
+	if n == (settings.Notify{}) || handler == nil {
 		return handler
 	}
 	r := &reporter{
@@ -87,7 +87,7 @@ func RunID(run jobs.Run) string {
 }
 
 type reporter struct {
-	notify   config.Notify
+	notify   settings.Notify
 	attempts int
 	logger   *slog.Logger
 	client   *http.Client

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/settings"
 )
 
 // newHandler serves the endpoints for machines, and the page and its API at all other paths. reason
@@ -47,12 +47,12 @@ func text(w http.ResponseWriter, status int, body string) {
 // server serves HTTP from start to stop.
 type server struct {
 	http   *http.Server
-	listen config.Server
+	listen settings.Server
 	logger *slog.Logger
 	ended  chan struct{}
 }
 
-func newServer(listen config.Server, handler http.Handler, logger *slog.Logger) *server {
+func newServer(listen settings.Server, handler http.Handler, logger *slog.Logger) *server {
 	return &server{listen: listen, logger: logger, ended: make(chan struct{}), http: &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,

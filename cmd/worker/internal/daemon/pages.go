@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/console"
+	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 )
@@ -18,7 +18,7 @@ type pages struct {
 }
 
 // newPages makes the console of the configured server. Every token file must hold a token.
-func newPages(store lease.Store, cfg config.Server, registry *jobs.Registry, logger *slog.Logger) (*pages, error) {
+func newPages(store lease.Store, cfg settings.Server, registry *jobs.Registry, logger *slog.Logger) (*pages, error) {
 	p := new(pages)
 	p.registry.Store(registry)
 	options := []console.Option{console.WithJobs(func() []*jobs.Job { return p.registry.Load().All() }), console.WithLogger(logger)}
@@ -35,7 +35,7 @@ func newPages(store lease.Store, cfg config.Server, registry *jobs.Registry, log
 	return p, nil
 }
 
-func tokens(list []config.Token) []console.Token {
+func tokens(list []settings.Token) []console.Token {
 	made := make([]console.Token, len(list))
 	for i, t := range list {
 		made[i] = console.Token{Name: t.Name, Role: console.Role(t.Role), Value: t.Value.Reveal(), File: t.File}

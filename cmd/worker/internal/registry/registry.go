@@ -14,6 +14,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/exitcode"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/joined"
+	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
 	"github.com/solotick/solotick/jobs/http"
@@ -43,7 +44,7 @@ func New(cfg *config.Config, path string, r *Runtime) (*jobs.Registry, error) {
 		if err != nil {
 			handler = notMade // so that faults of the rest of the job are found, too
 		}
-		if job.Spec.Leader && job.Notify != (config.Notify{}) {
+		if job.Spec.Leader && job.Notify != (settings.Notify{}) {
 			err = errors.Join(err, &jobs.Fault{Field: "notify", Rule: "must be left out of a leader task: it has no runs that succeed or fail"})
 		}
 		if r != nil {
@@ -93,7 +94,7 @@ func newHandler(cfg *config.Config, job config.Job, r *Runtime) (jobs.Handler, e
 	return nil, nil
 }
 
-func newStreamHandler(cfg *config.Config, configured *config.RedisStream, r *Runtime) (jobs.Handler, error) {
+func newStreamHandler(cfg *config.Config, configured *settings.RedisStream, r *Runtime) (jobs.Handler, error) {
 	stream := redisstream.Stream{Name: configured.Stream, MaxLen: configured.MaxLen, Fields: configured.Fields}
 	refuse := func(rule string) (jobs.Handler, error) {
 		return nil, errors.Join(stream.Validate(), &jobs.Fault{Field: "redis_stream", Rule: rule})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lease/redislease"
@@ -23,7 +24,7 @@ import (
 type Store struct {
 	protocol.Store
 	io.Closer
-	redis      config.Redis          // as configured
+	redis      settings.Redis        // as configured
 	Addr       string                // of Redis, without passwords; "" for a store in this process
 	Connection *Connection           // nil for a store in this process
 	Streams    redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum

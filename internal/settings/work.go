@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"fmt"
@@ -8,11 +8,46 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The kinds of job hold text that may have come from the environment: a token in a header, a
 // password in a command. So they print as a summary that has none of it, whether fmt, log/slog or
 // encoding/json asks.
+
+// Exec is a job that runs a program.
+type Exec struct {
+	Command   []string          // the program, which is not empty, and its arguments; no shell is involved
+	Dir       string            // where it runs; "" means the worker's own directory
+	Env       map[string]string // added to the worker's own environment; nil when there is none
+	KillGrace time.Duration     // between SIGTERM and SIGKILL; 0 or more
+}
+
+// HTTP is a job that sends a request.
+type HTTP struct {
+	Method  string            // upper case
+	URL     string            // absolute, http or https
+	Headers map[string]string // names as written, no two equal but for case; nil when there is none
+	Body    string
+	Success []StatusRange // never empty
+	Timeout time.Duration // of one request, above 0
+}
+
+// StatusRange is the HTTP status codes from From to To, both included; 100 to 599.
+type StatusRange struct{ From, To int }
+
+// RedisStream is a job that adds an entry to a stream of the Redis where the fleet meets. That one
+// is configured is not checked here, since a flag may do that.
+type RedisStream struct {
+	Stream string            // the stream's key, which is not empty
+	MaxLen int64             // about how many entries to keep; 0 keeps all
+	Fields map[string]string // added to each entry, under other names than those set for each; may be nil
+}
+
+// Log is a job that writes a line to the worker's log.
+type Log struct {
+	Message string // not blank
+}
 
 // String says what kind of job it is and which variables it sets, not what to.
 func (e Exec) String() string {

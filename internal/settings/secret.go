@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"fmt"
@@ -6,7 +6,8 @@ import (
 	"log/slog"
 )
 
-const hidden = "(hidden)"
+// Hidden is printed in place of a secret.
+const Hidden = "(hidden)"
 
 // Secret is a string that prints as "(hidden)", whatever prints it; [Secret.Reveal] returns it. The
 // zero Secret is the empty string, and prints as that. Compare secrets by what they reveal, not
@@ -38,7 +39,7 @@ func (s Secret) String() string {
 	if s.text == nil {
 		return ""
 	}
-	return hidden
+	return Hidden
 }
 
 // Format prints String, whatever the verb.
