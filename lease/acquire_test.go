@@ -27,7 +27,7 @@ func TestAcquireErrors(t *testing.T) {
 		},
 		"busy": {
 			before: func(t *testing.T, store *faulty) { acquire(t, newRenewer(t, store), byAnother(tickClaim("job"))) },
-			change: func(c *lease.Claim) { c.Tick, c.Overlap = 2000, lease.OverlapWait },
+			change: func(c *lease.Claim) { c.Tick, c.Overlap = 2000, protocol.OverlapWait },
 			is:     lease.ErrHeld,
 			says:   "held by b",
 		},
@@ -40,7 +40,7 @@ func TestAcquireErrors(t *testing.T) {
 		},
 		"skipped": {
 			before: func(t *testing.T, store *faulty) { acquire(t, newRenewer(t, store), byAnother(tickClaim("job"))) },
-			change: func(c *lease.Claim) { c.Tick, c.Overlap = 2000, lease.OverlapSkip },
+			change: func(c *lease.Claim) { c.Tick, c.Overlap = 2000, protocol.OverlapSkip },
 			is:     lease.ErrDecided,
 		},
 		"lost": {

@@ -15,24 +15,11 @@ type Store = protocol.Store
 //	TTL             how long the lease lasts without renewal; at least 1 ms
 //	Takeovers       how often the tick may be granted again after its lease ran out; 0 is never: then it is settled as lost
 //	TakeoverWithin  how long after that it may be granted again; 0 is no bound
-//	Overlap         what happens when another tick of the name is open; OverlapAllow is the default
 //	NotBefore, NotAfter  the store's time within which a new tick may be granted; the zero time is no bound
 //	MaxHold         for how long it is renewed at most; 0 is no bound
 //
 // The others are for schedulers.
 type Claim = protocol.Claim
-
-// Overlap says what becomes of a claim of a new tick when another tick of the name is open.
-type Overlap = protocol.Overlap
-
-// The values of [Overlap].
-const (
-	OverlapAllow   = protocol.OverlapAllow   // it is granted beside the other
-	OverlapSkip    = protocol.OverlapSkip    // it is settled as skipped
-	OverlapWait    = protocol.OverlapWait    // it is not granted yet: claim it again
-	OverlapQueue   = protocol.OverlapQueue   // it waits in the store, in the place of one that waited before
-	OverlapReplace = protocol.OverlapReplace // it waits, and the other is asked to end
-)
 
 // Outcome is how a tick was settled, in a word of 1 to 64 of a-z _. Package scheduler lists its own.
 type Outcome = protocol.Outcome

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -35,7 +36,7 @@ func BenchmarkKeeper10000(b *testing.B) {
 		for i, name := range names {
 			c := claim(name)
 			c.Request = protocol.NewRequest()
-			leases[i] = k.Keep(ctx, c, protocol.Answer{Status: protocol.Granted, Token: 1, Attempt: 1, Remaining: c.TTL}, lease.Sent())
+			leases[i] = k.Keep(ctx, c, protocol.Answer{Status: protocol.Granted, Token: 1, Attempt: 1, Remaining: c.TTL}, steady.Now())
 			leases[i].Context().Done()
 		}
 		grown += heap() - before
@@ -69,7 +70,7 @@ func BenchmarkKeepAndSettle(b *testing.B) {
 				tick++
 				c := claim("job")
 				c.Tick, c.Request = tick, "r"
-				sent := lease.Sent()
+				sent := steady.Now()
 				a, err := store.Claim(ctx, c)
 				if err != nil || a.Status != protocol.Granted {
 					b.Fatal(a.Status, err)

@@ -51,11 +51,11 @@ func TestCloseWaitsForRenewalsAndEndsThem(t *testing.T) {
 func TestCloseWaitsForTheObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		observing, observed := make(chan struct{}), false
-		k := newRenewer(t, new(faulty), lease.WithObserver(func(lease.Renewal) {
+		k := newRenewer(t, new(faulty), func(lease.Renewal) {
 			close(observing)
 			time.Sleep(time.Minute)
 			observed = true
-		}))
+		})
 		acquire(t, k, claim("job"))
 		<-observing
 		k.Close()

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -139,7 +140,7 @@ func TestADayOfFailuresNeverHasTwoHolders(t *testing.T) {
 							TTL: 30*time.Second + time.Duration(random.Int64N(int64(time.Minute))),
 						}
 						limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-						sent := lease.Sent()
+						sent := steady.Now()
 						a, err := store.Claim(limited, c)
 						cancel()
 						if err != nil || a.Status != protocol.Granted {

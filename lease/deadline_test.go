@@ -82,11 +82,11 @@ func TestValidIsFalseFromTheDeadlineOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{onRenew: hangs}
 		// The observer holds up the goroutine on which the second lease would end.
-		k := newRenewer(t, store, lease.WithObserver(func(r lease.Renewal) {
+		k := newRenewer(t, store, func(r lease.Renewal) {
 			if len(r.Expired) > 0 {
 				time.Sleep(time.Hour)
 			}
-		}))
+		})
 		l := acquire(t, k, claim("job"))
 		deadline := l.Deadline()
 		time.Sleep(time.Until(deadline) - 1)

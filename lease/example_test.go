@@ -98,11 +98,12 @@ func ExampleLease_Valid() {
 func ExampleRenewer() {
 	ctx := context.Background()
 	store := new(memlease.Store)
-	renewer := lease.NewRenewer(store, lease.WithObserver(func(r lease.Renewal) {
+	renewer := lease.NewRenewer(store)
+	renewer.Observe(func(r lease.Renewal) {
 		if r.Err != nil {
 			fmt.Println("trying again:", r.Err)
 		}
-	}))
+	})
 	defer renewer.Close()
 
 	for _, shard := range []string{"shard-1", "shard-2", "shard-3"} {

@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/solotick/solotick/internal/steady"
 )
 
 // Margin is for tests that compare instants exactly.
@@ -13,8 +15,6 @@ var Margin = margin
 // clock stands still.
 func Suspendable(t *testing.T) (suspend func(time.Duration)) {
 	var total atomic.Int64
-	before := suspended
-	suspended = func(time.Time) time.Duration { return time.Duration(total.Load()) }
-	t.Cleanup(func() { suspended = before })
+	t.Cleanup(steady.ReplaceSuspended(func(time.Time) time.Duration { return time.Duration(total.Load()) }))
 	return func(d time.Duration) { total.Add(int64(d)) }
 }

@@ -109,8 +109,11 @@ func keeperGoroutines() int {
 }
 
 // newKeeper returns a renewer that is closed at the end of the test.
-func newRenewer(t *testing.T, store lease.Store, opts ...lease.RenewerOption) *lease.Renewer {
-	k := lease.NewRenewer(store, opts...)
+func newRenewer(t *testing.T, store lease.Store, observe ...func(lease.Renewal)) *lease.Renewer {
+	k := lease.NewRenewer(store)
+	for _, f := range observe {
+		k.Observe(f)
+	}
 	t.Cleanup(k.Close)
 	return k
 }

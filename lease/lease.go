@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
+	"github.com/solotick/solotick/internal/steady"
 )
 
 // Lease is a tick, or a lock, that is held. Its renewer renews it until it is settled, released or lost. It is
@@ -21,8 +22,8 @@ type Lease struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
-	heldUntil instant // never prolonged beyond this
-	startBy   instant // not renewed after this unless the holder has started; never when that is not asked for
+	heldUntil steady.Instant // never prolonged beyond this
+	startBy   steady.Instant // not renewed after this unless the holder has started; never when that is not asked for
 
 	deadline atomic.Int64 // an instant; the lease is not valid from then on
 	attempt  atomic.Int64
@@ -30,7 +31,7 @@ type Lease struct {
 
 	// Guarded by renewer.mu.
 	index     int // in renewer.leases; -1 once the renewer has let go of it
-	renewAt   instant
+	renewAt   steady.Instant
 	renewing  bool // a renewal is under way
 	again     bool // and another is to follow at once: see Check
 	ending    bool // Settle or Release is under way: that a renewal is then refused is no loss
@@ -48,9 +49,9 @@ type listener struct {
 	f func(deadline time.Time)
 
 	// Guarded by renewer.mu.
-	told    instant // the last deadline that it was called with, or the one before the first
-	busy    bool    // a call is under way
-	stopped bool
+	notified steady.Instant // the last deadline that it was called with, or the one before the first
+	busy     bool           // a call is under way
+	stopped  bool
 }
 
 // Context ends when the lease is lost, with a [*LostError] as its cause; when it has to make room for a newer tick,
@@ -73,12 +74,12 @@ func (l *Lease) Attempt() int { return int(l.attempt.Load()) }
 // can be valid although its context has ended: there is time left to end the work in good order when the context that it
 // was made from has ended, or when the lease has to make room for a newer tick.
 func (l *Lease) Valid() bool {
-	return !l.over.Load() && now() < l.end()
+	return !l.over.Load() && steady.Now() < l.end()
 }
 
 // Deadline is when the lease stops to be valid unless it is renewed first, by the local clock.
 func (l *Lease) Deadline() time.Time {
-	return l.end().time()
+	return l.end().Time()
 }
 
 // Renewals returns how often the lease was renewed so far, and the least time that was left to its deadline when the answer
@@ -99,7 +100,7 @@ func (l *Lease) OnRenewal(f func(deadline time.Time)) (stop func()) {
 	p := &listener{f: f}
 	l.renewer.mu.Lock()
 	defer l.renewer.mu.Unlock()
-	p.told = l.end()
+	p.notified = l.end()
 	l.listeners = append(slices.Clip(l.listeners), p)
 	return func() {
 		l.renewer.mu.Lock()
@@ -115,13 +116,13 @@ func (l *Lease) notify() {
 	mu.Lock()
 	defer mu.Unlock()
 	for _, p := range l.listeners {
-		for !p.busy && !p.stopped && l.index >= 0 && p.told < l.end() {
-			p.busy, p.told = true, l.end()
+		for !p.busy && !p.stopped && l.index >= 0 && p.notified < l.end() {
+			p.busy, p.notified = true, l.end()
 			func() {
-				deadline := p.told
+				deadline := p.notified
 				mu.Unlock()
 				defer mu.Lock()
-				p.f(deadline.time())
+				p.f(deadline.Time())
 			}()
 			p.busy = false
 		}
@@ -139,7 +140,7 @@ func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 		return context.Cause(l.ctx) // asking the store would renew a lease that was let go of
 	}
 	l.attempt.Store(int64(attempt))
-	sent := now()
+	sent := steady.Now()
 	err := l.renewer.ask(ctx, []*Lease{l})[0]
 	switch {
 	case err == nil:
@@ -156,7 +157,7 @@ func (l *Lease) SetAttempt(ctx context.Context, attempt int) error {
 // keep it from others. Call it right after [Renewer.Keep].
 func (l *Lease) AwaitStart() {
 	l.renewer.mu.Lock()
-	l.startBy = now().add(l.grant.TTL)
+	l.startBy = steady.Now().Add(l.grant.TTL)
 	l.renewer.mu.Unlock()
 }
 
@@ -248,10 +249,10 @@ func (l *Lease) final() protocol.Grant {
 }
 
 // end is when the lease ends unless it is renewed first.
-func (l *Lease) end() instant { return instant(l.deadline.Load()) }
+func (l *Lease) end() steady.Instant { return steady.Instant(l.deadline.Load()) }
 
 // due is when the renewer has to do something about l.
-func (l *Lease) due() instant {
+func (l *Lease) due() steady.Instant {
 	if l.renewing || l.yielding || l.renewAt > l.startBy {
 		return l.end()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/memlease"
 )
@@ -22,7 +23,7 @@ func lockClaim(name string) protocol.LockClaim {
 // keepLock claims a lock, and keeps it.
 func keepLock(t *testing.T, k *lease.Renewer, store protocol.Locker, c protocol.LockClaim, maxHold time.Duration) *lease.Lease {
 	t.Helper()
-	sent := lease.Sent()
+	sent := steady.Now()
 	a, err := store.ClaimLock(t.Context(), c)
 	require.NoError(t, err)
 	require.Equal(t, protocol.Granted, a.Status)

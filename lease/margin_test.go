@@ -24,12 +24,12 @@ func TestRenewalsReportTheLeastMargin(t *testing.T) {
 			}
 			return do()
 		}}
-		l := acquire(t, newRenewer(t, store, lease.WithObserver(func(r lease.Renewal) {
+		l := acquire(t, newRenewer(t, store, func(r lease.Renewal) {
 			mu.Lock()
 			defer mu.Unlock()
 			require.Len(t, r.Margins, r.Kept)
 			margins = append(margins, r.Margins...)
-		})), claim("job"))
+		}), claim("job"))
 		n, least := l.Renewals()
 		require.Zero(t, n)
 		require.Zero(t, least)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 )
 
 // Renewal reports to an observer how renewals went.
@@ -50,12 +51,12 @@ func retryDelay(try int, least, most time.Duration) time.Duration {
 }
 
 // armLocked sets the timer to when the renewer has to look again.
-func (k *Renewer) armLocked(t instant) {
+func (k *Renewer) armLocked(t steady.Instant) {
 	if len(k.leases) == 0 {
 		return // disarmed
 	}
-	k.wakes = min(k.nextLocked(), t.add(lookEvery))
-	wait := t.until(k.wakes)
+	k.wakes = min(k.nextLocked(), t.Add(lookEvery))
+	wait := t.Until(k.wakes)
 	if k.timer == nil {
 		k.timer = time.AfterFunc(wait, k.look)
 		k.looks++
@@ -65,7 +66,7 @@ func (k *Renewer) armLocked(t instant) {
 }
 
 func (k *Renewer) disarmLocked() {
-	k.wakes = never
+	k.wakes = steady.Never
 	if k.timer != nil && k.timer.Stop() {
 		k.lookedLocked()
 	}
@@ -78,11 +79,11 @@ func (k *Renewer) lookedLocked() {
 }
 
 // nextLocked is when there is something to do. With all senders busy, renewals have to wait for one of them.
-func (k *Renewer) nextLocked() instant {
+func (k *Renewer) nextLocked() steady.Instant {
 	if k.sending < senders {
 		return k.leases[0].due()
 	}
-	next := never
+	next := steady.Never
 	for _, l := range k.leases {
 		next = min(next, l.end())
 	}
@@ -93,7 +94,7 @@ func (k *Renewer) nextLocked() instant {
 // the timer starts without waiting for the answer to this one: a deadline is kept whatever the store does.
 func (k *Renewer) look() {
 	k.mu.Lock()
-	t := now()
+	t := steady.Now()
 	expired := k.expireLocked(t)
 	due := k.dueLocked(t)
 	if len(due) > 0 {
@@ -118,7 +119,7 @@ func (k *Renewer) look() {
 	k.mu.Unlock()
 }
 
-func (k *Renewer) expireLocked(t instant) (expired []*LostError) {
+func (k *Renewer) expireLocked(t steady.Instant) (expired []*LostError) {
 	// A deadline that has come is due, and the top of the heap is due first.
 	var over []*Lease
 	var visit func(i int)
@@ -148,13 +149,13 @@ func (k *Renewer) expireLocked(t instant) (expired []*LostError) {
 }
 
 // dueLocked takes the leases whose renewal is due, or will be soon: then they travel with the others.
-func (k *Renewer) dueLocked(t instant) (due []*Lease) {
+func (k *Renewer) dueLocked(t steady.Instant) (due []*Lease) {
 	if k.sending >= senders {
 		return nil
 	}
 	for len(k.leases) > 0 && len(due) < batch {
 		l := k.leases[0]
-		if l.renewing || l.yielding || l.renewAt > l.startBy || l.due() > t.add(l.grant.TTL/64) || (len(due) == 0 && l.due() > t) {
+		if l.renewing || l.yielding || l.renewAt > l.startBy || l.due() > t.Add(l.grant.TTL/64) || (len(due) == 0 && l.due() > t) {
 			break
 		}
 		l.renewing = true
@@ -172,7 +173,7 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(limit/6, 10*time.Millisecond))
 	began := time.Now()
-	sent := at(began)
+	sent := steady.Of(began)
 	answers := k.ask(ctx, due)
 	cancel()
 	r := Renewal{Took: time.Since(began), Margins: make([]time.Duration, 0, len(due))}
@@ -180,7 +181,7 @@ func (k *Renewer) renew(ctx context.Context, due []*Lease) {
 	var told []*Lease
 	k.mu.Lock()
 	k.sending--
-	t := now()
+	t := steady.Now()
 	for i, l := range due {
 		l.renewing = false
 		if l.index < 0 {
@@ -259,34 +260,34 @@ func (k *Renewer) ask(ctx context.Context, due []*Lease) []error {
 
 // extendLocked takes in a renewal that was sent then and answered at t. An answer after the deadline is too late: the
 // lease has ended, even if the timer that says so has not fired yet. It returns the time that remained until then.
-func (k *Renewer) extendLocked(l *Lease, sent, t instant) (left time.Duration, extended bool) {
-	left = t.until(l.end())
+func (k *Renewer) extendLocked(l *Lease, sent, t steady.Instant) (left time.Duration, extended bool) {
+	left = t.Until(l.end())
 	if extended = left > 0; extended {
 		if l.renewals++; l.least == 0 || left < l.least {
 			l.least = left
 		}
-		l.deadline.Store(int64(max(l.end(), min(sent.add(l.grant.TTL-margin(l.grant.TTL)), l.heldUntil))))
+		l.deadline.Store(int64(max(l.end(), min(sent.Add(l.grant.TTL-margin(l.grant.TTL)), l.heldUntil))))
 		l.failures, l.last = 0, nil
-		l.renewAt = sent.add(renewAfter(l.grant.TTL))
+		l.renewAt = sent.Add(renewAfter(l.grant.TTL))
 	}
 	heap.Fix(&k.leases, l.index)
 	return left, extended
 }
 
 // againLocked has another try after a renewal that failed.
-func (k *Renewer) againLocked(l *Lease, t instant) {
+func (k *Renewer) againLocked(l *Lease, t steady.Instant) {
 	most := max(l.grant.TTL/12, time.Microsecond)
-	l.renewAt = t.add(retryDelay(l.failures, min(25*time.Millisecond, most), most))
+	l.renewAt = t.Add(retryDelay(l.failures, min(25*time.Millisecond, most), most))
 	l.failures++
 	heap.Fix(&k.leases, l.index)
 }
 
 // renewed takes in a renewal that the renewer did not send.
-func (k *Renewer) renewed(l *Lease, sent instant) {
+func (k *Renewer) renewed(l *Lease, sent steady.Instant) {
 	k.mu.Lock()
 	extended := false
 	if l.index >= 0 {
-		_, extended = k.extendLocked(l, sent, now())
+		_, extended = k.extendLocked(l, sent, steady.Now())
 	}
 	k.mu.Unlock()
 	if extended {
@@ -298,13 +299,13 @@ func (k *Renewer) renewed(l *Lease, sent instant) {
 func (k *Renewer) started(l *Lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	l.startBy = never
+	l.startBy = steady.Never
 	if l.index < 0 {
 		return
 	}
 	heap.Fix(&k.leases, l.index)
 	if l.due() < k.wakes {
-		k.armLocked(now())
+		k.armLocked(steady.Now())
 	}
 }
 
@@ -313,7 +314,7 @@ func (k *Renewer) yield(l *Lease, cause error) {
 	k.mu.Lock()
 	if l.index >= 0 {
 		k.yieldLocked(l, cause)
-		k.armLocked(now())
+		k.armLocked(steady.Now())
 	}
 	k.mu.Unlock()
 }
@@ -335,7 +336,7 @@ func (k *Renewer) check(l *Lease) {
 		l.again = true
 		return
 	}
-	t := now()
+	t := steady.Now()
 	l.renewAt = min(l.renewAt, t)
 	heap.Fix(&k.leases, l.index)
 	if l.due() < k.wakes {
@@ -347,7 +348,7 @@ func (k *Renewer) check(l *Lease) {
 func (k *Renewer) Check() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	t := now()
+	t := steady.Now()
 	for _, l := range k.leases {
 		l.renewAt = min(l.renewAt, t)
 	}

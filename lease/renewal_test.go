@@ -61,7 +61,7 @@ func TestFailuresUntilTheDeadlineEndIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen lease.Renewal
 		store := &faulty{onRenew: fails}
-		l := acquire(t, newRenewer(t, store, lease.WithObserver(func(r lease.Renewal) {
+		l := acquire(t, newRenewer(t, store, func(r lease.Renewal) {
 			seen.Kept += r.Kept
 			seen.Failed += r.Failed
 			seen.Fenced += r.Fenced
@@ -69,7 +69,7 @@ func TestFailuresUntilTheDeadlineEndIt(t *testing.T) {
 				seen.Err = r.Err
 			}
 			seen.Expired = append(seen.Expired, r.Expired...)
-		})), claim("job"))
+		}), claim("job"))
 		start := time.Now()
 		time.Sleep(time.Until(l.Deadline()) - 1)
 		requireHeld(t, l)
@@ -132,7 +132,7 @@ func TestFencedRenewalEndsAtOnceWithCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fenced int
 		store := new(faulty)
-		l := acquire(t, newRenewer(t, store, lease.WithObserver(func(r lease.Renewal) { fenced += r.Fenced })), claim("job"))
+		l := acquire(t, newRenewer(t, store, func(r lease.Renewal) { fenced += r.Fenced }), claim("job"))
 		takeAway(t, store, l)
 		start := time.Now()
 		<-l.Context().Done()
@@ -252,10 +252,10 @@ func TestRenewalSaysWhatWasLeftOfEachLease(t *testing.T) {
 			time.Sleep(time.Second) // the answer takes a while
 			return err
 		})}
-		k := newRenewer(t, store, lease.WithObserver(func(r lease.Renewal) {
+		k := newRenewer(t, store, func(r lease.Renewal) {
 			require.Len(t, r.Margins, r.Kept)
 			margins = append(margins, r.Margins...)
-		}))
+		})
 		l := acquire(t, k, claim("job")) // of 15 s, with a margin for the clocks of 0.75 s; renewed after 4.5 s to 5.5 s
 		time.Sleep(12 * time.Second)
 		synctest.Wait()

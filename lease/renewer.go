@@ -4,12 +4,12 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 )
 
 // Renewer renews leases in batches and ends each at its deadline. It has no goroutine while nothing
@@ -21,18 +21,16 @@ type Renewer struct {
 	observe func(Renewal)
 
 	mu      sync.Mutex
-	leases  leaseHeap   // by when the renewer has to do something about them
-	timer   *time.Timer // calls look; made at the first need, in whose goroutine's synctest bubble it then belongs
-	wakes   instant     // when the timer fires; never when it is stopped
-	looks   int         // calls of look that are under way or that the timer will make
-	sending int         // renewals under way
-	closing int         // calls of Close
-	changed *sync.Cond  // looks or closing has become 0
+	leases  leaseHeap      // by when the renewer has to do something about them
+	timer   *time.Timer    // calls look; made at the first need, in whose goroutine's synctest bubble it then belongs
+	wakes   steady.Instant // when the timer fires; never when it is stopped
+	looks   int            // calls of look that are under way or that the timer will make
+	sending int            // renewals under way
+	closing int            // calls of Close
+	changed *sync.Cond     // looks or closing has become 0
 	sends   context.Context
 	abort   context.CancelFunc // ends sends; nil when it is not made
 }
-
-const never instant = math.MaxInt64
 
 // locker is the part of a the store that a renewer uses.
 type locker interface {
@@ -49,27 +47,19 @@ func (noLocks) RenewLocks(_ context.Context, grants []protocol.LockGrant) []erro
 
 func (noLocks) ReleaseLock(context.Context, protocol.LockGrant) error { return ErrFenced }
 
-// RenewerOption changes a default of [NewRenewer].
-type RenewerOption func(*Renewer)
-
-// WithObserver calls f after each renewal and each expiry. f must not block, nor call Close of the
-// renewer, and may be called by several goroutines at once.
-func WithObserver(f func(Renewal)) RenewerOption { return func(k *Renewer) { k.observe = f } }
-
 // NewRenewer returns a renewer of leases that store grants.
-func NewRenewer(store Store, opts ...RenewerOption) *Renewer {
-	k := &Renewer{store: store, locks: noLocks{}, observe: func(Renewal) {}, wakes: never}
+func NewRenewer(store Store) *Renewer {
+	k := &Renewer{store: store, locks: noLocks{}, observe: func(Renewal) {}, wakes: steady.Never}
 	if l, ok := store.(protocol.Locker); ok {
 		k.locks = l
 	}
 	k.changed = sync.NewCond(&k.mu)
-	for _, o := range opts {
-		if o != nil {
-			o(k)
-		}
-	}
 	return k
 }
+
+// Observe makes k call f after each renewal and each expiry. Call it before k keeps a lease. f must not
+// block, nor call Close of the renewer, and may be called by several goroutines at once.
+func (k *Renewer) Observe(f func(Renewal)) { k.observe = f }
 
 // Acquire claims with a renewer of its own and returns the lease. See [Renewer.Acquire].
 func Acquire(ctx context.Context, store Store, c Claim) (*Lease, error) {
@@ -80,8 +70,8 @@ func Acquire(ctx context.Context, store Store, c Claim) (*Lease, error) {
 // is the parent of the lease's context; its end does not release the lease. The name's first
 // tick ever is granted whatever its number.
 //
-// The error is a [*HeldError] when another holds the name, or another tick of it that the
-// claim's overlap minds; [ErrDecided] when the tick is settled; and says why else the claim was
+// The error is a [*HeldError] when another holds the name or the place of an open tick;
+// [ErrDecided] when the tick is settled; and says why else the claim was
 // not granted. Any other error leaves it open whether it was granted: the same claim with the same
 // Request gets the same grant.
 func (k *Renewer) Acquire(ctx context.Context, c Claim) (*Lease, error) {
@@ -92,7 +82,7 @@ func (k *Renewer) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 		return nil, err
 	}
 	for synced := false; ; synced = true {
-		sent := Sent()
+		sent := steady.Now()
 		a, err := k.store.Claim(ctx, c)
 		if err != nil {
 			return nil, err
@@ -119,20 +109,10 @@ func (k *Renewer) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 	}
 }
 
-// Moment is when a request was sent; see [Sent].
-type Moment struct{ at instant }
-
-// Sent marks the moment before a claim is sent, from which [Renewer.Keep] counts the lease.
-func Sent() Moment { return Moment{now()} }
-
-// Sub returns for how long it has been since u. The time for which the machine was suspended
-// counts, on Linux.
-func (m Moment) Sub(u Moment) time.Duration { return u.at.until(m.at) }
-
 // Keep renews what a granted for c, from now on. sent must have been taken right before the request
 // was sent that a answers: a repeated claim is answered with the rest of the lease. ctx is the
 // parent of the lease's context. With a MaxHold the lease is lost so long after sent.
-func (k *Renewer) Keep(ctx context.Context, c Claim, a protocol.Answer, sent Moment) *Lease {
+func (k *Renewer) Keep(ctx context.Context, c Claim, a protocol.Answer, sent steady.Instant) *Lease {
 	return k.keep(ctx, &Lease{grant: protocol.Grant{
 		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
 		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL,
@@ -141,23 +121,23 @@ func (k *Renewer) Keep(ctx context.Context, c Claim, a protocol.Answer, sent Mom
 
 // KeepLock is Keep for the permits of a lock, which a store that is a the store has
 // granted; a maxHold of 0 means no bound.
-func (k *Renewer) KeepLock(ctx context.Context, c protocol.LockClaim, a protocol.LockAnswer, maxHold time.Duration, sent Moment) *Lease {
+func (k *Renewer) KeepLock(ctx context.Context, c protocol.LockClaim, a protocol.LockAnswer, maxHold time.Duration, sent steady.Instant) *Lease {
 	lock := c.Grant(a)
 	return k.keep(ctx, &Lease{lock: &lock, grant: protocol.Grant{Name: c.Name, Token: a.Token, TTL: c.TTL}}, a.Remaining, maxHold, sent)
 }
 
 // keep renews l, of which left remained when the answer to the request of that moment came.
-func (k *Renewer) keep(ctx context.Context, l *Lease, remaining, maxHold time.Duration, sent Moment) *Lease {
+func (k *Renewer) keep(ctx context.Context, l *Lease, remaining, maxHold time.Duration, sent steady.Instant) *Lease {
 	ttl := l.grant.TTL
-	l.renewer, l.heldUntil, l.startBy = k, never, never
+	l.renewer, l.heldUntil, l.startBy = k, steady.Never, steady.Never
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.attempt.Store(int64(l.grant.Attempt))
 	remaining = min(remaining, ttl)
 	if maxHold > 0 {
-		l.heldUntil = sent.at.add(maxHold)
+		l.heldUntil = sent.Add(maxHold)
 	}
-	l.deadline.Store(int64(min(sent.at.add(remaining-margin(ttl)), l.heldUntil)))
-	l.renewAt = sent.at.add(remaining - ttl + renewAfter(ttl)) // an old lease is due sooner
+	l.deadline.Store(int64(min(sent.Add(remaining-margin(ttl)), l.heldUntil)))
+	l.renewAt = sent.Add(remaining - ttl + renewAfter(ttl)) // an old lease is due sooner
 
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -166,7 +146,7 @@ func (k *Renewer) keep(ctx context.Context, l *Lease, remaining, maxHold time.Du
 	}
 	heap.Push(&k.leases, l)
 	if l.due() < k.wakes {
-		k.armLocked(now())
+		k.armLocked(steady.Now())
 	}
 	return l
 }

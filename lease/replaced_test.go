@@ -19,7 +19,7 @@ func replacing(t *testing.T, store lease.Store, renewer *lease.Renewer) *lease.L
 	l, err := renewer.Acquire(t.Context(), c)
 	require.NoError(t, err)
 	newer := lease.Claim{
-		Name: "job", Tick: 2000, Holder: "b", Request: "newer", TTL: 15 * time.Second, Overlap: lease.OverlapReplace,
+		Name: "job", Tick: 2000, Holder: "b", Request: "newer", TTL: 15 * time.Second, Overlap: protocol.OverlapReplace,
 	}
 	a, err := store.Claim(t.Context(), newer)
 	require.NoError(t, err)
@@ -31,8 +31,9 @@ func replacing(t *testing.T, store lease.Store, renewer *lease.Renewer) *lease.L
 func TestReplacedLeaseEndsAtItsNextRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store memlease.Store
-		var told []lease.Renewal
-		renewer := lease.NewRenewer(&store, lease.WithObserver(func(r lease.Renewal) { told = append(told, r) }))
+		var seen []lease.Renewal
+		renewer := lease.NewRenewer(&store)
+		renewer.Observe(func(r lease.Renewal) { seen = append(seen, r) })
 		defer renewer.Close()
 		l := replacing(t, &store, renewer)
 		began := time.Now()
@@ -41,7 +42,7 @@ func TestReplacedLeaseEndsAtItsNextRenewal(t *testing.T) {
 		require.Less(t, time.Since(began), 6*time.Second)
 		require.True(t, l.Valid(), "it is held until it is settled, or runs out")
 		synctest.Wait()
-		require.Equal(t, 1, told[len(told)-1].Replaced)
+		require.Equal(t, 1, seen[len(seen)-1].Replaced)
 		l.SetNote("made room")
 		require.NoError(t, l.Settle(t.Context(), protocol.OutcomeReplaced))
 		r, err := store.Inspect(t.Context(), "job")
@@ -78,7 +79,7 @@ func TestReplacedLeaseIsNotRenewedAnyMore(t *testing.T) {
 		require.ErrorIs(t, context.Cause(l.Context()), lease.ErrReplaced, "what came first stays the cause")
 		time.Sleep(time.Second)
 		a, err := store.Claim(t.Context(), lease.Claim{
-			Name: "job", Tick: 2000, Holder: "b", Request: "again", TTL: time.Second, Overlap: lease.OverlapReplace, OnlyOpen: true,
+			Name: "job", Tick: 2000, Holder: "b", Request: "again", TTL: time.Second, Overlap: protocol.OverlapReplace, OnlyOpen: true,
 		})
 		require.NoError(t, err)
 		require.Equal(t, protocol.Granted, a.Status)
@@ -103,7 +104,7 @@ func TestACheckDuringARenewalIsNotLost(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		// the renewal has been done; its answer is under way
-		_, err = store.Store.Claim(t.Context(), lease.Claim{Name: "job", Tick: 2000, Holder: "b", Request: "n", TTL: ttl, Overlap: lease.OverlapReplace})
+		_, err = store.Store.Claim(t.Context(), lease.Claim{Name: "job", Tick: 2000, Holder: "b", Request: "n", TTL: ttl, Overlap: protocol.OverlapReplace})
 		require.NoError(t, err)
 		l.Check()
 		began := time.Now()

@@ -226,7 +226,7 @@ func TestSettleWhileARenewalIsInFlight(t *testing.T) {
 			time.Sleep(time.Second) // the renewal is answered before the settle
 			return err
 		}
-		l := acquire(t, newRenewer(t, store, lease.WithObserver(func(r lease.Renewal) { seen = r })), tickClaim("job"))
+		l := acquire(t, newRenewer(t, store, func(r lease.Renewal) { seen = r }), tickClaim("job"))
 		<-renewing
 		require.NoError(t, l.Settle(t.Context(), "succeeded"))
 		require.Equal(t, lease.ErrReleased, context.Cause(l.Context()))

@@ -35,7 +35,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		return do()
 	}
 	var observed atomic.Int64
-	k := newRenewer(t, store, lease.WithObserver(func(lease.Renewal) { observed.Add(1) }))
+	k := newRenewer(t, store, func(lease.Renewal) { observed.Add(1) })
 	var grants, lost, told atomic.Int64
 	end := time.Now().Add(time.Second)
 	var wg sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/lease"
 )
 
@@ -138,7 +139,7 @@ func (l simple) check(c protocol.LockClaim) error {
 
 func (l simple) try(t attempt) (*Hold, error) {
 	s := l.locks
-	sent := lease.Sent()
+	sent := steady.Now()
 	a, err := s.claim(t.ctx, t.claim)
 	switch {
 	case err == nil && a.Status == protocol.Granted:
@@ -172,7 +173,7 @@ func (l simple) wait(t attempt) (*Hold, error) {
 	}()
 	var last protocol.LockAnswer
 	for asked, failures := 0, 0; ; asked++ {
-		sent := lease.Sent()
+		sent := steady.Now()
 		a, err := s.claim(t.ctx, t.claim)
 		if err == nil && a.Status == protocol.Granted {
 			return s.keep(t, a, sent)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/lease"
 )
 
@@ -51,7 +52,7 @@ func (h *Hold) Release(ctx context.Context) error {
 const releaseGrace = time.Second
 
 // keep makes a hold of a grant. After Close it returns the grant.
-func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent lease.Moment) (*Hold, error) {
+func (s *Locks) keep(t attempt, a protocol.LockAnswer, sent steady.Instant) (*Hold, error) {
 	c, began := t.claim, time.Now()
 	s.mu.Lock()
 	if s.life.Err() != nil {

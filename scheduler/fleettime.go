@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/internal/steady"
 )
 
 // fleetClock estimates the store's clock.
@@ -62,7 +62,7 @@ func (c *fleetClock) nanos() int64 { return int64(c.local(time.Now())) + c.offse
 
 // local is a reading of this replica's own clock, which never steps, and does not stand still while the machine is
 // suspended.
-func (c *fleetClock) local(t time.Time) time.Duration { return t.Sub(c.base) + lease.Suspended(t) }
+func (c *fleetClock) local(t time.Time) time.Duration { return t.Sub(c.base) + steady.Suspended(t) }
 
 // compare returns the sample of a call that was sent and answered then, and got the store's time.
 func (c *fleetClock) compare(sent, received, server time.Time) sample {

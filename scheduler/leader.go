@@ -11,6 +11,7 @@ import (
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/sleep"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
@@ -100,7 +101,7 @@ func (l *leader) run(ctx context.Context) {
 
 // claim makes the record if there is none, so that the job can be paused, and asks for the lock unless it is. No store minds
 // a pause when it is asked for a plain lock.
-func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent lease.Moment, err error) {
+func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent steady.Instant, err error) {
 	remaining, err := l.unsure()
 	if err != nil || remaining > 0 {
 		return protocol.Answer{Status: protocol.Held, Remaining: remaining}, sent, err
@@ -113,7 +114,7 @@ func (l *leader) claim(c protocol.Claim) (a protocol.Answer, sent lease.Moment, 
 	case l.job.Spec().Paused || l.paused != nil:
 		return protocol.Answer{Status: protocol.Paused}, sent, nil
 	}
-	sent, began := lease.Sent(), time.Now()
+	sent, began := steady.Now(), time.Now()
 	c.Until = l.s.takeoverUntil() // the lock may be another's
 	a, err = l.s.store.Claim(ctx, c)
 	l.s.answered(time.Since(began), err)
@@ -137,7 +138,7 @@ func (l *leader) readPause(ctx context.Context) error {
 
 // holdUntilPaused holds the granted lease until the lease is lost, ctx ends, or the job is paused: a leader task has
 // no ticks to skip, so to pause it is to end it.
-func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protocol.Answer, sent lease.Moment) {
+func (l *leader) holdUntilPaused(ctx context.Context, c protocol.Claim, a protocol.Answer, sent steady.Instant) {
 	unpaused, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	held := l.s.renewer.Keep(unpaused, c, a, sent)

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 )
 
 // request is a request of a replica to the store about one job: a claim, or to skip ticks. Once it has been sent it
@@ -19,7 +19,7 @@ type request struct {
 
 	began     time.Time // when it, or the one that it goes on from, was sent first
 	sent      time.Time // for the last time
-	moment    lease.Moment
+	moment    steady.Instant
 	tries     int
 	overtaken bool // something happened since it was sent, which the answer may not know
 	waited    bool // its tick was answered to have to wait before
@@ -96,7 +96,7 @@ func (c *contender) aheadLocked() bool {
 
 // beginLocked makes a request the pending one. It is to be sent now.
 func (c *contender) beginLocked(r *request) *request {
-	r.moment, r.sent, r.overtaken = lease.Sent(), time.Now(), false
+	r.moment, r.sent, r.overtaken = steady.Now(), time.Now(), false
 	r.tries++
 	if r.began.IsZero() {
 		r.began = r.sent

@@ -8,6 +8,7 @@ import (
 
 	"github.com/solotick/solotick/internal/chain"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
@@ -48,7 +49,7 @@ type run struct {
 }
 
 // begin keeps the lease of a tick that was granted, and starts the run. The contender is locked.
-func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer, sent lease.Moment) *lease.Lease {
+func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer, sent steady.Instant) *lease.Lease {
 	l := s.renewer.Keep(s.runs, claim, a, sent)
 	l.AwaitStart()
 	c.working.Add(1)

@@ -152,7 +152,8 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 	s.peers, s.feed = newPeers(o.replica, wire.MissedHeartbeats*wire.HeartbeatInterval(o.ttl)), newFeed(store)
 	s.inquiries = newInquiries(s.epoch, o.ttl)
 	s.sets = heartbeat.NewJobSets(store)
-	s.renewer = lease.NewRenewer(store, lease.WithObserver(s.renewed))
+	s.renewer = lease.NewRenewer(store)
+	s.renewer.Observe(s.renewed)
 	s.Update(registry)
 	return s, nil
 }

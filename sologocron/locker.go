@@ -145,7 +145,7 @@ func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
 		return nil, fmt.Errorf("sologocron: lock %q: %w", job, err)
 	}
 	held, err := l.renewer.Acquire(ctx, lease.Claim{
-		Name: nameOf(job), Tick: tick.UnixMilli(), Holder: l.holder, TTL: l.ttl, NotBefore: tick, Overlap: lease.OverlapAllow,
+		Name: nameOf(job), Tick: tick.UnixMilli(), Holder: l.holder, TTL: l.ttl, NotBefore: tick,
 	})
 	switch {
 	case errors.Is(err, lease.ErrHeld), errors.Is(err, lease.ErrDecided):

@@ -21,7 +21,7 @@ var layers = map[string]layer{
 		"every store and all who use leases build on it, so it imports only the standard library, and the rule for names",
 	},
 	"./lease": {
-		[]string{"./internal/protocol", "./internal/sleep"},
+		[]string{"./internal/protocol", "./internal/sleep", "./internal/steady"},
 		"who takes a lease gets nothing but what stores are asked and answer",
 	},
 	"./internal/record": {
@@ -41,7 +41,7 @@ var layers = map[string]layer{
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/quorum/...": {
-		[]string{"./lease", "./internal/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue", "./internal/sleep"},
+		[]string{"./lease", "./internal/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue", "./internal/sleep", "./internal/steady"},
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {

@@ -6,13 +6,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/internal/steady"
 )
 
 // clock is the quorum's clock: the median of the clocks of all nodes that have answered lately, whether or not they are among
 // those that answer now. So a node that is far off, and fast, is one of three and not one of two.
 type clock struct {
-	base lease.Moment // from which the local clock counts
+	base steady.Instant // from which the local clock counts
 
 	mu      sync.Mutex
 	nodes   []nodeClock
@@ -33,11 +33,11 @@ type nodeClock struct {
 const clockMemory = time.Hour
 
 func newClock(nodes int) *clock {
-	return &clock{base: lease.Sent(), nodes: make([]nodeClock, nodes), untried: nodes, all: make(chan struct{})}
+	return &clock{base: steady.Now(), nodes: make([]nodeClock, nodes), untried: nodes, all: make(chan struct{})}
 }
 
 // local returns the local clock, which never steps.
-func (c *clock) local() time.Duration { return lease.Sent().Sub(c.base) }
+func (c *clock) local() time.Duration { return c.base.Until(steady.Now()) }
 
 // answered notes that a node's clock said at, between sent and now. The least that its offset can be by one of its answers holds
 // until another allows no more than less, or proves more: then the clock has stepped, or runs at another speed.

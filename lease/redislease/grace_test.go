@@ -16,6 +16,7 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/proxytest"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
 )
@@ -256,7 +257,7 @@ func TestWritesThatAFailoverLoses(t *testing.T) {
 		require.NoError(t, err)
 		a.Close() // it is renewed no more, which the promoted server does not know
 		kept = a.Keep(context.Background(), protocol.Claim{Name: "kept", Holder: "a", Request: "r", TTL: ttl},
-			protocol.Answer{Status: protocol.Granted, Token: kept.Token(), Attempt: 1, Remaining: time.Until(kept.Deadline())}, lease.Sent())
+			protocol.Answer{Status: protocol.Granted, Token: kept.Token(), Attempt: 1, Remaining: time.Until(kept.Deadline())}, steady.Now())
 		deadline := first.Deadline()
 		p.failOver(t)
 		_, err = b.Acquire(t.Context(), claim("b"))
