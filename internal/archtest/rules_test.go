@@ -45,7 +45,7 @@ var layers = map[string]layer{
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {
-		[]string{"./lease", "./internal/protocol", "./internal/eventqueue"},
+		[]string{"./lease", "./internal/protocol", "./internal/eventqueue", "./internal/steady"},
 		"locks work on any store, so they know leases only",
 	},
 	"./election/...": {
