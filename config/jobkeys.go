@@ -22,7 +22,7 @@ var jobKeys = []key[Job]{
 	field("name", anyText[string]("a name that no other job has"), func(j *Job) *string { return &j.Spec.Name },
 		"the job's name in its namespace").needed("every job needs one, such as nightly-report"),
 	field("schedule", anyText[string]("see jobs/schedule"), func(j *Job) *string { return &j.Spec.Schedule },
-		"when the job runs; a leader task has none").defaultsTo("required"),
+		"when the job runs; @triggered: only when somebody triggers it; a leader task has none").defaultsTo("required"),
 	field("leader", boolean, func(j *Job) *bool { return &j.Spec.Leader },
 		"a task that runs all the time, on one replica"),
 

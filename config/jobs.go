@@ -66,11 +66,14 @@ func (r *reader) job(v value, base jobs.Spec, first map[string]value, c *Config)
 		r.bad[join(v.path, "schedule")] = true
 		if !r.bad[join(v.path, "leader")] {
 			r.missing(v, "schedule", `every job needs one, such as "0 2 * * *", @hourly or @every 90s, in quotes, `+
-				"but for a task with leader: true, which runs all the time")
+				`or "@triggered" for none, but for a task with leader: true, which runs all the time`)
 		}
 	}
 	if job.Spec.Leader {
 		r.withoutDefaults(v, &job.Spec)
+	}
+	if strings.EqualFold(strings.TrimSpace(job.Spec.Schedule), "@triggered") && !r.has(v, "jitter") {
+		job.Spec.Jitter = 0
 	}
 	work := r.kindOfWork(v)
 	r.specFaults(v, job.Spec)

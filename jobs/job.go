@@ -119,8 +119,7 @@ func (j *Job) Spec() Spec {
 // Name returns the job's name.
 func (j *Job) Name() string { return j.spec.Name }
 
-// Schedule returns the job's parsed schedule. It is never nil: that of a leader task is one whose
-// only tick was in the year 1, so that Next returns the zero time for every instant since.
+// Schedule returns the job's parsed schedule. It is never nil: that of a leader task has no ticks.
 func (j *Job) Schedule() *schedule.Schedule { return j.schedule }
 
 // Handler returns the function that does the job's work.

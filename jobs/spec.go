@@ -70,8 +70,10 @@ type Retry struct {
 // Spec is a job's name, schedule and policies. The zero value of a field is no default: start from
 // [Defaults] and change what should differ.
 type Spec struct {
-	Name     string // unique in its namespace; matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
-	Schedule string // a cron expression, a descriptor or an interval, as package schedule reads them
+	Name string // unique in its namespace; matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}
+	// Schedule is a cron expression, a descriptor or an interval, as package schedule reads them. "@triggered" has no ticks:
+	// such a job runs when it is triggered, and only then. Misfires and catching up do not concern it.
+	Schedule string
 	Timezone string // an IANA name; the empty string means UTC
 
 	// Leader makes the job a task that runs all the time, on exactly one replica as long as that
@@ -232,7 +234,11 @@ func (s Spec) check() (*schedule.Schedule, error) {
 		fault("max_catch_up", s.MaxCatchUp, "must be from 0 to %d", limits.MaxCatchUp)
 	}
 	notNegative("jitter", s.Jitter)
-	if s.Jitter > 0 && sched != nil && s.Jitter >= sched.MinInterval() {
+	switch {
+	case s.Leader || s.Jitter <= 0 || sched == nil:
+	case sched.Empty():
+		fault("jitter", s.Jitter, "must be left out of a job that only triggers run: it has no ticks to shift")
+	case s.Jitter >= sched.MinInterval():
 		fault("jitter", s.Jitter, "must be shorter than the time between two ticks, %s", sched.MinInterval())
 	}
 	if !s.Leader && !s.Rate.IsZero() && !s.Rate.valid() {
@@ -258,9 +264,9 @@ func (s Spec) check() (*schedule.Schedule, error) {
 	return sched, errors.Join(faults...)
 }
 
-// never is the schedule of a leader task: no tick of it is to come.
+// never is the schedule of a leader task: it has no ticks.
 var never = func() *schedule.Schedule {
-	s, err := schedule.Parse("@at 0001-01-01T00:00:01Z", time.UTC, "")
+	s, err := schedule.Parse("@triggered", time.UTC, "")
 	if err != nil {
 		panic(err)
 	}

@@ -194,6 +194,16 @@ func TestLeaderTasksRefuseWhatNeedsASchedule(t *testing.T) {
 	require.Len(t, faultsIn(t, spec.Validate()), 3, "one fault for each")
 }
 
+func TestTriggeredJobsHaveNoJitter(t *testing.T) {
+	spec := jobs.Defaults()
+	spec.Name, spec.Schedule = "reindex", "@triggered"
+	require.NoError(t, spec.Validate())
+	spec.Jitter = time.Second
+	faults := faultsIn(t, spec.Validate())
+	require.Len(t, faults, 1)
+	require.EqualError(t, faults[0], `jitter: "1s" must be left out of a job that only triggers run: it has no ticks to shift`)
+}
+
 func TestLeaderTasksKeepTheirRestartPolicy(t *testing.T) {
 	spec := leaderSpec()
 	spec.Retry = jobs.Retry{MaxAttempts: 1, Backoff: 5 * time.Second, MaxBackoff: time.Minute}

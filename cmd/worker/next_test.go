@@ -83,6 +83,17 @@ func TestNextRefusesWrongArguments(t *testing.T) {
 	}
 }
 
+func TestNextSaysWhatOnlyTriggersRun(t *testing.T) {
+	path := filetest.Config(t, "defaults: {jitter: 5s}\njobs: [{name: reindex, schedule: '@triggered', log: {message: x}}]\n")
+	r := do(t, nil, "next", "--config", path)
+	require.Equal(t, result{0, "JOB      TICK  ZONE  NOTE\nreindex  -     UTC   only when it is triggered\n", ""}, r)
+	require.Zero(t, do(t, nil, "validate", "--config", path).code, "a default jitter is not for it")
+
+	r = do(t, nil, "validate", "--config", filetest.Config(t, "jobs: [{name: a, schedule: '@triggered', jitter: 5s, log: {message: x}}]\n"))
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.stderr, `jitter: "5s" must be left out of a job that only triggers run`)
+}
+
 const leaders = `
 jobs:
 - {name: indexer, leader: true, log: {message: x}}

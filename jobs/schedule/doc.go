@@ -17,6 +17,7 @@
 //	@every 90s              at the multiples of 90 seconds since the Unix epoch
 //	@every 1h offset 5m     five minutes after each multiple of an hour since the Unix epoch
 //	@at 2030-01-31T08:00:00Z  once, at a time as RFC 3339 writes it
+//	@triggered              none: the job runs when somebody triggers it, and only then
 //
 // A field is a list of items with commas between them. Letters may be small or capital.
 //

@@ -80,3 +80,10 @@ func parseAt(words []string) (ticks, error) {
 func (a atTick) next(after int64) (int64, bool) { return int64(a), int64(a) > after }
 
 func (atTick) minInterval() time.Duration { return math.MaxInt64 }
+
+// noTicks are those of a job that only triggers run.
+type noTicks struct{}
+
+func (noTicks) next(int64) (int64, bool) { return 0, false }
+
+func (noTicks) minInterval() time.Duration { return math.MaxInt64 }

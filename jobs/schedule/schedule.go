@@ -64,9 +64,12 @@ func (s *Schedule) Before(t time.Time) time.Time {
 // MinInterval returns a time that no two ticks of the schedule are closer than, at least one
 // second. It is the shortest interval that occurs, with the clock changes of the years 2000 to 2060
 // taken into account: 23 hours for a daily spec in a zone with daylight saving time. A one-off has
-// no second tick and returns the longest duration there is. The first call does the work, a
+// no second tick, @triggered has none, and both return the longest duration there is. The first call does the work, a
 // fraction of a millisecond; later ones return what it found.
 func (s *Schedule) MinInterval() time.Duration { return s.minInterval() }
+
+// Empty reports whether the schedule has no ticks at all: @triggered.
+func (s *Schedule) Empty() bool { return s.ticks == noTicks{} }
 
 // String returns the spec as it was given, with single spaces between its fields.
 func (s *Schedule) String() string { return s.spec }

@@ -25,6 +25,8 @@ func (s *Schedule) Words(translate func(phrase string) string) string {
 		}
 	case atTick:
 		text = w.say("once, at %s UTC", time.Unix(int64(t), 0).UTC().Format(time.DateTime))
+	case noTicks:
+		text = w.say("only when it is triggered")
 	case *cronTicks:
 		text = w.cron(&t.calendar)
 	}

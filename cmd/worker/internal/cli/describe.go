@@ -276,6 +276,9 @@ func openLines(v output.View, d fleet.Description, zone *time.Location) (lines [
 }
 
 func nextLines(v output.View, d fleet.Description, zone *time.Location) []string {
+	if s := d.ScheduleOf(); s != nil && s.Empty() {
+		return []string{"none: it runs when it is triggered"}
+	}
 	if len(d.Coming) == 0 {
 		return []string{"none, or the schedule is not known"}
 	}

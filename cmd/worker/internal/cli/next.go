@@ -94,6 +94,8 @@ type preview struct {
 	Paused   bool           `json:"paused"`
 	Ticks    []comingTick   `json:"ticks"`
 	Warnings []clockWarning `json:"warnings"`
+
+	triggered bool // it has no schedule
 }
 
 type comingTick struct {
@@ -118,7 +120,7 @@ func lookAhead(job *jobs.Job, now time.Time, count int) preview {
 	if spec.Leader {
 		return o
 	}
-	o.Schedule, o.Words = sched.String(), sched.Words(nil)
+	o.Schedule, o.Words, o.triggered = sched.String(), sched.Words(nil), sched.Empty()
 	for at := sched.Next(now); !at.IsZero() && len(o.Ticks) < count; at = sched.Next(at) {
 		o.Ticks = append(o.Ticks, comingTick{
 			Tick: at.Format(output.TickLayout), Local: at.In(sched.Location()).Format(time.RFC3339), at: at.In(sched.Location()),
@@ -148,6 +150,8 @@ func (o preview) whyNoTicks() string {
 		return "leader task, paused: does not run"
 	case o.Leader:
 		return leaderNote
+	case o.triggered:
+		return "only when it is triggered"
 	default:
 		return "no tick is coming"
 	}
