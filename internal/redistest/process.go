@@ -9,10 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/solotick/solotick/internal/proctest"
 )
 
 const (
@@ -25,10 +25,8 @@ var errPortTaken = errors.New("its port is taken")
 
 // process is one run of redis-server.
 type process struct {
-	cmd  *exec.Cmd
-	dir  string
-	done chan struct{} // closed when the process is reaped; state may be read then
-	err  error
+	*proctest.Process
+	dir string
 }
 
 // launch starts redis-server in dir, which holds its redis.conf, with further arguments and that environment, nil
@@ -39,35 +37,19 @@ func launch(binary, dir string, env []string, args ...string) (*process, error) 
 		return nil, err
 	}
 	defer func() { _ = log.Close() }() // the child has a copy
-	p := &process{cmd: exec.Command(binary, append([]string{"redis.conf"}, args...)...), dir: dir, done: make(chan struct{})}
-	p.cmd.Env = env
-	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, log, log
-	p.cmd.SysProcAttr = dieWithParent()
-	if err := p.start(); err != nil {
+	cmd := exec.Command(binary, append([]string{"redis.conf"}, args...)...)
+	cmd.Env = env
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
+	started, err := proctest.Start(cmd)
+	if err != nil {
 		return nil, err
 	}
+	p := &process{started, dir}
 	if err := p.awaitAnswer(); err != nil {
-		p.kill()
+		p.Kill()
 		return nil, err
 	}
 	return p, nil
-}
-
-func (p *process) start() error {
-	started := make(chan error)
-	go func() {
-		// The kernel takes the thread that forked for the parent, so that thread has to live as long as the child.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err != nil {
-			return
-		}
-		p.err = p.cmd.Wait()
-		close(p.done)
-	}()
-	return <-started
 }
 
 // awaitAnswer asks over the unix socket: it is in a directory that nobody else has, while a server that answers on the
@@ -81,7 +63,7 @@ func (p *process) awaitAnswer() error {
 			return nil
 		}
 		select {
-		case <-p.done:
+		case <-p.Done():
 			return p.obituary()
 		case <-bound:
 			return fmt.Errorf("no answer in %v: %w; its log ends:\n%s", answerBound, err, p.logEnd())
@@ -90,26 +72,12 @@ func (p *process) awaitAnswer() error {
 	}
 }
 
-// kill returns when the process is gone, and whether it was kill that ended it.
-func (p *process) kill() bool {
-	_ = p.cmd.Process.Kill() // an error says that it has ended already
-	<-p.done
-	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
-}
-
 func (p *process) freeze() error {
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		return err
+	err := p.Freeze()
+	if errors.Is(err, proctest.ErrEnded) {
+		return p.obituary()
 	}
-	for !stopped(p.cmd.Process.Pid) {
-		select {
-		case <-p.done:
-			return p.obituary()
-		case <-time.After(time.Millisecond):
-		}
-	}
-	return nil
+	return err
 }
 
 // obituary says how a process that is gone has ended.
@@ -119,8 +87,8 @@ func (p *process) obituary() error {
 		return errPortTaken
 	}
 	how := "exit status 0"
-	if p.err != nil {
-		how = p.err.Error()
+	if err := p.Err(); err != nil {
+		how = err.Error()
 	}
 	return fmt.Errorf("it ended with %s; its log ends:\n%s", how, end)
 }

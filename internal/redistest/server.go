@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -132,7 +131,7 @@ func (s *Server) Thaw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.needProcessLocked("thaw")
-	if err := s.proc.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := s.proc.Thaw(); err != nil {
 		s.t.Fatalf("thaw redis-server: %v", err)
 	}
 	s.frozen = false
@@ -180,7 +179,7 @@ func (s *Server) needProcessLocked(verb string) {
 
 func (s *Server) killLocked() {
 	if s.proc != nil {
-		s.proc.kill()
+		s.proc.Kill()
 	}
 	s.proc, s.frozen = nil, false
 }
@@ -188,7 +187,7 @@ func (s *Server) killLocked() {
 func (s *Server) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.proc != nil && !s.proc.kill() {
+	if s.proc != nil && !s.proc.Kill() {
 		s.t.Errorf("redis-server ended by itself: %v", s.proc.obituary())
 	}
 	if err := os.RemoveAll(s.dir); err != nil {

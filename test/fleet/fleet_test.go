@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/proctest"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/internal/skewtest"
 )
@@ -29,6 +30,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	proctest.FollowGo() // until the process ends
 	dir, err := os.MkdirTemp("", "fleet")
 	if err == nil {
 		err = build(dir)
@@ -101,12 +103,10 @@ func newFleet(t *testing.T, redis *redistest.Server, ttl time.Duration, jobs ...
 
 // worker is one worker process.
 type worker struct {
+	*proctest.Process
 	f    *fleet
 	name string
-	cmd  *exec.Cmd
 	log  *safeBuffer
-	done chan struct{}
-	err  error // of the process; read it after done
 }
 
 type safeBuffer struct {
@@ -135,18 +135,15 @@ func (f *fleet) startSkewed(name string, skew time.Duration) *worker {
 	if skew != 0 {
 		path = skewedPath
 	}
-	w := &worker{f: f, name: name, log: new(safeBuffer), done: make(chan struct{})}
-	w.cmd = exec.Command(path, "run", "--config", f.config, "--replica", name)
-	w.cmd.Env = append(os.Environ(), "JOURNAL="+f.journal, "SCRIPT="+filepath.Join(f.dir, "job.sh"), skewtest.Variable+"="+skew.String())
-	w.cmd.Stderr, w.cmd.Stdout = w.log, w.log
-	require.NoError(f.t, w.cmd.Start())
-	go func() {
-		w.err = w.cmd.Wait()
-		close(w.done)
-	}()
+	w := &worker{f: f, name: name, log: new(safeBuffer)}
+	cmd := exec.Command(path, "run", "--config", f.config, "--replica", name)
+	cmd.Env = append(os.Environ(), "JOURNAL="+f.journal, "SCRIPT="+filepath.Join(f.dir, "job.sh"), skewtest.Variable+"="+skew.String())
+	cmd.Stderr, cmd.Stdout = w.log, w.log
+	var err error
+	w.Process, err = proctest.Start(cmd)
+	require.NoError(f.t, err)
 	f.t.Cleanup(func() {
-		_ = w.cmd.Process.Kill()
-		<-w.done
+		w.Kill()
 		if f.t.Failed() {
 			f.t.Logf("log of %s:\n%s", name, w.log)
 		}
@@ -172,7 +169,7 @@ func (w *worker) waitReady() {
 		"%s: %s", w.name, w.log)
 }
 
-func (w *worker) signal(s syscall.Signal) { require.NoError(w.f.t, w.cmd.Process.Signal(s)) }
+func (w *worker) signal(s syscall.Signal) { require.NoError(w.f.t, w.Signal(s)) }
 
 // stop stops the worker with SIGTERM and returns how long that took.
 func (w *worker) stop() time.Duration {
@@ -180,18 +177,15 @@ func (w *worker) stop() time.Duration {
 	began := time.Now()
 	w.signal(syscall.SIGTERM)
 	select {
-	case <-w.done:
+	case <-w.Done():
 	case <-time.After(60 * time.Second):
 		require.Fail(w.f.t, "the worker does not stop", "%s: %s", w.name, w.log)
 	}
-	require.NoError(w.f.t, w.err, "exit of %s:\n%s", w.name, w.log)
+	require.NoError(w.f.t, w.Err(), "exit of %s:\n%s", w.name, w.log)
 	return time.Since(began)
 }
 
-func (w *worker) kill() {
-	w.signal(syscall.SIGKILL)
-	<-w.done
-}
+func (w *worker) kill() { w.Kill() }
 
 func (f *fleet) configText() string {
 	text, err := os.ReadFile(f.config)

@@ -39,7 +39,7 @@ func TestLeaderTaskSurvivesStopKillAndFreeze(t *testing.T) {
 		require.NotEqual(t, leads.replica, next.replica)
 		require.Less(t, next.at.Sub(since), c.limit, "its replica was %s", c.harm)
 		if c.harm != "frozen" {
-			<-w.done
+			<-w.Done()
 			restart(ws, w)
 		}
 		leads = next

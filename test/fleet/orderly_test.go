@@ -198,8 +198,8 @@ func stopAll(ws map[string]*worker) {
 		w.signal(syscall.SIGTERM)
 	}
 	for _, w := range ws {
-		<-w.done
-		require.NoError(w.f.t, w.err, "exit of %s:\n%s", w.name, w.log)
+		<-w.Done()
+		require.NoError(w.f.t, w.Err(), "exit of %s:\n%s", w.name, w.log)
 	}
 }
 

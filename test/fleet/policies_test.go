@@ -193,8 +193,8 @@ func TestStoppingWorkerLetsItsCommandEnd(t *testing.T) {
 	require.NotEqual(t, victim.replica, next.replica)
 	require.False(t, next.at.Before(left))
 	require.Less(t, next.at.Sub(left), time.Second+busy)
-	<-w.done
-	require.NoError(t, w.err)
+	<-w.Done()
+	require.NoError(t, w.Err())
 	require.Contains(t, w.log.String(), "run stopped, tick released", "the other need not wait until the lease runs out")
 	f.waitRun("and completes", 15*time.Second, func(r *run) bool { return r.tick == victim.tick && r.attempt == 2 && r.ended })
 	f.judge()

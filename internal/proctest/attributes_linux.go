@@ -1,4 +1,4 @@
-package redistest
+package proctest
 
 import (
 	"syscall"
@@ -6,9 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithParent keeps the server from outliving the test process, and an interrupt at the terminal from reaching the
-// server before the test.
-func dieWithParent() *syscall.SysProcAttr {
+func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
