@@ -2,21 +2,17 @@ package solotest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/scheduler"
+	"github.com/solotick/solotick/solotest/internal/observed"
 )
 
 // TTL is the lease's TTL of every replica, unless an option of [Run] says otherwise.
@@ -35,9 +31,8 @@ type Fleet struct {
 	replicas map[string]*replica
 	order    []*replica
 
-	mu      sync.Mutex
 	started bool
-	runs    []*Execution
+	runs    observed.Runs
 }
 
 type replica struct {
@@ -47,15 +42,7 @@ type replica struct {
 }
 
 // Execution is one run of a tick by one replica.
-type Execution struct {
-	jobs.Run
-
-	Began   time.Time
-	Ended   time.Time // zero while it runs, and of a replica that was killed
-	Outcome lease.Outcome
-	Lost    bool  // its lease was lost; another replica runs the tick
-	Err     error // what the handler returned
-}
+type Execution = observed.Execution
 
 // Run runs a test of n replicas, 1 to 100, in a testing/synctest bubble, which begins at midnight
 // UTC of 2000-01-01. At its end it stops the replicas and waits for their handlers. Options are
@@ -213,42 +200,12 @@ func (f *Fleet) link(replica string) *link {
 }
 
 // Runs returns the runs of a job so far, in the order in which they began.
-func (f *Fleet) Runs(job string) (runs []Execution) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, e := range f.runs {
-		if e.Job == job {
-			runs = append(runs, *e)
-		}
-	}
-	return runs
-}
+func (f *Fleet) Runs(job string) []Execution { return f.runs.Job(job) }
 
-// observe writes down how runs begin and end. What a killed replica does is not seen by anybody.
+// observe keeps how runs begin and end. What a killed replica does is not seen by anybody.
 func (f *Fleet) observe(r *replica, e scheduler.Event) {
-	if r.link.isKilled() {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch e := e.(type) { //nolint:gochecksumtype // the other events are not about runs
-	case scheduler.RunStarted:
-		f.runs = append(f.runs, &Execution{Run: e.Run, Began: time.Now().UTC()})
-	case scheduler.RunSettled:
-		f.end(e.Run, e.Outcome, e.Err, false)
-	case scheduler.RunLost:
-		f.end(e.Run, "", e.Err, true)
-	case scheduler.RunReleased:
-		f.end(e.Run, "", e.Err, false)
-	}
-}
-
-func (f *Fleet) end(run jobs.Run, outcome lease.Outcome, err error, lost bool) {
-	for _, e := range slices.Backward(f.runs) {
-		if e.Job == run.Job && e.Tick.Equal(run.Tick) && e.Token == run.Token {
-			e.Ended, e.Outcome, e.Err, e.Lost = time.Now().UTC(), outcome, err, lost
-			return
-		}
+	if !r.link.isKilled() {
+		f.runs.Observe(e)
 	}
 }
 
@@ -266,75 +223,13 @@ func (f *Fleet) notOnce(job string, from, to time.Time) (faults []string) {
 	if !ok {
 		return []string{fmt.Sprintf("solotest: job %q was not added", job)}
 	}
-	succeeded, err := f.succeeded(job)
-	if err != nil {
-		return []string{fmt.Sprintf("solotest: %s: history: %v", job, err)}
-	}
-	number := 0
-	schedule := defined.Schedule()
-	for tick := schedule.Next(from.Add(-time.Millisecond)); !tick.IsZero() && !tick.After(to); tick = schedule.Next(tick) {
-		number++
-		if n := succeeded[tick.UTC()]; n != 1 {
-			faults = append(faults, fmt.Sprintf("solotest: %s: tick %s has %d runs that succeeded, not 1:%s", job, tick.UTC().Format(time.RFC3339Nano), n, f.story(job, tick)))
-		}
-	}
-	if number == 0 {
-		return []string{fmt.Sprintf("solotest: %s: there is no tick from %s to %s", job, from, to)}
-	}
-	return faults
-}
-
-// succeeded counts the runs that succeeded by tick: as replicas report them, and those whose
-// replica never learned that the store has settled them.
-func (f *Fleet) succeeded(job string) (map[time.Time]int, error) {
-	runs := map[time.Time]int{}
-	for _, e := range f.Runs(job) {
-		if e.Outcome == scheduler.Succeeded {
-			runs[e.Tick]++
-		}
-	}
 	session, err := driver.NewSession(f.memory, namespace)
 	if err != nil {
-		return nil, err
+		return []string{err.Error()}
 	}
-	asked, err := fleet.New(session)
-	if err != nil {
-		return nil, err
+	ticks := observed.Ticks(defined.Schedule(), from, to)
+	if len(ticks) == 0 {
+		return []string{fmt.Sprintf("solotest: %s: there is no tick from %s to %s", job, from, to)}
 	}
-	history, err := asked.History(f.t.Context(), job, jobs.Defaults().History)
-	if errors.Is(err, protocol.ErrUnknown) {
-		err = nil // the store forgot it, or no replica has got to it
-	}
-	for _, e := range history {
-		if e.Outcome == scheduler.Succeeded && runs[e.Scheduled] == 0 {
-			runs[e.Scheduled] = 1
-		}
-	}
-	return runs, err
-}
-
-// story lists the runs of a tick, for the message of a failed test.
-func (f *Fleet) story(job string, tick time.Time) (text string) {
-	for _, e := range f.Runs(job) {
-		if !e.Tick.Equal(tick) {
-			continue
-		}
-		fate := string(e.Outcome)
-		switch {
-		case e.Lost:
-			fate = "lost its lease"
-		case fate == "" && e.Ended.IsZero():
-			fate = "has not ended"
-		case fate == "":
-			fate = "was stopped"
-		}
-		text += fmt.Sprintf("\n\tattempt %d on %s, token %d, began %s: %s", e.Attempt, e.Replica, e.Token, e.Began.Format(time.TimeOnly), fate)
-		if e.Err != nil {
-			text += fmt.Sprintf(": %v", e.Err)
-		}
-	}
-	if text == "" {
-		return " none began"
-	}
-	return text
+	return f.runs.NotOnce(f.t.Context(), session, job, ticks)
 }

@@ -81,10 +81,10 @@ func TestAJobThatIsNotIdempotentIsCaught(t *testing.T) {
 		f.Func("invoices", "@every 1m", invoice(gate.Write, fenced))
 		gate.After(1, f.Kill)
 		f.Advance(2 * time.Minute)
-		require.Len(t, gate.notOnce(nil), 1)
-		require.Contains(t, gate.notOnce(nil)[0], "was written 2 times: the job is not idempotent")
-		require.Contains(t, gate.notOnce([]string{"other"})[1], `"other" was not written`)
-		require.Empty(t, gate.stale())
+		require.Len(t, gate.inner.NotOnce(nil), 1)
+		require.Contains(t, gate.inner.NotOnce(nil)[0], "was written 2 times: the job is not idempotent")
+		require.Contains(t, gate.inner.NotOnce([]string{"other"})[1], `"other" was not written`)
+		require.Empty(t, gate.inner.Stale())
 	})
 }
 
@@ -99,7 +99,7 @@ func TestAWriteWithoutTokenIsCaught(t *testing.T) {
 				f.Func("invoices", "@every 1h", invoice(gate.Write, c.token))
 				gate.Before(1, f.freeze)
 				f.Advance(time.Hour + time.Minute)
-				require.Len(t, gate.stale(), c.stale)
+				require.Len(t, gate.inner.Stale(), c.stale)
 			})
 		})
 	}

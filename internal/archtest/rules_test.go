@@ -168,7 +168,7 @@ type ban struct {
 var forbidden = func() map[string]ban {
 	var (
 		programs = []string{"./cmd/worker/...", "./examples/...", module}
-		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./solotest", "./test/...",
+		tests    = []string{"./lease/leasetest/...", "./lease/driver/drivertest/...", "./internal/*test/...", "./solotest/...", "./test/...",
 			"./cmd/worker/internal/filetest"}
 		daemon     = []string{"./cmd/worker/..."}
 		and        = func(lists ...[]string) (all []string) { return append(all, flat(lists)...) }
