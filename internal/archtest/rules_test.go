@@ -40,6 +40,10 @@ var layers = map[string]layer{
 		[]string{"./internal/protocol", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
+	"./lease/sqlitelease/...": {
+		[]string{"./internal/protocol", "./lease/driver", "modernc.org/sqlite/..."},
+		"a store knows leases, its file and nothing of jobs",
+	},
 	"./lease/quorum/...": {
 		[]string{"./lease", "./internal/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue", "./internal/sleep", "./internal/steady"},
 		"a store knows leases, and of its servers only what is asked of them",
@@ -183,6 +187,8 @@ var forbidden = func() map[string]ban {
 		"./lease/memlease/...": store,
 		"./lease/redislease/...": {store.reason,
 			and(store.except, []string{"./lease/redislease/..."})},
+		"./lease/sqlitelease/...": {store.reason,
+			and(store.except, []string{"./lease/sqlitelease/..."})},
 		"./lease/quorum/...": {store.reason,
 			and(store.except, []string{"./lease/quorum/..."})},
 
@@ -199,6 +205,8 @@ var forbidden = func() map[string]ban {
 
 		"github.com/redis/...": {"lease/redislease, jobs/redisstream and fence/redisfence are the packages that speak Redis",
 			and(programs, tests, []string{"./lease/redislease/...", "./jobs/redisstream/...", "./fence/redisfence/..."})},
+		"modernc.org/...": {"lease/sqlitelease is the package that opens a file of SQLite",
+			and(daemon, tests, []string{"./lease/sqlitelease/..."})},
 		"github.com/robfig/...": {"schedules are read and computed in jobs/schedule, which refuses what robfig's parser gets wrong",
 			[]string{"./jobs/schedule"}},
 		"github.com/prometheus/...": {"metrics turns events into series; the rest of the module only emits events",

@@ -1,0 +1,228 @@
+package sqlitelease
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+//go:embed schema.sql
+var schema string
+
+const (
+	schemaVersion = 1          // of the tables, as PRAGMA user_version
+	applicationID = 0x736f6c6f // "solo", as PRAGMA application_id
+	// reserve is how much room on the disk is left to what ends something and to renewals.
+	reserve = 16 << 20
+)
+
+// file is the database. It is opened by the first call, and again when another file has taken its place: after a backup
+// was restored, or when somebody has removed it.
+type file struct {
+	path    string
+	timeout time.Duration
+	create  bool
+	free    func(dir string) (bytes uint64, known bool)
+
+	mu       sync.Mutex
+	db       *sql.DB
+	info     fs.FileInfo
+	ahead    time.Duration // of the machine's clock, in tests
+	sync     string        // whether the disk has to confirm each change: "full", but for tests
+	closed   bool
+	lanes    sync.WaitGroup
+	watchers map[chan struct{}]bool
+}
+
+// opening keeps a new file from being closed while another store in this process has locks on it: that would end them.
+var opening sync.Mutex
+
+// now is the store's time: that of the machine.
+func (f *file) now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Now().UTC().Round(0).Add(f.ahead)
+}
+
+// work calls run in a goroutine of its own, unless the store is closed.
+func (f *file) work(run func()) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return ErrClosed
+	}
+	f.lanes.Go(run)
+	return nil
+}
+
+// close closes the file and the sessions on it when nothing is under way.
+func (f *file) close(lanes ...*lane) error {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.lanes.Wait()
+	for _, l := range lanes {
+		l.session.close()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.db == nil {
+		return nil
+	}
+	err := f.db.Close()
+	f.db = nil
+	return err
+}
+
+// open returns the database that is at the path now.
+func (f *file) open() (*sql.DB, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.db != nil && f.there() {
+		return f.db, nil
+	}
+	if f.db != nil {
+		_ = f.db.Close() // what is under way on the other lane fails
+		f.db = nil
+	}
+	opening.Lock()
+	defer opening.Unlock()
+	if err := checkFileSystem(filepath.Dir(f.path)); err != nil {
+		return nil, err
+	}
+	if f.create { // only its owner may read it
+		made, err := os.OpenFile(f.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		if err == nil {
+			_ = made.Close()
+		}
+	}
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return nil, err
+	}
+	name := url.URL{Scheme: "file", Path: f.path, RawQuery: "mode=rw&_pragma=journal_mode(wal)&_pragma=synchronous(" + f.sync + ")&_pragma=journal_size_limit(16777216)"}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare(db, time.Now().Add(f.ahead).UnixMicro()); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	f.db, f.info = db, info
+	return db, nil
+}
+
+// there reports whether the path leads to the open file still.
+func (f *file) there() bool {
+	info, err := os.Stat(f.path)
+	return err == nil && os.SameFile(info, f.info)
+}
+
+// unmoved returns an error when what was committed may have gone to a file that nobody finds.
+func (f *file) unmoved() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.db == nil || !f.there() {
+		return errMoved
+	}
+	return nil
+}
+
+// prepare makes the tables in a new file, and checks those that are there. Any number of processes may do so at once.
+func prepare(db *sql.DB, now int64) error {
+	ctx := context.Background()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	var mode string
+	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return errNoWAL
+	}
+	fresh, err := check(ctx, conn)
+	if err != nil || !fresh {
+		return err
+	}
+	if _, err = conn.ExecContext(ctx, beginWrite); err != nil {
+		return err
+	}
+	if fresh, err = check(ctx, conn); err == nil && fresh {
+		_, err = conn.ExecContext(ctx, fmt.Sprintf("%s; INSERT INTO store VALUES (1, %d, 0); PRAGMA application_id = %d; PRAGMA user_version = %d",
+			schema, now, applicationID, schemaVersion))
+	}
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		_, _ = conn.ExecContext(ctx, "ROLLBACK")
+	}
+	return err
+}
+
+// check looks whether the tables are those of this release. A fresh file has none.
+func check(ctx context.Context, conn *sql.Conn) (fresh bool, err error) {
+	var application, version int64
+	if err = conn.QueryRowContext(ctx, "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(&application, &version); err != nil {
+		return false, err
+	}
+	tables := map[string]string{}
+	rows, err := conn.QueryContext(ctx, "SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			return false, err
+		}
+		tables[name] = text
+	}
+	switch {
+	case rows.Err() != nil:
+		return false, rows.Err()
+	case application == 0 && version == 0 && len(tables) == 0:
+		return true, nil
+	case application != applicationID:
+		return false, errForeign
+	case version > schemaVersion:
+		return false, fmt.Errorf("%w: its tables have version %d, and this release knows %d", errNewer, version, schemaVersion)
+	}
+	for statement := range strings.SplitSeq(schema, ";\n") {
+		want := strings.TrimSpace(statement)
+		name, isTable := strings.CutPrefix(want, "CREATE TABLE ")
+		name, _, _ = strings.Cut(name, " ")
+		if isTable && tables[name] != strings.TrimSuffix(want, ";") {
+			return false, fmt.Errorf("%w: %s", errChanged, name)
+		}
+	}
+	return false, nil
+}
+
+// room reports whether there is room for more than what the reserve is for.
+func (f *file) room(t *tx) bool {
+	if t.free == nil {
+		free, known := f.free(filepath.Dir(f.path))
+		enough := !known || free >= reserve
+		t.free = &enough
+	}
+	return *t.free
+}

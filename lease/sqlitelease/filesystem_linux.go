@@ -1,0 +1,53 @@
+package sqlitelease
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// networks are the file systems, by their magic numbers, whose files processes of several machines can open. Locks or
+// shared memory do not reach from one to the other there.
+var networks = map[uint32]string{
+	0x6969: "NFS", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x517b: "SMB", 0x00c36400: "Ceph", 0x0bd00bd0: "Lustre",
+	0x47504653: "GPFS", 0x5346414f: "AFS", 0x6b414653: "AFS", 0x73757245: "Coda", 0x01161970: "GFS2", 0x7461636f: "OCFS2",
+}
+
+// checkFileSystem refuses a directory on a network file system.
+func checkFileSystem(dir string) error {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return &os.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	if name, ok := networks[uint32(s.Type)]; ok { //nolint:gosec // magic numbers have 32 bits
+		return fmt.Errorf("%w (%s)", errNetwork, name)
+	}
+	return nil
+}
+
+// freeSpace returns how much room there is for this process.
+func freeSpace(dir string) (bytes uint64, known bool) {
+	var s syscall.Statfs_t
+	if syscall.Statfs(dir, &s) != nil {
+		return 0, false
+	}
+	return s.Bavail * uint64(s.Bsize), true //nolint:gosec // a size is not negative
+}
+
+// lockHolder returns " (process N)" for the process that has the lock to write, as far as the kernel says.
+func lockHolder(path string) string {
+	var s syscall.Stat_t
+	locks, err := os.ReadFile("/proc/locks")
+	if err != nil || syscall.Stat(path+"-shm", &s) != nil {
+		return ""
+	}
+	const writeLock = " 120 120" // the byte of the write-ahead log's index that a writer locks
+	for line := range strings.Lines(string(locks)) {
+		fields := strings.Fields(line)
+		if len(fields) > 5 && strings.HasSuffix(strings.TrimSpace(line), writeLock) && strings.HasSuffix(fields[5], fmt.Sprint(":", s.Ino)) {
+			return fmt.Sprintf(" (process %s)", fields[4])
+		}
+	}
+	return ""
+}

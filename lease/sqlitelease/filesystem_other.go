@@ -1,0 +1,9 @@
+//go:build !linux
+
+package sqlitelease
+
+func checkFileSystem(string) error { return nil }
+
+func freeSpace(string) (bytes uint64, known bool) { return 0, false }
+
+func lockHolder(string) string { return "" }

@@ -1,0 +1,87 @@
+// Package sqlitelease keeps leases in a SQLite file, which the processes of one machine share and which outlives them.
+//
+// Several processes may open the file at once, also those of containers that share a volume of one machine. Of each change
+// the disk has confirmed that it is written, so nothing is forgotten when a process is killed or the machine loses power. The
+// clock of the store is that of the machine. A process that is killed leaves no lock behind; one that is stopped while it
+// writes holds up the others until it goes on or is killed: their calls fail in time.
+//
+// What the file must not be is shared between machines: a network file system is refused. Copy it with VACUUM INTO or the
+// .backup command of sqlite3. To restore a copy, stop all processes, and remove the files beside it that end in -wal and -shm.
+package sqlitelease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/lease/driver"
+)
+
+// Store is a lease.Store on a SQLite file, with every ability of a [driver.Session], and members, sets and messages. It is
+// safe for concurrent use. Close it when it is no longer used.
+type Store struct {
+	*driver.Session
+	values *values
+}
+
+type options struct {
+	timeout   time.Duration
+	mustExist bool
+}
+
+// Option changes a default of [New].
+type Option func(*options)
+
+// WithTimeout bounds each call. The default is 1 s; at least 10 ms. Choose it well below the shortest TTL.
+func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
+
+// WithExistingFile keeps the store from making a file where there is none: calls fail until there is one.
+func WithExistingFile() Option { return func(o *options) { o.mustExist = true } }
+
+// New makes a store of the namespace in the file at path, which the first call opens, and makes when there is none: only its
+// owner may read it. The namespace names the fleet, and matches the pattern of a name.
+func New(path, namespace string, opts ...Option) (*Store, error) {
+	o := options{timeout: time.Second}
+	var faults []error
+	for i, opt := range opts {
+		if opt == nil {
+			faults = append(faults, fmt.Errorf("sqlitelease: options[%d]: nil must be an option", i))
+			continue
+		}
+		opt(&o)
+	}
+	if path == "" {
+		faults = append(faults, errors.New("sqlitelease: path: must name a file"))
+	}
+	if o.timeout < 10*time.Millisecond {
+		faults = append(faults, fmt.Errorf("sqlitelease: timeout %s must be at least 10ms", o.timeout))
+	}
+	path, err := filepath.Abs(path)
+	f := &file{
+		path: path, timeout: o.timeout, create: !o.mustExist, sync: "full", free: freeSpace, watchers: map[chan struct{}]bool{},
+	}
+	v := &values{namespace, f, &lane{file: f, begin: beginRead}, &lane{file: f, begin: beginWrite}}
+	s, sessionErr := driver.NewSession(v, namespace)
+	if sessionErr != nil {
+		sessionErr = fmt.Errorf("sqlitelease: %w", sessionErr)
+	}
+	if err := errors.Join(append(faults, err, sessionErr)...); err != nil {
+		return nil, err
+	}
+	return &Store{s, v}, nil
+}
+
+// Close waits for what is under way, and closes the file. Calls fail with [ErrClosed] from then on.
+func (s *Store) Close() error { return s.values.file.close(s.values.reads, s.values.writes) }
+
+// Check implements [protocol.Checker].
+func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s) }
+
+// Hint implements [protocol.Checker].
+func (s *Store) Hint(err error) string {
+	hint, _ := advice(err)
+	return hint
+}
