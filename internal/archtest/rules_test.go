@@ -37,7 +37,7 @@ var layers = map[string]layer{
 		"a store knows leases and nothing of jobs",
 	},
 	"./lease/redislease/...": {
-		[]string{"./internal/protocol", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
+		[]string{"./internal/protocol", "./internal/quorumnode", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/sqlitelease/...": {
@@ -45,7 +45,7 @@ var layers = map[string]layer{
 		"a store knows leases, its file and nothing of jobs",
 	},
 	"./lease/quorum/...": {
-		[]string{"./lease", "./internal/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue", "./internal/sleep", "./internal/steady"},
+		[]string{"./lease", "./internal/protocol", "./lease/driver", "./lease/quorum/...", "./internal/keyqueue", "./internal/quorumnode", "./internal/sleep", "./internal/steady"},
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {
@@ -194,7 +194,7 @@ var forbidden = func() map[string]ban {
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
 			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./election/...", "./fleet/...", "./console/...", "./scheduler/...",
-				"./metrics/...", "./internal/record", "./internal/wire", "./internal/heartbeat"})},
+				"./metrics/...", "./internal/quorumnode", "./internal/record", "./internal/wire", "./internal/heartbeat"})},
 		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
 			and(tests, []string{"./internal/record", "./lease/driver/..."})},
 

@@ -95,7 +95,7 @@
 //	                                                                       change, or it never happened
 //	a notification is lost at one      nothing: the other nodes pass it    nothing
 //	node                               on
-//	others change the same name all    ErrContended, after the timeout     nothing
+//	others change the same name all    an error, after the timeout         nothing
 //	the time
 //	a minority's clocks are wrong,     nothing, while a majority has       nothing
 //	behind or ahead, by any time       answered within an hour

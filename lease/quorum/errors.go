@@ -13,18 +13,18 @@ import (
 var (
 	// ErrRestarted is why a [MajorityError] has come about when enough nodes have answered, but too many of them were
 	// started or emptied lately: what they have forgotten may still be held. Wait for as long as the error says.
-	ErrRestarted = errors.New("quorum: nodes were started or emptied within the longest term")
+	ErrRestarted = errors.New("quorum: nodes were started or emptied within the longest TTL")
 
-	// ErrContended is returned when others were faster for a call's whole timeout. Nothing is known of the outcome; the
+	// errContended is returned when others were faster for a call's whole timeout. Nothing is known of the outcome; the
 	// same request may be made again.
-	ErrContended = errors.New("quorum: others have changed the same name again and again")
+	errContended = errors.New("quorum: others have changed the same name again and again")
 
-	// ErrTwice is returned when two of the nodes are one server: it would be counted twice. Give each node a server of
+	// errTwice is returned when two of the nodes are one server: it would be counted twice. Give each node a server of
 	// its own.
-	ErrTwice = protocol.Permanent(errors.New("quorum: two nodes are the same server"))
+	errTwice = protocol.Permanent(errors.New("quorum: two nodes are the same server"))
 
-	// ErrClosed is returned by a store that is closed.
-	ErrClosed = protocol.Permanent(errors.New("quorum: the store is closed"))
+	// errClosed is returned by a store that is closed.
+	errClosed = protocol.Permanent(errors.New("quorum: the store is closed"))
 
 	errTimeout = fmt.Errorf("quorum: no more within the timeout: %w", context.DeadlineExceeded)
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/quorumnode"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lease/quorum"
 )
@@ -188,21 +189,21 @@ func (n *fakeNode) travel(ctx context.Context, f func()) error {
 }
 
 // Do implements quorum.Node.
-func (n *fakeNode) Do(ctx context.Context, ops []quorum.Op) (s quorum.State, err error) {
+func (n *fakeNode) Do(ctx context.Context, ops []quorumnode.Op) (s quorumnode.State, err error) {
 	n.mu.Lock()
-	full := n.full && slices.ContainsFunc(ops, func(op quorum.Op) bool { return op.Grows })
+	full := n.full && slices.ContainsFunc(ops, func(op quorumnode.Op) bool { return op.Grows })
 	n.mu.Unlock()
 	if full {
 		return s, errFull
 	}
-	states := make(chan quorum.State, 2) // it may come twice
+	states := make(chan quorumnode.State, 2) // it may come twice
 	if err := n.travel(ctx, func() { states <- n.carryOut(ops) }); err != nil {
 		return s, err
 	}
 	return <-states, nil
 }
 
-func (n *fakeNode) carryOut(ops []quorum.Op) quorum.State {
+func (n *fakeNode) carryOut(ops []quorumnode.Op) quorumnode.State {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := n.clockLocked()
@@ -212,7 +213,7 @@ func (n *fakeNode) carryOut(ops []quorum.Op) quorum.State {
 	if n.registers == nil {
 		n.registers = make(map[string]*fakeRegister)
 	}
-	s := quorum.State{ID: fmt.Sprint(n.name, "-", n.runs), Now: now, Since: n.since, Replies: make([]quorum.Reply, len(ops))}
+	s := quorumnode.State{ID: fmt.Sprint(n.name, "-", n.runs), Now: now, Since: n.since, Replies: make([]quorumnode.Reply, len(ops))}
 	for i, op := range ops {
 		r := n.registers[op.Key]
 		if r == nil {
@@ -224,7 +225,7 @@ func (n *fakeNode) carryOut(ops []quorum.Op) quorum.State {
 	return s
 }
 
-func (r *fakeRegister) carryOut(op quorum.Op, now, since time.Time) (a quorum.Reply) {
+func (r *fakeRegister) carryOut(op quorumnode.Op, now, since time.Time) (a quorumnode.Reply) {
 	if !op.Accept {
 		if a.OK = op.Ballot != "" && op.Ballot >= r.promised; op.Ballot > r.promised {
 			r.promised, r.promisedAt = op.Ballot, now
@@ -308,7 +309,7 @@ func (n *fakeNode) Listen(ctx context.Context, heard func(string)) error {
 }
 
 // Fleet implements quorum.Node.
-func (n *fakeNode) Fleet() quorum.Fleet { return n }
+func (n *fakeNode) Fleet() quorumnode.Fleet { return n }
 
 // reached calls f with the store if the call arrives at the node.
 func reached[T any](ctx context.Context, n *fakeNode, f func(s *memlease.Store) (T, error)) (T, error) {

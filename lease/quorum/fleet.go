@@ -10,18 +10,8 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/quorumnode"
 )
-
-// Fleet is kept by each node for itself: members and sets are announced again and again, so nothing has to be agreed
-// on, and a node counts even if it has forgotten. It is an alias, like [Op].
-type Fleet = interface {
-	SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
-	Members(ctx context.Context) ([]protocol.Member, error)
-	MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
-	PutSet(ctx context.Context, set []byte, life time.Duration) error
-	KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
-	GetSets(ctx context.Context, digests []string) ([][]byte, error)
-}
 
 // A majority of the nodes has to accept an announcement. Of the answers of a majority the newest holds.
 
@@ -39,7 +29,7 @@ func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, l
 	if life <= 0 {
 		enough = func(answers []struct{}) bool { return len(answers) == len(s.values.nodes.list) }
 	}
-	_, err := gather(ctx, s.values.nodes, "announce "+holder, func(ctx context.Context, f Fleet) (struct{}, error) {
+	_, err := gather(ctx, s.values.nodes, "announce "+holder, func(ctx context.Context, f quorumnode.Fleet) (struct{}, error) {
 		return struct{}{}, f.SendHeartbeat(ctx, holder, info, life)
 	}, enough)
 	return err
@@ -47,17 +37,19 @@ func (s *Store) SendHeartbeat(ctx context.Context, holder string, info []byte, l
 
 // Members implements [protocol.Membership].
 func (s *Store) Members(ctx context.Context) ([]protocol.Member, error) {
-	return s.listMembers(ctx, "members", Fleet.Members)
+	return s.listMembers(ctx, "members", quorumnode.Fleet.Members)
 }
 
 // MembersBut implements [protocol.KnownMembers].
 func (s *Store) MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error) {
 	known = maps.Clone(known)
-	return s.listMembers(ctx, "members", func(f Fleet, ctx context.Context) ([]protocol.Member, error) { return f.MembersBut(ctx, known) })
+	return s.listMembers(ctx, "members", func(f quorumnode.Fleet, ctx context.Context) ([]protocol.Member, error) {
+		return f.MembersBut(ctx, known)
+	})
 }
 
-func (s *Store) listMembers(ctx context.Context, what string, f func(Fleet, context.Context) ([]protocol.Member, error)) ([]protocol.Member, error) {
-	lists, err := gather(ctx, s.values.nodes, what, func(ctx context.Context, fleet Fleet) ([]protocol.Member, error) { return f(fleet, ctx) }, nil)
+func (s *Store) listMembers(ctx context.Context, what string, f func(quorumnode.Fleet, context.Context) ([]protocol.Member, error)) ([]protocol.Member, error) {
+	lists, err := gather(ctx, s.values.nodes, what, func(ctx context.Context, fleet quorumnode.Fleet) ([]protocol.Member, error) { return f(fleet, ctx) }, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +66,7 @@ func (s *Store) PutSet(ctx context.Context, set []byte, life time.Duration) erro
 		return err
 	}
 	set = bytes.Clone(set)
-	_, err := gather(ctx, s.values.nodes, "put set", func(ctx context.Context, f Fleet) (struct{}, error) {
+	_, err := gather(ctx, s.values.nodes, "put set", func(ctx context.Context, f quorumnode.Fleet) (struct{}, error) {
 		return struct{}{}, f.PutSet(ctx, set, life)
 	}, nil)
 	return err
@@ -101,7 +93,7 @@ func (s *Store) KeepSets(ctx context.Context, digests []string, life time.Durati
 		}
 		return all
 	}
-	_, err := gather(ctx, s.values.nodes, "keep sets", func(ctx context.Context, f Fleet) ([]bool, error) {
+	_, err := gather(ctx, s.values.nodes, "keep sets", func(ctx context.Context, f quorumnode.Fleet) ([]bool, error) {
 		return f.KeepSets(ctx, digests, life)
 	}, count)
 	if err != nil {
@@ -116,7 +108,7 @@ func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error)
 		return nil, err
 	}
 	digests = slices.Clone(digests)
-	answers, err := gather(ctx, s.values.nodes, "get sets", func(ctx context.Context, f Fleet) ([][]byte, error) {
+	answers, err := gather(ctx, s.values.nodes, "get sets", func(ctx context.Context, f quorumnode.Fleet) ([][]byte, error) {
 		return f.GetSets(ctx, digests)
 	}, nil)
 	if err != nil {
@@ -135,7 +127,7 @@ func (s *Store) GetSets(ctx context.Context, digests []string) ([][]byte, error)
 
 // gather calls every node and returns what those say that answer: the first majority, or more of them until enough, which
 // may be nil, says so.
-func gather[T any](ctx context.Context, n *nodes, what string, f func(ctx context.Context, fleet Fleet) (T, error), enough func([]T) bool) ([]T, error) {
+func gather[T any](ctx context.Context, n *nodes, what string, f func(ctx context.Context, fleet quorumnode.Fleet) (T, error), enough func([]T) bool) ([]T, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/quorumnode"
 	"github.com/solotick/solotick/lease/quorum"
 )
 
@@ -25,7 +26,7 @@ func TestOtherFormatIsRefused(t *testing.T) {
 				_, _, err := s.Time(t.Context())
 				require.NoError(t, err)
 				for _, n := range list {
-					n.carryOut([]quorum.Op{{Key: "job", Ballot: "000000000001aa", Accept: true, Value: value}})
+					n.carryOut([]quorumnode.Op{{Key: "job", Ballot: "000000000001aa", Accept: true, Value: value}})
 				}
 
 				_, err = s.Claim(t.Context(), claimOf("job", 100, "a", time.Second))
@@ -39,7 +40,7 @@ func TestOtherFormatIsRefused(t *testing.T) {
 				require.ErrorIs(t, err, quorum.ErrFormat)
 				settle()
 				for _, n := range list {
-					require.Equal(t, value, n.carryOut([]quorum.Op{{Key: "job"}}).Replies[0].Value)
+					require.Equal(t, value, n.carryOut([]quorumnode.Op{{Key: "job"}}).Replies[0].Value)
 				}
 			})
 		})

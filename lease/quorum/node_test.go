@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/quorumnode"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lease/redislease"
@@ -36,13 +37,13 @@ func TestRedisNodeIsLikeTheOneInMemory(t *testing.T) {
 	draw := rand.New(rand.NewPCG(seed, 0))
 	var since [2]time.Time
 	for round := range 300 {
-		ops := make([]quorum.Op, draw.IntN(6))
+		ops := make([]quorumnode.Op, draw.IntN(6))
 		if round%50 == 49 {
-			ops = make([]quorum.Op, 150) // more than one script takes
+			ops = make([]quorumnode.Op, 150) // more than one script takes
 		}
-		twin := make([]quorum.Op, len(ops))
+		twin := make([]quorumnode.Op, len(ops))
 		for i := range ops {
-			ops[i] = quorum.Op{Key: fmt.Sprint("k", draw.IntN(3)), Accept: draw.IntN(2) == 0}
+			ops[i] = quorumnode.Op{Key: fmt.Sprint("k", draw.IntN(3)), Accept: draw.IntN(2) == 0}
 			if ops[i].Accept || draw.IntN(4) > 0 {
 				ops[i].Ballot = fmt.Sprintf("%03x", round+draw.IntN(4)) // of one length
 			}
@@ -79,9 +80,9 @@ func TestRedisNodeIsLikeTheOneInMemory(t *testing.T) {
 func TestRedisNodeListsKeysAsMemoryNode(t *testing.T) {
 	srv := redistest.Start(t)
 	actual, fake := newRedisNode(t, srv), newFakeNodes(1)[0]
-	var ops []quorum.Op
+	var ops []quorumnode.Op
 	for i := range 150 {
-		ops = append(ops, quorum.Op{Key: fmt.Sprint([]string{"", "lock:", "lock:b"}[i%3], i), Ballot: "1", Accept: i%2 == 0, Value: "v"})
+		ops = append(ops, quorumnode.Op{Key: fmt.Sprint([]string{"", "lock:", "lock:b"}[i%3], i), Ballot: "1", Accept: i%2 == 0, Value: "v"})
 	}
 	_, err := actual.Do(t.Context(), ops)
 	require.NoError(t, err)
@@ -115,24 +116,24 @@ func TestRedisNodeListsKeysAsMemoryNode(t *testing.T) {
 // A value is as old as the promise of its ballot: it was made at that time. One that nobody promised is new.
 func TestAgeCountsFromThePromise(t *testing.T) {
 	n := newRedisNode(t, redistest.Start(t))
-	do := func(op quorum.Op) quorum.Reply {
-		s, err := n.Do(t.Context(), []quorum.Op{op})
+	do := func(op quorumnode.Op) quorumnode.Reply {
+		s, err := n.Do(t.Context(), []quorumnode.Op{op})
 		require.NoError(t, err)
 		return s.Replies[0]
 	}
-	do(quorum.Op{Key: "k", Ballot: "1"})
+	do(quorumnode.Op{Key: "k", Ballot: "1"})
 	time.Sleep(50 * time.Millisecond)
-	require.True(t, do(quorum.Op{Key: "k", Ballot: "1", Accept: true, Value: "v"}).OK)
-	require.GreaterOrEqual(t, do(quorum.Op{Key: "k"}).Age, 50*time.Millisecond)
-	require.True(t, do(quorum.Op{Key: "k", Ballot: "2", Accept: true, Value: "v"}).OK)
-	require.Less(t, do(quorum.Op{Key: "k"}).Age, 50*time.Millisecond)
+	require.True(t, do(quorumnode.Op{Key: "k", Ballot: "1", Accept: true, Value: "v"}).OK)
+	require.GreaterOrEqual(t, do(quorumnode.Op{Key: "k"}).Age, 50*time.Millisecond)
+	require.True(t, do(quorumnode.Op{Key: "k", Ballot: "2", Accept: true, Value: "v"}).OK)
+	require.Less(t, do(quorumnode.Op{Key: "k"}).Age, 50*time.Millisecond)
 }
 
 // A server that was started or emptied says so, and one that was not remembers the same as before.
 func TestNodeReturnsSinceWhenItRemembers(t *testing.T) {
 	srv := redistest.Start(t, redistest.WithAOF())
 	n := newRedisNode(t, srv)
-	ask := func() (s quorum.State) {
+	ask := func() (s quorumnode.State) {
 		t.Helper()
 		require.Eventually(t, func() bool {
 			var err error
@@ -158,23 +159,23 @@ func TestRegistersAreKeptAsLongAsIsSaid(t *testing.T) {
 	srv := redistest.Start(t)
 	n := newRedisNode(t, srv)
 	key, admin := "solotick:{default:k}:register", srv.Client(t)
-	do := func(op quorum.Op) {
-		_, err := n.Do(t.Context(), []quorum.Op{op})
+	do := func(op quorumnode.Op) {
+		_, err := n.Do(t.Context(), []quorumnode.Op{op})
 		require.NoError(t, err)
 	}
-	do(quorum.Op{Key: "k", Ballot: "1"})
+	do(quorumnode.Op{Key: "k", Ballot: "1"})
 	require.Positive(t, admin.PTTL(t.Context(), key).Val())
-	do(quorum.Op{Key: "k", Ballot: "1", Accept: true, Value: "v", Keep: 48 * time.Hour})
+	do(quorumnode.Op{Key: "k", Ballot: "1", Accept: true, Value: "v", Keep: 48 * time.Hour})
 	require.InDelta(t, 48, admin.PTTL(t.Context(), key).Val().Hours(), 1)
-	do(quorum.Op{Key: "k", Ballot: "2", Accept: true, Value: "v", Keep: time.Hour})
+	do(quorumnode.Op{Key: "k", Ballot: "2", Accept: true, Value: "v", Keep: time.Hour})
 	require.InDelta(t, 48, admin.PTTL(t.Context(), key).Val().Hours(), 1) // never sooner than was said
-	do(quorum.Op{Key: "k", Ballot: "3", Accept: true, Value: "v"})
-	for _, op := range []quorum.Op{
+	do(quorumnode.Op{Key: "k", Ballot: "3", Accept: true, Value: "v"})
+	for _, op := range []quorumnode.Op{
 		{Key: "k", Ballot: "4"}, {Key: "k", Ballot: "4", Accept: true, Value: "v", Keep: time.Hour}, {Key: "new", Ballot: "1", Accept: true, Value: "v"},
 	} {
 		do(op)
 		require.Equal(t, time.Duration(-1), admin.PTTL(t.Context(), "solotick:{default:"+op.Key+"}:register").Val(), "is kept for ever")
 	}
-	do(quorum.Op{Key: "lock:l", Ballot: "1", Accept: true, Value: "v", Keep: time.Hour})
+	do(quorumnode.Op{Key: "lock:l", Ballot: "1", Accept: true, Value: "v", Keep: time.Hour})
 	require.InDelta(t, 1, admin.PTTL(t.Context(), "solotick:{default:lock:l}:register").Val().Hours(), 0.1)
 }

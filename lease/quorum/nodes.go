@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/solotick/solotick/internal/quorumnode"
 	"slices"
 	"sync"
 	"time"
@@ -39,7 +40,7 @@ type about struct {
 // answer is the answer of one node.
 type answer struct {
 	node  int
-	state State
+	state quorumnode.State
 	err   error
 }
 
@@ -68,7 +69,7 @@ func (n *nodes) callOne(i int, f func(ctx context.Context, i int)) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed {
-		return ErrClosed
+		return errClosed
 	}
 	n.sent.Go(func() {
 		ctx, cancel := context.WithTimeout(n.life, n.timeout)
@@ -80,12 +81,12 @@ func (n *nodes) callOne(i int, f func(ctx context.Context, i int)) error {
 
 // ask sends every node its operations, and returns the answers of those that count as soon as they are a majority and
 // enough, which may be nil, says so. It also returns what those say that do not count. The others are not waited for.
-func (n *nodes) ask(ctx context.Context, ops func(node int) []Op, enough func(counted []answer) bool) (counted, others []answer, err error) {
+func (n *nodes) ask(ctx context.Context, ops func(node int) []quorumnode.Op, enough func(counted []answer) bool) (counted, others []answer, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, nil, err
 	}
 	answers := make(chan answer, len(n.list))
-	send := make([][]Op, len(n.list))
+	send := make([][]quorumnode.Op, len(n.list))
 	for i := range n.list {
 		send[i] = ops(i)
 	}
@@ -123,7 +124,7 @@ func (n *nodes) ask(ctx context.Context, ops func(node int) []Op, enough func(co
 		}
 		if a.err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", n.list[a.node], a.err))
-			if errors.Is(a.err, ErrTwice) {
+			if errors.Is(a.err, errTwice) {
 				return nil, nil, a.err
 			}
 		} else {
@@ -138,12 +139,12 @@ func (n *nodes) ask(ctx context.Context, ops func(node int) []Op, enough func(co
 }
 
 // learn notes what a node says of itself.
-func (n *nodes) learn(i int, asked uint64, s State) error {
+func (n *nodes) learn(i int, asked uint64, s quorumnode.State) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for j, other := range n.about {
 		if j != i && s.ID != "" && other.id == s.ID {
-			return fmt.Errorf("%w: %s and %s", ErrTwice, n.list[min(i, j)], n.list[max(i, j)])
+			return fmt.Errorf("%w: %s and %s", errTwice, n.list[min(i, j)], n.list[max(i, j)])
 		}
 	}
 	if a := &n.about[i]; asked > a.asked {
@@ -180,7 +181,7 @@ func (n *nodes) count(all []answer) (counted, others []answer) {
 func memory(id string, since time.Time) string { return id + " " + since.UTC().String() }
 
 // remaining is for how long a node will not count yet.
-func (n *nodes) remaining(s State) time.Duration { return n.quarantine - s.Now.Sub(s.Since) }
+func (n *nodes) remaining(s quorumnode.State) time.Duration { return n.quarantine - s.Now.Sub(s.Since) }
 
 // shortage says that those that count are too few.
 func (n *nodes) shortage(counted, others []answer, failed []error) error {

@@ -88,7 +88,7 @@ func (n *nodes) listen(ctx context.Context, what string, receive func(message st
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(n.life, func() { cancel(ErrClosed) })()
+	defer context.AfterFunc(n.life, func() { cancel(errClosed) })()
 	l := &listener{what: what, receive: receive, failed: make([]error, len(n.list)), end: cancel}
 	var listening sync.WaitGroup
 	for i, node := range n.list {

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"github.com/solotick/solotick/internal/quorumnode"
 	"slices"
 	"time"
 )
@@ -57,7 +58,7 @@ type try struct {
 
 // view has the answers of a majority about one register.
 type view struct {
-	newest   Reply // with the highest ballot
+	newest   quorumnode.Reply // with the highest ballot
 	envelope envelope
 	now      time.Time // by the quorum's clock, when they had answered
 	received time.Time // that, by the local monotonic clock
@@ -127,7 +128,7 @@ func (p *proposal) made(e envelope) (*outcome, error) {
 			return &p.tries[i].result, nil
 		}
 		if p.once && e.Changes >= t.changes+remembered {
-			return nil, ErrContended // it may have been, and is forgotten
+			return nil, errContended // it may have been, and is forgotten
 		}
 	}
 	return nil, nil

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/solotick/solotick/internal/quorumnode"
 	"github.com/stretchr/testify/require"
 )
 
@@ -13,23 +14,23 @@ func threeNodes() *registers {
 	return &registers{nodes: &nodes{list: make([]Node, 3), timeout: time.Second, about: make([]about, 3), clock: c}}
 }
 
-func answers(replies ...Reply) (counted []answer) {
+func answers(replies ...quorumnode.Reply) (counted []answer) {
 	for i, r := range replies {
-		counted = append(counted, answer{node: i, state: State{ID: string(rune('a' + i)), Replies: []Reply{r}}})
+		counted = append(counted, answer{node: i, state: quorumnode.State{ID: string(rune('a' + i)), Replies: []quorumnode.Reply{r}}})
 	}
 	return counted
 }
 
-func held(ballot string) Reply {
-	return Reply{Accepted: ballot, Value: envelope{Format: format, value: "v", Lineage: []string{ballot}}.String()}
+func held(ballot string) quorumnode.Reply {
+	return quorumnode.Reply{Accepted: ballot, Value: envelope{Format: format, value: "v", Lineage: []string{ballot}}.String()}
 }
 
 func TestAPromiseIsOneOfAMajority(t *testing.T) {
 	p := &proposal{ballot: "5"}
-	v, err := threeNodes().view(p, 0, answers(Reply{OK: true}, Reply{Promised: "6"}), nil, 0)
+	v, err := threeNodes().view(p, 0, answers(quorumnode.Reply{OK: true}, quorumnode.Reply{Promised: "6"}), nil, 0)
 	require.NoError(t, err)
 	require.False(t, v.promised)
-	v, err = threeNodes().view(p, 0, answers(Reply{OK: true}, Reply{OK: true}), nil, 0)
+	v, err = threeNodes().view(p, 0, answers(quorumnode.Reply{OK: true}, quorumnode.Reply{OK: true}), nil, 0)
 	require.NoError(t, err)
 	require.True(t, v.promised)
 }
@@ -76,7 +77,7 @@ func TestOvertakenProposalsKnowWhetherTheyWereChosen(t *testing.T) {
 	for _, ballot := range []string{"3", "4", "5"} {
 		e = e.after(ballot, "v", new(view))
 	}
-	at := Reply{Accepted: "5", Value: e.String()}
+	at := quorumnode.Reply{Accepted: "5", Value: e.String()}
 	v, err := threeNodes().view(p, 0, answers(at, at), nil, 0)
 	require.NoError(t, err)
 	require.NoError(t, p.learn(v))
@@ -85,16 +86,16 @@ func TestOvertakenProposalsKnowWhetherTheyWereChosen(t *testing.T) {
 	for range remembered {
 		e = e.after("6", "v", new(view))
 	}
-	at = Reply{Accepted: "6", Value: e.String()}
+	at = quorumnode.Reply{Accepted: "6", Value: e.String()}
 	v, err = threeNodes().view(p, 0, answers(at, at), nil, 0)
 	require.NoError(t, err)
-	require.ErrorIs(t, p.learn(v), ErrContended)
+	require.ErrorIs(t, p.learn(v), errContended)
 }
 
 func TestOldAnswersDoNotSetSince(t *testing.T) {
 	n := threeNodes().nodes
 	later := time.Unix(100, 0)
-	require.NoError(t, n.learn(0, 2, State{ID: "a", Since: later}))
-	require.NoError(t, n.learn(0, 1, State{ID: "a", Since: time.Unix(1, 0)}))
+	require.NoError(t, n.learn(0, 2, quorumnode.State{ID: "a", Since: later}))
+	require.NoError(t, n.learn(0, 1, quorumnode.State{ID: "a", Since: time.Unix(1, 0)}))
 	require.Equal(t, later, n.about[0].since)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/keyqueue"
+	"github.com/solotick/solotick/internal/quorumnode"
 )
 
 // registers are replicated registers: one value per key, which changes atomically while a majority of the nodes can be
@@ -113,12 +114,12 @@ func (r *registers) round(ctx context.Context, open []*proposal, grows bool, err
 		return !ok
 	})
 	if len(ask) > 0 {
-		ops := make([]Op, len(ask))
+		ops := make([]quorumnode.Op, len(ask))
 		for i, p := range ask {
-			ops[i] = Op{Key: p.key, Ballot: p.ballot}
+			ops[i] = quorumnode.Op{Key: p.key, Ballot: p.ballot}
 		}
 		began := time.Now()
-		counted, others, err := r.ask(ctx, func(int) []Op { return ops }, nil)
+		counted, others, err := r.ask(ctx, func(int) []quorumnode.Op { return ops }, nil)
 		if err != nil {
 			return err
 		}
@@ -181,10 +182,10 @@ func (r *registers) accept(ctx context.Context, writes []*proposal, grows bool) 
 	if len(writes) == 0 {
 		return nil
 	}
-	ops := func(node int) []Op {
-		list := make([]Op, len(writes))
+	ops := func(node int) []quorumnode.Op {
+		list := make([]quorumnode.Op, len(writes))
 		for i, p := range writes {
-			list[i] = Op{Key: p.key, Ballot: p.ballot, Accept: true, Value: p.next, Since: p.seen.since[node], Keep: p.result.keep, Grows: grows}
+			list[i] = quorumnode.Op{Key: p.key, Ballot: p.ballot, Accept: true, Value: p.next, Since: p.seen.since[node], Keep: p.result.keep, Grows: grows}
 		}
 		return list
 	}
@@ -225,10 +226,10 @@ func countVotes(counted []answer, i int) (accepted, refused int) {
 // get it anyway.
 func (r *registers) catchUp(open []*proposal, counted, others []answer) {
 	for _, a := range slices.Concat(counted, others) {
-		var ops []Op
+		var ops []quorumnode.Op
 		for i, p := range open {
 			if v := &p.seen; v.chosen && p.next == "" && v.elapsed > r.timeout && a.state.Replies[i].Accepted < v.newest.Accepted {
-				ops = append(ops, Op{
+				ops = append(ops, quorumnode.Op{
 					Key: p.key, Ballot: v.newest.Accepted, Accept: true, Value: v.newest.Value, Age: v.elapsed, Keep: p.result.keep,
 					Since: a.state.Since,
 				})
@@ -249,6 +250,6 @@ func backOff(ctx context.Context, conflicts int, round time.Duration) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrContended, context.Cause(ctx))
+		return fmt.Errorf("%w: %w", errContended, context.Cause(ctx))
 	}
 }

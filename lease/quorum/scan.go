@@ -55,7 +55,7 @@ func (n *nodes) scan(ctx context.Context, prefix string, at scan, count int) (ke
 		i := order[at.place]
 		page, err := askOne(ctx, n, i, func(ctx context.Context) (page, error) { return n.page(ctx, i, prefix, at, count) })
 		switch {
-		case errors.Is(err, ErrClosed), ctx.Err() != nil:
+		case errors.Is(err, errClosed), ctx.Err() != nil:
 			return nil, at, cmp.Or(context.Cause(ctx), err)
 		case err != nil:
 			short.Causes = append(short.Causes, fmt.Errorf("%s: %w", n.list[i], err))

@@ -23,7 +23,7 @@ func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s)
 func (s *Store) Hint(err error) string {
 	var few *MajorityError
 	switch {
-	case errors.Is(err, ErrClosed):
+	case errors.Is(err, errClosed):
 		return "close the store when everything that uses it has ended"
 	case errors.Is(err, ErrFormat):
 		return "use another namespace, or stop all replicas and delete the namespace's keys on every node"
@@ -42,7 +42,7 @@ func (s *Store) Hint(err error) string {
 	return ""
 }
 
-// Close ends the pending calls of the nodes and waits for them. Calls fail with [ErrClosed] from then on. The nodes are
+// Close ends the pending calls of the nodes and waits for them. Calls fail with an error that matches lease.ErrPermanent from then on. The nodes are
 // the caller's, and stay open.
 func (s *Store) Close() error {
 	s.values.close()

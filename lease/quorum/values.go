@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/quorumnode"
 	"github.com/solotick/solotick/lease/driver"
 )
 
@@ -182,7 +183,7 @@ func (v *values) Scan(ctx context.Context, prefix, cursor string, count int) (ke
 func (v *values) Time(ctx context.Context) (now, since time.Time, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, v.timeout, errTimeout)
 	defer cancel()
-	_, _, err = v.ask(ctx, func(int) []Op { return nil }, nil)
+	_, _, err = v.ask(ctx, func(int) []quorumnode.Op { return nil }, nil)
 	if err != nil {
 		return time.Time{}, time.Time{}, fmt.Errorf("time: %w", err)
 	}

@@ -4,3 +4,11 @@ import "github.com/solotick/solotick/lease/driver"
 
 // Medium returns the driver.Store on which a store keeps its values.
 func Medium(s *Store) driver.Store { return s.values }
+
+// The types of errors, for tests that look at their parts.
+type (
+	FailoverError = failoverError
+	ReplicasError = replicasError
+	KeyError      = keyError
+	FormatError   = formatError
+)

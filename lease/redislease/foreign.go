@@ -11,29 +11,29 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// KeyError is the error of a call that met a value which is not the store's: another program uses the same key. It matches
+// keyError is the error of a call that met a value which is not the store's: another program uses the same key. It matches
 // driver.ErrRecord. Rename or remove the key, or use another namespace.
-type KeyError struct {
+type keyError struct {
 	Keys []string // one of which is meant; mostly there is one only
 	Err  error    // what the server said
 }
 
-func (e *KeyError) Error() string {
+func (e *keyError) Error() string {
 	which := "key " + strings.Join(e.Keys, " or ")
 	return fmt.Sprintf("%s holds something else, by another program: rename or remove it: %v", which, e.Err)
 }
 
 // Unwrap returns what the server said.
-func (e *KeyError) Unwrap() error { return e.Err }
+func (e *keyError) Unwrap() error { return e.Err }
 
 // Is makes errors.Is(err, driver.ErrRecord) true.
-func (e *KeyError) Is(target error) bool { return target == protocol.ErrRecord }
+func (e *keyError) Is(target error) bool { return target == protocol.ErrRecord }
 
 // ofKey is err, which is about the value of a key.
 func ofKey(key string, err error) error {
 	err = classified(err)
 	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.HasPrefix(err.Error(), "UNREADABLE") || errors.Is(err, errReply) {
-		return &KeyError{Keys: []string{key}, Err: err}
+		return &keyError{Keys: []string{key}, Err: err}
 	}
 	return err
 }
@@ -43,7 +43,7 @@ func foreign(cmd *redis.Cmd, err error) error {
 	if !strings.HasPrefix(err.Error(), "WRONGTYPE") {
 		return err
 	}
-	e := &KeyError{Err: err}
+	e := &keyError{Err: err}
 	args := cmd.Args()
 	count, _ := strconv.Atoi(fmt.Sprint(args[firstKey-1]))
 	for _, key := range args[firstKey:min(firstKey+count, len(args))] {

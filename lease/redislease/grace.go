@@ -29,21 +29,21 @@ func WithFailoverGrace(d time.Duration) Option { return func(o *options) { o.gra
 // maxFailoverGrace is the longest grace of [WithFailoverGrace].
 const maxFailoverGrace = 25 * time.Hour
 
-// ErrFailover is matched by the error of a claim that is refused because of [WithFailoverGrace]. The error is a
-// [*FailoverError].
+// ErrFailover is matched by the error of a claim that is refused because of [WithFailoverGrace], and says for
+// how long.
 var ErrFailover = errors.New("redislease: no new grants so soon after a failover")
 
-// FailoverError says for how long claims are refused.
-type FailoverError struct {
+// failoverError says for how long claims are refused.
+type failoverError struct {
 	Remaining time.Duration // above 0
 }
 
-func (e *FailoverError) Error() string {
+func (e *failoverError) Error() string {
 	return fmt.Sprintf("redislease: Redis has failed over, was restarted or has lost data: no new grants for another %s; try again then", e.Remaining)
 }
 
 // Is makes errors.Is(err, ErrFailover) true.
-func (e *FailoverError) Is(target error) bool { return target == ErrFailover }
+func (e *failoverError) Is(target error) bool { return target == ErrFailover }
 
 // refusal returns what a claim was refused with because of the grace, nil when it was not.
 func refusal(cmd *redis.Cmd) error {
@@ -51,7 +51,7 @@ func refusal(cmd *redis.Cmd) error {
 	if !ok || len(r) != 1 {
 		return nil
 	}
-	return &FailoverError{Remaining: time.Duration(number(r[0])) * time.Microsecond}
+	return &failoverError{Remaining: time.Duration(number(r[0])) * time.Microsecond}
 }
 
 var (

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/quorumnode"
 )
 
 // Node is one of the independent servers of a quorum: a quorum.Node. Its methods are safe for concurrent use. Close it
@@ -28,44 +28,6 @@ type Node struct {
 	store *Store
 	addr  string
 }
-
-type (
-	// nodeOp is an Op of a quorum.
-	nodeOp = struct {
-		Key    string
-		Ballot string
-		Accept bool
-		Value  string
-		Since  time.Time
-		Age    time.Duration
-		Keep   time.Duration
-		Grows  bool
-	}
-	// nodeReply is a Reply of a quorum.
-	nodeReply = struct {
-		OK       bool
-		Promised string
-		Accepted string
-		Value    string
-		Age      time.Duration
-	}
-	// nodeFleet is a Fleet of a quorum.
-	nodeFleet = interface {
-		SendHeartbeat(ctx context.Context, holder string, info []byte, life time.Duration) error
-		Members(ctx context.Context) ([]protocol.Member, error)
-		MembersBut(ctx context.Context, known map[string]string) ([]protocol.Member, error)
-		PutSet(ctx context.Context, set []byte, life time.Duration) error
-		KeepSets(ctx context.Context, digests []string, life time.Duration) (kept []bool, err error)
-		GetSets(ctx context.Context, digests []string) ([][]byte, error)
-	}
-	// nodeState is a State of a quorum.
-	nodeState = struct {
-		ID      string
-		Now     time.Time
-		Since   time.Time
-		Replies []nodeReply
-	}
-)
 
 var (
 	//go:embed lua/node_registers.lua
@@ -112,7 +74,7 @@ func (n *Node) Namespace() string { return n.store.namespace }
 func (n *Node) String() string { return n.addr }
 
 // Do implements quorum.Node.
-func (n *Node) Do(ctx context.Context, ops []nodeOp) (nodeState, error) { //nolint:revive // a struct like quorum.State
+func (n *Node) Do(ctx context.Context, ops []quorumnode.Op) (quorumnode.State, error) {
 	var cmds []*redis.Cmd
 	for start := 0; start == 0 || start < len(ops); start += nodeChunk {
 		cmds = append(cmds, n.command(ctx, ops[start:min(start+nodeChunk, len(ops))]))
@@ -124,27 +86,27 @@ func (n *Node) Do(ctx context.Context, ops []nodeOp) (nodeState, error) { //noli
 		cmds, err = n.store.router.all(ctx, cmds)
 	}
 	if err != nil {
-		return nodeState{}, err
+		return quorumnode.State{}, err
 	}
-	var s nodeState
+	var s quorumnode.State
 	for i, cmd := range cmds {
 		part, err := readNodeState(cmd)
 		if err != nil {
-			return nodeState{}, err
+			return quorumnode.State{}, err
 		}
 		if i == 0 {
 			s = part
 			continue
 		}
 		if part.ID != s.ID || !part.Since.Equal(s.Since) {
-			return nodeState{}, errors.New("the server was started or emptied meanwhile")
+			return quorumnode.State{}, errors.New("the server was started or emptied meanwhile")
 		}
 		s.Replies = append(s.Replies, part.Replies...)
 	}
 	return s, nil
 }
 
-func (n *Node) command(ctx context.Context, ops []nodeOp) *redis.Cmd {
+func (n *Node) command(ctx context.Context, ops []quorumnode.Op) *redis.Cmd {
 	script := nodeScript
 	keys := make([]string, 1, 1+len(ops))
 	keys[0] = n.store.fleetKey(":node")
@@ -166,7 +128,7 @@ func (n *Node) command(ctx context.Context, ops []nodeOp) *redis.Cmd {
 	return script.command(ctx, keys, args...)
 }
 
-func readNodeState(cmd *redis.Cmd) (s nodeState, err error) {
+func readNodeState(cmd *redis.Cmd) (s quorumnode.State, err error) {
 	r, err := cmd.Slice()
 	if err != nil {
 		return s, err
@@ -178,15 +140,15 @@ func readNodeState(cmd *redis.Cmd) (s nodeState, err error) {
 	text := func(i int) string { v, is := r[i].(string); ok = ok && is; return v }
 	number := func(i int) int64 { v, is := r[i].(int64); ok = ok && is; return v }
 	s.ID, s.Now, s.Since = text(0), time.UnixMicro(number(1)).UTC(), time.UnixMicro(number(2)).UTC()
-	s.Replies = make([]nodeReply, 0, len(r)/nodeFields)
+	s.Replies = make([]quorumnode.Reply, 0, len(r)/nodeFields)
 	for i := nodeHead; i < len(r); i += nodeFields {
-		s.Replies = append(s.Replies, nodeReply{
+		s.Replies = append(s.Replies, quorumnode.Reply{
 			OK: number(i) == 1, Promised: text(i + 1), Accepted: text(i + 2), Value: text(i + 3),
 			Age: time.Duration(number(i+4)) * time.Microsecond,
 		})
 	}
 	if !ok {
-		return nodeState{}, fmt.Errorf("%w: %.200v", errReply, r)
+		return quorumnode.State{}, fmt.Errorf("%w: %.200v", errReply, r)
 	}
 	return s, nil
 }
@@ -214,4 +176,4 @@ func (n *Node) Listen(ctx context.Context, receive func(message string)) error {
 }
 
 // Fleet implements quorum.Node.
-func (n *Node) Fleet() nodeFleet { return n.store } //nolint:revive // an interface like quorum.Fleet
+func (n *Node) Fleet() quorumnode.Fleet { return n.store }

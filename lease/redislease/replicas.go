@@ -33,12 +33,12 @@ const maxReplicas = 16
 // confirmed write. With fewer, the one that is promoted may be one that did not answer.
 func WithReplicas(n int) Option { return func(o *options) { o.replicas = n } }
 
-// ErrReplicas is matched by the error of a call that fewer replicas have confirmed than [WithReplicas] asks for. The
-// error is a [*ReplicasError].
+// ErrReplicas is matched by the error of a call that fewer replicas have confirmed than [WithReplicas] asks for. It
+// says how many have.
 var ErrReplicas = errors.New("redislease: not on enough replicas")
 
-// ReplicasError says that a server has carried out the call, and how many of its replicas have confirmed it.
-type ReplicasError struct {
+// replicasError says that a server has carried out the call, and how many of its replicas have confirmed it.
+type replicasError struct {
 	Confirmed, Wanted int
 	Err               error // why it is not known how many have; nil when it is
 }
@@ -51,7 +51,7 @@ type unconfirmedError struct {
 
 func (e *unconfirmedError) Unwrap() error { return e.error }
 
-func (e *ReplicasError) Error() string {
+func (e *replicasError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("redislease: whether %d replicas have confirmed the write is unknown: %v", e.Wanted, e.Err)
 	}
@@ -60,10 +60,10 @@ func (e *ReplicasError) Error() string {
 }
 
 // Is makes errors.Is(err, ErrReplicas) true.
-func (e *ReplicasError) Is(target error) bool { return target == ErrReplicas }
+func (e *replicasError) Is(target error) bool { return target == ErrReplicas }
 
 // Unwrap returns why it is not known how many have confirmed the write.
-func (e *ReplicasError) Unwrap() error { return e.Err }
+func (e *replicasError) Unwrap() error { return e.Err }
 
 // short reports whether a command was done and too few replicas have confirmed it, and then takes that from the
 // command, so that its answer can be read.
@@ -111,7 +111,7 @@ func (w waiter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 		}
 		for _, cmd := range writing {
 			if cmd.Err() == nil {
-				cmd.SetErr(&ReplicasError{Confirmed: int(confirmed), Wanted: w.replicas, Err: fault})
+				cmd.SetErr(&replicasError{Confirmed: int(confirmed), Wanted: w.replicas, Err: fault})
 			}
 		}
 		return err

@@ -150,7 +150,7 @@ func (s *Store) Claim(ctx context.Context, c protocol.Claim) (protocol.Answer, e
 		a, err = s.confirmed(ctx, &c, a, err)
 	}
 	if refused, ok := errors.AsType[*driver.RefusedError](err); ok {
-		err = fmt.Errorf("claim %q: %w", c.Name, &FailoverError{Remaining: refused.Remaining})
+		err = fmt.Errorf("claim %q: %w", c.Name, &failoverError{Remaining: refused.Remaining})
 	}
 	return a, err
 }

@@ -20,19 +20,19 @@ const tags = 16
 // format is the version of the layout of a namespace's keys; a release that finds another one touches nothing.
 const format = "3"
 
-// FormatError is the error of calls on a namespace whose keys are of another release. It matches lease.ErrPermanent.
-type FormatError struct {
+// formatError is the error of calls on a namespace whose keys are of another release. It matches lease.ErrPermanent.
+type formatError struct {
 	Namespace, Format string
 }
 
-func (e *FormatError) Error() string {
+func (e *formatError) Error() string {
 	return fmt.Sprintf("redislease: namespace %[1]q has keys of format %[2]q, and this release writes format %[3]s: "+
 		"use another namespace, or stop all replicas and delete the keys that match solotick:{%[1]s}*, solotick:{%[1]s:* and solotick:{%[1]s/*",
 		e.Namespace, e.Format, format)
 }
 
 // Is makes errors.Is(err, lease.ErrPermanent) true.
-func (e *FormatError) Is(target error) bool { return target == protocol.ErrPermanent }
+func (e *formatError) Is(target error) bool { return target == protocol.ErrPermanent }
 
 // values is a [driver.Store] on Redis.
 type values struct {
@@ -91,7 +91,7 @@ func (v *values) readTime(r []any, after string) (now, since time.Time, err erro
 		return now, since, fmt.Errorf("%w: %v", errReply, r)
 	}
 	if other, is := r[1].(string); is {
-		return now, since, &FormatError{Namespace: v.store.namespace, Format: other}
+		return now, since, &formatError{Namespace: v.store.namespace, Format: other}
 	}
 	v.checked.Store(true)
 	v.store.notes.read(number(r[0]), after, r[2])
