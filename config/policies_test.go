@@ -13,13 +13,14 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-const policiesPage = "../docs/policies.md"
+// The pages with blocks of YAML that have the same job in Go below them.
+var pagesInBoth = []string{"policies.md", "migrate/shedlock.md", "migrate/quartz.md", "migrate/xxl-job.md"}
 
 type makeJob = func() (*jobs.Job, error)
 
 func work(context.Context, jobs.Run) error { return nil }
 
-// The page's blocks of Go stand here word for word, in the same order, so that they are compiled.
+// inGo has the blocks of Go of those pages word for word, in the same order, so that they are compiled.
 var inGo = []makeJob{
 	func() (*jobs.Job, error) {
 		reindex := work
@@ -85,34 +86,58 @@ var inGo = []makeJob{
 		spec.History, spec.HistoryBytes = 256, 256<<10 // jobs.WithHistory(256) sets the first alone
 		return jobs.FromSpec(spec, syncAll)
 	},
+	func() (*jobs.Job, error) {
+		nightlyReport := work
+		return jobs.New("nightly-report", "0 0 2 * * *", nightlyReport,
+			jobs.WithTimezone("Europe/Berlin"),
+			jobs.WithTimeout(30*time.Minute))
+	},
+	func() (*jobs.Job, error) {
+		importAll := work
+		return jobs.New("import", "0 0/15 8-18 ? * MON-FRI", importAll,
+			jobs.WithTimezone("Europe/Berlin"),
+			jobs.WithOverlap(jobs.Queue),
+			jobs.WithMisfire(jobs.MisfireLatest, time.Minute))
+	},
+	func() (*jobs.Job, error) {
+		settleOrders := work
+		return jobs.New("settle-orders", "0 0/5 * * * ?", settleOrders,
+			jobs.WithTimezone("Asia/Shanghai"),
+			jobs.WithOverlap(jobs.Queue),
+			jobs.WithMisfire(jobs.MisfireLatest, 10*time.Second),
+			jobs.WithTimeout(2*time.Minute),
+			jobs.WithRetry(jobs.Retry{MaxAttempts: 3, Backoff: time.Second, MaxBackoff: time.Minute}))
+	},
 }
 
 func TestPoliciesMeanTheSameInGoAndYAML(t *testing.T) {
-	page, err := os.ReadFile(policiesPage)
-	require.NoError(t, err)
 	source, err := os.ReadFile("policies_test.go")
 	require.NoError(t, err)
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```\n\n```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	require.Len(t, regexp.MustCompile("```yaml").FindAllString(string(page), -1), len(blocks), "each block of YAML is followed by one of Go")
-
-	written := map[string]bool{}
+	written := map[string]bool{} // keys
 	n := 0
-	for _, block := range blocks {
-		for statement := range strings.SplitSeq(strings.TrimSpace(block[2]), "\njobs.") { // a block may have several jobs
-			require.Contains(t, squeeze(string(source)), squeeze(strings.TrimPrefix(statement, "jobs.")))
-		}
-		cfg, err := Parse("policies.md", []byte("jobs:\n"+block[1]), nil)
+	for _, page := range pagesInBoth {
+		text, err := os.ReadFile("../docs/" + page)
 		require.NoError(t, err)
-		for _, inYAML := range cfg.Jobs {
-			require.Less(t, n, len(inGo))
-			job, err := inGo[n]()
+		blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```\n\n```go\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+		require.NotEmpty(t, blocks)
+		require.Equal(t, strings.Count(string(text), "```yaml"), len(blocks), "%s: each block of YAML is followed by one of Go", page)
+		for _, block := range blocks {
+			for statement := range strings.SplitSeq(strings.TrimSpace(block[2]), "\njobs.") { // a block may have several jobs
+				require.True(t, strings.Contains(squeeze(string(source)), squeeze(strings.TrimPrefix(statement, "jobs."))), "%s: not compiled here: %s", page, statement)
+			}
+			cfg, err := Parse(page, []byte("jobs:\n"+block[1]), nil)
 			require.NoError(t, err)
-			inYAML.Spec.Definition, inYAML.Spec.Details = "", nil // what the job does
-			require.Equal(t, job.Spec(), inYAML.Spec, block[1])
-			n++
-		}
-		for _, key := range regexp.MustCompile(`(?m)^  (\w+):`).FindAllStringSubmatch(block[1], -1) {
-			written[key[1]] = true
+			for _, inYAML := range cfg.Jobs {
+				require.Less(t, n, len(inGo))
+				job, err := inGo[n]()
+				require.NoError(t, err)
+				inYAML.Spec.Definition, inYAML.Spec.Details = "", nil // what the job does
+				require.Equal(t, job.Spec(), inYAML.Spec, block[1])
+				n++
+			}
+			for _, key := range regexp.MustCompile(`(?m)^  (\w+):`).FindAllStringSubmatch(block[1], -1) {
+				written[key[1]] = true
+			}
 		}
 	}
 	require.Len(t, inGo, n)
