@@ -25,15 +25,18 @@ const (
 	actionResume  action = "resume"
 	actionTrigger action = "trigger"
 	actionCancel  action = "cancel"
+	actionRepair  action = "repair"
+	actionForget  action = "forget"
 )
 
 // order is an action as a caller asks for it.
 type order struct {
 	fleet.Act
-	action action
-	key    string        // of a trigger
-	window time.Duration // of the key
-	tick   time.Time     // of a cancel; zero for the tick that runs, or else the one that waits
+	action  action
+	key     string        // of a trigger
+	window  time.Duration // of the key
+	request string        // of a trigger: identifies one that may be sent twice
+	tick    time.Time     // of a cancel; zero for the tick that runs, or else the one that waits
 }
 
 // actionResult is the result of an order on one job.
@@ -52,6 +55,23 @@ type pauseResult struct {
 	Pause   *fleet.Pause `json:"pause"`   // that is in force or has ended; null when there was none
 }
 
+// repairResult is the answer to a repair, as the command line prints it.
+type repairResult struct {
+	Job        string `json:"job"`
+	Changed    bool   `json:"changed"` // false when nothing lay in the future
+	Before     stamp  `json:"before"`
+	Watermark  stamp  `json:"watermark"`
+	Exceptions int    `json:"exceptions"` // ticks after the watermark that do not run again
+}
+
+// forgetResult is what a forget has removed, or would remove.
+type forgetResult struct {
+	Job       string `json:"job"`
+	Watermark stamp  `json:"watermark"`
+	Outcomes  int    `json:"outcomes"` // in its history
+	By        string `json:"by"`       // who has removed it; empty of what could be
+}
+
 // do carries out an order on a job.
 func (c *Console) do(ctx context.Context, job string, o order) (actionResult, error) {
 	defer c.expire()
@@ -66,13 +86,19 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 		}
 		return actionResult{answer: pauseResult{Job: job, Changed: true, Pause: p}}, err
 	case actionTrigger:
-		t, err := c.fleet.Trigger(ctx, job, fleet.TriggerOptions{By: o.By, Reason: o.Reason, Via: o.Via, Key: o.key, Window: o.window})
+		t, err := c.fleet.Trigger(ctx, job, fleet.TriggerOptions{By: o.By, Reason: o.Reason, Via: o.Via, Key: o.key, Window: o.window, Request: o.request})
 		if err == nil && !t.Accepted() {
 			err = refused(job, t)
 		}
 		return actionResult{answer: t, id: t.ID, tick: t.Tick, unchanged: t.Status == protocol.Repeated}, err
 	case actionCancel:
 		return c.cancel(ctx, job, o)
+	case actionRepair:
+		r, err := c.fleet.Repair(ctx, job, o.Act)
+		return actionResult{answer: repairResult{job, r.Changed, stamp(r.Before), stamp(r.Watermark), r.Exceptions}, unchanged: !r.Changed}, err
+	case actionForget:
+		f, err := c.fleet.Forget(ctx, job, o.Act)
+		return actionResult{answer: forgetResult{job, stamp(f.Watermark), f.Outcomes, o.By}}, err
 	}
 	return actionResult{}, notFound("there is no such action")
 }

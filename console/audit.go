@@ -60,3 +60,16 @@ func rowOf(f fleet.Fact) view.AuditRow {
 	}
 	return row
 }
+
+// actLog is a page of the audit log for programs: what package fleet returns.
+func (q *request) actLog() (any, error) {
+	v, err := q.parameters("limit", "after")
+	if err != nil {
+		return nil, err
+	}
+	limit, err := number(v, "limit", 1, protocol.MaxAuditPage, 100)
+	if err != nil {
+		return nil, err
+	}
+	return q.c.fleet.Audit(q.r.Context(), v.Get("after"), limit)
+}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -48,9 +49,18 @@ func (a actionRoute) confirm(q *request) (any, error) {
 		v.Set("tick", strconv.FormatInt(o.tick.UnixMilli(), 10))
 	}
 	shown := a.confirmation(s, []string{name}, o.tick)
+	if a.action == actionForget { // who sees the form can send it with success, or sees why not
+		f, err := q.c.fleet.Forgettable(q.r.Context(), name)
+		if err != nil {
+			return nil, err
+		}
+		shown.Facts = append(shown.Facts, fmt.Sprintf("Outcomes in its history: %d.", f.Outcomes))
+	}
 	if shown.Total == 0 {
 		return nil, notFound(fmt.Sprintf("there is no job %s", name))
 	}
+	q.asks = true
+	a.identify(v)
 	for _, field := range a.fields {
 		if value := v.Get(field); value != "" && field != "reason" {
 			shown.Fields = append(shown.Fields, page.Field{Name: field, Value: value})
@@ -62,6 +72,14 @@ func (a actionRoute) confirm(q *request) (any, error) {
 
 // pageParameters are what the URL of any page may have besides its own.
 var pageParameters = []string{"lang", "zone"}
+
+// identify gives the form of a trigger an id: however often it is sent, it triggers once.
+func (a actionRoute) identify(form url.Values) string {
+	if a.action == actionTrigger && form.Get("request") == "" {
+		form.Set("request", strings.ToLower(rand.Text()))
+	}
+	return form.Get("request")
+}
 
 // confirmAll shows what an action in bulk will do.
 func (a actionRoute) confirmAll(q *request) (any, error) {
@@ -82,7 +100,11 @@ func (a actionRoute) confirmAll(q *request) (any, error) {
 	if len(names) == 0 {
 		return nil, notFound("the filter chooses no job")
 	}
+	q.asks = true
 	shown := a.confirmation(s, names, time.Time{})
+	if request := a.identify(url.Values{}); request != "" {
+		shown.Fields = append(shown.Fields, page.Field{Name: "request", Value: request})
+	}
 	for name, list := range filter.Values() {
 		for _, value := range list {
 			shown.Fields = append(shown.Fields, page.Field{Name: name, Value: value})
@@ -101,6 +123,7 @@ func (a actionRoute) confirmation(s *reading, names []string, tick time.Time) pa
 	shown := page.ConfirmPage{Action: page.Action(a.action)}
 	var paused, running, waiting int
 	var next time.Time
+	var ahead time.Duration
 	for i := range s.Status.Jobs {
 		j := &s.Status.Jobs[i]
 		if _, ok := slices.BinarySearch(names, j.Name); !ok {
@@ -122,6 +145,7 @@ func (a actionRoute) confirmation(s *reading, names []string, tick time.Time) pa
 		if !j.Next.IsZero() && (next.IsZero() || j.Next.Before(next)) {
 			next = j.Next
 		}
+		ahead = max(ahead, j.Ahead)
 	}
 	shown.Total = len(shown.Names)
 	slices.Sort(shown.Names)
@@ -135,7 +159,13 @@ func (a actionRoute) confirmation(s *reading, names []string, tick time.Time) pa
 	if running+waiting > 0 {
 		fact("Ticks that run now: %d; that wait: %d.", running, waiting)
 	}
-	if !next.IsZero() {
+	switch {
+	case a.action == actionRepair && ahead == 0:
+		fact("No watermark lies in the future: nothing will change.")
+	case ahead > 0:
+		fact("The watermark lies %s in the future, at most.", ahead.Round(time.Second))
+	}
+	if !next.IsZero() && a.action != actionForget {
 		fact("The next tick is at %s.", next.UTC().Format("2006-01-02 15:04:05 MST"))
 	}
 	return shown
@@ -158,13 +188,17 @@ func (a actionRoute) submit(q *request) *problem {
 	if _, err := q.c.do(q.r.Context(), name, o); err != nil {
 		return problemOf(err)
 	}
+	if a.action == actionForget { // the job has no page any more
+		q.redirect("/")
+		return nil
+	}
 	q.redirect("/jobs/" + name)
 	return nil
 }
 
 // submitAll does what a form asks for with each of the jobs that it showed.
 func (a actionRoute) submitAll(q *request) *problem {
-	form, p := q.form("q", "state", "group", "replica", "digest", "reason")
+	form, p := q.form("q", "state", "group", "replica", "digest", "reason", "request")
 	if p != nil {
 		return p
 	}
@@ -178,7 +212,7 @@ func (a actionRoute) submitAll(q *request) *problem {
 	if err != nil {
 		return badQuery(err)
 	}
-	o, p := a.order(q, url.Values{"reason": form["reason"]})
+	o, p := a.order(q, url.Values{"reason": form["reason"], "request": form["request"]})
 	if p != nil {
 		return p
 	}
@@ -222,9 +256,17 @@ func (a actionRoute) call(q *request) (any, error) {
 	return r.answer, err
 }
 
+// bulkFields are what an action on several jobs has besides their names.
+func (a actionRoute) bulkFields() []string {
+	if a.action == actionTrigger {
+		return []string{"reason", "request"}
+	}
+	return []string{"reason"}
+}
+
 // callAll is the action on several jobs in the API.
 func (a actionRoute) callAll(q *request) (any, error) {
-	v, p := q.body([]string{"reason"}, "jobs")
+	v, p := q.body(a.bulkFields(), "jobs")
 	if p != nil {
 		return nil, p
 	}
@@ -241,7 +283,7 @@ func (a actionRoute) callAll(q *request) (any, error) {
 	if faults != nil {
 		return nil, badRequest(faults...)
 	}
-	o, p := a.order(q, url.Values{"reason": v["reason"]})
+	o, p := a.order(q, url.Values{"reason": v["reason"], "request": v["request"]})
 	if p != nil {
 		return nil, p
 	}
@@ -252,6 +294,19 @@ func (a actionRoute) callAll(q *request) (any, error) {
 		}
 	}
 	return d, nil
+}
+
+// forgettable says what a forget would remove, and changes nothing.
+func (q *request) forgettable() (any, error) {
+	name, err := q.jobName()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := q.parameters(); err != nil {
+		return nil, err
+	}
+	f, err := q.c.fleet.Forgettable(q.r.Context(), name)
+	return forgetResult{Job: name, Watermark: stamp(f.Watermark), Outcomes: f.Outcomes}, err
 }
 
 // releaseOrder is which grant of a lock is to end.

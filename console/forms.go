@@ -31,8 +31,10 @@ type actionRoute struct {
 var actions = []actionRoute{
 	{actionPause, []string{"reason"}},
 	{actionResume, []string{"reason"}},
-	{actionTrigger, []string{"reason", "key", "window_ms"}},
+	{actionTrigger, []string{"reason", "key", "window_ms", "request"}},
 	{actionCancel, []string{"reason", "tick"}},
+	{actionRepair, []string{"reason"}},
+	{actionForget, []string{"reason"}},
 }
 
 func (a actionRoute) routes() []route {
@@ -82,13 +84,16 @@ func (q *request) act(v url.Values) fleet.Act {
 
 // order reads what an action needs besides its job.
 func (a actionRoute) order(q *request, v url.Values) (order, *problem) {
-	o := order{Act: q.act(v), action: a.action, key: v.Get("key")}
+	o := order{Act: q.act(v), action: a.action, key: v.Get("key"), request: v.Get("request")}
 	var faults []fault
 	if rule := reasonRule(o.Reason); rule != "" {
 		faults = append(faults, fault{"reason", shortened(o.Reason), rule})
 	}
 	if o.key != "" && !naming.Valid(o.key) {
 		faults = append(faults, fault{"key", shortened(o.key), naming.Rule})
+	}
+	if o.request != "" && (!naming.Valid(o.request) || len(o.request) > maxRequest) {
+		faults = append(faults, fault{"request", shortened(o.request), fmt.Sprintf("must have at most %d letters, digits, dots, hyphens and underscores", maxRequest)})
 	}
 	if text := v.Get("window_ms"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -112,7 +117,10 @@ func (a actionRoute) order(q *request, v url.Values) (order, *problem) {
 	return o, nil
 }
 
-const maxWindow = 30 * 24 * time.Hour
+const (
+	maxWindow  = 30 * 24 * time.Hour
+	maxRequest = 100 // bytes
+)
 
 // oneLine returns a text that people typed with single spaces in place of the ends of its lines.
 func oneLine(s string) string {

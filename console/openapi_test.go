@@ -214,12 +214,14 @@ func TestEveryAnswerIsAsOpenAPIDescribes(t *testing.T) {
 	d := described(t)
 	s := newSite(t, withTokens())
 	s.store.fill(t)
+	s.store.settle(t, "old", "succeeded") // which nobody serves
 	a, err := s.store.ClaimLock(t.Context(), protocol.LockClaim{Name: "shop", Holder: "till-1", Request: "r", TTL: time.Minute, Permits: 1, Limit: 1})
 	require.NoError(t, err)
 	_, err = s.store.ClaimLock(t.Context(), protocol.LockClaim{Name: "shop", Holder: "till-2", Request: "r", TTL: time.Minute, Permits: 1, Limit: 1, WaiterTTL: time.Minute})
 	require.NoError(t, err)
 	bodies := map[string]string{
 		"Reason": `{"reason": "a test"}`, "TriggerRequest": `{"reason": "a test", "key": "k", "window_ms": 1000}`, "CancelRequest": `{}`,
+		"BulkTriggerRequest": `{"jobs": ["sync"], "request": "q1"}`,
 		"BulkRequest": `{"jobs": ["sync", "unknown"], "reason": "a test"}`, "ReleaseRequest": fmt.Sprintf(`{"name": "shop", "token": %d}`, a.Token),
 	}
 	problem := d.schema(t, "#/components/schemas/Problem")
@@ -239,7 +241,11 @@ func TestEveryAnswerIsAsOpenAPIDescribes(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(body), &v))
 			require.NoError(t, d.schema(t, content.Schema["$ref"]).Validate(v), path)
 		}
-		target := strings.NewReplacer("{job}", "report", "{tick}", "1700000000000").Replace(route.Pattern)
+		job := "report"
+		if strings.Contains(path, "forget") {
+			job = "old"
+		}
+		target := strings.NewReplacer("{job}", job, "{tick}", "1700000000000").Replace(route.Pattern)
 		r := s.do(request(route.Method, target, body, bearer(operateSecret), asJSON))
 		answer := s.decode(r)
 		require.Equal(t, http.StatusOK, r.StatusCode, "%s: %v", target, answer)

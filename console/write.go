@@ -86,6 +86,8 @@ func (q *request) context() page.Context {
 	}
 	if q.from != nil {
 		c.Now = q.from.now()
+	}
+	if q.from != nil && !q.asks {
 		c.Events = q.prefix + "/events?after=" + q.c.events.id(q.from.seq)
 	}
 	return c

@@ -133,16 +133,53 @@ func (f *Fleet) Resume(ctx context.Context, job string, act Act) (*Pause, error)
 		return nil, err
 	}
 	was, err := c.Resume(ctx, job, protocol.Resume{By: act.By, Until: until})
-	if err == nil && was != nil {
-		now, err := f.Now(ctx)
-		if err != nil {
-			now = time.Time{}
-		}
-		fact := act.fact(wire.FactResumed)
-		fact.Pauser, fact.Why, fact.From, fact.To = was.By, was.Reason, was.Since, now
-		f.note(ctx, job, fact)
+	if err != nil {
+		return nil, err
 	}
-	return pauseOf(was), err
+	if was == nil {
+		f.noteLostResume(ctx, job, act, until.Add(-clockLimit))
+		return nil, nil
+	}
+	now, err := f.Now(ctx)
+	if err != nil {
+		now = time.Time{}
+	}
+	f.noteResume(ctx, job, act, *was, now)
+	return pauseOf(was), nil
+}
+
+func (f *Fleet) noteResume(ctx context.Context, job string, act Act, was protocol.Pause, at time.Time) {
+	fact := act.fact(wire.FactResumed)
+	fact.Pauser, fact.Why, fact.From, fact.To = was.By, was.Reason, was.Since, at
+	f.note(ctx, job, fact)
+}
+
+// noteLostResume records a resume whose answer was lost, when its caller repeats it: the record has the ticks that it skipped,
+// and the journal the pause that it ended. Where these are not known, nobody is named.
+func (f *Fleet) noteLostResume(ctx context.Context, job string, act Act, now time.Time) {
+	r, err := f.inspect(ctx, job)
+	if err != nil || r.Paused != nil {
+		return
+	}
+	i := slices.IndexFunc(r.Settled, func(s protocol.Settled) bool {
+		return s.Note == protocol.NotePaused && s.Holder == act.By && s.From != 0 && s.At.After(now.Add(-repeatedWithin))
+	})
+	if i < 0 {
+		return
+	}
+	facts, err := f.Facts(ctx, job)
+	if err != nil {
+		return
+	}
+	for _, fact := range facts { // newest first
+		switch {
+		case fact.Kind == wire.FactResumed:
+			return
+		case fact.Kind == wire.FactPaused && fact.From.Before(r.Settled[i].At):
+			f.noteResume(ctx, job, act, protocol.Pause{By: fact.By, Reason: fact.Why, Since: fact.From}, r.Settled[i].At)
+			return
+		}
+	}
 }
 
 // Replicas returns the replicas that live, sorted by id. Of one that says nothing this program understands, only the id is

@@ -20,7 +20,18 @@ type TriggerOptions struct {
 	// get its tick. It matches the pattern of a name.
 	Key    string
 	Window time.Duration // from 1 ms to 30 days; 0 means 24 h
+
+	// Request, when it is not empty, identifies this trigger to a caller that may send it again because its answer was lost:
+	// within 10 min the same request gets the same tick. It matches the pattern of a name, of 100 bytes at most. Nobody else
+	// should be able to guess it.
+	Request string
 }
+
+// againWithin is for how long a trigger can be sent again, and requestKey begins the key of one that may be.
+const (
+	againWithin = 10 * time.Minute
+	requestKey  = "request-"
+)
 
 // Triggered is the answer to a trigger.
 type Triggered struct {
@@ -92,6 +103,12 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 			t.Window = wire.DefaultWindow
 		}
 	}
+	if o.Request != "" {
+		t.Request = o.Request
+		if o.Key == "" { // else the trigger might be served by a tick that waits, and not be remembered
+			t.Key, t.Window = requestKey+o.Request, againWithin
+		}
+	}
 	if err := errors.Join(t.Validate(), act.checkVia()); err != nil {
 		return Triggered{}, err
 	}
@@ -113,6 +130,9 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 		return Triggered{}, err
 	}
 	answer := Triggered{Status: a.Status, Wait: a.Wait, Limit: a.Limit, Policy: a.Policy}
+	if a.Status == protocol.Repeated && o.Key == "" {
+		answer.Status = protocol.Waiting // as the request was answered first: nobody else has its key
+	}
 	if a.Status == protocol.Limited {
 		now, _, err := f.store.Time(ctx)
 		answer.Next = now.Add(a.Wait)

@@ -83,6 +83,12 @@ func (p part) State(state string) string {
 	return p.link(p.Path, q.Values())
 }
 
+// OnlyState reports whether the page shows only jobs in a state.
+func (p part) OnlyState(state string) bool {
+	q := p.jobs()
+	return len(q.States) == 1 && string(q.States[0]) == state
+}
+
 // Bulk returns the link to the confirmation of an action for all jobs that the filter chooses.
 func (p part) Bulk(action string) string {
 	return p.link("/actions/"+action, p.jobs().JobFilter.Values())

@@ -70,6 +70,9 @@ type JobRow struct {
 	schedule *schedule.Schedule // nil where there is none
 }
 
+// LeftOver reports whether only the store knows the job.
+func (j JobRow) LeftOver() bool { return slices.Contains(j.States, StateLeftOver) }
+
 // Pause says who paused a job, since when and why.
 type Pause struct {
 	By     string `json:"by"`
