@@ -98,7 +98,7 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 		return actionResult{answer: repairResult{job, r.Changed, stamp(r.Before), stamp(r.Watermark), r.Exceptions}, unchanged: !r.Changed}, err
 	case actionForget:
 		f, err := c.fleet.Forget(ctx, job, o.Act)
-		return actionResult{answer: forgetResult{job, stamp(f.Watermark), f.Outcomes, o.By}}, err
+		return actionResult{answer: forgetResult{job, stamp(f.Watermark), f.Outcomes, f.By}}, err
 	}
 	return actionResult{}, notFound("there is no such action")
 }

@@ -66,11 +66,9 @@ func TestBulkChangesOnlyWhatItShowed(t *testing.T) {
 	s := newSite(t, withTokens())
 	cookie := withCookie(login(t, s, operateSecret))
 	running := s.store.claim(t, "report")
-	_, page, _ := strings.Cut(text(t, s.get("/actions/pause?q=e&state=running,waiting", cookie)), "<main")
-	form := url.Values{"reason": {"all of them"}}
-	for _, field := range regexp.MustCompile(`type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
-		form.Add(field[1], field[2])
-	}
+	page := text(t, s.get("/actions/pause?q=e&state=running,waiting", cookie))
+	form := fieldsOf(page)
+	form.Set("reason", "all of them")
 	require.Len(t, form, 4, page)
 	require.NoError(t, s.store.Settle(t.Context(), running, "succeeded"))
 	require.Eventually(t, func() bool { // until the site has read again
@@ -87,6 +85,88 @@ func TestBulkChangesOnlyWhatItShowed(t *testing.T) {
 	require.Len(t, bulk["results"], 3)
 	require.Equal(t, "unknown", bulk["results"].([]any)[0].(map[string]any)["job"], "what failed is first")
 	require.NotNil(t, s.decode(s.get("/api/v1/jobs/sync/description", cookie))["paused"])
+}
+
+func TestRepairAndForgetAskAndAreAudited(t *testing.T) {
+	s := newSite(t, withTokens())
+	cookie := withCookie(login(t, s, operateSecret))
+	now, _, err := s.store.Store.Time(t.Context())
+	require.NoError(t, err)
+	_, err = s.store.Sync(t.Context(), []protocol.Sync{{Name: "stuck", Watermark: now.Add(8 * time.Hour).UnixMilli()}})
+	require.NoError(t, err)
+	s.store.settle(t, "old", "succeeded")
+	require.Contains(t, text(t, s.get("/jobs/stuck", cookie)), `href="/jobs/stuck/repair"`)
+	require.NotContains(t, text(t, s.get("/jobs/sync", cookie)), "/repair")
+	require.Contains(t, text(t, s.get("/jobs/old", cookie)), `href="/jobs/old/forget"`)
+	require.Contains(t, text(t, s.get("/?state=ahead", cookie)), "/actions/repair?state=ahead")
+
+	require.Contains(t, text(t, s.get("/jobs/stuck/repair", cookie)), "in the future")
+	r := s.do(request(http.MethodPost, "/jobs/stuck/repair", "reason=the+clock", asForm, cookie))
+	require.Equal(t, http.StatusSeeOther, r.StatusCode, text(t, r))
+	require.Equal(t, false, s.decode(s.post("/api/v1/jobs/stuck/repair", ""))["changed"], "nothing is left to do")
+
+	running := s.store.claim(t, "sync")
+	require.Equal(t, http.StatusConflict, s.get("/jobs/sync/forget", cookie).StatusCode)
+	require.Contains(t, text(t, s.post("/api/v1/jobs/sync/forget", "")), "1 tick is open: cancel what runs or waits first")
+	require.NoError(t, s.store.Settle(t.Context(), running, "succeeded"))
+	require.InDelta(t, 1, s.decode(s.get("/api/v1/jobs/old/forgettable", cookie))["outcomes"], 0)
+	r = s.do(request(http.MethodPost, "/jobs/old/forget", "reason=gone", asForm, cookie))
+	require.Equal(t, http.StatusSeeOther, r.StatusCode, text(t, r))
+	require.Equal(t, "/", r.Header.Get("Location"), "the job has no page any more")
+	require.Equal(t, http.StatusNotFound, s.get("/jobs/old", cookie).StatusCode)
+	require.Equal(t, http.StatusNotFound, s.post("/api/v1/jobs/old/forget", "").StatusCode)
+
+	acts := s.decode(s.get("/api/v1/acts?limit=9", cookie))["acts"].([]any)
+	require.Len(t, acts, 2)
+	require.Equal(t, []any{"forgotten", "old", "gone"}, []any{acts[0].(map[string]any)["kind"], acts[0].(map[string]any)["job"], acts[0].(map[string]any)["reason"]})
+	require.Equal(t, []any{"repaired", "stuck", "the clock"}, []any{acts[1].(map[string]any)["kind"], acts[1].(map[string]any)["job"], acts[1].(map[string]any)["reason"]})
+	require.Contains(t, text(t, s.get("/audit?lang=zh", cookie)), "修复")
+}
+
+// fieldsOf returns the fields of a form that nobody sees.
+func fieldsOf(page string) url.Values {
+	form := url.Values{}
+	_, page, _ = strings.Cut(page, "<main")
+	for _, field := range regexp.MustCompile(`type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		form.Add(field[1], field[2])
+	}
+	return form
+}
+
+func TestFormThatIsSentTwiceTriggersOnce(t *testing.T) {
+	s := newSite(t, withTokens())
+	cookie := withCookie(login(t, s, operateSecret))
+	page := text(t, s.get("/jobs/report/trigger", cookie))
+	require.NotContains(t, page, "sse-connect", "nothing changes the form")
+	form := fieldsOf(page)
+	send := func(target string, form url.Values) {
+		r := s.do(request(http.MethodPost, target, form.Encode(), asForm, cookie))
+		require.Less(t, r.StatusCode, 400, text(t, r))
+	}
+	runs := func(job string) (n int) {
+		open, err := s.store.Store.Inspect(t.Context(), job)
+		require.NoError(t, err)
+		return len(open.Open) + len(open.Settled)
+	}
+	before := runs("report")
+	send("/jobs/report/trigger", form)
+	running := s.store.take(t, "report") // so that another trigger would open another tick
+	send("/jobs/report/trigger", form)
+	require.Equal(t, before+1, runs("report"))
+	require.NoError(t, s.store.Settle(t.Context(), running, "succeeded"))
+	send("/jobs/report/trigger", form)
+	require.Equal(t, before+1, runs("report"))
+	send("/jobs/report/trigger", fieldsOf(text(t, s.get("/jobs/report/trigger", cookie))))
+	require.Equal(t, before+2, runs("report"), "the form was asked for again")
+
+	before = runs("sync")
+	all := fieldsOf(text(t, s.get("/actions/trigger?q=sync", cookie)))
+	send("/actions/trigger", all)
+	s.store.take(t, "sync")
+	send("/actions/trigger", all)
+	require.Equal(t, before+1, runs("sync"))
+	require.Equal(t, http.StatusBadRequest, s.post("/api/v1/jobs/sync/trigger", `{"request": "a b"}`).StatusCode)
+	require.NotContains(t, text(t, s.get("/audit.json", cookie)), "request-")
 }
 
 func TestLockIsReleasedWithItsTokenOnly(t *testing.T) {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,17 +25,18 @@ type Console struct {
 	sessions sessions
 	logins   loginRate
 
-	background *background
-	snapshot   *shared[*reading]
-	last       atomic.Pointer[reading] // the last that succeeded
-	failing    atomic.Bool             // the last read failed
-	locks      *shared[lockList]
-	facts      *shared[[]fleet.Fact]
-	described  keyed[fleet.Description]
-	histories  keyed[fleet.JobHistory]
-	several    keyed[map[string]fleet.JobHistory] // by their names, one a line
-	events     *eventLog
-	streams    streams
+	background  *background
+	snapshot    *shared[*reading]
+	last        atomic.Pointer[reading] // the last that succeeded
+	failing     atomic.Bool             // the last read failed
+	locks       *shared[lockList]
+	facts       *shared[[]fleet.Fact]
+	described   keyed[fleet.Description]
+	histories   keyed[fleet.JobHistory]
+	examination *shared[examined]                  // nil without checks
+	several     keyed[map[string]fleet.JobHistory] // by their names, one a line
+	events      *eventLog
+	streams     streams
 
 	mux *http.ServeMux
 }
@@ -47,6 +49,7 @@ type options struct {
 	prefix   string
 	logger   *slog.Logger
 	limits   limits
+	examine  func(context.Context) (Examination, error)
 }
 
 // Option changes a default of [New].
@@ -112,6 +115,9 @@ func New(store lease.Store, opts ...Option) (*Console, error) {
 	c.described = keyed[fleet.Description]{in: c.background, read: c.describe}
 	c.histories = keyed[fleet.JobHistory]{in: c.background, read: c.readHistory}
 	c.several = keyed[map[string]fleet.JobHistory]{in: c.background, read: c.readHistories, most: 8}
+	if c.options.examine != nil {
+		c.examination = &shared[examined]{in: c.background, read: c.examine, every: examineInterval, share: examineShare}
+	}
 	c.mux = mux()
 	return c, nil
 }

@@ -186,6 +186,19 @@ func (s *faultyStore) claim(t require.TestingT, job string) protocol.Grant {
 	return protocol.Grant{Name: job, Tick: tick, Holder: "worker-1", Request: "r", Token: a.Token, Attempt: 1, TTL: time.Minute}
 }
 
+// take claims the tick of a job that was triggered.
+func (s *faultyStore) take(t require.TestingT, job string) protocol.Grant {
+	ctx := context.Background()
+	r, err := s.Store.Inspect(ctx, job)
+	require.NoError(t, err)
+	require.Len(t, r.Open, 1)
+	tick := r.Open[0].Tick
+	a, err := s.Claim(ctx, lease.Claim{Name: job, Tick: tick, Holder: "worker-1", Request: "q" + strconv.FormatInt(tick, 10), TTL: time.Minute})
+	require.NoError(t, err)
+	require.Equal(t, protocol.Granted, a.Status)
+	return protocol.Grant{Name: job, Tick: tick, Holder: "worker-1", Request: "q", Token: a.Token, Attempt: 1, TTL: time.Minute}
+}
+
 // logTo logs to a text.
 func logTo(w io.Writer) console.Option {
 	return console.WithLogger(slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})))

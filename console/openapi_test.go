@@ -212,7 +212,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 
 func TestEveryAnswerIsAsOpenAPIDescribes(t *testing.T) {
 	d := described(t)
-	s := newSite(t, withTokens())
+	s := newSite(t, withTokens(), console.WithExamination(new(examiner).examine))
 	s.store.fill(t)
 	s.store.settle(t, "old", "succeeded") // which nobody serves
 	a, err := s.store.ClaimLock(t.Context(), protocol.LockClaim{Name: "shop", Holder: "till-1", Request: "r", TTL: time.Minute, Permits: 1, Limit: 1})
@@ -222,7 +222,7 @@ func TestEveryAnswerIsAsOpenAPIDescribes(t *testing.T) {
 	bodies := map[string]string{
 		"Reason": `{"reason": "a test"}`, "TriggerRequest": `{"reason": "a test", "key": "k", "window_ms": 1000}`, "CancelRequest": `{}`,
 		"BulkTriggerRequest": `{"jobs": ["sync"], "request": "q1"}`,
-		"BulkRequest": `{"jobs": ["sync", "unknown"], "reason": "a test"}`, "ReleaseRequest": fmt.Sprintf(`{"name": "shop", "token": %d}`, a.Token),
+		"BulkRequest":        `{"jobs": ["sync", "unknown"], "reason": "a test"}`, "ReleaseRequest": fmt.Sprintf(`{"name": "shop", "token": %d}`, a.Token),
 	}
 	problem := d.schema(t, "#/components/schemas/Problem")
 	for _, route := range console.Routes() {
@@ -260,7 +260,7 @@ func TestEveryAnswerIsAsOpenAPIDescribes(t *testing.T) {
 
 func TestEveryParameterIsDescribed(t *testing.T) {
 	d := described(t)
-	s := newSite(t)
+	s := newSite(t, console.WithExamination(new(examiner).examine))
 	s.store.fill(t)
 	for _, route := range console.Routes() {
 		path, ok := strings.CutPrefix(route.Pattern, "/api/v1")

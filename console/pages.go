@@ -58,6 +58,7 @@ func (q *request) replicas() (any, error) {
 	if with.Facts, err = q.c.facts.get(q.r.Context()); err != nil {
 		return nil, err
 	}
+	q.withFindings(&with)
 	return view.Fleet(&with, query, s.now()), nil
 }
 

@@ -39,6 +39,7 @@ var routes = func() []route {
 		{method: "GET", pattern: "/api/v1/jobs/{job}/ticks", needs: Read, serve: answer((*request).coming)},
 		{method: "GET", pattern: "/api/v1/jobs/{job}/forgettable", needs: Read, serve: answer((*request).forgettable)},
 		{method: "GET", pattern: "/api/v1/acts", needs: Read, serve: answer((*request).actLog)},
+		{method: "GET", pattern: "/api/v1/doctor", needs: Read, serve: answer((*request).doctor)},
 	}
 	for _, p := range pages {
 		list = append(list, route{method: "GET", pattern: p.pattern, needs: Read, serve: answer(p.make)})

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -58,8 +59,10 @@ func (b *background) close() {
 // shared reads a value for any number of callers: one read at a time, none that nobody has asked for, and a value that was
 // read a moment ago is not read again. It is safe for concurrent use.
 type shared[T any] struct {
-	read func(context.Context) (T, error)
-	in   *background
+	read  func(context.Context) (T, error)
+	in    *background
+	every time.Duration // between two reads, at least; 0: readInterval
+	share time.Duration // a read may take one part in so many of the time; 0: readShare
 
 	mu      sync.Mutex
 	version int           // rises when earlier readings must not be used any more
@@ -77,20 +80,22 @@ type result[T any] struct {
 	done    bool // there was a read
 }
 
-// fresh reports whether no newer read is due.
-func (r *result[T]) fresh(version int, now time.Time) bool {
-	return r.done && r.version >= version && now.Sub(r.began) < r.interval()
+// freshLocked reports whether no newer read is due.
+func (s *shared[T]) freshLocked() bool {
+	return s.last.done && s.last.version >= s.version && time.Since(s.last.began) < s.intervalLocked()
 }
 
-// interval is the least time between two reads.
-func (r *result[T]) interval() time.Duration { return max(readInterval, readShare*r.took) }
+// intervalLocked is the least time between the last read and the next.
+func (s *shared[T]) intervalLocked() time.Duration {
+	return max(cmp.Or(s.every, readInterval), cmp.Or(s.share, readShare)*s.last.took)
+}
 
 // get returns the value, as old as [readInterval] at most where reads are fast, or why there is none. The read does not end
 // with ctx: others may wait for it.
 func (s *shared[T]) get(ctx context.Context) (T, error) {
 	for {
 		s.mu.Lock()
-		if s.last.fresh(s.version, time.Now()) {
+		if s.freshLocked() {
 			defer s.mu.Unlock()
 			return s.last.value, s.last.err
 		}
@@ -107,6 +112,17 @@ func (s *shared[T]) get(ctx context.Context) (T, error) {
 			return none, context.Cause(ctx)
 		}
 	}
+}
+
+// peek returns what the last read gave, without waiting, and begins the next where it is due. known is false before the first
+// has ended.
+func (s *shared[T]) peek() (value T, known bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending == nil && !s.freshLocked() {
+		s.startLocked()
+	}
+	return s.last.value, s.last.done, s.last.err
 }
 
 func (s *shared[T]) startLocked() bool {
@@ -142,5 +158,5 @@ func (s *shared[T]) expire() {
 func (s *shared[T]) next() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return max(0, time.Until(s.last.began.Add(s.last.interval())))
+	return max(0, time.Until(s.last.began.Add(s.intervalLocked())))
 }

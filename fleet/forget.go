@@ -15,7 +15,8 @@ import (
 type Forgotten struct {
 	Job       string
 	Watermark time.Time
-	Outcomes  int // how many outcomes the history had
+	Outcomes  int    // how many outcomes the history had
+	By        string // who removed it; empty of [Fleet.Forgettable]
 }
 
 // ErrInUse is matched by the error of [Fleet.Forget] for a job that somebody may still work on. The error is an
@@ -133,6 +134,7 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 	fact := act.fact(wire.FactForgotten)
 	fact.Job, fact.Token, fact.To = job, r.Token, forgotten.Watermark
 	f.note(ctx, "", fact)
+	forgotten.By = act.By
 	return forgotten, nil
 }
 

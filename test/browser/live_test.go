@@ -82,6 +82,14 @@ func TestHiddenTabsLeaveConnectionsToOthers(t *testing.T) {
 		p.open(w.url("/?q=heartbeat"))
 		p.eval(`Object.defineProperty(document, "hidden", {value: true, configurable: true}); document.dispatchEvent(new Event("visibilitychange"))`)
 	}
+	// A tab that nobody sees does not poll.
+	first.eval(`window.asked = 0; document.addEventListener("htmx:beforeSend", () => window.asked++)`)
+	first.eval(`{const e = document.querySelector("[hx-trigger*=every]"); e.setAttribute("hx-trigger", "every 50ms"); htmx.process(e);}`)
+	first.eval(`Object.defineProperty(document, "hidden", {value: false, configurable: true})`)
+	first.await(`window.asked > 1`)
+	first.eval(`Object.defineProperty(document, "hidden", {value: true, configurable: true})`)
+	assert.Zero(t, first.eval(`{window.asked = 0; new Promise((done) => setTimeout(() => done(window.asked), 500))}`))
+
 	// One that is seen again goes on.
 	first.stay()
 	for _, hidden := range []string{"true", "false"} {

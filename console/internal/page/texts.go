@@ -265,6 +265,10 @@ var texts = map[string]text{
 	"fleet.store.kind":    {"Kind", "类型"},
 	"fleet.store.address": {"Address", "地址"},
 	"fleet.store.latency": {"Latency", "延迟"},
+	"fleet.checks":        {"Checks of the store and the fleet", "存储与集群的检查"},
+	"fleet.checking":      {"The first check is not done yet.", "首次检查尚未完成。"},
+	"fleet.good":          {"%d checks are well", "%d 项检查正常"},
+	"fleet.good.one":      {"%d check is well", "%d 项检查正常"},
 	"clock.stepped":       {"the store's clock stepped", "存储时钟跳变"},
 	"clock.doubted":       {"the store's clock is doubted", "存储时钟存疑"},
 

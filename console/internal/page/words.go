@@ -137,6 +137,17 @@ func (f *frame) Offset(offset any) string {
 	return sign + f.Took(d)
 }
 
+// Good returns how many checks of the page have found nothing wrong.
+func (p part) Good() (n int) {
+	shown, _ := p.V.(view.FleetPage)
+	for _, f := range shown.Store.Findings {
+		if f.Severity == "ok" {
+			n++
+		}
+	}
+	return n
+}
+
 // Severity is the class of a finding.
 func (f *frame) Severity(severity string) string {
 	return map[string]string{"error": "bad", "warning": "warn"}[severity]

@@ -58,7 +58,9 @@ type StoreView struct {
 	Address     string    `json:"address"`
 	Latency     int64     `json:"latency_us"`
 	ClockOffset Millis    `json:"clock_offset_ms"`
-	Findings    []Finding `json:"findings"`
+	Examines    bool      `json:"examines"`    // checks of the store and the fleet are made while somebody looks
+	Examined    Time      `json:"examined_at"` // the newest; null before the first has ended
+	Findings    []Finding `json:"findings"`    // those that are wrong first
 }
 
 // Fleet shows the replicas and the store of a snapshot.
@@ -68,7 +70,7 @@ func Fleet(s *Snapshot, q FleetQuery, now time.Time) FleetPage {
 		MaxRuns: capacity(s.Status.Replicas), Events: s.events(s.Facts, zoneOf(q.Zone, "")),
 		Store: StoreView{
 			Kind: s.Store.Kind, Server: s.Store.Server, Address: s.Store.Address, Latency: s.Store.Latency.Microseconds(),
-			ClockOffset: Millis(s.Store.ClockOffset), Findings: append([]Finding{}, s.Store.Findings...),
+			ClockOffset: Millis(s.Store.ClockOffset), Examines: s.Store.Examines, Examined: Time{s.Store.Examined}, Findings: worstFirst(s.Store.Findings),
 		},
 	}
 	leads, runs := s.held()
@@ -85,6 +87,16 @@ func Fleet(s *Snapshot, q FleetQuery, now time.Time) FleetPage {
 	}
 	p.Versions = named(versions, nil)
 	return p
+}
+
+// worstFirst orders findings by how wrong they are.
+func worstFirst(list []Finding) []Finding {
+	order := []string{"error", "warning", "unchecked", "ok"}
+	sorted := append([]Finding{}, list...)
+	slices.SortStableFunc(sorted, func(a, b Finding) int {
+		return slices.Index(order, a.Severity) - slices.Index(order, b.Severity)
+	})
+	return sorted
 }
 
 // held returns the leader tasks, and the other jobs, of which each replica holds a tick.

@@ -33,7 +33,7 @@ func (p FleetPage) WriteText(w io.Writer) error {
 	t.fact("clock", fmt.Sprintf("%s from this machine's", p.Store.ClockOffset.Duration()))
 	t.fact("remembers", "since "+t.at(p.Since, ""))
 	for _, f := range p.Store.Findings {
-		t.fact(f.Severity, strings.TrimSpace(f.Text+" "+f.Hint))
+		t.fact(f.Severity, strings.TrimSpace(strings.TrimSpace(f.Check+" "+f.Server)+": "+f.Text+" "+f.Hint))
 	}
 	t.events(p.Events, "")
 	return t.err

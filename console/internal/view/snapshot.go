@@ -33,12 +33,16 @@ type StoreFacts struct {
 	Address     string        // without credentials; "" when it is not known
 	Latency     time.Duration // of the newest read of its time; 0 when it was not measured
 	ClockOffset time.Duration // of its clock from this machine's: above 0 where this machine is slow
-	Findings    []Finding     // what doctor says
+	Examines    bool          // something checks the store and the fleet
+	Examined    time.Time     // fleet time of the newest check; zero before the first has ended
+	Findings    []Finding     // what it found
 }
 
 // Finding is one thing that doctor says.
 type Finding struct {
-	Severity string `json:"severity"` // "ok", "warning" or "error"
+	Check    string `json:"check"`    // its name
+	Server   string `json:"server"`   // that it is about; "" where there is one
+	Severity string `json:"severity"` // "ok", "unchecked", "warning" or "error"
 	Text     string `json:"text"`
 	Hint     string `json:"hint"` // what to change; "" when there is nothing
 }

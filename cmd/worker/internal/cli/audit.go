@@ -36,6 +36,9 @@ func (c *cli) audit() *cobra.Command {
 				fault = errors.Join(fault, fmt.Errorf("--budget: %s must be from %s to %s",
 					budget, bytesFlag(protocol.MinAuditBudget), bytesFlag(protocol.MaxAuditBudget)))
 			}
+			if budget != 0 && cmd.Flags().Changed("server") {
+				fault = errors.Join(fault, errors.New("--budget: does not go with --server: who can remove acts from the log needs the store itself"))
+			}
 			if err := flagFaults(cmd, fault, out.check()); err != nil {
 				return err
 			}
@@ -50,7 +53,7 @@ func (c *cli) audit() *cobra.Command {
 			return nil
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	cmd.Flags().IntVarP(&count, "count", "n", 20, "how many `acts`")
 	cmd.Flags().Var(&budget, "budget", "first set how many `BYTES` the log may take, such as 16MiB, lasting and for the whole fleet")
 	out.flag(cmd)
@@ -66,10 +69,10 @@ func (c *cli) printAudit(ctx context.Context, a *client, count, budget int, out 
 			return err
 		}
 	}
-	log, err := a.fleet.Audit(ctx, "", min(count, protocol.MaxAuditPage))
+	log, err := a.ask.Audit(ctx, "", min(count, protocol.MaxAuditPage))
 	for err == nil && log.Next != "" && len(log.Facts) < count {
 		var more fleet.AuditLog
-		more, err = a.fleet.Audit(ctx, log.Next, min(count-len(log.Facts), protocol.MaxAuditPage))
+		more, err = a.ask.Audit(ctx, log.Next, min(count-len(log.Facts), protocol.MaxAuditPage))
 		log.Facts, log.Next = append(log.Facts, more.Facts...), more.Next
 	}
 	if err != nil {

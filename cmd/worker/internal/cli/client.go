@@ -50,6 +50,10 @@ type asker interface {
 	Resume(ctx context.Context, job string, act fleet.Act) (*fleet.Pause, error)
 	Trigger(ctx context.Context, job string, o fleet.TriggerOptions) (fleet.Triggered, error)
 	Cancel(ctx context.Context, job string, tick time.Time, act fleet.Act) (fleet.Cancelled, error)
+	Repair(ctx context.Context, job string, act fleet.Act) (fleet.Repaired, error)
+	Forgettable(ctx context.Context, job string) (fleet.Forgotten, error)
+	Forget(ctx context.Context, job string, act fleet.Act) (fleet.Forgotten, error)
+	Audit(ctx context.Context, cursor string, n int) (fleet.AuditLog, error)
 }
 
 // loadWithRedis reads the configuration, which must name a Redis.
@@ -64,6 +68,8 @@ func (c *cli) loadWithRedis(cmd *cobra.Command) (*config.Config, error) {
 	return cfg, nil
 }
 
+var errTokenFile = errors.New("--token-file: needs --server")
+
 // connect opens the store of the configured fleet, or with --server the API of a worker. The first
 // call connects. The caller closes the client.
 func (c *cli) connect(cmd *cobra.Command) (*client, error) {
@@ -71,7 +77,7 @@ func (c *cli) connect(cmd *cobra.Command) (*client, error) {
 		return c.connectServer(cmd, server.Value.String())
 	}
 	if file := cmd.Flags().Lookup("token-file"); file != nil && file.Changed {
-		return nil, &usageError{errors.New("--token-file: needs --server"), cmd}
+		return nil, &usageError{errTokenFile, cmd}
 	}
 	cfg, err := c.loadWithRedis(cmd)
 	if err != nil {

@@ -22,23 +22,16 @@ func (c *cli) doctor() *cobra.Command {
 			"or a failover loses; this machine's clock; and the permissions of its user, on a record that doctor removes again. Then\n" +
 			"it checks the live replicas: heartbeats, duplicate ids, Redis's clock and their own, versions, jobs that they define\n" +
 			"differently, jobs that are overdue or that no replica serves, and whether they have this configuration. It exits with 1\n" +
-			"if any check fails.",
+			"if any check fails. With --server a worker does this, but for the permissions, and its answer is a minute old at most.",
 		Example: `  worker doctor --config solotick.yaml
-  worker doctor --redis redis://localhost:6379/0 --output json`,
+  worker doctor --redis redis://localhost:6379/0 --output json
+  worker doctor --server http://worker-1:8080`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flagFaults(cmd, out.check()); err != nil {
 				return err
 			}
-			cfg, err := c.loadWithRedis(cmd)
-			if err != nil {
-				return err
-			}
-			registry, err := c.check(cfg)
-			if err != nil {
-				return err
-			}
-			x, err := doctor.Examine(cmd.Context(), cfg, registry.All())
+			x, err := c.examine(cmd)
 			if err != nil {
 				return err
 			}
@@ -53,9 +46,33 @@ func (c *cli) doctor() *cobra.Command {
 			return fmt.Errorf("%s failed, of Redis at %s and the fleet", output.Count(x.Failed(), "check"), x.Redis)
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	out.flag(cmd)
 	return cmd
+}
+
+// examine checks the configured fleet, or with --server asks a worker for what it has found.
+func (c *cli) examine(cmd *cobra.Command) (doctor.Report, error) {
+	if cmd.Flags().Changed("server") {
+		a, err := c.connect(cmd)
+		if err != nil {
+			return doctor.Report{}, err
+		}
+		defer a.close()
+		return a.worker.Doctor(cmd.Context())
+	}
+	if cmd.Flags().Changed("token-file") {
+		return doctor.Report{}, &usageError{errTokenFile, cmd}
+	}
+	cfg, err := c.loadWithRedis(cmd)
+	if err != nil {
+		return doctor.Report{}, err
+	}
+	registry, err := c.check(cfg)
+	if err != nil {
+		return doctor.Report{}, err
+	}
+	return doctor.Examine(cmd.Context(), cfg, registry.All())
 }
 
 func (c *cli) printExamination(x doctor.Report) error {

@@ -54,7 +54,7 @@ func (c *cli) forget() *cobra.Command {
 		},
 		ValidArgsFunction: c.completeLeftOver,
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "remove it without asking")
 	actFlags(cmd, &act)
 	out.flag(cmd)
@@ -64,7 +64,7 @@ func (c *cli) forget() *cobra.Command {
 func (c *cli) forgetJob(
 	ctx context.Context, a *client, job *jobs.Job, name string, act fleet.Act, yes bool, out format,
 ) error {
-	found, err := a.fleet.Forgettable(ctx, name)
+	found, err := a.ask.Forgettable(ctx, name)
 	if err != nil {
 		return a.explain(name, err)
 	}
@@ -74,17 +74,17 @@ func (c *cli) forgetJob(
 			return errors.Join(errors.New("nothing was removed"), err)
 		}
 	}
-	done, err := a.fleet.Forget(ctx, name, act)
+	done, err := a.ask.Forget(ctx, name, act)
 	if err != nil {
 		return a.explain(name, err)
 	}
 	if out == asJSON {
-		return writeJSON(c.stdout, forgotten{name, done.Watermark, done.Outcomes, act.By})
+		return writeJSON(c.stdout, forgotten{name, done.Watermark, done.Outcomes, done.By})
 	}
 	if _, err = fmt.Fprintf(c.stdout, "%s is forgotten: its record and %s are removed\n", name, output.Count(done.Outcomes, "outcome")); err != nil {
 		return err
 	}
-	if job != nil {
+	if job != nil && a.worker == nil {
 		fmt.Fprintln(c.stderr, "this configuration has the job: a replica that starts with it creates a new record")
 	}
 	return nil

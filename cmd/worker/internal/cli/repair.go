@@ -42,7 +42,7 @@ func (c *cli) repair() *cobra.Command {
 			}
 			name := args[0]
 			return c.withJob(cmd, name, func(ctx context.Context, a *client, job *jobs.Job) error {
-				r, err := a.fleet.Repair(ctx, name, who)
+				r, err := a.ask.Repair(ctx, name, who)
 				if err != nil {
 					return a.explain(name, err)
 				}
@@ -54,7 +54,7 @@ func (c *cli) repair() *cobra.Command {
 			})
 		},
 	}
-	fleetFlags(cmd)
+	askFlags(cmd)
 	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -44,7 +46,12 @@ func newWorkerSite(t *testing.T) *workerSite {
 	grant := protocol.Grant{Name: "report", Tick: tick, Holder: "worker-1", Request: "r", Token: a.Token, Attempt: 1, TTL: time.Minute, Note: "the disk is full"}
 	require.NoError(t, s.store.Settle(t.Context(), grant, "failed"))
 	c, err := console.New(s.store, console.WithJobs(func() []*jobs.Job { return []*jobs.Job{job} }),
-		console.WithTokens(console.Token{Name: "ops", Role: console.Operate, Value: opsToken}))
+		console.WithTokens(console.Token{Name: "ops", Role: console.Operate, Value: opsToken}),
+		console.WithExamination(func(context.Context) (console.Examination, error) {
+			return console.Examination{Store: "redis.example:6379", Findings: []console.Finding{
+				{Check: "memory", Result: "fail", Finding: "it evicts records", Change: "set noeviction"},
+			}}, nil
+		}))
 	require.NoError(t, err)
 	server := httptest.NewServer(c)
 	t.Cleanup(func() { c.Close(); server.Close() })
@@ -111,6 +118,70 @@ func TestServerDoesWhatItIsAsked(t *testing.T) {
 	code, stdout, _ = s.run("resume", "report")
 	require.Zero(t, code)
 	require.Contains(t, stdout, "report is resumed; it was paused by ops")
+}
+
+func TestServerRepairsForgetsAuditsAndExamines(t *testing.T) {
+	s := newWorkerSite(t)
+	now, _, err := s.store.Time(t.Context())
+	require.NoError(t, err)
+	_, err = s.store.Sync(t.Context(), []protocol.Sync{{Name: "stuck", Watermark: now.Add(8 * time.Hour).UnixMilli()}, {Name: "old", Watermark: now.UnixMilli()}})
+	require.NoError(t, err)
+	code, stdout, stderr := s.run("repair", "stuck", "--reason", "the clock")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "stuck is repaired: its watermark was ")
+	code, stdout, _ = s.run("repair", "stuck")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "nothing was changed")
+	code, stdout, stderr = s.run("forget", "old", "--yes", "--output", "json")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, `"by": "ops"`)
+	code, _, stderr = s.run("forget", "old", "--yes")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "there is no job old")
+
+	code, stdout, stderr = s.run("audit")
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `ops +api +forgotten +old`, stdout)
+	require.Regexp(t, `ops +api +repaired +stuck +the clock`, stdout)
+	code, _, stderr = s.run("audit", "--budget", "1MiB")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "--budget: does not go with --server")
+
+	code, stdout, stderr = s.run("doctor")
+	require.Equal(t, 1, code)
+	require.Regexp(t, `memory +fail +it evicts records\n +change: set noeviction`, stdout)
+	require.Contains(t, stderr, "1 check failed, of Redis at redis.example:6379 and the fleet")
+	code, stdout, _ = s.run("doctor", "--output", "json")
+	require.Equal(t, 1, code)
+	require.Contains(t, stdout, `"result": "fail"`)
+	code, _, stderr = s.run("doctor", "--config", "x.yaml")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "--config: does not go with --server")
+}
+
+func TestTriggerOfAServerSurvivesALostReply(t *testing.T) {
+	s := newWorkerSite(t)
+	lost := 0
+	worker, err := url.Parse(s.url)
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(worker)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && lost < 2 { // it is done, and nobody gets the answer
+			lost++
+			proxy.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	code, stdout, stderr := s.runAs(opsToken, "trigger", "report", "--server", front.URL)
+	require.Zero(t, code, stderr)
+	require.Equal(t, 2, lost)
+	require.NotContains(t, stderr, "earlier trigger")
+	require.Contains(t, stdout, "default/report/")
+	r, err := s.store.Inspect(t.Context(), "report")
+	require.NoError(t, err)
+	require.Len(t, r.Open, 1)
 }
 
 func TestServerThatRefusesIsNamedWithTheReason(t *testing.T) {

@@ -139,7 +139,7 @@ func provideScheduler(
 func provideConsole(
 	lc fx.Lifecycle, cfg *config.Config, s *stores.Store, registry *jobs.Registry, logger *slog.Logger,
 ) (*pages, error) {
-	made, err := newPages(s.Store, cfg.HTTP, registry, logger)
+	made, err := newPages(s.Store, cfg.HTTP, registry, logger, doctorOf(s, cfg))
 	if err != nil {
 		return nil, err
 	}

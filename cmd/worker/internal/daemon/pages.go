@@ -1,10 +1,14 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/solotick/solotick/cmd/worker/internal/doctor"
+	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/console"
 	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
@@ -17,8 +21,9 @@ type pages struct {
 	registry atomic.Pointer[jobs.Registry]
 }
 
-// newPages makes the console of the configured server. Every token file must hold a token.
-func newPages(store lease.Store, cfg settings.Server, registry *jobs.Registry, logger *slog.Logger) (*pages, error) {
+// newPages makes the console of the configured server. Every token file must hold a token. examine checks the store and the
+// fleet; nil where nothing does.
+func newPages(store lease.Store, cfg settings.Server, registry *jobs.Registry, logger *slog.Logger, examine examiner) (*pages, error) {
 	p := new(pages)
 	p.registry.Store(registry)
 	options := []console.Option{console.WithJobs(func() []*jobs.Job { return p.registry.Load().All() }), console.WithLogger(logger)}
@@ -28,11 +33,34 @@ func newPages(store lease.Store, cfg settings.Server, registry *jobs.Registry, l
 	if cfg.ReadOnly {
 		options = append(options, console.WithReadOnly())
 	}
+	if examine != nil {
+		options = append(options, console.WithExamination(func(ctx context.Context) (console.Examination, error) {
+			return examine(ctx, p.registry.Load().All()), nil
+		}))
+	}
 	var err error
 	if p.console, err = console.New(store, options...); err != nil {
 		return nil, fmt.Errorf("http: %w", err)
 	}
 	return p, nil
+}
+
+// examiner checks the store and the fleet.
+type examiner func(ctx context.Context, configured []*jobs.Job) console.Examination
+
+// doctorOf returns what checks a store on Redis; nil of another.
+func doctorOf(s *stores.Store, cfg *config.Config) examiner {
+	if s.Connection == nil {
+		return nil
+	}
+	return func(ctx context.Context, configured []*jobs.Job) console.Examination {
+		report := doctor.Watch(ctx, s, cfg, configured)
+		x := console.Examination{Store: report.Redis}
+		for _, f := range report.Checks {
+			x.Findings = append(x.Findings, console.Finding{Check: f.Check, Server: f.Server, Result: string(f.Result), Finding: f.Finding, Change: f.Change})
+		}
+		return x
+	}
 }
 
 func tokens(list []settings.Token) []console.Token {

@@ -21,7 +21,7 @@ import (
 
 // servePages serves the console of a configuration as the worker does, and returns its URL.
 func servePages(t *testing.T, cfg settings.Server) (url string, p *pages) {
-	p, err := newPages(new(memlease.Store), cfg, new(jobs.Registry), quiet)
+	p, err := newPages(new(memlease.Store), cfg, new(jobs.Registry), quiet, nil)
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -84,12 +84,12 @@ func TestTokensOfAWorkerAreThoseOfItsConfiguration(t *testing.T) {
 
 func TestTokenFileThatIsMissingIsNamed(t *testing.T) {
 	_, err := newPages(new(memlease.Store), settings.Server{Tokens: []settings.Token{{Name: "ops", Role: "operate", File: "/no/such/file"}}},
-		new(jobs.Registry), quiet)
+		new(jobs.Registry), quiet, nil)
 	require.ErrorContains(t, err, "http: console: tokens[0].file: open /no/such/file")
 }
 
 func TestStopEndsTheStreamsOfAWorker(t *testing.T) {
-	p, err := newPages(new(memlease.Store), settings.Server{}, new(jobs.Registry), quiet)
+	p, err := newPages(new(memlease.Store), settings.Server{}, new(jobs.Registry), quiet, nil)
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -68,6 +68,17 @@ func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (R
 	return x, nil
 }
 
+// Watch checks what Examine does, through the connection of a replica that runs, but for permissions: they need calls
+// that change the store, and the replica makes these anyway.
+func Watch(ctx context.Context, s *stores.Store, cfg *config.Config, configured []*jobs.Job) Report {
+	x := Report{Redis: s.Addr, Namespace: cfg.Namespace, Checks: CheckServers(ctx, s, cfg)}
+	if storeAnswers(x.Checks) {
+		x.Checks = append(append(x.Checks, checkFleet(ctx, s, configured)...), kept(ctx, s, configured))
+	}
+	x.OK = x.Failed() == 0
+	return x
+}
+
 // storeAnswers reports whether the servers answer well enough to call the store.
 func storeAnswers(found []Finding) bool {
 	return slices.ContainsFunc(found, func(f Finding) bool { return f.Check == "clock" })

@@ -2,14 +2,17 @@ package remote
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/solotick/solotick/cmd/worker/internal/doctor"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
@@ -117,14 +120,65 @@ func (c *Client) Resume(ctx context.Context, job string, act fleet.Act) (*fleet.
 	return r.Pause, nil
 }
 
-// Trigger runs a job once. One that is refused is a [*Problem].
+// triggerTries bounds the attempts of a trigger: the worker answers the same request in the same way.
+const triggerTries = 3
+
+// Trigger runs a job once. It asks again where the answer was lost. A trigger that is refused is a [*Problem].
 func (c *Client) Trigger(ctx context.Context, job string, o fleet.TriggerOptions) (t fleet.Triggered, err error) {
-	err = c.post(ctx, of(job, "trigger"), struct {
+	asked := struct {
 		reason
-		Key    string `json:"key,omitempty"`
-		Window int64  `json:"window_ms,omitempty"`
-	}{reason{o.Reason}, o.Key, o.Window.Milliseconds()}, &t)
-	return t, err
+		Key     string `json:"key,omitempty"`
+		Window  int64  `json:"window_ms,omitempty"`
+		Request string `json:"request"`
+	}{reason{o.Reason}, o.Key, o.Window.Milliseconds(), strings.ToLower(rand.Text())}
+	for try := 1; ; try++ {
+		err = c.post(ctx, of(job, "trigger"), asked, &t)
+		if _, answered := errors.AsType[*Problem](err); err == nil || answered || ctx.Err() != nil || try == triggerTries {
+			return t, err
+		}
+	}
+}
+
+// repairResult and forgetResult are answers of the API.
+type repairResult struct {
+	Changed    bool      `json:"changed"`
+	Before     time.Time `json:"before"`
+	Watermark  time.Time `json:"watermark"`
+	Exceptions int       `json:"exceptions"`
+}
+
+type forgetResult struct {
+	Job       string    `json:"job"`
+	Watermark time.Time `json:"watermark"`
+	Outcomes  int       `json:"outcomes"`
+	By        string    `json:"by"`
+}
+
+// Repair brings a watermark back to now that lies in the future.
+func (c *Client) Repair(ctx context.Context, job string, act fleet.Act) (fleet.Repaired, error) {
+	var r repairResult
+	err := c.post(ctx, of(job, "repair"), reason{act.Reason}, &r)
+	return fleet.Repaired(r), err
+}
+
+// Forgettable says what Forget would remove.
+func (c *Client) Forgettable(ctx context.Context, job string) (fleet.Forgotten, error) {
+	var r forgetResult
+	err := c.get(ctx, of(job, "forgettable"), nil, &r)
+	return fleet.Forgotten(r), err
+}
+
+// Forget removes the record of a job that no replica serves.
+func (c *Client) Forget(ctx context.Context, job string, act fleet.Act) (fleet.Forgotten, error) {
+	var r forgetResult
+	err := c.post(ctx, of(job, "forget"), reason{act.Reason}, &r)
+	return fleet.Forgotten(r), err
+}
+
+// Audit returns a page of the audit log.
+func (c *Client) Audit(ctx context.Context, cursor string, n int) (log fleet.AuditLog, err error) {
+	err = c.get(ctx, "/acts", url.Values{"after": {cursor}, "limit": {strconv.Itoa(n)}}, &log)
+	return log, err
 }
 
 // Cancel ends a tick that is open.
@@ -189,4 +243,10 @@ func (c *Client) Await(ctx context.Context, job string, tick time.Time) (fleet.E
 		case <-t.C:
 		}
 	}
+}
+
+// Doctor returns what the worker's checks of its store and of the fleet have found.
+func (c *Client) Doctor(ctx context.Context) (x doctor.Report, err error) {
+	err = c.get(ctx, "/doctor", nil, &x)
+	return x, err
 }

@@ -1,5 +1,8 @@
 // A tab that nobody sees gives its stream of events back: over plain HTTP a browser has six connections to a host, and the
 // seventh tab would wait for one. When it is seen again it connects, and the page fetches the changes.
+document.addEventListener("htmx:beforeRequest", (event) => {
+	if (document.hidden && event.target.matches("[hx-trigger*=every]")) event.preventDefault(); // and does not poll either
+});
 htmx.createEventSource = (url) => {
 	const listeners = [];
 	let stream = null, ended = false;
