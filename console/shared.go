@@ -62,7 +62,7 @@ type shared[T any] struct {
 	read  func(context.Context) (T, error)
 	in    *background
 	every time.Duration // between two reads, at least; 0: readInterval
-	share time.Duration // a read may take one part in so many of the time; 0: readShare
+	share int           // a read may take one part in so many of the time; 0: readShare
 
 	mu      sync.Mutex
 	version int           // rises when earlier readings must not be used any more
@@ -87,7 +87,7 @@ func (s *shared[T]) freshLocked() bool {
 
 // intervalLocked is the least time between the last read and the next.
 func (s *shared[T]) intervalLocked() time.Duration {
-	return max(cmp.Or(s.every, readInterval), cmp.Or(s.share, readShare)*s.last.took)
+	return max(cmp.Or(s.every, readInterval), time.Duration(cmp.Or(s.share, readShare))*s.last.took)
 }
 
 // get returns the value, as old as [readInterval] at most where reads are fast, or why there is none. The read does not end

@@ -59,7 +59,9 @@ func (c *cli) examine(cmd *cobra.Command) (doctor.Report, error) {
 			return doctor.Report{}, err
 		}
 		defer a.close()
-		return a.worker.Doctor(cmd.Context())
+		var x doctor.Report
+		err = a.worker.Doctor(cmd.Context(), &x)
+		return x, err
 	}
 	if cmd.Flags().Changed("token-file") {
 		return doctor.Report{}, &usageError{errTokenFile, cmd}

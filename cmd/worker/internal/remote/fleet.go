@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/solotick/solotick/cmd/worker/internal/doctor"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
@@ -245,8 +244,7 @@ func (c *Client) Await(ctx context.Context, job string, tick time.Time) (fleet.E
 	}
 }
 
-// Doctor returns what the worker's checks of its store and of the fleet have found.
-func (c *Client) Doctor(ctx context.Context) (x doctor.Report, err error) {
-	err = c.get(ctx, "/doctor", nil, &x)
-	return x, err
+// Doctor decodes a report of what the worker's checks of its store and of the fleet have found.
+func (c *Client) Doctor(ctx context.Context, report any) error {
+	return c.get(ctx, "/doctor", nil, report)
 }
