@@ -14,6 +14,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // action is something that people do to jobs or locks.
@@ -143,7 +144,7 @@ func cancellable(job string, open []fleet.Entry) (time.Time, error) {
 		switch {
 		case e.Scheduled.IsZero():
 			return time.Time{}, fmt.Errorf("job %q: %w", job, fleet.ErrNotCancellable)
-		case e.State == fleet.Waiting:
+		case e.State == wire.StateWaiting:
 			waits = append(waits, e.Scheduled)
 		default:
 			runs = append(runs, e.Scheduled)

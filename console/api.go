@@ -14,6 +14,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // What the API has besides the pages is for programs such as the command line: what package fleet returns, as it writes it.
@@ -201,7 +202,7 @@ func (q *request) history() (any, error) {
 
 // historyOf returns the page after a cursor: at most limit settled entries.
 func historyOf(name string, now time.Time, entries []fleet.Entry, after cursor, limit int) historyPage {
-	open := slices.IndexFunc(entries, func(e fleet.Entry) bool { return e.State == fleet.Settled })
+	open := slices.IndexFunc(entries, func(e fleet.Entry) bool { return e.State == wire.StateSettled })
 	if open < 0 {
 		open = len(entries)
 	}

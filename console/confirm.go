@@ -12,9 +12,9 @@ import (
 
 	"github.com/solotick/solotick/console/internal/page"
 	"github.com/solotick/solotick/console/internal/view"
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // maxShown is how many names a confirmation shows.
@@ -136,7 +136,7 @@ func (a actionRoute) confirmation(s *reading, names []string, tick time.Time) pa
 		for _, e := range j.Open {
 			switch {
 			case !tick.IsZero() && !e.Scheduled.Equal(tick):
-			case e.State == fleet.Running:
+			case e.State == wire.StateRunning:
 				running++
 			default:
 				waiting++

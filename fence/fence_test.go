@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/internal/fencing"
 )
 
 func TestStaleErrorIsFoundThroughWhatWrapsIt(t *testing.T) {
@@ -23,15 +24,15 @@ func TestStaleErrorIsFoundThroughWhatWrapsIt(t *testing.T) {
 }
 
 func TestFaultsAreToldTogether(t *testing.T) {
-	require.NoError(t, fence.Validate(strings.Repeat("x", fence.MaxResource), fence.MaxToken))
-	require.NoError(t, fence.Validate("é \n", 1))
-	for _, resource := range []string{"", strings.Repeat("x", fence.MaxResource+1), "a\x00b", "\xff"} {
-		require.ErrorContains(t, fence.Validate(resource, 1), "resource", "%q", resource)
+	require.NoError(t, fencing.Validate(strings.Repeat("x", fencing.MaxResource), fencing.MaxToken))
+	require.NoError(t, fencing.Validate("é \n", 1))
+	for _, resource := range []string{"", strings.Repeat("x", fencing.MaxResource+1), "a\x00b", "\xff"} {
+		require.ErrorContains(t, fencing.Validate(resource, 1), "resource", "%q", resource)
 	}
-	for _, token := range []int64{0, -1, fence.MaxToken + 1} {
-		require.ErrorContains(t, fence.Validate("a", token), fmt.Sprintf("token %d", token))
+	for _, token := range []int64{0, -1, fencing.MaxToken + 1} {
+		require.ErrorContains(t, fencing.Validate("a", token), fmt.Sprintf("token %d", token))
 	}
-	err := fence.Validate("", 0)
+	err := fencing.Validate("", 0)
 	require.ErrorContains(t, err, "resource")
 	require.ErrorContains(t, err, "token 0")
 }

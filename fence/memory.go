@@ -3,6 +3,7 @@ package fence
 import (
 	"context"
 	"fmt"
+	"github.com/solotick/solotick/internal/fencing"
 	"sync"
 )
 
@@ -32,7 +33,7 @@ func (m *Memory) Raise(ctx context.Context, resource string, token int64) error 
 // It returns the error of write, and remembers the token in any case. write must not call m for the
 // same resource.
 func (m *Memory) Do(ctx context.Context, resource string, token int64, write func() error) error {
-	if err := Validate(resource, token); err != nil {
+	if err := fencing.Validate(resource, token); err != nil {
 		return err
 	}
 	r := m.of(resource)

@@ -10,27 +10,26 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// ErrClock is matched by the error of a command that was refused because the store's clock cannot be trusted. The error is a
-// [*ClockError]. Nothing has changed.
+// ErrClock is matched by the error of a command that was refused because the store's clock cannot be trusted. Nothing has changed.
 var ErrClock = errors.New("fleet: the store's clock cannot be trusted")
 
-// ClockError says how far the store's clock is from this machine's, while no live replica vouches for it.
-type ClockError struct {
+// clockError says how far the store's clock is from this machine's, while no live replica vouches for it.
+type clockError struct {
 	Ahead time.Duration // of this machine's clock; below 0 when it is behind
 }
 
-func (e *ClockError) Error() string {
+func (e *clockError) Error() string {
 	return fmt.Sprintf("fleet: the store's clock is %s ahead of this machine's, and no live replica trusts it, so nothing was changed: "+
 		"check the time on both machines, and try again", e.Ahead.Round(time.Millisecond))
 }
 
 // Is makes errors.Is(err, ErrClock) true.
-func (e *ClockError) Is(target error) bool { return target == ErrClock }
+func (e *clockError) Is(target error) bool { return target == ErrClock }
 
 // clockLimit is how far the store's clock may be from this machine's, and for how long a request holds by it.
 const clockLimit = 15 * time.Second
 
-// until returns the latest time of the store at which a request that is made now may change anything, or a [*ClockError].
+// until returns the latest time of the store at which a request that is made now may change anything, or an error that matches [ErrClock].
 func (f *Fleet) until(ctx context.Context) (time.Time, error) {
 	began := time.Now()
 	now, _, err := f.store.Time(ctx)
@@ -53,5 +52,5 @@ func (f *Fleet) until(ctx context.Context) (time.Time, error) {
 			}
 		}
 	}
-	return time.Time{}, &ClockError{Ahead: ahead}
+	return time.Time{}, &clockError{Ahead: ahead}
 }

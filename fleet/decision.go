@@ -19,7 +19,7 @@ func (r *reasoner) decision(e Explanation) (policy, remedy string) {
 		return r.named("schedule", func(jobs.Spec) any { return r.Job.Schedule() }), "A schedule that has it; to run the job now, trigger it."
 	case wire.Future, wire.NoTick, wire.NotKept:
 		return "", ""
-	case wire.Undecided, string(Waiting), string(Free):
+	case wire.Undecided, string(wire.StateWaiting), string(wire.StateFree):
 		return r.pending(e.Verdict)
 	case string(protocol.OutcomeSkipped):
 		return r.skipDecision(*e.Entry)
@@ -57,7 +57,7 @@ func (r *reasoner) pending(verdict string) (policy, remedy string) {
 		return "", "A store whose clock the replicas trust: see doctor."
 	}
 	for _, e := range r.inTurn() {
-		if e.State == Running {
+		if e.State == wire.StateRunning {
 			return r.named("overlap", func(s jobs.Spec) any { return s.Overlap }), "The run before it ends; or overlap: allow."
 		}
 	}

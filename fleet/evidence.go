@@ -63,7 +63,7 @@ func crashedLeaders(namespace, job string, facts []Fact) (list []Entry) {
 			continue
 		}
 		e := entry(namespace, job, 0)
-		e.State, e.Outcome, e.Reason = Settled, "lost", "expired"
+		e.State, e.Outcome, e.Reason = wire.StateSettled, "lost", "expired"
 		e.Started, e.Ended, e.Replica, e.Token, e.Attempts = h.From, h.To, h.Replica, h.Token, h.Attempt
 		list = append(list, e)
 	}
@@ -83,7 +83,7 @@ func (r *reasoner) triggered(e Entry) string {
 			asked = append(asked, text)
 		}
 	}
-	if len(asked) == 0 && e.State == Waiting { // the requests for it are shown below
+	if len(asked) == 0 && e.State == wire.StateWaiting { // the requests for it are shown below
 		return "It was triggered by hand. "
 	}
 	if len(asked) == 0 {

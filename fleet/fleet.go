@@ -24,36 +24,15 @@ type Fleet struct {
 	sets      *heartbeat.JobSets
 }
 
-// Option changes a default of [New].
-type Option func(*Fleet)
-
-// WithAge hides outcomes that were settled longer ago, by fleet time; above 0. The default is 30 days. Nothing is
-// removed: the store keeps as many outcomes as the job's history says, however old.
-func WithAge(d time.Duration) Option { return func(f *Fleet) { f.age = d } }
-
 // New makes a Fleet on the store that the replicas use. The namespace is that of
 // the store.
 //
 // Not every store can do everything: a method whose ability store lacks returns an error that matches
 // [errors.ErrUnsupported] and names the missing ability, a [protocol.Inspector], [protocol.Controller] or [protocol.Membership].
-func New(store lease.Store, opts ...Option) (*Fleet, error) {
+func New(store lease.Store) (*Fleet, error) {
 	f := &Fleet{store: store, age: wire.DefaultAge}
-	var faults []error
-	for i, opt := range opts {
-		if opt == nil {
-			faults = append(faults, fmt.Errorf("fleet: options[%d]: nil, must be an option", i))
-			continue
-		}
-		opt(f)
-	}
 	if protocol.IsNil(store) {
-		faults = append(faults, errors.New("fleet: store: nil, must be a store"))
-	}
-	if f.age <= 0 {
-		faults = append(faults, fmt.Errorf("fleet: age: %q must be above 0s", f.age))
-	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+		return nil, errors.New("fleet: store: nil, must be a store")
 	}
 	f.namespace, f.sets = protocol.NamespaceOf(store), heartbeat.NewJobSets(store)
 	return f, nil
@@ -86,7 +65,7 @@ func pauseOf(p *protocol.Pause) *Pause {
 
 // Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything included. What runs goes
 // on, and triggers run. It returns
-// [ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's clock cannot be
+// [ErrUnknown] for a job that no replica has ever contended for, and an error that matches [ErrClock] when the store's clock cannot be
 // trusted, as Resume and Trigger do.
 func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 	if err := act.check(); err != nil {

@@ -27,10 +27,10 @@ type world struct {
 	fleet *fleet.Fleet
 }
 
-func inWorld(t *testing.T, test func(w world), opts ...fleet.Option) {
+func inWorld(t *testing.T, test func(w world)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(memlease.Store)
-		f, err := fleet.New(store, opts...)
+		f, err := fleet.New(store)
 		require.NoError(t, err)
 		w := world{t, store, f}
 		test(w)
@@ -104,17 +104,17 @@ func TestHistoryShowsEveryFieldOfATick(t *testing.T) {
 		now := time.Now().UTC()
 		require.Equal(w, []fleet.Entry{
 			{
-				Job: "report", ID: id(30 * time.Second), Scheduled: begin.Add(30 * time.Second), Count: 1, State: fleet.Running,
+				Job: "report", ID: id(30 * time.Second), Scheduled: begin.Add(30 * time.Second), Count: 1, State: wire.StateRunning,
 				Started: time.UnixMicro(running.Token).UTC(), Replica: "r1", Remaining: time.Minute, Token: running.Token, Attempts: 1,
 				Runs: []fleet.Run{{Attempt: 1, Replica: "r1", Token: running.Token, Started: time.UnixMicro(running.Token).UTC(), End: "running"}},
 			}, {
 				Job: "report", ID: id(25 * time.Second), Scheduled: begin.Add(25 * time.Second), From: begin.Add(20 * time.Second), Count: 5,
-				State: fleet.Settled, Outcome: "missed", Ended: now, Replica: "r3", Reason: "misfire",
+				State: wire.StateSettled, Outcome: "missed", Ended: now, Replica: "r3", Reason: "misfire",
 			}, {
-				Job: "report", ID: id(20 * time.Second), Scheduled: begin.Add(20 * time.Second), Count: 1, State: fleet.Settled, Outcome: "skipped",
+				Job: "report", ID: id(20 * time.Second), Scheduled: begin.Add(20 * time.Second), Count: 1, State: wire.StateSettled, Outcome: "skipped",
 				Ended: now, Replica: "r2", Reason: "overlap",
 			}, {
-				Job: "report", ID: id(10 * time.Second), Scheduled: begin.Add(10 * time.Second), Count: 1, State: fleet.Settled, Outcome: "failed",
+				Job: "report", ID: id(10 * time.Second), Scheduled: begin.Add(10 * time.Second), Count: 1, State: wire.StateSettled, Outcome: "failed",
 				Started: begin.Add(11 * time.Second), Ended: now, Replica: "r1", Token: first.Token, Attempts: 1, Error: "exit status 1",
 				Runs: []fleet.Run{{
 					Attempt: 1, Replica: "r1", Token: first.Token, Started: begin.Add(11 * time.Second), Ended: now, End: "failed", Error: "exit status 1",
@@ -128,7 +128,7 @@ func TestHistoryShowsEveryFieldOfATick(t *testing.T) {
 		require.Empty(w, w.history("nobody-knows-it", 0))
 
 		time.Sleep(2 * time.Minute)
-		require.Equal(w, fleet.Free, w.history("report", 1)[0].State)
+		require.Equal(w, wire.StateFree, w.history("report", 1)[0].State)
 	})
 }
 
@@ -167,6 +167,7 @@ func TestStatusListsTheNewestOutcomesInOrder(t *testing.T) {
 
 func TestHistoryIsBoundedInAge(t *testing.T) {
 	inWorld(t, func(w world) {
+		w.fleet.HideOlder(150 * time.Minute)
 		w.contended("report")
 		for range 4 {
 			time.Sleep(time.Hour)
@@ -176,7 +177,7 @@ func TestHistoryIsBoundedInAge(t *testing.T) {
 		require.Len(w, w.history("report", 2), 2)
 		time.Sleep(time.Hour)
 		require.Len(w, w.history("report", 0), 2)
-	}, fleet.WithAge(150*time.Minute))
+	})
 }
 
 func TestPauseAndResumeReturnThePauseBefore(t *testing.T) {
@@ -231,7 +232,7 @@ func TestTriggerRunsOncePerKeyWithinTheRate(t *testing.T) {
 		require.Equal(w, fmt.Sprintf("default/report/%d", first.Tick.UnixMilli()), first.ID)
 		list := w.history("report", 0)
 		require.Len(w, list, 1)
-		require.Equal(w, fleet.Waiting, list[0].State)
+		require.Equal(w, wire.StateWaiting, list[0].State)
 		require.True(w, list[0].Triggered)
 		require.Equal(w, "ops1", list[0].Replica)
 
@@ -474,9 +475,8 @@ func TestStoreWithoutAnAbilityIsNamedWithIt(t *testing.T) {
 	_, err = f.Status(ctx, nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 
-	_, err = fleet.New(nil, fleet.WithAge(0))
+	_, err = fleet.New(nil)
 	require.ErrorContains(t, err, "store: nil")
-	require.ErrorContains(t, err, `age: "0s" must be above 0s`)
 }
 
 func TestAResumeAloneIsNoTick(t *testing.T) {

@@ -19,12 +19,11 @@ type Forgotten struct {
 	By        string // who removed it; empty of [Fleet.Forgettable]
 }
 
-// ErrInUse is matched by the error of [Fleet.Forget] for a job that somebody may still work on. The error is an
-// [*InUseError]. Nothing was removed.
+// ErrInUse is matched by the error of [Fleet.Forget] for a job that somebody may still work on. Nothing was removed.
 var ErrInUse = errors.New("fleet: the job is in use")
 
-// InUseError says why the record of a job is not removed.
-type InUseError struct {
+// inUseError says why the record of a job is not removed.
+type inUseError struct {
 	Job      string
 	Replicas []string // that live and serve it
 	Open     int      // ticks that run or wait
@@ -32,7 +31,7 @@ type InUseError struct {
 	Changed  bool     // somebody claimed a tick of it meanwhile
 }
 
-func (e *InUseError) Error() string {
+func (e *inUseError) Error() string {
 	var reasons []string
 	if len(e.Replicas) > 0 {
 		verb := "serve"
@@ -58,7 +57,7 @@ func (e *InUseError) Error() string {
 }
 
 // Is makes errors.Is(err, ErrInUse) true.
-func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+func (e *inUseError) Is(target error) bool { return target == ErrInUse }
 
 // Forgettable says what Forget would remove, or why it would remove nothing.
 func (f *Fleet) Forgettable(ctx context.Context, job string) (Forgotten, error) {
@@ -78,7 +77,7 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return r, Forgotten{}, err
 	}
-	used := &InUseError{Job: job}
+	used := &inUseError{Job: job}
 	var unserved bool
 	used.Replicas, unserved, _ = serviceOf(replicas).Of(job)
 	used.Unsure = !unserved && len(used.Replicas) == 0
@@ -120,9 +119,9 @@ func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, err
 	case err != nil:
 		return Forgotten{}, err
 	case a.Status == protocol.RecordOpen:
-		return Forgotten{}, &InUseError{Job: job, Open: a.Open}
+		return Forgotten{}, &inUseError{Job: job, Open: a.Open}
 	case a.Status == protocol.RecordChanged:
-		return Forgotten{}, &InUseError{Job: job, Changed: true}
+		return Forgotten{}, &inUseError{Job: job, Changed: true}
 	case a.Status == protocol.RecordAhead:
 		return Forgotten{}, fmt.Errorf("job %q: its last token is of %s, ahead of the store's clock, so nothing was removed: %w",
 			job, granted(r.Token).Format(timeLayout), ErrClock)

@@ -45,7 +45,7 @@ func (f *Fleet) Histories(ctx context.Context, names []string) (map[string]JobHi
 			if e.IsRange() {
 				at = e.From
 			}
-			if e.State == Settled && at.Before(h.Since) {
+			if e.State == wire.StateSettled && at.Before(h.Since) {
 				h.Since = at
 			}
 		}

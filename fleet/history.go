@@ -13,17 +13,6 @@ import (
 	"github.com/solotick/solotick/lease"
 )
 
-// State is the state of a tick.
-type State string
-
-// The values of State.
-const (
-	Running State = "running" // a replica holds it
-	Waiting State = "waiting" // it waits for its turn, or was triggered and waits to be claimed
-	Free    State = "free"    // its holder gave it up, or its lease ran out: the next replica to claim it runs it
-	Settled State = "settled"
-)
-
 // Entry is a tick in a job's history, or a range of ticks that were settled together.
 type Entry struct {
 	Job       string
@@ -32,8 +21,9 @@ type Entry struct {
 	From      time.Time // the range begins after it; zero for one tick
 	Count     int       // ticks in the range, where the replica that settled it counted them; otherwise 0. 1 for one tick
 	Triggered bool      // asked for by hand, not by the schedule
-
-	State   State
+	// State is running: a replica holds it; waiting: for its place, or to be claimed after a trigger; free: its holder gave it
+	// up, or its lease ran out, and the next replica that claims it runs it; or settled.
+	State   string
 	Outcome lease.Outcome // empty unless settled
 	// Started is when the last run began, by fleet time. Where its replica did not report it, it is when the tick was
 	// granted. Zero when it never ran.
@@ -89,7 +79,7 @@ func inRange(job *jobs.Job, e Entry) bool {
 }
 
 // History returns the ticks of a job: first those that are open, then the n newest that were settled, each newest tick
-// first. Those that were settled longer ago than [WithAge] allows are left out. n below 1 means all that the store keeps,
+// first. Those that were settled more than 30 days ago are left out. n below 1 means all that the store keeps,
 // as many as the job's history says. There are none for a job that nobody has contended for.
 func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error) {
 	r, err := f.inspect(ctx, job)
@@ -116,7 +106,7 @@ func (f *Fleet) history(r protocol.Record, facts []Fact, now time.Time) []Entry 
 	list := annotate(entries(f.namespace, r), facts)
 	open := len(r.Open)
 	list = append(list, crashedLeaders(f.namespace, r.Name, facts)...)
-	list = slices.DeleteFunc(list, func(e Entry) bool { return e.State == Settled && e.Ended.Before(now.Add(-f.age)) })
+	list = slices.DeleteFunc(list, func(e Entry) bool { return e.State == wire.StateSettled && e.Ended.Before(now.Add(-f.age)) })
 	// With overlap allowed ticks are not settled in their order: the last n are those of the newest ticks.
 	slices.SortStableFunc(list[open:], func(a, b Entry) int { return b.Moment().Compare(a.Moment()) })
 	return list
@@ -148,11 +138,11 @@ func opened(namespace, job string, o protocol.Open) Entry {
 	e.Replica, e.Token, e.Attempts, e.CancelledBy = o.Holder, o.Token, o.Attempt, o.CancelledBy
 	switch {
 	case o.Attempt == 0:
-		e.State = Waiting
+		e.State = wire.StateWaiting
 	case o.Remaining > 0:
-		e.State, e.Remaining = Running, o.Remaining
+		e.State, e.Remaining = wire.StateRunning, o.Remaining
 	default:
-		e.State = Free
+		e.State = wire.StateFree
 	}
 	e.Started = granted(o.Token)
 	e.Runs = runOf(o, e)
@@ -162,7 +152,7 @@ func opened(namespace, job string, o protocol.Open) Entry {
 func settled(namespace, job string, s protocol.Settled) Entry {
 	e := entry(namespace, job, s.Tick)
 	note := wire.ParseNote(s.Note)
-	e.State, e.Outcome, e.Ended = Settled, s.Outcome, s.At
+	e.State, e.Outcome, e.Ended = wire.StateSettled, s.Outcome, s.At
 	e.Replica, e.Token, e.Attempts = s.Holder, s.Token, s.Attempt
 	e.Reason, e.Error, e.CancelledBy = note.Reason, note.Error, note.By
 	if !note.Ended.IsZero() && note.Ended.Before(s.At) {

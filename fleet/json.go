@@ -33,7 +33,7 @@ type entryJSON struct {
 	From        stamp         `json:"from"`
 	Count       int           `json:"count"`
 	Triggered   bool          `json:"triggered"`
-	State       State         `json:"state"`
+	State       string        `json:"state"`
 	Outcome     lease.Outcome `json:"outcome"`
 	Started     stamp         `json:"started"`
 	Ended       stamp         `json:"ended"`

@@ -15,23 +15,23 @@ func (r *reasoner) entry(e Entry) (string, string) {
 	if e.Triggered {
 		text = r.triggered(e)
 	}
-	if e.State != Settled {
-		return string(e.State), text + r.open(e) + r.takeovers(e) + r.clockChange()
+	if e.State != wire.StateSettled {
+		return e.State, text + r.open(e) + r.takeovers(e) + r.clockChange()
 	}
 	return string(e.Outcome), text + r.outcome(e) + r.takeovers(e) + r.clockChange() + below(e.Error)
 }
 
 func (r *reasoner) open(e Entry) string {
 	switch e.State {
-	case Running:
+	case wire.StateRunning:
 		return fmt.Sprintf("It was won by %s, and runs since %s: attempt %d, token %d. Its lease lasts another %s unless it is renewed.",
 			e.Replica, r.when(e.Started), e.Attempts, e.Token, rough(e.Remaining)) + cancelling(e)
-	case Free:
+	case wire.StateFree:
 		return fmt.Sprintf("%s began to run it at %s (attempt %d, token %d), and gave it up, or let its lease run out. "+
 			"The next replica to claim it runs attempt %d. %s", e.Replica, r.when(e.Started), e.Attempts, e.Token, e.Attempts+1, r.service())
 	default:
 		for _, other := range r.inTurn() {
-			if other.State == Running || other.State == Free {
+			if other.State == wire.StateRunning || other.State == wire.StateFree {
 				return fmt.Sprintf("It waits for its turn behind the tick of %s, which %s. %s asked for it.",
 					r.at(other.Scheduled), r.doing(other), e.Replica)
 			}
@@ -43,9 +43,9 @@ func (r *reasoner) open(e Entry) string {
 // doing says what an open tick does.
 func (r *reasoner) doing(e Entry) string {
 	switch e.State {
-	case Running:
+	case wire.StateRunning:
 		return fmt.Sprintf("runs on %s since %s", e.Replica, r.when(e.Started))
-	case Free:
+	case wire.StateFree:
 		return fmt.Sprintf("%s gave up, or let its lease run out", e.Replica)
 	default:
 		return "waits itself"
@@ -81,9 +81,9 @@ func (r *reasoner) skipped(e Entry) string {
 		if b, ok := r.blocker(e); ok {
 			text += fmt.Sprintf("%s still ran %s", b.Replica, r.at(b.Scheduled))
 			switch {
-			case b.State != Settled && b.State != Waiting:
+			case b.State != wire.StateSettled && b.State != wire.StateWaiting:
 				text += ", and it still does"
-				if b.State == Free {
+				if b.State == wire.StateFree {
 					text = fmt.Sprintf("It was skipped because the tick of %s was still open: %s gave it up, or let its lease run out",
 						r.at(b.Scheduled), b.Replica)
 				}
@@ -143,7 +143,7 @@ func (r *reasoner) blocker(e Entry) (found Entry, ok bool) {
 			began = b.Scheduled
 		}
 		// A replica's estimate of fleet time is off by a moment.
-		if began.After(then.Add(time.Second)) || b.State == Settled && r.settledAt(b).Before(then) {
+		if began.After(then.Add(time.Second)) || b.State == wire.StateSettled && r.settledAt(b).Before(then) {
 			continue
 		}
 		if !ok || b.Scheduled.After(found.Scheduled) {
@@ -213,7 +213,7 @@ func (r *reasoner) replaced(e Entry) string {
 // newer finds the tick that e had to make room for: the next one that was granted or waits.
 func (r *reasoner) newer(e Entry) (found Entry, ok bool) {
 	for _, n := range r.list {
-		if !n.IsRange() && n.Scheduled.After(e.Scheduled) && (n.Token != 0 || n.State == Waiting || n.Reason == protocol.NoteNewer) &&
+		if !n.IsRange() && n.Scheduled.After(e.Scheduled) && (n.Token != 0 || n.State == wire.StateWaiting || n.Reason == protocol.NoteNewer) &&
 			(!ok || n.Scheduled.Before(found.Scheduled)) {
 			found, ok = n, true
 		}

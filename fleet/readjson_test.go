@@ -16,7 +16,7 @@ import (
 func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 	at := time.Date(2026, 11, 22, 11, 0, 0, 123e6, time.UTC)
 	entry := fleet.Entry{
-		Job: "report", ID: "billing/report/1", Scheduled: at, From: at.Add(-time.Hour), Count: 3, State: fleet.Settled, Outcome: "failed", Started: at, Ended: at.Add(time.Second),
+		Job: "report", ID: "billing/report/1", Scheduled: at, From: at.Add(-time.Hour), Count: 3, State: wire.StateSettled, Outcome: "failed", Started: at, Ended: at.Add(time.Second),
 		Replica: "a", Remaining: 3 * time.Second, Token: 7, Attempts: 2, CancelledBy: "ops", Reason: "timeout", Error: "two\nlines", TriggeredBy: "jo", Key: "k",
 		Holders: []fleet.Holder{{Replica: "b", Token: 6, Attempt: 1, From: at, To: at, Released: true, Next: "a"}},
 		Runs: []fleet.Run{{

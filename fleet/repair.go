@@ -31,7 +31,7 @@ type Repaired struct {
 // Replicas take the new watermark in at once, or with their next heartbeat. One that lay ahead by no more than the
 // greater of their TTL and 5 s, they write back: it is over as soon.
 //
-// It returns [ErrUnknown] for a job that no replica has ever contended for, and a [*ClockError] when the store's
+// It returns [ErrUnknown] for a job that no replica has ever contended for, and an error that matches [ErrClock] when the store's
 // clock cannot be trusted.
 func (f *Fleet) Repair(ctx context.Context, job string, act Act) (Repaired, error) {
 	c, err := ability[protocol.Repairer](f.store, "repair a job", "protocol.Repairer")

@@ -18,8 +18,9 @@ type Run struct {
 	// was granted to that one, and when the lease ran out or the next replica was granted the tick. Ended is zero while it
 	// runs.
 	Started, Ended time.Time
-	// End says how it ended: as the tick's outcome of the last one; [RunRetried], [RunReleased] or [RunExpired] of those
-	// before; [Running] or [Free] while the tick is open.
+	// End is how it ended. Of the last run it is the tick's outcome, or its state while the tick is open. Of a run before that
+	// it is retried: it failed, and the same replica began the next one; released: its replica gave the tick up; or expired:
+	// its replica's lease ran out, since it had died, was frozen, or did not reach the store.
 	End   string
 	Error string // why it failed: the beginning of the first line
 
@@ -28,13 +29,6 @@ type Run struct {
 	Renewals int
 	Margin   time.Duration
 }
-
-// How a run ended that was not the last of its tick.
-const (
-	RunRetried  = wire.RunRetried  // it failed, and the same replica began the next one
-	RunReleased = wire.RunReleased // its replica gave the tick up
-	RunExpired  = wire.RunExpired  // its replica's lease ran out: it had died, was frozen, or did not reach the store
-)
 
 // runsOf returns the runs of a settled tick, first to last, as far as its note knows them.
 func runsOf(s protocol.Settled, e Entry, note wire.Note) (list []Run) {
@@ -72,7 +66,7 @@ func runOf(o protocol.Open, e Entry) []Run {
 	if o.Attempt == 0 {
 		return nil
 	}
-	return []Run{{Attempt: o.Attempt, Replica: o.Holder, Token: o.Token, Started: e.Started, End: string(e.State)}}
+	return []Run{{Attempt: o.Attempt, Replica: o.Holder, Token: o.Token, Started: e.Started, End: e.State}}
 }
 
 // withHolders adds the runs of those that held the tick before, as the job's journal knows them.
@@ -88,9 +82,9 @@ func withHolders(runs []Run, holders []Holder) []Run {
 }
 
 func runBefore(h Holder) Run {
-	r := Run{Attempt: h.Attempt, Replica: h.Replica, Token: h.Token, Started: h.From, Ended: h.To, End: RunExpired}
+	r := Run{Attempt: h.Attempt, Replica: h.Replica, Token: h.Token, Started: h.From, Ended: h.To, End: wire.RunExpired}
 	if h.Released {
-		r.End = RunReleased
+		r.End = wire.RunReleased
 	}
 	return r
 }

@@ -175,7 +175,7 @@ func (f *Fleet) Await(ctx context.Context, job string, tick time.Time) (Entry, e
 			if !found {
 				return Entry{}, fmt.Errorf("job %q, tick %s: %w", job, tick.UTC().Format(time.RFC3339Nano), ErrNoTrace)
 			}
-			if e.State == Settled {
+			if e.State == wire.StateSettled {
 				return e, nil
 			}
 		}

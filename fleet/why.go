@@ -18,7 +18,7 @@ type Explanation struct {
 	Job  string
 	Tick time.Time // in the job's time zone; zero when the job has none
 	ID   string    // as jobs.Run.TickID
-	// Verdict is the word for the fate of the tick: an outcome, a [State], or one of these:
+	// Verdict is the word for the fate of the tick: an outcome, a state as in [Entry], or one of these:
 	//
 	//	not_scheduled the schedule has no such tick, and nobody triggered it
 	//	future        its time has not come
@@ -117,7 +117,7 @@ func explain(q question) Explanation {
 // about returns the facts about the tick, or about its time.
 func (r *reasoner) about(e *Entry) (list []Fact) {
 	until := r.tick
-	if e != nil && e.State == Settled && e.Ended.After(until) {
+	if e != nil && e.State == wire.StateSettled && e.Ended.After(until) {
 		until = e.Ended
 	}
 	for _, f := range slices.Concat(r.Facts, r.FleetFacts) {
@@ -181,7 +181,7 @@ func (r *reasoner) noTick() string {
 // leading says which replica runs a leader task.
 func (r *reasoner) leading() string {
 	for _, e := range r.list {
-		if e.State == Running {
+		if e.State == wire.StateRunning {
 			return fmt.Sprintf("It runs on %s since %s: token %d. Its lease lasts another %s unless it is renewed.",
 				e.Replica, r.when(e.Started), e.Token, rough(e.Remaining)) + r.formerLeaders()
 		}
@@ -266,7 +266,7 @@ func (r *reasoner) undecided() string {
 		return head + fmt.Sprintf("The job's jitter shifts its start by up to %s.", r.Job.Spec().Jitter)
 	}
 	for _, e := range r.inTurn() {
-		if e.State != Settled {
+		if e.State != wire.StateSettled {
 			return head + fmt.Sprintf("It waits for its turn behind the tick of %s, which %s.", r.at(e.Scheduled), r.doing(e))
 		}
 	}

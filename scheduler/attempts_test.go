@@ -54,7 +54,7 @@ func TestHistoryHasEveryRetryOfATick(t *testing.T) {
 			require.False(t, i > 0 && r.Started.Before(runs[i-1].Ended.Add(5*time.Second)), "the wait before it is not part of it")
 			after = r.Ended.Sub(at(time.Hour)) + 10*time.Second
 		}
-		require.Equal(t, []string{tools.RunRetried, tools.RunRetried, "succeeded"}, []string{runs[0].End, runs[1].End, runs[2].End})
+		require.Equal(t, []string{wire.RunRetried, wire.RunRetried, "succeeded"}, []string{runs[0].End, runs[1].End, runs[2].End})
 		require.Equal(t, []string{errWork.Error(), errWork.Error(), ""}, []string{runs[0].Error, runs[1].Error, runs[2].Error})
 	})
 }
@@ -90,7 +90,7 @@ func TestRunEndedWhileItWaitsIsListedOnce(t *testing.T) {
 }
 
 func TestHistoryHasTheRunsBeforeATakeover(t *testing.T) {
-	for name, stop := range map[string]bool{tools.RunReleased: true, tools.RunExpired: false} {
+	for name, stop := range map[string]bool{wire.RunReleased: true, wire.RunExpired: false} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				f.takeover(stop, "Append") // the journal of b is lost

@@ -175,7 +175,7 @@ func TestHistoryOfLeaderTaskShowsItsLeaders(t *testing.T) {
 		history, err := tool.History(context.Background(), "job", 0)
 		require.NoError(t, err)
 		require.Len(t, history, 2)
-		require.Equal(t, tools.Running, history[0].State)
+		require.Equal(t, wire.StateRunning, history[0].State)
 		require.Equal(t, old, history[1].Replica)
 		require.WithinDuration(t, began, history[1].Started, time.Millisecond)
 		require.Equal(t, at(time.Minute), history[1].Ended)

@@ -10,7 +10,7 @@
 // A request has its token in the header Solotick-Fencing-Token, in decimal, as requests of http
 // jobs do. The middleware answers
 //
-//	400  with a header that is no token, or for a resource whose name [fence.Validate] refuses
+//	400  with a header that is no token, or for a resource whose name is no name of a resource
 //	412  when the resource has seen a higher token; the header Solotick-Newest-Token has it
 //	428  without the header
 //	503  when the newest token cannot be read; the client may retry

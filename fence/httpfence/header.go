@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/internal/fencing"
 )
 
 const (
@@ -17,11 +17,11 @@ const (
 
 func format(token int64) string { return strconv.FormatInt(token, 10) }
 
-// parse reads a token: digits only, from 1 to [fence.MaxToken].
+// parse reads a token: digits only, from 1 to 2^53 - 1.
 func parse(s string) (int64, error) {
 	n, err := strconv.ParseUint(s, 10, 53)
 	if err != nil || n == 0 {
-		return 0, fmt.Errorf("token %.40q: must be an integer from 1 to %d", s, int64(fence.MaxToken))
+		return 0, fmt.Errorf("token %.40q: must be an integer from 1 to %d", s, int64(fencing.MaxToken))
 	}
 	return int64(n), nil
 }

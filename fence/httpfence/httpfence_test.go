@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/internal/fencing"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -77,7 +78,7 @@ func TestWhatIsRefusedIsToldAsAProblem(t *testing.T) {
 		require.False(t, in)
 		require.Equal(t, 400, w.Code, token)
 	}
-	w, in := ask(t, h, "/"+strings.Repeat("x", fence.MaxResource), "5")
+	w, in := ask(t, h, "/"+strings.Repeat("x", fencing.MaxResource), "5")
 	require.False(t, in)
 	require.Equal(t, 400, w.Code)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/internal/fencing"
 )
 
 // Newest remembers the newest token of each resource. [*fence.Memory] is one, and what
@@ -57,7 +58,7 @@ func Middleware(newest Newest, resource func(*http.Request) string, opts ...Opti
 					Detail: "send the token of the run in the header " + TokenHeader})
 				return
 			}
-			if err := fence.Validate(name, token); err != nil {
+			if err := fencing.Validate(name, token); err != nil {
 				answer(w, problem{Status: http.StatusBadRequest, Title: "no such resource", Detail: err.Error()})
 				return
 			}

@@ -15,7 +15,7 @@
 // because no other key can be in its slot. Two scripts that write the same thing must have the same
 // first key.
 //
-// The token's key is removed after a time without writes, by default [DefaultExpiry]: after that, a
+// The token's key is removed after a time without writes, by default 30 days: after that, a
 // stale write is accepted. Configure Redis to evict no keys (maxmemory-policy noeviction): it could
 // evict the token before the data. A failover or a restart can lose both. Deleting the key forgets
 // the token.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/internal/fencing"
 )
 
 // TokenKey returns the key of the newest token of a resource: see the package comment. The error
@@ -40,7 +40,7 @@ func tokenKeyOf(keys []string, token int64) (string, error) {
 	if len(keys) == 0 {
 		return "", fmt.Errorf("redisfence: keys: must have one at least, which is the resource")
 	}
-	if err := fence.Validate("key", token); err != nil { // a key may be any bytes
+	if err := fencing.Validate("key", token); err != nil { // a key may be any bytes
 		return "", err
 	}
 	return TokenKey(keys[0])

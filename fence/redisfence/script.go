@@ -13,8 +13,8 @@ import (
 	"github.com/solotick/solotick/fence"
 )
 
-// DefaultExpiry is for how long the newest token of a resource is remembered after the last write.
-const DefaultExpiry = 30 * 24 * time.Hour
+// defaultExpiry is for how long the newest token of a resource is remembered after the last write.
+const defaultExpiry = 30 * 24 * time.Hour
 
 //go:embed fence.lua
 var fenceSource string
@@ -38,7 +38,7 @@ func WithExpiry(d time.Duration) Option { return func(o *options) { o.expiry = d
 // of #! stays the first; without one the script is run as Redis 6 would. It is not parsed here:
 // Redis reports its faults when it is run.
 func NewScript(source string, opts ...Option) (*Script, error) {
-	o := options{expiry: DefaultExpiry}
+	o := options{expiry: defaultExpiry}
 	for _, opt := range opts {
 		opt(&o)
 	}

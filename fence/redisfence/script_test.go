@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/internal/fencing"
 	"github.com/solotick/solotick/internal/redistest"
 )
 
@@ -42,8 +43,8 @@ func TestAScriptRunsUnderTheNewestTokenOnly(t *testing.T) {
 	s, keys := script(t, add), []string{"account:7"}
 	run := func(token int64) (int64, error) { return s.Run(t.Context(), client, token, keys, 10).Int64() }
 	for _, step := range []struct{ token, newest, want int64 }{
-		{5, 0, 10}, {5, 0, 20}, {4, 5, 0}, {9, 0, 30}, {5, 9, 0}, {10, 0, 40}, {9, 10, 0}, {fence.MaxToken - 1, 0, 50}, {fence.MaxToken, 0, 60},
-		{fence.MaxToken - 1, fence.MaxToken, 0}, {10, fence.MaxToken, 0},
+		{5, 0, 10}, {5, 0, 20}, {4, 5, 0}, {9, 0, 30}, {5, 9, 0}, {10, 0, 40}, {9, 10, 0}, {fencing.MaxToken - 1, 0, 50}, {fencing.MaxToken, 0, 60},
+		{fencing.MaxToken - 1, fencing.MaxToken, 0}, {10, fencing.MaxToken, 0},
 	} {
 		got, err := run(step.token)
 		if step.newest == 0 {
@@ -56,7 +57,7 @@ func TestAScriptRunsUnderTheNewestTokenOnly(t *testing.T) {
 		require.Equal(t, &fence.StaleError{Resource: "account:7", Token: step.token, Newest: step.newest}, stale)
 	}
 	require.Equal(t, "60", client.Get(t.Context(), "account:7").Val())
-	require.Equal(t, fmt.Sprint(int64(fence.MaxToken)), client.Get(t.Context(), "{account:7}:solotick:token").Val())
+	require.Equal(t, fmt.Sprint(int64(fencing.MaxToken)), client.Get(t.Context(), "{account:7}:solotick:token").Val())
 }
 
 func TestAScriptSeesItsOwnKeysAndArguments(t *testing.T) {
@@ -107,7 +108,7 @@ func TestTheTokenIsForgottenWhenItSaysSo(t *testing.T) {
 		require.NoError(t, script(t, "return 1", opts...).Run(t.Context(), client, 5, []string{"a"}).Err())
 		return client.PTTL(t.Context(), "{a}:solotick:token").Val()
 	}
-	require.InDelta(t, DefaultExpiry, ttl(), float64(time.Minute))
+	require.InDelta(t, defaultExpiry, ttl(), float64(time.Minute))
 	require.InDelta(t, time.Hour, ttl(WithExpiry(time.Hour)), float64(time.Minute))
 	require.Equal(t, time.Duration(-1), ttl(WithExpiry(0))) // no end
 	for _, d := range []time.Duration{-1, time.Microsecond, -time.Hour} {

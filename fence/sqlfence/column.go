@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/internal/fencing"
 )
 
 // Column is a column that keeps, in each row of a table, the newest token that has written the row.
@@ -54,7 +55,7 @@ type Conn interface {
 // column of the token.
 func (c *Column) Update(ctx context.Context, db Conn, key any, token int64, set string, args ...any) error {
 	// The resource is only for the error; its rules are for names that are stored.
-	if err := fence.Validate("row", token); err != nil {
+	if err := fencing.Validate("row", token); err != nil {
 		return err
 	}
 	update := c.update(set, len(args))

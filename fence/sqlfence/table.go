@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/solotick/solotick/fence"
+	"github.com/solotick/solotick/internal/fencing"
 )
 
 // DefaultName is a good name for a [Table].
@@ -38,7 +39,7 @@ func NewTable(dialect Dialect, name string) (*Table, error) {
 	key := map[Dialect]string{
 		PostgreSQL: `text COLLATE "C" PRIMARY KEY`,
 		SQLite:     "TEXT NOT NULL PRIMARY KEY",
-		MySQL:      fmt.Sprintf("VARBINARY(%d) NOT NULL PRIMARY KEY", fence.MaxResource),
+		MySQL:      fmt.Sprintf("VARBINARY(%d) NOT NULL PRIMARY KEY", fencing.MaxResource),
 	}[dialect]
 	t.schema = "CREATE TABLE IF NOT EXISTS " + table + " (resource " + key + ", token BIGINT NOT NULL)"
 	insert := "INSERT INTO " + table + " (resource, token) VALUES (" + dialect.placeholder(1) + ", " + dialect.placeholder(2) + ")"
@@ -77,7 +78,7 @@ func (t *Table) Create(ctx context.Context, db *sql.DB) error {
 // Any other error says nothing about the token: see the package comment for those that are worth
 // another transaction.
 func (t *Table) Check(ctx context.Context, tx *sql.Tx, resource string, token int64) error {
-	if err := fence.Validate(resource, token); err != nil {
+	if err := fencing.Validate(resource, token); err != nil {
 		return err
 	}
 	args := []any{resource, token}

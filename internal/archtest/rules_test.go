@@ -57,19 +57,19 @@ var layers = map[string]layer{
 		"an election is a lock, and works on any store as locks do",
 	},
 	"./fence": {
-		nil,
-		"what a job writes to need know nothing of leases or jobs, so it imports only the standard library",
+		[]string{"./internal/fencing"},
+		"what a job writes to need know nothing of leases or jobs",
 	},
 	"./fence/sqlfence/...": {
-		[]string{"./fence"},
+		[]string{"./fence", "./internal/fencing"},
 		"it speaks database/sql, and leaves the driver to whoever opens the database",
 	},
 	"./fence/redisfence/...": {
-		[]string{"./fence", "github.com/redis/go-redis/..."},
+		[]string{"./fence", "./internal/fencing", "github.com/redis/go-redis/..."},
 		"it knows the server that it fences, and nothing of leases",
 	},
 	"./fence/httpfence/...": {
-		[]string{"./fence", "./jobs"},
+		[]string{"./fence", "./internal/fencing", "./jobs"},
 		"it takes tokens from runs, and nothing of what remembers them",
 	},
 	"./jobs/...": {
@@ -141,7 +141,7 @@ var layers = map[string]layer{
 		"it makes a store of a configuration, whoever uses it",
 	},
 	"./cmd/worker/internal/remote": {
-		[]string{"./fleet", "./jobs", "./internal/protocol"},
+		[]string{"./fleet", "./jobs", "./internal/protocol", "./internal/wire"},
 		"it asks a worker what commands ask a store",
 	},
 	"./cmd/worker/internal/registry": {

@@ -215,7 +215,7 @@ func (c *connection) cleanUp() {
 
 	cause := fmt.Errorf("its process ended unexpectedly: %s; the next run starts another", c.process.ProcessState)
 	if closing {
-		cause = ErrClosed
+		cause = errClosed
 	}
 	c.mu.Lock()
 	runs := c.runs

@@ -13,9 +13,9 @@ import (
 	"github.com/solotick/solotick/jobs/exec/internal/supervisor"
 )
 
-// ErrClosed is the cause of a run's failure when it was started, or still ran, after
+// errClosed is the cause of a run's failure when it was started, or still ran, after
 // [Supervisor.Close].
-var ErrClosed = errors.New("the supervisor is closed")
+var errClosed = errors.New("the supervisor is closed")
 
 // Supervisor is the worker's side of its supervisor process, which the package comment describes.
 // It is safe for concurrent use and serves any number of handlers; a worker needs one.
@@ -64,7 +64,7 @@ func NewSupervisor(args []string, options ...Option) *Supervisor {
 func SupervisorMain() int { return supervisor.Main() }
 
 // Close ends the supervisor process, which kills every command that still runs, and waits for it,
-// 10 s at most. Runs that this ends fail with [ErrClosed], and so do later ones. The error is about
+// 10 s at most. Runs that this ends fail, and so do later ones. The error is about
 // a process that did not end cleanly. A second call waits as well, and does nothing else.
 func (s *Supervisor) Close() error {
 	s.mu.Lock()
@@ -87,7 +87,7 @@ func (s *Supervisor) start(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	if s.conn != nil {
 		if r := s.conn.start(run, deadline, grace, command); r != nil {

@@ -70,7 +70,7 @@ func TestSupervisorSurvivesAShortFreeze(t *testing.T) {
 	life.requireAlive(t)
 	require.Equal(t, pid, supervisorPID(s))
 	require.NoError(t, s.Close())
-	require.ErrorIs(t, awaitExitError(t, result), ErrClosed)
+	require.ErrorIs(t, awaitExitError(t, result), errClosed)
 }
 
 func TestCloseKillsWhatStillRuns(t *testing.T) {
@@ -81,11 +81,11 @@ func TestCloseKillsWhatStillRuns(t *testing.T) {
 	life.awaitEnd(t)
 	failed := awaitExitError(t, result)
 	require.Equal(t, reasonSupervisorLost, failed.Reason)
-	require.ErrorIs(t, failed, ErrClosed)
+	require.ErrorIs(t, failed, errClosed)
 
 	failed = awaitExitError(t, do(t.Context(), s, shell(nil, "exit 0"), leaseOf(time.Minute)))
 	require.Equal(t, reasonNotStarted, failed.Reason)
-	require.ErrorIs(t, failed, ErrClosed)
+	require.ErrorIs(t, failed, errClosed)
 	require.NoError(t, s.Close(), "again")
 }
 

@@ -23,7 +23,7 @@
 //
 // The memory has two limits:
 //
-//   - The script remembers the [Remembered] newest ticks of a job. It refuses a tick that is older
+//   - The script remembers the 1,000 newest ticks of a job. It refuses a tick that is older
 //     than all of these, which may have been added or not: its run fails for good. So no tick is
 //     added twice, but no more ticks than that may overtake one: keep a job's max_catch_up at 1000
 //     or less where its overlap is allow.

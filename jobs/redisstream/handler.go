@@ -14,8 +14,8 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Remembered is how many ticks of a job a stream remembers: the newest ones.
-const Remembered = 1000
+// remembered is how many ticks of a job a stream remembers: the newest ones.
+const remembered = 1000
 
 const (
 	memory     = 30 * 24 * time.Hour
@@ -58,7 +58,7 @@ func (s Stream) add(ctx context.Context, client redis.Scripter, run jobs.Run) (i
 		return "", fmt.Errorf("not added: %w", context.Cause(ctx))
 	}
 	keys := []string{s.Name, s.memoryKey(run)}
-	args := append([]any{run.Tick.UnixMilli(), Remembered, memory.Milliseconds(), s.MaxLen}, s.entry(run)...)
+	args := append([]any{run.Tick.UnixMilli(), remembered, memory.Milliseconds(), s.MaxLen}, s.entry(run)...)
 	reply, err := addScript.Run(ctx, client, keys, args...).StringSlice()
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -73,7 +73,7 @@ func (s Stream) add(ctx context.Context, client redis.Scripter, run jobs.Run) (i
 		return reply[1], nil
 	case "forgotten":
 		return "", jobs.Permanent(fmt.Errorf("not added: it may have been added before, for the tick is older than the %d that "+
-			"are remembered, of which the oldest is %s", Remembered, reply[1]))
+			"are remembered, of which the oldest is %s", remembered, reply[1]))
 	case "type":
 		return "", jobs.Permanent(fmt.Errorf("not added: the key %q holds a %s; remove it, or choose another name for the stream",
 			reply[2], reply[1]))

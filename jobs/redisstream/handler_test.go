@@ -225,23 +225,23 @@ func TestTicksOlderThanMemoryAreRefused(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	stream := Stream{Name: "events", MaxLen: 1}
 	handler := handlerOf(t, client, stream)
-	for n := range Remembered + 1 {
-		if n == Remembered/2 {
+	for n := range remembered + 1 {
+		if n == remembered/2 {
 			continue // it comes late
 		}
 		require.NoError(t, handler(t.Context(), at(n)))
 	}
 	key := stream.memoryKey(run)
-	require.EqualValues(t, Remembered, client.ZCard(t.Context(), key).Val())
-	size := client.MemoryUsage(t.Context(), key, Remembered).Val()
-	t.Logf("the memory of %d ticks takes %d bytes", Remembered, size)
+	require.EqualValues(t, remembered, client.ZCard(t.Context(), key).Val())
+	size := client.MemoryUsage(t.Context(), key, remembered).Val()
+	t.Logf("the memory of %d ticks takes %d bytes", remembered, size)
 	require.Less(t, size, int64(150<<10))
 
 	require.NoError(t, handler(t.Context(), at(0)), "the oldest is still remembered")
 	before := client.XInfoStream(t.Context(), "events").Val().EntriesAdded
-	require.NoError(t, handler(t.Context(), at(Remembered/2)))
+	require.NoError(t, handler(t.Context(), at(remembered/2)))
 	require.Equal(t, before+1, client.XInfoStream(t.Context(), "events").Val().EntriesAdded, "no tick that is remembered is this old")
-	require.EqualValues(t, Remembered, client.ZCard(t.Context(), key).Val())
+	require.EqualValues(t, remembered, client.ZCard(t.Context(), key).Val())
 
 	err := handler(t.Context(), at(0))
 	require.ErrorContains(t, err, fmt.Sprintf("the tick is older than the 1000 that are remembered, of which the oldest is %d", at(1).Tick.UnixMilli()))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/solotick/solotick/fence"
 	"github.com/solotick/solotick/fence/sqlfence"
+	"github.com/solotick/solotick/internal/fencing"
 )
 
 func TestTableRefusesTokensBelowTheNewestOnly(t *testing.T) {
@@ -25,7 +26,7 @@ func TestTableRefusesTokensBelowTheNewestOnly(t *testing.T) {
 			resource      string
 			token, newest int64 // newest, where it is refused
 		}{
-			{"a", 5, 0}, {"a", 5, 0}, {"a", 4, 5}, {"a", fence.MaxToken, 0}, {"a", fence.MaxToken - 1, fence.MaxToken}, {"a", fence.MaxToken, 0},
+			{"a", 5, 0}, {"a", 5, 0}, {"a", 4, 5}, {"a", fencing.MaxToken, 0}, {"a", fencing.MaxToken - 1, fencing.MaxToken}, {"a", fencing.MaxToken, 0},
 			{"b", 1, 0}, {"A", 1, 0}, {"a ", 1, 0}, {"ä", 1, 0}, {"a%", 1, 0}, {strings.Repeat("é", 127), 2, 0}, {strings.Repeat("é", 127), 1, 2},
 		} {
 			err := check(t.Context(), db, table, step.resource, step.token)

@@ -181,8 +181,8 @@ var arguments = []struct {
 		_, err = f.Pause(context.Background(), "nope", fleet.Act{By: "me"})
 		return err
 	}, "lease: there is no record of this name"},
-	{"fleet of a typed nil", func() error { _, err := fleet.New((*redislease.Store)(nil), nil); return err },
-		"fleet: options[0]: nil, must be an option\nfleet: store: nil, must be a store"},
+	{"fleet of a typed nil", func() error { _, err := fleet.New((*redislease.Store)(nil)); return err },
+		"fleet: store: nil, must be a store"},
 
 	{"semaphore of 0", locked(func(l *lock.Locks) error { return tried(l.Semaphore("s", 0)) }), `lock: semaphore "s": permits: 0 must be from 1 to 2147483647`},
 	{"5 permits of 3", locked(func(l *lock.Locks) error { return tried(l.Semaphore("s", 3).Take(5)) }), `lease: lock claim permits: "5" must be from 1 to the limit`},

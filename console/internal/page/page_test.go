@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/console/internal/view"
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 var now = time.Date(2026, 11, 22, 11, 20, 31, 0, time.UTC)
@@ -168,7 +168,7 @@ func TestEachOutcomeHasShapeOfItsOwn(t *testing.T) {
 	sprite, err := sources.ReadFile("templates/parts.html")
 	require.NoError(t, err)
 	seen := map[string]string{}
-	for _, outcome := range append(outcomes, string(fleet.Running)) {
+	for _, outcome := range append(outcomes, wire.StateRunning) {
 		symbol := regexp.MustCompile(`<symbol id="s-` + shapeOf(outcome) + `"[^>]*>(.*)</symbol>`).FindSubmatch(sprite)
 		require.NotNil(t, symbol, outcome)
 		assert.Empty(t, seen[string(symbol[1])], outcome)

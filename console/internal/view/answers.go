@@ -61,7 +61,7 @@ func answers(e fleet.Explanation, zone *time.Location) []Asked {
 		}
 		add(a.Replica, a.Granted.Time, answer, "%s %s at %s, with token %d.", a.Replica, how, a.Granted.In(zone).Format(clockLayout), a.Token)
 	}
-	if x := e.Entry; x.State == fleet.Settled && x.Token == 0 {
+	if x := e.Entry; x.State == wire.StateSettled && x.Token == 0 {
 		text := fmt.Sprintf("%s settled it as %s", x.Replica, x.Outcome)
 		if x.Reason != "" && x.Reason != string(x.Outcome) {
 			text += ": " + wire.Words(x.Reason)

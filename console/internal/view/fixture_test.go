@@ -60,7 +60,7 @@ func job(t testing.TB, name, schedule string, options ...jobs.Option) (*jobs.Job
 // run is the entry of a tick that was run.
 func run(name string, tick time.Time, took time.Duration, outcome protocol.Outcome) fleet.Entry {
 	return fleet.Entry{
-		Job: name, ID: fmt.Sprintf("%s@%d", name, tick.UnixMilli()), Scheduled: tick, Count: 1, State: fleet.Settled, Outcome: outcome,
+		Job: name, ID: fmt.Sprintf("%s@%d", name, tick.UnixMilli()), Scheduled: tick, Count: 1, State: wire.StateSettled, Outcome: outcome,
 		Started: tick.Add(20 * time.Millisecond), Ended: tick.Add(20*time.Millisecond + took), Replica: "web-1", Token: token(tick.Add(15 * time.Millisecond)), Attempts: 1,
 	}
 }
@@ -81,7 +81,7 @@ func small(t testing.TB) *view.Snapshot {
 	j, sync := job(t, "sync-orders", "*/15 * * * *")
 	ok := run("sync-orders", noon.Add(-15*time.Minute), 40*time.Second, "succeeded")
 	sync.Last, sync.LastRun, sync.LastSuccess, sync.Newest = &ok, &ok, &ok, []protocol.Outcome{"succeeded", "succeeded"}
-	sync.Open = []fleet.Entry{{Job: "sync-orders", Scheduled: noon, Count: 1, State: fleet.Running, Started: noon.Add(time.Second), Replica: "web-2", Token: token(noon), Attempts: 1, Remaining: 10 * time.Second}}
+	sync.Open = []fleet.Entry{{Job: "sync-orders", Scheduled: noon, Count: 1, State: wire.StateRunning, Started: noon.Add(time.Second), Replica: "web-2", Token: token(noon), Attempts: 1, Remaining: 10 * time.Second}}
 	add(j, sync)
 
 	j, paused := job(t, "weekly-invoice", "30 9 * * 1-5", jobs.WithTimezone("Asia/Tokyo"))
@@ -99,7 +99,7 @@ func small(t testing.TB) *view.Snapshot {
 	add(j, differs)
 
 	j, leader := job(t, "indexer", "", jobs.WithLeader())
-	leader.Open = []fleet.Entry{{Job: "indexer", Count: 1, State: fleet.Running, Started: noon.Add(-time.Hour), Replica: "web-1", Token: token(noon.Add(-time.Hour)), Attempts: 1}}
+	leader.Open = []fleet.Entry{{Job: "indexer", Count: 1, State: wire.StateRunning, Started: noon.Add(-time.Hour), Replica: "web-1", Token: token(noon.Add(-time.Hour)), Attempts: 1}}
 	add(j, leader)
 
 	s.Status.Jobs = append(s.Status.Jobs, fleet.JobStatus{Name: "old-job", Known: true, Unserved: true, Schedule: "0 4 * * *", Timezone: "UTC", Next: time.Date(2026, 10, 31, 4, 0, 0, 0, time.UTC)})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // FleetQuery asks for a [FleetPage].
@@ -105,7 +106,7 @@ func (s *Snapshot) held() (leads, runs map[string][]string) {
 	for i := range s.Status.Jobs {
 		j := &s.Status.Jobs[i]
 		for _, e := range j.Open {
-			if e.State != fleet.Running {
+			if e.State != wire.StateRunning {
 				continue
 			}
 			held := runs

@@ -36,9 +36,9 @@ func (j JobRow) doing(t *textWriter) string {
 	var parts []string
 	for _, e := range j.Open {
 		switch e.State {
-		case fleet.Running:
+		case wire.StateRunning:
 			parts = append(parts, fmt.Sprintf("on %s since %s", e.Replica, t.at(Time{e.Started}, j.Timezone)))
-		case fleet.Waiting:
+		case wire.StateWaiting:
 			parts = append(parts, "waits")
 		default:
 			parts = append(parts, "awaits takeover")

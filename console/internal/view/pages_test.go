@@ -148,8 +148,8 @@ func TestTickShowsEachAttempt(t *testing.T) {
 	e.Error = "exit code 1\nfirst\nsecond"
 	at := func(seconds int) time.Time { return e.Scheduled.Add(time.Duration(seconds) * time.Second) }
 	e.Runs = []fleet.Run{
-		{Attempt: 1, Replica: "web-0", Token: token(at(30)), Started: at(30), Ended: at(45), End: fleet.RunExpired},
-		{Attempt: 2, Replica: "web-1", Token: token(at(46)), Started: at(46), Ended: at(50), End: fleet.RunRetried, Error: "exit code 7"},
+		{Attempt: 1, Replica: "web-0", Token: token(at(30)), Started: at(30), Ended: at(45), End: wire.RunExpired},
+		{Attempt: 2, Replica: "web-1", Token: token(at(46)), Started: at(46), Ended: at(50), End: wire.RunRetried, Error: "exit code 7"},
 		{Attempt: 3, Replica: "web-1", Token: token(at(46)), Started: at(51), Ended: at(90), End: "failed", Error: "exit code 1", Renewals: 8, Margin: 9 * time.Second},
 	}
 	x := fleet.Explanation{Job: "nightly-report", Tick: e.Scheduled, ID: e.ID, Verdict: "failed", Text: "It failed.", Entry: &e}

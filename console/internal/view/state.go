@@ -6,6 +6,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // State is something that is so about a job now; several may be.
@@ -56,7 +57,7 @@ func stateOf(j *fleet.JobStatus) (set stateSet) {
 	when(len(j.Revisions) > 0, differsBit)
 	when(j.Paused != nil || j.Spec.Paused, pausedBit)
 	for _, e := range j.Open {
-		if e.State == fleet.Running {
+		if e.State == wire.StateRunning {
 			set |= runningBit
 		} else {
 			set |= waitingBit

@@ -113,7 +113,7 @@ func attempts(e fleet.Entry) []Attempt {
 	if len(runs) == 0 { // what made the entry knows only the last
 		last := fleet.Run{Attempt: e.Attempts, Replica: e.Replica, Token: e.Token, Started: e.Started, Ended: e.Ended, End: string(e.Outcome)}
 		last.Error, _, _ = strings.Cut(e.Error, "\n")
-		if e.State != fleet.Settled {
+		if e.State != wire.StateSettled {
 			last.End = string(e.State)
 		}
 		runs = []fleet.Run{last}
@@ -150,7 +150,7 @@ func Why(s *Snapshot, e fleet.Explanation, q TickQuery, now time.Time) WhyPage {
 	p := WhyPage{TickPage: Tick(s, e, q, now), Policy: e.Policy, Remedy: e.Remedy}
 	zone := zoneOf(q.Zone, p.Timezone)
 	p.Asked = answers(e, zone)
-	open := []string{wire.Undecided, wire.Future, string(fleet.Waiting), string(fleet.Free)}
+	open := []string{wire.Undecided, wire.Future, wire.StateWaiting, wire.StateFree}
 	if slices.Contains(open, e.Verdict) {
 		p.Asked = append(p.Asked, s.candidates(e.Job)...)
 	}

@@ -141,17 +141,17 @@ func (b *rowBuilder) entry(e *fleet.Entry, decided map[int64]bool) (cut bool) {
 	i := Item{
 		Tick: Time{e.Moment()}, Outcome: string(e.Outcome), Reason: e.Reason, Replica: e.Replica, Attempts: e.Attempts, Triggered: e.Triggered, Count: 1,
 	}
-	if e.State != fleet.Settled {
+	if e.State != wire.StateSettled {
 		i.Outcome = string(e.State)
 	}
 	switch {
-	case e.Token == 0 && e.State == fleet.Settled:
+	case e.Token == 0 && e.State == wire.StateSettled:
 		i.Kind, i.From, i.To = ItemNone, Time{e.Scheduled}, Time{e.Scheduled}
-	case e.Token == 0 || e.State == fleet.Free:
+	case e.Token == 0 || e.State == wire.StateFree:
 		i.Kind, i.From, i.To = ItemWaiting, Time{e.Scheduled}, Time{later(b.now, e.Scheduled)}
 	default:
 		i.Kind, i.From, i.To = ItemRun, Time{e.Started}, Time{e.Ended}
-		if e.State != fleet.Settled {
+		if e.State != wire.StateSettled {
 			i.To = Time{later(b.now, e.Started)}
 		}
 	}
@@ -161,7 +161,7 @@ func (b *rowBuilder) entry(e *fleet.Entry, decided map[int64]bool) (cut bool) {
 		}
 		i.TakenOver = append(i.TakenOver, Time{h.To})
 	}
-	if e.Scheduled.IsZero() && e.State != fleet.Settled { // a leader task that runs has no tick
+	if e.Scheduled.IsZero() && e.State != wire.StateSettled { // a leader task that runs has no tick
 		i.Tick = Time{}
 	}
 	if b.inside(i.From.Time, i.To.Time) {

@@ -43,11 +43,11 @@ func ago(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time
 
 func TestTimelineShowsEveryKindOfTick(t *testing.T) {
 	s := one(t, "*/10 * * * *")
-	skipped := fleet.Entry{Job: "report", Scheduled: ago(40), Count: 1, State: fleet.Settled, Outcome: "skipped", Reason: "overlap", Ended: ago(40)}
+	skipped := fleet.Entry{Job: "report", Scheduled: ago(40), Count: 1, State: wire.StateSettled, Outcome: "skipped", Reason: "overlap", Ended: ago(40)}
 	taken := run("report", ago(30), 5*time.Minute, "succeeded")
 	taken.Holders = []fleet.Holder{{Replica: "web-0", Token: 1, Attempt: 1, From: ago(30), To: ago(28), Next: "web-1"}}
 	lost := run("report", ago(20), time.Minute, "lost")
-	running := fleet.Entry{Job: "report", Scheduled: noon, Count: 1, State: fleet.Running, Started: noon, Replica: "web-1", Token: token(noon), Attempts: 1}
+	running := fleet.Entry{Job: "report", Scheduled: noon, Count: 1, State: wire.StateRunning, Started: noon, Replica: "web-1", Token: token(noon), Attempts: 1}
 	h := fleet.JobHistory{
 		Watermark: noon, Since: ago(60),
 		Entries: []fleet.Entry{running, lost, taken, skipped, run("report", ago(60), time.Second, "failed")},
@@ -82,7 +82,7 @@ func TestAGapNeedsADueTickWithoutARecord(t *testing.T) {
 	require.Equal(t, []string{"11:20", "11:30", "11:40"}, gaps(s, h), "11:50 and 12:00 are within the grace")
 
 	inRange := h
-	inRange.Entries = []fleet.Entry{{Job: "report", From: ago(45), Scheduled: ago(25), State: fleet.Settled, Outcome: "missed", Ended: ago(20)}}
+	inRange.Entries = []fleet.Entry{{Job: "report", From: ago(45), Scheduled: ago(25), State: wire.StateSettled, Outcome: "missed", Ended: ago(20)}}
 	require.Equal(t, []string{"11:40"}, gaps(s, inRange), "a range decides what is in it")
 	revised := h
 	revised.Revised = ago(25)
@@ -98,8 +98,8 @@ func TestRangesShowTheirTicks(t *testing.T) {
 	s := one(t, "*/10 * * * *")
 	h := fleet.JobHistory{Since: ago(120), Watermark: noon, Entries: []fleet.Entry{
 		run("report", ago(30), time.Second, "succeeded"),
-		{Job: "report", From: ago(65), Scheduled: ago(30), Count: 4, State: fleet.Settled, Outcome: "missed", Reason: "too_old", Ended: ago(29)},
-		{Job: "report", From: ago(120), Scheduled: ago(65), State: fleet.Settled, Outcome: "skipped", Reason: "paused", Ended: ago(65)},
+		{Job: "report", From: ago(65), Scheduled: ago(30), Count: 4, State: wire.StateSettled, Outcome: "missed", Reason: "too_old", Ended: ago(29)},
+		{Job: "report", From: ago(120), Scheduled: ago(65), State: wire.StateSettled, Outcome: "skipped", Reason: "paused", Ended: ago(65)},
 	}}
 	row := items(t, s, h, "from=2026-10-30T10:30:00Z&span=61m&cells=61")
 	require.Equal(t, []string{

@@ -114,7 +114,7 @@ func (a *client) cancellable(ctx context.Context, name string, job *jobs.Job, ti
 		switch {
 		case e.Scheduled.IsZero():
 			return nil, a.explain(name, fmt.Errorf("job %q: %w", name, fleet.ErrNotCancellable))
-		case e.State == fleet.Waiting:
+		case e.State == wire.StateWaiting:
 			waits = append(waits, e.Scheduled)
 		default:
 			ticks = append(ticks, e.Scheduled)

@@ -254,9 +254,9 @@ func openLines(v output.View, d fleet.Description, zone *time.Location) (lines [
 			text = v.Tick(e.Scheduled, zone) + ": "
 		}
 		switch e.State {
-		case fleet.Running:
+		case wire.StateRunning:
 			text += fmt.Sprintf("runs on %s since %s, attempt %d, token %d", e.Replica, v.Tick(e.Started.Truncate(time.Second), zone), e.Attempts, e.Token)
-		case fleet.Waiting:
+		case wire.StateWaiting:
 			text += "waits"
 			if e.Triggered {
 				text += ", triggered by " + e.Replica

@@ -9,15 +9,15 @@ import (
 
 // verdict returns the outcome of an entry, or the state of an open tick.
 func verdict(e fleet.Entry) output.Cell {
-	if e.State != fleet.Settled {
+	if e.State != wire.StateSettled {
 		return output.Cell{Text: stateWords(e.State), Style: output.Cyan}
 	}
 	return output.Cell{Text: wire.Words(string(e.Outcome)), Style: outcomeStyle(e.Outcome)}
 }
 
 // stateWords describes the state of an open tick.
-func stateWords(s fleet.State) string {
-	if s == fleet.Free {
+func stateWords(s string) string {
+	if s == wire.StateFree {
 		return "awaits takeover"
 	}
 	return string(s)

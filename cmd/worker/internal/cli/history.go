@@ -92,7 +92,7 @@ func historyForPeople(v output.View, list []fleet.Entry, zone *time.Location) *o
 		row := output.Row(v.Tick(e.Moment(), zone), v.Ago(e.Moment(), zone), v.Tick(e.Started, zone),
 			took(e), e.Replica, "", "", why(e, func(t time.Time) string { return v.Tick(t, zone) }))
 		row[6] = verdict(e)
-		if e.State == fleet.Running {
+		if e.State == wire.StateRunning {
 			row[3].Text = output.Duration(v.Now.Sub(e.Started)) + " so far"
 		}
 		if e.Token != 0 {
@@ -106,7 +106,7 @@ func historyForPeople(v output.View, list []fleet.Entry, zone *time.Location) *o
 
 // took formats the duration of a run. It is empty for a tick without a run, and while it runs.
 func took(e fleet.Entry) string {
-	if e.Started.IsZero() || e.State != fleet.Settled {
+	if e.Started.IsZero() || e.State != wire.StateSettled {
 		return ""
 	}
 	return e.Took().Round(time.Millisecond).String()

@@ -153,10 +153,10 @@ func doing(v output.View, j fleet.JobStatus, zone *time.Location) string {
 		switch {
 		case e.Scheduled.IsZero():
 			text = "on " + e.Replica
-			if e.State != fleet.Running {
+			if e.State != wire.StateRunning {
 				text = stateWords(e.State)
 			}
-		case e.State == fleet.Running:
+		case e.State == wire.StateRunning:
 			text += " on " + e.Replica
 		default:
 			text += " " + stateWords(e.State)

@@ -14,6 +14,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -24,7 +25,7 @@ func TestADescriptionIsShownWithinTheWidth(t *testing.T) {
 	spec := jobs.Defaults()
 	spec.Name, spec.Schedule, spec.Groups = "nightly-report", "0 2 * * *", []string{"eu"}
 	run := &fleet.Entry{
-		State: fleet.Settled, Scheduled: now.Add(-30 * time.Minute), Started: now.Add(-30 * time.Minute), Ended: now.Add(-29 * time.Minute),
+		State: wire.StateSettled, Scheduled: now.Add(-30 * time.Minute), Started: now.Add(-30 * time.Minute), Ended: now.Add(-29 * time.Minute),
 		Outcome: "failed", Replica: "web-1", Token: 1, Attempts: 2, Count: 1, Error: "exit status 1: " + strings.Repeat("no such file ", 15),
 	}
 	d := fleet.Description{
@@ -32,9 +33,9 @@ func TestADescriptionIsShownWithinTheWidth(t *testing.T) {
 		JobStatus: fleet.JobStatus{
 			Name: "nightly-report", Given: true, Spec: spec, Schedule: "0 2 * * *", Timezone: "Europe/Berlin", Known: true,
 			Open: []fleet.Entry{
-				{State: fleet.Running, Scheduled: now.Add(-time.Minute), Started: now.Add(-time.Minute), Replica: "web-2", Token: 1795137600004000, Attempts: 1, CancelledBy: "ops1"},
-				{State: fleet.Waiting, Scheduled: now.Add(-time.Second + time.Millisecond), Replica: "ops2", Triggered: true},
-				{State: fleet.Free, Scheduled: now.Add(-time.Hour), Replica: "web-3"},
+				{State: wire.StateRunning, Scheduled: now.Add(-time.Minute), Started: now.Add(-time.Minute), Replica: "web-2", Token: 1795137600004000, Attempts: 1, CancelledBy: "ops1"},
+				{State: wire.StateWaiting, Scheduled: now.Add(-time.Second + time.Millisecond), Replica: "ops2", Triggered: true},
+				{State: wire.StateFree, Scheduled: now.Add(-time.Hour), Replica: "web-3"},
 			},
 			Paused: &fleet.Pause{By: "ops1", Reason: "the database moves", Since: now.Add(-2 * time.Hour)}, LastRun: run,
 			Replicas: []string{"web-1", "web-2", "web-3", "web-4", "batch-worker-7f9c6d5b4-x2k8q", "batch-worker-7f9c6d5b4-x2k8r", "batch-worker-7f9c6d5b4-x2k8s"},
@@ -57,16 +58,16 @@ func entriesToPrint() []fleet.Entry {
 		return time.Date(2026, 11, 20, 1, minute, second, ms*int(time.Millisecond), time.UTC)
 	}
 	return []fleet.Entry{
-		{Scheduled: at(30, 0, 0), State: fleet.Running, Started: at(30, 1, 0), Replica: "web-1", Token: 1795138201000000, Attempts: 2, Count: 1},
-		{Scheduled: at(25, 0, 123), State: fleet.Waiting, Replica: "ops1", Triggered: true, Count: 1},
+		{Scheduled: at(30, 0, 0), State: wire.StateRunning, Started: at(30, 1, 0), Replica: "web-1", Token: 1795138201000000, Attempts: 2, Count: 1},
+		{Scheduled: at(25, 0, 123), State: wire.StateWaiting, Replica: "ops1", Triggered: true, Count: 1},
 		{
-			Scheduled: at(20, 0, 0), State: fleet.Settled, Outcome: "succeeded", Started: at(20, 0, 4), Ended: at(21, 3, 120), Replica: "web-2",
+			Scheduled: at(20, 0, 0), State: wire.StateSettled, Outcome: "succeeded", Started: at(20, 0, 4), Ended: at(21, 3, 120), Replica: "web-2",
 			Token: 1795137600004000, Attempts: 1, Count: 1,
 		}, {
-			Scheduled: at(10, 0, 0), State: fleet.Settled, Outcome: "failed", Started: at(10, 0, 4), Ended: at(10, 0, 9), Replica: "web-2",
+			Scheduled: at(10, 0, 0), State: wire.StateSettled, Outcome: "failed", Started: at(10, 0, 4), Ended: at(10, 0, 9), Replica: "web-2",
 			Token: 1795137000004000, Attempts: 3, Count: 1, Error: "exit status 1: no such file\n",
 		}, {
-			Scheduled: at(9, 0, 0), From: at(0, 0, 0).AddDate(0, 0, -1), State: fleet.Settled, Outcome: "missed", Ended: at(9, 30, 0), Replica: "web-1",
+			Scheduled: at(9, 0, 0), From: at(0, 0, 0).AddDate(0, 0, -1), State: wire.StateSettled, Outcome: "missed", Ended: at(9, 30, 0), Replica: "web-1",
 			Count: 500, Reason: "too_old",
 		},
 	}
@@ -98,11 +99,11 @@ func TestLinesOfAnErrorAreShownAsLines(t *testing.T) {
 
 func TestStatusShowsProblems(t *testing.T) {
 	at := time.Date(2026, 11, 20, 1, 30, 0, 0, time.UTC)
-	entry := func(state fleet.State, minutes int) fleet.Entry {
+	entry := func(state string, minutes int) fleet.Entry {
 		return fleet.Entry{State: state, Scheduled: at.Add(time.Duration(minutes) * time.Minute), Replica: "r1"}
 	}
-	done := &fleet.Entry{State: fleet.Settled, Scheduled: at.Add(-5 * time.Second), Outcome: "succeeded", Replica: "r1", Token: 1}
-	failed := &fleet.Entry{State: fleet.Settled, Scheduled: at.Add(-72 * time.Minute), Outcome: "failed", Replica: "batch-worker-7f9c6d5b4-x2k8q", Token: 1}
+	done := &fleet.Entry{State: wire.StateSettled, Scheduled: at.Add(-5 * time.Second), Outcome: "succeeded", Replica: "r1", Token: 1}
+	failed := &fleet.Entry{State: wire.StateSettled, Scheduled: at.Add(-72 * time.Minute), Outcome: "failed", Replica: "batch-worker-7f9c6d5b4-x2k8q", Token: 1}
 	s := fleet.Status{
 		Namespace: "billing", Now: at,
 		Replicas: []fleet.Replica{
@@ -116,11 +117,11 @@ func TestStatusShowsProblems(t *testing.T) {
 		Jobs: []fleet.JobStatus{
 			{Name: "fine", Given: true, Schedule: "*/1 * * * *", Timezone: "UTC", Next: at.Add(time.Minute), Last: done, LastRun: done, LastSuccess: done},
 			{Name: "skipping-since-then", Given: true, Schedule: "0 0-6,8-23 1,8,15,22 * mon-fri", Timezone: "Europe/Berlin", Next: at.Add(26 * time.Hour),
-				Last: &fleet.Entry{State: fleet.Settled, Scheduled: at, Outcome: "skipped", Reason: "overlap"}, LastRun: failed, LastSuccess: done},
+				Last: &fleet.Entry{State: wire.StateSettled, Scheduled: at, Outcome: "skipped", Reason: "overlap"}, LastRun: failed, LastSuccess: done},
 			{Name: "never", Given: true, Unserved: true},
 			{Name: "late", Given: true, Overdue: at.Add(-time.Hour), Next: at},
-			{Name: "busy", Given: true, Open: []fleet.Entry{entry(fleet.Running, 4), entry(fleet.Running, 3), entry(fleet.Waiting, 2), entry(fleet.Free, 1), entry(fleet.Free, 0)}},
-			{Name: "leader", Given: true, Spec: jobs.Spec{Leader: true, Paused: true}, Open: []fleet.Entry{{State: fleet.Running, Replica: "r1"}}},
+			{Name: "busy", Given: true, Open: []fleet.Entry{entry(wire.StateRunning, 4), entry(wire.StateRunning, 3), entry(wire.StateWaiting, 2), entry(wire.StateFree, 1), entry(wire.StateFree, 0)}},
+			{Name: "leader", Given: true, Spec: jobs.Spec{Leader: true, Paused: true}, Open: []fleet.Entry{{State: wire.StateRunning, Replica: "r1"}}},
 			{Name: "foreign", Paused: &fleet.Pause{By: "ops1", Since: at}},
 		},
 	}

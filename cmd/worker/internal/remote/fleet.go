@@ -14,6 +14,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -68,7 +69,7 @@ func (c *Client) History(ctx context.Context, job string, n int) ([]fleet.Entry,
 			return nil, err
 		}
 		for _, e := range page.Entries {
-			if e.State == fleet.Settled {
+			if e.State == wire.StateSettled {
 				settled++
 			}
 		}
@@ -231,7 +232,7 @@ func (c *Client) Await(ctx context.Context, job string, tick time.Time) (fleet.E
 			last = err
 		case err == nil && e.Entry == nil:
 			return fleet.Entry{}, fmt.Errorf("job %q, tick %s: %w", job, tick.UTC().Format(time.RFC3339Nano), fleet.ErrNoTrace)
-		case err == nil && e.Entry.State == fleet.Settled:
+		case err == nil && e.Entry.State == wire.StateSettled:
 			return *e.Entry, nil
 		}
 		t := time.NewTimer(wait)
