@@ -48,6 +48,7 @@ var replica = fx.Options(
 		provideScheduler,
 		provideConsole,
 		provideServer,
+		provideStatus,
 	),
 	fx.Invoke(runScheduler, runReloader),
 	fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger }), // app.Err returns errors; the parts log the rest
@@ -57,23 +58,28 @@ var replica = fx.Options(
 // configured limits.
 func (w *Worker) serve(ctx context.Context) error {
 	var failed failures
+	var status statusText
 	logger := w.logger
-	app := fx.New(replica, fx.Supply(w.options, w.cfg, logger, w.log, w.from), fx.Populate(&failed), fx.StopTimeout(stopTimeout(w.cfg.ShutdownGrace)))
+	app := fx.New(replica, fx.Supply(w.options, w.cfg, logger, w.log, w.from), fx.Populate(&failed, &status), fx.StopTimeout(stopTimeout(w.cfg.ShutdownGrace)))
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
 	}
+	notifier := newSupervised(w.options.Env, logger)
 	background := context.WithoutCancel(ctx)
 	starting, cancel := context.WithTimeout(background, app.StartTimeout())
 	defer cancel()
 	if err := app.Start(starting); err != nil {
 		return err
 	}
+	notifier.started(status)
+	defer notifier.stop()
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 		logger.Error("stopping", slog.Any("error", err))
 	}
+	notifier.stopping()
 	stopping, cancel := context.WithTimeout(background, app.StopTimeout())
 	defer cancel()
 	err = errors.Join(err, app.Stop(stopping))
