@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, Chromium, and,
+# Makes sure that there is what the tests need besides Go: a C compiler for the race detector, redis-server, Chromium,
+# on Linux systemd-analyze, and,
 # where they are to be had, the servers that the fences are tested against: PostgreSQL and MariaDB.
 set -eu
 
@@ -20,6 +21,7 @@ there() {
 missing= # what the tests cannot do without
 databases= # what some of them are skipped without
 there redis-server || missing="$missing redis-server"
+[ "$(uname)" != Linux ] || there systemd-analyze || missing="$missing systemd"
 there chromium || there chromium-browser || there google-chrome || missing="$missing chromium"
 { there postgres && there initdb; } || databases="$databases postgresql"
 there mariadbd || databases="$databases mariadb-server-core"
