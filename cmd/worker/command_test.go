@@ -2,11 +2,13 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/cmd/worker/internal/daemon"
 	"github.com/solotick/solotick/cmd/worker/internal/filetest"
+	"github.com/solotick/solotick/internal/redistest"
 )
 
 func TestWrongCommandLineExitsWith2(t *testing.T) {
@@ -63,4 +65,21 @@ func TestAShellCompletesCommandsAndJobs(t *testing.T) {
 	require.Equal(t, "one\ntwo\n:4\n", do(t, nil, "__complete", "describe", "--config", path, "").stdout)
 	require.Equal(t, "two\n:4\n", do(t, nil, "__complete", "status", "--config", path, "one", "").stdout)
 	require.Equal(t, ":4\n", do(t, nil, "__complete", "why", "--config", path, "one", "").stdout)
+}
+
+func TestAShellCompletesTheFleetsJobs(t *testing.T) {
+	redis := redistest.Start(t)
+	fleet := "namespace: completion\nredis: {url: '" + redis.URL() + "'}\nhttp: {addr: '127.0.0.1:0'}\njobs:\n"
+	served := filetest.Config(t, fleet+"- {name: one, schedule: '@daily', log: {message: x}}\n- {name: three, schedule: '@daily', log: {message: x}}\n")
+	mine := filetest.Config(t, fleet+"- {name: two, schedule: '@daily', log: {message: x}}\n- {name: one, schedule: '@daily', log: {message: x}}\n")
+	worker := start(t, served)
+	require.Eventually(t, func() bool {
+		return do(t, nil, "__complete", "trigger", "--config", mine, "").stdout == "two\none\nthree\n:4\n"
+	}, patience, 50*time.Millisecond)
+	require.Equal(t, "two\none\n:4\n", do(t, nil, "__complete", "next", "--config", mine, "").stdout, "next asks no fleet")
+	server := "http://" + worker.await("http listening")["addr"].(string)
+	require.Equal(t, "one\nthree\n:4\n", do(t, nil, "__complete", "why", "--server", server, "").stdout)
+
+	redis.Freeze()
+	require.Equal(t, "two\none\n:4\n", do(t, nil, "__complete", "trigger", "--config", mine, "").stdout, "the fleet does not answer")
 }

@@ -4,26 +4,59 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 )
 
-// completeJob returns the names of the configured jobs, for completion in a shell.
+// completionTimeout is how long a shell waits for the fleet before it offers the configured jobs alone.
+const completionTimeout = time.Second
+
+// completeJob returns the names of the configured jobs and then of the others that the fleet has,
+// for completion in a shell.
 func (c *cli) completeJob(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const noFiles = cobra.ShellCompDirectiveNoFileComp
-	cfg, err := c.load(cmd)
-	if err != nil || len(args) > 0 && !strings.Contains(cmd.Use, "...") {
+	if len(args) > 0 && !strings.Contains(cmd.Use, "...") {
 		return nil, noFiles
 	}
 	var names []string
-	for _, entry := range cfg.Jobs {
-		if !slices.Contains(args, entry.Spec.Name) {
+	if cfg, err := c.load(cmd); err == nil {
+		for _, entry := range cfg.Jobs {
 			names = append(names, entry.Spec.Name)
 		}
 	}
-	return names, noFiles
+	for _, name := range c.fleetJobs(cmd) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) }), noFiles
+}
+
+// fleetJobs returns the jobs that the fleet has, for a command that asks it; none when it does not
+// answer in time.
+func (c *cli) fleetJobs(cmd *cobra.Command) (names []string) {
+	if cmd.Flags().Lookup("redis") == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	cmd.SetContext(ctx)
+	a, err := c.connect(cmd)
+	if err != nil {
+		return nil
+	}
+	defer a.close()
+	s, err := a.ask.Status(ctx, a.jobs())
+	if err != nil {
+		return nil
+	}
+	for _, j := range s.Jobs {
+		names = append(names, j.Name)
+	}
+	return names
 }
 
 // completeLeftOver returns the jobs that no replica serves, for the completion of forget.
