@@ -21,7 +21,7 @@ type Store = protocol.Store
 // The others are for schedulers.
 type Claim = protocol.Claim
 
-// Outcome is how a tick was settled, in a word of 1 to 64 of a-z _. Package scheduler lists its own.
+// Outcome is how a tick was settled, in a word of 1 to 64 of a-z _. docs/policies.md lists those of scheduled ticks.
 type Outcome = protocol.Outcome
 
 // OutcomeSucceeded is how a holder settles what went well.

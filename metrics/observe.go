@@ -32,8 +32,8 @@ var (
 		wire.ReasonPast, wire.ReasonEdited,
 	}
 	outcomes = []protocol.Outcome{
-		scheduler.Succeeded, scheduler.Failed, scheduler.Skipped, scheduler.Missed, scheduler.Lost, scheduler.Replaced,
-		scheduler.Cancelled,
+		wire.Succeeded, wire.Failed, wire.Skipped, wire.Missed, wire.Lost, wire.Replaced,
+		wire.Cancelled,
 	}
 )
 
@@ -57,7 +57,7 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.retries.WithLabelValues(e.Run.Job).Inc()
 	case scheduler.RunSettled:
 		m.ticks.WithLabelValues(e.Run.Job, string(e.Outcome)).Inc()
-		if e.Outcome == scheduler.Succeeded {
+		if e.Outcome == wire.Succeeded {
 			m.lastSuccess.WithLabelValues(e.Run.Job).Set(seconds(m.fleetTime()))
 		}
 		m.ended(e.Run, e.Took, e.Held)
@@ -68,7 +68,7 @@ func (m *Metrics) Observe(e scheduler.Event) {
 		m.ended(e.Run, e.Took, e.Held)
 	case scheduler.TicksSkipped:
 		m.ticks.WithLabelValues(e.Job, string(e.Outcome)).Add(float64(e.Count))
-		if e.Outcome == scheduler.Missed {
+		if e.Outcome == wire.Missed {
 			m.misfires.WithLabelValues(e.Reason).Add(float64(e.Count))
 		}
 	case scheduler.Renewed:

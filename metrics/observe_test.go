@@ -29,10 +29,10 @@ var events = []scheduler.Event{
 	scheduler.Claimed{Job: "a", Tick: tick, Status: protocol.Granted, Took: time.Millisecond},
 	scheduler.RunStarted{Run: run(1), Lag: time.Millisecond},
 	scheduler.RunRetried{Run: run(1), Err: errors.New("no"), Wait: time.Second},
-	scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: time.Second, Held: time.Second},
+	scheduler.RunSettled{Run: run(1), Outcome: wire.Succeeded, Took: time.Second, Held: time.Second},
 	scheduler.RunLost{Run: run(1), Cause: protocol.ErrFenced, Took: time.Second, Held: time.Second},
 	scheduler.RunReleased{Run: run(1), Took: time.Second, Held: time.Second},
-	scheduler.TicksSkipped{Job: "a", To: tick, Count: 3, Outcome: scheduler.Missed, Reason: wire.ReasonMisfire},
+	scheduler.TicksSkipped{Job: "a", To: tick, Count: 3, Outcome: wire.Missed, Reason: wire.ReasonMisfire},
 	scheduler.Renewed{Renewal: lease.Renewal{Kept: 1}},
 	scheduler.StoreChanged{Up: true},
 	scheduler.StoreChanged{Err: errors.New("no")},
@@ -77,11 +77,11 @@ func TestEveryTypeOfEventIsExported(t *testing.T) {
 
 func TestATickIsCountedByItsOutcome(t *testing.T) {
 	m := metrics.New()
-	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded})
-	m.Observe(scheduler.RunSettled{Run: run(2), Outcome: scheduler.Failed, Err: errors.New("no")})
-	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed, Err: errors.New("no")})
-	m.Observe(scheduler.TicksSkipped{Job: "a", Count: 40, Outcome: scheduler.Missed})
-	m.Observe(scheduler.TicksSkipped{Job: "b", Count: 1, Outcome: scheduler.Skipped})
+	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: wire.Succeeded})
+	m.Observe(scheduler.RunSettled{Run: run(2), Outcome: wire.Failed, Err: errors.New("no")})
+	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: wire.Failed, Err: errors.New("no")})
+	m.Observe(scheduler.TicksSkipped{Job: "a", Count: 40, Outcome: wire.Missed})
+	m.Observe(scheduler.TicksSkipped{Job: "b", Count: 1, Outcome: wire.Skipped})
 	m.Observe(scheduler.RunLost{Run: run(1), Cause: protocol.ErrFenced})
 	m.Observe(scheduler.RunReleased{Run: run(1)})
 	requireSeries(t, m, `
@@ -109,10 +109,10 @@ solotick_runs_in_progress{job="a"} %d
 	}
 	want(4)
 	for i, end := range []scheduler.Event{
-		scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed},
+		scheduler.RunSettled{Run: run(1), Outcome: wire.Failed},
 		scheduler.RunLost{Run: run(1), Cause: protocol.ErrFenced},
 		scheduler.RunReleased{Run: run(1)},
-		scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded},
+		scheduler.RunSettled{Run: run(1), Outcome: wire.Succeeded},
 	} {
 		m.Observe(end)
 		want(3 - i)
@@ -123,7 +123,7 @@ func TestOnlyRunsThatAnotherHolderBeganAreTakeovers(t *testing.T) {
 	m := metrics.New()
 	m.Observe(scheduler.RunStarted{Run: run(1)})
 	m.Observe(scheduler.RunRetried{Run: run(1)})
-	m.Observe(scheduler.RunSettled{Run: run(2), Outcome: scheduler.Succeeded})
+	m.Observe(scheduler.RunSettled{Run: run(2), Outcome: wire.Succeeded})
 	m.Observe(scheduler.RunStarted{Run: run(2)})
 	requireSeries(t, m, `
 # HELP solotick_run_retries_total Attempts that failed and were followed by another.
@@ -139,7 +139,7 @@ func TestDurationsAreInTheirBuckets(t *testing.T) {
 	m := metrics.New()
 	m.Observe(scheduler.RunStarted{Run: run(1), Lag: 7 * time.Millisecond})
 	m.Observe(scheduler.RunStarted{Run: run(1), Lag: -time.Millisecond}) // the estimate of fleet time was a bit off
-	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded, Took: 2 * time.Second, Held: 3 * time.Second})
+	m.Observe(scheduler.RunSettled{Run: run(1), Outcome: wire.Succeeded, Took: 2 * time.Second, Held: 3 * time.Second})
 	m.Observe(scheduler.RunLost{Run: run(1), Cause: protocol.ErrFenced, Took: 2 * time.Hour, Held: 2 * time.Hour})
 	text := gathered(t, m)
 	for _, line := range []string{
@@ -242,11 +242,11 @@ func TestStoreIsUpFromItsFirstAnswer(t *testing.T) {
 func TestTheLastSuccessIsByFleetTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // where time begins at midnight of 1 January 2000
 		m := metrics.New()
-		m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed})
+		m.Observe(scheduler.RunSettled{Run: run(1), Outcome: wire.Failed})
 		require.NotContains(t, gathered(t, m), "last_success_timestamp_seconds{")
 
 		m.Observe(scheduler.ClockSampled{Offset: 2500 * time.Millisecond})
-		m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Succeeded})
+		m.Observe(scheduler.RunSettled{Run: run(1), Outcome: wire.Succeeded})
 		requireSeries(t, m, `
 # HELP solotick_clock_offset_seconds Fleet time minus this machine's wall clock.
 # TYPE solotick_clock_offset_seconds gauge

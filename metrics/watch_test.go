@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/metrics"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -55,7 +56,7 @@ func TestRemovedJobLeavesNoSeries(t *testing.T) {
 		require.Contains(t, text, `solotick_runs_in_progress{job="a"} 1`, "a run goes on")
 		require.NotContains(t, text, `solotick_last_success_timestamp_seconds{job="a"}`, "an alert on it would never end")
 
-		m.Observe(scheduler.RunSettled{Run: run(2), Outcome: scheduler.Succeeded})
+		m.Observe(scheduler.RunSettled{Run: run(2), Outcome: wire.Succeeded})
 		time.Sleep(10*time.Minute - time.Second)
 		text = gathered(t, m)
 		require.Contains(t, text, `solotick_ticks_total{job="a",outcome="succeeded"} 2`, "how it ended is still to be scraped")
@@ -73,7 +74,7 @@ func TestReturningJobContinuesItsSeries(t *testing.T) {
 		m := metrics.New()
 		source := &fleet{jobs: []scheduler.JobStatus{{Name: "a"}}}
 		m.Watch(source)
-		m.Observe(scheduler.RunSettled{Run: run(1), Outcome: scheduler.Failed})
+		m.Observe(scheduler.RunSettled{Run: run(1), Outcome: wire.Failed})
 		jobs := source.jobs
 		source.jobs = nil
 		m.Watch(source)

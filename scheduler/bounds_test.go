@@ -27,10 +27,10 @@ func TestInterruptedTickBeyondWindowIsMissed(t *testing.T) {
 		f.sleepTo(13 * time.Minute)
 
 		require.Equal(t, "10m0s", f.story("job"))
-		require.Equal(t, map[protocol.Outcome]int{scheduler.Missed: 1}, f.fates("job"))
+		require.Equal(t, map[protocol.Outcome]int{wire.Missed: 1}, f.fates("job"))
 		missed, _ := eventsOf[scheduler.TicksSkipped](f)
 		require.Equal(t, []scheduler.TicksSkipped{{
-			Job: "job", To: epoch.Add(10 * time.Minute), Count: 1, Outcome: scheduler.Missed, Reason: wire.ReasonTooOld,
+			Job: "job", To: epoch.Add(10 * time.Minute), Count: 1, Outcome: wire.Missed, Reason: wire.ReasonTooOld,
 		}}, missed)
 	})
 }
@@ -43,6 +43,6 @@ func TestOpenTicksOfJobAreBounded(t *testing.T) {
 		f.sleepTo(ticks*time.Second + 500*time.Millisecond)
 
 		require.Equal(f.t, most, len(f.runs.of("job")), "runs") //nolint:testifylint // Len would print them all
-		require.Equal(f.t, map[protocol.Outcome]int{"": most, scheduler.Skipped: ticks - most}, f.fates("job"))
+		require.Equal(f.t, map[protocol.Outcome]int{"": most, wire.Skipped: ticks - most}, f.fates("job"))
 	})
 }

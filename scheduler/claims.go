@@ -33,16 +33,16 @@ func (c *contender) claimedLocked(r *request, a reply) {
 			c.synced = false
 			c.s.wantSync()
 		}
-		c.undoneLocked(tick, Skipped, wire.ReasonPaused)
+		c.undoneLocked(tick, wire.Skipped, wire.ReasonPaused)
 	case protocol.Skipped:
 		reason := wire.ReasonOverlap
 		if r.claim.Overlap == protocol.OverlapAllow {
 			reason = wire.ReasonOpen // nothing else is in its way
 		}
-		c.undoneLocked(tick, Skipped, reason)
+		c.undoneLocked(tick, wire.Skipped, reason)
 	case protocol.Lost:
 		c.open.drop(tick)
-		c.undoneLocked(tick, Lost, wire.ReasonTakeovers)
+		c.undoneLocked(tick, wire.Lost, wire.ReasonTakeovers)
 	case protocol.Early, protocol.Late, protocol.Busy, protocol.Decided, protocol.Unknown, protocol.OutOfBounds:
 	}
 	for _, t := range answer.Settled {
@@ -108,11 +108,11 @@ func (c *contender) settledLocked(t protocol.Settled) {
 	c.s.report(report{kind: progressSettled, job: c.name, tick: t.Tick})
 	reason := wire.ReasonNewer // it made room for a newer tick
 	switch t.Outcome {
-	case Lost:
+	case wire.Lost:
 		reason = wire.ReasonTakeovers
-	case Cancelled:
+	case wire.Cancelled:
 		reason = wire.ReasonCancelled
-	case Missed:
+	case wire.Missed:
 		reason = wire.ReasonTooOld
 	default:
 	}

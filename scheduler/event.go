@@ -4,20 +4,8 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
-)
-
-// The outcomes of a tick.
-const (
-	Succeeded lease.Outcome = wire.Succeeded            // the handler returned nil
-	Failed    lease.Outcome = wire.Failed               // its last attempt returned an error
-	Skipped   lease.Outcome = protocol.OutcomeSkipped   // a policy refused it: overlap, or the job is paused
-	Missed    lease.Outcome = wire.Missed               // a misfire that the policy does not run
-	Lost      lease.Outcome = protocol.OutcomeLost      // its holders' leases ran out too often
-	Replaced  lease.Outcome = protocol.OutcomeReplaced  // it had to make room for a newer tick
-	Cancelled lease.Outcome = protocol.OutcomeCancelled // somebody has ended it
 )
 
 // Event is something that happened: one of the types of this package whose comment says so. Later versions may add some.
@@ -47,12 +35,14 @@ type RunRetried struct {
 	Wait time.Duration
 }
 
-// RunSettled is the event that a tick this replica ran is settled, as Succeeded, Failed, Replaced or Cancelled.
+// RunSettled is the event that a tick this replica ran is settled.
 type RunSettled struct {
-	Run     jobs.Run
+	Run jobs.Run
+	// Outcome is succeeded: the handler returned nil; failed: its last attempt returned an error; replaced:
+	// it made room for a newer tick; cancelled: somebody ended it; or lost: its replica stopped, and it may not be granted again.
 	Outcome lease.Outcome
 	Err     error         // why it failed, or what it returned when it had to make room or was cancelled
-	By      string        // who cancelled it; empty unless the outcome is Cancelled
+	By      string        // who cancelled it; empty unless the outcome is cancelled
 	Took    time.Duration // the run, all attempts of this holder
 	Held    time.Duration // the lease, until it was settled
 }
@@ -77,9 +67,11 @@ type RunReleased struct {
 
 // TicksSkipped is the event that this replica settled ticks of a job that nobody ran.
 type TicksSkipped struct {
-	Job     string
-	To      time.Time // the newest of them
-	Count   int       // how many; counting ends at 100,000
+	Job   string
+	To    time.Time // the newest of them
+	Count int       // how many; counting ends at 100,000
+	// Outcome is skipped: a policy refused them, or the job is paused; missed: misfires that the policy does not run; lost: the
+	// leases of their holders ran out too often; or cancelled.
 	Outcome lease.Outcome
 	Reason  string // one of the words of docs/policies.md, such as overlap, paused, misfire or too_old
 }

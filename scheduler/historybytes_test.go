@@ -18,7 +18,6 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lease/redislease"
-	"github.com/solotick/solotick/scheduler"
 )
 
 // TestHistoryKeepsItsBudget settles more ticks than a history keeps, with the longest names and notes that a
@@ -105,6 +104,6 @@ func TestRunsKeepWithinTheHistorysBudget(t *testing.T) {
 		require.Less(t, len(bound.Error), 1024)
 		require.Greater(t, len(bound.Error), 400)
 		require.True(t, strings.HasPrefix(bound.Error, "what failed\n"))
-		require.Equal(t, scheduler.Failed, f.inspect("bound").Settled[0].Outcome)
+		require.Equal(t, wire.Failed, f.inspect("bound").Settled[0].Outcome)
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -54,10 +55,10 @@ func TestHostileErrorFailsItsRunOnly(t *testing.T) {
 		for _, job := range f.jobs {
 			outcome, note := f.noteOf(job.Name(), at(10*time.Second))
 			if job.Name() == "good" {
-				require.Equal(t, scheduler.Succeeded, outcome)
+				require.Equal(t, wire.Succeeded, outcome)
 				continue
 			}
-			require.Equal(t, scheduler.Failed, outcome, job.Name())
+			require.Equal(t, wire.Failed, outcome, job.Name())
 			require.NotEmpty(t, note.Error, job.Name())
 		}
 		for _, r := range f.replicas {

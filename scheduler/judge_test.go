@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/solotick/solotick/scheduler"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // broken returns which promises were broken, by what the store wrote down and by what the handlers saw.
@@ -62,7 +62,7 @@ func (f *fleet) judge(j *ledger, tick int64, attempts []attempt, faultf func(str
 			}
 		}
 	}
-	if done.outcome == scheduler.Succeeded && !slices.ContainsFunc(attempts, func(a attempt) bool { return a.Token == done.token && a.err == nil }) {
+	if done.outcome == wire.Succeeded && !slices.ContainsFunc(attempts, func(a attempt) bool { return a.Token == done.token && a.err == nil }) {
 		faultf("settled as succeeded, but no attempt under token %d did", done.token)
 	}
 }

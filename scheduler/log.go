@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
 
@@ -41,7 +42,7 @@ func logEvents(logger *slog.Logger, quiet bool) func(Event) {
 
 func isSkip(e Event) bool {
 	p, ok := e.(TicksSkipped)
-	return ok && p.Outcome == Skipped
+	return ok && p.Outcome == wire.Skipped
 }
 
 // logFailures logs what needs somebody's attention, for a program that observes nothing itself.
@@ -72,7 +73,7 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		if p, ok := errors.AsType[*jobs.PanicError](e.Err); ok {
 			attrs = append(attrs, slog.String("stack", string(p.Stack)))
 		}
-		if e.Outcome == Replaced || e.Outcome == Cancelled {
+		if e.Outcome == wire.Replaced || e.Outcome == wire.Cancelled {
 			return slog.LevelWarn, "tick settled", attrs
 		}
 		return slog.LevelError, "tick settled", attrs
@@ -86,7 +87,7 @@ func describe(e Event) (slog.Level, string, []slog.Attr) {
 		return slog.LevelWarn, "run stopped, tick released", ofRun(e.Run, slog.Any("error", e.Err), slog.Duration("took", round(e.Took)))
 	case TicksSkipped:
 		level := slog.LevelWarn
-		if e.Outcome == Skipped {
+		if e.Outcome == wire.Skipped {
 			level = slog.LevelInfo
 		}
 		return level, "ticks settled without a run", []slog.Attr{

@@ -72,19 +72,19 @@ var loggedEvents = []struct {
 	},
 	{
 		"run succeeded",
-		scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Succeeded, Took: 3 * time.Second, Held: 4 * time.Second},
+		scheduler.RunSettled{Run: loggedRun, Outcome: wire.Succeeded, Took: 3 * time.Second, Held: 4 * time.Second},
 		`level=INFO msg="tick settled" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
 			`outcome=succeeded took=3s`,
 	},
 	{
 		"run failed",
-		scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Failed, Err: errLogged, Took: time.Second, Held: time.Minute},
+		scheduler.RunSettled{Run: loggedRun, Outcome: wire.Failed, Err: errLogged, Took: time.Second, Held: time.Minute},
 		`level=ERROR msg="tick settled" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
 			`outcome=failed took=1s error="no paper"`,
 	},
 	{
 		"run made room",
-		scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Replaced, Err: errLogged, Took: time.Second, Held: time.Minute},
+		scheduler.RunSettled{Run: loggedRun, Outcome: wire.Replaced, Err: errLogged, Took: time.Second, Held: time.Minute},
 		`level=WARN msg="tick settled" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
 			`outcome=replaced took=1s error="no paper"`,
 	},
@@ -122,7 +122,7 @@ var loggedEvents = []struct {
 	{
 		"run panicked",
 		scheduler.RunSettled{
-			Run: loggedRun, Outcome: scheduler.Failed, Took: time.Second,
+			Run: loggedRun, Outcome: wire.Failed, Took: time.Second,
 			Err: jobs.Permanent(&jobs.PanicError{Value: "index out of range", Stack: []byte("goroutine 1")}),
 		},
 		`level=ERROR msg="tick settled" job=report tick=2026-11-02T01:00:00.000Z replica=r1 token=7 attempt=2 ` +
@@ -151,12 +151,12 @@ var loggedEvents = []struct {
 	},
 	{
 		"ticks skipped",
-		scheduler.TicksSkipped{Job: "report", To: loggedTick, Count: 1, Outcome: scheduler.Skipped, Reason: wire.ReasonPaused},
+		scheduler.TicksSkipped{Job: "report", To: loggedTick, Count: 1, Outcome: wire.Skipped, Reason: wire.ReasonPaused},
 		`level=INFO msg="ticks settled without a run" job=report to=2026-11-02T01:00:00.000Z count=1 outcome=skipped reason=paused`,
 	},
 	{
 		"ticks missed",
-		scheduler.TicksSkipped{Job: "report", To: loggedTick, Count: 9, Outcome: scheduler.Missed, Reason: wire.ReasonTooOld},
+		scheduler.TicksSkipped{Job: "report", To: loggedTick, Count: 9, Outcome: wire.Missed, Reason: wire.ReasonTooOld},
 		`level=WARN msg="ticks settled without a run" job=report to=2026-11-02T01:00:00.000Z count=9 outcome=missed reason=too_old`,
 	},
 	{
@@ -320,11 +320,11 @@ func TestQuietLogsFailuresLossesAndSkips(t *testing.T) {
 	require.True(t, said(scheduler.StoreChanged{Err: errLogged}))
 	require.True(t, said(scheduler.StoreChanged{Up: true}), "again")
 	require.False(t, said(scheduler.RunStarted{Run: loggedRun}))
-	require.False(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Succeeded}))
-	require.True(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: scheduler.Failed, Err: errLogged}))
+	require.False(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: wire.Succeeded}))
+	require.True(t, said(scheduler.RunSettled{Run: loggedRun, Outcome: wire.Failed, Err: errLogged}))
 	require.True(t, said(scheduler.RunLost{Run: loggedRun, Cause: protocol.ErrFenced}))
-	require.True(t, said(scheduler.TicksSkipped{Job: "report", Outcome: scheduler.Skipped, Reason: wire.ReasonOverlap}))
-	require.True(t, said(scheduler.TicksSkipped{Job: "report", Outcome: scheduler.Missed, Reason: wire.ReasonMisfire}))
+	require.True(t, said(scheduler.TicksSkipped{Job: "report", Outcome: wire.Skipped, Reason: wire.ReasonOverlap}))
+	require.True(t, said(scheduler.TicksSkipped{Job: "report", Outcome: wire.Missed, Reason: wire.ReasonMisfire}))
 	require.False(t, said(scheduler.FleetSeen{Replicas: 3, Changed: true}))
 	require.True(t, said(scheduler.FleetSeen{Replicas: 3, Changed: true, Unserved: []string{"report"}}))
 	require.False(t, said(scheduler.Claimed{Job: "report"}))

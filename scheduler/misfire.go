@@ -10,10 +10,10 @@ import (
 func planLate(s situation) decision {
 	grace, first := s.grace(), s.due(s.next)
 	if s.spec.Misfire == jobs.MisfireSkip {
-		return s.skipUpTo(s.now-grace-1, Missed, s.lateness())
+		return s.skipUpTo(s.now-grace-1, wire.Missed, s.lateness())
 	}
 	if oldest := s.now - s.spec.CatchUpWindow.Milliseconds(); first < oldest {
-		return s.skipUpTo(min(oldest, s.now-grace)-1, Missed, wire.ReasonTooOld)
+		return s.skipUpTo(min(oldest, s.now-grace)-1, wire.Missed, wire.ReasonTooOld)
 	}
 	if s.next > s.caughtUp || first <= max(s.full, s.overloaded) { // the gap goes on as long as nothing can be claimed
 		s.caughtUp = s.now
@@ -37,7 +37,7 @@ func planLate(s situation) decision {
 
 // skipOldest skips the oldest ticks of the backlog, so many of those that are owed.
 func (s situation) skipOldest(owed int, reason string) decision {
-	d := s.skip(Missed, reason)
+	d := s.skip(wire.Missed, reason)
 	for t := s.next; owed > 0; t = s.tickAfter(t) {
 		d.tick = t
 		d.count++

@@ -87,7 +87,7 @@ func TestSkippedTicksNameTheirNewestTick(t *testing.T) {
 		downFor10Seconds(f)
 		events, _ := eventsOf[scheduler.TicksSkipped](f)
 		require.Equal(t, []scheduler.TicksSkipped{{
-			Job: "job", To: epoch.Add(27 * time.Second), Count: 7, Outcome: scheduler.Missed, Reason: wire.ReasonMisfire,
+			Job: "job", To: epoch.Add(27 * time.Second), Count: 7, Outcome: wire.Missed, Reason: wire.ReasonMisfire,
 		}}, events)
 	})
 }

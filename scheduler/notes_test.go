@@ -41,7 +41,7 @@ func TestHistoryShowsStartAndErrorOfARun(t *testing.T) {
 		tick := at(20 * time.Second)
 
 		outcome, note := f.noteOf("good", tick)
-		require.Equal(t, scheduler.Succeeded, outcome)
+		require.Equal(t, wire.Succeeded, outcome)
 		require.WithinDuration(t, tick, note.Started, 5*time.Millisecond)
 		require.Equal(t, 2*time.Second, note.Ended.Sub(note.Started))
 		require.Positive(t, note.Renewals)
@@ -50,7 +50,7 @@ func TestHistoryShowsStartAndErrorOfARun(t *testing.T) {
 		require.Equal(t, wire.Note{}, note, "and nothing else")
 
 		outcome, note = f.noteOf("bad", tick)
-		require.Equal(t, scheduler.Failed, outcome)
+		require.Equal(t, wire.Failed, outcome)
 		require.Equal(t, errWork.Error(), note.Error)
 		require.WithinDuration(t, tick, note.Started, 5*time.Millisecond)
 
@@ -101,19 +101,19 @@ func TestHistoryShowsWhyThereWasNoRun(t *testing.T) {
 			outcome protocol.Outcome
 			reason  string
 		}{
-			"forbid": {20 * time.Second, scheduler.Skipped, wire.ReasonOverlap},
-			"queue":  {20 * time.Second, scheduler.Skipped, wire.ReasonNewer},
-			"paused": {20 * time.Second, scheduler.Skipped, wire.ReasonPaused},
+			"forbid": {20 * time.Second, wire.Skipped, wire.ReasonOverlap},
+			"queue":  {20 * time.Second, wire.Skipped, wire.ReasonNewer},
+			"paused": {20 * time.Second, wire.Skipped, wire.ReasonPaused},
 		} {
 			outcome, note := f.noteOf(name, at(test.tick))
 			require.Equal(t, test.outcome, outcome, name)
 			require.Equal(t, wire.Note{Reason: test.reason}, note, name)
 		}
 		outcome, note := f.noteOf("config", at(20*time.Second))
-		require.Equal(t, scheduler.Skipped, outcome)
+		require.Equal(t, wire.Skipped, outcome)
 		require.Equal(t, wire.Note{Reason: wire.ReasonPaused, Count: 1}, note)
 		outcome, note = f.noteOf("replace", at(20*time.Second))
-		require.Equal(t, scheduler.Replaced, outcome)
+		require.Equal(t, wire.Replaced, outcome)
 		note.Renewals, note.Margin = 0, 0
 		require.Equal(t, wire.Note{Started: at(20 * time.Second), Ended: at(30 * time.Second), Error: protocol.ErrReplaced.Error()}, note)
 
@@ -122,7 +122,7 @@ func TestHistoryShowsWhyThereWasNoRun(t *testing.T) {
 		f.startMany(3)
 		f.sleepTo(76 * time.Second)
 		outcome, note = f.noteOf("misfire", at(70*time.Second))
-		require.Equal(t, scheduler.Missed, outcome)
+		require.Equal(t, wire.Missed, outcome)
 		require.Equal(t, wire.Note{Reason: wire.ReasonMisfire, Count: 4}, note)
 	})
 }
@@ -135,7 +135,7 @@ func TestTheHistorySaysThatATickWasLost(t *testing.T) {
 		f.replica(f.runs.running("job")[0].Replica).link.cut()
 		f.sleepTo(90 * time.Second)
 		outcome, note := f.noteOf("job", at(time.Minute))
-		require.Equal(t, scheduler.Lost, outcome)
+		require.Equal(t, wire.Lost, outcome)
 		require.Equal(t, wire.Note{Reason: protocol.NoteExpired}, note)
 	})
 }

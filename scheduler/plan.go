@@ -82,7 +82,7 @@ func plan(s situation) decision {
 		return decision{caughtUp: s.caughtUp, backlog: s.backlog}
 	}
 	if s.spec.Paused {
-		return s.skipUpTo(s.now, Skipped, wire.ReasonPaused)
+		return s.skipUpTo(s.now, wire.Skipped, wire.ReasonPaused)
 	}
 	late, grace := s.now-s.due(tick), s.grace()
 	overlapped := tick > s.caughtUp && s.due(tick) <= s.blocked
@@ -92,7 +92,7 @@ func plan(s situation) decision {
 	case !s.owed(tick):
 		return s.skipEdited()
 	case overlapped && s.spec.Overlap == jobs.Forbid && late > promptly && !s.settling:
-		return s.skipUpTo(min(s.blocked, s.now-promptly-1), Skipped, wire.ReasonOverlap)
+		return s.skipUpTo(min(s.blocked, s.now-promptly-1), wire.Skipped, wire.ReasonOverlap)
 	case overlapped && s.spec.Overlap == jobs.Queue && late > grace:
 		if d := s.skipBeforeNewest(); d.tick != 0 {
 			return d
@@ -164,12 +164,12 @@ func (s situation) skipEdited() decision {
 	// Ticks that are too old to run are not looked at one by one.
 	old := s.now - max(s.spec.CatchUpWindow.Milliseconds(), s.grace()) - 1
 	if s.had == nil {
-		return s.skipUpTo(then, Missed, wire.ReasonEdited)
+		return s.skipUpTo(then, wire.Missed, wire.ReasonEdited)
 	}
 	if s.due(s.next) <= old {
-		return s.skipUpTo(min(then, old), Missed, wire.ReasonEdited)
+		return s.skipUpTo(min(then, old), wire.Missed, wire.ReasonEdited)
 	}
-	d := s.skip(Missed, wire.ReasonEdited)
+	d := s.skip(wire.Missed, wire.ReasonEdited)
 	for t := s.next; t != 0 && s.due(t) <= then && !s.owed(t) && d.count < maxCounted; t = s.tickAfter(t) {
 		d.tick = t
 		d.count++
@@ -179,7 +179,7 @@ func (s situation) skipEdited() decision {
 
 // skipBeforeNewest skips the ticks that are due but for the newest that is owed, in its favour.
 func (s situation) skipBeforeNewest() decision {
-	newest := s.skipUpTo(s.now, Skipped, wire.ReasonNewer).tick
+	newest := s.skipUpTo(s.now, wire.Skipped, wire.ReasonNewer).tick
 	last := newest
 	if !s.owed(newest) { // nor is any tick after it that is due
 		for t, n := s.next, 0; t != 0 && t < last && n < maxCounted; t, n = s.tickAfter(t), n+1 {
@@ -188,7 +188,7 @@ func (s situation) skipBeforeNewest() decision {
 			}
 		}
 	}
-	d := s.skip(Skipped, wire.ReasonNewer)
+	d := s.skip(wire.Skipped, wire.ReasonNewer)
 	for t := s.next; t != 0 && t < newest && d.count < maxCounted; t = s.tickAfter(t) {
 		d.tick = t
 		d.count++

@@ -33,7 +33,7 @@ func (c *contender) syncedLocked(r protocol.Record) {
 	c.confirmedLocked(r.Watermark)
 	c.othersLocked(r.Open, 0, c.s.clock.ms(), false)
 	if tick := c.tickAfter(0); fresh && c.cursor.next == 0 && tick != 0 { // a single instant, and it never runs
-		c.undoneLocked(tick, Missed, wire.ReasonPast)
+		c.undoneLocked(tick, wire.Missed, wire.ReasonPast)
 	}
 }
 
@@ -42,15 +42,15 @@ func (c *contender) lostLocked(r protocol.Record) {
 	known := c.hintedWatermarkLocked()
 	if tick := c.tickAfter(known); tick != 0 && tick <= r.Watermark {
 		p := policies{spec: c.spec, tickAfter: c.tickAfter, due: func(t int64) int64 { return t }}
-		d := situation{cursor: cursor{watermark: known, next: tick}, policies: &p}.skipUpTo(r.Watermark, Missed, wire.ReasonForgotten)
-		c.emitLocked(TicksSkipped{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: Missed, Reason: wire.ReasonForgotten})
+		d := situation{cursor: cursor{watermark: known, next: tick}, policies: &p}.skipUpTo(r.Watermark, wire.Missed, wire.ReasonForgotten)
+		c.emitLocked(TicksSkipped{Job: c.name, To: utc(d.tick), Count: d.count, Outcome: wire.Missed, Reason: wire.ReasonForgotten})
 	}
 	if c.spec.Overlap != jobs.Allow { // what runs may be in the way of what comes
 		c.notBefore = c.since + ms(reportedWithin)
 	}
 	for _, l := range c.open { // nobody knows whether it was granted
 		if l.waits && !l.triggered && !slices.ContainsFunc(r.Open, func(o protocol.Open) bool { return o.Tick == l.tick }) {
-			c.undoneLocked(l.tick, Missed, wire.ReasonForgotten)
+			c.undoneLocked(l.tick, wire.Missed, wire.ReasonForgotten)
 		}
 	}
 }

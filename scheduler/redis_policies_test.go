@@ -11,6 +11,7 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -137,7 +138,7 @@ func aTriggeredJobRunsOnceAtOnce(t *testing.T) {
 		attempts := f.eventually("job", 5*time.Second, ended(i+1))
 		require.Equal(t, tick, attempts[i].Tick.UTC())
 		require.Less(t, attempts[i].start.Sub(asked), 500*time.Millisecond)
-		require.Eventually(t, func() bool { return f.settled(r, "job", tick) == scheduler.Succeeded }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return f.settled(r, "job", tick) == wire.Succeeded }, 5*time.Second, time.Millisecond)
 	}
 	time.Sleep(3 * time.Second) // until every replica has asked for triggered ticks
 	require.Len(t, f.runs.of("job"), 20)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/scheduler"
@@ -54,7 +55,7 @@ func TestNewTickReplacesTheRunningOneAtOnce(t *testing.T) {
 		settled, _ := eventsOf[scheduler.RunSettled](f)
 		require.Len(t, settled, 58, "by those who ran them")
 		for _, e := range settled {
-			require.Equal(t, scheduler.Replaced, e.Outcome)
+			require.Equal(t, wire.Replaced, e.Outcome)
 			require.ErrorIs(t, e.Err, protocol.ErrReplaced)
 		}
 	})

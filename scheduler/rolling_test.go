@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/scheduler"
 )
 
@@ -33,7 +34,7 @@ func TestRollingRestartUnderLoadKeepsEveryPromise(t *testing.T) {
 		attempts := 0
 		for i := range count {
 			name := fmt.Sprintf("job-%03d", i)
-			require.Equal(t, map[protocol.Outcome]int{scheduler.Succeeded: 6}, f.fates(name), name)
+			require.Equal(t, map[protocol.Outcome]int{wire.Succeeded: 6}, f.fates(name), name)
 			require.Empty(t, f.passed(name))
 			for _, a := range f.runs.of(name) {
 				attempts = max(attempts, a.Attempt)

@@ -131,18 +131,18 @@ func (r *run) settle() {
 		}
 		c.ended(l, true)
 	default:
-		outcome := Succeeded
+		outcome := wire.Succeeded
 		by := r.cancelledBy()
 		switch {
 		case by != "": // also without an error: the work was not done to its end
-			outcome = Cancelled
+			outcome = wire.Cancelled
 		case r.err == nil:
 		case errors.Is(r.cause, protocol.ErrReplaced):
-			outcome = Replaced
+			outcome = wire.Replaced
 		case r.stopped():
-			outcome = Lost
+			outcome = wire.Lost
 		default:
-			outcome = Failed
+			outcome = wire.Failed
 		}
 		why := r.end(outcome)
 		switch {
@@ -173,7 +173,7 @@ func (r *run) end(outcome lease.Outcome) error {
 	if r.err != nil {
 		note.Error = r.err.Error()
 	}
-	if outcome == Lost && r.stopped() {
+	if outcome == wire.Lost && r.stopped() {
 		note.Reason = wire.ReasonStopping
 	}
 	r.lease.SetNote(note.Within(r.note))
@@ -205,8 +205,8 @@ func (r *run) giveBack() {
 		l.Abandon()
 	case !r.once:
 		_ = c.s.release(l) // else the lease runs out
-	case r.end(Lost) == nil:
-		c.s.observe(TicksSkipped{Job: c.name, To: r.about.Tick, Count: 1, Outcome: Lost, Reason: wire.ReasonTakeovers})
+	case r.end(wire.Lost) == nil:
+		c.s.observe(TicksSkipped{Job: c.name, To: r.about.Tick, Count: 1, Outcome: wire.Lost, Reason: wire.ReasonTakeovers})
 	}
 	c.ended(l, true)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -83,7 +84,7 @@ func TestATimeoutFailsTheRun(t *testing.T) {
 		f.sleepTo(15 * time.Second)
 		settled, _ := eventsOf[scheduler.RunSettled](f)
 		require.Len(t, settled, 1)
-		require.Equal(t, scheduler.Failed, settled[0].Outcome)
+		require.Equal(t, wire.Failed, settled[0].Outcome)
 		require.ErrorIs(t, settled[0].Err, jobs.ErrTimeout)
 		require.Equal(t, 2*time.Second, settled[0].Took)
 		f.sleepTo(25 * time.Second)

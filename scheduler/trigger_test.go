@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -26,7 +27,7 @@ func TestTriggeredJobRunsOnceAtOnce(t *testing.T) {
 			require.Len(t, runs, 1)
 			require.Equal(t, tick, runs[0].start.UTC(), "at once")
 			require.Equal(t, 1, runs[0].Attempt)
-			require.Equal(t, scheduler.Succeeded, f.fateOf("job", tick).outcome)
+			require.Equal(t, wire.Succeeded, f.fateOf("job", tick).outcome)
 		}
 		require.Len(t, f.runs.of("job"), 50)
 		f.sleepTo(time.Hour + time.Minute)
@@ -50,10 +51,10 @@ func TestTriggeredTickObeysTheOverlapPolicy(t *testing.T) {
 				tick := f.trigger("job")
 				f.sleepTo(119 * time.Second)
 				require.Equal(t, want, f.story("job"))
-				require.Equal(t, scheduler.Succeeded, f.fateOf("job", tick).outcome)
-				first := scheduler.Succeeded
+				require.Equal(t, wire.Succeeded, f.fateOf("job", tick).outcome)
+				first := wire.Succeeded
 				if overlap == jobs.Replace {
-					first = scheduler.Replaced
+					first = wire.Replaced
 				}
 				require.Equal(t, first, f.fateOf("job", at(time.Minute)).outcome)
 				require.Empty(t, f.passed("job"))
@@ -143,7 +144,7 @@ func TestTickTriggeredWhileAllAreAwayRunsLater(t *testing.T) {
 				runs := f.runsOf("job", tick)
 				require.Len(t, runs, 1)
 				require.WithinRange(t, runs[0].start, at(25*time.Second), at(30100*time.Millisecond), "with the next claim at the latest")
-				require.Equal(t, scheduler.Succeeded, f.fateOf("job", tick).outcome)
+				require.Equal(t, wire.Succeeded, f.fateOf("job", tick).outcome)
 			})
 		})
 	}
@@ -210,7 +211,7 @@ func TestATriggeredRunIsRetriedAndFails(t *testing.T) {
 		runs := f.runsOf("job", tick)
 		require.Len(t, runs, 3)
 		require.Equal(t, runs[0].Token, runs[2].Token)
-		require.Equal(t, scheduler.Failed, f.fateOf("job", tick).outcome)
+		require.Equal(t, wire.Failed, f.fateOf("job", tick).outcome)
 	})
 }
 
@@ -219,8 +220,8 @@ func TestTriggeredRunIsTakenOverByItsDelivery(t *testing.T) {
 		attempts int
 		outcome  protocol.Outcome
 	}{
-		jobs.AtLeastOnce: {2, scheduler.Succeeded},
-		jobs.AtMostOnce:  {1, scheduler.Lost},
+		jobs.AtLeastOnce: {2, wire.Succeeded},
+		jobs.AtMostOnce:  {1, wire.Lost},
 	} {
 		t.Run(string(delivery), func(t *testing.T) {
 			inFleet(t, func(f *fleet) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/solotick/solotick/scheduler"
+	"github.com/solotick/solotick/internal/wire"
 )
 
 // A job without a schedule is never due, late or overdue: it runs when it is triggered, through a restart of the whole fleet.
@@ -23,7 +23,7 @@ func TestATriggeredOnlyJobRunsOnlyWhenTriggered(t *testing.T) {
 		f.sleepTo(10500 * time.Millisecond)
 		first := f.trigger("job")
 		f.sleepTo(30 * time.Minute)
-		require.Equal(t, scheduler.Succeeded, f.fateOf("job", first).outcome)
+		require.Equal(t, wire.Succeeded, f.fateOf("job", first).outcome)
 		f.requireOverdue("job", 0, 0)
 
 		f.stopAll()
@@ -31,7 +31,7 @@ func TestATriggeredOnlyJobRunsOnlyWhenTriggered(t *testing.T) {
 		f.sleepTo(30*time.Minute + 5500*time.Millisecond)
 		second := f.trigger("job")
 		f.sleepTo(time.Hour)
-		require.Equal(t, scheduler.Succeeded, f.fateOf("job", second).outcome)
+		require.Equal(t, wire.Succeeded, f.fateOf("job", second).outcome)
 		require.Equal(t, "10.5s, 30m5.5s", f.story("job"))
 		require.Empty(t, f.passed("job"), "nothing was missed")
 	})

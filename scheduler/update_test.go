@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -111,7 +112,7 @@ func TestRunOfRemovedJobIsSettledOnce(t *testing.T) {
 				require.Len(t, runs, 1, "and none follows")
 				require.NoError(t, runs[0].err)
 				require.Equal(t, at(30*time.Second), runs[0].end.UTC())
-				require.Equal(t, scheduler.Succeeded, f.fateOf("job", at(10*time.Second)).outcome)
+				require.Equal(t, wire.Succeeded, f.fateOf("job", at(10*time.Second)).outcome)
 				settled, _ := eventsOf[scheduler.RunSettled](f)
 				require.Len(t, settled, 1)
 				require.Empty(t, f.inspect("job").Open)

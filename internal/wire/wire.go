@@ -8,11 +8,15 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// The outcomes that holders settle. Stores settle the others on their own.
+// The outcomes of a tick. Stores settle the last four on their own as well.
 const (
-	Succeeded = protocol.OutcomeSucceeded
-	Failed    = protocol.Outcome("failed")
-	Missed    = protocol.Outcome("missed")
+	Succeeded = protocol.OutcomeSucceeded  // the handler returned nil
+	Failed    = protocol.Outcome("failed") // its last attempt returned an error
+	Missed    = protocol.Outcome("missed") // a misfire that the policy does not run
+	Skipped   = protocol.OutcomeSkipped    // a policy refused it: overlap, or the job is paused
+	Lost      = protocol.OutcomeLost       // its holders' leases ran out too often
+	Replaced  = protocol.OutcomeReplaced   // it had to make room for a newer tick
+	Cancelled = protocol.OutcomeCancelled  // somebody has ended it
 )
 
 // The reasons why ticks are settled without a run, in a word. docs/policies.md lists them for users.

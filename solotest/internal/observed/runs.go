@@ -10,6 +10,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/schedule"
 	"github.com/solotick/solotick/lease"
@@ -119,7 +120,7 @@ func (r *Runs) NotOnce(ctx context.Context, store lease.Store, job string, ticks
 func (r *Runs) Succeeded(ctx context.Context, store lease.Store, job string) (map[time.Time]int, error) {
 	runs := map[time.Time]int{}
 	for _, e := range r.Job(job) {
-		if e.Outcome == scheduler.Succeeded {
+		if e.Outcome == wire.Succeeded {
 			runs[e.Tick.UTC()]++
 		}
 	}
@@ -132,7 +133,7 @@ func (r *Runs) Succeeded(ctx context.Context, store lease.Store, job string) (ma
 		err = nil // the store forgot it, or no replica has got to it
 	}
 	for _, e := range history {
-		if e.Outcome == scheduler.Succeeded && runs[e.Scheduled.UTC()] == 0 {
+		if e.Outcome == wire.Succeeded && runs[e.Scheduled.UTC()] == 0 {
 			runs[e.Scheduled.UTC()] = 1
 		}
 	}
