@@ -169,5 +169,5 @@ func runTick(ctx context.Context, store protocol.Store, name string, tick int64)
 	return store.Settle(ctx, protocol.Grant{
 		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
 		Token: a.Token, Attempt: a.Attempt, TTL: c.TTL,
-	}, scheduler.Succeeded)
+	}, "succeeded")
 }
