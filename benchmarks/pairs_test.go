@@ -19,7 +19,6 @@ import (
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
-	"github.com/solotick/solotick/scheduler"
 )
 
 // contestant takes something of its own and gives it up again.
