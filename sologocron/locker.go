@@ -51,9 +51,11 @@ type Locker struct {
 	grain     time.Duration
 	early     time.Duration
 	schedules map[string]*schedule.Schedule
+	old       gocron.Locker // nil without a bridge
 }
 
 type settings struct {
+	old       gocron.Locker
 	holder    string
 	ttl       time.Duration
 	grain     time.Duration
@@ -97,6 +99,20 @@ func WithMaxEarly(d time.Duration) Option { return func(s *settings) { s.early =
 // jobs. The default is made of the host's name and 8 random characters.
 func WithHolder(name string) Option { return func(s *settings) { s.holder = name } }
 
+// WithBridge makes the Locker take the lock of old, too, which is the Locker that the service has had
+// before: so replicas with it exclude both those that still have the old one alone, and those that
+// have this one without a bridge, while a service is deployed replica by replica: see
+// docs/migrate/gocron.md. The old lock is held as long as the job runs, and one that is not granted
+// makes gocron skip the job: a replica of the old release runs it.
+func WithBridge(old gocron.Locker) Option {
+	return func(s *settings) {
+		s.old = old
+		if old == nil {
+			s.faults = append(s.faults, errors.New("sologocron: bridge: nil must be a Locker"))
+		}
+	}
+}
+
 // NewLocker makes a Locker. Close it when the scheduler has been shut down. The error joins all
 // faults of the arguments.
 func NewLocker(store lease.Store, options ...Option) (*Locker, error) {
@@ -122,7 +138,7 @@ func NewLocker(store lease.Store, options ...Option) (*Locker, error) {
 		return nil, err
 	}
 	return &Locker{
-		store: store, renewer: lease.NewRenewer(store), holder: set.holder, ttl: set.ttl, grain: set.grain, early: set.early, schedules: set.schedules,
+		store: store, renewer: lease.NewRenewer(store), holder: set.holder, ttl: set.ttl, grain: set.grain, early: set.early, schedules: set.schedules, old: set.old,
 	}, nil
 }
 
@@ -153,7 +169,16 @@ func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
 	case err != nil:
 		return nil, fmt.Errorf("sologocron: lock %q at %s: %w", job, tick.Format(time.RFC3339Nano), err)
 	}
-	return tickLock{held}, nil
+	both := tickLock{lease: held}
+	if l.old == nil {
+		return both, nil
+	}
+	if both.old, err = l.old.Lock(ctx, job); err != nil {
+		// No replica with a bridge runs the tick any more, since one of the old release does.
+		skipped := held.Settle(context.WithoutCancel(ctx), "skipped")
+		return nil, fmt.Errorf("sologocron: lock %q at %s: the old lock: %w", job, tick.Format(time.RFC3339Nano), errors.Join(ErrNotMine, err, skipped))
+	}
+	return both, nil
 }
 
 // tick is the job's tick that is nearest to fleet time; it has come when the error is nil.
@@ -221,10 +246,17 @@ func nameOf(job string) string {
 }
 
 // tickLock is a gocron.Lock on one tick.
-type tickLock struct{ lease *lease.Lease }
+type tickLock struct {
+	lease *lease.Lease
+	old   gocron.Lock // nil without a bridge
+}
 
 // Unlock settles the tick, so that nobody is granted it again. The error says that the lease was
 // lost before.
 func (h tickLock) Unlock(ctx context.Context) error {
-	return h.lease.Settle(context.WithoutCancel(ctx), lease.OutcomeSucceeded)
+	err := h.lease.Settle(context.WithoutCancel(ctx), lease.OutcomeSucceeded)
+	if h.old != nil {
+		err = errors.Join(err, h.old.Unlock(context.WithoutCancel(ctx)))
+	}
+	return err
 }

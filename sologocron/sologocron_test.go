@@ -150,8 +150,8 @@ func TestUnlockSaysThatTheLeaseWasLost(t *testing.T) {
 
 func TestWrongArgumentsAreRefused(t *testing.T) {
 	_, err := sologocron.NewLocker(nil, nil, sologocron.WithTTL(0), sologocron.WithGrain(0), sologocron.WithMaxEarly(-1),
-		sologocron.WithHolder("a b"), sologocron.WithSchedule("job", "61 * * * *", "Nowhere/Land"))
-	for _, want := range []string{"options[0]", "store", "ttl", "grain", "max early", "a b", `"61 * * * *"`, "Nowhere/Land"} {
+		sologocron.WithHolder("a b"), sologocron.WithBridge(nil), sologocron.WithSchedule("job", "61 * * * *", "Nowhere/Land"))
+	for _, want := range []string{"options[0]", "store", "ttl", "grain", "max early", "a b", "bridge", `"61 * * * *"`, "Nowhere/Land"} {
 		require.ErrorContains(t, err, want)
 	}
 }
