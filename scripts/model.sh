@@ -61,7 +61,7 @@ check() {
 		case $p in
 		9) claim=P9_decided_in_the_end ;;
 		10) claim=P10_no_lost_wakeup ;;
-		11) claim=P11_everyone_in_turn ;;
+		11) claim=P11_everyone_is_granted ;;
 		*) bits=$((bits + (1 << p))) ;;
 		esac
 	done
@@ -124,17 +124,17 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 
 # shellcheck disable=SC2086 # each of these is several words
 {
-	holds three-clients lease "1 2 3 6 7 8" $calm -DCLIENTS=3 -DTAKEOVERS=2 -DRELEASES=0 -DTERM=2
+	holds three-clients lease "1 2 3 6 7 8" $calm -DCLIENTS=3 -DTAKEOVERS=2 -DRELEASES=0 -DTTL=2
 	holds uneven-clocks lease "1 2 3 6 7 8" -DSTALE=0
 	holds late-messages lease "1 2 3 6 7 8" -DSLIPS=0
 	holds claims-again lease "1 2 3 6 7 8" $calm -DGRANTS=2 -DTAKEOVERS=2
-	holds two-occasions lease "1 2 3 7 8" $calm -DOCCASIONS=2 -DRELEASES=0
+	holds two-ticks lease "1 2 3 7 8" $calm -DTICKS=2 -DRELEASES=0
 	holds at-most-once lease "1 2 3 5 6 7 8" $once -DSLIPS=0
 	holds at-most-once-emptied lease "1 2 3 5 7 8" $once $emptied -DSLIPS=0 -DONE_HOLDER_AFTER_LOSS
 	holds emptied lease "1 2 3 7 8" $emptied -DSLIPS=0 -DRELEASES=0 -DONE_HOLDER_AFTER_LOSS
 	holds emptied-release lease "2 3 7 8" $calm $emptied -DGRANTS=2
-	holds emptied-two lease "2 3 7 8" $calm $emptied -DOCCASIONS=2 -DRELEASES=0 -DTERM=2
-	holds emptied-heard lease "2 3 7 8" $calm -DLOSSES=1
+	holds emptied-two lease "2 3 7 8" $calm $emptied -DTICKS=2 -DRELEASES=0 -DTTL=2
+	holds emptied-known lease "2 3 7 8" $calm -DLOSSES=1
 	holds failover lease "2 3 7 8" $calm -DFAILOVERS=1 -DRELEASES=0
 	holds resource lease "2 4" -DSLIPS=0 -DRELEASES=0 -DRESOURCE
 	holds resource-emptied lease "2 4" $calm -DLOSSES=1 -DRELEASES=0 -DRESOURCE
@@ -142,25 +142,25 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	holds plain-lock lease "1 2 6 7 8" $calm $lock -DGRANTS=2
 	holds plain-lock-emptied lease "2 4 8" $calm $lock -DLOSSES=1 -DRESOURCE -DLOCKED=3
 	holds in-the-end lease "9" $calm $live
-	holds alone lease "2 3 7 8" $calm $emptied -DALONE -DRELEASES=0 -DTERM=2
+	holds alone lease "2 3 7 8" $calm $emptied -DALONE -DRELEASES=0 -DTTL=2
 	holds alone-idle lease "9" $calm $live -DLOSSES=1 -DSINCE -DALONE -DIDLE
 	holds step step "1 12" -DSTEPS=1
 	holds step-middling step "1 12" -DSTEPS=1 -DSTEP=MID
 	holds step-first step "1 12" -DSTEP=MID
 	holds step-accept step "1" -DSTEADY=0
 	holds step-back step "1 12" -DBACK
-	holds step-frozen step "1" -DSTEPS=3 -DTERM=2 -DFROZEN
+	holds step-frozen step "1" -DSTEPS=3 -DTTL=2 -DFROZEN
 	holds repair repair "13 14" -DACCEPTS
-	holds line line "10"
-	holds line-in-turn line "11"
+	holds queue queue "10"
+	holds queue-in-order queue "11"
 
 	fails broken-deadline lease "1" $calm -DBROKEN_DEADLINE_FROM_ANSWER
 	fails broken-margin lease "1" -DSTALE=0 -DRELEASES=0 -DBROKEN_NO_MARGIN
 	fails broken-context lease "1" $calm -DBROKEN_CONTEXT_OUTLIVES_LEASE
 	fails broken-tokens lease "2" $calm $emptied -DLOSSES=1 -DBROKEN_TOKEN_COUNTS_ONLY
 	fails broken-settle lease "3" $calm -DBROKEN_SETTLE_DELETES
-	fails broken-marks lease "3" $calm -DLOSSES=1 -DBROKEN_CLAIM_BRINGS_NO_MARK
-	fails broken-gap lease "7" $calm $emptied -DOCCASIONS=2 -DRELEASES=0 -DBROKEN_GAP_STAYS_OPEN
+	fails broken-watermarks lease "3" $calm -DLOSSES=1 -DBROKEN_CLAIM_BRINGS_NO_WATERMARK
+	fails broken-gap lease "7" $calm $emptied -DTICKS=2 -DRELEASES=0 -DBROKEN_GAP_STAYS_OPEN
 	fails broken-resource lease "4" $calm -DRESOURCE -DBROKEN_RESOURCE_TAKES_ALL
 	fails broken-resource-tokens lease "4" $calm -DLOSSES=1 -DRESOURCE -DBROKEN_TOKEN_COUNTS_ONLY
 	fails broken-once lease "5" $calm $once -DBROKEN_TAKEOVERS_ARE_NOT_COUNTED
@@ -173,16 +173,16 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	fails broken-step-first step "1" -DSTEPS=1 -DSTEP=MID -DBROKEN_STEP_FIRST_TAKES_OVER
 	fails broken-step-quiet step "1" -DSTEPS=1 -DSTEP=MID -DBROKEN_STEP_NO_QUIET
 	fails broken-step-return step "1" -DBACK -DBROKEN_STEP_RETURN_NO_QUIET
-	fails broken-step-frozen step "1" -DSTEPS=3 -DTERM=2 -DFROZEN -DBROKEN_STEP_ACCEPT_NO_QUIET
+	fails broken-step-frozen step "1" -DSTEPS=3 -DTTL=2 -DFROZEN -DBROKEN_STEP_ACCEPT_NO_QUIET
 	fails broken-step-lease step "12" -DBROKEN_STEP_LEASE_LASTS
-	fails broken-alone-asks lease "3" $calm $emptied -DALONE -DRELEASES=0 -DTERM=2 -DBROKEN_ALONE_ASKS_NOBODY
+	fails broken-alone-asks lease "3" $calm $emptied -DALONE -DRELEASES=0 -DTTL=2 -DBROKEN_ALONE_ASKS_NOBODY
 	fails broken-alone-now lease "9" $calm $live -DLOSSES=1 -DSINCE -DALONE -DIDLE -DBROKEN_ALONE_AS_OF_NOW
 	fails broken-repair-trust repair "13" -DBROKEN_REPAIR_TRUSTS_AT_ONCE
-	fails broken-repair-mark repair "13" -DACCEPTS -DBROKEN_REPAIR_MARK_ANYWHERE
+	fails broken-repair-watermark repair "13" -DACCEPTS -DBROKEN_REPAIR_WATERMARK_ANYWHERE
 	fails broken-repair-exceptions repair "14" -DACCEPTS -DBROKEN_REPAIR_NO_EXCEPTIONS
-	fails broken-poll line "10" -DBROKEN_NO_POLL
-	fails broken-tickets line "10" -DBROKEN_TICKETS_NEVER_END
-	fails broken-line line "11" -DBROKEN_NOBODY_IS_BEHIND
+	fails broken-poll queue "10" -DBROKEN_NO_POLL
+	fails broken-waiters queue "10" -DBROKEN_WAITERS_NEVER_EXPIRE
+	fails broken-queue queue "11" -DBROKEN_NOBODY_IS_BEHIND
 
 	# Ranks and reports.
 	holds ranks ranks "9"
@@ -190,8 +190,8 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 
 	# Limits: what is not promised, so that nobody has to guess.
 	fails limit-emptied lease "3" $calm $emptied -DNEVER_AGAIN_WHATEVER
-	fails limit-emptied-unheard lease "3" $calm -DLOSSES=1 -DNEVER_AGAIN_WHATEVER
-	fails limit-emptied-twice lease "3" $calm $once -DLOSSES=2 -DSINCE -DOCCASIONS=2 -DTERM=2
+	fails limit-emptied-unknown lease "3" $calm -DLOSSES=1 -DNEVER_AGAIN_WHATEVER
+	fails limit-emptied-twice lease "3" $calm $once -DLOSSES=2 -DSINCE -DTICKS=2 -DTTL=2
 	fails limit-emptied-release lease "1" $calm $emptied -DGRANTS=2 -DONE_HOLDER_AFTER_LOSS
 	fails limit-emptied-lock lease "1" $calm $lock -DLOSSES=1 -DONE_HOLDER_AFTER_LOSS
 	fails limit-failover lease "1" $calm -DFAILOVERS=1 -DONE_HOLDER_AFTER_LOSS
@@ -201,7 +201,7 @@ live="-DLIVENESS -DDROPS=1 -DRENEWALS=1 -DRELEASES=0 -DGRANTS=2"
 	fails limit-step-third step "1" -DSTEPS=1 -DSTEP=SMALL -DMARGIN=0
 	fails limit-step-unseen step "1" -DBACK -DUNSEEN
 	fails limit-repair-many repair "14" -DACCEPTS -DREMEMBERED=1
-	fails limit-line-late line "10" -DLIMIT_ALWAYS_LATE
+	fails limit-queue-late queue "10" -DLIMIT_ALWAYS_LATE
 }
 
 if [ $checked = 0 ]; then

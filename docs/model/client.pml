@@ -3,33 +3,33 @@
 typedef Call { /* that a client waits for */
 	mtype verb = NONE;
 	mtype reply = NONE;
-	byte age /* in ticks of the client's clock, since it was sent */
+	byte age /* in units of the client's clock, since it was sent */
 }
 
 typedef Late { /* a message that may arrive at any time, any number of times */
 	mtype verb = NONE;
-	byte occ, req, tok, att, tko, serial, heard
+	byte tick, req, tok, att, tko, serial, knows
 }
 
 typedef Client {
 	mtype at = NONE;     /* what it does: NONE, CLAIM, SYNC, HOLD, SETTLE or RELEASE */
 	Call main, renewal;  /* the keeper renews while the holder settles */
-	byte occ = FIRST;
+	byte tick = FIRST;
 	byte req;            /* requests are numbered, for each client */
 	byte tok, att, tko, serial; /* of the grant; stays until the next one, for writes of who was frozen */
-	byte left;           /* ticks of its clock until its deadline: 0 means that the context has ended */
+	byte left;           /* units of its clock until its deadline: 0 means that the context has ended */
 	bool over;           /* Settle or Release has begun, or nothing is held */
-	byte slipped;        /* ticks since its clock missed one */
-	byte heard;          /* the newest mark it knows */
+	byte slipped;        /* units since its clock missed one */
+	byte knows;          /* the newest watermark it knows */
 	Late late;
 	/* an answer on its way, besides main.reply */
 	byte rTok, rAtt, rTko, rSerial, rLeft;
-	byte rMark /* of a request to make a record: since when the store remembered when it was sent */
+	byte rWatermark /* of a request to make a record: since when the store remembered when it was sent */
 }
 
 Client c[CLIENTS];
 byte releases = RELEASES;
-byte begun[OCCASIONS + 1];  /* ghost: how often work has begun */
+byte begun[TICKS + 1];  /* ghost: how often work has begun */
 #ifdef DROPS
 byte drops = DROPS;         /* calls that may fail; any number where it is not defined */
 #define MAY_DROP drops > 0
@@ -42,7 +42,7 @@ byte drops = DROPS;         /* calls that may fail; any number where it is not d
 /* What is sent is lost, or gone once it was answered or given up, or it stays in the net. */
 #if STALE
 inline lateGrant(n) {
-	c[n].late.occ = c[n].occ; c[n].late.req = c[n].req; c[n].late.heard = 0;
+	c[n].late.tick = c[n].tick; c[n].late.req = c[n].req; c[n].late.knows = 0;
 	c[n].late.tok = c[n].tok; c[n].late.att = c[n].att; c[n].late.tko = c[n].tko; c[n].late.serial = c[n].serial
 }
 inline mayStay(n) {
@@ -55,7 +55,7 @@ inline claimMayStay(n) {
 	if
 	:: true
 	:: d_step {
-		c[n].late.verb = CLAIM; c[n].late.occ = c[n].occ; c[n].late.req = c[n].req; c[n].late.heard = c[n].heard;
+		c[n].late.verb = CLAIM; c[n].late.tick = c[n].tick; c[n].late.req = c[n].req; c[n].late.knows = c[n].knows;
 		c[n].late.tok = 0; c[n].late.att = 0; c[n].late.tko = 0; c[n].late.serial = 0 }
 	fi
 }
@@ -74,18 +74,18 @@ inline renewalMayStay(n) { skip }
 #define send(n, call, v) c[n].call.verb = v; c[n].call.reply = NONE; c[n].call.age = 0
 #define forget(n, call) send(n, call, NONE)
 inline forgetAnswer(n) {
-	c[n].rTok = 0; c[n].rAtt = 0; c[n].rTko = 0; c[n].rSerial = 0; c[n].rLeft = 0; c[n].rMark = 0
+	c[n].rTok = 0; c[n].rAtt = 0; c[n].rTko = 0; c[n].rSerial = 0; c[n].rLeft = 0; c[n].rWatermark = 0
 }
 
 /* Who makes a record asks first since when the store remembers. Where that is as it was, all clients are asked for what they
- * have heard, and those that are frozen, too, in time: an inquiry waits for them. */
+ * know, and those that are frozen, too, in time: an inquiry waits for them. */
 inline lookSince(n) {
 	if
-	:: c[n].at == SYNC -> c[n].rMark = since;
+	:: c[n].at == SYNC -> c[n].rWatermark = since;
 #if defined(BROKEN_ALONE_AS_OF_NOW)
-		c[n].rMark = due
+		c[n].rWatermark = due
 #elif defined(ALONE) && !defined(BROKEN_ALONE_ASKS_NOBODY)
-		for (j : 0 .. CLIENTS - 1) { c[n].rMark = MAX(c[n].rMark, c[j].heard) };
+		for (j : 0 .. CLIENTS - 1) { c[n].rWatermark = MAX(c[n].rWatermark, c[j].knows) };
 		j = 0
 #endif
 	:: else
@@ -98,7 +98,7 @@ inline lookSince(n) {
 #else
 #define AGE(n, call) c[n].call.age
 #endif
-#define REMAINS(ticks, n, call) ((ticks) > MARGIN + AGE(n, call) -> (ticks) - MARGIN - AGE(n, call) : 0)
+#define REMAINS(units, n, call) ((units) > MARGIN + AGE(n, call) -> (units) - MARGIN - AGE(n, call) : 0)
 
 #ifdef BROKEN_LATE_ANSWER_IS_TAKEN
 #define IN_TIME(n) true
@@ -146,14 +146,14 @@ end:
 	/* Another request after each grant. */
 	:: atomic { c[n].at == NONE && c[n].req < GRANTS ->
 		if
-		:: c[n].occ = FIRST
+		:: c[n].tick = FIRST
 #if FIRST < 1
-		:: LAST >= 1 -> c[n].occ = 1
+		:: LAST >= 1 -> c[n].tick = 1
 #elif LAST > 1
-		:: due >= 2 -> c[n].occ = 2
+		:: due >= 2 -> c[n].tick = 2
 #endif
 #if LAST > 2
-		:: due >= 3 -> c[n].occ = 3
+		:: due >= 3 -> c[n].tick = 3
 #endif
 		fi;
 		send(n, main, CLAIM);
@@ -182,12 +182,12 @@ end:
 				c[n].at = HOLD; c[n].over = false;
 				c[n].tok = c[n].rTok; c[n].att = c[n].rAtt; c[n].tko = c[n].rTko; c[n].serial = c[n].rSerial;
 				c[n].left = REMAINS(c[n].rLeft, n, main);
-				begun[c[n].occ] = (c[n].occ > 0 && begun[c[n].occ] < 2 -> begun[c[n].occ] + 1 : begun[c[n].occ]);
-				printf("client %d: holds %d, token %d, for %d ticks\n", n, c[n].occ, c[n].tok, c[n].left) };
-			P1_one_holder(c[n].occ);
-			P5_at_most_once(c[n].occ);
+				begun[c[n].tick] = (c[n].tick > 0 && begun[c[n].tick] < 2 -> begun[c[n].tick] + 1 : begun[c[n].tick]);
+				printf("client %d: holds %d, token %d, for %d units\n", n, c[n].tick, c[n].tok, c[n].left) };
+			P1_one_holder(c[n].tick);
+			P5_at_most_once(c[n].tick);
 			claimMayStay(n);
-			c[n].heard = MAX(c[n].heard, c[n].rMark);
+			c[n].knows = MAX(c[n].knows, c[n].rWatermark);
 			forget(n, main)
 		:: c[n].main.reply == UNKNOWN ->
 			claimMayStay(n);
@@ -195,14 +195,14 @@ end:
 			send(n, main, SYNC)
 		:: c[n].main.reply == HELD || c[n].main.reply == DECIDED ->
 			claimMayStay(n);
-			c[n].heard = MAX(c[n].heard, c[n].rMark);
+			c[n].knows = MAX(c[n].knows, c[n].rWatermark);
 			c[n].at = NONE;
 			forget(n, main)
 		fi;
 		forgetAnswer(n);
 		lookSince(n) }
 	:: atomic { c[n].at == SYNC && c[n].main.reply != NONE ->
-		c[n].heard = MAX(c[n].heard, c[n].rMark);
+		c[n].knows = MAX(c[n].knows, c[n].rWatermark);
 		c[n].at = CLAIM;
 		forgetAnswer(n);
 		send(n, main, CLAIM) }
@@ -218,13 +218,13 @@ end:
 		:: else -> printf("client %d: hears that it is fenced\n", n)
 		fi;
 		if
-		:: c[n].renewal.reply == DONE && IN_TIME(n) -> c[n].left = MAX(c[n].left, REMAINS(TERM, n, renewal))
+		:: c[n].renewal.reply == DONE && IN_TIME(n) -> c[n].left = MAX(c[n].left, REMAINS(TTL, n, renewal))
 		:: c[n].renewal.reply == DONE && !IN_TIME(n)
 		:: c[n].renewal.reply == FENCED -> c[n].left = 0
 		fi;
 		P8_lost_stays_lost(was, c[n].left);
 		was = 0;
-		P1_one_holder(c[n].occ);
+		P1_one_holder(c[n].tick);
 		renewalMayStay(n);
 		forget(n, renewal) }
 

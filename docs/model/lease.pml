@@ -7,20 +7,20 @@
 #ifndef CLIENTS
 #define CLIENTS 2
 #endif
-#ifndef OCCASIONS
-#define OCCASIONS 1
+#ifndef TICKS
+#define TICKS 1
 #endif
 #ifndef FIRST /* 0: the clients also contend for the plain lock */
 #define FIRST 1
 #endif
 #ifndef LAST
-#define LAST OCCASIONS
+#define LAST TICKS
 #endif
 #ifndef REMEMBERED
 #define REMEMBERED 1
 #endif
-#ifndef TERM /* ticks of the store's clock */
-#define TERM 3
+#ifndef TTL /* units of the store's clock */
+#define TTL 3
 #endif
 #ifdef BROKEN_NO_MARGIN
 #define MARGIN 0
@@ -28,7 +28,7 @@
 #ifndef MARGIN /* how much earlier the holder's deadline is */
 #define MARGIN 1
 #endif
-#ifndef SLIPS /* how many ticks of any TERM a client's clock may miss */
+#ifndef SLIPS /* how many units of any TTL a client's clock may miss */
 #define SLIPS 1
 #endif
 #ifndef TAKEOVERS
@@ -64,7 +64,7 @@ mtype { NONE, CLAIM, SYNC, RENEW, SETTLE, RELEASE, HOLD,
 init {
 	atomic {
 		rec.known = true;
-		for (j : 0 .. CLIENTS - 1) { c[j].slipped = TERM; c[j].over = true }
+		for (j : 0 .. CLIENTS - 1) { c[j].slipped = TTL; c[j].over = true }
 		j = 0;
 		for (j : 0 .. CLIENTS - 1) { run Holder(j); run Net(j) }
 		run World()

@@ -1,6 +1,6 @@
 /* What the store keeps of one name, and how it answers: internal/record without the policies (overlap, pause, trigger).
  *
- * Time is relative: left is how many ticks of the store's clock remain of a lease. Tokens count grants, since the store's
+ * Time is relative: left is how many units of the store's clock remain of a lease. Tokens count grants, since the store's
  * clock in microseconds rises between any two: see TOKEN.
  */
 
@@ -14,32 +14,32 @@ typedef Entry {
 }
 
 typedef Record {
-	bool known;          /* the mark is */
-	byte mark;           /* every occasion up to it is open or settled */
-	byte gapFrom, gapTo; /* occasions of which grants may have been lost */
+	bool known;          /* the watermark is */
+	byte watermark;           /* every tick up to it is open or settled */
+	byte gapFrom, gapTo; /* ticks of which grants may have been lost */
 	byte tok;
-	Entry open[OCCASIONS + 1]; /* [0] is the plain lock */
-	byte sOcc[REMEMBERED];     /* the last that were settled, newest last; the token is 0 where there is none */
+	Entry open[TICKS + 1]; /* [0] is the plain lock */
+	byte sTick[REMEMBERED];     /* the last that were settled, newest last; the token is 0 where there is none */
 	byte sTok[REMEMBERED];
 	bool sExpired[REMEMBERED]  /* by the store, when the lease had run out */
 }
 
 Record rec;
-byte since;     /* the occasions that were due when the store last lost what it knew: it remembers from then on */
-byte due = 1;   /* the occasions that are due by the store's clock */
+byte since;     /* the ticks that were due when the store last lost what it knew: it remembers from then on */
+byte due = 1;   /* the ticks that are due by the store's clock */
 byte serials;   /* grants, ever */
 byte behind;    /* how far the clock of the server that took over is behind, in grants */
 
 /* What the properties are about, and no code knows. */
 byte newest;                         /* the highest token ever granted */
-byte newestOf[OCCASIONS + 1];        /* the last grant of each occasion, a serial */
-bool settled[OCCASIONS + 1];         /* ever */
-bool settledHere[OCCASIONS + 1];     /* and not before the record was lost or went back in time */
-byte settledBy[OCCASIONS + 1];       /* a serial; 0 for the store itself */
-bool revived[OCCASIONS + 1];         /* a grant that the record had forgotten was written anew */
+byte newestOf[TICKS + 1];        /* the last grant of each tick, a serial */
+bool settled[TICKS + 1];         /* ever */
+bool settledHere[TICKS + 1];     /* and not before the record was lost or went back in time */
+byte settledBy[TICKS + 1];       /* a serial; 0 for the store itself */
+bool revived[TICKS + 1];         /* a grant that the record had forgotten was written back */
 
 /* The grant of a request, and the answer. They are no part of the state. */
-hidden byte vOcc, vHolder, vReq, vTok, vAtt, vTko, vSerial, vHeard, vSince;
+hidden byte vTick, vHolder, vReq, vTok, vAtt, vTko, vSerial, vKnown, vSince;
 hidden byte status, aTok, aAtt, aTko, aLeft, aSerial;
 hidden byte i;
 hidden byte found, other, current, gone;
@@ -59,72 +59,72 @@ inline removeEntry(o) {
 
 inline learn(k) {
 	if
-	:: rec.mark < k ->
+	:: rec.watermark < k ->
 		if
-		:: rec.gapTo < rec.mark -> rec.gapFrom = rec.mark
+		:: rec.gapTo < rec.watermark -> rec.gapFrom = rec.watermark
 		:: else
 		fi;
-		rec.mark = k;
+		rec.watermark = k;
 		rec.gapTo = k
 	:: else
 	fi
 }
 
-/* found: the grant v, and not the store in its stead, has settled its occasion lately. */
+/* found: the grant v, and not the store in its stead, has settled its tick lately. */
 inline findSettledBy() {
 	found = false;
 	for (i : 0 .. REMEMBERED - 1) {
-		found = found || (rec.sTok[i] > 0 && rec.sTok[i] == vTok && rec.sOcc[i] == vOcc && !rec.sExpired[i])
+		found = found || (rec.sTok[i] > 0 && rec.sTok[i] == vTok && rec.sTick[i] == vTick && !rec.sExpired[i])
 	}
 }
 
-/* found: the occasion of v was settled lately. */
+/* found: the tick of v was settled lately. */
 inline findRemembered() {
 	found = false;
 	for (i : 0 .. REMEMBERED - 1) {
-		found = found || (rec.sTok[i] > 0 && rec.sOcc[i] == vOcc)
+		found = found || (rec.sTok[i] > 0 && rec.sTick[i] == vTick)
 	}
 }
 
 inline remember(o, token, expired) {
 #ifndef BROKEN_GAP_STAYS_OPEN
 	if
-	:: rec.sTok[0] > 0 && rec.gapFrom < rec.sOcc[0] && rec.sOcc[0] <= rec.gapTo -> rec.gapFrom = rec.sOcc[0]
+	:: rec.sTok[0] > 0 && rec.gapFrom < rec.sTick[0] && rec.sTick[0] <= rec.gapTo -> rec.gapFrom = rec.sTick[0]
 	:: else
 	fi;
 #endif
 	for (i : 1 .. REMEMBERED - 1) {
-		rec.sOcc[i - 1] = rec.sOcc[i]; rec.sTok[i - 1] = rec.sTok[i]; rec.sExpired[i - 1] = rec.sExpired[i]
+		rec.sTick[i - 1] = rec.sTick[i]; rec.sTok[i - 1] = rec.sTok[i]; rec.sExpired[i - 1] = rec.sExpired[i]
 	}
 #ifndef BROKEN_SETTLED_IS_FORGOTTEN
-	rec.sOcc[REMEMBERED - 1] = o; rec.sTok[REMEMBERED - 1] = token; rec.sExpired[REMEMBERED - 1] = expired
+	rec.sTick[REMEMBERED - 1] = o; rec.sTok[REMEMBERED - 1] = token; rec.sExpired[REMEMBERED - 1] = expired
 #endif
 }
 
 /* gone: the grant v, which is not open, may be missing only because the record was lost or went back in time. */
 inline findForgotten() {
 	if
-	:: other || vOcc == 0 ->
+	:: other || vTick == 0 ->
 		findSettledBy();
 		gone = vTok > rec.tok && !found
 	:: else ->
 		findRemembered();
-		gone = !found && ((rec.known && vOcc > rec.mark) || (!rec.known && vOcc > rec.gapTo) ||
-			(rec.gapFrom < vOcc && vOcc <= rec.gapTo))
+		gone = !found && ((rec.known && vTick > rec.watermark) || (!rec.known && vTick > rec.gapTo) ||
+			(rec.gapFrom < vTick && vTick <= rec.gapTo))
 	fi
 }
 
 /* What a store must compare: the token. The name of the holder alone does not tell two of its grants apart. */
-#define SAME_TOKEN (rec.open[vOcc].tok == vTok)
+#define SAME_TOKEN (rec.open[vTick].tok == vTok)
 #ifdef BROKEN_ANY_TOKEN
 #define MATCHES true
 #else
 #define MATCHES SAME_TOKEN
 #endif
 
-/* current: the grant v is, or was forgotten and is written anew. */
+/* current: the grant v is, or was forgotten and is written back. */
 inline findCurrent() {
-	other = rec.open[vOcc].there;
+	other = rec.open[vTick].there;
 	if
 	:: other && MATCHES -> current = true
 	:: else ->
@@ -134,15 +134,15 @@ inline findCurrent() {
 		:: gone ->
 			rec.tok = MAX(rec.tok, vTok);
 			if
-			:: rec.known -> learn(vOcc)
-			:: else -> rec.gapTo = MAX(rec.gapTo, vOcc)
+			:: rec.known -> learn(vTick)
+			:: else -> rec.gapTo = MAX(rec.gapTo, vTick)
 			fi;
-			removeEntry(vOcc);
-			rec.open[vOcc].there = true; rec.open[vOcc].holder = vHolder; rec.open[vOcc].req = vReq;
-			rec.open[vOcc].tok = vTok; rec.open[vOcc].att = vAtt; rec.open[vOcc].tko = vTko;
-			rec.open[vOcc].serial = vSerial;
+			removeEntry(vTick);
+			rec.open[vTick].there = true; rec.open[vTick].holder = vHolder; rec.open[vTick].req = vReq;
+			rec.open[vTick].tok = vTok; rec.open[vTick].att = vAtt; rec.open[vTick].tko = vTko;
+			rec.open[vTick].serial = vSerial;
 			P7_settled_is_not_revived();
-			revived[vOcc] = true
+			revived[vTick] = true
 		:: else
 		fi
 	fi
@@ -151,9 +151,9 @@ inline findCurrent() {
 inline renew() {
 	findCurrent();
 	if
-	:: current && !rec.open[vOcc].released ->
-		rec.open[vOcc].left = TERM;
-		rec.open[vOcc].att = MAX(rec.open[vOcc].att, vAtt);
+	:: current && !rec.open[vTick].released ->
+		rec.open[vTick].left = TTL;
+		rec.open[vTick].att = MAX(rec.open[vTick].att, vAtt);
 		status = DONE;
 		P7_stale_is_fenced()
 	:: else -> status = FENCED
@@ -163,7 +163,7 @@ inline renew() {
 inline settle(release) {
 	found = false;
 	if
-	:: !rec.open[vOcc].there && (vOcc == 0 || !release) -> findSettledBy()
+	:: !rec.open[vTick].there && (vTick == 0 || !release) -> findSettledBy()
 	:: else
 	fi;
 	if
@@ -178,19 +178,19 @@ inline settle(release) {
 			status = DONE;
 			P7_stale_is_fenced();
 			if
-			:: release && vOcc > 0 ->
-				rec.open[vOcc].left = 0;
-				rec.open[vOcc].released = true;
-				rec.open[vOcc].att = MAX(rec.open[vOcc].att, vAtt)
+			:: release && vTick > 0 ->
+				rec.open[vTick].left = 0;
+				rec.open[vTick].released = true;
+				rec.open[vTick].att = MAX(rec.open[vTick].att, vAtt)
 			:: else ->
 				P7_one_outcome();
-				removeEntry(vOcc);
-				remember(vOcc, vTok, false);
-				settled[vOcc] = vOcc > 0;
-				settledHere[vOcc] = vOcc > 0;
-				settledBy[vOcc] = vSerial;
+				removeEntry(vTick);
+				remember(vTick, vTok, false);
+				settled[vTick] = vTick > 0;
+				settledHere[vTick] = vTick > 0;
+				settledBy[vTick] = vSerial;
 #ifdef BROKEN_SETTLE_DELETES
-				rec.mark = 0; /* as a lock does that is deleted when its holder is done */
+				rec.watermark = 0; /* as a lock does that is deleted when its holder is done */
 				rec.sTok[REMEMBERED - 1] = 0
 #endif
 			fi
@@ -202,18 +202,18 @@ inline grant(attempt, takeovers) {
 	serials++;
 	rec.tok = TOKEN;
 	P2_tokens_rise();
-	rec.open[vOcc].there = true; rec.open[vOcc].holder = vHolder; rec.open[vOcc].req = vReq;
-	rec.open[vOcc].tok = rec.tok; rec.open[vOcc].att = attempt; rec.open[vOcc].tko = takeovers;
-	rec.open[vOcc].left = TERM; rec.open[vOcc].released = false; rec.open[vOcc].serial = serials;
+	rec.open[vTick].there = true; rec.open[vTick].holder = vHolder; rec.open[vTick].req = vReq;
+	rec.open[vTick].tok = rec.tok; rec.open[vTick].att = attempt; rec.open[vTick].tko = takeovers;
+	rec.open[vTick].left = TTL; rec.open[vTick].released = false; rec.open[vTick].serial = serials;
 	newest = MAX(newest, rec.tok);
-	newestOf[vOcc] = serials;
+	newestOf[vTick] = serials;
 	answerEntry()
 }
 
 inline answerEntry() {
 	status = GRANTED;
-	aTok = rec.open[vOcc].tok; aAtt = rec.open[vOcc].att; aTko = rec.open[vOcc].tko; aLeft = rec.open[vOcc].left;
-	aSerial = rec.open[vOcc].serial
+	aTok = rec.open[vTick].tok; aAtt = rec.open[vTick].att; aTko = rec.open[vTick].tko; aLeft = rec.open[vTick].left;
+	aSerial = rec.open[vTick].serial
 }
 
 inline overAsLost(o) {
@@ -232,49 +232,49 @@ inline overAsLost(o) {
 #ifdef BROKEN_CLAIM_HAS_NO_REQUEST
 #define REPEATED false
 #else
-#define REPEATED (rec.open[vOcc].holder == vHolder && rec.open[vOcc].req == vReq)
+#define REPEATED (rec.open[vTick].holder == vHolder && rec.open[vTick].req == vReq)
 #endif
-#ifdef BROKEN_CLAIM_BRINGS_NO_MARK
+#ifdef BROKEN_CLAIM_BRINGS_NO_WATERMARK
 #define BROUGHT 0
 #else
-#define BROUGHT vHeard
+#define BROUGHT vKnown
 #endif
 
 inline claim() {
 	aTok = 0; aAtt = 0; aTko = 0; aLeft = 0; aSerial = 0;
 	if
-	:: vOcc > 0 && !rec.known -> status = UNKNOWN
+	:: vTick > 0 && !rec.known -> status = UNKNOWN
 	:: else ->
 		if
-		:: vOcc > 0 -> learn(BROUGHT)
+		:: vTick > 0 -> learn(BROUGHT)
 		:: else
 		fi;
 		if
-		:: rec.open[vOcc].there && rec.open[vOcc].left > 0 ->
+		:: rec.open[vTick].there && rec.open[vTick].left > 0 ->
 			if
 			:: REPEATED -> answerEntry()
 			:: else ->
 				status = HELD;
 				P6_repeated_claim_is_granted()
 			fi
-		:: rec.open[vOcc].there && rec.open[vOcc].left == 0 && vOcc > 0 && SPENT(vOcc) ->
-			overAsLost(vOcc);
+		:: rec.open[vTick].there && rec.open[vTick].left == 0 && vTick > 0 && SPENT(vTick) ->
+			overAsLost(vTick);
 			status = DECIDED
-		:: rec.open[vOcc].there && rec.open[vOcc].left == 0 && vOcc > 0 && !SPENT(vOcc) ->
+		:: rec.open[vTick].there && rec.open[vTick].left == 0 && vTick > 0 && !SPENT(vTick) ->
 			P3_never_again();
 			if
-			:: rec.open[vOcc].released -> grant(rec.open[vOcc].att + 1, rec.open[vOcc].tko)
-			:: else -> grant(rec.open[vOcc].att + 1, rec.open[vOcc].tko - (rec.open[vOcc].tko > 0 -> 1 : 0))
+			:: rec.open[vTick].released -> grant(rec.open[vTick].att + 1, rec.open[vTick].tko)
+			:: else -> grant(rec.open[vTick].att + 1, rec.open[vTick].tko - (rec.open[vTick].tko > 0 -> 1 : 0))
 			fi
-		:: vOcc == 0 && rec.open[0].left == 0 -> grant(1, 0)
-		:: !rec.open[vOcc].there && 0 < vOcc && vOcc <= rec.mark -> status = DECIDED
-		:: !rec.open[vOcc].there && vOcc > rec.mark ->
+		:: vTick == 0 && rec.open[0].left == 0 -> grant(1, 0)
+		:: !rec.open[vTick].there && 0 < vTick && vTick <= rec.watermark -> status = DECIDED
+		:: !rec.open[vTick].there && vTick > rec.watermark ->
 			P3_never_again();
-			P3_never_again_to_who_has_heard();
-#if OCCASIONS > 1
+			P3_never_again_to_who_knows();
+#if TICKS > 1
 			sweep();
 #endif
-			rec.mark = vOcc;
+			rec.watermark = vTick;
 			grant(1, TAKEOVERS)
 		fi
 	fi
@@ -282,7 +282,7 @@ inline claim() {
 
 hidden byte j;
 inline sweep() {
-	for (j : 1 .. OCCASIONS) {
+	for (j : 1 .. TICKS) {
 		if
 		:: rec.open[j].there && rec.open[j].left == 0 && SPENT(j) -> overAsLost(j)
 		:: else
@@ -290,20 +290,20 @@ inline sweep() {
 	}
 }
 
-/* Makes a record where there is none. Its mark is what was due when the store began to remember, if the claimers know
+/* Makes a record where there is none. Its watermark is what was due when the store began to remember, if the claimers know
  * of that, as the scheduler does. */
 inline sync() {
 	if
 	:: !rec.known ->
 		rec.known = true;
 #ifdef SINCE
-		rec.mark = MAX(MAX(vSince, vHeard), rec.gapTo);
+		rec.watermark = MAX(MAX(vSince, vKnown), rec.gapTo);
 #else
-		rec.mark = MAX(vHeard, rec.gapTo);
+		rec.watermark = MAX(vKnown, rec.gapTo);
 #endif
-		rec.gapTo = rec.mark
+		rec.gapTo = rec.watermark
 	:: else
 	fi;
-	learn(vHeard);
+	learn(vKnown);
 	status = DONE
 }

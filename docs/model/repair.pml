@@ -17,7 +17,7 @@ mtype { NONE, CLAIM, GRANTED, REFUSED, SETTLE };
 
 typedef Client {
 	byte offset;       /* of the clock that it trusts: 0 or JUMP */
-	byte known;        /* the newest watermark that it has heard of */
+	byte known;        /* the newest watermark that it knows */
 	mtype at = NONE, reply = NONE;
 	byte tick, brought, until;
 	bool late          /* a settlement that was lost on its way, or its answer, comes again */
@@ -26,7 +26,7 @@ Client c[CLIENTS];
 
 byte now;              /* real time */
 byte off, jumps, repairs;
-byte mark;
+byte watermark;
 bool open[LAST + 1];
 byte holder[LAST + 1];
 bool settled[LAST + 1];    /* and remembered one by one */
@@ -43,7 +43,7 @@ hidden byte j;
 
 /* Nobody moves the watermark further ahead than its plausible time, and what may pass for no step; which is the real time
  * while nobody has accepted another. */
-#define P13_no_further_than_plausible(n) CHECKED(13, mark <= MINE(n) + LIMIT && (accepted || mark <= now + LIMIT))
+#define P13_no_further_than_plausible(n) CHECKED(13, watermark <= MINE(n) + LIMIT && (accepted || watermark <= now + LIMIT))
 #define P14_settled_stays_settled(t) CHECKED(14, !over[t])
 
 inline settleTick(n) {
@@ -60,12 +60,12 @@ inline settleTick(n) {
 
 inline raise(n, k) {
 	if
-	:: k > mark -> mark = k; P13_no_further_than_plausible(n)
+	:: k > watermark -> watermark = k; P13_no_further_than_plausible(n)
 	:: else
 	fi
 }
 
-#ifdef BROKEN_REPAIR_MARK_ANYWHERE
+#ifdef BROKEN_REPAIR_WATERMARK_ANYWHERE
 #define KNOWN(n) c[n].known
 #else
 #define KNOWN(n) (c[n].known <= MINE(n) + LIMIT -> c[n].known : 0)
@@ -87,9 +87,9 @@ end:
 	:: atomic { c[n].at == NONE && c[n].offset != off -> c[n].offset = off }
 #endif
 	/* A sync brings what it knows. Where that lies ahead, it takes the store's in its place. */
-	:: atomic { c[n].at == NONE && c[n].known != mark -> d_step {
+	:: atomic { c[n].at == NONE && c[n].known != watermark -> d_step {
 		c[n].brought = KNOWN(n); raise(n, c[n].brought); c[n].brought = 0;
-		c[n].known = mark } }
+		c[n].known = watermark } }
 	/* The next tick, when it is due by its idea of the time. */
 	:: atomic { c[n].at == NONE && !c[n].late && c[n].known < MINE(n) && MINE(n) <= LAST ->
 		c[n].tick = c[n].known + 1;
@@ -105,9 +105,9 @@ end:
 			:: open[c[n].tick] || STORE < c[n].tick -> c[n].at = NONE
 			:: else ->
 				if
-				:: EXCEPT(c[n].tick) && c[n].tick > mark -> raise(n, c[n].tick); c[n].at = NONE
-				:: !(EXCEPT(c[n].tick) && c[n].tick > mark) && c[n].tick <= mark -> c[n].at = NONE
-				:: !EXCEPT(c[n].tick) && c[n].tick > mark ->
+				:: EXCEPT(c[n].tick) && c[n].tick > watermark -> raise(n, c[n].tick); c[n].at = NONE
+				:: !(EXCEPT(c[n].tick) && c[n].tick > watermark) && c[n].tick <= watermark -> c[n].at = NONE
+				:: !EXCEPT(c[n].tick) && c[n].tick > watermark ->
 					P14_settled_stays_settled(c[n].tick);
 					raise(n, c[n].tick);
 					open[c[n].tick] = true; holder[c[n].tick] = n;
@@ -115,7 +115,7 @@ end:
 					c[n].at = SETTLE
 				fi
 			fi;
-			c[n].known = MAX(c[n].known, mark)
+			c[n].known = MAX(c[n].known, watermark)
 		fi;
 		c[n].brought = 0; c[n].until = 0 } }
 	/* Renewals and settlements have no bound. What the store does not know, and its watermark is not past, it has
@@ -123,7 +123,7 @@ end:
 	:: atomic { c[n].at == SETTLE || c[n].late -> d_step {
 		if
 		:: open[c[n].tick] && holder[c[n].tick] == n -> settleTick(n); printf("client %d: settles %d\n", n, c[n].tick)
-		:: !open[c[n].tick] && !settled[c[n].tick] && c[n].tick > mark && !EXCEPT(c[n].tick) ->
+		:: !open[c[n].tick] && !settled[c[n].tick] && c[n].tick > watermark && !EXCEPT(c[n].tick) ->
 			raise(n, c[n].tick); settleTick(n); printf("client %d: settles %d, which was forgotten\n", n, c[n].tick)
 		:: else
 		fi;
@@ -146,14 +146,14 @@ end:
 	:: atomic { now < REAL -> now++ }
 	:: atomic { jumps < 2 && off == 0 -> off = JUMP; jumps++; printf("the clock jumps ahead\n") }
 	:: atomic { jumps < 2 && off > 0 -> off = 0; jumps++; printf("the clock is right again\n") }
-	:: atomic { repairs < 1 && mark > STORE + LIMIT -> d_step {
+	:: atomic { repairs < 1 && watermark > STORE + LIMIT -> d_step {
 		repairs++;
 		for (j : 1 .. LAST) {
 			except[j] = j > STORE && (settled[j] || open[j])
 		}
 		j = 0;
-		mark = STORE;
-		printf("a repair: the watermark is %d\n", mark) } }
+		watermark = STORE;
+		printf("a repair: the watermark is %d\n", watermark) } }
 	od
 }
 

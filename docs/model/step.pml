@@ -6,14 +6,14 @@
  */
 
 #define CLIENTS 2
-#ifndef TERM
-#define TERM 3
+#ifndef TTL
+#define TTL 3
 #endif
 #ifndef MARGIN
 #define MARGIN 1
 #endif
-#define THIRD 1          /* of the term: the bound of a takeover, beyond the claimer's idea of the time */
-#define LIMIT TERM       /* of a step that is believed at once */
+#define THIRD 1          /* of the TTL: the bound of a takeover, beyond the claimer's idea of the time */
+#define LIMIT TTL       /* of a step that is believed at once */
 #define BIG (LIMIT + 1)  /* steps: more than the limit, more than a third, and less */
 #define MID 2
 #define SMALL 1
@@ -24,7 +24,7 @@
 #define STEP BIG
 #endif
 #define NEVER (LOWEST - 1) /* the bound of a claim that takes nothing over */
-#define CAP TERM         /* of a message's age: older ones count as no older, which lets more of them pass */
+#define CAP TTL         /* of a message's age: older ones count as no older, which lets more of them pass */
 #define LEAST (steps < STEPS && off > LOWEST -> LOWEST - off : 0) /* what has run out for longer does not come back */
 #ifdef BACK              /* the clock steps back from what it was, and not ahead */
 #define LOWEST (-STEP)
@@ -37,7 +37,7 @@
 #ifdef BROKEN_STEP_NO_QUIET
 #define QUIET 0
 #else
-#define QUIET TERM
+#define QUIET TTL
 #endif
 #ifdef BROKEN_STEP_RETURN_NO_QUIET
 #define RETURN_QUIET 0
@@ -65,7 +65,7 @@ typedef Client {
 	short offset;    /* that it trusts, or trusted last */
 	short seen;      /* that it sees while it holds */
 	byte steady;     /* for how long */
-	bool looked;     /* since the last tick */
+	bool looked;     /* since the last unit */
 	bool saw = true; /* it has looked since the last step, and had nothing under way */
 	byte quiet;      /* for how long it takes nothing over */
 	mtype claim = NONE, renewal = NONE;
@@ -88,7 +88,7 @@ short left;          /* of the lease; 0 or less: it has run out */
 #define LESS(x) x = (x > 0 -> x - 1 : 0)
 #define MORE(x, most) x = (x < most -> x + 1 : most)
 #define AWAY(a, b) ((a) > (b) -> (a) - (b) : (b) - (a))
-#define REMAINS(age) (TERM > MARGIN + (age) -> TERM - MARGIN - (age) : 0)
+#define REMAINS(age) (TTL > MARGIN + (age) -> TTL - MARGIN - (age) : 0)
 
 hidden byte j;
 
@@ -133,15 +133,15 @@ end:
 		c[n].age = 0; c[n].claim = ASKED }
 	:: atomic { c[n].claim == ASKED -> d_step {
 #ifndef BROKEN_STEP_LEASE_LASTS
-		left = (left > TERM -> TERM : left); /* Record.restart */
+		left = (left > TTL -> TTL : left); /* Record.restart */
 #endif
 		if
 		:: taken && (left > 0 || !TAKES(n)) -> c[n].claim = REFUSED
 		:: else ->
-			taken = true; holder = n; left = TERM; c[n].claim = GRANTED;
+			taken = true; holder = n; left = TTL; c[n].claim = GRANTED;
 			printf("client %d: is granted it, of a clock that is ahead by %d\n", n, off)
 		fi;
-		CHECKED(12, left <= TERM) } }
+		CHECKED(12, left <= TTL) } }
 	:: atomic { c[n].claim == GRANTED ->
 		c[n].claim = NONE; c[n].holds = true; c[n].left = REMAINS(c[n].age); c[n].age = 0; c[n].until = 0;
 		printf("client %d: holds it for %d\n", n, c[n].left);
@@ -152,7 +152,7 @@ end:
 	:: atomic { c[n].holds && c[n].left > 0 && c[n].renewal == NONE -> c[n].renewal = ASKED; c[n].rAge = 0 }
 	:: atomic { c[n].renewal == ASKED -> d_step {
 		if
-		:: holder == n -> left = TERM; c[n].renewal = RENEWED
+		:: holder == n -> left = TTL; c[n].renewal = RENEWED
 		:: else -> c[n].renewal = REFUSED
 		fi } }
 	:: atomic { c[n].renewal == RENEWED ->
@@ -181,7 +181,7 @@ end:
 			:: else
 			fi;
 			if
-			:: c[j].renewal != NONE -> MORE(c[j].rAge, TERM)
+			:: c[j].renewal != NONE -> MORE(c[j].rAge, TTL)
 			:: else
 			fi;
 			/* A clock is steady when each look shows it so. */

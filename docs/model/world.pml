@@ -1,8 +1,8 @@
 /* What happens to clients and the store: messages arrive, time passes, the store forgets. */
 
 inline grantOf(n) {
-	vHolder = n; vOcc = c[n].occ; vReq = c[n].req; vTok = c[n].tok; vAtt = c[n].att; vTko = c[n].tko;
-	vSerial = c[n].serial; vHeard = c[n].heard; vSince = c[n].rMark
+	vHolder = n; vTick = c[n].tick; vReq = c[n].req; vTok = c[n].tok; vAtt = c[n].att; vTko = c[n].tko;
+	vSerial = c[n].serial; vKnown = c[n].knows; vSince = c[n].rWatermark
 }
 
 /* A plain lock is granted any number of times: here, LOCKED times. */
@@ -19,13 +19,13 @@ inline grantOf(n) {
 
 /* For who reads a counter-example. */
 hidden byte vVerb;
-inline tell(n) {
+inline printAnswer(n) {
 	printf("client %d:", n);
 	WORDS(vVerb);
-	printf(" of %d, token %d: the store says", vOcc, vTok);
+	printf(" of %d, token %d: the store says", vTick, vTok);
 	ANSWERS(status);
 	if
-	:: status == GRANTED -> printf(", token %d, ticks left %d\n", aTok, aLeft)
+	:: status == GRANTED -> printf(", token %d, units left %d\n", aTok, aLeft)
 	:: else -> printf("\n")
 	fi
 }
@@ -34,7 +34,7 @@ inline tell(n) {
 proctype Net(byte n) {
 end:
 	do
-	:: atomic { c[n].main.verb != NONE && c[n].main.reply == NONE && ENOUGH(c[n].main.verb, c[n].occ) ->
+	:: atomic { c[n].main.verb != NONE && c[n].main.reply == NONE && ENOUGH(c[n].main.verb, c[n].tick) ->
 		d_step {
 			grantOf(n);
 			if
@@ -46,19 +46,19 @@ end:
 			:: c[n].main.verb == RELEASE -> settle(true)
 			fi;
 			c[n].main.reply = status;
-			c[n].rMark = (c[n].main.verb == CLAIM || c[n].main.verb == SYNC -> rec.mark : 0);
-			vVerb = c[n].main.verb; tell(n) } }
+			c[n].rWatermark = (c[n].main.verb == CLAIM || c[n].main.verb == SYNC -> rec.watermark : 0);
+			vVerb = c[n].main.verb; printAnswer(n) } }
 	:: atomic { c[n].renewal.verb != NONE && c[n].renewal.reply == NONE ->
 		d_step {
 			grantOf(n);
 			renew();
 			c[n].renewal.reply = status;
-			vVerb = RENEW; tell(n) } }
+			vVerb = RENEW; printAnswer(n) } }
 #if STALE
-	:: atomic { c[n].late.verb != NONE && ENOUGH(c[n].late.verb, c[n].late.occ) ->
+	:: atomic { c[n].late.verb != NONE && ENOUGH(c[n].late.verb, c[n].late.tick) ->
 		d_step {
-			vHolder = n; vOcc = c[n].late.occ; vReq = c[n].late.req; vTok = c[n].late.tok; vAtt = c[n].late.att;
-			vTko = c[n].late.tko; vSerial = c[n].late.serial; vHeard = c[n].late.heard;
+			vHolder = n; vTick = c[n].late.tick; vReq = c[n].late.req; vTok = c[n].late.tok; vAtt = c[n].late.att;
+			vTko = c[n].late.tko; vSerial = c[n].late.serial; vKnown = c[n].late.knows;
 			if
 			:: c[n].late.verb == CLAIM -> claim()
 			:: c[n].late.verb == RENEW -> renew()
@@ -66,7 +66,7 @@ end:
 			:: c[n].late.verb == RELEASE -> settle(true)
 			fi;
 			printf("late: ");
-			vVerb = c[n].late.verb; tell(n) } }
+			vVerb = c[n].late.verb; printAnswer(n) } }
 #endif
 	od
 }
@@ -77,24 +77,24 @@ bool replicated;
 byte failovers;
 
 inline copy(to, from) {
-	to.known = from.known; to.mark = from.mark; to.gapFrom = from.gapFrom; to.gapTo = from.gapTo; to.tok = from.tok;
-	for (j : 0 .. OCCASIONS) {
+	to.known = from.known; to.watermark = from.watermark; to.gapFrom = from.gapFrom; to.gapTo = from.gapTo; to.tok = from.tok;
+	for (j : 0 .. TICKS) {
 		to.open[j].there = from.open[j].there; to.open[j].holder = from.open[j].holder; to.open[j].req = from.open[j].req;
 		to.open[j].tok = from.open[j].tok; to.open[j].att = from.open[j].att; to.open[j].tko = from.open[j].tko;
 		to.open[j].left = from.open[j].left; to.open[j].released = from.open[j].released;
 		to.open[j].serial = from.open[j].serial
 	}
 	for (j : 0 .. REMEMBERED - 1) {
-		to.sOcc[j] = from.sOcc[j]; to.sTok[j] = from.sTok[j]; to.sExpired[j] = from.sExpired[j]
+		to.sTick[j] = from.sTick[j]; to.sTok[j] = from.sTok[j]; to.sExpired[j] = from.sExpired[j]
 	}
 }
 inline wipe(r) {
-	r.known = false; r.mark = 0; r.gapFrom = 0; r.gapTo = 0; r.tok = 0;
-	for (j : 0 .. OCCASIONS) {
+	r.known = false; r.watermark = 0; r.gapFrom = 0; r.gapTo = 0; r.tok = 0;
+	for (j : 0 .. TICKS) {
 		r.open[j].there = false; r.open[j].holder = 0; r.open[j].req = 0; r.open[j].tok = 0; r.open[j].att = 0;
 		r.open[j].tko = 0; r.open[j].left = 0; r.open[j].released = false; r.open[j].serial = 0
 	}
-	for (j : 0 .. REMEMBERED - 1) { r.sOcc[j] = 0; r.sTok[j] = 0; r.sExpired[j] = false }
+	for (j : 0 .. REMEMBERED - 1) { r.sTick[j] = 0; r.sTok[j] = 0; r.sExpired[j] = false }
 }
 #endif
 
@@ -103,14 +103,14 @@ inline wipe(r) {
 inline passes(n) {
 	LESS(c[n].left);
 	if
-	:: c[n].main.verb == CLAIM && c[n].main.age < TERM -> c[n].main.age++
+	:: c[n].main.verb == CLAIM && c[n].main.age < TTL -> c[n].main.age++
 	:: else
 	fi;
 	if
-	:: c[n].renewal.verb != NONE && c[n].renewal.age < TERM -> c[n].renewal.age++
+	:: c[n].renewal.verb != NONE && c[n].renewal.age < TTL -> c[n].renewal.age++
 	:: else
 	fi;
-	c[n].slipped = (c[n].slipped < TERM -> c[n].slipped + 1 : TERM)
+	c[n].slipped = (c[n].slipped < TTL -> c[n].slipped + 1 : TTL)
 }
 
 byte losses;
@@ -124,12 +124,12 @@ proctype World() {
 	byte n;
 end:
 	do
-	/* A tick of the store's clock, which a client's clock may miss. */
+	/* A unit of the store's clock, which a client's clock may miss. */
 	:: atomic {
 		d_step {
-			printf("a tick\n");
+			printf("a unit of time passes\n");
 			n = 0;
-			for (j : 0 .. OCCASIONS) {
+			for (j : 0 .. TICKS) {
 #ifndef BROKEN_LEASE_NEVER_ENDS
 				LESS(rec.open[j].left);
 #else
@@ -145,7 +145,7 @@ end:
 		};
 		do
 		:: d_step { n < CLIENTS -> passes(n); n++ }
-		:: d_step { n < CLIENTS && c[n].slipped == TERM ->
+		:: d_step { n < CLIENTS && c[n].slipped == TTL ->
 			printf("which the clock of client %d misses\n", n);
 			c[n].slipped = 1;
 			n++ }
@@ -153,22 +153,22 @@ end:
 		od
 #endif
 		}
-#if OCCASIONS > 1
-	:: atomic { due < OCCASIONS -> due++ }
+#if TICKS > 1
+	:: atomic { due < TICKS -> due++ }
 #endif
 #if LOSSES
 	:: atomic { losses < LOSSES && MAY_BE_LOST ->
 		d_step {
 			losses++;
-			rec.known = false; rec.mark = 0; rec.gapFrom = 0; rec.gapTo = 0; rec.tok = 0;
-			for (j : 0 .. OCCASIONS) { removeEntry(j) }
-			for (j : 0 .. REMEMBERED - 1) { rec.sOcc[j] = 0; rec.sTok[j] = 0; rec.sExpired[j] = false }
-			for (j : 0 .. OCCASIONS) { settledHere[j] = false }
+			rec.known = false; rec.watermark = 0; rec.gapFrom = 0; rec.gapTo = 0; rec.tok = 0;
+			for (j : 0 .. TICKS) { removeEntry(j) }
+			for (j : 0 .. REMEMBERED - 1) { rec.sTick[j] = 0; rec.sTok[j] = 0; rec.sExpired[j] = false }
+			for (j : 0 .. TICKS) { settledHere[j] = false }
 #ifndef ALONE /* nobody notices, before a claim */
 			since = due;
-#elif CLIENTS == 2 /* what a client has heard is written back; what none has, since the answer was lost, too, is not */
-			for (j : 1 .. OCCASIONS) {
-				revived[j] = revived[j] || settled[j] && MAX(c[0].heard, c[1].heard) < j
+#elif CLIENTS == 2 /* what a client knows is written back; what none does, since the answer was lost, too, is not */
+			for (j : 1 .. TICKS) {
+				revived[j] = revived[j] || settled[j] && MAX(c[0].knows, c[1].knows) < j
 			}
 #endif
 			printf("the store loses everything\n") } }
@@ -178,7 +178,7 @@ end:
 	:: atomic { replicated ->
 		d_step {
 			copy(rec, replica);
-			for (j : 0 .. OCCASIONS) { settledHere[j] = false }
+			for (j : 0 .. TICKS) { settledHere[j] = false }
 			wipe(replica);
 			replicated = false;
 #ifdef LIMIT_CLOCK_GOES_BACK

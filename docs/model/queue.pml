@@ -1,5 +1,5 @@
-/* The line of those who wait for a lock: internal/record/lock.go with one permit and TurnArrival. Who gives the lock back
- * wakes the first in the line by a message that may be lost, and who waits looks again after a bounded time anyway.
+/* The queue of the waiters for a lock: internal/record/lock.go with one permit and OrderArrival. The holder that releases the
+ * lock notifies the first waiter by a message that may be lost, and each waiter claims again after a bounded time anyway.
  * README.md says more.
  *
  * A claim and its answer are one step here: what becomes of messages is the business of lease.pml.
@@ -8,13 +8,13 @@
 #ifndef WAITERS
 #define WAITERS 3
 #endif
-#ifndef TERM /* ticks of the holder's lease */
-#define TERM 2
+#ifndef TTL /* units of the holder's lease */
+#define TTL 2
 #endif
-#ifndef TICKET /* ticks for which a place in the line is kept after a claim */
-#define TICKET 2
+#ifndef WAITER_TTL /* units for which a position in the queue is kept after a claim */
+#define WAITER_TTL 2
 #endif
-#ifndef POLL /* ticks after which who waits claims again, woken or not; less than TICKET, or places are lost */
+#ifndef POLL /* units after which a waiter claims again, notified or not; less than WAITER_TTL, or positions are lost */
 #define POLL 1
 #endif
 #define NOBODY WAITERS
@@ -24,8 +24,8 @@ mtype { AWAY, WAITS, HOLDS };
 typedef Waiter {
 	mtype at = AWAY;
 	bool woken;
-	byte look;   /* ticks until it claims again */
-	byte ticket; /* ticks; 0 when it has none */
+	byte look;   /* units until it claims again */
+	byte place;  /* units; 0 when it has none */
 	bool failed; /* its last claim was not answered */
 	bool dead
 }
@@ -33,25 +33,25 @@ typedef Waiter {
 Waiter w[WAITERS];
 byte holder = NOBODY;
 byte left;            /* of the holder's lease */
-byte line[WAITERS];   /* who has a ticket, in order; NOBODY behind the last */
+byte queue[WAITERS];   /* the waiters that have a position, in order; NOBODY behind the last */
 hidden byte i, k, first;
 
-/* Leaves the line, keeping the order of the others. */
+/* Leaves the queue, keeping the order of the others. */
 inline leave(n) {
 	k = 0;
 	for (i : 0 .. WAITERS - 1) {
 		if
-		:: line[i] != n && line[i] != NOBODY -> line[k] = line[i]; k++
+		:: queue[i] != n && queue[i] != NOBODY -> queue[k] = queue[i]; k++
 		:: else
 		fi
 	}
-	for (i : k .. WAITERS - 1) { line[i] = NOBODY }
+	for (i : k .. WAITERS - 1) { queue[i] = NOBODY }
 }
 
-#ifdef BROKEN_TICKETS_NEVER_END
+#ifdef BROKEN_WAITERS_NEVER_EXPIRE
 #define KEEPS(n) true
 #else
-#define KEEPS(n) (w[n].ticket > 0)
+#define KEEPS(n) (w[n].place > 0)
 #endif
 #ifdef BROKEN_NOBODY_IS_BEHIND
 #define BEHIND(n) false
@@ -63,35 +63,35 @@ inline findFirst() {
 	first = NOBODY;
 	for (i : 0 .. WAITERS - 1) {
 		if
-		:: first == NOBODY && line[i] != NOBODY && KEEPS(line[i]) -> first = line[i]
+		:: first == NOBODY && queue[i] != NOBODY && KEEPS(queue[i]) -> first = queue[i]
 		:: else
 		fi
 	}
 }
 inline claim(n) {
 	if
-	:: w[n].at == WAITS && w[n].ticket == 0 -> leave(n) /* it has lost its place */
+	:: w[n].at == WAITS && w[n].place == 0 -> leave(n) /* it has lost its position */
 	:: else
 	fi;
 	findFirst();
 	if
 	:: !BEHIND(n) && (holder == NOBODY || left == 0) ->
 		leave(n);
-		holder = n; left = TERM;
-		w[n].at = HOLDS; w[n].ticket = 0; w[n].look = 0
+		holder = n; left = TTL;
+		w[n].at = HOLDS; w[n].place = 0; w[n].look = 0
 	:: else ->
 		if
-		:: w[n].ticket == 0 ->
+		:: w[n].place == 0 ->
 			leave(n);
 			for (i : 0 .. WAITERS - 1) {
 				if
-				:: line[i] == NOBODY -> line[i] = n; break
+				:: queue[i] == NOBODY -> queue[i] = n; break
 				:: else
 				fi
 			}
 		:: else
 		fi;
-		w[n].at = WAITS; w[n].ticket = TICKET; w[n].look = POLL
+		w[n].at = WAITS; w[n].place = WAITER_TTL; w[n].look = POLL
 	fi;
 	w[n].woken = false;
 	if
@@ -121,18 +121,18 @@ end:
 			:: else
 			fi;
 			w[n].at = AWAY;
-			printf("waiter %d: releases, and wakes the first in the line\n", n) }
+			printf("waiter %d: releases, and notifies the first waiter\n", n) }
 		:: d_step { holder == n -> /* the message is lost */
 			holder = NOBODY; left = 0; w[n].at = AWAY;
-			printf("waiter %d: releases, and wakes nobody\n", n) }
+			printf("waiter %d: releases, and notifies nobody\n", n) }
 		:: holder != n -> w[n].at = AWAY /* its lease ran out, and another has it */
 		fi }
 	:: n == 0 && w[0].at != AWAY -> d_step { w[0].dead = true; printf("waiter 0 dies\n") }; break
 	od
 }
 
-/* Who waits is late when time passes although it has reason to look. That may happen LATE times in all: those who are always
- * late lose their places to each other for ever. */
+/* A waiter is late when time passes although it has reason to claim. That may happen LATE times in all: waiters that are always
+ * late lose their positions to each other for ever. */
 #define DUE(n) (!w[n].dead && w[n].at == WAITS && LOOKS(n))
 #define IN_TIME (!DUE(0) && !DUE(1) && !DUE(2))
 #ifdef LIMIT_ALWAYS_LATE
@@ -148,23 +148,23 @@ byte late = LATE;
 
 #define LESS(x) x = (x > 0 -> x - 1 : 0)
 
-inline tick() {
-	for (i : 0 .. WAITERS - 1) { LESS(w[i].ticket); LESS(w[i].look) }
+inline pass() {
+	for (i : 0 .. WAITERS - 1) { LESS(w[i].place); LESS(w[i].look) }
 	LESS(left);
-	printf("a tick\n")
+	printf("a unit of time passes\n")
 }
 
 proctype Clock() {
 end:
 	do
-	:: d_step { IN_TIME -> tick() }
-	:: d_step { !IN_TIME && late > 0 -> SPEND; tick() }
+	:: d_step { IN_TIME -> pass() }
+	:: d_step { !IN_TIME && late > 0 -> SPEND; pass() }
 	od
 }
 
 init {
 	atomic {
-		for (i : 0 .. WAITERS - 1) { line[i] = NOBODY }
+		for (i : 0 .. WAITERS - 1) { queue[i] = NOBODY }
 		for (i : 0 .. WAITERS - 1) { run Wait(i) }
 		run Clock()
 	}
@@ -175,5 +175,5 @@ init {
 
 /* Whatever gets lost and whoever dies, the lock does not lie idle for ever while somebody waits for it. */
 ltl P10_no_lost_wakeup { [] (SOMEBODY_WAITS -> <> SOMEBODY_HOLDS) }
-/* Who waits in line, and is not late, gets its turn. */
-ltl P11_everyone_in_turn { [] (w[1].at == WAITS -> <> (w[1].at == HOLDS)) }
+/* Each waiter that is not late is granted the lock. */
+ltl P11_everyone_is_granted { [] (w[1].at == WAITS -> <> (w[1].at == HOLDS)) }
