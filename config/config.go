@@ -25,6 +25,7 @@ type Config struct {
 
 	ShutdownGrace time.Duration // how long runs may take to finish at shutdown; 0 cancels them at once
 	Log           settings.Logging
+	Tracing       settings.Tracing
 
 	Jobs []Job // in the file's order, with names that differ; never empty when it comes from a file
 }

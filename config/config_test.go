@@ -60,9 +60,10 @@ func TestEveryKeyIsRead(t *testing.T) {
 		}},
 		ShutdownGrace: 45 * time.Second,
 		Log:           settings.Logging{Level: slog.LevelWarn, Format: "json"},
+		Tracing:       settings.Tracing{Endpoint: "http://collector:4318"},
 		Jobs: []config.Job{
 			{
-				Line: 25,
+				Line: 27,
 				Notify: settings.Notify{
 					Healthchecks: settings.NewSecret("https://hc.example.com/ping/0b1c"),
 					Sentry:       settings.NewSecret("https://sentry.example.com/api/2/cron/report/0b1c/"),
@@ -96,7 +97,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 56,
+				Line: 58,
 				Spec: defaultSpec("ping", "@every 90s"),
 				HTTP: &settings.HTTP{
 					Method:  "PUT",
@@ -108,19 +109,19 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 68,
+				Line: 70,
 				Spec: defaultSpec("hello", "*/5 * * * * *"),
 				Log:  &settings.Log{Message: "hello"},
 			},
 			{
-				Line: 72,
+				Line: 74,
 				Spec: defaultSpec("announce", "@hourly"),
 				RedisStream: &settings.RedisStream{
 					Stream: "ticks:{eu}", MaxLen: 10000, Fields: map[string]string{"zone": "eu", "version": "2"},
 				},
 			},
 			{
-				Line: 79,
+				Line: 81,
 				Spec: leader,
 				Exec: &settings.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
 			},

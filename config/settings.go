@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ var topKeys = []key[Config]{
 	field("shutdown_grace", durationWithin(0, 0), func(c *Config) *time.Duration { return &c.ShutdownGrace },
 		"how long runs may take to finish after SIGTERM"),
 	field("log", mapping(loggingKeys, nil), func(c *Config) *settings.Logging { return &c.Log }, "what the worker logs"),
+	field("tracing", mapping(tracingKeys, nil), func(c *Config) *settings.Tracing { return &c.Tracing }, "where the worker exports the spans of its runs"),
 	later("defaults", mapping(defaultKeys, nil), "policies of every job that does not say otherwise"),
 	later("jobs", jobList, "what runs, and when").neverEmpty().
 		needed("add a list of jobs, each with a name, a schedule and one of " + kindList),
@@ -55,6 +57,30 @@ var loggingKeys = []key[settings.Logging]{
 	field("level", level, func(l *settings.Logging) *slog.Level { return &l.Level }, "the least level that is logged").changesLive(),
 	field("format", oneOf("text", "json"), func(l *settings.Logging) *string { return &l.Format }, "how lines are written"),
 }
+
+var tracingKeys = []key[settings.Tracing]{
+	field("endpoint", endpointURL, func(t *settings.Tracing) *string { return &t.Endpoint },
+		"the base URL of an OTLP receiver over HTTP; without it OTEL_EXPORTER_OTLP_ENDPOINT").defaultsTo("none: nothing is traced"),
+}
+
+// endpointURL is a URL to which /v1/traces is added.
+var endpointURL = func() kind[string] {
+	k := checked("a URL such as http://collector:4318", "absolute, http or https, without user, password and query", "^[Hh][Tt][Tt][Pp][Ss]?://", func(s string) string {
+		if rule := requestURLRule(s); rule != "" {
+			return rule
+		}
+		if u, err := url.Parse(s); err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return "must have no user, password, query or fragment: set OTEL_EXPORTER_OTLP_HEADERS for what authenticates the worker"
+		}
+		return ""
+	})
+	read := k.read
+	k.read = func(r *reader, v value, to *string) bool {
+		v.secret = strings.ContainsAny(v.node.Value, "@?#") // what may come with these may be a password
+		return read(r, v, to)
+	}
+	return k
+}()
 
 // later makes a key whose value is read after all others: every job builds on the defaults, which
 // may stand below them. A running worker applies its changes.

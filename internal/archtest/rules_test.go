@@ -123,7 +123,7 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/daemon": {
 		[]string{
 			"./cmd/worker/internal/configfile", "./cmd/worker/internal/doctor", "./cmd/worker/internal/exitcode",
-			"./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/stores",
+			"./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/stores", "./cmd/worker/internal/tracing",
 			"./config", "./console", "./internal/...", "./jobs/...", "./lease", "./metrics", "./scheduler", "github.com/google/uuid",
 			"github.com/lmittmann/tint", "github.com/prometheus/...", "go.uber.org/dig", "go.uber.org/fx/...", "golang.org/x/term",
 		},
@@ -139,6 +139,14 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/stores": {
 		[]string{"./cmd/worker/internal/exitcode", "./config", "./lease/...", "./internal/protocol", "./internal/settings", "github.com/redis/go-redis/..."},
 		"it makes a store of a configuration, whoever uses it",
+	},
+	"./cmd/worker/internal/tracing": {
+		[]string{"./cmd/worker/internal/exitcode", "./internal/settings", "./internal/spans", "./jobs", "go.opentelemetry.io/otel/..."},
+		"it exports what runs do, whoever runs them",
+	},
+	"./internal/spans": {
+		[]string{"./jobs", "go.opentelemetry.io/otel/..."},
+		"the worker and otelsolotick share it",
 	},
 	"./cmd/worker/internal/remote": {
 		[]string{"./fleet", "./jobs", "./internal/protocol", "./internal/wire"},
@@ -211,6 +219,9 @@ var forbidden = func() map[string]ban {
 			[]string{"./jobs/schedule"}},
 		"github.com/prometheus/...": {"metrics turns events into series; the rest of the module only emits events",
 			and(programs, tests, []string{"./metrics/..."})},
+		"go.opentelemetry.io/...": {"who does not trace links nothing of OpenTelemetry: it is the worker's, and in otelsolotick, a module of its own",
+			and(daemon, []string{"./internal/spans"})},
+		"./internal/spans":                    {"it brings OpenTelemetry", daemon},
 		"go.uber.org/dig/...":                 wiring,
 		"go.uber.org/fx/...":                  wiring,
 		"github.com/lmittmann/tint":           daemonOnly,

@@ -57,6 +57,11 @@ type Server struct {
 	ReadOnly bool    // nothing can be changed by the page or the API
 }
 
+// Tracing says where the daemon exports the spans of its runs.
+type Tracing struct {
+	Endpoint string // the base URL of an OTLP receiver over HTTP, without a user or password; "" leaves it to the environment
+}
+
 // Logging says which lines the daemon logs, and how.
 type Logging struct {
 	Level  slog.Level

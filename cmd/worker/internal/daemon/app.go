@@ -15,6 +15,7 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/cmd/worker/internal/tracing"
 	"github.com/solotick/solotick/config"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/exec"
@@ -45,6 +46,7 @@ var replica = fx.Options(
 		provideStore,
 		provideSupervisor,
 		provideRegistry,
+		provideTracing,
 		provideScheduler,
 		provideConsole,
 		provideServer,
@@ -121,8 +123,17 @@ func provideRegistry(
 	return registry.New(cfg, from.file.Path, &registry.Runtime{Supervisor: supervisor, Logger: logger, Streams: s.Streams})
 }
 
+// provideTracing makes what exports spans. It stops after the scheduler, whose runs they are of.
+func provideTracing(lc fx.Lifecycle, o Options, cfg *config.Config, logger *slog.Logger) (*tracing.Provider, error) {
+	made, err := tracing.New(tracing.Options{
+		Tracing: cfg.Tracing, Env: o.Env, Namespace: cfg.Namespace, Replica: cfg.Replica, Version: o.Version, Logger: logger,
+	})
+	lc.Append(fx.StopHook(made.Close))
+	return made, err
+}
+
 func provideScheduler(
-	o Options, cfg *config.Config, s *stores.Store, registry *jobs.Registry, m *metrics.Metrics, ready *readiness, logger *slog.Logger,
+	o Options, cfg *config.Config, s *stores.Store, registry *jobs.Registry, traces *tracing.Provider, m *metrics.Metrics, ready *readiness, logger *slog.Logger,
 ) (*scheduler.Scheduler, error) {
 	made, err := scheduler.New(s.Store, registry,
 		scheduler.WithReplica(cfg.Replica),
@@ -131,6 +142,7 @@ func provideScheduler(
 		scheduler.WithGroups(cfg.Groups...),
 		scheduler.WithMaxRuns(cfg.MaxRuns),
 		scheduler.WithVersion(o.Version),
+		scheduler.WithWrappers(traces.Wrapper()),
 		scheduler.WithSyncObserver(ready.observe),
 		scheduler.WithSyncObserver(m.Observe),
 		scheduler.WithObserver(logEvents(s, logger)),

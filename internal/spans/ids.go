@@ -1,4 +1,4 @@
-package otelsolotick
+package spans
 
 import (
 	"context"
@@ -36,8 +36,7 @@ func (a attempt) context(flags trace.TraceFlags) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: a.traceID(), SpanID: a.spanID(), TraceFlags: flags, Remote: true})
 }
 
-// NewIDGenerator returns the generator by which the attempts of a tick are one trace, for
-// sdktrace.WithIDGenerator. The ids of all other spans are random.
+// NewIDGenerator is otelsolotick.NewIDGenerator.
 func NewIDGenerator() sdktrace.IDGenerator { return ids{} }
 
 type ids struct{}
