@@ -30,3 +30,25 @@ func Example() {
 	}
 	// Output: nightly-report attempt 1
 }
+
+// A job without a schedule runs when somebody triggers it, each time with the payload that it is given.
+func ExampleScheduler_Trigger() {
+	s := solotick.On(new(memlease.Store), quiet())
+	done := make(chan struct{})
+	_ = s.Func("reindex", "@triggered", func(_ context.Context, run solotick.Run) error {
+		defer close(done)
+		fmt.Println("reindex", string(run.Payload))
+		return nil
+	})
+	if err := s.Start(); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := s.Trigger(context.Background(), "reindex", "example", solotick.WithPayload(`{"tenant": 7}`)); err != nil {
+		log.Fatal(err)
+	}
+	<-done
+	if err := s.Shutdown(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	// Output: reindex {"tenant": 7}
+}

@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -278,14 +279,36 @@ func (s *Scheduler) end() error {
 	return s.closed
 }
 
+// TriggerOption adds something to a trigger.
+type TriggerOption func(*fleet.TriggerOptions)
+
+// WithPayload gives the run a text, as Run.Payload: see [jobs.Payload].
+func WithPayload(text string) TriggerOption {
+	return func(o *fleet.TriggerOptions) { o.Payload = jobs.Payload(text) }
+}
+
+// WithKey makes triggers with the same key within the window one: the first runs the job, the
+// others get its tick. A window of 0 means 24 h.
+func WithKey(key string, window time.Duration) TriggerOption {
+	return func(o *fleet.TriggerOptions) { o.Key, o.Window = key, window }
+}
+
 // Trigger asks the fleet to run the job once, now, on one replica. by says who asks, and matches
 // the pattern of a name. It returns before the run has started: Fleet().Await waits for its end.
-func (s *Scheduler) Trigger(ctx context.Context, name, by string) (fleet.Triggered, error) {
+// More is to be had of Fleet().Trigger.
+func (s *Scheduler) Trigger(ctx context.Context, name, by string, options ...TriggerOption) (fleet.Triggered, error) {
 	f, err := s.Fleet()
 	if err != nil {
 		return fleet.Triggered{}, err
 	}
-	return f.Trigger(ctx, name, fleet.TriggerOptions{By: by})
+	o := fleet.TriggerOptions{By: by}
+	for i, option := range options {
+		if option == nil {
+			return fleet.Triggered{}, fmt.Errorf("solotick: options[%d]: nil must be an option", i)
+		}
+		option(&o)
+	}
+	return f.Trigger(ctx, name, o)
 }
 
 // Fleet shows and controls the jobs of all replicas. The error is that of New's arguments.

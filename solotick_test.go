@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/solotick/solotick"
+	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/redistest"
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/memlease"
@@ -158,6 +159,16 @@ func TestATriggerRunsAJobOnce(t *testing.T) {
 		_, err = f.Await(t.Context(), "report", got.Tick)
 		require.NoError(t, err)
 		require.Equal(t, 1, seen.number())
+
+		first, err := s.Trigger(t.Context(), "report", "ops", solotick.WithKey("k", time.Hour), solotick.WithPayload("a"))
+		require.NoError(t, err)
+		again, err := s.Trigger(t.Context(), "report", "ops", solotick.WithKey("k", time.Hour), solotick.WithPayload("a"))
+		require.NoError(t, err)
+		require.Equal(t, first.ID, again.ID)
+		_, err = s.Trigger(t.Context(), "report", "ops", solotick.WithKey("k", time.Hour), solotick.WithPayload("b"))
+		require.ErrorIs(t, err, fleet.ErrPayloadDiffers)
+		_, err = s.Trigger(t.Context(), "report", "ops", nil)
+		require.ErrorContains(t, err, "options[0]")
 		require.NoError(t, s.Shutdown(t.Context()))
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/jobs"
 )
 
 // action is something that people do to jobs or locks.
@@ -37,6 +38,7 @@ type order struct {
 	key     string        // of a trigger
 	window  time.Duration // of the key
 	request string        // of a trigger: identifies one that may be sent twice
+	payload jobs.Payload  // of a trigger
 	tick    time.Time     // of a cancel; zero for the tick that runs, or else the one that waits
 }
 
@@ -87,7 +89,7 @@ func (c *Console) do(ctx context.Context, job string, o order) (actionResult, er
 		}
 		return actionResult{answer: pauseResult{Job: job, Changed: true, Pause: p}}, err
 	case actionTrigger:
-		t, err := c.fleet.Trigger(ctx, job, fleet.TriggerOptions{By: o.By, Reason: o.Reason, Via: o.Via, Key: o.key, Window: o.window, Request: o.request})
+		t, err := c.fleet.Trigger(ctx, job, fleet.TriggerOptions{By: o.By, Reason: o.Reason, Via: o.Via, Key: o.key, Window: o.window, Request: o.request, Payload: o.payload})
 		if err == nil && !t.Accepted() {
 			err = refused(job, t)
 		}

@@ -62,6 +62,31 @@ func TestFormAsksBeforeItActs(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, s.get("/jobs/report/pause", withCookie(login(t, s, readSecret))).StatusCode)
 }
 
+func TestATriggerGivesItsPayloadUnseen(t *testing.T) {
+	s := newSite(t, withTokens())
+	cookie := withCookie(login(t, s, operateSecret))
+	page := text(t, s.get("/jobs/report/trigger", cookie))
+	require.Contains(t, page, `name="payload"`)
+	require.NotContains(t, text(t, s.get("/jobs/report/pause", cookie)), `name="payload"`)
+	require.Equal(t, http.StatusBadRequest, s.get("/jobs/report/trigger?payload=x", cookie).StatusCode, "URLs are logged")
+
+	r := s.do(request(http.MethodPost, "/jobs/report/trigger", "payload=hunter2%0D%0Aline", asForm, cookie))
+	require.Equal(t, http.StatusSeeOther, r.StatusCode, text(t, r))
+	require.Equal(t, "hunter2\nline", s.store.payload(t, "report"))
+	shown := text(t, s.get("/jobs/report", cookie)) + text(t, s.get("/api/v1/jobs/report/history", cookie)) + text(t, s.get("/api/v1/audit", cookie)) +
+		text(t, s.get("/audit", cookie))
+	require.NotContains(t, shown, "hunter2")
+	require.Contains(t, shown, `"payload_bytes":12`)
+
+	require.Equal(t, "opened", s.decode(s.post("/api/v1/jobs/report/trigger", `{"key": "k", "payload": "hunter2"}`))["status"])
+	r = s.post("/api/v1/jobs/report/trigger", `{"key": "k", "payload": "hunter3"}`)
+	require.Equal(t, http.StatusConflict, r.StatusCode)
+	require.Contains(t, text(t, r), "an earlier trigger with this key had another payload")
+	r = s.post("/api/v1/jobs/report/trigger", `{"payload": "`+strings.Repeat("hunter2", 600)+`"}`)
+	require.Equal(t, http.StatusBadRequest, r.StatusCode)
+	require.NotContains(t, text(t, r), "hunter2")
+}
+
 func TestBulkChangesOnlyWhatItShowed(t *testing.T) {
 	s := newSite(t, withTokens())
 	cookie := withCookie(login(t, s, operateSecret))

@@ -26,7 +26,8 @@ func (a actionRoute) confirm(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := q.parameters(slices.Concat(a.fields, pageParameters)...)
+	known := slices.DeleteFunc(slices.Concat(a.fields, pageParameters), func(field string) bool { return field == fieldPayload })
+	v, err := q.parameters(known...)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +68,7 @@ func (a actionRoute) confirm(q *request) (any, error) {
 		}
 	}
 	shown.Reason, shown.Back = o.Reason, "/jobs/"+name
+	shown.Payload = a.action == actionTrigger
 	return shown, nil
 }
 

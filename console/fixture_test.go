@@ -205,6 +205,19 @@ func logTo(w io.Writer) console.Option {
 }
 
 // remove makes the store forget a job.
+// payload claims the tick that waits, and returns what it was triggered with.
+func (s *faultyStore) payload(t require.TestingT, job string) string {
+	r, err := s.Inspect(context.Background(), job)
+	require.NoError(t, err)
+	require.Len(t, r.Open, 1)
+	a, err := s.Claim(context.Background(), protocol.Claim{
+		Name: job, Tick: r.Open[0].Tick, Holder: "other", Request: protocol.NewRequest(), TTL: time.Hour, OnlyOpen: true,
+	})
+	require.NoError(t, err)
+	require.Equal(t, protocol.Granted, a.Status)
+	return a.Payload
+}
+
 func (s *faultyStore) remove(t require.TestingT, job string) {
 	ctx := context.Background()
 	r, err := s.Store.Inspect(ctx, job)

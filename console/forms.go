@@ -20,6 +20,7 @@ import (
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/jobs"
 )
 
 // actionRoute is an action on jobs, with the fields that its form and its JSON have.
@@ -28,10 +29,13 @@ type actionRoute struct {
 	fields []string
 }
 
+// fieldPayload is no parameter of a URL: it may be secret, and proxies log those.
+const fieldPayload = "payload"
+
 var actions = []actionRoute{
 	{actionPause, []string{"reason"}},
 	{actionResume, []string{"reason"}},
-	{actionTrigger, []string{"reason", "key", "window_ms", "request"}},
+	{actionTrigger, []string{"reason", "key", "window_ms", "request", fieldPayload}},
 	{actionCancel, []string{"reason", "tick"}},
 	{actionRepair, []string{"reason"}},
 	{actionForget, []string{"reason"}},
@@ -94,6 +98,12 @@ func (a actionRoute) order(q *request, v url.Values) (order, *problem) {
 	}
 	if o.request != "" && (!naming.Valid(o.request) || len(o.request) > maxRequest) {
 		faults = append(faults, fault{"request", shortened(o.request), fmt.Sprintf("must have at most %d letters, digits, dots, hyphens and underscores", maxRequest)})
+	}
+	if o.payload = jobs.Payload(v.Get(fieldPayload)); !q.api {
+		o.payload = jobs.Payload(strings.ReplaceAll(string(o.payload), "\r\n", "\n")) // as forms send the end of a line
+	}
+	if !protocol.ValidPayload(string(o.payload)) {
+		faults = append(faults, fault{fieldPayload, fmt.Sprint(o.payload), protocol.PayloadRule})
 	}
 	if text := v.Get("window_ms"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)

@@ -33,7 +33,7 @@ func annotate(list []Entry, facts []Fact) []Entry {
 		e.Runs = withHolders(e.Runs, e.Holders)
 		for _, f := range facts {
 			if f.Kind == wire.FactTriggered && f.Tick.Equal(e.Scheduled) { // the oldest is who opened it
-				e.TriggeredBy, e.Key, e.TriggerReason = f.By, f.Key, f.Reason
+				e.TriggeredBy, e.Key, e.TriggerReason, e.Payload = f.By, f.Key, f.Reason, f.Payload
 			}
 			if f.Kind == wire.FactCancelled && f.Tick.Equal(e.Scheduled) && f.By == e.CancelledBy {
 				e.CancelReason = f.Reason
@@ -78,6 +78,9 @@ func (r *reasoner) triggered(e Entry) string {
 			text := fmt.Sprintf("by %s at %s", f.By, r.when(f.At))
 			if f.Key != "" {
 				text += " with key " + strconv.Quote(f.Key)
+			}
+			if f.Payload > 0 {
+				text += fmt.Sprintf(" with a payload of %d bytes", f.Payload)
 			}
 			text += quotedBare(f.Reason)
 			asked = append(asked, text)

@@ -19,7 +19,7 @@ type Fact struct {
 	At time.Time // when it was noted, by fleet time
 	// Kind says what it is about. Those about jobs are in the journal of the job, the others in that of the fleet:
 	//
-	//	triggered By asked for Tick, with Key
+	//	triggered By asked for Tick, with Key and a Payload
 	//	paused    By paused the job at From, because of Why
 	//	resumed   By ended at To the pause that Pauser had begun at From, because of Why
 	//	takeover  By was granted Tick, which Replica had held from From to To
@@ -41,6 +41,7 @@ type Fact struct {
 	Job      string    // of forgotten, which is in the journal of the fleet, and of all in the audit log
 	Lock     string    // of released
 	Key, Why string    // Why is of a pause, also of one that has ended
+	Payload  int       // of triggered: how many bytes it gave to the run
 	Pauser   string    // of resumed: who had paused the job
 	From, To time.Time // by fleet time, in milliseconds
 
@@ -72,6 +73,7 @@ type factJSON struct {
 	Via      string   `json:"via,omitempty"`
 	Lock     string   `json:"lock,omitempty"`
 	Key      string   `json:"key,omitempty"`
+	Payload  int      `json:"payload,omitempty"`
 	Why      string   `json:"why,omitempty"`
 	Pauser   string   `json:"pauser,omitempty"`
 	From     int64    `json:"from,omitempty"`
@@ -118,7 +120,7 @@ func (f Fact) Request() string {
 // Encode writes f for the journal, without At. Long texts are cut.
 func (f Fact) Encode() []byte {
 	w := factJSON{
-		Kind: f.Kind, Tick: wire.UnixMilli(f.Tick), Job: f.Job, By: f.By, Via: f.Via, Lock: f.Lock, Key: f.Key, Pauser: f.Pauser, From: wire.UnixMilli(f.From), To: wire.UnixMilli(f.To),
+		Kind: f.Kind, Tick: wire.UnixMilli(f.Tick), Job: f.Job, By: f.By, Via: f.Via, Lock: f.Lock, Key: f.Key, Payload: f.Payload, Pauser: f.Pauser, From: wire.UnixMilli(f.From), To: wire.UnixMilli(f.To),
 		Replica: f.Replica, Token: f.Token, Attempt: f.Attempt, Released: f.Released, Groups: f.Groups,
 		Schedule: f.Schedule, Before: f.Before, Living: f.Living, Step: f.Step.Milliseconds(),
 	}
@@ -145,7 +147,7 @@ func decodeFact(n protocol.JournalEntry) (Fact, bool) {
 		r.Reason = r.Why
 	}
 	return Fact{
-		At: n.At, Kind: r.Kind, Tick: wire.FromMilli(r.Tick), Job: r.Job, By: r.By, Reason: r.Reason, Via: r.Via, Lock: r.Lock, Key: r.Key, Why: r.Why, Pauser: r.Pauser,
+		At: n.At, Kind: r.Kind, Tick: wire.FromMilli(r.Tick), Job: r.Job, By: r.By, Reason: r.Reason, Via: r.Via, Lock: r.Lock, Key: r.Key, Payload: r.Payload, Why: r.Why, Pauser: r.Pauser,
 		From: wire.FromMilli(r.From), To: wire.FromMilli(r.To), Replica: r.Replica, Token: r.Token, Attempt: r.Attempt, Released: r.Released,
 		Groups: r.Groups, Schedule: r.Schedule, Before: r.Before, Living: r.Living,
 		Step: time.Duration(r.Step) * time.Millisecond,

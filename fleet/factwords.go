@@ -24,6 +24,9 @@ func (f Fact) In(zone *time.Location) string {
 		if f.Key != "" {
 			text += fmt.Sprintf(", with key %q", f.Key)
 		}
+		if f.Payload > 0 {
+			text += fmt.Sprintf(", with a payload of %d bytes", f.Payload)
+		}
 		return text + because + "."
 	case wire.FactPaused:
 		return fmt.Sprintf("%s paused it%s.", f.By, because)

@@ -45,6 +45,7 @@ type Entry struct {
 	// who held it before Replica did, first to last. Empty where that is not known.
 	TriggeredBy, Key            string
 	TriggerReason, CancelReason string
+	Payload                     int // how many bytes it was triggered with; what they are is not shown
 	Holders                     []Holder
 }
 

@@ -51,6 +51,7 @@ type entryJSON struct {
 	Runs        []Run         `json:"runs"`
 	TriggerWhy  string        `json:"trigger_reason"`
 	CancelWhy   string        `json:"cancel_reason"`
+	Payload     int           `json:"payload_bytes"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -58,7 +59,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(entryJSON{
 		e.Job, e.ID, stamp(e.Scheduled), stamp(e.From), e.Count, e.Triggered, e.State, e.Outcome, stamp(e.Started), stamp(e.Ended),
 		e.Took().Milliseconds(), e.Replica, e.Remaining.Milliseconds(), e.Token, e.Attempts, e.CancelledBy, e.Reason, e.Error,
-		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...), append([]Run{}, e.Runs...), e.TriggerReason, e.CancelReason,
+		e.TriggeredBy, e.Key, append([]Holder{}, e.Holders...), append([]Run{}, e.Runs...), e.TriggerReason, e.CancelReason, e.Payload,
 	})
 }
 
@@ -136,13 +137,14 @@ type factView struct {
 	Schedule string   `json:"schedule,omitempty"`
 	Before   string   `json:"before,omitempty"`
 	Step     int64    `json:"step_ms,omitempty"`
+	Payload  int      `json:"payload_bytes,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler]. What a journal holds is not this, but what Encode writes.
 func (f Fact) MarshalJSON() ([]byte, error) {
 	return json.Marshal(factView{
 		f.Kind, stamp(f.At), f.By, stamp(f.Tick), f.Job, stamp(f.From), stamp(f.To), f.Reason, f.Via, f.Lock, f.Key, f.Why, f.Pauser, f.Replica, f.Token, f.Attempt,
-		f.Released, f.Groups, f.Schedule, f.Before, f.Step.Milliseconds(),
+		f.Released, f.Groups, f.Schedule, f.Before, f.Step.Milliseconds(), f.Payload,
 	})
 }
 

@@ -34,7 +34,7 @@ func (e *Entry) UnmarshalJSON(text []byte) error {
 		Job: r.Job, ID: r.ID, Scheduled: time.Time(r.Scheduled), From: time.Time(r.From), Count: r.Count, Triggered: r.Triggered, State: r.State,
 		Outcome: r.Outcome, Started: time.Time(r.Started), Ended: time.Time(r.Ended), Replica: r.Replica, Remaining: millis(r.Remaining), Token: r.Token,
 		Attempts: r.Attempt, CancelledBy: r.CancelledBy, Reason: r.Reason, Error: r.Error, TriggeredBy: r.TriggeredBy, Key: r.Key, Holders: r.Holders,
-		Runs: r.Runs, TriggerReason: r.TriggerWhy, CancelReason: r.CancelWhy,
+		Runs: r.Runs, TriggerReason: r.TriggerWhy, CancelReason: r.CancelWhy, Payload: r.Payload,
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func (f *Fact) UnmarshalJSON(text []byte) error {
 	*f = Fact{
 		Kind: r.Kind, At: time.Time(r.At), By: r.By, Tick: time.Time(r.Tick), Job: r.Job, From: time.Time(r.From), To: time.Time(r.To), Reason: r.Reason,
 		Via: r.Via, Lock: r.Lock, Key: r.Key, Why: r.Why, Pauser: r.PausedBy, Replica: r.Replica, Token: r.Token, Attempt: r.Attempt, Released: r.Released,
-		Groups: r.Groups, Schedule: r.Schedule, Before: r.Before, Step: millis(r.Step),
+		Groups: r.Groups, Schedule: r.Schedule, Before: r.Before, Step: millis(r.Step), Payload: r.Payload,
 	}
 	return err
 }

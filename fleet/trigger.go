@@ -25,6 +25,11 @@ type TriggerOptions struct {
 	// within 10 min the same request gets the same tick. It matches the pattern of a name, of 100 bytes at most. Nobody else
 	// should be able to guess it.
 	Request string
+
+	// Payload is for the run, as jobs.Run.Payload: see [jobs.Payload]. It lies in the job's record until the tick is settled, so
+	// every attempt has it, on whichever replica. History and logs have its size only. A tick that waits serves a trigger
+	// only if both have the same payload.
+	Payload jobs.Payload
 }
 
 // againWithin is for how long a trigger can be sent again, and requestKey begins the key of one that may be.
@@ -45,7 +50,7 @@ type Triggered struct {
 	Wait time.Duration
 	Next time.Time // by fleet time
 
-	// Limit is what there were too many of, of a trigger that was refused: rate, waiting or keys. Policy has the rate and the
+	// Limit is what there were too many of, of a trigger that was refused: rate, waiting, keys or payloads. Policy has the rate and the
 	// burst of the job that are in force.
 	Limit  protocol.TriggerLimit
 	Policy protocol.Policy
@@ -68,6 +73,8 @@ func (t Triggered) Refusal() string {
 		return fmt.Sprintf("its rate is %s with a burst of %d", jobs.Rate{Count: 1, Per: t.Policy.Every}, t.Policy.Burst)
 	case protocol.LimitKeys:
 		return fmt.Sprintf("the fleet already remembers %d keys of triggers", protocol.MaxKeys)
+	case protocol.LimitPayloads:
+		return fmt.Sprintf("the payloads of its open ticks may have %d bytes in all", protocol.MaxPayloads)
 	default:
 		return "a limit was reached"
 	}
@@ -75,6 +82,10 @@ func (t Triggered) Refusal() string {
 
 // ErrLeaderTask is returned by [Fleet.Trigger] for a leader task, which runs all the time anyway.
 var ErrLeaderTask = errors.New("fleet: a leader task runs all the time, so it cannot be triggered")
+
+// ErrPayloadDiffers is returned by [Fleet.Trigger] for a key that came with another payload within its window: the trigger with
+// that key has a tick, and no other was opened.
+var ErrPayloadDiffers = protocol.ErrPayloadDiffers
 
 // triggerTries bounds the attempts of a trigger. Whether one whose answer got lost was accepted is unknown; the same request
 // again returns the same answer.
@@ -93,7 +104,7 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 		return Triggered{}, err
 	}
 	act := Act{By: o.By, Reason: o.Reason, Via: o.Via}
-	t := protocol.Trigger{Name: job, By: o.By, Request: request(), Key: o.Key}
+	t := protocol.Trigger{Name: job, By: o.By, Request: request(), Key: o.Key, Payload: string(o.Payload)}
 	if o.Key == "" && o.Window != 0 {
 		return Triggered{}, fmt.Errorf("fleet: trigger window: %q must be left out without a key", o.Window)
 	}
@@ -118,13 +129,17 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 			if t.Until, err = f.until(ctx); err == nil {
 				a, err = c.Trigger(ctx, t)
 			}
-			if err == nil || errors.Is(err, ErrClock) || errors.Is(err, protocol.ErrUnknown) || errors.Is(err, protocol.ErrNoTriggers) || ctx.Err() != nil || try == triggerTries {
+			answered := errors.Is(err, ErrClock) || errors.Is(err, protocol.ErrUnknown) || errors.Is(err, protocol.ErrNoTriggers) || errors.Is(err, ErrPayloadDiffers)
+			if err == nil || answered || ctx.Err() != nil || try == triggerTries {
 				return err
 			}
 		}
 	})
 	if errors.Is(err, protocol.ErrNoTriggers) {
 		err = fmt.Errorf("job %q: %w", job, ErrLeaderTask)
+	}
+	if errors.Is(err, ErrPayloadDiffers) {
+		err = fmt.Errorf("job %q, key %q: %w", job, t.Key, err)
 	}
 	if err != nil {
 		return Triggered{}, err
@@ -141,7 +156,7 @@ func (f *Fleet) Trigger(ctx context.Context, job string, o TriggerOptions) (Trig
 	answer.Tick = time.UnixMilli(a.Tick).UTC()
 	answer.ID = f.tickID(job, answer.Tick)
 	fact := act.fact(wire.FactTriggered)
-	fact.Tick, fact.Key = answer.Tick, o.Key
+	fact.Tick, fact.Key, fact.Payload = answer.Tick, o.Key, len(t.Payload)
 	f.note(ctx, job, fact)
 	return answer, nil
 }

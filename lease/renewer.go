@@ -115,7 +115,7 @@ func (k *Renewer) Acquire(ctx context.Context, c Claim) (*Lease, error) {
 func (k *Renewer) Keep(ctx context.Context, c Claim, a protocol.Answer, sent steady.Instant) *Lease {
 	return k.keep(ctx, &Lease{grant: protocol.Grant{
 		Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
-		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL,
+		Token: a.Token, Attempt: a.Attempt, Takeovers: a.Takeovers, TTL: c.TTL, Payload: a.Payload,
 	}}, a.Remaining, c.MaxHold, sent)
 }
 

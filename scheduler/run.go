@@ -57,7 +57,7 @@ func (s *Scheduler) begin(c *contender, claim protocol.Claim, a protocol.Answer,
 	s.ending.add()
 	r := &run{c: c, lease: l, once: c.spec.Delivery == jobs.AtMostOnce, note: wire.NoteLimit(*c.spec), room: c.takeRoomLocked(), work: c.handlerLocked(), about: jobs.Run{
 		Namespace: s.namespace, Job: c.name, Replica: s.replica,
-		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l,
+		Tick: time.UnixMilli(claim.Tick).UTC(), Token: a.Token, Attempt: l.Attempt(), Lease: l, Payload: jobs.Payload(a.Payload),
 	}}
 	if a.Former != nil {
 		r.before = runBefore(a)

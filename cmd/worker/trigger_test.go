@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +50,43 @@ func TestTriggerWithAKeyCountsOnce(t *testing.T) {
 	tick, err := time.Parse(time.RFC3339, j.Tick)
 	require.NoError(t, err)
 	require.Equal(t, record.Open[0].Tick, tick.UnixMilli())
+}
+
+func TestTriggerGivesAPayload(t *testing.T) {
+	s := newSite(t)
+	s.contended("sync-orders")
+	s.announce(heartbeat.Replica{ID: "r1", Jobs: map[string]string{"sync-orders": "a"}})
+	file := filepath.Join(t.TempDir(), "payload")
+	require.NoError(t, os.WriteFile(file, []byte("hunter2\n"), 0o600))
+	id := s.accepted("sync-orders", "--key", "k", "--payload", "@"+file)
+	require.Equal(t, id, s.accepted("sync-orders", "--key", "k", "--payload", "@"+file))
+	r := s.ask("trigger", "sync-orders", "--key", "k", "--payload", "hunter3")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.stderr, `key "k": lease: an earlier trigger with this key had another payload`)
+
+	record, err := s.store.Inspect(t.Context(), "sync-orders")
+	require.NoError(t, err)
+	tick := record.Open[0].Tick
+	a, err := s.store.Claim(t.Context(), protocol.Claim{Name: "sync-orders", Tick: tick, Holder: "r1", Request: "x", TTL: time.Hour, OnlyOpen: true})
+	require.NoError(t, err)
+	require.Equal(t, "hunter2\n", a.Payload)
+
+	shown := ""
+	for _, args := range [][]string{{"history", "sync-orders"}, {"history", "sync-orders", "--output", "json"}, {"describe", "sync-orders"}, {"why", "sync-orders"}, {"status"}} {
+		r := s.ask(args...)
+		require.Zero(t, r.code, r.stderr)
+		shown += r.stdout
+	}
+	require.NotContains(t, shown+r.stderr, "hunter")
+	require.Contains(t, shown, "payload of 8 bytes")
+	require.Contains(t, shown, `"payload_bytes": 8`)
+
+	for _, payload := range []string{strings.Repeat("hunter2", 600), "hunter2\xff", "@" + file + "-gone"} {
+		r := s.ask("trigger", "sync-orders", "--payload", payload)
+		require.Equal(t, 2, r.code)
+		require.Contains(t, r.stderr, "--payload: ")
+		require.NotContains(t, r.stderr, "hunter2")
+	}
 }
 
 func TestTriggerWarnsOfSilentReplicas(t *testing.T) {

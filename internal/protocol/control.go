@@ -21,7 +21,7 @@ type Controller interface {
 	// Trigger opens a tick, now in Unix ms or a little more, that waits to be claimed, or says why not. See
 	// [TriggerStatus]. The same request again gets the same answer, while the tick waits or is one of the last
 	// Remembered that were triggered. The [Policy] of the record binds every trigger. It returns [ErrUnknown] when there is
-	// no record.
+	// no record, and [ErrPayloadDiffers] for a Key that came with another Payload before.
 	//
 	// The tick may be past the watermark. A claim of it sets OnlyOpen, so that it is not granted again when it
 	// is settled.
@@ -61,6 +61,10 @@ type Trigger struct {
 	Key    string
 	Window time.Duration // at least 1 ms with a Key; at most 30 days
 
+	// Payload is for the run: at most MaxPayload bytes of UTF-8 without NUL. It is kept as long as the tick is open, and every
+	// grant of the tick has it. A tick that waits serves a trigger only if it has the same payload. May be secret.
+	Payload string
+
 	Until time.Time // as in [Claim]; past it Trigger returns a [*BoundsError]
 }
 
@@ -95,7 +99,19 @@ const (
 	LimitRate    TriggerLimit = "rate"    // the Policy's
 	LimitWaiting TriggerLimit = "waiting" // MaxWaiting wait to be claimed, or MaxOpen are open
 	LimitKeys    TriggerLimit = "keys"    // MaxKeys keys are within their windows
+
+	LimitPayloads TriggerLimit = "payloads" // those of the open ticks would be more than MaxPayloads bytes
 )
+
+const (
+	// MaxPayload is the greatest length of a payload, in bytes.
+	MaxPayload = 4096
+	// MaxPayloads is how many bytes the payloads of all open ticks of a name may have: each change of its record writes them.
+	MaxPayloads = 64 << 10
+)
+
+// ErrPayloadDiffers is returned by [Controller.Trigger] for a key that came with another payload within its window.
+var ErrPayloadDiffers = errors.New("lease: an earlier trigger with this key had another payload")
 
 // MaxKeys is how many keys of triggers a record remembers at once. A trigger with one more is Limited, until the window of
 // another has ended.

@@ -196,6 +196,7 @@ type Answer struct {
 	Now       time.Time     // the store's clock
 	Open      []Open        // the other open ticks of the name
 	Settled   []Settled     // other ticks that this claim has settled, reported once: they may not be granted again, or have made room
+	Payload   string        // of Granted: that the tick was triggered with
 	Former    *Former       // of Granted: who held it before, unless the answer is repeated; nil when nobody did, or a store does not say
 }
 
@@ -228,6 +229,7 @@ type Grant struct {
 	Attempt   int
 	Takeovers int
 	TTL       time.Duration
+	Payload   string // that the tick was triggered with
 	Note      string // kept by Settle beside the outcome, for people; at most MaxNote bytes, in UTF-8
 }
 

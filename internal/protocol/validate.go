@@ -28,7 +28,7 @@ func ValidOutcome(o Outcome) bool {
 func (g Grant) Validate() error {
 	if ValidName(g.Name) && ValidName(g.Holder) && ValidName(g.Request) && g.Tick >= 0 && g.Tick <= MaxTick &&
 		g.Token > 0 && g.Token <= MaxTick && g.Attempt >= 1 && g.Takeovers >= 0 && g.TTL >= time.Millisecond &&
-		!OfStore(g.Note) {
+		!OfStore(g.Note) && len(g.Payload) <= MaxPayload {
 		return nil
 	}
 	f := faults{of: "grant"}
@@ -40,6 +40,7 @@ func (g Grant) Validate() error {
 	f.check(g.Attempt >= 1, "attempt", g.Attempt, "must be at least 1")
 	f.check(g.Takeovers >= 0, "takeovers", g.Takeovers, "must be at least 0")
 	f.check(g.TTL >= time.Millisecond, "ttl", g.TTL, "must be at least 1ms")
+	f.check(len(g.Payload) <= MaxPayload, "payload", byteCount(g.Payload), PayloadRule)
 	f.check(!OfStore(g.Note), "note", g.Note, "is what stores note on their own: say it in other words")
 	return errors.Join(f.all...)
 }
@@ -66,8 +67,20 @@ func (t Trigger) Validate() error {
 		f.check(ValidName(t.Key), "key", t.Key, NameRule)
 		f.check(t.Window >= time.Millisecond && t.Window <= maxWindow, "window", t.Window, "must be from 1ms to 720h")
 	}
+	f.check(ValidPayload(t.Payload), "payload", byteCount(t.Payload), PayloadRule)
 	return errors.Join(f.all...)
 }
+
+// PayloadRule says in words what [ValidPayload] checks.
+const PayloadRule = "must be at most 4096 bytes of UTF-8 text without NUL"
+
+// ValidPayload reports whether s can be the payload of a trigger.
+func ValidPayload(s string) bool {
+	return len(s) <= MaxPayload && utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
+}
+
+// byteCount stands for a payload, which may be secret.
+func byteCount(s string) string { return fmt.Sprintf("%d bytes", len(s)) }
 
 const (
 	maxWindow = 30 * 24 * time.Hour

@@ -56,7 +56,7 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 		former.Ended = e.Ends.UTC().Truncate(time.Microsecond)
 	}
 	if c.Tick == 0 {
-		a := r.grant(c, 1, c.Takeovers, at)
+		a := r.grant(c, 1, c.Takeovers, "", at)
 		a.Former = former
 		return a
 	}
@@ -75,7 +75,7 @@ func (r *Record) claimOpen(c protocol.Claim, i int, at *Moment) protocol.Answer 
 			return protocol.Answer{Status: protocol.Decided, Token: e.Token, Attempt: e.Attempt, Settled: []protocol.Settled{settled}}
 		}
 	}
-	a := r.grant(c, e.Attempt+1, takeovers, at)
+	a := r.grant(c, e.Attempt+1, takeovers, e.Payload, at)
 	a.Former = former
 	return a
 }
@@ -96,8 +96,10 @@ func (r *Record) turn(c protocol.Claim, at *Moment) protocol.Answer {
 		a = r.behind(protocol.Queued, *first, at)
 		r.toEnd(r.Open[r.find(c.Tick)])
 	} else {
-		r.remove(r.find(c.Tick))
-		a = r.grant(c, 1, c.Takeovers, at)
+		i := r.find(c.Tick)
+		payload := r.Open[i].Payload
+		r.remove(i)
+		a = r.grant(c, 1, c.Takeovers, payload, at)
 	}
 	a.Settled = settled
 	return a
@@ -108,7 +110,7 @@ func (r *Record) claimNew(c protocol.Claim, at *Moment) protocol.Answer {
 	n := c.Tick
 	switch {
 	case n == 0 && !c.OnlyOpen:
-		return r.grant(c, 1, c.Takeovers, at)
+		return r.grant(c, 1, c.Takeovers, "", at)
 	case n > 0 && n <= r.Watermark:
 		switch s := r.skipped(n, c.Request); {
 		case s == nil:
@@ -170,7 +172,7 @@ func (r *Record) overlap(c protocol.Claim, settled *[]protocol.Settled, at *Mome
 		return r.behind(protocol.Queued, *first, at)
 	}
 	r.Watermark = c.Tick
-	return r.grant(c, 1, c.Takeovers, at)
+	return r.grant(c, 1, c.Takeovers, "", at)
 }
 
 func (r *Record) skip(c protocol.Claim, status protocol.Status, note string, at *Moment) protocol.Answer {
@@ -185,12 +187,12 @@ func (r *Record) behind(status protocol.Status, e Entry, at *Moment) protocol.An
 	return protocol.Answer{Status: status, Token: e.Token, Attempt: e.Attempt, Holder: e.Holder, Remaining: max(0, e.Ends.Sub(at.now))}
 }
 
-func (r *Record) grant(c protocol.Claim, attempt, takeovers int, at *Moment) protocol.Answer {
+func (r *Record) grant(c protocol.Claim, attempt, takeovers int, payload string, at *Moment) protocol.Answer {
 	r.Token = at.token(r.Token + 1)
 	e := Entry{
 		Grant: protocol.Grant{
 			Name: c.Name, Tick: c.Tick, Holder: c.Holder, Request: c.Request,
-			Token: r.Token, Attempt: attempt, Takeovers: takeovers, TTL: c.TTL,
+			Token: r.Token, Attempt: attempt, Takeovers: takeovers, TTL: c.TTL, Payload: payload,
 		},
 		Ends: at.now.Add(c.TTL),
 	}
@@ -199,7 +201,9 @@ func (r *Record) grant(c protocol.Claim, attempt, takeovers int, at *Moment) pro
 }
 
 func granted(e Entry, at *Moment) protocol.Answer {
-	return protocol.Answer{Status: protocol.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Remaining: e.Ends.Sub(at.now)}
+	return protocol.Answer{
+		Status: protocol.Granted, Token: e.Token, Attempt: e.Attempt, Takeovers: e.Takeovers, Remaining: e.Ends.Sub(at.now), Payload: e.Payload,
+	}
 }
 
 // sweep settles ticks that are over and in nobody's way: those that ran out and may not be granted again, and those that are free and
@@ -236,10 +240,10 @@ func (r *Record) replace(n int64) {
 	}
 }
 
-// makeRoom settles what waits, to let a newer tick take its place.
+// makeRoom settles what waits, to let a newer tick take its place. In a queue none can take that of a tick with a payload.
 func (r *Record) makeRoom(c protocol.Claim, at *Moment) (settled []protocol.Settled) {
 	r.Open = slices.DeleteFunc(r.Open, func(e Entry) bool {
-		if !e.waits() {
+		if !e.waits() || e.Payload != "" && c.Overlap == protocol.OverlapQueue {
 			return false
 		}
 		outcome := protocol.OutcomeSkipped

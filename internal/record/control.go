@@ -1,6 +1,7 @@
 package record
 
 import (
+	"crypto/sha256"
 	"math"
 	"slices"
 	"time"
@@ -61,21 +62,29 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 	r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return at.reached(k.Ends) })
 	i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Key == t.Key })
 	if t.Key != "" && i >= 0 && !r.excepted(r.Keys[i].Tick) {
+		if r.Keys[i].Digest != digest(t.Payload) {
+			return a, false, protocol.ErrPayloadDiffers
+		}
 		return protocol.Triggered{Status: protocol.Repeated, Tick: r.Keys[i].Tick}, false, nil
 	}
 	if t.Key != "" && i < 0 && len(r.Keys) >= protocol.MaxKeys {
 		first := slices.MinFunc(r.Keys, func(a, b Key) int { return a.Ends.Compare(b.Ends) })
 		return r.limited(protocol.LimitKeys, first.Ends.Sub(at.now)), false, nil
 	}
-	waiting := 0
+	waiting, bytes := 0, len(t.Payload)
 	for _, e := range r.Open {
-		if e.waits() {
+		bytes += len(e.Payload)
+		switch {
+		case !e.waits():
+		case !r.Policy.Beside && e.Payload == t.Payload:
+			r.noteKey(t, e.Tick, at)
+			return protocol.Triggered{Status: protocol.Waiting, Tick: e.Tick}, false, nil
+		default:
 			waiting++
 		}
 	}
-	if first := r.waiting(); first != nil && !r.Policy.Beside {
-		r.noteKey(t, first.Tick, at)
-		return protocol.Triggered{Status: protocol.Waiting, Tick: first.Tick}, false, nil
+	if t.Payload != "" && bytes > protocol.MaxPayloads {
+		return r.limited(protocol.LimitPayloads, time.Second), false, nil
 	}
 	if waiting >= protocol.MaxWaiting || len(r.Open) >= protocol.MaxOpen {
 		return r.limited(protocol.LimitWaiting, time.Second), false, nil
@@ -96,7 +105,7 @@ func (r *Record) Trigger(t protocol.Trigger, at *Moment) (a protocol.Triggered, 
 	}
 	r.Triggered = append(r.Triggered, Triggered{n, t.Request})
 	r.Triggered = r.Triggered[max(0, len(r.Triggered)-protocol.Remembered):]
-	r.Open = append(r.Open, Entry{Grant: protocol.Grant{Name: t.Name, Tick: n, Holder: t.By, Request: t.Request}})
+	r.Open = append(r.Open, Entry{Grant: protocol.Grant{Name: t.Name, Tick: n, Holder: t.By, Request: t.Request, Payload: t.Payload}})
 	r.noteKey(t, n, at)
 	return protocol.Triggered{Status: protocol.Opened, Tick: n}, true, nil
 }
@@ -110,8 +119,17 @@ func (r *Record) limited(by protocol.TriggerLimit, wait time.Duration) protocol.
 func (r *Record) noteKey(t protocol.Trigger, tick int64, at *Moment) {
 	if t.Key != "" {
 		r.Keys = slices.DeleteFunc(r.Keys, func(k Key) bool { return k.Key == t.Key })
-		r.Keys = append(r.Keys, Key{Key: t.Key, Tick: tick, Ends: at.now.Add(t.Window)})
+		r.Keys = append(r.Keys, Key{Key: t.Key, Tick: tick, Ends: at.now.Add(t.Window), Digest: digest(t.Payload)})
 	}
+}
+
+// digest stands for a payload; it is empty for none.
+func digest(payload string) string {
+	if payload == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(payload))
+	return string(sum[:16])
 }
 
 // triggered returns the last tick that was triggered, 0 when none was.

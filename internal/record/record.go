@@ -72,9 +72,10 @@ type Triggered struct {
 
 // Key makes a trigger that comes again the same.
 type Key struct {
-	Key  string
-	Tick int64
-	Ends time.Time
+	Key    string
+	Tick   int64
+	Ends   time.Time
+	Digest string // of the payload: see digest
 }
 
 // Gap holds the ticks after From up to To: of them a record that was lost, or went back in time, may have lost

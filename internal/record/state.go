@@ -108,6 +108,7 @@ func (r *Record) Encode(stamp int64) []byte {
 		w.number(k.Tick)
 		w.time(k.Ends)
 	}
+	w.payloads(r)
 	value := bytes.Clone(w.b)
 	*scratch = w.b
 	scratches.Put(scratch)
@@ -133,6 +134,7 @@ func (r *Record) Decode(name string, data []byte, stamp int64, ends func(token i
 	r.Triggered = list(d, func(t *Triggered) { t.Tick, t.Request = d.number(), d.text() })
 	r.Theoretical = d.time()
 	r.Keys = list(d, func(k *Key) { k.Key, k.Tick, k.Ends = d.text(), d.number(), d.time() })
+	d.payloads(r)
 	return d.end()
 }
 

@@ -61,7 +61,7 @@ func (s *storing) entry(name string, e Entry) Entry {
 	return Entry{
 		Grant: protocol.Grant{
 			Name: name, Tick: e.Tick, Holder: e.Holder, Request: e.Request, Token: s.token(e.Token),
-			Attempt: s.plain(e.Attempt), Takeovers: s.plain(e.Takeovers), TTL: e.TTL,
+			Attempt: s.plain(e.Attempt), Takeovers: s.plain(e.Takeovers), TTL: e.TTL, Payload: e.Payload,
 		},
 		Released: e.Released,
 	}

@@ -150,7 +150,7 @@ func (w *twins) draw(t *rapid.T, i int, now time.Time) func(r *record.Record, at
 	case "trigger":
 		tr := protocol.Trigger{
 			Name: "job", By: holder, Request: fmt.Sprint("t", i), Key: rapid.SampledFrom([]string{"", "k1", "k2"}).Draw(t, "key"),
-			Window: 3 * time.Second,
+			Window: 3 * time.Second, Payload: rapid.SampledFrom([]string{"", "", "p1", "p2", "job"}).Draw(t, "payload"),
 		}
 		return func(r *record.Record, at *record.Moment) any {
 			a, wake, err := r.Trigger(tr, at)

@@ -56,6 +56,14 @@ func TestTracedRunGivesItsSpanToTheCommand(t *testing.T) {
 	require.NotContains(t, env, "TRACEPARENT=outer")
 }
 
+func TestCommandIsGivenThePayloadOfItsRun(t *testing.T) {
+	run := runUnder(nil)
+	require.Empty(t, valueOf(environment([]string{"SOLOTICK_PAYLOAD=outer"}, Command{}, "", run, "tag"), "SOLOTICK_PAYLOAD"), "not that of another run")
+	run.Payload = "{\"tenant\": 7}\nand more=yes"
+	env := environment([]string{"SOLOTICK_PAYLOAD=outer"}, Command{}, "", run, "tag")
+	require.Equal(t, string(run.Payload), valueOf(env, "SOLOTICK_PAYLOAD"))
+}
+
 // valueOf returns the value of a variable in env, the last one if there are several.
 func valueOf(env []string, name string) string {
 	for _, variable := range slices.Backward(env) {

@@ -2,6 +2,8 @@ package http
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +26,8 @@ const (
 	headerToken     = "Solotick-Fencing-Token"
 	headerAttempt   = "Solotick-Attempt"
 	headerReplica   = "Solotick-Replica"
-	headerTrace     = "Traceparent" // only of a run that is traced
+	headerTrace     = "Traceparent"      // only of a run that is traced
+	headerPayload   = "Solotick-Payload" // in base64, where the payload is not the body
 
 	tickLayout = "2006-01-02T15:04:05.000Z07:00"
 	userAgent  = "solotick (+https://github.com/solotick/solotick)"
@@ -90,12 +93,19 @@ func (c Call) do(ctx context.Context, run jobs.Run, client *nethttp.Client) erro
 }
 
 func (c Call) request(ctx context.Context, run jobs.Run) (*nethttp.Request, error) {
-	request, err := nethttp.NewRequestWithContext(ctx, c.Method, c.URL, strings.NewReader(c.Body))
+	body, asBody := c.Body, run.Payload != "" && c.takesBody()
+	if asBody {
+		body = string(run.Payload)
+	}
+	request, err := nethttp.NewRequestWithContext(ctx, c.Method, c.URL, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	header := request.Header
 	header.Set("User-Agent", userAgent)
+	if asBody {
+		header.Set("Content-Type", contentType(body))
+	}
 	for name, value := range c.Headers {
 		if name == "Host" {
 			request.Host = value
@@ -110,10 +120,30 @@ func (c Call) request(ctx context.Context, run jobs.Run) (*nethttp.Request, erro
 	header.Set(headerToken, strconv.FormatInt(run.Token, 10))
 	header.Set(headerAttempt, strconv.Itoa(run.Attempt))
 	header.Set(headerReplica, run.Replica)
+	if run.Payload != "" && !asBody {
+		header.Set(headerPayload, base64.StdEncoding.EncodeToString([]byte(run.Payload)))
+	}
 	if run.Traceparent != "" {
 		header.Set(headerTrace, run.Traceparent)
 	}
 	return request, nil
+}
+
+// takesBody reports whether a payload is the body of the request: the method has one, and the job names none.
+func (c Call) takesBody() bool {
+	switch c.Method {
+	case nethttp.MethodPost, nethttp.MethodPut, nethttp.MethodPatch:
+		return c.Body == ""
+	}
+	return false
+}
+
+// contentType is that of a payload, unless the job names one.
+func contentType(payload string) string {
+	if json.Valid([]byte(payload)) {
+		return "application/json"
+	}
+	return "text/plain; charset=utf-8"
 }
 
 // failure says why there is no response. It drops the URL that net/http puts around its errors.

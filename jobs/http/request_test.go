@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/jobs/http"
 )
 
@@ -53,6 +54,37 @@ func TestRequestOfATracedRunHasItsSpan(t *testing.T) {
 	require.Equal(t, []string{traced.Traceparent}, (<-requests).header.Values("Traceparent"))
 	require.NoError(t, handler(t.Context(), run))
 	require.Equal(t, []string{"own"}, (<-requests).header.Values("Traceparent"))
+}
+
+func TestRequestCarriesThePayload(t *testing.T) {
+	requests := make(chan received, 1)
+	send := func(payload jobs.Payload, call http.Call) received {
+		call.URL = serve(t, receive(requests))
+		handler, err := http.New(call, nil)
+		require.NoError(t, err)
+		given := run
+		given.Payload = payload
+		require.NoError(t, handler(t.Context(), given))
+		return <-requests
+	}
+	const header = "Solotick-Payload"
+	r := send(`{"tenant": 7}`, http.Call{Method: "post"})
+	require.Equal(t, []string{`{"tenant": 7}`, "application/json"}, []string{r.body, r.header.Get("Content-Type")})
+	require.Empty(t, r.header.Values(header))
+	r = send("two\nlines", http.Call{Method: "PUT"})
+	require.Equal(t, []string{"two\nlines", "text/plain; charset=utf-8"}, []string{r.body, r.header.Get("Content-Type")})
+	r = send("a: 1", http.Call{Method: "PATCH", Headers: map[string]string{"content-type": "application/yaml"}})
+	require.Equal(t, "application/yaml", r.header.Get("Content-Type"), "the job's own")
+
+	for _, call := range []http.Call{{}, {Method: "DELETE"}, {Method: "POST", Body: "own"}} {
+		r = send("two\nlines", call)
+		require.Equal(t, []string{call.Body, "dHdvCmxpbmVz"}, []string{r.body, r.header.Get(header)})
+	}
+	r = send("", http.Call{Method: "POST"})
+	require.Empty(t, r.body)
+	require.Empty(t, r.header.Values(header))
+	_, err := http.New(http.Call{URL: "http://example.com", Headers: map[string]string{header: "x"}}, nil)
+	require.ErrorContains(t, err, "is set for each run")
 }
 
 func TestNoHeaderOfTheRunCanBeSet(t *testing.T) {

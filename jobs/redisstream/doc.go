@@ -10,6 +10,7 @@
 //	fencing_token   of the grant under which the entry was added
 //	attempt         of the run that added it, from 1
 //	replica         the id of the replica that added it
+//	payload         what the tick was triggered with, if anything, in place of a field of that name in [Stream]
 //	traceparent     the attempt's span, of a run that is traced: see jobs.Run
 //
 // # Once per tick

@@ -94,10 +94,16 @@ func (s Stream) entry(run jobs.Run) []any {
 		fieldAttempt, run.Attempt,
 		fieldReplica, run.Replica,
 	}
+	if run.Payload != "" {
+		entry = append(entry, fieldPayload, string(run.Payload))
+	}
 	if _, own := s.Fields[fieldTrace]; run.Traceparent != "" && !own {
 		entry = append(entry, fieldTrace, run.Traceparent)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
+		if name == fieldPayload && run.Payload != "" {
+			continue
+		}
 		entry = append(entry, name, s.Fields[name])
 	}
 	return entry

@@ -104,6 +104,19 @@ func TestEntryOfATracedRunHasItsSpan(t *testing.T) {
 	}
 }
 
+func TestEntryHasThePayloadOfItsRun(t *testing.T) {
+	client := redistest.Start(t).Client(t)
+	stream := Stream{Name: "events", Fields: map[string]string{"payload": "none"}}
+	given := at(2)
+	given.Payload = "{\"tenant\": 7}"
+	require.NoError(t, handlerOf(t, client, stream)(t.Context(), at(1)))
+	require.NoError(t, handlerOf(t, client, stream)(t.Context(), given))
+	entries, err := client.XRange(t.Context(), "events", "-", "+").Result()
+	require.NoError(t, err)
+	require.Equal(t, "none", entries[0].Values["payload"], "a field of the job's own stands in")
+	require.Equal(t, string(given.Payload), entries[1].Values["payload"])
+}
+
 func TestTickIsAddedOnceWhateverItsToken(t *testing.T) {
 	client := redistest.Start(t).Client(t)
 	stream := Stream{Name: "events"}

@@ -34,6 +34,7 @@ const (
 	fieldToken     = "fencing_token"
 	fieldAttempt   = "attempt"
 	fieldReplica   = "replica"
+	fieldPayload   = "payload"     // of a run that has one, in place of one in Fields
 	fieldTrace     = "traceparent" // only of a run that is traced, and unless Fields has one
 )
 

@@ -39,8 +39,10 @@ type ConfirmPage struct {
 	Facts  []string // about the present, such as a holder: a sentence each
 	Fields []Field  // that the form sends besides the reason
 	Reason string   // that was sent before
-	Faults []Fault  // of the form that was sent before
-	Back   string   // the path below the prefix to go back to, with its query
+	// Payload says that the form asks for one.
+	Payload bool
+	Faults  []Fault // of the form that was sent before
+	Back    string  // the path below the prefix to go back to, with its query
 }
 
 // Field is a field of a form that nobody sees.

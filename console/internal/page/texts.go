@@ -327,6 +327,8 @@ var texts = map[string]text{
 	"confirm.more":     {"and %d more", "以及另外 %d 个"},
 	"confirm.reason":   {"Reason", "原因"},
 	"confirm.recorded": {"It is kept with your name in the audit log.", "会连同你的名字写入审计日志。"},
+	"confirm.payload":  {"Payload for the run", "传给运行的内容"},
+	"confirm.kept":     {"Up to 4096 bytes of text, such as JSON. The history shows its size only.", "最多 4096 字节的文本，例如 JSON。历史记录只显示其大小。"},
 	"confirm.back":     {"Back", "返回"},
 
 	"effect.pause":   {"From now on no tick runs, on any replica, until somebody resumes. What runs now goes on. Ticks that come due are skipped.", "从现在起，任何副本都不再运行新的调度点，直到有人恢复。正在运行的会继续；到时的调度点会被跳过。"},

@@ -123,6 +123,9 @@ func why(e fleet.Entry, format func(time.Time) string) string {
 	case e.Triggered:
 		parts = append(parts, "triggered")
 	}
+	if e.Payload > 0 {
+		parts = append(parts, fmt.Sprintf("payload of %d bytes", e.Payload))
+	}
 	for _, h := range e.Holders {
 		how := "lease ran out"
 		if h.Released {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,15 +25,20 @@ func (c *cli) trigger() *cobra.Command {
 	var act fleet.Act
 	var w waiting
 	var out format
+	var payload string
 	cmd := &cobra.Command{
 		Use:   "trigger JOB",
 		Short: "Ask the fleet to run a job once, now",
 		Long: "trigger asks the fleet to run a job once, on one replica, and prints the tick's id. The fleet applies the job's rate,\n" +
 			"burst and overlap; it refuses a trigger that is too early, and says when the next one is possible. Triggers with the\n" +
-			"same key within the window count as one. A paused job can be triggered.",
+			"same key within the window count as one. A paused job can be triggered.\n\n" +
+			"A payload is a text for the run, such as JSON, of at most 4096 bytes: commands have it as SOLOTICK_PAYLOAD. Arguments can be\n" +
+			"seen by everybody on this machine, so give a secret as @FILE, such as @/dev/stdin. History and logs have its size only.",
 		Example: `  worker trigger nightly-report --config solotick.yaml
   worker trigger nightly-report --wait --timeout 10m
-  worker trigger nightly-report --key deploy-4711 --window 1h --output json`,
+  worker trigger nightly-report --key deploy-4711 --window 1h --output json
+  worker trigger reindex --payload '{"tenant": 7}'
+  worker trigger reindex --payload @tenants.json`,
 		Args: jobArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var faults []error
@@ -47,6 +55,9 @@ func (c *cli) trigger() *cobra.Command {
 			} else if window && (o.Window < time.Millisecond || o.Window > maxWindow) {
 				faults = append(faults, fmt.Errorf("--window: %q must be from 1ms to %s", o.Window, maxWindow))
 			}
+			if o.Payload, err = payloadOf(payload); err != nil {
+				faults = append(faults, err)
+			}
 			if err := flagFaults(cmd, append(faults, w.check(cmd), out.check())...); err != nil {
 				return err
 			}
@@ -61,10 +72,33 @@ func (c *cli) trigger() *cobra.Command {
 	askFlags(cmd)
 	cmd.Flags().StringVar(&o.Key, "key", "", "`KEY`: triggers with the same key within the window count as one")
 	cmd.Flags().DurationVar(&o.Window, "window", wire.DefaultWindow, "how long the fleet remembers the key, `D`")
+	cmd.Flags().StringVar(&payload, "payload", "", "`TEXT` or @FILE: given to the run; at most 4096 bytes of UTF-8")
 	w.flags(cmd, "wait until the tick is settled, and print its outcome; exit 1 unless it succeeded")
 	actFlags(cmd, &act)
 	out.flag(cmd)
 	return cmd
+}
+
+// payloadOf reads the argument of --payload. No error shows it.
+func payloadOf(argument string) (jobs.Payload, error) {
+	text, of := argument, ""
+	if path, found := strings.CutPrefix(argument, "@"); found {
+		file, err := os.Open(path)
+		if err != nil {
+			return "", fmt.Errorf("--payload: %w", err)
+		}
+		defer func() { _ = file.Close() }() // was only read
+		of = fmt.Sprintf(" in %q", path)
+		read, err := io.ReadAll(io.LimitReader(file, protocol.MaxPayload+1))
+		if err != nil {
+			return "", fmt.Errorf("--payload: %w", err)
+		}
+		text = string(read)
+	}
+	if !protocol.ValidPayload(text) {
+		return "", fmt.Errorf("--payload: the text%s %s", of, protocol.PayloadRule)
+	}
+	return jobs.Payload(text), nil
 }
 
 const maxWindow = 30 * 24 * time.Hour

@@ -130,7 +130,8 @@ func (c *Client) Trigger(ctx context.Context, job string, o fleet.TriggerOptions
 		Key     string `json:"key,omitempty"`
 		Window  int64  `json:"window_ms,omitempty"`
 		Request string `json:"request"`
-	}{reason{o.Reason}, o.Key, o.Window.Milliseconds(), strings.ToLower(rand.Text())}
+		Payload string `json:"payload,omitempty"`
+	}{reason{o.Reason}, o.Key, o.Window.Milliseconds(), strings.ToLower(rand.Text()), string(o.Payload)}
 	for try := 1; ; try++ {
 		err = c.post(ctx, of(job, "trigger"), asked, &t)
 		if _, answered := errors.AsType[*Problem](err); err == nil || answered || ctx.Err() != nil || try == triggerTries {

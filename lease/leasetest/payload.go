@@ -1,0 +1,116 @@
+package leasetest
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+// text is a payload with what a medium could trip over: quotes, line breaks, and characters of several bytes.
+const text = "{\"tenant\": \"Åsa's\"}\r\n\t%s $1 \\ 日本"
+
+func (f *fixture) payloadOf(g protocol.Grant, want string) {
+	f.Helper()
+	f.equal("payload", g.Payload, want)
+}
+
+func everyAttemptHasThePayload(f *fixture) {
+	n := f.trigger(protocol.Opened, protocol.Trigger{Payload: text}).Tick
+	c := f.of(n, "a", onlyOpen, ttl(f.ttl))
+	g := grantOf(c, f.ask(protocol.Granted, c))
+	f.payloadOf(g, text)
+	f.equal("the same claim", f.ask(protocol.Granted, c).Payload, text)
+	f.until(f.now().Add(f.ttl))
+
+	g = f.grant(n, "b", onlyOpen) // a takeover
+	f.payloadOf(g, text)
+	f.ok("Renew", f.renew(g))
+	f.ok("Release", f.release(g))
+	g = f.granted(n)
+	f.equal("attempt", g.Attempt, 3)
+	f.payloadOf(g, text)
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.payloadOf(f.grant(100, "a"), "") // a tick of the schedule
+}
+
+func forgottenPayloadIsWrittenBack(f *fixture) {
+	n := f.trigger(protocol.Opened, protocol.Trigger{Payload: text}).Tick
+	g := f.granted(n, ttl(f.ttl))
+	f.forgetAll()
+	f.ok("Renew", f.renew(g))
+	f.sync(protocol.Sync{Name: f.name, Watermark: 90})
+	f.until(f.now().Add(f.ttl))
+	f.payloadOf(f.granted(n), text)
+}
+
+func waitingTickServesOnlyItsPayload(f *fixture) {
+	f.grant(100, "a") // in the way of all
+	one := f.trigger(protocol.Opened, protocol.Trigger{Payload: "one"}).Tick
+	two := f.trigger(protocol.Opened, protocol.Trigger{Payload: "two"}).Tick
+	none := f.trigger(protocol.Opened, protocol.Trigger{}).Tick
+	f.equal("tick", f.trigger(protocol.Waiting, protocol.Trigger{Payload: "two"}).Tick, two)
+	f.equal("tick", f.trigger(protocol.Waiting, protocol.Trigger{}).Tick, none)
+	f.equal("tick", f.trigger(protocol.Waiting, protocol.Trigger{Payload: "one"}).Tick, one)
+}
+
+func queueDropsNoPayload(f *fixture) {
+	first := f.grant(100, "a", overlap(protocol.OverlapQueue))
+	n := f.trigger(protocol.Opened, protocol.Trigger{Payload: text}).Tick
+	f.ask(protocol.Queued, f.of(101, "a", overlap(protocol.OverlapQueue)))
+	f.ask(protocol.Queued, f.of(102, "a", overlap(protocol.OverlapQueue))) // in the place of 101
+	f.ok("Settle", f.settle(first, "succeeded"))
+	f.ask(protocol.Decided, f.of(101, "a", onlyOpen, overlap(protocol.OverlapQueue)))
+	g := f.granted(n, overlap(protocol.OverlapQueue))
+	f.payloadOf(g, text)
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.payloadOf(f.granted(102, overlap(protocol.OverlapQueue)), "")
+}
+
+func aKeyHasOnePayload(f *fixture) {
+	t := protocol.Trigger{Key: "k", Window: time.Hour, Payload: "one"}
+	n := f.trigger(protocol.Opened, t).Tick
+	f.equal("tick", f.trigger(protocol.Repeated, t).Tick, n)
+	differs := func(payload string) {
+		f.Helper()
+		t := t
+		t.Payload = payload
+		if _, err := f.controller().Trigger(f.ctx, f.filled(t)); !errors.Is(err, protocol.ErrPayloadDiffers) {
+			f.Fatalf("Trigger with payload %q: %v, want protocol.ErrPayloadDiffers", payload, err)
+		}
+	}
+	differs("two")
+	differs("")
+	f.done(n)
+	differs("two")
+	f.equal("tick", f.trigger(protocol.Repeated, t).Tick, n)
+
+	// The same request again is the same trigger, whatever it says.
+	t = protocol.Trigger{Request: "again", Payload: "one"}
+	n = f.trigger(protocol.Opened, t).Tick
+	f.equal("tick", f.trigger(protocol.Opened, t).Tick, n)
+}
+
+func payloadsAreBounded(f *fixture) {
+	longest := strings.Repeat("x", protocol.MaxPayload)
+	f.policy(protocol.Policy{Beside: true})
+	var open []int64
+	for range protocol.MaxPayloads / protocol.MaxPayload {
+		open = append(open, f.trigger(protocol.Opened, protocol.Trigger{Payload: longest}).Tick)
+	}
+	a := f.trigger(protocol.Limited, protocol.Trigger{Payload: "x"})
+	f.equal("limit", a.Limit, protocol.LimitPayloads)
+	f.trigger(protocol.Opened, protocol.Trigger{}) // one without has room
+	g := f.granted(open[0], overlap(protocol.OverlapAllow))
+	f.trigger(protocol.Limited, protocol.Trigger{Payload: "x"}) // it is open still
+	f.ok("Settle", f.settle(g, "succeeded"))
+	f.trigger(protocol.Opened, protocol.Trigger{Payload: longest})
+
+	for what, payload := range map[string]string{"too long": longest + "x", "with a NUL": "a\x00b", "not UTF-8": "a\xff"} {
+		_, err := f.controller().Trigger(f.ctx, f.filled(protocol.Trigger{Payload: payload}))
+		if err == nil || !strings.Contains(err.Error(), "payload: ") || strings.Contains(err.Error(), "xxx") {
+			f.Fatalf("Trigger with a payload %s: %v", what, err)
+		}
+	}
+}
