@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
-	"github.com/solotick/solotick/scheduler"
 )
 
 // give triggers the job with a payload, and returns the tick that serves the trigger.
@@ -49,7 +49,7 @@ func TestEveryAttemptIsGivenThePayload(t *testing.T) {
 		holder.link.cut() // dies with its second attempt under way
 		f.sleepTo(time.Minute)
 		require.Equal(t, []string{"tenant 7", "tenant 7", "tenant 7"}, f.payloads("job"))
-		require.Equal(t, scheduler.Succeeded, f.fateOf("job", tick).outcome)
+		require.Equal(t, wire.Succeeded, f.fateOf("job", tick).outcome)
 	})
 }
 
@@ -68,7 +68,7 @@ func TestPayloadsThatWaitAllRun(t *testing.T) {
 				f.sleepTo(175 * time.Second)
 				require.ElementsMatch(t, []string{"", "a", "b", "c", ""}, f.payloads("job"))
 				for _, tick := range ticks {
-					require.Equal(t, scheduler.Succeeded, f.fateOf("job", tick).outcome)
+					require.Equal(t, wire.Succeeded, f.fateOf("job", tick).outcome)
 				}
 				require.Empty(t, f.beside("job"), "one after the other")
 			})
@@ -87,6 +87,6 @@ func TestAtMostOncePayloadIsGivenOnce(t *testing.T) {
 		holder.link.cut()
 		f.sleepTo(2 * time.Minute)
 		require.Equal(t, []string{"tenant 7"}, f.payloads("job"))
-		require.Equal(t, scheduler.Lost, f.fateOf("job", tick).outcome)
+		require.Equal(t, wire.Lost, f.fateOf("job", tick).outcome)
 	})
 }
