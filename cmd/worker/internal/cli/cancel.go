@@ -16,10 +16,8 @@ import (
 )
 
 func (c *cli) cancel() *cobra.Command {
-	var act fleet.Act
 	var all bool
 	var w waiting
-	var out format
 	cmd := &cobra.Command{
 		Use:   "cancel JOB [TICK]",
 		Short: "End the run of a job: it is settled as cancelled",
@@ -32,51 +30,39 @@ func (c *cli) cancel() *cobra.Command {
   worker cancel nightly-report 02:00 --by ops1
   worker cancel sync-orders --all --wait --timeout 1m`,
 		Args: jobAndTick,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			who, fault := c.act(act)
-			if all && len(args) == 2 {
-				fault = errors.Join(fault, errors.New("--all: cancels every open tick of the job, so omit the TICK"))
-			}
-			if err := flagFaults(cmd, fault, w.check(cmd), out.check()); err != nil {
-				return err
-			}
-			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
-				return c.cancelJob(ctx, a, job, args, all, who, w, out)
-			})
-		},
 	}
-	askFlags(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "cancel every tick of the job that runs or waits")
 	w.flags(cmd, "wait until the run has ended, and print its outcome; exit 1 unless it is cancelled")
-	actFlags(cmd, &act)
-	out.flag(cmd)
-	return cmd
+	return c.actCommand(cmd, func(args []string) (fault error) {
+		if all && len(args) == 2 {
+			fault = errors.New("--all: cancels every open tick of the job, so omit the TICK")
+		}
+		return errors.Join(fault, w.check(cmd))
+	}, func(call jobCall) error { return c.cancelJob(call, all, w) })
 }
 
-func (c *cli) cancelJob(
-	ctx context.Context, a *client, job *jobs.Job, args []string, all bool, act fleet.Act, w waiting, out format,
-) error {
-	name := args[0]
-	if job != nil && job.Spec().Leader {
-		return a.explain(name, fmt.Errorf("job %q: %w", name, fleet.ErrNotCancellable))
+func (c *cli) cancelJob(call jobCall, all bool, w waiting) error {
+	name, zone := call.name, zone(call.job)
+	if call.job != nil && call.job.Spec().Leader {
+		return call.explain(name, fmt.Errorf("job %q: %w", name, fleet.ErrNotCancellable))
 	}
-	ticks, err := a.cancellable(ctx, name, job, args[1:], all)
+	ticks, err := call.cancellable(call.ctx, name, call.job, call.args[1:], all)
 	if err != nil {
 		return err
 	}
 	done := make([]fleet.Cancelled, 0, len(ticks))
 	var faults []error
 	for _, tick := range ticks {
-		d, err := a.ask.Cancel(ctx, name, tick, act)
+		d, err := call.ask.Cancel(call.ctx, name, tick, call.act)
 		if err != nil {
-			return a.explain(name, err)
+			return call.explain(name, err)
 		}
 		if d.Status == protocol.CancelNotOpen {
-			faults = append(faults, fmt.Errorf("%s: %s does not run or wait: see worker why %s '%s'", name, output.Time(tick, zone(job)), name, output.Time(tick, zone(job))))
+			faults = append(faults, fmt.Errorf("%s: %s does not run or wait: see worker why %s '%s'", name, output.Time(tick, zone), name, output.Time(tick, zone)))
 			continue
 		}
 		if w.wait && d.Status == protocol.CancelPending {
-			e, err := c.await(ctx, a, name, tick, w)
+			e, err := c.await(call.ctx, call.client, name, tick, w)
 			if err != nil {
 				return err
 			}
@@ -86,14 +72,12 @@ func (c *cli) cancelJob(
 			}
 		}
 		done = append(done, d)
-		if out == asText {
-			fmt.Fprintln(c.stdout, output.Line(cancelText(d, act.By, zone(job))))
+		if call.out == asText {
+			fmt.Fprintln(c.stdout, output.Line(cancelText(d, call.act.By, zone)))
 		}
 	}
-	if out == asJSON {
-		if err := writeJSON(c.stdout, done); err != nil {
-			return err
-		}
+	if call.out == asJSON {
+		faults = append([]error{writeJSON(c.stdout, done)}, faults...)
 	}
 	return errors.Join(faults...)
 }

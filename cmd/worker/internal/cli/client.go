@@ -98,20 +98,6 @@ func (c *cli) connect(cmd *cobra.Command) (*client, error) {
 	return &client{cfg: cfg, registry: registry, store: s, fleet: f, cmd: cmd, ask: f, namespace: cfg.Namespace}, nil
 }
 
-// withJob connects to the fleet, looks the job up and calls do. It explains the errors of do.
-func (c *cli) withJob(cmd *cobra.Command, name string, do func(context.Context, *client, *jobs.Job) error) error {
-	a, err := c.connect(cmd)
-	if err != nil {
-		return err
-	}
-	defer a.close()
-	job, err := a.findJob(cmd.Context(), name)
-	if err != nil {
-		return err
-	}
-	return do(cmd.Context(), a, job)
-}
-
 // close closes the connections. It ignores errors: no answer depends on them.
 func (a *client) close() {
 	if a.worker != nil {

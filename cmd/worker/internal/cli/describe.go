@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -20,7 +19,6 @@ import (
 
 func (c *cli) describe() *cobra.Command {
 	var count int
-	var out format
 	cmd := &cobra.Command{
 		Use:   "describe JOB",
 		Short: "Print everything about one job",
@@ -31,26 +29,15 @@ func (c *cli) describe() *cobra.Command {
   worker describe nightly-report -n 20
   worker describe nightly-report --output json | jq .counts`,
 		Args: jobArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flagFaults(cmd, checkCount(count, protocol.MaxHistory), out.check()); err != nil {
-				return err
-			}
-			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
-				d, err := a.ask.Describe(ctx, args[0], job, count, count)
-				if err != nil {
-					return a.explain(args[0], err)
-				}
-				if out == asJSON {
-					return writeJSON(c.stdout, d)
-				}
-				return c.printDescription(output.NewView(c.stdout, c.env, d.Now), d, zoneOf(d.JobStatus, a.jobs()))
-			})
-		},
 	}
-	askFlags(cmd)
 	cmd.Flags().IntVarP(&count, "count", "n", 5, "how many coming `ticks`, and how many outcomes")
-	out.flag(cmd)
-	return cmd
+	return c.jobCommand(cmd, func([]string) error { return checkCount(count, protocol.MaxHistory) }, func(call jobCall) error {
+		d, err := call.ask.Describe(call.ctx, call.name, call.job, count, count)
+		if err != nil || call.out == asJSON {
+			return call.print(d, "", err)
+		}
+		return c.printDescription(output.NewView(c.stdout, c.env, d.Now), d, zoneOf(d.JobStatus, call.jobs()))
+	})
 }
 
 func (c *cli) printDescription(v output.View, d fleet.Description, zone *time.Location) error {

@@ -20,7 +20,7 @@ func stateWords(s string) string {
 	if s == wire.StateFree {
 		return "awaits takeover"
 	}
-	return string(s)
+	return s
 }
 
 func outcomeStyle(o protocol.Outcome) output.Style {

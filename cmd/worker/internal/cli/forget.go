@@ -13,9 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
-	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/jobs"
 )
 
 // forgotten is the JSON output of forget. Times are RFC 3339 in UTC.
@@ -27,9 +25,7 @@ type forgotten struct {
 }
 
 func (c *cli) forget() *cobra.Command {
-	var act fleet.Act
 	var yes bool
-	var out format
 	cmd := &cobra.Command{
 		Use:   "forget JOB",
 		Short: "Remove the record of a job that is gone",
@@ -39,52 +35,35 @@ func (c *cli) forget() *cobra.Command {
 			"it removes anything; elsewhere it needs --yes. The audit log records who removed it.",
 		Example: `  worker forget old-report --config solotick.yaml
   worker forget old-report --yes --by ops1`,
-		Args: jobArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			who, fault := c.act(act)
-			if !yes && !output.IsTerminal(cmd.InOrStdin()) {
-				fault = errors.Join(fault, errors.New("--yes: needed where there is no terminal to ask in, because a removed record cannot be restored"))
-			}
-			if err := flagFaults(cmd, fault, out.check()); err != nil {
-				return err
-			}
-			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
-				return c.forgetJob(ctx, a, job, args[0], who, yes, out)
-			})
-		},
+		Args:              jobArgument,
 		ValidArgsFunction: c.completeLeftOver,
 	}
-	askFlags(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "remove it without asking")
-	actFlags(cmd, &act)
-	out.flag(cmd)
-	return cmd
+	return c.actCommand(cmd, func([]string) error {
+		if !yes && !output.IsTerminal(cmd.InOrStdin()) {
+			return errors.New("--yes: needed where there is no terminal to ask in, because a removed record cannot be restored")
+		}
+		return nil
+	}, func(call jobCall) error { return c.forgetJob(call, yes) })
 }
 
-func (c *cli) forgetJob(
-	ctx context.Context, a *client, job *jobs.Job, name string, act fleet.Act, yes bool, out format,
-) error {
-	found, err := a.ask.Forgettable(ctx, name)
+func (c *cli) forgetJob(call jobCall, yes bool) error {
+	found, err := call.ask.Forgettable(call.ctx, call.name)
 	if err != nil {
-		return a.explain(name, err)
+		return call.explain(call.name, err)
 	}
 	if !yes {
-		question := fmt.Sprintf("Remove the record of %s with %s, for good?", name, output.Count(found.Outcomes, "outcome"))
-		if ok, err := confirm(ctx, a.cmd.InOrStdin(), c.stderr, question); err != nil || !ok {
+		question := fmt.Sprintf("Remove the record of %s with %s, for good?", call.name, output.Count(found.Outcomes, "outcome"))
+		if ok, err := confirm(call.ctx, call.cmd.InOrStdin(), c.stderr, question); err != nil || !ok {
 			return errors.Join(errors.New("nothing was removed"), err)
 		}
 	}
-	done, err := a.ask.Forget(ctx, name, act)
-	if err != nil {
-		return a.explain(name, err)
-	}
-	if out == asJSON {
-		return writeJSON(c.stdout, forgotten{name, done.Watermark, done.Outcomes, done.By})
-	}
-	if _, err = fmt.Fprintf(c.stdout, "%s is forgotten: its record and %s are removed\n", name, output.Count(done.Outcomes, "outcome")); err != nil {
+	done, err := call.ask.Forget(call.ctx, call.name, call.act)
+	text := fmt.Sprintf("%s is forgotten: its record and %s are removed", call.name, output.Count(done.Outcomes, "outcome"))
+	if err := call.print(forgotten{call.name, done.Watermark, done.Outcomes, done.By}, text, err); err != nil || call.out == asJSON {
 		return err
 	}
-	if job != nil && a.worker == nil {
+	if call.job != nil && call.worker == nil {
 		fmt.Fprintln(c.stderr, "this configuration has the job: a replica that starts with it creates a new record")
 	}
 	return nil

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,12 +12,10 @@ import (
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/jobs"
 )
 
 func (c *cli) history() *cobra.Command {
 	var count int
-	var out format
 	cmd := &cobra.Command{
 		Use:   "history JOB",
 		Short: "Print the last ticks of a job, with their outcomes",
@@ -31,35 +28,24 @@ func (c *cli) history() *cobra.Command {
   worker history nightly-report -n 100
   worker history nightly-report --output json | jq '.[] | select(.outcome == "failed") | .error'`,
 		Args: jobArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flagFaults(cmd, checkCount(count, protocol.MaxHistory), out.check()); err != nil {
-				return err
-			}
-			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
-				list, err := a.ask.History(ctx, args[0], count)
-				if err != nil {
-					return a.explain(args[0], err)
-				}
-				list = slices.DeleteFunc(list, func(e fleet.Entry) bool { return e.IsEmpty(job) })
-				if out == asJSON {
-					return writeJSON(c.stdout, list)
-				}
-				if len(list) == 0 {
-					fmt.Fprintf(c.stderr, "no tick of %s is open or was settled\n", args[0])
-				}
-				now, err := a.ask.Now(ctx)
-				if err != nil {
-					return a.explain(args[0], err)
-				}
-				v := output.NewView(c.stdout, c.env, now)
-				return historyTable(v, list, zone(job)).Print(c.stdout, v)
-			})
-		},
 	}
-	askFlags(cmd)
 	cmd.Flags().IntVarP(&count, "count", "n", 20, "how many settled `ticks`")
-	out.flag(cmd)
-	return cmd
+	return c.jobCommand(cmd, func([]string) error { return checkCount(count, protocol.MaxHistory) }, func(call jobCall) error {
+		list, err := call.ask.History(call.ctx, call.name, count)
+		list = slices.DeleteFunc(list, func(e fleet.Entry) bool { return e.IsEmpty(call.job) })
+		if err != nil || call.out == asJSON {
+			return call.print(list, "", err)
+		}
+		if len(list) == 0 {
+			fmt.Fprintf(c.stderr, "no tick of %s is open or was settled\n", call.name)
+		}
+		now, err := call.ask.Now(call.ctx)
+		if err != nil {
+			return call.explain(call.name, err)
+		}
+		v := output.NewView(c.stdout, c.env, now)
+		return historyTable(v, list, zone(call.job)).Print(c.stdout, v)
+	})
 }
 
 func historyTable(v output.View, list []fleet.Entry, zone *time.Location) *output.Table {

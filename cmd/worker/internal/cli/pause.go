@@ -19,9 +19,7 @@ type pauseResult struct {
 }
 
 func (c *cli) pause() *cobra.Command {
-	var act fleet.Act
-	var out format
-	cmd := &cobra.Command{
+	return c.actCommand(&cobra.Command{
 		Use:   "pause JOB",
 		Short: "Make the whole fleet skip a job's ticks, until resume",
 		Long: "pause makes every replica skip the ticks of a job, now and after restarts, until somebody resumes it. A run in progress\n" +
@@ -30,83 +28,38 @@ func (c *cli) pause() *cobra.Command {
 		Example: `  worker pause nightly-report --reason "the database moves" --config solotick.yaml
   worker pause nightly-report --by ops1 --output json`,
 		Args: jobArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			who, fault := c.act(act)
-			return c.changePause(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (pauseResult, string, error) {
-				p, err := a.ask.Pause(cmd.Context(), args[0], who)
-				text := fmt.Sprintf("%s is paused: %s", args[0], pauseText(p, job))
-				if p.Before {
-					text = fmt.Sprintf("%s was already paused: %s", args[0], pauseText(p, job))
-				}
-				if job != nil && job.Spec().Leader {
-					text += "; its run ends, and it starts again when it is resumed"
-				}
-				return pauseResult{Job: args[0], Paused: true, Changed: !p.Before, Pause: &p}, text, err
-			})
-		},
-	}
-	askFlags(cmd)
-	actFlags(cmd, &act)
-	out.flag(cmd)
-	return cmd
+	}, nil, func(call jobCall) error {
+		p, err := call.ask.Pause(call.ctx, call.name, call.act)
+		text := fmt.Sprintf("%s is paused: %s", call.name, pauseText(p, call.job))
+		if p.Before {
+			text = fmt.Sprintf("%s was already paused: %s", call.name, pauseText(p, call.job))
+		}
+		if call.job != nil && call.job.Spec().Leader {
+			text += "; its run ends, and it starts again when it is resumed"
+		}
+		return call.print(pauseResult{Job: call.name, Paused: true, Changed: !p.Before, Pause: &p}, output.Line(text), err)
+	})
 }
 
 func (c *cli) resume() *cobra.Command {
-	var act fleet.Act
-	var out format
-	cmd := &cobra.Command{
+	return c.actCommand(&cobra.Command{
 		Use:   "resume JOB",
 		Short: "End the pause of a job, for the whole fleet",
 		Long: "resume ends a pause. Ticks that were due during the pause stay skipped. A job with paused: true in the configuration\n" +
 			"stays paused: change that key, and the replicas reload it.",
 		Example: `  worker resume nightly-report --config solotick.yaml`,
 		Args:    jobArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			who, fault := c.act(act)
-			return c.changePause(cmd, args[0], out, fault, func(a *client, job *jobs.Job) (pauseResult, string, error) {
-				p, err := a.ask.Resume(cmd.Context(), args[0], who)
-				if job != nil && job.Spec().Paused {
-					fmt.Fprintf(c.stderr, "warning: this configuration still pauses %s\n", args[0])
-				}
-				if p == nil {
-					return pauseResult{Job: args[0]}, args[0] + " was not paused", err
-				}
-				return pauseResult{Job: args[0], Changed: true, Pause: p},
-					fmt.Sprintf("%s is resumed; it was paused %s", args[0], pauseText(*p, job)), err
-			})
-		},
-	}
-	askFlags(cmd)
-	actFlags(cmd, &act)
-	out.flag(cmd)
-	return cmd
-}
-
-// changePause calls do and prints its result.
-func (c *cli) changePause(
-	cmd *cobra.Command, name string, out format, fault error, do func(*client, *jobs.Job) (pauseResult, string, error),
-) error {
-	if err := flagFaults(cmd, fault, out.check()); err != nil {
-		return err
-	}
-	a, err := c.connect(cmd)
-	if err != nil {
-		return err
-	}
-	defer a.close()
-	job, err := a.findJob(cmd.Context(), name)
-	if err != nil {
-		return err
-	}
-	done, text, err := do(a, job)
-	if err != nil {
-		return a.explain(name, err)
-	}
-	if out == asJSON {
-		return writeJSON(c.stdout, done)
-	}
-	_, err = fmt.Fprintln(c.stdout, output.Line(text))
-	return err
+	}, nil, func(call jobCall) error {
+		p, err := call.ask.Resume(call.ctx, call.name, call.act)
+		if call.job != nil && call.job.Spec().Paused {
+			fmt.Fprintf(c.stderr, "warning: this configuration still pauses %s\n", call.name)
+		}
+		text := call.name + " was not paused"
+		if p != nil {
+			text = fmt.Sprintf("%s is resumed; it was paused %s", call.name, pauseText(*p, call.job))
+		}
+		return call.print(pauseResult{Job: call.name, Changed: p != nil, Pause: p}, output.Line(text), err)
+	})
 }
 
 func pauseText(p fleet.Pause, job *jobs.Job) string {

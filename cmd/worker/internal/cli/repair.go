@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/fleet"
-	"github.com/solotick/solotick/jobs"
 )
 
 // repaired is the JSON output of repair. Times are RFC 3339 in UTC.
@@ -22,9 +20,7 @@ type repaired struct {
 }
 
 func (c *cli) repair() *cobra.Command {
-	var act fleet.Act
-	var out format
-	cmd := &cobra.Command{
+	return c.actCommand(&cobra.Command{
 		Use:   "repair JOB",
 		Short: "Bring a watermark that lies in the future back to now",
 		Long: "repair is for a job that stands still because the clock of Redis was wrong for so long that the fleet accepted it. Its\n" +
@@ -35,29 +31,10 @@ func (c *cli) repair() *cobra.Command {
 		Example: `  worker repair nightly-report --config solotick.yaml
   worker repair nightly-report --by ops1 --output json`,
 		Args: jobArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			who, fault := c.act(act)
-			if err := flagFaults(cmd, fault, out.check()); err != nil {
-				return err
-			}
-			name := args[0]
-			return c.withJob(cmd, name, func(ctx context.Context, a *client, job *jobs.Job) error {
-				r, err := a.ask.Repair(ctx, name, who)
-				if err != nil {
-					return a.explain(name, err)
-				}
-				if out == asJSON {
-					return writeJSON(c.stdout, repaired{name, r.Changed, r.Before, r.Watermark, r.Exceptions})
-				}
-				_, err = fmt.Fprintln(c.stdout, repairText(name, r, zone(job)))
-				return err
-			})
-		},
-	}
-	askFlags(cmd)
-	actFlags(cmd, &act)
-	out.flag(cmd)
-	return cmd
+	}, nil, func(call jobCall) error {
+		r, err := call.ask.Repair(call.ctx, call.name, call.act)
+		return call.print(repaired{call.name, r.Changed, r.Before, r.Watermark, r.Exceptions}, repairText(call.name, r, zone(call.job)), err)
+	})
 }
 
 // repairText describes the result of a repair.

@@ -17,14 +17,11 @@ import (
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
-	"github.com/solotick/solotick/jobs"
 )
 
 func (c *cli) trigger() *cobra.Command {
 	var o fleet.TriggerOptions
-	var act fleet.Act
 	var w waiting
-	var out format
 	var payload string
 	cmd := &cobra.Command{
 		Use:   "trigger JOB",
@@ -40,43 +37,33 @@ func (c *cli) trigger() *cobra.Command {
   worker trigger reindex --payload '{"tenant": 7}'
   worker trigger reindex --payload @tenants.json`,
 		Args: jobArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var faults []error
-			var err error
-			if act, err = c.act(act); err != nil {
-				faults = append(faults, err)
-			}
-			o.By, o.Reason, o.Via = act.By, act.Reason, act.Via
-			if o.Key != "" && !naming.Valid(o.Key) {
-				faults = append(faults, fmt.Errorf("--key: %q %s", o.Key, naming.Rule))
-			}
-			if window := cmd.Flags().Changed("window"); window && o.Key == "" {
-				faults = append(faults, errors.New("--window: needs a --key"))
-			} else if window && (o.Window < time.Millisecond || o.Window > maxWindow) {
-				faults = append(faults, fmt.Errorf("--window: %q must be from 1ms to %s", o.Window, maxWindow))
-			}
-			if o.Payload, err = payloadOf(payload); err != nil {
-				faults = append(faults, err)
-			}
-			if err := flagFaults(cmd, append(faults, w.check(cmd), out.check())...); err != nil {
-				return err
-			}
-			if o.Key == "" {
-				o.Window = 0
-			}
-			return c.withJob(cmd, args[0], func(ctx context.Context, a *client, job *jobs.Job) error {
-				return c.triggerJob(ctx, a, job, args[0], o, w, out)
-			})
-		},
 	}
-	askFlags(cmd)
 	cmd.Flags().StringVar(&o.Key, "key", "", "`KEY`: triggers with the same key within the window count as one")
 	cmd.Flags().DurationVar(&o.Window, "window", wire.DefaultWindow, "how long the fleet remembers the key, `D`")
 	cmd.Flags().StringVar(&payload, "payload", "", "`TEXT` or @FILE: given to the run; at most 4096 bytes of UTF-8")
 	w.flags(cmd, "wait until the tick is settled, and print its outcome; exit 1 unless it succeeded")
-	actFlags(cmd, &act)
-	out.flag(cmd)
-	return cmd
+	return c.actCommand(cmd, func([]string) error {
+		var faults []error
+		if o.Key != "" && !naming.Valid(o.Key) {
+			faults = append(faults, fmt.Errorf("--key: %q %s", o.Key, naming.Rule))
+		}
+		if window := cmd.Flags().Changed("window"); window && o.Key == "" {
+			faults = append(faults, errors.New("--window: needs a --key"))
+		} else if window && (o.Window < time.Millisecond || o.Window > maxWindow) {
+			faults = append(faults, fmt.Errorf("--window: %q must be from 1ms to %s", o.Window, maxWindow))
+		}
+		var err error
+		if o.Payload, err = payloadOf(payload); err != nil {
+			faults = append(faults, err)
+		}
+		return errors.Join(append(faults, w.check(cmd))...)
+	}, func(call jobCall) error {
+		o.By, o.Reason, o.Via = call.act.By, call.act.Reason, call.act.Via
+		if o.Key == "" {
+			o.Window = 0
+		}
+		return c.triggerJob(call, o, w)
+	})
 }
 
 // payloadOf reads the argument of --payload. No error shows it.
@@ -103,38 +90,37 @@ func payloadOf(argument string) (jobs.Payload, error) {
 
 const maxWindow = 30 * 24 * time.Hour
 
-func (c *cli) triggerJob(
-	ctx context.Context, a *client, job *jobs.Job, name string, o fleet.TriggerOptions, w waiting, out format,
-) error {
-	t, err := a.ask.Trigger(ctx, name, o)
+func (c *cli) triggerJob(call jobCall, o fleet.TriggerOptions, w waiting) error {
+	name := call.name
+	t, err := call.ask.Trigger(call.ctx, name, o)
 	if err != nil {
-		return a.explain(name, err)
-	}
-	if out == asText && t.Accepted() {
-		fmt.Fprintln(c.stdout, t.ID)
+		return call.explain(name, err)
 	}
 	if !t.Accepted() {
-		if out == asJSON {
+		if call.out == asJSON {
 			if err := writeJSON(c.stdout, t); err != nil {
 				return err
 			}
 		}
-		return refusal(name, t, zone(job))
+		return refusal(name, t, zone(call.job))
 	}
-	c.warn(ctx, a, name, t)
+	if call.out == asText {
+		fmt.Fprintln(c.stdout, t.ID)
+	}
+	c.warn(call.ctx, call.client, name, t)
 	if w.wait {
-		e, err := c.await(ctx, a, name, t.Tick, w)
+		e, err := c.await(call.ctx, call.client, name, t.Tick, w)
 		if err != nil {
 			return err
 		}
 		t.Entry = &e
 	}
-	if out == asJSON {
+	if call.out == asJSON {
 		if err := writeJSON(c.stdout, t); err != nil {
 			return err
 		}
 	}
-	return c.printOutcome(t.Entry, out)
+	return c.printOutcome(t.Entry, call.out)
 }
 
 // warn prints to stderr what the caller may not expect of a trigger.

@@ -1,19 +1,13 @@
 package cli
 
 import (
-	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/solotick/solotick/cmd/worker/internal/output"
-	"github.com/solotick/solotick/jobs"
 )
 
 func (c *cli) why() *cobra.Command {
-	var out format
-	cmd := &cobra.Command{
+	return c.jobCommand(&cobra.Command{
 		Use:   "why JOB [TICK]",
 		Short: "Explain the outcome of a tick",
 		Long: "why says which replica ran a tick, or why none did: it was skipped because an earlier tick still ran, missed because no\n" +
@@ -25,32 +19,15 @@ func (c *cli) why() *cobra.Command {
   worker why nightly-report '2026-11-20 02:00:00'
   worker why nightly-report 2026-11-20T01:00:00Z --output json`,
 		Args: jobAndTick,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flagFaults(cmd, out.check()); err != nil {
+	}, nil, func(call jobCall) error {
+		var tick time.Time
+		if len(call.args) == 2 {
+			var err error
+			if tick, err = call.tick(call.ctx, call.name, call.args[1], call.job); err != nil {
 				return err
 			}
-			name := args[0]
-			return c.withJob(cmd, name, func(ctx context.Context, a *client, job *jobs.Job) error {
-				var tick time.Time
-				if len(args) == 2 {
-					var err error
-					if tick, err = a.tick(ctx, name, args[1], job); err != nil {
-						return err
-					}
-				}
-				e, err := a.ask.Why(ctx, name, job, tick)
-				if err != nil {
-					return a.explain(name, err)
-				}
-				if out == asJSON {
-					return writeJSON(c.stdout, e)
-				}
-				_, err = fmt.Fprintln(c.stdout, output.Lines(e.String()))
-				return err
-			})
-		},
-	}
-	askFlags(cmd)
-	out.flag(cmd)
-	return cmd
+		}
+		e, err := call.ask.Why(call.ctx, call.name, call.job, tick)
+		return call.print(e, e.String(), err)
+	})
 }
