@@ -17,6 +17,7 @@ import (
 	"github.com/solotick/solotick/internal/naming"
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/wire"
+	"github.com/solotick/solotick/jobs"
 )
 
 func (c *cli) trigger() *cobra.Command {
