@@ -36,6 +36,31 @@ func checkFleet(ctx context.Context, s *stores.Store, configured []*jobs.Job) []
 	return []Finding{{Check: "fleet", Result: Unchecked, Finding: fmt.Sprintf("could not be checked: %v", err)}}
 }
 
+// check is a check of the fleet that lists what is wrong.
+type check struct {
+	name   string
+	good   string // the finding when nothing is wrong
+	result Result // of the check when something is
+	change string
+	// wrong returns what is wrong; empty when nothing is.
+	wrong func(s fleet.Status, configured []*jobs.Job) string
+}
+
+var replicaChecks = []check{
+	{"heartbeats", "all live replicas are in time", Warn, "check that these processes run and reach the store: other replicas take their ticks over", lateHeartbeats},
+	{"replica-ids", "each process has an id of its own", Fail, "give each process an id of its own, or leave replica out of the configuration", sharedIDs},
+}
+
+var jobChecks = []check{
+	{"definitions", "all replicas define the jobs alike", Fail, "give all replicas the same configuration; replicas that reload it need no restart", definedDifferently},
+	{"served", "each configured job is served by a live replica", Fail, "start replicas with these jobs and groups, or take the jobs out of the configuration", unserved},
+	{"weights", "each configured job fits the max_runs of a live replica that serves it", Fail, "raise max_runs of a replica that serves these jobs, or lower their weight", tooHeavy},
+	{"capacity", "no tick waits for a free replica", Warn, "raise max_runs where the machine has capacity, start more replicas, or spread the schedules", fullReplicas},
+	{"overdue", "no tick is overdue", Fail, "run worker why JOB, and check that the replicas that serve these jobs reach the store, and what they log", overdueJobs},
+	{"watermarks", "no watermark lies in the future", Fail, "check that the clock of the store is right, then run worker repair JOB for each", futureWatermarks},
+	{"configuration", "the replicas have the configuration that doctor reads", Warn, "deploy this configuration, or run doctor with the deployed one", otherConfigurations},
+}
+
 // fleetFindings makes the findings about a fleet. The first one is its live replicas. If there are
 // none, there are no others.
 func fleetFindings(s fleet.Status, configured []*jobs.Job) []Finding {
@@ -43,10 +68,27 @@ func fleetFindings(s fleet.Status, configured []*jobs.Job) []Finding {
 	if len(s.Replicas) == 0 {
 		return found
 	}
-	for _, check := range []func(fleet.Status) Finding{heartbeats, replicaIDs, storeClock, replicaClocks, versions, definitionsDiffer, unserved, tooHeavy, fullReplicas, overdueJobs, watermarks} {
-		found = append(found, check(s))
+	run := func(checks []check) {
+		for _, c := range checks {
+			f := Finding{Check: c.name, Result: OK, Finding: c.good}
+			if wrong := c.wrong(s, configured); wrong != "" {
+				f.Result, f.Finding, f.Change = c.result, wrong, c.change
+			}
+			found = append(found, f)
+		}
 	}
-	return append(found, thisConfiguration(s, configured))
+	run(replicaChecks)
+	found = append(found, storeClock(s), replicaClocks(s), versions(s))
+	run(jobChecks)
+	return found
+}
+
+// listed returns the list after its head; empty when there is nothing on it.
+func listed(head string, list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return head + output.List(list)
 }
 
 func liveReplicas(s fleet.Status) Finding {
@@ -65,8 +107,7 @@ func liveReplicas(s fleet.Status) Finding {
 	return f
 }
 
-func heartbeats(s fleet.Status) Finding {
-	f := Finding{Check: "heartbeats", Result: OK, Finding: "all live replicas are in time"}
+func lateHeartbeats(s fleet.Status, _ []*jobs.Job) string {
 	var late []string
 	for _, r := range s.Replicas {
 		if r.Silent(s.Now) {
@@ -78,26 +119,17 @@ func heartbeats(s fleet.Status) Finding {
 			late = append(late, fmt.Sprintf("%s ended without signing off; its last heartbeat was %s ago", r.ID, ago.Round(time.Second)))
 		}
 	}
-	if len(late) > 0 {
-		f.Result, f.Finding = Warn, output.List(late)
-		f.Change = "check that these processes run and reach the store: other replicas take their ticks over"
-	}
-	return f
+	return listed("", late)
 }
 
-func replicaIDs(s fleet.Status) Finding {
-	f := Finding{Check: "replica-ids", Result: OK, Finding: "each process has an id of its own"}
+func sharedIDs(s fleet.Status, _ []*jobs.Job) string {
 	var shared []string
 	for _, r := range s.Replicas {
 		if n := r.Processes(); n > 1 {
 			shared = append(shared, fmt.Sprintf("%d processes have the id %s", n, r.ID))
 		}
 	}
-	if len(shared) > 0 {
-		f.Result, f.Finding = Fail, output.List(shared)
-		f.Change = "give each process an id of its own, or leave replica out of the configuration"
-	}
-	return f
+	return listed("", shared)
 }
 
 // storeClock checks that no replica has stopped claiming because it distrusts the store's clock.
@@ -185,24 +217,18 @@ func versions(s fleet.Status) Finding {
 	return f
 }
 
-// definitionsDiffer checks that all live replicas define each job alike.
-func definitionsDiffer(s fleet.Status) Finding {
-	f := Finding{Check: "definitions", Result: OK, Finding: "all replicas define the jobs alike"}
+// definedDifferently lists the jobs that live replicas define differently.
+func definedDifferently(s fleet.Status, _ []*jobs.Job) string {
 	var differ []string
 	for _, j := range s.Jobs {
 		if len(j.Revisions) > 0 {
 			differ = append(differ, fmt.Sprintf("%s (%s)", j.Name, perValue(j.Revisions)))
 		}
 	}
-	if len(differ) > 0 {
-		f.Result, f.Finding = Fail, fmt.Sprintf("replicas define %s differently: %s", output.Count(len(differ), "job"), output.List(differ))
-		f.Change = "give all replicas the same configuration; replicas that reload it need no restart"
-	}
-	return f
+	return listed(fmt.Sprintf("replicas define %s differently: ", output.Count(len(differ), "job")), differ)
 }
 
-func unserved(s fleet.Status) Finding {
-	f := Finding{Check: "served", Result: OK, Finding: "each configured job is served by a live replica"}
+func unserved(s fleet.Status, _ []*jobs.Job) string {
 	var names []string
 	for _, j := range s.Jobs {
 		if j.Unserved && j.Given {
@@ -213,17 +239,11 @@ func unserved(s fleet.Status) Finding {
 			names = append(names, text)
 		}
 	}
-	if len(names) > 0 {
-		f.Result, f.Finding = Fail, "no live replica serves "+output.List(names)
-		f.Change = "start replicas with these jobs and groups, or take the jobs out of the configuration"
-	}
-	return f
+	return listed("no live replica serves ", names)
 }
 
-// tooHeavy finds jobs that never run, because their weight is above max_runs of every replica that
-// serves them.
-func tooHeavy(s fleet.Status) Finding {
-	f := Finding{Check: "weights", Result: OK, Finding: "each configured job fits the max_runs of a live replica that serves it"}
+// tooHeavy lists jobs that never run, because their weight is above max_runs of every replica that serves them.
+func tooHeavy(s fleet.Status, _ []*jobs.Job) string {
 	var heavy []string
 	for _, j := range s.Jobs {
 		fits := func(r fleet.Replica) bool { return slices.Contains(j.Replicas, r.ID) && r.Fits(j.Spec.Weight) }
@@ -231,16 +251,11 @@ func tooHeavy(s fleet.Status) Finding {
 			heavy = append(heavy, fmt.Sprintf("%s (weight %d)", j.Name, j.Spec.Weight))
 		}
 	}
-	if len(heavy) > 0 {
-		f.Result, f.Finding = Fail, "they never run, because their weight is above max_runs of every live replica that serves them: "+output.List(heavy)
-		f.Change = "raise max_runs of a replica that serves these jobs, or lower their weight"
-	}
-	return f
+	return listed("they never run, because their weight is above max_runs of every live replica that serves them: ", heavy)
 }
 
-// fullReplicas checks that a replica has room where ticks wait for it.
-func fullReplicas(s fleet.Status) Finding {
-	f := Finding{Check: "capacity", Result: OK, Finding: "no tick waits for a free replica"}
+// fullReplicas lists the replicas that have no room for ticks that wait, if no replica has.
+func fullReplicas(s fleet.Status, _ []*jobs.Job) string {
 	var full []string
 	room := false
 	for _, r := range s.Replicas {
@@ -249,47 +264,35 @@ func fullReplicas(s fleet.Status) Finding {
 		}
 		room = room || !r.Stopping && r.HasRoom(1)
 	}
-	if len(full) > 0 && !room {
-		f.Result, f.Finding = Warn, "every replica is full, and ticks wait: "+output.List(full)
-		f.Change = "raise max_runs where the machine has capacity, start more replicas, or spread the schedules"
+	if room {
+		return ""
 	}
-	return f
+	return listed("every replica is full, and ticks wait: ", full)
 }
 
-func overdueJobs(s fleet.Status) Finding {
-	f := Finding{Check: "overdue", Result: OK, Finding: "no tick is overdue"}
+func overdueJobs(s fleet.Status, _ []*jobs.Job) string {
 	var late []string
 	for _, j := range s.Jobs {
 		if !j.Overdue.IsZero() && j.Paused == nil {
 			late = append(late, fmt.Sprintf("%s since %s", j.Name, output.Time(j.Overdue, time.UTC)))
 		}
 	}
-	if len(late) > 0 {
-		f.Result, f.Finding = Fail, output.List(late)
-		f.Change = "run worker why JOB, and check that the replicas that serve these jobs reach the store, and what they log"
-	}
-	return f
+	return listed("", late)
 }
 
-// watermarks finds jobs that stand still because the store's clock was wrong.
-func watermarks(s fleet.Status) Finding {
-	f := Finding{Check: "watermarks", Result: OK, Finding: "no watermark lies in the future"}
+// futureWatermarks lists jobs that stand still because the store's clock was wrong.
+func futureWatermarks(s fleet.Status, _ []*jobs.Job) string {
 	var ahead []string
 	for _, j := range s.Jobs {
 		if j.Ahead > 0 {
 			ahead = append(ahead, fmt.Sprintf("%s by %s", j.Name, output.Duration(j.Ahead)))
 		}
 	}
-	if len(ahead) > 0 {
-		f.Result, f.Finding = Fail, "in the future, so no tick runs until then: "+output.List(ahead)
-		f.Change = "check that the clock of the store is right, then run worker repair JOB for each"
-	}
-	return f
+	return listed("in the future, so no tick runs until then: ", ahead)
 }
 
-// thisConfiguration compares this configuration with the definitions of the replicas.
-func thisConfiguration(s fleet.Status, configured []*jobs.Job) Finding {
-	f := Finding{Check: "configuration", Result: OK, Finding: "the replicas have the configuration that doctor reads"}
+// otherConfigurations compares this configuration with the definitions of the replicas.
+func otherConfigurations(s fleet.Status, configured []*jobs.Job) string {
 	var differ []string
 	for _, j := range configured {
 		other := slices.ContainsFunc(s.Replicas, func(r fleet.Replica) bool {
@@ -305,11 +308,7 @@ func thisConfiguration(s fleet.Status, configured []*jobs.Job) Finding {
 			differ = append(differ, j.Name+" (not in this one)")
 		}
 	}
-	if len(differ) > 0 {
-		f.Result, f.Finding = Warn, "replicas have other definitions of "+output.List(differ)
-		f.Change = "deploy this configuration, or run doctor with the deployed one"
-	}
-	return f
+	return listed("replicas have other definitions of ", differ)
 }
 
 // perValue lists the replicas that have each value.

@@ -7,12 +7,9 @@ import (
 )
 
 // eviction checks that Redis does not evict records.
-func (srv *server) eviction() Finding {
-	if srv.infoErr != nil {
-		return srv.unchecked("eviction")
-	}
+func (srv *server) eviction(_ context.Context, f Finding) Finding {
 	policy, known := srv.info["maxmemory_policy"]
-	f := Finding{Check: "eviction", Result: OK, Finding: "maxmemory-policy is " + policy}
+	f.Finding = "maxmemory-policy is " + policy
 	switch {
 	case !known:
 		f.Result, f.Finding = Unchecked, "could not be checked: the server does not report its maxmemory-policy"
@@ -30,12 +27,9 @@ func (srv *server) eviction() Finding {
 }
 
 // memory checks that there is room for records.
-func (srv *server) memory() Finding {
-	if srv.infoErr != nil {
-		return srv.unchecked("memory")
-	}
+func (srv *server) memory(_ context.Context, f Finding) Finding {
 	used, limit := srv.number("used_memory"), srv.number("maxmemory")
-	f := Finding{Check: "memory", Result: OK, Finding: size(used) + " used, no maxmemory"}
+	f.Finding = size(used) + " used, no maxmemory"
 	if limit == 0 {
 		return f
 	}
@@ -65,12 +59,8 @@ func size(bytes int64) string {
 }
 
 // persistence says what a restart of the server loses.
-func (srv *server) persistence(ctx context.Context) Finding {
-	if srv.infoErr != nil {
-		return srv.unchecked("persistence")
-	}
+func (srv *server) persistence(ctx context.Context, f Finding) Finding {
 	lost := "No tick runs twice because of that while a replica is alive, but history, pauses and triggers are lost"
-	f := Finding{Check: "persistence", Result: OK}
 	if srv.store.Connection.Quorum != nil {
 		lost = "The other nodes have all records, but if most of them restart, history, pauses and triggers are lost"
 	}

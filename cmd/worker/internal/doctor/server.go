@@ -44,12 +44,21 @@ func (srv *server) check(ctx context.Context) []Finding {
 	found := []Finding{srv.reachable(ctx, cmp.Or(srv.addr, srv.store.Addr))}
 	if found[0].Result != Fail {
 		srv.readInfo(ctx)
-		found = append(found, srv.version(), srv.mode(), srv.role(ctx), srv.eviction(), srv.memory(), srv.persistence(ctx))
+		found = append(found, srv.version(), srv.mode(), srv.role(ctx),
+			srv.byInfo(ctx, "eviction", srv.eviction), srv.byInfo(ctx, "memory", srv.memory), srv.byInfo(ctx, "persistence", srv.persistence))
 	}
 	for i := range found {
 		found[i].Server = srv.addr
 	}
 	return found
+}
+
+// byInfo makes the finding of a check that needs INFO.
+func (srv *server) byInfo(ctx context.Context, name string, check func(context.Context, Finding) Finding) Finding {
+	if srv.infoErr != nil {
+		return srv.unchecked(name)
+	}
+	return check(ctx, Finding{Check: name, Result: OK})
 }
 
 // reachable measures the fastest of five round trips. The first one also connects.
