@@ -18,6 +18,9 @@ func (q *request) audit() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := q.away(); err != nil {
+		return nil, err
+	}
 	rows, log, err := q.c.acts(q.r.Context(), query)
 	if err != nil {
 		return nil, err

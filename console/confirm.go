@@ -35,7 +35,7 @@ func (a actionRoute) confirm(q *request) (any, error) {
 	if p != nil {
 		return nil, p
 	}
-	s, err := q.read()
+	s, err := q.now()
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (a actionRoute) confirmAll(q *request) (any, error) {
 	if err != nil {
 		return nil, badQuery(err)
 	}
-	s, err := q.read()
+	s, err := q.now()
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (a actionRoute) submitAll(q *request) *problem {
 	if p != nil {
 		return p
 	}
-	s, err := q.read()
+	s, err := q.now()
 	if err != nil {
 		return problemOf(err)
 	}
@@ -349,11 +349,10 @@ func (q *request) confirmRelease() (any, error) {
 	if p != nil {
 		return nil, p
 	}
-	s, err := q.read()
-	if err != nil {
+	if _, err := q.now(); err != nil {
 		return nil, err
 	}
-	with, err := q.withLocks(s)
+	with, err := q.withLocks()
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ type Console struct {
 	snapshot    *shared[*reading]
 	last        atomic.Pointer[reading] // the last that succeeded
 	failing     atomic.Bool             // the last read failed
+	definitions definitions             // of the reads of the snapshot
 	locks       *shared[lockList]
 	facts       *shared[[]fleet.Fact]
 	described   keyed[fleet.Description]

@@ -19,7 +19,8 @@
 //
 // Nothing, while nobody looks. Otherwise it reads the fleet once for all who look, at most once a second and for a fifth of
 // the time. While there are streams it reads again and again, and sends the differences as events. While the store does not
-// answer, the list of jobs shows the last reading, for ten minutes, and says so; the API answers with 503.
+// answer, pages show the last reading, for ten minutes, and say so, but for those of one tick, of the audit log and of forms;
+// the API answers with 503.
 //
 // A stream can be resumed from the id of an event for as long as the newest 1024 are kept in memory. An id that is too old,
 // or of another process, is answered with the event reset: start over. There are 2000 streams at most, and a client that

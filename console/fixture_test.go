@@ -164,6 +164,27 @@ func (s *faultyStore) Inspect(ctx context.Context, name string) (protocol.Record
 	return s.Store.Inspect(ctx, name)
 }
 
+func (s *faultyStore) Locks(ctx context.Context, prefix, cursor string, count int) ([]protocol.Lock, string, error) {
+	if err := s.obstacle(ctx); err != nil {
+		return nil, "", err
+	}
+	return s.Store.Locks(ctx, prefix, cursor, count)
+}
+
+func (s *faultyStore) Notes(ctx context.Context, name string, count int) ([]protocol.JournalEntry, error) {
+	if err := s.obstacle(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.Notes(ctx, name, count)
+}
+
+func (s *faultyStore) Audit(ctx context.Context, cursor string, count int) (protocol.AuditPage, error) {
+	if err := s.obstacle(ctx); err != nil {
+		return protocol.AuditPage{}, err
+	}
+	return s.Store.Audit(ctx, cursor, count)
+}
+
 // settle runs a tick of a job that was due a minute ago, and settles it.
 func (s *faultyStore) settle(t require.TestingT, job string, outcome lease.Outcome) {
 	g := s.claim(t, job)

@@ -17,11 +17,26 @@ import (
 
 // read returns the snapshot that the answer is made of. A program gets none that is stale: it may not look at what says so.
 func (q *request) read() (*reading, error) {
+	if !q.api && q.c.failing.Load() { // a page need not wait for another read that may take as long as the last
+		if s, known, err := q.c.snapshot.peek(); known && err == nil {
+			q.from = s
+			return s, nil
+		}
+	}
 	s, err := q.c.snapshot.get(q.r.Context())
 	if err == nil && s.Err != "" && q.api {
 		return nil, unavailable(s.Err, nil)
 	}
 	q.from = s
+	return s, err
+}
+
+// now returns a snapshot that is not stale: of what somebody is about to change.
+func (q *request) now() (*reading, error) {
+	s, err := q.read()
+	if err == nil {
+		err = q.away()
+	}
 	return s, err
 }
 
@@ -54,10 +69,12 @@ func (q *request) replicas() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	with := *s.Snapshot
-	if with.Facts, err = q.c.facts.get(q.r.Context()); err != nil {
+	facts, _, err := shown(q, q.c.facts)
+	if err != nil {
 		return nil, err
 	}
+	with := *q.from.Snapshot
+	with.Facts = facts
 	q.withFindings(&with)
 	return view.Fleet(&with, query, s.now()), nil
 }
@@ -67,16 +84,19 @@ func (q *request) lockList() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	with, err := q.withLocks(s)
+	with, err := q.withLocks()
 	if err != nil {
 		return nil, err
 	}
 	return view.Locks(with, query, s.now()), nil
 }
 
-func (q *request) withLocks(s *reading) (*view.Snapshot, error) {
-	list, err := q.c.locks.get(q.r.Context())
-	with := *s.Snapshot
+func (q *request) withLocks() (*view.Snapshot, error) {
+	list, ok, err := shown(q, q.c.locks)
+	if err == nil && !ok {
+		err = q.away()
+	}
+	with := *q.from.Snapshot
 	with.Locks, with.LocksMore, with.NoLocks = list.locks, list.more, list.unsupported
 	return &with, err
 }
@@ -86,11 +106,11 @@ func (q *request) timeline() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	histories, err := q.c.historiesOf(q.r.Context(), view.TimelineJobs(s.Snapshot, query))
+	histories, err := q.histories(view.TimelineJobs(s.Snapshot, query))
 	if err != nil {
 		return nil, err
 	}
-	return view.Timeline(s.Snapshot, histories, query, s.now()), nil
+	return view.Timeline(q.from.Snapshot, histories, query, s.now()), nil
 }
 
 func (q *request) load() (any, error) {
@@ -98,11 +118,11 @@ func (q *request) load() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	histories, err := q.c.historiesOf(q.r.Context(), view.LoadJobs(s.Snapshot, query))
+	histories, err := q.histories(view.LoadJobs(s.Snapshot, query))
 	if err != nil {
 		return nil, err
 	}
-	return view.Load(s.Snapshot, histories, query, s.now()), nil
+	return view.Load(q.from.Snapshot, histories, query, s.now()), nil
 }
 
 func (q *request) job() (any, error) {
@@ -114,11 +134,20 @@ func (q *request) job() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := q.c.described.get(q.r.Context(), name)
+	d, ok, err := shown(q, q.c.described.of(name))
 	if err != nil {
 		return nil, err
 	}
-	return view.Job(s.Snapshot, d, query, s.now()), nil
+	if ok {
+		return view.Job(q.from.Snapshot, d, query, s.now()), nil
+	}
+	i := slices.IndexFunc(s.Status.Jobs, func(j fleet.JobStatus) bool { return j.Name == name })
+	if i < 0 {
+		return nil, q.away()
+	}
+	p := view.Job(q.from.Snapshot, fleet.Description{Namespace: s.Status.Namespace, Now: s.Status.Now, JobStatus: s.Status.Jobs[i]}, query, s.now())
+	p.Unread = "its history was not read"
+	return p, nil
 }
 
 func (q *request) tick() (any, error) {
@@ -148,6 +177,9 @@ func (q *request) explain(tick string) (s *reading, query view.TickQuery, e flee
 		return view.ParseTickQuery(q.r.PathValue("job"), tick, v)
 	})
 	if err == nil {
+		err = q.away()
+	}
+	if err == nil {
 		e, err = q.c.fleet.Why(q.r.Context(), query.Job, s.job(query.Job), query.Tick.Time)
 	}
 	return s, query, e, err
@@ -174,12 +206,13 @@ func (c *Console) readHistory(ctx context.Context, name string) (fleet.JobHistor
 	return list[name], err
 }
 
-// historiesOf returns the histories of several jobs.
-func (c *Console) historiesOf(ctx context.Context, names []string) (map[string]fleet.JobHistory, error) {
+// histories returns the histories of several jobs; none where they cannot be read.
+func (q *request) histories(names []string) (map[string]fleet.JobHistory, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	return c.several.get(ctx, strings.Join(names, "\n"))
+	list, _, err := shown(q, q.c.several.of(strings.Join(names, "\n")))
+	return list, err
 }
 
 func (c *Console) readHistories(ctx context.Context, names string) (map[string]fleet.JobHistory, error) {

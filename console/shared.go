@@ -68,6 +68,8 @@ type shared[T any] struct {
 	version int           // rises when earlier readings must not be used any more
 	pending chan struct{} // is closed when the read that is under way ends; nil while none is
 	last    result[T]
+	kept    T         // the last value that a read gave
+	keptAt  time.Time // and when that began; zero before the first
 }
 
 // result is what a read gave.
@@ -85,8 +87,11 @@ func (s *shared[T]) freshLocked() bool {
 	return s.last.done && s.last.version >= s.version && time.Since(s.last.began) < s.intervalLocked()
 }
 
-// intervalLocked is the least time between the last read and the next.
+// intervalLocked is the least time between the last read and the next. A store that does not answer has nothing to do.
 func (s *shared[T]) intervalLocked() time.Duration {
+	if s.last.err != nil {
+		return max(cmp.Or(s.every, readInterval), s.last.took)
+	}
 	return max(cmp.Or(s.every, readInterval), time.Duration(cmp.Or(s.share, readShare))*s.last.took)
 }
 
@@ -125,6 +130,16 @@ func (s *shared[T]) peek() (value T, known bool, err error) {
 	return s.last.value, s.last.done, s.last.err
 }
 
+// known returns the last value that a read gave, however that came to be the last; none that is older than [maxStale].
+func (s *shared[T]) known() (value T, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keptAt.IsZero() || time.Since(s.keptAt) > maxStale {
+		return value, false
+	}
+	return s.kept, true
+}
+
 func (s *shared[T]) startLocked() bool {
 	pending, version := make(chan struct{}), s.version
 	ok := s.in.do(func(ctx context.Context) {
@@ -139,6 +154,9 @@ func (s *shared[T]) startLocked() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.last, s.pending = r, nil
+		if r.err == nil {
+			s.kept, s.keptAt = r.value, r.began
+		}
 		close(pending)
 	})
 	if ok {

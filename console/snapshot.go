@@ -47,7 +47,7 @@ func (c *Console) readSnapshot(ctx context.Context) (*reading, error) {
 	if err != nil {
 		return c.staleSnapshot(err)
 	}
-	s := &view.Snapshot{Status: status, Given: make(map[string]*jobs.Job, len(given))}
+	s := &view.Snapshot{Status: status, Given: make(map[string]*jobs.Job, len(given)), Definitions: c.definitions.of(ctx, c.fleet, &status)}
 	s.Store = view.StoreFacts{Kind: kindOf(c.store), Latency: latency, ClockOffset: now.Sub(began.Add(latency / 2))}
 	for _, job := range given {
 		s.Given[job.Name()] = job
@@ -140,8 +140,12 @@ type keyed[T any] struct {
 // maxKeyed bounds the values that are kept of what several keys have.
 const maxKeyed = 256
 
-func (k *keyed[T]) get(ctx context.Context, key string) (T, error) {
+func (k *keyed[T]) get(ctx context.Context, key string) (T, error) { return k.of(key).get(ctx) }
+
+// of returns the value of a key.
+func (k *keyed[T]) of(key string) *shared[T] {
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	s := k.byID[key]
 	if s == nil {
 		if k.byID == nil || len(k.byID) >= cmp.Or(k.most, maxKeyed) {
@@ -150,13 +154,14 @@ func (k *keyed[T]) get(ctx context.Context, key string) (T, error) {
 		s = &shared[T]{in: k.in, read: func(ctx context.Context) (T, error) { return k.read(ctx, key) }}
 		k.byID[key] = s
 	}
-	k.mu.Unlock()
-	return s.get(ctx)
+	return s
 }
 
 // expire makes the next get of every key read again.
 func (k *keyed[T]) expire() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.byID = nil
+	for _, s := range k.byID {
+		s.expire()
+	}
 }

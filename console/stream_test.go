@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/solotick/solotick/console"
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // sse is one event of a stream.
@@ -353,8 +355,23 @@ func TestSnapshotIsReadOnceForAllWhoLook(t *testing.T) {
 }
 
 func TestStoreThatIsAwayIsSaidAndForgiven(t *testing.T) {
-	s := newSite(t)
-	s.warm()
+	operator := header("X-Test", "ops")
+	s := newSite(t, console.WithAccess(func(r *http.Request) console.Caller {
+		if r.Header.Get("X-Test") != "" {
+			return console.Caller{Name: "ops", Role: console.Operate}
+		}
+		return console.Caller{Name: "me", Role: console.Read}
+	}))
+	s.store.fill(t)
+	_, err := s.store.ClaimLock(t.Context(), protocol.LockClaim{Name: "shop", Holder: "till-1", Request: "r", TTL: time.Minute, Permits: 1, Limit: 1})
+	require.NoError(t, err)
+	f, err := fleet.New(s.store)
+	require.NoError(t, err)
+	_, err = f.Pause(t.Context(), "report", fleet.Act{By: "ops", Reason: "a test of the store"})
+	require.NoError(t, err)
+	for _, path := range []string{"/", "/timeline", "/load", "/fleet", "/locks", "/jobs/report"} {
+		require.Equal(t, http.StatusOK, s.get(path).StatusCode, path)
+	}
 	away := errors.New("dial tcp 10.9.8.7:6379: connection refused")
 	s.store.away.Store(&away)
 	require.Eventually(t, func() bool {
@@ -366,8 +383,27 @@ func TestStoreThatIsAwayIsSaidAndForgiven(t *testing.T) {
 	page := s.decode(s.get("/jobs.json"))
 	require.Equal(t, "the store does not answer", page["stale"], "a page shows the last snapshot, and says so")
 	require.Len(t, page["jobs"], 2)
-	require.Equal(t, http.StatusServiceUnavailable, s.get("/api/v1/jobs/report/history").StatusCode)
-	require.Equal(t, http.StatusServiceUnavailable, s.get("/jobs/report").StatusCode)
+	for _, path := range []string{"/api/v1/jobs/report/history", "/api/v1/jobs/report", "/api/v1/timeline", "/api/v1/forecast", "/api/v1/replicas", "/api/v1/locks", "/api/v1/audit", "/api/v1/acts"} {
+		r := s.get(path)
+		require.Equal(t, http.StatusServiceUnavailable, r.StatusCode, path)
+		require.Equal(t, "application/problem+json", r.Header.Get("Content-Type"), path)
+	}
+	for path, has := range map[string]string{
+		"/": "report", "/timeline": "report", "/load": "Runs at a time", "/fleet": "worker-1", "/locks": "shop", "/jobs/report": "a test of the store", "/jobs/sync": "Only what the list of jobs had",
+		"/timeline?q=sync": "its history was not read", "/load?q=sync": "Runs at a time",
+	} {
+		r := s.get(path)
+		require.Equal(t, http.StatusOK, r.StatusCode, path)
+		page := text(t, r)
+		require.Contains(t, page, "The store does not answer.", path)
+		require.Contains(t, page, has, path)
+	}
+	for _, path := range []string{"/audit", "/jobs/report/why", "/jobs/report/ticks/1700000000000", "/jobs/report/pause", "/actions/pause", "/locks/release?name=shop&token=1"} {
+		r := s.get(path, operator)
+		require.Equal(t, http.StatusServiceUnavailable, r.StatusCode, path)
+		require.Contains(t, text(t, r), "Try again", path)
+	}
+	require.Equal(t, http.StatusOK, s.get("/calendar.ics").StatusCode)
 
 	s.store.away.Store(nil)
 	require.Eventually(t, func() bool { return s.get("/api/v1/jobs").StatusCode == http.StatusOK }, 30*time.Second, 20*time.Millisecond)

@@ -29,6 +29,29 @@ func (f *Fleet) definitions(ctx context.Context, job string) (map[string]map[str
 	return known, nil
 }
 
+// Definitions returns the definitions that the replicas of a status have of several jobs, by their names, as [Description] has
+// them. A job without any is left out.
+func (f *Fleet) Definitions(ctx context.Context, replicas []Replica, names []string) (map[string][]Definition, error) {
+	list := make([][]Definition, len(names))
+	err := together(ctx, len(names), func(ctx context.Context, i int) error {
+		known, err := f.definitions(ctx, names[i])
+		d := Description{JobStatus: JobStatus{Name: names[i]}}
+		d.define(nil, replicas, known)
+		list[i] = d.Definitions
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	by := make(map[string][]Definition, len(names))
+	for i, name := range names {
+		if len(list[i]) > 0 {
+			by[name] = list[i]
+		}
+	}
+	return by, nil
+}
+
 // Differences returns the fields in which the definitions differ, sorted: none where one of them is not known.
 func (d Description) Differences() (fields []string) {
 	all := map[string]bool{}

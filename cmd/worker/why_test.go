@@ -30,6 +30,7 @@ func TestWhyExplainsATick(t *testing.T) {
 	}
 	r = s.ask("why", "nightly-report", "2026-01-01 02:30")
 	require.Contains(t, r.stdout, "nightly-report, tick of 2026-01-01 02:30:00 +0900, not scheduled: ")
+	require.Contains(t, r.stdout, "\npolicy: schedule: 0 2 31 12 *\nremedy: A schedule that has it; to run the job now, trigger it.\n")
 
 	var j struct {
 		Job, ID, Verdict, Text string

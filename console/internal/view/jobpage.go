@@ -31,7 +31,10 @@ type JobPage struct {
 	Kept         int           `json:"kept"`    // outcomes that the store keeps and the query chooses
 	NextPage     string        `json:"next_page"`
 	PreviousPage string        `json:"previous_page"`
-	Events       []Event       `json:"events"` // acts of people and observations of replicas, newest first
+	Unread       string        `json:"unread"`              // why the page has nothing but what the list of jobs has; "" when it has all
+	Used         int64         `json:"history_used_bytes"`  // that the outcomes take in the store, roughly
+	Limit        int64         `json:"history_limit_bytes"` // and may take; 0 where this process does not have the definition
+	Events       []Event       `json:"events"`              // acts of people and observations of replicas, newest first
 }
 
 // Field is a part of a job's definition, under its name in a configuration file.
@@ -96,7 +99,7 @@ func Job(s *Snapshot, d fleet.Description, q JobQuery, now time.Time) JobPage {
 		Head: s.head(now), Query: q, JobRow: s.row(&d.JobStatus, stateOf(&d.JobStatus), now),
 		Defined: defined(d.Definitions), Differences: append([]string{}, d.Differences()...),
 		Counts: d.Counts, Since: Time{d.Since}, Runs: d.Runs, Median: Millis(d.Median), Longest: Millis(d.Longest),
-		Events: s.events(d.Facts, zoneOf(q.Zone, d.Timezone)),
+		Events: s.events(d.Facts, zoneOf(q.Zone, d.Timezone)), Used: int64(d.HistoryBytes), Limit: int64(d.HistoryLimit),
 	}
 	p.Fields = s.fieldsOf(d)
 	p.coming(now)

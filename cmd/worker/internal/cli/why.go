@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/solotick/solotick/fleet"
 )
 
 func (c *cli) why() *cobra.Command {
@@ -12,8 +14,8 @@ func (c *cli) why() *cobra.Command {
 		Short: "Explain the outcome of a tick",
 		Long: "why says which replica ran a tick, or why none did: it was skipped because an earlier tick still ran, missed because no\n" +
 			"replica was alive, paused, lost, or is not due. Without a TICK it explains the oldest tick that is due, or else the\n" +
-			"newest that was decided. A TICK is a time, in the job's time zone unless it has one; a time of today or yesterday;\n" +
-			"Unix ms; or the id that trigger prints.",
+			"newest that was decided. Below that are the policy that decided, and what would have made the tick run. A TICK is a time,\n" +
+			"in the job's time zone unless it has one; a time of today or yesterday; Unix ms; or the id that trigger prints.",
 		Example: `  worker why nightly-report --config solotick.yaml
   worker why nightly-report 02:00
   worker why nightly-report '2026-11-20 02:00:00'
@@ -28,6 +30,18 @@ func (c *cli) why() *cobra.Command {
 			}
 		}
 		e, err := call.ask.Why(call.ctx, call.name, call.job, tick)
-		return call.print(e, e.String(), err)
+		return call.print(e, whyText(e), err)
 	})
+}
+
+// whyText explains a tick: what became of it, the policy that decided, and what would have made it run.
+func whyText(e fleet.Explanation) string {
+	text := e.String()
+	if e.Policy != "" {
+		text += "\npolicy: " + e.Policy
+	}
+	if e.Remedy != "" {
+		text += "\nremedy: " + e.Remedy
+	}
+	return text
 }
