@@ -81,6 +81,14 @@ fuzz: deps ## Run each fuzz target for FUZZTIME (default: 30s)
 soak: deps ## Search for hours where make test searches for seconds: histories, fleets, properties, zones
 	@scripts/soak.sh
 
+.PHONY: release
+release: deps ## Build programs, packages, bills of materials and sums into dist, run them, and build them again
+	rm -rf dist
+	VERSION=$(VERSION) scripts/release.sh dist
+	go vet -tags=release ./deploy
+	go test -tags=release -count=1 ./deploy
+	VERSION=$(VERSION) scripts/reproducible.sh dist
+
 .PHONY: check
 check: test lint ## Do what CI does
 

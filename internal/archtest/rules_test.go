@@ -123,7 +123,7 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/daemon": {
 		[]string{
 			"./cmd/worker/internal/configfile", "./cmd/worker/internal/doctor", "./cmd/worker/internal/exitcode",
-			"./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/stores", "./cmd/worker/internal/tracing",
+			"./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/sdnotify", "./cmd/worker/internal/stores", "./cmd/worker/internal/tracing",
 			"./config", "./console", "./internal/...", "./jobs/...", "./lease", "./metrics", "./scheduler", "github.com/google/uuid",
 			"github.com/lmittmann/tint", "github.com/prometheus/...", "go.uber.org/dig", "go.uber.org/fx/...", "golang.org/x/term",
 		},

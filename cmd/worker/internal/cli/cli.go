@@ -31,6 +31,15 @@ func Main(ctx context.Context, version string, args []string, stdout, stderr io.
 	return code
 }
 
+// Command returns the command line, for its man pages and the scripts that complete it.
+func Command(version string) *cobra.Command {
+	c := &cli{version: versionOf(version), stdout: io.Discard, stderr: io.Discard, env: func(string) (string, bool) { return "", false }}
+	root := c.root()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
 // cli is the state that all commands share.
 type cli struct {
 	stdout, stderr io.Writer
