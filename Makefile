@@ -50,8 +50,13 @@ lint: ## Look for bugs, formatting, untidy go.mod files, broken scripts, and wha
 	scripts/words.sh
 	go mod tidy -diff # of this module only: the tests of what benchmarks/ and test/guards/ use need modules that not every proxy has
 	$(call each,go vet ./...)
+	go run ./internal/api # after go vet, which has compiled what it reads
 	$(call each,GOOS=darwin go build ./...)
 	$(call each,$(GOLANGCI_LINT) run ./...)
+
+.PHONY: api
+api: ## Keep the exported API in api/, which make lint compares with: a change that breaks programs is named
+	go run ./internal/api -write
 
 .PHONY: linter
 linter: ## Build what make lint needs
