@@ -6,9 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-}
+func endWithParent(a *syscall.SysProcAttr, by syscall.Signal) { a.Pdeathsig = by }
 
 // stopped reports, once for each time, that the child has come to a standstill after SIGSTOP, which takes effect a
 // moment after it was sent.

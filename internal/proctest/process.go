@@ -22,8 +22,16 @@ type Process struct {
 
 // Start starts a command in a process group of its own, so that an interrupt at the terminal reaches
 // the test before it.
-func Start(cmd *exec.Cmd) (*Process, error) {
-	cmd.SysProcAttr = attributes()
+func Start(cmd *exec.Cmd) (*Process, error) { return StartWith(cmd, syscall.SIGKILL) }
+
+// StartWith is Start of a process that gets another signal when the test process ends: one that it
+// ends by.
+func StartWith(cmd *exec.Cmd, last syscall.Signal) (*Process, error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.Setpgid = true
+	endWithParent(cmd.SysProcAttr, last)
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {

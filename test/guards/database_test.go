@@ -18,6 +18,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/solotick/solotick/fence/sqlfence"
+	"github.com/solotick/solotick/internal/dbtest"
 )
 
 // database is one that the tests run against.
@@ -74,25 +75,25 @@ func openDB(t *testing.T, driver, dsn string) *sql.DB {
 func openPostgres(t *testing.T) *sql.DB {
 	t.Helper()
 	s, err := postgres()
-	if errors.Is(err, errNotInstalled) {
+	if errors.Is(err, dbtest.ErrNotInstalled) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
 	name := newName()
-	run(t, openDB(t, "pgx", postgresDSN(s.dir)), "CREATE SCHEMA "+name)
-	return openDB(t, "pgx", postgresDSN(s.dir)+" search_path="+name)
+	run(t, openDB(t, "pgx", dbtest.PostgresDSN(s.Dir)), "CREATE SCHEMA "+name)
+	return openDB(t, "pgx", dbtest.PostgresDSN(s.Dir)+" search_path="+name)
 }
 
 func openMariaDB(t *testing.T) *sql.DB {
 	t.Helper()
 	s, err := mariadb()
-	if errors.Is(err, errNotInstalled) {
+	if errors.Is(err, dbtest.ErrNotInstalled) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
 	name := newName()
-	run(t, openDB(t, "mysql", mariadbDSN(s.dir, "")), "CREATE DATABASE "+name)
-	return openDB(t, "mysql", mariadbDSN(s.dir, name))
+	run(t, openDB(t, "mysql", mariadbDSN(s.Dir, "")), "CREATE DATABASE "+name)
+	return openDB(t, "mysql", mariadbDSN(s.Dir, name))
 }
 
 func openSQLite(t *testing.T) *sql.DB {
