@@ -16,7 +16,7 @@
 //
 // Every replica runs the same program. It only ties other packages together, and each can be used
 // without it: jobs says what a job is and has its policies, scheduler runs jobs and has the
-// promises, fleet shows and controls them, lock has locks, and lease/redislease is the store.
+// promises, fleet shows and controls them, lock has locks, limit has rate limits, and lease/redislease is the store.
 // Package console, which this one does not import, serves all of it as web pages.
 package solotick
 
@@ -34,6 +34,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/redislease"
+	"github.com/solotick/solotick/limit"
 	"github.com/solotick/solotick/lock"
 	"github.com/solotick/solotick/scheduler"
 )
@@ -324,6 +325,9 @@ func (s *Scheduler) Fleet() (*fleet.Fleet, error) {
 // Locks makes locks that the whole fleet shares: mutexes, semaphores, read-write locks. They are
 // closed by Shutdown, and at the end of Run.
 func (s *Scheduler) Locks() *lock.Locks { return s.locks }
+
+// Limits makes limits that the whole fleet shares: how often something may happen.
+func (s *Scheduler) Limits() *limit.Limits { return limit.New(s.store) }
 
 // Store is what package console, elections and leases of your own need. It is nil when New could
 // not make one, for the reason that Start returns.

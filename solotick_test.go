@@ -173,6 +173,21 @@ func TestATriggerRunsAJobOnce(t *testing.T) {
 	})
 }
 
+func TestTheFleetSharesLimits(t *testing.T) {
+	store := new(memlease.Store)
+	a, b := solotick.On(store, quiet()), solotick.On(store, quiet())
+	d, err := a.Limits().Window("codes", 2, time.Hour).AllowN(t.Context(), 2)
+	require.NoError(t, err)
+	require.True(t, d.Allowed)
+	d, err = b.Limits().Window("codes", 2, time.Hour).Allow(t.Context())
+	require.NoError(t, err)
+	require.False(t, d.Allowed)
+	_, err = solotick.New(nil, "billing").Limits().Window("codes", 2, time.Hour).Allow(t.Context())
+	require.ErrorContains(t, err, "store: nil")
+	require.NoError(t, a.Shutdown(t.Context()))
+	require.NoError(t, b.Shutdown(t.Context()))
+}
+
 func TestTheFleetSharesLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(memlease.Store)

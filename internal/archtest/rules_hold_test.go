@@ -88,7 +88,7 @@ func TestRulesRefuse(t *testing.T) {
 
 func TestProductRefusesTestCode(t *testing.T) {
 	for _, pkg := range []string{
-		"./lease", "./internal/protocol", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lease/sqlitelease", "./lock", "./election", "./jobs", "./jobs/http",
+		"./lease", "./internal/protocol", "./lease/memlease", "./lease/redislease", "./lease/quorum", "./lease/sqlitelease", "./lock", "./limit", "./election", "./jobs", "./jobs/http",
 		"./scheduler", "./metrics", "./config", "./fence", "./fence/httpfence", "./fence/sqlfence", "./internal/heap",
 		"./cmd/worker", "./examples/quickstart", "./new",
 	} {
@@ -116,6 +116,7 @@ func TestRulesAllow(t *testing.T) {
 		"./lease/sqlitelease":          {"./internal/protocol", "./lease/driver", "modernc.org/sqlite", "modernc.org/sqlite/lib"},
 		"./lock":                       {"./lease", "./internal/protocol", "hash/fnv"},
 		"./election":                   {"./lock", "./lease"},
+		"./limit":                      {"./lease", "./internal/protocol"},
 		"./fence":                      {"context", "sync"},
 		"./fence/sqlfence":             {"./fence", "database/sql"},
 		"./fence/redisfence":           {"./fence", "github.com/redis/go-redis/v9", "embed"},

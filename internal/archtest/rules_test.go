@@ -13,7 +13,7 @@ type layer struct {
 // without one may import whatever is not forbidden.
 var layers = map[string]layer{
 	module: {
-		[]string{"./scheduler", "./fleet", "./jobs", "./lease", "./lock", "./lease/redislease", "github.com/redis/go-redis/..."},
+		[]string{"./scheduler", "./fleet", "./jobs", "./lease", "./lock", "./limit", "./lease/redislease", "github.com/redis/go-redis/..."},
 		"one import for a service ties the parts together; it links no console, metrics or kind of job",
 	},
 	"./internal/protocol": {
@@ -51,6 +51,10 @@ var layers = map[string]layer{
 	"./lock/...": {
 		[]string{"./lease", "./internal/protocol", "./internal/eventqueue", "./internal/steady"},
 		"locks work on any store, so they know leases only",
+	},
+	"./limit/...": {
+		[]string{"./lease", "./internal/protocol"},
+		"limits work on any store, as locks do, and know nothing else of it",
 	},
 	"./election/...": {
 		[]string{"./lease", "./internal/protocol", "./lock"},
@@ -201,7 +205,7 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/quorum/..."})},
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
-			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./election/...", "./fleet/...", "./console/...", "./scheduler/...",
+			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./limit/...", "./election/...", "./fleet/...", "./console/...", "./scheduler/...",
 				"./metrics/...", "./internal/quorumnode", "./internal/record", "./internal/wire", "./internal/heartbeat"})},
 		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
 			and(tests, []string{"./internal/record", "./lease/driver/..."})},

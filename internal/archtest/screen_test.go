@@ -15,7 +15,7 @@ const screen = 60
 // rules to docs.
 func TestPackagesFitOnAScreen(t *testing.T) {
 	touch(t)
-	for _, pkg := range []string{"lease", "scheduler", "lock", "jobs", "fleet"} {
+	for _, pkg := range []string{"lease", "scheduler", "lock", "limit", "jobs", "fleet"} {
 		t.Run(pkg, func(t *testing.T) {
 			doc := exec.Command("go", "doc", "./"+pkg)
 			doc.Dir = root

@@ -35,6 +35,7 @@ type Lease struct {
 const (
 	recordFormat  = 0x13
 	lockFormat    = 0x22
+	limitFormat   = 0x41
 	settledFormat = 0x31
 )
 

@@ -239,6 +239,14 @@ func newChange() *Change {
 // either newer, or says that a grant was settled which the record takes to be open.
 func (w *work) restore() error {
 	w.behind = false
+	if l, ok := w.state.(*record.Limit); ok && w.known != nil && w.known.Version.Stamp > w.value.Version.Stamp {
+		known := new(record.Limit)
+		if err := known.Decode(name(w.key), w.known.Data, w.known.Version.Stamp, nil); err != nil {
+			return fmt.Errorf("%w: %s: %w", protocol.ErrRecord, w.key, err)
+		}
+		l.Restore(known)
+		return nil
+	}
 	r, ok := w.state.(*record.Record)
 	if !ok || w.known == nil || w.value.Version == (Version{}) {
 		return nil

@@ -25,7 +25,8 @@ type Session struct {
 	clock   clock
 	guess   guesses
 	decoded decodings
-	queue   keyqueue.Queue         // of the changes of a key
+	queue   keyqueue.Queue // of the changes of a key
+	takings takings
 	origin  atomic.Pointer[string] // begins the ids of changes
 	count   atomic.Uint64
 }

@@ -1,0 +1,92 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+)
+
+// Limiter is a [Store] that counts how often something happens, by its own clock.
+type Limiter interface {
+	// Take takes units of a limit, all that are asked for or none. The zero state of a name is that nothing was taken.
+	// Several calls for one name at one time may travel as one; each is answered as if they had come one by one.
+	//
+	// A call whose reply got lost is asked for again with the same id while its caller waits, and is answered as before. An
+	// error means that it is unknown whether the units were taken: more than that are never taken.
+	Take(ctx context.Context, t Take) (Taken, error)
+}
+
+// Limit says how often something may happen. Count is from 1 to 1,000,000,000, Per from 1 ms to 365 days.
+//
+//	bucket   it fills with Count units per Per, evenly, up to Burst, which is at least 1 and fills within 365 days
+//	window   at most Count units in any Per. A unit comes back when Per has passed since, and up to a 64th of it and 5 ms
+//	         more; later when the store is slow
+type Limit struct {
+	Window bool
+	Count  int
+	Per    time.Duration
+	Burst  int // of a bucket
+}
+
+// Most is how many units can be taken at once.
+func (l Limit) Most() int {
+	if l.Window {
+		return l.Count
+	}
+	return l.Burst
+}
+
+// Time returns how long a bucket takes to fill with n units, rounded up.
+func (l Limit) Time(n int) time.Duration {
+	high, low := bits.Mul64(uint64(n), uint64(l.Per))
+	count := uint64(l.Count)
+	if high >= count {
+		return math.MaxInt64
+	}
+	d, rest := bits.Div64(high, low, count)
+	if rest > 0 {
+		d++
+	}
+	return time.Duration(min(d, math.MaxInt64))
+}
+
+// Take asks for units of a limit.
+type Take struct {
+	Name  string // matches the pattern of a name
+	Limit Limit  // the caller's: a bucket and a window of one name know nothing of each other
+	Units int    // from 1 to Limit.Most
+	// Waits says that the caller will come back when the answer's Wait is over: for those who
+	// come with it and wait, too, its answer is later.
+	Waits bool
+}
+
+// Taken is the answer.
+type Taken struct {
+	OK        bool
+	Remaining int           // units that can be taken now
+	Wait      time.Duration // when not OK: until so many can be taken, if nobody takes any meanwhile
+}
+
+// Validate returns every fault of t, joined; nil when there is none.
+func (t Take) Validate() error {
+	f := faults{of: "limit"}
+	f.check(ValidName(t.Name), "name", t.Name, NameRule)
+	f.all = append(f.all, t.Limit.Validate())
+	f.check(t.Units >= 1 && (t.Units <= t.Limit.Most() || t.Limit.Validate() != nil), "units", t.Units, fmt.Sprintf("must be from 1 to %d, what can be had at once", t.Limit.Most()))
+	return errors.Join(f.all...)
+}
+
+// Validate returns every fault of l, joined; nil when there is none.
+func (l Limit) Validate() error {
+	const most = 1_000_000_000
+	f := faults{of: "limit"}
+	f.check(l.Count >= 1 && l.Count <= most, "count", l.Count, "must be from 1 to 1000000000")
+	f.check(l.Per >= time.Millisecond && l.Per <= maxEvery, "per", l.Per, "must be from 1ms to 8760h")
+	if !l.Window && len(f.all) == 0 {
+		f.check(l.Burst >= 1 && l.Burst <= most && l.Time(l.Burst) <= maxEvery, "burst", l.Burst, "must be from 1 to 1000000000, and to what comes in 8760h")
+	}
+	return errors.Join(f.all...)
+}

@@ -1,0 +1,147 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/record"
+)
+
+const limitPrefix = "limit:"
+
+// takings are the requests for units of limits that have not been sent. Of each name one batch is under way at a time, and
+// what comes meanwhile travels as the next: so a name costs one change for each round trip, however many ask.
+type takings struct {
+	mu      sync.Mutex
+	pending map[string][]*taking // of the names that a goroutine works for
+}
+
+// taking is one request for units.
+type taking struct {
+	ctx    context.Context
+	take   protocol.Take
+	answer chan takingAnswer // of one
+}
+
+type takingAnswer struct {
+	taken protocol.Taken
+	err   error
+}
+
+// add reports whether nobody works for the name.
+func (q *takings) add(t *taking) (begin bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	list, busy := q.pending[t.take.Name]
+	if q.pending == nil {
+		q.pending = make(map[string][]*taking)
+	}
+	q.pending[t.take.Name] = append(list, t)
+	return !busy
+}
+
+// next returns the next batch of a name, without those that nobody waits for any more; nil when there is none, and then
+// nobody works for the name.
+func (q *takings) next(name string) (batch []*taking) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	list := q.pending[name]
+	for len(list) > 0 && len(batch) < record.MaxBatch {
+		if list[0].ctx.Err() == nil {
+			batch = append(batch, list[0])
+		}
+		list = list[1:]
+	}
+	if batch == nil {
+		delete(q.pending, name)
+		return nil
+	}
+	q.pending[name] = list
+	return batch
+}
+
+// Take implements [protocol.Limiter].
+func (s *Session) Take(ctx context.Context, t protocol.Take) (protocol.Taken, error) {
+	if err := t.Validate(); err != nil {
+		return protocol.Taken{}, err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return protocol.Taken{}, err
+	}
+	one := &taking{ctx: ctx, take: t, answer: make(chan takingAnswer, 1)}
+	if s.takings.add(one) {
+		go func() {
+			for batch := s.takings.next(t.Name); batch != nil; batch = s.takings.next(t.Name) {
+				s.takeBatch(t.Name, batch)
+			}
+		}()
+	}
+	select {
+	case a := <-one.answer:
+		return a.taken, a.err
+	case <-ctx.Done():
+		return protocol.Taken{}, context.Cause(ctx)
+	}
+}
+
+const (
+	// takeTries is how often a batch is sent whose answer got lost.
+	takeTries = 3
+	// takeTimeout bounds a batch: it belongs to several callers, whose contexts end at different times.
+	takeTimeout = 5 * time.Second
+	// firstAhead is by how much later than it is decided a batch is carried out, at most, before it is decided again. The
+	// second time it is twice as much.
+	firstAhead = 4 * time.Millisecond
+)
+
+// takeBatch answers requests for units of one name.
+func (s *Session) takeBatch(name string, batch []*taking) {
+	ctx, cancel := context.WithTimeout(context.Background(), takeTimeout)
+	defer cancel()
+	list, id := make([]protocol.Take, len(batch)), s.nextID()
+	for i, t := range batch {
+		list[i] = t.take
+	}
+	taken, err := s.takeOnce(ctx, name, id, list)
+	for try := 1; try < takeTries && err != nil && !errors.Is(err, protocol.ErrPermanent) && ctx.Err() == nil && waited(batch); try++ {
+		taken, err = s.takeOnce(ctx, name, id, list)
+	}
+	for i, t := range batch {
+		if err != nil {
+			t.answer <- takingAnswer{err: failed("take of", name, err)}
+			continue
+		}
+		t.answer <- takingAnswer{taken: taken[i]}
+	}
+}
+
+// takeOnce sends a batch. The same id again is answered as before.
+func (s *Session) takeOnce(ctx context.Context, name, id string, list []protocol.Take) (taken []protocol.Taken, err error) {
+	l, ahead := new(record.Limit), firstAhead
+	w := &work{key: limitPrefix + name, state: l}
+	var from *Version
+	w.rule = func(at *record.Moment) []Notification {
+		if from != nil && *from == w.value.Version { // it was out of bounds
+			ahead = min(2*ahead, time.Second)
+		}
+		from = new(Version)
+		*from = w.value.Version
+		taken = l.Take(id, list, ahead, at)
+		return nil
+	}
+	s.apply(ctx, w)
+	return taken, w.err
+}
+
+// waited reports whether somebody waits for an answer.
+func waited(batch []*taking) bool {
+	for _, t := range batch {
+		if t.ctx.Err() == nil {
+			return true
+		}
+	}
+	return false
+}
