@@ -18,20 +18,27 @@ import (
 	"github.com/solotick/solotick/scheduler"
 )
 
-// Each runner is started 9.5 s before a whole second, zero. What it does in the first 5 s, to get going, is not measured; the
-// 20 s after that are. They hold zero, when a fifth of the jobs is due at one instant: those whose period divides 60 s.
-// The schedules are shifted, so that they fall on the same seconds of each run, whatever zero it has.
-const (
-	lateJobs    = 10_000
-	lateRounds  = 9
-	lateLead    = 9*time.Second + 500*time.Millisecond // no instant is cut in two
-	lateWarmUp  = 5 * time.Second
-	lateMeasure = 20 * time.Second
-)
+const lateJobs = 10_000
+
+// lateForm says how long is measured. Each runner is started some seconds before a whole second, zero. What it does during
+// the warm-up, to get going, is not measured; what comes after it is. That holds zero, when a fifth of the jobs is due at one
+// instant: those whose period divides 60 s. The schedules are shifted, so that they fall on the same seconds of each
+// run, whatever zero it has.
+type lateForm struct {
+	rounds                int
+	lead, warmUp, measure time.Duration // lead is from the start to zero; no instant is cut in two
+}
+
+func lateFormOf() lateForm {
+	if testing.Short() {
+		return lateForm{3, 4500 * time.Millisecond, 3 * time.Second, 5 * time.Second}
+	}
+	return lateForm{9, 9500 * time.Millisecond, 5 * time.Second, 20 * time.Second}
+}
 
 // nextZero leaves time to get ready.
-func nextZero() time.Time {
-	return time.Now().Add(lateLead + 2*time.Second).Truncate(time.Second).Add(time.Second)
+func (f lateForm) nextZero() time.Time {
+	return time.Now().Add(f.lead + 2*time.Second).Truncate(time.Second).Add(time.Second)
 }
 
 // every returns the schedule of a job in a run about zero: the same for each run but for a shift.
@@ -53,14 +60,14 @@ func (l *lags) add(d time.Duration) {
 	l.mu.Unlock()
 }
 
-// measure collects what happens from the end of the warm-up on.
-func (l *lags) measure() {
-	time.Sleep(lateWarmUp)
+// collect collects what happens from the end of the warm-up on.
+func (l *lags) collect(f lateForm) {
+	time.Sleep(f.warmUp)
 	l.mu.Lock()
 	l.list = l.list[:0]
 	l.mu.Unlock()
 	before := cpuTime()
-	time.Sleep(lateMeasure)
+	time.Sleep(f.measure)
 	l.cpu = cpuTime() - before
 }
 
@@ -84,24 +91,25 @@ func (l *lags) result(b *testing.B) lateness {
 	return lateness{at(0.5), at(0.99), at(1), microseconds(l.cpu) / runs, runs}
 }
 
-func awaitStart(zero time.Time) {
+func (f lateForm) awaitStart(zero time.Time) {
 	runtime.GC() // of what the runner before has left
-	time.Sleep(time.Until(zero.Add(-lateLead)))
+	time.Sleep(time.Until(zero.Add(-f.lead)))
 }
 
 // BenchmarkLateness runs 10,000 jobs of @every 1 to 60 s in one process, in nine rounds by this scheduler and by robfig's
-// runner in turn, and reports of each the median of the nine rounds: how long after their scheduled time runs started, and
+// runner in turn, and reports of each the median of the rounds: how long after their scheduled time runs started, and
 // the processor time for a run, of everything that the process did. p99-ratio is the median p99 of ours by that of robfig's.
 // Both are given the same schedules, those of package jobs, and so the same bursts. It measures once, whatever -benchtime
-// says, and takes about nine minutes.
+// says, and takes about ten minutes. With -short it is three rounds, of a quarter of the time each: a minute.
 func BenchmarkLateness(b *testing.B) {
 	once(b, func() map[string]float64 {
-		runners := map[string]func(*testing.B) lateness{"solotick": latenessOfSolotick, "robfig": latenessOfRobfig}
+		form := lateFormOf()
+		runners := map[string]func(*testing.B, lateForm) lateness{"solotick": latenessOfSolotick, "robfig": latenessOfRobfig}
 		rounds := make(map[string][]lateness)
-		for i := range lateRounds {
+		for i := range form.rounds {
 			for j := range 2 { // the first of a round is the second of the next
 				name := []string{"solotick", "robfig"}[(i+j)%2]
-				r := runners[name](b)
+				r := runners[name](b, form)
 				rounds[name] = append(rounds[name], r)
 				b.Logf("round %d: %s: p50 %.1f ms, p99 %.1f ms, most %.1f ms, %.1f µs a run, %.0f runs", i+1, name, r.p50, r.p99, r.most, r.cpuPerRun, r.runs)
 			}
@@ -127,8 +135,8 @@ func BenchmarkLateness(b *testing.B) {
 	})
 }
 
-func latenessOfSolotick(b *testing.B) lateness {
-	late, zero := new(lags), nextZero()
+func latenessOfSolotick(b *testing.B, form lateForm) lateness {
+	late, zero := new(lags), form.nextZero()
 	var registry jobs.Registry
 	for i := range lateJobs {
 		job, err := jobs.New(fmt.Sprintf("job-%d", i), every(i, zero), func(_ context.Context, run jobs.Run) error {
@@ -141,18 +149,18 @@ func latenessOfSolotick(b *testing.B) lateness {
 	s, err := scheduler.New(new(memlease.Store), &registry)
 	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(b.Context())
-	awaitStart(zero)
+	form.awaitStart(zero)
 	var running sync.WaitGroup
 	running.Go(func() { err = s.Run(ctx) })
-	late.measure()
+	late.collect(form)
 	cancel()
 	running.Wait()
 	require.NoError(b, err)
 	return late.result(b)
 }
 
-func latenessOfRobfig(b *testing.B) lateness {
-	late, zero := new(lags), nextZero()
+func latenessOfRobfig(b *testing.B, form lateForm) lateness {
+	late, zero := new(lags), form.nextZero()
 	c := cron.New()
 	for i := range lateJobs {
 		job, err := jobs.New(fmt.Sprintf("job-%d", i), every(i, zero), func(context.Context, jobs.Run) error { return nil })
@@ -160,9 +168,9 @@ func latenessOfRobfig(b *testing.B) lateness {
 		// robfig gives a job no scheduled time, but all of them are whole seconds.
 		c.Schedule(job.Schedule(), cron.FuncJob(func() { late.add(time.Duration(time.Now().Nanosecond())) }))
 	}
-	awaitStart(zero)
+	form.awaitStart(zero)
 	c.Start()
-	late.measure()
+	late.collect(form)
 	<-c.Stop().Done()
 	return late.result(b)
 }
