@@ -1,19 +1,32 @@
 package scheduler
 
 import (
+	"runtime"
 	"sync"
 	"time"
 )
 
 // admission lets contenders that are due ask the store, as many at a time as inflight allows. The others wait in a queue,
 // where they cost nothing. Each that is admitted has a goroutine, which goes on with the next one when it is done.
+// What records the end of a run waits until those that are the first to claim were admitted, for a moment at most: so ticks
+// that come due together start before the first of them are settled.
+//
+// One goroutine starts the next when it begins, if there is work for it. So there are as many as wait for the store, and few
+// where the store is in this process and answers at once.
 type admission struct {
-	inflight *inflight
-	serving  sync.WaitGroup
+	inflight  *inflight
+	endWithin time.Duration // the most that an end waits
+	serving   sync.WaitGroup
 
-	mu     sync.Mutex
-	queues [2]fifo[dueContender] // of the replicas' first claims, and of backups
-	turns  uint                  // contenders that were admitted
+	mu       sync.Mutex
+	queues   [2]fifo[dueContender] // of the replicas' first claims, and of backups
+	turns    uint                  // contenders that were admitted
+	starting bool                  // a goroutine for a contender was started, and has not begun
+
+	ends       fifo[func()]
+	endStarts  bool        // the same of a goroutine for an end
+	endsAtOnce *time.Timer // nil before the first that waited
+	late       bool        // one has waited for long enough, and none waits until there is no more
 }
 
 // dueContender is a contender that is due, and since when it waits.
@@ -22,7 +35,9 @@ type dueContender struct {
 	since time.Time
 }
 
-func newAdmission(limit *inflight) *admission { return &admission{inflight: limit} }
+func newAdmission(limit *inflight, ttl time.Duration) *admission {
+	return &admission{inflight: limit, endWithin: ttl / 30}
+}
 
 // add has contenders work that are due.
 func (a *admission) add(due []*contender) {
@@ -39,14 +54,23 @@ func (a *admission) add(due []*contender) {
 			queue = 1
 		}
 		a.queues[queue].push(dueContender{c, now})
-		if a.inflight.enter() {
-			a.serving.Go(a.serve)
-		}
+	}
+	a.startLocked()
+}
+
+// startLocked starts a goroutine if a contender waits, and it may be admitted.
+func (a *admission) startLocked() {
+	if !a.starting && a.queues[0].len()+a.queues[1].len() > 0 && a.inflight.enter() {
+		a.starting = true
+		a.serving.Go(a.serve)
 	}
 }
 
 // serve has one contender work after the other, until none waits or fewer may be under way.
 func (a *admission) serve() {
+	a.mu.Lock()
+	a.starting = false
+	a.mu.Unlock()
 	for {
 		next, ok := a.next()
 		if !ok {
@@ -59,6 +83,7 @@ func (a *admission) serve() {
 			late = 0
 		}
 		next.work(late)
+		runtime.Gosched() // what was granted begins, before the next is claimed
 		a.inflight.leave()
 		if !a.inflight.enter() { // others are under way, and go on with what waits
 			return
@@ -85,7 +110,55 @@ func (a *admission) next() (next dueContender, ok bool) {
 	}
 	next = queue.pop()
 	next.queued = false
+	a.startLocked()
+	a.startEndLocked()
 	return next, true
+}
+
+// end calls f, which records the end of a run, in another goroutine.
+func (a *admission) end(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ends.push(f)
+	if a.startEndLocked(); a.endStarts || a.ends.len() > 1 {
+		return
+	}
+	if a.endsAtOnce == nil {
+		a.endsAtOnce = time.AfterFunc(a.endWithin, a.endNow)
+	} else {
+		a.endsAtOnce.Reset(a.endWithin)
+	}
+}
+
+// endNow has ends wait no longer, until there is none.
+func (a *admission) endNow() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.late = a.ends.len() > 0
+	a.startEndLocked()
+}
+
+// startEndLocked starts a goroutine if an end waits, and is not to wait for contenders.
+func (a *admission) startEndLocked() {
+	if !a.endStarts && a.ends.len() > 0 && (a.late || a.queues[0].len() == 0) {
+		a.endStarts = true
+		go a.serveEnds()
+	}
+}
+
+// serveEnds records one end after the other.
+func (a *admission) serveEnds() {
+	a.mu.Lock()
+	a.endStarts = false
+	for a.ends.len() > 0 {
+		f := a.ends.pop()
+		a.startEndLocked()
+		a.mu.Unlock()
+		f()
+		a.mu.Lock()
+	}
+	a.late = false
+	a.mu.Unlock()
 }
 
 // waiting returns how many contenders are due and not admitted.

@@ -131,7 +131,7 @@ func TestAdmissionIsBounded(t *testing.T) {
 func TestBackupsGoLast(t *testing.T) {
 	gate := newInflight(time.Second)
 	gate.limit = 0 // none is admitted but by this test
-	a := newAdmission(gate)
+	a := newAdmission(gate, time.Second)
 	var first, backups []*contender
 	for range 2 * backupTurn {
 		c, b := new(contender), new(contender)

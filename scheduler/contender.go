@@ -23,15 +23,15 @@ type contender struct {
 	backup  atomic.Bool  // others claim its ticks before this replica, as far as it knows
 
 	index  int32 // in the heap of the timers, and guarded by timers.mu; -1 when not in it
-	actAt  int64 // is set with both mutexes locked
 	queued bool  // it waits to be admitted; guarded by admission.mu
+	active bool  // a goroutine is at work
+	gone   bool  // the job was removed
+	actAt  int64 // is set with both mutexes locked
 
-	active bool       // a goroutine is at work
-	gone   bool       // the job was removed
-	mu     sync.Mutex // see unlock
+	mu sync.Mutex // see unlock
 	*definition
-	record         // as it was read last
-	events []Event // to be sent when the mutex is unlocked
+	record          // as it was read last
+	events *[]Event // to be sent when the mutex is unlocked; nil for none
 
 	cursor    cursor
 	pending   *request               // nil when there is none
@@ -46,9 +46,9 @@ type contender struct {
 	room      int32                  // held for claims whose answer is not known
 	failures  int32                  // requests that failed in a row
 
+	place   place
 	from    int64    // backups count from this time when it is later than the tick's
 	ranking *ranking // that place is of
-	place   place
 	hints   hints
 	doubt   doubt
 }
@@ -126,14 +126,22 @@ func (c *contender) remove() {
 }
 
 // emitLocked sends an event as soon as the mutex is unlocked: an observer may be slow.
-func (c *contender) emitLocked(e Event) { c.events = append(c.events, e) }
+func (c *contender) emitLocked(e Event) {
+	if c.events == nil {
+		c.events = new([]Event)
+	}
+	*c.events = append(*c.events, e)
+}
 
 // unlock unlocks the mutex and sends what there is to be sent.
 func (c *contender) unlock() {
 	events := c.events
 	c.events = nil
 	c.mu.Unlock()
-	for _, e := range events {
+	if events == nil {
+		return
+	}
+	for _, e := range *events {
 		c.s.observe(e)
 	}
 }

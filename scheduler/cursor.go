@@ -16,7 +16,7 @@ type cursor struct {
 	full int64
 	// overloaded is until when the claim of a due tick was held back because the store was slower than the requests.
 	overloaded int64
-	backlog    backlog
+	backlog    *backlog // nil for none
 }
 
 // policies governs the decisions about a job's ticks: its definition, and when that was edited.
@@ -43,6 +43,13 @@ type backlog struct {
 	after, upTo int64
 	edited      int64 // of the policies by which they are owed
 	owed        int
+}
+
+func (b *backlog) value() backlog {
+	if b == nil {
+		return backlog{}
+	}
+	return *b
 }
 
 // advance returns the cursor after the watermark has moved, if it has.

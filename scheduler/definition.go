@@ -10,10 +10,9 @@ import (
 
 // definition is a job as this replica knows it. It is never changed, only replaced.
 type definition struct {
-	job      *jobs.Job
-	spec     *jobs.Spec // what decides about its ticks and runs; nothing that names or describes it
-	revision string
-	ticks    *ticks
+	job   *jobs.Job
+	spec  *jobs.Spec // what decides about its ticks and runs; nothing that names or describes it
+	ticks *ticks
 
 	knownSince *time.Time // since when this replica has it
 }
@@ -34,7 +33,7 @@ func (k *common) define(job *jobs.Job) *definition {
 		now := time.Now()
 		k.began = &now
 	}
-	return &definition{job: job, spec: k.specOf(job), revision: job.Revision(), ticks: k.ticksOf(job), knownSince: k.began}
+	return &definition{job: job, spec: k.specOf(job), ticks: k.ticksOf(job), knownSince: k.began}
 }
 
 func (k *common) specOf(job *jobs.Job) *jobs.Spec {

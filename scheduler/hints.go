@@ -30,7 +30,7 @@ const (
 func (c *contender) placeLocked() place {
 	r := c.s.peers.current()
 	if r != c.ranking || r == nil {
-		c.ranking, c.place = r, r.of(c.name, c.revision)
+		c.ranking, c.place = r, r.of(c.name, c.job.Revision())
 	}
 	return c.place
 }
@@ -186,7 +186,7 @@ func (c *contender) takeoverLocked(holder ...string) int64 {
 			return p.takeover()
 		}
 	}
-	return c.s.peers.current().of(c.name, c.revision, holder...).takeover()
+	return c.s.peers.current().of(c.name, c.job.Revision(), holder...).takeover()
 }
 
 // reportLocked reports the answer to a claim to the other replicas.

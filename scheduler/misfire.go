@@ -24,8 +24,9 @@ func planLate(s situation) decision {
 	if s.spec.Misfire == jobs.MisfireLatest || s.spec.Overlap == jobs.Replace { // else each would be stopped by the next
 		most, reason = min(most, 1), s.lateness()
 	}
-	s.backlog = s.count()
-	if n := s.backlog.owed - most; n > 0 {
+	counted := s.count()
+	s.backlog = &counted
+	if n := counted.owed - most; n > 0 {
 		return s.skipOldest(n, reason)
 	}
 	overlap := overlapOf(s.spec.Overlap)
@@ -37,22 +38,23 @@ func planLate(s situation) decision {
 
 // skipOldest skips the oldest ticks of the backlog, so many of those that are owed.
 func (s situation) skipOldest(owed int, reason string) decision {
-	d := s.skip(wire.Missed, reason)
+	d, left := s.skip(wire.Missed, reason), s.backlog.value()
 	for t := s.next; owed > 0; t = s.tickAfter(t) {
 		d.tick = t
 		d.count++
 		if s.owed(t) {
 			owed--
-			d.backlog.owed--
+			left.owed--
 		}
 	}
-	d.backlog.after = d.tick
+	left.after = d.tick
+	d.backlog = &left
 	return d
 }
 
 // count brings the backlog up to date: it walks over the ticks that were decided or got late since, and no others.
 func (s situation) count() backlog {
-	b := s.backlog
+	b := s.backlog.value()
 	if b.edited != s.edited || b.after > s.watermark || b.upTo <= s.watermark || b.upTo > s.caughtUp {
 		b = backlog{after: s.watermark, upTo: s.watermark, edited: s.edited}
 	}

@@ -50,8 +50,8 @@ type decision struct {
 	outcome lease.Outcome
 	reason  string
 
-	caughtUp int64   // of the cursor from now on
-	backlog  backlog // the same
+	caughtUp int64    // of the cursor from now on
+	backlog  *backlog // the same
 }
 
 // plan decides about the ticks after the watermark that are due.

@@ -45,9 +45,9 @@ func decisions(t *rapid.T, s situation, after func(*situation, decision)) (claim
 	for range 10_000 {
 		d := s.decide()
 		forgetful := s
-		forgetful.backlog = backlog{}
+		forgetful.backlog = nil
 		want, got := forgetful.decide(), d
-		want.backlog, got.backlog = backlog{}, backlog{}
+		want.backlog, got.backlog = nil, nil
 		require.Equal(t, want, got)
 		first := s.tickAfter(s.watermark)
 		decided := first

@@ -249,7 +249,7 @@ func TestPlanDecidesAsItsCommentSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := situationOf(test.situation...).decide()
-			got.backlog = backlog{}
+			got.backlog = nil
 			require.Equal(t, test.want, got)
 		})
 	}

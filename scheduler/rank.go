@@ -43,9 +43,9 @@ func (m member) equal(n member) bool {
 
 // place is where a replica stands in the order.
 type place struct {
-	rank  int // 0 claims first
-	among int // members that are in the order, this one included; 0 and 1 are the same
-	first int // of the members of the ranking, the one that claims first; of no meaning with rank 0
+	rank  int32 // 0 claims first
+	among int32 // members that are in the order, this one included; 0 and 1 are the same
+	first int32 // of the members of the ranking, the one that claims first; of no meaning with rank 0
 }
 
 // of returns the place of this replica for a job with that revision, not counting the members that it leaves out. Those that
@@ -85,7 +85,7 @@ func (r *ranking) of(job, revision string, except ...string) place {
 			p.rank++
 		}
 		if score > highest || score == highest && m.id < r.members[p.first].id {
-			p.first, highest = i, score
+			p.first, highest = int32(i), score //nolint:gosec // a fleet has fewer members
 		}
 	}
 	return p

@@ -66,8 +66,8 @@ func TestEveryRankIsTakenOnce(t *testing.T) {
 		var ranks []int
 		for _, r := range list {
 			p := r.of(fmt.Sprint(j), "")
-			require.Equal(t, 7, p.among)
-			ranks = append(ranks, p.rank)
+			require.EqualValues(t, 7, p.among)
+			ranks = append(ranks, int(p.rank))
 		}
 		slices.Sort(ranks)
 		require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6}, ranks)
@@ -90,8 +90,8 @@ func TestWhoLeavesMovesNobodyElse(t *testing.T) {
 			if want > gone {
 				want--
 			}
-			require.Equal(t, want, r.of(job, "").rank)
-			require.Equal(t, want, was.of(job, "", "worker-3").rank)
+			require.EqualValues(t, want, r.of(job, "").rank)
+			require.EqualValues(t, want, was.of(job, "", "worker-3").rank)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestOtherRevisionsAreRankedApart(t *testing.T) {
 			require.Equal(t, place{among: 1, first: p.first}, p, "the only one, as far as it knows")
 			continue
 		}
-		require.Equal(t, 3, p.among)
+		require.EqualValues(t, 3, p.among)
 		if p.rank == 0 {
 			first[revision]++
 		}
@@ -132,7 +132,7 @@ func TestReplicaThatIsNoMemberRanksFirst(t *testing.T) {
 }
 
 func TestBackupsWaitInOrderAndNotForLong(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 5, 9, 10, 50, 1000} {
+	for _, n := range []int32{1, 2, 3, 5, 9, 10, 50, 1000} {
 		for _, last := range []int64{750, lastBackup, 60_000} {
 			before := int64(-1)
 			for rank := range n {

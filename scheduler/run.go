@@ -106,7 +106,7 @@ func (r *run) done() {
 	r.c.working.Add(-1)
 	s.working.remove()
 	s.capacity.release(r.room)
-	go r.settle()
+	s.queue.end(r.settle)
 }
 
 // settle decides what becomes of the tick.

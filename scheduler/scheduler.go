@@ -144,7 +144,7 @@ func New(store lease.Store, registry *jobs.Registry, opts ...Option) (*Scheduler
 		capacity: newCapacity(o.maxRuns), inflight: newInflight(o.ttl),
 		wrappers: o.wrap, groups: groupsOf(o.groups), version: o.version, module: o.module, announces: make(chan struct{}, 1), heartbeats: heartbeats{}, looks: make(chan struct{}, 1), firstLooks: make(chan struct{}, 1),
 	}
-	s.queue = newAdmission(s.inflight)
+	s.queue = newAdmission(s.inflight, o.ttl)
 	s.observe = s.observers.observe
 	s.jobs.Store(newJobSet())
 	s.clock, s.trust, s.health = newFleetClock(), newTrust(o.ttl), newHealth(s.storeChanged, s.hint)

@@ -106,7 +106,22 @@ func (c *clock) reckon() time.Time {
 // guesses are the values that were seen last.
 type guesses struct {
 	mu     sync.Mutex
-	values map[string]Value
+	values map[string]*guess
+}
+
+// guess is a value, in few bytes: there is one for each job. It is never changed, only replaced.
+type guess struct {
+	version Version
+	data    []byte
+	leases  *[]Lease // nil for none
+}
+
+func (g *guess) value() Value {
+	v := Value{Version: g.version, Data: g.data}
+	if g.leases != nil {
+		v.Leases = *g.leases
+	}
+	return v
 }
 
 // mostGuesses bounds them. One that is missing costs a round trip.
@@ -114,16 +129,23 @@ const mostGuesses = 1 << 14
 
 func (g *guesses) get(key string) (Value, bool) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	v, ok := g.values[key]
-	return v, ok
+	known := g.values[key]
+	g.mu.Unlock()
+	if known == nil {
+		return Value{}, false
+	}
+	return known.value(), true
 }
 
 func (g *guesses) set(key string, v Value) {
+	next := &guess{version: v.Version, data: v.Data}
+	if len(v.Leases) > 0 {
+		next.leases = &v.Leases
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.values == nil {
-		g.values = make(map[string]Value)
+		g.values = make(map[string]*guess)
 	}
 	if _, known := g.values[key]; !known && len(g.values) >= mostGuesses {
 		for other := range g.values {
@@ -131,7 +153,7 @@ func (g *guesses) set(key string, v Value) {
 			break
 		}
 	}
-	g.values[key] = v
+	g.values[key] = next
 }
 
 func (g *guesses) drop(key string) {
@@ -144,15 +166,16 @@ func (g *guesses) drop(key string) {
 func (g *guesses) extend(key string, token int64, ends time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	v, ok := g.values[key]
-	if !ok {
+	known := g.values[key]
+	if known == nil {
 		return
 	}
-	v.Leases = slices.Clone(v.Leases)
-	for i := range v.Leases {
-		if v.Leases[i].Token == token {
-			v.Leases[i].Ends = ends
+	v := known.value()
+	leases := slices.Clone(v.Leases)
+	for i := range leases {
+		if leases[i].Token == token {
+			leases[i].Ends = ends
 		}
 	}
-	g.values[key] = v
+	g.values[key] = &guess{version: v.Version, data: v.Data, leases: &leases}
 }

@@ -171,7 +171,7 @@ func readVersion(text string) (driver.Version, error) {
 	if err != nil {
 		return driver.Version{}, fmt.Errorf("%w: version %q", errReply, text)
 	}
-	return driver.Version{Stamp: n, ID: id}, nil
+	return driver.Version{Stamp: n, ID: strings.Clone(id)}, nil // and nothing else of the answer is kept
 }
 
 // readResult reads what lua/values.lua answers to an operation.
