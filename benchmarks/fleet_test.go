@@ -99,6 +99,7 @@ func (f *fleetUnderTest) measureInstants(b *testing.B) map[string]float64 {
 	if done > 0 {
 		m["done-ms"] = milliseconds(done)
 	}
+	b.Logf("redis, of %s: %s", load.cpu, load.dearest())
 	n := float64(max(runs, 1))
 	m["scripts/tick"], m["commands/tick"], m["bytes/tick"] = load.scripts/n, float64(sent)/n, (load.in+load.out)/n
 	m["redis-us/tick"], m["client-us/tick"] = microseconds(load.cpu)/n, microseconds(ours)/n
@@ -112,6 +113,7 @@ func (f *fleetUnderTest) measureIdle(b *testing.B) map[string]float64 {
 	time.Sleep(idleMeasure)
 	commands, load := float64(f.wire.sent.Load()-sent), f.gauge.read(b).minus(before)
 	seconds := time.Since(began).Seconds()
+	b.Logf("redis, of %s: %s", load.cpu, load.dearest())
 	return map[string]float64{
 		"commands/s/replica": commands / seconds / float64(f.row.replicas), "scripts/s": load.scripts / seconds,
 		"bytes/s": (load.in + load.out) / seconds, "redis-us/s": microseconds(load.cpu) / seconds,

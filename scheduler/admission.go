@@ -8,8 +8,9 @@ import (
 
 // admission lets contenders that are due ask the store, as many at a time as inflight allows. The others wait in a queue,
 // where they cost nothing. Each that is admitted has a goroutine, which goes on with the next one when it is done.
-// What records the end of a run waits until those that are the first to claim were admitted, for a moment at most: so ticks
-// that come due together start before the first of them are settled.
+// What records the end of a run waits until those that are the first to claim were admitted, for a thirtieth of the TTL at
+// most: so ticks that come due together start before the first of them are settled. A replica that dies meanwhile leaves runs
+// behind that are over and not recorded, as one does whose store is slow; another runs those again, or settles them as lost.
 //
 // One goroutine starts the next when it begins, if there is work for it. So there are as many as wait for the store, and few
 // where the store is in this process and answers at once.

@@ -154,6 +154,43 @@ func TestBackupsGoLast(t *testing.T) {
 	}
 }
 
+// TestEndsWaitForFirstClaims has a contender wait, and looks when the end of a run is recorded.
+func TestEndsWaitForFirstClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := newInflight(time.Second)
+		gate.limit = 0 // none is admitted but by this test
+		a := newAdmission(gate, 30*time.Second)
+		ended := 0
+		end := func() {
+			a.end(func() { ended++ })
+			synctest.Wait()
+		}
+		end()
+		require.Equal(t, 1, ended, "none waits")
+
+		a.add([]*contender{new(contender)})
+		end()
+		require.Equal(t, 1, ended)
+		_, ok := a.next()
+		require.True(t, ok)
+		synctest.Wait()
+		require.Equal(t, 2, ended, "the contender was admitted")
+
+		a.add([]*contender{new(contender)})
+		end()
+		time.Sleep(time.Second - 1)
+		end()
+		require.Equal(t, 2, ended)
+		time.Sleep(time.Second)
+		require.Equal(t, 4, ended, "the store is slow")
+		end()
+		require.Equal(t, 4, ended, "and the next one waits again")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, 5, ended)
+	})
+}
+
 func TestFIFOIsInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q fifo[int]

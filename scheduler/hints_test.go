@@ -25,7 +25,7 @@ func backupOf(t *testing.T) (c *contender, tick int64) {
 	now := c.s.clock.ms()
 	c.synced = true
 	c.cursor = cursor{}.advance(now-60_000, c.tickAfter)
-	require.Greater(t, c.placeLocked().rank, 1)
+	require.Greater(t, int(c.placeLocked().rank), 1)
 	c.reschedule()
 	return c, c.cursor.next
 }

@@ -10,7 +10,7 @@ import (
 
 // inflight limits how many contenders ask the store at one time, so that a store which is slow or saturated makes the fleet
 // later, not busier. A tick that comes due meanwhile waits in a queue, where it costs nothing, and is planned again
-// at the head of it. Renewals and settlements do not wait with it.
+// at the head of it. Renewals do not wait with it, and settlements not for long: see admission.
 //
 // The limit is found by additive increase and multiplicative decrease (Chiu and Jain, Analysis of the Increase and Decrease
 // Algorithms for Congestion Avoidance in Computer Networks, 1989), with slow start (Jacobson, Congestion Avoidance and

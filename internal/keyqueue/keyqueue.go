@@ -13,19 +13,17 @@ type Queue struct {
 	busy map[string][]chan struct{} // of the keys that are in use, who waits
 }
 
-// Take waits until all keys, which are different, are free, and returns what frees them. waiters for a key go in the
-// order in which they came. It fails only when ctx ends.
-func (q *Queue) Take(ctx context.Context, keys ...string) (give func(), err error) {
-	if len(keys) > 1 { // in one order, so that no two callers wait for each other
-		keys = slices.Sorted(slices.Values(keys))
-	}
+// Take waits until all keys, which are different, are free; Give frees them. It sorts the keys. Waiters for a key go in the
+// order in which they came. It fails only when ctx ends, and then has taken none.
+func (q *Queue) Take(ctx context.Context, keys ...string) error {
+	slices.Sort(keys) // in one order, so that no two callers wait for each other
 	for i, key := range keys {
 		if err := q.take(ctx, key); err != nil {
-			q.give(keys[:i])
-			return nil, err
+			q.Give(keys[:i]...)
+			return err
 		}
 	}
-	return func() { q.give(keys) }, nil
+	return nil
 }
 
 func (q *Queue) take(ctx context.Context, key string) error {
@@ -57,7 +55,8 @@ func (q *Queue) take(ctx context.Context, key string) error {
 	return context.Cause(ctx)
 }
 
-func (q *Queue) give(keys []string) {
+// Give frees keys that were taken.
+func (q *Queue) Give(keys ...string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, key := range keys {

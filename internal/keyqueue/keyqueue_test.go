@@ -14,12 +14,12 @@ import (
 
 func take(t *testing.T, q *keyqueue.Queue, keys ...string) func() {
 	t.Helper()
-	give, err := q.Take(t.Context(), keys...)
+	err := q.Take(t.Context(), keys...)
 	if err != nil {
 		t.Error(err)
 		return func() {}
 	}
-	return give
+	return func() { q.Give(keys...) }
 }
 
 func TestCallersOfAKeyGoInOrder(t *testing.T) {
@@ -67,7 +67,7 @@ func TestEndedContextGivesUpPlaceAndKeys(t *testing.T) {
 		give := take(t, &q, "b")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := q.Take(ctx, "a", "b")
+		err := q.Take(ctx, "a", "b")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		take(t, &q, "a")()
 		give()

@@ -112,11 +112,10 @@ func (s *Session) SetAuditBudget(ctx context.Context, bytes int) error {
 
 // onAudit calls do with the present head until it is done, one call at a time in this process.
 func (s *Session) onAudit(ctx context.Context, what string, do func(auditHead) (done bool, err error)) error {
-	give, err := s.queue.Take(ctx, auditPrefix)
-	if err != nil {
+	if err := s.queue.Take(ctx, auditPrefix); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	defer give()
+	defer s.queue.Give(auditPrefix)
 	for try := range tries {
 		err := s.pause(ctx, try)
 		var h auditHead

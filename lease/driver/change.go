@@ -57,19 +57,20 @@ type work struct {
 // apply applies rules, each to another key, and returns when every one is answered. The store is asked for all of them at
 // once.
 func (s *Session) apply(ctx context.Context, list ...*work) {
-	keys := make([]string, len(list))
-	for i, w := range list {
-		keys[i] = w.key
+	var first [1]string // most often there is one
+	keys := first[:0]
+	for _, w := range list {
+		keys = append(keys, w.key)
 	}
-	give, err := s.queue.Take(ctx, keys...)
-	if err != nil {
+	if err := s.queue.Take(ctx, keys...); err != nil {
 		for _, w := range list {
 			w.fail(err)
 		}
 		return
 	}
-	defer give()
-	ops, asked := make([]Op, 0, len(list)), make([]*work, 0, len(list))
+	defer s.queue.Give(keys...)
+	var firstAsked [1]*work
+	ops, asked := make([]Op, 0, len(list)), firstAsked[:0]
 	for {
 		ops, asked = ops[:0], asked[:0]
 		tried := 0

@@ -52,7 +52,7 @@ type Op struct {
 	First int
 }
 
-// Value is kept by a store under a key.
+// Value is kept by a store under a key. Nobody changes the bytes of its data: who gets them may keep them.
 type Value struct {
 	Version Version // the zero Version when there is no value
 	Data    []byte

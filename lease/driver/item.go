@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"bytes"
 	"slices"
 	"time"
 )
@@ -81,7 +80,7 @@ func (it *Item) change(c *Change, now time.Time) {
 	for i := range leases {
 		leases[i].Stopped = leases[i].Stopped || slices.Contains(c.Stop, leases[i].Token)
 	}
-	it.Value = Value{Version: version, Data: bytes.Clone(c.Data), Leases: leases}
+	it.Value = Value{Version: version, Data: c.Data, Leases: leases}
 	it.append(c.Append, now)
 }
 

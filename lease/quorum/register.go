@@ -55,11 +55,10 @@ func (r *registers) update(ctx context.Context, requests []request, grows bool) 
 		}
 		return errs
 	}
-	give, err := r.queue.Take(ctx, changed...)
-	if err != nil {
+	if err := r.queue.Take(ctx, changed...); err != nil {
 		return fail(err)
 	}
-	defer give()
+	defer r.queue.Give(changed...)
 	for _, p := range open {
 		if p.changes {
 			p.ballot = r.sights.above(p.key)
