@@ -19,6 +19,7 @@ type Config struct {
 	Groups    []string // what this replica serves, besides jobs that name no group; may be empty
 	MaxRuns   int      // the weight of jobs that run here at a time; 0: no limit; at most limits.MaxWeight
 
+	Store settings.Store // where Redis is not configured; see Locate
 	Redis settings.Redis
 	Lease settings.Lease
 	HTTP  settings.Server
@@ -51,7 +52,7 @@ const (
 	defaultHTTPTimeout   = 30 * time.Second
 )
 
-// Default is the configuration of a daemon that has no file at all: every default, no Redis and no
+// Default is the configuration of a daemon that has no file at all: every default, no Redis, no store and no
 // jobs.
 func Default() *Config {
 	return &Config{

@@ -10,7 +10,7 @@ import (
 
 // Every way to write redis, and all other settings, with values that are not the defaults.
 var everySetting = []string{
-	"testdata/every-key.yaml", "testdata/redis-cluster.yaml", "testdata/redis-sentinel.yaml", "testdata/redis-quorum.yaml",
+	"testdata/every-key.yaml", "testdata/redis-cluster.yaml", "testdata/redis-sentinel.yaml", "testdata/redis-quorum.yaml", "testdata/store.yaml",
 }
 
 func TestEverySettingIsEitherFixedOrApplied(t *testing.T) {

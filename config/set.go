@@ -11,7 +11,8 @@ import (
 // Set changes one value, by the path that it has in the file, such as redis.url, and by the same
 // rules, except that ${NAME} is not replaced. Flags that override the file use it. It can set every
 // single value outside of jobs and defaults. Setting redis.url replaces all other servers and users
-// of redis; tls stays for a rediss URL, and so do wait_replicas and failover_grace. An error is an
+// of redis, and store; tls stays for a rediss URL, and so do wait_replicas and failover_grace. Setting
+// store.url replaces redis. An error is an
 // [Errors] without positions, and leaves c as it was.
 func (c *Config) Set(path, text string) error {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
@@ -23,8 +24,12 @@ func (c *Config) Set(path, text string) error {
 	r := newReader("", nil)
 	r.partial = true
 	changed := *c
+	if path == "store.url" {
+		changed.Redis = settings.Redis{}
+	}
 	if path == "redis.url" {
 		was := changed.Redis
+		changed.Store = settings.Store{}
 		changed.Redis = settings.Redis{WaitReplicas: was.WaitReplicas, FailoverGrace: was.FailoverGrace}
 		if strings.HasPrefix(text, "rediss:") {
 			changed.Redis.TLS = was.TLS

@@ -25,8 +25,10 @@ var topKeys = []key[Config]{
 	field("max_runs", number(0, limits.MaxWeight, fmt.Sprintf("must be from 0, which is no limit, to %d", limits.MaxWeight)),
 		func(c *Config) *int { return &c.MaxRuns },
 		"the weight of jobs that this replica runs at a time; 0 is no limit"),
+	field("store", mapping(storeKeys, nil), func(c *Config) *settings.Store { return &c.Store },
+		"where the fleet meets, in one URL; instead of redis").hidden().neverEmpty(),
 	field("redis", mapping(redisKeys, checkRedis), func(c *Config) *settings.Redis { return &c.Redis },
-		"where the fleet meets; without it ticks are coordinated within one process").hidden().neverEmpty(),
+		"where the fleet meets, when it has several machines").hidden().neverEmpty(),
 	field("lease", mapping(leaseKeys, nil), func(c *Config) *settings.Lease { return &c.Lease }, "how long a tick is held"),
 	field("http", mapping(serverKeys, nil), func(c *Config) *settings.Server { return &c.HTTP }, "the page, the API, metrics and health"),
 	field("shutdown_grace", durationWithin(0, 0), func(c *Config) *time.Duration { return &c.ShutdownGrace },
@@ -143,6 +145,7 @@ var level = func() kind[slog.Level] {
 // a mapping.
 func (r *reader) readSettings(root value, c *Config) bool {
 	ok := readKeys(r, root, topKeys, c)
+	r.checkStore(c)
 	r.checkFailover(c)
 	return ok
 }

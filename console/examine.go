@@ -87,7 +87,8 @@ func severityOf(result string) string {
 
 // examinationPage is what the command doctor prints.
 type examinationPage struct {
-	Redis     string    `json:"redis"` // the store's address
+	Redis     string    `json:"redis"` // its address; empty for another store
+	Store     string    `json:"store"` // the address of Redis, or the path of a file
 	Namespace string    `json:"namespace"`
 	OK        bool      `json:"ok"` // no check failed
 	Checks    []Finding `json:"checks"`
@@ -105,7 +106,10 @@ func (q *request) doctor() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("examine the store: %w", err)
 	}
-	p := examinationPage{Redis: x.Store, Namespace: q.c.fleet.Namespace(), OK: true, Checks: append([]Finding{}, x.Findings...), At: stamp(x.at)}
+	p := examinationPage{Store: x.Store, Namespace: q.c.fleet.Namespace(), OK: true, Checks: append([]Finding{}, x.Findings...), At: stamp(x.at)}
+	if kindOf(q.c.store) != "sqlite" {
+		p.Redis = x.Store
+	}
 	for _, f := range x.Findings {
 		p.OK = p.OK && f.Result != "fail"
 	}

@@ -112,14 +112,14 @@ var asksFleet = map[string][]string{
 	"pause": {"sync-orders"}, "resume": {"sync-orders"}, "repair": {"sync-orders"}, "audit": nil,
 }
 
-func TestWithoutRedisThereIsNoFleetToAsk(t *testing.T) {
-	path := filetest.Config(t, siteJobs)
+func TestMemoryOfAnotherWorkerCannotBeAsked(t *testing.T) {
+	path := filetest.Config(t, "store: {url: 'memory:'}\n"+siteJobs)
 	for command, args := range asksFleet {
 		t.Run(command, func(t *testing.T) {
 			r := do(t, nil, append([]string{command, "--config", path}, args...)...)
 			require.Equal(t, 2, r.code)
 			require.Empty(t, r.stdout)
-			require.Contains(t, r.stderr, "redis.url: without redis there is no fleet to ask")
+			require.Contains(t, r.stderr, "store.url: what is in the memory of a worker only that worker knows")
 		})
 	}
 }

@@ -50,7 +50,7 @@ func (s *Store) Free(free func() uint64) {
 
 // Hasten has the disk confirm nothing from now on: a case that loses no power need not wait for it.
 func (s *Store) Hasten() *Store {
-	s.values.file.sync = "off"
+	s.values.file.hasty = true
 	return s
 }
 

@@ -14,6 +14,9 @@ var networks = map[uint32]string{
 	0x47504653: "GPFS", 0x5346414f: "AFS", 0x6b414653: "AFS", 0x73757245: "Coda", 0x01161970: "GFS2", 0x7461636f: "OCFS2",
 }
 
+// maybeShared are those of which some are.
+var maybeShared = map[uint32]string{0x65735546: "FUSE", 0x01021997: "9P"}
+
 // checkFileSystem refuses a directory on a network file system.
 func checkFileSystem(dir string) error {
 	var s syscall.Statfs_t
@@ -24,6 +27,13 @@ func checkFileSystem(dir string) error {
 		return fmt.Errorf("%w (%s)", errNetwork, name)
 	}
 	return nil
+}
+
+// mayBeShared returns the name of a file system that other machines may have, too; "" where it is none, or not known.
+func mayBeShared(dir string) string {
+	var s syscall.Statfs_t
+	_ = syscall.Statfs(dir, &s)
+	return maybeShared[uint32(s.Type)] //nolint:gosec // magic numbers have 32 bits
 }
 
 // freeSpace returns how much room there is for this process.

@@ -157,6 +157,11 @@ func (l *lane) attempt(batch []*call) error {
 		}
 		return err
 	}
+	if l.begin == beginWrite {
+		if err := l.file.confirm(); err != nil {
+			return err
+		}
+	}
 	if err := l.file.unmoved(); err != nil {
 		return err
 	}

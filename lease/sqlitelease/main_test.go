@@ -115,6 +115,7 @@ func contend(args []string) error {
 		}
 		if res.Err != nil {
 			answer.Failed = true
+			fmt.Fprintln(os.Stderr, res.Err)
 		} else {
 			known[k] = answer.Version
 		}

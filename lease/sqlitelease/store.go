@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -61,7 +62,7 @@ func New(path, namespace string, opts ...Option) (*Store, error) {
 	}
 	path, err := filepath.Abs(path)
 	f := &file{
-		path: path, timeout: o.timeout, create: !o.mustExist, sync: "full", free: freeSpace, watchers: map[chan struct{}]bool{},
+		path: path, timeout: o.timeout, create: !o.mustExist, free: freeSpace, watchers: map[chan struct{}]bool{},
 	}
 	v := &values{namespace, f, &lane{file: f, begin: beginRead}, &lane{file: f, begin: beginWrite}}
 	s, sessionErr := driver.NewSession(v, namespace)
@@ -84,4 +85,30 @@ func (s *Store) Check(ctx context.Context) error { return protocol.Check(ctx, s)
 func (s *Store) Hint(err error) string {
 	hint, _ := advice(err)
 	return hint
+}
+
+// Facts are what an operator looks at.
+type Facts struct {
+	Path        string
+	Size        int64  // of the file, in bytes
+	Log         int64  // of the write-ahead log beside it, in bytes: it is written back now and then
+	Free        uint64 // bytes on the disk
+	FreeKnown   bool
+	Reserve     uint64 // with less than this free, only what ends something is written
+	MayBeShared string // the name of a file system that other machines may have, too, such as FUSE; "" for none that is known
+}
+
+// Facts returns them, without opening the file.
+func (s *Store) Facts() (Facts, error) {
+	path := s.values.file.path
+	info, err := os.Stat(path)
+	if err != nil {
+		return Facts{}, s.values.file.failed(err)
+	}
+	f := Facts{Path: path, Size: info.Size(), Reserve: reserve, MayBeShared: mayBeShared(filepath.Dir(path))}
+	f.Free, f.FreeKnown = s.values.file.free(filepath.Dir(path))
+	if log, err := os.Stat(path + "-wal"); err == nil {
+		f.Log = log.Size()
+	}
+	return f, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -56,14 +55,15 @@ type asker interface {
 	Audit(ctx context.Context, cursor string, n int) (fleet.AuditLog, error)
 }
 
-// loadWithRedis reads the configuration, which must name a Redis.
-func (c *cli) loadWithRedis(cmd *cobra.Command) (*config.Config, error) {
+// loadForFleet reads the configuration, which must name a store that others can ask.
+func (c *cli) loadForFleet(cmd *cobra.Command) (*config.Config, error) {
 	cfg, err := c.load(cmd)
 	if err != nil {
 		return nil, err
 	}
-	if !cfg.Redis.Configured() {
-		return nil, &exitcode.ConfigError{Err: fmt.Errorf("%s: redis.url: without redis there is no fleet to ask: set it, or use --redis URL", c.file)}
+	if _, inFile := cfg.Store.File(); !inFile && !cfg.Redis.Configured() {
+		return nil, &exitcode.ConfigError{Err: fmt.Errorf("%s: store.url: what is in the memory of a worker only that worker knows: "+
+			"name another store, or ask the worker with --server URL", c.file)}
 	}
 	return cfg, nil
 }
@@ -79,7 +79,7 @@ func (c *cli) connect(cmd *cobra.Command) (*client, error) {
 	if file := cmd.Flags().Lookup("token-file"); file != nil && file.Changed {
 		return nil, &usageError{errTokenFile, cmd}
 	}
-	cfg, err := c.loadWithRedis(cmd)
+	cfg, err := c.loadForFleet(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (c *cli) connect(cmd *cobra.Command) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := stores.Open(cfg, stores.CommandTimeout, slog.New(slog.DiscardHandler), func(int) {})
+	s, err := stores.Ask(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (a *client) explain(job string, err error) error {
 		errors.Is(err, fleet.ErrClock), errors.Is(err, fleet.ErrInUse), errors.Is(err, context.Canceled):
 		return err
 	}
-	return fmt.Errorf("Redis at %s: %w; %s", a.store.Addr, err, a.store.Advice(err)) //nolint:staticcheck // Redis is a name
+	return a.store.Explain(err)
 }
 
 // zone returns the time zone of a job; UTC for nil.

@@ -22,6 +22,7 @@ type override struct{ flag, key, usage string }
 var overrides = []override{
 	{"replica", "replica", "`ID` of this replica, unique in the fleet (default: host name and 8 random characters)"},
 	{"http", "http.addr", "`ADDR` to serve metrics and health on, host:port; port 0 picks one"},
+	{"store", "store.url", "`URL` of where the fleet meets: sqlite:PATH, memory: or redis://HOST:PORT"},
 	{"redis", "redis.url", "`URL` of the Redis that coordinates the fleet; a password is better kept in the file as ${NAME}"},
 	{"namespace", "namespace", "`NS` that the fleet shares"},
 	{"max-runs", "max_runs", "`N`, the most weight of jobs that this replica runs at a time; 0: no limit"},
@@ -49,6 +50,9 @@ func (c *cli) configFile(cmd *cobra.Command) (*configfile.File, error) {
 		c.file = defaultFile
 	}
 	file := &configfile.File{Path: c.file, Env: c.env}
+	if store, redis := cmd.Flags().Lookup("store"), cmd.Flags().Lookup("redis"); store != nil && store.Changed && redis.Changed {
+		return nil, &exitcode.ConfigError{Err: errors.New("--store: cannot be combined with --redis: a fleet meets at one place; keep one of the two")}
+	}
 	for _, o := range overrides {
 		if flag := cmd.Flags().Lookup(o.flag); flag != nil && flag.Changed {
 			file.Flags = append(file.Flags, configfile.Flag{Name: o.flag, Key: o.key, Value: flag.Value.String()})

@@ -16,8 +16,9 @@ func (c *cli) doctor() *cobra.Command {
 	var out format
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check Redis and the fleet, and say what to change",
-		Long: "doctor checks the configured Redis: each server of a Cluster or a quorum, and Sentinels with their primary. It checks that\n" +
+		Short: "Check the store and the fleet, and say what to change",
+		Long: "doctor checks the configured store. Of a SQLite file: that it can be read and written to, and the room on its disk. Of\n" +
+			"Redis: each server of a Cluster or a quorum, and Sentinels with their primary. It checks that\n" +
 			"each answers, and how fast; its version, mode and role; that it evicts no records and has free memory; what a restart\n" +
 			"or a failover loses; this machine's clock; and the permissions of its user, on a record that doctor removes again. Then\n" +
 			"it checks the live replicas: heartbeats, duplicate ids, Redis's clock and their own, versions, jobs that they define\n" +
@@ -43,7 +44,11 @@ func (c *cli) doctor() *cobra.Command {
 			if err != nil || x.OK {
 				return err
 			}
-			return fmt.Errorf("%s failed, of Redis at %s and the fleet", output.Count(x.Failed(), "check"), x.Redis)
+			store := x.Store
+			if x.Redis != "" {
+				store = "Redis at " + x.Redis
+			}
+			return fmt.Errorf("%s failed, of %s and the fleet", output.Count(x.Failed(), "check"), store)
 		},
 	}
 	askFlags(cmd)
@@ -66,7 +71,7 @@ func (c *cli) examine(cmd *cobra.Command) (doctor.Report, error) {
 	if cmd.Flags().Changed("token-file") {
 		return doctor.Report{}, &usageError{errTokenFile, cmd}
 	}
-	cfg, err := c.loadWithRedis(cmd)
+	cfg, err := c.loadForFleet(cmd)
 	if err != nil {
 		return doctor.Report{}, err
 	}

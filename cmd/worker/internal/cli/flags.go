@@ -12,7 +12,7 @@ import (
 // fleetFlags adds the flags that name the fleet.
 func fleetFlags(cmd *cobra.Command) {
 	for _, o := range overrides {
-		if o.flag == "redis" || o.flag == "namespace" {
+		if o.flag == "store" || o.flag == "redis" || o.flag == "namespace" {
 			cmd.Flags().String(o.flag, "", o.usage)
 		}
 	}

@@ -14,7 +14,8 @@ func (c *cli) run() *cobra.Command {
 			"others and releases their ticks to other replicas at once. A second signal ends it without waiting.\n\n" +
 			"On SIGHUP, and when the file changes, it reads the file again and updates its jobs. Jobs that did not change are not\n" +
 			"disturbed. It refuses a wrong file as a whole. Of the other settings, only log.level changes without a restart.\n\n" +
-			"It serves /metrics, /healthz and /readyz, and logs to standard error. It starts without Redis, and waits for it.",
+			"It serves /metrics, /healthz and /readyz, and logs to standard error. It starts without Redis, and waits for it.\n" +
+			"Without redis and store in the configuration it keeps its records in a file beside it.",
 		Example: `  worker run --config examples/quickstart.yaml
   worker run --redis redis://localhost:6379/0 --http 127.0.0.1:0 --log-format json`,
 		Args: noArguments,

@@ -67,12 +67,18 @@ func (f *File) Parse(s Snapshot) (*config.Config, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, &exitcode.ConfigError{Err: err}
 	}
+	cfg.Locate(f.Path)
 	return cfg, nil
 }
 
 // set sets one value by its flag. Its faults name the flag instead of the key.
 func set(cfg *config.Config, v Flag) error {
 	err := cfg.Set(v.Key, v.Value)
+	if path, ok := cfg.Store.File(); ok && v.Key == "store.url" && err == nil { // from where the command is given, not from the file
+		if path, err = filepath.Abs(path); err == nil {
+			err = cfg.Set(v.Key, "sqlite:"+path)
+		}
+	}
 	if faults, ok := errors.AsType[config.Errors](err); ok {
 		for _, fault := range faults {
 			fault.Field = "--" + v.Name

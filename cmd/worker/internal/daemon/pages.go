@@ -48,14 +48,14 @@ func newPages(store lease.Store, cfg settings.Server, registry *jobs.Registry, l
 // examiner checks the store and the fleet.
 type examiner func(ctx context.Context, configured []*jobs.Job) console.Examination
 
-// doctorOf returns what checks a store on Redis; nil of another.
+// doctorOf returns what checks a store; nil of one in this process.
 func doctorOf(s *stores.Store, cfg *config.Config) examiner {
-	if s.Connection == nil {
+	if s.Connection == nil && s.File == nil {
 		return nil
 	}
 	return func(ctx context.Context, configured []*jobs.Job) console.Examination {
 		report := doctor.Watch(ctx, s, cfg, configured)
-		x := console.Examination{Store: report.Redis}
+		x := console.Examination{Store: report.Store}
 		for _, f := range report.Checks {
 			x.Findings = append(x.Findings, console.Finding{Check: f.Check, Server: f.Server, Result: string(f.Result), Finding: f.Finding, Change: f.Change})
 		}

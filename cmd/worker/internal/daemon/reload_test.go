@@ -311,7 +311,7 @@ jobs:
 		require.Len(t, lines, 2)
 		require.Equal(t, "WARN", lines[0]["level"])
 		require.Contains(t, lines[0]["msg"], "restart it to apply them")
-		require.Equal(t, []any{"namespace", "groups", "redis.url", "redis.wait_replicas", "redis.failover_grace", "lease.ttl", "http.addr", "shutdown_grace", "log.format"}, lines[0]["keys"])
+		require.Equal(t, []any{"namespace", "groups", "store.url", "redis.url", "redis.wait_replicas", "redis.failover_grace", "lease.ttl", "http.addr", "shutdown_grace", "log.format"}, lines[0]["keys"])
 		require.True(t, lines[1].is("configuration reloaded", "level", "INFO", "log_level", "debug"), "%v", lines[1])
 
 		r.write("jobs:\n" + jobA + jobB)

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/solotick/solotick/cmd/worker/internal/doctor"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 const (
@@ -22,23 +24,32 @@ const (
 	recheckInterval = time.Second
 )
 
-// checkStoreAtStart warns of a store that coordinates one process only. For Redis, it waits until
-// the store answers, and logs each finding of doctor that fails or warns, once.
+// checkStoreAtStart warns of a store that coordinates one process only. Of another one, it waits until
+// it answers, and logs each finding of doctor that fails or warns, once.
 //
 // It returns nil after that, or when ctx ends. It returns an error when no replica can run with
 // this configuration. It calls unreachable once when the first call fails: the scheduler has an
 // event for that.
 func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config, logger *slog.Logger, unreachable func()) error {
-	if s.Connection == nil {
-		logger.Warn("no Redis is configured, so ticks are coordinated in this process only: another worker runs "+
-			"the same ticks again, and a restart forgets them",
-			slog.String("hint", "set redis.url in the configuration, or use --redis redis://HOST:6379/0"))
+	if s.Connection == nil && s.File == nil {
+		logger.Warn("the store is in this process only: another worker runs the same ticks again, and a restart forgets them",
+			slog.String("hint", "remove store.url memory: from the configuration to keep them in a file beside it"))
 		return nil
+	}
+	what := "Redis"
+	if s.File != nil {
+		what = "the store"
 	}
 	logged := map[string]bool{}
 	for first := true; ; first = false {
 		answers := storeAnswers(ctx, s)
 		found := checkStore(ctx, s, cfg)
+		if s.File != nil && ctx.Err() == nil {
+			fault, _ := errors.AsType[*protocol.CheckError](s.File.Check(ctx))
+			if fault != nil && errors.Is(fault.Err, protocol.ErrPermanent) {
+				return s.Explain(fault.Err)
+			}
+		}
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the end of ctx is no fault
 		}
@@ -48,12 +59,12 @@ func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config,
 			}
 		}
 		if answers {
-			logFindings(logger, unlogged(found, logged))
+			logFindings(logger, what, unlogged(found, logged))
 			return nil
 		}
 		if first {
 			if found[0].Check != "reachable" || found[0].Result != doctor.Fail { // the server answers, but refuses what a replica calls
-				logFindings(logger, unlogged(slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Result != doctor.Fail }), logged))
+				logFindings(logger, what, unlogged(slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Result != doctor.Fail }), logged))
 			}
 			unreachable()
 		}
@@ -75,7 +86,7 @@ func storeAnswers(ctx context.Context, s *stores.Store) bool {
 func checkStore(ctx context.Context, s *stores.Store, cfg *config.Config) []doctor.Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	return doctor.CheckServers(ctx, s, cfg)
+	return doctor.CheckStore(ctx, s, cfg)
 }
 
 // unlogged returns the findings that are not in logged, and adds them to it.
@@ -89,9 +100,9 @@ func unlogged(found []doctor.Finding, logged map[string]bool) (rest []doctor.Fin
 	return rest
 }
 
-// logFindings logs the findings that fail or warn. It logs equal findings of several servers once,
+// logFindings logs the findings about a store that fail or warn. It logs equal findings of several servers once,
 // with all servers.
-func logFindings(logger *slog.Logger, found []doctor.Finding) {
+func logFindings(logger *slog.Logger, what string, found []doctor.Finding) {
 	var unchecked []string
 	change := ""
 	for i, f := range found {
@@ -114,7 +125,7 @@ func logFindings(logger *slog.Logger, found []doctor.Finding) {
 				}
 				attrs = append(attrs, slog.Any("servers", servers))
 			}
-			logger.Warn("Redis is not as it should be", attrs...)
+			logger.Warn(what+" is not as it should be", attrs...)
 		case doctor.Unchecked:
 			if f.Change != "" {
 				change = f.Change
@@ -126,6 +137,6 @@ func logFindings(logger *slog.Logger, found []doctor.Finding) {
 		}
 	}
 	if len(unchecked) > 0 {
-		logger.Info("some checks of Redis were not possible", slog.Any("checks", unchecked), slog.String("change", change))
+		logger.Info("some checks of "+what+" were not possible", slog.Any("checks", unchecked), slog.String("change", change))
 	}
 }

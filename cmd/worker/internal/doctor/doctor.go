@@ -1,10 +1,9 @@
-// Package doctor checks the Redis and the fleet that a configuration names, and says what to
+// Package doctor checks the store and the fleet that a configuration names, and says what to
 // change.
 package doctor
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -37,7 +36,8 @@ const (
 
 // Report has the results of all checks. Its JSON is the output of doctor.
 type Report struct {
-	Redis     string    `json:"redis"`
+	Redis     string    `json:"redis,omitempty"` // its address; empty for another store
+	Store     string    `json:"store"`           // the address of Redis, or the path of a file
 	Namespace string    `json:"namespace"`
 	OK        bool      `json:"ok"` // no check failed
 	Checks    []Finding `json:"checks"`
@@ -50,17 +50,20 @@ const examineTimeout = 30 * time.Second
 func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (Report, error) {
 	plain := *cfg // calls must work without what failovers need: failover checks that
 	plain.Redis.WaitReplicas, plain.Redis.FailoverGrace = 0, 0
-	s, err := stores.Open(&plain, stores.CommandTimeout, slog.New(slog.DiscardHandler), func(int) {})
+	s, err := stores.Ask(&plain)
 	if err != nil {
 		return Report{}, err
 	}
 	defer func() { _ = s.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
-	x := Report{Redis: s.Addr, Namespace: cfg.Namespace}
-	x.Checks = CheckServers(ctx, s, cfg)
+	x := newReport(ctx, s, cfg)
 	if storeAnswers(x.Checks) {
-		x.Checks = append(x.Checks, newServer(s, cfg, s.Streams, "").permissions(ctx)...)
+		if s.File == nil {
+			x.Checks = append(x.Checks, newServer(s, cfg, s.Streams, "").permissions(ctx)...)
+		} else {
+			x.Checks = append(x.Checks, CheckWrites(ctx, s))
+		}
 		x.Checks = append(x.Checks, checkFleet(ctx, s, configured)...)
 		x.Checks = append(x.Checks, kept(ctx, s, configured))
 	}
@@ -68,10 +71,19 @@ func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (R
 	return x, nil
 }
 
+// newReport makes a report of the store itself.
+func newReport(ctx context.Context, s *stores.Store, cfg *config.Config) Report {
+	x := Report{Store: s.Addr, Namespace: cfg.Namespace, Checks: CheckStore(ctx, s, cfg)}
+	if s.Connection != nil {
+		x.Redis = s.Addr
+	}
+	return x
+}
+
 // Watch checks what Examine does, through the connection of a replica that runs, but for permissions: they need calls
 // that change the store, and the replica makes these anyway.
 func Watch(ctx context.Context, s *stores.Store, cfg *config.Config, configured []*jobs.Job) Report {
-	x := Report{Redis: s.Addr, Namespace: cfg.Namespace, Checks: CheckServers(ctx, s, cfg)}
+	x := newReport(ctx, s, cfg)
 	if storeAnswers(x.Checks) {
 		x.Checks = append(append(x.Checks, checkFleet(ctx, s, configured)...), kept(ctx, s, configured))
 	}

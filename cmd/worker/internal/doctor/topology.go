@@ -17,10 +17,12 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// CheckServers checks each server of the configured store: of Redis, a Cluster or a quorum, and the
+// CheckStore checks a file, or each server of the configured store: of Redis, a Cluster or a quorum, and the
 // Sentinels. It writes nothing there.
-func CheckServers(ctx context.Context, s *stores.Store, cfg *config.Config) []Finding {
+func CheckStore(ctx context.Context, s *stores.Store, cfg *config.Config) []Finding {
 	switch c := s.Connection; {
+	case s.File != nil:
+		return checkFile(ctx, s)
 	case c.Cluster != nil:
 		return checkCluster(ctx, s, cfg)
 	case c.Sentinel != nil:

@@ -2,6 +2,7 @@ package stores
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/solotick/solotick/internal/protocol"
@@ -9,10 +10,25 @@ import (
 	"github.com/solotick/solotick/lease/redislease"
 )
 
-// Advice says what to do about an error of Redis. It names the keys of the configuration that are
-// in use.
+// Explain adds to an error of the store where that is, and what to do about it.
+func (s *Store) Explain(err error) error {
+	if s.File == nil {
+		return fmt.Errorf("Redis at %s: %w; %s", s.Addr, err, s.Advice(err)) //nolint:staticcheck // Redis is a name
+	}
+	if hint := s.Advice(err); hint != "" {
+		return fmt.Errorf("%w; %s", err, hint) // it names the file
+	}
+	return err
+}
+
+// Advice says what to do about an error of the store; "" where that is not known. It names the keys of the configuration
+// that are in use.
 func (s *Store) Advice(err error) string {
 	switch {
+	case s.File != nil && errors.Is(err, protocol.ErrOutOfBounds):
+		return "check the time on this machine, and try again: nothing was changed"
+	case s.File != nil:
+		return s.File.Hint(err)
 	case errors.Is(err, quorum.ErrRestarted):
 		return "wait: a server of a quorum counts when it has remembered the namespace for a lease's TTL"
 	case errors.Is(err, protocol.ErrOutOfBounds):
@@ -24,6 +40,8 @@ func (s *Store) Advice(err error) string {
 		where = "redis.quorum"
 	case len(r.Addrs) > 0:
 		where = "redis.addrs"
+	case s.url:
+		where = "store.url"
 	}
 	hint := redislease.Hint(err)
 	if strings.Contains(hint, "password") && s.redis.Password.Reveal() != "" {

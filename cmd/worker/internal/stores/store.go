@@ -1,5 +1,5 @@
 // Package stores opens the store that a configuration names: Redis, a Cluster, Sentinel, a quorum,
-// or memory.
+// a SQLite file, or memory.
 package stores
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 	"github.com/solotick/solotick/lease/quorum"
 	"github.com/solotick/solotick/lease/redislease"
+	"github.com/solotick/solotick/lease/sqlitelease"
 )
 
 // Store is the store of a fleet, with the connection that it uses.
@@ -25,8 +26,10 @@ type Store struct {
 	protocol.Store
 	io.Closer
 	redis      settings.Redis        // as configured
-	Addr       string                // of Redis, without passwords; "" for a store in this process
-	Connection *Connection           // nil for a store in this process
+	url        bool                  // it is configured as store.url, and not below redis
+	Addr       string                // of Redis, without passwords, or the path of the file; "" for a store in this process
+	Connection *Connection           // nil without Redis
+	File       *sqlitelease.Store    // nil for another store
 	Streams    redis.UniversalClient // for redis_stream jobs; nil without Redis and for a quorum
 	Nodes      []*redis.Client       // of a quorum, for doctor
 }
@@ -39,17 +42,40 @@ const CommandTimeout = 3 * time.Second
 // renewal hangs.
 func CallTimeout(cfg *config.Config) time.Duration { return min(time.Second, cfg.Lease.TTL/6) }
 
-// Open opens the configured store. It does not connect. Each call of the store takes at most
-// timeout, on a quorum at most twice that. The store calls count with the number of commands that
-// it sends, from several goroutines.
+// Open opens the configured store for a worker. It does not connect, nor make a file yet. Each call of the store takes at
+// most timeout, on a quorum at most twice that. The store calls count with the number of commands that
+// it sends to Redis, from several goroutines.
 func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count func(n int)) (*Store, error) {
-	if !cfg.Redis.Configured() {
-		s, err := memlease.New(cfg.Namespace)
-		if err != nil {
-			return nil, err
-		}
-		return &Store{Store: s, Closer: closers{}}, nil
+	if cfg.Redis.Configured() {
+		return openRedis(cfg, timeout, logger, count)
 	}
+	if path, ok := cfg.Store.File(); ok {
+		return openFile(cfg.Namespace, path, sqlitelease.WithTimeout(timeout))
+	}
+	s, err := memlease.New(cfg.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Store: s, Closer: closers{}}, nil
+}
+
+// Ask opens the configured store for a command: as Open does, but it makes no file.
+func Ask(cfg *config.Config) (*Store, error) {
+	if path, ok := cfg.Store.File(); ok && !cfg.Redis.Configured() {
+		return openFile(cfg.Namespace, path, sqlitelease.WithTimeout(CommandTimeout), sqlitelease.WithExistingFile())
+	}
+	return Open(cfg, CommandTimeout, slog.New(slog.DiscardHandler), func(int) {})
+}
+
+func openFile(namespace, path string, opts ...sqlitelease.Option) (*Store, error) {
+	s, err := sqlitelease.New(path, namespace, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Store: s, Closer: s, File: s, Addr: path}, nil
+}
+
+func openRedis(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count func(n int)) (*Store, error) {
 	c, err := newConnection(cfg)
 	if err != nil {
 		return nil, err
@@ -73,12 +99,12 @@ func Open(cfg *config.Config, timeout time.Duration, logger *slog.Logger, count 
 		return nil, errors.Join(err, client.Close())
 	}
 	addCounter(client, count)
-	return &Store{Store: s, Closer: closers{s, client}, redis: cfg.Redis, Addr: c.String(), Connection: c, Streams: client}, nil
+	return &Store{Store: s, Closer: closers{s, client}, redis: cfg.Redis, url: cfg.Store.URL.Reveal() != "", Addr: c.String(), Connection: c, Streams: client}, nil
 }
 
 // openQuorum opens a store on independent servers.
 func openQuorum(cfg *config.Config, c *Connection, timeout time.Duration, count func(n int)) (*Store, error) {
-	made := &Store{redis: cfg.Redis, Addr: c.String(), Connection: c}
+	made := &Store{redis: cfg.Redis, url: cfg.Store.URL.Reveal() != "", Addr: c.String(), Connection: c}
 	var nodes []quorum.Node
 	var opened closers
 	for _, o := range c.Quorum {

@@ -1,0 +1,68 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/solotick/solotick/cmd/worker/internal/stores"
+	"github.com/solotick/solotick/lease/sqlitelease"
+)
+
+const (
+	// littleRoom is how much room on the disk of a file doctor warns of.
+	littleRoom = 256 << 20
+	// largeLog is how large the write-ahead log beside a file is that doctor warns of: it is written back at 4 MiB.
+	largeLog = 64 << 20
+)
+
+// checkFile checks a store in a file, and writes nothing there.
+func checkFile(ctx context.Context, s *stores.Store) []Finding {
+	began := time.Now()
+	if _, _, err := s.Time(ctx); err != nil {
+		return []Finding{{Check: "reachable", Result: Fail, Finding: err.Error(), Change: s.Advice(err)}}
+	}
+	found := []Finding{{Check: "reachable", Result: OK, Finding: fmt.Sprintf("%s answers in %s", s.Addr, time.Since(began).Round(10*time.Microsecond))}}
+	facts, err := s.File.Facts()
+	if err != nil {
+		return append(found, Finding{Check: "file", Result: Fail, Finding: err.Error(), Change: s.Advice(err)})
+	}
+	return append(found, fileFinding(facts), roomFinding(facts),
+		Finding{Check: "clock", Result: OK, Finding: "the store's clock is that of this machine"})
+}
+
+func fileFinding(facts sqlitelease.Facts) Finding {
+	f := Finding{Check: "file", Result: OK, Finding: fmt.Sprintf("%s, and %s of write-ahead log", size(facts.Size), size(facts.Log))}
+	switch {
+	case facts.MayBeShared != "":
+		f.Result = Warn
+		f.Finding += fmt.Sprintf("; its file system is %s, which other machines may have, too", facts.MayBeShared)
+		f.Change = "make sure that only processes of this machine open it, or use Redis"
+	case facts.Log > largeLog:
+		f.Result = Warn
+		f.Change = "look for a process that has had the file open for long and is stopped, or reads without an end: the log is not written back meanwhile"
+	}
+	return f
+}
+
+func roomFinding(facts sqlitelease.Facts) Finding {
+	if !facts.FreeKnown {
+		return Finding{Check: "room", Result: Unchecked, Finding: "could not be checked on this system"}
+	}
+	f := Finding{Check: "room", Result: OK, Finding: size(int64(facts.Free)) + " are free on its disk"} //nolint:gosec // no disk has 8 EiB
+	switch {
+	case facts.Free < facts.Reserve:
+		f.Result, f.Change = Fail, "make room: nothing new is claimed with less than "+size(int64(facts.Reserve)) //nolint:gosec // a few MiB
+	case facts.Free < littleRoom:
+		f.Result, f.Change = Warn, "make room: with less than "+size(int64(facts.Reserve))+" nothing new is claimed" //nolint:gosec // a few MiB
+	}
+	return f
+}
+
+// CheckWrites checks that this process can write to a file, by a lock that is released again.
+func CheckWrites(ctx context.Context, s *stores.Store) Finding {
+	if err := s.File.Check(ctx); err != nil {
+		return Finding{Check: "writes", Result: Fail, Finding: err.Error(), Change: s.Advice(err)}
+	}
+	return Finding{Check: "writes", Result: OK, Finding: "this user may write"}
+}

@@ -1,0 +1,75 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/solotick/solotick/internal/settings"
+)
+
+var storeKeys = []key[settings.Store]{
+	field("url", storeURL, func(s *settings.Store) *settings.Secret { return &s.URL },
+		"sqlite:PATH is a file that the workers of one machine share, found from the directory of this one; memory: forgets when the worker ends").
+		hidden().defaultsTo("without redis, a file beside this one with the ending .db").needed("write one such as sqlite:solotick.db"),
+}
+
+// storeURL is hidden in errors, as a URL of Redis is.
+var storeURL = single("a URL such as sqlite:solotick.db", "sqlite:PATH, memory:, redis://host, rediss://host or unix:///path",
+	textSchema("^(sqlite|memory|redis|rediss|unix):"), func(t text) (settings.Secret, string) {
+		return settings.NewSecret(t.string), storeURLRule(t.string)
+	})
+
+func storeURLRule(s string) string {
+	scheme, rest, _ := strings.Cut(s, ":")
+	switch scheme {
+	case "sqlite":
+		path, _ := settings.Store{URL: settings.NewSecret(s)}.File()
+		switch {
+		case path == "" || strings.HasSuffix(path, "/"):
+			return "must name a file, such as sqlite:solotick.db or sqlite:/var/lib/solotick/solotick.db"
+		case strings.HasPrefix(rest, "//") && !strings.HasPrefix(rest, "///"):
+			return "must not name a host: write sqlite:PATH, or sqlite:///PATH for a path from the root"
+		case strings.ContainsAny(path, "?#\x00"):
+			return "must be a path alone, without ? and #: there are no options"
+		}
+	case "memory":
+		if rest != "" {
+			return "must be memory: and nothing more"
+		}
+	case "redis", "rediss", "unix":
+		return redisURLRule(s)
+	default:
+		return "must start with sqlite:, memory:, redis://, rediss:// (TLS) or unix://"
+	}
+	return ""
+}
+
+// checkStore takes a URL of Redis for what redis.url would be, and refuses two places to meet.
+func (r *reader) checkStore(c *Config) {
+	store, hasStore := r.at["store"]
+	redis, hasRedis := r.at["redis"]
+	if hasStore && hasRedis {
+		r.fault(store, "cannot be combined with redis: a fleet meets at one place; keep one of the two")
+		r.fault(redis, "cannot be combined with store: a fleet meets at one place; keep one of the two")
+		return
+	}
+	url := c.Store.URL.Reveal()
+	if scheme, _, _ := strings.Cut(url, ":"); url != "" && scheme != "sqlite" && scheme != "memory" {
+		c.Redis.URL = c.Store.URL
+	}
+}
+
+// Locate says where the configuration was read: a relative path of its store starts there, and a store that it does not name
+// is a file beside it, with the same name and the ending .db. An empty file means the working directory.
+func (c *Config) Locate(file string) {
+	if c.Store.URL.Reveal() == "" && !c.Redis.Configured() {
+		name := filepath.Base(file)
+		if file == "" || !filepath.IsLocal(name) || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/") { // nothing is beside it
+			file, name = "", "solotick"
+		}
+		c.Store = settings.InFile(strings.TrimSuffix(name, filepath.Ext(name)) + ".db")
+	}
+	if path, ok := c.Store.File(); ok && !filepath.IsAbs(path) {
+		c.Store = settings.InFile(filepath.Join(filepath.Dir(file), path))
+	}
+}

@@ -1,0 +1,20 @@
+package settings
+
+import "strings"
+
+// Store says where a fleet meets that has no Redis section: in a file, in this process, or at the Redis of its URL.
+type Store struct {
+	URL Secret // sqlite:PATH, memory:, or one of redis, rediss and unix; empty where Redis is configured, or nothing
+}
+
+// File returns the path of the SQLite file; ok is false for another store.
+func (s Store) File() (path string, ok bool) {
+	path, ok = strings.CutPrefix(s.URL.Reveal(), "sqlite:")
+	if rest, host := strings.CutPrefix(path, "//"); host {
+		path = rest // it begins with another slash
+	}
+	return path, ok
+}
+
+// InFile returns a store in the SQLite file at path.
+func InFile(path string) Store { return Store{NewSecret("sqlite:" + path)} }
