@@ -167,8 +167,9 @@ func (s *Scheduler) Replace(list ...*jobs.Job) {
 	s.update()
 }
 
-// Remove removes the job of that name from this replica, and reports whether there was one. Its
-// run is cancelled. Replicas that still have the job go on with it.
+// Remove removes the job of that name from this replica, and reports whether there was one. A run
+// of it that is under way goes on, and is settled; a leader task is cancelled. Replicas that still
+// have the job go on with it.
 func (s *Scheduler) Remove(name string) (removed bool) {
 	if removed = s.registry.Remove(name); removed {
 		s.update()

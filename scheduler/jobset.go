@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -44,13 +45,41 @@ type Changes struct {
 func (s *Scheduler) Update(registry *jobs.Registry) Changes {
 	s.updating.Lock()
 	defer s.updating.Unlock()
+	s.registry = new(jobs.Registry)
+	if registry != nil {
+		s.registry.Set(registry.All()...)
+	}
+	return s.updateLocked()
+}
+
+// Add adds jobs to those of the scheduler, all or none of them, before or while it runs, as [Scheduler.Update] does. The error
+// joins a fault for each name that is taken, and for each job that is nil.
+func (s *Scheduler) Add(list ...*jobs.Job) error {
+	s.updating.Lock()
+	defer s.updating.Unlock()
+	if err := s.registry.Add(list...); err != nil {
+		return fmt.Errorf("scheduler: add: %w", err)
+	}
+	s.updateLocked()
+	return nil
+}
+
+// Remove removes the job of that name from this replica, as [Scheduler.Update] does, and reports whether there was one. Replicas
+// that still have the job go on with it.
+func (s *Scheduler) Remove(name string) (removed bool) {
+	s.updating.Lock()
+	defer s.updating.Unlock()
+	if removed = s.registry.Remove(name); removed {
+		s.updateLocked()
+	}
+	return removed
+}
+
+// updateLocked makes the jobs those of s.registry. s.updating is locked.
+func (s *Scheduler) updateLocked() Changes {
 	var changes Changes
 	s.common = common{}
-	before, after := s.jobs.Load(), newJobSet()
-	var list []*jobs.Job
-	if registry != nil {
-		list = registry.All()
-	}
+	before, after, list := s.jobs.Load(), newJobSet(), s.registry.All()
 	after.all, after.byName = make(map[string]string, len(list)), make(map[string]*contender, len(list))
 	for _, job := range list {
 		after.all[job.Name()] = job.Revision()

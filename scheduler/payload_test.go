@@ -38,7 +38,7 @@ func TestEveryAttemptIsGivenThePayload(t *testing.T) {
 			if run.Attempt < 2 {
 				return errors.New("not yet")
 			}
-			return takes(20 * time.Second)(ctx, run)
+			return takes(20*time.Second)(ctx, run)
 		}
 		f.job("job", "@triggered", fails, jobs.WithRetry(jobs.Retry{MaxAttempts: 2, Backoff: time.Second, MaxBackoff: time.Second}))
 		f.startMany(3)

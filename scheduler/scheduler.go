@@ -56,7 +56,8 @@ type Scheduler struct {
 	wrappers []chain.Wrapper
 
 	updating   sync.Mutex
-	common     common // guarded by updating
+	registry   *jobs.Registry // all jobs, those of other groups too; guarded by updating
+	common     common         // guarded by updating
 	jobs       atomic.Pointer[jobSet]
 	announces  chan struct{} // of size 1: a heartbeat is to be sent now
 	looks      chan struct{} // of size 1: the store's clock is to be looked at now

@@ -92,7 +92,7 @@ func (b *billing) follow(ctx context.Context) {
 	}
 	for tenant, name := range b.jobs {
 		if !present[tenant] {
-			b.scheduler.Remove(name) // its run is cancelled
+			b.scheduler.Remove(name) // a run that is under way goes on
 			delete(b.jobs, tenant)
 		}
 	}
