@@ -39,7 +39,7 @@ type Tick struct {
 	Token int64     `json:"tick_token"`             // the fencing token of the attempt that has inserted the job
 }
 
-func (t Tick) tickID() string { return t.ID }
+func (t Tick) tickID() string { return t.ID } //nolint:unused // it is what Args asks for
 
 // Args are the arguments of a river job that embed a [Tick].
 type Args interface {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
 	"github.com/solotick/solotick/lease/driver"
 	"github.com/solotick/solotick/scheduler"
 	"github.com/solotick/solotick/solotest/internal/observed"
@@ -42,7 +43,15 @@ type replica struct {
 }
 
 // Execution is one run of a tick by one replica.
-type Execution = observed.Execution
+type Execution struct {
+	jobs.Run
+
+	Began   time.Time
+	Ended   time.Time // zero while it runs, and of a replica that was killed
+	Outcome lease.Outcome
+	Lost    bool  // its lease was lost; another replica runs the tick
+	Err     error // what the handler returned
+}
 
 // Run runs a test of n replicas, 1 to 100, in a testing/synctest bubble, which begins at midnight
 // UTC of 2000-01-01. At its end it stops the replicas and waits for their handlers. Options are
@@ -200,7 +209,12 @@ func (f *Fleet) link(replica string) *link {
 }
 
 // Runs returns the runs of a job so far, in the order in which they began.
-func (f *Fleet) Runs(job string) []Execution { return f.runs.Job(job) }
+func (f *Fleet) Runs(job string) (runs []Execution) {
+	for _, e := range f.runs.Job(job) {
+		runs = append(runs, Execution(e))
+	}
+	return runs
+}
 
 // observe keeps how runs begin and end. What a killed replica does is not seen by anybody.
 func (f *Fleet) observe(r *replica, e scheduler.Event) {

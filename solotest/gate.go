@@ -15,7 +15,13 @@ import (
 var ErrStale = observed.ErrStale
 
 // Effect is a write that has happened.
-type Effect = observed.Effect
+type Effect struct {
+	Run   jobs.Run
+	Key   string
+	Token int64 // that the write carried; 0: none
+	At    time.Time
+	Stale bool // a newer holder had written before, and no token was there to refuse it
+}
 
 // Gate is what a job writes to: it keeps each write with its key and its run.
 type Gate struct {
@@ -64,7 +70,7 @@ func (g *Gate) write(ctx context.Context, token int64, key string, once bool) er
 	if link.isKilled() {
 		runtime.Goexit()
 	}
-	after, err := g.inner.Apply(Effect{Run: run, Key: key, Token: token, At: time.Now().UTC()}, n, once)
+	after, err := g.inner.Apply(observed.Effect{Run: run, Key: key, Token: token, At: time.Now().UTC()}, n, once)
 	if after != nil {
 		after(run.Replica)
 	}
@@ -72,7 +78,12 @@ func (g *Gate) write(ctx context.Context, token int64, key string, once bool) er
 }
 
 // Effects returns the writes, in order.
-func (g *Gate) Effects() []Effect { return g.inner.Effects() }
+func (g *Gate) Effects() (list []Effect) {
+	for _, e := range g.inner.Effects() {
+		list = append(list, Effect(e))
+	}
+	return list
+}
 
 // AssertOnce fails the test unless something was written, each key once, and each of the given keys
 // is among them.

@@ -42,7 +42,12 @@ func (f *Fleet) Trigger(job string) time.Time {
 }
 
 // Runs returns the runs of a job so far, in the order in which the test learned of them.
-func (f *Fleet) Runs(job string) []solotest.Execution { return f.runs.Job(job) }
+func (f *Fleet) Runs(job string) (runs []solotest.Execution) {
+	for _, e := range f.runs.Job(job) {
+		runs = append(runs, solotest.Execution(e))
+	}
+	return runs
+}
 
 // AwaitRun waits until a run of the job is under way, and returns it.
 func (f *Fleet) AwaitRun(job string) (run solotest.Execution) {

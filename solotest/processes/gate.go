@@ -30,7 +30,12 @@ func (g *Gate) AwaitWrites(n int) {
 }
 
 // Effects returns the writes that have happened, in order.
-func (g *Gate) Effects() []solotest.Effect { return g.inner.Effects() }
+func (g *Gate) Effects() (list []solotest.Effect) {
+	for _, e := range g.inner.Effects() {
+		list = append(list, solotest.Effect(e))
+	}
+	return list
+}
 
 // AssertOnce fails the test unless something was written, each key once, and each of the given keys
 // is among them.
