@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/jobs"
@@ -75,7 +76,10 @@ func (f *Fleet) summaries(ctx context.Context, all []asked, do func(i int, r pro
 		}
 		return err
 	}
-	for from := 0; from < len(all); from += protocol.MaxSummaries {
+	pages := (len(all) + protocol.MaxSummaries - 1) / protocol.MaxSummaries
+	var one sync.Mutex
+	return together(ctx, pages, func(ctx context.Context, n int) error {
+		from := n * protocol.MaxSummaries
 		page := all[from:min(from+protocol.MaxSummaries, len(all))]
 		names := make([]string, len(page))
 		for i, a := range page {
@@ -85,9 +89,11 @@ func (f *Fleet) summaries(ctx context.Context, all []asked, do func(i int, r pro
 		if err != nil {
 			return err
 		}
+		one.Lock()
+		defer one.Unlock()
 		for i, r := range list {
 			do(from+i, r)
 		}
-	}
-	return nil
+		return nil
+	})
 }
