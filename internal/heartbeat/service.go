@@ -1,12 +1,19 @@
 package heartbeat
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Service says which of a fleet's live replicas serve a job. It looks once at each distinct set of jobs, not at each
-// replica: in a fleet of one release, at one. It is never changed; its slices must not be changed either.
+// replica: in a fleet of one release, at one. It is safe for concurrent use. Its slices must not be changed: jobs that the same
+// replicas serve share one.
 type Service struct {
 	sets   []servedSet
 	unsure bool // somebody may serve more jobs than is known
+
+	mu     sync.Mutex
+	unions map[string][]string // the replicas of several sets, by their places
 }
 
 // servedSet is a set of jobs with the replicas that serve it.
@@ -45,32 +52,60 @@ func NewService(replicas []Replica) *Service {
 // is certain that none does. Where the replicas disagree about how the job is defined, revisions has those of each revision;
 // otherwise it is nil.
 func (s *Service) Of(job string) (serving []string, unserved bool, revisions map[string][]string) {
-	by := map[string][]string(nil)
-	first, found := "", 0
+	var room [8]int
+	in, first, differ := room[:0], "", false
 	for i := range s.sets {
-		set := &s.sets[i]
-		revision, ok := set.jobs[job]
-		if !ok {
+		revision, ok := s.sets[i].jobs[job]
+		switch {
+		case !ok:
 			continue
+		case len(in) == 0:
+			first = revision
+		case revision != first:
+			differ = true
 		}
-		switch found++; {
-		case found == 1:
-			first, serving = revision, slices.Clip(set.replicas)
-			continue
-		case found == 2:
-			by = map[string][]string{first: serving}
+		in = append(in, i)
+	}
+	if differ {
+		revisions = map[string][]string{}
+		for _, i := range in {
+			revision := s.sets[i].jobs[job]
+			revisions[revision] = append(revisions[revision], s.sets[i].replicas...)
 		}
-		serving = append(serving, set.replicas...)
-		by[revision] = append(slices.Clip(by[revision]), set.replicas...)
-	}
-	if found > 1 {
-		slices.Sort(serving)
-	}
-	if len(by) > 1 {
-		revisions = by
-		for _, list := range by {
+		for _, list := range revisions {
 			slices.Sort(list)
 		}
 	}
-	return serving, found == 0 && !s.unsure, revisions
+	return s.union(in), len(in) == 0 && !s.unsure, revisions
+}
+
+// union returns the replicas of some of the sets: sorted, where there are several.
+func (s *Service) union(in []int) []string {
+	switch len(in) {
+	case 0:
+		return nil
+	case 1:
+		return slices.Clip(s.sets[in[0]].replicas)
+	}
+	var room [16]byte
+	key := room[:0]
+	for _, i := range in {
+		key = append(key, byte(i), byte(i>>8))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if list, ok := s.unions[string(key)]; ok {
+		return list
+	}
+	var list []string
+	for _, i := range in {
+		list = append(list, s.sets[i].replicas...)
+	}
+	slices.Sort(list)
+	list = slices.Clip(list)
+	if s.unions == nil {
+		s.unions = map[string][]string{}
+	}
+	s.unions[string(key)] = list
+	return list
 }
