@@ -43,6 +43,7 @@
 //	value of limit:NAME    what was taken of the limit of that name: package record, Limit
 //	list of journal:NAME   its journal; journal: is that of the namespace
 //	list of audit:N        part N of the audit log of the namespace; the value of audit: says which parts there are
+//	value of progress:NAME how far notifications of that name have come; progress: is that of the namespace
 //
 // Records have no end; locks, which may have any number of names, are kept for a day and a TTL after they were touched.
 //

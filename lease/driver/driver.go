@@ -40,7 +40,7 @@ type Store interface {
 // Op is one operation on a key: whichever of the others is set, or a read of the value when none is.
 //
 // A key is a name, or a word, a colon and a name: "lock:" for the lock of that name, "limit:" for its limit, "journal:" for its journal. The keys
-// "journal:" and "audit:" alone are those of the namespace's journal and audit log. A name matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
+// "journal:", "audit:" and "progress:" alone are those of the namespace itself. A name matches [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
 type Op struct {
 	Key    string
 	Change *Change

@@ -3,6 +3,7 @@ package driver
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/record"
@@ -26,7 +27,7 @@ func (s *Session) Remove(ctx context.Context, q protocol.Remove) (a protocol.Rem
 		return protocol.Removed{}, err
 	}
 	if a.Status == protocol.RecordRemoved || a.Status == protocol.RecordAbsent { // perhaps an earlier try came only so far
-		err = s.removeJournal(ctx, q.Name)
+		err = errors.Join(s.removeJournal(ctx, q.Name), s.removeProgress(ctx, q.Name))
 	}
 	return a, err
 }

@@ -348,6 +348,11 @@ var cases = []struct {
 	{"ManyAuditAtOnce", manyAuditAtOnce},
 	{"FaultyAuditIsRefused", faultyAuditIsRefused},
 
+	// progress.go
+	{"ProgressIsChangedByCompareAndSet", progressIsChangedByCompareAndSet},
+	{"ProgressGoesWithItsRecord", progressGoesWithItsRecord},
+	{"FaultyProgressIsRefused", faultyProgressIsRefused},
+
 	// publish.go
 	{"PublishedReachesEverySubscriber", publishedReachesEverySubscriber},
 	{"PublishedMessagesAreBounded", publishedMessagesAreBounded},

@@ -1,0 +1,77 @@
+package driver
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/solotick/solotick/internal/protocol"
+)
+
+// progressPrefix and a name are the key of the name's progress; alone it is that of the namespace.
+const progressPrefix = "progress:"
+
+// Progress implements [protocol.ProgressKeeper].
+func (s *Session) Progress(ctx context.Context, names []string) ([]protocol.Progress, error) {
+	if err := protocol.CheckProgressNames(names); err != nil {
+		return nil, err
+	}
+	ops := make([]Op, len(names))
+	for i, name := range names {
+		ops[i] = Op{Key: progressPrefix + name}
+	}
+	list := make([]protocol.Progress, len(names))
+	for i, res := range s.medium().Do(ctx, ops) {
+		if res.Err != nil {
+			return nil, failed("read the progress of", names[i], res.Err)
+		}
+		list[i] = progressOf(names[i], res.Value)
+	}
+	return list, nil
+}
+
+// SetProgress implements [protocol.ProgressKeeper].
+func (s *Session) SetProgress(ctx context.Context, p protocol.Progress) (present protocol.Progress, done bool, err error) {
+	if err := protocol.CheckProgress(p); err != nil {
+		return present, false, err
+	}
+	// It is small, and what was sent already would be sent again without it: so it is written in a full memory, too.
+	if len(p.Data) == 0 {
+		p.Data = nil
+	}
+	change := &Change{From: Version(p.Version), ID: s.nextID(), Data: bytes.Clone(p.Data), Essential: true}
+	res := s.medium().Do(ctx, []Op{{Key: progressPrefix + p.Name, Change: change}})[0]
+	switch {
+	case res.Err != nil:
+		return present, false, failed("set the progress of", p.Name, res.Err)
+	case res.Status == Done:
+		if p.Version = protocol.ProgressVersion(res.Version); p.Data == nil {
+			p.Version = protocol.ProgressVersion{}
+		}
+		return p, true, nil
+	default:
+		present = progressOf(p.Name, res.Value)
+		return present, bytes.Equal(present.Data, p.Data), nil
+	}
+}
+
+func progressOf(name string, v Value) protocol.Progress {
+	return protocol.Progress{Name: name, Data: bytes.Clone(v.Data), Version: protocol.ProgressVersion(v.Version)}
+}
+
+// removeProgress removes the progress of a name, also when others set it meanwhile.
+func (s *Session) removeProgress(ctx context.Context, name string) error {
+	p := protocol.Progress{Name: name}
+	for try := range tries {
+		err := s.pause(ctx, try)
+		var done bool
+		if err == nil {
+			p, done, err = s.SetProgress(ctx, p)
+		}
+		if err != nil || done {
+			return err
+		}
+		p.Data = nil
+	}
+	return fmt.Errorf("remove the progress of %q: others changed it each of %d times", name, tries)
+}
