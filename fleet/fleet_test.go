@@ -109,13 +109,13 @@ func TestHistoryShowsEveryFieldOfATick(t *testing.T) {
 				Runs: []fleet.Run{{Attempt: 1, Replica: "r1", Token: running.Token, Started: time.UnixMicro(running.Token).UTC(), End: "running"}},
 			}, {
 				Job: "report", ID: id(25 * time.Second), Scheduled: begin.Add(25 * time.Second), From: begin.Add(20 * time.Second), Count: 5,
-				State: wire.StateSettled, Outcome: "missed", Ended: now, Replica: "r3", Reason: "misfire",
+				State: wire.StateSettled, Outcome: "missed", Ended: now, SettledAt: now, Replica: "r3", Reason: "misfire",
 			}, {
 				Job: "report", ID: id(20 * time.Second), Scheduled: begin.Add(20 * time.Second), Count: 1, State: wire.StateSettled, Outcome: "skipped",
-				Ended: now, Replica: "r2", Reason: "overlap",
+				Ended: now, SettledAt: now, Replica: "r2", Reason: "overlap",
 			}, {
 				Job: "report", ID: id(10 * time.Second), Scheduled: begin.Add(10 * time.Second), Count: 1, State: wire.StateSettled, Outcome: "failed",
-				Started: begin.Add(11 * time.Second), Ended: now, Replica: "r1", Token: first.Token, Attempts: 1, Error: "exit status 1",
+				Started: begin.Add(11 * time.Second), Ended: now, SettledAt: now, Replica: "r1", Token: first.Token, Attempts: 1, Error: "exit status 1",
 				Runs: []fleet.Run{{
 					Attempt: 1, Replica: "r1", Token: first.Token, Started: begin.Add(11 * time.Second), Ended: now, End: "failed", Error: "exit status 1",
 				}},

@@ -29,6 +29,7 @@ type Entry struct {
 	// granted. Zero when it never ran.
 	Started     time.Time
 	Ended       time.Time     // when the run ended; where none did, when it was settled; zero while it is not
+	SettledAt   time.Time     // when the outcome was recorded, by the store's clock; zero unless settled
 	Replica     string        // that runs or settled it; of one that waits, who asked for it
 	Remaining   time.Duration // of the lease of one that runs, unless it is renewed
 	Token       int64         // 0 when it was never granted
@@ -102,6 +103,20 @@ func (f *Fleet) History(ctx context.Context, job string, n int) ([]Entry, error)
 	return list, nil
 }
 
+// Outcomes returns what the store keeps of the settled ticks of a job, in the order in which they were settled, newest last.
+// It does not ask the job's journal, as History does.
+func (f *Fleet) Outcomes(ctx context.Context, job string) ([]Entry, error) {
+	r, err := f.inspect(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Entry, len(r.Settled))
+	for i, s := range r.Settled {
+		list[i] = settled(f.namespace, job, s)
+	}
+	return list, nil
+}
+
 // history lists what a record and its journal hold: first the open ticks, then the settled ones, each newest tick first.
 func (f *Fleet) history(r protocol.Record, facts []Fact, now time.Time) []Entry {
 	list := annotate(entries(f.namespace, r), facts)
@@ -153,7 +168,7 @@ func opened(namespace, job string, o protocol.Open) Entry {
 func settled(namespace, job string, s protocol.Settled) Entry {
 	e := entry(namespace, job, s.Tick)
 	note := wire.ParseNote(s.Note)
-	e.State, e.Outcome, e.Ended = wire.StateSettled, s.Outcome, s.At
+	e.State, e.Outcome, e.Ended, e.SettledAt = wire.StateSettled, s.Outcome, s.At, s.At
 	e.Replica, e.Token, e.Attempts = s.Holder, s.Token, s.Attempt
 	e.Reason, e.Error, e.CancelledBy = note.Reason, note.Error, note.By
 	if !note.Ended.IsZero() && note.Ended.Before(s.At) {
