@@ -28,6 +28,8 @@ type Config struct {
 	Log           settings.Logging
 	Tracing       settings.Tracing
 
+	Notifications settings.Notifications
+
 	Jobs []Job // in the file's order, with names that differ; never empty when it comes from a file
 }
 
@@ -50,6 +52,11 @@ const (
 	defaultShutdownGrace = 30 * time.Second
 	defaultKillGrace     = 5 * time.Second
 	defaultHTTPTimeout   = 30 * time.Second
+
+	defaultLookInterval = 5 * time.Second
+	defaultConfirm      = 30 * time.Second
+	defaultPostTimeout  = 10 * time.Second
+	maxPostTimeout      = time.Minute
 )
 
 // Default is the configuration of a daemon that has no file at all: every default, no Redis, no store and no
@@ -61,6 +68,7 @@ func Default() *Config {
 		HTTP:          settings.Server{Addr: defaultAddr},
 		ShutdownGrace: defaultShutdownGrace,
 		Log:           settings.Logging{Level: slog.LevelInfo, Format: "text"},
+		Notifications: settings.Notifications{Interval: defaultLookInterval, Confirm: defaultConfirm},
 	}
 }
 

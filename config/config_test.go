@@ -61,12 +61,23 @@ func TestEveryKeyIsRead(t *testing.T) {
 		ShutdownGrace: 45 * time.Second,
 		Log:           settings.Logging{Level: slog.LevelWarn, Format: "json"},
 		Tracing:       settings.Tracing{Endpoint: "http://collector:4318"},
+		Notifications: settings.Notifications{Interval: 2 * time.Second, Confirm: time.Minute, Receivers: []settings.Receiver{
+			{
+				Name: "ops", Kind: "webhook", URL: settings.NewSecret("https://example.com/hook"),
+				Secret: settings.NewSecret("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"), Headers: map[string]string{"X-Team": "ops"},
+				Template: `{"text": {{json .Text}}}`, ContentType: "application/json; charset=utf-8",
+				Jobs: []string{"*", "!ping"}, Groups: []string{"eu"}, Conditions: []string{"failed", "lost", "ok"}, Timeout: 3 * time.Second, Line: 29,
+			},
+			{Name: "duty", Kind: "pagerduty", SecretFile: "/run/secrets/duty", Timeout: 10 * time.Second, Line: 40},
+			{Name: "chat", Kind: "feishu", URLFile: "/run/secrets/chat", Timeout: 10 * time.Second, Line: 41},
+		}},
 		Jobs: []config.Job{
 			{
-				Line: 27,
+				Line: 45,
 				Notify: settings.Notify{
 					Healthchecks: settings.NewSecret("https://hc.example.com/ping/0b1c"),
 					Sentry:       settings.NewSecret("https://sentry.example.com/api/2/cron/report/0b1c/"),
+					After:        3,
 				},
 				Spec: jobs.Spec{
 					Name:          "nightly-report",
@@ -97,7 +108,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 58,
+				Line: 77,
 				Spec: defaultSpec("ping", "@every 90s"),
 				HTTP: &settings.HTTP{
 					Method:  "PUT",
@@ -109,19 +120,19 @@ func TestEveryKeyIsRead(t *testing.T) {
 				},
 			},
 			{
-				Line: 70,
+				Line: 89,
 				Spec: defaultSpec("hello", "*/5 * * * * *"),
 				Log:  &settings.Log{Message: "hello"},
 			},
 			{
-				Line: 74,
+				Line: 93,
 				Spec: defaultSpec("announce", "@hourly"),
 				RedisStream: &settings.RedisStream{
 					Stream: "ticks:{eu}", MaxLen: 10000, Fields: map[string]string{"zone": "eu", "version": "2"},
 				},
 			},
 			{
-				Line: 81,
+				Line: 100,
 				Spec: leader,
 				Exec: &settings.Exec{Command: []string{"./index.sh"}, KillGrace: 5 * time.Second},
 			},
@@ -164,6 +175,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		HTTP:          settings.Server{Addr: "127.0.0.1:8080"},
 		ShutdownGrace: 30 * time.Second,
 		Log:           settings.Logging{Level: slog.LevelInfo, Format: "text"},
+		Notifications: settings.Notifications{Interval: 5 * time.Second, Confirm: 30 * time.Second},
 	}, config.Default())
 
 	require.Equal(t, &settings.Exec{Command: []string{"x"}, KillGrace: 5 * time.Second}, withJob(t, "exec: {command: [x]}").Exec)

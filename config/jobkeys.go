@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -63,7 +64,7 @@ var jobKeys = []key[Job]{
 	field("paused", boolean, func(j *Job) *bool { return &j.Spec.Paused }, "every tick is settled as skipped").orInDefaults(),
 
 	field("notify", mapping(notifyKeys, nil), func(j *Job) *settings.Notify { return &j.Notify },
-		"who is notified when a run starts, succeeds and fails").hidden(),
+		"which monitors are notified when a run starts, succeeds and fails, and when receivers are").hidden(),
 
 	field("exec", optional(mapping(execKeys, nil), settings.Exec{KillGrace: defaultKillGrace}), func(j *Job) **settings.Exec { return &j.Exec },
 		"run a program").neverEmpty(),
@@ -80,7 +81,12 @@ var notifyKeys = []key[settings.Notify]{
 		"a check of Healthchecks, such as https://hc-ping.com/${CHECK}").hidden().defaultsTo("none"),
 	field("sentry", monitorURL, func(n *settings.Notify) *settings.Secret { return &n.Sentry },
 		"a cron monitor of Sentry, such as https://HOST/api/PROJECT/cron/MONITOR/${KEY}/").hidden().defaultsTo("none"),
+	field("after", number(1, maxAfter, fmt.Sprintf("must be from 1 to %d", maxAfter)), func(n *settings.Notify) *int { return &n.After },
+		"how many ticks of the job go wrong in a row before the receivers of notifications are notified").defaultsTo("1"),
 }
+
+// maxAfter is no more than the least history.
+const maxAfter = limits.MinHistory
 
 var monitorURL = single("a URL such as https://example.com/check", "absolute, http or https", textSchema("^[Hh][Tt][Tt][Pp][Ss]?://"),
 	func(t text) (settings.Secret, string) { return settings.NewSecret(t.string), requestURLRule(t.string) })

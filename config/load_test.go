@@ -84,7 +84,7 @@ func TestFailedSetChangesNothing(t *testing.T) {
 		"defaults.timeout": {"1s", "defaults.timeout: can be written in the configuration file only"},
 		"jobs":             {"x", "jobs: can be written in the configuration file only"},
 		"groups":           {"eu", `groups: "eu" must be a list of names such as [eu, us], not a single value`},
-		"":                 {"", `"": is not a known key; the keys here are defaults, groups, http, jobs, lease, log, max_runs, namespace, redis, replica, shutdown_grace, store, tracing`},
+		"":                 {"", `"": is not a known key; the keys here are defaults, groups, http, jobs, lease, log, max_runs, namespace, notifications, redis, replica, shutdown_grace, store, tracing`},
 	} {
 		t.Run(path, func(t *testing.T) {
 			c := config.Default()

@@ -9,20 +9,32 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/solotick/solotick/internal/settings"
 	"github.com/solotick/solotick/jobs"
 )
 
 var writeReference = flag.Bool("reference", false, "write the tables of docs/configuration.md")
 
-const referencePage = "../docs/configuration.md"
+const (
+	referencePage = "../docs/configuration.md"
+	receiversPage = "../docs/notifications.md"
+)
 
 // The tables of the page between <!-- keys: NAME --> and <!-- end --> are made from the tables of
 // keys.
 func TestTheReferenceListsEveryKey(t *testing.T) {
-	text, err := os.ReadFile(referencePage)
+	requireTables(t, referencePage, referenceTables())
+	requireTables(t, receiversPage, map[string][]row{
+		"receivers": rowsOf(receiverKeys, "", &settings.Receiver{Kind: "webhook", Timeout: defaultPostTimeout}),
+	})
+}
+
+func requireTables(t *testing.T, path string, tables map[string][]row) {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	page := string(text)
-	for name, rows := range referenceTables() {
+	for name, rows := range tables {
 		before, rest, ok := strings.Cut(page, "<!-- keys: "+name+" -->\n")
 		require.True(t, ok, name)
 		_, after, ok := strings.Cut(rest, "<!-- end -->\n")
@@ -30,7 +42,7 @@ func TestTheReferenceListsEveryKey(t *testing.T) {
 		page = before + "<!-- keys: " + name + " -->\n" + markdown(rows) + "<!-- end -->\n" + after
 	}
 	if *writeReference {
-		require.NoError(t, os.WriteFile(referencePage, []byte(page), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(page), 0o600))
 		return
 	}
 	require.Equal(t, page, string(text), "go test ./config -reference writes the page")

@@ -35,6 +35,8 @@ var topKeys = []key[Config]{
 		"how long runs may take to finish after SIGTERM"),
 	field("log", mapping(loggingKeys, nil), func(c *Config) *settings.Logging { return &c.Log }, "what the worker logs"),
 	field("tracing", mapping(tracingKeys, nil), func(c *Config) *settings.Tracing { return &c.Tracing }, "where the worker exports the spans of its runs"),
+	field("notifications", mapping(notificationKeys, nil), func(c *Config) *settings.Notifications { return &c.Notifications },
+		"who is notified when the condition of a job changes: see notifications.md"),
 	later("defaults", mapping(defaultKeys, nil), "policies of every job that does not say otherwise"),
 	later("jobs", jobList, "what runs, and when").neverEmpty().
 		needed("add a list of jobs, each with a name, a schedule and one of " + kindList),

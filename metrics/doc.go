@@ -92,6 +92,16 @@
 //
 // A context that was cancelled with a cause of its own counts as held when another held the lock, else as an error.
 //
+// # Series of notifications
+//
+// [NewNotifications] makes those of a notify.Notifier. The label receiver is bounded by the configuration.
+//
+//	name                                        type     what it says
+//	notifications_sent_total{receiver}          counter  notifications that the receiver has taken from this replica
+//	notification_failures_total{receiver}       counter  tries that have failed
+//	notifications_waiting_jobs{receiver}        gauge    jobs with a notification that it has not taken; 0 where another replica notifies
+//	notifications_waiting_seconds{receiver}     gauge    how long the oldest of them has waited, else 0
+//
 // # Alerts worth having
 //
 //	min by (job) (solotick_job_overdue_seconds) > 60               a job does not run though it should
@@ -103,5 +113,6 @@
 //	solotick_config_last_reload_successful == 0                    the file is wrong; an older one is in force
 //	solotick_jobs_differing > 0, for longer than a deploy          replicas run by different files
 //	abs(solotick_clock_offset_seconds) > 1                         this machine's clock is wrong; its schedule is not
+//	max by (receiver) (solotick_notifications_waiting_seconds) > 900   a receiver does not take its notifications
 //	increase(solotick_locks_lost_total[1h]) > 0                    the store was away for a TTL, or this process froze
 package metrics

@@ -96,6 +96,10 @@ var layers = map[string]layer{
 		[]string{"./console/...", "./fleet", "./lease", "./jobs", "./jobs/schedule", "./internal/..."},
 		"a program that embeds the pages chooses the store, and gets no dependency with them",
 	},
+	"./notify": {
+		[]string{"./election", "./fleet", "./jobs", "./lease", "./lock", "./internal/...", "github.com/cenkalti/backoff/..."},
+		"a program that embeds it chooses the store, and gets no dependency that the scheduler does not have",
+	},
 	"./scheduler/...": {
 		[]string{
 			"./scheduler/...", "./fleet", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/...", "github.com/cenkalti/backoff/...",
@@ -104,7 +108,7 @@ var layers = map[string]layer{
 	},
 	"./metrics/...": {
 		[]string{
-			"./metrics/...", "./scheduler/...", "./lock", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/...",
+			"./metrics/...", "./scheduler/...", "./lock", "./notify", "./lease", "./internal/protocol", "./jobs", "./jobs/schedule", "./internal/...",
 			"github.com/prometheus/...",
 		},
 		"it turns events into series, whatever store they come from",
@@ -119,7 +123,7 @@ var layers = map[string]layer{
 	},
 	"./cmd/worker/internal/cli": {
 		[]string{
-			"./cmd/worker/internal/...", "./config", "./fleet", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/naming", "./internal/wire", "./internal/editdistance",
+			"./cmd/worker/internal/...", "./config", "./fleet", "./notify", "./jobs", "./jobs/schedule", "./lease/...", "./internal/protocol", "./internal/naming", "./internal/wire", "./internal/editdistance",
 			"github.com/spf13/cobra/...",
 		},
 		"a command asks the fleet or starts the daemon, and knows no scheduler and no client of Redis",
@@ -127,8 +131,8 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/daemon": {
 		[]string{
 			"./cmd/worker/internal/configfile", "./cmd/worker/internal/doctor", "./cmd/worker/internal/exitcode",
-			"./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/sdnotify", "./cmd/worker/internal/stores", "./cmd/worker/internal/tracing",
-			"./config", "./console", "./internal/...", "./jobs/...", "./lease", "./metrics", "./scheduler", "github.com/google/uuid",
+			"./cmd/worker/internal/notifications", "./cmd/worker/internal/output", "./cmd/worker/internal/registry", "./cmd/worker/internal/sdnotify", "./cmd/worker/internal/stores", "./cmd/worker/internal/tracing",
+			"./config", "./console", "./notify", "./internal/...", "./jobs/...", "./lease", "./metrics", "./scheduler", "github.com/google/uuid",
 			"github.com/lmittmann/tint", "github.com/prometheus/...", "go.uber.org/dig", "go.uber.org/fx/...", "golang.org/x/term",
 		},
 		"the running worker wires its parts and knows no commands",
@@ -136,7 +140,7 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/doctor": {
 		[]string{
 			"./cmd/worker/internal/exitcode", "./cmd/worker/internal/output", "./cmd/worker/internal/stores",
-			"./config", "./fleet", "./jobs", "./lease/...", "./internal/heartbeat", "./internal/protocol", "./internal/wire", "github.com/redis/go-redis/...",
+			"./config", "./fleet", "./notify", "./jobs", "./lease/...", "./internal/heartbeat", "./internal/protocol", "./internal/wire", "github.com/redis/go-redis/...",
 		},
 		"its checks run in a command and at the start of a worker, so they know neither",
 	},
@@ -159,6 +163,10 @@ var layers = map[string]layer{
 	"./cmd/worker/internal/registry": {
 		[]string{"./cmd/worker/internal/checkin", "./cmd/worker/internal/exitcode", "./config", "./jobs/...", "./internal/...", "github.com/redis/go-redis/..."},
 		"it makes jobs of a configuration, whoever runs them",
+	},
+	"./cmd/worker/internal/notifications": {
+		[]string{"./cmd/worker/internal/exitcode", "./config", "./internal/joined", "./notify"},
+		"it makes receivers of a configuration, whoever sends to them",
 	},
 	"./cmd/worker/internal/configfile": {
 		[]string{"./cmd/worker/internal/exitcode", "./config"},
@@ -205,7 +213,7 @@ var forbidden = func() map[string]ban {
 			and(store.except, []string{"./lease/quorum/..."})},
 
 		"./internal/protocol": {"what stores are asked and answer is known to those that use one or are one; others see package lease",
-			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./limit/...", "./election/...", "./fleet/...", "./console/...", "./scheduler/...",
+			and(programs[:1], tests, []string{"./lease/...", "./lock/...", "./limit/...", "./election/...", "./fleet/...", "./console/...", "./notify", "./scheduler/...",
 				"./metrics/...", "./internal/quorumnode", "./internal/record", "./internal/wire", "./internal/heartbeat"})},
 		"./internal/record": {"the rules are applied in lease/driver; redislease has those of locks in Lua",
 			and(tests, []string{"./internal/record", "./lease/driver/..."})},

@@ -2,6 +2,8 @@
 package settings
 
 import (
+	"fmt"
+	"io"
 	"log/slog"
 	"time"
 )
@@ -68,11 +70,49 @@ type Logging struct {
 	Format string // "text" or "json"
 }
 
-// Notify says which monitors are notified of a job's runs, by URLs that hold a credential.
+// Notify says which monitors are notified of a job's runs, by URLs that hold a credential, and when receivers are notified of its
+// condition.
 type Notify struct {
 	Healthchecks Secret // of a check of Healthchecks; empty for none
 	Sentry       Secret // of a cron monitor of Sentry; empty for none
+	After        int    // ticks that go wrong in a row before receivers are notified: 1 to 1000; 0 is 1
 }
+
+// Notifications says who is notified when the condition of a job changes.
+type Notifications struct {
+	Interval  time.Duration // between two looks at the fleet
+	Confirm   time.Duration // for how long a job must be overdue or unserved
+	Receivers []Receiver
+}
+
+// Receiver is who is notified. Package notify says what its fields mean, and judges them.
+type Receiver struct {
+	Name, Kind  string
+	URL         Secret
+	URLFile     string
+	Secret      Secret
+	SecretFile  string
+	Headers     map[string]string
+	Template    string
+	ContentType string
+	Jobs        []string
+	Groups      []string
+	Conditions  []string
+	Timeout     time.Duration
+	Line        int // where the entry starts, from 1
+}
+
+// String names the receiver, and shows nothing of its URL, secrets, headers and template.
+func (r Receiver) String() string { return fmt.Sprintf("receiver %s of kind %s", r.Name, r.Kind) }
+
+// Format prints String, whatever the verb.
+func (r Receiver) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+
+// LogValue returns String.
+func (r Receiver) LogValue() slog.Value { return slog.StringValue(r.String()) }
+
+// MarshalText returns String.
+func (r Receiver) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // Token lets its bearer read or operate the worker's page and API.
 type Token struct {

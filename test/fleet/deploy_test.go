@@ -116,6 +116,7 @@ func TestQueriesFindTheirSeriesInARunningFleet(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, redistest.Start(t), time.Second, job("short", "@every 1s", 1), job("long", "@every 1s", 20, "overlap: allow"),
 		"  - name: task\n    leader: true\n    exec: {command: [sleep, \"3600\"]}\n")
+	f.writeConfig("notifications: {receivers: [{name: nobody, url: \"http://127.0.0.1:1\"}]}\n" + f.configText()) // who never takes anything
 	workers := f.startAll("a", "b")
 	f.writeConfig(f.configText() + job("more", "@every 1s", 1)) // a reload has metrics of its own
 	workers[0].signal(1)                                        // SIGHUP

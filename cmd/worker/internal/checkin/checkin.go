@@ -53,7 +53,7 @@ const (
 // Around returns handler with the reports that n asks for; the handler itself when there are none.
 // policy is the job's.
 func Around(handler jobs.Handler, n settings.Notify, policy jobs.Retry, logger *slog.Logger) jobs.Handler {
-	if n == (settings.Notify{}) || handler == nil {
+	if n.After = 0; n == (settings.Notify{}) || handler == nil { // there is no monitor
 		return handler
 	}
 	r := &reporter{

@@ -82,7 +82,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{err, cmd} })
 	root.PersistentFlags().StringVar(&c.file, "config", "", "configuration `FILE` (default: "+defaultFile+" where there is one)")
 	root.AddCommand(
-		c.run(), c.validate(), c.next(), c.status(), c.describe(), c.history(), c.why(), c.trigger(), c.cancel(), c.pause(), c.resume(), c.repair(), c.forget(), c.audit(), c.doctor(), c.schema(),
+		c.run(), c.validate(), c.next(), c.status(), c.describe(), c.history(), c.why(), c.trigger(), c.cancel(), c.pause(), c.resume(), c.repair(), c.forget(), c.audit(), c.notify(), c.doctor(), c.schema(),
 		c.versionCommand(),
 	)
 	for _, cmd := range root.Commands() {

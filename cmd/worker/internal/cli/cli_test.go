@@ -26,7 +26,7 @@ func printedBy(t *testing.T, version string, args ...string) string {
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	root := new(cli).root()
 	commands := append([]*cobra.Command{root}, root.Commands()...)
-	require.Len(t, commands, 18, "run, validate, next, status, describe, history, why, trigger, cancel, pause, resume, repair, forget, audit, doctor, schema, version and the root")
+	require.Len(t, commands, 19, "run, validate, next, status, describe, history, why, trigger, cancel, pause, resume, repair, forget, audit, notify, doctor, schema, version and the root")
 	for _, command := range commands {
 		args := append(strings.Fields(command.CommandPath())[1:], "--help")
 		require.Contains(t, printedBy(t, "", args...), "\nExamples:\n  "+command.CommandPath())

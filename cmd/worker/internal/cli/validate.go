@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/solotick/solotick/cmd/worker/internal/notifications"
 	"github.com/solotick/solotick/cmd/worker/internal/output"
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
@@ -46,7 +48,11 @@ func (c *cli) check(cfg *config.Config) (*jobs.Registry, error) {
 	if err := stores.Check(cfg); err != nil {
 		return nil, err
 	}
-	return registry.New(cfg, c.file, nil)
+	registry, err := registry.New(cfg, c.file, nil)
+	if err := errors.Join(notifications.Check(cfg, c.file), err); err != nil {
+		return nil, err
+	}
+	return registry, nil
 }
 
 // maxWarnings is the number of clock changes that validate prints.

@@ -47,6 +47,7 @@ var replica = fx.Options(
 		provideSupervisor,
 		provideRegistry,
 		provideTracing,
+		provideNotifier,
 		provideScheduler,
 		provideConsole,
 		provideServer,
@@ -133,7 +134,7 @@ func provideTracing(lc fx.Lifecycle, o Options, cfg *config.Config, logger *slog
 }
 
 func provideScheduler(
-	o Options, cfg *config.Config, s *stores.Store, registry *jobs.Registry, traces *tracing.Provider, m *metrics.Metrics, ready *readiness, logger *slog.Logger,
+	o Options, cfg *config.Config, s *stores.Store, registry *jobs.Registry, traces *tracing.Provider, n *notifier, m *metrics.Metrics, ready *readiness, logger *slog.Logger,
 ) (*scheduler.Scheduler, error) {
 	made, err := scheduler.New(s.Store, registry,
 		scheduler.WithReplica(cfg.Replica),
@@ -145,6 +146,7 @@ func provideScheduler(
 		scheduler.WithWrappers(traces.Wrapper()),
 		scheduler.WithSyncObserver(ready.observe),
 		scheduler.WithSyncObserver(m.Observe),
+		scheduler.WithSyncObserver(n.observe),
 		scheduler.WithObserver(logEvents(s, logger)),
 	)
 	if err != nil {
@@ -166,11 +168,11 @@ func provideConsole(
 }
 
 func provideServer(
-	lc fx.Lifecycle, cfg *config.Config, s *scheduler.Scheduler, p *pages, m *metrics.Metrics, ready *readiness, failed failures,
+	lc fx.Lifecycle, cfg *config.Config, s *scheduler.Scheduler, p *pages, n *notifier, m *metrics.Metrics, ready *readiness, failed failures,
 	logger *slog.Logger, log *LogWriter,
 ) *server {
 	series := prometheus.NewRegistry()
-	series.MustRegister(m, log.metric(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	series.MustRegister(m, metrics.NewNotifications(n.States), log.metric(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	reason := func() string { return ready.reason(s.Ready()) }
 	made := newServer(cfg.HTTP, newHandler(series, reason, p.console, logger), logger)
 	made.http.RegisterOnShutdown(p.console.Close) // a stream would outlast the timeout of the stop

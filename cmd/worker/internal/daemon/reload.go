@@ -11,6 +11,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/solotick/solotick/cmd/worker/internal/configfile"
+	"github.com/solotick/solotick/cmd/worker/internal/notifications"
 	"github.com/solotick/solotick/cmd/worker/internal/registry"
 	"github.com/solotick/solotick/cmd/worker/internal/stores"
 	"github.com/solotick/solotick/config"
@@ -42,7 +43,7 @@ type reloader struct {
 	from   *source
 	parse  func(configfile.Snapshot) (*config.Config, error)
 	make   func(*config.Config) (*jobs.Registry, error)
-	update func(*jobs.Registry) scheduler.Changes
+	update func(*config.Config, *jobs.Registry) scheduler.Changes
 	count  func(changed bool, fault error)
 	logger *slog.Logger
 
@@ -56,7 +57,7 @@ func newReloader(from *source, logger *slog.Logger) *reloader {
 }
 
 func runReloader(
-	lc fx.Lifecycle, from *source, s *scheduler.Scheduler, p *pages, st *stores.Store, supervisor *exec.Supervisor, m *metrics.Metrics, logger *slog.Logger,
+	lc fx.Lifecycle, from *source, s *scheduler.Scheduler, p *pages, n *notifier, st *stores.Store, supervisor *exec.Supervisor, m *metrics.Metrics, logger *slog.Logger,
 ) {
 	r := newReloader(from, logger)
 	r.count = m.CountReload
@@ -64,12 +65,16 @@ func runReloader(
 		if err := stores.Check(cfg); err != nil {
 			return nil, err // a restart would fail
 		}
+		if err := notifications.Check(cfg, from.file.Path); err != nil {
+			return nil, err
+		}
 		return registry.New(cfg, from.file.Path, &registry.Runtime{Supervisor: supervisor, Logger: logger, Streams: st.Streams})
 	}
-	r.update = func(registry *jobs.Registry) scheduler.Changes {
+	r.update = func(cfg *config.Config, registry *jobs.Registry) scheduler.Changes {
 		changes := s.Update(registry)
 		m.Watch(s)
 		p.registry.Store(registry)
+		n.set(cfg, registry)
 		return changes
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -140,7 +145,7 @@ func (r *reloader) reload(ctx context.Context, now configfile.Snapshot, requeste
 		r.refuse(err)
 		return
 	}
-	changes := r.update(registry)
+	changes := r.update(cfg, registry)
 	recovered := r.refused
 	r.refused = false
 

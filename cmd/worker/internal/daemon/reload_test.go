@@ -61,7 +61,7 @@ func newReloading(t *testing.T, path string, flags ...configfile.Flag) *reloadin
 
 	made := newReloader(from, logger)
 	made.make = func(cfg *config.Config) (*jobs.Registry, error) { return registry.New(cfg, path, nil) }
-	made.update = func(registry *jobs.Registry) scheduler.Changes {
+	made.update = func(_ *config.Config, registry *jobs.Registry) scheduler.Changes {
 		r.mu.Lock()
 		r.updated++
 		r.mu.Unlock()
@@ -410,7 +410,7 @@ func TestReloadDuringTheStopChangesNothing(t *testing.T) {
 		reloader := newReloader(from, quiet)
 		reloader.parse = func(configfile.Snapshot) (*config.Config, error) { return config.Default(), nil }
 		reloader.make = func(*config.Config) (*jobs.Registry, error) { return new(jobs.Registry), nil }
-		reloader.update = r.jobs.Update
+		reloader.update = func(_ *config.Config, registry *jobs.Registry) scheduler.Changes { return r.jobs.Update(registry) }
 		reloader.count = func(bool, error) {}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -66,6 +66,7 @@ func Examine(ctx context.Context, cfg *config.Config, configured []*jobs.Job) (R
 		}
 		x.Checks = append(x.Checks, checkFleet(ctx, s, configured)...)
 		x.Checks = append(x.Checks, kept(ctx, s, configured))
+		x.Checks = append(x.Checks, notified(ctx, s, cfg)...)
 	}
 	x.OK = x.Failed() == 0
 	return x, nil

@@ -1,0 +1,359 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/jobs"
+	"github.com/solotick/solotick/lease"
+	"github.com/solotick/solotick/lease/memlease"
+)
+
+func TestEachReceiverGetsEachChangeOnce(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		w.job("b")
+		w.replica()
+		for range 3 {
+			w.start(w.store, to("x", "y"))
+		}
+		w.minute()
+		w.minute("a")
+		w.minute("a", "b")
+		w.minute()
+		want := []string{"a failed<ok", "b failed<ok", "a ok<failed", "b ok<failed"}
+		for _, host := range []string{"x", "y"} {
+			got := w.received(host)
+			require.Equal(t, want[:2], got[:2])
+			require.ElementsMatch(t, want[2:], got[2:])
+		}
+		require.ElementsMatch(t, w.ids["x"], w.ids["y"], "ids are the same for all receivers")
+		w.minute()
+		require.Empty(t, w.received("x"))
+	})
+}
+
+func TestNextNotifierKnowsWhatWasSent(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		w.replica()
+		_, stop := w.start(w.store, to("x"))
+		w.minute("a")
+		require.Equal(t, []string{"a failed<ok"}, w.received("x"))
+		stop()
+		w.minute()
+		w.minute("a") // nobody has seen that it was in order
+		w.start(w.store, to("x", "new"))
+		w.minute("a")
+		require.Equal(t, []string{"a ok<failed", "a failed<ok"}, w.received("x"))
+		require.Equal(t, []string{"a failed<ok"}, w.received("new"), "what was settled since it is there")
+	})
+}
+
+func TestJobsFailAsOftenAsTheirOptionSays(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		w.job("flaps")
+		w.replica()
+		w.start(w.store, to("x"), WithAfter(func(job string) int { return map[string]int{"flaps": 2}[job] }))
+		for range 3 {
+			w.minute("a", "flaps")
+			w.minute("a")
+		}
+		require.Equal(t, []string{"a failed<ok"}, w.received("x"))
+		w.minute("a", "flaps")
+		w.minute("a", "flaps")
+		require.Equal(t, []string{"flaps failed<ok"}, w.received("x"))
+	})
+}
+
+// The receiver has it, and the answer does not arrive.
+func TestLostAnswerIsSentAgainUnderOneId(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		w.replica()
+		lost := 3
+		w.answers("x", func(*http.Request, string) (*http.Response, error) {
+			if lost--; lost >= 0 {
+				return nil, errors.New("connection reset")
+			}
+			return status(http.StatusNoContent), nil
+		})
+		n, _ := w.start(w.store, to("x"))
+		w.minute("a")
+		w.minute("a")
+		require.Len(t, w.received("x"), 4)
+		require.Len(t, slices.Compact(w.ids["x"]), 1)
+		require.Equal(t, []State{{Receiver: "x", Sent: 1, Failures: 3}}, n.States())
+	})
+}
+
+// The answer has arrived, and that of the store does not.
+func TestLostReplyOfTheStoreSendsNothingAgain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		w.replica()
+		w.start(&forgetful{Store: w.store}, to("x"))
+		w.minute("a")
+		w.minute("a")
+		w.minute()
+		require.Equal(t, []string{"a failed<ok", "a ok<failed"}, w.received("x"))
+	})
+}
+
+// forgetful answers every first change of a progress with an error, after it was made.
+type forgetful struct {
+	*memlease.Store
+	calls atomic.Int32
+}
+
+func (f *forgetful) SetProgress(ctx context.Context, p protocol.Progress) (protocol.Progress, bool, error) {
+	present, done, err := f.Store.SetProgress(ctx, p)
+	if f.calls.Add(1)%2 == 1 {
+		return protocol.Progress{}, false, errors.New("the reply was lost")
+	}
+	return present, done, err
+}
+
+func TestSlowReceiverHoldsUpNobody(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		w.replica()
+		w.answers("slow", func(r *http.Request, _ string) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		n, _ := w.start(w.store, to("slow", "x"))
+		began := time.Now()
+		w.minute("a")
+		w.minute()
+		require.Equal(t, []string{"a failed<ok", "a ok<failed"}, w.received("x"))
+		require.Less(t, w.at["x"][0].Sub(began), time.Minute+6*time.Second)
+		s := n.States()[0]
+		require.Equal(t, 1, s.Waiting)
+		require.Contains(t, s.Error, "slow: context deadline exceeded")
+		require.WithinDuration(t, began.Add(time.Minute), s.Since, 40*time.Second)
+		report, err := Inspect(t.Context(), w.store)
+		require.NoError(t, err)
+		require.Equal(t, "r", report.By)
+		require.Equal(t, []Waiting{{"slow", 1, report.Waiting[0].Since, s.Error}}, report.Waiting)
+
+		w.answers("slow", nil)
+		w.minute()
+		w.minute()
+		w.minute()
+		require.Equal(t, "a ok<failed", w.received("slow")[len(w.ids["slow"])-1])
+		require.Zero(t, n.States()[0].Waiting)
+	})
+}
+
+func TestReceiverThatIsAwayIsAskedLessAndLess(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var fail []string
+		for i := range 10 {
+			fail = append(fail, fmt.Sprint("j", i))
+			w.job(fail[i])
+		}
+		w.replica()
+		w.answers("x", func(*http.Request, string) (*http.Response, error) { return status(http.StatusBadGateway), nil })
+		n, _ := w.start(w.store, to("x"))
+		for range 30 {
+			w.minute(fail...)
+		}
+		require.Equal(t, 10, n.States()[0].Waiting)
+		require.Less(t, len(w.received("x")), 25, "tries in half an hour, of 10 jobs")
+		w.answers("x", nil)
+		for range 8 {
+			w.minute(fail...)
+		}
+		require.Len(t, w.received("x"), 10)
+		require.Zero(t, n.States()[0].Waiting)
+	})
+}
+
+func TestRefusedNotificationLetsOthersPass(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		w.job("b")
+		w.replica()
+		w.answers("x", func(_ *http.Request, job string) (*http.Response, error) {
+			if job == "a" {
+				return status(http.StatusUnprocessableEntity), nil
+			}
+			return status(http.StatusOK), nil
+		})
+		w.start(w.store, to("x"))
+		w.minute("a")
+		w.minute("a", "b")
+		require.Contains(t, w.received("x"), "b failed<ok")
+	})
+}
+
+func TestReceiverIsGivenTheTimeItAsksFor(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		w.replica()
+		w.answers("x", func(*http.Request, string) (*http.Response, error) {
+			busy := status(http.StatusTooManyRequests)
+			busy.Header.Set("Retry-After", "1200")
+			return busy, nil
+		})
+		w.start(w.store, to("x"))
+		for range 30 {
+			w.minute("a")
+		}
+		require.Len(t, w.received("x"), 2)
+		require.GreaterOrEqual(t, w.at["x"][1].Sub(w.at["x"][0]), 20*time.Minute)
+	})
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		w.replica()
+		w.answers("x", func(*http.Request, string) (*http.Response, error) {
+			moved := status(http.StatusPermanentRedirect)
+			moved.Header.Set("Location", "http://evil/")
+			return moved, nil
+		})
+		n, _ := w.start(w.store, to("x"))
+		w.minute("a")
+		w.minute("a")
+		require.NotEmpty(t, w.received("x"))
+		require.Empty(t, w.received("evil"))
+		require.Equal(t, "x: status 308 (redirects are not followed; use the URL that it leads to)", n.States()[0].Error)
+	})
+}
+
+func TestSecretsAreNotInTheLog(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		w.replica()
+		w.answers("x", func(*http.Request, string) (*http.Response, error) { return nil, errors.New("no route") })
+		n, _ := w.start(w.store, append(to("x"), Receiver{Name: "file", URLFile: "/nowhere"}))
+		w.minute("a")
+		w.minute("a")
+		require.Contains(t, w.log.String(), `error="x: no route"`)
+		require.Contains(t, w.log.String(), "url_file: open /nowhere")
+		require.NotContains(t, w.log.String(), "hunter2")
+		require.NotContains(t, fmt.Sprintf("%+v", n.States()), "hunter2")
+		kept, err := w.store.Progress(t.Context(), []string{"", "a"})
+		require.NoError(t, err)
+		require.NotContains(t, string(kept[0].Data)+string(kept[1].Data), "hunter2")
+	})
+}
+
+func TestStatesMustLastToBeSent(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		stop := w.replica()
+		w.start(w.store, to("x"))
+		w.minute()
+		stop()
+		time.Sleep(20 * time.Second)
+		stop = w.replica()
+		w.minute()
+		require.Empty(t, w.received("x"), "it was unserved for 20 s")
+		stop()
+		w.minute()
+		require.Equal(t, []string{"a unserved<ok"}, w.received("x"))
+		w.replica()
+		w.minute()
+		require.Equal(t, []string{"a ok<unserved"}, w.received("x"))
+	})
+}
+
+func TestPausedJobsAreNotOverdue(t *testing.T) {
+	now := time.Now()
+	late := fleet.JobStatus{Name: "a", Given: true, Overdue: now.Add(-time.Hour)}
+	for name, test := range map[string]struct {
+		change func(*fleet.JobStatus)
+		want   bool
+	}{
+		"overdue":           {func(*fleet.JobStatus) {}, true},
+		"paused":            {func(s *fleet.JobStatus) { s.Paused = &fleet.Pause{} }, false},
+		"paused by file":    {func(s *fleet.JobStatus) { s.Spec.Paused = true }, false},
+		"of another file":   {func(s *fleet.JobStatus) { s.Given = false }, false},
+		"in order":          {func(s *fleet.JobStatus) { s.Overdue = time.Time{} }, false},
+		"unserved, besides": {func(s *fleet.JobStatus) { s.Unserved = true }, false},
+	} {
+		j, k := late, new(known)
+		test.change(&j)
+		require.Nil(t, k.found(j, time.Minute, now, now).overdue, name)
+		require.Nil(t, k.found(j, time.Minute, now, now.Add(59*time.Second)).overdue, name)
+		require.Equal(t, test.want, k.found(j, time.Minute, now, now.Add(time.Minute)).overdue != nil, name)
+	}
+}
+
+// Two were elected, as it seems to each: the value of the store decides.
+func TestStaleNotifierOverwritesNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.job("a")
+		w.replica()
+		w.minute("a")
+		terms := make([]*term, 2)
+		for i := range terms {
+			n, err := New(w.store, to("x"), WithJobs(func() []*jobs.Job { return w.jobs }))
+			require.NoError(t, err)
+			terms[i] = newTerm(n)
+			require.True(t, terms[i].begin(t.Context()))
+			status, err := n.fleet.Status(t.Context(), w.jobs)
+			require.NoError(t, err)
+			require.NoError(t, terms[i].learn(t.Context(), status.Jobs))
+		}
+		newer := reached{Outcome: Failed, Settled: 2, Tick: 2}
+		done, err := terms[0].commit(t.Context(), 0, "a", newer)
+		require.NoError(t, err)
+		require.True(t, done)
+		done, err = terms[1].commit(t.Context(), 0, "a", reached{Outcome: Lost, Settled: 1, Tick: 1})
+		require.NoError(t, err)
+		require.False(t, done)
+		require.Equal(t, newer, terms[1].known["a"].reached["x"], "it has learned what the other has sent")
+	})
+}
+
+func TestNewReportsEveryFault(t *testing.T) {
+	_, err := New(nil, []Receiver{{Name: "a"}}, nil, WithInterval(0), WithConfirm(-1), WithTTL(time.Millisecond), WithLogger(nil))
+	for _, want := range []string{
+		"options[0]: nil", "interval:", "confirm:", "ttl:", "none may be nil", "receivers[0].url", "store: nil",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	_, err = New(struct{ lease.Store }{}, nil)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+func TestBodiesOfBotsSayWhetherTheyTookIt(t *testing.T) {
+	for _, test := range []struct {
+		kind   Kind
+		answer string
+		want   string
+	}{
+		{DingTalk, `{"errcode":0,"errmsg":"ok"}`, ""},
+		{DingTalk, `{"errcode":310000,"errmsg":"sign not match"}`, "code 310000: sign not match"},
+		{WeCom, `{"errcode":93000,"errmsg":"invalid webhook url"}`, "code 93000: invalid webhook url"},
+		{Feishu, `{"StatusCode":0,"StatusMessage":"success","code":0,"msg":"success"}`, ""},
+		{Feishu, `{"code":19021,"msg":"sign match fail\nor timestamp"}`, "code 19021: sign match fail or timestamp"},
+		{Feishu, `<html>`, "answers with something that is no JSON"},
+		{Feishu, `{}`, "answers without a code"},
+		{Slack, `ok`, ""},
+	} {
+		r := refused(test.kind, &http.Response{StatusCode: http.StatusOK}, []byte(test.answer))
+		if test.want == "" {
+			require.Nil(t, r, test.answer)
+			continue
+		}
+		require.Equal(t, test.want, r.text)
+		require.False(t, r.alone)
+	}
+}

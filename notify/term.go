@@ -1,0 +1,393 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/solotick/solotick/fleet"
+	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
+	"github.com/solotick/solotick/lease"
+)
+
+// term is the time for which this replica is elected: what it knows of the jobs, and a queue for each receiver.
+type term struct {
+	*Notifier
+	queues []*queue
+	head   head
+	saved  time.Time // when the head was written
+
+	mu    sync.Mutex
+	known map[string]*known // by job
+	at    time.Time         // fleet time at the last look
+	local time.Time         // this machine's at the same moment
+}
+
+// known is what the elected notifier knows of a job.
+type known struct {
+	protocol.Progress
+	reached map[string]reached // by receiver
+	seen    string             // of the outcomes, when they were last looked at
+	state   state
+	since   [2]time.Time // since when the job is unserved, and overdue, by this machine's clock
+}
+
+// stored is the progress of a job.
+type stored struct {
+	Receivers map[string]reached `json:"receivers"`
+}
+
+func newTerm(n *Notifier) *term {
+	t := &term{Notifier: n, known: map[string]*known{}}
+	for i := range n.receivers {
+		t.queues = append(t.queues, newQueue(t, i))
+	}
+	return t
+}
+
+// run looks at the fleet again and again, and sends, until ctx ends.
+func (t *term) run(ctx context.Context) {
+	var senders sync.WaitGroup
+	defer senders.Wait()
+	for ctx.Err() == nil && !t.begin(ctx) {
+		sleep.For(ctx, time.Second)
+	}
+	for _, q := range t.queues {
+		senders.Go(func() { q.run(ctx) })
+	}
+	failing := false
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := t.look(ctx)
+		took := time.Since(began)
+		if err != nil && ctx.Err() == nil && !failing {
+			t.options.logger.Warn("the fleet could not be looked at for notifications", slog.String("error", err.Error()))
+		}
+		failing = err != nil
+		t.wait(ctx, max(t.options.interval, 20*took), max(t.options.interval/10, 20*took))
+	}
+}
+
+// wait waits for the interval, or for a nudge, but then for the least.
+func (t *term) wait(ctx context.Context, interval, least time.Duration) {
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	if !sleep.For(ctx, least) {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-t.soon:
+	}
+}
+
+// begin reads how far the namespace is, and adds receivers that are there for the first time.
+func (t *term) begin(ctx context.Context) bool {
+	now, err := t.fleet.Now(ctx)
+	if err == nil {
+		t.head, err = readHead(ctx, t.progress)
+	}
+	if err == nil {
+		err = t.save(ctx, now)
+	}
+	if err != nil && ctx.Err() == nil {
+		t.options.logger.Warn("notifications cannot begin", slog.String("error", err.Error()))
+	}
+	return err == nil
+}
+
+// readsAtOnce is how many histories are read at a time.
+const readsAtOnce = 16
+
+// look compares each job with what the receivers know of it.
+func (t *term) look(ctx context.Context) error {
+	status, err := t.fleet.Status(ctx, t.options.jobs())
+	if err != nil {
+		return err
+	}
+	local := time.Now()
+	t.mu.Lock()
+	t.at, t.local = status.Now, local
+	t.mu.Unlock()
+	if err := t.learn(ctx, status.Jobs); err != nil {
+		return err
+	}
+	var changed []fleet.JobStatus
+	for _, j := range status.Jobs {
+		switch steady, states := t.compare(j, local); {
+		case !steady:
+			changed = append(changed, j)
+		case states:
+			t.queue(j, nil)
+		}
+	}
+	if err := t.read(ctx, changed); err != nil {
+		return err
+	}
+	return t.report(ctx, status.Now)
+}
+
+// read queues jobs by their histories.
+func (t *term) read(ctx context.Context, list []fleet.JobStatus) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan fleet.JobStatus)
+	var readers sync.WaitGroup
+	for range min(readsAtOnce, len(list)) {
+		readers.Go(func() {
+			for j := range next {
+				outcomes, err := t.fleet.Outcomes(ctx, j.Name)
+				if err != nil {
+					cancel(err)
+					continue
+				}
+				t.queue(j, outcomes)
+			}
+		})
+	}
+	for _, j := range list {
+		select {
+		case next <- j:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	readers.Wait()
+	return context.Cause(ctx)
+}
+
+// queue gives a job to the receivers that have something to get of it.
+func (t *term) queue(j fleet.JobStatus, outcomes []fleet.Entry) {
+	for i, r := range t.receivers {
+		if r.concerns(j.Name, j.Spec) && len(t.changes(i, j.Name, outcomes)) > 0 {
+			t.queues[i].add(j.Name)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if k := t.known[j.Name]; k != nil {
+		k.seen = newest(j)
+	}
+}
+
+// learn reads the progress of jobs that it does not know yet, in pages, and forgets those that are gone.
+func (t *term) learn(ctx context.Context, list []fleet.JobStatus) error {
+	there := make(map[string]bool, len(list))
+	var names []string
+	t.mu.Lock()
+	for _, j := range list {
+		there[j.Name] = true
+		if t.known[j.Name] == nil {
+			names = append(names, j.Name)
+		}
+	}
+	for name := range t.known {
+		if !there[name] {
+			delete(t.known, name)
+		}
+	}
+	t.mu.Unlock()
+	for page := range slices.Chunk(names, protocol.MaxSummaries) {
+		read, err := t.progress.Progress(ctx, page)
+		if err != nil {
+			return err
+		}
+		t.mu.Lock()
+		for _, p := range read {
+			k := new(known)
+			k.set(p)
+			t.known[p.Name] = k
+		}
+		t.mu.Unlock()
+	}
+	return nil
+}
+
+// set takes a value of the store, unless it is older than the one that is known. One that cannot be read is replaced with the next
+// notification.
+func (k *known) set(p protocol.Progress) {
+	if p.Version.Stamp != 0 && p.Version.Stamp < k.Version.Stamp {
+		return
+	}
+	var s stored
+	_ = json.Unmarshal(p.Data, &s)
+	k.Progress, k.reached = p, s.Receivers
+	if k.reached == nil {
+		k.reached = map[string]reached{}
+	}
+}
+
+// compare looks at the summary of a job. It is steady when its newest outcomes say nothing that a receiver does not know: then its
+// history is not read. states says that it is or was overdue or unserved.
+func (t *term) compare(j fleet.JobStatus, local time.Time) (steady, states bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.known[j.Name]
+	k.state = k.found(j, t.options.confirm, t.at, local)
+	states = k.state.overdue != nil || k.state.unserved != nil || k.hasState()
+	seen := newest(j)
+	switch {
+	case k.seen == seen:
+		return true, states
+	case k.seen == "" && k.Version != (protocol.ProgressVersion{}): // what came since another has notified of it is not known
+		return false, states
+	case !t.steadyLocked(j, k):
+		return false, states
+	default:
+		k.seen = seen
+		return true, states
+	}
+}
+
+// hasState reports whether a receiver knows the job to be overdue or unserved.
+func (k *known) hasState() bool {
+	for _, r := range k.reached {
+		if r.Overdue != nil || r.Unserved != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// steadyLocked reports whether the newest outcomes say nothing that a receiver does not know.
+func (t *term) steadyLocked(j fleet.JobStatus, k *known) bool {
+	for _, r := range t.receivers {
+		if r.concerns(j.Name, j.Spec) && !inOrder(j.Newest, k.reached[r.Name].outcome()) {
+			return false
+		}
+	}
+	return true
+}
+
+// newest identifies the newest outcomes of a job, as far as a summary has them.
+func newest(j fleet.JobStatus) string {
+	var b strings.Builder
+	b.WriteString(".")
+	for _, e := range []*fleet.Entry{j.Last, j.LastRun, j.LastSuccess} {
+		if e != nil {
+			b.WriteString(e.ID)
+			b.WriteString(e.SettledAt.String())
+		}
+	}
+	for _, o := range j.Newest {
+		b.WriteString(" ")
+		b.WriteString(string(o))
+	}
+	return b.String()
+}
+
+// found returns the state of a job, once it has lasted for so long.
+func (k *known) found(j fleet.JobStatus, confirm time.Duration, at, local time.Time) state {
+	now := state{at: at}
+	muted := j.Paused != nil || j.Spec.Paused || !j.Given
+	lasts := func(i int, is bool) bool {
+		if !is || muted {
+			k.since[i] = time.Time{}
+			return false
+		}
+		if k.since[i].IsZero() {
+			k.since[i] = local
+		}
+		return local.Sub(k.since[i]) >= confirm
+	}
+	if lasts(0, j.Unserved) {
+		tick := int64(0)
+		if j.Last != nil {
+			tick = j.Last.Scheduled.UnixMilli()
+		}
+		now.unserved = &tick
+	}
+	switch {
+	case lasts(1, !j.Overdue.IsZero() && !j.Unserved):
+		tick := j.Overdue.UnixMilli()
+		now.overdue = &tick
+	case j.Unserved && !muted: // nobody can say more than that
+		now.overdue = k.state.overdue
+	}
+	return now
+}
+
+// inOrder reports whether outcomes say nothing else than a condition does.
+func inOrder(list []lease.Outcome, condition Condition) bool {
+	for _, o := range list {
+		if c := outcomeOf(fleet.Entry{Outcome: o}); c != "" && c != condition {
+			return false
+		}
+	}
+	return true
+}
+
+// changes returns what a receiver is to get of a job.
+func (t *term) changes(receiver int, job string, list []fleet.Entry) []change {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k, r := t.known[job], t.receivers[receiver]
+	if k == nil {
+		return nil
+	}
+	return k.reached[r.Name].changes(t.fleet.Namespace(), list, t.head.Since[r.Name], t.options.after(job), k.state, job)
+}
+
+// now returns fleet time, as far as it can be reckoned from the last look.
+func (t *term) now() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.at.Add(time.Since(t.local))
+}
+
+// commit records that a receiver has come so far with a job. It reports false when somebody else has: then the job is looked at again.
+func (t *term) commit(ctx context.Context, receiver int, job string, then reached) (bool, error) {
+	name := t.receivers[receiver].Name
+	for ctx.Err() == nil {
+		t.mu.Lock()
+		k := t.known[job]
+		if k == nil {
+			t.mu.Unlock()
+			return false, nil
+		}
+		before, p := k.reached[name], k.Progress
+		all := stored{Receivers: map[string]reached{name: then}}
+		for other, r := range k.reached {
+			if other != name && (t.isReceiver(other) || len(all.Receivers) < maxReceivers) {
+				all.Receivers[other] = r
+			}
+		}
+		t.mu.Unlock()
+		data, err := json.Marshal(all)
+		if err != nil {
+			return false, err
+		}
+		p.Data = data
+		present, done, err := t.progress.SetProgress(ctx, p)
+		if err != nil {
+			return false, err
+		}
+		t.mu.Lock()
+		k.set(present)
+		other := k.reached[name]
+		t.mu.Unlock()
+		if done {
+			return true, nil
+		}
+		if !same(other, before) {
+			return false, nil
+		}
+	}
+	return false, context.Cause(ctx)
+}
+
+func (t *term) isReceiver(name string) bool {
+	return slices.ContainsFunc(t.receivers, func(r Receiver) bool { return r.Name == name })
+}
+
+func same(a, b reached) bool {
+	x, _ := json.Marshal(a) //nolint:errchkjson // numbers and strings
+	y, _ := json.Marshal(b) //nolint:errchkjson // see above
+	return string(x) == string(y)
+}
