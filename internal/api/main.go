@@ -66,7 +66,7 @@ func check(now map[string][]string, out io.Writer) error {
 		name := filepath.Base(file)
 		before := strings.Split(strings.TrimSpace(string(text)), "\n")
 		for _, line := range missing(before, now[name]) {
-			fmt.Fprintf(out, "%s: gone: %s\n", strings.TrimSuffix(name, ".txt"), line)
+			_, _ = fmt.Fprintf(out, "%s: gone: %s\n", strings.TrimSuffix(name, ".txt"), line)
 			gone++
 		}
 		added += len(missing(now[name], before))
