@@ -124,7 +124,7 @@ func TestTheImageRunsAloneReadOnlyAndNotAsRoot(t *testing.T) {
 	}
 	config := filepath.Join(root, img.cmd[slices.Index(img.cmd, "--config")+1])
 	require.NoError(t, os.MkdirAll(filepath.Dir(config), 0o750))
-	require.NoError(t, os.WriteFile(config, []byte("http: {addr: '127.0.0.1:0'}\nlog: {format: json}\n"+
+	require.NoError(t, os.WriteFile(config, []byte("store: {url: 'memory:'}\nhttp: {addr: '127.0.0.1:0'}\nlog: {format: json}\n"+
 		"jobs:\n- {name: hello, schedule: '@every 1s', timezone: Europe/Berlin, log: {message: the tick was run}}\n"), 0o600))
 	chmod(t, root, false)
 	t.Cleanup(func() { chmod(t, root, true) })
