@@ -30,19 +30,22 @@ func (l *Lock) keepOld(ttl time.Duration, keepAlive bool) {
 		return
 	}
 	l.kept = make(chan struct{})
-	go func() {
-		defer close(l.kept)
-		for {
-			select {
-			case <-time.After(ttl / 3):
-			case <-l.hold.Context().Done():
-				return
-			}
-			ctx, cancel := context.WithTimeout(l.hold.Context(), ttl/3)
-			_ = l.old.Refresh(ctx, ttl, nil) // it is tried again; ours excludes the replicas that have moved
-			cancel()
+	go l.refreshOld(l.hold.Context(), ttl)
+}
+
+// refreshOld refreshes the old lock until held ends.
+func (l *Lock) refreshOld(held context.Context, ttl time.Duration) {
+	defer close(l.kept)
+	for {
+		select {
+		case <-time.After(ttl / 3):
+		case <-held.Done():
+			return
 		}
-	}()
+		ctx, cancel := context.WithTimeout(held, ttl/3)
+		_ = l.old.Refresh(ctx, ttl, nil) // it is tried again
+		cancel()
+	}
 }
 
 // releaseOld releases the old lock, if there is one. That it has expired is no error: ours counts.

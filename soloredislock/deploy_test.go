@@ -12,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/internal/deploytest"
 	"github.com/solotick/solotick/internal/redistest"
+	"github.com/solotick/solotick/jobs"
 	"github.com/solotick/solotick/lease/redislease"
 	"github.com/solotick/solotick/lock"
 	"github.com/solotick/solotick/soloredislock"
@@ -106,4 +107,40 @@ func TestABridgeHoldsBothLocks(t *testing.T) {
 	require.NoError(t, err, "the bridge keeps neither of them")
 	require.NoError(t, one.Release(t.Context()))
 	require.NoError(t, two.Release(t.Context()))
+}
+
+func TestAJobTakesTheOldLockWhileItRuns(t *testing.T) {
+	client := redistest.Start(t).Client(t)
+	before := redislock.New(client)
+	const ttl = 3 * time.Second
+	calls := 0
+	away := errors.New("no paper")
+	handler := soloredislock.WhileOld(client, key, ttl)(func(ctx context.Context, run jobs.Run) error {
+		calls++
+		require.Equal(t, "invoices", run.Job)
+		awaitKept(t, client, key)
+		_, err := before.Obtain(ctx, key, ttl, nil)
+		require.ErrorIs(t, err, redislock.ErrNotObtained)
+		return away
+	})
+	run := jobs.Run{Job: "invoices"}
+
+	held, err := before.Obtain(t.Context(), key, time.Minute, nil)
+	require.NoError(t, err)
+	require.NoError(t, handler(t.Context(), run))
+	require.Zero(t, calls, "an old replica runs the tick")
+	require.NoError(t, held.Release(t.Context()))
+
+	require.ErrorIs(t, handler(t.Context(), run), away)
+	require.Equal(t, 1, calls)
+	held, err = before.Obtain(t.Context(), key, time.Minute, nil)
+	require.NoError(t, err, "the lock is released")
+	require.NoError(t, held.Release(t.Context()))
+
+	none := soloredislock.WhileOld(nil, key, 0)(handler)
+	require.ErrorContains(t, none(t.Context(), run), "must be a client")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, handler(ended, run), context.Canceled)
+	require.Equal(t, 1, calls)
 }
