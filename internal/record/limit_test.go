@@ -119,8 +119,8 @@ func TestThoseWhoWaitAreGivenLaterTimes(t *testing.T) {
 	waits := protocol.Take{Name: "name", Limit: limit, Units: 1, Waits: true}
 	asks := protocol.Take{Name: "name", Limit: limit, Units: 1}
 	a := l.batch("id", begin, waits, waits, asks, waits)
-	for i, want := range []time.Duration{1, 2, 3, 3} {
-		require.Equal(t, want*time.Second, a[i].Wait)
+	for i, want := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second} {
+		require.Equal(t, want, a[i].Wait)
 	}
 }
 

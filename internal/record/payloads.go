@@ -29,22 +29,22 @@ func (w *writer) payloads(r *Record) {
 	}
 }
 
-func (d *reader) payloads(r *Record) {
-	if len(d.b) == 0 {
+func (r *reader) payloads(of *Record) {
+	if len(r.b) == 0 {
 		return
 	}
-	for range d.count() {
-		if i, text := d.plain(), d.text(); i < len(r.Open) {
-			r.Open[i].Payload = text
+	for range r.count() {
+		if i, text := r.plain(), r.text(); i < len(of.Open) {
+			of.Open[i].Payload = text
 		} else {
-			d.fail()
+			r.fail()
 		}
 	}
-	for range d.count() {
-		if i, text := d.plain(), d.text(); i < len(r.Keys) {
-			r.Keys[i].Digest = text
+	for range r.count() {
+		if i, text := r.plain(), r.text(); i < len(of.Keys) {
+			of.Keys[i].Digest = text
 		} else {
-			d.fail()
+			r.fail()
 		}
 	}
 }
