@@ -36,10 +36,6 @@ func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config,
 			slog.String("hint", "remove store.url memory: from the configuration to keep them in a file beside it"))
 		return nil
 	}
-	what := "Redis"
-	if s.File != nil {
-		what = "the store"
-	}
 	logged := map[string]bool{}
 	for first := true; ; first = false {
 		answers := storeAnswers(ctx, s)
@@ -59,12 +55,12 @@ func checkStoreAtStart(ctx context.Context, s *stores.Store, cfg *config.Config,
 			}
 		}
 		if answers {
-			logFindings(logger, what, unlogged(found, logged))
+			logFindings(logger, s.File != nil, unlogged(found, logged))
 			return nil
 		}
 		if first {
 			if found[0].Check != "reachable" || found[0].Result != doctor.Fail { // the server answers, but refuses what a replica calls
-				logFindings(logger, what, unlogged(slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Result != doctor.Fail }), logged))
+				logFindings(logger, s.File != nil, unlogged(slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Result != doctor.Fail }), logged))
 			}
 			unreachable()
 		}
@@ -102,7 +98,7 @@ func unlogged(found []doctor.Finding, logged map[string]bool) (rest []doctor.Fin
 
 // logFindings logs the findings about a store that fail or warn. It logs equal findings of several servers once,
 // with all servers.
-func logFindings(logger *slog.Logger, what string, found []doctor.Finding) {
+func logFindings(logger *slog.Logger, inFile bool, found []doctor.Finding) {
 	var unchecked []string
 	change := ""
 	for i, f := range found {
@@ -125,7 +121,11 @@ func logFindings(logger *slog.Logger, what string, found []doctor.Finding) {
 				}
 				attrs = append(attrs, slog.Any("servers", servers))
 			}
-			logger.Warn(what+" is not as it should be", attrs...)
+			if inFile {
+				logger.Warn("the store is not as it should be", attrs...)
+				continue
+			}
+			logger.Warn("Redis is not as it should be", attrs...)
 		case doctor.Unchecked:
 			if f.Change != "" {
 				change = f.Change
@@ -137,6 +137,6 @@ func logFindings(logger *slog.Logger, what string, found []doctor.Finding) {
 		}
 	}
 	if len(unchecked) > 0 {
-		logger.Info("some checks of "+what+" were not possible", slog.Any("checks", unchecked), slog.String("change", change))
+		logger.Info("some checks of the store were not possible", slog.Any("checks", unchecked), slog.String("change", change))
 	}
 }
