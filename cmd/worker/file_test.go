@@ -81,6 +81,7 @@ jobs:
 - name: note
   schedule: "@every 1s"
   misfire: all
+  overlap: allow
   exec: {command: [sh, -c, 'echo $SOLOTICK_TICK $SOLOTICK_ATTEMPT >> `+out+`']}
 `)
 	workers := []*process{start(t, path, "--replica", "a"), start(t, path, "--replica", "b")}
