@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
@@ -177,7 +178,7 @@ var ErrNoTrace = errors.New("fleet: the store knows nothing of this tick: it is 
 // then, or until ctx ends; a store that does not answer for a while only delays it, and is the error when ctx has ended.
 func (f *Fleet) Await(ctx context.Context, job string, tick time.Time) (Entry, error) {
 	var last error
-	for wait := firstAsk; ; wait = min(2*wait, lastAsk) {
+	for asked := 0; ; asked++ {
 		r, err := f.inspect(ctx, job)
 		switch {
 		case errors.Is(err, errors.ErrUnsupported):
@@ -194,12 +195,8 @@ func (f *Fleet) Await(ctx context.Context, job string, tick time.Time) (Entry, e
 				return e, nil
 			}
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if !sleep.For(ctx, sleep.Backoff(asked, firstAsk, lastAsk)) {
 			return Entry{}, errors.Join(context.Cause(ctx), last)
-		case <-t.C:
 		}
 	}
 }

@@ -221,7 +221,7 @@ func (l *Lease) finish(ctx context.Context, verb func(context.Context) error) er
 		case last == nil || ctx.Err() == nil:
 			last = err // a try that the end of ctx cut short says less than the one before
 		}
-		if !sleep.For(ctx, retryDelay(try, 25*time.Millisecond, 200*time.Millisecond)) {
+		if !sleep.For(ctx, sleep.Backoff(try, 25*time.Millisecond, 200*time.Millisecond)) {
 			if cause := context.Cause(ctx); !errors.Is(last, cause) {
 				last = fmt.Errorf("%w: %w", cause, last)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/steady"
 )
 
@@ -42,12 +43,6 @@ func margin(ttl time.Duration) time.Duration { return min(ttl/20, time.Second+tt
 func renewAfter(ttl time.Duration) time.Duration {
 	third := ttl / 3
 	return third - third/10 + rand.N(third/5+1)
-}
-
-// retryDelay is the wait before another try: doubling from least up to most, with a random half.
-func retryDelay(try int, least, most time.Duration) time.Duration {
-	d := min(least<<min(try, 10), most)
-	return d/2 + rand.N(d/2+1)
 }
 
 // armLocked sets the timer to when the renewer has to look again.
@@ -277,7 +272,7 @@ func (k *Renewer) extendLocked(l *Lease, sent, t steady.Instant) (left time.Dura
 // againLocked has another try after a renewal that failed.
 func (k *Renewer) againLocked(l *Lease, t steady.Instant) {
 	most := max(l.grant.TTL/12, time.Microsecond)
-	l.renewAt = t.Add(retryDelay(l.failures, min(25*time.Millisecond, most), most))
+	l.renewAt = t.Add(sleep.Backoff(l.failures, min(25*time.Millisecond, most), most))
 	l.failures++
 	heap.Fix(&k.leases, l.index)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/lease"
 )
@@ -187,7 +188,7 @@ func (l simple) wait(t attempt) (*Hold, error) {
 		}
 		var pause time.Duration
 		if err != nil {
-			pause = jittered(min(minRetryInterval<<min(failures, 10), l.settings.waiterTTL/6)) // a short outage must cost nobody a position
+			pause = sleep.Backoff(failures, minRetryInterval, l.settings.waiterTTL/6) // a short outage must cost nobody a position
 			failures++
 			if s.observe != nil && t.ctx.Err() == nil {
 				s.observe(ClaimFailed{Name: t.claim.Name, Failures: failures, Waited: time.Since(t.began), Err: err})
@@ -247,15 +248,18 @@ const minRetryInterval = 25 * time.Millisecond
 // subscription, pauses are short at first and grow.
 func (l simple) pause(a protocol.LockAnswer, asked int) time.Duration {
 	pause := l.settings.waiterTTL / 3
-	if !l.locks.isSubscribed() {
-		pause = min(pause, minRetryInterval<<min(asked, 10))
+	if l.locks.isSubscribed() {
+		pause = jittered(pause)
+	} else {
+		pause = sleep.Backoff(asked, minRetryInterval, pause)
 	}
-	pause = jittered(pause)
 	if a.Remaining > 0 && a.Remaining < pause { // a lease that expires notifies nobody
 		pause = a.Remaining + rand.N(min(a.Remaining/8, 20*time.Millisecond)+1)
 	}
 	return pause
 }
+
+// jittered returns d give or take a fifth, so that waiters do not claim in step.
 
 // jittered returns d give or take a fifth, so that waiters do not claim in step.
 func jittered(d time.Duration) time.Duration { return d - d/5 + rand.N(d/5*2+1) }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/lease"
 )
 
@@ -125,7 +125,7 @@ func (l *Multi) Acquire(ctx context.Context) (*MultiHold, error) {
 			return l.held(ctx, holds), nil
 		}
 		// Callers that give way to each other must not do so in step.
-		(*waiter)(nil).sleep(ctx, rand.N(time.Millisecond<<min(max(tries, 0), 6)))
+		sleep.For(ctx, sleep.Scatter(max(tries, 0), time.Millisecond, 64*time.Millisecond))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 )
 
 // abandoned holds what a claim may have got and nobody uses: a position in the queue, or a grant
@@ -33,7 +34,7 @@ func (s *Locks) abandon(c protocol.LockClaim) {
 
 // returnAbandoned returns abandoned claims until there are none, and after Close for at most 2 s.
 func (s *Locks) returnAbandoned() {
-	for pause := minRetryInterval; ; {
+	for failures := 0; ; {
 		o, ok := s.nextAbandoned()
 		if !ok {
 			return
@@ -42,19 +43,14 @@ func (s *Locks) returnAbandoned() {
 		err := s.store.ReleaseLock(ctx, o.grant)
 		cancel()
 		if err == nil || errors.Is(err, protocol.ErrPermanent) { // it expires by itself
-			pause = minRetryInterval
+			failures = 0
 			continue
 		}
 		s.mu.Lock()
 		s.returns = append(s.returns, o)
 		s.mu.Unlock()
-		t := time.NewTimer(jittered(pause))
-		select {
-		case <-t.C:
-		case <-s.late.Done():
-			t.Stop()
-		}
-		pause = min(2*pause, time.Second)
+		sleep.For(s.late, sleep.Backoff(failures, minRetryInterval, time.Second))
+		failures++
 	}
 }
 

@@ -2,10 +2,10 @@ package lock
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 )
 
 // waiter is a claim with a position in the queue.
@@ -72,19 +72,14 @@ func (s *Locks) isSubscribed() bool {
 // store fails.
 func (s *Locks) listen() {
 	const minPause, maxPause = 50 * time.Millisecond, 5 * time.Second
-	for pause := minPause; s.life.Err() == nil; pause = min(2*pause, maxPause) {
+	for failures := 0; s.life.Err() == nil; failures++ {
 		_ = s.store.Listen(s.life, s.notify)
 		s.mu.Lock()
 		if s.subscribed {
-			s.subscribed, pause = false, minPause
+			s.subscribed, failures = false, 0
 		}
 		s.mu.Unlock()
-		t := time.NewTimer(pause/2 + rand.N(pause/2+1))
-		select {
-		case <-t.C:
-		case <-s.life.Done():
-			t.Stop()
-		}
+		sleep.For(s.life, sleep.Backoff(failures, minPause, maxPause))
 	}
 }
 

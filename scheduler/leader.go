@@ -248,25 +248,24 @@ func (l *leader) hold(ctx context.Context, held *lease.Lease, since time.Time) {
 func (l *leader) keepUp(held *lease.Lease, run *jobs.Run, policy jobs.Retry) error {
 	ctx := held.Context()
 	least, most := max(policy.Backoff, leastRest), max(policy.MaxBackoff, leastRest)
-	wait := least
-	for {
+	for tries := 0; ; {
 		began := time.Now()
 		err := (*l.handler.Load())(jobs.NewContext(ctx, *run), *run)
 		if ctx.Err() != nil {
 			return err
 		}
 		if time.Since(began) > restAfter*most {
-			wait = least
+			tries = 0
 		}
 		if err == nil {
 			err = fmt.Errorf("the handler of leader task %q returned", run.Job)
 		}
-		pause := wait/2 + rand.N(wait/2+1)
+		pause := sleep.Backoff(tries, least, most)
+		tries++
 		l.s.observe(RunRetried{Run: *run, Err: err, Wait: pause})
 		if !sleep.For(ctx, pause) {
 			return err
 		}
-		wait = min(2*wait, most)
 		run.Attempt++
 		limited, cancel := context.WithTimeout(ctx, time.Second)
 		_ = held.SetAttempt(limited, run.Attempt) // the lease is good whether or not that works

@@ -29,7 +29,7 @@ var layers = map[string]layer{
 		"any store may build on it, so it knows leases only",
 	},
 	"./lease/driver": {
-		[]string{"./internal/protocol", "./internal/record", "./internal/keyqueue"},
+		[]string{"./internal/protocol", "./internal/record", "./internal/keyqueue", "./internal/sleep"},
 		"the rules over any store of values, so it knows leases only",
 	},
 	"./lease/memlease": {
@@ -37,7 +37,7 @@ var layers = map[string]layer{
 		"a store knows leases and nothing of jobs",
 	},
 	"./lease/redislease/...": {
-		[]string{"./internal/protocol", "./internal/quorumnode", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
+		[]string{"./internal/protocol", "./internal/quorumnode", "./internal/sleep", "./lease/driver", "./lease/redislease/...", "github.com/redis/go-redis/..."},
 		"a store knows leases, its server and nothing of jobs",
 	},
 	"./lease/sqlitelease/...": {
@@ -49,7 +49,7 @@ var layers = map[string]layer{
 		"a store knows leases, and of its servers only what is asked of them",
 	},
 	"./lock/...": {
-		[]string{"./lease", "./internal/protocol", "./internal/eventqueue", "./internal/steady"},
+		[]string{"./lease", "./internal/protocol", "./internal/eventqueue", "./internal/sleep", "./internal/steady"},
 		"locks work on any store, so they know leases only",
 	},
 	"./limit/...": {
@@ -157,7 +157,7 @@ var layers = map[string]layer{
 		"the worker and otelsolotick share it",
 	},
 	"./cmd/worker/internal/remote": {
-		[]string{"./fleet", "./jobs", "./internal/protocol", "./internal/wire"},
+		[]string{"./fleet", "./jobs", "./internal/protocol", "./internal/sleep", "./internal/wire"},
 		"it asks a worker what commands ask a store",
 	},
 	"./cmd/worker/internal/registry": {

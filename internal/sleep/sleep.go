@@ -1,4 +1,4 @@
-// Package sleep waits as time.Sleep does, and no longer than a context lasts.
+// Package sleep waits no longer than a context lasts, and says how long to wait before another try.
 package sleep
 
 import (

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/solotick/solotick/internal/protocol"
 	"github.com/solotick/solotick/internal/record"
+	"github.com/solotick/solotick/internal/sleep"
 )
 
 const (
@@ -100,17 +100,10 @@ func (s *Session) apply(ctx context.Context, list ...*work) {
 
 // pause waits a little when a value has been tried more than a few times.
 func (s *Session) pause(ctx context.Context, tried int) error {
-	if tried < 4 {
-		return context.Cause(ctx)
+	if tried >= 4 {
+		sleep.For(ctx, sleep.Scatter(tried-4, time.Millisecond, 32*time.Millisecond))
 	}
-	t := time.NewTimer(time.Duration(rand.Int64N(int64(min(1<<(tried-4), 32)) * int64(time.Millisecond))))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return context.Cause(ctx)
 }
 
 func (w *work) fail(err error) {

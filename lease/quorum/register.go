@@ -3,12 +3,12 @@ package quorum
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/solotick/solotick/internal/keyqueue"
 	"github.com/solotick/solotick/internal/quorumnode"
+	"github.com/solotick/solotick/internal/sleep"
 )
 
 // registers are replicated registers: one value per key, which changes atomically while a majority of the nodes can be
@@ -242,13 +242,8 @@ func (r *registers) catchUp(open []*proposal, counted, others []answer) {
 
 // backOff waits for a random while, so that of several who contend one gets through.
 func backOff(ctx context.Context, conflicts int, round time.Duration) error {
-	most := min(max(round, time.Millisecond)<<min(conflicts, 6), 200*time.Millisecond)
-	t := time.NewTimer(rand.N(most))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
+	if !sleep.For(ctx, sleep.Scatter(conflicts, max(round, time.Millisecond), 200*time.Millisecond)) {
 		return fmt.Errorf("%w: %w", errContended, context.Cause(ctx))
 	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 )
 
 // abandonedClaims are the grants that nobody will hold: too few replicas have them, and the claims have
@@ -61,18 +62,12 @@ func (u *abandonedClaims) add(id claimID, ttl time.Duration, release func(ctx co
 
 func giveUp(ctx context.Context, release func(ctx context.Context) error) {
 	const least, most = 25 * time.Millisecond, time.Second
-	for wait := least; ; wait = min(2*wait, most) {
+	for failures := 0; ; failures++ {
 		err := release(ctx)
 		if err == nil || errors.Is(err, protocol.ErrFenced) || errors.Is(err, ErrReplicas) {
 			return // released, whether or not the replicas know
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
-		t.Stop()
-		if ctx.Err() != nil {
+		if !sleep.For(ctx, sleep.Backoff(failures, least, most)) {
 			return
 		}
 	}

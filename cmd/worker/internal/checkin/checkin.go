@@ -125,18 +125,16 @@ func (r *reporter) report(ctx context.Context, run jobs.Run, s state, tries int)
 }
 
 func (r *reporter) reportTo(ctx context.Context, monitor string, address *url.URL, run jobs.Run, tries int) {
-	wait := firstWait
 	for try := 1; ; try++ {
 		again, err := r.send(ctx, address)
 		if err == nil {
 			return
 		}
-		if !again || try == tries || !sleep.For(ctx, wait) {
+		if !again || try == tries || !sleep.For(ctx, sleep.Backoff(try-1, firstWait, time.Minute)) {
 			r.logger.Warn("check-in failed", slog.String("job", run.Job), slog.String("monitor", monitor),
 				slog.Time("tick", run.Tick), slog.String("error", err.Error()))
 			return
 		}
-		wait *= 2
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/solotick/solotick/fleet"
 	"github.com/solotick/solotick/internal/protocol"
+	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
 )
@@ -223,7 +224,7 @@ const (
 // Await returns the entry of a tick as soon as that is settled. A worker that does not answer for a while only delays it.
 func (c *Client) Await(ctx context.Context, job string, tick time.Time) (fleet.Entry, error) {
 	var last error
-	for wait := firstAsk; ; wait = min(2*wait, lastAsk) {
+	for asked := 0; ; asked++ {
 		e, err := c.Why(ctx, job, nil, tick)
 		p, refused := errors.AsType[*Problem](err)
 		switch {
@@ -236,12 +237,8 @@ func (c *Client) Await(ctx context.Context, job string, tick time.Time) (fleet.E
 		case err == nil && e.Entry.State == wire.StateSettled:
 			return *e.Entry, nil
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if !sleep.For(ctx, sleep.Backoff(asked, firstAsk, lastAsk)) {
 			return fleet.Entry{}, errors.Join(context.Cause(ctx), last)
-		case <-t.C:
 		}
 	}
 }
