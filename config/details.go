@@ -11,7 +11,8 @@ import (
 
 // describe adds what may be shown of a job's kind of work to details, by field, as the file has it
 // before ${NAME} is replaced. It shows no value of a variable, a header, a stream's field or a
-// body, of a URL neither user, path nor query, and no word of a command that may be a secret.
+// body. Of a URL it shows neither user, path nor query, and of a command no word that may be a
+// secret.
 func describe(details map[string]string, field string, v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -13,9 +13,8 @@ var (
 )
 
 // expand replaces each reference ${NAME} or ${NAME:-default} in s, and each $${ by ${. What it puts
-// in is not looked at again. As in a POSIX shell, the default stands in for a variable that is
-// unset or empty, and a variable that is set but empty needs none. All that is wrong with s comes
-// back joined, without any variable's value.
+// in is not looked at again. As in a POSIX shell, the default takes the place of a variable that is
+// unset or empty. All that is wrong with s comes back joined, without any variable's value.
 func expand(s string, env func(string) (string, bool)) (string, error) {
 	var b strings.Builder
 	var faults []error

@@ -12,9 +12,8 @@ import (
 	"github.com/solotick/solotick/internal/settings"
 )
 
-// topKeys are the keys at the top level of the file. A new key needs a line in one of these
-// tables, a field of what it fills and, where it is not to be compared with others, nothing else
-// here.
+// topKeys are the keys at the top level of the file. A new key needs a line in one of these tables,
+// and a field that it fills.
 var topKeys = []key[Config]{
 	field("namespace", name, func(c *Config) *string { return &c.Namespace },
 		"replicas that share a Redis and a namespace are a fleet"),

@@ -33,8 +33,9 @@ var ErrNotCancellable = errors.New("fleet: a leader task starts again wherever i
 // until its lease runs out. A tick that waits, also for a replica to take it over, is settled at once. To repeat a cancel
 // changes nothing.
 //
-// It returns [ErrUnknown] for a job that no replica has ever contended for, and [ErrNotCancellable] for a tick that
-// is the zero time, as that of a leader task is. It returns before the run has ended: see [Fleet.Await].
+// It returns [ErrUnknown] for a job that no replica has ever contended for. It returns
+// [ErrNotCancellable] for the zero time, which is the tick of a leader task. It returns before the
+// run has ended: see [Fleet.Await].
 func (f *Fleet) Cancel(ctx context.Context, job string, tick time.Time, act Act) (Cancelled, error) {
 	if tick.IsZero() {
 		return Cancelled{}, fmt.Errorf("job %q: %w", job, ErrNotCancellable)

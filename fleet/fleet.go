@@ -63,10 +63,10 @@ func pauseOf(p *protocol.Pause) *Pause {
 	return &Pause{By: p.By, Reason: p.Reason, Since: p.Since}
 }
 
-// Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything included. What runs goes
-// on, and triggers run. It returns
-// [ErrUnknown] for a job that no replica has ever contended for, and an error that matches [ErrClock] when the store's clock cannot be
-// trusted, as Resume and Trigger do.
+// Pause makes the whole fleet skip the job's ticks until [Fleet.Resume], restarts of everything
+// included. What runs goes on, and triggers run. It returns [ErrUnknown] for a job that no replica
+// has ever contended for. Like Resume and Trigger, it fails with [ErrClock] when the store's clock
+// cannot be trusted.
 func (f *Fleet) Pause(ctx context.Context, job string, act Act) (Pause, error) {
 	if err := act.check(); err != nil {
 		return Pause{}, err

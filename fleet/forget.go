@@ -96,8 +96,9 @@ func (f *Fleet) forgettable(ctx context.Context, job string) (protocol.Record, F
 // triggers, and its journal. A replica that gets the job later starts with a new record, as for a new job: it catches up
 // nothing. Tokens go on rising. The journal of the fleet and the audit log keep the act.
 //
-// The error matches [ErrInUse] while a live replica serves the job or a tick of it is open, [ErrUnknown] when there is
-// no record, and [ErrClock] when the store's clock cannot be trusted, or is behind the job's last token.
+// The error matches [ErrInUse] while a live replica serves the job or a tick of it is open, and
+// [ErrUnknown] when there is no record. It matches [ErrClock] when the store's clock cannot be
+// trusted, or is behind the job's last token.
 func (f *Fleet) Forget(ctx context.Context, job string, act Act) (Forgotten, error) {
 	remover, err := ability[protocol.Remover](f.store, "remove a record", "protocol.Remover")
 	if err != nil {

@@ -28,10 +28,11 @@ type Replica struct {
 	LastHeartbeat time.Time
 	Gone          bool
 
-	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of its definition, so that
-	// replicas with different configurations are found. JobCount says how many there are: while Jobs has fewer they are not
-	// known, because the store does not have the list, and nobody may take the replica for one that serves none. Replicas
-	// with the same jobs share the map: it must not be changed.
+	// Jobs are those that it serves, each with its revision: 12 hexadecimal digits of a hash of its
+	// definition, so that replicas with different configurations are found. JobCount says how many
+	// there are: while Jobs has fewer, they are not known: the store does not have the list. The
+	// replica may serve any job then. Replicas with the same jobs share the map: it must not be
+	// changed.
 	Jobs     map[string]string
 	JobCount int
 	Set      string // identifies them, where they are not listed in the heartbeat itself

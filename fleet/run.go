@@ -14,9 +14,9 @@ type Run struct {
 	Attempt int // its number, from 1
 	Replica string
 	Token   int64
-	// Started and Ended are by fleet time, in milliseconds. Of a run that its replica did not report, they are when the tick
-	// was granted to that one, and when the lease ran out or the next replica was granted the tick. Ended is zero while it
-	// runs.
+	// Started and Ended are by fleet time, in milliseconds. Where the replica did not report the
+	// run, Started is when the tick was granted to it. Ended is then when the lease ran out, or
+	// when the next replica was granted the tick. Ended is zero while it runs.
 	Started, Ended time.Time
 	// End is how it ended. Of the last run it is the tick's outcome, or its state while the tick is open. Of a run before that
 	// it is retried: it failed, and the same replica began the next one; released: its replica gave the tick up; or expired:
@@ -24,8 +24,9 @@ type Run struct {
 	End   string
 	Error string // why it failed: the beginning of the first line
 
-	// Renewals is how often the lease was renewed under which it ran, and Margin the least time that was left to the lease's
-	// deadline when a renewal was answered. Of the last run of a lease that was settled; else 0.
+	// Renewals is how often the run's lease was renewed. Margin is the least time that was left to
+	// the deadline when a renewal was answered. Of the last run of a lease that was settled; else
+	// 0.
 	Renewals int
 	Margin   time.Duration
 }

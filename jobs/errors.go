@@ -9,9 +9,9 @@ import (
 
 // Errors that callers ask for with errors.Is.
 var (
-	// ErrLeaseEnding matches the error of a handler that stopped before ctx ended, because the lease
-	// had not been renewed for so long that it was about to end. It says nothing about the work: the
-	// tick is not settled as failed, but left for another attempt, as when the lease is lost.
+	// ErrLeaseEnding matches the error of a handler that stopped before ctx ended, since the lease
+	// was about to end without a renewal. It says nothing about the work: the tick is not settled
+	// as failed, but left for another attempt, as when the lease is lost.
 	ErrLeaseEnding = errors.New("the lease was not renewed in time")
 
 	// ErrTimeout matches, with errors.Is, the failure of an attempt that a time limit ended, and the

@@ -16,8 +16,8 @@ type Registry struct {
 	byName map[string]*Job
 }
 
-// Add adds jobs, all or none of them. The error joins a [*Fault] for each name that a job in the
-// registry or an earlier one of jobs has already, and for each job that is nil.
+// Add adds jobs, all or none of them. The error joins a [*Fault] for each job that is nil, and for
+// each name that the registry, or an earlier one of jobs, has already.
 func (r *Registry) Add(jobs ...*Job) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 )
 
 // Revision identifies this definition of the job, for people to compare: 12 hexadecimal digits of a
-// hash over the whole [Spec], and over the rules of the time zone in the years 2020 to 2059 by the
-// zone data of this machine. Replicas with different revisions run their own, and no tick twice.
+// hash over the whole [Spec]. It covers the rules of the time zone from 2020 to 2059, by this
+// machine's zone data. Replicas with different revisions run their own, and no tick twice.
 func (j *Job) Revision() string {
 	if rules := j.rules(); rules != "" {
 		return hash([]any{normal(j.spec), rules})

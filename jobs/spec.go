@@ -76,9 +76,9 @@ type Spec struct {
 	Schedule string
 	Timezone string // an IANA name; the empty string means UTC
 
-	// Leader makes the job a task that runs all the time, on exactly one replica as long as that
-	// one holds the task's lease, and on another when it does not any more. Such a task has no
-	// ticks of its own, so:
+	// Leader makes the job a task that runs all the time, on the one replica that holds the task's
+	// lease. When that replica loses the lease, another one runs the task. Such a task has no ticks
+	// of its own, so:
 	//
 	//	Schedule, Timeout, Jitter, Rate        must be left at their zero values, and Weight at 1
 	//	Retry.Backoff, Retry.MaxBackoff        the wait before it is started again after it has ended
@@ -97,8 +97,8 @@ type Spec struct {
 	// misfire, and Misfire decides about it. 0 or more.
 	MisfireGrace time.Duration
 	Misfire      Misfire
-	// Misfires older than CatchUpWindow are settled as missed, and so are ticks whose last lease has
-	// run out for longer than this, but not before two TTLs and 10 s; 0 or more.
+	// Misfires older than CatchUpWindow are settled as missed. So are ticks whose last lease ran
+	// out longer ago than this, and two TTLs and 10 s ago at least; 0 or more.
 	CatchUpWindow time.Duration
 	MaxCatchUp    int // so are the oldest misfires past this many; from 0 to 10,000
 

@@ -82,8 +82,9 @@ func (l *Lease) Deadline() time.Time {
 	return l.end().Time()
 }
 
-// Renewals returns how often the lease was renewed so far, and the least time that was left to its deadline when the answer
-// to one of the renewals came: how near it was to be lost. The margin is above 0; 0 while there was no renewal.
+// Renewals returns how often the lease was renewed so far, and the least time that was left to its
+// deadline when a renewal was answered: how near it was to be lost. The margin is above 0; 0 while
+// there was no renewal.
 func (l *Lease) Renewals() (n int, margin time.Duration) {
 	l.renewer.mu.Lock()
 	defer l.renewer.mu.Unlock()

@@ -42,8 +42,7 @@ type Lock interface {
 	//
 	// The error matches [lease.ErrHeld] when the timeout passed while another held the lock, and
 	// the cause of ctx when ctx ended. It matches [lease.ErrPermanent], without a wait, when the
-	// settings are wrong or the store fails in a way that retries do not cure, such as a missing
-	// permission.
+	// settings are wrong, or when a retry cannot help, as with a missing permission.
 	Acquire(ctx context.Context) (*Hold, error)
 
 	// TryAcquire claims once. The error matches [lease.ErrHeld], and is a [*lease.HeldError], when

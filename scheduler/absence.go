@@ -19,9 +19,10 @@ type lastHeartbeat struct {
 	every time.Duration // between two of them
 }
 
-// lookBack notes that for a while no replica at all, or none that serves the groups of some job, sent heartbeats
-// before this one, which is about to, for the first time or after a silence. came is since when it could have, by
-// fleet time: the time after that is the store's absence. It reports false when the store did not answer.
+// lookBack notes that for a while no replica sent heartbeats, or none that serves the groups of
+// some job. This replica is about to send its first one, or its first after a silence. came is
+// since when it could have, by fleet time: the time after that is the store's absence. It reports
+// false when the store did not answer.
 func (s *Scheduler) lookBack(membership protocol.Membership, came time.Time) bool {
 	ctx, cancel := s.call()
 	defer cancel()

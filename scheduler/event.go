@@ -84,8 +84,8 @@ type CapacityChanged struct {
 	Lasted time.Duration // once they do not: from the first tick that waited to the last
 }
 
-// StoreLoadChanged is the event that ticks start late because the store answers more slowly than claims come, so that the
-// replica makes fewer at a time, or that no claim has waited for a while.
+// StoreLoadChanged is the event that claims wait for the store, or that none has waited for a
+// while. While claims wait, ticks start late, and the replica makes fewer claims at a time.
 type StoreLoadChanged struct {
 	Overloaded bool          // claims wait
 	InFlight   int           // how many claims may be under way at a time
@@ -97,7 +97,7 @@ type StoreLoadChanged struct {
 // Renewed is the event of a round of renewals.
 type Renewed struct{ lease.Renewal }
 
-// StoreChanged is the event that the store does not answer, at the start or from now on, or that it answers, for the first
+// StoreChanged is the event that the store stopped answering, or that it answers, for the first
 // time or again.
 type StoreChanged struct {
 	Up   bool
@@ -119,9 +119,10 @@ type RecordsLost struct {
 	Since time.Time // since when the store remembers; zero of one job
 }
 
-// ClockChanged is the event that the store's clock cannot be trusted, or is trusted again or for the first time. It is not
-// trusted when it stepped by more than the TTL and 5 s, or when this replica has just started, and the clock disagrees with
-// its machine's while no live replica vouches for it. Meanwhile nothing is claimed.
+// ClockChanged is the event that the store's clock cannot be trusted, or is trusted again or for
+// the first time. It is not trusted after a step of more than the TTL and 5 s. Nor does a replica
+// that has just started trust it, when it disagrees with the machine's clock and no live replica
+// vouches for it. Meanwhile nothing is claimed.
 type ClockChanged struct {
 	Trusted bool
 	// By is how far the clock stepped, above 0 when forward; at the start, how far it is ahead of this machine's clock. Once
@@ -156,9 +157,10 @@ type ReplicaShared struct {
 	Processes int // with this one
 }
 
-// EventsDropped is the event that an observer did not get Count events, because it was slower than they came for so long
-// that no more could be queued, or because it panicked. Who lost events to a full queue gets it as soon as it takes events
-// again; a panic is reported to the other observers. Those of [WithSyncObserver] get it for each event that any other lost.
+// EventsDropped is the event that an observer did not get Count events. Its queue was full, since
+// it was slower than they came, or it panicked. Who lost events to a full queue gets it as soon as
+// it takes events again; a panic is reported to the other observers. Those of [WithSyncObserver]
+// get it for each event that any other lost.
 type EventsDropped struct {
 	Count int
 	Panic string // the value of the panic, on one line; "" when the queue was full

@@ -8,8 +8,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// heartbeats holds what each member said last, by its holder: most say the same again and again, and to decode the jobs
-// of all of them each time would be most of what a replica does while nothing is due. The zero value is empty.
+// heartbeats holds what each member said last, by its holder: most are the same as before. To
+// decode the jobs of all of them each time would be most of a replica's work while nothing is due.
+// The zero value is empty.
 type heartbeats struct {
 	last map[string]decodedHeartbeat
 	sets heartbeat.JobLists

@@ -85,10 +85,12 @@ func (s *Scheduler) Start() error {
 	return nil
 }
 
-// Run claims ticks and runs them until ctx ends or [Scheduler.Shutdown] is called. Then it claims nothing more, lets runs
-// finish within the shutdown grace, cancels the others with [ErrStopping] as the cause, releases their ticks, and returns nil,
-// when everything it started has ended. It returns a [*StuckError] when runs went on for 10 s after they were cancelled,
-// and at once an error when Start, Run or Shutdown was called before. Values of ctx reach the handlers.
+// Run claims ticks and runs them until ctx ends or [Scheduler.Shutdown] is called. Then it claims
+// nothing more, and lets runs finish within the shutdown grace. It cancels the others, with
+// [ErrStopping] as the cause, and releases their ticks. It returns nil when everything that it
+// started has ended. It returns a [*StuckError] when runs went on for 10 s after they were
+// cancelled. It fails at once when Start, Run or Shutdown was called before. Values of ctx reach
+// the handlers.
 //
 // While the store does not answer, at the start too, Run waits for it.
 func (s *Scheduler) Run(ctx context.Context) error {

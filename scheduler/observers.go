@@ -65,8 +65,8 @@ func (o *observers) call(i int, e Event) {
 	o.sync[i](e)
 }
 
-// broke reports to the others that a synchronous or a queued observer has lost an event by its own panic, or, where
-// there are no others, to the default logger.
+// broke reports that an observer lost an event by its own panic: to the other observers, or to the
+// default logger where there are none.
 func (o *observers) broke(sync, queued int, value any) {
 	e := EventsDropped{Count: 1, Panic: "it ended its goroutine"}
 	if value != nil {

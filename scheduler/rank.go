@@ -9,11 +9,12 @@ import (
 // ranking says in which order the replicas of a fleet claim a job's ticks, as far as one of them knows. It is never
 // changed, only replaced.
 //
-// The order is weighted rendezvous hashing: each member has a score of its own for each job, and the highest is first. With
-// a hash that is uniform in (0, 1), the score -weight/ln(hash) makes a member first for a share of the jobs that is
-// proportional to its weight, and a member that comes or goes changes the order of no others (Schindelhauer and Schomaker,
-// Weighted Distributed Hash Tables, 2005). It depends on the job alone, not on the tick: so the replica that claims a job's
-// next tick is the one that knows its record, having changed it last.
+// The order is weighted rendezvous hashing: each member has a score of its own for each job, and
+// the highest is first. The hash is uniform in (0, 1). With the score -weight/ln(hash) a member is
+// first for a share of the jobs that is proportional to its weight. A member that comes or goes
+// changes the order of no others (Schindelhauer and Schomaker, Weighted Distributed Hash Tables,
+// 2005). It depends on the job alone, not on the tick: so the replica that claims a job's next tick
+// is the one that knows its record, having changed it last.
 type ranking struct {
 	self    string
 	members []member

@@ -52,8 +52,9 @@ func (c *contender) restRoomLocked() {
 	}
 }
 
-// waitForRoomLocked lets a tick that found no room wait, and become a misfire after its grace. A tick that an earlier
-// one of its job is in the way of overlaps it, as it would have if there had been room to claim it.
+// waitForRoomLocked lets a tick that found no room wait, and become a misfire after its grace. A
+// tick that waits for an earlier one of its job overlaps it, as it would have if there had been
+// room to claim it.
 func (c *contender) waitForRoomLocked(tick, now int64) {
 	c.cursor.full = now
 	due := c.due(tick)

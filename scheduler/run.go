@@ -16,8 +16,8 @@ import (
 
 // Errors that callers ask for with errors.Is.
 var (
-	// ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is over, and what
-	// [Scheduler.WaitReady] returns when the replica stops or has stopped.
+	// ErrStopping is the cause of a run's context when the replica stops and its shutdown grace is
+	// over. [Scheduler.WaitReady] returns it when the replica stops or has stopped.
 	ErrStopping = errors.New("scheduler: the replica is stopping")
 
 	// ErrPaused is the cause of the context of a leader task whose job was paused.

@@ -178,9 +178,10 @@ type JobStatus struct {
 	Watermark time.Time // every tick up to it is decided; zero before the store has answered
 	Leader    bool      // it is a leader task, which has no ticks
 	Leads     bool      // and this replica runs it
-	// Overdue is for how long a tick has neither run nor been settled that had to have begun, by the schedule, the job's
-	// jitter and its misfire grace. It is 0 while no tick is late, the next one is paused or waits for an earlier one
-	// that runs; and for a leader task. It grows while the store is away, and while no replica has room.
+	// Overdue is how long ago a tick had to have begun that neither runs nor is settled. The
+	// schedule, the job's jitter and its misfire grace say when. It is 0 while no tick is late, the
+	// next one is paused or waits for an earlier one that runs; and for a leader task. It grows
+	// while the store is away, and while no replica has room.
 	Overdue time.Duration
 }
 

@@ -309,8 +309,8 @@ func resubscribe(ctx context.Context, subscribe func(context.Context)) {
 	}
 }
 
-// verify has this replica read the records that it is most likely to know better than a store which was away, and may have
-// come back as it was before; and those whose triggers it is the first to run.
+// verify reads the records of which this replica may know more than the store. The store was away,
+// and may have come back as it was before; and those whose triggers it is the first to run.
 func (s *Scheduler) verify() {
 	for _, c := range s.jobs.Load().contenders {
 		c.verifyRecord()

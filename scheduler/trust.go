@@ -122,10 +122,11 @@ func (t *trust) begin(at, offset time.Duration, agrees bool, members memberClock
 	return t.state == clockTrusted
 }
 
-// accept takes in what live members say while claims are held, and reports whether the clock as it is now is trusted from
-// now on: either it has been steady for long enough for this replica and for all members, or this replica has just
-// started, and a member vouches for the clock. Before anything is claimed it calls rebase with the offset. It takes nothing
-// over for a TTL: this replica may have been frozen while the clock went back and leases were renewed by it.
+// accept takes in what live members say while claims are held, and reports whether the clock as it
+// is now is trusted from now on: either this replica and all members have seen it steady for long
+// enough, or this replica has just started and a member vouches for the clock. Before anything is
+// claimed it calls rebase with the offset. It takes nothing over for a TTL: this replica may have
+// been frozen while the clock went back and leases were renewed by it.
 func (t *trust) accept(at time.Duration, members memberClocks, rebase func(offset time.Duration)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 // context has neither, or that has the header already, is sent as it is. It is safe for concurrent
 // use. The zero value is ready.
 //
-// Where the answer is that the token is stale, RoundTrip returns a [*fence.StaleError] instead of
-// it, whose resource is the request's method and URL, without its query and user; [http.Client]
-// wraps it, so look for it with [errors.Is] or [errors.As]. In this it is less than a
-// [http.RoundTripper] should be, which leaves answers to its caller: nobody should take a refused
-// write for done because he forgot to look at the status.
+// When the answer says that the token is stale, RoundTrip returns a [*fence.StaleError] in its
+// place. Its resource is the request's method and URL, without query and user; [http.Client] wraps
+// it, so look for it with [errors.Is] or [errors.As]. In this it is less than a [http.RoundTripper]
+// should be, which leaves answers to its caller: nobody should take a refused write for done
+// because he forgot to look at the status.
 type Transport struct {
 	// Base sends the requests; nil is [http.DefaultTransport].
 	Base http.RoundTripper

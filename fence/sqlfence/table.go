@@ -107,8 +107,8 @@ func (t *Table) Check(ctx context.Context, tx *sql.Tx, resource string, token in
 	case t.dialect == MySQL:
 		return nil
 	}
-	// The row was refused as newer and is locked since, so the token that is read now cannot be
-	// older in any database that keeps to its own rules.
+	// The row was refused as newer, and is locked since. So the token that is read now is not
+	// older, in any database that keeps to its rules.
 	return fmt.Errorf("sqlfence: check %q: token %d was refused, but the newest is read as %d; roll back and try again",
 		resource, token, newest)
 }

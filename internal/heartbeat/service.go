@@ -48,9 +48,9 @@ func NewService(replicas []Replica) *Service {
 	return s
 }
 
-// Of returns the replicas that serve a job, in the order in which they were given where they are of one set, and whether it
-// is certain that none does. Where the replicas disagree about how the job is defined, revisions has those of each revision;
-// otherwise it is nil.
+// Of returns the replicas that serve a job, and whether it is certain that none does. Replicas of
+// one set stay in their order. Where the replicas disagree about how the job is defined, revisions
+// has those of each revision; otherwise it is nil.
 func (s *Service) Of(job string) (serving []string, unserved bool, revisions map[string][]string) {
 	var room [8]int
 	in, first, differ := room[:0], "", false

@@ -9,11 +9,11 @@ import (
 
 // Canceller is a [Store] by which people end a run that another holds.
 type Canceller interface {
-	// Cancel ends a tick that is open. One that waits, is released, or whose lease has run out is settled as
-	// cancelled at once. One that is held is marked: its holder's next renewal returns [ErrCancelled] and extends nothing,
-	// a [Watcher] is notified with [Cancelling], and if the lease runs out before the holder has settled the tick, the
-	// next claim of the name settles it as cancelled. It is never granted again. It returns [ErrUnknown] when there is no
-	// record.
+	// Cancel ends a tick that is open. One that waits, is released, or whose lease has run out is
+	// settled as cancelled at once. One that is held is marked. Its holder's next renewal returns
+	// [ErrCancelled] and extends nothing, and a [Watcher] is notified with [Cancelling]. If the
+	// lease runs out first, the next claim of the name settles the tick as cancelled. It is never
+	// granted again. It returns [ErrUnknown] when there is no record.
 	//
 	// The same cancel again, by anybody, changes nothing; while the tick is one of the last Remembered that
 	// were settled, the answer stays the same too.

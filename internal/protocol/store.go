@@ -23,10 +23,12 @@ type Store interface {
 	// Claim asks for a tick. See [Status] for the answers.
 	Claim(ctx context.Context, c Claim) (Answer, error)
 
-	// Renew extends the leases of grants by their TTL, counted from now, and records their Attempt. It answers for
-	// each grant: nil when extended, [ErrFenced] when the tick was granted to another since or is settled,
-	// [ErrReplaced] when it has to make room for a newer one and was not extended, a [*CancelledError] when it was
-	// cancelled and was not extended, any other error when the outcome is unknown. A grant that the store has forgotten is written back.
+	// Renew extends the leases of grants by their TTL, counted from now, and records their Attempt.
+	// Its answer for each grant is nil when the lease is extended. [ErrFenced] says that another
+	// holds the tick, or that it is settled. [ErrReplaced] and a [*CancelledError] say that the
+	// lease is not extended, since the tick has to make room for a newer one, or was cancelled.
+	// After any other error the outcome is unknown. A grant that the store has forgotten is written
+	// back.
 	Renew(ctx context.Context, grants []Grant) []error
 
 	// Settle records the outcome of the tick, finally, and keeps the grant's Note with it. It returns [ErrFenced]
@@ -52,9 +54,9 @@ type Store interface {
 	Time(ctx context.Context) (now, since time.Time, err error)
 }
 
-// Watcher is a [Store] that notifies waiting replicas: a tick
-// becomes free before its lease would have run out, what a claim had to wait for has ended, a holder has to make room,
-// somebody has triggered a tick, or a pause has begun or ended.
+// Watcher is a [Store] that notifies replicas of what they wait for. A tick became free before its
+// lease ran out, or a tick that a claim waited for has ended. A holder has to make room. Somebody
+// triggered a tick, or paused or resumed a job.
 type Watcher interface {
 	// Watch calls wake with the name of each such record until ctx ends or the connection fails. It also passes the
 	// tick when that was triggered, [PauseChanged] when it is about a pause, [Cancelling] when a tick was cancelled,
@@ -246,8 +248,8 @@ type Outcome string
 const (
 	// OutcomeSucceeded is how a holder settles what went well. No store settles anything as that on its own.
 	OutcomeSucceeded Outcome = "succeeded"
-	// OutcomeSkipped is settled by a claim with OverlapSkip, or of a name that is paused, and of a tick that waited
-	// when a newer one comes to wait.
+	// OutcomeSkipped is settled by a claim with OverlapSkip, or of a name that is paused. It is
+	// also that of a tick that waited when a newer one came to wait.
 	OutcomeSkipped Outcome = "skipped"
 	// OutcomeLost is settled by a claim of a tick that may not be granted again.
 	OutcomeLost Outcome = "lost"

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Summarizer is a [Store] that lists the names which it has records of, and shows of many records at once what a table of
-// them shows, without their histories. Like [Inspector], it changes nothing.
+// Summarizer is a [Store] that lists the names of its records, and returns summaries of many
+// records at once, without their histories. Like [Inspector], it changes nothing.
 type Summarizer interface {
 	// Names lists names that have a record, about count at a time, in no order. Give an empty cursor first and then the
 	// returned next, which is empty when there are no more. A name that has a record throughout is listed, perhaps

@@ -90,8 +90,9 @@ func (n Note) Within(most int) string {
 // cutSign stands where a part of a text was left out.
 const cutSign = "[...]"
 
-// shortError cuts a text to most bytes at most. It keeps the first line, which says what failed, or the beginning of a
-// long one, and as many whole lines as fit from the end, where a command's last output is.
+// shortError cuts a text to most bytes at most. It keeps the first line, which says what failed, or
+// its beginning. From the end, where a command's last output is, it keeps as many whole lines as
+// fit.
 func shortError(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {

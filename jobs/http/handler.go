@@ -42,8 +42,8 @@ const (
 // New returns a handler that makes the request which call describes. The error joins a
 // [*jobs.Fault] for everything that is wrong with call.
 //
-// A nil client means one with limits for connecting and for the size of headers, that obeys
-// HTTP_PROXY, HTTPS_PROXY and NO_PROXY and opens a connection for each request. Another client is
+// A nil client means one that limits the time to connect and the size of headers, and opens a
+// connection for each request. It obeys HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Another client is
 // used as it is, except that this package's rule for redirects holds where it has none of its own.
 func New(call Call, client *nethttp.Client) (jobs.Handler, error) {
 	call, err := call.normalize()

@@ -51,8 +51,8 @@ func (e *StatusError) Error() string {
 // RetryAfter returns Wait; package jobs waits at least so long before another attempt.
 func (e *StatusError) RetryAfter() time.Duration { return e.Wait }
 
-// newStatusError reads what it needs from a response whose body starts with body, and marks it as
-// permanent where the same request would be answered in the same way again.
+// newStatusError makes the error of a response whose body starts with body. It is permanent where
+// the same request would get the same answer.
 func newStatusError(response *nethttp.Response, body []byte) error {
 	err := &StatusError{Code: response.StatusCode, Body: oneLine(body), Wait: askedWait(response.Header)}
 	if retryable(err.Code) {

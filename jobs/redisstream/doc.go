@@ -15,12 +15,12 @@
 //
 // # Once per tick
 //
-// A tick's entry is added once, also when the run is tried again, when the reply is lost, when
-// another replica takes the tick over, and when a holder that was taken over wakes up and adds
-// late. For that, a script adds the entry and remembers the tick in the same step, in a key beside
-// the stream, one for each job (see Keys). Of two runs of one tick the first to come adds the
-// entry; the other, whatever its token, finds it there, adds nothing and has succeeded as well. The
-// order of ticks does not matter.
+// A tick's entry is added once: also when the run is tried again, the reply is lost, or another
+// replica takes the tick over. A holder that was taken over and adds late adds nothing. For that, a
+// script adds the entry and remembers the tick in the same step, in a key beside the stream, one
+// for each job (see Keys). Of two runs of one tick the first to come adds the entry; the other,
+// whatever its token, finds it there, adds nothing and has succeeded as well. The order of ticks
+// does not matter.
 //
 // The memory has two limits:
 //

@@ -32,9 +32,9 @@ var addScript = redis.NewScript("#!lua\n" + addSource)
 // also for what the client must be like. The error joins a [*jobs.Fault] for everything that is
 // wrong with stream.
 //
-// A run fails for good, as [jobs.Permanent] says it, when one of the keys holds something else, and
-// when its tick is too old to know whether it was added. Any other failure is worth another
-// attempt, whether or not the entry was added.
+// A run fails for good (see [jobs.Permanent]) when one of the keys holds something else. It also
+// does when nobody remembers whether its tick, which is old, was added. Any other failure is worth
+// another attempt, whether or not the entry was added.
 func New(client redis.UniversalClient, stream Stream) (jobs.Handler, error) {
 	err := stream.Validate()
 	if client == nil {

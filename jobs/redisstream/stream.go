@@ -12,9 +12,9 @@ import (
 
 // Stream describes what a job adds to.
 type Stream struct {
-	// Name is the stream's key, which is made with its first entry. It must not be empty, and must
-	// not hold a } outside of a hash tag, for then no other key could be put into the same slot of
-	// a Redis Cluster.
+	// Name is the stream's key, which is made with its first entry. It must not be empty. It must
+	// not hold a } outside of a hash tag: no other key could then be in its slot of a Redis
+	// Cluster.
 	Name string
 	// MaxLen keeps the stream at about this many entries, as MAXLEN ~ does, which removes whole
 	// nodes of old ones only: some more may be left. 0 means all of them stay.

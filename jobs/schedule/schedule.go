@@ -31,9 +31,9 @@ func newSchedule(spec string, loc *time.Location, t ticks) *Schedule {
 	return &Schedule{spec: spec, loc: loc, ticks: t, minInterval: sync.OnceValue(t.minInterval)}
 }
 
-// Next returns the first tick strictly after the given instant, in UTC and whole seconds, or the
-// zero time when none comes before the end of the year 9999. It is a pure function: of one instant
-// it says the same on every replica, whatever time zone the instant is expressed in, as long as the
+// Next returns the first tick after the given instant, in UTC and whole seconds. It returns the
+// zero time when none comes before the year 10000. It is a pure function: of one instant it says
+// the same on every replica, whatever time zone the instant is expressed in, as long as the
 // replicas' time zone databases agree.
 func (s *Schedule) Next(after time.Time) time.Time {
 	// Unix rounds down, so a tick in the second that after lies within is either after itself or in
@@ -45,8 +45,8 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return time.Unix(next, 0).UTC()
 }
 
-// Before returns the last tick strictly before the given instant, in UTC and whole seconds, or the zero time when there is
-// none in the forty years before it.
+// Before returns the last tick before the given instant, in UTC and whole seconds. It returns the
+// zero time when there is none in the forty years before.
 func (s *Schedule) Before(t time.Time) time.Time {
 	const longest = 40 * 365 * 24 * time.Hour
 	for back := time.Second; back < longest; back *= 2 {

@@ -10,8 +10,9 @@ import (
 	"github.com/solotick/solotick/internal/protocol"
 )
 
-// The audit log is a chain of parts, each the list of a key of its own, so that an entry costs a short list however long the
-// log is, and the oldest part goes as a whole. The value of the key auditPrefix says which parts there are.
+// The audit log is a chain of parts, each a list under its own key. So an entry costs a short list
+// however long the log is, and the oldest part is removed as a whole. The value of the key
+// auditPrefix says which parts there are.
 const (
 	auditPrefix = "audit:"
 	// auditPart is how many entries a part gets before the next one begins. Others may add some meanwhile: the list of a

@@ -10,8 +10,9 @@ import (
 	"github.com/solotick/solotick/lease/driver"
 )
 
-// An item's list has the newest entries alone, so that not every change of a key carries all of them. When there are more
-// than mostInItem, they are copied to a register of their own, the archive, and the next change leaves them out of the item.
+// An item's list has the newest entries alone, so that not every change of a key carries all of
+// them. When there are more than mostInItem, they are copied to the archive, a register of their
+// own. The next change leaves them out of the item.
 const (
 	mostInItem    = 16
 	archivePrefix = "list:"

@@ -28,8 +28,9 @@ type nodeClock struct {
 	at     time.Duration // of its last answer, by the local clock
 }
 
-// clockMemory is for how long a node's clock counts that has not answered: clocks that differ in speed by 50 ppm drift apart
-// by 0.2 s in it, while without the node an even number would be left, and a wrong clock could be one of two.
+// clockMemory is for how long a node's clock counts that has not answered: clocks that differ in
+// speed by 50 ppm drift apart by 0.2 s in it. Without the node an even number would be left, and a
+// wrong clock could be one of two.
 const clockMemory = time.Hour
 
 func newClock(nodes int) *clock {

@@ -36,8 +36,8 @@ type envelope struct {
 	value string
 }
 
-// remembered is how many changes of a value are known by their ballots, and so by how many a proposer may be overtaken and still
-// learn whether its own was among them.
+// remembered is how many changes of a value are known by their ballots. A proposer that was
+// overtaken by fewer learns whether its own change was among them.
 const remembered = 8
 
 // after makes the envelope of a change of e to a value, at a ballot.

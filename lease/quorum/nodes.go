@@ -79,8 +79,9 @@ func (n *nodes) callOne(i int, f func(ctx context.Context, i int)) error {
 	return nil
 }
 
-// ask sends every node its operations, and returns the answers of those that count as soon as they are a majority and
-// enough, which may be nil, says so. It also returns what those say that do not count. The others are not waited for.
+// ask sends every node its operations. It returns as soon as a majority of those that count has
+// answered, and enough, which may be nil, agrees. It also returns what those say that do not count.
+// The others are not waited for.
 func (n *nodes) ask(ctx context.Context, ops func(node int) []quorumnode.Op, enough func(counted []answer) bool) (counted, others []answer, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, nil, err

@@ -18,12 +18,13 @@ import (
 // default, 0, is no grace; otherwise it must be at least the longest TTL in use, and the same on every replica, and at
 // most 25 h.
 //
-// Each claim asks the server for the id of its replication, which is another after a promotion, after a restart, when
-// the first replica is attached and an hour after the last one has gone, and compares it with the one that the namespace
-// remembers. So there is no grant between a failover and the moment at which somebody notices. A namespace that is used
-// for the first time begins with a grace, since it looks like one that was lost. It does not help against a master that
-// was replaced and goes on granting leases to those that can reach it: set min-replicas-to-write on the server for that,
-// or use [WithReplicas]. It cannot be used on Cluster.
+// Each claim compares the id of the server's replication with the one that the namespace remembers.
+// The id is another after a promotion or a restart, when the first Redis replica is attached, and
+// an hour after the last one has gone. So there is no grant between a failover and the moment at
+// which somebody notices. A namespace that is used for the first time begins with a grace, since it
+// looks like one that was lost. It does not help against a master that was replaced and goes on
+// granting leases to those that can reach it: set min-replicas-to-write on the server for that, or
+// use [WithReplicas]. It cannot be used on Cluster.
 func WithFailoverGrace(d time.Duration) Option { return func(o *options) { o.grace = d } }
 
 // maxFailoverGrace is the longest grace of [WithFailoverGrace].

@@ -11,8 +11,8 @@ const (
 	// leaves on another lane.
 	leastHang = time.Millisecond
 	eachTakes = 50 * time.Microsecond
-	// divisible is from how many on what waits is sent in two parts, so that the server works on one while the client works
-	// on the other.
+	// From divisible requests on, those that wait are sent in two parts, so that the server works
+	// on one while the client works on the other.
 	divisible = 8
 )
 

@@ -12,8 +12,8 @@ import (
 // permanently are beginnings of errors that the same command gets until somebody changes the server's users, the client's
 // options, or the key. READONLY, LOADING, CLUSTERDOWN, MASTERDOWN, OOM, MISCONF and the like pass.
 //
-// NOAUTH and WRONGPASS are among them: a server does not ask for a password before it has read which one, so that neither a
-// start nor a failover between servers of the same users brings them about.
+// NOAUTH and WRONGPASS are among them: a server reads its users before it asks for a password, so
+// neither a start nor a failover between servers of the same users causes them.
 var permanently = []string{
 	"NOPERM", "NOAUTH", "WRONGPASS", "WRONGTYPE",
 	"ERR Protocol error: unauthenticated", // NOAUTH, to a command of more than ten words

@@ -65,8 +65,8 @@ func (e *replicasError) Is(target error) bool { return target == ErrReplicas }
 // Unwrap returns why it is not known how many have confirmed the write.
 func (e *replicasError) Unwrap() error { return e.Err }
 
-// short reports whether a command was done and too few replicas have confirmed it, and then takes that from the
-// command, so that its answer can be read.
+// short reports whether a command was done and too few Redis replicas have confirmed it. It then
+// removes that error from the command, so that its answer can be read.
 func short(cmd *redis.Cmd, err error) bool {
 	if !errors.Is(err, ErrReplicas) {
 		return false

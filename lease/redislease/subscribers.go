@@ -40,9 +40,9 @@ const (
 	channelStates
 )
 
-// subscribers subscribes, on one connection to each server of a Cluster, to the channels of the names that are of
-// interest, where they are kept at the time. All but the reading and writing of each subscriber happens on one
-// goroutine, that of run.
+// subscribers keeps the subscriptions on a Cluster: one connection to each server, for the channels
+// of the names that this process waits for or watches. All but the reading and writing of each
+// subscriber happens on one goroutine, that of run.
 type subscribers struct {
 	store    *Store
 	wake     func(name string, requests []string)

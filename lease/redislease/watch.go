@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// quiet is for how many timeouts a watched connection may be silent before it is asked whether it lives, and answerIn in how
-	// many it has to answer that.
+	// A watched connection that was silent for quiet timeouts is pinged, and has to answer within
+	// answerIn timeouts.
 	quiet    = 10
 	answerIn = 2
 
