@@ -19,7 +19,7 @@ func (s *site) post(target, body string, changes ...func(*http.Request)) answer 
 	return s.do(request(http.MethodPost, target, body, append([]func(*http.Request){bearer(operateSecret), asJSON}, changes...)...))
 }
 
-func TestActionsOfTheAPIAreInTheAuditLog(t *testing.T) {
+func TestAuditLogHasActionsOfTheAPI(t *testing.T) {
 	s := newSite(t, withTokens())
 	r := s.post("/api/v1/jobs/report/pause", `{"reason": "the database moves"}`)
 	require.Equal(t, http.StatusOK, r.StatusCode)

@@ -30,7 +30,7 @@ func TestSameURLAnswersInThreeForms(t *testing.T) {
 	require.Equal(t, http.StatusNotAcceptable, s.get("/", header("Accept", "image/png")).StatusCode)
 }
 
-func TestJobsOfTheAPIAreThoseOfThePage(t *testing.T) {
+func TestAPIHasTheJobsOfThePage(t *testing.T) {
 	s := newSite(t)
 	page, api := s.decode(s.get("/jobs.json")), s.decode(s.get("/api/v1/jobs"))
 	require.Equal(t, page["total"], api["total"])

@@ -50,7 +50,7 @@ func TestSessionCookieIsSecureOverTLS(t *testing.T) {
 	require.True(t, r.Cookies()[0].Secure)
 }
 
-func TestLoginNeverTakesAnIDThatItIsGiven(t *testing.T) {
+func TestLoginNeverTakesAGivenID(t *testing.T) {
 	s := newSite(t, withTokens())
 	planted := &http.Cookie{Name: "solotick_session", Value: "AAAAAAAAAAAAAAAAAAAAAAAAAA"}
 	r := s.do(request(http.MethodPost, "/login", "token="+operateSecret, asForm, withCookie(planted)))

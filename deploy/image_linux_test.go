@@ -103,8 +103,8 @@ func worker(t *testing.T) string {
 	return path
 }
 
-// TestTheImageRunsAloneReadOnlyAndNotAsRoot makes the image's file system and runs its command in it.
-func TestTheImageRunsAloneReadOnlyAndNotAsRoot(t *testing.T) {
+// TestImageRunsReadOnlyAndNotAsRoot makes the image's file system and runs its command in it.
+func TestImageRunsReadOnlyAndNotAsRoot(t *testing.T) {
 	program := worker(t)
 	img, err := readImage()
 	require.NoError(t, err)

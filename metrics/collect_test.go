@@ -139,7 +139,7 @@ func TestTheSourceIsReadAtEachScrape(t *testing.T) {
 	}
 }
 
-func TestJobsWithTicksSayForHowLongTheyAreOverdue(t *testing.T) {
+func TestJobsSayHowLongTheyAreOverdue(t *testing.T) {
 	m := metrics.New()
 	m.Watch(&fleet{jobs: []scheduler.JobStatus{
 		{Name: "late", Overdue: 1500 * time.Millisecond}, {Name: "punctual", Next: tick}, {Name: "task", Leader: true},

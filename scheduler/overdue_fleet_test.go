@@ -143,7 +143,7 @@ func TestTickThatNobodyTakesOverIsOverdue(t *testing.T) {
 	})
 }
 
-func TestTickThatWaitsForAnEarlierIsNotOverdue(t *testing.T) {
+func TestTickBehindAnEarlierIsNotOverdue(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.job("job", "@every 10s", takes(7*time.Second), jobs.WithMisfire(jobs.MisfireAll, time.Second))
 		f.startMany(3)

@@ -31,7 +31,7 @@ func test(t *testing.T, f func(t *testing.T, a, b *soloredislock.Client), option
 	})
 }
 
-func TestALockIsObtainedOnceUntilItIsReleased(t *testing.T) {
+func TestLockIsObtainedOnceUntilReleased(t *testing.T) {
 	test(t, func(t *testing.T, a, b *soloredislock.Client) {
 		lock, err := a.Obtain(t.Context(), key, time.Hour, &soloredislock.Options{Metadata: "my-data"})
 		require.NoError(t, err)

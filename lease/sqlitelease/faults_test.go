@@ -245,7 +245,7 @@ func TestUnreadableLeasesConcernTheirKeyOnly(t *testing.T) {
 	require.NoError(t, res[1].Err)
 }
 
-func TestMissingFileIsNotMadeWhereItMustExist(t *testing.T) {
+func TestMissingFileThatMustExistIsNotMade(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "solotick.db")
 	s := open(t, path, sqlitelease.WithExistingFile())

@@ -194,7 +194,7 @@ func TestProgramsRunInReplicas(t *testing.T) {
 	}
 }
 
-func TestARedisThatRunsAlreadyIsLeftAsItWas(t *testing.T) {
+func TestRunningRedisIsLeftAsItWas(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithConf("requirepass", "secret"))
 	require.NoError(t, server.Client(t).Set(t.Context(), "other", "kept", 0).Err())

@@ -40,7 +40,7 @@ func TestColumnRefusesTokensBelowTheRowsOnly(t *testing.T) {
 	})
 }
 
-func TestARowThatIsNotThereIsNotStale(t *testing.T) {
+func TestMissingRowIsNotStale(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		err := accounts(t, d, db).Update(t.Context(), db, 9, 5, "balance = 1")
@@ -49,7 +49,7 @@ func TestARowThatIsNotThereIsNotStale(t *testing.T) {
 	})
 }
 
-func TestARowThatHasTheValuesAlreadyIsWritten(t *testing.T) {
+func TestRowWithTheSameValuesIsWritten(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		column := accounts(t, d, db)
@@ -59,7 +59,7 @@ func TestARowThatHasTheValuesAlreadyIsWritten(t *testing.T) {
 	})
 }
 
-func TestAStaleUpdateIsSeenFromWithinAnOldTransaction(t *testing.T) {
+func TestStaleUpdateIsSeenInAnOldTransaction(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		column := accounts(t, d, db)
@@ -80,7 +80,7 @@ func TestAStaleUpdateIsSeenFromWithinAnOldTransaction(t *testing.T) {
 	})
 }
 
-func TestAKeyThatIsNotUniqueIsAnError(t *testing.T) {
+func TestKeyThatIsNotUniqueIsAnError(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		run(t, db, "CREATE TABLE pairs (k INTEGER, v INTEGER, token BIGINT)")

@@ -32,7 +32,7 @@ func put(ctx context.Context, url string, token int64) error {
 }
 
 // A handler that was let in, and is slow, is refused where it writes: the check of the middleware cannot know of it.
-func TestAHandlerThatChecksWhereItWritesLeavesNoGap(t *testing.T) {
+func TestCheckWhereTheHandlerWritesLeavesNoGap(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		table := d.table(t, db)

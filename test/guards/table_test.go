@@ -56,7 +56,7 @@ func TestWhatIsRolledBackIsNotRemembered(t *testing.T) {
 	})
 }
 
-func TestARefusedTransactionLeavesTheRestOfTheDatabaseToOthers(t *testing.T) {
+func TestRefusedTransactionLocksNothingElse(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		table := d.table(t, db)
@@ -67,7 +67,7 @@ func TestARefusedTransactionLeavesTheRestOfTheDatabaseToOthers(t *testing.T) {
 	})
 }
 
-func TestANewerHolderWaitsForTheTransactionOfAnOlder(t *testing.T) {
+func TestNewerHolderWaitsForAnOlderTransaction(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		table := d.table(t, db)
@@ -96,7 +96,7 @@ func TestANewerHolderWaitsForTheTransactionOfAnOlder(t *testing.T) {
 	})
 }
 
-func TestAStaleTokenIsSeenFromWithinAnOldTransaction(t *testing.T) {
+func TestStaleTokenIsSeenInAnOldTransaction(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		table := d.table(t, db)
@@ -136,7 +136,7 @@ func TestNamesOfTablesAreTakenAsTheyAre(t *testing.T) {
 	})
 }
 
-func TestTheTableMayBeCreatedByManyAtOnce(t *testing.T) {
+func TestTableMayBeCreatedByManyAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		for range 5 {

@@ -48,7 +48,7 @@ func get(t *testing.T, path, encoding string) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestStaticFileIsKeptByHashOfItsContent(t *testing.T) {
+func TestStaticFileIsCachedByItsHash(t *testing.T) {
 	f := &frame{Context: Context{Prefix: "/cron"}}
 	at := f.Asset("console.css")
 	assert.Regexp(t, `^/cron/static/console\.[0-9a-f]{12}\.css$`, at)
@@ -66,7 +66,7 @@ func TestStaticFileIsKeptByHashOfItsContent(t *testing.T) {
 	}
 }
 
-func TestLanguageIsChosenOrElseThatOfTheBrowser(t *testing.T) {
+func TestLanguageIsChosenOrTheBrowsers(t *testing.T) {
 	for header, want := range map[string]string{
 		"": English, "zh-CN,zh;q=0.9,en;q=0.8": Chinese, "en-GB, zh;q=0.5": English, "de, fr": English, "de, zh;q=0.1": Chinese,
 		"zh;q=0, en;q=0.1": English, "zh;q=x": English, "ZH": Chinese, ",;;q=": English,

@@ -124,7 +124,7 @@ func TestPausedJobsDoNotLoad(t *testing.T) {
 	require.Equal(t, 1, p.Jobs)
 }
 
-func TestTooManyTicksLeaveJobsOutAndSaySo(t *testing.T) {
+func TestTooManyTicksLeaveJobsOut(t *testing.T) {
 	s := lasting(t, 300, "* * * * * *", time.Second)
 	p := view.Load(s, nil, query(t, view.ParseLoadQuery, "span=7d&step=1h"), noon)
 	require.Equal(t, 299, p.Cut)

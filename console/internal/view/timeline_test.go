@@ -68,7 +68,7 @@ func TestTimelineShowsEveryKindOfTick(t *testing.T) {
 	golden(t, "timeline.txt", text(t, view.Timeline(s, map[string]fleet.JobHistory{"report": h}, query(t, view.ParseTimelineQuery, "span=2h"), noon)))
 }
 
-func TestAGapNeedsADueTickWithoutARecord(t *testing.T) {
+func TestGapNeedsADueTickWithoutARecord(t *testing.T) {
 	gaps := func(s *view.Snapshot, h fleet.JobHistory) (list []string) {
 		for _, i := range items(t, s, h, "span=2h&cells=120").Items {
 			if i.Kind == view.ItemGap {

@@ -66,7 +66,7 @@ func TestPageOfAWorkerShowsItsJobs(t *testing.T) {
 	}, 30*time.Second, 100*time.Millisecond)
 }
 
-func TestTokensOfAWorkerAreThoseOfItsConfiguration(t *testing.T) {
+func TestTokensAreThoseOfTheConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ops")
 	require.NoError(t, os.WriteFile(file, []byte("a-token-in-a-file\n"), 0o600))
 	url, _ := servePages(t, settings.Server{Tokens: []settings.Token{
