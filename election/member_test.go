@@ -3,7 +3,6 @@ package election_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
