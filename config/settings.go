@@ -13,7 +13,7 @@ import (
 )
 
 // topKeys are the keys at the top level of the file. A new key needs a line in one of these tables,
-// and a field that it fills.
+// and a field that it fills: of Config, or of a type in internal/settings.
 var topKeys = []key[Config]{
 	field("namespace", name, func(c *Config) *string { return &c.Namespace },
 		"replicas that share a Redis and a namespace are a fleet"),
