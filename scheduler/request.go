@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/solotick/solotick/internal/protocol"
-	"github.com/solotick/solotick/internal/sleep"
 	"github.com/solotick/solotick/internal/steady"
 	"github.com/solotick/solotick/internal/wire"
 	"github.com/solotick/solotick/jobs"
@@ -50,7 +49,7 @@ type reply struct {
 }
 
 // The wait after a failure is doubled from one to the other. After an absence of the store it is cut short: see recovered.
-const firstRetry, lastRetry = 50 * time.Millisecond, time.Second
+const firstRetry, lastRetry = 50, 1000 // ms
 
 // lateRetry is the wait after a claim that came too late by the store's clock, but not yet by our idea of it: without one
 // it would be made again and again until the two agree.
@@ -172,7 +171,7 @@ func (c *contender) failedLocked(r *request) {
 	if r.skips() && c.pending == r {
 		c.pending = nil
 	}
-	wait := sleep.Backoff(int(c.failures), firstRetry, lastRetry).Milliseconds()
+	wait := min(int64(firstRetry)<<min(c.failures, 10), lastRetry)
 	c.failures++
 	c.rest = rest{retrying, c.s.clock.ms() + wait}
 }
