@@ -6,7 +6,7 @@
 //	}))
 //
 // It takes the place of asynq.Scheduler, of which one may run: every replica has the same jobs, and
-// each tick enqueues one task, whichever replica runs it. What is left to asynq is all that comes
+// each tick enqueues one task, whichever replica runs it. asynq does all that comes
 // then: queues, workers, retries.
 //
 // The task's id is the tick's, Run.TickID, so that a tick which is taken over, or whose reply was

@@ -28,7 +28,7 @@ const (
 	late = 300 * time.Millisecond
 )
 
-// redsyncLocker is what services have that give gocron a lock of redsync: it tries once.
+// redsyncLocker gives gocron a lock of redsync, as services do: it tries once.
 type redsyncLocker struct{ *redsync.Redsync }
 
 func (l redsyncLocker) Lock(ctx context.Context, key string) (gocron.Lock, error) {

@@ -5,7 +5,7 @@
 //	if errors.Is(err, soloredislock.ErrNotObtained) { … }
 //	defer lock.Release(ctx)
 //
-// What is new: the lock has a fencing token, and a context that ends when it is lost. With
+// New: the lock has a fencing token, and a context that ends when it is lost. With
 // [WithKeepAlive] it lasts until it is released, and needs no Refresh.
 //
 // What cannot be given:

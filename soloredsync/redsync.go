@@ -5,7 +5,7 @@
 //	if err := mutex.Lock(); err != nil { … }
 //	defer mutex.Unlock()
 //
-// What is new: a mutex has a fencing token, and a context that ends when it is lost. With
+// New: a mutex has a fencing token, and a context that ends when it is lost. With
 // [WithKeepAlive] it lasts until it is unlocked, and needs no Extend.
 //
 // What cannot be given, so that a program which uses it does not compile until the line is gone:

@@ -11,7 +11,7 @@
 //	}, nil))
 //
 // It takes the place of river's periodic jobs, which its leader keeps in memory: ticks are remembered
-// in the store, and each inserts one job, whichever replica runs it. What is left to river is all
+// in the store, and each inserts one job, whichever replica runs it. River does all
 // that comes then: queues, workers, retries.
 //
 // The job is unique by its kind and the tick's id, in every state, so that a tick which is taken over,

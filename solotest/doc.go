@@ -21,7 +21,7 @@
 //	Forget         the store loses everything
 //	StepClock      the store's clock steps
 //
-// A [Gate] is what the job writes to, such as a table. It is what makes a frozen replica real: a
+// The job writes to a [Gate], as to a table. It makes a frozen replica real: a
 // write that was about to happen waits until the replica goes on, and then happens whatever the
 // context says, as it would in a process that was stopped between its last look at the lease and
 // the write. A gate refuses stale tokens, if the job gives it one.

@@ -23,7 +23,7 @@ type Effect struct {
 	Stale bool // a newer holder had written before, and no token was there to refuse it
 }
 
-// Gate is what a job writes to: it keeps each write with its key and its run.
+// Gate stands for a table that a job writes to: it keeps each write with its key and its run.
 type Gate struct {
 	fleet *Fleet
 	inner observed.Gate

@@ -74,7 +74,7 @@ func (s *Server) stop() {
 	_ = os.RemoveAll(s.Dir)
 }
 
-// Program is what runs in the directory of a server.
+// Program returns the command to run in the directory of a server.
 type Program func(dir string) (*exec.Cmd, error)
 
 // Start makes a directory, in which setup, unless that is nil, and then the server run, and returns when

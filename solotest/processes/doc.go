@@ -1,5 +1,5 @@
 // Package processes tests a job against the faults of a fleet of real processes, on a real Redis. It
-// is what package solotest is in virtual time: slower, and nothing in it is modelled.
+// does what package solotest does in virtual time: slower, and nothing in it is modelled.
 //
 //	func TestInvoicesSurviveADeadReplica(t *testing.T) {
 //		processes.Run(t, 3, func(r *processes.Replica) { // in each replica
@@ -25,7 +25,7 @@
 //	LoseReplies           Redis does what it asks, and its connection breaks instead of the reply
 //	Forget                Redis loses everything of the fleet
 //
-// The [Gate] is what the job writes to, such as a table. It is in the test process, which no fault
+// The job writes to the [Gate], as to a table. It is in the test process, which no fault
 // touches, so it knows the order of all writes. It refuses stale tokens, if the job gives it one.
 //
 // Replicas end with the test, also when that is killed: on Linux, even if they are frozen. Redis is

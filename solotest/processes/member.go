@@ -35,7 +35,7 @@ type member struct {
 	paused bool
 }
 
-// output is what a process has printed.
+// output keeps the text that a process prints.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

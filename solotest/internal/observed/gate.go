@@ -1,5 +1,5 @@
 // Package observed keeps what the two test kits saw: the runs of jobs, and their writes to a gate. It
-// finds what is wrong with them.
+// finds their faults.
 package observed
 
 import (
@@ -56,7 +56,7 @@ func (g *Gate) After(n int, do func(replica string)) {
 	g.after[n] = do
 }
 
-// Begin numbers a write, and returns what is to be called before it.
+// Begin numbers a write, and returns the function to call before it.
 func (g *Gate) Begin() (n int, before func(replica string)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,7 +64,7 @@ func (g *Gate) Begin() (n int, before func(replica string)) {
 	return g.asked, g.before[g.asked]
 }
 
-// Apply makes write n, and returns what is to be called after it. With once, a key that was written
+// Apply makes write n, and returns the function to call after it. With once, a key that was written
 // before is left alone.
 func (g *Gate) Apply(e Effect, n int, once bool) (after func(replica string), err error) {
 	g.mu.Lock()
