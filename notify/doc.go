@@ -18,7 +18,6 @@
 //	the notifier is frozen                  another is elected within a TTL; both may send, under the same id
 //	a receiver is away, slow or refuses     it is tried again, later each time, until it answers 2xx; others do not wait for it
 //	the store is away                       nothing is sent; the outcomes of that time follow from the job's history
-//	the store forgets everything            what was in order before and is not now is sent again
 //	replicas have different receivers       the elected one sends to its own
 //
 // How far each receiver has come with a job is a value in the store. It is changed by compare-and-set after the receiver has

@@ -34,12 +34,12 @@ func TestEachReceiverGetsEachChangeOnce(t *testing.T) {
 		want := []string{"a failed<ok", "b failed<ok", "a ok<failed", "b ok<failed"}
 		for _, host := range []string{"x", "y"} {
 			got := w.received(host)
-			require.Equal(t, want[:2], got[:2])
-			require.ElementsMatch(t, want[2:], got[2:])
+			require.Equal(w, want[:2], got[:2])
+			require.ElementsMatch(w, want[2:], got[2:])
 		}
-		require.ElementsMatch(t, w.ids["x"], w.ids["y"], "ids are the same for all receivers")
+		require.ElementsMatch(w, w.ids["x"], w.ids["y"], "ids are the same for all receivers")
 		w.minute()
-		require.Empty(t, w.received("x"))
+		require.Empty(w, w.received("x"))
 	})
 }
 
@@ -49,14 +49,14 @@ func TestNextNotifierKnowsWhatWasSent(t *testing.T) {
 		w.replica()
 		_, stop := w.start(w.store, to("x"))
 		w.minute("a")
-		require.Equal(t, []string{"a failed<ok"}, w.received("x"))
+		require.Equal(w, []string{"a failed<ok"}, w.received("x"))
 		stop()
 		w.minute()
 		w.minute("a") // nobody has seen that it was in order
 		w.start(w.store, to("x", "new"))
 		w.minute("a")
-		require.Equal(t, []string{"a ok<failed", "a failed<ok"}, w.received("x"))
-		require.Equal(t, []string{"a failed<ok"}, w.received("new"), "what was settled since it is there")
+		require.Equal(w, []string{"a ok<failed", "a failed<ok"}, w.received("x"))
+		require.Equal(w, []string{"a failed<ok"}, w.received("new"), "what was settled since it is there")
 	})
 }
 
@@ -70,10 +70,10 @@ func TestJobsFailAsOftenAsTheirOptionSays(t *testing.T) {
 			w.minute("a", "flaps")
 			w.minute("a")
 		}
-		require.Equal(t, []string{"a failed<ok"}, w.received("x"))
+		require.Equal(w, []string{"a failed<ok"}, w.received("x"))
 		w.minute("a", "flaps")
 		w.minute("a", "flaps")
-		require.Equal(t, []string{"flaps failed<ok"}, w.received("x"))
+		require.Equal(w, []string{"flaps failed<ok"}, w.received("x"))
 	})
 }
 
@@ -92,9 +92,9 @@ func TestLostAnswerIsSentAgainUnderOneId(t *testing.T) {
 		n, _ := w.start(w.store, to("x"))
 		w.minute("a")
 		w.minute("a")
-		require.Len(t, w.received("x"), 4)
-		require.Len(t, slices.Compact(w.ids["x"]), 1)
-		require.Equal(t, []State{{Receiver: "x", Sent: 1, Failures: 3}}, n.States())
+		require.Len(w, w.received("x"), 4)
+		require.Len(w, slices.Compact(w.ids["x"]), 1)
+		require.Equal(w, []State{{Receiver: "x", Sent: 1, Failures: 3}}, n.States())
 	})
 }
 
@@ -107,7 +107,7 @@ func TestLostReplyOfTheStoreSendsNothingAgain(t *testing.T) {
 		w.minute("a")
 		w.minute("a")
 		w.minute()
-		require.Equal(t, []string{"a failed<ok", "a ok<failed"}, w.received("x"))
+		require.Equal(w, []string{"a failed<ok", "a ok<failed"}, w.received("x"))
 	})
 }
 
@@ -137,23 +137,23 @@ func TestSlowReceiverHoldsUpNobody(t *testing.T) {
 		began := time.Now()
 		w.minute("a")
 		w.minute()
-		require.Equal(t, []string{"a failed<ok", "a ok<failed"}, w.received("x"))
-		require.Less(t, w.at["x"][0].Sub(began), time.Minute+6*time.Second)
+		require.Equal(w, []string{"a failed<ok", "a ok<failed"}, w.received("x"))
+		require.Less(w, w.at["x"][0].Sub(began), time.Minute+6*time.Second)
 		s := n.States()[0]
-		require.Equal(t, 1, s.Waiting)
-		require.Contains(t, s.Error, "slow: context deadline exceeded")
-		require.WithinDuration(t, began.Add(time.Minute), s.Since, 40*time.Second)
-		report, err := Inspect(t.Context(), w.store)
-		require.NoError(t, err)
-		require.Equal(t, "r", report.By)
-		require.Equal(t, []Waiting{{"slow", 1, report.Waiting[0].Since, s.Error}}, report.Waiting)
+		require.Equal(w, 1, s.Waiting)
+		require.Contains(w, s.Error, "slow: context deadline exceeded")
+		require.WithinDuration(w, began.Add(time.Minute), s.Since, 40*time.Second)
+		report, err := Inspect(w.Context(), w.store)
+		require.NoError(w, err)
+		require.Equal(w, "r", report.By)
+		require.Equal(w, []Waiting{{"slow", 1, report.Waiting[0].Since, s.Error}}, report.Waiting)
 
 		w.answers("slow", nil)
 		w.minute()
 		w.minute()
 		w.minute()
-		require.Equal(t, "a ok<failed", w.received("slow")[len(w.ids["slow"])-1])
-		require.Zero(t, n.States()[0].Waiting)
+		require.Equal(w, "a ok<failed", w.received("slow")[len(w.ids["slow"])-1])
+		require.Zero(w, n.States()[0].Waiting)
 	})
 }
 
@@ -170,14 +170,14 @@ func TestReceiverThatIsAwayIsAskedLessAndLess(t *testing.T) {
 		for range 30 {
 			w.minute(fail...)
 		}
-		require.Equal(t, 10, n.States()[0].Waiting)
-		require.Less(t, len(w.received("x")), 25, "tries in half an hour, of 10 jobs")
+		require.Equal(w, 10, n.States()[0].Waiting)
+		require.Less(w, len(w.received("x")), 25, "tries in half an hour, of 10 jobs")
 		w.answers("x", nil)
 		for range 8 {
 			w.minute(fail...)
 		}
-		require.Len(t, w.received("x"), 10)
-		require.Zero(t, n.States()[0].Waiting)
+		require.Len(w, w.received("x"), 10)
+		require.Zero(w, n.States()[0].Waiting)
 	})
 }
 
@@ -195,7 +195,7 @@ func TestRefusedNotificationLetsOthersPass(t *testing.T) {
 		w.start(w.store, to("x"))
 		w.minute("a")
 		w.minute("a", "b")
-		require.Contains(t, w.received("x"), "b failed<ok")
+		require.Contains(w, w.received("x"), "b failed<ok")
 	})
 }
 
@@ -212,8 +212,8 @@ func TestReceiverIsGivenTheTimeItAsksFor(t *testing.T) {
 		for range 30 {
 			w.minute("a")
 		}
-		require.Len(t, w.received("x"), 2)
-		require.GreaterOrEqual(t, w.at["x"][1].Sub(w.at["x"][0]), 20*time.Minute)
+		require.Len(w, w.received("x"), 2)
+		require.GreaterOrEqual(w, w.at["x"][1].Sub(w.at["x"][0]), 20*time.Minute)
 	})
 }
 
@@ -229,9 +229,9 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		n, _ := w.start(w.store, to("x"))
 		w.minute("a")
 		w.minute("a")
-		require.NotEmpty(t, w.received("x"))
-		require.Empty(t, w.received("evil"))
-		require.Equal(t, "x: status 308 (redirects are not followed; use the URL that it leads to)", n.States()[0].Error)
+		require.NotEmpty(w, w.received("x"))
+		require.Empty(w, w.received("evil"))
+		require.Equal(w, "x: status 308 (redirects are not followed; use the URL that it leads to)", n.States()[0].Error)
 	})
 }
 
@@ -243,13 +243,13 @@ func TestSecretsAreNotInTheLog(t *testing.T) {
 		n, _ := w.start(w.store, append(to("x"), Receiver{Name: "file", URLFile: "/nowhere"}))
 		w.minute("a")
 		w.minute("a")
-		require.Contains(t, w.log.String(), `error="x: no route"`)
-		require.Contains(t, w.log.String(), "url_file: open /nowhere")
-		require.NotContains(t, w.log.String(), "hunter2")
-		require.NotContains(t, fmt.Sprintf("%+v", n.States()), "hunter2")
-		kept, err := w.store.Progress(t.Context(), []string{"", "a"})
-		require.NoError(t, err)
-		require.NotContains(t, string(kept[0].Data)+string(kept[1].Data), "hunter2")
+		require.Contains(w, w.log.String(), `error="x: no route"`)
+		require.Contains(w, w.log.String(), "url_file: open /nowhere")
+		require.NotContains(w, w.log.String(), "hunter2")
+		require.NotContains(w, fmt.Sprintf("%+v", n.States()), "hunter2")
+		kept, err := w.store.Progress(w.Context(), []string{"", "a"})
+		require.NoError(w, err)
+		require.NotContains(w, string(kept[0].Data)+string(kept[1].Data), "hunter2")
 	})
 }
 
@@ -263,13 +263,13 @@ func TestStatesMustLastToBeSent(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		stop = w.replica()
 		w.minute()
-		require.Empty(t, w.received("x"), "it was unserved for 20 s")
+		require.Empty(w, w.received("x"), "it was unserved for 20 s")
 		stop()
 		w.minute()
-		require.Equal(t, []string{"a unserved<ok"}, w.received("x"))
+		require.Equal(w, []string{"a unserved<ok"}, w.received("x"))
 		w.replica()
 		w.minute()
-		require.Equal(t, []string{"a ok<unserved"}, w.received("x"))
+		require.Equal(w, []string{"a ok<unserved"}, w.received("x"))
 	})
 }
 
@@ -304,21 +304,21 @@ func TestStaleNotifierOverwritesNothing(t *testing.T) {
 		terms := make([]*term, 2)
 		for i := range terms {
 			n, err := New(w.store, to("x"), WithJobs(func() []*jobs.Job { return w.jobs }))
-			require.NoError(t, err)
+			require.NoError(w, err)
 			terms[i] = newTerm(n)
-			require.True(t, terms[i].begin(t.Context()))
-			status, err := n.fleet.Status(t.Context(), w.jobs)
-			require.NoError(t, err)
-			require.NoError(t, terms[i].learn(t.Context(), status.Jobs))
+			require.True(w, terms[i].begin(w.Context()))
+			status, err := n.fleet.Status(w.Context(), w.jobs)
+			require.NoError(w, err)
+			require.NoError(w, terms[i].learn(w.Context(), status.Jobs))
 		}
 		newer := reached{Outcome: Failed, Settled: 2, Tick: 2}
-		done, err := terms[0].commit(t.Context(), 0, "a", newer)
-		require.NoError(t, err)
-		require.True(t, done)
-		done, err = terms[1].commit(t.Context(), 0, "a", reached{Outcome: Lost, Settled: 1, Tick: 1})
-		require.NoError(t, err)
-		require.False(t, done)
-		require.Equal(t, newer, terms[1].known["a"].reached["x"], "it has learned what the other has sent")
+		done, err := terms[0].commit(w.Context(), 0, "a", newer)
+		require.NoError(w, err)
+		require.True(w, done)
+		done, err = terms[1].commit(w.Context(), 0, "a", reached{Outcome: Lost, Settled: 1, Tick: 1})
+		require.NoError(w, err)
+		require.False(w, done)
+		require.Equal(w, newer, terms[1].known["a"].reached["x"], "it has learned what the other has sent")
 	})
 }
 
