@@ -37,7 +37,7 @@ func (f *frame) Became(e fleet.Entry) string {
 	if e.Outcome != "" {
 		return string(e.Outcome)
 	}
-	return string(e.State)
+	return e.State
 }
 
 // BecameWord is the same in the language of the page.

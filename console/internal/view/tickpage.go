@@ -114,7 +114,7 @@ func attempts(e fleet.Entry) []Attempt {
 		last := fleet.Run{Attempt: e.Attempts, Replica: e.Replica, Token: e.Token, Started: e.Started, Ended: e.Ended, End: string(e.Outcome)}
 		last.Error, _, _ = strings.Cut(e.Error, "\n")
 		if e.State != wire.StateSettled {
-			last.End = string(e.State)
+			last.End = e.State
 		}
 		runs = []fleet.Run{last}
 	}

@@ -142,7 +142,7 @@ func (b *rowBuilder) entry(e *fleet.Entry, decided map[int64]bool) (cut bool) {
 		Tick: Time{e.Moment()}, Outcome: string(e.Outcome), Reason: e.Reason, Replica: e.Replica, Attempts: e.Attempts, Triggered: e.Triggered, Count: 1,
 	}
 	if e.State != wire.StateSettled {
-		i.Outcome = string(e.State)
+		i.Outcome = e.State
 	}
 	switch {
 	case e.Token == 0 && e.State == wire.StateSettled:
