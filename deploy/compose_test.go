@@ -16,7 +16,7 @@ import (
 	"github.com/solotick/solotick/config"
 )
 
-// service is what the tests read of a service in compose.yaml.
+// service has the keys that the tests read of a service in compose.yaml.
 type service struct {
 	Image   string
 	Build   struct{ Context, Dockerfile string }

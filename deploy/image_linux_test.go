@@ -25,7 +25,7 @@ import (
 
 const dockerfile = "Dockerfile"
 
-// image is what the Dockerfile says.
+// image has the instructions of the Dockerfile.
 type image struct {
 	build      string      // the command that builds the worker
 	copied     [][2]string // from the build stage, to the image

@@ -14,7 +14,7 @@ import (
 	"github.com/solotick/solotick/lease/memlease"
 )
 
-// shared is what both replicas see, and what they print.
+// shared has the list that both replicas see, and the lines that they print.
 type shared struct {
 	mu      sync.Mutex
 	tenants []string

@@ -11,7 +11,7 @@ import (
 	"github.com/solotick/solotick"
 )
 
-// ledger is what invoices are written to: a table in a service, a solotest.Gate in its tests. WriteOnce does nothing when the key was
+// ledger keeps the invoices: a table in a service, a solotest.Gate in its tests. WriteOnce does nothing when the key was
 // written before, and refuses a token that is older than one that it has seen.
 type ledger interface {
 	WriteOnce(ctx context.Context, token int64, key string) error

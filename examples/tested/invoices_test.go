@@ -10,7 +10,7 @@ import (
 	"github.com/solotick/solotick/solotest"
 )
 
-// each runs the job on three replicas for five minutes, with a fault, and looks at what was written.
+// each runs the job on three replicas for five minutes, with a fault, and looks at the invoices.
 func each(t *testing.T, fault func(f *solotest.Fleet, gate *solotest.Gate)) {
 	solotest.Run(t, 3, func(t *testing.T, f *solotest.Fleet) {
 		gate := f.Gate()

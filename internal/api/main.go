@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-// check compares what is kept with what there is, by the name of the package's file.
+// check compares the kept lines with the current ones, by the name of the package's file.
 func check(now map[string][]string, out io.Writer) error {
 	files, err := filepath.Glob(kept + "/*.txt")
 	if err != nil || len(files) == 0 {
@@ -139,7 +139,7 @@ func findModules() (dirs []string, err error) {
 	return dirs, err
 }
 
-// listed is what go list says of a package.
+// listed has the fields of go list about a package.
 type listed struct {
 	ImportPath, Name, Export string
 	DepOnly                  bool
