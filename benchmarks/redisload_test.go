@@ -26,7 +26,7 @@ type redisLoad struct {
 	commands map[string]commandLoad
 }
 
-// commandLoad is what a server has spent on a command. To send what it published is not part of that.
+// commandLoad counts a server's work for one command, without sending its messages to subscribers.
 type commandLoad struct{ calls, us float64 }
 
 func (l redisLoad) minus(before redisLoad) redisLoad {

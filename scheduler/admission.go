@@ -84,7 +84,7 @@ func (a *admission) serve() {
 			late = 0
 		}
 		next.work(late)
-		runtime.Gosched() // what was granted begins, before the next is claimed
+		runtime.Gosched() // a granted run begins before the next claim
 		a.inflight.leave()
 		if !a.inflight.enter() { // others are under way, and go on with what waits
 			return

@@ -160,34 +160,35 @@ func TestEndsWaitForFirstClaims(t *testing.T) {
 		gate := newInflight(time.Second)
 		gate.limit = 0 // none is admitted but by this test
 		a := newAdmission(gate, 30*time.Second)
-		ended := 0
+		var ended atomic.Int32 // they are recorded at the same time
 		end := func() {
-			a.end(func() { ended++ })
+			a.end(func() { ended.Add(1) })
 			synctest.Wait()
 		}
 		end()
-		require.Equal(t, 1, ended, "none waits")
+		require.EqualValues(t, 1, ended.Load(), "none waits")
 
 		a.add([]*contender{new(contender)})
 		end()
-		require.Equal(t, 1, ended)
+		require.EqualValues(t, 1, ended.Load())
 		_, ok := a.next()
 		require.True(t, ok)
 		synctest.Wait()
-		require.Equal(t, 2, ended, "the contender was admitted")
+		require.EqualValues(t, 2, ended.Load(), "the contender was admitted")
 
 		a.add([]*contender{new(contender)})
 		end()
 		time.Sleep(time.Second - 1)
 		end()
-		require.Equal(t, 2, ended)
-		time.Sleep(time.Second)
-		require.Equal(t, 4, ended, "the store is slow")
-		end()
-		require.Equal(t, 4, ended, "and the next one waits again")
+		require.EqualValues(t, 2, ended.Load())
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, 5, ended)
+		require.EqualValues(t, 4, ended.Load(), "the store is slow")
+		end()
+		require.EqualValues(t, 4, ended.Load(), "and the next one waits again")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.EqualValues(t, 5, ended.Load())
 	})
 }
 
