@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// request is what a receiver is sent.
+// request is a request to a receiver.
 type request struct {
 	address *url.URL
 	header  http.Header

@@ -15,7 +15,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Condition is what a job is found in.
+// Condition is the health of a job.
 type Condition string
 
 // The conditions of a job.

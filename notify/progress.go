@@ -23,7 +23,7 @@ type reached struct {
 	Times    int    `json:"times,omitempty"`    // notifications of states so far
 }
 
-// state is what a job is found in besides its outcomes.
+// state has the conditions of a job that no outcome shows.
 type state struct {
 	overdue  *int64 // the tick, in Unix ms
 	unserved *int64 // the newest settled tick

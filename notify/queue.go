@@ -23,7 +23,7 @@ const (
 // so a job is there once, however often it changes meanwhile.
 //
 //	the receiver                          then
-//	has taken it                          the store is told how far it is, and the next change of the job or the next job follows
+//	has taken it                          that is recorded, and the next change of the job or the next job follows
 //	does not answer, or refuses everybody all jobs wait, later each time
 //	refuses this notification             this job waits, and the others go on
 type queue struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/solotick/solotick/jobs"
 )
 
-// Kind is what a receiver understands.
+// Kind names the bodies and answers of a service.
 type Kind string
 
 // The kinds of receiver.
@@ -39,7 +39,7 @@ var Kinds = []Kind{Webhook, Slack, Teams, PagerDuty, Ntfy, DingTalk, Feishu, WeC
 
 // Receiver is who gets notifications. It prints without its URL and secrets.
 type Receiver struct {
-	Name string // valid as a job's name, and of no other receiver; a receiver of another name is another one, and begins anew
+	Name string // valid as a job's name, and of no other receiver; one that is renamed is new
 	Kind Kind   // default: Webhook
 
 	// URL is where to send to, http or https; or else URLFile names a file that holds it, which is read for each request.

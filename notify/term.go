@@ -28,7 +28,7 @@ type term struct {
 	local time.Time         // this machine's at the same moment
 }
 
-// known is what the elected notifier knows of a job.
+// known has the knowledge of the elected notifier about a job.
 type known struct {
 	protocol.Progress
 	reached map[string]reached // by receiver
