@@ -2,11 +2,12 @@ package config
 
 import (
 	"fmt"
-	"github.com/solotick/solotick/internal/settings"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/solotick/solotick/internal/settings"
 )
 
 // describe adds what may be shown of a job's kind of work to details, by field, as the file has it

@@ -1,13 +1,14 @@
 package config
 
 import (
-	"github.com/solotick/solotick/internal/settings"
 	"net/textproto"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/solotick/solotick/internal/settings"
 )
 
 // The kinds of work that a job can do.

@@ -5,8 +5,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/solotick/solotick/internal/settings"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/solotick/solotick/internal/settings"
 )
 
 // reader turns the nodes of one file into a Config and collects the faults on the way. It never

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"github.com/solotick/solotick/internal/settings"
 	"net"
 	"net/url"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/solotick/solotick/internal/settings"
 )
 
 var redisKeys = []key[settings.Redis]{

@@ -4,8 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/solotick/solotick/internal/settings"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/solotick/solotick/internal/settings"
 )
 
 // Set changes one value by its path in the file, such as redis.url. The rules of the file hold, but

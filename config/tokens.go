@@ -2,9 +2,10 @@ package config
 
 import (
 	"fmt"
-	"github.com/solotick/solotick/internal/settings"
 	"slices"
 	"strings"
+
+	"github.com/solotick/solotick/internal/settings"
 )
 
 var tokenKeys = []key[settings.Token]{

@@ -3,8 +3,9 @@ package fence
 import (
 	"context"
 	"fmt"
-	"github.com/solotick/solotick/internal/fencing"
 	"sync"
+
+	"github.com/solotick/solotick/internal/fencing"
 )
 
 // Memory remembers the newest token of each resource in this process: for tests, and for data of

@@ -3,8 +3,9 @@ package quorumnode
 
 import (
 	"context"
-	"github.com/solotick/solotick/internal/protocol"
 	"time"
+
+	"github.com/solotick/solotick/internal/protocol"
 )
 
 // Node is one of the independent servers. Its methods are safe for concurrent use and return when ctx ends. An error

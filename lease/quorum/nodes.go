@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/solotick/solotick/internal/quorumnode"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/solotick/solotick/internal/quorumnode"
 )
 
 // nodes asks all nodes and waits for a majority of those that count. A node counts when it has remembered everything for

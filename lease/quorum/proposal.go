@@ -1,9 +1,10 @@
 package quorum
 
 import (
-	"github.com/solotick/solotick/internal/quorumnode"
 	"slices"
 	"time"
+
+	"github.com/solotick/solotick/internal/quorumnode"
 )
 
 // request asks for something of one register.

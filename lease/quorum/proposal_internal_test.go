@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solotick/solotick/internal/quorumnode"
 	"github.com/stretchr/testify/require"
+
+	"github.com/solotick/solotick/internal/quorumnode"
 )
 
 func threeNodes() *registers {
