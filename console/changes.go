@@ -86,7 +86,7 @@ func changeOf(job *fleet.JobStatus) jobChange {
 		c.Tick, c.Outcome, c.Ended = job.Last.ID, job.Last.Outcome, stamp(job.Last.Ended)
 	}
 	if len(job.Open) > 0 {
-		c.State, c.Tick = string(job.Open[0].State), job.Open[0].ID
+		c.State, c.Tick = job.Open[0].State, job.Open[0].ID
 	}
 	return c
 }

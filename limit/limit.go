@@ -18,7 +18,7 @@
 //
 //   - A store that does not answer, or is out of memory, is an error: see [WithFailOpen].
 //   - A request whose reply was lost is sent again, and takes its units once. When the store does
-//     not answer for longer, it is unknown whether they were taken: asking anew may take them
+//     not answer for longer, it is unknown whether they were taken: asking again may take them
 //     twice. More than the limit is never allowed.
 //   - A store that has lost its memory, or went back to a snapshot, gets back what a process that
 //     asks knows. What none knows is free to be taken again.

@@ -90,8 +90,8 @@ func TestWhoLeavesMovesNobodyElse(t *testing.T) {
 			if want > gone {
 				want--
 			}
-			require.Equal(t, int32(want), r.of(job, "").rank)
-			require.Equal(t, int32(want), was.of(job, "", "worker-3").rank)
+			require.Equal(t, want, r.of(job, "").rank)
+			require.Equal(t, want, was.of(job, "", "worker-3").rank)
 		}
 	}
 }
