@@ -41,7 +41,7 @@ func TestRenewalsReportTheLeastMargin(t *testing.T) {
 		require.Greater(t, usual, 15*time.Second/2, "renewed at a third of the TTL")
 
 		away.Store(true)
-		time.Sleep(time.Until(l.Deadline()) - time.Second)
+		time.Sleep(time.Until(l.Deadline()) - 2*time.Second) // tries are 1.25 s apart at most
 		synctest.Wait()
 		before, _ := l.Renewals()
 		away.Store(false)
@@ -50,7 +50,7 @@ func TestRenewalsReportTheLeastMargin(t *testing.T) {
 		n, least = l.Renewals()
 		require.Greater(t, n, before)
 		require.Positive(t, least)
-		require.LessOrEqual(t, least, time.Second, "it was nearly lost")
+		require.LessOrEqual(t, least, 2*time.Second, "it was nearly lost")
 		mu.Lock()
 		defer mu.Unlock()
 		require.Len(t, margins, n)
