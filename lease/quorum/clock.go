@@ -26,6 +26,7 @@ type nodeClock struct {
 	known  bool
 	offset time.Duration // of its clock, as Unix time, from the local clock; at most what it is
 	at     time.Duration // of its last answer, by the local clock
+	sent   time.Duration // when the newest request was sent of those that it has answered
 }
 
 // clockMemory is for how long a node's clock counts that has not answered: clocks that differ in
@@ -41,17 +42,18 @@ func newClock(nodes int) *clock {
 func (c *clock) local() time.Duration { return c.base.Until(steady.Now()) }
 
 // answered notes that a node's clock said at, between sent and now. The least that its offset can be by one of its answers holds
-// until another allows no more than less, or proves more: then the clock has stepped, or runs at another speed.
+// until another allows no more than less, or proves more: then the clock has stepped, or runs at another speed. An answer that
+// comes after that to a later request says nothing about a step: it may be from before.
 func (c *clock) answered(node int, sent time.Duration, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.triedLocked(node)
 	received, n := c.local(), &c.nodes[node]
 	least, most := time.Duration(at.UnixNano())-received, time.Duration(at.UnixNano())-sent
-	if !n.known || least > n.offset || most < n.offset {
+	if !n.known || sent >= n.sent && (least > n.offset || most < n.offset) {
 		n.offset = least
 	}
-	n.known, n.at = true, received
+	n.known, n.at, n.sent = true, received, max(n.sent, sent)
 }
 
 // failed notes that a node did not answer.

@@ -63,6 +63,18 @@ func TestNodeIsKnownForAnHour(t *testing.T) {
 	})
 }
 
+func TestLateAnswerUndoesNoStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock(1)
+		c.answer(0, time.Hour, 0, 0)
+		sent, before := c.local(), time.Now().Add(time.Hour)
+		time.Sleep(time.Millisecond)
+		c.answer(0, 0, 0, 0) // the clock has stepped back meanwhile
+		c.answered(0, sent, before)
+		require.Equal(t, time.Now().UTC(), c.now())
+	})
+}
+
 // The estimate is never ahead of the node, nor behind it by more than the way back of its best answer, unless its clock steps:
 // what an answer proves is believed.
 func TestOffsetHoldsWhatAnswersProve(t *testing.T) {
